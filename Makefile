@@ -1,0 +1,90 @@
+# The only build file. Programs land in build/bin (release) or build/MODE/bin (debug asan ubsan tsan).
+#   make            the programs          make test     scripts/test
+#   make check      layers, format, sanitizer builds    make clean
+MODE ?= release
+MAKEFLAGS += --no-builtin-rules
+
+B := $(if $(filter release,$(MODE)),build,build/$(MODE))
+OBJ := build/obj/$(MODE)
+
+PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash
+ifneq ($(shell pkg-config --exists $(PKGS) && echo ok),ok)
+ifneq ($(MAKECMDGOALS),clean)
+$(error some of "$(PKGS)" are missing: run scripts/setup)
+endif
+endif
+# protoc-c is told below to write into build/gen.
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
+PKG_LIBS := $(shell pkg-config --libs $(PKGS))
+
+CC ?= gcc
+FLAGS_release := -O2 -g
+FLAGS_debug := -O0 -g
+FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
+FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
+FLAGS_tsan := -O1 -g -fsanitize=thread
+CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
+  -fstack-protector-strong -MMD -MP -Ilibshared -Ibuild/gen $(PKG_CFLAGS)
+LDFLAGS := $(FLAGS_$(MODE)) -rdynamic
+LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
+
+PROTO := $(wildcard proto/*.proto)
+GEN_C := $(PROTO:proto/%.proto=build/gen/proto/%.pb-c.c)
+GEN_H := $(GEN_C:.c=.h)
+LIB_C := $(wildcard libshared/*/*.c)
+LIB_O := $(LIB_C:%.c=$(OBJ)/%.o) $(GEN_C:build/gen/%.c=$(OBJ)/gen/%.o)
+LIB := $(OBJ)/libpcp.a
+
+SERVICES := $(notdir $(patsubst %/,%,$(dir $(wildcard services/*/main.c))))
+prog = $(if $(filter pcp,$(1)),pcp,pcp-$(1))
+PROGRAMS := $(foreach s,$(SERVICES),$(B)/bin/$(call prog,$(s)))
+TOOLS := $(patsubst tests/tools/%.c,$(B)/bin/%,$(wildcard tests/tools/*.c))
+BENCHES := $(patsubst tests/bench/%.c,$(B)/bin/bench-%,$(wildcard tests/bench/*.c))
+TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
+
+.PHONY: all tests test check clean
+all: $(PROGRAMS) $(TOOLS) $(BENCHES)
+tests: all $(TESTS)
+test:
+	scripts/test
+check:
+	scripts/check
+clean:
+	rm -rf build
+
+# One program per service folder; each links its own objects and the library.
+define service_rule
+$(B)/bin/$(call prog,$(1)): $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*.c)) $(LIB)
+	@mkdir -p $$(@D)
+	$(CC) $(LDFLAGS) -o $$@ $$^ $(LDLIBS)
+endef
+$(foreach s,$(SERVICES),$(eval $(call service_rule,$(s))))
+
+$(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Tests may link the handlers of a service (not its main.c) by naming the folder in SERVICES_FOR_x.
+TEST_HELP_O := $(patsubst %.c,$(OBJ)/%.o,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
+$(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+$(LIB): $(LIB_O)
+	@rm -f $@
+	ar rcs $@ $^
+
+build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
+	@mkdir -p build/gen/proto
+	protoc-c --proto_path=proto --c_out=build/gen/proto $<
+$(OBJ)/gen/%.o: build/gen/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -w -c -o $@ $<
+$(OBJ)/%.o: %.c | $(GEN_H)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c -o $@ $<
+
+.SECONDARY:
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

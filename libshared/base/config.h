@@ -1,0 +1,68 @@
+/* Configuration by table: each field is one row, which serves the JSON file, the environment, the
+ * command line, --help and the printed effective configuration.
+ *
+ * Precedence: flag (--inner-steps 50) over environment (PCP_INNER_STEPS) over file
+ * ({"inner_steps": 50}) over the row's default. Unknown flags and keys are errors that name the
+ * nearest known one. Nested objects in the file are joined with '_': {"outer": {"lr": 0.7}} sets
+ * outer_lr. One thread at a time. */
+#ifndef BASE_CONFIG_H
+#define BASE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+typedef enum {
+    CONFIG_BOOL,   /* bool: --flag, --no-flag, --flag=true */
+    CONFIG_INT,    /* int64_t, within [min, max] when max > min; suffixes k, M, G */
+    CONFIG_FLOAT,  /* double, within [min, max] when max > min */
+    CONFIG_STRING, /* char *, owned by the struct; NULL when the default is NULL */
+    CONFIG_ENUM,   /* char *: one of the words in `words`, split by '|' */
+} config_kind_t;
+
+typedef struct {
+    const char *name;     /* snake_case, as in the file; the flag is --snake-case */
+    config_kind_t kind;
+    size_t offset;        /* of the field in the caller's struct */
+    const char *fallback; /* default, as text; NULL: unset (strings only) */
+    const char *help;     /* one line for --help */
+    double min, max;
+    const char *words;    /* CONFIG_ENUM */
+    bool secret;          /* masked when printed */
+} config_field_t;
+
+typedef struct {
+    const char *usage; /* first lines of --help: what the command does and its operands */
+    const config_field_t *fields;
+    size_t n_fields;
+    bool no_env;
+} config_table_t;
+
+typedef struct {
+    int n_operands; /* words that are no flags, in order */
+    char **operands; /* borrowed from argv */
+    bool help;      /* --help or -h was given */
+} config_args_t;
+
+/* Defaults, then `file` (NULL: none), then environment, then argv[1..argc). `--config FILE` in argv
+ * names the file when `file` is NULL and the table has no field of that name. Free with config_fini,
+ * also after an error. */
+int config_load(const config_table_t *table, void *target, const char *file, int argc, char **argv,
+                config_args_t *args, err_t *err);
+
+/* Set one field from text, as a flag would. */
+int config_set(const config_table_t *table, void *target, const char *name, const char *value,
+               err_t *err);
+
+/* The effective configuration as a JSON object that config_load reads back; secrets masked when
+ * `mask`. Returns, caller frees. */
+char *config_print(const config_table_t *table, const void *target, bool mask);
+
+void config_help(const config_table_t *table, FILE *out);
+void config_fini(const config_table_t *table, void *target);
+void config_args_fini(config_args_t *args);
+
+#endif

@@ -1,0 +1,53 @@
+/* Errors as values; see err.h. */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int err_set(err_t *err, err_code_t code, const char *format, ...)
+{
+    if (!err) return -1;
+    va_list args;
+    va_start(args, format);
+    err->code = code;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return -1;
+}
+
+int err_set_errno(err_t *err, const char *format, ...)
+{
+    int saved = errno;
+    if (!err) return -1;
+    va_list args;
+    va_start(args, format);
+    err->code = ERR_IO;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    size_t used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, ": %s", strerror(saved));
+    return -1;
+}
+
+int err_prefix(err_t *err, const char *format, ...)
+{
+    if (!err) return -1;
+    char old[sizeof err->text];
+    memcpy(old, err->text, sizeof old);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    size_t used = strlen(err->text);
+    snprintf(err->text + used, sizeof err->text - used, "%s", old);
+    return -1;
+}
+
+void err_clear(err_t *err)
+{
+    if (!err) return;
+    err->code = ERR_OK;
+    err->text[0] = '\0';
+}

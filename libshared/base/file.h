@@ -1,0 +1,32 @@
+/* Whole files: read, and write so that a reader sees the old bytes or the new, never a mixture. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* The whole file with a NUL behind it (not counted in *n). Returns, caller frees; NULL with ERR_IO. */
+char *file_read(const char *path, size_t *n, err_t *err);
+
+/* Write to `path.tmp.PID`, fsync, rename over `path`, fsync the directory. On error (ERR_IO: full
+ * disk, no permission) the temporary file is removed and `path` is as it was. */
+int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
+
+/* A read-only mapping of a file; n may be 0 (then at is ""). */
+typedef struct {
+    const uint8_t *at;
+    size_t n;
+} file_map_t;
+int file_map(const char *path, file_map_t *map, err_t *err);
+void file_unmap(file_map_t *map);
+
+bool file_exists(const char *path);
+int64_t file_size(const char *path); /* -1 if it cannot be read */
+
+/* mkdir -p, mode 0755. */
+int file_make_dirs(const char *path, err_t *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* Content hashes. hash_content names plans, modules, data and checkpoints (BLAKE2b-256, libsodium);
+ * hash_fast guards chunks on the wire against damage (XXH3 64-bit), not against malice.
+ * Thread-safe. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum { HASH_HEX = 65 }; /* 64 lower-case hex digits and NUL */
+
+/* BLAKE2b-256 of the bytes as hex. */
+void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX]);
+
+/* The same for a file, read in pieces. -1 with ERR_IO if it cannot be read. */
+int hash_file(const char *path, char hex[HASH_HEX], err_t *err);
+
+/* The same over several pieces, in order. */
+typedef struct hash_stream hash_stream_t;
+hash_stream_t *hash_stream_new(void);
+void hash_stream_add(hash_stream_t *self, const void *bytes, size_t n_bytes);
+void hash_stream_finish(hash_stream_t **self_p, char hex[HASH_HEX]);
+
+uint64_t hash_fast(const void *bytes, size_t n_bytes);
+
+#endif
