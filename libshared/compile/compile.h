@@ -1,0 +1,32 @@
+/* The whole pipeline: StableHLO module to plan. The one place that knows the order of stages
+ * (parse -> optim (ad) -> passes -> plan -> codegen -> system compiler). */
+#ifndef COMPILE_COMPILE_H
+#define COMPILE_COMPILE_H
+
+#include "ir/ir.h"
+#include "optim/optim.h"
+#include "plan/plan.h"
+
+typedef enum {
+    STAGE_IR,    /* as parsed and verified */
+    STAGE_GRAD,  /* @grad */
+    STAGE_TRAIN, /* @train, @loss, @logits after the passes */
+    STAGE_PLAN,  /* the plan's tensors and steps as text */
+    STAGE_C,     /* the generated source */
+} compile_stage_t;
+
+/* Compile programs for `target`. spec NULL: no training, the module's public functions as they are
+ * (inputs and results then get roles by position; used by tests and --backend cpu checks).
+ * Returns, caller destroys. The module is consumed as scratch: not usable after. */
+plan_t *compile_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                       const char *target, err_t *err);
+
+/* Text in, packed plan out: what the compiler service does. Returns, caller frees. */
+uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
+                      const train_spec_t *spec, const char *target, size_t *n_bytes, err_t *err);
+
+/* The text of one stage, for `pcp compile --emit`. Returns, caller frees. */
+char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,
+                   const train_spec_t *spec, const char *target, err_t *err);
+
+#endif

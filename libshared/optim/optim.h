@@ -1,0 +1,52 @@
+/* From a model's loss to complete training programs, emitted as ordinary ops.
+ *
+ * Input: a module with the entry @main (a float scalar loss; maybe more results, ignored) and maybe
+ * @logits. Arguments are classified: attribute pcp.role ("param" | "batch") if present, else float
+ * means parameter and integer means batch. Names: pcp.name if present, else "arg<i>".
+ *
+ * Output: the module's public functions become the programs
+ *   @train   (params, state, batch, lr, step) -> (params', state', loss, grad_norm)
+ *   @loss    (params, batch) -> (loss)
+ *   @logits  (params, tokens) -> (logits)            when the input has it
+ * or, when accumulate > 1, @accumulate (params, accumulators, batch) -> (accumulators', loss) and
+ * @update (params, state, accumulators, lr, step) -> (params', state', accumulators' = 0, grad_norm)
+ * instead of @train. Every parameter and result carries pcp.name and pcp.role (plan/plan.h); a result
+ * with role param, state or accumulator updates the argument of that role and name in place.
+ * Parameters of bf16 or f16 modules become f32 masters, rounded to nearest even where the forward pass
+ * reads them; their gradients are widened to f32 before clipping and the update. */
+#ifndef OPTIM_OPTIM_H
+#define OPTIM_OPTIM_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    const char *optimizer; /* "adamw" | "sgd" */
+    double beta1, beta2, eps, weight_decay; /* adamw; decay on parameters of rank >= 2 only */
+    double momentum;       /* sgd */
+    double clip;           /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
+    int accumulate;        /* micro-batches per step, >= 1; gradients are averaged */
+} train_spec_t;
+
+extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */
+
+/* The spec as canonical JSON (part of the plan's identity) and back. print returns, caller frees. */
+char *train_spec_print(const train_spec_t *spec);
+int train_spec_parse(const char *json, train_spec_t *spec, err_t *err);
+
+int optim_build(ir_module_t *module, const train_spec_t *spec, err_t *err);
+
+/* Only the gradient: @grad (params, batch) -> (loss, grad.<param> ...), roles and names as above,
+ * parameters in the module's own types. For golden checks and `pcp compile --emit grad`. */
+int optim_build_gradient(ir_module_t *module, err_t *err);
+
+/* How a module's arguments take part in training. */
+typedef struct {
+    const char *name;
+    bool is_param;
+    ir_type_t type;
+    const char *init; /* pcp.init, or NULL */
+} optim_arg_t;
+/* Classify the entry's arguments: an arena-owned array of body->n_arg. */
+optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err);
+
+#endif

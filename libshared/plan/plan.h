@@ -1,0 +1,116 @@
+/* A plan: everything a worker needs to execute a training rule, and nothing else.
+ *
+ * A plan holds tensors at fixed offsets of one arena, programs (lists of steps over that arena), code
+ * for one target and constant data. Programs of one plan share tensors by (role, name): the program
+ * "train" updates the parameters that "loss" reads. plan_t is the open in-memory form of
+ * proto/plan.proto; plan_pack and plan_unpack convert. Not shared between threads while built;
+ * read-only after. */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "ir/type.h"
+
+typedef enum {
+    ROLE_PARAM = 1,   /* a model parameter: f32 master (f64 for f64 modules); updated in place */
+    ROLE_STATE,       /* optimizer state: updated in place, starts at zero */
+    ROLE_ACCUMULATOR, /* gradient sums over micro-batches: in place, starts at zero */
+    ROLE_BATCH,       /* integer (or declared) inputs, in the order of the module's arguments */
+    ROLE_SCALAR,      /* per-step inputs: "lr" f32, "step" i64 (1 for the first step) */
+    ROLE_RESULT,      /* "loss", "grad_norm", "logits", "grad.<param>" */
+    ROLE_CONSTANT,    /* loaded once from the plan's constant bytes */
+    ROLE_TEMPORARY,   /* anything else; offsets overlap by liveness; not listed */
+} plan_role_t;
+
+const char *plan_role_name(plan_role_t role); /* "param", "state", ... as in pcp.role */
+int plan_role_parse(const char *text, plan_role_t *role, err_t *err);
+
+typedef struct {
+    char *name;
+    plan_role_t role;
+    ir_type_t type;
+    uint64_t offset, n_bytes; /* in the arena */
+} plan_tensor_t;
+
+typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY } plan_step_kind_t;
+
+/* Run kernel `kernel` of the code blob over [0, extent), cut into ranges of `grain` by the thread
+ * pool. Its result does not depend on the cut. */
+typedef struct {
+    uint32_t kernel;     /* index into plan->kernel_names */
+    int64_t extent, grain;
+    int n_arg;
+    int64_t *arg;        /* arena byte offsets of the operands, in the kernel's order */
+} plan_kernel_step_t;
+
+/* For b in [0, batch): C_b = A_b x B_b (+ C_b when accumulate), row-major, op by transposition.
+ * C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed, [n, k]. ld in elements;
+ * stride_* in elements between batch entries (0 repeats); offsets in bytes. dtype f32 or f64. */
+typedef struct {
+    dtype_t dtype;
+    int64_t batch, m, n, k;
+    int64_t a, b, c;
+    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+    bool trans_a, trans_b, accumulate;
+} plan_gemm_step_t;
+
+typedef struct {
+    int64_t from, to, n_bytes;
+} plan_copy_step_t;
+
+typedef struct {
+    plan_step_kind_t kind;
+    char *label; /* what it computes, for profiles: "gemm %50 2048x192x64", "layer_norm" */
+    double flops, bytes; /* estimates, for profiles */
+    union {
+        plan_kernel_step_t kernel;
+        plan_gemm_step_t gemm;
+        plan_copy_step_t copy;
+    };
+} plan_step_t;
+
+typedef struct {
+    char *name; /* "train", "loss", "logits", "grad"; "accumulate" and "update" when n > 1 */
+    int n_step;
+    plan_step_t *step;
+    int n_tensor;      /* the tensors this program reads or writes, by index */
+    uint32_t *tensor;
+} plan_program_t;
+
+typedef struct {
+    char *target;      /* "cpu:x86-64-v4" (plan/target.h) */
+    char *module_hash; /* content hash of the StableHLO text */
+    char *spec;        /* the training spec as JSON (optim/optim.h) */
+    int accumulate;    /* micro-batches per step; 1: program "train" does everything */
+    uint64_t arena_bytes, alignment;
+    int n_tensor, n_program, n_kernel, n_constant;
+    plan_tensor_t *tensor;
+    plan_program_t *program;
+    char **kernel_name;   /* symbols in the code blob */
+    struct plan_constant {
+        uint64_t offset, n_bytes;
+        uint8_t *bytes;
+    } *constant;
+    uint8_t *code;        /* cpu: an ELF shared object */
+    size_t n_code;
+} plan_t;
+
+/* The kernel ABI of cpu targets: `arg` are the step's arena offsets; [begin, end) is part of the
+ * step's extent. Thread-safe for disjoint ranges. */
+typedef void plan_kernel_fn(char *arena, const int64_t *arg, int64_t begin, int64_t end);
+
+void plan_destroy(plan_t **self_p);
+const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
+int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name);  /* -1: absent */
+
+/* To bytes that carry their own content hash; also written to hash when not NULL. Returns, caller
+ * frees. The bytes depend on the plan alone. */
+uint8_t *plan_pack(const plan_t *self, size_t *n_bytes, char hash[HASH_HEX]);
+/* From bytes that nobody vouches for: every offset, size, index and count is checked against the
+ * arena and the tables. NULL with ERR_CORRUPT (hash, bounds) or ERR_UNSUPPORTED (version). */
+plan_t *plan_unpack(const uint8_t *bytes, size_t n_bytes, err_t *err);
+
+#endif

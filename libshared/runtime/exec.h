@@ -1,0 +1,49 @@
+/* Execute a plan on this machine: load once, then step without allocating.
+ *
+ * An exec owns one arena with the plan's tensors. Parameters and state live in it across runs and are
+ * updated in place. One caller thread at a time; the exec's own thread pool works inside exec_run. */
+#ifndef RUNTIME_EXEC_H
+#define RUNTIME_EXEC_H
+
+#include <stddef.h>
+
+#include "plan/plan.h"
+
+typedef struct exec exec_t;
+
+typedef struct {
+    int threads;        /* 0: one per core this process may use */
+    const char *device; /* NULL: "cpu" */
+} exec_options_t;
+
+/* Check the target, load the code, allocate the arena (zeroed, constants in place). The plan is
+ * borrowed for the life of the exec. ERR_UNSUPPORTED: foreign instruction set; ERR_MEMORY: says how
+ * much the arena needs. */
+exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err);
+void exec_destroy(exec_t **self_p);
+
+/* Copy a tensor in or out (n_bytes must be the tensor's size). `tensor` as plan_find_tensor has it. */
+int exec_write(exec_t *self, int tensor, const void *bytes, size_t n_bytes, err_t *err);
+int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err);
+int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of that role */
+
+/* Run a program to its end. ERR_ARG: no such program. Same inputs, target and thread count give the
+ * same bits. */
+int exec_run(exec_t *self, const char *program, err_t *err);
+
+/* One optimizer step over `accumulate` micro-batches: writes lr and step, runs "train", or "accumulate"
+ * for each micro-batch and then "update". batch[i] points at the i-th batch tensor's values for all
+ * micro-batches, one after another. *loss: mean over micro-batches. */
+int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
+                    err_t *err);
+
+/* Time per step of a program, for `pcp profile` and benches: label, seconds, flops, bytes, calls. */
+typedef struct {
+    const char *label;
+    double seconds, flops, bytes;
+    long calls;
+} exec_profile_t;
+int exec_profile(exec_t *self, const char *program, int repeats, exec_profile_t **rows, int *n_rows,
+                 err_t *err); /* rows: caller frees */
+
+#endif
