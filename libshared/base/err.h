@@ -20,6 +20,7 @@ typedef enum {
     ERR_NET,         /* peers: lost, late, or talking nonsense */
     ERR_STATE,       /* a valid request at the wrong moment */
     ERR_MEMORY,      /* out of memory or over a stated limit */
+    ERR_MISMATCH,    /* a check found other values than it expects */
 } err_code_t;
 
 typedef struct {
