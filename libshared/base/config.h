@@ -24,14 +24,14 @@ typedef enum {
 } config_kind_t;
 
 typedef struct {
-    const char *name;     /* snake_case, as in the file; the flag is --snake-case */
+    const char *name; /* snake_case, as in the file; the flag is --snake-case */
     config_kind_t kind;
     size_t offset;        /* of the field in the caller's struct */
     const char *fallback; /* default, as text; NULL: unset (strings only) */
     const char *help;     /* one line for --help */
     double min, max;
-    const char *words;    /* CONFIG_ENUM */
-    bool secret;          /* masked when printed */
+    const char *words; /* CONFIG_ENUM */
+    bool secret;       /* masked when printed */
 } config_field_t;
 
 typedef struct {
@@ -42,9 +42,9 @@ typedef struct {
 } config_table_t;
 
 typedef struct {
-    int n_operands; /* words that are no flags, in order */
+    int n_operands;  /* words that are no flags, in order */
     char **operands; /* borrowed from argv */
-    bool help;      /* --help or -h was given */
+    bool help;       /* --help or -h was given */
 } config_args_t;
 
 /* Defaults, then `file` (NULL: none), then environment, then argv[1..argc). `--config FILE` in argv

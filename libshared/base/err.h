@@ -25,7 +25,8 @@ typedef enum {
 
 typedef struct {
     err_code_t code;
-    char text[1024]; /* names the thing, the place, the offending value and, where it can, the fix */
+    char
+        text[1024]; /* names the thing, the place, the offending value and, where it can, the fix */
 } err_t;
 
 /* Set code and text (printf rules; truncated to fit). Always returns -1, so that callers can write

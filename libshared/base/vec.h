@@ -13,25 +13,25 @@
         size_t n, space; \
     }
 
-#define VEC_RESERVE(v, count)                                                         \
-    do {                                                                              \
-        if ((v)->space < (size_t)(count)) {                                           \
+#define VEC_RESERVE(v, count)                                                                 \
+    do {                                                                                      \
+        if ((v)->space < (size_t)(count)) {                                                   \
             (v)->space = (size_t)(count) > 2 * (v)->space ? (size_t)(count) : 2 * (v)->space; \
-            (v)->at = mem_realloc((v)->at, (v)->space * sizeof *(v)->at);             \
-        }                                                                             \
+            (v)->at = mem_realloc((v)->at, (v)->space * sizeof *(v)->at);                     \
+        }                                                                                     \
     } while (0)
 
-#define VEC_PUSH(v, item)                \
-    do {                                 \
-        VEC_RESERVE(v, (v)->n + 1);      \
-        (v)->at[(v)->n++] = (item);      \
+#define VEC_PUSH(v, item)           \
+    do {                            \
+        VEC_RESERVE(v, (v)->n + 1); \
+        (v)->at[(v)->n++] = (item); \
     } while (0)
 
-#define VEC_FREE(v)               \
-    do {                          \
-        free((v)->at);            \
-        (v)->at = NULL;           \
-        (v)->n = (v)->space = 0;  \
+#define VEC_FREE(v)              \
+    do {                         \
+        free((v)->at);           \
+        (v)->at = NULL;          \
+        (v)->n = (v)->space = 0; \
     } while (0)
 
 #endif

@@ -61,9 +61,9 @@ void attr_set(arena_t *arena, ir_attrs_t *attrs, ir_attr_t value);
 void attr_set_int(arena_t *arena, ir_attrs_t *attrs, const char *name, int64_t i);
 void attr_set_bool(arena_t *arena, ir_attrs_t *attrs, const char *name, bool b);
 void attr_set_text(arena_t *arena, ir_attrs_t *attrs, const char *name, attr_kind_t kind,
-                   const char *text);                                     /* copied */
+                   const char *text); /* copied */
 void attr_set_ints(arena_t *arena, ir_attrs_t *attrs, const char *name, const int64_t *ints,
-                   int n);                                                /* copied */
+                   int n); /* copied */
 void attr_remove(ir_attrs_t *attrs, const char *name);
 
 bool attr_equal(const ir_attr_t *a, const ir_attr_t *b);

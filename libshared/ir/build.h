@@ -21,22 +21,22 @@ ir_val_t ir_op2(ir_fn_t *fn, op_code_t code, ir_val_t a, ir_val_t b);
 ir_val_t ir_op3(ir_fn_t *fn, op_code_t code, ir_val_t a, ir_val_t b, ir_val_t c);
 
 /* Constants. */
-ir_val_t ir_const(ir_fn_t *fn, const tensor_t *tensor);                 /* arena-owned tensor */
-ir_val_t ir_splat(ir_fn_t *fn, const ir_type_t *type, double value);    /* any dtype */
-ir_val_t ir_scalar_like(ir_fn_t *fn, ir_val_t like, double value);      /* a splat of like's type */
-ir_val_t ir_scalar(ir_fn_t *fn, dtype_t dtype, double value);           /* rank 0 */
+ir_val_t ir_const(ir_fn_t *fn, const tensor_t *tensor);              /* arena-owned tensor */
+ir_val_t ir_splat(ir_fn_t *fn, const ir_type_t *type, double value); /* any dtype */
+ir_val_t ir_scalar_like(ir_fn_t *fn, ir_val_t like, double value);   /* a splat of like's type */
+ir_val_t ir_scalar(ir_fn_t *fn, dtype_t dtype, double value);        /* rank 0 */
 ir_val_t ir_iota(ir_fn_t *fn, const ir_type_t *type, int dim);
 
 /* Types and shapes. */
-ir_val_t ir_convert(ir_fn_t *fn, ir_val_t x, dtype_t to);               /* x itself if it is one */
-ir_val_t ir_reshape(ir_fn_t *fn, ir_val_t x, const ir_type_t *to);      /* x itself if same shape */
+ir_val_t ir_convert(ir_fn_t *fn, ir_val_t x, dtype_t to);          /* x itself if it is one */
+ir_val_t ir_reshape(ir_fn_t *fn, ir_val_t x, const ir_type_t *to); /* x itself if same shape */
 ir_val_t ir_broadcast(ir_fn_t *fn, ir_val_t x, const ir_type_t *to, const int64_t *dims);
 ir_val_t ir_broadcast_scalar(ir_fn_t *fn, ir_val_t scalar, const ir_type_t *to);
 ir_val_t ir_transpose(ir_fn_t *fn, ir_val_t x, const int64_t *perm);
 ir_val_t ir_slice(ir_fn_t *fn, ir_val_t x, const int64_t *start, const int64_t *limit,
-                  const int64_t *stride);                               /* stride NULL: ones */
+                  const int64_t *stride); /* stride NULL: ones */
 ir_val_t ir_pad(ir_fn_t *fn, ir_val_t x, ir_val_t value, const int64_t *low, const int64_t *high,
-                const int64_t *interior);                               /* interior NULL: zeros */
+                const int64_t *interior); /* interior NULL: zeros */
 ir_val_t ir_concatenate(ir_fn_t *fn, const ir_val_t *parts, int n, int dim);
 ir_val_t ir_reverse(ir_fn_t *fn, ir_val_t x, const int64_t *dims, int n);
 
@@ -58,7 +58,7 @@ typedef struct {
 } ir_dot_t;
 /* Result element type: `to`, or the operands' when DT_NONE. */
 ir_val_t ir_dot(ir_fn_t *fn, ir_val_t a, ir_val_t b, const ir_dot_t *dims, dtype_t to);
-void ir_dot_dims(const ir_op_t *op, ir_dot_t *dims); /* read them off a dot_general */
+void ir_dot_dims(const ir_op_t *op, ir_dot_t *dims);     /* read them off a dot_general */
 ir_val_t ir_matmul(ir_fn_t *fn, ir_val_t a, ir_val_t b); /* [m,k] x [k,n] */
 
 ir_val_t ir_call(ir_fn_t *fn, const ir_fn_t *callee, const ir_val_t *in); /* first result */
@@ -71,6 +71,6 @@ void ir_region_end(ir_fn_t *fn, ir_region_t *region, int n_result, const ir_val_
 /* The region (a, b) -> a `reducer` b on scalars of dtype. */
 ir_region_t *ir_reducer(ir_fn_t *fn, op_code_t reducer, dtype_t dtype);
 /* The op when a region is exactly (a, b) -> op(a, b) on its two arguments, else OP_invalid. */
-op_code_t ir_reducer_op(const ir_fn_t *fn, const ir_region_t *region);
+op_code_t ir_reducer_op(const ir_region_t *region);
 
 #endif

@@ -36,8 +36,8 @@ typedef struct ir_module ir_module_t;
 struct ir_op {
     op_code_t code;
     int n_in, n_out, n_region;
-    ir_val_t *in;         /* n_in operands */
-    ir_val_t out;         /* first result; result i is out + i */
+    ir_val_t *in; /* n_in operands */
+    ir_val_t out; /* first result; result i is out + i */
     ir_attrs_t attrs;
     ir_region_t **region; /* n_region */
     ir_region_t *parent;  /* the region that holds this op */
@@ -47,10 +47,10 @@ struct ir_op {
 struct ir_region {
     int n_arg, n_op, n_result;
     int op_space;
-    ir_val_t arg;      /* first argument; argument i is arg + i */
-    ir_op_t **op;      /* in execution order */
-    ir_val_t *result;  /* operands of the terminator */
-    ir_op_t *parent;   /* the op that holds this region; NULL for a function's body */
+    ir_val_t arg;     /* first argument; argument i is arg + i */
+    ir_op_t **op;     /* in execution order */
+    ir_val_t *result; /* operands of the terminator */
+    ir_op_t *parent;  /* the op that holds this region; NULL for a function's body */
 };
 
 typedef struct {
@@ -65,14 +65,14 @@ struct ir_fn {
     const char *name;
     bool is_private;
     ir_module_t *module;
-    ir_region_t *body;       /* arguments are the parameters, results the returned values */
-    ir_attrs_t *param_attrs; /* body->n_arg: pcp.name, pcp.role, pcp.init, jax.arg_info, ... */
-    ir_attrs_t *result_attrs;/* one per result; NULL until ir_fn_finish */
+    ir_region_t *body;        /* arguments are the parameters, results the returned values */
+    ir_attrs_t *param_attrs;  /* body->n_arg: pcp.name, pcp.role, pcp.init, jax.arg_info, ... */
+    ir_attrs_t *result_attrs; /* one per result; NULL until ir_fn_finish */
     ir_attrs_t attrs;
-    ir_value_t *value;       /* the value table */
+    ir_value_t *value; /* the value table */
     uint32_t n_value, value_space;
-    ir_region_t *cursor;     /* where the builder appends */
-    err_t err;               /* first error of the builder; sticky (ir/build.h) */
+    ir_region_t *cursor; /* where the builder appends */
+    err_t err;           /* first error of the builder; sticky (ir/build.h) */
 };
 
 struct ir_module {
@@ -92,7 +92,6 @@ void ir_module_remove(ir_module_t *self, const ir_fn_t *fn);
 
 /* A new function with parameters and an empty body; the cursor stands in the body. */
 ir_fn_t *ir_fn_new(ir_module_t *module, const char *name, int n_param, const ir_type_t *params);
-/* Append one more parameter (only while no op follows value numbering assumptions: before ops). */
 ir_val_t ir_fn_param(const ir_fn_t *self, int i);
 /* Set the returned values and give result_attrs room. Returns -1 with the sticky error, if any. */
 int ir_fn_finish(ir_fn_t *self, int n_result, const ir_val_t *results, err_t *err);

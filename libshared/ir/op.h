@@ -22,30 +22,30 @@ typedef enum {
 /* How the op is written in pretty form (GRAMMAR section 7); shared by parser and printer. The generic
  * form is always read. */
 typedef enum {
-    FORM_GENERIC = 0,     /* "op"(..) <{..}> ({..}) : (..) -> .. */
-    FORM_OPERANDS,        /* op a, b : T | fn */
-    FORM_CONSTANT,        /* constant dense<..> : T */
-    FORM_COMPARE,         /* compare LT, a, b, SIGNED : fn */
-    FORM_SELECT,          /* select p, a, b : P, T | fn */
-    FORM_IOTA,            /* iota dim = 0 : T     (dynamic_iota x, dim = 0 : fn) */
-    FORM_DIMS,            /* op x[, shape], dims = [..] : T | fn   (attribute named by dims_attr) */
-    FORM_SLICE,           /* slice x [s:l:st, ..] : fn */
-    FORM_DYNAMIC_SLICE,   /* dynamic_slice x, i.., sizes = [..] : fn */
-    FORM_PAD,             /* pad x, v, low = [..], high = [..], interior = [..] : fn */
-    FORM_DIM,             /* concatenate a, b, dim = 0 : fn */
-    FORM_DOT,             /* dot_general a, b, batching_dims = .. contracting_dims = .. : fn */
-    FORM_CONVOLUTION,     /* convolution(a, b) dim_numbers = .., window = {..} {..} : fn */
-    FORM_REDUCE,          /* reduce(x init: i) applies op across dimensions = [..] : fn */
-    FORM_WHILE,           /* while(%p = %i) : T cond {..} do {..} */
-    FORM_CALL,            /* call @f(a, b) : (..) -> .. */
-    FORM_CUSTOM_CALL,     /* custom_call @t(a) {..} : fn */
-    FORM_COMPOSITE,       /* composite "n" a, b {..} : fn */
-    FORM_REDUCE_PRECISION,/* reduce_precision x, format = e5m10 : T */
-    FORM_RNG,             /* rng a, b, s, distribution = UNIFORM : fn */
-    FORM_RNG_BITS,        /* rng_bit_generator s, algorithm = THREE_FRY : fn */
-    FORM_CHLO,            /* chlo.op a, b : T, T -> T */
-    FORM_TOP_K,           /* chlo.top_k(x, k = 2) : T -> (T, I) */
-    FORM_CHECK,           /* check.expect_..(_const) a, b|dense [, tolerance = x] : T */
+    FORM_GENERIC = 0,   /* "op"(..) <{..}> ({..}) : (..) -> .. */
+    FORM_OPERANDS,      /* op a, b : T | fn */
+    FORM_CONSTANT,      /* constant dense<..> : T */
+    FORM_COMPARE,       /* compare LT, a, b, SIGNED : fn */
+    FORM_SELECT,        /* select p, a, b : P, T | fn */
+    FORM_IOTA,          /* iota dim = 0 : T     (dynamic_iota x, dim = 0 : fn) */
+    FORM_DIMS,          /* op x[, shape], dims = [..] : T | fn   (attribute named by dims_attr) */
+    FORM_SLICE,         /* slice x [s:l:st, ..] : fn */
+    FORM_DYNAMIC_SLICE, /* dynamic_slice x, i.., sizes = [..] : fn */
+    FORM_PAD,           /* pad x, v, low = [..], high = [..], interior = [..] : fn */
+    FORM_DIM,           /* concatenate a, b, dim = 0 : fn */
+    FORM_DOT,           /* dot_general a, b, batching_dims = .. contracting_dims = .. : fn */
+    FORM_CONVOLUTION,   /* convolution(a, b) dim_numbers = .., window = {..} {..} : fn */
+    FORM_REDUCE,        /* reduce(x init: i) applies op across dimensions = [..] : fn */
+    FORM_WHILE,         /* while(%p = %i) : T cond {..} do {..} */
+    FORM_CALL,          /* call @f(a, b) : (..) -> .. */
+    FORM_CUSTOM_CALL,   /* custom_call @t(a) {..} : fn */
+    FORM_COMPOSITE,     /* composite "n" a, b {..} : fn */
+    FORM_REDUCE_PRECISION, /* reduce_precision x, format = e5m10 : T */
+    FORM_RNG,              /* rng a, b, s, distribution = UNIFORM : fn */
+    FORM_RNG_BITS,         /* rng_bit_generator s, algorithm = THREE_FRY : fn */
+    FORM_CHLO,             /* chlo.op a, b : T, T -> T */
+    FORM_TOP_K,            /* chlo.top_k(x, k = 2) : T -> (T, I) */
+    FORM_CHECK,            /* check.expect_..(_const) a, b|dense [, tolerance = x] : T */
 } op_form_t;
 
 /* Runs regions and functions on behalf of evaluators; see ops/eval.h. */
@@ -57,10 +57,10 @@ typedef struct eval eval_t;
 typedef struct vjp vjp_t;
 struct vjp {
     ir_fn_t *fn;
-    const ir_op_t *op;   /* the primal op; its operands and results are values of fn */
-    const ir_val_t *ct;  /* n_out cotangents of its results; IR_NONE where there is none */
-    const bool *need;    /* n_in */
-    ir_val_t *in_ct;     /* n_in */
+    const ir_op_t *op;  /* the primal op; its operands and results are values of fn */
+    const ir_val_t *ct; /* n_out cotangents of its results; IR_NONE where there is none */
+    const bool *need;   /* n_in */
+    ir_val_t *in_ct;    /* n_in */
     /* For ops with regions: the cotangent of a value from outside that a region reads. */
     void (*add_outer)(vjp_t *self, ir_val_t value, ir_val_t ct);
     /* Append a copy of `region` (arguments mapped to args[]) and its reverse to fn's cursor: given the

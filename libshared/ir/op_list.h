@@ -3,42 +3,45 @@
  * Includers define OP(x) first and undefine it after. No include guard, on purpose. */
 
 /* ops/literal.c */
-OP(constant) OP(iota)
+OP(constant)
+OP(iota)
 /* ops/elementwise.c: unary, float */
-OP(exponential) OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt)
-OP(rsqrt) OP(cbrt) OP(sine) OP(cosine) OP(tan) OP(ceil) OP(floor) OP(round_nearest_afz)
-OP(round_nearest_even) OP(is_finite)
-/* ops/elementwise.c: unary, any number */
-OP(abs) OP(negate) OP(sign)
-/* ops/binary.c */
-OP(add) OP(subtract) OP(multiply) OP(divide) OP(remainder) OP(maximum) OP(minimum) OP(power)
-OP(atan2)
-/* ops/bits.c: logical and bitwise, counts, shifts, bit casts */
-OP(and) OP(or) OP(xor) OP(not) OP(popcnt) OP(count_leading_zeros) OP(shift_left)
-OP(shift_right_arithmetic) OP(shift_right_logical) OP(bitcast_convert)
-/* ops/compare.c */
-OP(compare) OP(select) OP(clamp)
-/* ops/convert.c */
-OP(convert) OP(reduce_precision)
-/* ops/chlo.c */
-OP(chlo_erf) OP(chlo_erfc) OP(chlo_erf_inv) OP(chlo_lgamma) OP(chlo_digamma) OP(chlo_square)
-OP(chlo_tan) OP(chlo_sinh) OP(chlo_cosh) OP(chlo_asin) OP(chlo_acos) OP(chlo_atan) OP(chlo_asinh)
-OP(chlo_acosh) OP(chlo_atanh) OP(chlo_next_after) OP(chlo_top_k)
-/* ops/shape.c */
-OP(reshape) OP(transpose) OP(broadcast_in_dim) OP(reverse) OP(concatenate) OP(slice) OP(pad)
-/* ops/dynamic.c: operands that give indices or (static) result shapes */
-OP(dynamic_slice) OP(dynamic_update_slice) OP(dynamic_iota) OP(dynamic_broadcast_in_dim)
-OP(dynamic_reshape) OP(get_dimension_size)
-/* ops/dot.c, ops/convolution.c */
-OP(dot_general) OP(convolution)
-/* ops/reduce.c, ops/window.c */
-OP(reduce) OP(reduce_window) OP(select_and_scatter)
-/* ops/gather.c, ops/sort.c */
-OP(gather) OP(scatter) OP(sort)
-/* ops/control.c */
-OP(while) OP(if) OP(case) OP(map) OP(call) OP(composite) OP(custom_call) OP(optimization_barrier)
-/* ops/random.c */
-OP(rng) OP(rng_bit_generator)
-/* ops/check.c: the checks of StableHLO's own test files */
-OP(check_expect_eq) OP(check_expect_eq_const) OP(check_expect_almost_eq)
-OP(check_expect_almost_eq_const) OP(check_expect_close)
+OP(exponential)
+OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt) OP(rsqrt) OP(cbrt)
+    OP(sine) OP(cosine) OP(tan) OP(ceil) OP(floor) OP(round_nearest_afz) OP(round_nearest_even)
+        OP(is_finite)
+    /* ops/elementwise.c: unary, any number */
+    OP(abs) OP(negate) OP(sign)
+    /* ops/binary.c */
+    OP(add) OP(subtract) OP(multiply) OP(divide) OP(remainder) OP(maximum) OP(minimum) OP(power)
+        OP(atan2)
+    /* ops/bits.c: logical and bitwise, counts, shifts, bit casts */
+    OP(and) OP(or) OP(xor) OP(not ) OP(popcnt) OP(count_leading_zeros) OP(shift_left)
+        OP(shift_right_arithmetic) OP(shift_right_logical) OP(bitcast_convert)
+    /* ops/compare.c */
+    OP(compare) OP(select) OP(clamp)
+    /* ops/convert.c */
+    OP(convert) OP(reduce_precision)
+    /* ops/chlo.c */
+    OP(chlo_erf) OP(chlo_erfc) OP(chlo_erf_inv) OP(chlo_lgamma) OP(chlo_digamma) OP(chlo_square)
+        OP(chlo_tan) OP(chlo_sinh) OP(chlo_cosh) OP(chlo_asin) OP(chlo_acos) OP(chlo_atan)
+            OP(chlo_asinh) OP(chlo_acosh) OP(chlo_atanh) OP(chlo_next_after) OP(chlo_top_k)
+    /* ops/shape.c */
+    OP(reshape) OP(transpose) OP(broadcast_in_dim) OP(reverse) OP(concatenate) OP(slice) OP(pad)
+    /* ops/dynamic.c: operands that give indices or (static) result shapes */
+    OP(dynamic_slice) OP(dynamic_update_slice) OP(dynamic_iota) OP(dynamic_broadcast_in_dim)
+        OP(dynamic_reshape) OP(get_dimension_size)
+    /* ops/dot.c, ops/convolution.c */
+    OP(dot_general) OP(convolution)
+    /* ops/reduce.c, ops/window.c */
+    OP(reduce) OP(reduce_window) OP(select_and_scatter)
+    /* ops/gather.c, ops/sort.c */
+    OP(gather) OP(scatter) OP(sort)
+    /* ops/control.c */
+    OP(while) OP(if) OP(case) OP(map) OP(call) OP(composite) OP(custom_call)
+        OP(optimization_barrier)
+    /* ops/random.c */
+    OP(rng) OP(rng_bit_generator)
+    /* ops/check.c: the checks of StableHLO's own test files */
+    OP(check_expect_eq) OP(check_expect_eq_const) OP(check_expect_almost_eq)
+        OP(check_expect_almost_eq_const) OP(check_expect_close)

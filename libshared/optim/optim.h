@@ -20,11 +20,11 @@
 #include "ir/ir.h"
 
 typedef struct {
-    const char *optimizer; /* "adamw" | "sgd" */
+    const char *optimizer;                  /* "adamw" | "sgd" */
     double beta1, beta2, eps, weight_decay; /* adamw; decay on parameters of rank >= 2 only */
-    double momentum;       /* sgd */
-    double clip;           /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
-    int accumulate;        /* micro-batches per step, >= 1; gradients are averaged */
+    double momentum;                        /* sgd */
+    double clip;    /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
+    int accumulate; /* micro-batches per step, >= 1; gradients are averaged */
 } train_spec_t;
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */

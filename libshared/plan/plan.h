@@ -40,10 +40,10 @@ typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY } plan_step_kind_t;
 /* Run kernel `kernel` of the code blob over [0, extent), cut into ranges of `grain` by the thread
  * pool. Its result does not depend on the cut. */
 typedef struct {
-    uint32_t kernel;     /* index into plan->kernel_names */
+    uint32_t kernel; /* index into plan->kernel_names */
     int64_t extent, grain;
     int n_arg;
-    int64_t *arg;        /* arena byte offsets of the operands, in the kernel's order */
+    int64_t *arg; /* arena byte offsets of the operands, in the kernel's order */
 } plan_kernel_step_t;
 
 /* For b in [0, batch): C_b = A_b x B_b (+ C_b when accumulate), row-major, op by transposition.
@@ -63,7 +63,7 @@ typedef struct {
 
 typedef struct {
     plan_step_kind_t kind;
-    char *label; /* what it computes, for profiles: "gemm %50 2048x192x64", "layer_norm" */
+    char *label;         /* what it computes, for profiles: "gemm %50 2048x192x64", "layer_norm" */
     double flops, bytes; /* estimates, for profiles */
     union {
         plan_kernel_step_t kernel;
@@ -76,7 +76,7 @@ typedef struct {
     char *name; /* "train", "loss", "logits", "grad"; "accumulate" and "update" when n > 1 */
     int n_step;
     plan_step_t *step;
-    int n_tensor;      /* the tensors this program reads or writes, by index */
+    int n_tensor; /* the tensors this program reads or writes, by index */
     uint32_t *tensor;
 } plan_program_t;
 
@@ -89,12 +89,12 @@ typedef struct {
     int n_tensor, n_program, n_kernel, n_constant;
     plan_tensor_t *tensor;
     plan_program_t *program;
-    char **kernel_name;   /* symbols in the code blob */
+    char **kernel_name; /* symbols in the code blob */
     struct plan_constant {
         uint64_t offset, n_bytes;
         uint8_t *bytes;
-    } *constant;
-    uint8_t *code;        /* cpu: an ELF shared object */
+    } * constant;
+    uint8_t *code; /* cpu: an ELF shared object */
     size_t n_code;
 } plan_t;
 
