@@ -175,12 +175,6 @@ ir_val_t ir_unbroadcast(ir_fn_t *fn, ir_val_t x, const ir_type_t *to, const int6
 
 /* --- contractions --- */
 
-static void set_dims(arena_t *arena, ir_attrs_t *attrs, const char *name, const int64_t *dims,
-                     int n)
-{
-    attr_set_ints(arena, attrs, name, dims, n);
-}
-
 ir_val_t ir_dot(ir_fn_t *fn, ir_val_t a, ir_val_t b, const ir_dot_t *dims, dtype_t to)
 {
     if (dead(fn, a) || dead(fn, b)) return IR_NONE;
