@@ -46,14 +46,16 @@ typedef struct {
     int64_t *arg; /* arena byte offsets of the operands, in the kernel's order */
 } plan_kernel_step_t;
 
-/* For b in [0, batch): C_b = A_b x B_b (+ C_b when accumulate), row-major, op by transposition.
- * C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed, [n, k]. ld in elements;
- * stride_* in elements between batch entries (0 repeats); offsets in bytes. dtype f32 or f64. */
+/* For o in [0, batch), i in [0, inner): C_oi = A_oi x B_oi (+ C_oi when accumulate), row-major, op by
+ * transposition. C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed, [n, k].
+ * Entry (o, i) of an operand lies at its byte offset plus (o * stride + i * inner_stride) elements (0
+ * repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in elements. A matrix
+ * never overlaps another one of C. dtype f32 or f64. */
 typedef struct {
     dtype_t dtype;
-    int64_t batch, m, n, k;
+    int64_t batch, inner, m, n, k; /* batch, inner >= 1 */
     int64_t a, b, c;
-    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c;
+    int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, inner_a, inner_b, inner_c;
     bool trans_a, trans_b, accumulate;
 } plan_gemm_step_t;
 
