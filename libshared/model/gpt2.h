@@ -1,0 +1,26 @@
+/* Graph builder: the GPT-2 family (Radford et al. 2019) as a StableHLO module.
+ *
+ * Pre-norm transformer, learned positions, causal self-attention, GELU by tanh, the output head tied
+ * to the token embedding. Parameters are named as in GPT-2's published checkpoints ("wte.weight",
+ * "h.0.attn.c_attn.weight", ...; matrices are [in, out]) and carry pcp.init: normal(0.02), residual
+ * projections normal(0.02 / sqrt(2 layers)), gains ones, biases zeros. */
+#ifndef MODEL_GPT2_H
+#define MODEL_GPT2_H
+
+#include <stdbool.h>
+
+#include "ir/ir.h"
+
+typedef struct {
+    int layers, heads, width, block, vocab, batch;
+    bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
+    bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+} gpt2_config_t;
+
+/* A module with
+ *   @main   (parameters, x: [batch, block] i32, y: [batch, block] i32) -> mean cross-entropy, f32
+ *   @logits (parameters, x: [1, block] i32) -> [1, block, vocab] f32
+ * ERR_ARG names the field that is out of range (width must be a multiple of heads). */
+ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err);
+
+#endif

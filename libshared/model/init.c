@@ -1,0 +1,76 @@
+/* Initial values by rule, and the default rule by a parameter's use. */
+#include "model/init.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "ir/op.h"
+
+/* What the first op that computes with v (through views and conversions) does with it. */
+static op_code_t first_use(const ir_fn_t *fn, ir_val_t v)
+{
+    const ir_region_t *body = fn->body;
+    for (int i = 0; i < body->n_op; i++) {
+        const ir_op_t *op = body->op[i];
+        for (int j = 0; j < op->n_in; j++) {
+            if (op->in[j] != v) continue;
+            bool passes = op_def(op->code)->kind == K_VIEW || op->code == OP_convert;
+            if (!passes) return op->code;
+            op_code_t code = first_use(fn, op->out);
+            if (code != OP_invalid) return code;
+        }
+    }
+    return OP_invalid;
+}
+
+const char *init_rule(const ir_fn_t *fn, int param)
+{
+    const char *rule = attr_text(&fn->param_attrs[param], "pcp.init", NULL);
+    if (rule) return rule;
+    ir_val_t v = ir_fn_param(fn, param);
+    if (ir_type_of(fn, v)->rank >= 2) return "normal(0.02)";
+    return first_use(fn, v) == OP_multiply ? "ones" : "zeros";
+}
+
+typedef struct {
+    enum { INIT_CONSTANT, INIT_NORMAL, INIT_UNIFORM } kind;
+    double a, b;
+} rule_t;
+
+static int parse_rule(const char *text, rule_t *rule, err_t *err)
+{
+    int end = -1;
+    *rule = (rule_t){0};
+    if (strcmp(text, "zeros") == 0) return 0;
+    if (strcmp(text, "ones") == 0) {
+        rule->a = 1;
+        return 0;
+    }
+    if (sscanf(text, "constant(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return 0;
+    rule->kind = INIT_NORMAL;
+    if (sscanf(text, "normal(%lf)%n", &rule->a, &end) == 1 && end > 0 && !text[end]) return 0;
+    rule->kind = INIT_UNIFORM;
+    if (sscanf(text, "uniform(%lf,%lf)%n", &rule->a, &rule->b, &end) == 2 && end > 0 && !text[end])
+        return 0;
+    return err_set(err, ERR_PARSE,
+                   "pcp.init \"%s\" is not a rule: use zeros, ones, constant(V), normal(STD) or "
+                   "uniform(LOW,HIGH)",
+                   text);
+}
+
+int init_fill(const char *rule_text, uint64_t seed, const char *name, float *out, int64_t n,
+              err_t *err)
+{
+    rule_t rule;
+    if (parse_rule(rule_text, &rule, err) < 0) return -1;
+    uint64_t stream = rng_derive(seed, name);
+    for (int64_t i = 0; i < n; i++) {
+        double v = rule.a;
+        if (rule.kind == INIT_NORMAL) v = rule.a * rng_normal(stream, (uint64_t)i);
+        if (rule.kind == INIT_UNIFORM)
+            v = rule.a + (rule.b - rule.a) * rng_uniform(stream, (uint64_t)i);
+        out[i] = (float)v;
+    }
+    return 0;
+}
