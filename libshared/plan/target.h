@@ -1,4 +1,4 @@
-/* Targets: "cpu:x86-64-v4", "cpu:x86-64-v3", "cpu:aarch64". A plan runs where the host offers at
+/* Targets: "cpu:x86-64" to "cpu:x86-64-v4", "cpu:aarch64". A plan runs where the host offers at
  * least the target's instruction set. Thread-safe. */
 #ifndef PLAN_TARGET_H
 #define PLAN_TARGET_H
@@ -16,7 +16,7 @@ int target_check(const char *target, err_t *err);
 /* Can this machine run code for `target`? -1 with ERR_UNSUPPORTED naming both instruction sets. */
 int target_runs_here(const char *target, err_t *err);
 
-/* The system compiler's flags for it: "-march=x86-64-v4 -mprefer-vector-width=512". */
+/* The system compiler's flags for it: "-march=x86-64-v4 -mprefer-vector-width=512". NULL: unknown. */
 const char *target_cflags(const char *target);
 
 #endif

@@ -31,16 +31,18 @@ int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of th
  * same bits. */
 int exec_run(exec_t *self, const char *program, err_t *err);
 
-/* One optimizer step over `accumulate` micro-batches: writes lr and step, runs "train", or "accumulate"
- * for each micro-batch and then "update". batch[i] points at the i-th batch tensor's values for all
+/* One optimizer step over `accumulate` micro-batches: writes lr and step, runs "train", or zeroes the
+ * accumulators and runs "accumulate" for each micro-batch and then "update". batch[i] points at the i-th batch tensor's values for all
  * micro-batches, one after another. *loss: mean over micro-batches. */
 int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
                     err_t *err);
 
-/* Time per step of a program, for `pcp profile` and benches: label, seconds, flops, bytes, calls. */
+/* Time per step of a program, for `pcp profile` and benches: one row per step, in order. It runs the
+ * program `repeats` times for real: a "train" program updates parameters and state. */
 typedef struct {
-    const char *label;
-    double seconds, flops, bytes;
+    const char *label;   /* borrowed from the plan */
+    double seconds;      /* sum over the calls */
+    double flops, bytes; /* of one call, as the plan estimates them */
     long calls;
 } exec_profile_t;
 int exec_profile(exec_t *self, const char *program, int repeats, exec_profile_t **rows, int *n_rows,

@@ -1,0 +1,111 @@
+/* Bounds of everything in a plan that the executor later uses unchecked. */
+#include "runtime/check.h"
+
+#include "runtime/gemm.h"
+
+static bool inside(uint64_t offset, uint64_t n_bytes, uint64_t arena_bytes)
+{
+    return n_bytes <= arena_bytes && offset <= arena_bytes - n_bytes;
+}
+
+static int check_arena(const plan_t *plan, err_t *err)
+{
+    uint64_t a = plan->alignment;
+    if (a == 0 || (a & (a - 1)) || a > (1u << 30))
+        return err_set(err, ERR_CORRUPT, "plan: alignment %llu is no power of two up to 2^30",
+                       (unsigned long long)a);
+    if (plan->arena_bytes > (uint64_t)INT64_MAX / 2)
+        return err_set(err, ERR_CORRUPT, "plan: arena of %llu bytes",
+                       (unsigned long long)plan->arena_bytes);
+    if (plan->accumulate < 1)
+        return err_set(err, ERR_CORRUPT, "plan: accumulate %d, want 1 or more", plan->accumulate);
+    if (plan->n_tensor < 0 || plan->n_program < 0 || plan->n_kernel < 0 || plan->n_constant < 0)
+        return err_set(err, ERR_CORRUPT, "plan: a negative count");
+    return 0;
+}
+
+static int check_tensor(const plan_t *plan, int i, err_t *err)
+{
+    const plan_tensor_t *t = &plan->tensor[i];
+    if (t->type.dtype <= DT_NONE || t->type.dtype >= DT_COUNT)
+        return err_set(err, ERR_CORRUPT, "plan: tensor %s: element type %d", t->name,
+                       (int)t->type.dtype);
+    if (ir_type_check(&t->type, err) < 0) return err_prefix(err, "plan: tensor %s: ", t->name);
+    if (t->n_bytes != (uint64_t)ir_type_bytes(&t->type))
+        return err_set(err, ERR_CORRUPT, "plan: tensor %s: %llu bytes, its type has %lld", t->name,
+                       (unsigned long long)t->n_bytes, (long long)ir_type_bytes(&t->type));
+    if (!inside(t->offset, t->n_bytes, plan->arena_bytes))
+        return err_set(err, ERR_CORRUPT, "plan: tensor %s: ends beyond the arena of %llu bytes",
+                       t->name, (unsigned long long)plan->arena_bytes);
+    return 0;
+}
+
+static int check_kernel(const plan_t *plan, const plan_kernel_step_t *s, err_t *err)
+{
+    if (s->kernel >= (uint32_t)plan->n_kernel)
+        return err_set(err, ERR_CORRUPT, "kernel %u of %d", s->kernel, plan->n_kernel);
+    if (s->extent < 0 || s->grain < 1 || s->n_arg < 0)
+        return err_set(err, ERR_CORRUPT, "extent %lld, grain %lld, %d operands",
+                       (long long)s->extent, (long long)s->grain, s->n_arg);
+    for (int i = 0; i < s->n_arg; i++) {
+        if (s->arg[i] < 0 || (uint64_t)s->arg[i] > plan->arena_bytes)
+            return err_set(err, ERR_CORRUPT, "operand %d at %lld, the arena has %llu bytes", i,
+                           (long long)s->arg[i], (unsigned long long)plan->arena_bytes);
+    }
+    return 0;
+}
+
+static int check_copy(const plan_t *plan, const plan_copy_step_t *s, err_t *err)
+{
+    if (s->from < 0 || s->to < 0 || s->n_bytes < 0 ||
+        !inside((uint64_t)s->from, (uint64_t)s->n_bytes, plan->arena_bytes) ||
+        !inside((uint64_t)s->to, (uint64_t)s->n_bytes, plan->arena_bytes))
+        return err_set(err, ERR_CORRUPT, "copy of %lld bytes from %lld to %lld leaves the arena",
+                       (long long)s->n_bytes, (long long)s->from, (long long)s->to);
+    if (s->from < s->to + s->n_bytes && s->to < s->from + s->n_bytes)
+        return err_set(err, ERR_CORRUPT, "copy of %lld bytes from %lld to %lld overlaps",
+                       (long long)s->n_bytes, (long long)s->from, (long long)s->to);
+    return 0;
+}
+
+static int check_step(const plan_t *plan, const plan_step_t *step, err_t *err)
+{
+    switch (step->kind) {
+    case STEP_KERNEL: return check_kernel(plan, &step->kernel, err);
+    case STEP_GEMM: return gemm_check(&step->gemm, plan->arena_bytes, err);
+    case STEP_COPY: return check_copy(plan, &step->copy, err);
+    }
+    return err_set(err, ERR_CORRUPT, "unknown kind %d", (int)step->kind);
+}
+
+static int check_program(const plan_t *plan, const plan_program_t *program, err_t *err)
+{
+    for (int i = 0; i < program->n_step; i++) {
+        const plan_step_t *step = &program->step[i];
+        if (check_step(plan, step, err) < 0)
+            return err_prefix(err, "plan: program %s, step %d (%s): ", program->name, i,
+                              step->label ? step->label : "");
+    }
+    for (int i = 0; i < program->n_tensor; i++) {
+        if (program->tensor[i] >= (uint32_t)plan->n_tensor)
+            return err_set(err, ERR_CORRUPT, "plan: program %s names tensor %u of %d",
+                           program->name, program->tensor[i], plan->n_tensor);
+    }
+    return 0;
+}
+
+int check_plan(const plan_t *plan, err_t *err)
+{
+    if (check_arena(plan, err) < 0) return -1;
+    for (int i = 0; i < plan->n_tensor; i++) {
+        if (check_tensor(plan, i, err) < 0) return -1;
+    }
+    for (int i = 0; i < plan->n_constant; i++) {
+        if (!inside(plan->constant[i].offset, plan->constant[i].n_bytes, plan->arena_bytes))
+            return err_set(err, ERR_CORRUPT, "plan: constant %d ends beyond the arena", i);
+    }
+    for (int i = 0; i < plan->n_program; i++) {
+        if (check_program(plan, &plan->program[i], err) < 0) return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+/* Load a plan's ELF shared object from memory and look up its kernels. The code runs with this
+ * process's rights: whoever calls must trust where the bytes come from (plans are signed). */
+#ifndef RUNTIME_CODE_H
+#define RUNTIME_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct code code_t;
+
+/* The bytes are copied. ERR_CORRUPT: not an ELF shared object of this machine, or the loader refuses
+ * it; ERR_IO: no place to put it. Any thread. */
+code_t *code_load(const uint8_t *bytes, size_t n_bytes, err_t *err);
+
+/* Unmaps the code: no kernel may run. */
+void code_destroy(code_t **self_p);
+
+/* The address of a symbol; NULL with ERR_CORRUPT naming it. */
+void *code_symbol(code_t *self, const char *name, err_t *err);
+
+#endif

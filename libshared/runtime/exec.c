@@ -1,0 +1,257 @@
+/* The executor: programs run step by step on a device. What a training step needs (which tensors are
+ * batch, lr, step and loss) is found when the plan is loaded, so that stepping looks nothing up. */
+#include "runtime/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/half.h"
+#include "base/mem.h"
+#include "plan/target.h"
+#include "runtime/check.h"
+#include "runtime/device.h"
+
+struct exec {
+    const plan_t *plan;
+    const device_ops_t *ops;
+    device_t *device;
+    int lr, step, loss; /* tensors of a training plan; -1: absent */
+    int n_batch;
+    int *batch; /* tensors of role batch, in the order of the module's arguments */
+};
+
+static int find_tensor(const plan_t *plan, plan_role_t role, const char *name, dtype_t dtype)
+{
+    for (int i = 0; i < plan->n_tensor; i++) {
+        const plan_tensor_t *t = &plan->tensor[i];
+        if (t->role == role && strcmp(t->name, name) == 0 && t->type.rank == 0 &&
+            (dtype == DT_NONE || t->type.dtype == dtype))
+            return i;
+    }
+    return -1;
+}
+
+static const plan_program_t *find_program(const exec_t *self, const char *name, err_t *err)
+{
+    const plan_t *plan = self->plan;
+    for (int i = 0; i < plan->n_program; i++) {
+        if (strcmp(plan->program[i].name, name) == 0) return &plan->program[i];
+    }
+    err_set(err, ERR_ARG, "the plan has no program \"%s\"", name);
+    return NULL;
+}
+
+static void find_training_tensors(exec_t *self)
+{
+    const plan_t *plan = self->plan;
+    self->lr = find_tensor(plan, ROLE_SCALAR, "lr", DT_F32);
+    self->step = find_tensor(plan, ROLE_SCALAR, "step", DT_I64);
+    self->loss = find_tensor(plan, ROLE_RESULT, "loss", DT_NONE);
+    self->batch = mem_calloc((size_t)plan->n_tensor, sizeof *self->batch);
+    for (int i = 0; i < plan->n_tensor; i++) {
+        if (plan->tensor[i].role == ROLE_BATCH) self->batch[self->n_batch++] = i;
+    }
+}
+
+static int check_target(const plan_t *plan, const device_ops_t *ops, err_t *err)
+{
+    const char *target = plan->target ? plan->target : "";
+    size_t n = strlen(ops->target_prefix);
+    if (strncmp(target, ops->target_prefix, n) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "the plan is for target \"%s\", device %s runs %s*",
+                       target, ops->name, ops->target_prefix);
+    return strcmp(ops->name, "cpu") == 0 ? target_runs_here(target, err) : 0;
+}
+
+static int load_plan(exec_t *self, err_t *err)
+{
+    const plan_t *plan = self->plan;
+    if (self->ops->load(self->device, plan, err) < 0 ||
+        self->ops->alloc(self->device, plan->arena_bytes, plan->alignment, err) < 0)
+        return -1;
+    for (int i = 0; i < plan->n_constant; i++) {
+        if (self->ops->upload(self->device, plan->constant[i].offset, plan->constant[i].bytes,
+                              (size_t)plan->constant[i].n_bytes, err) < 0)
+            return -1;
+    }
+    return self->ops->sync(self->device, err);
+}
+
+exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
+{
+    exec_options_t wanted = options ? *options : (exec_options_t){0};
+    const device_ops_t *ops = device_find(wanted.device ? wanted.device : "cpu", err);
+    if (!ops || check_target(plan, ops, err) < 0 || check_plan(plan, err) < 0) return NULL;
+    device_t *device = ops->open(wanted.threads, err);
+    if (!device) return NULL;
+    exec_t *self = mem_calloc(1, sizeof *self);
+    *self = (exec_t){.plan = plan, .ops = ops, .device = device};
+    find_training_tensors(self);
+    if (load_plan(self, err) < 0) exec_destroy(&self);
+    return self;
+}
+
+void exec_destroy(exec_t **self_p)
+{
+    exec_t *self = *self_p;
+    if (!self) return;
+    self->ops->close(&self->device);
+    free(self->batch);
+    free(self);
+    *self_p = NULL;
+}
+
+static const plan_tensor_t *tensor_at(const exec_t *self, int tensor, size_t n_bytes, err_t *err)
+{
+    if (tensor < 0 || tensor >= self->plan->n_tensor) {
+        err_set(err, ERR_ARG, "tensor %d: the plan has %d", tensor, self->plan->n_tensor);
+        return NULL;
+    }
+    const plan_tensor_t *t = &self->plan->tensor[tensor];
+    if (n_bytes != t->n_bytes) {
+        err_set(err, ERR_ARG, "tensor %s has %llu bytes, %zu given", t->name,
+                (unsigned long long)t->n_bytes, n_bytes);
+        return NULL;
+    }
+    return t;
+}
+
+int exec_write(exec_t *self, int tensor, const void *bytes, size_t n_bytes, err_t *err)
+{
+    const plan_tensor_t *t = tensor_at(self, tensor, n_bytes, err);
+    return t ? self->ops->upload(self->device, t->offset, bytes, n_bytes, err) : -1;
+}
+
+int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err)
+{
+    const plan_tensor_t *t = tensor_at(self, tensor, n_bytes, err);
+    return t ? self->ops->download(self->device, t->offset, bytes, n_bytes, err) : -1;
+}
+
+int exec_zero(exec_t *self, plan_role_t role, err_t *err)
+{
+    for (int i = 0; i < self->plan->n_tensor; i++) {
+        const plan_tensor_t *t = &self->plan->tensor[i];
+        if (t->role == role &&
+            self->ops->zero(self->device, t->offset, (size_t)t->n_bytes, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_step(exec_t *self, const plan_step_t *step, err_t *err)
+{
+    switch (step->kind) {
+    case STEP_KERNEL: return self->ops->kernel(self->device, &step->kernel, err);
+    case STEP_GEMM: return self->ops->gemm(self->device, &step->gemm, err);
+    case STEP_COPY: return self->ops->copy(self->device, &step->copy, err);
+    }
+    return err_set(err, ERR_CORRUPT, "plan: unknown step kind %d", (int)step->kind);
+}
+
+static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
+{
+    for (int i = 0; i < program->n_step; i++) {
+        if (run_step(self, &program->step[i], err) < 0) return -1;
+    }
+    return self->ops->sync(self->device, err);
+}
+
+int exec_run(exec_t *self, const char *program, err_t *err)
+{
+    const plan_program_t *found = find_program(self, program, err);
+    return found ? run_program(self, found, err) : -1;
+}
+
+/* Values of micro-batch `micro`: each batch tensor's array holds them one after another. */
+static int write_batch(exec_t *self, const void *const *batch, int micro, err_t *err)
+{
+    for (int i = 0; i < self->n_batch; i++) {
+        const plan_tensor_t *t = &self->plan->tensor[self->batch[i]];
+        const char *bytes = (const char *)batch[i] + (size_t)micro * t->n_bytes;
+        if (self->ops->upload(self->device, t->offset, bytes, (size_t)t->n_bytes, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The loss as the last program left it. */
+static int read_loss(exec_t *self, double *loss, err_t *err)
+{
+    if (self->loss < 0) return err_set(err, ERR_ARG, "the plan has no scalar result \"loss\"");
+    const plan_tensor_t *t = &self->plan->tensor[self->loss];
+    union {
+        float f32;
+        double f64;
+        uint16_t half;
+    } value = {0};
+    if (t->n_bytes > sizeof value || !dtype_is_float(t->type.dtype))
+        return err_set(err, ERR_TYPE, "result loss is %s, want a float", dtype_name(t->type.dtype));
+    if (self->ops->download(self->device, t->offset, &value, (size_t)t->n_bytes, err) < 0)
+        return -1;
+    *loss = t->type.dtype == DT_F64    ? value.f64
+            : t->type.dtype == DT_F32  ? value.f32
+            : t->type.dtype == DT_BF16 ? half_from_bf16(value.half)
+                                       : half_from_f16(value.half);
+    return 0;
+}
+
+static int write_scalars(exec_t *self, double lr, long step, err_t *err)
+{
+    float lr_f32 = (float)lr;
+    int64_t step_i64 = step;
+    if (self->lr >= 0 && exec_write(self, self->lr, &lr_f32, sizeof lr_f32, err) < 0) return -1;
+    if (self->step >= 0 && exec_write(self, self->step, &step_i64, sizeof step_i64, err) < 0)
+        return -1;
+    return 0;
+}
+
+int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
+                    err_t *err)
+{
+    int n_micro = self->plan->accumulate;
+    double sum = 0, one = 0;
+    const plan_program_t *each = find_program(self, n_micro == 1 ? "train" : "accumulate", err);
+    const plan_program_t *update = n_micro == 1 ? NULL : find_program(self, "update", err);
+    if (!each || (n_micro > 1 && !update)) return -1;
+    if (write_scalars(self, lr, step, err) < 0) return -1;
+    if (n_micro > 1 && exec_zero(self, ROLE_ACCUMULATOR, err) < 0) return -1;
+    for (int micro = 0; micro < n_micro; micro++) {
+        if (write_batch(self, batch, micro, err) < 0 || run_program(self, each, err) < 0 ||
+            read_loss(self, &one, err) < 0)
+            return -1;
+        sum += one;
+    }
+    if (update && run_program(self, update, err) < 0) return -1;
+    if (loss) *loss = (float)(sum / n_micro);
+    return 0;
+}
+
+int exec_profile(exec_t *self, const char *program, int repeats, exec_profile_t **rows, int *n_rows,
+                 err_t *err)
+{
+    const plan_program_t *found = find_program(self, program, err);
+    if (!found) return -1;
+    exec_profile_t *row = mem_calloc((size_t)found->n_step, sizeof *row);
+    for (int r = 0; r < repeats; r++) {
+        for (int i = 0; i < found->n_step; i++) {
+            const plan_step_t *step = &found->step[i];
+            double start = clock_mono_s();
+            if (run_step(self, step, err) < 0 || self->ops->sync(self->device, err) < 0) {
+                free(row);
+                return -1;
+            }
+            row[i].seconds += clock_mono_s() - start;
+            row[i].calls++;
+        }
+    }
+    for (int i = 0; i < found->n_step; i++) {
+        row[i].label = found->step[i].label;
+        row[i].flops = found->step[i].flops;
+        row[i].bytes = found->step[i].bytes;
+    }
+    *rows = row;
+    *n_rows = found->n_step;
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* Matrix products of a plan on the CPU: the work is cut over a thread pool, each part is one call of a
+ * single-threaded BLAS.
+ *
+ * The cut depends on the step and the number of threads alone, so the same step on the same machine
+ * with the same thread count gives the same bits. Across thread counts (and machines: the BLAS chooses
+ * its kernels by processor) results may differ in the last bits, because a part's edge may be summed
+ * by another kernel. */
+#ifndef RUNTIME_GEMM_H
+#define RUNTIME_GEMM_H
+
+#include "plan/plan.h"
+#include "runtime/pool.h"
+
+/* Once per process before gemm_run: the BLAS must not start threads of its own. */
+void gemm_init(void);
+
+/* Bytes of the arena a step touches: checks sizes, leading dimensions, strides and offsets against
+ * arena_bytes. -1 with ERR_CORRUPT naming the operand and the bound it breaks. */
+int gemm_check(const plan_gemm_step_t *step, uint64_t arena_bytes, err_t *err);
+
+/* Run a checked step. Allocates nothing. */
+void gemm_run(pool_t *pool, char *arena, const plan_gemm_step_t *step);
+
+/* How a step is cut: entries * rows * columns parts, exposed for tests and profiles. */
+typedef struct {
+    int64_t rows, columns;         /* parts of each batch entry's C */
+    int64_t row_step, column_step; /* size of a part; the last may be smaller */
+    int64_t grain;                 /* parts given out together */
+} gemm_cut_t;
+gemm_cut_t gemm_cut(const plan_gemm_step_t *step, int threads);
+
+#endif

@@ -1,0 +1,210 @@
+/* The thread pool: a generation counter announces work, a counter of busy workers announces its end;
+ * both are first watched by spinning, then by sleeping on a condition variable. */
+#include "runtime/pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+/* About 20 to 50 us of `pause`: longer than the gap between two steps of a program, short enough to
+ * leave the core to others when the program ends. */
+enum { SPINS = 1000 };
+
+typedef struct {
+    pool_t *pool;
+    pthread_t thread;
+    int index, core; /* core < 0: not bound */
+} worker_t;
+
+struct pool {
+    int threads, spins;
+    worker_t *worker; /* entries 1 .. threads - 1 run; 0 stands for the caller */
+
+    /* the present work: written by the caller before `generation` moves */
+    pool_fn *fn;
+    void *context;
+    int64_t extent, grain;
+    bool stop;
+
+    _Alignas(64) atomic_uint generation;
+    _Alignas(64) atomic_int busy;   /* workers that have not finished the present work */
+    _Alignas(64) atomic_int asleep; /* workers on `wake` */
+    atomic_int caller_asleep;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+int pool_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0) return 1;
+    int n = CPU_COUNT(&set);
+    return n < 1 ? 1 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
+}
+
+/* The w-th core of the affinity mask, round robin; -1 when it cannot be read. */
+static int core_of(int w)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0) return -1;
+    int left = w % pool_cores();
+    for (int core = 0; core < CPU_SETSIZE; core++) {
+        if (CPU_ISSET(core, &set) && left-- == 0) return core;
+    }
+    return -1;
+}
+
+static void run_part(pool_t *self, int w)
+{
+    int64_t n = (self->extent - 1) / self->grain + 1, t = self->threads;
+    /* n w / t without overflow for any n */
+    int64_t from = n / t * w + n % t * w / t, to = n / t * (w + 1) + n % t * (w + 1) / t;
+    if (from == to) return;
+    int64_t end = to == n ? self->extent : to * self->grain;
+    self->fn(self->context, from * self->grain, end, w);
+}
+
+/* Wait until the generation is no longer `seen`; returns the new one. */
+static unsigned wait_for_work(pool_t *self, unsigned seen)
+{
+    unsigned now;
+    for (int i = 0; i < self->spins; i++) {
+        now = atomic_load_explicit(&self->generation, memory_order_acquire);
+        if (now != seen) return now;
+        relax();
+    }
+    pthread_mutex_lock(&self->lock);
+    atomic_fetch_add(&self->asleep, 1);
+    while ((now = atomic_load(&self->generation)) == seen)
+        pthread_cond_wait(&self->wake, &self->lock);
+    atomic_fetch_sub(&self->asleep, 1);
+    pthread_mutex_unlock(&self->lock);
+    return now;
+}
+
+/* Move the generation on. The sequentially consistent order of (generation, asleep) here and in
+ * wait_for_work makes sure that either the worker sees the new generation or we see it asleep. */
+static void announce(pool_t *self)
+{
+    atomic_fetch_add(&self->generation, 1);
+    if (atomic_load(&self->asleep) == 0) return;
+    pthread_mutex_lock(&self->lock);
+    pthread_cond_broadcast(&self->wake);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void bind_to(int core)
+{
+    if (core < 0) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+static void *worker_main(void *arg)
+{
+    worker_t *self = arg;
+    pool_t *pool = self->pool;
+    unsigned seen = 0;
+    bind_to(self->core);
+    for (;;) {
+        seen = wait_for_work(pool, seen);
+        if (pool->stop) return NULL;
+        run_part(pool, self->index);
+        if (atomic_fetch_sub(&pool->busy, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+            pthread_mutex_lock(&pool->lock);
+            pthread_cond_signal(&pool->done);
+            pthread_mutex_unlock(&pool->lock);
+        }
+    }
+}
+
+static void wait_for_end(pool_t *self)
+{
+    for (int i = 0; i < self->spins; i++) {
+        if (atomic_load_explicit(&self->busy, memory_order_acquire) == 0) return;
+        relax();
+    }
+    pthread_mutex_lock(&self->lock);
+    atomic_store(&self->caller_asleep, 1);
+    while (atomic_load(&self->busy) != 0) pthread_cond_wait(&self->done, &self->lock);
+    atomic_store(&self->caller_asleep, 0);
+    pthread_mutex_unlock(&self->lock);
+}
+
+pool_t *pool_new(int threads, bool pin, err_t *err)
+{
+    if (threads < 1 || threads > POOL_MAX_THREADS) {
+        err_set(err, ERR_ARG, "thread pool: %d threads, want 1 to %d", threads, POOL_MAX_THREADS);
+        return NULL;
+    }
+    pool_t *self = aligned_alloc(64, (sizeof *self + 63) / 64 * 64);
+    if (!self) mem_fail(sizeof *self);
+    *self = (pool_t){.threads = 1, .spins = threads > pool_cores() ? 0 : SPINS};
+    self->worker = mem_calloc((size_t)threads, sizeof *self->worker);
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->wake, NULL);
+    pthread_cond_init(&self->done, NULL);
+    for (int w = 1; w < threads; w++) {
+        worker_t *worker = &self->worker[w];
+        *worker = (worker_t){.pool = self, .index = w, .core = pin ? core_of(w) : -1};
+        if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
+            err_set(err, ERR_MEMORY, "thread pool: cannot start thread %d of %d", w, threads);
+            pool_destroy(&self);
+            return NULL;
+        }
+        self->threads = w + 1;
+    }
+    return self;
+}
+
+void pool_destroy(pool_t **self_p)
+{
+    pool_t *self = *self_p;
+    if (!self) return;
+    self->stop = true;
+    announce(self);
+    for (int w = 1; w < self->threads; w++) pthread_join(self->worker[w].thread, NULL);
+    pthread_mutex_destroy(&self->lock);
+    pthread_cond_destroy(&self->wake);
+    pthread_cond_destroy(&self->done);
+    free(self->worker);
+    free(self);
+    *self_p = NULL;
+}
+
+int pool_threads(const pool_t *self)
+{
+    return self->threads;
+}
+
+void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)
+{
+    if (extent <= 0) return;
+    if (grain < 1) grain = 1;
+    if (self->threads == 1 || extent <= grain) {
+        fn(context, 0, extent, 0);
+        return;
+    }
+    self->fn = fn;
+    self->context = context;
+    self->extent = extent;
+    self->grain = grain;
+    atomic_store(&self->busy, self->threads - 1);
+    announce(self);
+    run_part(self, 0);
+    wait_for_end(self);
+}

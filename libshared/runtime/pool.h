@@ -1,0 +1,37 @@
+/* A fixed set of threads that run one piece of work at a time, cut deterministically.
+ *
+ * pool_run cuts [0, extent) into whole grains (the last may be short) and gives worker w of T the
+ * contiguous grains [G w / T, G (w + 1) / T) with G = ceil(extent / grain): the cut depends on extent,
+ * grain and thread count alone. The caller is worker 0. Between pieces of work the threads spin for a
+ * few microseconds, then sleep. One caller at a time; several pools may live in a process. */
+#ifndef RUNTIME_POOL_H
+#define RUNTIME_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef struct pool pool_t;
+
+/* Called once per worker that has work, with its range; `worker` is in [0, threads). */
+typedef void pool_fn(void *context, int64_t begin, int64_t end, int worker);
+
+/* Cores this process may use (its affinity mask); at least 1. */
+int pool_cores(void);
+
+/* threads in [1, POOL_MAX_THREADS]. With `pin`, worker w > 0 is bound to the w-th core of the affinity
+ * mask; the caller's thread is never bound. ERR_ARG, ERR_MEMORY (no more threads). */
+enum { POOL_MAX_THREADS = 1024 };
+pool_t *pool_new(int threads, bool pin, err_t *err);
+
+/* Waits for the threads to end; must not be called while pool_run runs. */
+void pool_destroy(pool_t **self_p);
+
+int pool_threads(const pool_t *self);
+
+/* Returns when every range is done; allocates nothing. extent <= 0 does nothing; grain < 1 counts
+ * as 1. fn must not call pool_run on the same pool. */
+void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain);
+
+#endif
