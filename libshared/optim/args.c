@@ -1,0 +1,43 @@
+/* Which of a module's arguments are parameters and which are data. */
+#include <string.h>
+
+#include "optim/optim.h"
+
+static int classify(const ir_fn_t *fn, int i, optim_arg_t *arg, err_t *err)
+{
+    const ir_attrs_t *attrs = &fn->param_attrs[i];
+    char text[IR_TYPE_TEXT];
+    bool is_float = dtype_is_float(arg->type.dtype);
+    const char *role = attr_text(attrs, "pcp.role", is_float ? "param" : "batch");
+    arg->is_param = strcmp(role, "param") == 0;
+    if (!arg->is_param && strcmp(role, "batch") != 0)
+        return err_set(err, ERR_ARG,
+                       "@%s: argument %d has pcp.role = \"%s\", expected \"param\" or \"batch\"",
+                       fn->name, i, role);
+    if (arg->is_param && !is_float)
+        return err_set(err, ERR_TYPE,
+                       "@%s: argument %d is a parameter of %s; only floats can be trained",
+                       fn->name, i, ir_type_text(&arg->type, text));
+    return 0;
+}
+
+optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err)
+{
+    int n = fn->body->n_arg;
+    optim_arg_t *args = ARENA_ARRAY(module->arena, optim_arg_t, n + 1);
+    for (int i = 0; i < n; i++) {
+        const ir_attrs_t *attrs = &fn->param_attrs[i];
+        args[i].type = *ir_type_of(fn, ir_fn_param(fn, i));
+        args[i].init = attr_text(attrs, "pcp.init", NULL);
+        args[i].name = attr_text(attrs, "pcp.name", NULL);
+        if (!args[i].name) args[i].name = arena_printf(module->arena, "arg%d", i);
+        if (classify(fn, i, &args[i], err) < 0) return NULL;
+        for (int k = 0; k < i; k++) {
+            if (strcmp(args[k].name, args[i].name) != 0) continue;
+            err_set(err, ERR_ARG, "@%s: arguments %d and %d are both called \"%s\"", fn->name, k, i,
+                    args[i].name);
+            return NULL;
+        }
+    }
+    return args;
+}

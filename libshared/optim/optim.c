@@ -1,0 +1,379 @@
+/* Training programs from a loss: gradients by ad/, then clipping and the optimizer's update, all
+ * ordinary ops; parameters kept wide (f32 masters) and rounded where the forward pass reads them. */
+#include "optim/optim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ad/ad.h"
+#include "base/mem.h"
+#include "optim/programs.h"
+#include "optim/rule.h"
+
+typedef struct {
+    ir_module_t *module;
+    const train_spec_t *spec;
+    const optim_rule_t *rule;
+    const ir_fn_t *entry;
+    const ir_fn_t *gradient; /* entry's parameters -> its results, then d loss / d parameter */
+    optim_arg_t *arg;        /* entry's arguments */
+    int n_arg;
+} build_t;
+
+static ir_type_t master_type(ir_type_t type)
+{
+    bool is_half = type.dtype == DT_BF16 || type.dtype == DT_F16;
+    return is_half ? ir_type_with(type, DT_F32) : type;
+}
+
+/* --- signatures --- */
+
+static void add_slot(slots_t *slots, const char *role, const char *name, ir_type_t type,
+                     ir_val_t value)
+{
+    slot_t slot = {.role = role, .name = name, .type = type, .value = value};
+    VEC_PUSH(slots, slot);
+}
+
+/* Those of entry's arguments that are (not) parameters; master types when `wide`. */
+static void add_args(slots_t *in, const optim_arg_t *args, int n, bool params, bool wide)
+{
+    for (int i = 0; i < n; i++) {
+        if (args[i].is_param != params) continue;
+        ir_type_t type = params && wide ? master_type(args[i].type) : args[i].type;
+        add_slot(in, params ? "param" : "batch", args[i].name, type, IR_NONE);
+        in->at[in->n - 1].init = params ? args[i].init : NULL;
+    }
+}
+
+static void add_states(const build_t *b, slots_t *in)
+{
+    for (int i = 0; i < b->n_arg; i++) {
+        if (!b->arg[i].is_param) continue;
+        for (int k = 0; k < b->rule->n_state(b->spec); k++) {
+            const char *name = arena_printf(b->module->arena, "%s.%s", b->rule->state[k],
+                                            b->arg[i].name);
+            add_slot(in, "state", name, master_type(b->arg[i].type), IR_NONE);
+        }
+    }
+}
+
+static void add_accumulators(const build_t *b, slots_t *in)
+{
+    for (int i = 0; i < b->n_arg; i++)
+        if (b->arg[i].is_param)
+            add_slot(in, "accumulator", b->arg[i].name, master_type(b->arg[i].type), IR_NONE);
+}
+
+static void add_scalars(slots_t *in)
+{
+    add_slot(in, "scalar", "lr", ir_type_scalar(DT_F32), IR_NONE);
+    add_slot(in, "scalar", "step", ir_type_scalar(DT_I64), IR_NONE);
+}
+
+static void add_result(ir_fn_t *fn, slots_t *out, const char *name, ir_val_t x)
+{
+    ir_type_t type = x == IR_NONE ? ir_type_scalar(DT_F32) : *ir_type_of(fn, x);
+    add_slot(out, "result", name, type, x);
+}
+
+/* The k-th slot of a role. */
+static slot_t *slot_at(const slots_t *slots, const char *role, int k)
+{
+    for (size_t i = 0; i < slots->n; i++)
+        if (strcmp(slots->at[i].role, role) == 0 && k-- == 0) return &slots->at[i];
+    return NULL;
+}
+
+/* --- the parts of a step --- */
+
+/* Call fn on the program's parameters and batch: arguments in fn's order, parameters rounded to the
+ * type that fn declares. */
+static int run_model(ir_fn_t *to, const ir_fn_t *fn, const optim_arg_t *args, int n_arg,
+                     const slots_t *in, ir_val_t *results, err_t *err)
+{
+    ir_val_t *values = mem_calloc((size_t)n_arg + 1, sizeof *values);
+    int n_param = 0, n_batch = 0;
+    for (int i = 0; i < n_arg; i++) {
+        values[i] = args[i].is_param ? slot_at(in, "param", n_param++)->value
+                                     : slot_at(in, "batch", n_batch++)->value;
+        if (args[i].is_param) values[i] = ir_convert(to, values[i], args[i].type.dtype);
+    }
+    int status = program_inline(to, fn, values, results, err);
+    free(values);
+    return status;
+}
+
+/* Loss and gradients (master types) of the entry; grads[] in order of parameters. */
+static int run_gradient(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_t *loss,
+                        ir_val_t *grads, err_t *err)
+{
+    int n = b->gradient->body->n_result, n_primal = b->entry->body->n_result;
+    ir_val_t *results = mem_calloc((size_t)n + 1, sizeof *results);
+    int status = run_model(fn, b->gradient, b->arg, b->n_arg, in, results, err);
+    *loss = status == 0 ? ir_convert(fn, results[0], DT_F32) : IR_NONE;
+    for (int i = n_primal; i < n && status == 0; i++) {
+        dtype_t dtype = master_type(*ir_type_of(fn, results[i])).dtype;
+        grads[i - n_primal] = ir_convert(fn, results[i], dtype);
+    }
+    free(results);
+    return status;
+}
+
+static int n_params(const build_t *b)
+{
+    int n = 0;
+    for (int i = 0; i < b->n_arg; i++) n += b->arg[i].is_param;
+    return n;
+}
+
+/* |g| over all parameters, in f32, or in f64 when a parameter is. */
+static ir_val_t global_norm(ir_fn_t *fn, int n, const ir_val_t *grads)
+{
+    dtype_t dtype = DT_F32;
+    for (int i = 0; i < n; i++)
+        if (grads[i] != IR_NONE && ir_type_of(fn, grads[i])->dtype == DT_F64) dtype = DT_F64;
+    ir_val_t sum = ir_scalar(fn, dtype, 0);
+    for (int i = 0; i < n; i++) {
+        ir_val_t square = ir_op2(fn, OP_multiply, grads[i], grads[i]);
+        ir_val_t part = ir_reduce_all(fn, OP_add, square);
+        sum = ir_op2(fn, OP_add, sum, ir_convert(fn, part, dtype));
+    }
+    return ir_op1(fn, OP_sqrt, sum);
+}
+
+/* g *= min(1, clip / (norm + 1e-6)) */
+static void clip_all(ir_fn_t *fn, double clip, ir_val_t norm, int n, ir_val_t *grads)
+{
+    if (clip == 0) return;
+    ir_val_t below = ir_op2(fn, OP_add, norm, ir_scalar_like(fn, norm, 1e-6));
+    ir_val_t ratio = ir_op2(fn, OP_divide, ir_scalar_like(fn, norm, clip), below);
+    ir_val_t factor = ir_op2(fn, OP_minimum, ir_scalar_like(fn, norm, 1), ratio);
+    for (int i = 0; i < n; i++)
+        grads[i] = ir_op2(fn, OP_multiply, grads[i], optim_spread(fn, factor, grads[i]));
+}
+
+/* Clip, update, and list the new parameters and states as results, then more[0..], grad_norm. */
+static void update_all(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_t *grads,
+                       slots_t *out, ir_val_t *norm)
+{
+    int n = n_params(b), n_state = b->rule->n_state(b->spec);
+    *norm = global_norm(fn, n, grads);
+    clip_all(fn, b->spec->clip, *norm, n, grads);
+    optim_step_t step = {.fn = fn, .spec = b->spec};
+    step.lr = slot_at(in, "scalar", 0)->value;
+    step.step = slot_at(in, "scalar", 1)->value;
+    if (b->rule->prepare) b->rule->prepare(&step);
+
+    slots_t states = {0};
+    for (int i = 0; i < n; i++) {
+        slot_t p = *slot_at(in, "param", i);
+        ir_val_t old[OPTIM_MAX_STATE], fresh[OPTIM_MAX_STATE];
+        for (int k = 0; k < n_state; k++) old[k] = slot_at(in, "state", i * n_state + k)->value;
+        p.value = b->rule->update(&step, p.value, grads[i], old, fresh);
+        VEC_PUSH(out, p);
+        for (int k = 0; k < n_state; k++) {
+            slot_t s = *slot_at(in, "state", i * n_state + k);
+            s.value = fresh[k];
+            VEC_PUSH(&states, s);
+        }
+    }
+    for (size_t i = 0; i < states.n; i++) VEC_PUSH(out, states.at[i]);
+    VEC_FREE(&states);
+}
+
+/* --- the programs --- */
+
+static int build_train(const build_t *b, err_t *err)
+{
+    slots_t in = {0}, out = {0};
+    add_args(&in, b->arg, b->n_arg, true, true);
+    add_states(b, &in);
+    add_args(&in, b->arg, b->n_arg, false, true);
+    add_scalars(&in);
+    ir_fn_t *fn = program_begin(b->module, "train", &in);
+    ir_val_t loss, norm, *grads = mem_calloc((size_t)n_params(b) + 1, sizeof *grads);
+    int status = run_gradient(b, fn, &in, &loss, grads, err);
+    if (status == 0) {
+        update_all(b, fn, &in, grads, &out, &norm);
+        add_result(fn, &out, "loss", loss);
+        add_result(fn, &out, "grad_norm", ir_convert(fn, norm, DT_F32));
+        status = program_end(fn, &out, err);
+    }
+    free(grads);
+    VEC_FREE(&in);
+    VEC_FREE(&out);
+    return status;
+}
+
+static int build_accumulate(const build_t *b, err_t *err)
+{
+    slots_t in = {0}, out = {0};
+    add_args(&in, b->arg, b->n_arg, true, true);
+    add_accumulators(b, &in);
+    add_args(&in, b->arg, b->n_arg, false, true);
+    ir_fn_t *fn = program_begin(b->module, "accumulate", &in);
+    ir_val_t loss, *grads = mem_calloc((size_t)n_params(b) + 1, sizeof *grads);
+    int status = run_gradient(b, fn, &in, &loss, grads, err);
+    if (status == 0) {
+        for (int i = 0; i < n_params(b); i++) {
+            slot_t sum = *slot_at(&in, "accumulator", i);
+            sum.value = ir_op2(fn, OP_add, sum.value, grads[i]);
+            VEC_PUSH(&out, sum);
+        }
+        add_result(fn, &out, "loss", loss);
+        status = program_end(fn, &out, err);
+    }
+    free(grads);
+    VEC_FREE(&in);
+    VEC_FREE(&out);
+    return status;
+}
+
+static int build_update(const build_t *b, err_t *err)
+{
+    slots_t in = {0}, out = {0};
+    add_args(&in, b->arg, b->n_arg, true, true);
+    add_states(b, &in);
+    add_accumulators(b, &in);
+    add_scalars(&in);
+    ir_fn_t *fn = program_begin(b->module, "update", &in);
+    int n = n_params(b);
+    ir_val_t norm, *grads = mem_calloc((size_t)n + 1, sizeof *grads);
+    for (int i = 0; i < n; i++)
+        grads[i] = optim_scale(fn, slot_at(&in, "accumulator", i)->value,
+                               1.0 / b->spec->accumulate);
+    update_all(b, fn, &in, grads, &out, &norm);
+    for (int i = 0; i < n; i++) {
+        slot_t empty = *slot_at(&in, "accumulator", i);
+        empty.value = ir_splat(fn, &empty.type, 0);
+        VEC_PUSH(&out, empty);
+    }
+    add_result(fn, &out, "grad_norm", ir_convert(fn, norm, DT_F32));
+    int status = program_end(fn, &out, err);
+    free(grads);
+    VEC_FREE(&in);
+    VEC_FREE(&out);
+    return status;
+}
+
+/* A forward program: (params, batch) -> the first result of fn, in f32, called `result`. */
+static int build_forward(ir_module_t *module, const ir_fn_t *fn, const char *name,
+                         optim_arg_t *args, const char *result, err_t *err)
+{
+    slots_t in = {0}, out = {0};
+    int n_arg = fn->body->n_arg;
+    add_args(&in, args, n_arg, true, true);
+    add_args(&in, args, n_arg, false, true);
+    ir_fn_t *to = program_begin(module, name, &in);
+    ir_val_t *results = mem_calloc((size_t)fn->body->n_result + 1, sizeof *results);
+    int status = run_model(to, fn, args, n_arg, &in, results, err);
+    if (status == 0) {
+        add_result(to, &out, result, ir_convert(to, results[0], DT_F32));
+        status = program_end(to, &out, err);
+    }
+    free(results);
+    VEC_FREE(&in);
+    VEC_FREE(&out);
+    return status;
+}
+
+/* Programs share parameters by name: those of @logits must be parameters of the entry. */
+static int check_logits(const build_t *b, const ir_fn_t *fn, const optim_arg_t *args, err_t *err)
+{
+    char have[IR_TYPE_TEXT];
+    if (fn->body->n_result < 1)
+        return err_set(err, ERR_TYPE, "@%s returns nothing; expected logits", fn->name);
+    for (int i = 0; i < fn->body->n_arg; i++) {
+        bool found = !args[i].is_param;
+        for (int k = 0; k < b->n_arg && !found; k++)
+            found = b->arg[k].is_param && strcmp(b->arg[k].name, args[i].name) == 0 &&
+                    ir_type_equal(&b->arg[k].type, &args[i].type);
+        if (!found)
+            return err_set(err, ERR_ARG, "@%s: parameter \"%s\" of %s is not one of @%s", fn->name,
+                           args[i].name, ir_type_text(&args[i].type, have), b->entry->name);
+    }
+    return 0;
+}
+
+/* Its data may have another shape than the loss's data of the same name: call it by its own. */
+static int build_logits(const build_t *b, const ir_fn_t *fn, err_t *err)
+{
+    ir_module_t *module = b->module;
+    optim_arg_t *args = optim_args(module, fn, err);
+    if (!args || check_logits(b, fn, args, err) < 0) return -1;
+    int n_batch = 0;
+    for (int i = 0; i < fn->body->n_arg; i++) n_batch += !args[i].is_param;
+    for (int i = 0; i < fn->body->n_arg; i++)
+        if (!args[i].is_param)
+            args[i].name = n_batch == 1 ? "tokens"
+                                        : arena_printf(module->arena, "logits.%s", args[i].name);
+    return build_forward(module, fn, "logits", args, "logits", err);
+}
+
+/* --- entry points --- */
+
+/* Classify and differentiate the entry; then every public function leaves the module (their ops can
+ * still be copied: the arena keeps them). *logits: the function of that name, or NULL. */
+static int begin(build_t *b, ir_module_t *module, const ir_fn_t **logits, err_t *err)
+{
+    b->module = module;
+    b->entry = ir_module_entry(module, err);
+    if (!b->entry) return -1;
+    b->n_arg = b->entry->body->n_arg;
+    b->arg = optim_args(module, b->entry, err);
+    if (!b->arg) return -1;
+    if (n_params(b) == 0)
+        return err_set(err, ERR_ARG, "@%s has no parameter to train (no float argument)",
+                       b->entry->name);
+    bool *wanted = mem_calloc((size_t)b->n_arg + 1, sizeof *wanted);
+    for (int i = 0; i < b->n_arg; i++) wanted[i] = b->arg[i].is_param;
+    b->gradient = ad_gradient(module, b->entry, "gradient of the entry", wanted, err);
+    free(wanted);
+    if (!b->gradient) return -1;
+    *logits = ir_module_find(module, "logits");
+    for (int i = module->n_fn - 1; i >= 0; i--)
+        if (!module->fn[i]->is_private || module->fn[i] == b->entry)
+            ir_module_remove(module, module->fn[i]);
+    return 0;
+}
+
+int optim_build(ir_module_t *module, const train_spec_t *spec, err_t *err)
+{
+    build_t b = {.spec = spec, .rule = optim_rule_find(spec->optimizer, err)};
+    const ir_fn_t *logits;
+    if (!b.rule || begin(&b, module, &logits, err) < 0) return -1;
+    if (spec->accumulate <= 1) {
+        if (build_train(&b, err) < 0) return -1;
+    } else if (build_accumulate(&b, err) < 0 || build_update(&b, err) < 0) {
+        return -1;
+    }
+    if (build_forward(module, b.entry, "loss", b.arg, "loss", err) < 0) return -1;
+    return logits && logits != b.entry ? build_logits(&b, logits, err) : 0;
+}
+
+int optim_build_gradient(ir_module_t *module, err_t *err)
+{
+    build_t b = {0};
+    const ir_fn_t *logits;
+    if (begin(&b, module, &logits, err) < 0) return -1;
+    slots_t in = {0}, out = {0};
+    add_args(&in, b.arg, b.n_arg, true, false);
+    add_args(&in, b.arg, b.n_arg, false, false);
+    ir_fn_t *fn = program_begin(module, "grad", &in);
+    int n = b.gradient->body->n_result, n_primal = b.entry->body->n_result;
+    ir_val_t *results = mem_calloc((size_t)n + 1, sizeof *results);
+    int status = run_model(fn, b.gradient, b.arg, b.n_arg, &in, results, err);
+    if (status == 0) {
+        add_result(fn, &out, "loss", results[0]);
+        for (int i = n_primal; i < n; i++) {
+            const char *name = slot_at(&in, "param", i - n_primal)->name;
+            add_result(fn, &out, arena_printf(module->arena, "grad.%s", name), results[i]);
+        }
+        status = program_end(fn, &out, err);
+    }
+    free(results);
+    VEC_FREE(&in);
+    VEC_FREE(&out);
+    return status;
+}
