@@ -1,0 +1,212 @@
+/* Ops of the CHLO dialect: functions of one float, next_after, top_k. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/rule.h"
+#include "ops/special.h"
+
+#define UNARY(id, EXPR, TEXT, LO, HI, CT) \
+    FLOAT_UNARY(chlo_##id, "chlo." #id, FORM_CHLO, EXPR, TEXT, LO, HI, CT)
+
+#define TWO_BY_SQRT_PI 1.1283791670955126
+#define HALF_SQRT_PI 0.88622692545275801
+
+/* e^(-p^2) */
+#define GAUSS(p) APPLY(exponential, NEG(SQUARE(p)))
+#define ONE(p) NUM(p, 1)
+
+/* --- erf: y' = 2/sqrt(pi) e^(-x^2);  erfc: the negative;  erf_inv: y' = sqrt(pi)/2 e^(y^2) --- */
+UNARY(erf, erf(x), "pcp_erf_$t($0)", -2, 2, MUL(SCALE(TWO_BY_SQRT_PI, g), GAUSS(x)))
+UNARY(erfc, erfc(x), "pcp_erfc_$t($0)", -2, 2, MUL(SCALE(-TWO_BY_SQRT_PI, g), GAUSS(x)))
+UNARY(erf_inv, special_erf_inv(x), "pcp_erf_inv_$t($0)", -0.8, 0.8,
+      MUL(SCALE(HALF_SQRT_PI, g), APPLY(exponential, SQUARE(y))))
+
+/* --- lgamma: y' = digamma(x);  digamma: no rule (trigamma is not in the table) --- */
+UNARY(lgamma, special_lgamma(x), "pcp_lgamma_$t($0)", 0.5, 3, MUL(g, APPLY(chlo_digamma, x)))
+
+KERNEL_UNARY(chlo_digamma_f, double, special_digamma(x))
+EVAL_MAP(chlo_digamma, 1, .f = chlo_digamma_f)
+const op_def_t op_chlo_digamma = {
+    .name = "chlo.digamma",
+    .kind = K_MAP,
+    .n_in = 1,
+    .n_out = 1,
+    .form = FORM_CHLO,
+    .infer = infer_map_float,
+    .eval = eval_chlo_digamma,
+    .expr = "pcp_digamma_$t($0)",
+    .test_lo = 0.5,
+    .test_hi = 3,
+};
+
+/* --- square: y' = 2x; integers wrap --- */
+KERNEL_UNARY(chlo_square_f, double, (x) * (x))
+KERNEL_UNARY(chlo_square_i, int64_t, (int64_t)((uint64_t)(x) * (uint64_t)(x)))
+EVAL_MAP(chlo_square, 1, chlo_square_f, chlo_square_i, chlo_square_i)
+VJP_UNARY(chlo_square, MUL(SCALE(2, g), x))
+const op_def_t op_chlo_square = {
+    .name = "chlo.square",
+    .kind = K_MAP,
+    .n_in = 1,
+    .n_out = 1,
+    .form = FORM_CHLO,
+    .infer = infer_map_number,
+    .eval = eval_chlo_square,
+    .vjp = vjp_chlo_square,
+    .expr = "($0 * $0)",
+};
+
+/* --- tan: y' = 1 + y^2;  sinh: cosh x;  cosh: sinh x --- */
+UNARY(tan, tan(x), "pcp_tan_$t($0)", -1, 1, MUL(g, ADD(ONE(y), SQUARE(y))))
+UNARY(sinh, sinh(x), "pcp_sinh_$t($0)", -2, 2, MUL(g, APPLY(chlo_cosh, x)))
+UNARY(cosh, cosh(x), "pcp_cosh_$t($0)", -2, 2, MUL(g, APPLY(chlo_sinh, x)))
+
+/* --- asin: 1/sqrt(1 - x^2);  acos: the negative;  atan: 1/(1 + x^2) --- */
+#define ASIN_SLOPE APPLY(sqrt, MUL(SUB(ONE(x), x), ADD(ONE(x), x)))
+UNARY(asin, asin(x), "pcp_asin_$t($0)", -0.8, 0.8, DIV(g, ASIN_SLOPE))
+UNARY(acos, acos(x), "pcp_acos_$t($0)", -0.8, 0.8, NEG(DIV(g, ASIN_SLOPE)))
+UNARY(atan, atan(x), "pcp_atan_$t($0)", -2, 2, DIV(g, ADD(ONE(x), SQUARE(x))))
+
+/* --- asinh: 1/sqrt(x^2 + 1);  acosh: 1/sqrt((x-1)(x+1));  atanh: 1/((1-x)(1+x)) --- */
+UNARY(asinh, asinh(x), "pcp_asinh_$t($0)", -2, 2, DIV(g, APPLY(sqrt, ADD(SQUARE(x), ONE(x)))))
+UNARY(acosh, acosh(x), "pcp_acosh_$t($0)", 1.5, 3,
+      DIV(g, APPLY(sqrt, MUL(SUB(x, ONE(x)), ADD(x, ONE(x))))))
+UNARY(atanh, atanh(x), "pcp_atanh_$t($0)", -0.8, 0.8, DIV(g, MUL(SUB(ONE(x), x), ADD(ONE(x), x))))
+
+/* --- next_after(a, b): the neighbour of a towards b in a's own type; b where they are equal --- */
+static int64_t next_bits(int64_t bits, bool a_is_zero, bool away, int64_t sign_bit, bool b_negative)
+{
+    if (a_is_zero) return (b_negative ? sign_bit : 0) | 1;
+    return away ? bits + 1 : bits - 1;
+}
+
+static int eval_chlo_next_after(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out,
+                                err_t *err)
+{
+    (void)ev, (void)op, (void)err;
+    int64_t count = ir_type_count(&out->type);
+    size_t size = dtype_bytes(out->type.dtype);
+    int64_t sign_bit = (int64_t)((uint64_t)1 << (dtype_bits(out->type.dtype) - 1));
+    for (int64_t i = 0; i < count; i++) {
+        double a = tensor_get_f64(&in[0], i), b = tensor_get_f64(&in[1], i);
+        if (isnan(a) || a == b) {
+            element_copy(out, i, isnan(a) ? &in[0] : &in[1], i);
+        } else if (isnan(b)) {
+            element_copy(out, i, &in[1], i);
+        } else {
+            int64_t bits = 0;
+            element_copy(out, i, &in[0], i);
+            memcpy(&bits, (char *)out->data + (size_t)i * size, size);
+            bits = next_bits(bits, a == 0, (b > a) == (a > 0), sign_bit, signbit(b) != 0);
+            memcpy((char *)out->data + (size_t)i * size, &bits, size);
+        }
+    }
+    return 0;
+}
+
+const op_def_t op_chlo_next_after = {
+    .name = "chlo.next_after",
+    .kind = K_MAP,
+    .n_in = 2,
+    .n_out = 1,
+    .form = FORM_CHLO,
+    .infer = infer_map_float,
+    .eval = eval_chlo_next_after,
+    .vjp = vjp_none,
+    .expr = "pcp_nextafter_$t($0, $1)",
+};
+
+/* --- top_k: the k largest of the last dimension, descending, and their indices (i32). Order is
+ * IEEE's total order; equal elements keep their order. dx[idx] += g_values --- */
+static int infer_top_k(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
+{
+    if (infer_class(fn, op, 0, CLASS_ANY, err) < 0) return -1;
+    ir_type_t type = *op_in_type(fn, op, 0);
+    int64_t k = attr_int(&op->attrs, "k", -1);
+    char text[IR_TYPE_TEXT];
+    if (type.rank == 0 || k < 0 || k > type.dim[type.rank - 1])
+        return err_set(err, ERR_SHAPE,
+                       "chlo.top_k: k is %lld, expected 0 to the last dimension of %s",
+                       (long long)k, ir_type_text(&type, text));
+    type.dim[type.rank - 1] = k;
+    ir_type_t index = ir_type_with(type, DT_I32);
+    if (infer_result(op, 0, out, &type, err) < 0) return -1;
+    return infer_result(op, 1, out, &index, err);
+}
+
+typedef struct {
+    int64_t key; /* orders as the elements do */
+    int64_t index;
+} ranked_t;
+
+static int by_key_descending(const void *pa, const void *pb)
+{
+    const ranked_t *a = pa, *b = pb;
+    if (a->key != b->key) return a->key < b->key ? 1 : -1;
+    return a->index < b->index ? -1 : 1;
+}
+
+static int64_t order_key(const tensor_t *x, int64_t i)
+{
+    int64_t key;
+    if (!dtype_is_float(x->type.dtype)) {
+        block_load_i64(x, i, 1, &key);
+        return dtype_is_unsigned(x->type.dtype) ? (int64_t)((uint64_t)key ^ (1ull << 63)) : key;
+    }
+    double value = tensor_get_f64(x, i);
+    memcpy(&key, &value, sizeof key);
+    return key < 0 ? key ^ INT64_MAX : key;
+}
+
+static int eval_top_k(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err)
+{
+    (void)ev, (void)op, (void)err;
+    int64_t n = in->type.dim[in->type.rank - 1], k = out->type.dim[out->type.rank - 1];
+    int64_t rows = k > 0 ? ir_type_count(&out->type) / k : 0;
+    ranked_t *row = mem_calloc((size_t)n + 1, sizeof *row);
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t i = 0; i < n; i++) row[i] = (ranked_t){order_key(in, r * n + i), i};
+        qsort(row, (size_t)n, sizeof *row, by_key_descending);
+        for (int64_t i = 0; i < k; i++) {
+            element_copy(&out[0], r * k + i, in, r * n + row[i].index);
+            tensor_set_i64(&out[1], r * k + i, row[i].index);
+        }
+    }
+    free(row);
+    return 0;
+}
+
+/* Every (.., k) cotangent goes to the (.., k, n) places that its index names; sum over k. */
+static int vjp_top_k(vjp_t *v, err_t *err)
+{
+    ir_fn_t *fn = v->fn;
+    ir_val_t g = vjp_ct(v, 0);
+    if (g == IR_NONE) return 0;
+    ir_type_t spread = *ir_type_of(fn, g);
+    int64_t last = spread.rank, dims[IR_MAX_RANK];
+    if (spread.rank == IR_MAX_RANK)
+        return err_set(err, ERR_UNSUPPORTED, "chlo.top_k: no gradient at rank %d", IR_MAX_RANK);
+    for (int i = 0; i < spread.rank; i++) dims[i] = i;
+    const ir_type_t *x = op_in_type(fn, v->op, 0);
+    spread.dim[spread.rank++] = x->dim[x->rank - 1];
+    ir_type_t index = ir_type_with(spread, DT_I32);
+    ir_val_t at = ir_broadcast(fn, v->op->out + 1, &index, dims);
+    ir_val_t hit = CMP(at, "EQ", ir_iota(fn, &index, (int)last));
+    ir_val_t wide = ir_broadcast(fn, g, &spread, dims);
+    int64_t k_dim = last - 1;
+    vjp_give(v, 0, ir_reduce(fn, OP_add, SELECT(hit, wide, NUM(wide, 0)), &k_dim, 1));
+    return vjp_done(v, err);
+}
+
+const op_def_t op_chlo_top_k = {
+    .name = "chlo.top_k",
+    .kind = K_INDEX,
+    .n_in = 1,
+    .n_out = 2,
+    .form = FORM_TOP_K,
+    .infer = infer_top_k,
+    .eval = eval_top_k,
+    .vjp = vjp_top_k,
+};
