@@ -17,8 +17,8 @@
 
 typedef enum {
     CONFIG_BOOL,   /* bool: --flag, --no-flag, --flag=true */
-    CONFIG_INT,    /* int64_t, within [min, max] when max > min; suffixes k, M, G */
-    CONFIG_FLOAT,  /* double, within [min, max] when max > min */
+    CONFIG_INT,    /* int64_t, within [min, max] when max > min; k M G = 1000s, Ki Mi Gi = 1024s */
+    CONFIG_FLOAT,  /* double, finite, within [min, max] when max > min */
     CONFIG_STRING, /* char *, owned by the struct; NULL when the default is NULL */
     CONFIG_ENUM,   /* char *: one of the words in `words`, split by '|' */
 } config_kind_t;
@@ -48,8 +48,11 @@ typedef struct {
 } config_args_t;
 
 /* Defaults, then `file` (NULL: none), then environment, then argv[1..argc). `--config FILE` in argv
- * names the file when `file` is NULL and the table has no field of that name. Free with config_fini,
- * also after an error. */
+ * names the file when `file` is NULL and the table has no field of that name. An empty environment
+ * variable counts as unset. At --help reading stops: only defaults are set, *args says help. Without
+ * `args`, words that are no flags are errors. ERR_ARG names source, field, value, range or nearest
+ * name; ERR_PARSE file:line:column; ERR_IO the file. Free target with config_fini, also after an
+ * error, and args (zeroed on error) with config_args_fini. */
 int config_load(const config_table_t *table, void *target, const char *file, int argc, char **argv,
                 config_args_t *args, err_t *err);
 

@@ -11,9 +11,16 @@
 /* The whole file with a NUL behind it (not counted in *n). Returns, caller frees; NULL with ERR_IO. */
 char *file_read(const char *path, size_t *n, err_t *err);
 
-/* Write to `path.tmp.PID`, fsync, rename over `path`, fsync the directory. On error (ERR_IO: full
- * disk, no permission) the temporary file is removed and `path` is as it was. */
+/* Write to `path.tmp.PID` (one writer a process and path), fsync, rename over `path`, fsync the
+ * directory. On error (ERR_IO: full disk, no permission) the temporary file is removed and `path` is
+ * as it was. */
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
+
+/* The two halves of the above for writers that stream: the temporary name for `path` (returns,
+ * caller frees), and fsync(fd), close(fd), rename, fsync of the directory. file_commit always closes
+ * fd; on error the temporary file is removed and `path` is as it was. */
+char *file_temporary(const char *path);
+int file_commit(int fd, const char *temporary, const char *path, err_t *err);
 
 /* A read-only mapping of a file; n may be 0 (then at is ""). */
 typedef struct {

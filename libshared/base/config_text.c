@@ -1,0 +1,84 @@
+/* Configuration for people: the effective values as JSON, and --help. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/config.h"
+#include "base/str.h"
+
+static void add_quoted(str_t *out, const char *text)
+{
+    json_t *value = text ? json_string(text) : json_null();
+    char *json = json_dumps(value, JSON_ENCODE_ANY);
+    str_add(out, json ? json : "null");
+    free(json);
+    json_decref(value);
+}
+
+/* The shortest decimal that reads back to the same double. */
+static void add_float(str_t *out, double value)
+{
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    str_add(out, text);
+}
+
+static void add_value(str_t *out, const config_field_t *f, const void *at, bool mask)
+{
+    const char *text;
+    switch (f->kind) {
+    case CONFIG_BOOL: str_add(out, *(const bool *)at ? "true" : "false"); break;
+    case CONFIG_INT: str_addf(out, "%lld", (long long)*(const int64_t *)at); break;
+    case CONFIG_FLOAT: add_float(out, *(const double *)at); break;
+    case CONFIG_STRING:
+    case CONFIG_ENUM:
+        text = *(char *const *)at;
+        add_quoted(out, mask && f->secret && text && *text ? "***" : text);
+        break;
+    }
+}
+
+char *config_print(const config_table_t *table, const void *target, bool mask)
+{
+    str_t out = {0};
+    str_add(&out, "{");
+    for (size_t i = 0; i < table->n_fields; i++) {
+        const config_field_t *f = &table->fields[i];
+        str_addf(&out, "%s\n  \"%s\": ", i ? "," : "", f->name);
+        add_value(&out, f, (const char *)target + f->offset, mask);
+    }
+    str_add(&out, "\n}");
+    return out.at;
+}
+
+static void help_field(const config_field_t *f, FILE *out)
+{
+    static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
+    str_t left = {0};
+    str_add(&left, "  --");
+    for (const char *p = f->name; *p; p++) str_addf(&left, "%c", *p == '_' ? '-' : *p);
+    if (f->kind != CONFIG_BOOL)
+        str_addf(&left, " %s", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);
+    fprintf(out, "%-34s%s%s", str_text(&left),
+            left.n > 33 ? "\n                                  " : "", f->help ? f->help : "");
+    if (f->fallback && *f->fallback) fprintf(out, " [%s]", f->fallback);
+    if (f->max > f->min) fprintf(out, " (%.15g to %.15g)", f->min, f->max);
+    fputc('\n', out);
+    str_fini(&left);
+}
+
+void config_help(const config_table_t *table, FILE *out)
+{
+    if (table->usage) fprintf(out, "%s\n\n", table->usage);
+    fprintf(out, "Flags [default] (range):\n");
+    for (size_t i = 0; i < table->n_fields; i++) help_field(&table->fields[i], out);
+    fprintf(out, "%-34sread settings from a JSON file\n", "  --config FILE");
+    fprintf(out, "%-34sthis text\n", "  --help, -h");
+    if (!table->no_env)
+        fprintf(out,
+                "\nA flag --some-name is also the file's key \"some_name\" and the environment's "
+                "PCP_SOME_NAME;\nflags win over the environment, which wins over the file.\n");
+}

@@ -1,0 +1,190 @@
+/* Whole files: read, map, and replace atomically (temporary name, fsync, rename). */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Open for reading and refuse anything but a regular file or a pipe-like stream; -1 with err. */
+static int open_file(const char *path, struct stat *info, err_t *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return err_set_errno(err, "%s", path);
+    if (fstat(fd, info) < 0) {
+        err_set_errno(err, "%s", path);
+        close(fd);
+        return -1;
+    }
+    if (S_ISDIR(info->st_mode)) {
+        close(fd);
+        return err_set(err, ERR_IO, "%s: is a directory, a file is wanted", path);
+    }
+    return fd;
+}
+
+char *file_read(const char *path, size_t *n, err_t *err)
+{
+    struct stat info;
+    int fd = open_file(path, &info, err);
+    if (fd < 0) return NULL;
+    size_t space = info.st_size > 0 ? (size_t)info.st_size + 1 : 4096, used = 0;
+    char *bytes = malloc(space);
+    bool ok = bytes != NULL;
+    /* The size is a hint only: pipes and /proc say 0, and a file may grow while it is read. */
+    while (ok) {
+        if (used + 1 >= space) {
+            char *more = realloc(bytes, 2 * space);
+            if (!(ok = more != NULL)) break;
+            bytes = more;
+            space *= 2;
+        }
+        ssize_t got = read(fd, bytes + used, space - used - 1);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            err_set_errno(err, "%s: read", path);
+            break;
+        }
+        used += (size_t)got;
+        if (got > 0) continue;
+        close(fd);
+        bytes[used] = '\0';
+        *n = used;
+        return bytes;
+    }
+    if (!ok) err_set(err, ERR_MEMORY, "%s: %zu bytes do not fit into memory", path, space);
+    close(fd);
+    free(bytes);
+    return NULL;
+}
+
+static int write_all(int fd, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    while (n > 0) {
+        ssize_t done = write(fd, at, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return -1;
+        at += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* Make a rename in path's directory durable. */
+static int sync_dir_of(const char *path, err_t *err)
+{
+    char *copy = mem_strdup(path);
+    const char *dir = dirname(copy);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
+    /* Some file systems cannot sync a directory (EINVAL): nothing more can be done there. */
+    if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL && errno != EROFS))
+        rc = err_set_errno(err, "%s: sync directory", dir);
+    if (fd >= 0) close(fd);
+    free(copy);
+    return rc;
+}
+
+int file_commit(int fd, const char *temporary, const char *path, err_t *err)
+{
+    int rc = 0;
+    if (fsync(fd) < 0 && errno != EINVAL) rc = err_set_errno(err, "%s: fsync", temporary);
+    if (close(fd) < 0 && rc == 0) rc = err_set_errno(err, "%s: close", temporary);
+    if (rc == 0 && rename(temporary, path) < 0)
+        rc = err_set_errno(err, "%s: rename to %s", temporary, path);
+    if (rc < 0) {
+        unlink(temporary);
+        return -1;
+    }
+    return sync_dir_of(path, err);
+}
+
+char *file_temporary(const char *path)
+{
+    return mem_printf("%s.tmp.%ld", path, (long)getpid());
+}
+
+int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
+{
+    char *temporary = file_temporary(path);
+    int rc;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        rc = err_set_errno(err, "%s", temporary);
+    } else if (write_all(fd, bytes, n) < 0) {
+        rc = err_set_errno(err, "%s: writing %zu bytes", path, n);
+        close(fd);
+        unlink(temporary);
+    } else {
+        rc = file_commit(fd, temporary, path, err);
+    }
+    free(temporary);
+    return rc;
+}
+
+int file_map(const char *path, file_map_t *map, err_t *err)
+{
+    struct stat info;
+    int fd = open_file(path, &info, err);
+    if (fd < 0) return -1;
+    int rc = 0;
+    if (!S_ISREG(info.st_mode)) {
+        rc = err_set(err, ERR_IO, "%s: is not a regular file, so it cannot be mapped", path);
+    } else if (info.st_size == 0) {
+        *map = (file_map_t){(const uint8_t *)"", 0};
+    } else {
+        void *at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+            rc = err_set_errno(err, "%s: mmap", path);
+        else
+            *map = (file_map_t){at, (size_t)info.st_size};
+    }
+    close(fd);
+    return rc;
+}
+
+void file_unmap(file_map_t *map)
+{
+    if (map->n) munmap((void *)(uintptr_t)map->at, map->n);
+    *map = (file_map_t){0};
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+int64_t file_size(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 ? (int64_t)info.st_size : -1;
+}
+
+int file_make_dirs(const char *path, err_t *err)
+{
+    char *copy = mem_strdup(path);
+    int rc = 0;
+    for (char *p = copy + 1; rc == 0 && *copy; p++) {
+        if (*p != '/' && *p != '\0') continue;
+        char kept = *p;
+        *p = '\0';
+        struct stat info;
+        if (mkdir(copy, 0755) < 0 && (errno != EEXIST || stat(copy, &info) < 0)) {
+            rc = err_set_errno(err, "%s: mkdir", copy);
+        } else if (stat(copy, &info) == 0 && !S_ISDIR(info.st_mode)) {
+            rc = err_set(err, ERR_IO, "%s: is a file, a directory is wanted", copy);
+        }
+        *p = kept;
+        if (kept == '\0') break;
+    }
+    free(copy);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/* Content hashes: BLAKE2b-256 by libsodium, XXH3 by libxxhash. */
+#include "base/hash.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "base/mem.h"
+
+enum { HASH_BYTES = 32, PIECE_BYTES = 1 << 16 };
+
+struct hash_stream {
+    crypto_generichash_state state; /* 64-byte aligned by its type */
+};
+
+hash_stream_t *hash_stream_new(void)
+{
+    hash_stream_t *self = aligned_alloc(_Alignof(hash_stream_t), sizeof *self);
+    if (!self) mem_fail(sizeof *self);
+    crypto_generichash_init(&self->state, NULL, 0, HASH_BYTES);
+    return self;
+}
+
+void hash_stream_add(hash_stream_t *self, const void *bytes, size_t n_bytes)
+{
+    if (n_bytes) crypto_generichash_update(&self->state, bytes, n_bytes);
+}
+
+void hash_stream_finish(hash_stream_t **self_p, char hex[HASH_HEX])
+{
+    unsigned char digest[HASH_BYTES];
+    crypto_generichash_final(&(*self_p)->state, digest, sizeof digest);
+    sodium_bin2hex(hex, HASH_HEX, digest, sizeof digest);
+    free(*self_p);
+    *self_p = NULL;
+}
+
+void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX])
+{
+    unsigned char digest[HASH_BYTES];
+    crypto_generichash(digest, sizeof digest, bytes, n_bytes, NULL, 0);
+    sodium_bin2hex(hex, HASH_HEX, digest, sizeof digest);
+}
+
+int hash_file(const char *path, char hex[HASH_HEX], err_t *err)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f) return err_set_errno(err, "%s", path);
+    hash_stream_t *stream = hash_stream_new();
+    unsigned char *piece = mem_calloc(PIECE_BYTES, 1);
+    char result[HASH_HEX];
+    size_t n;
+    while ((n = fread(piece, 1, PIECE_BYTES, f)) > 0) hash_stream_add(stream, piece, n);
+    int rc = ferror(f) ? err_set_errno(err, "%s: read", path) : 0;
+    hash_stream_finish(&stream, result);
+    if (rc == 0)
+        for (int i = 0; i < HASH_HEX; i++) hex[i] = result[i];
+    free(piece);
+    fclose(f);
+    return rc;
+}
+
+uint64_t hash_fast(const void *bytes, size_t n_bytes)
+{
+    return XXH3_64bits(bytes, n_bytes);
+}
