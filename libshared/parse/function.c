@@ -1,0 +1,399 @@
+/* Modules and functions, in both forms, and what may stand around them. */
+#include <string.h>
+
+#include "parse/parser.h"
+
+/* What is known of a function before its body. */
+typedef struct {
+    const char *at; /* for messages */
+    const char *name;
+    bool is_private;
+    block_args_t args;
+    attrs_list_t arg_attrs, result_attrs;
+    types_t results;
+    ir_attrs_t attrs;
+} signature_t;
+
+static void signature_fini(signature_t *self)
+{
+    block_args_fini(&self->args);
+    VEC_FREE(&self->arg_attrs);
+    VEC_FREE(&self->result_attrs);
+    VEC_FREE(&self->results);
+}
+
+/* --- locations of arguments --- */
+
+/* The name in loc("name") or loc("name"(..)), through aliases; NULL for places in files. Nothing is
+ * consumed; the token is `loc`. */
+static const char *location_name(parser_t *p)
+{
+    lexer_t before = p->lex;
+    token_t word = p->tok;
+    const char *name = NULL;
+    for (int hops = 0; hops < 8 && parse_accept_word(p, "loc") && parse_accept(p, '('); hops++) {
+        const alias_t *alias = p->tok.kind == TOK_HASH ? parse_alias(p, p->tok) : NULL;
+        if (alias) {
+            parse_jump(p, alias->at);
+            continue;
+        }
+        token_t text = p->tok;
+        if (!parse_accept(p, TOK_STRING) || p->tok.kind == ':') break;
+        size_t n;
+        name = parse_unescape(p, text, &n);
+        break;
+    }
+    p->lex = before;
+    p->tok = word;
+    return name;
+}
+
+/* `loc(..)` of an argument; its name is kept when no attribute names it. */
+static int argument_location(parser_t *p, ir_attrs_t *attrs)
+{
+    if (!parse_at(p, "loc")) return 0;
+    const char *name = location_name(p);
+    if (p->err->code) return -1;
+    bool named = attr_find(attrs, "pcp.name") || attr_find(attrs, "jax.arg_info") ||
+                 attr_find(attrs, "pcp.loc");
+    if (name && *name && !named) attr_set_text(p->arena, attrs, "pcp.loc", ATTR_STRING, name);
+    return parse_location(p);
+}
+
+/* --- signatures --- */
+
+/* `%a: T {..} loc(..)`, or `T {..}` in a declaration. */
+static int parameter(parser_t *p, signature_t *s)
+{
+    if (p->tok.kind == TOK_VALUE) {
+        VEC_PUSH(&s->args.name, p->tok);
+        parse_next(p);
+        if (parse_expect(p, ':', ": and the argument's type") < 0) return -1;
+    } else if (s->args.name.n) {
+        return parse_expected(p, "an argument (%name)");
+    }
+    ir_type_t type;
+    ir_attrs_t attrs = {0};
+    if (parse_type(p, &type) < 0 || parse_optional_attributes(p, &attrs) < 0 ||
+        argument_location(p, &attrs) < 0)
+        return -1;
+    VEC_PUSH(&s->args.type, type);
+    VEC_PUSH(&s->arg_attrs, attrs);
+    return 0;
+}
+
+static int parameters(parser_t *p, signature_t *s)
+{
+    if (parse_expect(p, '(', "( of the arguments") < 0) return -1;
+    while (p->tok.kind != ')') {
+        if (parameter(p, s) < 0) return -1;
+        if (p->tok.kind != ')' && parse_expect(p, ',', ", or )") < 0) return -1;
+    }
+    parse_next(p);
+    return 0;
+}
+
+/* `T`, or `(T {..}, U)` */
+static int results(parser_t *p, signature_t *s)
+{
+    ir_type_t type;
+    ir_attrs_t attrs = {0};
+    if (!parse_accept(p, '(')) {
+        if (parse_type(p, &type) < 0) return -1;
+        VEC_PUSH(&s->results, type);
+        VEC_PUSH(&s->result_attrs, attrs);
+        return 0;
+    }
+    while (p->tok.kind != ')') {
+        attrs = (ir_attrs_t){0};
+        if (parse_type(p, &type) < 0 || parse_optional_attributes(p, &attrs) < 0) return -1;
+        VEC_PUSH(&s->results, type);
+        VEC_PUSH(&s->result_attrs, attrs);
+        if (p->tok.kind != ')' && parse_expect(p, ',', ", or )") < 0) return -1;
+    }
+    parse_next(p);
+    return 0;
+}
+
+/* Everything from the visibility to the body. */
+static int signature(parser_t *p, signature_t *s)
+{
+    s->at = p->tok.at;
+    if (parse_at(p, "private") || parse_at(p, "nested")) {
+        s->is_private = true;
+        parse_next(p);
+    } else {
+        parse_accept_word(p, "public");
+    }
+    s->at = p->tok.at;
+    if (parse_symbol(p, &s->name) < 0 || parameters(p, s) < 0) return -1;
+    if (parse_accept(p, TOK_ARROW) && results(p, s) < 0) return -1;
+    return parse_accept_word(p, "attributes") ? parse_optional_attributes(p, &s->attrs) : 0;
+}
+
+/* --- bodies --- */
+
+static int begin_fn(parser_t *p, const signature_t *s)
+{
+    if (s->args.name.n != s->args.type.n)
+        return parse_fail(p, s->at, ERR_PARSE, "a function with a body names its arguments");
+    p->fn = ir_fn_new(p->module, "", (int)s->args.type.n, s->args.type.at);
+    names_clear(&p->names);
+    return parse_bind_args(p, &s->args, ir_fn_param(p->fn, 0));
+}
+
+static int name_fn(parser_t *p, const signature_t *s)
+{
+    if (ir_module_find(p->module, s->name))
+        return parse_fail(p, s->at, ERR_PARSE, "function @%.64s is defined twice", s->name);
+    p->fn->name = s->name;
+    p->fn->is_private = s->is_private;
+    p->fn->attrs = s->attrs;
+    return 0;
+}
+
+static int check_results(parser_t *p, const signature_t *s, const vals_t *values)
+{
+    if (values->n != s->results.n)
+        return parse_fail(p, s->at, ERR_TYPE, "@%.64s has %zu results, but returns %zu values",
+                          s->name, s->results.n, values->n);
+    for (size_t i = 0; i < values->n; i++) {
+        char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
+        const ir_type_t *type = ir_type_of(p->fn, values->at[i]);
+        if (!ir_type_equal(type, &s->results.at[i]))
+            return parse_fail(p, s->at, ERR_TYPE, "@%.64s: result %zu is %s, but returns %s",
+                              s->name, i, ir_type_text(&s->results.at[i], want),
+                              ir_type_text(type, got));
+    }
+    return 0;
+}
+
+static int finish_fn(parser_t *p, const signature_t *s, const vals_t *values)
+{
+    if (ir_fn_finish(p->fn, (int)values->n, values->at, p->err) < 0) return -1;
+    for (size_t i = 0; i < s->arg_attrs.n && i < s->args.type.n; i++)
+        p->fn->param_attrs[i] = s->arg_attrs.at[i];
+    for (size_t i = 0; i < s->result_attrs.n && i < values->n; i++)
+        p->fn->result_attrs[i] = s->result_attrs.at[i];
+    return 0;
+}
+
+static int function_rest(parser_t *p, signature_t *s)
+{
+    if (signature(p, s) < 0) return -1;
+    if (!parse_accept(p, '{')) return parse_location(p); /* a declaration */
+    vals_t values = {0};
+    int rc = begin_fn(p, s);
+    if (rc == 0) rc = name_fn(p, s);
+    if (rc == 0) rc = parse_block(p, p->fn->body, &values);
+    if (rc == 0) rc = check_results(p, s, &values);
+    if (rc == 0) rc = finish_fn(p, s, &values);
+    VEC_FREE(&values);
+    return rc < 0 ? -1 : parse_location(p);
+}
+
+static int function(parser_t *p)
+{
+    signature_t s = {0};
+    parse_next(p);
+    int rc = function_rest(p, &s);
+    signature_fini(&s);
+    return rc;
+}
+
+/* --- the generic form of functions --- */
+
+/* A list of dictionaries under `name` is taken out of s->attrs. */
+static void take_list(signature_t *s, const char *name, attrs_list_t *out)
+{
+    const ir_attr_t *list = attr_find(&s->attrs, name);
+    for (int i = 0; list && list->kind == ATTR_LIST && i < list->n; i++) {
+        const ir_attr_t *item = &list->items[i];
+        bool is_dict = item->kind == ATTR_DICT;
+        ir_attrs_t attrs = {is_dict ? (ir_attr_t *)item->items : NULL, is_dict ? item->n : 0};
+        VEC_PUSH(out, attrs);
+    }
+    attr_remove(&s->attrs, name);
+}
+
+static int generic_attributes(parser_t *p, signature_t *s)
+{
+    const char *name = attr_text(&s->attrs, "sym_name", NULL);
+    if (!name || !*name)
+        return parse_fail(p, s->at, ERR_PARSE, "func.func needs the attribute sym_name");
+    s->name = name;
+    const char *visibility = attr_text(&s->attrs, "sym_visibility", "public");
+    s->is_private = strcmp(visibility, "public") != 0;
+    take_list(s, "arg_attrs", &s->arg_attrs);
+    take_list(s, "res_attrs", &s->result_attrs);
+    attr_remove(&s->attrs, "sym_name");
+    attr_remove(&s->attrs, "sym_visibility");
+    attr_remove(&s->attrs, "function_type"); /* the body has all of it */
+    return 0;
+}
+
+/* `<{..}>`, the region up to its arguments. */
+static int generic_head(parser_t *p, signature_t *s)
+{
+    if (parse_expect(p, '(', "(") < 0 || parse_expect(p, ')', ")") < 0) return -1;
+    if (parse_accept(p, '<')) {
+        if (parse_expect(p, '{', "{") < 0 || parse_attributes(p, &s->attrs, '}') < 0 ||
+            parse_expect(p, '>', ">") < 0)
+            return -1;
+    }
+    if (parse_expect(p, '(', "( of the body") < 0 || parse_expect(p, '{', "{ of the body") < 0)
+        return -1;
+    if (!parse_accept(p, TOK_LABEL)) return 0;
+    if (p->tok.kind == '(' && parse_block_args(p, &s->args) < 0) return -1;
+    return parse_expect(p, ':', ": behind the label");
+}
+
+/* `) {..} : () -> ()` behind the body. */
+static int generic_tail(parser_t *p, signature_t *s)
+{
+    if (parse_expect(p, ')', ") behind the body") < 0 ||
+        parse_optional_attributes(p, &s->attrs) < 0 || parse_expect(p, ':', ": () -> ()") < 0)
+        return -1;
+    return parse_skip_type(p) < 0 ? -1 : parse_location(p);
+}
+
+static int generic_rest(parser_t *p, signature_t *s)
+{
+    vals_t values = {0};
+    if (generic_head(p, s) < 0) return -1;
+    bool declaration = parse_accept(p, '}');
+    int rc = declaration ? 0 : begin_fn(p, s);
+    if (rc == 0 && !declaration) rc = parse_block(p, p->fn->body, &values);
+    if (rc == 0) rc = generic_tail(p, s);
+    if (rc == 0 && !declaration) rc = generic_attributes(p, s);
+    if (rc == 0 && !declaration) rc = name_fn(p, s);
+    if (rc == 0 && !declaration) rc = finish_fn(p, s, &values);
+    VEC_FREE(&values);
+    return rc;
+}
+
+static int generic_function(parser_t *p)
+{
+    signature_t s = {.at = p->tok.at};
+    parse_next(p);
+    int rc = generic_rest(p, &s);
+    signature_fini(&s);
+    return rc;
+}
+
+/* --- modules --- */
+
+/* `sdy.mesh @m = <..>` and its generic form say nothing about values. */
+static int mesh(parser_t *p)
+{
+    bool generic = p->tok.kind == TOK_STRING;
+    const char *name;
+    parse_next(p);
+    if (!generic) {
+        if (parse_symbol(p, &name) < 0 || parse_expect(p, '=', "=") < 0) return -1;
+        if (p->tok.kind != '<') return parse_expected(p, "<");
+        return parse_skip_balanced(p) < 0 ? -1 : parse_location(p);
+    }
+    if (p->tok.kind != '(' || parse_skip_balanced(p) < 0) return parse_expected(p, "()");
+    while (p->tok.kind == '<' || p->tok.kind == '{')
+        if (parse_skip_balanced(p) < 0) return -1;
+    if (parse_expect(p, ':', ":") < 0 || parse_skip_type(p) < 0) return -1;
+    return parse_location(p);
+}
+
+static int item(parser_t *p)
+{
+    if (parse_at(p, "func.func")) return function(p);
+    if (p->tok.kind == TOK_STRING && lex_is(p->tok, "\"func.func\"")) return generic_function(p);
+    bool is_mesh = p->tok.kind == TOK_STRING ? lex_is(p->tok, "\"sdy.mesh\"")
+                                             : parse_at(p, "sdy.mesh");
+    return is_mesh ? mesh(p) : parse_expected(p, "func.func");
+}
+
+static int items(parser_t *p)
+{
+    while (p->tok.kind != '}')
+        if (item(p) < 0) return -1;
+    parse_next(p);
+    return 0;
+}
+
+/* module @name attributes {..} { .. } loc(..) */
+static int module(parser_t *p)
+{
+    parse_next(p);
+    if (p->tok.kind == TOK_SYMBOL && parse_symbol(p, &p->module->name) < 0) return -1;
+    if (parse_accept_word(p, "attributes") && parse_optional_attributes(p, &p->module->attrs) < 0)
+        return -1;
+    if (parse_expect(p, '{', "{ of the module") < 0 || items(p) < 0) return -1;
+    return parse_location(p);
+}
+
+/* "builtin.module"() <{..}> ({ .. }) {..} : () -> () */
+static int generic_module(parser_t *p)
+{
+    ir_attrs_t *attrs = &p->module->attrs;
+    parse_next(p);
+    if (parse_expect(p, '(', "(") < 0 || parse_expect(p, ')', ")") < 0) return -1;
+    if (parse_accept(p, '<')) {
+        if (parse_expect(p, '{', "{") < 0 || parse_attributes(p, attrs, '}') < 0 ||
+            parse_expect(p, '>', ">") < 0)
+            return -1;
+    }
+    if (parse_expect(p, '(', "( of the body") < 0 || parse_expect(p, '{', "{ of the body") < 0)
+        return -1;
+    if (parse_accept(p, TOK_LABEL) && parse_expect(p, ':', ":") < 0) return -1;
+    if (items(p) < 0 || parse_expect(p, ')', ")") < 0 || parse_optional_attributes(p, attrs) < 0)
+        return -1;
+    const char *name = attr_text(attrs, "sym_name", NULL);
+    if (name && *name) p->module->name = name;
+    attr_remove(attrs, "sym_name");
+    if (parse_expect(p, ':', ": () -> ()") < 0 || parse_skip_type(p) < 0) return -1;
+    return parse_location(p);
+}
+
+/* `#name = value` or `!name = type`; collected before, so it is only skipped. */
+static int skip_alias(parser_t *p)
+{
+    bool is_type = p->tok.kind == TOK_BANG;
+    ir_attr_t dropped;
+    parse_next(p);
+    if (parse_expect(p, '=', "= of an alias") < 0) return -1;
+    return is_type ? parse_skip_type(p) : parse_attribute(p, &dropped, NULL);
+}
+
+static int skip_resources(parser_t *p)
+{
+    const char *open = p->tok.at;
+    while (p->tok.kind != TOK_CLOSE_RESOURCES) {
+        if (p->tok.kind == TOK_END || p->tok.kind == TOK_BAD)
+            return parse_fail(p, open, ERR_PARSE, "{-# is never closed by #-}");
+        parse_next(p);
+    }
+    parse_next(p);
+    return 0;
+}
+
+int parse_top(parser_t *p)
+{
+    bool wrapped = false; /* a module was there: nothing else may follow */
+    while (p->tok.kind != TOK_END) {
+        bool generic = p->tok.kind == TOK_STRING && lex_is(p->tok, "\"builtin.module\"");
+        int rc;
+        if (p->tok.kind == TOK_HASH || p->tok.kind == TOK_BANG) {
+            rc = skip_alias(p);
+        } else if (p->tok.kind == TOK_OPEN_RESOURCES) {
+            rc = skip_resources(p);
+        } else if (wrapped) {
+            rc = parse_expected(p, "the end of the text: one module is read at a time");
+        } else if (generic || parse_at(p, "module") || parse_at(p, "builtin.module")) {
+            if (p->module->n_fn) return parse_expected(p, "func.func");
+            wrapped = true;
+            rc = generic ? generic_module(p) : module(p);
+        } else {
+            rc = item(p);
+        }
+        if (rc < 0) return -1;
+    }
+    return 0;
+}

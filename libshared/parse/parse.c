@@ -1,0 +1,173 @@
+/* Entry points: a look over the lines for aliases and resources, the parse, calls resolved, and the
+ * verifier. */
+#include "parse/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "parse/parser.h"
+
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c && strchr("_.$-", c));
+}
+
+static const char *skip_spaces(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    return at;
+}
+
+/* `#name = value`: remember where the value starts. */
+static void note_alias(parser_t *p, const char *at)
+{
+    const char *end = p->lex.end, *word = at + 1;
+    while (word < end && is_word(*word)) word++;
+    const char *equal = skip_spaces(word, end);
+    if (word == at + 1 || equal == end || *equal != '=') return;
+    alias_t alias = {at, (size_t)(word - at), equal + 1};
+    VEC_PUSH(&p->aliases, alias);
+}
+
+/* Aliases may be used before they are defined and resources stand at the end, so both are found
+ * first: each starts its line. Strings never hold line breaks. */
+static void scan_lines(parser_t *p)
+{
+    const char *end = p->lex.end;
+    for (const char *at = p->lex.text; at < end;) {
+        const char *first = skip_spaces(at, end);
+        if (first < end && (*first == '#' || *first == '!')) note_alias(p, first);
+        if (end - first >= 3 && !memcmp(first, "{-#", 3)) p->resources = first;
+        const char *newline = memchr(first, '\n', (size_t)(end - first));
+        at = newline ? newline + 1 : end;
+    }
+}
+
+/* Does a use of a function fit its signature? */
+static int check_use(parser_t *p, const use_t *use)
+{
+    const ir_fn_t *callee = ir_module_find(p->module, use->callee);
+    if (!callee)
+        return parse_fail(p, use->at, ERR_PARSE, "function @%.64s is not defined in this module",
+                          use->callee);
+    const ir_op_t *op = use->op;
+    if (op->n_in != callee->body->n_arg || op->n_out != callee->body->n_result)
+        return parse_fail(
+            p, use->at, ERR_TYPE, "@%.64s takes %d operands and gives %d results, not %d and %d",
+            use->callee, callee->body->n_arg, callee->body->n_result, op->n_in, op->n_out);
+    char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
+    for (int i = 0; i < op->n_in + op->n_out; i++) {
+        bool is_in = i < op->n_in;
+        int k = is_in ? i : i - op->n_in;
+        const ir_type_t *is = ir_type_of(use->fn, is_in ? op->in[k] : op->out + (ir_val_t)k);
+        const ir_type_t *must = ir_type_of(callee, is_in ? ir_fn_param(callee, k)
+                                                         : callee->body->result[k]);
+        if (ir_type_equal(is, must)) continue;
+        return parse_fail(p, use->at, ERR_TYPE, "@%.64s: %s %d is %s, not %s", use->callee,
+                          is_in ? "operand" : "result", k, ir_type_text(must, want),
+                          ir_type_text(is, got));
+    }
+    return 0;
+}
+
+/* The verifier says "@fn: line N: why"; put file and line in front. */
+static int verify(parser_t *p)
+{
+    static const char mark[] = ": line ";
+    if (ir_verify(p->module, p->err) == 0) return 0;
+    char text[sizeof p->err->text];
+    memcpy(text, p->err->text, sizeof text);
+    char *at = strstr(text, mark), *rest;
+    long line = at ? strtol(at + strlen(mark), &rest, 10) : 0;
+    if (line <= 0) return err_prefix(p->err, "%s: ", p->file);
+    *at = '\0';
+    return err_set(p->err, p->err->code, "%s:%ld: %s%s", p->file, line, text, rest);
+}
+
+static int run(parser_t *p)
+{
+    scan_lines(p);
+    parse_next(p);
+    if (parse_top(p) < 0) return -1;
+    for (size_t i = 0; i < p->uses.n; i++)
+        if (check_use(p, &p->uses.at[i]) < 0) return -1;
+    if (p->module->n_fn == 0)
+        return err_set(p->err, ERR_PARSE, "%s: there is no function with a body", p->file);
+    return verify(p);
+}
+
+ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
+                           err_t *err)
+{
+    err_t own = {0};
+    parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
+    p->lex = (lexer_t){text, text + n, text};
+    p->file = file_name;
+    p->err = &own;
+    p->module = ir_module_new();
+    p->arena = p->module->arena;
+    p->line_at = text;
+    p->line = p->first_line = first_line;
+    if (run(p) < 0) {
+        ir_module_destroy(&p->module);
+        if (err) *err = own;
+    }
+    ir_module_t *module = p->module;
+    names_fini(&p->names);
+    VEC_FREE(&p->aliases);
+    VEC_FREE(&p->uses);
+    VEC_FREE(&p->resource_list);
+    free(p);
+    return module;
+}
+
+ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err)
+{
+    return parse_section(text, n, file_name, 1, err);
+}
+
+ir_module_t *parse_stablehlo_file(const char *path, err_t *err)
+{
+    file_map_t map;
+    if (file_map(path, &map, err) < 0) return NULL;
+    ir_module_t *module = parse_stablehlo((const char *)map.at, map.n, path, err);
+    file_unmap(&map);
+    return module;
+}
+
+parse_sections_t parse_sections(const char *text, size_t n)
+{
+    return (parse_sections_t){.index = -1, .at = text, .line = 1, .rest = text, .end = text + n};
+}
+
+bool parse_sections_next(parse_sections_t *self)
+{
+    static const char mark[] = "// -----";
+    const size_t n_mark = sizeof mark - 1;
+    if (!self->rest) return false;
+    for (const char *c = self->at; self->index >= 0 && c < self->rest; c++)
+        self->line += *c == '\n';
+    self->at = self->rest;
+    self->index++;
+    for (const char *line = self->at; line < self->end;) {
+        const char *newline = memchr(line, '\n', (size_t)(self->end - line));
+        const char *next = newline ? newline + 1 : self->end;
+        if ((size_t)(self->end - line) >= n_mark && !memcmp(line, mark, n_mark)) {
+            self->n = (size_t)(line - self->at);
+            self->rest = next;
+            return true;
+        }
+        line = next;
+    }
+    self->n = (size_t)(self->end - self->at);
+    self->rest = NULL;
+    return true;
+}
+
+bool parse_is_blank(const char *text, size_t n)
+{
+    return lex_skip_blank(text, text + n) == text + n;
+}

@@ -1,0 +1,43 @@
+/* StableHLO text to IR: grammar in docs of StableHLO and MLIR; both forms of every op in the op table.
+ *
+ * The text is read once, left to right; the result has passed ir_verify. Locations are dropped,
+ * sdy ops are the identity, declarations without a body are left out, `stablehlo.dot` becomes
+ * dot_general. Thread-safe: no state outlives a call. */
+#ifndef PARSE_PARSE_H
+#define PARSE_PARSE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "ir/ir.h"
+
+/* One module (one section; `// -----` is only a comment here). text[n] need not end with NUL and is
+ * not modified or kept. file_name is for messages. Returns a module that the caller destroys, or
+ * NULL: ERR_PARSE "file:line:col: expected .., got ..", the source line and a caret under the place;
+ * ERR_UNSUPPORTED likewise for what the IR does not have (dynamic shapes, complex numbers, unknown
+ * ops); the code of ir_verify, with file and line, for a module that breaks a type rule. */
+ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err);
+
+/* The same for a file; ERR_IO when it cannot be read. */
+ir_module_t *parse_stablehlo_file(const char *path, err_t *err);
+
+/* The sections of a text, split at lines that start with `// -----`.
+ *     parse_sections_t s = parse_sections(text, n);
+ *     while (parse_sections_next(&s)) ... s.at, s.n, s.index, s.line ...
+ * A section may hold only blanks and comments: parse_is_blank says so. */
+typedef struct {
+    const char *at; /* the current section */
+    size_t n;
+    int index; /* from 0 */
+    int line;  /* of its first line, from 1 */
+    const char *rest, *end;
+} parse_sections_t;
+parse_sections_t parse_sections(const char *text, size_t n);
+bool parse_sections_next(parse_sections_t *self);
+bool parse_is_blank(const char *text, size_t n);
+
+/* As parse_stablehlo; messages count lines from `first_line`, the section's place in its file. */
+ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
+                           err_t *err);
+
+#endif

@@ -1,0 +1,189 @@
+/* The parser's state and the helpers its files share; private to parse/.
+ *
+ * Every function that reads something starts with the token under the cursor (p->tok) and leaves the
+ * first token behind it there. Returns 0, or -1 with p->err set: the first error ends the parse. */
+#ifndef PARSE_PARSER_H
+#define PARSE_PARSER_H
+
+#include "base/vec.h"
+#include "ir/build.h"
+#include "ir/ir.h"
+#include "ir/op.h"
+#include "parse/lex.h"
+#include "parse/names.h"
+
+enum { PARSE_MAX_DEPTH = 256, PARSE_MAX_RESULTS = 1 << 16 };
+
+typedef VEC(ir_val_t) vals_t;
+typedef VEC(ir_type_t) types_t;
+typedef VEC(ir_region_t *) regions_t;
+typedef VEC(int64_t) ints_t;
+typedef VEC(token_t) tokens_t;
+typedef VEC(ir_attrs_t) attrs_list_t;
+
+/* `#name = value` or `!name = value` at the start of a line; `at` is the value. */
+typedef struct {
+    const char *name; /* with # or ! */
+    size_t n;
+    const char *at;
+} alias_t;
+
+/* A blob of `{-# dialect_resources`. */
+typedef struct {
+    token_t key, value;
+} resource_t;
+
+/* A use of a function, checked when all are known. */
+typedef struct {
+    const char *at; /* in the text */
+    const ir_fn_t *fn;
+    const ir_op_t *op;
+    const char *callee;
+} use_t;
+
+typedef struct {
+    lexer_t lex;
+    token_t tok;
+    const char *behind; /* the end of the token before */
+    const char *file;
+    err_t *err;
+    ir_module_t *module;
+    arena_t *arena; /* the module's */
+    ir_fn_t *fn;    /* being read */
+    names_t names;
+    int depth;      /* of regions, attributes and aliases */
+    int first_line; /* number of the text's first line */
+    int line;       /* of line_at; both only move forward */
+    const char *line_at;
+    const char *resources; /* where {-# stands, or NULL */
+    VEC(alias_t) aliases;
+    VEC(use_t) uses;
+    VEC(resource_t) resource_list; /* read at the first use */
+} parser_t;
+
+/* --- cursor.c: tokens and errors --- */
+void parse_next(parser_t *p);
+bool parse_at(const parser_t *p, const char *word); /* the token is an id spelled so */
+bool parse_accept(parser_t *p, int kind);
+bool parse_accept_word(parser_t *p, const char *word);
+int parse_expect(parser_t *p, int kind, const char *what);
+int parse_expect_word(parser_t *p, const char *word);
+/* Always -1. `at` is a place in the text. */
+int parse_fail(parser_t *p, const char *at, err_code_t code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+int parse_expected(parser_t *p, const char *what); /* "expected what, got <token>" */
+int parse_enter(parser_t *p);                      /* one level deeper; -1 beyond the limit */
+void parse_leave(parser_t *p);
+int parse_line_of(parser_t *p, const char *at); /* `at` never moves backwards */
+/* Put the cursor at a place in the text. */
+void parse_jump(parser_t *p, const char *at);
+const alias_t *parse_alias(const parser_t *p, token_t tok);
+int parse_skip_balanced(parser_t *p);             /* the token is a bracket */
+int parse_location(parser_t *p);                  /* an optional loc(..) is skipped */
+int parse_string(parser_t *p, const char **text); /* unescaped, in the arena */
+/* The unescaped bytes of a quoted range, in the arena; *n their number; NULL on a bad escape. */
+const char *parse_unescape(parser_t *p, token_t quoted, size_t *n);
+int parse_int(parser_t *p, int64_t *value);
+/* `[1, 2, -3]` */
+int parse_int_list(parser_t *p, ints_t *out);
+char *parse_dup(parser_t *p, token_t tok, size_t skip); /* the token's bytes from `skip` on */
+/* A symbol's name without the sign and quotes. */
+int parse_symbol(parser_t *p, const char **name);
+
+/* --- number.c --- */
+/* Sign and magnitude of an integer token; false when it does not fit in 64 bits. */
+bool number_int(const char *at, size_t n, bool *negative, uint64_t *magnitude);
+/* A decimal number, correctly rounded; *behind is the position after it; false if there is none. */
+bool number_f64(const char *at, const char *end, const char **behind, double *value);
+
+/* --- types.c --- */
+int parse_type(parser_t *p, ir_type_t *type);
+/* `T, U` up to something else, or `(T, U)`; appended. */
+int parse_type_list(parser_t *p, types_t *types);
+int parse_type_group(parser_t *p, types_t *types);
+/* Skip any type, also those the IR does not have. */
+int parse_skip_type(parser_t *p);
+
+/* --- literal.c --- */
+/* `dense<..> : T` or `dense_resource<..> : T`; the token is the word. */
+int parse_literal(parser_t *p, const tensor_t **tensor);
+
+/* --- attribute.c --- */
+/* A value; struct attributes come back as a dictionary with *is_struct set (NULL: not wanted). */
+int parse_attribute(parser_t *p, ir_attr_t *attr, bool *is_struct);
+/* `{a = 1, "b" = 2, c}` with the given closing character, added to attrs; the token is behind the
+ * opening bracket. Struct attributes are flattened into attrs. */
+int parse_attributes(parser_t *p, ir_attrs_t *attrs, int closing);
+/* `{..}` if there is one. */
+int parse_optional_attributes(parser_t *p, ir_attrs_t *attrs);
+void parse_set_ints(parser_t *p, ir_attrs_t *attrs, const char *name, const ints_t *ints);
+/* `[b, 0, f]x[0, i, o]->[b, 0, f]`, added as conv's member attributes. */
+int parse_conv_dims(parser_t *p, ir_attrs_t *attrs);
+/* Text between two places, kept as it is. */
+ir_attr_t parse_raw(parser_t *p, const char *from, const char *to);
+
+/* --- signature.c, operation.c --- */
+/* An op while it is read. */
+typedef struct {
+    token_t name; /* as written, for messages */
+    op_code_t code;
+    const op_def_t *def;
+    int n_named; /* results on the left side */
+    int line;
+    vals_t in;
+    types_t out;
+    regions_t region;
+    ir_attrs_t attrs;
+} draft_t;
+
+/* Names and types of a region's arguments that were read before its `{`. */
+typedef struct {
+    tokens_t name;
+    types_t type;
+} block_args_t;
+
+int parse_operand(parser_t *p, vals_t *out);
+/* `%a, %b`, possibly none; appended */
+int parse_operands(parser_t *p, vals_t *out);
+/* `(T, U) -> V`, checked against the operands; or, without parenthesis, `T` for every operand and
+ * result, or one type per operand (and result). The token is `:`. */
+int parse_signature(parser_t *p, draft_t *d);
+/* The part from `(` on. */
+int parse_function_type(parser_t *p, draft_t *d);
+/* The types after `->`: one, or a group. */
+int parse_result_types(parser_t *p, draft_t *d);
+/* Operand i has this type? */
+int parse_check_operand(parser_t *p, const draft_t *d, size_t i, const ir_type_t *type,
+                        const char *at);
+/* A region `{..}`; args NULL: they stand in a label ^bb0(..), or there are none. Appended to d. */
+int parse_region(parser_t *p, draft_t *d, const block_args_t *args);
+/* Ops up to the terminator and `}` (consumed); results are appended. */
+int parse_block(parser_t *p, ir_region_t *into, vals_t *results);
+/* `(%a: T loc(..) {..}, ..)` behind the label or in front of a pretty region; appended. */
+int parse_block_args(parser_t *p, block_args_t *args);
+void block_args_fini(block_args_t *self);
+int parse_bind_args(parser_t *p, const block_args_t *args, ir_val_t first);
+
+/* --- form.c: one function per op_form_t; the token is behind the op's name --- */
+int parse_form(parser_t *p, draft_t *d);
+/* --- form_region.c --- */
+int form_reduce(parser_t *p, draft_t *d);
+int form_while(parser_t *p, draft_t *d);
+/* --- form_call.c --- */
+int form_call(parser_t *p, draft_t *d);
+int form_custom_call(parser_t *p, draft_t *d);
+int form_composite(parser_t *p, draft_t *d);
+int form_check(parser_t *p, draft_t *d);
+int form_chlo(parser_t *p, draft_t *d);
+int form_top_k(parser_t *p, draft_t *d);
+/* --- form_dot.c --- */
+int form_dot(parser_t *p, draft_t *d);
+int form_convolution(parser_t *p, draft_t *d);
+/* stablehlo.dot's contraction, once operands and types are known. */
+int form_legacy_dot(parser_t *p, draft_t *d);
+
+/* --- function.c --- */
+/* Everything at the top level, to the end of the text. */
+int parse_top(parser_t *p);
+
+#endif

@@ -1,0 +1,140 @@
+/* Types. Inside tensor<..> the text is read character by character, because `0x3xf32` is the
+ * dimensions 0 and 3 there, not a number in hex. */
+#include <string.h>
+
+#include "parse/parser.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* `2x3x`; *at_p ends at the element type. */
+static int dimensions(parser_t *p, const char **at_p, ir_type_t *type)
+{
+    const char *at = *at_p, *end = p->lex.end;
+    for (;;) {
+        at = lex_skip_blank(at, end);
+        if (at < end && (*at == '?' || *at == '*'))
+            return parse_fail(
+                p, at, ERR_UNSUPPORTED,
+                "dynamic shapes are not supported; export the model with static ones");
+        if (at == end || !is_digit(*at)) break;
+        if (type->rank == IR_MAX_RANK)
+            return parse_fail(p, at, ERR_UNSUPPORTED, "more than %d dimensions", IR_MAX_RANK);
+        const char *from = at;
+        int64_t dim = 0;
+        for (; at < end && is_digit(*at); at++) {
+            if (dim > (INT64_MAX - 9) / 10)
+                return parse_fail(p, from, ERR_PARSE, "this dimension does not fit in 64 bits");
+            dim = dim * 10 + (*at - '0');
+        }
+        type->dim[type->rank++] = dim;
+        at = lex_skip_blank(at, end);
+        if (at == end || *at != 'x') return parse_fail(p, at, ERR_PARSE, "expected x and a type");
+        at++;
+    }
+    *at_p = at;
+    return 0;
+}
+
+static int element(parser_t *p, const char **at_p, dtype_t *dtype)
+{
+    const char *at = *at_p, *from = at, *end = p->lex.end;
+    while (at < end && is_word(*at)) at++;
+    int n = (int)(at - from > 64 ? 64 : at - from);
+    *dtype = dtype_parse(from, (size_t)(at - from));
+    if (*dtype == DT_NONE && n == 0 && (from == end || *from != '!'))
+        return parse_fail(p, from, ERR_PARSE, "expected an element type");
+    if (*dtype == DT_NONE)
+        return parse_fail(p, from, ERR_UNSUPPORTED, "element type '%.*s' is not supported",
+                          n ? n : 6, n ? from : "!quant");
+    *at_p = at;
+    return 0;
+}
+
+/* Behind the word `tensor`. */
+static int tensor_type(parser_t *p, ir_type_t *type)
+{
+    const char *start = p->tok.at, *end = p->lex.end;
+    const char *at = lex_skip_blank(p->lex.at, end);
+    ir_type_t t = {0};
+    if (at == end || *at != '<') return parse_fail(p, at, ERR_PARSE, "expected < after tensor");
+    at++;
+    if (dimensions(p, &at, &t) < 0 || element(p, &at, &t.dtype) < 0) return -1;
+    parse_jump(p, at);
+    if (parse_accept(p, ',')) { /* an encoding says nothing about a static shape */
+        ir_attr_t encoding;
+        if (parse_attribute(p, &encoding, NULL) < 0) return -1;
+    }
+    if (parse_expect(p, '>', "> at the end of the type") < 0) return -1;
+    err_t why = {0};
+    if (ir_type_check(&t, &why) < 0) return parse_fail(p, start, why.code, "%s", why.text);
+    *type = t;
+    return 0;
+}
+
+static int alias_type(parser_t *p, ir_type_t *type)
+{
+    const alias_t *alias = parse_alias(p, p->tok);
+    if (!alias)
+        return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "type '%.*s' is not supported",
+                          (int)(p->tok.n > 64 ? 64 : p->tok.n), p->tok.at);
+    const char *behind = p->lex.at;
+    if (parse_enter(p) < 0) return -1;
+    parse_jump(p, alias->at);
+    if (parse_type(p, type) < 0) return -1;
+    parse_leave(p);
+    parse_jump(p, behind);
+    return 0;
+}
+
+int parse_type(parser_t *p, ir_type_t *type)
+{
+    if (parse_at(p, "tensor")) return tensor_type(p, type);
+    if (p->tok.kind == TOK_BANG) return alias_type(p, type);
+    bool other = parse_at(p, "tuple") || parse_at(p, "index") || parse_at(p, "memref") ||
+                 parse_at(p, "vector") ||
+                 (p->tok.kind == TOK_ID && dtype_parse(p->tok.at, p->tok.n) != DT_NONE);
+    if (other)
+        return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "type '%.*s' is not a tensor",
+                          (int)p->tok.n, p->tok.at);
+    return parse_expected(p, "a type");
+}
+
+int parse_type_list(parser_t *p, types_t *types)
+{
+    do {
+        ir_type_t type;
+        if (parse_type(p, &type) < 0) return -1;
+        VEC_PUSH(types, type);
+    } while (parse_accept(p, ','));
+    return 0;
+}
+
+int parse_type_group(parser_t *p, types_t *types)
+{
+    if (parse_expect(p, '(', "( of a list of types") < 0) return -1;
+    if (parse_accept(p, ')')) return 0;
+    if (parse_type_list(p, types) < 0) return -1;
+    return parse_expect(p, ')', ", or )");
+}
+
+int parse_skip_type(parser_t *p)
+{
+    if (p->tok.kind == '(') {
+        if (parse_skip_balanced(p) < 0 || parse_expect(p, TOK_ARROW, "->") < 0) return -1;
+        if (p->tok.kind == '(') return parse_skip_balanced(p);
+        if (parse_enter(p) < 0 || parse_skip_type(p) < 0) return -1;
+        parse_leave(p);
+        return 0;
+    }
+    if (p->tok.kind != TOK_ID && p->tok.kind != TOK_BANG) return parse_expected(p, "a type");
+    parse_next(p);
+    return p->tok.kind == '<' ? parse_skip_balanced(p) : 0;
+}
