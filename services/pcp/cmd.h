@@ -1,0 +1,24 @@
+/* Subcommands of pcp: one row in main.c's table and one file cmd_<name>.c each. */
+#ifndef PCP_CMD_H
+#define PCP_CMD_H
+
+#include "base/config.h"
+#include "base/err.h"
+
+/* What a subcommand returns, and pcp's exit status. */
+enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
+
+/* argv[0] is the subcommand's name. */
+typedef int cmd_fn(int argc, char **argv);
+
+cmd_fn cmd_check, cmd_compile, cmd_generate, cmd_model, cmd_train;
+
+/* Load flags into `target`; prints --help and errors itself. Returns CMD_OK to go on, or with *done
+ * set the status to leave with. */
+int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
+             bool *done);
+
+/* "pcp train: TEXT" on stderr; returns CMD_FAILED (CMD_USAGE for ERR_ARG). */
+int cmd_fail(const char *command, const err_t *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* pcp compile: show a module at any stage of the compiler, or write its plan. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cmd.h"
+#include "compile/compile.h"
+#include "plan/target.h"
+
+typedef struct {
+    char *emit, *target, *output, *optimizer;
+    double beta1, beta2, eps, weight_decay, momentum, clip;
+    int64_t accumulate;
+} options_t;
+
+#define AT(name) offsetof(options_t, name)
+static const config_field_t fields[] = {
+    {"emit", CONFIG_ENUM, AT(emit), "train", "stage to print", 0, 0, "ir|grad|train|plan|c", false},
+    {"target", CONFIG_STRING, AT(target), NULL,
+     "for instance cpu:x86-64-v3 (default: this machine)", 0, 0, NULL, false},
+    {"output", CONFIG_STRING, AT(output), NULL, "write the packed plan to this file instead", 0, 0,
+     NULL, false},
+    {"optimizer", CONFIG_ENUM, AT(optimizer), "adamw", "inner optimizer", 0, 0, "adamw|sgd", false},
+    {"beta1", CONFIG_FLOAT, AT(beta1), "0.9", "adamw", 0, 1, NULL, false},
+    {"beta2", CONFIG_FLOAT, AT(beta2), "0.95", "adamw", 0, 1, NULL, false},
+    {"eps", CONFIG_FLOAT, AT(eps), "1e-8", "adamw", 0, 1, NULL, false},
+    {"weight_decay", CONFIG_FLOAT, AT(weight_decay), "0.1", "adamw, on parameters of rank >= 2", 0,
+     10, NULL, false},
+    {"momentum", CONFIG_FLOAT, AT(momentum), "0.9", "sgd", 0, 1, NULL, false},
+    {"clip", CONFIG_FLOAT, AT(clip), "1", "global gradient norm; 0: off", 0, 1e9, NULL, false},
+    {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
+     false},
+};
+static const config_table_t table = {
+    .usage =
+        "usage: pcp compile FILE [FLAGS]\n\n"
+        "Takes a StableHLO module (a scalar loss) through the compiler and prints one stage:\n"
+        "  ir     as read and verified        grad  the loss's gradient\n"
+        "  train  the complete training step  plan  tensors and steps     c  generated kernels",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+static compile_stage_t stage_of(const char *name)
+{
+    static const char *const names[] = {[STAGE_IR] = "ir",
+                                        [STAGE_GRAD] = "grad",
+                                        [STAGE_TRAIN] = "train",
+                                        [STAGE_PLAN] = "plan",
+                                        [STAGE_C] = "c"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (strcmp(names[i], name) == 0) return (compile_stage_t)i;
+    return STAGE_TRAIN;
+}
+
+static int run(const options_t *o, const char *path, err_t *err)
+{
+    size_t n;
+    char *text = file_read(path, &n, err);
+    if (!text) return -1;
+    train_spec_t spec = {.optimizer = o->optimizer,
+                         .beta1 = o->beta1,
+                         .beta2 = o->beta2,
+                         .eps = o->eps,
+                         .weight_decay = o->weight_decay,
+                         .momentum = o->momentum,
+                         .clip = o->clip,
+                         .accumulate = (int)o->accumulate};
+    const char *target = o->target ? o->target : target_host();
+    int status = target_check(target, err);
+    if (status == 0 && o->output) {
+        size_t n_plan;
+        uint8_t *plan = compile_text(text, n, path, &spec, target, &n_plan, err);
+        status = plan ? file_write_atomic(o->output, plan, n_plan, err) : -1;
+        free(plan);
+    } else if (status == 0) {
+        char *out = compile_emit(text, n, path, stage_of(o->emit), &spec, target, err);
+        status = out ? 0 : -1;
+        if (out) fputs(out, stdout);
+        free(out);
+    }
+    free(text);
+    return status;
+}
+
+int cmd_compile(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    bool done;
+    int status = cmd_load(&table, &options, argc, argv, &args, &done);
+    if (!done) {
+        if (args.n_operands != 1)
+            err_set(&err, ERR_ARG, "give one StableHLO file (try --help)");
+        else
+            run(&options, args.operands[0], &err);
+        if (err.code) status = cmd_fail("compile", &err);
+    }
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    return status;
+}
