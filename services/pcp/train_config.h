@@ -1,0 +1,32 @@
+/* The experiment's fields: what `pcp train` reads from a JSON file, PCP_* variables and flags. */
+#ifndef PCP_TRAIN_CONFIG_H
+#define PCP_TRAIN_CONFIG_H
+
+#include "base/config.h"
+
+typedef struct {
+    /* what to train */
+    char *model, *data, *tokenizer, *layout, *init, *dtype;
+    double val_fraction;
+    bool shuffle;
+    int64_t seed;
+    /* who trains */
+    int64_t workers, replicas, threads, aggregators;
+    /* rounds */
+    int64_t inner_steps, rounds, accumulate, validate_every;
+    /* inner optimizer */
+    char *optimizer, *schedule;
+    double lr, min_lr, warmup, decay, beta1, beta2, eps, weight_decay, momentum, clip;
+    /* outer optimizer and exchange */
+    double outer_lr, outer_momentum;
+    char *codec;
+    /* where */
+    char *checkpoint, *run_dir, *log_level;
+} train_config_t;
+
+extern const config_table_t train_config_table;
+
+/* What no single field can tell: combinations, files that must exist. */
+int train_config_check(const train_config_t *self, err_t *err);
+
+#endif
