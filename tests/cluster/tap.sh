@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# tap.sh: TAP output and process helpers for the cluster tests. Source it; call `tap_done` at the end.
+#   check NAME COMMAND...   ok when the command succeeds
+#   skip NAME REASON        a test that cannot run here
+#   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
+tap_n=0 tap_failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
+bin=${PCP_BIN:-build/bin}
+trap 'rm -rf "$work"' EXIT
+
+check() {
+    local name=$1
+    shift
+    tap_n=$((tap_n + 1))
+    if "$@" >"$work/check.out" 2>&1; then
+        echo "ok $tap_n - $name"
+    else
+        echo "not ok $tap_n - $name"
+        tail -n 30 "$work/check.out" | sed 's/^/# /'
+        tap_failed=$((tap_failed + 1))
+    fi
+}
+
+skip() {
+    tap_n=$((tap_n + 1))
+    echo "ok $tap_n - $1 # SKIP $2"
+}
+
+eventually() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$limit" ] || return 1
+        sleep 0.1
+    done
+}
+
+# Succeeds when the command fails with a non-zero status below 126 and says the given words on stderr.
+refuses() {
+    local words=$1 status=0
+    shift
+    "$@" >"$work/refuses.out" 2>"$work/refuses.err" || status=$?
+    if [ "$status" -eq 0 ] || [ "$status" -ge 126 ]; then
+        echo "exit status $status"
+        return 1
+    fi
+    grep -qF -- "$words" "$work/refuses.err" || { cat "$work/refuses.err"; return 1; }
+}
+
+# No process whose command line names this test's directory is left.
+no_orphans() {
+    ! pgrep -f -- "$work" >"$work/pids" || { xargs ps -fp <"$work/pids"; return 1; }
+}
+
+tap_done() {
+    echo "1..$tap_n"
+    [ "$tap_failed" -eq 0 ]
+}

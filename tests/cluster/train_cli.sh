@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# pcp train as a user runs it: training, checkpoint, sampling, Ctrl-C, killed children, bad input.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.sh
+
+cat README.md docs/*.md proto/*.md >"$work/text.txt"
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
+    >"$work/model.mlir" || exit 1
+
+# train NAME [FLAGS]: a short run in its own directory
+train() {
+    local name=$1
+    shift
+    timeout 120 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+        --workers 2 --threads 1 --inner-steps 5 --rounds 6 --lr 3e-3 --validate-every 3 \
+        --run-dir "$work/$name" "$@"
+}
+
+# The first and last "loss X" of a plain progress log; succeeds when it fell.
+loss_fell() {
+    sed -n 's/^round [0-9]*\/[0-9]* *loss \([0-9.]*\).*/\1/p' "$1" |
+        awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR > 1 && last < first - 0.2) }'
+}
+
+train first >"$work/first.txt" 2>"$work/first.err"
+check "pcp train ends well" test $? -eq 0
+check "the loss falls" loss_fell "$work/first.txt"
+check "a validation loss is printed" grep -q '^validation loss [0-9.]* ' "$work/first.txt"
+check "a checkpoint is written" test -s "$work/first/checkpoint/model.safetensors"
+check "nothing is left running" no_orphans
+
+sample() { "$bin/pcp" generate --checkpoint "$work/first/checkpoint" --prompt "The " --tokens 40 --seed "$1"; }
+sample 1 >"$work/s1" 2>&1
+sample 1 >"$work/s2" 2>&1
+sample 2 >"$work/s3" 2>&1
+check "generate writes at least the prompt and 40 bytes" test "$(wc -c <"$work/s1")" -ge 44
+check "the same seed writes the same" cmp "$work/s1" "$work/s2"
+check "another seed writes something else" bash -c "! cmp -s '$work/s1' '$work/s3'"
+
+train second >"$work/second.txt" 2>&1
+check "the same run again gives the same parameters" \
+    cmp "$work/first/checkpoint/model.safetensors" "$work/second/checkpoint/model.safetensors"
+
+# --- interrupted and damaged runs ---
+train long --rounds 100000 >"$work/long.txt" 2>&1 &
+pid=$!
+started() { grep -q '^round 2/' "$1"; }
+check "a long run makes progress" eventually 60 started "$work/long.txt"
+pkill -INT -P "$pid" -x pcp
+check "Ctrl-C ends it" eventually 30 bash -c "! kill -0 $pid 2>/dev/null"
+check "and leaves nothing running" eventually 5 no_orphans
+check "and leaves a checkpoint" test -s "$work/long/checkpoint/model.safetensors"
+
+kill_one() { pkill -KILL -o -f -- "$1"; }
+train lossy --rounds 12 >"$work/lossy.txt" 2>&1 &
+pid=$!
+check "a run with a worker to lose starts" eventually 60 started "$work/lossy.txt"
+check "a worker is killed" kill_one "pcp-worker.*$work/lossy"
+wait "$pid"
+check "the run still ends well" test $? -eq 0
+
+train headless --rounds 100000 >"$work/headless.txt" 2>&1 &
+pid=$!
+check "a run with a shepherd to lose starts" eventually 60 started "$work/headless.txt"
+check "the shepherd is killed" kill_one "pcp-shepherd.*$work/headless"
+wait "$pid"
+check "the run fails" test $? -eq 1
+check "and says who died" grep -q shepherd "$work/headless.txt"
+check "and leaves nothing running" eventually 5 no_orphans
+
+train orphan --rounds 100000 >"$work/orphan.txt" 2>&1 &
+check "a run whose pcp will be killed starts" eventually 60 started "$work/orphan.txt"
+pkill -KILL -f -- "pcp train.*$work/orphan"
+check "kill -9 of pcp itself leaves nothing running" eventually 10 no_orphans
+
+# --- bad input: a clear error, a non-zero exit ---
+printf 'module {\n  func.func @main(%%a: tensor<2xf32>) -> tensor<f32> {\n    return %%b : tensor<f32>\n' >"$work/broken.mlir"
+check "a malformed module" refuses "broken.mlir:3:" \
+    "$bin/pcp" train "$work/broken.mlir" --data "$work/text.txt"
+printf 'func.func @main(%%a: tensor<2xf32>, %%x: tensor<1x4xi64>) -> tensor<2xf32> {\n  return %%a : tensor<2xf32>\n}\n' >"$work/vector.mlir"
+check "a loss that is no scalar" refuses "scalar" \
+    "$bin/pcp" train "$work/vector.mlir" --data "$work/text.txt"
+check "a missing model" refuses "absent.mlir" "$bin/pcp" train "$work/absent.mlir" --data "$work/text.txt"
+check "a missing text" refuses "absent.txt" "$bin/pcp" train "$work/model.mlir" --data "$work/absent.txt"
+check "an unknown flag" refuses "inner-step" "$bin/pcp" train "$work/model.mlir" --inner-step 3
+printf '{"model": "%s", "data": "%s", "worker": 2}' "$work/model.mlir" "$work/text.txt" >"$work/bad.json"
+check "an unknown key" refuses "worker" "$bin/pcp" train "$work/bad.json"
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 11 --batch 4 >"$work/tiny.mlir"
+check "a text with more symbols than the model has words" refuses "vocab" \
+    "$bin/pcp" train "$work/tiny.mlir" --data "$work/text.txt" --tokenizer char
+
+mkdir -p "$work/small"
+if mount -t tmpfs -o size=60k tmpfs "$work/small" 2>/dev/null; then
+    full() { train full --checkpoint "$work/small/checkpoint"; }
+    check "a full disk at the checkpoint" refuses "checkpoint" full
+    check "leaves no torn checkpoint" bash -c "! test -e '$work/small/checkpoint/model.safetensors'"
+    umount "$work/small"
+else
+    skip "a full disk at the checkpoint" "needs permission to mount a small tmpfs"
+fi
+check "no bad run left a process" no_orphans
+tap_done
