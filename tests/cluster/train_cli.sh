@@ -2,7 +2,7 @@
 # pcp train as a user runs it: training, checkpoint, sampling, Ctrl-C, killed children, bad input.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-. tests/cluster/tap.sh
+. tests/cluster/tap.bash
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \

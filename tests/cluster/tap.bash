@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# tap.sh: TAP output and process helpers for the cluster tests. Source it; call `tap_done` at the end.
+# tap.bash: TAP output and process helpers for the cluster tests. Source it; call `tap_done` at the end.
 #   check NAME COMMAND...   ok when the command succeeds
 #   skip NAME REASON        a test that cannot run here
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
