@@ -1,0 +1,35 @@
+/* Object directory: immutable files named by their content hash, root/ab/abcdef....
+ *
+ * Putting the same bytes twice keeps one file. Several processes may share a root: a put is a rename.
+ * One thread at a time per handle. */
+#ifndef CKPT_OBJECT_H
+#define CKPT_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "base/hash.h"
+
+typedef struct object_dir object_dir_t;
+
+/* Make `root` where it is missing. NULL with ERR_IO. */
+object_dir_t *object_dir_open(const char *root, err_t *err);
+void object_dir_close(object_dir_t **self_p);
+
+/* Store bytes or a copy of a file; `hash` receives the name. ERR_IO: names the file, nothing left. */
+int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_HEX], err_t *err);
+int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err);
+
+/* Map an object after checking its bytes against its name; file_unmap ends it. ERR_ARG: not a hash;
+ * ERR_IO: absent; ERR_CORRUPT: other bytes than its name says. */
+int object_map(const object_dir_t *self, const char *hash, file_map_t *map, err_t *err);
+int object_verify(const object_dir_t *self, const char *hash, err_t *err);
+
+bool object_has(const object_dir_t *self, const char *hash);
+
+/* Where the object is or would be. Returns, caller frees; NULL with ERR_ARG if it is no hash. */
+char *object_path(const object_dir_t *self, const char *hash, err_t *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* Safetensors files: 8 bytes header length (little-endian), a JSON header, then the tensors' bytes
+ * (https://huggingface.co/docs/safetensors, format 0.x). Names, shapes and bytes; no code.
+ *
+ * Reading maps the file and trusts nothing in it. An open file is read-only: threads may share it. */
+#ifndef CKPT_SAFETENSORS_H
+#define CKPT_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ir/dtype.h"
+
+enum { SAFETENSORS_MAX_RANK = 8 };
+
+typedef struct {
+    const char *name;
+    dtype_t dtype; /* i1 (BOOL), i8..i64, ui8..ui64, f16, bf16, f32, f64 */
+    int rank;
+    int64_t dims[SAFETENSORS_MAX_RANK];
+    const void *data; /* row-major, little-endian */
+    size_t n_bytes;   /* product of dims times the element size */
+} safetensor_t;
+
+/* A pair of the header's __metadata__ object. */
+typedef struct {
+    const char *key, *value;
+} safetensors_meta_t;
+
+typedef struct safetensors safetensors_t;
+
+/* Map and check a whole file: header length and JSON, every dtype, shape, offset and size; tensors
+ * must cover the data without gap, overlap or rest. NULL with ERR_IO (cannot be read), ERR_CORRUPT
+ * (names file, tensor and value) or ERR_UNSUPPORTED (a dtype). */
+safetensors_t *safetensors_open(const char *path, err_t *err);
+void safetensors_close(safetensors_t **self_p);
+
+/* In the order of their bytes in the file. Borrowed until close. */
+size_t safetensors_count(const safetensors_t *self);
+const safetensor_t *safetensors_at(const safetensors_t *self, size_t i);
+const safetensor_t *safetensors_find(const safetensors_t *self, const char *name); /* or NULL */
+const char *safetensors_meta(const safetensors_t *self, const char *key);          /* or NULL */
+
+/* Write tensors in the given order, streamed to a temporary name, fsync, rename: `path` is the old
+ * file or the whole new one. ERR_ARG: a doubled or empty name, n_bytes that do not fit the shape;
+ * ERR_IO (full disk, ...) names the file, and nothing is left behind. */
+int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
+                      const safetensors_meta_t *meta, size_t n_meta, err_t *err);
+
+#endif

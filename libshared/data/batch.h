@@ -1,0 +1,43 @@
+/* Units of token data -> the integer batch arguments of a module.
+ *
+ * The layout says how many units one micro-batch eats and how they spread over the arguments:
+ *   windows  two arguments (inputs, targets) of the same size; the first one's last dimension is T;
+ *            each row takes one window: inputs w[0, T), targets w[1, T + 1)
+ *   records  one record fills all arguments in order, row-major, without shift
+ * Pure functions. */
+#ifndef DATA_BATCH_H
+#define DATA_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "data/dataset.h"
+#include "ir/type.h"
+
+enum { BATCH_MAX_ARGS = 16 };
+
+typedef struct {
+    data_kind_t kind;
+    int n_arg;
+    dtype_t dtype[BATCH_MAX_ARGS]; /* i8..i64, ui8..ui64 */
+    uint64_t n[BATCH_MAX_ARGS];    /* elements */
+    uint64_t unit;                 /* T or R, for dataset_options_t */
+    uint64_t unit_tokens;          /* tokens one unit reads */
+    uint64_t units;                /* units per micro-batch */
+    uint64_t tokens;               /* tokens trained per micro-batch: units * unit */
+} batch_layout_t;
+
+/* The layout of a module's batch arguments. ERR_SHAPE / ERR_TYPE say why a kind does not fit and, for
+ * windows, that records may. */
+int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
+                 err_t *err);
+
+/* Fill one micro-batch: unit u of it lies at tokens[u * unit_tokens]. n_tokens must be units *
+ * unit_tokens; args[i] has room for n[i] elements of dtype[i]. vocab 0: any token; otherwise ERR_ARG
+ * names the first token >= vocab and its place. A token that its argument's type cannot hold is
+ * ERR_TYPE. Args are unspecified after an error. */
+int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
+               void *const *args, err_t *err);
+
+#endif
