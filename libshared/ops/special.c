@@ -26,10 +26,13 @@ double special_erf_inv(double x)
     if (fabs(x) == 1) return copysign(INFINITY, x);
     if (x == 0) return x;
     double a = fabs(x), y = erf_inv_start(a);
-    /* Near 1 the difference of the complements keeps its digits. */
-    for (int i = 0; i < 3; i++) {
-        double miss = a < 0.5 ? erf(y) - a : (1 - a) - erfc(y);
-        y -= miss / (two_by_sqrt_pi * exp(-y * y));
+    /* Near 1 solve for log erfc, whose Newton steps converge from afar and keep their digits. */
+    for (int i = 0; i < 4; i++) {
+        double slope = two_by_sqrt_pi * exp(-y * y);
+        if (a < 0.5)
+            y -= (erf(y) - a) / slope;
+        else
+            y += log(erfc(y) / (1 - a)) * erfc(y) / slope;
     }
     return copysign(y, x);
 }
