@@ -187,7 +187,7 @@ const op_def_t op_select = {
 };
 
 /* --- clamp(lo, x, hi) = min(max(x, lo), hi), bounds may be scalars.
- * dx = g where lo < x < hi (as JAX); dlo = g where x < lo < hi; dhi = g where x > hi --- */
+ * dx = g where lo < x < hi (as JAX); dlo = g where x < lo < hi; dhi = g where max(x, lo) > hi --- */
 static int infer_clamp(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     const ir_type_t *x = op_in_type(fn, op, 1);
@@ -244,7 +244,10 @@ static int vjp_clamp(vjp_t *v, err_t *err)
         ir_val_t inside = ir_op2(fn, OP_and, CMP(lo, "LT", x), CMP(x, "LT", hi));
         vjp_give(v, 1, SELECT(inside, g, zero));
     }
-    if (v->need[2]) vjp_give(v, 2, SELECT(CMP(x, "GT", hi), g, zero));
+    if (v->need[2]) {
+        ir_val_t at_hi = CMP(ir_op2(fn, OP_maximum, x, lo), "GT", hi);
+        vjp_give(v, 2, SELECT(at_hi, g, zero));
+    }
     return vjp_done(v, err);
 }
 
