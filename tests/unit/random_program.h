@@ -1,0 +1,20 @@
+/* Random modules for property tests: each use of the same seed gives the same module and inputs. */
+#ifndef TESTS_RANDOM_PROGRAM_H
+#define TESTS_RANDOM_PROGRAM_H
+
+#include "ir/ir.h"
+
+/* @main over a float, an integer and a boolean tensor, with element-wise ops, conversions, shape ops,
+ * constants (many of them neutral elements), an `if`, and calls of a private function. Full of
+ * repeated and dead work. All its values are finite or follow IEEE rules that passes must keep. */
+ir_module_t *random_program(uint64_t seed, int n_op);
+
+/* Heap-owned inputs for fn: floats in [-2, 2], integers in [-8, 8]. */
+tensor_t *random_inputs(const ir_fn_t *fn, uint64_t seed);
+void tensors_free(tensor_t **tensors_p, int n);
+
+/* The largest deviation between two lists: floats relative to max(1, |a|), NaN equal to NaN; any
+ * difference of type or of an integer is infinite. */
+double tensors_deviation(const tensor_t *a, const tensor_t *b, int n);
+
+#endif
