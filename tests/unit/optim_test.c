@@ -1,0 +1,493 @@
+/* Training programs against plain C: several steps of AdamW and SGD on a small regression, run by the
+ * interpreter and by formulas written out here in double. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/half.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "ir/build.h"
+#include "ops/eval.h"
+#include "optim/optim.h"
+
+static void check(int status, const err_t *err)
+{
+    if (status < 0) fail_msg("%s", err->text);
+}
+
+/* --- the model: loss = mean over rows r and outputs o of (sum_i x[r][i] w[i][o] + b[o] - t[r])^2,
+ *     w [2,3] (decayed), b [3] (not decayed), x [4,2] a float batch, t [4] an integer batch --- */
+
+enum { ROWS = 4, IN = 2, OUT = 3, N_W = IN * OUT, N_PARAM = N_W + OUT };
+
+static void name_param(ir_fn_t *fn, int i, const char *name, const char *role)
+{
+    arena_t *arena = fn->module->arena;
+    if (name) attr_set_text(arena, &fn->param_attrs[i], "pcp.name", ATTR_STRING, name);
+    if (role) attr_set_text(arena, &fn->param_attrs[i], "pcp.role", ATTR_STRING, role);
+}
+
+static ir_module_t *regression(dtype_t dtype)
+{
+    ir_module_t *m = ir_module_new();
+    ir_type_t types[4] = {
+        ir_type(dtype, 2, (int64_t[]){IN, OUT}), ir_type(dtype, 1, (int64_t[]){OUT}),
+        ir_type(DT_F32, 2, (int64_t[]){ROWS, IN}), ir_type(DT_I32, 1, (int64_t[]){ROWS})};
+    ir_fn_t *fn = ir_fn_new(m, "main", 4, types);
+    name_param(fn, 0, "w", NULL);
+    name_param(fn, 2, "x", "batch");
+    ir_type_t all = ir_type(DT_F32, 2, (int64_t[]){ROWS, OUT});
+    ir_val_t w = ir_convert(fn, ir_fn_param(fn, 0), DT_F32);
+    ir_val_t b = ir_convert(fn, ir_fn_param(fn, 1), DT_F32);
+    ir_val_t t = ir_convert(fn, ir_fn_param(fn, 3), DT_F32);
+    ir_val_t y = ir_op2(fn, OP_add, ir_matmul(fn, ir_fn_param(fn, 2), w),
+                        ir_broadcast(fn, b, &all, (int64_t[]){1}));
+    ir_val_t d = ir_op2(fn, OP_subtract, y, ir_broadcast(fn, t, &all, (int64_t[]){0}));
+    ir_val_t sum = ir_reduce_all(fn, OP_add, ir_op2(fn, OP_multiply, d, d));
+    ir_val_t loss = ir_op2(fn, OP_multiply, sum, ir_scalar(fn, DT_F32, 1.0 / (ROWS * OUT)));
+    err_t err = {0};
+    check(ir_fn_finish(fn, 1, &loss, &err), &err);
+    return m;
+}
+
+typedef struct {
+    double x[ROWS * IN];
+    int t[ROWS];
+} batch_t;
+
+static batch_t make_batch(int b)
+{
+    batch_t batch;
+    for (int i = 0; i < ROWS * IN; i++) batch.x[i] = (double)((7 * i + 5 * b) % 16 - 8) / 8;
+    for (int i = 0; i < ROWS; i++) batch.t[i] = (3 * i + b) % 5 - 2;
+    return batch;
+}
+
+/* Loss and gradient in double; parameters as the forward pass reads them. */
+static double model(const double *p, const batch_t *batch, double *g)
+{
+    double loss = 0;
+    memset(g, 0, sizeof *g * N_PARAM);
+    for (int r = 0; r < ROWS; r++)
+        for (int o = 0; o < OUT; o++) {
+            double d = p[N_W + o] - batch->t[r];
+            for (int i = 0; i < IN; i++) d += batch->x[r * IN + i] * p[i * OUT + o];
+            loss += d * d / (ROWS * OUT);
+            g[N_W + o] += 2 * d / (ROWS * OUT);
+            for (int i = 0; i < IN; i++)
+                g[i * OUT + o] += 2 * d * batch->x[r * IN + i] / (ROWS * OUT);
+        }
+    return loss;
+}
+
+/* --- the reference step --- */
+
+typedef struct {
+    double p[N_PARAM], m[N_PARAM], v[N_PARAM];
+} state_t;
+
+static double clip(const train_spec_t *spec, double *g)
+{
+    double norm = 0;
+    for (int i = 0; i < N_PARAM; i++) norm += g[i] * g[i];
+    norm = sqrt(norm);
+    double factor = spec->clip > 0 ? fmin(1, spec->clip / (norm + 1e-6)) : 1;
+    for (int i = 0; i < N_PARAM; i++) g[i] *= factor;
+    return norm;
+}
+
+static void update(const train_spec_t *spec, state_t *s, const double *g, double lr, int t)
+{
+    for (int i = 0; i < N_PARAM; i++) {
+        double wd = i < N_W ? spec->weight_decay : 0;
+        if (strcmp(spec->optimizer, "sgd") == 0) {
+            s->m[i] = spec->momentum * s->m[i] + g[i];
+            s->p[i] -= lr * (s->m[i] + wd * s->p[i]);
+            continue;
+        }
+        s->m[i] = spec->beta1 * s->m[i] + (1 - spec->beta1) * g[i];
+        s->v[i] = spec->beta2 * s->v[i] + (1 - spec->beta2) * g[i] * g[i];
+        double m_hat = s->m[i] / (1 - pow(spec->beta1, t));
+        double v_hat = s->v[i] / (1 - pow(spec->beta2, t));
+        s->p[i] -= lr * (m_hat / (sqrt(v_hat) + spec->eps) + wd * s->p[i]);
+    }
+}
+
+/* One step over n micro-batches; *norm before clipping; returns the mean loss. */
+static double reference_step(const train_spec_t *spec, dtype_t dtype, state_t *s, double lr, int t,
+                             double *norm)
+{
+    double g[N_PARAM], sum[N_PARAM] = {0}, loss = 0, read[N_PARAM];
+    for (int i = 0; i < N_PARAM; i++)
+        read[i] = dtype == DT_BF16 ? half_from_bf16(half_to_bf16(s->p[i])) : s->p[i];
+    for (int k = 0; k < spec->accumulate; k++) {
+        batch_t batch = make_batch(t * spec->accumulate + k);
+        loss += model(read, &batch, g) / spec->accumulate;
+        for (int i = 0; i < N_PARAM; i++) {
+            double rounded = dtype == DT_BF16 ? half_from_bf16(half_to_bf16(g[i])) : g[i];
+            sum[i] += rounded / spec->accumulate;
+        }
+    }
+    *norm = clip(spec, sum);
+    update(spec, s, sum, lr, t);
+    return loss;
+}
+
+/* --- running programs: values live by role and name, as in an executor --- */
+
+typedef struct {
+    const char *role, *name;
+    tensor_t value;
+} cell_t;
+
+typedef struct {
+    ir_module_t *m;
+    cell_t cell[64];
+    int n;
+} machine_t;
+
+static tensor_t *cell(machine_t *self, const ir_attrs_t *attrs, const ir_type_t *type)
+{
+    const char *role = attr_text(attrs, "pcp.role", "?"), *name = attr_text(attrs, "pcp.name", "?");
+    for (int i = 0; i < self->n; i++)
+        if (!strcmp(self->cell[i].role, role) && !strcmp(self->cell[i].name, name)) {
+            assert_true(ir_type_equal(&self->cell[i].value.type, type));
+            return &self->cell[i].value;
+        }
+    assert_true(self->n < 64);
+    self->cell[self->n] = (cell_t){role, name, tensor_new(type)};
+    return &self->cell[self->n++].value;
+}
+
+static tensor_t *named(machine_t *self, const char *role, const char *name)
+{
+    for (int i = 0; i < self->n; i++)
+        if (!strcmp(self->cell[i].role, role) && !strcmp(self->cell[i].name, name))
+            return &self->cell[i].value;
+    fail_msg("no %s called %s", role, name);
+    return NULL;
+}
+
+static void machine_run(machine_t *self, const char *program)
+{
+    ir_fn_t *fn = ir_module_find(self->m, program);
+    assert_non_null(fn);
+    tensor_t in[32], out[32];
+    for (int i = 0; i < fn->body->n_arg; i++)
+        in[i] = *cell(self, &fn->param_attrs[i], ir_type_of(fn, ir_fn_param(fn, i)));
+    err_t err = {0};
+    check(eval_fn(self->m, fn, in, out, NULL, &err), &err);
+    for (int i = 0; i < fn->body->n_result; i++) {
+        tensor_t *to = cell(self, &fn->result_attrs[i], &out[i].type);
+        tensor_fini(to);
+        *to = out[i];
+    }
+}
+
+static void machine_fini(machine_t *self)
+{
+    for (int i = 0; i < self->n; i++) tensor_fini(&self->cell[i].value);
+    ir_module_destroy(&self->m);
+}
+
+/* Make a cell for each parameter of the program, so that it can be set before the first run. */
+static void machine_prepare(machine_t *self, const char *program)
+{
+    const ir_fn_t *fn = ir_module_find(self->m, program);
+    assert_non_null(fn);
+    for (int i = 0; i < fn->body->n_arg; i++)
+        cell(self, &fn->param_attrs[i], ir_type_of(fn, ir_fn_param(fn, i)));
+}
+
+static void set_batch(machine_t *self, int b)
+{
+    batch_t batch = make_batch(b);
+    for (int i = 0; i < ROWS * IN; i++) tensor_set_f64(named(self, "batch", "x"), i, batch.x[i]);
+    for (int i = 0; i < ROWS; i++) tensor_set_i64(named(self, "batch", "arg3"), i, batch.t[i]);
+}
+
+static double get_param(machine_t *self, int i)
+{
+    const char *name = i < N_W ? "w" : "arg1";
+    return tensor_get_f64(named(self, "param", name), i < N_W ? i : i - N_W);
+}
+
+static double start_value(int i)
+{
+    return (double)(i * 5 % 9 - 4) / 8; /* exact in bf16 */
+}
+
+static void machine_start(machine_t *self, const train_spec_t *spec, dtype_t dtype)
+{
+    err_t err = {0};
+    self->m = regression(dtype);
+    check(optim_build(self->m, spec, &err), &err);
+    check(ir_verify(self->m, &err), &err);
+    if (spec->accumulate > 1) {
+        machine_prepare(self, "accumulate");
+        machine_prepare(self, "update");
+    } else {
+        machine_prepare(self, "train");
+    }
+    for (int i = 0; i < N_PARAM; i++)
+        tensor_set_f64(named(self, "param", i < N_W ? "w" : "arg1"), i < N_W ? i : i - N_W,
+                       start_value(i));
+}
+
+static double machine_step(machine_t *self, const train_spec_t *spec, double lr, int t)
+{
+    double loss = 0;
+    tensor_set_f64(named(self, "scalar", "lr"), 0, lr);
+    tensor_set_i64(named(self, "scalar", "step"), 0, t);
+    for (int k = 0; k < spec->accumulate; k++) {
+        set_batch(self, t * spec->accumulate + k);
+        machine_run(self, spec->accumulate > 1 ? "accumulate" : "train");
+        loss += tensor_get_f64(named(self, "result", "loss"), 0) / spec->accumulate;
+    }
+    if (spec->accumulate > 1) machine_run(self, "update");
+    return loss;
+}
+
+/* --- steps agree --- */
+
+/* f32 rounding is 6e-8 of values of order one, a few dozen roundings a step, 8 steps. A bf16 gradient that
+ * lies between two numbers may be rounded to either side here and there: 2^-9 of it, times lr 0.1. */
+static double tolerance(dtype_t dtype)
+{
+    return dtype == DT_BF16 ? 1e-4 : 1e-6;
+}
+static void compare_steps(const train_spec_t *spec, dtype_t dtype)
+{
+    machine_t machine = {0};
+    machine_start(&machine, spec, dtype);
+    state_t s = {0};
+    for (int i = 0; i < N_PARAM; i++) s.p[i] = start_value(i);
+    double worst = 0;
+    for (int t = 1; t <= 8; t++) {
+        double norm, lr = 0.1 / t, want = reference_step(spec, dtype, &s, lr, t, &norm);
+        double loss = machine_step(&machine, spec, lr, t);
+        worst = fmax(worst, fabs(loss - want) / want);
+        worst = fmax(worst,
+                     fabs(tensor_get_f64(named(&machine, "result", "grad_norm"), 0) - norm) / norm);
+        for (int i = 0; i < N_PARAM; i++)
+            worst = fmax(worst, fabs(get_param(&machine, i) - s.p[i]));
+    }
+    char *text = train_spec_print(spec);
+    print_message("%s %s: largest deviation %.2e\n", dtype_name(dtype), text, worst);
+    free(text);
+    assert_true(worst < tolerance(dtype));
+    double moved = 0;
+    for (int i = 0; i < N_PARAM; i++)
+        moved = fmax(moved, fabs(get_param(&machine, i) - start_value(i)));
+    assert_true(moved > 0.05);
+    if (spec->accumulate > 1)
+        assert_true(tensor_get_f64(named(&machine, "accumulator", "w"), 0) == 0);
+    machine_fini(&machine);
+}
+
+static void test_steps_match_plain_c(void **state)
+{
+    (void)state;
+    train_spec_t adamw = TRAIN_SPEC_DEFAULT, free_norm = TRAIN_SPEC_DEFAULT,
+                 sgd = TRAIN_SPEC_DEFAULT;
+    free_norm.clip = 0;
+    free_norm.weight_decay = 0;
+    sgd.optimizer = "sgd";
+    train_spec_t plain = sgd, accumulated = adamw, sgd_accumulated = sgd;
+    plain.momentum = 0;
+    accumulated.accumulate = 3;
+    sgd_accumulated.accumulate = 2;
+    const train_spec_t *specs[] = {&adamw, &free_norm,   &sgd,
+                                   &plain, &accumulated, &sgd_accumulated};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        compare_steps(specs[i], DT_F32);
+        compare_steps(specs[i], DT_BF16);
+    }
+}
+
+/* --- signatures --- */
+
+static void add_signature(str_t *out, const ir_fn_t *fn)
+{
+    char type[IR_TYPE_TEXT];
+    str_addf(out, "@%s(", fn->name);
+    for (int i = 0; i < fn->body->n_arg; i++)
+        str_addf(out, "%s%s %s %s", i ? ", " : "", attr_text(&fn->param_attrs[i], "pcp.role", "?"),
+                 attr_text(&fn->param_attrs[i], "pcp.name", "?"),
+                 ir_type_text(ir_type_of(fn, ir_fn_param(fn, i)), type));
+    str_add(out, ") -> (");
+    for (int i = 0; i < fn->body->n_result; i++)
+        str_addf(out, "%s%s %s", i ? ", " : "", attr_text(&fn->result_attrs[i], "pcp.role", "?"),
+                 attr_text(&fn->result_attrs[i], "pcp.name", "?"));
+    str_add(out, ")\n");
+}
+
+static void expect_signatures(const ir_module_t *m, const char *want)
+{
+    str_t have = {0};
+    for (int i = 0; i < m->n_fn; i++) add_signature(&have, m->fn[i]);
+    assert_string_equal(str_text(&have), want);
+    str_fini(&have);
+}
+
+/* A @logits beside @main: one parameter of it, tokens of its own shape. */
+static void add_logits(ir_module_t *m, dtype_t dtype)
+{
+    ir_type_t types[2] = {ir_type(dtype, 2, (int64_t[]){IN, OUT}),
+                          ir_type(DT_F32, 2, (int64_t[]){1, IN})};
+    ir_fn_t *fn = ir_fn_new(m, "logits", 2, types);
+    name_param(fn, 0, "w", NULL);
+    name_param(fn, 1, "x", "batch");
+    ir_val_t w = ir_convert(fn, ir_fn_param(fn, 0), DT_F32);
+    ir_val_t y = ir_matmul(fn, ir_fn_param(fn, 1), w);
+    err_t err = {0};
+    check(ir_fn_finish(fn, 1, &y, &err), &err);
+}
+
+static void test_names_and_roles(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    ir_module_t *m = regression(DT_BF16);
+    add_logits(m, DT_BF16);
+    check(optim_build(m, &TRAIN_SPEC_DEFAULT, &err), &err);
+    check(ir_verify(m, &err), &err);
+    expect_signatures(
+        m, "@train(param w tensor<2x3xf32>, param arg1 tensor<3xf32>, state m.w tensor<2x3xf32>, "
+           "state v.w tensor<2x3xf32>, state m.arg1 tensor<3xf32>, state v.arg1 tensor<3xf32>, "
+           "batch x tensor<4x2xf32>, batch arg3 tensor<4xi32>, scalar lr tensor<f32>, "
+           "scalar step tensor<i64>) -> (param w, param arg1, state m.w, state v.w, state m.arg1, "
+           "state v.arg1, result loss, result grad_norm)\n"
+           "@loss(param w tensor<2x3xf32>, param arg1 tensor<3xf32>, batch x tensor<4x2xf32>, "
+           "batch arg3 tensor<4xi32>) -> (result loss)\n"
+           "@logits(param w tensor<2x3xf32>, batch tokens tensor<1x2xf32>) -> (result logits)\n");
+    ir_module_destroy(&m);
+
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.optimizer = "sgd";
+    spec.accumulate = 2;
+    m = regression(DT_F32);
+    check(optim_build(m, &spec, &err), &err);
+    expect_signatures(
+        m, "@accumulate(param w tensor<2x3xf32>, param arg1 tensor<3xf32>, "
+           "accumulator w tensor<2x3xf32>, accumulator arg1 tensor<3xf32>, "
+           "batch x tensor<4x2xf32>, batch arg3 tensor<4xi32>) -> "
+           "(accumulator w, accumulator arg1, result loss)\n"
+           "@update(param w tensor<2x3xf32>, param arg1 tensor<3xf32>, "
+           "state momentum.w tensor<2x3xf32>, state momentum.arg1 tensor<3xf32>, "
+           "accumulator w tensor<2x3xf32>, accumulator arg1 tensor<3xf32>, scalar lr tensor<f32>, "
+           "scalar step tensor<i64>) -> (param w, param arg1, state momentum.w, "
+           "state momentum.arg1, accumulator w, accumulator arg1, result grad_norm)\n"
+           "@loss(param w tensor<2x3xf32>, param arg1 tensor<3xf32>, batch x tensor<4x2xf32>, "
+           "batch arg3 tensor<4xi32>) -> (result loss)\n");
+    ir_module_destroy(&m);
+
+    m = regression(DT_BF16);
+    check(optim_build_gradient(m, &err), &err);
+    expect_signatures(m, "@grad(param w tensor<2x3xbf16>, param arg1 tensor<3xbf16>, "
+                         "batch x tensor<4x2xf32>, batch arg3 tensor<4xi32>) -> "
+                         "(result loss, result grad.w, result grad.arg1)\n");
+    ir_module_destroy(&m);
+}
+
+/* --- refusals --- */
+
+static void test_bad_arguments(void **state)
+{
+    (void)state;
+    const struct {
+        int arg;
+        const char *name, *role, *message;
+    } cases[] = {
+        {0, "w", "weights", "pcp.role = \"weights\""},
+        {3, NULL, "param", "argument 3 is a parameter of tensor<4xi32>"},
+        {1, "w", NULL, "both called \"w\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err_t err = {0};
+        ir_module_t *m = regression(DT_F32);
+        name_param(ir_module_find(m, "main"), cases[i].arg, cases[i].name, cases[i].role);
+        assert_int_equal(optim_build(m, &TRAIN_SPEC_DEFAULT, &err), -1);
+        if (!strstr(err.text, cases[i].message)) fail_msg("unexpected message: %s", err.text);
+        ir_module_destroy(&m);
+    }
+}
+
+static void test_logits_of_another_model_are_refused(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    ir_module_t *m = regression(DT_F32);
+    add_logits(m, DT_BF16);
+    assert_int_equal(optim_build(m, &TRAIN_SPEC_DEFAULT, &err), -1);
+    assert_non_null(strstr(err.text, "parameter \"w\""));
+    ir_module_destroy(&m);
+}
+
+/* --- the spec as text --- */
+
+static void test_spec_round_trip(void **state)
+{
+    (void)state;
+    train_spec_t spec = TRAIN_SPEC_DEFAULT, back;
+    spec.beta2 = 0.1 + 0.2;
+    spec.accumulate = 7;
+    spec.optimizer = "sgd";
+    err_t err = {0};
+    char *text = train_spec_print(&spec);
+    assert_string_equal(text, "{\"accumulate\":7,\"beta1\":0.9,\"beta2\":0.30000000000000004,"
+                              "\"clip\":1,\"eps\":1e-08,\"momentum\":0.9,\"weight_decay\":0.1,"
+                              "\"optimizer\":\"sgd\"}");
+    check(train_spec_parse(text, &back, &err), &err);
+    char *again = train_spec_print(&back);
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    check(train_spec_parse("{}", &back, &err), &err);
+    assert_true(back.accumulate == 1 && back.beta2 == 0.95);
+}
+
+static void test_spec_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json, *message;
+    } cases[] = {
+        {"", "line 1"},
+        {"[]", "not an object"},
+        {"{\"lr\": 1}", "unknown key \"lr\""},
+        {"{\"optimizer\": \"muon\"}", "adamw, sgd"},
+        {"{\"optimizer\": 3}", "adamw, sgd"},
+        {"{\"beta1\": 1.5}", "beta1 is 1.5"},
+        {"{\"beta1\": \"0.9\"}", "must be a number"},
+        {"{\"accumulate\": 0}", "accumulate is 0"},
+        {"{\"accumulate\": 1.5}", "accumulate is 1.5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err_t err = {0};
+        train_spec_t spec = {.accumulate = 99};
+        assert_int_equal(train_spec_parse(cases[i].json, &spec, &err), -1);
+        if (!strstr(err.text, cases[i].message)) fail_msg("unexpected message: %s", err.text);
+        assert_int_equal(spec.accumulate, 99);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps_match_plain_c),
+        cmocka_unit_test(test_names_and_roles),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_logits_of_another_model_are_refused),
+        cmocka_unit_test(test_spec_round_trip),
+        cmocka_unit_test(test_spec_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
