@@ -24,7 +24,7 @@ FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
 FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -g -fsanitize=thread
 CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
-  -fstack-protector-strong -MMD -MP -Ilibshared -Ibuild/gen $(PKG_CFLAGS)
+  -fstack-protector-strong -MMD -MP -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
 LDFLAGS := $(FLAGS_$(MODE)) -rdynamic
 LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
 
@@ -66,11 +66,15 @@ $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
-# Tests may link the handlers of a service (not its main.c) by naming the folder in SERVICES_FOR_x.
+# A test named after a service links its handlers (not its main.c).
 TEST_HELP_O := $(patsubst %.c,$(OBJ)/%.o,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
+define service_test_rule
+$(B)/tests/$(1)_test: $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c)))
+endef
+$(foreach s,$(SERVICES),$(eval $(call service_test_rule,$(s))))
 $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS) -lcmocka
 
 $(LIB): $(LIB_O)
 	@rm -f $@

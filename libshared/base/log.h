@@ -10,6 +10,11 @@
 
 #include "base/err.h"
 
+/* czmq.h brings <syslog.h>, whose macros LOG_DEBUG and LOG_INFO would hide the levels below. */
+#include <syslog.h>
+#undef LOG_DEBUG
+#undef LOG_INFO
+
 typedef enum { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_OFF } log_level_t;
 typedef enum { LOG_LOGFMT, LOG_JSON } log_format_t;
 

@@ -1,0 +1,121 @@
+/* Control sockets over czmq; never blocks, never trusts a frame's size. */
+#include "msg/control.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+void control_tune(zsock_t *socket)
+{
+    zsock_set_sndhwm(socket, 4096);
+    zsock_set_rcvhwm(socket, 4096);
+    zsock_set_linger(socket, 500);
+    zsock_set_maxmsgsize(socket, 2 << 20);
+    if (zsock_type(socket) == ZMQ_ROUTER) zsock_set_router_mandatory(socket, 1);
+}
+
+static zsock_t *open_socket(int type, err_t *err)
+{
+    zsock_t *socket = zsock_new(type);
+    if (!socket) {
+        err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
+        return NULL;
+    }
+    control_tune(socket);
+    if (type == ZMQ_SUB) zsock_set_subscribe(socket, "");
+    return socket;
+}
+
+zsock_t *control_bind(int type, const char *endpoint, err_t *err)
+{
+    zsock_t *socket = open_socket(type, err);
+    if (socket && zsock_bind(socket, "%s", endpoint) < 0) {
+        err_set(err, ERR_NET, "cannot bind %s: %s", endpoint, zmq_strerror(zmq_errno()));
+        zsock_destroy(&socket);
+    }
+    return socket;
+}
+
+zsock_t *control_connect(int type, const char *endpoint, err_t *err)
+{
+    zsock_t *socket = open_socket(type, err);
+    if (socket && zsock_connect(socket, "%s", endpoint) < 0) {
+        err_set(err, ERR_NET, "cannot connect to %s: %s", endpoint, zmq_strerror(zmq_errno()));
+        zsock_destroy(&socket);
+    }
+    return socket;
+}
+
+int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message, err_t *err)
+{
+    static _Atomic uint64_t last_id;
+    message->version = MSG_VERSION;
+    message->id = ++last_id;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    void *raw = zsock_resolve(socket);
+    int rc = 0;
+    if (to) rc = zmq_send(raw, to->at, to->n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    if (rc >= 0) rc = zmq_send(raw, bytes, n, ZMQ_DONTWAIT);
+    free(bytes);
+    if (rc >= 0) return 0;
+    return err_set(err, ERR_NET, "%s not sent: %s", msg_kind_name(message->body_case),
+                   zmq_strerror(zmq_errno()));
+}
+
+/* Receive the frames of one message: at most `space` of them are kept. Returns how many there were. */
+static int receive_frames(void *raw, zmq_msg_t *frame, int space)
+{
+    int n = 0, more = 1;
+    while (more) {
+        zmq_msg_t extra, *at = n < space ? &frame[n] : &extra;
+        zmq_msg_init(at);
+        if (zmq_msg_recv(at, raw, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(at);
+            return n;
+        }
+        more = zmq_msg_more(at);
+        if (at == &extra) zmq_msg_close(at);
+        n++;
+    }
+    return n;
+}
+
+int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
+                    void *state, msg_count_t *count)
+{
+    int wanted = from_router ? 2 : 1;
+    zmq_msg_t frame[2];
+    int n = receive_frames(zsock_resolve(socket), frame, wanted);
+    if (n == 0) return 0;
+    msg_peer_t from = {0};
+    size_t n_from = from_router ? zmq_msg_size(&frame[0]) : 0;
+    if (n == wanted && n_from <= sizeof from.at) {
+        from.n = (uint8_t)n_from;
+        memcpy(from.at, zmq_msg_data(&frame[0]), n_from);
+        zmq_msg_t *body = &frame[wanted - 1];
+        msg_dispatch(routes, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
+    } else {
+        count->dropped++;
+        log_event(LOG_WARN, "message_dropped", "dropped=%llu frames=%d reason=\"wrong framing\"",
+                  (unsigned long long)count->dropped, n);
+    }
+    for (int i = 0; i < n && i < wanted; i++) zmq_msg_close(&frame[i]);
+    return 1;
+}
+
+char *control_resolve(const char *endpoint, const char *via)
+{
+    static const char *const wild[] = {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"};
+    if (str_starts(via, "tcp://")) {
+        const char *colon = strrchr(via, ':');
+        for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+            if (str_starts(endpoint, wild[i]))
+                return mem_printf("%.*s:%s", (int)(colon - via), via, endpoint + strlen(wild[i]));
+    }
+    return mem_strdup(endpoint);
+}

@@ -1,0 +1,31 @@
+/* Control sockets: envelopes to and from zsock_t, and the ROUTER's side of identity frames.
+ * One thread per socket. */
+#ifndef MSG_CONTROL_H
+#define MSG_CONTROL_H
+
+#include <czmq.h>
+
+#include "msg/envelope.h"
+
+/* Queue limits, linger and the largest frame accepted, for every socket of ours. */
+void control_tune(zsock_t *socket);
+
+/* A tuned socket bound to (server) or connecting to an endpoint. NULL with ERR_NET naming it.
+ * type: ZMQ_ROUTER, ZMQ_DEALER, ZMQ_PUB, ZMQ_SUB (subscribed to everything). */
+zsock_t *control_bind(int type, const char *endpoint, err_t *err);
+zsock_t *control_connect(int type, const char *endpoint, err_t *err);
+
+/* Send without blocking; to NULL on sockets that have no identity frame. Sets version and id.
+ * A full queue or a vanished peer drops the message: -1 with ERR_NET. */
+int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message, err_t *err);
+
+/* Receive one message without blocking and dispatch it. from_router: the first frame is the sender.
+ * Returns 1 when a message was taken (good or dropped), 0 when none waits. */
+int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
+                    void *state, msg_count_t *count);
+
+/* "tcp://0.0.0.0:5" as seen by somebody who reached `via` ("tcp://host:9"): wildcard hosts are
+ * replaced by via's host. Returns, caller frees. */
+char *control_resolve(const char *endpoint, const char *via);
+
+#endif

@@ -1,0 +1,63 @@
+/* The client's side of the data plane: objects, parameters and pseudo-gradients in chunks, with a
+ * window of open requests at each aggregator (MSG_WINDOW), resent when no answer comes.
+ *
+ * Calls block: use it from an actor, never from a reactor. One thread at a time. Errors: ERR_NET (an
+ * aggregator is silent or refuses), ERR_CORRUPT (bytes that do not match their hash), ERR_STATE (the
+ * round is over or the fence is old: drop the work; also when stopped). */
+#ifndef MSG_DATA_CLIENT_H
+#define MSG_DATA_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+typedef struct data_client data_client_t;
+
+typedef struct {
+    char *const *endpoints; /* aggregators by shard; copied */
+    size_t n_endpoint;
+    uint64_t run;                /* wire_run_hash */
+    bool (*stopped)(void *user); /* asked at least every 100 ms; may be NULL */
+    void *user;
+} data_options_t;
+
+/* NULL with ERR_NET or ERR_ARG (no endpoint, more than MSG_MAX_SHARDS). */
+data_client_t *data_client_new(const data_options_t *options, err_t *err);
+void data_client_destroy(data_client_t **self_p);
+
+/* Store bytes as the object of that content hash; at once when it is there already. */
+int data_put_object(data_client_t *self, const char *hash, const void *bytes, size_t n, err_t *err);
+
+/* Size of an object. */
+int data_object_size(data_client_t *self, const char *hash, uint64_t *n, err_t *err);
+
+/* Bytes [begin, begin + n) of an object into `into`; not verified against the object's hash. */
+int data_get_range(data_client_t *self, const char *hash, uint64_t begin, size_t n, void *into,
+                   err_t *err);
+
+/* A whole object, verified. Returns, caller frees (NUL behind the last byte); ERR_MEMORY above
+ * limit bytes. */
+char *data_get_object(data_client_t *self, const char *hash, size_t limit, size_t *n, err_t *err);
+
+/* The flat parameter vector of a round. bounds: n_endpoint + 1 element offsets; theta holds
+ * bounds[n_endpoint] values. */
+int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round, float *theta,
+                    err_t *err);
+int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,
+                  err_t *err);
+
+/* One replica's pseudo-gradient, encoded chunk by chunk. */
+typedef struct {
+    uint32_t round, replica, fence;
+    uint64_t weight; /* steps trained */
+    uint32_t codec;  /* id (outer/codec.h) */
+} data_delta_t;
+int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,
+                   const float *delta, err_t *err);
+
+/* Payload bytes sent and received so far. */
+void data_client_traffic(const data_client_t *self, uint64_t *sent, uint64_t *received);
+
+#endif

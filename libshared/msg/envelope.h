@@ -1,0 +1,71 @@
+/* Control messages: one protobuf Envelope per frame, checked by kind and size before anything is
+ * allocated, and routed to handlers by table. Knows no sockets (msg/control.h has those). */
+#ifndef MSG_ENVELOPE_H
+#define MSG_ENVELOPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "msg/limits.h"
+#include "proto/control.pb-c.h"
+
+typedef Msg__Envelope msg_envelope_t;
+typedef Msg__Envelope__BodyCase msg_kind_t;
+enum { MSG_KIND_COUNT = 64 };
+
+/* Who a message came from: the routing id that a ROUTER socket gives its connection. */
+typedef struct {
+    uint8_t n;
+    uint8_t at[MSG_PEER_BYTES];
+} msg_peer_t;
+
+/* "HELLO", "LEASE_DONE", ...; "unknown" for a kind the protocol has not. */
+const char *msg_kind_name(msg_kind_t kind);
+
+/* The kind of a packed envelope, found by walking its top-level fields without unpacking.
+ * 0 when the bytes are no envelope. Pure. */
+msg_kind_t msg_peek(const uint8_t *bytes, size_t n);
+
+/* Unpack after msg_peek and the limits. Strings are valid UTF-8-agnostic C strings, never NULL.
+ * Returns, caller frees with msg_free; NULL with ERR_NET. */
+msg_envelope_t *msg_unpack(const uint8_t *bytes, size_t n, err_t *err);
+void msg_free(msg_envelope_t **self_p);
+
+/* Returns, caller frees. */
+uint8_t *msg_pack(const msg_envelope_t *self, size_t *n);
+
+/* One row of a service's handler table, indexed by kind. */
+typedef struct {
+    size_t max_bytes; /* of the packed envelope */
+    void (*handle)(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+} msg_route_t;
+
+/* What became of the messages a service received. */
+typedef struct {
+    uint64_t handled, dropped;
+} msg_count_t;
+
+/* Check kind and size against the table, unpack, call the handler. A bad message is logged, counted
+ * and dropped: returns -1 with the reason in err (also logged). */
+int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const msg_peer_t *from,
+                 const uint8_t *bytes, size_t n, msg_count_t *count, err_t *err);
+
+/* How handlers answer: main.c gives a function that writes to the socket, tests one that records.
+ * `message` is borrowed; version and id are filled in on the way out. `to` is NULL on a DEALER. */
+typedef struct {
+    void (*send)(void *user, const msg_peer_t *to, msg_envelope_t *message);
+    void *user;
+} msg_out_t;
+
+/* Send a body: MSG_SEND(out, to, reply_to, HELLO, hello, &hello) sets body_case and pointer. */
+#define MSG_SEND(out, to, reply_to, CASE, field, body)    \
+    do {                                                  \
+        msg_envelope_t msg_send_ = MSG__ENVELOPE__INIT;   \
+        msg_send_.in_reply_to = (reply_to);               \
+        msg_send_.body_case = MSG__ENVELOPE__BODY_##CASE; \
+        msg_send_.field = (body);                         \
+        (out).send((out).user, (to), &msg_send_);         \
+    } while (0)
+
+#endif

@@ -1,0 +1,28 @@
+/* Sizes and times of the protocol, in one place; proto/PROTOCOL.md explains each. */
+#ifndef MSG_LIMITS_H
+#define MSG_LIMITS_H
+
+enum {
+    MSG_VERSION = 1,
+    MSG_CONTROL_BYTES = 1 << 20, /* largest control message of any kind */
+    MSG_PEER_BYTES = 15,         /* longest routing id a ROUTER accepts */
+    MSG_ID_BYTES = 64,           /* longest member id, run id */
+    MSG_NAME_BYTES = 4096,       /* longest path, endpoint or error text */
+
+    MSG_CHUNK_BYTES = 1 << 20,            /* payload of a data message */
+    MSG_CHUNK_FLOATS = 1 << 18,           /* the same in f32 elements: grain of parameter ranges */
+    MSG_PAYLOAD_BYTES = (1 << 20) + 4096, /* a chunk with the overhead of its codec */
+    MSG_WINDOW = 8,                       /* requests a data client has open at one aggregator */
+    MSG_HIGH_WATER = 64,                  /* messages queued per peer before a socket pushes back */
+
+    MSG_HEARTBEAT_MS = 500,
+    MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */
+    MSG_HELLO_MS = 1000,   /* a HELLO without WELCOME is repeated, doubling up to ... */
+    MSG_HELLO_MAX_MS = 8000,
+    MSG_RESEND_MS = 5000,        /* a data request without reply is sent again */
+    MSG_DATA_TIMEOUT_MS = 30000, /* no reply at all for this long: the aggregator is lost */
+    MSG_MAX_SHARDS = 256,
+    MSG_MAX_MEMBERS = 65536,
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* A member's side of the control conversation: HELLO with back-off, heartbeats both ways, noticing a
+ * lost shepherd and joining again. Compilers, aggregators, workers and the CLI use it; it runs in
+ * their zloop and never blocks. One thread. */
+#ifndef MSG_MEMBER_H
+#define MSG_MEMBER_H
+
+#include <czmq.h>
+
+#include "msg/envelope.h"
+
+typedef struct member member_t;
+
+typedef struct {
+    const char *endpoint; /* of the shepherd */
+    Msg__Kind kind;
+    const char *id;
+    const char *target; /* workers; NULL otherwise */
+    unsigned threads;
+    const char *data; /* aggregators: endpoint of the data socket; NULL otherwise */
+    const msg_route_t
+        *routes; /* MSG_KIND_COUNT rows; WELCOME, HEARTBEAT, FAULT, BYE are the member's */
+    void *state; /* for routes and the functions below */
+    void (*on_welcome)(void *state, const Msg__Welcome *welcome); /* joined, or joined again */
+    void (*on_lost)(void *state, const char *reason);             /* work in hand is void */
+    void (*on_bye)(void *state, const char *reason); /* the shepherd dismisses us; may be NULL */
+    uint32_t (*credit)(void *state);                 /* for heartbeats; may be NULL */
+} member_options_t;
+
+/* Strings are borrowed for the member's life. NULL with ERR_NET. */
+member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err);
+void member_destroy(member_t **self_p);
+
+/* For handlers to answer with; `to` is ignored. Messages while not joined are dropped. */
+msg_out_t member_out(member_t *self);
+
+bool member_joined(const member_t *self);
+void member_leave(member_t *self, const char *reason); /* BYE; then destroy */
+
+#endif

@@ -1,0 +1,60 @@
+/* Telemetry frames over PUB/SUB. */
+#include "msg/publish.h"
+
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+enum { EVENT_BYTES = 64 << 10 };
+
+const char *publish_topic(const Msg__Event *event)
+{
+    switch (event->body_case) {
+    case MSG__EVENT__BODY_STEP: return "step";
+    case MSG__EVENT__BODY_ROUND: return "round";
+    case MSG__EVENT__BODY_RUN_DONE: return "done";
+    case MSG__EVENT__BODY_RUN_FAILED: return "failed";
+    case MSG__EVENT__BODY_MEMBER: return "member";
+    case MSG__EVENT__BODY_COMMIT: return "commit";
+    default: return "other";
+    }
+}
+
+void publish_event(zsock_t *socket, Msg__Event *event)
+{
+    if (!socket) return;
+    if (!event->time_ms) event->time_ms = clock_wall_ms();
+    size_t n = msg__event__get_packed_size(event);
+    uint8_t *bytes = mem_calloc(1, n + 1);
+    msg__event__pack(event, bytes);
+    void *raw = zsock_resolve(socket);
+    const char *topic = publish_topic(event);
+    if (zmq_send(raw, topic, strlen(topic), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        zmq_send(raw, bytes, n, ZMQ_DONTWAIT);
+    free(bytes);
+}
+
+int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
+{
+    void *raw = zsock_resolve(socket);
+    Msg__Event *found = NULL;
+    int n = 0, more = 1;
+    while (more) {
+        zmq_msg_t frame;
+        zmq_msg_init(&frame);
+        if (zmq_msg_recv(&frame, raw, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(&frame);
+            return 0;
+        }
+        more = zmq_msg_more(&frame);
+        size_t size = zmq_msg_size(&frame);
+        if (n++ == 1 && !more && size <= EVENT_BYTES)
+            found = msg__event__unpack(NULL, size, zmq_msg_data(&frame));
+        zmq_msg_close(&frame);
+    }
+    if (!found) return err_set(err, ERR_NET, "telemetry message of %d frames is no event", n);
+    *event = found;
+    return 1;
+}

@@ -1,0 +1,62 @@
+/* What every service does the same way: common flags, logs, signals, dying with its parent. */
+#ifndef MSG_SERVICE_H
+#define MSG_SERVICE_H
+
+#include <czmq.h>
+
+#include "base/config.h"
+#include "base/err.h"
+
+typedef struct {
+    char *log_level, *log_format;
+    bool parent_death; /* leave when the starting process dies */
+} service_options_t;
+
+/* Rows of a service's configuration table for its member `common` of type service_options_t. */
+#define SERVICE_FIELDS(type)                                                \
+    {.name = "log_level",                                                   \
+     .kind = CONFIG_ENUM,                                                   \
+     .offset = offsetof(type, common.log_level),                            \
+     .fallback = "info",                                                    \
+     .help = "least level that is logged",                                  \
+     .words = "debug|info|warn|error|off"},                                 \
+        {.name = "log_format",                                              \
+         .kind = CONFIG_ENUM,                                               \
+         .offset = offsetof(type, common.log_format),                       \
+         .fallback = "logfmt",                                              \
+         .help = "form of log lines",                                       \
+         .words = "logfmt|json"},                                           \
+    {                                                                       \
+        .name = "parent_death", .kind = CONFIG_BOOL,                        \
+        .offset = offsetof(type, common.parent_death), .fallback = "false", \
+        .help = "leave when the starting process dies"                      \
+    }
+
+enum { SERVICE_GO = 1, SERVICE_HELP = 0, SERVICE_BAD = -1 };
+
+/* Read the configuration (flag over environment over --config file). SERVICE_HELP: help was asked
+ * for and printed; SERVICE_BAD: the error is on stderr. Call config_fini(table, options) in any
+ * case. */
+int service_configure(const config_table_t *table, void *options, int argc, char **argv);
+
+/* After service_configure, before any socket or thread: logs, signals to a descriptor, parent-death
+ * signal. Prints the effective configuration as an event. Returns a signalfd, or -1. */
+int service_start(const char *name, const service_options_t *common, const config_table_t *table,
+                  const void *options, err_t *err);
+
+typedef struct {
+    void (*on_signal)(void *user);
+    void *user;
+    int seen;
+} service_signals_t;
+
+/* Call on_signal(user) from the loop at the first SIGTERM or SIGINT; a second one ends the process
+ * at once with status 128 + signal. `watch` is borrowed until the loop ends. */
+int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, err_t *err);
+
+/* The default id of a member: "<kind>-<host>-<pid>". Returns, caller frees. */
+char *service_id(const char *kind);
+
+#define SERVICE_VERSION "0.1.0"
+
+#endif

@@ -1,0 +1,75 @@
+/* The data plane's message: a fixed binary header frame, then a payload frame (may be empty).
+ *
+ * Header, little-endian, WIRE_HEADER_BYTES long:
+ *   0 magic "PCPD"   4 version u8   5 type u8   6 codec u8   7 code u8
+ *   8 run u64       16 seq u32     20 round u32   24 replica u32   28 fence u32
+ *  32 begin u64     40 count u64   48 total u64   56 weight u64
+ *  64 check u64 (XXH3 of the payload)   72 object[32] (BLAKE2b-256)   104 zeros to 128
+ * begin and count are bytes for objects and elements of the flat parameter vector otherwise.
+ * Pure functions. */
+#ifndef MSG_WIRE_H
+#define MSG_WIRE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+enum { WIRE_HEADER_BYTES = 128, WIRE_HASH_BYTES = 32 };
+
+typedef enum {
+    WIRE_GET_OBJECT = 1, /* object, begin, count */
+    WIRE_GET_PARAMS,     /* run, round, begin, count: f32 */
+    WIRE_PUT_OBJECT,     /* object, begin, count, total; payload */
+    WIRE_PUT_DELTA,      /* run, round, replica, fence, begin, count, codec, weight; payload */
+    WIRE_PUT_INIT,       /* run, round, begin, count: f32 payload */
+    WIRE_DATA,           /* answers a GET; total: the whole object's bytes */
+    WIRE_ACK,            /* answers a PUT; code 1: this object was there already */
+    WIRE_NACK,           /* answers either; code, payload: text */
+    WIRE_TYPE_COUNT,
+} wire_type_t;
+
+typedef enum {
+    NACK_BAD_MESSAGE = 1, /* header or payload that does not follow this page */
+    NACK_UNKNOWN_OBJECT,
+    NACK_WRONG_RUN,
+    NACK_WRONG_ROUND, /* not the open round, or no such snapshot */
+    NACK_OLD_FENCE,
+    NACK_BAD_RANGE,
+    NACK_DAMAGED, /* the payload does not match its check: send again */
+    NACK_STORAGE, /* disk full or unreadable */
+    NACK_NOT_READY,
+    NACK_COUNT,
+} wire_nack_t;
+
+typedef struct {
+    wire_type_t type;
+    uint8_t codec, code;
+    uint64_t run;
+    uint32_t seq, round, replica, fence;
+    uint64_t begin, count, total, weight;
+    uint64_t check;
+    uint8_t object[WIRE_HASH_BYTES];
+} wire_header_t;
+
+void wire_pack(const wire_header_t *header, uint8_t out[WIRE_HEADER_BYTES]);
+
+/* Header of a message whose payload has n_payload bytes. Checks magic, version, type, the payload
+ * limit of the type and that begin + count does not overflow. -1 with ERR_NET otherwise. */
+int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t *header,
+                err_t *err);
+
+/* -1 with ERR_CORRUPT when the payload does not match header->check. */
+int wire_check(const wire_header_t *header, const void *payload, size_t n, err_t *err);
+
+const char *wire_type_name(wire_type_t type);
+const char *wire_nack_name(unsigned code);
+
+/* 64 hex digits to bytes and back; parse: -1 with ERR_ARG for anything else. */
+int wire_hash_parse(const char *hex, uint8_t out[WIRE_HASH_BYTES], err_t *err);
+void wire_hash_print(const uint8_t hash[WIRE_HASH_BYTES], char hex[HASH_HEX]);
+
+/* The run's short name in headers: hash_fast of its id. */
+uint64_t wire_run_hash(const char *run);
+
+#endif
