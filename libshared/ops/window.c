@@ -101,12 +101,14 @@ static int fold_window(step_t *s, fold_fn_t *fold, const window_dim_t *w, const 
     }
     do {
         int64_t at = entry_offset(x->rank, w, stride, o, k);
-        if (fold)
+        if (fold) {
             fold(&slot, at < 0 ? init : fold_load(&s->in[0], at));
-        else if (run_step(s, at, err) < 0)
+            fold_store(&s->acc[0], 0, slot); /* each step rounds, as the region would */
+            slot = fold_load(&s->acc[0], 0);
+        } else if (run_step(s, at, err) < 0) {
             return -1;
+        }
     } while (dims_next(x->rank, size, k));
-    if (fold) fold_store(&out[0], to, slot);
     return 0;
 }
 
