@@ -95,11 +95,12 @@ static int or_raw(parser_t *p, int (*parse)(parser_t *, ir_attr_t *), int (*skip
                   ir_attr_t *attr)
 {
     const char *from = p->tok.at;
-    int depth = p->depth;
+    int depth = p->depth, alias_depth = p->alias_depth;
     if (parse(p, attr) == 0) return 0;
     if (p->err->code != ERR_UNSUPPORTED) return -1;
     err_clear(p->err);
     p->depth = depth;
+    p->alias_depth = alias_depth;
     parse_jump(p, from);
     return raw_skip(p, skip, attr);
 }
@@ -261,11 +262,8 @@ static int struct_value(parser_t *p, const struct_attr_t *s, ir_attr_t *attr)
 static int alias_value(parser_t *p, const alias_t *alias, ir_attr_t *attr, bool *is_struct)
 {
     const char *behind = p->lex.at;
-    if (parse_enter(p) < 0) return -1;
-    parse_jump(p, alias->at);
-    if (parse_attribute(p, attr, is_struct) < 0) return -1;
-    parse_leave(p);
-    parse_jump(p, behind);
+    if (parse_enter_alias(p, alias) < 0 || parse_attribute(p, attr, is_struct) < 0) return -1;
+    parse_leave_alias(p, behind);
     return 0;
 }
 

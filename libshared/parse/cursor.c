@@ -127,6 +127,24 @@ const alias_t *parse_alias(const parser_t *p, token_t tok)
     return NULL;
 }
 
+int parse_enter_alias(parser_t *p, const alias_t *alias)
+{
+    if (p->alias_depth && ++p->n_nested_aliases > PARSE_MAX_NESTED_ALIASES)
+        return parse_fail(p, p->tok.at, ERR_PARSE, "aliases use each other more than %d times",
+                          PARSE_MAX_NESTED_ALIASES);
+    if (parse_enter(p) < 0) return -1;
+    p->alias_depth++;
+    parse_jump(p, alias->at);
+    return 0;
+}
+
+void parse_leave_alias(parser_t *p, const char *behind)
+{
+    p->alias_depth--;
+    parse_leave(p);
+    parse_jump(p, behind);
+}
+
 int parse_skip_balanced(parser_t *p)
 {
     const char *behind = lex_skip_balanced(p->tok.at, p->lex.end);

@@ -359,7 +359,11 @@ static int skip_alias(parser_t *p)
     ir_attr_t dropped;
     parse_next(p);
     if (parse_expect(p, '=', "= of an alias") < 0) return -1;
-    return is_type ? parse_skip_type(p) : parse_attribute(p, &dropped, NULL);
+    if (is_type) return parse_skip_type(p);
+    if (p->tok.kind == '[' || p->tok.kind == '{') return parse_skip_balanced(p);
+    if (p->tok.kind != TOK_HASH) return parse_attribute(p, &dropped, NULL);
+    parse_next(p); /* not expanded: it may use aliases, and those others */
+    return p->tok.kind == '<' ? parse_skip_balanced(p) : 0;
 }
 
 static int skip_resources(parser_t *p)

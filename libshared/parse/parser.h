@@ -12,7 +12,11 @@
 #include "parse/lex.h"
 #include "parse/names.h"
 
-enum { PARSE_MAX_DEPTH = 256, PARSE_MAX_RESULTS = 1 << 16 };
+enum {
+    PARSE_MAX_DEPTH = 256,
+    PARSE_MAX_RESULTS = 1 << 16,
+    PARSE_MAX_NESTED_ALIASES = 1 << 16, /* aliases inside aliases double with each level */
+};
 
 typedef VEC(ir_val_t) vals_t;
 typedef VEC(ir_type_t) types_t;
@@ -55,6 +59,7 @@ typedef struct {
     int first_line; /* number of the text's first line */
     int line;       /* of line_at; both only move forward */
     const char *line_at;
+    int alias_depth, n_nested_aliases;
     const char *resources; /* where {-# stands, or NULL */
     VEC(alias_t) aliases;
     VEC(use_t) uses;
@@ -78,6 +83,9 @@ int parse_line_of(parser_t *p, const char *at); /* `at` never moves backwards */
 /* Put the cursor at a place in the text. */
 void parse_jump(parser_t *p, const char *at);
 const alias_t *parse_alias(const parser_t *p, token_t tok);
+/* Move the cursor to an alias's value, and back to `behind`. */
+int parse_enter_alias(parser_t *p, const alias_t *alias);
+void parse_leave_alias(parser_t *p, const char *behind);
 int parse_skip_balanced(parser_t *p);             /* the token is a bracket */
 int parse_location(parser_t *p);                  /* an optional loc(..) is skipped */
 int parse_string(parser_t *p, const char **text); /* unescaped, in the arena */

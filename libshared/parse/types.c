@@ -86,11 +86,8 @@ static int alias_type(parser_t *p, ir_type_t *type)
         return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "type '%.*s' is not supported",
                           (int)(p->tok.n > 64 ? 64 : p->tok.n), p->tok.at);
     const char *behind = p->lex.at;
-    if (parse_enter(p) < 0) return -1;
-    parse_jump(p, alias->at);
-    if (parse_type(p, type) < 0) return -1;
-    parse_leave(p);
-    parse_jump(p, behind);
+    if (parse_enter_alias(p, alias) < 0 || parse_type(p, type) < 0) return -1;
+    parse_leave_alias(p, behind);
     return 0;
 }
 

@@ -1,0 +1,41 @@
+/* Fuzz target (libFuzzer): what the parser accepts is valid IR, and its text reads back to the same.
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Ilibshared tests/fuzz/parse_fuzz.c <library> ...
+ * tests/unit/parse_fuzz_test.c replays tests/fuzz/corpus/parse with it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/print.h"
+#include "parse/parse.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void broken(const char *promise, const char *detail)
+{
+    fprintf(stderr, "%s\n%s\n", promise, detail);
+    __builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    err_t err = {0};
+    str_t first = {0}, second = {0};
+    ir_module_t *m = parse_stablehlo((const char *)data, n, "fuzz", &err);
+    if (!m) {
+        if (err.code == ERR_OK || !str_starts(err.text, "fuzz:"))
+            broken("an error names the file", err.text);
+        return 0;
+    }
+    if (ir_verify(m, &err) < 0) broken("the parser only builds valid IR", err.text);
+    ir_print_module(m, &first);
+    ir_module_t *again = parse_stablehlo(str_text(&first), first.n, "printed", &err);
+    if (!again) broken(str_text(&first), err.text);
+    ir_print_module(again, &second);
+    if (strcmp(str_text(&first), str_text(&second)) != 0)
+        broken(str_text(&first), str_text(&second));
+    ir_module_destroy(&m);
+    ir_module_destroy(&again);
+    str_fini(&first);
+    str_fini(&second);
+    return 0;
+}

@@ -1,0 +1,59 @@
+/* Files of test material. */
+#include "corpus.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **corpus_list(const char *folder, const char *suffix, int *n)
+{
+    VEC(char *) paths = {0};
+    DIR *dir = opendir(folder);
+    *n = 0;
+    if (!dir) return NULL;
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (e->d_name[0] == '.' || !str_ends(e->d_name, suffix)) continue;
+        VEC_PUSH(&paths, mem_printf("%s/%s", folder, e->d_name));
+    }
+    closedir(dir);
+    if (paths.n) qsort(paths.at, paths.n, sizeof *paths.at, by_name);
+    *n = (int)paths.n;
+    VEC_PUSH(&paths, NULL);
+    return paths.at;
+}
+
+void corpus_free(char **paths)
+{
+    for (char **path = paths; path && *path; path++) free(*path);
+    free(paths);
+}
+
+int corpus_each(const char *folder, int (*run)(const uint8_t *data, size_t n))
+{
+    int n;
+    char **paths = corpus_list(folder, "", &n);
+    for (int i = 0; i < n; i++) {
+        size_t size;
+        char *bytes = file_read(paths[i], &size, NULL);
+        if (bytes) run((const uint8_t *)bytes, size);
+        free(bytes);
+    }
+    corpus_free(paths);
+    return n;
+}
+
+char *corpus_shared(const char *path)
+{
+    const char *root = getenv("PCP_SHARED");
+    return mem_printf("%s/%s", root && *root ? root : "../shared", path);
+}

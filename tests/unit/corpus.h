@@ -1,0 +1,20 @@
+/* Files of test material: a folder's files one by one, and the shared material's place. */
+#ifndef TESTS_CORPUS_H
+#define TESTS_CORPUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Call `run` with the bytes of every file in the folder, in order by name. Returns how many there
+ * were; 0 when the folder is missing. */
+int corpus_each(const char *folder, int (*run)(const uint8_t *data, size_t n));
+
+/* The paths of the files in a folder that end with `suffix`, sorted; a NULL ends the list. Caller
+ * frees with corpus_free. NULL when the folder is missing. */
+char **corpus_list(const char *folder, const char *suffix, int *n);
+void corpus_free(char **paths);
+
+/* `path` inside the shared material: $PCP_SHARED or ../shared. Caller frees. */
+char *corpus_shared(const char *path);
+
+#endif
