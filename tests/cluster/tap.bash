@@ -5,6 +5,7 @@
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
 tap_n=0 tap_failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
+# shellcheck disable=SC2034 # for the tests that source this file
 bin=${PCP_BIN:-build/bin}
 trap 'rm -rf "$work"' EXIT
 
