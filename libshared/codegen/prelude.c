@@ -1,0 +1,21 @@
+/* The prelude's own source as bytes of the library: one truth for tests and for generated code. */
+#include "codegen/prelude_text.h"
+
+/* Not used here: included so that this file is built again when the text changes. */
+#include "codegen/prelude.h"
+
+/* Paths are relative to the top of the repository, where make runs. */
+__asm__(".pushsection .rodata\n"
+        ".local prelude_bytes\n"
+        "prelude_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_math.h\"\n"
+        ".incbin \"libshared/codegen/prelude_int.h\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+extern const char prelude_bytes[] __attribute__((visibility("hidden")));
+
+const char *prelude_text(void)
+{
+    return prelude_bytes;
+}

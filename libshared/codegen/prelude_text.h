@@ -1,0 +1,9 @@
+/* The text of the prelude, to be written at the head of a generated source. */
+#ifndef CODEGEN_PRELUDE_TEXT_H
+#define CODEGEN_PRELUDE_TEXT_H
+
+/* prelude_math.h and prelude_int.h one after the other, without their includes of each other: needs
+ * no include path. NUL-terminated, static storage; any thread. */
+const char *prelude_text(void);
+
+#endif
