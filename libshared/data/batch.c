@@ -1,0 +1,115 @@
+/* Units of token data -> integer batch arguments. */
+#include "data/batch.h"
+
+#include <string.h>
+
+static int check_arg(int i, const ir_type_t *type, err_t *err)
+{
+    char text[IR_TYPE_TEXT];
+    if (!dtype_is_int(type->dtype) || dtype_bits(type->dtype) < 8)
+        return err_set(err, ERR_TYPE,
+                       "batch argument %d is %s: tokens need i8 to i64 or ui8 to ui64", i,
+                       ir_type_text(type, text));
+    if (type->rank < 1 || ir_type_count(type) < 1)
+        return err_set(err, ERR_SHAPE, "batch argument %d is %s: it holds no row of tokens", i,
+                       ir_type_text(type, text));
+    return 0;
+}
+
+static int layout_windows(const ir_type_t *types, batch_layout_t *l, err_t *err)
+{
+    if (l->n_arg != 2)
+        return err_set(err, ERR_SHAPE,
+                       "windows fill two arguments (inputs, targets), the module has %d; records "
+                       "fill any",
+                       l->n_arg);
+    if (l->n[0] != l->n[1])
+        return err_set(err, ERR_SHAPE,
+                       "windows: inputs have %llu elements, targets %llu; records fill any",
+                       (unsigned long long)l->n[0], (unsigned long long)l->n[1]);
+    l->unit = (uint64_t)types[0].dim[types[0].rank - 1];
+    l->unit_tokens = l->unit + 1;
+    l->units = l->n[0] / l->unit;
+    return 0;
+}
+
+int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
+                 err_t *err)
+{
+    if (n_arg < 1 || n_arg > BATCH_MAX_ARGS)
+        return err_set(err, ERR_SHAPE, "the module has %d integer arguments (1 to %d)", n_arg,
+                       BATCH_MAX_ARGS);
+    batch_layout_t l = {.kind = kind, .n_arg = n_arg, .units = 1};
+    for (int i = 0; i < n_arg; i++) {
+        if (check_arg(i, &types[i], err) < 0) return -1;
+        l.dtype[i] = types[i].dtype;
+        l.n[i] = (uint64_t)ir_type_count(&types[i]);
+        l.unit += l.n[i];
+    }
+    l.unit_tokens = l.unit;
+    if (kind == DATA_WINDOWS && layout_windows(types, &l, err) < 0) return -1;
+    l.tokens = l.units * l.unit;
+    *out = l;
+    return 0;
+}
+
+/* Largest token that fits the element type. */
+static uint32_t type_limit(dtype_t dtype)
+{
+    int bits = dtype_bits(dtype) - (dtype_is_signed(dtype) ? 1 : 0);
+    return bits >= 16 ? UINT16_MAX : ((uint32_t)1 << bits) - 1;
+}
+
+static void put_tokens(dtype_t dtype, const uint16_t *from, uint64_t n, void *arg, uint64_t at)
+{
+    size_t width = dtype_bytes(dtype);
+    char *to = (char *)arg + at * width;
+    for (uint64_t i = 0; i < n; i++, to += width) {
+        uint64_t wide = from[i]; /* little-endian: the low bytes come first */
+        memcpy(to, &wide, width);
+    }
+}
+
+static int check_tokens(const batch_layout_t *self, const uint16_t *tokens, size_t n,
+                        uint32_t vocab, err_t *err)
+{
+    uint32_t limit = UINT16_MAX;
+    int narrow = 0;
+    for (int i = 0; i < self->n_arg; i++) {
+        if (type_limit(self->dtype[i]) >= limit) continue;
+        limit = type_limit(self->dtype[i]);
+        narrow = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (vocab && tokens[i] >= vocab)
+            return err_set(
+                err, ERR_ARG,
+                "token %u (place %zu of unit %zu of the batch) is outside the vocabulary "
+                "of %u",
+                tokens[i], i % self->unit_tokens, i / self->unit_tokens, vocab);
+        if (tokens[i] > limit)
+            return err_set(err, ERR_TYPE, "token %u does not fit %s, the type of batch argument %d",
+                           tokens[i], dtype_name(self->dtype[narrow]), narrow);
+    }
+    return 0;
+}
+
+int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
+               void *const *args, err_t *err)
+{
+    if (n_tokens != self->units * self->unit_tokens)
+        return err_set(err, ERR_ARG, "a batch takes %llu units of %llu tokens, not %zu tokens",
+                       (unsigned long long)self->units, (unsigned long long)self->unit_tokens,
+                       n_tokens);
+    if (check_tokens(self, tokens, n_tokens, vocab, err) < 0) return -1;
+    if (self->kind == DATA_RECORDS) {
+        for (int i = 0; i < self->n_arg; tokens += self->n[i], i++)
+            put_tokens(self->dtype[i], tokens, self->n[i], args[i], 0);
+        return 0;
+    }
+    for (uint64_t row = 0; row < self->units; row++, tokens += self->unit_tokens) {
+        put_tokens(self->dtype[0], tokens, self->unit, args[0], row * self->unit);
+        put_tokens(self->dtype[1], tokens + 1, self->unit, args[1], row * self->unit);
+    }
+    return 0;
+}
