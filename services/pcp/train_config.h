@@ -13,10 +13,10 @@ typedef struct {
     /* who trains */
     int64_t workers, replicas, threads, aggregators;
     /* rounds */
-    int64_t inner_steps, rounds, accumulate, validate_every;
+    int64_t inner_steps, rounds, accumulate, validate_every, warmup;
     /* inner optimizer */
     char *optimizer, *schedule;
-    double lr, min_lr, warmup, decay, beta1, beta2, eps, weight_decay, momentum, clip;
+    double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
     /* outer optimizer and exchange */
     double outer_lr, outer_momentum;
     char *codec;
