@@ -1,0 +1,72 @@
+/* pcp check: run the checks embedded in a StableHLO file (check.expect_eq and its like). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "cmd.h"
+#include "ops/check.h"
+#include "parse/parse.h"
+
+enum { CHECK_HOLDS = 0, CHECK_MISMATCH = 1, CHECK_UNSUPPORTED = 2 };
+
+typedef struct {
+    char *backend;
+} options_t;
+
+static const config_field_t fields[] = {
+    {"backend", CONFIG_ENUM, offsetof(options_t, backend), "interp", "what runs the file", 0, 0,
+     "interp", false},
+};
+static const config_table_t table = {
+    .usage = "usage: pcp check FILE\n\n"
+             "Runs the entry of each section of FILE and evaluates its checks.\n"
+             "Exit status: 0 all hold, 1 a mismatch, 2 not valid or not supported.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+/* The worst status over all sections; the first error of that status is printed. */
+static int check_file(const char *path, err_t *err)
+{
+    size_t n;
+    char *text = file_read(path, &n, err);
+    if (!text) return CHECK_UNSUPPORTED;
+    int worst = CHECK_HOLDS;
+    parse_sections_t s = parse_sections(text, n);
+    while (parse_sections_next(&s)) {
+        if (parse_is_blank(s.at, s.n)) continue;
+        err_t why = {0};
+        ir_module_t *module = parse_section(s.at, s.n, path, s.line, &why);
+        int result = module ? check_module(module, &why) : -1;
+        int status = result < 0 ? CHECK_UNSUPPORTED : result;
+        if (status > worst) {
+            worst = status;
+            *err = why;
+        }
+        ir_module_destroy(&module);
+    }
+    free(text);
+    return worst;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    bool done;
+    int status = cmd_load(&table, &options, argc, argv, &args, &done);
+    if (!done) {
+        if (args.n_operands != 1) {
+            err_set(&err, ERR_ARG, "give one StableHLO file (try --help)");
+            status = CHECK_UNSUPPORTED;
+        } else {
+            status = check_file(args.operands[0], &err);
+        }
+        if (err.code) fprintf(stderr, "pcp check: %s\n", err.text);
+    }
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    return status;
+}

@@ -1,0 +1,303 @@
+/* pcp train: prepare a run directory, start every service as a child, show progress, leave none behind. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "children.h"
+#include "cmd.h"
+#include "msg/member.h"
+#include "progress.h"
+#include "train_prepare.h"
+#include "train_processes.h"
+
+enum { EXIT_INTERRUPTED = 130, END_GRACE_MS = 10000, LOG_TAIL_BYTES = 1500 };
+
+typedef struct {
+    train_config_t config;
+    train_prepared_t prepared;
+    children_t *children;
+    progress_t progress;
+    member_t *member;
+    zloop_t *loop;
+    int interrupts;
+    bool done; /* the shepherd said RUN_DONE */
+    bool failed;
+    char *reason; /* of the failure */
+    char *checkpoint;
+    double val_loss;
+    bool has_val_loss;
+} train_t;
+
+static void fail(train_t *self, const char *reason)
+{
+    if (!self->reason) self->reason = mem_strdup(reason);
+    self->failed = true;
+}
+
+/* --- the shepherd's events --- */
+
+static void on_round(train_t *self, const Msg__RoundStats *r)
+{
+    progress_round_t row = {.round = r->round,
+                            .rounds = r->rounds,
+                            .workers = r->workers,
+                            .loss = r->loss,
+                            .val_loss = r->val_loss,
+                            .has_val_loss = r->has_val_loss,
+                            .tokens = r->tokens,
+                            .tokens_per_s = r->tokens_per_s,
+                            .eta_s = r->eta_s};
+    progress_round(&self->progress, &row);
+}
+
+static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    train_t *self = state;
+    const Msg__Event *event = message->run_event;
+    switch (event->body_case) {
+    case MSG__EVENT__BODY_ROUND: on_round(self, event->round); break;
+    case MSG__EVENT__BODY_RUN_DONE:
+        self->done = true;
+        free(self->checkpoint);
+        self->checkpoint = mem_strdup(event->run_done->checkpoint);
+        self->has_val_loss = event->run_done->has_val_loss;
+        self->val_loss = event->run_done->val_loss;
+        break;
+    case MSG__EVENT__BODY_RUN_FAILED: fail(self, event->run_failed->reason); break;
+    default: break;
+    }
+}
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)state;
+    (void)welcome;
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)state;
+    (void)reason; /* if the shepherd died, SIGCHLD says so, and better */
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_RUN_EVENT] = {4096 + MSG_NAME_BYTES, on_event},
+};
+
+/* --- children that end --- */
+
+static void tell_gone(train_t *self, const char *name, const char *reason)
+{
+    if (!self->member) return;
+    Msg__Gone gone = MSG__GONE__INIT;
+    gone.member = (char *)(uintptr_t)name;
+    gone.reason = (char *)(uintptr_t)reason;
+    MSG_SEND(member_out(self->member), NULL, 0, GONE, gone, &gone);
+}
+
+static void fail_with_log(train_t *self, const char *name, const char *how)
+{
+    char *tail = children_log_tail(self->children, name, LOG_TAIL_BYTES);
+    char *reason = mem_printf("%s %s; the end of %s/logs/%s.log:\n%s", name, how,
+                              self->config.run_dir, name, tail);
+    fail(self, reason);
+    free(reason);
+    free(tail);
+}
+
+static void on_child_end(train_t *self, const child_end_t *end)
+{
+    char how[64];
+    if (end->signalled)
+        snprintf(how, sizeof how, "was killed by signal %d (%s)", end->code, strsignal(end->code));
+    else
+        snprintf(how, sizeof how, "ended with status %d", end->code);
+    if (self->done || self->failed || self->interrupts) return; /* leaving: everybody ends */
+    if (str_starts(end->name, "worker")) {
+        progress_note(&self->progress, "%s %s; its work goes to another worker", end->name, how);
+        tell_gone(self, end->name, how);
+        if (children_count(self->children, "worker") == 0) fail_with_log(self, end->name, how);
+        return;
+    }
+    if (strcmp(end->name, "shepherd") == 0 && !end->signalled && end->code == 0) return;
+    fail_with_log(self, end->name, how);
+}
+
+static void on_interrupt(train_t *self)
+{
+    self->interrupts++;
+    if (self->interrupts > 1) return;
+    progress_note(&self->progress,
+                  "stopping after the last finished round (press Ctrl-C again to leave at once)");
+    children_signal(self->children, "shepherd", SIGTERM);
+}
+
+static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *state)
+{
+    (void)loop;
+    train_t *self = state;
+    struct signalfd_siginfo info;
+    if (read(item->fd, &info, sizeof info) != (ssize_t)sizeof info) return 0;
+    if (info.ssi_signo == SIGCHLD) {
+        child_end_t end;
+        while (children_reap(self->children, &end)) on_child_end(self, &end);
+    } else {
+        on_interrupt(self);
+    }
+    return 0;
+}
+
+/* Ends the loop when there is nothing left to wait for. */
+static int on_tick(zloop_t *loop, int timer, void *state)
+{
+    (void)loop;
+    (void)timer;
+    train_t *self = state;
+    bool gone = !children_running(self->children, "shepherd");
+    if (gone && !self->done && !self->interrupts)
+        fail_with_log(self, "shepherd", "left without a word");
+    return self->failed || gone || self->interrupts > 1 ? -1 : 0;
+}
+
+/* --- the run --- */
+
+static int block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    zsys_handler_set(NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int watch(train_t *self, int signals, err_t *err)
+{
+    char *control = mem_printf("ipc://%s/control", self->prepared.sockets);
+    member_options_t options = {.endpoint = control,
+                                .kind = MSG__KIND__KIND_CLI,
+                                .id = "pcp-train",
+                                .routes = routes,
+                                .state = self,
+                                .on_welcome = on_welcome,
+                                .on_lost = on_lost};
+    self->loop = zloop_new();
+    zloop_set_nonstop(self->loop, true); /* signals arrive by descriptor */
+    self->member = member_new(self->loop, &options, err);
+    zmq_pollitem_t item = {.fd = signals, .events = ZMQ_POLLIN};
+    if (self->member) {
+        zloop_poller(self->loop, &item, on_signal, self);
+        zloop_timer(self->loop, 100, 0, on_tick, self);
+        zloop_start(self->loop);
+    }
+    int status = self->member ? 0 : -1;
+    member_destroy(&self->member);
+    zloop_destroy(&self->loop);
+    free(control);
+    return status;
+}
+
+/* The services leave by themselves when the shepherd dismisses them; help those that do not. */
+static void end_children(train_t *self)
+{
+    if (!self->done || self->interrupts > 1)
+        children_signal(self->children, "", self->interrupts > 1 ? SIGKILL : SIGTERM);
+    if (children_wait(self->children, END_GRACE_MS)) return;
+    children_signal(self->children, "", SIGTERM);
+    children_wait(self->children, END_GRACE_MS / 2);
+}
+
+static int report(train_t *self, err_t *err)
+{
+    progress_end(&self->progress);
+    if (self->failed) return err_set(err, ERR_STATE, "%s", self->reason);
+    if (self->has_val_loss)
+        printf("validation loss %.4f over %lld tokens\n", self->val_loss,
+               (long long)self->prepared.validation_tokens);
+    if (self->checkpoint) printf("checkpoint %s\n", self->checkpoint);
+    return 0;
+}
+
+static int train(train_t *self, err_t *err)
+{
+    if (train_config_check(&self->config, err) < 0 ||
+        train_prepare(&self->config, &self->prepared, err) < 0)
+        return -1;
+    progress_init(&self->progress, stdout);
+    progress_note(&self->progress,
+                  "%s: %lld parameters in %d tensors; %lld tokens to train on; run in %s",
+                  self->config.model, (long long)self->prepared.n_params, self->prepared.n_tensors,
+                  (long long)self->prepared.train_tokens, self->config.run_dir);
+    char *logs = mem_printf("%s/logs", self->config.run_dir);
+    self->children = children_new(logs);
+    free(logs);
+    int signals = block_signals();
+    int status = signals < 0 ? err_set_errno(err, "signalfd") : 0;
+    if (status == 0)
+        status = train_processes_start(&self->config, &self->prepared, self->children, err);
+    if (status == 0) status = watch(self, signals, err);
+    end_children(self);
+    children_destroy(&self->children);
+    if (signals >= 0) close(signals);
+    return status == 0 ? report(self, err) : -1;
+}
+
+/* The operand is a configuration or a model; runs without a directory get one by time. */
+static int load(train_t *self, int argc, char **argv, config_args_t *args, bool *done)
+{
+    const char *operand = argc > 1 ? argv[1] : "";
+    err_t err = {0};
+    *done = true;
+    const char *file = str_ends(operand, ".json") ? operand : NULL;
+    if (config_load(&train_config_table, &self->config, file, argc, argv, args, &err) < 0) {
+        fprintf(stderr, "pcp train: %s\ntry: pcp train --help\n", err.text);
+        return CMD_USAGE;
+    }
+    if (args->help) {
+        config_help(&train_config_table, stdout);
+        return CMD_OK;
+    }
+    if (args->n_operands > 1 || (args->n_operands == 1 && args->operands[0] != operand)) {
+        err_set(&err, ERR_ARG, "one operand, before the flags: CONFIG.json or MODEL.mlir");
+        return cmd_fail("train", &err);
+    }
+    if (args->n_operands == 1 && !file)
+        config_set(&train_config_table, &self->config, "model", operand, &err);
+    if (!self->config.run_dir) {
+        char stamp[32];
+        time_t now = time(NULL);
+        strftime(stamp, sizeof stamp, "runs/%Y%m%d-%H%M%S", localtime(&now));
+        config_set(&train_config_table, &self->config, "run_dir", stamp, &err);
+    }
+    *done = false;
+    return CMD_OK;
+}
+
+int cmd_train(int argc, char **argv)
+{
+    train_t self = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    bool done;
+    int status = load(&self, argc, argv, &args, &done);
+    if (!done && train(&self, &err) < 0) status = cmd_fail("train", &err);
+    if (!done && self.interrupts) status = EXIT_INTERRUPTED;
+    train_prepared_fini(&self.prepared);
+    free(self.reason);
+    free(self.checkpoint);
+    config_args_fini(&args);
+    config_fini(&train_config_table, &self.config);
+    return status;
+}

@@ -1,0 +1,127 @@
+/* Command lines of the services of one run. */
+#include "train_processes.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+
+typedef struct {
+    VEC(char *) words; /* heap-owned */
+} command_t;
+
+static void add(command_t *c, char *word)
+{
+    VEC_PUSH(&c->words, word);
+}
+
+static void add_flag(command_t *c, const char *flag, char *value)
+{
+    add(c, mem_strdup(flag));
+    add(c, value);
+}
+
+/* `pcp-<service> --parent-death --log-level L`, from the folder this program was started from. */
+static int begin(command_t *c, const train_config_t *config, const char *service, err_t *err)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return err_set_errno(err, "/proc/self/exe");
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    *c = (command_t){0};
+    char *program = mem_printf("%s/pcp-%s", self, service);
+    int status = access(program, X_OK) < 0 ? err_set_errno(err, "%s", program) : 0;
+    add(c, program);
+    add(c, mem_strdup("--parent-death"));
+    add_flag(c, "--log-level", mem_strdup(config->log_level));
+    return status;
+}
+
+static int start(command_t *c, children_t *children, const char *name, int status, err_t *err)
+{
+    add(c, NULL);
+    if (status == 0) status = children_spawn(children, name, c->words.at, err);
+    for (size_t i = 0; i < c->words.n; i++) free(c->words.at[i]);
+    VEC_FREE(&c->words);
+    return status;
+}
+
+static void add_control(command_t *c, const train_prepared_t *p, const char *id)
+{
+    add_flag(c, "--shepherd", mem_printf("ipc://%s/control", p->sockets));
+    add_flag(c, "--id", mem_strdup(id));
+}
+
+static int start_shepherd(const train_config_t *config, const train_prepared_t *p,
+                          children_t *children, err_t *err)
+{
+    command_t c;
+    int status = begin(&c, config, "shepherd", err);
+    add_flag(&c, "--config", mem_printf("%s/run.json", config->run_dir));
+    add_flag(&c, "--run-dir", mem_strdup(p->sockets));
+    return start(&c, children, "shepherd", status, err);
+}
+
+static int start_aggregator(const train_config_t *config, const train_prepared_t *p,
+                            children_t *children, int i, err_t *err)
+{
+    command_t c;
+    char name[32];
+    snprintf(name, sizeof name, "aggregator-%d", i);
+    int status = begin(&c, config, "aggregator", err);
+    add_control(&c, p, name);
+    add_flag(&c, "--bind", mem_printf("ipc://%s/data-%d", p->sockets, i));
+    add_flag(&c, "--object-dir", mem_printf("%s/objects/%s", config->run_dir, name));
+    return start(&c, children, name, status, err);
+}
+
+/* Plans are named by content, so runs may share them: the user's cache directory if there is one. */
+static char *plan_cache(const train_config_t *config)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (xdg && *xdg == '/') return mem_printf("%s/pcp/plans", xdg);
+    if (home && *home == '/') return mem_printf("%s/.cache/pcp/plans", home);
+    return mem_printf("%s/plans", config->run_dir);
+}
+
+static int start_compiler(const train_config_t *config, const train_prepared_t *p,
+                          children_t *children, err_t *err)
+{
+    command_t c;
+    int status = begin(&c, config, "compiler", err);
+    add_control(&c, p, "compiler-0");
+    add_flag(&c, "--cache-dir", plan_cache(config));
+    return start(&c, children, "compiler-0", status, err);
+}
+
+static int start_worker(const train_config_t *config, const train_prepared_t *p,
+                        children_t *children, int i, err_t *err)
+{
+    command_t c;
+    char name[32];
+    snprintf(name, sizeof name, "worker-%d", i);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), share = cores / config->workers;
+    long threads = config->threads ? config->threads : share > 0 ? share : 1;
+    int status = begin(&c, config, "worker", err);
+    add_control(&c, p, name);
+    add_flag(&c, "--cache-dir", mem_printf("%s/cache/%s", config->run_dir, name));
+    add_flag(&c, "--threads", mem_printf("%ld", threads));
+    return start(&c, children, name, status, err);
+}
+
+int train_processes_start(const train_config_t *config, const train_prepared_t *p,
+                          children_t *children, err_t *err)
+{
+    int status = start_shepherd(config, p, children, err);
+    for (int i = 0; status == 0 && i < config->aggregators; i++)
+        status = start_aggregator(config, p, children, i, err);
+    if (status == 0) status = start_compiler(config, p, children, err);
+    for (int i = 0; status == 0 && i < config->workers; i++)
+        status = start_worker(config, p, children, i, err);
+    return status;
+}
