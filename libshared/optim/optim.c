@@ -297,21 +297,33 @@ static int check_logits(const build_t *b, const ir_fn_t *fn, const optim_arg_t *
 }
 
 /* Its data may have another shape than the loss's data of the same name: call it by its own. */
-static int build_logits(const build_t *b, const ir_fn_t *fn, err_t *err)
+static void name_tokens(ir_module_t *module, optim_arg_t *args, int n_arg)
 {
-    ir_module_t *module = b->module;
-    optim_arg_t *args = optim_args(module, fn, err);
-    if (!args || check_logits(b, fn, args, err) < 0) return -1;
     int n_batch = 0;
-    for (int i = 0; i < fn->body->n_arg; i++) n_batch += !args[i].is_param;
-    for (int i = 0; i < fn->body->n_arg; i++)
+    for (int i = 0; i < n_arg; i++) n_batch += !args[i].is_param;
+    for (int i = 0; i < n_arg; i++)
         if (!args[i].is_param)
             args[i].name = n_batch == 1 ? "tokens"
                                         : arena_printf(module->arena, "logits.%s", args[i].name);
-    return build_forward(module, fn, "logits", args, "logits", err);
+}
+
+static int build_logits(const build_t *b, const ir_fn_t *fn, err_t *err)
+{
+    optim_arg_t *args = optim_args(b->module, fn, err);
+    if (!args || check_logits(b, fn, args, err) < 0) return -1;
+    name_tokens(b->module, args, fn->body->n_arg);
+    return build_forward(b->module, fn, "logits", args, "logits", err);
 }
 
 /* --- entry points --- */
+
+/* Make room for the programs; the ops of removed functions can still be copied. */
+static void remove_public(ir_module_t *module, const ir_fn_t *entry)
+{
+    for (int i = module->n_fn - 1; i >= 0; i--)
+        if (!module->fn[i]->is_private || module->fn[i] == entry)
+            ir_module_remove(module, module->fn[i]);
+}
 
 /* Classify and differentiate the entry; then every public function leaves the module (their ops can
  * still be copied: the arena keeps them). *logits: the function of that name, or NULL. */
@@ -332,9 +344,7 @@ static int begin(build_t *b, ir_module_t *module, const ir_fn_t **logits, err_t 
     free(wanted);
     if (!b->gradient) return -1;
     *logits = ir_module_find(module, "logits");
-    for (int i = module->n_fn - 1; i >= 0; i--)
-        if (!module->fn[i]->is_private || module->fn[i] == b->entry)
-            ir_module_remove(module, module->fn[i]);
+    remove_public(module, b->entry);
     return 0;
 }
 
@@ -376,4 +386,17 @@ int optim_build_gradient(ir_module_t *module, err_t *err)
     VEC_FREE(&in);
     VEC_FREE(&out);
     return status;
+}
+
+int optim_build_logits(ir_module_t *module, err_t *err)
+{
+    const ir_fn_t *fn = ir_module_find(module, "logits");
+    if (!fn || fn->body->n_result < 1)
+        return err_set(err, ERR_ARG,
+                       "the module has no function @logits (parameters, tokens) -> logits");
+    optim_arg_t *args = optim_args(module, fn, err);
+    if (!args) return -1;
+    name_tokens(module, args, fn->body->n_arg);
+    remove_public(module, fn);
+    return build_forward(module, fn, "logits", args, "logits", err);
 }

@@ -39,6 +39,9 @@ int optim_build(ir_module_t *module, const train_spec_t *spec, err_t *err);
  * parameters in the module's own types. For golden checks and `pcp compile --emit grad`. */
 int optim_build_gradient(ir_module_t *module, err_t *err);
 
+/* Only @logits (params, tokens) -> (logits), for sampling. ERR_ARG when the module has none. */
+int optim_build_logits(ir_module_t *module, err_t *err);
+
 /* How a module's arguments take part in training. */
 typedef struct {
     const char *name;

@@ -1,0 +1,101 @@
+/* pcp generate: sample text from a checkpoint, token by token, through the compiled @logits. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ckpt/checkpoint.h"
+#include "cmd.h"
+#include "model/tokenizer.h"
+#include "sampler.h"
+
+typedef struct {
+    char *checkpoint, *prompt;
+    int64_t tokens, top_k, seed, threads;
+    double temperature;
+} options_t;
+
+#define AT(name) offsetof(options_t, name)
+static const config_field_t fields[] = {
+    {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL, "directory that pcp train wrote", 0, 0,
+     NULL, false},
+    {"prompt", CONFIG_STRING, AT(prompt), "\n", "text to go on from", 0, 0, NULL, false},
+    {"tokens", CONFIG_INT, AT(tokens), "200", "tokens to write", 1, 1e9, NULL, false},
+    {"temperature", CONFIG_FLOAT, AT(temperature), "1", "below 1: safer; 0: always the likeliest",
+     0, 100, NULL, false},
+    {"top_k", CONFIG_INT, AT(top_k), "0", "choose among the k likeliest; 0: among all", 0, 1e9,
+     NULL, false},
+    {"seed", CONFIG_INT, AT(seed), "1", "same seed, same text", 0, 0, NULL, false},
+    {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
+};
+static const config_table_t table = {
+    .usage = "usage: pcp generate --checkpoint DIR [--prompt TEXT] [FLAGS]\n\n"
+             "Lets a trained model write. The model needs a function @logits (docs/models.md).",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+static int write_text(const options_t *o, const tokenizer_t *tokenizer, sampler_t *sampler,
+                      err_t *err)
+{
+    size_t n = 0;
+    uint16_t *prompt = tokenizer_encode(tokenizer, o->prompt, strlen(o->prompt), &n, err);
+    if (!prompt) return err_prefix(err, "--prompt: ");
+    int status = n > 0 ? 0 : err_set(err, ERR_ARG, "--prompt: at least one token");
+    if (status == 0) status = sampler_feed(sampler, prompt, n, err);
+    free(prompt);
+    if (status < 0) return -1;
+    fputs(o->prompt, stdout);
+    sampler_choice_t choice = {
+        .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed};
+    for (int64_t i = 0; i < o->tokens; i++) {
+        uint16_t token;
+        if (sampler_next(sampler, &choice, &token, err) < 0) return -1;
+        str_t text = {0};
+        tokenizer_decode(tokenizer, token, &text);
+        fwrite(str_text(&text), 1, text.n, stdout);
+        str_fini(&text);
+        if (fflush(stdout) != 0) return err_set_errno(err, "standard output");
+    }
+    putchar('\n');
+    return 0;
+}
+
+static int generate(const options_t *o, err_t *err)
+{
+    if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
+    checkpoint_t *checkpoint = checkpoint_open(o->checkpoint, err);
+    if (!checkpoint) return -1;
+    const char *json = checkpoint_info(checkpoint)->tokenizer;
+    tokenizer_t *tokenizer = NULL;
+    sampler_t *sampler = NULL;
+    int status = json ? 0 : err_set(err, ERR_CORRUPT, "the checkpoint names no tokenizer");
+    if (status == 0 && !(tokenizer = tokenizer_parse(json, err))) status = -1;
+    if (status == 0 && !(sampler = sampler_new(checkpoint, (int)o->threads, err))) status = -1;
+    if (status < 0) err_prefix(err, "%s: ", o->checkpoint);
+    if (status == 0) status = write_text(o, tokenizer, sampler, err);
+    sampler_destroy(&sampler);
+    tokenizer_destroy(&tokenizer);
+    checkpoint_close(&checkpoint);
+    return status;
+}
+
+int cmd_generate(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    bool done;
+    int status = cmd_load(&table, &options, argc, argv, &args, &done);
+    if (!done) {
+        if (args.n_operands > 0)
+            err_set(&err, ERR_ARG, "\"%s\" is no flag (try --help)", args.operands[0]);
+        else
+            generate(&options, &err);
+        if (err.code) status = cmd_fail("generate", &err);
+    }
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    return status;
+}
