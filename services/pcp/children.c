@@ -1,5 +1,5 @@
 /* Child processes with logs and parent-death signals. */
-#include "children.h"
+#include "pcp/children.h"
 
 #include <errno.h>
 #include <fcntl.h>

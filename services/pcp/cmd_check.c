@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "cmd.h"
 #include "ops/check.h"
 #include "parse/parse.h"
+#include "pcp/cmd.h"
 
 enum { CHECK_HOLDS = 0, CHECK_MISMATCH = 1, CHECK_UNSUPPORTED = 2 };
 

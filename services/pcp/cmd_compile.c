@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cmd.h"
 #include "compile/compile.h"
+#include "pcp/cmd.h"
 #include "plan/target.h"
 
 typedef struct {

@@ -5,9 +5,9 @@
 
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
-#include "cmd.h"
 #include "model/tokenizer.h"
-#include "sampler.h"
+#include "pcp/cmd.h"
+#include "pcp/sampler.h"
 
 typedef struct {
     char *checkpoint, *prompt;

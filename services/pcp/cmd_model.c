@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cmd.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
+#include "pcp/cmd.h"
 
 typedef struct {
     int64_t layers, heads, width, block, vocab, batch;

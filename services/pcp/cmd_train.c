@@ -10,12 +10,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "children.h"
-#include "cmd.h"
 #include "msg/member.h"
-#include "progress.h"
-#include "train_prepare.h"
-#include "train_processes.h"
+#include "pcp/children.h"
+#include "pcp/cmd.h"
+#include "pcp/progress.h"
+#include "pcp/train_prepare.h"
+#include "pcp/train_processes.h"
 
 enum { EXIT_INTERRUPTED = 130, END_GRACE_MS = 10000, LOG_TAIL_BYTES = 1500 };
 

@@ -1,5 +1,5 @@
 /* Arguments, batch shape and vocabulary of a StableHLO model. */
-#include "model_info.h"
+#include "pcp/model_info.h"
 
 #include "ir/op.h"
 #include "parse/parse.h"

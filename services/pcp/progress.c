@@ -1,5 +1,5 @@
 /* Progress lines of a training run. */
-#include "progress.h"
+#include "pcp/progress.h"
 
 #include <stdarg.h>
 #include <string.h>

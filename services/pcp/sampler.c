@@ -1,5 +1,5 @@
 /* Next-token sampling with temperature and top-k over a window of the last tokens. */
-#include "sampler.h"
+#include "pcp/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>

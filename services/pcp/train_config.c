@@ -1,5 +1,5 @@
 /* The table of `pcp train`'s fields. */
-#include "train_config.h"
+#include "pcp/train_config.h"
 
 #include <string.h>
 

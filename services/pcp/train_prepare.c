@@ -1,5 +1,5 @@
 /* Files of a run directory: tokens, tokenizer, initial values, the shepherd's configuration. */
-#include "train_prepare.h"
+#include "pcp/train_prepare.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "ckpt/safetensors.h"
 #include "model/init.h"
 #include "model/tokenizer.h"
-#include "model_info.h"
+#include "pcp/model_info.h"
 
 static int write_in(const char *dir, const char *name, const void *bytes, size_t n, err_t *err)
 {

@@ -9,7 +9,7 @@
 #ifndef PCP_TRAIN_PREPARE_H
 #define PCP_TRAIN_PREPARE_H
 
-#include "train_config.h"
+#include "pcp/train_config.h"
 
 typedef struct {
     int64_t n_params; /* elements over all parameters */

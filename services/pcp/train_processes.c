@@ -1,5 +1,5 @@
 /* Command lines of the services of one run. */
-#include "train_processes.h"
+#include "pcp/train_processes.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef PCP_TRAIN_PROCESSES_H
 #define PCP_TRAIN_PROCESSES_H
 
-#include "children.h"
-#include "train_prepare.h"
+#include "pcp/children.h"
+#include "pcp/train_prepare.h"
 
 /* Start shepherd, aggregators, compiler and workers, found beside this program. The caller stops and
  * reaps them, also after an error. */

@@ -27,7 +27,7 @@ train first >"$work/first.txt" 2>"$work/first.err"
 check "pcp train ends well" test $? -eq 0
 check "the loss falls" loss_fell "$work/first.txt"
 check "a validation loss is printed" grep -q '^validation loss [0-9.]* ' "$work/first.txt"
-check "a checkpoint is written" test -s "$work/first/checkpoint/model.safetensors"
+check "a checkpoint is written" test -s "$work/first/checkpoint/latest/model.safetensors"
 check "nothing is left running" no_orphans
 
 sample() { "$bin/pcp" generate --checkpoint "$work/first/checkpoint" --prompt "The " --tokens 40 --seed "$1"; }
@@ -40,7 +40,7 @@ check "another seed writes something else" bash -c "! cmp -s '$work/s1' '$work/s
 
 train second >"$work/second.txt" 2>&1
 check "the same run again gives the same parameters" \
-    cmp "$work/first/checkpoint/model.safetensors" "$work/second/checkpoint/model.safetensors"
+    cmp "$work/first/checkpoint/latest/model.safetensors" "$work/second/checkpoint/latest/model.safetensors"
 
 # --- interrupted and damaged runs ---
 train long --rounds 100000 >"$work/long.txt" 2>&1 &
@@ -50,7 +50,7 @@ check "a long run makes progress" eventually 60 started "$work/long.txt"
 pkill -INT -P "$pid" -x pcp
 check "Ctrl-C ends it" eventually 30 bash -c "! kill -0 $pid 2>/dev/null"
 check "and leaves nothing running" eventually 5 no_orphans
-check "and leaves a checkpoint" test -s "$work/long/checkpoint/model.safetensors"
+check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
 
 kill_one() { pkill -KILL -o -f -- "$1"; }
 train lossy --rounds 12 >"$work/lossy.txt" 2>&1 &
@@ -94,7 +94,7 @@ mkdir -p "$work/small"
 if mount -t tmpfs -o size=60k tmpfs "$work/small" 2>/dev/null; then
     full() { train full --checkpoint "$work/small/checkpoint"; }
     check "a full disk at the checkpoint" refuses "checkpoint" full
-    check "leaves no torn checkpoint" bash -c "! test -e '$work/small/checkpoint/model.safetensors'"
+    check "leaves no torn checkpoint" bash -c "! test -e '$work/small/checkpoint/latest/model.safetensors'"
     umount "$work/small"
 else
     skip "a full disk at the checkpoint" "needs permission to mount a small tmpfs"

@@ -90,7 +90,10 @@ static void check_loss(const gpt2_config_t *config, double tolerance)
     int64_t edge = (BLOCK_TOKENS - 1) * VOCAB;
     for (int64_t i = 0; i < edge; i++)
         assert_true(tensor_get_f64(&logits, i) == tensor_get_f64(&later, i));
-    assert_true(tensor_get_f64(&logits, edge) != tensor_get_f64(&later, edge));
+    int n_changed = 0;
+    for (int64_t i = edge; i < edge + VOCAB; i++)
+        n_changed += tensor_get_f64(&logits, i) != tensor_get_f64(&later, i);
+    assert_true(n_changed > 0);
 
     tensor_fini(&loss);
     tensor_fini(&logits);
