@@ -31,8 +31,9 @@ typedef struct {
         .dtype = DT_F64 \
     }
 
-/* The tables, one per half of the op list. */
-extern const gradient_case_t gradient_cases_map[], gradient_cases_structure[];
-extern const int n_gradient_cases_map, n_gradient_cases_structure;
+/* The tables, by families of ops. */
+extern const gradient_case_t gradient_cases_map[], gradient_cases_structure[],
+    gradient_cases_index[];
+extern const int n_gradient_cases_map, n_gradient_cases_structure, n_gradient_cases_index;
 
 #endif

@@ -205,6 +205,13 @@ static void test_cases_structure(void **state)
         run_case(&gradient_cases_structure[i], 200u + (uint64_t)i);
 }
 
+static void test_cases_index(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_gradient_cases_index; i++)
+        run_case(&gradient_cases_index[i], 300u + (uint64_t)i);
+}
+
 /* Float maps without attributes: operands of one type, drawn from the table's range. */
 static bool is_plain(const op_def_t *def)
 {
@@ -243,7 +250,8 @@ static void test_every_rule_is_covered(void **state)
         const op_def_t *def = op_def(code);
         if (!def->vjp || def->vjp == vjp_none || is_plain(def)) continue;
         bool covered = has_case(code, gradient_cases_map, n_gradient_cases_map) ||
-                       has_case(code, gradient_cases_structure, n_gradient_cases_structure);
+                       has_case(code, gradient_cases_structure, n_gradient_cases_structure) ||
+                       has_case(code, gradient_cases_index, n_gradient_cases_index);
         for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++)
             covered = covered || skipped[i].op == code;
         if (!covered) print_error("no gradient case for %s\n", def->name);
@@ -258,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_plain_ops),
         cmocka_unit_test(test_cases_map),
         cmocka_unit_test(test_cases_structure),
+        cmocka_unit_test(test_cases_index),
         cmocka_unit_test(test_every_rule_is_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
