@@ -118,15 +118,14 @@ static void build_scatter_batched(ir_fn_t *fn)
     ir_scatter(fn, OP_add, ir_fn_param(fn, 0), index, ir_fn_param(fn, 1), &dims);
 }
 
-/* A zero among the factors: the operand is multiplied by itself minus itself at no place, but its
- * first row is made zero by a mask. */
+/* Updates 0, 0, 1, 2 at places 0, 1, 1, 2: the zeros hit places 0 and 1. */
 static void build_scatter_zero_factor(ir_fn_t *fn)
 {
     ir_gather_t dims = {.n_collapsed = 1, .n_start = 1, .index_vector_dim = 1};
     ir_val_t index = integers(fn, DT_I32, 1, (int64_t[]){4}, (int64_t[]){0, 1, 1, 2});
     ir_type_t type = ir_type(DT_F64, 1, (int64_t[]){4});
     tensor_t t = tensor_in(fn->module->arena, &type);
-    for (int i = 0; i < 3; i++) tensor_set_f64(&t, i + 1, i); /* 0, 0, 1, 2: zeros at 0 and 1 */
+    for (int i = 0; i < 3; i++) tensor_set_f64(&t, i + 1, i);
     ir_scatter(fn, OP_multiply, ir_fn_param(fn, 0), index, ir_const(fn, &t), &dims);
 }
 
