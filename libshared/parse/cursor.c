@@ -85,11 +85,11 @@ int parse_expected(parser_t *p, const char *what)
     token_t t = p->tok;
     if (t.kind == TOK_END)
         return parse_fail(p, t.at, ERR_PARSE, "expected %s, got the end of the text", what);
-    if (t.kind == TOK_BAD && t.n && *t.at == '"')
+    if (t.kind == TOK_BAD && *t.at == '"')
         return parse_fail(p, t.at, ERR_PARSE, "expected %s, got a string without end", what);
-    if (t.kind == TOK_BAD && (t.n == 0 || (unsigned char)*t.at < ' ' || *t.at & 0x80))
+    if (t.kind == TOK_BAD && ((unsigned char)*t.at < ' ' || *t.at & 0x80))
         return parse_fail(p, t.at, ERR_PARSE, "expected %s, got the byte 0x%02x", what,
-                          t.n ? (unsigned char)*t.at : 0);
+                          (unsigned char)*t.at);
     int n = t.n > SHOWN ? SHOWN : (int)t.n;
     return parse_fail(p, t.at, ERR_PARSE, "expected %s, got '%.*s%s'", what, n, t.at,
                       t.n > SHOWN ? "..." : "");

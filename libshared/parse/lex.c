@@ -156,16 +156,16 @@ static const char *skip_signed(const char *at, const char *end, int *kind)
     default: break;
     }
     *kind = *at;
-    return strchr("(){}[]<>=:,?*", *at) ? at + 1 : NULL;
+    return *at && strchr("(){}[]<>=:,?*", *at) ? at + 1 : NULL;
 }
 
 token_t lex_next(lexer_t *self)
 {
     const char *at = lex_skip_blank(self->at, self->end), *end = self->end, *behind;
     int kind = TOK_END;
-    if (at == end || *at == '\0') {
+    if (at == end) {
         self->at = at;
-        return (token_t){at == end ? TOK_END : TOK_BAD, at, 0};
+        return (token_t){TOK_END, at, 0};
     }
     if (class_of(*at) == CH_LETTER) {
         kind = TOK_ID;

@@ -246,7 +246,6 @@ static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
     if (!generic && name.kind != TOK_ID) return parse_expected(p, "an op");
     d->name = generic ? (token_t){TOK_ID, name.at + 1, name.n - 2} : name;
     d->line = parse_line_of(p, name.at);
-    d->n_named = (int)lefts->total;
     parse_next(p);
     if (lex_is(d->name, "sdy.sharding_constraint") || lex_is(d->name, "sdy.reshard"))
         return sharding_op(p, d, lefts, generic);

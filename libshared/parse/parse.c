@@ -89,6 +89,8 @@ static int verify(parser_t *p)
 
 static int run(parser_t *p)
 {
+    const char *nul = memchr(p->lex.text, '\0', (size_t)(p->lex.end - p->lex.text));
+    if (nul) return parse_fail(p, nul, ERR_PARSE, "a NUL byte: this is no text");
     scan_lines(p);
     parse_next(p);
     if (parse_top(p) < 0) return -1;
@@ -104,7 +106,9 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
 {
     err_t own = {0};
     parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
+    if (n == 0) text = "";
     p->lex = (lexer_t){text, text + n, text};
+    p->tok.at = text;
     p->file = file_name;
     p->err = &own;
     p->module = ir_module_new();

@@ -136,7 +136,6 @@ typedef struct {
     token_t name; /* as written, for messages */
     op_code_t code;
     const op_def_t *def;
-    int n_named; /* results on the left side */
     int line;
     vals_t in;
     types_t out;

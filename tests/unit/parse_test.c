@@ -637,6 +637,45 @@ static void test_depth(void **state)
     }
 }
 
+/* The same for regions. */
+static void test_region_depth(void **state)
+{
+    (void)state;
+    for (int depth = 100; depth <= 10000; depth *= 10) {
+        str_t s = {0};
+        str_add(&s, "func.func @f(%p: tensor<i1>) {\n");
+        for (int i = 0; i < depth; i++)
+            str_add(&s, "\"stablehlo.if\"(%p) ({ stablehlo.return }, {\n");
+        str_add(&s, "stablehlo.return\n");
+        for (int i = 1; i < depth; i++) str_add(&s, "}) : (tensor<i1>) -> ()\nstablehlo.return\n");
+        str_add(&s, "}) : (tensor<i1>) -> ()\nreturn\n}\n");
+        err_t err = {0};
+        ir_module_t *m = parse_stablehlo(s.at, s.n, "t.mlir", &err);
+        if (depth == 100) {
+            assert_non_null(m);
+            ir_module_destroy(&m);
+            free(canonical(s.at));
+        } else {
+            assert_null(m);
+            assert_non_null(strstr(err.text, "nested deeper than 256 levels"));
+        }
+        str_fini(&s);
+    }
+}
+
+/* Aliases that double with each level are refused before they fill the memory. */
+static void test_alias_bomb(void **state)
+{
+    (void)state;
+    str_t s = {0};
+    for (int i = 0; i < 60; i++) str_addf(&s, "#a%d = [#a%d, #a%d]\n", i, i + 1, i + 1);
+    str_add(&s, "#a60 = 1.0\nfunc.func @f() attributes {a = #a0} { return }\n");
+    err_t err = {0};
+    assert_null(parse_stablehlo(s.at, s.n, "t.mlir", &err));
+    assert_non_null(strstr(err.text, "aliases use each other more than"));
+    str_fini(&s);
+}
+
 /* Every prefix of a good text is an error or a module, never a crash; nothing behind n is read. */
 static void test_prefixes(void **state)
 {
@@ -672,6 +711,8 @@ int main(void)
         cmocka_unit_test(test_verify_error),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_alias_bomb),
+        cmocka_unit_test(test_region_depth),
     };
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
 }
