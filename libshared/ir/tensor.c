@@ -13,9 +13,16 @@ static size_t data_bytes(const ir_type_t *type, bool splat)
     return (size_t)n * dtype_bytes(type->dtype);
 }
 
+/* Room for all elements, and for one when there are none: a splat may come to stand there. */
+static size_t room_bytes(const ir_type_t *type)
+{
+    size_t n = data_bytes(type, false);
+    return n ? n : dtype_bytes(type->dtype);
+}
+
 tensor_t tensor_new(const ir_type_t *type)
 {
-    return (tensor_t){.type = *type, .data = mem_calloc(data_bytes(type, false), 1)};
+    return (tensor_t){.type = *type, .data = mem_calloc(room_bytes(type), 1)};
 }
 
 void tensor_fini(tensor_t *self)
@@ -26,7 +33,7 @@ void tensor_fini(tensor_t *self)
 
 tensor_t tensor_in(arena_t *arena, const ir_type_t *type)
 {
-    return (tensor_t){.type = *type, .data = arena_alloc(arena, data_bytes(type, false))};
+    return (tensor_t){.type = *type, .data = arena_alloc(arena, room_bytes(type))};
 }
 
 static tensor_t splat_in(arena_t *arena, const ir_type_t *type)
