@@ -66,30 +66,27 @@ char *file_read(const char *path, size_t *n, err_t *err)
     return NULL;
 }
 
-static int write_all(int fd, const void *bytes, size_t n)
+int file_write_all(int fd, const void *bytes, size_t n, const char *path, err_t *err)
 {
+    size_t total = n;
     const char *at = bytes;
     while (n > 0) {
         ssize_t done = write(fd, at, n);
         if (done < 0 && errno == EINTR) continue;
-        if (done < 0) return -1;
+        if (done < 0) return err_set_errno(err, "%s: writing %zu bytes", path, total);
         at += done;
         n -= (size_t)done;
     }
     return 0;
 }
 
-/* Make a rename in path's directory durable. */
-static int sync_dir_of(const char *path, err_t *err)
+int file_sync_dir(const char *dir, err_t *err)
 {
-    char *copy = mem_strdup(path);
-    const char *dir = dirname(copy);
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
     /* Some file systems cannot sync a directory (EINVAL): nothing more can be done there. */
     if (fd < 0 || (fsync(fd) < 0 && errno != EINVAL && errno != EROFS))
         rc = err_set_errno(err, "%s: sync directory", dir);
     if (fd >= 0) close(fd);
-    free(copy);
     return rc;
 }
 
@@ -104,7 +101,10 @@ int file_commit(int fd, const char *temporary, const char *path, err_t *err)
         unlink(temporary);
         return -1;
     }
-    return sync_dir_of(path, err);
+    char *copy = mem_strdup(path); /* dirname writes to its argument */
+    rc = file_sync_dir(dirname(copy), err);
+    free(copy);
+    return rc;
 }
 
 char *file_temporary(const char *path)
@@ -119,8 +119,7 @@ int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) {
         rc = err_set_errno(err, "%s", temporary);
-    } else if (write_all(fd, bytes, n) < 0) {
-        rc = err_set_errno(err, "%s: writing %zu bytes", path, n);
+    } else if ((rc = file_write_all(fd, bytes, n, path, err)) < 0) {
         close(fd);
         unlink(temporary);
     } else {

@@ -16,10 +16,12 @@ char *file_read(const char *path, size_t *n, err_t *err);
  * as it was. */
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
 
-/* The two halves of the above for writers that stream: the temporary name for `path` (returns,
- * caller frees), and fsync(fd), close(fd), rename, fsync of the directory. file_commit always closes
- * fd; on error the temporary file is removed and `path` is as it was. */
+/* The parts of the above for writers that stream: the temporary name for `path` (returns, caller
+ * frees); all n bytes to fd, an error names `path`; fsync(fd), close(fd), rename, fsync of the
+ * directory. file_commit always closes fd; on error the temporary file is removed and `path` is as it
+ * was. */
 char *file_temporary(const char *path);
+int file_write_all(int fd, const void *bytes, size_t n, const char *path, err_t *err);
 int file_commit(int fd, const char *temporary, const char *path, err_t *err);
 
 /* A read-only mapping of a file; n may be 0 (then at is ""). */
@@ -32,6 +34,9 @@ void file_unmap(file_map_t *map);
 
 bool file_exists(const char *path);
 int64_t file_size(const char *path); /* -1 if it cannot be read */
+
+/* Make renames and new names in a directory durable. ERR_IO. */
+int file_sync_dir(const char *dir, err_t *err);
 
 /* mkdir -p, mode 0755. */
 int file_make_dirs(const char *path, err_t *err);

@@ -1,0 +1,106 @@
+/* Objects: files named by their content hash, spread over 256 directories. */
+#include "ckpt/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct object_dir {
+    char *root;
+};
+
+object_dir_t *object_dir_open(const char *root, err_t *err)
+{
+    if (file_make_dirs(root, err) < 0) {
+        err_prefix(err, "object directory ");
+        return NULL;
+    }
+    object_dir_t *self = mem_calloc(1, sizeof *self);
+    self->root = mem_strdup(root);
+    return self;
+}
+
+void object_dir_close(object_dir_t **self_p)
+{
+    if (!self_p || !*self_p) return;
+    free((*self_p)->root);
+    free(*self_p);
+    *self_p = NULL;
+}
+
+/* A hash comes from peers and manifests: it must not become a path of its own. */
+static bool is_hash(const char *text)
+{
+    size_t n = strspn(text, "0123456789abcdef");
+    return n == HASH_HEX - 1 && text[n] == '\0';
+}
+
+char *object_path(const object_dir_t *self, const char *hash, err_t *err)
+{
+    if (is_hash(hash)) return mem_printf("%s/%.2s/%s", self->root, hash, hash);
+    err_set(err, ERR_ARG, "\"%.80s\" is no content hash (64 hex digits)", hash);
+    return NULL;
+}
+
+bool object_has(const object_dir_t *self, const char *hash)
+{
+    char *path = object_path(self, hash, NULL);
+    bool has = path && file_exists(path);
+    free(path);
+    return has;
+}
+
+int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_HEX], err_t *err)
+{
+    char name[HASH_HEX];
+    hash_content(bytes, n, name);
+    int rc = 0;
+    /* The same name holds the same bytes; one that is damaged is replaced. */
+    if (!object_has(self, name) || object_verify(self, name, NULL) < 0) {
+        char *dir = mem_printf("%s/%.2s", self->root, name);
+        char *path = object_path(self, name, err);
+        rc = file_make_dirs(dir, err);
+        if (rc == 0) rc = file_write_atomic(path, bytes, n, err);
+        free(path);
+        free(dir);
+    }
+    if (rc == 0) memcpy(hash, name, HASH_HEX);
+    return rc;
+}
+
+int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err)
+{
+    file_map_t map;
+    if (file_map(path, &map, err) < 0) return -1;
+    int rc = object_put(self, map.at, map.n, hash, err);
+    file_unmap(&map);
+    return rc;
+}
+
+int object_map(const object_dir_t *self, const char *hash, file_map_t *map, err_t *err)
+{
+    file_map_t found = {0};
+    char *path = object_path(self, hash, err), actual[HASH_HEX];
+    int rc = path ? file_map(path, &found, err) : -1;
+    if (rc == 0) {
+        hash_content(found.at, found.n, actual);
+        if (strcmp(actual, hash) != 0)
+            rc = err_set(err, ERR_CORRUPT, "%s: the content's hash is %s: the file is damaged",
+                         path, actual);
+    }
+    if (rc == 0)
+        *map = found;
+    else
+        file_unmap(&found);
+    free(path);
+    return rc;
+}
+
+int object_verify(const object_dir_t *self, const char *hash, err_t *err)
+{
+    file_map_t map;
+    if (object_map(self, hash, &map, err) < 0) return -1;
+    file_unmap(&map);
+    return 0;
+}
