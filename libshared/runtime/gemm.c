@@ -9,8 +9,8 @@
 
 /* Panels end on multiples of this, so that a cut falls between the BLAS's own register tiles. */
 enum { PANEL = 32 };
-/* Below this many multiply-adds the wake-up of a thread costs more than it saves. */
-static const double SMALL = 1 << 16;
+/* Below this many multiply-adds (a few microseconds) waking a thread costs more than it saves. */
+static const double SMALL = 1 << 18;
 
 void gemm_init(void)
 {
@@ -115,11 +115,22 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* ceil(size / parts) rounded up to whole panels. */
-static int64_t panel(int64_t size, int64_t parts)
+/* Whole panels of a dimension; what is left over goes with the last one, so that an edge is never
+ * alone: the BLAS sums a lone edge by other kernels, and bits would depend on the number of threads. */
+static int64_t panels(int64_t size)
 {
-    int64_t step = (size + parts - 1) / parts;
-    return (step + PANEL - 1) / PANEL * PANEL;
+    return size < 2 * PANEL ? 1 : size / PANEL;
+}
+
+/* Size of a part but the last when a dimension is cut into about `parts`. */
+static int64_t part_step(int64_t size, int64_t parts)
+{
+    return (panels(size) + parts - 1) / parts * PANEL;
+}
+
+static int64_t part_count(int64_t size, int64_t step)
+{
+    return (panels(size) * PANEL + step - 1) / step;
 }
 
 gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
@@ -141,7 +152,7 @@ gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
     for (int64_t rows = 1; rows <= parts; rows++) {
         if (parts % rows) continue;
         int64_t columns = parts / rows;
-        int64_t row_step = panel(s->m, rows), column_step = panel(s->n, columns);
+        int64_t row_step = part_step(s->m, rows), column_step = part_step(s->n, columns);
         double busy = (double)row_step * (double)column_step; /* the largest tile ends last */
         double cost = busy * (double)s->k + 8.0 * (double)s->k * (double)(row_step + column_step);
         if (best > 0 && cost >= best) continue;
@@ -149,8 +160,8 @@ gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
         cut.row_step = row_step;
         cut.column_step = column_step;
     }
-    cut.rows = s->m > 0 ? (s->m + cut.row_step - 1) / cut.row_step : 1;
-    cut.columns = s->n > 0 ? (s->n + cut.column_step - 1) / cut.column_step : 1;
+    cut.rows = part_count(s->m, cut.row_step);
+    cut.columns = part_count(s->n, cut.column_step);
     return cut;
 }
 
@@ -192,10 +203,10 @@ static void run_parts(void *context, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t part = begin; part < end; part++) {
         int64_t b = part / (cut->rows * cut->columns), tile = part % (cut->rows * cut->columns);
-        int64_t i = tile / cut->columns * cut->row_step, j = tile % cut->columns * cut->column_step;
-        int64_t m = run->step->m - i, n = run->step->n - j;
-        run_tile(run, b, i, j, m < cut->row_step ? m : cut->row_step,
-                 n < cut->column_step ? n : cut->column_step);
+        int64_t row = tile / cut->columns, column = tile % cut->columns;
+        int64_t i = row * cut->row_step, j = column * cut->column_step;
+        run_tile(run, b, i, j, row == cut->rows - 1 ? run->step->m - i : cut->row_step,
+                 column == cut->columns - 1 ? run->step->n - j : cut->column_step);
     }
 }
 

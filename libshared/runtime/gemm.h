@@ -2,9 +2,9 @@
  * single-threaded BLAS.
  *
  * The cut depends on the step and the number of threads alone, so the same step on the same machine
- * with the same thread count gives the same bits. Across thread counts (and machines: the BLAS chooses
- * its kernels by processor) results may differ in the last bits, because a part's edge may be summed
- * by another kernel. */
+ * with the same thread count gives the same bits. Across thread counts nothing is promised, as the BLAS
+ * chooses its kernels by size: parts end on multiples of 32 and no narrow edge is left alone, with which
+ * OpenBLAS 0.3.21 gave the same bits but for a few odd shapes. Machines may differ, too. */
 #ifndef RUNTIME_GEMM_H
 #define RUNTIME_GEMM_H
 
@@ -24,7 +24,7 @@ void gemm_run(pool_t *pool, char *arena, const plan_gemm_step_t *step);
 /* How a step is cut: entries * rows * columns parts, exposed for tests and profiles. */
 typedef struct {
     int64_t rows, columns;         /* parts of each batch entry's C */
-    int64_t row_step, column_step; /* size of a part; the last may be smaller */
+    int64_t row_step, column_step; /* size of a part; the last is what is left */
     int64_t grain;                 /* parts given out together */
 } gemm_cut_t;
 gemm_cut_t gemm_cut(const plan_gemm_step_t *step, int threads);
