@@ -288,8 +288,8 @@ void element_copy(tensor_t *y, int64_t to, const tensor_t *x, int64_t from)
 
 void tensor_assign(tensor_t *y, const tensor_t *x)
 {
-    y->splat = x->splat;
-    int64_t bytes = tensor_data_bytes(x);
+    y->splat = x->splat && ir_type_count(&x->type) > 0;
+    int64_t bytes = tensor_data_bytes(y);
     if (bytes > 0) memcpy(y->data, x->data, (size_t)bytes);
 }
 
