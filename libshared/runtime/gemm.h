@@ -14,10 +14,6 @@
 /* Once per process before gemm_run: the BLAS must not start threads of its own. */
 void gemm_init(void);
 
-/* Bytes of the arena a step touches: checks sizes, leading dimensions, strides and offsets against
- * arena_bytes. -1 with ERR_CORRUPT naming the operand and the bound it breaks. */
-int gemm_check(const plan_gemm_step_t *step, uint64_t arena_bytes, err_t *err);
-
 /* Run a checked step. Allocates nothing. */
 void gemm_run(pool_t *pool, char *arena, const plan_gemm_step_t *step);
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "plan/check.h"
 #include "plan/target.h"
 #include "runtime/exec.h"
 #include "runtime/gemm.h"
@@ -431,7 +432,7 @@ static void check_gemm(const gemm_case_t *c, dtype_t dtype, int variant, int thr
     for (int64_t i = 0; i < n_bytes / width; i++)
         set_element(before, dtype, i, rng_uniform(7, (uint64_t)i) - 0.5);
     err_t err = {0};
-    if (gemm_check(&s, (uint64_t)n_bytes, &err) < 0) fail_msg("%s", err.text);
+    if (plan_check_gemm(&s, (uint64_t)n_bytes, &err) < 0) fail_msg("%s", err.text);
     memcpy(arena, before, (size_t)n_bytes);
     pool_t *pool = pool_new(threads, false, NULL);
     gemm_run(pool, arena, &s);
@@ -532,11 +533,11 @@ static void test_gemm_refused(void **state)
     const plan_gemm_step_t good = gemm_step(&c, DT_F32, 0, &n);
     plan_gemm_step_t s;
     err_t err;
-    assert_int_equal(gemm_check(&good, (uint64_t)n, NULL), 0);
+    assert_int_equal(plan_check_gemm(&good, (uint64_t)n, NULL), 0);
 #define REFUSED(change)                                      \
     s = good;                                                \
     s.change;                                                \
-    assert_int_equal(gemm_check(&s, (uint64_t)n, &err), -1); \
+    assert_int_equal(plan_check_gemm(&s, (uint64_t)n, &err), -1); \
     assert_int_equal(err.code, ERR_CORRUPT)
     REFUSED(dtype = DT_BF16);
     REFUSED(batch = 0);
@@ -555,7 +556,7 @@ static void test_gemm_refused(void **state)
     REFUSED(c = n);
     REFUSED(c = n - 64);
 #undef REFUSED
-    assert_int_equal(gemm_check(&good, (uint64_t)n / 2, NULL), -1);
+    assert_int_equal(plan_check_gemm(&good, (uint64_t)n / 2, NULL), -1);
 }
 
 int main(void)

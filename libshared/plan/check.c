@@ -1,7 +1,5 @@
 /* Bounds of everything in a plan that the executor later uses unchecked. */
-#include "runtime/check.h"
-
-#include "runtime/gemm.h"
+#include "plan/check.h"
 
 static bool inside(uint64_t offset, uint64_t n_bytes, uint64_t arena_bytes)
 {
@@ -72,7 +70,7 @@ static int check_step(const plan_t *plan, const plan_step_t *step, err_t *err)
 {
     switch (step->kind) {
     case STEP_KERNEL: return check_kernel(plan, &step->kernel, err);
-    case STEP_GEMM: return gemm_check(&step->gemm, plan->arena_bytes, err);
+    case STEP_GEMM: return plan_check_gemm(&step->gemm, plan->arena_bytes, err);
     case STEP_COPY: return check_copy(plan, &step->copy, err);
     }
     return err_set(err, ERR_CORRUPT, "unknown kind %d", (int)step->kind);
@@ -94,7 +92,7 @@ static int check_program(const plan_t *plan, const plan_program_t *program, err_
     return 0;
 }
 
-int check_plan(const plan_t *plan, err_t *err)
+int plan_check(const plan_t *plan, err_t *err)
 {
     if (check_arena(plan, err) < 0) return -1;
     for (int i = 0; i < plan->n_tensor; i++) {

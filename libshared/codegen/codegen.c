@@ -1,0 +1,86 @@
+/* Renders kernels, merges equal ones and spreads them over a few units for the system compiler. */
+#include "codegen/codegen.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "codegen/compiler.h"
+#include "codegen/render.h"
+#include "plan/target.h"
+
+enum { KERNELS_PER_UNIT = 12, MAX_UNITS = 16 };
+
+static int find_text(const codegen_t *self, const char *text)
+{
+    for (int i = 0; i < self->n_symbol; i++)
+        if (strcmp(self->text[i], text) == 0) return i;
+    return -1;
+}
+
+void codegen_init(codegen_t *self, int n_kernel, const kernel_t *const *kernels)
+{
+    *self = (codegen_t){0};
+    size_t space = (size_t)n_kernel + 1;
+    self->name = mem_calloc(space, sizeof *self->name);
+    self->text = mem_calloc(space, sizeof *self->text);
+    self->symbol = mem_calloc(space, sizeof *self->symbol);
+    for (int i = 0; i < n_kernel; i++) {
+        str_t text = {0};
+        render_c(kernels[i], &text);
+        int at = find_text(self, str_text(&text));
+        if (at < 0) {
+            at = self->n_symbol++;
+            self->text[at] = mem_strdup(str_text(&text));
+            uint64_t hash = hash_fast(text.at, text.n);
+            self->name[at] = mem_printf("k%d_%08" PRIx32, at, (uint32_t)(hash ^ hash >> 32));
+        }
+        self->symbol[i] = at;
+        str_fini(&text);
+    }
+}
+
+void codegen_fini(codegen_t *self)
+{
+    for (int i = 0; i < self->n_symbol; i++) {
+        free(self->name[i]);
+        free(self->text[i]);
+    }
+    free(self->name);
+    free(self->text);
+    free(self->symbol);
+    *self = (codegen_t){0};
+}
+
+static void print_symbol(const codegen_t *self, int i, str_t *out)
+{
+    str_addf(out, "void %s", self->name[i]);
+    str_add(out, self->text[i]);
+    str_add(out, "\n");
+}
+
+void codegen_print(const codegen_t *self, str_t *out)
+{
+    render_c_head(out);
+    for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, out);
+}
+
+uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_bytes, err_t *err)
+{
+    if (target_check(target, err) < 0) return NULL;
+    *n_bytes = 0;
+    if (self->n_symbol == 0) return mem_calloc(1, 1);
+    int n_unit = (self->n_symbol + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
+    n_unit = n_unit > MAX_UNITS ? MAX_UNITS : n_unit;
+    str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
+    const char *text[MAX_UNITS];
+    for (int u = 0; u < n_unit; u++) render_c_head(&units[u]);
+    for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);
+    for (int u = 0; u < n_unit; u++) text[u] = str_text(&units[u]);
+    uint8_t *code = compiler_run(n_unit, text, target_cflags(target), n_bytes, err);
+    for (int u = 0; u < n_unit; u++) str_fini(&units[u]);
+    free(units);
+    return code;
+}

@@ -1,0 +1,27 @@
+/* Kernels to code for a target. */
+#ifndef CODEGEN_CODEGEN_H
+#define CODEGEN_CODEGEN_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "plan/kernel.h"
+
+/* The distinct kernels of a list, rendered: equal texts are one symbol. */
+typedef struct {
+    int n_symbol;
+    char **name; /* by symbol: "k0_<hash>" */
+    char **text; /* by symbol: the function without its name */
+    int *symbol; /* by kernel of the list */
+} codegen_t;
+
+void codegen_init(codegen_t *self, int n_kernel, const kernel_t *const *kernels);
+void codegen_fini(codegen_t *self);
+
+/* One complete C source with all symbols, for people. */
+void codegen_print(const codegen_t *self, str_t *out);
+
+/* Compile for `target` ("cpu:..."). Returns the code, caller frees; errors as compiler_run. Without
+ * kernels the code is empty: *n_bytes 0 and a byte of memory. */
+uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_bytes, err_t *err);
+
+#endif

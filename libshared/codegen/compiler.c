@@ -1,0 +1,191 @@
+/* Runs the system compiler: one process per unit, as many at a time as there are cores, then a link. */
+#include "codegen/compiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+extern char **environ;
+
+/* -ffast-math is not among them: NaN and infinities keep their meaning. Reassociation happens where
+ * the source says so (omp simd). */
+static const char fixed_flags[] =
+    "-std=gnu11 -O3 -fPIC -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math "
+    " -ffp-contract=fast -fno-stack-protector -fno-plt -w";
+
+enum { MAX_ARGS = 64, SHOWN = 700 };
+
+typedef struct {
+    char *dir;
+    int n_unit;
+} job_t;
+
+static char *path_in(const job_t *job, const char *kind, int i)
+{
+    return mem_printf("%s/k%d.%s", job->dir, i, kind);
+}
+
+static void remove_files(job_t *job)
+{
+    static const char *const kinds[] = {"c", "o", "txt", "so"};
+    for (int i = 0; i <= job->n_unit; i++)
+        for (int k = 0; k < 4; k++) {
+            char *path = path_in(job, kinds[k], i);
+            unlink(path);
+            free(path);
+        }
+    if (job->dir) rmdir(job->dir);
+    free(job->dir);
+}
+
+static int make_dir(job_t *job, err_t *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = mem_printf("%s/pcp-cc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir)) {
+        err_set_errno(err, "%s: no directory for the compiler", dir);
+        free(dir);
+        return -1;
+    }
+    job->dir = dir;
+    return 0;
+}
+
+/* Words of text, split in place, appended to argv. */
+static int add_words(char **argv, int n, char *text)
+{
+    char *rest = NULL;
+    for (char *w = strtok_r(text, " ", &rest); w && n < MAX_ARGS - 1;
+         w = strtok_r(NULL, " ", &rest))
+        argv[n++] = w;
+    argv[n] = NULL;
+    return n;
+}
+
+/* Start a command line with its output in the file `log`; 0 when it could not be started. */
+static pid_t start(char *command, const char *log, err_t *err)
+{
+    char *argv[MAX_ARGS];
+    add_words(argv, 0, command);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    pid_t pid = 0;
+    int status = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (status == 0) return pid;
+    err_set(err, ERR_IO, "cannot run the C compiler \"%s\": %s (install gcc or set PCP_CC)",
+            argv[0], strerror(status));
+    return 0;
+}
+
+static int finish(pid_t pid, const char *log, err_t *err)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return err_set_errno(err, "waiting for the C compiler");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
+    size_t n = 0;
+    char *text = file_read(log, &n, NULL);
+    err_set(err, ERR_UNSUPPORTED, "the C compiler failed on generated code:\n%.*s", SHOWN,
+            text ? text : "");
+    free(text);
+    return -1;
+}
+
+static const char *compiler(void)
+{
+    const char *cc = getenv("PCP_CC");
+    return cc && *cc ? cc : "cc";
+}
+
+static pid_t start_unit(const job_t *job, int i, const char *flags, err_t *err)
+{
+    char *c = path_in(job, "c", i), *o = path_in(job, "o", i), *log = path_in(job, "txt", i);
+    char *command = mem_printf("%s %s %s -c -o %s %s", compiler(), fixed_flags, flags, o, c);
+    pid_t pid = start(command, log, err);
+    free(c);
+    free(o);
+    free(log);
+    free(command);
+    return pid;
+}
+
+static int finish_unit(const job_t *job, int i, pid_t pid, err_t *err)
+{
+    char *log = path_in(job, "txt", i);
+    int status = finish(pid, log, err);
+    free(log);
+    return status;
+}
+
+static int compile_units(const job_t *job, const char *flags, err_t *err)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int at_once = cores < 1 ? 1 : cores > 16 ? 16 : (int)cores, status = 0, first = 0, i = 0;
+    pid_t *pids = mem_calloc((size_t)job->n_unit, sizeof *pids);
+    for (; status == 0 && i < job->n_unit; i++) {
+        if (i - first == at_once) {
+            status = finish_unit(job, first, pids[first], err);
+            first++;
+        }
+        pids[i] = status == 0 ? start_unit(job, i, flags, err) : 0;
+        if (pids[i] == 0) status = -1;
+    }
+    for (; first < i; first++)
+        if (pids[first] && finish_unit(job, first, pids[first], status == 0 ? err : NULL) < 0)
+            status = -1;
+    free(pids);
+    return status;
+}
+
+static int link_units(const job_t *job, err_t *err)
+{
+    str_t command = {0};
+    char *so = path_in(job, "so", 0), *log = path_in(job, "txt", job->n_unit);
+    str_addf(&command, "%s -shared -s -o %s", compiler(), so);
+    for (int i = 0; i < job->n_unit; i++) str_addf(&command, " %s/k%d.o", job->dir, i);
+    str_add(&command, " -lm");
+    pid_t pid = start(command.at, log, err);
+    int status = pid ? finish(pid, log, err) : -1;
+    str_fini(&command);
+    free(so);
+    free(log);
+    return status;
+}
+
+static int write_units(const job_t *job, const char *const *units, err_t *err)
+{
+    int status = 0;
+    for (int i = 0; status == 0 && i < job->n_unit; i++) {
+        char *path = path_in(job, "c", i);
+        status = file_write_atomic(path, units[i], strlen(units[i]), err);
+        free(path);
+    }
+    return status;
+}
+
+uint8_t *compiler_run(int n_unit, const char *const *units, const char *flags, size_t *n_bytes,
+                      err_t *err)
+{
+    job_t job = {.n_unit = n_unit};
+    uint8_t *bytes = NULL;
+    if (make_dir(&job, err) == 0 && write_units(&job, units, err) == 0 &&
+        compile_units(&job, flags, err) == 0 && link_units(&job, err) == 0) {
+        char *so = path_in(&job, "so", 0);
+        bytes = (uint8_t *)file_read(so, n_bytes, err);
+        free(so);
+    }
+    remove_files(&job);
+    return bytes;
+}

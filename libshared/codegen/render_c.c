@@ -1,0 +1,222 @@
+/* Kernels of the loop-IR as C functions of the plan's ABI (plan/plan.h, plan_kernel_fn). Loops over
+ * columns carry `omp simd` (compiled with -fopenmp-simd: no run time): the order of a reduction is then
+ * the compiler's choice for the target, the same in every run and for every number of threads. */
+#include "codegen/render.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "codegen/prelude_text.h"
+#include "codegen/render_expr.h"
+#include "ir/op.h"
+
+static void write_block(render_t *self, const kblock_t *block);
+
+/* Everything under `block` that can be computed before it. */
+static void declare_block(render_t *self, const kblock_t *block)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        kx_t need[] = {s->lo, s->hi, s->index, s->value};
+        for (int k = 0; k < 4; k++)
+            if (need[k] != KX_NONE) render_declare(self, need[k]);
+        declare_block(self, &s->body);
+    }
+}
+
+static void find_folds(const kblock_t *block, bool *folds)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        if (block->at[i]->kind == KS_FOLD) folds[block->at[i]->target] = true;
+        find_folds(&block->at[i]->body, folds);
+    }
+}
+
+/* Accumulators that start inside are unknown outside: their depth is the block's. */
+static void set_acc_depth(render_t *self, const kblock_t *block, int depth)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        if (block->at[i]->kind == KS_START) self->acc_depth.at[block->at[i]->target] = depth;
+        set_acc_depth(self, &block->at[i]->body, depth + 1);
+    }
+}
+
+static void write_reduction(render_t *self, int acc)
+{
+    const kacc_t *a = &self->kernel->acc.at[acc];
+    const char *sign = NULL;
+    switch (a->op) {
+    case OP_add: sign = a->dtype == DT_I1 ? "|" : "+"; break;
+    case OP_multiply: sign = a->dtype == DT_I1 ? "&" : "*"; break;
+    case OP_and: sign = "&"; break;
+    case OP_or: sign = "|"; break;
+    case OP_xor: sign = "^"; break;
+    case OP_maximum: sign = dtype_is_float(a->dtype) ? NULL : "max"; break;
+    case OP_minimum: sign = dtype_is_float(a->dtype) ? NULL : "min"; break;
+    default: break;
+    }
+    if (sign)
+        str_addf(self->out, " reduction(%s : acc%d)", sign, acc);
+    else
+        str_addf(self->out, " reduction(kc_%s_%s : acc%d)", a->op == OP_maximum ? "max" : "min",
+                 render_suffix(a->dtype), acc);
+}
+
+/* Reductions that `omp simd` can split into lanes. */
+static bool is_lane_op(op_code_t op)
+{
+    return op == OP_add || op == OP_multiply || op == OP_and || op == OP_or || op == OP_xor ||
+           op == OP_maximum || op == OP_minimum;
+}
+
+static void write_simd(render_t *self, const kstmt_t *loop)
+{
+    size_t n = self->kernel->acc.n;
+    bool *folds = mem_calloc(n + 1, sizeof *folds), lanes = true;
+    find_folds(&loop->body, folds);
+    for (size_t i = 0; i < n; i++)
+        lanes = lanes && (!folds[i] || is_lane_op(self->kernel->acc.at[i].op));
+    if (lanes) {
+        str_add(self->out, "#pragma omp simd");
+        for (size_t i = 0; i < n; i++)
+            if (folds[i]) write_reduction(self, (int)i);
+        str_add(self->out, "\n");
+    }
+    free(folds);
+}
+
+static void write_for(render_t *self, const kstmt_t *s)
+{
+    str_t lo = {0}, hi = {0};
+    if (s->lo == KX_NONE) {
+        str_add(&lo, "begin");
+        str_add(&hi, "end");
+    } else {
+        render_use(self, s->lo, &lo);
+        render_use(self, s->hi, &hi);
+    }
+    if (s->simd) write_simd(self, s);
+    render_indent(self);
+    str_addf(self->out, "for (int64_t v%d = %s; v%d < %s; v%d++) {\n", s->var, str_text(&lo),
+             s->var, str_text(&hi), s->var);
+    str_fini(&lo);
+    str_fini(&hi);
+    write_block(self, &s->body);
+    render_indent(self);
+    str_add(self->out, "}\n");
+}
+
+static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
+{
+    render_indent(self);
+    str_addf(self->out, "%s%d[", base, s->target);
+    render_use(self, s->index, self->out);
+    str_add(self->out, dtype == DT_BF16 ? "] = pcp_bf16_from_f32(" : "] = (");
+    render_use(self, s->value, self->out);
+    str_add(self->out, ");\n");
+}
+
+static void write_accumulate(render_t *self, const kstmt_t *s)
+{
+    const kacc_t *a = &self->kernel->acc.at[s->target];
+    str_t value = {0};
+    char name[24];
+    render_use(self, s->value, &value);
+    snprintf(name, sizeof name, "acc%d", s->target);
+    render_indent(self);
+    if (s->kind == KS_START) {
+        str_addf(self->out, "%s %s = %s;\n", render_type(a->dtype), name, str_text(&value));
+    } else {
+        str_addf(self->out, "%s = ", name);
+        render_op(self->out, a->op, a->dtype, a->dtype, 2,
+                  (const char *const[]){name, str_text(&value)});
+        str_add(self->out, ";\n");
+    }
+    str_fini(&value);
+}
+
+static void declare_statement(render_t *self, const kstmt_t *s)
+{
+    kx_t need[] = {s->lo, s->hi, s->index, s->value};
+    for (int k = 0; k < 4; k++)
+        if (need[k] != KX_NONE) render_declare_here(self, need[k]);
+    declare_block(self, &s->body);
+}
+
+static void write_statement(render_t *self, const kstmt_t *s)
+{
+    if (s->kind == KS_FOR) self->var_depth.at[s->var] = self->depth + 1;
+    declare_statement(self, s);
+    switch (s->kind) {
+    case KS_FOR: write_for(self, s); break;
+    case KS_STORE: write_store(self, s, "a", self->kernel->arg.at[s->target].dtype); break;
+    case KS_KEEP: write_store(self, s, "l", self->kernel->array.at[s->target].dtype); break;
+    case KS_START:
+    case KS_FOLD: write_accumulate(self, s); break;
+    }
+    if (s->kind == KS_FOR) self->var_depth.at[s->var] = NOT_IN_SCOPE;
+}
+
+static void write_block(render_t *self, const kblock_t *block)
+{
+    size_t mark = self->order.n;
+    self->depth++;
+    for (size_t i = 0; i < block->n; i++) write_statement(self, block->at[i]);
+    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = false;
+    self->depth--;
+}
+
+static void write_arguments(render_t *self)
+{
+    const kernel_t *k = self->kernel;
+    for (size_t i = 0; i < k->arg.n; i++) {
+        const char *type = render_storage(k->arg.at[i].dtype);
+        const char *is_const = k->arg.at[i].written ? "" : "const ";
+        str_addf(self->out, "    %s%s *const a%zu = (%s%s *)(arena + arg[%zu]);\n", is_const, type,
+                 i, is_const, type, i);
+    }
+    for (size_t i = 0; i < k->array.n; i++)
+        str_addf(self->out, "    %s l%zu[%" PRId64 "] __attribute__((aligned(64)));\n",
+                 render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
+}
+
+void render_c(const kernel_t *kernel, str_t *out)
+{
+    render_t self = {.kernel = kernel, .out = out, .depth = -1};
+    for (size_t i = 0; i < kernel->graph.var.n; i++) VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
+    for (size_t i = 0; i < kernel->graph.node.n; i++) VEC_PUSH(&self.named, false);
+    for (size_t i = 0; i < kernel->acc.n; i++) VEC_PUSH(&self.acc_depth, 0);
+    set_acc_depth(&self, &kernel->body, 0);
+    str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
+    write_arguments(&self);
+    write_block(&self, &kernel->body);
+    str_add(out, "}\n");
+    VEC_FREE(&self.var_depth);
+    VEC_FREE(&self.acc_depth);
+    VEC_FREE(&self.named);
+    VEC_FREE(&self.order);
+}
+
+static const char head[] =
+    "static inline float kc_round_bf16(float x) { return pcp_f32_from_bf16(pcp_bf16_from_f32(x)); "
+    "}\n"
+    "static inline float kc_round_f16(float x) { return (float)(_Float16)x; }\n"
+    "static inline int8_t kc_wrap_i2(int8_t x) { return (int8_t)((int8_t)(x << 6) >> 6); }\n"
+    "static inline int8_t kc_wrap_i4(int8_t x) { return (int8_t)((int8_t)(x << 4) >> 4); }\n"
+    "static inline uint8_t kc_wrap_ui2(uint8_t x) { return x & 3; }\n"
+    "static inline uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
+    "#pragma omp declare reduction(kc_max_f32 : float : omp_out = pcp_max_f32(omp_out, omp_in)) "
+    "initializer(omp_priv = -__builtin_inff())\n"
+    "#pragma omp declare reduction(kc_min_f32 : float : omp_out = pcp_min_f32(omp_out, omp_in)) "
+    "initializer(omp_priv = __builtin_inff())\n"
+    "#pragma omp declare reduction(kc_max_f64 : double : omp_out = pcp_max_f64(omp_out, omp_in)) "
+    "initializer(omp_priv = -__builtin_inf())\n"
+    "#pragma omp declare reduction(kc_min_f64 : double : omp_out = pcp_min_f64(omp_out, omp_in)) "
+    "initializer(omp_priv = __builtin_inf())\n\n";
+
+void render_c_head(str_t *out)
+{
+    str_add(out, prelude_text());
+    str_add(out, "\n");
+    str_add(out, head);
+}

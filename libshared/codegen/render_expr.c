@@ -1,0 +1,344 @@
+/* Expressions of the loop-IR as C. Shared nodes become const temporaries at the outermost block where
+ * they are known; index sums are written out in place. */
+#include "codegen/render_expr.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/op.h"
+
+static const kx_node_t *node(const render_t *self, kx_t x)
+{
+    return &self->kernel->graph.node.at[x];
+}
+
+static const kx_var_t *variable(const render_t *self, int v)
+{
+    return &self->kernel->graph.var.at[v];
+}
+
+const char *render_storage(dtype_t dtype)
+{
+    switch (dtype) {
+    case DT_I1:
+    case DT_UI2:
+    case DT_UI4:
+    case DT_UI8: return "uint8_t";
+    case DT_I2:
+    case DT_I4:
+    case DT_I8: return "int8_t";
+    case DT_I16: return "int16_t";
+    case DT_I32: return "int32_t";
+    case DT_I64: return "int64_t";
+    case DT_UI16:
+    case DT_BF16: return "uint16_t";
+    case DT_UI32: return "uint32_t";
+    case DT_UI64: return "uint64_t";
+    case DT_F16: return "_Float16";
+    case DT_F64: return "double";
+    default: return "float";
+    }
+}
+
+const char *render_type(dtype_t dtype)
+{
+    if (dtype == DT_I1) return "_Bool";
+    return dtype == DT_BF16 || dtype == DT_F16 ? "float" : render_storage(dtype);
+}
+
+const char *render_suffix(dtype_t dtype)
+{
+    switch (dtype) {
+    case DT_I1: return "i1";
+    case DT_UI2:
+    case DT_UI4:
+    case DT_UI8: return "u8";
+    case DT_I2:
+    case DT_I4:
+    case DT_I8: return "i8";
+    case DT_I16: return "i16";
+    case DT_I32: return "i32";
+    case DT_I64: return "i64";
+    case DT_UI16: return "u16";
+    case DT_UI32: return "u32";
+    case DT_UI64: return "u64";
+    case DT_F64: return "f64";
+    default: return "f32";
+    }
+}
+
+/* --- Levels ---------------------------------------------------------------------------------------- */
+
+static bool in_scope(const render_t *self, int v)
+{
+    return self->var_depth.at[v] != NOT_IN_SCOPE;
+}
+
+static bool has_scope_below(const render_t *self, int v)
+{
+    const kx_var_t *x = variable(self, v);
+    return x->hi >= 0 && (in_scope(self, x->hi) || in_scope(self, x->lo) ||
+                          has_scope_below(self, x->hi) || has_scope_below(self, x->lo));
+}
+
+/* The innermost loop among v's parts, INNERMOST while one of them has no loop yet. */
+static int parts_level(const render_t *self, int v)
+{
+    const kx_var_t *x = variable(self, v);
+    if (x->extent == 1) return 0;
+    if (in_scope(self, v)) return self->var_depth.at[v];
+    if (!has_scope_below(self, v)) return INNERMOST;
+    int hi = parts_level(self, x->hi), lo = parts_level(self, x->lo);
+    return hi > lo ? hi : lo;
+}
+
+static int var_level(const render_t *self, int v)
+{
+    int level = parts_level(self, v);
+    if (level != INNERMOST || has_scope_below(self, v)) return level;
+    int parent = variable(self, v)->parent;
+    while (parent >= 0 && !in_scope(self, parent)) parent = variable(self, parent)->parent;
+    return parent >= 0 ? self->var_depth.at[parent] : INNERMOST;
+}
+
+int render_level(render_t *self, kx_t x)
+{
+    const kx_node_t *n = node(self, x);
+    int level = 0;
+    if (n->kind == KX_VAR) return var_level(self, (int)n->i);
+    if (n->kind == KX_ACC) return self->acc_depth.at[n->i];
+    if (n->kind == KX_LOCAL || (n->kind == KX_LOAD && self->kernel->arg.at[n->i].written))
+        return INNERMOST;
+    for (int t = 0; t < n->n_in; t++) {
+        int in = render_level(self, n->in[t]);
+        level = in > level ? in : level;
+    }
+    return level;
+}
+
+/* --- Declarations ------------------------------------------------------------------------------------ */
+
+/* Nodes that are written in place wherever they are used. */
+static bool in_place(const render_t *self, kx_t x)
+{
+    const kx_node_t *n = node(self, x);
+    if (n->kind == KX_VAR) return in_scope(self, (int)n->i);
+    return n->kind == KX_NUMBER || n->kind == KX_AFFINE || n->kind == KX_ACC;
+}
+
+void render_indent(render_t *self)
+{
+    for (int i = 0; i <= self->depth; i++) str_add(self->out, "    ");
+}
+
+static void use_var(render_t *self, int v, str_t *out)
+{
+    const kx_var_t *x = variable(self, v);
+    if (x->extent == 1) {
+        str_add(out, "0");
+    } else if (in_scope(self, v)) {
+        str_addf(out, "v%d", v);
+    } else if (has_scope_below(self, v)) {
+        str_add(out, "(");
+        use_var(self, x->hi, out);
+        str_addf(out, " * %" PRId64 " + ", variable(self, x->lo)->extent);
+        use_var(self, x->lo, out);
+        str_add(out, ")");
+    } else {
+        const kx_var_t *parent = variable(self, x->parent);
+        str_add(out, "(");
+        use_var(self, x->parent, out);
+        if (parent->lo == v)
+            str_addf(out, " %% %" PRId64 ")", x->extent);
+        else
+            str_addf(out, " / %" PRId64 ")", variable(self, parent->lo)->extent);
+    }
+}
+
+static void use_sum(render_t *self, const kx_node_t *n, str_t *out)
+{
+    if (n->n_in == 0) {
+        if (n->i == INT64_MIN)
+            str_add(out, "INT64_MIN");
+        else
+            str_addf(out, "INT64_C(%" PRId64 ")", n->i);
+        return;
+    }
+    str_add(out, "(");
+    for (int t = 0; t < n->n_in; t++) {
+        str_add(out, t ? " + " : "");
+        render_use(self, n->in[t], out);
+        if (n->coef[t] != 1) str_addf(out, " * %" PRId64, n->coef[t]);
+    }
+    if (n->i) str_addf(out, " + %" PRId64, n->i);
+    str_add(out, ")");
+}
+
+static void use_number(const kx_node_t *n, str_t *out)
+{
+    const char *f = n->dtype == DT_F64 ? "" : "f";
+    if (n->dtype == DT_UI64)
+        str_addf(out, "UINT64_C(%" PRIu64 ")", (uint64_t)n->i);
+    else if (!dtype_is_float(n->dtype))
+        str_addf(out, "(%s)%" PRId64, render_type(n->dtype), n->i);
+    else if (isnan(n->f))
+        str_addf(out, "__builtin_nan%s(\"\")", f);
+    else if (isinf(n->f))
+        str_addf(out, "(%s__builtin_inf%s())", n->f < 0 ? "-" : "", f);
+    else
+        str_addf(out, n->f < 0 ? "(%a%s)" : "%a%s", n->f, f);
+}
+
+void render_use(render_t *self, kx_t x, str_t *out)
+{
+    const kx_node_t *n = node(self, x);
+    if (n->kind == KX_VAR && in_place(self, x))
+        use_var(self, (int)n->i, out);
+    else if (n->kind == KX_AFFINE)
+        use_sum(self, n, out);
+    else if (n->kind == KX_NUMBER)
+        use_number(n, out);
+    else if (n->kind == KX_ACC)
+        str_addf(out, "acc%" PRId64, n->i);
+    else
+        str_addf(out, "t%u", x);
+}
+
+/* --- Operations -------------------------------------------------------------------------------------- */
+
+static bool is_sub_byte(dtype_t dtype)
+{
+    return dtype == DT_I2 || dtype == DT_I4 || dtype == DT_UI2 || dtype == DT_UI4;
+}
+
+/* Results that need no rounding when the operands are halves already. */
+static bool is_exact(op_code_t op)
+{
+    return op == OP_negate || op == OP_abs || op == OP_maximum || op == OP_minimum ||
+           op == OP_clamp || op == OP_sign || op == OP_floor || op == OP_ceil;
+}
+
+static const char *op_text(op_code_t op, dtype_t operand)
+{
+    if (operand == DT_I1 && (op == OP_add || op == OP_maximum)) return "($0 | $1)";
+    if (operand == DT_I1 && (op == OP_multiply || op == OP_minimum)) return "($0 & $1)";
+    return op_def(op)->expr;
+}
+
+void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
+               const char *const *in)
+{
+    bool rounds = (result == DT_BF16 || result == DT_F16) && !is_exact(op);
+    if (rounds) str_addf(out, "kc_round_%s(", dtype_name(result));
+    if (is_sub_byte(result)) str_addf(out, "kc_wrap_%s(", dtype_name(result));
+    for (const char *p = op_text(op, operand); *p; p++) {
+        if (p[0] == '$' && p[1] == 't')
+            str_add(out, render_suffix(operand)), p++;
+        else if (p[0] == '$' && p[1] >= '0' && p[1] < '0' + n_in)
+            str_add(out, in[p[1] - '0']), p++;
+        else
+            str_addn(out, p, 1);
+    }
+    if (rounds || is_sub_byte(result)) str_add(out, ")");
+}
+
+static void write_compare(render_t *self, const kx_node_t *n, str_t *out)
+{
+    static const char *const sign[] = {"==", "!=", "<", "<=", ">", ">="};
+    render_use(self, n->in[0], out);
+    str_addf(out, " %s ", sign[n->i]);
+    render_use(self, n->in[1], out);
+}
+
+static void write_map(render_t *self, const kx_node_t *n, str_t *out)
+{
+    if (n->op == OP_compare) {
+        write_compare(self, n, out);
+        return;
+    }
+    str_t in[4] = {{0}};
+    const char *text[4];
+    for (int t = 0; t < n->n_in; t++) {
+        render_use(self, n->in[t], &in[t]);
+        text[t] = str_text(&in[t]);
+    }
+    render_op(out, n->op, n->dtype, node(self, n->in[0])->dtype, n->n_in, text);
+    for (int t = 0; t < n->n_in; t++) str_fini(&in[t]);
+}
+
+static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
+{
+    dtype_t to = n->dtype;
+    bool half = to == DT_BF16 || to == DT_F16;
+    if (half)
+        str_addf(out, "kc_round_%s((float)", dtype_name(to));
+    else if (is_sub_byte(to))
+        str_addf(out, "kc_wrap_%s(", dtype_name(to));
+    else
+        str_addf(out, "(%s)", render_type(to));
+    str_add(out, to == DT_I1 ? "(" : "");
+    render_use(self, n->in[0], out);
+    str_add(out, to == DT_I1 ? " != 0)" : half || is_sub_byte(to) ? ")" : "");
+}
+
+static void write_element(render_t *self, const kx_node_t *n, str_t *out)
+{
+    const char *base = n->kind == KX_LOAD ? "a" : "l";
+    bool bf16 = n->dtype == DT_BF16;
+    str_addf(out, "%s%s%" PRId64 "[", bf16 ? "pcp_f32_from_bf16(" : "", base, n->i);
+    render_use(self, n->in[0], out);
+    str_add(out, bf16 ? "])" : "]");
+}
+
+static void write_node(render_t *self, kx_t x, str_t *out)
+{
+    const kx_node_t *n = node(self, x);
+    switch (n->kind) {
+    case KX_VAR: use_var(self, (int)n->i, out); return;
+    case KX_LOAD:
+    case KX_LOCAL: write_element(self, n, out); return;
+    case KX_MAP: write_map(self, n, out); return;
+    case KX_CONVERT: write_convert(self, n, out); return;
+    default: break;
+    }
+    render_use(self, n->in[0], out);
+    if (n->kind == KX_DIV)
+        str_addf(out, " / %" PRId64, n->i);
+    else if (n->kind == KX_MOD)
+        str_addf(out, " %% %" PRId64, n->i);
+    else if (n->kind == KX_GE0)
+        str_add(out, " >= 0");
+    else if (n->kind == KX_SELECT) {
+        str_add(out, " ? ");
+        render_use(self, n->in[1], out);
+        str_add(out, " : ");
+        render_use(self, n->in[2], out);
+    }
+}
+
+static void declare(render_t *self, kx_t x, int limit)
+{
+    const kx_node_t *n = node(self, x);
+    if (self->named.at[x]) return;
+    for (int t = 0; t < n->n_in; t++) declare(self, n->in[t], limit);
+    if (in_place(self, x) || (limit != INNERMOST && render_level(self, x) > limit)) return;
+    str_t text = {0};
+    write_node(self, x, &text);
+    render_indent(self);
+    str_addf(self->out, "const %s t%u = %s;\n", render_type(n->dtype), x, str_text(&text));
+    str_fini(&text);
+    self->named.at[x] = true;
+    VEC_PUSH(&self->order, x);
+}
+
+void render_declare(render_t *self, kx_t x)
+{
+    declare(self, x, self->depth);
+}
+
+void render_declare_here(render_t *self, kx_t x)
+{
+    declare(self, x, INNERMOST);
+}

@@ -1,0 +1,38 @@
+/* Between render_c.c and render_expr.c: scalar expressions as C. */
+#ifndef CODEGEN_RENDER_EXPR_H
+#define CODEGEN_RENDER_EXPR_H
+
+#include "base/str.h"
+#include "plan/kernel.h"
+
+enum { NOT_IN_SCOPE = -1, INNERMOST = 1 << 20 };
+
+typedef struct {
+    const kernel_t *kernel;
+    str_t *out;
+    VEC(int) var_depth; /* by variable: depth of its loop, or NOT_IN_SCOPE */
+    VEC(int) acc_depth; /* by accumulator: depth of the block that starts it */
+    VEC(bool) named;    /* by node: a temporary of that name is in scope */
+    VEC(kx_t) order;    /* named nodes, oldest first */
+    int depth;          /* of the block being written */
+} render_t;
+
+/* The depth at which x can be computed: that of the innermost loop it depends on; INNERMOST when it
+ * reads memory that the kernel writes. */
+int render_level(render_t *self, kx_t x);
+/* Declare temporaries for x and what it needs, where x's level allows it at self->depth. */
+void render_declare(render_t *self, kx_t x);
+/* The same at x's own statement: without that limit. */
+void render_declare_here(render_t *self, kx_t x);
+/* x as C: a name, a literal or an expression over declared names. */
+void render_use(render_t *self, kx_t x, str_t *out);
+
+const char *render_storage(dtype_t dtype); /* the C type of an element in memory */
+const char *render_type(dtype_t dtype);    /* and of a value in a register */
+const char *render_suffix(dtype_t dtype);  /* the prelude's $t */
+void render_indent(render_t *self);
+/* op on operand texts of type `dtype` (the compute type follows the operands). */
+void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
+               const char *const *in);
+
+#endif

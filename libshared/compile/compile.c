@@ -1,0 +1,145 @@
+/* The order of stages: parse, training programs, passes, plan, codegen, system compiler. */
+#include "compile/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "codegen/codegen.h"
+#include "ir/print.h"
+#include "parse/parse.h"
+#include "passes/passes.h"
+#include "plan/build.h"
+#include "plan/print.h"
+#include "plan/target.h"
+
+/* Training programs when there is a spec, then the passes. */
+static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
+{
+    if (spec && optim_build(module, spec, err) < 0) return -1;
+    return passes_run(module, NULL, NULL, err);
+}
+
+/* Lower every public function. */
+static plan_build_t *lower_module(ir_module_t *module, err_t *err)
+{
+    plan_build_t *build = plan_build_new(module);
+    int status = 0, n = module->n_fn; /* lowering adds functions */
+    for (int i = 0; status == 0 && i < n; i++)
+        if (!module->fn[i]->is_private) status = plan_build_program(build, module->fn[i], err);
+    if (status < 0) plan_build_destroy(&build);
+    return build;
+}
+
+static void render_kernels(const plan_build_t *build, codegen_t *code)
+{
+    int n = plan_build_n_kernel(build);
+    const kernel_t **kernels = mem_calloc((size_t)n + 1, sizeof(kernel_t *));
+    for (int i = 0; i < n; i++) kernels[i] = plan_build_kernel(build, i);
+    codegen_init(code, n, kernels);
+    free(kernels);
+}
+
+/* Kernel steps and the plan's table speak of symbols, of which equal kernels share one. */
+static void name_kernels(plan_t *plan, const codegen_t *code)
+{
+    plan->n_kernel = code->n_symbol;
+    plan->kernel_name = mem_calloc((size_t)code->n_symbol + 1, sizeof(char *));
+    for (int i = 0; i < code->n_symbol; i++) plan->kernel_name[i] = mem_strdup(code->name[i]);
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++) {
+            plan_step_t *s = &plan->program[p].step[i];
+            if (s->kind == STEP_KERNEL) s->kernel.kernel = (uint32_t)code->symbol[s->kernel.kernel];
+        }
+}
+
+/* The plan without its compiled code; *code holds the rendered kernels. */
+static plan_t *plan_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                           const char *target, codegen_t *code, err_t *err)
+{
+    *code = (codegen_t){0};
+    if (target_check(target, err) < 0 || prepare(module, spec, err) < 0) return NULL;
+    plan_build_t *build = lower_module(module, err);
+    plan_t *plan = build ? plan_build_finish(build, err) : NULL;
+    if (plan) {
+        render_kernels(build, code);
+        name_kernels(plan, code);
+        plan->target = mem_strdup(target);
+        plan->module_hash = mem_strdup(module_hash ? module_hash : "");
+        plan->spec = spec ? train_spec_print(spec) : mem_strdup("");
+        plan->accumulate = spec ? spec->accumulate : 1;
+    }
+    plan_build_destroy(&build);
+    return plan;
+}
+
+plan_t *compile_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                       const char *target, err_t *err)
+{
+    codegen_t code;
+    plan_t *plan = plan_module(module, module_hash, spec, target, &code, err);
+    if (plan) {
+        plan->code = codegen_compile(&code, target, &plan->n_code, err);
+        if (!plan->code) plan_destroy(&plan);
+    }
+    codegen_fini(&code);
+    return plan;
+}
+
+uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
+                      const train_spec_t *spec, const char *target, size_t *n_bytes, err_t *err)
+{
+    char hash[HASH_HEX];
+    uint8_t *bytes = NULL;
+    ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
+    if (!module) return NULL;
+    hash_content(text, n_text, hash);
+    plan_t *plan = compile_module(module, hash, spec, target, err);
+    if (plan) bytes = plan_pack(plan, n_bytes, hash);
+    plan_destroy(&plan);
+    ir_module_destroy(&module);
+    return bytes;
+}
+
+/* Stages that end before the plan. */
+static int emit_module(ir_module_t *module, compile_stage_t stage, const train_spec_t *spec,
+                       str_t *out, err_t *err)
+{
+    if (stage == STAGE_GRAD &&
+        (optim_build_gradient(module, err) < 0 || passes_run(module, NULL, NULL, err) < 0))
+        return -1;
+    if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err) < 0)
+        return -1;
+    ir_print_module(module, out);
+    return 0;
+}
+
+static int emit_plan(ir_module_t *module, const char *hash, compile_stage_t stage,
+                     const train_spec_t *spec, const char *target, str_t *out, err_t *err)
+{
+    codegen_t code;
+    plan_t *plan = plan_module(module, hash, spec, target, &code, err);
+    if (plan && stage == STAGE_PLAN) plan_print(plan, out);
+    if (plan && stage == STAGE_C) codegen_print(&code, out);
+    int status = plan ? 0 : -1;
+    plan_destroy(&plan);
+    codegen_fini(&code);
+    return status;
+}
+
+char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,
+                   const train_spec_t *spec, const char *target, err_t *err)
+{
+    char hash[HASH_HEX];
+    str_t out = {0};
+    ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
+    if (!module) return NULL;
+    hash_content(text, n_text, hash);
+    int status = stage <= STAGE_TRAIN ? emit_module(module, stage, spec, &out, err)
+                                      : emit_plan(module, hash, stage, spec, target, &out, err);
+    ir_module_destroy(&module);
+    if (status == 0) return out.at ? out.at : mem_strdup("");
+    str_fini(&out);
+    return NULL;
+}

@@ -1,0 +1,255 @@
+/* Programs to a plan: tensors shared by role and name, steps with arena offsets. */
+#include "plan/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/build_in.h"
+
+plan_build_t *plan_build_new(ir_module_t *module)
+{
+    plan_build_t *self = mem_calloc(1, sizeof *self);
+    self->module = module;
+    return self;
+}
+
+static void program_destroy(program_t *p)
+{
+    lower_destroy(&p->lower);
+    VEC_FREE(&p->block);
+    free(p->home);
+    free(p->param);
+    free(p->result);
+    free(p);
+}
+
+void plan_build_destroy(plan_build_t **self_p)
+{
+    plan_build_t *self = *self_p;
+    *self_p = NULL;
+    if (!self) return;
+    for (size_t i = 0; i < self->tensor.n; i++) free(self->tensor.at[i].name);
+    for (size_t i = 0; i < self->constant.n; i++) free(self->constant.at[i].bytes);
+    for (size_t i = 0; i < self->program.n; i++) program_destroy(self->program.at[i]);
+    VEC_FREE(&self->tensor);
+    VEC_FREE(&self->constant);
+    VEC_FREE(&self->program);
+    VEC_FREE(&self->kernel);
+    free(self);
+}
+
+int plan_build_n_kernel(const plan_build_t *self)
+{
+    return (int)self->kernel.n;
+}
+
+const kernel_t *plan_build_kernel(const plan_build_t *self, int i)
+{
+    return self->kernel.at[i];
+}
+
+/* --- Tensors ------------------------------------------------------------------------------------------ */
+
+static int find_tensor(const plan_build_t *self, plan_role_t role, const char *name)
+{
+    for (size_t i = 0; i < self->tensor.n; i++)
+        if (self->tensor.at[i].role == role && strcmp(self->tensor.at[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* The number of the tensor that attrs describe, added when new; -1 on error. */
+static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type_t *type,
+                      const char *fallback, plan_role_t role, err_t *err)
+{
+    const char *text = attr_text(attrs, "pcp.role", NULL);
+    const char *name = attr_text(attrs, "pcp.name", fallback);
+    if (text && plan_role_parse(text, &role, err) < 0) return -1;
+    int i = find_tensor(self, role, name);
+    if (i < 0) {
+        plan_tensor_t t = {.name = mem_strdup(name), .role = role, .type = *type};
+        t.n_bytes = (uint64_t)ir_type_bytes(type);
+        VEC_PUSH(&self->tensor, t);
+        return (int)self->tensor.n - 1;
+    }
+    char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
+    if (!ir_type_equal(&self->tensor.at[i].type, type))
+        return err_set(err, ERR_TYPE, "%s \"%s\" is %s in one program and %s in another",
+                       plan_role_name(role), name, ir_type_text(&self->tensor.at[i].type, a),
+                       ir_type_text(type, b));
+    return i;
+}
+
+static int bind_tensors(plan_build_t *self, program_t *p, const ir_fn_t *fn, err_t *err)
+{
+    char fallback[32];
+    const ir_region_t *body = fn->body;
+    for (int i = 0; i < body->n_arg; i++) {
+        snprintf(fallback, sizeof fallback, "arg%d", i);
+        p->param[i] = tensor_for(self, &fn->param_attrs[i], ir_type_of(fn, body->arg + (ir_val_t)i),
+                                 fallback, ROLE_BATCH, err);
+        if (p->param[i] < 0) return -1;
+    }
+    for (int i = 0; i < body->n_result; i++) {
+        snprintf(fallback, sizeof fallback, "result%d", i);
+        p->result[i] = tensor_for(self, &fn->result_attrs[i], ir_type_of(fn, body->result[i]),
+                                  fallback, ROLE_RESULT, err);
+        if (p->result[i] < 0) return -1;
+    }
+    return 0;
+}
+
+int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
+{
+    program_t *p = mem_calloc(1, sizeof *p);
+    p->name = fn->name;
+    p->param = mem_calloc((size_t)fn->body->n_arg + 1, sizeof *p->param);
+    p->result = mem_calloc((size_t)fn->body->n_result + 1, sizeof *p->result);
+    p->first_kernel = (int)self->kernel.n;
+    VEC_PUSH(&self->program, p);
+    if (bind_tensors(self, p, fn, err) < 0) return -1;
+    p->lower = lower_fn(self->module, fn, err);
+    if (!p->lower) return -1;
+    for (size_t i = 0; i < p->lower->group.n; i++)
+        VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
+    storage_assign(self, p);
+    return 0;
+}
+
+/* --- The arena and the steps ------------------------------------------------------------------------- */
+
+/* Tensors, then constants, then the temporaries, which programs share. */
+static uint64_t assign_arena(plan_build_t *self)
+{
+    uint64_t at = 0, most = 0;
+    for (size_t i = 0; i < self->tensor.n; i++) {
+        self->tensor.at[i].offset = at;
+        at += memory_align(self->tensor.at[i].n_bytes);
+    }
+    for (size_t i = 0; i < self->constant.n; i++) {
+        self->constant.at[i].offset = at;
+        at += memory_align(self->constant.at[i].n_bytes);
+    }
+    for (size_t i = 0; i < self->program.n; i++) {
+        program_t *p = self->program.at[i];
+        uint64_t n = memory_assign(p->block.at, p->block.n);
+        most = n > most ? n : most;
+        for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += at;
+    }
+    return at + most;
+}
+
+static int64_t offset_of(const plan_build_t *self, const program_t *p, ir_val_t v)
+{
+    const home_t *home = &p->home[v];
+    switch (home->kind) {
+    case HOME_TENSOR: return (int64_t)self->tensor.at[home->number].offset;
+    case HOME_CONSTANT: return (int64_t)self->constant.at[home->number].offset;
+    case HOME_BLOCK: return (int64_t)p->block.at[home->number].offset;
+    default: return 0;
+    }
+}
+
+static void kernel_step(const plan_build_t *self, const program_t *p, int group, plan_step_t *step)
+{
+    const kernel_t *k = p->lower->group.at[group]->kernel;
+    step->kind = STEP_KERNEL;
+    step->label = mem_strdup(k->label);
+    step->flops = k->flops;
+    step->bytes = k->bytes;
+    step->kernel = (plan_kernel_step_t){.kernel = (uint32_t)(p->first_kernel + group),
+                                        .extent = k->extent,
+                                        .grain = k->grain,
+                                        .n_arg = (int)k->arg.n};
+    step->kernel.arg = mem_calloc(k->arg.n + 1, sizeof(int64_t));
+    for (size_t i = 0; i < k->arg.n; i++)
+        step->kernel.arg[i] = offset_of(self, p, k->arg.at[i].value);
+}
+
+static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_t *s,
+                      plan_step_t *step)
+{
+    plan_gemm_step_t *g = &step->gemm;
+    int64_t size = (int64_t)dtype_bytes(s->gemm.dtype);
+    step->kind = STEP_GEMM;
+    *g = s->gemm;
+    g->a = offset_of(self, p, s->lhs) + g->a * size;
+    g->b = offset_of(self, p, s->rhs) + g->b * size;
+    g->c = offset_of(self, p, s->value) + g->c * size;
+    double count = (double)g->batch * (double)g->inner;
+    double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    step->flops = 2 * count * m * n * k;
+    step->bytes = count * (m * k + k * n + m * n) * (double)size;
+    step->label = mem_printf("gemm %c%c %lldx%lldx%lld", g->trans_a ? 't' : 'n',
+                             g->trans_b ? 't' : 'n', (long long)g->m, (long long)g->n,
+                             (long long)g->k);
+    if (g->batch * g->inner > 1) {
+        char *label = mem_printf("%s x%lld", step->label, (long long)(g->batch * g->inner));
+        free(step->label);
+        step->label = label;
+    }
+}
+
+static void copy_step(const plan_build_t *self, const program_t *p, const lstep_t *s,
+                      plan_step_t *step)
+{
+    const plan_tensor_t *to = &self->tensor.at[p->result[s->to_result]];
+    step->kind = STEP_COPY;
+    step->copy = (plan_copy_step_t){offset_of(self, p, s->from), (int64_t)to->offset,
+                                    (int64_t)to->n_bytes};
+    step->bytes = 2 * (double)to->n_bytes;
+    step->label = mem_printf("copy %s %s", plan_role_name(to->role), to->name);
+}
+
+static void fill_program(const plan_build_t *self, const program_t *p, plan_program_t *to)
+{
+    const ir_region_t *body = p->lower->fn->body;
+    to->name = mem_strdup(p->name);
+    to->n_step = (int)p->lower->step.n;
+    to->step = mem_calloc((size_t)to->n_step + 1, sizeof *to->step);
+    for (int i = 0; i < to->n_step; i++) {
+        const lstep_t *s = &p->lower->step.at[i];
+        if (s->kind == LOWER_GROUP)
+            kernel_step(self, p, s->group, &to->step[i]);
+        else if (s->kind == LOWER_GEMM)
+            gemm_step(self, p, s, &to->step[i]);
+        else
+            copy_step(self, p, s, &to->step[i]);
+    }
+    bool *used = mem_calloc(self->tensor.n + 1, sizeof *used);
+    for (int i = 0; i < body->n_arg; i++) used[p->param[i]] = true;
+    for (int i = 0; i < body->n_result; i++) used[p->result[i]] = true;
+    to->tensor = mem_calloc(self->tensor.n + 1, sizeof *to->tensor);
+    for (size_t i = 0; i < self->tensor.n; i++)
+        if (used[i]) to->tensor[to->n_tensor++] = (uint32_t)i;
+    free(used);
+}
+
+plan_t *plan_build_finish(plan_build_t *self, err_t *err)
+{
+    if (self->program.n == 0) {
+        err_set(err, ERR_ARG, "a plan needs at least one public function");
+        return NULL;
+    }
+    plan_t *plan = mem_calloc(1, sizeof *plan);
+    plan->accumulate = 1;
+    plan->alignment = MEMORY_ALIGN;
+    plan->arena_bytes = assign_arena(self);
+    plan->n_tensor = (int)self->tensor.n;
+    plan->tensor = mem_calloc(self->tensor.n + 1, sizeof *plan->tensor);
+    for (int i = 0; i < plan->n_tensor; i++) {
+        plan->tensor[i] = self->tensor.at[i];
+        plan->tensor[i].name = mem_strdup(self->tensor.at[i].name);
+    }
+    plan->n_constant = (int)self->constant.n;
+    plan->constant = mem_calloc(self->constant.n + 1, sizeof *plan->constant);
+    for (int i = 0; i < plan->n_constant; i++) {
+        plan->constant[i] = self->constant.at[i];
+        self->constant.at[i].bytes = NULL;
+    }
+    plan->n_program = (int)self->program.n;
+    plan->program = mem_calloc(self->program.n, sizeof *plan->program);
+    for (int i = 0; i < plan->n_program; i++)
+        fill_program(self, self->program.at[i], &plan->program[i]);
+    return plan;
+}

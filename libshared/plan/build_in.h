@@ -1,0 +1,36 @@
+/* Between build.c and storage.c. */
+#ifndef PLAN_BUILD_IN_H
+#define PLAN_BUILD_IN_H
+
+#include "base/vec.h"
+#include "plan/build.h"
+#include "plan/lower.h"
+#include "plan/memory.h"
+
+/* Where a value lives: in a tensor or constant that outlasts the program, or in a temporary block. */
+typedef struct {
+    enum { HOME_NONE, HOME_TENSOR, HOME_CONSTANT, HOME_BLOCK } kind;
+    int number;
+} home_t;
+
+typedef struct {
+    const char *name;
+    lower_t *lower;
+    home_t *home;        /* by value */
+    int *param, *result; /* tensor numbers, by position */
+    int first_kernel;    /* of its groups, in plan_build_t.kernel */
+    VEC(memory_block_t) block;
+} program_t;
+
+struct plan_build {
+    ir_module_t *module;
+    VEC(plan_tensor_t) tensor;
+    VEC(struct plan_constant) constant;
+    VEC(program_t *) program;
+    VEC(const kernel_t *) kernel;
+};
+
+/* Homes for all stored values of the program; results that cannot be written in place get copy steps. */
+void storage_assign(plan_build_t *self, program_t *p);
+
+#endif

@@ -1,0 +1,234 @@
+/* Before lowering: products and reductions that no kernel shape covers, rewritten into ones that do.
+ *   dot_general of halves      -> convert, f32 product, convert
+ *   dot_general of integers    -> broadcast, multiply, reduce
+ *   reduce of halves           -> convert, f32 sum, convert
+ *   reduce of scattered dims   -> transpose, so that the reduced ones are adjacent
+ *   long reductions            -> two stages of fixed size, so that threads share them and the order
+ *                                 of summation never depends on their number */
+#include <string.h>
+
+#include "ir/build.h"
+#include "plan/lower.h"
+
+enum {
+    LONG_ROW = 16384,   /* elements of a row from which it is cut */
+    PART_OF_ROW = 4096, /* the wanted length of its parts */
+    MANY_ROWS = 512,    /* rows from which a sum over rows is cut into chunks */
+    CHUNKS = 32,
+    WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
+};
+
+static bool is_half(dtype_t dtype)
+{
+    return dtype == DT_BF16 || dtype == DT_F16;
+}
+
+/* The largest divisor of n that is at most `limit`. */
+static int64_t divisor(int64_t n, int64_t limit)
+{
+    for (int64_t d = limit < n ? limit : n; d > 1; d--)
+        if (n % d == 0) return d;
+    return 1;
+}
+
+static ir_val_t finish_reduce(ir_fn_t *fn, op_code_t reducer, ir_val_t y, ir_val_t init)
+{
+    const tensor_t *t = ir_const_of(fn, init);
+    if (t) {
+        double f = dtype_is_float(t->type.dtype) ? tensor_get_f64(t, 0)
+                                                 : (double)tensor_get_i64(t, 0);
+        if ((f == 0 && reducer == OP_add) || (f == 1 && reducer == OP_multiply) ||
+            (f == -__builtin_inf() && reducer == OP_maximum) ||
+            (f == __builtin_inf() && reducer == OP_minimum))
+            return y;
+    }
+    return ir_op2(fn, reducer, y, ir_broadcast_scalar(fn, init, ir_type_of(fn, y)));
+}
+
+/* Reduce dim 1 of x[a][b][c], in two stages where that is long. */
+static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, int64_t a, int64_t b,
+                              int64_t c)
+{
+    dtype_t dtype = ir_type_of(fn, x)->dtype;
+    int64_t parts = 1;
+    if (c == 1 && a < 8 && b >= LONG_ROW)
+        parts = divisor(b, b / PART_OF_ROW);
+    else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= WIDE_ROW)
+        parts = divisor(b, CHUNKS);
+    if (parts > 1) {
+        ir_type_t cut = ir_type(dtype, 4, (int64_t[]){a, parts, b / parts, c});
+        x = ir_reduce(fn, reducer, ir_reshape(fn, x, &cut), (int64_t[]){2}, 1);
+        b = parts;
+    }
+    ir_type_t flat = ir_type(dtype, 3, (int64_t[]){a, b, c});
+    return ir_reduce(fn, reducer, ir_reshape(fn, x, &flat), (int64_t[]){1}, 1);
+}
+
+/* Order of dimensions that brings the reduced ones together: unchanged when they are, else last. */
+static void gather_reduced(const ir_type_t *t, const bool *reduced, int64_t *perm, int64_t *abc)
+{
+    int runs = 0, n = 0;
+    bool inside = false;
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d] == 1) continue;
+        runs += reduced[d] && !inside;
+        inside = reduced[d];
+    }
+    abc[0] = abc[1] = abc[2] = 1;
+    for (int d = 0; runs <= 1 && d < t->rank; d++) {
+        perm[d] = d;
+        abc[reduced[d] ? 1 : abc[1] > 1 ? 2 : 0] *= t->dim[d];
+    }
+    for (int pass = 0; runs > 1 && pass < 2; pass++)
+        for (int d = 0; d < t->rank; d++)
+            if (reduced[d] == (pass == 1)) {
+                perm[n++] = d;
+                abc[pass] *= t->dim[d];
+            }
+}
+
+static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    ir_fn_t *fn = self->to;
+    op_code_t reducer = op->n_in == 2 ? ir_reducer_op(op->region[0]) : OP_invalid;
+    if (reducer == OP_invalid)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "@%s, line %d: the plan compiler reduces with one "
+                       "operation on two arguments only",
+                       self->from->name, op->line);
+    ir_val_t x = self->map[op->in[0]], init = self->map[op->in[1]];
+    const ir_type_t type = *ir_type_of(fn, x), result = *ir_type_of(self->from, op->out);
+    bool reduced[IR_MAX_RANK] = {false}, widen = is_half(type.dtype);
+    int64_t perm[IR_MAX_RANK], abc[3];
+    int n;
+    const int64_t *dims = attr_ints(&op->attrs, "dimensions", &n);
+    for (int i = 0; i < n; i++) reduced[dims[i]] = true;
+    gather_reduced(&type, reduced, perm, abc);
+    if (widen) {
+        x = ir_convert(fn, x, DT_F32);
+        init = ir_convert(fn, init, DT_F32);
+    }
+    bool identity = true;
+    for (int d = 0; d < type.rank; d++) identity = identity && perm[d] == d;
+    if (!identity) x = ir_transpose(fn, x, perm);
+    ir_val_t y = reduce_middle(fn, reducer, x, abc[0], abc[1], abc[2]);
+    ir_type_t wide = ir_type_with(result, widen ? DT_F32 : result.dtype);
+    y = finish_reduce(fn, reducer, ir_reshape(fn, y, &wide), init);
+    self->map[op->out] = widen ? ir_convert(fn, y, result.dtype) : y;
+    return 1;
+}
+
+/* [batch, free, contract] order of an operand, dims grouped into three. */
+static ir_val_t to_three(ir_fn_t *fn, ir_val_t x, const int64_t *batch, int n_batch,
+                         const int64_t *contract, int n_contract, int64_t *extent)
+{
+    const ir_type_t t = *ir_type_of(fn, x);
+    int64_t perm[IR_MAX_RANK];
+    bool taken[IR_MAX_RANK] = {false};
+    int n = 0;
+    extent[0] = extent[1] = extent[2] = 1;
+    for (int i = 0; i < n_batch; i++) {
+        taken[batch[i]] = true;
+        extent[0] *= t.dim[batch[i]];
+        perm[n++] = batch[i];
+    }
+    for (int i = 0; i < n_contract; i++) taken[contract[i]] = true;
+    for (int d = 0; d < t.rank; d++)
+        if (!taken[d]) {
+            extent[1] *= t.dim[d];
+            perm[n++] = d;
+        }
+    for (int i = 0; i < n_contract; i++) {
+        extent[2] *= t.dim[contract[i]];
+        perm[n++] = contract[i];
+    }
+    ir_type_t to = ir_type(t.dtype, 3, extent);
+    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
+}
+
+static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b, const ir_dot_t *d,
+                                    dtype_t dtype)
+{
+    int64_t ea[3], eb[3];
+    a = to_three(fn, ir_convert(fn, a, dtype), d->lhs_batch, d->n_batch, d->lhs_contract,
+                 d->n_contract, ea);
+    b = to_three(fn, ir_convert(fn, b, dtype), d->rhs_batch, d->n_batch, d->rhs_contract,
+                 d->n_contract, eb);
+    ir_type_t all = ir_type(dtype, 4, (int64_t[]){ea[0], ea[1], eb[1], ea[2]});
+    a = ir_broadcast(fn, a, &all, (int64_t[]){0, 1, 3});
+    b = ir_broadcast(fn, b, &all, (int64_t[]){0, 2, 3});
+    return ir_reduce(fn, OP_add, ir_op2(fn, OP_multiply, a, b), (int64_t[]){3}, 1);
+}
+
+static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
+{
+    ir_fn_t *fn = self->to;
+    ir_val_t a = self->map[op->in[0]], b = self->map[op->in[1]], y;
+    const ir_type_t result = *ir_type_of(self->from, op->out);
+    dtype_t ta = ir_type_of(fn, a)->dtype, tb = ir_type_of(fn, b)->dtype;
+    ir_dot_t dims;
+    ir_dot_dims(op, &dims);
+    if (dtype_is_float(result.dtype) && dtype_is_float(ta) && dtype_is_float(tb)) {
+        bool exact = ta == DT_F64 || tb == DT_F64 || result.dtype == DT_F64;
+        dtype_t compute = exact ? DT_F64 : DT_F32;
+        if (ta == compute && tb == compute && result.dtype == compute) return 0;
+        y = ir_dot(fn, ir_convert(fn, a, compute), ir_convert(fn, b, compute), &dims, compute);
+        y = ir_convert(fn, y, result.dtype);
+    } else {
+        y = product_of_integers(fn, a, b, &dims, result.dtype);
+        y = ir_reshape(fn, y, &result);
+    }
+    self->map[op->out] = y;
+    return 1;
+}
+
+static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    int n_before = self->to->cursor->n_op, status = 0;
+    if (op->code == OP_reduce)
+        status = rewrite_reduce(self, op, err);
+    else if (op->code == OP_dot_general)
+        status = rewrite_dot(self, op);
+    for (int i = n_before; status == 1 && i < self->to->cursor->n_op; i++)
+        self->to->cursor->op[i]->line = op->line;
+    return status;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* Does result i of fn give parameter v back under its own role and name? */
+static bool is_passed_through(const ir_fn_t *fn, int i, ir_val_t v)
+{
+    const ir_attrs_t *p = &fn->param_attrs[v - fn->body->arg], *r = &fn->result_attrs[i];
+    return same_text(attr_text(p, "pcp.role", NULL), attr_text(r, "pcp.role", NULL)) &&
+           same_text(attr_text(p, "pcp.name", NULL), attr_text(r, "pcp.name", NULL));
+}
+
+/* Results that are parameters, constants or given twice become values of their own. */
+static void own_results(ir_fn_t *fn)
+{
+    ir_region_t *body = fn->body;
+    fn->cursor = body;
+    for (int i = 0; i < body->n_result; i++) {
+        ir_val_t v = body->result[i];
+        const ir_op_t *op = ir_def(fn, v);
+        bool twice = false;
+        for (int k = 0; k < i; k++) twice = twice || body->result[k] == v;
+        if ((op && op->code != OP_constant && !twice) || (!op && is_passed_through(fn, i, v)))
+            continue;
+        body->result[i] = ir_op1(fn, OP_optimization_barrier, v);
+    }
+}
+
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err)
+{
+    ir_fn_t *to = ir_clone_fn(module, fn, rewrite, NULL, err);
+    if (!to) return NULL;
+    own_results(to);
+    if (to->err.code == ERR_OK) return to;
+    if (err) *err = to->err;
+    return NULL;
+}

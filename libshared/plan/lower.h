@@ -1,0 +1,132 @@
+/* Inside plan/: one program on its way from IR to steps. Not for other folders (see plan/build.h).
+ *
+ * Values with storage are *roots*; every other value is inlined into its users as an expression of its
+ * index. Roots that agree on rows x columns share a *group*, which becomes one kernel: rows in
+ * parallel, phases over the columns of a row one after another. */
+#ifndef PLAN_LOWER_H
+#define PLAN_LOWER_H
+
+#include "ir/ir.h"
+#include "ir/op.h"
+#include "plan/kernel.h"
+#include "plan/plan.h"
+
+/* Storage order of a root that is not row-major: position = sum over d of stride[d] * digit d of the
+ * row-major position written in dim[]. rank 0: row-major. */
+typedef struct {
+    int rank;
+    int64_t dim[IR_MAX_RANK], stride[IR_MAX_RANK];
+} layout_t;
+
+enum { BEFORE = -1 }; /* order of values that are there when the program starts */
+
+typedef struct {
+    bool root;
+    int order;   /* of the step that completes it, BEFORE, or INT_MAX: not placed yet */
+    int group;   /* that makes it, or -1 */
+    int member;  /* its place there */
+    bool stored; /* read outside of its group: lives in the arena */
+    layout_t layout;
+    int cost;      /* estimated work per element when inlined */
+    int64_t reads; /* elements that users ask for, over all users */
+} lvalue_t;
+
+typedef enum {
+    MEMBER_FULL,    /* an element per row and column */
+    MEMBER_ROW,     /* an element per row */
+    MEMBER_FOLD,    /* reduces the columns: an element per row */
+    MEMBER_SUM,     /* reduces the rows of a chunk: an element per chunk and column */
+    MEMBER_SCATTER, /* folds each element to a place that data names; no users in the group */
+} member_kind_t;
+
+typedef struct {
+    ir_val_t value;
+    member_kind_t kind;
+    op_code_t op;      /* FOLD, SUM, SCATTER: the reducer; SCATTER: OP_invalid replaces */
+    kx_t expr;         /* the element, or what is folded */
+    kx_t init;         /* FOLD, SUM: folded in at the end; KX_NONE when neutral */
+    kx_t index, guard; /* SCATTER: where to, if at all */
+    int phase;
+} member_t;
+
+typedef struct {
+    int64_t rows, cols;
+    int64_t chunk;  /* rows per unit of parallelism; rows: by_column */
+    bool by_column; /* parallel over blocks of columns, rows in sequence */
+    int order;
+    kernel_t *kernel; /* its graph holds the members' expressions */
+    kx_t row, col;
+    int row_var, col_var;
+    VEC(member_t) member;
+    VEC(kx_t) memo; /* of inline_value, by node */
+} group_t;
+
+typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY } lstep_kind_t;
+typedef struct {
+    lstep_kind_t kind;
+    int group;
+    ir_val_t value, lhs, rhs; /* gemm: result and the roots of its operands */
+    plan_gemm_step_t gemm;    /* a, b, c: element offsets within the roots */
+    ir_val_t from;            /* copy to the tensor of result to_result */
+    int to_result;
+} lstep_t;
+
+typedef struct {
+    ir_module_t *module;
+    ir_fn_t *fn;
+    lvalue_t *value; /* fn->n_value */
+    VEC(group_t *) group;
+    VEC(lstep_t) step;
+    err_t *err;
+} lower_t;
+
+/* --- legalize.c: rewrite what has no direct kernel into ops that have one ------------------------- */
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err);
+
+/* --- inline.c: a value at an index, as an expression ------------------------------------------------ */
+typedef struct {
+    lower_t *lower;
+    kx_graph_t *graph;
+    group_t *group; /* whose members may be referred to; NULL: none */
+    bool failed;    /* something is not there yet, or not in this row */
+} inline_t;
+kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index);
+/* v at row-major position. */
+kx_t inline_at(inline_t *self, ir_val_t v, kx_t linear);
+bool inline_knows(const lower_t *lower, const ir_op_t *op);
+kx_t inline_gather(inline_t *self, const ir_op_t *op, const kx_t *index); /* inline_index.c */
+kx_t inline_dynamic_slice(inline_t *self, const ir_op_t *op, const kx_t *index);
+kx_t inline_dynamic_update(inline_t *self, const ir_op_t *op, const kx_t *index);
+kx_t inline_scatter(inline_t *self, const ir_op_t *op, const kx_t *index);
+/* A scatter whose updates each have one place per row of the result, known from the index alone. */
+bool inline_scatter_is_direct(lower_t *lower, const ir_op_t *op);
+/* Where update element u of a scatter goes: the position in the result and the guard. */
+void inline_scatter_target(inline_t *self, const ir_op_t *op, const kx_t *update_index, kx_t *index,
+                           kx_t *guard);
+
+/* --- roots.c: which values get storage -------------------------------------------------------------- */
+int roots_choose(lower_t *self);
+/* Position in storage of a root's row-major position. */
+kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear);
+
+/* --- group.c: roots to groups ------------------------------------------------------------------------ */
+int group_place(lower_t *self, const ir_op_t *op, ir_val_t v);
+void group_destroy(group_t **self_p);
+/* Elements only, read and written in order: one long row, cut into blocks. */
+void group_flatten(lower_t *self, group_t *group);
+bool group_build_member(lower_t *self, group_t *group, member_t *m);
+
+/* --- gemm.c: dot_general to GEMM steps ---------------------------------------------------------------- */
+/* Can the GEMM library read or write the operands as they are stored? Marks as roots the operands that
+ * need copies. */
+int gemm_prepare(lower_t *self, const ir_op_t *op);
+int gemm_place(lower_t *self, const ir_op_t *op);
+
+/* --- emit.c: groups to kernels of loops and stores ------------------------------------------------- */
+int emit_group(lower_t *self, group_t *group);
+
+/* One function to groups and steps with kernels emitted. Returns, caller destroys. */
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err);
+void lower_destroy(lower_t **self_p);
+
+#endif

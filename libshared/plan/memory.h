@@ -1,0 +1,25 @@
+/* Offsets for buffers that live at different times. */
+#ifndef PLAN_MEMORY_H
+#define PLAN_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MEMORY_ALIGN = 64 };
+
+typedef struct {
+    int first, last; /* steps, inclusive, in which the buffer is alive */
+    uint64_t n_bytes;
+    uint64_t offset; /* result */
+} memory_block_t;
+
+/* Give each block an offset so that no two that are alive together overlap: largest first, each into
+ * the tightest gap that holds it. Returns the bytes that all need. */
+uint64_t memory_assign(memory_block_t *blocks, size_t n);
+
+static inline uint64_t memory_align(uint64_t n)
+{
+    return (n + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+}
+
+#endif

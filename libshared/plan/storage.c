@@ -1,0 +1,197 @@
+/* Where each value of a program lives, for how long, and which results may overwrite the parameters
+ * they replace. */
+#include <limits.h>
+#include <string.h>
+
+#include "plan/build_in.h"
+
+static uint64_t bytes_of(const program_t *p, ir_val_t v)
+{
+    return (uint64_t)ir_type_bytes(ir_type_of(p->lower->fn, v));
+}
+
+static int add_constant(plan_build_t *self, const tensor_t *t)
+{
+    size_t n = (size_t)tensor_data_bytes(t);
+    for (size_t i = 0; i < self->constant.n; i++)
+        if (self->constant.at[i].n_bytes == n &&
+            memcmp(self->constant.at[i].bytes, t->data, n) == 0)
+            return (int)i;
+    struct plan_constant c = {.n_bytes = n, .bytes = mem_calloc(1, n)};
+    memcpy(c.bytes, t->data, n);
+    VEC_PUSH(&self->constant, c);
+    return (int)self->constant.n - 1;
+}
+
+/* --- When values are written and read ----------------------------------------------------------------- */
+
+typedef struct {
+    int first_write, last_read; /* steps; INT_MAX and -1 when never */
+} use_t;
+
+static void note(use_t *use, ir_val_t v, int step, bool written)
+{
+    if (written && step < use[v].first_write) use[v].first_write = step;
+    if (step > use[v].last_read) use[v].last_read = step;
+}
+
+static use_t *find_uses(const program_t *p)
+{
+    const lower_t *lower = p->lower;
+    use_t *use = mem_calloc(lower->fn->n_value, sizeof *use);
+    for (uint32_t v = 0; v < lower->fn->n_value; v++) use[v] = (use_t){INT_MAX, -1};
+    for (size_t i = 0; i < lower->step.n; i++) {
+        const lstep_t *s = &lower->step.at[i];
+        if (s->kind == LOWER_GEMM) {
+            note(use, s->lhs, (int)i, false);
+            note(use, s->rhs, (int)i, false);
+            note(use, s->value, (int)i, true);
+        } else if (s->kind == LOWER_COPY) {
+            note(use, s->from, (int)i, false);
+        } else {
+            const kernel_t *k = lower->group.at[s->group]->kernel;
+            for (size_t a = 0; a < k->arg.n; a++)
+                note(use, k->arg.at[a].value, (int)i, k->arg.at[a].written);
+        }
+    }
+    return use;
+}
+
+/* --- In-place updates ---------------------------------------------------------------------------------- */
+
+/* Loads of one argument and stores to another, loop by loop. */
+typedef struct {
+    const kernel_t *kernel;
+    int from, to;
+    bool bad, stored;
+    bool *seen; /* by node */
+} overwrite_t;
+
+static void find_loads(overwrite_t *o, kx_t x, kx_t at, bool *loads)
+{
+    const kx_node_t *n = &o->kernel->graph.node.at[x];
+    if (o->seen[x]) return;
+    o->seen[x] = true;
+    if (n->kind == KX_LOAD && n->i == o->from) {
+        *loads = true;
+        if (n->in[0] != at) o->bad = true;
+    }
+    for (int t = 0; t < n->n_in; t++) find_loads(o, n->in[t], at, loads);
+}
+
+static kx_t store_in(const kblock_t *block, int target)
+{
+    for (size_t i = 0; i < block->n; i++)
+        if (block->at[i]->kind == KS_STORE && block->at[i]->target == target)
+            return block->at[i]->index;
+    return KX_NONE;
+}
+
+/* In every block: what loads the old value does so at the place where the new one is stored by that
+ * block; and no block loads after another one stored. */
+static void check_block(overwrite_t *o, const kblock_t *block)
+{
+    kx_t at = store_in(block, o->to);
+    bool loads = false, before = o->stored;
+    memset(o->seen, 0, o->kernel->graph.node.n * sizeof *o->seen);
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        kx_t need[] = {s->index, s->value, s->lo, s->hi};
+        for (int k = 0; k < 4; k++)
+            if (need[k] != KX_NONE) find_loads(o, need[k], at, &loads);
+    }
+    for (size_t i = 0; i < block->n; i++)
+        if (block->at[i]->kind == KS_FOR) check_block(o, &block->at[i]->body);
+    if (loads && at == KX_NONE) o->bad = o->bad || before;
+    o->stored = o->stored || at != KX_NONE;
+}
+
+/* May kernel k write value `fresh` over the storage of value `old`, which it also reads? */
+static bool may_overwrite(const kernel_t *k, ir_val_t fresh, ir_val_t old)
+{
+    overwrite_t o = {.kernel = k, .from = -1, .to = -1};
+    for (size_t i = 0; i < k->arg.n; i++) {
+        if (k->arg.at[i].value == old) o.from = (int)i;
+        if (k->arg.at[i].value == fresh) o.to = (int)i;
+    }
+    if (o.from < 0) return true;
+    o.seen = mem_calloc(k->graph.node.n, sizeof *o.seen);
+    check_block(&o, &k->body);
+    free(o.seen);
+    return !o.bad;
+}
+
+/* The parameter of the program that is tensor t, or IR_NONE. */
+static ir_val_t old_value(const program_t *p, int t)
+{
+    const ir_region_t *body = p->lower->fn->body;
+    for (int i = 0; i < body->n_arg; i++)
+        if (p->param[i] == t) return body->arg + (ir_val_t)i;
+    return IR_NONE;
+}
+
+static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int tensor)
+{
+    ir_val_t old = old_value(p, tensor);
+    int write = use[v].first_write;
+    if (p->home[v].kind != HOME_NONE || write == INT_MAX) return false;
+    if (old == IR_NONE || use[old].last_read < write) return true;
+    const lstep_t *s = &p->lower->step.at[write];
+    if (use[old].last_read > write || s->kind != LOWER_GROUP) return false;
+    return may_overwrite(p->lower->group.at[s->group]->kernel, v, old);
+}
+
+/* --- Homes ----------------------------------------------------------------------------------------------- */
+
+static void add_block(program_t *p, ir_val_t v)
+{
+    p->home[v] = (home_t){HOME_BLOCK, (int)p->block.n};
+    VEC_PUSH(&p->block, ((memory_block_t){.n_bytes = bytes_of(p, v)}));
+}
+
+static void assign_fixed(plan_build_t *self, program_t *p, const use_t *use)
+{
+    const ir_region_t *body = p->lower->fn->body;
+    for (int i = 0; i < body->n_arg; i++)
+        p->home[body->arg + (ir_val_t)i] = (home_t){HOME_TENSOR, p->param[i]};
+    for (int i = 0; i < body->n_op; i++) {
+        ir_val_t v = body->op[i]->out;
+        const tensor_t *t = body->op[i]->code == OP_constant ? ir_const_of(p->lower->fn, v) : NULL;
+        if (t && p->lower->value[v].order == BEFORE && p->lower->value[v].root)
+            p->home[v] = (home_t){HOME_CONSTANT, add_constant(self, t)};
+    }
+    for (int i = 0; i < body->n_result; i++)
+        if (fits_in_place(p, use, body->result[i], p->result[i]))
+            p->home[body->result[i]] = (home_t){HOME_TENSOR, p->result[i]};
+}
+
+/* Results that found no place in their tensor are copied there when all else is done. */
+static void add_copies(program_t *p)
+{
+    const ir_region_t *body = p->lower->fn->body;
+    for (int i = 0; i < body->n_result; i++) {
+        const home_t *home = &p->home[body->result[i]];
+        if (home->kind == HOME_TENSOR && home->number == p->result[i]) continue;
+        lstep_t step = {.kind = LOWER_COPY, .from = body->result[i], .to_result = i};
+        VEC_PUSH(&p->lower->step, step);
+    }
+}
+
+void storage_assign(plan_build_t *self, program_t *p)
+{
+    const lower_t *lower = p->lower;
+    p->home = mem_calloc(lower->fn->n_value, sizeof *p->home);
+    use_t *use = find_uses(p);
+    assign_fixed(self, p, use);
+    for (uint32_t v = 0; v < lower->fn->n_value; v++)
+        if (use[v].first_write != INT_MAX && p->home[v].kind == HOME_NONE) add_block(p, v);
+    add_copies(p);
+    free(use);
+    use = find_uses(p);
+    for (uint32_t v = 0; v < lower->fn->n_value; v++)
+        if (p->home[v].kind == HOME_BLOCK) {
+            p->block.at[p->home[v].number].first = use[v].first_write;
+            p->block.at[p->home[v].number].last = use[v].last_read;
+        }
+    free(use);
+}

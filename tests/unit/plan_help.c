@@ -1,0 +1,126 @@
+/* Interpreter against compiled plan: inputs by a seeded generator, results compared with a tolerance. */
+#include "plan_help.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "compile/compile.h"
+#include "ir/print.h"
+#include "ops/eval.h"
+#include "parse/parse.h"
+#include "plan/target.h"
+#include "runtime/exec.h"
+
+static void fill(tensor_t *t, uint64_t seed, int64_t int_top)
+{
+    int64_t n = ir_type_count(&t->type);
+    for (int64_t i = 0; i < n; i++) {
+        if (dtype_is_float(t->type.dtype))
+            tensor_set_f64(t, i, rng_uniform(seed, (uint64_t)i) * 4 - 2);
+        else
+            tensor_set_i64(t, i, (int64_t)(rng_uniform(seed, (uint64_t)i) * (double)int_top));
+    }
+}
+
+static double compare(const tensor_t *want, const tensor_t *got)
+{
+    double largest = 1, worst = 0;
+    int64_t n = ir_type_count(&want->type);
+    for (int64_t i = 0; i < n; i++) {
+        double a = tensor_get_f64(want, i), b = tensor_get_f64(got, i);
+        if (isfinite(a) && fabs(a) > largest) largest = fabs(a);
+        if (isnan(a) && isnan(b)) continue;
+        if (!isfinite(a) || !isfinite(b))
+            worst = a == b ? worst : INFINITY;
+        else if (fabs(a - b) > worst)
+            worst = fabs(a - b);
+    }
+    return worst / largest;
+}
+
+/* The plan's tensor for parameter or result i of fn, by its attributes or by position. */
+static int find_slot(const plan_t *plan, const ir_attrs_t *attrs, plan_role_t role,
+                     const char *stem, int i)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s%d", stem, i);
+    const char *text = attr_text(attrs, "pcp.role", NULL);
+    if (text) assert_int_equal(plan_role_parse(text, &role, NULL), 0);
+    int t = plan_find_tensor(plan, role, attr_text(attrs, "pcp.name", name));
+    if (t < 0) fail_msg("the plan has no tensor for %s", name);
+    return t;
+}
+
+static void read_back(exec_t *exec, int slot, tensor_t *to)
+{
+    err_t err = {0};
+    if (exec_read(exec, slot, to->data, (size_t)ir_type_bytes(&to->type), &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Run fn both ways from the same inputs. */
+static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t *plan, exec_t *exec,
+                     uint64_t seed, int64_t int_top, double tolerance)
+{
+    err_t err = {0};
+    int n_in = fn->body->n_arg, n_out = fn->body->n_result;
+    tensor_t *in = mem_calloc((size_t)n_in + 1, sizeof *in);
+    tensor_t *out = mem_calloc((size_t)n_out + 1, sizeof *out);
+    for (int i = 0; i < n_in; i++) {
+        in[i] = tensor_new(ir_type_of(fn, ir_fn_param(fn, i)));
+        fill(&in[i], rng_derive(seed, "input") + (uint64_t)i, int_top);
+        int slot = find_slot(plan, &fn->param_attrs[i], ROLE_BATCH, "arg", i);
+        if (exec_write(exec, slot, in[i].data, (size_t)ir_type_bytes(&in[i].type), &err) < 0)
+            fail_msg("%s", err.text);
+    }
+    if (eval_fn(module, fn, in, out, NULL, &err) < 0 || exec_run(exec, fn->name, &err) < 0)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < n_out; i++) {
+        tensor_t got = tensor_new(&out[i].type);
+        read_back(exec, find_slot(plan, &fn->result_attrs[i], ROLE_RESULT, "result", i), &got);
+        double worst = compare(&out[i], &got);
+        if (!(worst <= tolerance))
+            fail_msg("@%s result %d: relative deviation %g, tolerated %g", fn->name, i, worst,
+                     tolerance);
+        tensor_fini(&got);
+        tensor_fini(&out[i]);
+    }
+    for (int i = 0; i < n_in; i++) tensor_fini(&in[i]);
+    free(in);
+    free(out);
+}
+
+void plan_check_module(ir_module_t *module, uint64_t seed, int64_t int_top, double tolerance)
+{
+    err_t err = {0};
+    ir_module_t *copy = ir_module_clone(module, &err);
+    plan_t *plan = copy ? compile_module(module, "", NULL, target_host(), &err) : NULL;
+    if (!plan) fail_msg("%s", err.text);
+    exec_options_t options = {.threads = 2};
+    exec_t *exec = exec_new(plan, &options, &err);
+    if (!exec) fail_msg("%s", err.text);
+    for (int i = 0; i < module->n_fn; i++)
+        if (!module->fn[i]->is_private)
+            check_fn(module, module->fn[i], plan, exec, seed, int_top, tolerance);
+    exec_destroy(&exec);
+    plan_destroy(&plan);
+    ir_module_destroy(&copy);
+    ir_module_destroy(&module);
+}
+
+void plan_check_text(const char *text, uint64_t seed, int64_t int_top, double tolerance)
+{
+    err_t err = {0};
+    ir_module_t *module = parse_stablehlo(text, strlen(text), "test", &err);
+    if (!module) fail_msg("%s", err.text);
+    plan_check_module(module, seed, int_top, tolerance);
+}
