@@ -1,0 +1,79 @@
+/* pcp, the command line: one table of subcommands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "pcp/cmd.h"
+
+#define PCP_VERSION "0.1.0"
+
+static const struct {
+    const char *name;
+    cmd_fn *run;
+    const char *help;
+} commands[] = {
+    {"train", cmd_train, "train a StableHLO model on a text with worker processes on this machine"},
+    {"generate", cmd_generate, "let a trained checkpoint write text"},
+    {"model", cmd_model, "print a model of a known family as StableHLO"},
+    {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
+    {"check", cmd_check, "run a StableHLO file's embedded checks"},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void usage(FILE *out)
+{
+    fprintf(out,
+            "usage: pcp COMMAND [ARGUMENTS]\n\n"
+            "Trains language models on machines that are unequal, far apart and unreliable.\n\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(
+        out,
+        "\n`pcp COMMAND --help` tells each command's arguments; `pcp --version` its version.\n");
+}
+
+int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
+             bool *done)
+{
+    err_t err = {0};
+    *done = true;
+    if (config_load(table, target, NULL, argc, argv, args, &err) < 0) {
+        fprintf(stderr, "pcp %s: %s\ntry: pcp %s --help\n", argv[0], err.text, argv[0]);
+        return CMD_USAGE;
+    }
+    if (args->help) {
+        config_help(table, stdout);
+        return CMD_OK;
+    }
+    *done = false;
+    return CMD_OK;
+}
+
+int cmd_fail(const char *command, const err_t *err)
+{
+    fprintf(stderr, "pcp %s: %s\n", command, err->text);
+    return err->code == ERR_ARG ? CMD_USAGE : CMD_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+    if (help && argc == 2) {
+        usage(stdout);
+        return CMD_OK;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("pcp " PCP_VERSION);
+        return CMD_OK;
+    }
+    char *help_args[] = {argc > 2 ? argv[2] : NULL, "--help", NULL};
+    if (help) name = argv[2]; /* pcp help train */
+    log_init("pcp", LOG_WARN, LOG_LOGFMT);
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return help ? commands[i].run(2, help_args) : commands[i].run(argc - 1, argv + 1);
+    if (*name) fprintf(stderr, "pcp: there is no command \"%s\"\n\n", name);
+    usage(stderr);
+    return CMD_USAGE;
+}
