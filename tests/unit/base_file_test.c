@@ -1,0 +1,241 @@
+/* base: files (atomic writes, full disk, mapping) and the log. */
+#include <fcntl.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "temp.h"
+
+static int set_up(void **state)
+{
+    *state = temp_dir();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temp_remove((char **)state);
+    return 0;
+}
+
+static void test_read_and_map(void **state)
+{
+    const char *dir = *state, *path = temp_path(dir, "f");
+    err_t err = {0};
+    size_t n = 99;
+    file_map_t map = {0};
+    static const char *const contents[] = {"", "x", "some text\n"};
+    for (int i = 0; i < 3; i++) {
+        temp_write(path, contents[i], strlen(contents[i]));
+        char *text = file_read(path, &n, &err);
+        assert_non_null(text);
+        assert_int_equal(n, strlen(contents[i]));
+        assert_string_equal(text, contents[i]); /* the NUL behind it */
+        free(text);
+        assert_int_equal(file_map(path, &map, &err), 0);
+        assert_int_equal(map.n, n);
+        assert_memory_equal(map.at, contents[i], n);
+        file_unmap(&map);
+        assert_int_equal(file_size(path), (int64_t)n);
+    }
+    /* A file whose size is not known beforehand. */
+    char *text = file_read("/proc/self/status", &n, &err);
+    assert_non_null(text);
+    assert_true(n > 100 && strlen(text) == n);
+    free(text);
+}
+
+static void test_read_errors(void **state)
+{
+    const char *dir = *state, *absent = temp_path(dir, "absent");
+    err_t err = {0};
+    size_t n = 5;
+    file_map_t map = {(const uint8_t *)"kept", 0};
+    assert_null(file_read(absent, &n, &err));
+    assert_int_equal(err.code, ERR_IO);
+    assert_non_null(strstr(err.text, "absent: No such file"));
+    assert_null(file_read(dir, &n, &err));
+    assert_non_null(strstr(err.text, "is a directory"));
+    assert_int_equal(file_map(absent, &map, &err), -1);
+    assert_int_equal(file_map(dir, &map, &err), -1);
+    assert_int_equal(file_map("/dev/null", &map, &err), -1);
+    assert_int_equal(n, 5);
+    assert_string_equal((const char *)map.at, "kept");
+    assert_int_equal(file_size(absent), -1);
+    assert_false(file_exists(absent));
+    assert_true(file_exists(dir));
+}
+
+static void test_write_atomic(void **state)
+{
+    const char *dir = *state, *path = temp_path(dir, "f");
+    err_t err = {0};
+    size_t n;
+    assert_int_equal(file_write_atomic(path, "old", 3, &err), 0);
+    assert_int_equal(file_write_atomic(path, "newer", 5, &err), 0);
+    char *text = file_read(path, &n, &err);
+    assert_string_equal(text, "newer");
+    free(text);
+    assert_int_equal(temp_count(dir), 1);
+    assert_int_equal(file_write_atomic(temp_path(dir, "no/such"), "x", 1, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_non_null(strstr(err.text, "no/such"));
+    assert_int_equal(file_write_atomic(dir, "x", 1, &err), -1); /* a directory is in the way */
+    char *beside = file_temporary(dir);
+    assert_false(file_exists(beside));
+    free(beside);
+}
+
+static void test_full_disk(void **state)
+{
+    const char *dir = *state, *path = temp_path(dir, "f");
+    err_t err = {0};
+    size_t n;
+    char bytes[5000] = {0};
+    assert_int_equal(file_write_atomic(path, "old", 3, &err), 0);
+    temp_disk_full(1000);
+    int rc = file_write_atomic(path, bytes, sizeof bytes, &err);
+    temp_disk_free();
+    assert_int_equal(rc, -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_non_null(strstr(err.text, "/f: writing 5000 bytes"));
+    assert_int_equal(temp_count(dir), 1); /* nothing left beside it */
+    char *text = file_read(path, &n, &err);
+    assert_string_equal(text, "old");
+    free(text);
+}
+
+static void test_make_dirs(void **state)
+{
+    const char *dir = *state;
+    err_t err = {0};
+    assert_int_equal(file_make_dirs(temp_path(dir, "a/b//c/"), &err), 0);
+    assert_int_equal(file_make_dirs(temp_path(dir, "a/b/c"), &err), 0);
+    assert_true(file_exists(temp_path(dir, "a/b/c")));
+    temp_write(temp_path(dir, "file"), "", 0);
+    assert_int_equal(file_make_dirs(temp_path(dir, "file/x"), &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_int_equal(file_make_dirs(temp_path(dir, "file"), &err), -1);
+    assert_non_null(strstr(err.text, "is a file"));
+    assert_int_equal(file_sync_dir(dir, &err), 0);
+    assert_int_equal(file_sync_dir(temp_path(dir, "none"), &err), -1);
+}
+
+/* What `body` writes to stderr. Caller frees. */
+static char *capture(const char *dir, void (*body)(void))
+{
+    const char *path = temp_path(dir, "stderr");
+    err_t err = {0};
+    size_t n;
+    int kept = dup(STDERR_FILENO), fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
+    assert_true(kept >= 0 && fd >= 0);
+    dup2(fd, STDERR_FILENO);
+    body();
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(fd);
+    char *text = file_read(path, &n, &err);
+    assert_non_null(text);
+    return text;
+}
+
+static void log_some(void)
+{
+    log_event(LOG_DEBUG, "hidden", "x=1");
+    log_event(LOG_INFO, "lease_done", "round=%d loss=%.2f why=\"a \\\"b\\\" c\"", 3, 2.5);
+    log_context("run=%s", "demo");
+    log_event(LOG_ERROR, "odd",
+              "free text n=007 e=1e5 z=-0.5 inf=inf bad=1. line=\"a\nb\" open=\"q");
+    log_context("%s", "");
+    log_event(LOG_WARN, "bare", "%s", "");
+}
+
+static void test_logfmt(void **state)
+{
+    log_init("unit", LOG_INFO, LOG_LOGFMT);
+    char *text = capture(*state, log_some);
+    assert_null(strstr(text, "hidden"));
+    assert_non_null(strstr(text, "Z level=info service=unit event=lease_done round=3 loss=2.50 "
+                                 "why=\"a \\\"b\\\" c\"\n"));
+    assert_non_null(strstr(text, "level=error service=unit event=odd run=demo free text"));
+    assert_non_null(strstr(text, "line=\"a b\"")); /* an event stays one line */
+    assert_non_null(strstr(text, "level=warn service=unit event=bare\n"));
+    assert_int_equal(strncmp(text, "time=20", 7), 0);
+    free(text);
+}
+
+static void test_log_json(void **state)
+{
+    log_init("unit", LOG_INFO, LOG_JSON);
+    char *text = capture(*state, log_some), *rest = NULL;
+    log_init("unit", LOG_INFO, LOG_LOGFMT);
+    json_t *lines[3];
+    for (int i = 0; i < 3; i++) {
+        json_error_t at;
+        char *line = strtok_r(i ? NULL : text, "\n", &rest);
+        assert_non_null(line);
+        lines[i] = json_loads(line, 0, &at);
+        assert_non_null(lines[i]);
+        assert_string_equal(json_string_value(json_object_get(lines[i], "service")), "unit");
+    }
+    assert_null(strtok_r(NULL, "\n", &rest));
+    json_t *first = lines[0], *odd = lines[1];
+    assert_string_equal(json_string_value(json_object_get(first, "event")), "lease_done");
+    assert_int_equal(json_integer_value(json_object_get(first, "round")), 3);
+    assert_true(json_real_value(json_object_get(first, "loss")) == 2.5);
+    assert_string_equal(json_string_value(json_object_get(first, "why")), "a \"b\" c");
+    assert_string_equal(json_string_value(json_object_get(odd, "run")), "demo");
+    /* Numbers only where JSON has them. */
+    assert_string_equal(json_string_value(json_object_get(odd, "n")), "007");
+    assert_true(json_real_value(json_object_get(odd, "e")) == 1e5);
+    assert_true(json_real_value(json_object_get(odd, "z")) == -0.5);
+    assert_string_equal(json_string_value(json_object_get(odd, "inf")), "inf");
+    assert_string_equal(json_string_value(json_object_get(odd, "bad")), "1.");
+    assert_string_equal(json_string_value(json_object_get(odd, "line")), "a\nb");
+    assert_string_equal(json_string_value(json_object_get(odd, "open")), "q");
+    for (int i = 0; i < 3; i++) json_decref(lines[i]);
+    free(text);
+}
+
+static void test_log_words(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    log_level_t level = LOG_OFF;
+    log_format_t format = LOG_LOGFMT;
+    assert_int_equal(log_parse_level("warn", &level, &err), 0);
+    assert_int_equal(level, LOG_WARN);
+    assert_int_equal(log_parse_format("json", &format, &err), 0);
+    assert_int_equal(format, LOG_JSON);
+    assert_int_equal(log_parse_level("loud", &level, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+    assert_string_equal(err.text,
+                        "log level \"loud\" is unknown; known are debug, info, warn, error, off");
+    assert_int_equal(log_parse_format("xml", &format, &err), -1);
+    assert_int_equal(level, LOG_WARN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_read_and_map, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read_errors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_write_atomic, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_make_dirs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_logfmt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_log_json, set_up, tear_down),
+        cmocka_unit_test(test_log_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
