@@ -36,7 +36,7 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
     OP(dot_general) OP(convolution)
     /* ops/reduce.c, ops/window.c */
     OP(reduce) OP(reduce_window) OP(select_and_scatter)
-    /* ops/gather.c, ops/sort.c */
+    /* ops/gather.c, ops/scatter.c, ops/sort.c */
     OP(gather) OP(scatter) OP(sort)
     /* ops/control.c */
     OP(while) OP(if) OP(case) OP(map) OP(call) OP(composite) OP(custom_call)

@@ -95,6 +95,26 @@ static void vjp_cumulative_product(rule_t *r, int dim, bool forward)
     vjp_give(r->v, 0, ir_op2(fn, OP_multiply, before, t));
 }
 
+/* Operand i was padded into `source` with its initial value: the pad's own rule splits the cotangent. */
+static int back_through_pad(rule_t *r, int i, ir_val_t source, ir_val_t ct, ir_val_t init_ct,
+                            err_t *err)
+{
+    vjp_t *v = r->v;
+    int init = v->op->n_in / 2 + i;
+    ir_val_t part[2] = {IR_NONE, IR_NONE};
+    bool need[2] = {v->need[i], v->need[init]};
+    vjp_t sub = *v;
+    sub.op = ir_def(v->fn, source), sub.ct = &ct, sub.need = need, sub.in_ct = part;
+    if (ct != IR_NONE && op_pad.vjp(&sub, err) < 0) return -1;
+    v->in_ct[i] = part[0];
+    if (!v->need[init]) return 0;
+    if (part[1] != IR_NONE && init_ct != IR_NONE)
+        v->in_ct[init] = ir_op2(v->fn, OP_add, init_ct, part[1]);
+    else
+        v->in_ct[init] = part[1] != IR_NONE ? part[1] : init_ct;
+    return 0;
+}
+
 /* Any reducer: pad and dilate explicitly, then fold one strided box per window entry. */
 static int vjp_any(rule_t *r, err_t *err)
 {
@@ -102,7 +122,8 @@ static int vjp_any(rule_t *r, err_t *err)
     ir_fn_t *fn = v->fn;
     int n = v->op->n_in / 2, rank = r->x.rank, status;
     int64_t interior[IR_MAX_RANK], k[IR_MAX_RANK] = {0};
-    int64_t n_piece = dims_count(rank, r->dims.size);
+    int64_t n_piece = 1;
+    for (int d = 0; d < rank && n_piece <= FOLD_VJP_MAX; d++) n_piece *= r->dims.size[d];
     if (n_piece > FOLD_VJP_MAX) n_piece = FOLD_VJP_MAX + 1; /* fold_vjp refuses by name */
     ir_val_t *source = mem_calloc(3 * (size_t)n, sizeof *source), *ct = source + n;
     fold_piece_t *pieces = mem_calloc((size_t)n_piece + 1, sizeof *pieces);
@@ -119,22 +140,8 @@ static int vjp_any(rule_t *r, err_t *err)
     }
     status = vjp_done(v, err);
     if (status == 0) status = fold_vjp(v, n, source, (int)n_piece, pieces, ct, ct + n, err);
-    for (int i = 0; status == 0 && i < n; i++) {
-        /* Back through the pad: its rule splits the cotangent between operand and value. */
-        ir_val_t part[2] = {IR_NONE, IR_NONE};
-        bool need[2] = {v->need[i], v->need[n + i]};
-        if (ct[i] != IR_NONE) {
-            vjp_t sub = *v;
-            sub.op = ir_def(fn, source[i]), sub.ct = &ct[i], sub.need = need, sub.in_ct = part;
-            status = op_pad.vjp(&sub, err);
-        }
-        v->in_ct[i] = part[0];
-        if (!v->need[n + i]) continue;
-        v->in_ct[n + i] = ct[n + i];
-        if (part[1] != IR_NONE)
-            v->in_ct[n + i] = ct[n + i] == IR_NONE ? part[1]
-                                                   : ir_op2(fn, OP_add, ct[n + i], part[1]);
-    }
+    for (int i = 0; status == 0 && i < n; i++)
+        status = back_through_pad(r, i, source[i], ct[i], ct[n + i], err);
     free(pieces);
     free(source);
     return status < 0 ? -1 : vjp_done(v, err);

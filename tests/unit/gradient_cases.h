@@ -36,4 +36,8 @@ extern const gradient_case_t gradient_cases_map[], gradient_cases_structure[],
     gradient_cases_index[];
 extern const int n_gradient_cases_map, n_gradient_cases_structure, n_gradient_cases_index;
 
+/* Ends the cmocka test unless the rule of the case agrees with central differences to 1e-6 of the
+ * largest gradient, on operands and cotangents drawn from stream `seed`. */
+void gradient_check(const gradient_case_t *spec, uint64_t seed);
+
 #endif
