@@ -105,6 +105,8 @@ static float block_scale(const float *values, size_t n)
     float largest = 0;
     for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(values[i]));
     float scale = largest / 127.0f;
+    /* Next to the largest float, a scale that was rounded up would decode to infinity. */
+    if (isinf(scale * 127.0f)) scale = nextafterf(scale, 0.0f);
     return scale > 0 ? scale : 1.0f; /* all zero, or too small to divide by */
 }
 

@@ -1,0 +1,366 @@
+/* data: windows and records, the keyed permutation, ranges, batches. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data/batch.h"
+#include "data/dataset.h"
+#include "data/range.h"
+#include "data/shuffle.h"
+#include "temp.h"
+
+/* Tokens 0, 1, 2, ...: a token tells its place. */
+static uint16_t *count_up(size_t n)
+{
+    uint16_t *tokens = calloc(n + 1, sizeof *tokens);
+    assert_non_null(tokens);
+    for (size_t i = 0; i < n; i++) tokens[i] = (uint16_t)i;
+    return tokens;
+}
+
+/* ---- shuffle ---- */
+
+static void test_shuffle_is_a_bijection(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1,  2,  3,  4,    5,    7,    16,    17,
+                                     63, 64, 65, 1000, 1024, 4097, 100003};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        uint64_t n = sizes[s];
+        for (uint64_t epoch = 0; epoch < 3; epoch++) {
+            unsigned char *seen = calloc(n, 1);
+            shuffle_t shuffle;
+            shuffle_init(&shuffle, 42, epoch, n);
+            for (uint64_t i = 0; i < n; i++) {
+                uint64_t to = shuffle_at(&shuffle, i);
+                assert_true(to < n);
+                assert_int_equal(seen[to]++, 0);
+            }
+            free(seen);
+        }
+    }
+    shuffle_t huge;
+    shuffle_init(&huge, 1, 0, (uint64_t)1 << 62);
+    for (uint64_t i = 0; i < 1000; i++) assert_true(shuffle_at(&huge, i) < (uint64_t)1 << 62);
+}
+
+/* Pseudo-random: few fixed points, no correlation with the position, and another order for another
+ * key. Bounds are five standard deviations of what a uniform permutation gives. */
+static void test_shuffle_mixes(void **state)
+{
+    (void)state;
+    enum { N = 10007 };
+    double correlation = 0, same = 0, middle = (N - 1) / 2.0, variance = (N * (double)N - 1) / 12;
+    int fixed = 0, steps = 0;
+    shuffle_t a, b, c;
+    shuffle_init(&a, 1, 0, N);
+    shuffle_init(&b, 1, 1, N);
+    shuffle_init(&c, 2, 0, N);
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t at = shuffle_at(&a, i);
+        correlation += ((double)i - middle) * ((double)at - middle) / variance / N;
+        fixed += at == i;
+        steps += i > 0 && at == shuffle_at(&a, i - 1) + 1;
+        same += (at == shuffle_at(&b, i)) + (at == shuffle_at(&c, i));
+    }
+    assert_true(fabs(correlation) < 5 / sqrt(N));
+    assert_true(fixed < 8 && steps < 8 && same < 12);
+    /* A pure function of (seed, epoch, n): every machine has the same order. */
+    shuffle_init(&b, 1, 0, N);
+    for (uint64_t i = 0; i < 100; i++) assert_true(shuffle_at(&a, i) == shuffle_at(&b, i));
+}
+
+/* ---- ranges ---- */
+
+/* Leases of uneven size, some returned halfway: every epoch still visits every unit exactly once. */
+static void test_ranges_cover_epochs_once(void **state)
+{
+    (void)state;
+    enum { UNITS = 101, EPOCHS = 4 };
+    for (int sequential = 0; sequential < 2; sequential++) {
+        data_order_t order = {7, UNITS, sequential == 1};
+        data_range_t cursor = {0}, queue[64], range, rest;
+        int visits[UNITS] = {0}, n_queue = 0, done = 0;
+        err_t err = {0};
+        for (uint64_t k = 0; done < UNITS * EPOCHS; k++) {
+            if (n_queue > 0) {
+                range = queue[--n_queue];
+            } else {
+                uint64_t left = (uint64_t)(UNITS * EPOCHS - done), count = 1 + k * 13 % 150;
+                uint64_t ask = count < left ? count : left;
+                assert_int_equal(data_range_take(&cursor, UNITS, ask, &range, &err), 0);
+            }
+            uint64_t part = range.count > 3 && k % 3 == 0 ? range.count / 2 : range.count,
+                     units[512];
+            assert_int_equal(data_range_units(&order, &range, 0, part, units, &err), 0);
+            for (uint64_t i = 0; i < part; i++) visits[units[i]]++;
+            done += (int)part;
+            assert_int_equal(data_range_rest(&range, UNITS, part, &rest, &err), 0);
+            assert_true(rest.count == range.count - part);
+            if (rest.count) queue[n_queue++] = rest;
+        }
+        assert_int_equal(n_queue, 0);
+        for (int i = 0; i < UNITS; i++) assert_int_equal(visits[i], EPOCHS);
+        assert_true(cursor.epoch == EPOCHS && cursor.start == 0);
+    }
+}
+
+static void test_ranges_agree(void **state)
+{
+    (void)state;
+    enum { UNITS = 10 };
+    data_order_t order = {3, UNITS, false};
+    data_range_t range = {5, 8, 30}; /* over three epoch borders */
+    uint64_t all[30], part[7];
+    err_t err = {0};
+    assert_int_equal(data_range_units(&order, &range, 0, 30, all, &err), 0);
+    for (uint64_t first = 0; first + 7 <= 30; first++) {
+        assert_int_equal(data_range_units(&order, &range, first, 7, part, &err), 0);
+        assert_memory_equal(part, all + first, sizeof part);
+    }
+    for (uint64_t i = 0; i < 30; i++) { /* against the definition */
+        shuffle_t shuffle;
+        shuffle_init(&shuffle, 3, 5 + (8 + i) / UNITS, UNITS);
+        assert_true(all[i] == shuffle_at(&shuffle, (8 + i) % UNITS));
+    }
+    order.sequential = true;
+    assert_int_equal(data_range_units(&order, &range, 0, 5, part, &err), 0);
+    static const uint64_t want[] = {8, 9, 0, 1, 2};
+    assert_memory_equal(part, want, sizeof want);
+}
+
+static void test_ranges_refuse(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    data_order_t order = {3, 10, false};
+    data_range_t cursor = {0}, range = {0, 2, 5}, outside = {0, 10, 1}, out = {9, 9, 9};
+    uint64_t units[8];
+    assert_int_equal(data_range_take(&cursor, 0, 1, &out, &err), -1);
+    assert_int_equal(data_range_take(&cursor, 10, 0, &out, &err), -1);
+    assert_int_equal(data_range_take(&outside, 10, 1, &out, &err), -1);
+    cursor = (data_range_t){UINT64_MAX, 9, 0};
+    assert_int_equal(data_range_take(&cursor, 10, 1, &out, &err), -1);
+    assert_true(cursor.start == 9 && out.epoch == 9);
+    assert_int_equal(data_range_rest(&range, 10, 6, &out, &err), -1);
+    assert_int_equal(data_range_units(&order, &range, 0, 6, units, &err), -1);
+    assert_int_equal(data_range_units(&order, &range, 6, 0, units, &err), -1);
+    assert_int_equal(data_range_units(&order, &range, 1, UINT64_MAX, units, &err), -1);
+    assert_int_equal(data_range_units(&order, &outside, 0, 1, units, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+}
+
+/* ---- datasets ---- */
+
+static void test_windows(void **state)
+{
+    (void)state;
+    uint16_t *tokens = count_up(100);
+    err_t err = {0};
+    const dataset_options_t options = {DATA_WINDOWS, 8, 0.1};
+    dataset_t *d = dataset_from_tokens("memory", tokens, 100, &options, &err);
+    assert_non_null(d);
+    assert_int_equal(dataset_tokens(d, DATA_TRAIN), 90);
+    assert_int_equal(dataset_tokens(d, DATA_VALIDATION), 10);
+    assert_int_equal(dataset_units(d, DATA_TRAIN), 11); /* (90 - 1) / 8 */
+    assert_int_equal(dataset_units(d, DATA_VALIDATION), 1);
+    assert_int_equal(dataset_unit_tokens(d), 9);
+    assert_int_equal(dataset_max_token(d), 99);
+    for (uint64_t u = 0; u < 11; u++) {
+        const uint16_t *w = dataset_unit(d, DATA_TRAIN, u, &err);
+        for (uint64_t i = 0; i < 9; i++) assert_int_equal(w[i], u * 8 + i);
+    }
+    assert_int_equal(dataset_unit(d, DATA_VALIDATION, 0, &err)[8], 98);
+    assert_null(dataset_unit(d, DATA_TRAIN, 11, &err));
+    assert_null(dataset_unit(d, DATA_VALIDATION, UINT64_MAX, &err));
+    assert_non_null(strstr(err.text, "memory: unit"));
+    dataset_destroy(&d);
+    assert_null(d);
+    free(tokens);
+}
+
+static void test_records(void **state)
+{
+    (void)state;
+    uint16_t *tokens = count_up(47); /* 9 records of 5 and a rest of 2 */
+    err_t err = {0};
+    const dataset_options_t options = {DATA_RECORDS, 5, 0.25};
+    dataset_t *d = dataset_from_tokens("memory", tokens, 47, &options, &err);
+    assert_non_null(d);
+    assert_int_equal(dataset_units(d, DATA_TRAIN), 6); /* floor(9 * 0.75) */
+    assert_int_equal(dataset_units(d, DATA_VALIDATION), 3);
+    assert_int_equal(dataset_unit_tokens(d), 5);
+    assert_int_equal(dataset_unit(d, DATA_TRAIN, 5, &err)[0], 25);
+    assert_int_equal(dataset_unit(d, DATA_VALIDATION, 2, &err)[4], 44);
+    assert_null(dataset_unit(d, DATA_VALIDATION, 3, &err));
+    dataset_destroy(&d);
+    free(tokens);
+}
+
+/* The published split of Tiny Shakespeare: 1,115,394 characters, the first 1,003,854 train. */
+static void test_published_split(void **state)
+{
+    (void)state;
+    uint16_t *tokens = count_up(1115394);
+    const dataset_options_t options = {DATA_WINDOWS, 64, 0.1};
+    dataset_t *d = dataset_from_tokens("memory", tokens, 1115394, &options, NULL);
+    assert_int_equal(dataset_tokens(d, DATA_TRAIN), 1003854);
+    dataset_destroy(&d);
+    free(tokens);
+}
+
+static void test_token_file(void **state)
+{
+    (void)state;
+    char *dir = temp_dir();
+    const char *path = temp_path(dir, "tokens.u16");
+    uint16_t *tokens = count_up(1000);
+    err_t err = {0};
+    dataset_options_t options = {DATA_WINDOWS, 10, 0};
+    temp_write(path, tokens, 2000);
+    dataset_t *d = dataset_open(path, &options, &err);
+    assert_non_null(d);
+    assert_int_equal(dataset_units(d, DATA_TRAIN), 99);
+    assert_int_equal(dataset_units(d, DATA_VALIDATION), 0);
+    assert_memory_equal(dataset_unit(d, DATA_TRAIN, 98, &err), tokens + 980, 22);
+    dataset_destroy(&d);
+
+    temp_write(path, tokens, 1999);
+    assert_null(dataset_open(path, &options, &err));
+    assert_non_null(strstr(err.text, "1999 bytes are no sequence of 16-bit tokens"));
+    temp_write(path, tokens, 20); /* ten tokens: one short */
+    assert_null(dataset_open(path, &options, &err));
+    assert_non_null(strstr(err.text, "10 tokens, 10 of them for training; one window reads 11"));
+    temp_write(path, tokens, 0);
+    assert_null(dataset_open(path, &options, &err));
+    assert_null(dataset_open(temp_path(dir, "absent"), &options, &err));
+    assert_int_equal(err.code, ERR_IO);
+    options.unit = 0;
+    assert_null(dataset_open(path, &options, &err));
+    options = (dataset_options_t){DATA_WINDOWS, 10, 1};
+    assert_null(dataset_open(path, &options, &err));
+    options.validation = (double)NAN;
+    assert_null(dataset_open(path, &options, &err));
+    assert_int_equal(err.code, ERR_ARG);
+    free(tokens);
+    temp_remove(&dir);
+}
+
+/* ---- batches ---- */
+
+static ir_type_t type_of(dtype_t dtype, int64_t rows, int64_t columns)
+{
+    int64_t dim[2] = {rows, columns};
+    return ir_type(dtype, 2, dim);
+}
+
+static void test_batch_windows(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    batch_layout_t l;
+    const ir_type_t types[2] = {type_of(DT_I64, 2, 3), type_of(DT_I32, 2, 3)};
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &l, &err), 0);
+    assert_true(l.unit == 3 && l.unit_tokens == 4 && l.units == 2 && l.tokens == 6);
+    const uint16_t tokens[8] = {10, 11, 12, 13, 65535, 5, 6, 7};
+    int64_t x[6];
+    int32_t y[6];
+    void *args[2] = {x, y};
+    assert_int_equal(batch_fill(&l, tokens, 8, 0, args, &err), 0);
+    static const int64_t want_x[] = {10, 11, 12, 65535, 5, 6};
+    static const int32_t want_y[] = {11, 12, 13, 5, 6, 7};
+    assert_memory_equal(x, want_x, sizeof x);
+    assert_memory_equal(y, want_y, sizeof y);
+    assert_int_equal(batch_fill(&l, tokens, 8, 65536, args, &err), 0);
+    assert_int_equal(batch_fill(&l, tokens, 8, 65535, args, &err), -1);
+    assert_non_null(strstr(err.text, "token 65535 (place 0 of unit 1"));
+    assert_int_equal(batch_fill(&l, tokens, 7, 0, args, &err), -1);
+}
+
+/* Every integer type, several arguments of other shapes, no shift. */
+static void test_batch_records(void **state)
+{
+    (void)state;
+    static const dtype_t dtypes[] = {DT_I8,  DT_I16,  DT_I32,  DT_I64,
+                                     DT_UI8, DT_UI16, DT_UI32, DT_UI64};
+    err_t err = {0};
+    for (int k = 0; k < 8; k++) {
+        ir_type_t types[3] = {type_of(dtypes[k], 2, 2), type_of(DT_I32, 1, 1),
+                              type_of(DT_I64, 1, 3)};
+        batch_layout_t l;
+        assert_int_equal(batch_layout(DATA_RECORDS, types, 3, &l, &err), 0);
+        assert_true(l.unit == 8 && l.unit_tokens == 8 && l.units == 1 && l.tokens == 8);
+        uint16_t tokens[8] = {1, 2, 3, 127, 200, 65535, 0, 9};
+        uint8_t a[32] = {0};
+        int32_t b;
+        int64_t c[3];
+        void *args[3] = {a, &b, c};
+        bool narrow = dtype_bytes(dtypes[k]) == 1, just = dtypes[k] == DT_I16;
+        if (narrow) tokens[4] = 100, tokens[5] = 101;
+        if (just) tokens[5] = 32767;
+        assert_int_equal(batch_fill(&l, tokens, 8, 0, args, &err), 0);
+        size_t width = dtype_bytes(dtypes[k]);
+        for (int i = 0; i < 4; i++) {
+            uint64_t got = 0;
+            memcpy(&got, a + (size_t)i * width, width);
+            assert_true(got == tokens[i]);
+        }
+        assert_int_equal(b, tokens[4]);
+        assert_true(c[0] == tokens[5] && c[1] == 0 && c[2] == 9);
+        tokens[0] = 40000;
+        int rc = batch_fill(&l, tokens, 8, 0, args, &err);
+        assert_int_equal(rc, narrow || just ? -1 : 0);
+        if (rc < 0) assert_int_equal(err.code, ERR_TYPE);
+    }
+}
+
+static void test_batch_refuses(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    batch_layout_t l;
+    ir_type_t types[3] = {type_of(DT_I64, 2, 3), type_of(DT_I64, 2, 3), type_of(DT_I64, 2, 3)};
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 3, &l, &err), -1);
+    assert_int_equal(err.code, ERR_SHAPE);
+    assert_non_null(strstr(err.text, "records"));
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 1, &l, &err), -1);
+    assert_int_equal(batch_layout(DATA_RECORDS, types, 0, &l, &err), -1);
+    types[1] = type_of(DT_I64, 2, 4);
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &l, &err), -1);
+    types[1] = type_of(DT_F32, 2, 3);
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &l, &err), -1);
+    assert_int_equal(err.code, ERR_TYPE);
+    assert_non_null(strstr(err.text, "argument 1 is tensor<2x3xf32>"));
+    types[1] = type_of(DT_I1, 2, 3);
+    assert_int_equal(batch_layout(DATA_RECORDS, types, 2, &l, &err), -1);
+    types[1] = type_of(DT_I64, 2, 0);
+    assert_int_equal(batch_layout(DATA_RECORDS, types, 2, &l, &err), -1);
+    types[1] = ir_type_scalar(DT_I64);
+    assert_int_equal(batch_layout(DATA_RECORDS, types, 2, &l, &err), -1);
+    assert_int_equal(err.code, ERR_SHAPE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shuffle_is_a_bijection),
+        cmocka_unit_test(test_shuffle_mixes),
+        cmocka_unit_test(test_ranges_cover_epochs_once),
+        cmocka_unit_test(test_ranges_agree),
+        cmocka_unit_test(test_ranges_refuse),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_published_split),
+        cmocka_unit_test(test_token_file),
+        cmocka_unit_test(test_batch_windows),
+        cmocka_unit_test(test_batch_records),
+        cmocka_unit_test(test_batch_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

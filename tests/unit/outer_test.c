@@ -1,0 +1,412 @@
+/* outer: rules against hand-computed steps, sums in any order, codecs, admission. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "outer/admission.h"
+#include "outer/codec.h"
+#include "outer/fixed_sum.h"
+#include "outer/outer.h"
+
+/* ---- outer rules ---- */
+
+/* By hand, lr 0.5, mu 0.5, theta 1, d 1 then -2 (all exact in binary):
+ *   v = 1;        theta = 1 - 0.5 (1 + 0.5)        = 0.25
+ *   v = 0.5 - 2;  theta = 0.25 - 0.5 (-2 - 0.75)   = 1.625 */
+static void test_nesterov_by_hand(void **state)
+{
+    (void)state;
+    const outer_options_t options = {"nesterov", 0.5, 0.5};
+    err_t err = {0};
+    outer_t *outer = outer_new(&options, 2, &err);
+    assert_non_null(outer);
+    float theta[2] = {1, 0}, d1[2] = {1, 0}, d2[2] = {-2, 4};
+    assert_int_equal(outer_step(outer, theta, d1, &err), 0);
+    assert_true(theta[0] == 0.25f && theta[1] == 0);
+    assert_int_equal(outer_step(outer, theta, d2, &err), 0);
+    assert_true(theta[0] == 1.625f && theta[1] == -3); /* 0 - 0.5 (4 + 0.5 4) */
+    size_t n;
+    float *v = outer_state(outer, &n);
+    assert_int_equal(n, 2);
+    assert_true(v[0] == -1.5f && v[1] == 4);
+
+    /* NaN or Inf: refused, nothing moves. */
+    float before[2] = {theta[0], theta[1]}, bad[2] = {1, NAN};
+    assert_int_equal(outer_step(outer, theta, bad, &err), -1);
+    assert_int_equal(err.code, ERR_NUMERIC);
+    assert_non_null(strstr(err.text, "element 1 of 2"));
+    bad[1] = INFINITY;
+    assert_int_equal(outer_step(outer, theta, bad, &err), -1);
+    assert_memory_equal(theta, before, sizeof before);
+    assert_true(v[0] == -1.5f);
+    outer_destroy(&outer);
+    assert_null(outer);
+    outer_destroy(&outer);
+}
+
+/* PyTorch's SGD(nesterov=True) in f64, over many steps: buf = mu buf + g; p -= lr (g + mu buf). */
+static void test_nesterov_reference(void **state)
+{
+    (void)state;
+    enum { N = 100, STEPS = 50 };
+    const outer_options_t options = {"nesterov", 0.7, 0.9};
+    outer_t *outer = outer_new(&options, N, NULL);
+    float theta[N], d[N];
+    double p[N], buf[N] = {0}, worst = 0;
+    for (int i = 0; i < N; i++) p[i] = theta[i] = (float)rng_normal(1, (uint64_t)i);
+    for (int step = 0; step < STEPS; step++) {
+        for (int i = 0; i < N; i++) {
+            d[i] = (float)(0.01 * rng_normal(2, (uint64_t)(step * N + i)));
+            buf[i] = 0.9 * buf[i] + (double)d[i];
+            p[i] -= 0.7 * ((double)d[i] + 0.9 * buf[i]);
+        }
+        assert_int_equal(outer_step(outer, theta, d, NULL), 0);
+    }
+    for (int i = 0; i < N; i++) worst = fmax(worst, fabs(p[i] - (double)theta[i]));
+    print_message("# largest deviation after %d steps: %.3g\n", STEPS, worst);
+    /* 50 roundings of values below 4, half a unit of 2^-22 each. */
+    assert_true(worst < STEPS * 0x1p-23);
+    outer_destroy(&outer);
+}
+
+static void test_sgd_and_resume(void **state)
+{
+    (void)state;
+    const outer_options_t plain = {"sgd", 1.0, 0}, nesterov = {"nesterov", 0.7, 0.9};
+    outer_t *sgd = outer_new(&plain, 2, NULL);
+    float theta[2] = {3, -1}, d[2] = {0.5f, -0.25f};
+    assert_int_equal(outer_step(sgd, theta, d, NULL), 0);
+    assert_true(theta[0] == 2.5f && theta[1] == -0.75f);
+    size_t n = 9;
+    assert_null(outer_state(sgd, &n));
+    assert_int_equal(n, 0);
+    outer_destroy(&sgd);
+
+    /* Stopped after one step and restored from theta and v: the same bits. */
+    outer_t *a = outer_new(&nesterov, 2, NULL), *b = outer_new(&nesterov, 2, NULL);
+    float ta[2] = {0.3f, 0.1f}, tb[2];
+    outer_step(a, ta, d, NULL);
+    memcpy(tb, ta, sizeof tb);
+    memcpy(outer_state(b, &n), outer_state(a, &n), sizeof tb);
+    outer_step(a, ta, d, NULL);
+    outer_step(b, tb, d, NULL);
+    assert_memory_equal(ta, tb, sizeof ta);
+    outer_destroy(&a);
+    outer_destroy(&b);
+}
+
+static void test_outer_options(void **state)
+{
+    (void)state;
+    static const struct {
+        outer_options_t options;
+        const char *says;
+    } cases[] = {
+        {{"adam", 1, 0}, "\"adam\" is unknown; known are nesterov, sgd"},
+        {{"sgd", 0, 0}, "lr 0"},
+        {{"sgd", -1, 0}, "lr -1"},
+        {{"sgd", (double)INFINITY, 0}, "lr inf"},
+        {{"nesterov", 1, 1}, "momentum 1"},
+        {{"nesterov", 1, -0.1}, "momentum -0.1"},
+        {{"nesterov", 1, (double)NAN}, "momentum"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err_t err = {0};
+        assert_null(outer_new(&cases[i].options, 1, &err));
+        assert_int_equal(err.code, ERR_ARG);
+        assert_non_null(strstr(err.text, cases[i].says));
+    }
+}
+
+/* ---- order-free sums ---- */
+
+enum { WORKERS = 7, VALUES = 1000, CHUNKS = 5 };
+
+typedef struct {
+    int worker, chunk;
+} piece_t;
+
+static float value_at(int worker, int i)
+{
+    return (float)(rng_normal(3, (uint64_t)(worker * VALUES + i)) * pow(10, -(i % 8)));
+}
+
+static uint64_t weight_of(int worker)
+{
+    return 500 + 37 * (uint64_t)worker;
+}
+
+/* All chunks of all workers, in an order shuffled by `seed`. */
+static void sum_in_order(uint64_t seed, float *mean)
+{
+    piece_t pieces[WORKERS * CHUNKS];
+    float values[VALUES];
+    fixed_sum_t *sum = fixed_sum_new(VALUES, 64, 1 << 14, NULL);
+    assert_non_null(sum);
+    for (int i = 0; i < WORKERS * CHUNKS; i++) {
+        int j = (int)(rng_bits(seed, (uint64_t)i) % (uint64_t)(i + 1));
+        pieces[i] = pieces[j];
+        pieces[j] = (piece_t){i / CHUNKS, i % CHUNKS};
+    }
+    for (int p = 0; p < WORKERS * CHUNKS; p++) {
+        int w = pieces[p].worker, from = pieces[p].chunk * (VALUES / CHUNKS);
+        for (int i = 0; i < VALUES; i++) values[i] = value_at(w, i);
+        if (pieces[p].chunk == 2)
+            assert_int_equal(fixed_sum_add_weight(sum, weight_of(w), NULL), 0);
+        assert_int_equal(
+            fixed_sum_add(sum, (size_t)from, values + from, VALUES / CHUNKS, weight_of(w), NULL),
+            0);
+    }
+    assert_int_equal(fixed_sum_mean(sum, 0, mean, VALUES, NULL), 0);
+    fixed_sum_destroy(&sum);
+}
+
+static void test_sum_any_order(void **state)
+{
+    (void)state;
+    float first[VALUES], other[VALUES];
+    sum_in_order(0, first);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        sum_in_order(seed, other);
+        assert_memory_equal(first, other, sizeof first);
+    }
+    double worst = 0;
+    for (int i = 0; i < VALUES; i++) {
+        double sum = 0, total = 0;
+        for (int w = 0; w < WORKERS; w++) {
+            sum += (double)weight_of(w) * (double)value_at(w, i);
+            total += (double)weight_of(w);
+        }
+        double allowed = 0x1p-43 + fabs(sum / total) * 0x1p-24; /* scale 42, and rounding to f32 */
+        assert_true(fabs((double)first[i] - sum / total) <= allowed);
+        worst = fmax(worst, fabs((double)first[i] - sum / total));
+    }
+    print_message("# largest deviation from the f64 mean: %.3g\n", worst);
+}
+
+static void test_sum_exact(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    fixed_sum_t *sum = fixed_sum_new(3, 1, 4, &err);
+    assert_int_equal(fixed_sum_scale(sum), 60); /* 62 - log2 1 - log2 4 */
+    float out[3], a[3] = {1, -1, 0.25f}, b[3] = {1, 0.5f, 0x1p-60f};
+    assert_int_equal(fixed_sum_mean(sum, 0, out, 3, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    assert_int_equal(fixed_sum_add(sum, 0, a, 3, 3, &err), 0);
+    assert_int_equal(fixed_sum_add_weight(sum, 3, &err), 0);
+    assert_int_equal(fixed_sum_add(sum, 0, b, 3, 1, &err), 0);
+    assert_int_equal(fixed_sum_add_weight(sum, 1, &err), 0);
+    assert_true(fixed_sum_weight(sum) == 4);
+    assert_int_equal(fixed_sum_mean(sum, 0, out, 3, &err), 0); /* the extreme case: no overflow */
+    assert_true(out[0] == 1 && out[1] == -0.625f && out[2] == 0.1875f);
+    assert_int_equal(fixed_sum_mean(sum, 2, out, 1, &err), 0);
+    assert_true(out[0] == 0.1875f);
+    fixed_sum_reset(sum);
+    assert_true(fixed_sum_weight(sum) == 0);
+    assert_int_equal(fixed_sum_add_weight(sum, 1, &err), 0);
+    assert_int_equal(fixed_sum_mean(sum, 0, out, 3, &err), 0);
+    assert_true(out[0] == 0 && out[1] == 0 && out[2] == 0);
+    fixed_sum_destroy(&sum);
+    assert_null(sum);
+}
+
+static void test_sum_refuses(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    fixed_sum_t *sum = fixed_sum_new(4, 8, 10, &err);
+    static const float bad[] = {8.0001f, -8.0001f, NAN, INFINITY, -INFINITY, FLT_MAX};
+    for (int i = 0; i < 6; i++) {
+        float values[4] = {1, 1, bad[i], 1};
+        assert_int_equal(fixed_sum_add(sum, 0, values, 4, 1, &err), -1);
+        assert_int_equal(err.code, ERR_NUMERIC);
+        assert_non_null(strstr(err.text, "element 2"));
+    }
+    float ones[5] = {1, 1, 1, 1, 1}, out[4];
+    assert_int_equal(fixed_sum_add(sum, 1, ones, 4, 1, &err), -1);
+    assert_int_equal(fixed_sum_add(sum, SIZE_MAX, ones, 2, 1, &err), -1);
+    assert_int_equal(fixed_sum_add(sum, 0, ones, 4, 0, &err), -1);
+    assert_int_equal(fixed_sum_add(sum, 0, ones, 4, 11, &err), -1);
+    assert_int_equal(fixed_sum_add_weight(sum, 0, &err), -1);
+    assert_int_equal(fixed_sum_add_weight(sum, 11, &err), -1);
+    assert_int_equal(fixed_sum_add_weight(sum, 6, &err), 0);
+    assert_int_equal(fixed_sum_add_weight(sum, 5, &err), -1);
+    assert_int_equal(fixed_sum_add_weight(sum, UINT64_MAX, &err), -1);
+    assert_int_equal(fixed_sum_mean(sum, 1, out, 4, &err), -1);
+    assert_int_equal(fixed_sum_mean(sum, 0, out, 4, &err), 0); /* nothing was added */
+    for (int i = 0; i < 4; i++) assert_true(out[i] == 0);
+    fixed_sum_destroy(&sum);
+
+    assert_null(fixed_sum_new(1, 0, 1, &err));
+    assert_null(fixed_sum_new(1, (double)NAN, 1, &err));
+    assert_null(fixed_sum_new(1, 1e9, 1, &err));
+    assert_null(fixed_sum_new(1, 1, 0, &err));
+    assert_null(fixed_sum_new(1, 1, UINT64_MAX, &err));
+    assert_null(fixed_sum_new(1, 0x1p20, (uint64_t)1 << 40, &err));
+    assert_non_null(strstr(err.text, "2 bits behind the point"));
+}
+
+/* ---- codecs ---- */
+
+static const char *const codec_names[] = {"f32", "bf16", "int8"};
+enum { N_CODECS = 3 };
+
+static void test_codec_round_trip(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 2, 4095, 4096, 4097, 10000};
+    for (int k = 0; k < N_CODECS; k++) {
+        const codec_t *codec = codec_find(codec_names[k], NULL);
+        assert_ptr_equal(codec_find_id(codec->id, NULL), codec);
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            size_t n = counts[c], n_bytes = codec_bytes(codec, n);
+            float *values = calloc(n + 1, sizeof *values), *back = calloc(n + 1, sizeof *back);
+            uint8_t *bytes = calloc(n_bytes + 1, 1), *again = calloc(n_bytes + 1, 1);
+            err_t err = {0};
+            bytes[n_bytes] = again[n_bytes] = 0xA5;
+            back[n] = 77;
+            for (size_t i = 0; i < n; i++)
+                values[i] = (float)(rng_normal(4, i) * pow(10, (double)(i / CODEC_BLOCK) - 4));
+            assert_int_equal(codec_encode(codec, values, n, bytes, n_bytes, &err), 0);
+            assert_int_equal(codec_encode(codec, values, n, again, n_bytes, &err), 0);
+            assert_memory_equal(bytes, again, n_bytes + 1);
+            assert_int_equal(codec_decode(codec, bytes, n_bytes, back, n, &err), 0);
+            assert_true(back[n] == 77 && bytes[n_bytes] == 0xA5);
+            for (size_t i = 0; i < n; i++) {
+                double largest = 0, allowed = 0, v = (double)values[i];
+                size_t from = i / CODEC_BLOCK * CODEC_BLOCK;
+                for (size_t j = from; k == 2 && j < n && j < from + CODEC_BLOCK; j++)
+                    largest = fmax(largest, fabs((double)values[j]));
+                if (k == 1) allowed = fabs(v) * 0x1p-8;      /* half a unit of 8 bits */
+                if (k == 2) allowed = largest / 127 * 0.501; /* half a step, scale rounded to f32 */
+                assert_true(fabs((double)back[i] - v) <= allowed);
+            }
+            if (n_bytes)
+                assert_int_equal(codec_encode(codec, values, n, bytes, n_bytes - 1, &err), -1);
+            assert_int_equal(codec_decode(codec, bytes, n_bytes + 1, back, n, &err), -1);
+            assert_int_equal(codec_decode(codec, bytes, n_bytes, back, n + 1, &err), -1);
+            assert_int_equal(err.code, ERR_CORRUPT);
+            free(values), free(back), free(bytes), free(again);
+        }
+    }
+}
+
+/* The bytes on the wire, by hand. */
+static void test_codec_bytes(void **state)
+{
+    (void)state;
+    const float values[3] = {-127, 1, 64.4f};
+    uint8_t out[16];
+    static const uint8_t f32[] = {0, 0, 0xFE, 0xC2, 0, 0, 0x80, 0x3F, 0xCD, 0xCC, 0x80, 0x42};
+    static const uint8_t bf16[] = {0xFE, 0xC2, 0x80, 0x3F, 0x81, 0x42};
+    static const uint8_t int8[] = {0, 0, 0x80, 0x3F, 0x81, 1, 64}; /* scale 127 / 127 = 1.0f */
+    assert_int_equal(codec_encode(codec_find("f32", NULL), values, 3, out, 16, NULL), 0);
+    assert_memory_equal(out, f32, sizeof f32);
+    assert_int_equal(codec_encode(codec_find("bf16", NULL), values, 3, out, 16, NULL), 0);
+    assert_memory_equal(out, bf16, sizeof bf16);
+    assert_int_equal(codec_encode(codec_find("int8", NULL), values, 3, out, 16, NULL), 0);
+    assert_memory_equal(out, int8, sizeof int8);
+    assert_int_equal(codec_bytes(codec_find("int8", NULL), 4097), 4097 + 8);
+    assert_int_equal(codec_bytes(codec_find("f32", NULL), SIZE_MAX), 0);
+}
+
+static void test_codec_extremes(void **state)
+{
+    (void)state;
+    static const float extremes[] = {0, -0.0f, FLT_MIN, -FLT_MIN, 0x1p-149f, FLT_MAX, -FLT_MAX};
+    enum { N = sizeof extremes / sizeof *extremes };
+    uint8_t bytes[64];
+    float back[N];
+    for (int k = 0; k < N_CODECS; k++) {
+        const codec_t *codec = codec_find(codec_names[k], NULL);
+        size_t n_bytes = codec_bytes(codec, N);
+        for (int i = 0; i < N; i++) { /* alone, then all together */
+            float one;
+            assert_int_equal(codec_encode(codec, &extremes[i], 1, bytes, sizeof bytes, NULL), 0);
+            assert_int_equal(codec_decode(codec, bytes, codec_bytes(codec, 1), &one, 1, NULL), 0);
+            assert_true(fabs((double)one - (double)extremes[i]) <=
+                        fmax(fabs((double)extremes[i]) * 0x1p-8, (double)FLT_MIN));
+        }
+        assert_int_equal(codec_encode(codec, extremes, N, bytes, sizeof bytes, NULL), 0);
+        assert_int_equal(codec_decode(codec, bytes, n_bytes, back, N, NULL), 0);
+        static const float bad[] = {NAN, INFINITY, -INFINITY};
+        for (int i = 0; i < 3; i++) {
+            err_t err = {0};
+            float values[2] = {1, bad[i]};
+            assert_int_equal(codec_encode(codec, values, 2, bytes, sizeof bytes, &err), -1);
+            assert_int_equal(err.code, ERR_NUMERIC);
+        }
+    }
+    err_t err = {0};
+    assert_null(codec_find("zip", &err));
+    assert_non_null(strstr(err.text, "known are f32 (1), bf16 (2), int8 (3)"));
+    assert_null(codec_find_id(0, &err));
+}
+
+/* Bytes nobody vouches for: refused, or finite values; never a crash. */
+static void test_codec_random_bytes(void **state)
+{
+    (void)state;
+    uint8_t bytes[512];
+    float values[128];
+    int refused = 0, taken = 0;
+    for (uint64_t round = 0; round < 20000; round++) {
+        const codec_t *codec = codec_find(codec_names[round % N_CODECS], NULL);
+        size_t n = 1 + rng_bits(round, 0) % 100;
+        for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)rng_bits(round, i + 1);
+        if (codec_decode(codec, bytes, codec_bytes(codec, n), values, n, NULL) < 0) {
+            refused++;
+            continue;
+        }
+        taken++;
+        for (size_t i = 0; i < n; i++) assert_true(isfinite(values[i]));
+    }
+    assert_true(refused > 100 && taken > 100);
+}
+
+static void test_admission(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    admission_t a = {0};
+    float values[4] = {3, -4, 0, 12};
+    assert_int_equal(admission_check(values, 4, 0, &a, &err), 0);
+    assert_true(a.norm == 13 && a.max_abs == 12);
+    assert_int_equal(admission_check(values, 4, 13, &a, &err), 0);
+    a.norm = -1;
+    assert_int_equal(admission_check(values, 4, 12.99, &a, &err), -1);
+    assert_non_null(strstr(err.text, "norm 13 is above the limit 12.99"));
+    values[1] = NAN;
+    values[3] = INFINITY;
+    assert_int_equal(admission_check(values, 4, 0, &a, &err), -1);
+    assert_int_equal(err.code, ERR_NUMERIC);
+    assert_non_null(strstr(err.text, "2 of 4 elements are not finite, first 1"));
+    assert_true(a.norm == -1);
+    float huge[2] = {FLT_MAX, FLT_MAX};
+    assert_int_equal(admission_check(huge, 2, 0, &a, &err), 0);
+    assert_true(isfinite(a.norm));
+    assert_int_equal(admission_check(NULL, 0, 1, &a, &err), 0);
+    assert_true(a.norm == 0 && a.max_abs == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nesterov_by_hand),   cmocka_unit_test(test_nesterov_reference),
+        cmocka_unit_test(test_sgd_and_resume),     cmocka_unit_test(test_outer_options),
+        cmocka_unit_test(test_sum_any_order),      cmocka_unit_test(test_sum_exact),
+        cmocka_unit_test(test_sum_refuses),        cmocka_unit_test(test_codec_round_trip),
+        cmocka_unit_test(test_codec_bytes),        cmocka_unit_test(test_codec_extremes),
+        cmocka_unit_test(test_codec_random_bytes), cmocka_unit_test(test_admission),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
