@@ -1,5 +1,6 @@
 /* Ops that run regions or functions, and those that only pass values on: while, if, case, map, call,
- * composite, custom_call, optimization_barrier. Their reverse rules are in control_vjp.c. */
+ * composite, custom_call, optimization_barrier. Their reverse rules are in control_vjp.c and
+ * while_vjp.c. */
 #include "ops/control.h"
 
 #include <stdlib.h>
@@ -73,6 +74,7 @@ const op_def_t op_while = {
     .form = FORM_WHILE,
     .infer = infer_while,
     .eval = eval_while,
+    .vjp = vjp_while,
 };
 
 /* --- if, case: one of several regions without arguments; case outside 0..n-1 takes the last --- */

@@ -16,7 +16,8 @@ const ir_fn_t *control_callee(const ir_module_t *module, const ir_op_t *op, err_
 const char *control_target(const ir_op_t *op);
 bool control_is_identity(const char *target);
 
-/* Reverse rules (control_vjp.c). */
+/* Reverse rules. while: of counted loops (while_vjp.c). */
+int vjp_while(vjp_t *v, err_t *err);
 int vjp_branches(vjp_t *v, err_t *err);
 int vjp_custom_call(vjp_t *v, err_t *err);
 int vjp_optimization_barrier(vjp_t *v, err_t *err);
