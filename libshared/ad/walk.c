@@ -93,7 +93,7 @@ static ir_op_t **ops_since(const ir_region_t *region, int n_before, int *n)
 {
     *n = region->n_op - n_before;
     ir_op_t **ops = mem_calloc((size_t)*n + 1, sizeof *ops);
-    memcpy(ops, region->op + n_before, (size_t)*n * sizeof *ops);
+    if (*n > 0) memcpy(ops, region->op + n_before, (size_t)*n * sizeof *ops);
     return ops;
 }
 

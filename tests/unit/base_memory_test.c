@@ -111,7 +111,7 @@ static void test_str(void **state)
     assert_string_equal(str_text(&s), "");
     for (int i = 0; i < 1000; i++) str_addf(&s, "%d,", i);
     for (int i = 0; i < 1000; i++) {
-        char word[8];
+        char word[16];
         snprintf(word, sizeof word, "%d,", i);
         str_add(&sum, word);
     }
