@@ -6,8 +6,6 @@
 #include "codegen/prelude_math.h"
 #endif
 
-/* clang-format off: tables, one row a function */
-
 /* --- Not for hot loops: libm in double ----------------------------------------------------------- */
 
 PCP_FN double pcp_exp_f64(double x)
@@ -81,7 +79,8 @@ PCP_FN double pcp_atan2_f64(double y, double x)
         return (float)name((double)x);       \
     }
 PCP_RARE(sinh)
-PCP_RARE(cosh) PCP_RARE(asin) PCP_RARE(acos) PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
+PCP_RARE(cosh)
+PCP_RARE(asin) PCP_RARE(acos) PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
 
     extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
 PCP_FN double pcp_lgamma_f64(double x)
@@ -280,9 +279,9 @@ PCP_UNSIGNED(uint64_t, u64, int64_t, uint64_t, __builtin_popcountll, __builtin_c
         return (uint8_t)(expr);                          \
     }
 PCP_BOOL(add, a | b)
-PCP_BOOL(max, a | b) PCP_BOOL(or, a | b) PCP_BOOL(mul, a &b) PCP_BOOL(min, a &b) PCP_BOOL(and, a &b)
-    PCP_BOOL(xor, a ^ b) PCP_BOOL(sub, a ^ b) PCP_BOOL(div, a &b) PCP_FN uint8_t
-    pcp_not_i1(uint8_t a)
+PCP_BOOL(max, a | b)
+PCP_BOOL(or, a | b) PCP_BOOL(mul, a &b) PCP_BOOL(min, a &b) PCP_BOOL(and, a &b) PCP_BOOL(xor, a ^ b)
+    PCP_BOOL(sub, a ^ b) PCP_BOOL(div, a &b) PCP_FN uint8_t pcp_not_i1(uint8_t a)
 {
     return !a;
 }

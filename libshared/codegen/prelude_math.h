@@ -43,11 +43,9 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     return pcp_of_bits_f32((uint32_t)(n + 127) << 23);
 }
 
-/* clang-format off: a table, one row a function */
-
 /* --- Exact functions: one macro for both float types -------------------------------------------- */
 
-#define PCP_FLOAT(T, t, UINT, f)                                                        \
+#define PCP_FLOAT(T, t, UINT, SINT, NAN_KEY, f)                                         \
     PCP_FN T pcp_abs_##t(T x)                                                           \
     {                                                                                   \
         return __builtin_fabs##f(x);                                                    \
@@ -129,16 +127,27 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     {                                                                                   \
         return nextafter##f(a, b);                                                      \
     }                                                                                   \
-    /* IEEE total order: compare the results as signed integers */                      \
-    PCP_FN UINT pcp_order_##t(T x)                                                      \
+    PCP_FN SINT pcp_key_##t(T x) /* integers in IEEE total order */                     \
     {                                                                                   \
-        UINT bits = (UINT)pcp_bits_##t(x), negative = bits >> (8 * sizeof(T) - 1);      \
-        return bits ^ (UINT)((0 - negative) >> 1);                                      \
+        SINT bits = (SINT)pcp_bits_##t(x);                                              \
+        return bits ^ (SINT)((UINT)(bits >> (8 * sizeof(T) - 1)) >> 1);                 \
+    }                                                                                   \
+    PCP_FN T pcp_of_key_##t(SINT key) /* and back */                                    \
+    {                                                                                   \
+        return pcp_of_bits_##t((UINT)key ^ (UINT)(key >> (8 * sizeof(T) - 1)) >> 1);    \
+    }                                                                                   \
+    /* For reductions: maximum and minimum of the keys, in any order, are those of \
+     * pcp_max and pcp_min. Every NaN is the largest or the smallest. */    \
+    PCP_FN SINT pcp_max_key_##t(T x)                                                    \
+    {                                                                                   \
+        return x != x ? NAN_KEY : pcp_key_##t(x);                                       \
+    }                                                                                   \
+    PCP_FN SINT pcp_min_key_##t(T x)                                                    \
+    {                                                                                   \
+        return x != x ? -NAN_KEY - 1 : pcp_key_##t(x);                                  \
     }
-PCP_FLOAT(float, f32, uint32_t, f)
-PCP_FLOAT(double, f64, uint64_t, )
-
-/* clang-format on */
+PCP_FLOAT(float, f32, uint32_t, int32_t, 0x7FC00000, f)
+PCP_FLOAT(double, f64, uint64_t, int64_t, INT64_C(0x7FF8000000000000), )
 
 /* The f32 that later rounding to f16 or bf16 takes as the f64 itself: rounded to odd. */
 PCP_FN float pcp_f32_odd_from_f64(double x)
