@@ -24,7 +24,8 @@ struct member {
     int64_t heard_ms, sent_ms;       /* last message from and to the shepherd */
     int64_t hello_ms, hello_wait_ms; /* when to say HELLO next, and the present back-off */
     int64_t heartbeat_ms, timeout_ms;
-    msg_route_t routes[MSG_KIND_COUNT];
+    msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
+    msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
     char host[MSG_ID_BYTES];
 };
@@ -132,7 +133,7 @@ static void hand_on(void *arg, const msg_peer_t *from, const msg_envelope_t *mes
 {
     member_t *self = arg;
     if (!self->joined) return; /* an answer to a life before the last HELLO */
-    self->options.routes[message->body_case].handle(self->options.state, from, message);
+    self->theirs[message->body_case].handle(self->options.state, from, message);
 }
 
 static int on_readable(zloop_t *loop, zsock_t *socket, void *arg)
@@ -163,9 +164,10 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
 
 static void build_routes(member_t *self)
 {
+    if (self->options.routes) memcpy(self->theirs, self->options.routes, sizeof self->theirs);
     for (int i = 0; i < MSG_KIND_COUNT; i++)
-        if (self->options.routes && self->options.routes[i].handle)
-            self->routes[i] = (msg_route_t){self->options.routes[i].max_bytes, hand_on};
+        if (self->theirs[i].handle)
+            self->routes[i] = (msg_route_t){self->theirs[i].max_bytes, hand_on};
     self->routes[MSG__ENVELOPE__BODY_WELCOME] = (msg_route_t){4096, on_welcome};
     self->routes[MSG__ENVELOPE__BODY_HEARTBEAT] = (msg_route_t){64, on_heartbeat};
     self->routes[MSG__ENVELOPE__BODY_FAULT] = (msg_route_t){4096, on_fault};

@@ -18,7 +18,7 @@ typedef struct {
     unsigned threads;
     const char *data; /* aggregators: endpoint of the data socket; NULL otherwise */
     const msg_route_t
-        *routes; /* MSG_KIND_COUNT rows; WELCOME, HEARTBEAT, FAULT, BYE are the member's */
+        *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE are ours */
     void *state; /* for routes and the functions below */
     void (*on_welcome)(void *state, const Msg__Welcome *welcome); /* joined, or joined again */
     void (*on_lost)(void *state, const char *reason);             /* work in hand is void */

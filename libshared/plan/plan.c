@@ -78,3 +78,14 @@ int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name)
         if (self->tensor[i].role == role && strcmp(self->tensor[i].name, name) == 0) return i;
     return -1;
 }
+
+bool plan_trains_on(const plan_t *self, int tensor)
+{
+    if (self->tensor[tensor].role != ROLE_BATCH) return false;
+    const plan_program_t *program = plan_find_program(self, "train");
+    if (!program) program = plan_find_program(self, "accumulate");
+    if (!program) return true;
+    for (int i = 0; i < program->n_tensor; i++)
+        if (program->tensor[i] == (uint32_t)tensor) return true;
+    return false;
+}

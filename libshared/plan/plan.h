@@ -8,6 +8,7 @@
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -107,6 +108,10 @@ typedef void plan_kernel_fn(char *arena, const int64_t *arg, int64_t begin, int6
 void plan_destroy(plan_t **self_p);
 const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
 int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name);  /* -1: absent */
+
+/* Is this a batch tensor that a training step reads ("train" or "accumulate")? The program "logits" may
+ * have batch tensors of its own. In a plan without training programs: is it a batch tensor? */
+bool plan_trains_on(const plan_t *self, int tensor);
 
 /* To bytes that carry their own content hash; also written to hash when not NULL. Returns, caller
  * frees. The bytes depend on the plan alone. */

@@ -50,7 +50,7 @@ static void find_training_tensors(exec_t *self)
     self->loss = find_tensor(plan, ROLE_RESULT, "loss", DT_NONE);
     self->batch = mem_calloc((size_t)plan->n_tensor, sizeof *self->batch);
     for (int i = 0; i < plan->n_tensor; i++) {
-        if (plan->tensor[i].role == ROLE_BATCH) self->batch[self->n_batch++] = i;
+        if (plan_trains_on(plan, i)) self->batch[self->n_batch++] = i;
     }
 }
 

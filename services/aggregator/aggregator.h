@@ -1,0 +1,121 @@
+/* The aggregator's state: a range of the parameters, the open round's sum, and the object store.
+ *
+ * Handlers take the state and a message and answer through `out` (control) and `reply` (data), so
+ * that tests run them without sockets. The outer step is done in slices (aggregator_work), so that
+ * no call is long. */
+#ifndef AGGREGATOR_AGGREGATOR_H
+#define AGGREGATOR_AGGREGATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/shared.h"
+#include "base/vec.h"
+#include "ckpt/object.h"
+#include "msg/envelope.h"
+#include "msg/wire.h"
+#include "outer/codec.h"
+#include "outer/fixed_sum.h"
+#include "outer/outer.h"
+
+enum { AGGREGATOR_SLICE = 4 << 20 }; /* elements of the outer step done at once */
+
+/* What one replica has sent in the open round. The encoded chunks are kept, so that they can be taken
+ * out of the sum again (exactly: it is an integer sum) when their fence turns out to be old. */
+typedef struct {
+    uint32_t fence;     /* of the chunks held */
+    uint32_t min_fence; /* lower ones are refused */
+    uint64_t weight;
+    const codec_t *codec;
+    size_t n_have;
+    uint8_t **chunk; /* by index, NULL: not here */
+} contribution_t;
+
+typedef struct {
+    char hash[HASH_HEX];
+    shared_t *file;
+    uint64_t used; /* clock of the last use */
+} open_object_t;
+
+typedef struct {
+    char hash[HASH_HEX];
+    char *path; /* temporary file */
+    int fd;
+    uint64_t total, n_have;
+    uint8_t *have; /* one byte per chunk */
+} upload_t;
+
+typedef struct {
+    msg_out_t out;
+    /* Answer a data request; `keep` (may be NULL: the payload is copied) owns the payload. */
+    void (*reply)(void *user, const msg_peer_t *to, const wire_header_t *header,
+                  const void *payload, size_t n, shared_t *keep);
+    void *user;
+
+    const char *object_root;
+    object_dir_t *objects;
+    VEC(open_object_t) open;
+    VEC(upload_t) uploads;
+    uint64_t clock;
+
+    bool assigned, ready; /* has a range; has all of its first values */
+    uint64_t run;
+    uint32_t shard, round, n_replica;
+    uint64_t begin, end, weight_max;
+    size_t n_chunk;
+    uint8_t *init_have; /* chunks of the first values */
+    size_t n_init;
+    shared_t *now, *before; /* parameters of `round` and of the one before */
+    fixed_sum_t *sum;
+    size_t n_slice;
+    outer_t **outer; /* one per slice */
+    contribution_t *from;
+    float *scratch; /* MSG_CHUNK_FLOATS */
+
+    bool committing;
+    shared_t *next;
+    float *mean; /* one slice */
+    size_t at_slice;
+    double norm2;
+    int64_t commit_ms;
+    uint64_t refused, bytes_in, bytes_out;
+    msg_count_t control_count;
+    uint64_t data_dropped;
+} aggregator_t;
+
+/* A zeroed struct with its callbacks. object_root is borrowed. */
+int aggregator_init(aggregator_t *self, const char *object_root, err_t *err);
+void aggregator_fini(aggregator_t *self);
+void aggregator_reset(aggregator_t *self); /* forget run and range, keep the objects */
+
+extern const msg_route_t aggregator_routes[MSG_KIND_COUNT]; /* ASSIGN, FENCE, COMMIT */
+
+/* One data message: n_frames frames after the sender's; malformed ones are counted and, where the
+ * header is readable, answered. */
+void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *header,
+                        size_t n_header, const void *payload, size_t n_payload);
+
+/* Do a slice of a commit; true while there is more to do. */
+bool aggregator_work(aggregator_t *self);
+
+/* --- objects.c --- */
+void objects_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header);
+void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                 const void *payload, size_t n);
+void objects_fini(aggregator_t *self);
+
+/* --- deltas.c --- */
+void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                const void *payload, size_t n);
+void deltas_forget(aggregator_t *self, uint32_t replica); /* take its chunks out of the sum */
+bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence, uint64_t weight);
+void deltas_clear(aggregator_t *self); /* after a commit: the sum is reset, too */
+/* Which chunk of the range [header->begin, + count) is; -1: it is none of ours. */
+int64_t range_chunk(const aggregator_t *self, const wire_header_t *header);
+
+/* --- aggregator.c --- */
+void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code);
+void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request,
+                 wire_nack_t code, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#endif

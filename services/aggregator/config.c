@@ -1,0 +1,30 @@
+/* The configuration table of the aggregator. */
+#include "aggregator/config.h"
+
+#define TEXT(key, text, words)                                                             \
+    {                                                                                      \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(aggregator_config_t, key), \
+        .fallback = text, .help = words                                                    \
+    }
+
+static const config_field_t fields[] = {
+    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(bind, "ipc://run/data", "data endpoint (tcp://0.0.0.0:* takes any free port)"),
+    TEXT(advertise, NULL, "data endpoint as others reach it [the bound one]"),
+    TEXT(object_dir, "run/objects", "directory of the object store"),
+    TEXT(id, NULL, "unique in the cluster [aggregator-HOST-PID]"),
+    {.name = "once",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(aggregator_config_t, once),
+     .fallback = "false",
+     .help = "leave when the run is over"},
+    SERVICE_FIELDS(aggregator_config_t),
+};
+
+const config_table_t aggregator_table = {
+    .usage = "pcp-aggregator --shepherd ENDPOINT --bind ENDPOINT --object-dir DIR\n"
+             "Owns a range of a run's parameters: serves them, sums pseudo-gradients, applies the\n"
+             "outer step. Keeps the object store.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};

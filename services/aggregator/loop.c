@@ -1,0 +1,208 @@
+/* The aggregator's reactor: what each socket, timer and signal does to the state. */
+#include "aggregator/loop.h"
+
+#include <stdlib.h>
+#include <zmq.h>
+
+#include "base/log.h"
+#include "msg/control.h"
+#include "msg/publish.h"
+
+/* ZeroMQ is done with a payload it sent without copying. */
+static void sent(void *data, void *hint)
+{
+    (void)data;
+    shared_t *keep = hint;
+    shared_drop(&keep);
+}
+
+static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
+                  const void *payload, size_t n, shared_t *keep)
+{
+    loop_t *self = user;
+    void *raw = zsock_resolve(self->data);
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    wire_pack(header, bytes);
+    zmq_msg_t body;
+    if (keep) {
+        zmq_msg_init_data(&body, (void *)payload, n, sent, keep);
+    } else {
+        zmq_msg_init_size(&body, n);
+        if (n) memcpy(zmq_msg_data(&body), payload, n);
+    }
+    /* A peer that is gone or does not read loses its answer; it will ask again. */
+    int rc = zmq_send(raw, to->at, to->n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    if (rc >= 0) rc = zmq_send(raw, bytes, sizeof bytes, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    if (rc >= 0) rc = zmq_msg_send(&body, raw, ZMQ_DONTWAIT);
+    if (rc < 0) {
+        zmq_msg_close(&body);
+        log_event(LOG_WARN, "answer_lost", "type=%s error=\"%s\"", wire_type_name(header->type),
+                  zmq_strerror(zmq_errno()));
+    }
+}
+
+static int on_slice(zloop_t *loop, int timer, void *arg);
+
+/* A commit goes on between other messages. */
+static void go_on(loop_t *self)
+{
+    if (!self->state.committing || self->working) return;
+    self->working = true;
+    zloop_timer(self->zloop, 1, 1, on_slice, self);
+}
+
+static void tell_commit(loop_t *self)
+{
+    Msg__CommitStats stats = MSG__COMMIT_STATS__INIT;
+    stats.round = self->state.round;
+    stats.shard = self->state.shard;
+    stats.bytes_in = self->state.bytes_in;
+    stats.bytes_out = self->state.bytes_out;
+    stats.refused = self->state.refused;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.source = self->config->id;
+    event.body_case = MSG__EVENT__BODY_COMMIT;
+    event.commit = &stats;
+    publish_event(self->telemetry, &event);
+}
+
+static int on_slice(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    loop_t *self = arg;
+    self->working = false;
+    if (!aggregator_work(&self->state)) tell_commit(self);
+    go_on(self);
+    return 0;
+}
+
+static bool receive_data(loop_t *self)
+{
+    void *raw = zsock_resolve(self->data);
+    zmq_msg_t frame[3];
+    int n = 0, more = 1;
+    while (more) {
+        zmq_msg_t extra, *at = n < 3 ? &frame[n] : &extra;
+        zmq_msg_init(at);
+        if (zmq_msg_recv(at, raw, ZMQ_DONTWAIT) < 0) {
+            zmq_msg_close(at);
+            break;
+        }
+        more = zmq_msg_more(at);
+        if (at == &extra) zmq_msg_close(at);
+        n++;
+    }
+    if (n == 0) return false;
+    msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
+    if (n == 3 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
+        memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
+        aggregator_on_data(&self->state, &from, zmq_msg_data(&frame[1]), zmq_msg_size(&frame[1]),
+                           zmq_msg_data(&frame[2]), zmq_msg_size(&frame[2]));
+    } else {
+        self->state.data_dropped++;
+        log_event(LOG_WARN, "data_dropped", "dropped=%llu frames=%d",
+                  (unsigned long long)self->state.data_dropped, n);
+    }
+    for (int i = 0; i < n && i < 3; i++) zmq_msg_close(&frame[i]);
+    return true;
+}
+
+static int on_data(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    /* A few at a time, so that heartbeats are not kept waiting. */
+    for (int i = 0; i < 32 && receive_data(self); i++) continue;
+    go_on(self);
+    return 0;
+}
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    loop_t *self = state;
+    zsock_destroy(&self->telemetry);
+    if (!*welcome->telemetry) return;
+    char *endpoint = control_resolve(welcome->telemetry, self->config->shepherd);
+    err_t err = {0};
+    self->telemetry = control_connect(ZMQ_PUB, endpoint, &err);
+    if (!self->telemetry) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
+    free(endpoint);
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)reason;
+    aggregator_reset(&((loop_t *)state)->state);
+}
+
+static void on_bye(void *state, const char *reason)
+{
+    loop_t *self = state;
+    on_lost(state, reason);
+    self->leaving = self->config->once;
+}
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    loop_t *self = arg;
+    go_on(self); /* a COMMIT came on the control socket */
+    return self->leaving ? -1 : 0;
+}
+
+static void on_signal(void *user)
+{
+    loop_t *self = user;
+    member_leave(self->member, "stopped by a signal");
+    self->leaving = true;
+}
+
+/* Control messages reach the state through these, so that a commit starts at once. */
+static void on_control(void *arg, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    loop_t *self = arg;
+    aggregator_routes[message->body_case].handle(&self->state, from, message);
+    go_on(self);
+}
+
+static int start(loop_t *self, const char *endpoint, int signal_fd, service_signals_t *signals,
+                 err_t *err)
+{
+    enum { TICK_MS = 50 };
+    msg_route_t routes[MSG_KIND_COUNT] = {0};
+    for (int i = 0; i < MSG_KIND_COUNT; i++)
+        if (aggregator_routes[i].handle)
+            routes[i] = (msg_route_t){aggregator_routes[i].max_bytes, on_control};
+    member_options_t options = {
+        .endpoint = self->config->shepherd,
+        .kind = MSG__KIND__KIND_AGGREGATOR,
+        .id = self->config->id,
+        .data = endpoint,
+        .routes = routes,
+        .state = self,
+        .on_welcome = on_welcome,
+        .on_lost = on_lost,
+        .on_bye = on_bye,
+    };
+    if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
+    self->member = member_new(self->zloop, &options, err);
+    if (!self->member) return -1;
+    self->state.out = member_out(self->member);
+    zloop_reader(self->zloop, self->data, on_data, self);
+    zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
+    return 0;
+}
+
+int loop_run(loop_t *self, const char *endpoint, int signal_fd, err_t *err)
+{
+    service_signals_t signals = {.on_signal = on_signal, .user = self};
+    self->state.reply = reply;
+    self->state.user = self;
+    self->zloop = zloop_new();
+    int rc = start(self, endpoint, signal_fd, &signals, err);
+    if (rc == 0) zloop_start(self->zloop);
+    member_destroy(&self->member);
+    zloop_destroy(&self->zloop);
+    zsock_destroy(&self->telemetry);
+    return rc;
+}

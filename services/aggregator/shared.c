@@ -1,0 +1,41 @@
+/* Counted memory for zero-copy answers. */
+#include "aggregator/shared.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+shared_t *shared_values(uint64_t n, uint32_t round)
+{
+    shared_t *self = mem_calloc(1, sizeof *self);
+    atomic_init(&self->holders, 1);
+    self->round = round;
+    self->values = mem_calloc(n ? n : 1, sizeof(float));
+    return self;
+}
+
+shared_t *shared_file(file_map_t map)
+{
+    shared_t *self = mem_calloc(1, sizeof *self);
+    atomic_init(&self->holders, 1);
+    self->map = map;
+    return self;
+}
+
+shared_t *shared_hold(shared_t *self)
+{
+    atomic_fetch_add_explicit(&self->holders, 1, memory_order_relaxed);
+    return self;
+}
+
+void shared_drop(shared_t **self_p)
+{
+    shared_t *self = *self_p;
+    *self_p = NULL;
+    if (!self || atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) > 1) return;
+    if (self->values)
+        free(self->values);
+    else
+        file_unmap(&self->map);
+    free(self);
+}

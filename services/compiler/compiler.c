@@ -1,0 +1,128 @@
+/* Compile jobs: fetch the module, compile or find in the cache, describe the plan. */
+#include "compiler/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "compile/compile.h"
+
+int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
+{
+    self->cache_dir = cache_dir;
+    if (file_make_dirs(cache_dir, err) < 0) return -1;
+    return hash_file("/proc/self/exe", self->version, err);
+}
+
+char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job)
+{
+    const char *parts[] = {self->version, job->module, job->spec, job->target};
+    hash_stream_t *hash = hash_stream_new();
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        hash_stream_add(hash, parts[i], strlen(parts[i]) + 1);
+    char hex[HASH_HEX];
+    hash_stream_finish(&hash, hex);
+    return mem_printf("%s/%s.plan", self->cache_dir, hex);
+}
+
+/* A plan from the cache that still unpacks; NULL: none. */
+static uint8_t *cached_plan(const char *path, size_t *n)
+{
+    if (!file_exists(path)) return NULL;
+    err_t err = {0};
+    uint8_t *bytes = (uint8_t *)file_read(path, n, &err);
+    plan_t *plan = bytes ? plan_unpack(bytes, *n, &err) : NULL;
+    if (plan) {
+        plan_destroy(&plan);
+        return bytes;
+    }
+    log_event(LOG_WARN, "cache_damaged", "path=%s error=\"%s\"", path, err.text);
+    free(bytes);
+    return NULL;
+}
+
+uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
+                       bool *cached, size_t *n, err_t *err)
+{
+    char *path = compiler_cache_path(self, job), *text = NULL;
+    size_t n_text = 0;
+    train_spec_t spec;
+    uint8_t *plan = cached_plan(path, n);
+    *cached = plan != NULL;
+    if (plan) goto done;
+    if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
+    text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
+    if (!text) goto done;
+    plan = compile_text(text, n_text, job->file, &spec, job->target, n, err);
+    if (!plan) goto done;
+    err_t write_err = {0};
+    if (file_write_atomic(path, plan, *n, &write_err) < 0) /* a full cache is no reason to fail */
+        log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", write_err.text);
+done:
+    free(text);
+    free(path);
+    return plan;
+}
+
+bool compiler_model_at_fault(err_code_t code)
+{
+    return code == ERR_PARSE || code == ERR_SHAPE || code == ERR_TYPE || code == ERR_UNSUPPORTED ||
+           code == ERR_ARG || code == ERR_NUMERIC;
+}
+
+struct compiler_lists {
+    plan_t *plan;
+    size_t n;
+    Msg__TensorInfo *info;
+    Msg__TensorInfo **list; /* params first, then batch */
+};
+
+void compiler_lists_destroy(compiler_lists_t **self_p)
+{
+    compiler_lists_t *self = *self_p;
+    if (!self) return;
+    plan_destroy(&self->plan);
+    free(self->info);
+    free(self->list);
+    free(self);
+    *self_p = NULL;
+}
+
+static size_t take_role(compiler_lists_t *self, plan_role_t role)
+{
+    size_t first = self->n;
+    for (int i = 0; i < self->plan->n_tensor; i++) {
+        plan_tensor_t *tensor = &self->plan->tensor[i];
+        if (tensor->role != role || (role == ROLE_BATCH && !plan_trains_on(self->plan, i)))
+            continue;
+        Msg__TensorInfo *info = &self->info[self->n];
+        msg__tensor_info__init(info);
+        info->name = tensor->name;
+        info->dtype = (char *)dtype_name(tensor->type.dtype);
+        info->n_dims = (size_t)tensor->type.rank;
+        info->dims = tensor->type.dim;
+        self->list[self->n++] = info;
+    }
+    return self->n - first;
+}
+
+compiler_lists_t *compiler_describe(const uint8_t *plan, size_t n, Msg__PlanReply *reply,
+                                    err_t *err)
+{
+    compiler_lists_t *self = mem_calloc(1, sizeof *self);
+    self->plan = plan_unpack(plan, n, err);
+    if (!self->plan) {
+        compiler_lists_destroy(&self);
+        return NULL;
+    }
+    size_t most = (size_t)self->plan->n_tensor;
+    self->info = mem_calloc(most + 1, sizeof *self->info);
+    self->list = mem_calloc(most + 1, sizeof *self->list);
+    reply->n_params = take_role(self, ROLE_PARAM);
+    reply->n_batch = take_role(self, ROLE_BATCH);
+    reply->params = self->list;
+    reply->batch = self->list + reply->n_params;
+    return self;
+}

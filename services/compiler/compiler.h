@@ -1,0 +1,37 @@
+/* One compile job from module to plan object, with a cache on disk. */
+#ifndef COMPILER_COMPILER_H
+#define COMPILER_COMPILER_H
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "msg/data_client.h"
+#include "proto/control.pb-c.h"
+
+enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };
+
+typedef struct {
+    const char *cache_dir;
+    char version
+        [COMPILER_VERSION_BYTES]; /* content hash of this program: another one, other plans */
+} compiler_t;
+
+/* Make the cache directory; cache_dir is borrowed. */
+int compiler_init(compiler_t *self, const char *cache_dir, err_t *err);
+
+/* Where the plan of (module, spec, target) by this compiler is cached. Returns, caller frees. */
+char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job);
+
+/* The plan's bytes, from the cache or compiled from the module text. Returns, caller frees. */
+uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
+                       bool *cached, size_t *n, err_t *err);
+
+/* Would another compiler fail on it, too? */
+bool compiler_model_at_fault(err_code_t code);
+
+/* Fill in params and batch from a plan; the reply borrows from an allocation that *memory owns. */
+typedef struct compiler_lists compiler_lists_t;
+compiler_lists_t *compiler_describe(const uint8_t *plan, size_t n, Msg__PlanReply *reply,
+                                    err_t *err);
+void compiler_lists_destroy(compiler_lists_t **self_p);
+
+#endif

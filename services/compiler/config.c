@@ -1,0 +1,27 @@
+/* The configuration table of the compiler. */
+#include "compiler/config.h"
+
+#define TEXT(key, text, words)                                                           \
+    {                                                                                    \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(compiler_config_t, key), \
+        .fallback = text, .help = words                                                  \
+    }
+
+static const config_field_t fields[] = {
+    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(cache_dir, "run/plans", "directory of finished plans"),
+    TEXT(id, NULL, "unique in the cluster [compiler-HOST-PID]"),
+    {.name = "once",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(compiler_config_t, once),
+     .fallback = "false",
+     .help = "leave when the run is over"},
+    SERVICE_FIELDS(compiler_config_t),
+};
+
+const config_table_t compiler_table = {
+    .usage = "pcp-compiler --shepherd ENDPOINT --cache-dir DIR\n"
+             "Asks the shepherd for compile jobs and answers plans.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};

@@ -1,0 +1,15 @@
+/* The compiler's flags. */
+#ifndef COMPILER_CONFIG_H
+#define COMPILER_CONFIG_H
+
+#include "msg/service.h"
+
+typedef struct {
+    service_options_t common;
+    char *shepherd, *cache_dir, *id;
+    bool once;
+} compiler_config_t;
+
+extern const config_table_t compiler_table;
+
+#endif

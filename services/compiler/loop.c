@@ -1,0 +1,173 @@
+/* The compiler's reactor and the job its thread does. */
+#include "compiler/loop.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* --- In the thread --- */
+
+static int do_job(const compiler_t *self, zsock_t *pipe, const Msg__Compile *job,
+                  Msg__PlanReply *reply, char hash[HASH_HEX], compiler_lists_t **lists, err_t *err)
+{
+    data_options_t options = {
+        .endpoints = job->data, .n_endpoint = job->n_data, .stopped = job_stopped, .user = pipe};
+    data_client_t *client = data_client_new(&options, err);
+    if (!client) return -1;
+    bool cached = false;
+    size_t n = 0;
+    uint8_t *plan = compiler_plan(self, job, client, &cached, &n, err);
+    int rc = plan ? 0 : -1;
+    if (rc == 0) {
+        *lists = compiler_describe(plan, n, reply, err);
+        hash_content(plan, n, hash);
+        rc = *lists ? data_put_object(client, hash, plan, n, err) : -1;
+    }
+    reply->cached = cached;
+    free(plan);
+    data_client_destroy(&client);
+    return rc;
+}
+
+static void run_job(void *user, zsock_t *pipe, const msg_envelope_t *message)
+{
+    const Msg__Compile *job = message->compile;
+    Msg__PlanReply reply = MSG__PLAN_REPLY__INIT;
+    char hash[HASH_HEX] = "";
+    compiler_lists_t *lists = NULL;
+    err_t err = {0};
+    double begin = clock_mono_s();
+    reply.job = job->job;
+    if (do_job(user, pipe, job, &reply, hash, &lists, &err) < 0) {
+        if (!*err.text) err_set(&err, ERR_STATE, "the compiler gave no reason");
+        reply.error = err.text;
+        reply.model_at_fault = compiler_model_at_fault(err.code);
+        reply.n_params = reply.n_batch = 0;
+    } else {
+        reply.plan = hash;
+    }
+    reply.seconds = clock_mono_s() - begin;
+    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
+    envelope.in_reply_to = message->id;
+    envelope.body_case = MSG__ENVELOPE__BODY_PLAN_REPLY;
+    envelope.plan_reply = &reply;
+    job_reply(pipe, &envelope);
+    compiler_lists_destroy(&lists);
+}
+
+/* --- In the reactor --- */
+
+static uint32_t credit(void *state)
+{
+    const loop_t *self = state;
+    return jobs_busy(self->jobs) || self->leaving ? 0 : 1;
+}
+
+static void ask(loop_t *self)
+{
+    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
+    request.credit = credit(self);
+    if (request.credit)
+        MSG_SEND(member_out(self->member), NULL, 0, WORK_REQUEST, work_request, &request);
+}
+
+static void on_compile(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    loop_t *self = state;
+    const Msg__Compile *job = message->compile;
+    if (jobs_busy(self->jobs)) { /* more than we asked for */
+        log_event(LOG_WARN, "job_refused", "job=%s", job->job);
+        return;
+    }
+    log_event(LOG_INFO, "compile", "module=%.12s target=%s", job->module, job->target);
+    self->void_job = false;
+    jobs_start(self->jobs, message);
+}
+
+static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    msg_envelope_t *reply = jobs_receive(self->jobs);
+    if (!reply) return 0;
+    const Msg__PlanReply *plan = reply->plan_reply;
+    log_event(*plan->error ? LOG_ERROR : LOG_INFO, "compiled",
+              "plan=%.12s cached=%d seconds=%.2f error=\"%s\"", plan->plan, plan->cached,
+              plan->seconds, plan->error);
+    msg_out_t out = member_out(self->member);
+    if (!self->void_job) out.send(out.user, NULL, reply);
+    msg_free(&reply);
+    ask(self);
+    return 0;
+}
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    ask(state);
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)reason;
+    loop_t *self = state;
+    self->void_job = true;
+    jobs_cancel(self->jobs);
+}
+
+static void on_bye(void *state, const char *reason)
+{
+    loop_t *self = state;
+    on_lost(state, reason);
+    self->leaving = self->config->once;
+}
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    return ((loop_t *)arg)->leaving ? -1 : 0;
+}
+
+static void on_signal(void *user)
+{
+    loop_t *self = user;
+    member_leave(self->member, "stopped by a signal");
+    self->leaving = true;
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_COMPILE] = {1 << 20, on_compile},
+};
+
+int loop_run(loop_t *self, int signal_fd, err_t *err)
+{
+    enum { TICK_MS = 50 };
+    service_signals_t signals = {.on_signal = on_signal, .user = self};
+    member_options_t options = {
+        .endpoint = self->config->shepherd,
+        .kind = MSG__KIND__KIND_COMPILER,
+        .id = self->config->id,
+        .routes = routes,
+        .state = self,
+        .on_welcome = on_welcome,
+        .on_lost = on_lost,
+        .on_bye = on_bye,
+        .credit = credit,
+    };
+    self->zloop = zloop_new();
+    self->jobs = jobs_new(run_job, &self->compiler);
+    int rc = service_on_signal(self->zloop, signal_fd, &signals, err);
+    if (rc == 0) self->member = member_new(self->zloop, &options, err);
+    if (self->member) {
+        zloop_reader(self->zloop, jobs_socket(self->jobs), on_reply, self);
+        zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
+        zloop_start(self->zloop);
+    }
+    rc = self->member ? 0 : -1;
+    member_destroy(&self->member);
+    zloop_destroy(&self->zloop);
+    jobs_destroy(&self->jobs);
+    return rc;
+}

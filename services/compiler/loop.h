@@ -1,0 +1,23 @@
+/* The compiler's reactor: asks for work, hands jobs to its thread, sends the answers. */
+#ifndef COMPILER_LOOP_H
+#define COMPILER_LOOP_H
+
+#include "compiler/compiler.h"
+#include "compiler/config.h"
+#include "msg/jobs.h"
+#include "msg/member.h"
+
+typedef struct {
+    const compiler_config_t *config;
+    compiler_t compiler; /* the thread's, once it runs */
+    zloop_t *zloop;
+    member_t *member;
+    jobs_t *jobs;
+    bool void_job; /* the answer of the running job is not wanted any more */
+    bool leaving;
+} loop_t;
+
+/* Run until a signal (or the end of the run, with --once). */
+int loop_run(loop_t *self, int signal_fd, err_t *err);
+
+#endif

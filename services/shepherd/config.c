@@ -1,0 +1,100 @@
+/* The configuration table of the shepherd. */
+#include "shepherd/config.h"
+
+#define FIELD(key, what, text, words_help)                                               \
+    {                                                                                    \
+        .name = #key, .kind = CONFIG_##what, .offset = offsetof(shepherd_config_t, key), \
+        .fallback = text, .help = words_help                                             \
+    }
+#define RANGE(key, what, text, low, high, words_help)                                    \
+    {                                                                                    \
+        .name = #key, .kind = CONFIG_##what, .offset = offsetof(shepherd_config_t, key), \
+        .fallback = text, .help = words_help, .min = low, .max = high                    \
+    }
+#define WORDS(key, text, choice, words_help)                                           \
+    {                                                                                  \
+        .name = #key, .kind = CONFIG_ENUM, .offset = offsetof(shepherd_config_t, key), \
+        .fallback = text, .help = words_help, .words = choice                          \
+    }
+
+static const config_field_t fields[] = {
+    FIELD(run_dir, STRING, "run", "directory of the run's sockets and files"),
+    FIELD(bind, STRING, NULL, "control endpoint [ipc://RUN_DIR/control]"),
+    FIELD(telemetry, STRING, NULL, "where members send telemetry [ipc://RUN_DIR/telemetry]"),
+    FIELD(events, STRING, NULL, "where events are published [ipc://RUN_DIR/events]"),
+    RANGE(heartbeat_ms, INT, "500", 10, 60000, "members send a heartbeat this often"),
+    RANGE(timeout_ms, INT, "4000", 50, 600000, "a member silent for this long is lost"),
+    FIELD(run, STRING, "run", "id of the run"),
+    FIELD(model, STRING, NULL, "StableHLO text of the model"),
+    FIELD(init, STRING, NULL, "safetensors file with every parameter"),
+    FIELD(train_tokens, STRING, NULL, "little-endian u16 tokens to train on"),
+    FIELD(validation_tokens, STRING, NULL, "u16 tokens to validate on"),
+    WORDS(data_layout, "windows", "windows|records", "how rows are cut from the tokens"),
+    FIELD(shuffle, BOOL, "true", "read windows in a keyed random order"),
+    RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
+    RANGE(seed, INT, "1337", 0, 9007199254740991.0, "of the data order"),
+    RANGE(replicas, INT, "1", 1, 4096, "logical replicas K"),
+    RANGE(inner_steps, INT, "50", 1, 1e6, "optimizer steps per round and replica (H)"),
+    RANGE(rounds, INT, "10", 1, 1e9, "outer steps"),
+    RANGE(shards, INT, "1", 1, MSG_MAX_SHARDS, "aggregators that share the parameters"),
+    RANGE(workers, INT, "1", 1, 4096, "workers that must be ready before the first round"),
+    RANGE(validate_every, INT, "0", 0, 1e9, "rounds between validations; 0: only at the end"),
+    WORDS(optimizer, "adamw", "adamw|sgd", "inner optimizer"),
+    RANGE(lr, FLOAT, "1e-3", 0, 1e3, "inner learning rate"),
+    RANGE(min_lr, FLOAT, "0", 0, 1e3, "where the schedule ends"),
+    RANGE(warmup, INT, "0", 0, 1e9, "steps of linear warm-up"),
+    WORDS(schedule, "constant", "constant|cosine|wsd", "learning rate over the run"),
+    RANGE(decay_fraction, FLOAT, "0.2", 0, 1, "wsd: share of the steps that decay"),
+    RANGE(beta1, FLOAT, "0.9", 0, 1, "AdamW"),
+    RANGE(beta2, FLOAT, "0.95", 0, 1, "AdamW"),
+    RANGE(eps, FLOAT, "1e-8", 0, 1, "AdamW"),
+    RANGE(weight_decay, FLOAT, "0.1", 0, 10, "AdamW, on parameters of rank 2 and more"),
+    RANGE(momentum, FLOAT, "0.9", 0, 1, "SGD"),
+    RANGE(clip, FLOAT, "1", 0, 1e9, "largest global gradient norm; 0: no limit"),
+    RANGE(accumulate, INT, "1", 1, 65536, "micro-batches per step"),
+    RANGE(outer_lr, FLOAT, "0.7", 0, 100, "outer Nesterov learning rate"),
+    RANGE(outer_momentum, FLOAT, "0.9", 0, 1, "outer Nesterov momentum"),
+    WORDS(codec, "f32", "f32|bf16|int8", "form of pseudo-gradients on the wire"),
+    FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
+    FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
+    SERVICE_FIELDS(shepherd_config_t),
+};
+
+const config_table_t shepherd_table = {
+    .usage = "pcp-shepherd --run-dir DIR --config run.json [--bind ENDPOINT]\n"
+             "Runs the rounds of one training run: members, leases, commits, checkpoint.\n"
+             "Exit status: 0 done, 1 failed, 3 stopped by a signal.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+int shepherd_config_check(const shepherd_config_t *self, err_t *err)
+{
+    const struct {
+        const char *key, *value;
+    } needed[] = {
+        {"model", self->model}, {"init", self->init}, {"train_tokens", self->train_tokens}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!needed[i].value || !*needed[i].value)
+            return err_set(err, ERR_ARG, "\"%s\" is not set: write it in run.json", needed[i].key);
+    if (self->timeout_ms <= self->heartbeat_ms)
+        return err_set(err, ERR_ARG, "timeout_ms %lld must be above heartbeat_ms %lld",
+                       (long long)self->timeout_ms, (long long)self->heartbeat_ms);
+    if (strlen(self->run) == 0 || strlen(self->run) >= MSG_ID_BYTES)
+        return err_set(err, ERR_ARG, "run id \"%s\": 1 to %d bytes", self->run, MSG_ID_BYTES - 1);
+    return 0;
+}
+
+train_spec_t shepherd_spec(const shepherd_config_t *self)
+{
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.optimizer = self->optimizer;
+    spec.beta1 = self->beta1;
+    spec.beta2 = self->beta2;
+    spec.eps = self->eps;
+    spec.weight_decay = self->weight_decay;
+    spec.momentum = self->momentum;
+    spec.clip = self->clip;
+    spec.accumulate = (int)self->accumulate;
+    return spec;
+}

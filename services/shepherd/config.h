@@ -1,0 +1,31 @@
+/* run.json and the shepherd's flags: one table (proto/PROTOCOL.md explains the run's keys). */
+#ifndef SHEPHERD_CONFIG_H
+#define SHEPHERD_CONFIG_H
+
+#include "base/config.h"
+#include "msg/limits.h"
+#include "msg/service.h"
+#include "optim/optim.h"
+
+typedef struct {
+    service_options_t common;
+    char *run_dir, *bind, *telemetry, *events;
+    int64_t heartbeat_ms, timeout_ms;
+    char *run, *model, *init, *train_tokens, *validation_tokens, *data_layout;
+    bool shuffle;
+    int64_t vocab, seed, replicas, inner_steps, rounds, shards, workers, validate_every;
+    char *optimizer, *schedule;
+    double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
+    int64_t warmup, accumulate;
+    double outer_lr, outer_momentum;
+    char *codec, *checkpoint, *tokenizer;
+} shepherd_config_t;
+
+extern const config_table_t shepherd_table;
+
+/* What the table cannot say: required keys, things that exclude each other. */
+int shepherd_config_check(const shepherd_config_t *self, err_t *err);
+
+train_spec_t shepherd_spec(const shepherd_config_t *self);
+
+#endif

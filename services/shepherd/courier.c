@@ -1,0 +1,252 @@
+/* The courier: publishes a run's files, sends its first parameters, writes its checkpoint. */
+#include "shepherd/courier.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ckpt/checkpoint.h"
+#include "msg/data_client.h"
+
+courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n)
+{
+    courier_job_t *job = mem_calloc(1, sizeof *job);
+    job->kind = kind;
+    job->n_endpoint = n;
+    job->endpoints = mem_calloc(n, sizeof *job->endpoints);
+    for (size_t i = 0; i < n; i++) job->endpoints[i] = mem_strdup(endpoints[i]);
+    return job;
+}
+
+void courier_job_destroy(courier_job_t **self_p)
+{
+    courier_job_t *job = *self_p;
+    if (!job) return;
+    for (size_t i = 0; i < job->n_endpoint; i++) free(job->endpoints[i]);
+    free(job->endpoints);
+    layout_fini(&job->layout);
+    free(job);
+    *self_p = NULL;
+}
+
+void courier_result_destroy(courier_result_t **self_p)
+{
+    if (*self_p) free((*self_p)->checkpoint);
+    free(*self_p);
+    *self_p = NULL;
+}
+
+/* --- PUBLISH --- */
+
+static int put_file(data_client_t *client, const char *path, char hash[HASH_HEX], err_t *err)
+{
+    file_map_t map;
+    if (file_map(path, &map, err) < 0) return -1;
+    hash_content(map.at, map.n, hash);
+    int rc = data_put_object(client, hash, map.at, map.n, err);
+    file_unmap(&map);
+    return rc < 0 ? err_prefix(err, "%s: ", path) : 0;
+}
+
+/* Tokens are checked here once, so that no worker reads beyond a table by a wrong file. */
+static int check_tokens(const char *path, int64_t vocab, uint64_t *n_tokens, err_t *err)
+{
+    file_map_t map;
+    if (file_map(path, &map, err) < 0) return -1;
+    int rc = 0;
+    if (map.n == 0 || map.n % 2)
+        rc = err_set(err, ERR_PARSE, "%s: %zu bytes are no list of u16 tokens", path, map.n);
+    for (size_t i = 0; rc == 0 && i + 1 < map.n; i += 2) {
+        unsigned token = map.at[i] | (unsigned)map.at[i + 1] << 8;
+        if (token >= vocab)
+            rc = err_set(err, ERR_PARSE, "%s: token %u at place %zu; the vocabulary has %lld", path,
+                         token, i / 2, (long long)vocab);
+    }
+    *n_tokens = map.n / 2;
+    file_unmap(&map);
+    return rc;
+}
+
+static int publish(const shepherd_config_t *config, data_client_t *client, courier_result_t *result,
+                   err_t *err)
+{
+    const char *validation = config->validation_tokens;
+    bool validates = validation && *validation;
+    if (check_tokens(config->train_tokens, config->vocab, &result->train_tokens, err) < 0)
+        return -1;
+    if (validates && check_tokens(validation, config->vocab, &result->validation_tokens, err) < 0)
+        return -1;
+    if (put_file(client, config->model, result->module_hash, err) < 0) return -1;
+    if (put_file(client, config->train_tokens, result->train_hash, err) < 0) return -1;
+    return validates ? put_file(client, validation, result->validation_hash, err) : 0;
+}
+
+/* --- INIT --- */
+
+static int same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
+                      err_t *err)
+{
+    if (!have)
+        return err_set(err, ERR_ARG, "%s: has no tensor \"%s\", a parameter of the model", path,
+                       want->name);
+    bool same = have->rank == want->type.rank && have->dtype == DT_F32;
+    for (int d = 0; same && d < have->rank; d++) same = have->dims[d] == want->type.dim[d];
+    if (same) return 0;
+    ir_type_t type = {.dtype = have->dtype, .rank = have->rank};
+    for (int d = 0; d < have->rank; d++) type.dim[d] = have->dims[d];
+    char found[IR_TYPE_TEXT], needed[IR_TYPE_TEXT];
+    ir_type_t f32 = ir_type_with(want->type, DT_F32);
+    return err_set(err, ERR_SHAPE, "%s: \"%s\" is %s, the model needs %s", path, want->name,
+                   ir_type_text(&type, found), ir_type_text(&f32, needed));
+}
+
+static int init(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
+                err_t *err)
+{
+    safetensors_t *file = safetensors_open(config->init, err);
+    if (!file) return -1;
+    const layout_t *layout = &job->layout;
+    float *theta = mem_calloc(layout->total, sizeof *theta);
+    int rc = 0;
+    if (safetensors_count(file) != layout->n)
+        rc = err_set(err, ERR_ARG, "%s: %zu tensors, the model has %zu parameters", config->init,
+                     safetensors_count(file), layout->n);
+    for (size_t i = 0; rc == 0 && i < layout->n; i++) {
+        const layout_tensor_t *want = &layout->tensor[i];
+        const safetensor_t *have = safetensors_find(file, want->name);
+        rc = same_shape(config->init, want, have, err);
+        if (rc == 0) memcpy(theta + want->begin, have->data, have->n_bytes);
+    }
+    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, theta, err);
+    free(theta);
+    safetensors_close(&file);
+    return rc;
+}
+
+/* --- SAVE --- */
+
+static int write_checkpoint(const shepherd_config_t *config, const courier_job_t *job,
+                            const safetensor_t *tensors, courier_result_t *result, err_t *err)
+{
+    size_t n_model = 0;
+    char *model = file_read(config->model, &n_model, err), *tokenizer = NULL;
+    char *text = config_print(&shepherd_table, config, true);
+    int rc = model ? 0 : -1;
+    if (rc == 0 && config->tokenizer && *config->tokenizer) {
+        size_t n;
+        tokenizer = file_read(config->tokenizer, &n, err);
+        if (!tokenizer) rc = -1;
+    }
+    if (rc == 0) {
+        checkpoint_info_t info = {
+            .run = config->run,
+            .round = job->round,
+            .tokens = (int64_t)job->tokens,
+            .loss = job->loss,
+            .validation = job->validation,
+            .module_hash = job->module_hash,
+            .config = text,
+            .tokenizer = tokenizer,
+        };
+        checkpoint_file_t files[] = {{"model.mlir", model, n_model}};
+        rc = checkpoint_write(config->checkpoint, &info, tensors, job->layout.n, NULL, 0, files, 1,
+                              &result->checkpoint, err);
+    }
+    free(text);
+    free(tokenizer);
+    free(model);
+    return rc;
+}
+
+static int save(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
+                courier_result_t *result, err_t *err)
+{
+    const layout_t *layout = &job->layout;
+    float *theta = mem_calloc(layout->total, sizeof *theta);
+    safetensor_t *tensors = mem_calloc(layout->n, sizeof *tensors);
+    int rc = data_get_params(client, layout->bounds, job->round, theta, err);
+    for (size_t i = 0; i < layout->n; i++) {
+        const layout_tensor_t *from = &layout->tensor[i];
+        safetensor_t *to = &tensors[i];
+        *to = (safetensor_t){.name = from->name,
+                             .dtype = DT_F32,
+                             .rank = from->type.rank,
+                             .data = theta + from->begin,
+                             .n_bytes = from->count * sizeof(float)};
+        for (int d = 0; d < to->rank && d < SAFETENSORS_MAX_RANK; d++)
+            to->dims[d] = from->type.dim[d];
+    }
+    if (rc == 0) rc = write_checkpoint(config, job, tensors, result, err);
+    free(tensors);
+    free(theta);
+    return rc;
+}
+
+void courier_do(const shepherd_config_t *config, const courier_job_t *job,
+                bool (*stopped)(void *user), void *user, courier_result_t *result)
+{
+    *result = (courier_result_t){.kind = job->kind};
+    err_t *err = &result->err;
+    data_options_t options = {.endpoints = job->endpoints,
+                              .n_endpoint = job->n_endpoint,
+                              .run = job->run_hash,
+                              .stopped = stopped,
+                              .user = user};
+    data_client_t *client = data_client_new(&options, err);
+    if (!client) return;
+    switch (job->kind) {
+    case COURIER_PUBLISH: publish(config, client, result, err); break;
+    case COURIER_INIT: init(config, job, client, err); break;
+    case COURIER_SAVE: save(config, job, client, result, err); break;
+    }
+    data_client_destroy(&client);
+}
+
+/* --- The actor --- */
+
+/* $TERM waits on the pipe: zactor_destroy wants us to leave. */
+static bool told_to_stop(void *user)
+{
+    return (zsock_events(user) & ZMQ_POLLIN) != 0;
+}
+
+static void courier_main(zsock_t *pipe, void *arg)
+{
+    const shepherd_config_t *config = arg;
+    zsock_signal(pipe, 0);
+    for (;;) {
+        char *command = NULL;
+        void *pointer = NULL;
+        if (zsock_recv(pipe, "sp", &command, &pointer) < 0) {
+            free(command);
+            break;
+        }
+        bool work = strcmp(command, "JOB") == 0;
+        free(command);
+        if (!work) break;
+        courier_job_t *job = pointer;
+        courier_result_t *result = mem_calloc(1, sizeof *result);
+        courier_do(config, job, told_to_stop, pipe, result);
+        courier_job_destroy(&job);
+        zsock_send(pipe, "p", result);
+    }
+}
+
+zactor_t *courier_new(const shepherd_config_t *config)
+{
+    return zactor_new(courier_main, (void *)config);
+}
+
+void courier_start(zactor_t *self, courier_job_t *job)
+{
+    zsock_send(self, "sp", "JOB", job);
+}
+
+courier_result_t *courier_take(zactor_t *self)
+{
+    void *pointer = NULL;
+    zsock_recv(self, "p", &pointer);
+    return pointer;
+}

@@ -1,0 +1,103 @@
+/* The shepherd's reactor: what each socket, timer and signal does to the state. */
+#include "shepherd/loop.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "msg/control.h"
+#include "msg/publish.h"
+
+static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    loop_t *self = user;
+    err_t err = {0};
+    if (control_send(self->control, to, message, &err) < 0)
+        log_event(LOG_WARN, "send_failed", "error=\"%s\"", err.text);
+}
+
+static void publish(void *user, Msg__Event *event)
+{
+    loop_t *self = user;
+    event->source = "shepherd";
+    event->run = self->state.config->run;
+    publish_event(self->events, event);
+}
+
+static void start_job(void *user, courier_job_t *job)
+{
+    courier_start(((loop_t *)user)->courier, job);
+}
+
+static int after(loop_t *self)
+{
+    return self->state.finished ? -1 : 0; /* -1 ends the loop */
+}
+
+static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    loop_t *self = arg;
+    self->state.now_ms = clock_mono_ms();
+    while (!self->state.finished &&
+           control_receive(socket, true, shepherd_routes, &self->state, &self->state.count))
+        continue;
+    if (!self->state.finished) rounds_dispatch(&self->state);
+    return after(self);
+}
+
+static int on_courier(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    courier_result_t *result = courier_take(self->courier);
+    if (result) shepherd_on_courier(&self->state, result);
+    courier_result_destroy(&result);
+    return after(self);
+}
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    loop_t *self = arg;
+    shepherd_tick(&self->state, clock_mono_ms());
+    return after(self);
+}
+
+/* Members' telemetry is handed on as it is. */
+static int on_telemetry(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    loop_t *self = arg;
+    Msg__Event *event = NULL;
+    while (publish_receive(socket, &event, NULL) > 0) {
+        publish_event(self->events, event);
+        msg__event__free_unpacked(event, NULL);
+    }
+    return 0;
+}
+
+static void on_signal(void *user)
+{
+    shepherd_on_signal(&((loop_t *)user)->state);
+}
+
+int loop_run(loop_t *self, int signal_fd, err_t *err)
+{
+    enum { TICK_MS = 50 };
+    shepherd_t *state = &self->state;
+    state->out = (msg_out_t){send_control, self};
+    state->publish = publish;
+    state->start = start_job;
+    state->user = self;
+    service_signals_t signals = {.on_signal = on_signal, .user = self};
+    zloop_t *loop = zloop_new();
+    int rc = service_on_signal(loop, signal_fd, &signals, err);
+    if (rc == 0) {
+        zloop_reader(loop, self->control, on_control, self);
+        zloop_reader(loop, self->telemetry, on_telemetry, self);
+        zloop_reader(loop, zactor_sock(self->courier), on_courier, self);
+        zloop_timer(loop, TICK_MS, 0, on_tick, self);
+        zloop_start(loop);
+    }
+    zloop_destroy(&loop);
+    return rc;
+}

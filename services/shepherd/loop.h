@@ -1,0 +1,18 @@
+/* The shepherd's sockets and the loop that feeds them to its state. */
+#ifndef SHEPHERD_LOOP_H
+#define SHEPHERD_LOOP_H
+
+#include <czmq.h>
+
+#include "shepherd/shepherd.h"
+
+typedef struct {
+    shepherd_t state;
+    zsock_t *control, *telemetry, *events;
+    zactor_t *courier;
+} loop_t;
+
+/* Run until the state is finished. The sockets are open; the state is initialised. */
+int loop_run(loop_t *self, int signal_fd, err_t *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* pcp-shepherd: configuration, sockets, loop. The run itself is in shepherd.c and its neighbours. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+#include "shepherd/loop.h"
+
+/* What was not given lies in the run directory. */
+static void set_default(char **field, const char *prefix, const char *run_dir, const char *name)
+{
+    if (*field && **field) return;
+    free(*field);
+    *field = mem_printf("%s%s/%s", prefix, run_dir, name);
+}
+
+static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *err)
+{
+    if (file_make_dirs(config->run_dir, err) < 0) return -1;
+    self->control = control_bind(ZMQ_ROUTER, config->bind, err);
+    if (!self->control) return -1;
+    self->telemetry = control_bind(ZMQ_SUB, config->telemetry, err);
+    if (!self->telemetry) return -1;
+    self->events = control_bind(ZMQ_PUB, config->events, err);
+    if (!self->events) return -1;
+    self->state.telemetry = config->telemetry;
+    self->courier = courier_new(config);
+    return self->courier ? 0 : err_set(err, ERR_STATE, "no courier actor");
+}
+
+static void close_sockets(loop_t *self)
+{
+    zactor_destroy(&self->courier);
+    zsock_destroy(&self->control);
+    zsock_destroy(&self->telemetry);
+    zsock_destroy(&self->events);
+}
+
+static int run(shepherd_config_t *config, err_t *err)
+{
+    set_default(&config->bind, "ipc://", config->run_dir, "control");
+    set_default(&config->telemetry, "ipc://", config->run_dir, "telemetry");
+    set_default(&config->events, "ipc://", config->run_dir, "events");
+    set_default(&config->checkpoint, "", config->run_dir, "checkpoint");
+    int signal_fd = service_start("shepherd", &config->common, &shepherd_table, config, err);
+    if (signal_fd < 0) return -1;
+    loop_t loop = {0};
+    int status = -1;
+    if (shepherd_init(&loop.state, config, err) == 0 && open_sockets(&loop, config, err) == 0 &&
+        loop_run(&loop, signal_fd, err) == 0)
+        status = loop.state.exit_status;
+    close_sockets(&loop);
+    shepherd_fini(&loop.state);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    shepherd_config_t config = {0};
+    err_t err = {0};
+    int status = 0, go = service_configure(&shepherd_table, &config, argc, argv);
+    if (go == SERVICE_BAD) status = 2;
+    if (go == SERVICE_GO) {
+        status = run(&config, &err);
+        if (status < 0) {
+            fprintf(stderr, "pcp-shepherd: %s\n", err.text);
+            status = 1;
+        }
+    }
+    config_fini(&shepherd_table, &config);
+    zsys_shutdown();
+    return status;
+}

@@ -1,0 +1,242 @@
+/* Membership: who is there, who was heard when, who has credit. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+static const char *const kind_names[] = {"none",   "compiler", "aggregator",
+                                         "worker", "cli",      "supervisor"};
+
+const char *member_kind_name(Msg__Kind kind)
+{
+    return (unsigned)kind < sizeof kind_names / sizeof *kind_names ? kind_names[kind] : "unknown";
+}
+
+member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (row->peer.n == peer->n && memcmp(row->peer.at, peer->at, peer->n) == 0) return row;
+    }
+    return NULL;
+}
+
+member_row_t *member_by_serial(shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].serial == serial) return &self->members.at[i];
+    return NULL;
+}
+
+static member_row_t *member_by_id(shepherd_t *self, const char *id)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (strcmp(self->members.at[i].id, id) == 0) return &self->members.at[i];
+    return NULL;
+}
+
+size_t members_count(const shepherd_t *self, Msg__Kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].kind == kind;
+    return n;
+}
+
+char **members_endpoints(const shepherd_t *self)
+{
+    char **endpoints = mem_calloc((size_t)self->config->shards, sizeof *endpoints);
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->shard >= 0) endpoints[row->shard] = row->endpoint;
+    }
+    return endpoints;
+}
+
+static void announce(shepherd_t *self, const member_row_t *row, bool joined, const char *reason)
+{
+    if (!self->publish) return;
+    Msg__MemberChange change = MSG__MEMBER_CHANGE__INIT;
+    change.id = row->id;
+    change.kind = (char *)member_kind_name(row->kind);
+    change.joined = joined;
+    change.reason = (char *)reason;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_MEMBER;
+    event.member = &change;
+    self->publish(self->user, &event);
+}
+
+static void refuse(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to, int code,
+                   const char *text)
+{
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = (Msg__Fault__Code)code;
+    fault.text = (char *)text;
+    MSG_SEND(self->out, to, reply_to, FAULT, fault, &fault);
+}
+
+void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
+{
+    member_row_t *row = member_by_serial(self, serial);
+    if (!row) return;
+    member_row_t gone = *row;
+    *row = self->members.at[--self->members.n];
+    log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
+              "member=%s kind=%s reason=\"%s\"", gone.id, member_kind_name(gone.kind), reason);
+    announce(self, &gone, false, reason);
+    if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
+    if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
+    bool needed = gone.shard >= 0 && self->phase > PHASE_GATHER && self->phase < PHASE_DONE;
+    if (needed)
+        shepherd_fail(self, "aggregator %s, which holds shard %d of the parameters, is lost: %s",
+                      gone.id, gone.shard, reason);
+    free(gone.id);
+    free(gone.target);
+    free(gone.endpoint);
+}
+
+void members_expire(shepherd_t *self)
+{
+    for (size_t i = self->members.n; i-- > 0;) {
+        if (i >= self->members.n) continue;
+        const member_row_t *row = &self->members.at[i];
+        if (self->now_ms - row->heard_ms > self->config->timeout_ms)
+            member_drop(self, row->serial, "silent for too long");
+    }
+}
+
+void members_dismiss(shepherd_t *self, const char *reason)
+{
+    Msg__Bye bye = MSG__BYE__INIT;
+    bye.reason = (char *)reason;
+    for (size_t i = 0; i < self->members.n; i++)
+        MSG_SEND(self->out, &self->members.at[i].peer, 0, BYE, bye, &bye);
+}
+
+/* NULL when the HELLO is acceptable, else what is wrong with it. */
+static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
+{
+    size_t n_id = strlen(hello->id);
+    if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
+    if (hello->kind <= MSG__KIND__KIND_NONE || hello->kind > MSG__KIND__KIND_SUPERVISOR)
+        return "unknown kind of member";
+    if (strlen(hello->target) >= MSG_ID_BYTES) return "the target's name is too long";
+    if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
+    if (hello->kind == MSG__KIND__KIND_AGGREGATOR && !*hello->endpoint)
+        return "an aggregator must state its data endpoint";
+    if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
+        return "a worker must state its target";
+    if (self->members.n >= MSG_MAX_MEMBERS) return "too many members";
+    return NULL;
+}
+
+static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
+{
+    Msg__Welcome welcome = MSG__WELCOME__INIT;
+    welcome.run = self->config->run;
+    welcome.run_hash = self->run_hash;
+    welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
+    welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
+    welcome.telemetry = self->telemetry ? self->telemetry : "";
+    MSG_SEND(self->out, to, reply_to, WELCOME, welcome, &welcome);
+}
+
+void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__Hello *hello = message->hello;
+    const char *wrong = check_hello(self, hello);
+    if (wrong) {
+        log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
+        refuse(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
+        return;
+    }
+    member_row_t *old = member_by_peer(self, from);
+    if (old && strcmp(old->id, hello->id) == 0) { /* our WELCOME came late: say it again */
+        old->heard_ms = self->now_ms;
+        welcome(self, from, message->id);
+        return;
+    }
+    if (old) member_drop(self, old->serial, "took another id");
+    old = member_by_id(self, hello->id);
+    if (old) member_drop(self, old->serial, "replaced by a new member of its id");
+    if (self->finished) return;
+    member_row_t row = {
+        .serial = ++self->last_serial,
+        .id = mem_strdup(hello->id),
+        .target = mem_strdup(hello->target),
+        .endpoint = mem_strdup(hello->endpoint),
+        .kind = hello->kind,
+        .peer = *from,
+        .heard_ms = self->now_ms,
+        .shard = -1,
+    };
+    VEC_PUSH(&self->members, row);
+    log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
+              row.id, member_kind_name(row.kind), row.target, hello->threads, hello->pid,
+              hello->host);
+    welcome(self, from, message->id);
+    announce(self, &row, true, "");
+    if (row.kind == MSG__KIND__KIND_WORKER) plans_want(self, row.target);
+}
+
+/* The sender's row, or NULL after telling it that it is unknown. */
+static member_row_t *known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
+{
+    member_row_t *row = member_by_peer(self, from);
+    if (row) {
+        row->heard_ms = self->now_ms;
+        return row;
+    }
+    refuse(self, from, reply_to, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
+    return NULL;
+}
+
+void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    enum { LOST_WORK_MS = 3000 };
+    shepherd_t *self = state;
+    member_row_t *row = known(self, from, message->id);
+    if (!row) return;
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    MSG_SEND(self->out, from, message->id, HEARTBEAT, heartbeat, &beat);
+    uint32_t credit = message->heartbeat->credit;
+    if (!credit) return;
+    if (work_held(self, row->serial)) {
+        if (self->now_ms - row->issued_ms < LOST_WORK_MS) return;
+        /* It has been idle since long after we gave it work: that message is lost. */
+        log_event(LOG_WARN, "work_lost", "member=%s", row->id);
+        work_release(self, row->serial);
+    }
+    row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
+}
+
+void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    member_row_t *row = member_by_peer(self, from);
+    if (row) member_drop(self, row->serial, message->bye->reason);
+}
+
+void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    member_row_t *row = known(self, from, message->id);
+    if (!row) return;
+    if (row->kind != MSG__KIND__KIND_CLI && row->kind != MSG__KIND__KIND_SUPERVISOR) {
+        log_event(LOG_WARN, "gone_refused", "member=%s reason=\"not a supervisor\"", row->id);
+        return;
+    }
+    member_row_t *gone = member_by_id(self, message->gone->member);
+    if (gone) member_drop(self, gone->serial, message->gone->reason);
+}
+
+void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    member_row_t *row = known(self, from, message->id);
+    if (!row) return;
+    uint32_t credit = message->work_request->credit;
+    row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
+}

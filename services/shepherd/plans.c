@@ -1,0 +1,167 @@
+/* Plans: one for each target that workers have, compiled once by whichever compiler asks for work. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+enum { MAX_ATTEMPTS = 3 };
+
+/* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum. */
+static const double DELTA_RANGE = 64;
+
+static plan_row_t *find(const shepherd_t *self, const char *target)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (strcmp(self->plans.at[i].target, target) == 0) return &self->plans.at[i];
+    return NULL;
+}
+
+void plans_want(shepherd_t *self, const char *target)
+{
+    if (find(self, target)) return;
+    plan_row_t row = {.target = mem_strdup(target), .state = PLAN_WANTED};
+    VEC_PUSH(&self->plans, row);
+}
+
+const char *plans_ready(const shepherd_t *self, const char *target)
+{
+    const plan_row_t *row = find(self, target);
+    return row && row->state == PLAN_READY ? row->hash : NULL;
+}
+
+void plans_forget_compiler(shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->plans.n; i++) {
+        plan_row_t *row = &self->plans.at[i];
+        if (row->state != PLAN_ASKED || row->compiler != serial) continue;
+        row->state = PLAN_WANTED;
+        if (row->attempts < MAX_ATTEMPTS) continue;
+        shepherd_fail(self, "compiling for %s: %d compilers were lost on it", row->target,
+                      row->attempts);
+        return;
+    }
+}
+
+static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
+{
+    char **endpoints = members_endpoints(self);
+    Msg__Compile job = MSG__COMPILE__INIT;
+    job.job = plan->target;
+    job.module = self->module_hash;
+    job.file = self->config->model;
+    job.spec = self->spec;
+    job.target = plan->target;
+    job.data = endpoints;
+    job.n_data = (size_t)self->config->shards;
+    MSG_SEND(self->out, &compiler->peer, 0, COMPILE, compile, &job);
+    free(endpoints);
+    plan->state = PLAN_ASKED;
+    plan->compiler = compiler->serial;
+    plan->attempts++;
+    compiler->credit--;
+    compiler->issued_ms = self->now_ms;
+    log_event(LOG_INFO, "compile", "target=%s compiler=%s", plan->target, compiler->id);
+}
+
+void plans_dispatch(shepherd_t *self)
+{
+    if (self->phase < PHASE_COMPILE || self->phase >= PHASE_SAVE) return;
+    for (size_t i = 0; i < self->plans.n; i++) {
+        if (self->plans.at[i].state != PLAN_WANTED) continue;
+        for (size_t m = 0; m < self->members.n; m++) {
+            member_row_t *row = &self->members.at[m];
+            if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0) continue;
+            ask(self, &self->plans.at[i], row);
+            break;
+        }
+    }
+}
+
+/* A plan that cannot be had: fatal when the model is wrong or no worker could run. */
+static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
+{
+    log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
+    if (reply->model_at_fault) {
+        shepherd_fail(self, "%s", reply->error);
+        return;
+    }
+    plan->state = plan->attempts < MAX_ATTEMPTS ? PLAN_WANTED : PLAN_FAILED;
+    if (plan->state == PLAN_WANTED) return;
+    bool other = false;
+    for (size_t i = 0; i < self->plans.n; i++) other |= self->plans.at[i].state != PLAN_FAILED;
+    if (!other) shepherd_fail(self, "compiling for %s: %s", plan->target, reply->error);
+}
+
+static void assign(shepherd_t *self)
+{
+    self->phase = PHASE_ASSIGN;
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (row->shard < 0) continue;
+        row->answered = false;
+        Msg__Assign assign = MSG__ASSIGN__INIT;
+        assign.shard = (uint32_t)row->shard;
+        assign.shards = (uint32_t)self->config->shards;
+        assign.begin = self->layout.bounds[row->shard];
+        assign.end = self->layout.bounds[row->shard + 1];
+        assign.total = self->layout.total;
+        assign.replicas = (uint32_t)self->config->replicas;
+        assign.outer_lr = self->config->outer_lr;
+        assign.outer_momentum = self->config->outer_momentum;
+        assign.round = self->round;
+        assign.run_hash = self->run_hash;
+        assign.delta_range = DELTA_RANGE;
+        assign.weight_max = (uint64_t)self->config->replicas * (uint64_t)self->config->inner_steps;
+        MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
+    }
+    const batch_layout_t *batch = &self->layout.batch;
+    log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
+              self->layout.n, (unsigned long long)self->layout.total,
+              (unsigned long long)batch->tokens, self->layout.n_shard);
+}
+
+/* The first plan gives the layout, the later ones must have the same. */
+static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err)
+{
+    if (strlen(reply->plan) != HASH_HEX - 1)
+        return err_set(err, ERR_NET, "a plan without content hash");
+    layout_t layout = {0};
+    data_kind_t kind = strcmp(self->config->data_layout, "records") == 0 ? DATA_RECORDS
+                                                                         : DATA_WINDOWS;
+    if (layout_from_plan(reply, kind, (size_t)self->config->shards, &layout, err) < 0) return -1;
+    if (self->layout.n == 0) {
+        self->layout = layout;
+        return 0;
+    }
+    bool same = layout_equal(&layout, &self->layout);
+    layout_fini(&layout);
+    if (same) return 0;
+    return err_set(err, ERR_SHAPE, "its parameters differ from those of the first plan");
+}
+
+void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__PlanReply *reply = message->plan_reply;
+    const member_row_t *compiler = member_by_peer(self, from);
+    plan_row_t *plan = find(self, reply->job);
+    if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
+        log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);
+        return;
+    }
+    if (*reply->error) {
+        failed(self, plan, reply);
+        return;
+    }
+    err_t err = {0};
+    if (take_layout(self, reply, &err) < 0) {
+        shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
+        return;
+    }
+    memcpy(plan->hash, reply->plan, HASH_HEX);
+    plan->state = PLAN_READY;
+    log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,
+              plan->hash, reply->cached, reply->seconds);
+    if (self->phase == PHASE_COMPILE) assign(self);
+}

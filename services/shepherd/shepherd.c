@@ -1,0 +1,179 @@
+/* The run from its first aggregator to its checkpoint: phases, failures, the end. */
+#include "shepherd/shepherd.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "msg/wire.h"
+#include "outer/codec.h"
+
+#define ROW(kind, limit, handler) [MSG__ENVELOPE__BODY_##kind] = {limit, handler}
+const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
+    ROW(HELLO, 8u << 10, on_hello),
+    ROW(HEARTBEAT, 64, on_heartbeat),
+    ROW(BYE, 4u << 10, on_bye),
+    ROW(GONE, 4u << 10, on_gone),
+    ROW(WORK_REQUEST, 64, on_work_request),
+    ROW(PLAN_REPLY, 1u << 20, on_plan_reply),
+    ROW(ASSIGNED, 4u << 10, on_assigned),
+    ROW(COMMITTED, 4u << 10, on_committed),
+    ROW(LEASE_DONE, 4u << 10, on_lease_done),
+    ROW(EVAL_DONE, 4u << 10, on_eval_done),
+    ROW(LEASE_FAILED, 8u << 10, on_lease_failed),
+};
+
+int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
+{
+    self->config = config;
+    if (shepherd_config_check(config, err) < 0) return -1;
+    const codec_t *codec = codec_find(config->codec, err);
+    if (!codec) return -1;
+    self->codec = codec->id;
+    train_spec_t spec = shepherd_spec(config);
+    self->spec = train_spec_print(&spec);
+    self->run_hash = wire_run_hash(config->run);
+    self->lease = mem_calloc((size_t)config->replicas, sizeof *self->lease);
+    return 0;
+}
+
+void shepherd_fini(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        free(self->members.at[i].id);
+        free(self->members.at[i].target);
+        free(self->members.at[i].endpoint);
+    }
+    for (size_t i = 0; i < self->plans.n; i++) free(self->plans.at[i].target);
+    VEC_FREE(&self->members);
+    VEC_FREE(&self->plans);
+    VEC_FREE(&self->eval);
+    layout_fini(&self->layout);
+    free(self->spec);
+    free(self->lease);
+}
+
+/* The end, one way or the other: tell everybody. */
+static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const char *reason)
+{
+    self->phase = PHASE_DONE;
+    self->finished = true;
+    self->exit_status = exit_status;
+    if (self->publish) self->publish(self->user, event);
+    members_dismiss(self, reason);
+}
+
+void shepherd_fail(shepherd_t *self, const char *format, ...)
+{
+    if (self->finished) return;
+    char reason[1536];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    log_event(LOG_ERROR, "run_failed", "reason=\"%s\"", reason);
+    Msg__RunFailed failed = MSG__RUN_FAILED__INIT;
+    failed.reason = reason;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_RUN_FAILED;
+    event.run_failed = &failed;
+    finish(self, self->stopping ? 3 : 1, &event, "the run failed");
+}
+
+/* Enough aggregators: give them their shards in order of arrival, and publish the files. */
+static void gather(shepherd_t *self)
+{
+    size_t shards = (size_t)self->config->shards;
+    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < shards) return;
+    int next = 0;
+    for (size_t i = 0; i < self->members.n && next < self->config->shards; i++)
+        if (self->members.at[i].kind == MSG__KIND__KIND_AGGREGATOR)
+            self->members.at[i].shard = next++;
+    self->phase = PHASE_PUBLISH;
+    char **endpoints = members_endpoints(self);
+    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, shards);
+    free(endpoints);
+    job->run_hash = self->run_hash;
+    self->start(self->user, job);
+}
+
+/* Having slept (stopped, suspended) is no reason to believe that the others are gone. */
+static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
+{
+    if (gap_ms < self->config->timeout_ms / 2) return;
+    log_event(LOG_WARN, "slept", "ms=%lld", (long long)gap_ms);
+    for (size_t i = 0; i < self->members.n; i++) self->members.at[i].heard_ms += gap_ms;
+}
+
+void shepherd_tick(shepherd_t *self, int64_t now_ms)
+{
+    int64_t gap = self->tick_ms ? now_ms - self->tick_ms : 0;
+    self->now_ms = self->tick_ms = now_ms;
+    if (self->finished) return;
+    forgive_own_sleep(self, gap);
+    members_expire(self);
+    if (self->finished) return;
+    if (self->phase == PHASE_GATHER) gather(self);
+    rounds_dispatch(self);
+}
+
+static void published(shepherd_t *self, const courier_result_t *result)
+{
+    memcpy(self->module_hash, result->module_hash, HASH_HEX);
+    memcpy(self->train_hash, result->train_hash, HASH_HEX);
+    memcpy(self->validation_hash, result->validation_hash, HASH_HEX);
+    self->train_tokens = result->train_tokens;
+    self->validation_tokens = result->validation_tokens;
+    self->phase = PHASE_COMPILE;
+}
+
+/* Enough tokens for one row at least; the row's length is known from the plan. */
+static void initialised(shepherd_t *self)
+{
+    if (layout_units(&self->layout, self->train_tokens) == 0) {
+        shepherd_fail(self, "%s: %llu tokens, but one row of the model needs %llu",
+                      self->config->train_tokens, (unsigned long long)self->train_tokens,
+                      (unsigned long long)self->layout.batch.unit_tokens);
+        return;
+    }
+    self->phase = PHASE_TRAIN;
+}
+
+static void saved(shepherd_t *self, const char *checkpoint)
+{
+    Msg__RunDone done = MSG__RUN_DONE__INIT;
+    done.checkpoint = (char *)checkpoint;
+    done.val_loss = self->val_loss;
+    done.has_val_loss = self->has_val_loss;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_RUN_DONE;
+    event.run_done = &done;
+    log_event(LOG_INFO, "run_done", "checkpoint=%s rounds=%u tokens=%llu", done.checkpoint,
+              self->round, (unsigned long long)self->tokens);
+    finish(self, self->stopping ? 3 : 0, &event, "the run is over");
+}
+
+void shepherd_on_courier(shepherd_t *self, const courier_result_t *result)
+{
+    if (self->finished) return;
+    if (result->err.code != ERR_OK) {
+        shepherd_fail(self, "%s", result->err.text);
+        return;
+    }
+    switch (result->kind) {
+    case COURIER_PUBLISH: published(self, result); break;
+    case COURIER_INIT: initialised(self); break;
+    case COURIER_SAVE: saved(self, result->checkpoint); break;
+    }
+    if (!self->finished) rounds_dispatch(self);
+}
+
+void shepherd_on_signal(shepherd_t *self)
+{
+    self->stopping = true;
+    if (self->phase < PHASE_TRAIN || (self->phase == PHASE_TRAIN && self->round == 0))
+        shepherd_fail(self, "stopped by a signal before the first round was complete");
+    else
+        rounds_check(self);
+}

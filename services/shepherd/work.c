@@ -1,0 +1,318 @@
+/* Work for workers: leases of replicas and parts of a validation, opened, given, taken back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+enum { MAX_FAILURES = 5 };
+
+uint64_t work_windows(const shepherd_t *self)
+{
+    return (uint64_t)self->config->inner_steps * self->layout.batch.units *
+           (uint64_t)self->config->accumulate;
+}
+
+static bool ready(const shepherd_t *self, const member_row_t *row)
+{
+    return row->kind == MSG__KIND__KIND_WORKER && plans_ready(self, row->target);
+}
+
+static size_t homes(const shepherd_t *self, uint32_t serial)
+{
+    size_t n = 0;
+    for (int64_t k = 0; k < self->config->replicas; k++) n += self->lease[k].home == serial;
+    return n;
+}
+
+/* The ready worker with the fewest replicas (the longest here among equals); NULL: none. */
+static const member_row_t *least_loaded(const shepherd_t *self)
+{
+    const member_row_t *best = NULL;
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (!ready(self, row)) continue;
+        size_t n = homes(self, row->serial), least = best ? homes(self, best->serial) : SIZE_MAX;
+        if (n < least || (n == least && row->serial < best->serial)) best = row;
+    }
+    return best;
+}
+
+/* Give every replica a home; move one only where that lowers the largest load, for a moved replica
+ * loses its inner state. */
+static void settle(shepherd_t *self)
+{
+    size_t n_ready = 0;
+    for (size_t i = 0; i < self->members.n; i++) n_ready += ready(self, &self->members.at[i]);
+    if (n_ready == 0) return;
+    size_t n = (size_t)self->config->replicas, fair = (n + n_ready - 1) / n_ready;
+    for (size_t k = 0; k < n; k++) {
+        work_t *lease = &self->lease[k];
+        if (lease->home && homes(self, lease->home) <= fair) continue;
+        if (lease->home && homes(self, least_loaded(self)->serial) >= fair) continue;
+        lease->home = 0;
+        lease->home = least_loaded(self)->serial;
+    }
+}
+
+void work_open_round(shepherd_t *self)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        *lease = (work_t){.home = lease->home, .fence = 1};
+    }
+    settle(self);
+    self->round_ms = self->now_ms;
+}
+
+void work_open_eval(shepherd_t *self)
+{
+    uint64_t batches = layout_units(&self->layout, self->validation_tokens) /
+                       self->layout.batch.units;
+    size_t parts = members_count(self, MSG__KIND__KIND_WORKER);
+    if (parts == 0) parts = 1;
+    if (parts > batches) parts = (size_t)batches;
+    self->eval.n = 0;
+    for (size_t i = 0; i < parts; i++) {
+        uint64_t begin = batches * i / parts, end = batches * (i + 1) / parts;
+        work_t part = {.begin = begin, .n = end - begin, .fence = 1};
+        VEC_PUSH(&self->eval, part);
+    }
+}
+
+bool work_held(const shepherd_t *self, uint32_t holder)
+{
+    for (size_t i = 0; i < self->eval.n; i++)
+        if (self->eval.at[i].state == WORK_ISSUED && self->eval.at[i].holder == holder) return true;
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == holder) return true;
+    return false;
+}
+
+/* Raise the fence, and have the aggregators refuse what comes under the old one. */
+static void raise_fence(shepherd_t *self, uint32_t replica)
+{
+    work_t *lease = &self->lease[replica];
+    lease->state = WORK_OPEN;
+    lease->holder = 0;
+    Msg__Fence fence = MSG__FENCE__INIT;
+    fence.round = self->round;
+    fence.replica = replica;
+    fence.fence = ++lease->fence;
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0)
+            MSG_SEND(self->out, &self->members.at[i].peer, 0, FENCE, fence, &fence);
+    log_event(LOG_WARN, "lease_reopened", "round=%u replica=%u fence=%u", self->round, replica,
+              lease->fence);
+}
+
+static void reopen_eval(work_t *part)
+{
+    part->state = WORK_OPEN;
+    part->holder = 0;
+    part->fence++;
+}
+
+void work_release(shepherd_t *self, uint32_t holder)
+{
+    for (size_t i = 0; i < self->eval.n; i++) {
+        work_t *part = &self->eval.at[i];
+        if (part->state == WORK_ISSUED && part->holder == holder) reopen_eval(part);
+    }
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        if (lease->home == holder) lease->home = 0;
+        if (lease->state == WORK_ISSUED && lease->holder == holder) raise_fence(self, (uint32_t)k);
+    }
+}
+
+static void fill_tokens(const shepherd_t *self, bool training, Msg__TokenSource *tokens)
+{
+    tokens->object = (char *)(training ? self->train_hash : self->validation_hash);
+    tokens->n_tokens = training ? self->train_tokens : self->validation_tokens;
+    tokens->layout = self->config->data_layout;
+    tokens->shuffle = training && self->config->shuffle;
+    tokens->seed = (uint64_t)self->config->seed;
+    tokens->vocab = (uint32_t)self->config->vocab;
+}
+
+static void fill_schedule(const shepherd_t *self, Msg__Schedule *schedule)
+{
+    const shepherd_config_t *config = self->config;
+    schedule->kind = config->schedule;
+    schedule->lr = config->lr;
+    schedule->min_lr = config->min_lr;
+    schedule->warmup = (uint64_t)config->warmup;
+    schedule->total_steps = (uint64_t)config->rounds * (uint64_t)config->inner_steps;
+    schedule->decay_fraction = config->decay_fraction;
+}
+
+static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
+{
+    work->state = WORK_ISSUED;
+    work->holder = worker->serial;
+    worker->credit--;
+    worker->issued_ms = self->now_ms;
+}
+
+static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints)
+{
+    uint64_t n = work_windows(self), at = self->cursor + replica * n;
+    uint64_t n_all = layout_units(&self->layout, self->train_tokens);
+    Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
+    Msg__Schedule schedule = MSG__SCHEDULE__INIT;
+    Msg__Lease lease = MSG__LEASE__INIT;
+    fill_tokens(self, true, &tokens);
+    fill_schedule(self, &schedule);
+    lease.round = self->round;
+    lease.replica = replica;
+    lease.fence = self->lease[replica].fence;
+    lease.epoch = at / n_all;
+    lease.start = at % n_all;
+    lease.count = n;
+    lease.inner_steps = (uint32_t)self->config->inner_steps;
+    lease.step_base = (uint64_t)self->round * (uint64_t)self->config->inner_steps;
+    lease.schedule = &schedule;
+    lease.plan = (char *)plans_ready(self, worker->target);
+    lease.data = endpoints;
+    lease.n_data = self->layout.n_shard;
+    lease.bounds = self->layout.bounds;
+    lease.n_bounds = self->layout.n_shard + 1;
+    lease.tokens = &tokens;
+    lease.codec = self->codec;
+    lease.run_hash = self->run_hash;
+    lease.weight = (uint64_t)self->config->inner_steps;
+    self->lease[replica].home = worker->serial;
+    issued(self, &self->lease[replica], worker);
+    MSG_SEND(self->out, &worker->peer, 0, LEASE, lease, &lease);
+    log_event(LOG_DEBUG, "lease", "round=%u replica=%u fence=%u worker=%s", lease.round, replica,
+              lease.fence, worker->id);
+}
+
+static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, char **endpoints)
+{
+    Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
+    Msg__Eval eval = MSG__EVAL__INIT;
+    fill_tokens(self, false, &tokens);
+    eval.round = self->round;
+    eval.part = part;
+    eval.fence = self->eval.at[part].fence;
+    eval.first_batch = self->eval.at[part].begin;
+    eval.n_batch = self->eval.at[part].n;
+    eval.plan = (char *)plans_ready(self, worker->target);
+    eval.data = endpoints;
+    eval.n_data = self->layout.n_shard;
+    eval.bounds = self->layout.bounds;
+    eval.n_bounds = self->layout.n_shard + 1;
+    eval.tokens = &tokens;
+    eval.run_hash = self->run_hash;
+    issued(self, &self->eval.at[part], worker);
+    MSG_SEND(self->out, &worker->peer, 0, EVAL, eval, &eval);
+}
+
+/* The replica this worker trains next: its own first, then one whose worker is gone; -1: none. */
+static int64_t next_lease(const shepherd_t *self, uint32_t serial)
+{
+    int64_t orphan = -1;
+    if (self->round >= self->config->rounds) return -1;
+    for (int64_t k = self->config->replicas; k-- > 0;) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_OPEN) continue;
+        if (lease->home == serial) return k;
+        if (lease->home == 0) orphan = k;
+    }
+    return orphan;
+}
+
+static int64_t next_eval(const shepherd_t *self)
+{
+    for (size_t i = 0; i < self->eval.n; i++)
+        if (self->eval.at[i].state == WORK_OPEN) return (int64_t)i;
+    return -1;
+}
+
+void work_dispatch(shepherd_t *self)
+{
+    if (self->phase != PHASE_TRAIN || self->stopping) return;
+    char **endpoints = members_endpoints(self);
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        while (row->credit > 0 && ready(self, row)) {
+            int64_t part = next_eval(self), replica = part < 0 ? next_lease(self, row->serial) : -1;
+            if (part >= 0)
+                give_eval(self, (uint32_t)part, row, endpoints);
+            else if (replica >= 0)
+                give_lease(self, (uint32_t)replica, row, endpoints);
+            else
+                break;
+        }
+    }
+    free(endpoints);
+}
+
+/* The work an answer is about, if the sender holds it under this fence; else NULL, counted. */
+static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32_t round,
+                       uint32_t index, uint32_t fence)
+{
+    const member_row_t *row = member_by_peer(self, from);
+    size_t n = eval ? self->eval.n : (size_t)self->config->replicas;
+    work_t *work = index < n ? (eval ? &self->eval.at[index] : &self->lease[index]) : NULL;
+    if (row && work && work->state == WORK_ISSUED && work->holder == row->serial &&
+        work->fence == fence && round == self->round)
+        return work;
+    self->stale++;
+    log_event(LOG_WARN, "answer_stale", "worker=%s %s=%u round=%u fence=%u stale=%llu",
+              row ? row->id : "?", eval ? "part" : "replica", index, round, fence,
+              (unsigned long long)self->stale);
+    return NULL;
+}
+
+void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__LeaseDone *done = message->lease_done;
+    work_t *lease = held_by(self, from, false, done->round, done->replica, done->fence);
+    if (!lease) return;
+    if (done->steps != self->config->inner_steps || done->tokens == 0) {
+        raise_fence(self, done->replica);
+        return;
+    }
+    lease->state = WORK_DONE;
+    lease->loss = done->mean_loss;
+    lease->tokens = done->tokens;
+    log_event(LOG_DEBUG, "lease_done",
+              "round=%u replica=%u loss=%.4f compute_s=%.3f transfer_s=%.3f fresh=%d", done->round,
+              done->replica, done->mean_loss, done->compute_s, done->transfer_s, done->fresh_state);
+    rounds_check(self);
+}
+
+void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__EvalDone *done = message->eval_done;
+    work_t *part = held_by(self, from, true, done->round, done->part, done->fence);
+    if (!part) return;
+    part->state = WORK_DONE;
+    part->loss = done->loss;
+    part->tokens = done->tokens;
+    rounds_check(self);
+}
+
+void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__LeaseFailed *failed = message->lease_failed;
+    work_t *work = held_by(self, from, failed->eval, failed->round, failed->replica, failed->fence);
+    if (!work) return;
+    log_event(LOG_WARN, "work_failed", "%s=%u round=%u fatal=%d error=\"%s\"",
+              failed->eval ? "part" : "replica", failed->replica, failed->round, failed->fatal,
+              failed->error);
+    if (failed->fatal || ++work->failures >= MAX_FAILURES) {
+        shepherd_fail(self, "round %u: %s", failed->round + 1, failed->error);
+        return;
+    }
+    if (failed->eval)
+        reopen_eval(work);
+    else
+        raise_fence(self, failed->replica);
+}

@@ -1,0 +1,35 @@
+/* The configuration table of the worker. */
+#include "worker/config.h"
+
+#define TEXT(key, text, words)                                                         \
+    {                                                                                  \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(worker_config_t, key), \
+        .fallback = text, .help = words                                                \
+    }
+
+static const config_field_t fields[] = {
+    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(cache_dir, "run/cache", "directory for plans and tokens"),
+    TEXT(id, NULL, "unique in the cluster [worker-HOST-PID]"),
+    TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
+    {.name = "threads",
+     .kind = CONFIG_INT,
+     .offset = offsetof(worker_config_t, threads),
+     .fallback = "0",
+     .help = "threads that compute; 0: one per core",
+     .min = 0,
+     .max = 4096},
+    {.name = "once",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(worker_config_t, once),
+     .fallback = "false",
+     .help = "leave when the run is over"},
+    SERVICE_FIELDS(worker_config_t),
+};
+
+const config_table_t worker_table = {
+    .usage = "pcp-worker --shepherd ENDPOINT --cache-dir DIR\n"
+             "Leases replicas of a run, trains them by a plan, uploads pseudo-gradients.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};

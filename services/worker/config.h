@@ -1,0 +1,16 @@
+/* The worker's flags. */
+#ifndef WORKER_CONFIG_H
+#define WORKER_CONFIG_H
+
+#include "msg/service.h"
+
+typedef struct {
+    service_options_t common;
+    char *shepherd, *cache_dir, *id, *target;
+    int64_t threads;
+    bool once;
+} worker_config_t;
+
+extern const config_table_t worker_table;
+
+#endif

@@ -1,0 +1,32 @@
+/* Batches for a range of data: positions -> units -> tokens -> batch arguments. */
+#ifndef WORKER_FEED_H
+#define WORKER_FEED_H
+
+#include "data/batch.h"
+#include "data/range.h"
+#include "msg/data_client.h"
+#include "worker/tokens.h"
+
+typedef struct {
+    const batch_layout_t *layout;
+    data_order_t order;
+    data_range_t range;
+    uint32_t vocab;
+    int n_micro;        /* micro-batches per step */
+    uint64_t *units;    /* of one step */
+    uint16_t *gathered; /* tokens of one micro-batch */
+    void *args[BATCH_MAX_ARGS];
+} feed_t;
+
+/* Borrow layout. -1 with ERR_ARG: no unit in so many tokens. */
+int feed_init(feed_t *self, const batch_layout_t *layout, const data_order_t *order,
+              const data_range_t *range, uint32_t vocab, int n_micro, err_t *err);
+void feed_fini(feed_t *self);
+
+/* Have the tokens of the whole range at hand. */
+int feed_fetch(const feed_t *self, tokens_t *tokens, data_client_t *client, err_t *err);
+
+/* Fill args with step `step`'s micro-batches. */
+int feed_step(feed_t *self, const tokens_t *tokens, uint64_t step, err_t *err);
+
+#endif

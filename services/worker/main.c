@@ -1,0 +1,39 @@
+/* pcp-worker: configuration and loop. The training is in trainer.c. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "plan/target.h"
+#include "worker/loop.h"
+
+static int run(worker_config_t *config, err_t *err)
+{
+    if (!config->id) config->id = service_id("worker");
+    if (!config->target) config->target = mem_strdup(target_host());
+    if (target_check(config->target, err) < 0 || target_runs_here(config->target, err) < 0)
+        return -1;
+    int signal_fd = service_start("worker", &config->common, &worker_table, config, err);
+    if (signal_fd < 0) return -1;
+    log_context("worker=%s", config->id);
+    loop_t loop = {.config = config};
+    if (trainer_init(&loop.trainer, config->cache_dir, (int)config->threads, err) < 0) return -1;
+    int rc = loop_run(&loop, signal_fd, err);
+    trainer_fini(&loop.trainer);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    worker_config_t config = {0};
+    err_t err = {0};
+    int status = 0, go = service_configure(&worker_table, &config, argc, argv);
+    if (go == SERVICE_BAD) status = 2;
+    if (go == SERVICE_GO && run(&config, &err) < 0) {
+        fprintf(stderr, "pcp-worker: %s\n", err.text);
+        status = 1;
+    }
+    config_fini(&worker_table, &config);
+    zsys_shutdown();
+    return status;
+}

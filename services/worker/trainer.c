@@ -1,0 +1,342 @@
+/* A lease: plan, parameters, data, H steps, pseudo-gradient up. */
+#include "worker/trainer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/limits.h"
+#include "worker/feed.h"
+#include "worker/schedule.h"
+
+/* What leases and evaluations have in common. */
+typedef struct {
+    char *const *data;
+    size_t n_data;
+    const uint64_t *bounds;
+    size_t n_bounds;
+    uint64_t run;
+    uint32_t round;
+    const char *plan;
+    const Msg__TokenSource *tokens;
+    bool training;
+} work_t;
+
+int trainer_init(trainer_t *self, const char *cache_dir, int threads, err_t *err)
+{
+    *self = (trainer_t){.cache_dir = cache_dir, .threads = threads};
+    return file_make_dirs(cache_dir, err);
+}
+
+static void drop_client(trainer_t *self)
+{
+    data_client_destroy(&self->client);
+    for (size_t i = 0; i < self->n_endpoint; i++) free(self->endpoints[i]);
+    free(self->endpoints);
+    self->endpoints = NULL;
+    self->n_endpoint = 0;
+}
+
+static void drop_engine(trainer_t *self)
+{
+    engine_destroy(&self->engine);
+    free(self->start);
+    free(self->end);
+    self->start = self->end = NULL;
+    *self->plan = '\0';
+}
+
+void trainer_forget(trainer_t *self)
+{
+    drop_client(self);
+    drop_engine(self);
+    tokens_destroy(&self->train);
+    tokens_destroy(&self->validation);
+}
+
+void trainer_fini(trainer_t *self)
+{
+    trainer_forget(self);
+}
+
+bool trainer_is_fatal(err_code_t code)
+{
+    return code == ERR_ARG || code == ERR_SHAPE || code == ERR_TYPE || code == ERR_NUMERIC;
+}
+
+static bool stopped(void *user)
+{
+    const trainer_t *self = user;
+    return self->hooks.stopped && self->hooks.stopped(self->hooks.user);
+}
+
+/* --- Getting ready; each is at hand already in most leases. --- */
+
+static int need_client(trainer_t *self, const work_t *work, err_t *err)
+{
+    bool same = self->client && self->run == work->run && self->n_endpoint == work->n_data;
+    for (size_t i = 0; same && i < work->n_data; i++)
+        same = strcmp(self->endpoints[i], work->data[i]) == 0;
+    if (same) return 0;
+    drop_client(self);
+    data_options_t options = {.endpoints = work->data,
+                              .n_endpoint = work->n_data,
+                              .run = work->run,
+                              .stopped = stopped,
+                              .user = self};
+    self->client = data_client_new(&options, err);
+    if (!self->client) return -1;
+    if (self->run != work->run) drop_engine(self); /* its inner states belong to another run */
+    self->run = work->run;
+    self->n_endpoint = work->n_data;
+    self->endpoints = mem_calloc(work->n_data, sizeof *self->endpoints);
+    for (size_t i = 0; i < work->n_data; i++) self->endpoints[i] = mem_strdup(work->data[i]);
+    return 0;
+}
+
+/* The plan's bytes from the cache directory or the object service; verified either way. */
+static uint8_t *fetch_plan(trainer_t *self, const char *hash, size_t *n, err_t *err)
+{
+    char *path = mem_printf("%s/%s.plan", self->cache_dir, hash);
+    char *bytes = file_exists(path) ? file_read(path, n, NULL) : NULL;
+    char found[HASH_HEX] = "";
+    if (bytes) hash_content(bytes, *n, found);
+    if (bytes && strcmp(found, hash) != 0) {
+        log_event(LOG_WARN, "cache_damaged", "path=%s", path);
+        free(bytes);
+        bytes = NULL;
+    }
+    if (!bytes) {
+        err_t write_err = {0};
+        bytes = data_get_object(self->client, hash, TRAINER_PLAN_BYTES, n, err);
+        if (bytes && file_write_atomic(path, bytes, *n, &write_err) < 0)
+            log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", write_err.text);
+    }
+    free(path);
+    return (uint8_t *)bytes;
+}
+
+static int need_engine(trainer_t *self, const work_t *work, err_t *err)
+{
+    if (self->engine && strcmp(self->plan, work->plan) == 0) return 0;
+    if (strlen(work->plan) != HASH_HEX - 1 ||
+        strspn(work->plan, "0123456789abcdef") != HASH_HEX - 1)
+        return err_set(err, ERR_NET, "plan \"%.64s\" is no content hash", work->plan);
+    drop_engine(self);
+    size_t n = 0;
+    uint8_t *bytes = fetch_plan(self, work->plan, &n, err);
+    if (!bytes) return -1;
+    self->engine = engine_new(bytes, n, self->threads, err);
+    if (!self->engine) return -1;
+    memcpy(self->plan, work->plan, HASH_HEX);
+    self->start = mem_calloc(engine_params(self->engine) + 1, sizeof *self->start);
+    self->end = mem_calloc(engine_params(self->engine) + 1, sizeof *self->end);
+    return 0;
+}
+
+static int check_bounds(const trainer_t *self, const work_t *work, err_t *err)
+{
+    bool good = work->n_bounds == work->n_data + 1 && work->bounds[0] == 0 &&
+                work->bounds[work->n_data] == engine_params(self->engine);
+    for (size_t s = 0; good && s < work->n_data; s++) good = work->bounds[s] <= work->bounds[s + 1];
+    if (good) return 0;
+    return err_set(err, ERR_SHAPE, "the shards' ranges do not cover the plan's %llu parameters",
+                   (unsigned long long)engine_params(self->engine));
+}
+
+static int need_tokens(trainer_t *self, const work_t *work, err_t *err)
+{
+    tokens_t **at = work->training ? &self->train : &self->validation;
+    if (*at && strcmp(tokens_hash(*at), work->tokens->object) == 0) return 0;
+    tokens_destroy(at);
+    *at = tokens_new(self->cache_dir, work->tokens->object, work->tokens->n_tokens, err);
+    return *at ? 0 : -1;
+}
+
+static int prepare(trainer_t *self, const work_t *work, err_t *err)
+{
+    if (work->n_data == 0 || work->n_data > MSG_MAX_SHARDS || !work->tokens || work->n_bounds == 0)
+        return err_set(err, ERR_NET, "work without aggregators or tokens");
+    if (need_client(self, work, err) < 0 || need_engine(self, work, err) < 0) return -1;
+    if (check_bounds(self, work, err) < 0 || need_tokens(self, work, err) < 0) return -1;
+    return data_get_params(self->client, work->bounds, work->round, self->start, err);
+}
+
+static data_kind_t kind_of(const Msg__TokenSource *tokens)
+{
+    return strcmp(tokens->layout, "records") == 0 ? DATA_RECORDS : DATA_WINDOWS;
+}
+
+static data_order_t order_of(const Msg__TokenSource *tokens, const batch_layout_t *layout)
+{
+    data_order_t order = {.seed = tokens->seed, .sequential = !tokens->shuffle};
+    if (layout->kind == DATA_RECORDS)
+        order.n_units = tokens->n_tokens / layout->unit;
+    else
+        order.n_units = tokens->n_tokens ? (tokens->n_tokens - 1) / layout->unit : 0;
+    return order;
+}
+
+/* --- A lease --- */
+
+typedef struct {
+    double sum, last;
+    uint64_t tokens;
+} progress_t;
+
+static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progress_t *progress,
+                 err_t *err)
+{
+    enum { NEWS_MS = 500 };
+    int64_t told_ms = clock_mono_ms();
+    double begin = clock_mono_s();
+    uint64_t step_tokens = feed->layout->tokens * (uint64_t)feed->n_micro;
+    for (uint64_t i = 0; i < lease->inner_steps; i++) {
+        float loss = 0;
+        uint64_t step = lease->step_base + i;
+        if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
+        if (feed_step(feed, self->train, i, err) < 0) return -1;
+        if (engine_step(self->engine, (const void *const *)feed->args,
+                        schedule_lr(lease->schedule, step), &loss, err) < 0)
+            return -1;
+        if (!isfinite(loss))
+            return err_set(err, ERR_NUMERIC,
+                           "replica %u, step %llu: the loss is %f; "
+                           "a lower learning rate or a warm-up may help",
+                           lease->replica, (unsigned long long)step + 1, (double)loss);
+        progress->sum += loss;
+        progress->last = loss;
+        progress->tokens += step_tokens;
+        if (!self->hooks.stepped || clock_mono_ms() - told_ms < NEWS_MS) continue;
+        told_ms = clock_mono_ms();
+        self->hooks.stepped(self->hooks.user, step, loss,
+                            (double)progress->tokens / (clock_mono_s() - begin));
+    }
+    return 0;
+}
+
+static int upload(trainer_t *self, const Msg__Lease *lease, err_t *err)
+{
+    uint64_t n = engine_params(self->engine);
+    for (uint64_t i = 0; i < n; i++) self->end[i] = self->start[i] - self->end[i];
+    data_delta_t which = {.round = lease->round,
+                          .replica = lease->replica,
+                          .fence = lease->fence,
+                          .weight = lease->weight,
+                          .codec = lease->codec};
+    return data_put_delta(self->client, lease->bounds, &which, self->end, err);
+}
+
+static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg__LeaseDone *done,
+                     err_t *err)
+{
+    progress_t progress = {0};
+    bool fresh = false;
+    if (feed_fetch(feed, self->train, self->client, err) < 0) return -1;
+    double begin = clock_mono_s();
+    if (engine_begin(self->engine, lease->replica, lease->round, self->start, &fresh, err) < 0 ||
+        train(self, lease, feed, &progress, err) < 0 ||
+        engine_finish(self->engine, self->end, err) < 0)
+        return -1;
+    double trained = clock_mono_s();
+    if (upload(self, lease, err) < 0) return -1;
+    done->round = lease->round;
+    done->replica = lease->replica;
+    done->fence = lease->fence;
+    done->steps = lease->inner_steps;
+    done->mean_loss = progress.sum / lease->inner_steps;
+    done->last_loss = progress.last;
+    done->tokens = progress.tokens;
+    done->compute_s = trained - begin;
+    done->transfer_s = clock_mono_s() - trained;
+    done->fresh_state = fresh;
+    return 0;
+}
+
+int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
+{
+    work_t work = {.data = lease->data,
+                   .n_data = lease->n_data,
+                   .bounds = lease->bounds,
+                   .n_bounds = lease->n_bounds,
+                   .run = lease->run_hash,
+                   .round = lease->round,
+                   .plan = lease->plan,
+                   .tokens = lease->tokens,
+                   .training = true};
+    if (lease->inner_steps == 0 || !lease->schedule)
+        return err_set(err, ERR_NET, "a lease without steps or schedule");
+    if (schedule_check(lease->schedule, err) < 0 || prepare(self, &work, err) < 0) return -1;
+    batch_layout_t layout;
+    if (engine_layout(self->engine, kind_of(lease->tokens), &layout, err) < 0) return -1;
+    data_order_t order = order_of(lease->tokens, &layout);
+    data_range_t range = {lease->epoch, lease->start, lease->count};
+    int n_micro = engine_accumulate(self->engine);
+    feed_t feed;
+    if (feed_init(&feed, &layout, &order, &range, lease->tokens->vocab, n_micro, err) < 0)
+        return -1;
+    int rc = 0;
+    if (lease->count != lease->inner_steps * layout.units * (uint64_t)n_micro)
+        rc = err_set(err, ERR_NET, "a lease of %llu units for %u steps",
+                     (unsigned long long)lease->count, lease->inner_steps);
+    if (rc == 0) rc = run_lease(self, lease, &feed, done, err);
+    feed_fini(&feed);
+    return rc;
+}
+
+/* --- An evaluation: batches in order, each counted once. --- */
+
+static int run_eval(trainer_t *self, const Msg__Eval *eval, feed_t *feed, Msg__EvalDone *done,
+                    err_t *err)
+{
+    double sum = 0;
+    if (feed_fetch(feed, self->validation, self->client, err) < 0 ||
+        engine_load(self->engine, self->start, err) < 0)
+        return -1;
+    for (uint64_t i = 0; i < eval->n_batch; i++) {
+        float loss = 0;
+        if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
+        if (feed_step(feed, self->validation, i, err) < 0 ||
+            engine_loss(self->engine, (const void *const *)feed->args, &loss, err) < 0)
+            return -1;
+        sum += loss;
+    }
+    done->round = eval->round;
+    done->part = eval->part;
+    done->fence = eval->fence;
+    done->loss = sum / (double)eval->n_batch;
+    done->tokens = eval->n_batch * feed->layout->tokens;
+    return 0;
+}
+
+int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err)
+{
+    work_t work = {.data = eval->data,
+                   .n_data = eval->n_data,
+                   .bounds = eval->bounds,
+                   .n_bounds = eval->n_bounds,
+                   .run = eval->run_hash,
+                   .round = eval->round,
+                   .plan = eval->plan,
+                   .tokens = eval->tokens};
+    if (eval->n_batch == 0) return err_set(err, ERR_NET, "an evaluation without batches");
+    if (prepare(self, &work, err) < 0) return -1;
+    batch_layout_t layout;
+    if (engine_layout(self->engine, kind_of(eval->tokens), &layout, err) < 0) return -1;
+    data_order_t order = order_of(eval->tokens, &layout);
+    uint64_t n_batch = order.n_units / layout.units;
+    if (eval->first_batch > n_batch || eval->n_batch > n_batch - eval->first_batch)
+        return err_set(err, ERR_NET, "batches %llu + %llu of %llu",
+                       (unsigned long long)eval->first_batch, (unsigned long long)eval->n_batch,
+                       (unsigned long long)n_batch);
+    data_range_t range = {0, eval->first_batch * layout.units, eval->n_batch * layout.units};
+    feed_t feed;
+    if (feed_init(&feed, &layout, &order, &range, eval->tokens->vocab, 1, err) < 0) return -1;
+    int rc = run_eval(self, eval, &feed, done, err);
+    feed_fini(&feed);
+    return rc;
+}

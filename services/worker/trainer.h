@@ -1,0 +1,46 @@
+/* Leases and evaluations from the first byte to the last: what the worker's thread does. */
+#ifndef WORKER_TRAINER_H
+#define WORKER_TRAINER_H
+
+#include "base/err.h"
+#include "msg/data_client.h"
+#include "proto/control.pb-c.h"
+#include "worker/engine.h"
+#include "worker/tokens.h"
+
+enum { TRAINER_PLAN_BYTES = 1 << 30 };
+
+/* News on the way; returns true when the work should stop. */
+typedef struct {
+    bool (*stopped)(void *user);
+    void (*stepped)(void *user, uint64_t step, float loss, double tokens_per_s); /* may be NULL */
+    void *user;
+} trainer_hooks_t;
+
+typedef struct {
+    const char *cache_dir;
+    int threads;
+    trainer_hooks_t hooks; /* of the present job */
+    data_client_t *client; /* for endpoints and run below */
+    char **endpoints;
+    size_t n_endpoint;
+    uint64_t run;
+    engine_t *engine;
+    char plan[HASH_HEX]; /* of the engine */
+    tokens_t *train, *validation;
+    float *start, *end; /* flat parameter vectors */
+} trainer_t;
+
+/* cache_dir is borrowed; the directory is made. */
+int trainer_init(trainer_t *self, const char *cache_dir, int threads, err_t *err);
+void trainer_fini(trainer_t *self);
+void trainer_forget(trainer_t *self); /* the run is over: drop everything but the cache */
+
+/* Do a lease whose message may be anything: every field is checked. On success *done is filled in. */
+int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err);
+int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err);
+
+/* Would this error come on any machine? */
+bool trainer_is_fatal(err_code_t code);
+
+#endif
