@@ -53,6 +53,7 @@ static bool is_splat_map(const ir_op_t *op, const tensor_t *in)
 static bool may_run(const ir_op_t *op)
 {
     const op_def_t *def = op_def(op->code);
+    if (op->code == OP_dynamic_iota) return false; /* pass_simplify makes a literal of it */
     return def->eval && op->n_region == 0 && def->kind != K_CONTROL && effects_mergeable(op);
 }
 

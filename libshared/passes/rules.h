@@ -1,4 +1,4 @@
-/* Rewrite rules of pass_simplify: rows of tables, one table a file (rules_arith.c, rules_shape.c).
+/* Rewrite rules of pass_simplify: rows of tables, one table a file (rules_arith.c, rules_shape.c, rules_parts.c).
  *
  * A rule looks at one op, whose operands are already simplified, and returns the value that replaces
  * its only result (of the same type), or IR_NONE when it does not apply. What it emits goes to the
@@ -21,7 +21,7 @@ typedef struct {
     ir_val_t (*run)(const match_t *m);
 } rule_t;
 
-extern const rule_t rules_arith[], rules_shape[]; /* end with OP_invalid */
+extern const rule_t rules_arith[], rules_shape[], rules_parts[]; /* end with OP_invalid */
 
 /* The op of this code that makes operand i, or NULL. */
 const ir_op_t *match_def(const match_t *m, int i, op_code_t code);
@@ -31,5 +31,10 @@ bool match_splat(const match_t *m, int i, double value);
 bool match_constant(const match_t *m, int i, double *value);
 /* Operand i if it has the result's type, else IR_NONE. */
 ir_val_t match_keep(const match_t *m, int i);
+
+/* The list of an attribute, which the type rule has checked; NULL when there is none. */
+const int64_t *match_dims(const ir_op_t *op, const char *name);
+/* Every entry of that list equals `value`. */
+bool match_all(const match_t *m, const char *name, int64_t value);
 
 #endif

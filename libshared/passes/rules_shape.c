@@ -4,22 +4,6 @@
 
 #include "passes/rules.h"
 
-static const int64_t *dims_of(const ir_op_t *op, const char *name)
-{
-    int n;
-    return attr_ints(&op->attrs, name, &n);
-}
-
-/* The attribute is a list of n times `value`. */
-static bool all_equal(const match_t *m, const char *name, int64_t value)
-{
-    int n;
-    const int64_t *list = attr_ints(&m->op->attrs, name, &n);
-    for (int i = 0; i < n; i++)
-        if (list[i] != value) return false;
-    return true;
-}
-
 static bool is_ascending(const int64_t *list, int n)
 {
     for (int i = 1; i < n; i++)
@@ -51,14 +35,14 @@ static ir_val_t reshape_of_scalar_broadcast(const match_t *m)
 
 static ir_val_t transpose_same(const match_t *m)
 {
-    return is_ascending(dims_of(m->op, "permutation"), m->type.rank) ? m->in[0] : IR_NONE;
+    return is_ascending(match_dims(m->op, "permutation"), m->type.rank) ? m->in[0] : IR_NONE;
 }
 
 static ir_val_t transpose_chain(const match_t *m)
 {
     const ir_op_t *inner = match_def(m, 0, OP_transpose);
     if (!inner) return IR_NONE;
-    const int64_t *p = dims_of(m->op, "permutation"), *q = dims_of(inner, "permutation");
+    const int64_t *p = match_dims(m->op, "permutation"), *q = match_dims(inner, "permutation");
     int64_t perm[IR_MAX_RANK] = {0};
     for (int i = 0; i < m->type.rank; i++) perm[i] = q[p[i]];
     return ir_transpose(m->fn, inner->in[0], perm);
@@ -67,7 +51,7 @@ static ir_val_t transpose_chain(const match_t *m)
 /* Only dimensions of size 1 change places: nothing moves. */
 static ir_val_t transpose_of_ones(const match_t *m)
 {
-    const int64_t *perm = dims_of(m->op, "permutation");
+    const int64_t *perm = match_dims(m->op, "permutation");
     int64_t last = -1;
     for (int i = 0; i < m->type.rank; i++) {
         if (m->type.dim[i] == 1) continue;
@@ -81,7 +65,7 @@ static ir_val_t transpose_of_ones(const match_t *m)
 
 static ir_val_t broadcast_same(const match_t *m)
 {
-    bool same = is_ascending(dims_of(m->op, "broadcast_dimensions"),
+    bool same = is_ascending(match_dims(m->op, "broadcast_dimensions"),
                              ir_type_of(m->fn, m->in[0])->rank);
     return same ? match_keep(m, 0) : IR_NONE;
 }
@@ -90,8 +74,8 @@ static ir_val_t broadcast_chain(const match_t *m)
 {
     const ir_op_t *inner = match_def(m, 0, OP_broadcast_in_dim);
     if (!inner) return IR_NONE;
-    const int64_t *p = dims_of(m->op, "broadcast_dimensions");
-    const int64_t *q = dims_of(inner, "broadcast_dimensions");
+    const int64_t *p = match_dims(m->op, "broadcast_dimensions");
+    const int64_t *q = match_dims(inner, "broadcast_dimensions");
     int64_t dims[IR_MAX_RANK] = {0};
     for (int i = 0; i < ir_type_of(m->fn, inner->in[0])->rank; i++) dims[i] = p[q[i]];
     return ir_broadcast(m->fn, inner->in[0], &m->type, dims);
@@ -102,7 +86,7 @@ static ir_val_t broadcast_as_reshape(const match_t *m)
 {
     ir_type_t x = *ir_type_of(m->fn, m->in[0]);
     if (ir_type_count(&x) != ir_type_count(&m->type)) return IR_NONE;
-    const int64_t *dims = dims_of(m->op, "broadcast_dimensions");
+    const int64_t *dims = match_dims(m->op, "broadcast_dimensions");
     int64_t perm[IR_MAX_RANK] = {0};
     int n = 0;
     for (int64_t d = 0; d < m->type.rank; d++)
@@ -119,7 +103,7 @@ static ir_val_t broadcast_of_reshape(const match_t *m)
     const ir_op_t *inner = match_def(m, 0, OP_reshape);
     if (!inner) return IR_NONE;
     const ir_type_t *x = ir_type_of(m->fn, inner->in[0]), *y = ir_type_of(m->fn, m->in[0]);
-    const int64_t *from = dims_of(m->op, "broadcast_dimensions");
+    const int64_t *from = match_dims(m->op, "broadcast_dimensions");
     int64_t dims[IR_MAX_RANK] = {0};
     int n = 0;
     for (int i = 0; i < y->rank; i++) {
@@ -128,56 +112,6 @@ static ir_val_t broadcast_of_reshape(const match_t *m)
         dims[n++] = from[i];
     }
     return n == x->rank ? ir_broadcast(m->fn, inner->in[0], &m->type, dims) : IR_NONE;
-}
-
-/* --- slice, pad, concatenate, reverse --- */
-
-static ir_val_t slice_all(const match_t *m)
-{
-    return all_equal(m, "strides", 1) ? match_keep(m, 0) : IR_NONE;
-}
-
-static ir_val_t slice_chain(const match_t *m)
-{
-    const ir_op_t *inner = match_def(m, 0, OP_slice);
-    if (!inner) return IR_NONE;
-    const int64_t *s1 = dims_of(inner, "start_indices"), *t1 = dims_of(inner, "strides");
-    const int64_t *s2 = dims_of(m->op, "start_indices"), *t2 = dims_of(m->op, "strides");
-    int64_t start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK] = {0}, stride[IR_MAX_RANK] = {0};
-    for (int i = 0; i < m->type.rank; i++) {
-        if (m->type.dim[i] == 0) return IR_NONE;
-        start[i] = s1[i] + s2[i] * t1[i];
-        stride[i] = t1[i] * t2[i];
-        limit[i] = start[i] + (m->type.dim[i] - 1) * stride[i] + 1;
-    }
-    return ir_slice(m->fn, inner->in[0], start, limit, stride);
-}
-
-static ir_val_t pad_nothing(const match_t *m)
-{
-    bool nothing = all_equal(m, "edge_padding_low", 0) && all_equal(m, "edge_padding_high", 0) &&
-                   all_equal(m, "interior_padding", 0);
-    return nothing ? match_keep(m, 0) : IR_NONE;
-}
-
-static ir_val_t concatenate_one(const match_t *m)
-{
-    return m->op->n_in == 1 ? m->in[0] : IR_NONE;
-}
-
-static ir_val_t reverse_nothing(const match_t *m)
-{
-    int n;
-    const int64_t *dims = attr_ints(&m->op->attrs, "dimensions", &n);
-    for (int i = 0; i < n; i++)
-        if (m->type.dim[dims[i]] > 1) return IR_NONE;
-    return m->in[0];
-}
-
-static ir_val_t reverse_twice(const match_t *m)
-{
-    const ir_op_t *inner = match_def(m, 0, OP_reverse);
-    return inner && attrs_equal(&inner->attrs, &m->op->attrs) ? inner->in[0] : IR_NONE;
 }
 
 /* --- dynamic forms ---
@@ -202,7 +136,7 @@ static ir_val_t dynamic_iota(const match_t *m)
 static ir_val_t dynamic_broadcast(const match_t *m)
 {
     if (!shape_agrees(m, 1)) return IR_NONE;
-    return ir_broadcast(m->fn, m->in[0], &m->type, dims_of(m->op, "broadcast_dimensions"));
+    return ir_broadcast(m->fn, m->in[0], &m->type, match_dims(m->op, "broadcast_dimensions"));
 }
 
 static ir_val_t dynamic_reshape(const match_t *m)
@@ -231,7 +165,7 @@ static bool is_plain_dot(const ir_op_t *op)
 static bool through_transpose(const ir_op_t *transpose, int rank, int64_t *batch, int n_batch,
                               int64_t *contract, int n_contract)
 {
-    const int64_t *perm = dims_of(transpose, "permutation");
+    const int64_t *perm = match_dims(transpose, "permutation");
     bool used[IR_MAX_RANK] = {false};
     for (int i = 0; i < n_batch; i++) used[batch[i]] = true;
     for (int i = 0; i < n_contract; i++) used[contract[i]] = true;
@@ -271,7 +205,7 @@ static ir_val_t transpose_of_dot(const match_t *m)
     ir_dot_t d, swapped;
     ir_dot_dims(dot, &d);
     int n_left = ir_type_of(m->fn, dot->in[0])->rank - d.n_batch - d.n_contract;
-    const int64_t *perm = dims_of(m->op, "permutation");
+    const int64_t *perm = match_dims(m->op, "permutation");
     for (int i = 0; i < m->type.rank; i++) {
         int n_right = m->type.rank - d.n_batch - n_left;
         int64_t want = i < d.n_batch ? i : i < d.n_batch + n_right ? i + n_left : i - n_right;
@@ -297,12 +231,6 @@ const rule_t rules_shape[] = {
     {OP_broadcast_in_dim, broadcast_chain},
     {OP_broadcast_in_dim, broadcast_as_reshape},
     {OP_broadcast_in_dim, broadcast_of_reshape},
-    {OP_slice, slice_all},
-    {OP_slice, slice_chain},
-    {OP_pad, pad_nothing},
-    {OP_concatenate, concatenate_one},
-    {OP_reverse, reverse_nothing},
-    {OP_reverse, reverse_twice},
     {OP_dynamic_iota, dynamic_iota},
     {OP_dynamic_broadcast_in_dim, dynamic_broadcast},
     {OP_dynamic_reshape, dynamic_reshape},

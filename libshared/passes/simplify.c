@@ -7,7 +7,7 @@
 #include "passes/passes.h"
 #include "passes/rules.h"
 
-static const rule_t *const tables[] = {rules_arith, rules_shape};
+static const rule_t *const tables[] = {rules_arith, rules_shape, rules_parts};
 
 typedef struct {
     uint32_t *uses; /* of the old function's values */
@@ -31,6 +31,21 @@ bool match_splat(const match_t *m, int i, double value)
 {
     double have;
     return match_constant(m, i, &have) && have == value;
+}
+
+const int64_t *match_dims(const ir_op_t *op, const char *name)
+{
+    int n;
+    return attr_ints(&op->attrs, name, &n);
+}
+
+bool match_all(const match_t *m, const char *name, int64_t value)
+{
+    int n;
+    const int64_t *list = attr_ints(&m->op->attrs, name, &n);
+    for (int i = 0; i < n; i++)
+        if (list[i] != value) return false;
+    return true;
 }
 
 ir_val_t match_keep(const match_t *m, int i)
@@ -75,7 +90,7 @@ static void set_lines(const ir_fn_t *fn, int n_before, int line)
     for (int i = n_before; i < fn->cursor->n_op; i++) fn->cursor->op[i]->line = line;
 }
 
-enum { MAX_IN = 4 };
+enum { MAX_IN = 16 };
 
 static int apply_rules(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
