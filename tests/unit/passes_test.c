@@ -13,9 +13,13 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "ir/build.h"
+#include "ir/print.h"
 #include "ops/eval.h"
+#include "parse/parse.h"
 #include "passes/passes.h"
 #include "random_program.h"
 
@@ -33,6 +37,70 @@ static int count_ops(const ir_region_t *region, op_code_t code)
 static void check(int status, const err_t *err)
 {
     if (status < 0) fail_msg("%s", err->text);
+}
+
+/* --- golden texts: tests/golden/passes/<pass>+<pass>/<case>.mlir --- */
+
+static void run_passes(ir_module_t *m, const char *names, const char *path)
+{
+    char list[128], *save = NULL;
+    err_t err = {0};
+    snprintf(list, sizeof list, "%s", names);
+    for (char *name = strtok_r(list, "+", &save); name; name = strtok_r(NULL, "+", &save))
+        if (passes_run_one(m, name, &err) < 0) fail_msg("%s: %s", path, err.text);
+}
+
+static void golden_file(const char *passes, const char *path)
+{
+    err_t err = {0};
+    size_t n;
+    char *text = file_read(path, &n, &err);
+    if (!text) fail_msg("%s", err.text);
+    parse_sections_t s = parse_sections(text, n);
+    str_t printed[2] = {{0}};
+    for (int i = 0; i < 2; i++) {
+        if (!parse_sections_next(&s)) fail_msg("%s: two sections are needed", path);
+        ir_module_t *m = parse_section(s.at, s.n, path, s.line, &err);
+        if (!m) fail_msg("%s", err.text);
+        if (i == 0) run_passes(m, passes, path);
+        ir_print_module(m, &printed[i]);
+        ir_module_destroy(&m);
+    }
+    if (strcmp(str_text(&printed[0]), str_text(&printed[1])) != 0)
+        fail_msg("%s: got\n%s\nexpected\n%s", path, str_text(&printed[0]), str_text(&printed[1]));
+    str_fini(&printed[0]);
+    str_fini(&printed[1]);
+    free(text);
+}
+
+static int golden_folder(const char *passes)
+{
+    char folder[256], path[600];
+    snprintf(folder, sizeof folder, "tests/golden/passes/%s", passes);
+    DIR *dir = opendir(folder);
+    int n = 0;
+    if (!dir) return 0; /* a file beside the folders */
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (!str_ends(e->d_name, ".mlir")) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        golden_file(passes, path);
+        n++;
+    }
+    closedir(dir);
+    return n;
+}
+
+static void test_golden_texts(void **state)
+{
+    (void)state;
+    DIR *dir = opendir("tests/golden/passes");
+    if (!dir) fail_msg("tests/golden/passes is missing: run from the root of the repository");
+    int n = 0;
+    for (struct dirent *e; (e = readdir(dir));)
+        if (e->d_name[0] != '.') n += golden_folder(e->d_name);
+    closedir(dir);
+    print_message("%d golden files\n", n);
+    assert_true(n >= 15);
 }
 
 /* --- random programs: a pass changes no result --- */
@@ -258,6 +326,7 @@ static void test_time_is_linear(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_golden_texts),
         cmocka_unit_test(test_random_each_pass),
         cmocka_unit_test(test_random_pipeline),
         cmocka_unit_test(test_recursion_is_refused),
