@@ -211,8 +211,8 @@ static void report(model_t *model, int n_model, double *peaks, const options_t *
 {
     double peak = bench_median(peaks, (int)options->repeats);
     printf("\nsgemm peak, %d threads: %.1f GFLOP/s\n\n%-20s %10s %12s %12s %10s %8s  %s\n",
-           PEAK_SIZE, peak, "model", "ms/step", "tokens/s", "GFLOP/step", "GFLOP/s", "of peak",
-           "loss");
+           threads_of(options), peak, "model", "ms/step", "tokens/s", "GFLOP/step", "GFLOP/s",
+           "of peak", "loss");
     for (int i = 0; i < n_model; i++) {
         model_t *m = &model[i];
         double each = bench_median(m->seconds, (int)options->repeats), rate = m->flops / each / 1e9;
