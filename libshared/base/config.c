@@ -1,6 +1,6 @@
 /* Configuration by table: values from defaults, JSON file, environment and flags into the caller's
- * struct. Every source ends in config_set, so a value is checked the same way wherever it came from.
- * Printing and --help are in config_text.c. */
+ * struct. Every source ends in config_set, so a value is checked the same way wherever it came
+ * from. Printing and --help are in config_text.c. */
 #include "base/config.h"
 
 #include <ctype.h>

@@ -49,10 +49,10 @@ typedef struct {
 
 /* Defaults, then `file` (NULL: none), then environment, then argv[1..argc). `--config FILE` in argv
  * names the file when `file` is NULL and the table has no field of that name. An empty environment
- * variable counts as unset. At --help reading stops: only defaults are set, *args says help. Without
- * `args`, words that are no flags are errors. ERR_ARG names source, field, value, range or nearest
- * name; ERR_PARSE file:line:column; ERR_IO the file. Free target with config_fini, also after an
- * error, and args (zeroed on error) with config_args_fini. */
+ * variable counts as unset. At --help reading stops: only defaults are set, *args says help.
+ * Without `args`, words that are no flags are errors. ERR_ARG names source, field, value, range or
+ * nearest name; ERR_PARSE file:line:column; ERR_IO the file. Free target with config_fini, also
+ * after an error, and args (zeroed on error) with config_args_fini. */
 int config_load(const config_table_t *table, void *target, const char *file, int argc, char **argv,
                 config_args_t *args, err_t *err);
 

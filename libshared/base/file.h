@@ -8,18 +8,18 @@
 
 #include "base/err.h"
 
-/* The whole file with a NUL behind it (not counted in *n). Returns, caller frees; NULL with ERR_IO. */
+/* The whole file and a NUL behind it (not counted in *n). Returns, caller frees; NULL: ERR_IO. */
 char *file_read(const char *path, size_t *n, err_t *err);
 
 /* Write to `path.tmp.PID` (one writer a process and path), fsync, rename over `path`, fsync the
- * directory. On error (ERR_IO: full disk, no permission) the temporary file is removed and `path` is
- * as it was. */
+ * directory. On error (ERR_IO: full disk, no permission) the temporary file is removed and `path`
+ * is as it was. */
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
 
 /* The parts of the above for writers that stream: the temporary name for `path` (returns, caller
  * frees); all n bytes to fd, an error names `path`; fsync(fd), close(fd), rename, fsync of the
- * directory. file_commit always closes fd; on error the temporary file is removed and `path` is as it
- * was. */
+ * directory. file_commit always closes fd; on error the temporary file is removed and `path` is as
+ * it was. */
 char *file_temporary(const char *path);
 int file_write_all(int fd, const void *bytes, size_t n, const char *path, err_t *err);
 int file_commit(int fd, const char *temporary, const char *path, err_t *err);

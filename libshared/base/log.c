@@ -73,7 +73,7 @@ static void add_json_string(str_t *line, const char *text, size_t n)
     str_add(line, "\"");
 }
 
-/* Whether JSON accepts the word unquoted: a number, true, false. (strtod also takes nan, inf, hex.) */
+/* Whether JSON accepts the word unquoted: a number, true, false. (strtod takes inf and hex too.) */
 static bool is_json_word(const char *text, size_t n)
 {
     if ((n == 4 && !memcmp(text, "true", 4)) || (n == 5 && !memcmp(text, "false", 5))) return true;

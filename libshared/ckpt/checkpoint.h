@@ -6,9 +6,9 @@
  *                     manifest.json        what this is; size and hash of every other file
  *   ROOT/latest                            symbolic link to the newest complete one
  *
- * A checkpoint is written under a temporary name, synced, renamed, and only then becomes `latest`: a
- * crash or a full disk leaves the earlier ones as they were. If the round's directory exists already
- * (a resumed run), the new one is round-000012-2 and so on. One writer per root. */
+ * A checkpoint is written under a temporary name, synced, renamed, and only then becomes `latest`:
+ * a crash or a full disk leaves the earlier ones as they were. If the round's directory exists
+ * already (a resumed run), the new one is round-000012-2 and so on. One writer per root. */
 #ifndef CKPT_CHECKPOINT_H
 #define CKPT_CHECKPOINT_H
 
@@ -33,8 +33,8 @@ typedef struct {
     size_t n;
 } checkpoint_file_t;
 
-/* Write a checkpoint and point `latest` at it. All borrowed. *path (may be NULL): the new directory,
- * caller frees. ERR_IO names the file; ERR_ARG a bad name or JSON. */
+/* Write a checkpoint and point `latest` at it. All borrowed. *path (may be NULL): the new
+ * directory, caller frees. ERR_IO names the file; ERR_ARG a bad name or JSON. */
 int checkpoint_write(const char *root, const checkpoint_info_t *info, const safetensor_t *params,
                      size_t n_params, const safetensor_t *state, size_t n_state,
                      const checkpoint_file_t *files, size_t n_files, char **path, err_t *err);
@@ -53,8 +53,8 @@ const safetensors_t *checkpoint_state(const checkpoint_t *self); /* NULL: none w
 /* A file by name, with a NUL behind its n bytes; NULL: absent. */
 const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *n);
 
-/* Remove all but the newest `keep` (at least 1) checkpoints and leftovers of crashed writers; `latest`
- * always stays. */
+/* Remove all but the newest `keep` (at least 1) checkpoints and leftovers of crashed writers;
+ * `latest` always stays. */
 int checkpoint_prune(const char *root, int keep, err_t *err);
 
 #endif

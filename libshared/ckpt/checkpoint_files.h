@@ -24,8 +24,8 @@ char *ckpt_settle(const char *root, const char *temporary, int64_t round, err_t 
 /* Point ROOT/latest at a directory within the root, atomically. ERR_IO. */
 int ckpt_set_latest(const char *root, const char *name, err_t *err);
 
-/* The directory that holds the manifest: `path` itself or what its `latest` points to. Returns, caller
- * frees; NULL with ERR_IO. */
+/* The directory that holds the manifest: `path` itself or what its `latest` points to. Returns,
+ * caller frees; NULL with ERR_IO. */
 char *ckpt_resolve(const char *path, err_t *err);
 
 #endif

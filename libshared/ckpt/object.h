@@ -1,7 +1,7 @@
 /* Object directory: immutable files named by their content hash, root/ab/abcdef....
  *
- * Putting the same bytes twice keeps one file. Several processes may share a root: a put is a rename.
- * One thread at a time per handle. */
+ * Putting the same bytes twice keeps one file. Several processes may share a root: a put is a
+ * rename. One thread at a time per handle. */
 #ifndef CKPT_OBJECT_H
 #define CKPT_OBJECT_H
 
@@ -18,7 +18,7 @@ typedef struct object_dir object_dir_t;
 object_dir_t *object_dir_open(const char *root, err_t *err);
 void object_dir_close(object_dir_t **self_p);
 
-/* Store bytes or a copy of a file; `hash` receives the name. ERR_IO: names the file, nothing left. */
+/* Store bytes or a copy of a file; `hash` receives the name. ERR_IO names the file. */
 int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_HEX], err_t *err);
 int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err);
 

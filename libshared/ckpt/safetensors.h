@@ -1,7 +1,7 @@
 /* Safetensors files: 8 bytes header length (little-endian), a JSON header, then the tensors' bytes
  * (https://huggingface.co/docs/safetensors, format 0.x). Names, shapes and bytes; no code.
  *
- * Reading maps the file and trusts nothing in it. An open file is read-only: threads may share it. */
+ * Reading maps the file and trusts nothing in it. Threads may share an open file. */
 #ifndef CKPT_SAFETENSORS_H
 #define CKPT_SAFETENSORS_H
 

@@ -28,15 +28,15 @@ typedef struct {
     uint64_t tokens;               /* tokens trained per micro-batch: units * unit */
 } batch_layout_t;
 
-/* The layout of a module's batch arguments. ERR_SHAPE / ERR_TYPE say why a kind does not fit and, for
- * windows, that records may. */
+/* The layout of a module's batch arguments. ERR_SHAPE / ERR_TYPE say why a kind does not fit and,
+ * for windows, that records may. */
 int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
                  err_t *err);
 
 /* Fill one micro-batch: unit u of it lies at tokens[u * unit_tokens]. n_tokens must be units *
- * unit_tokens; args[i] has room for n[i] elements of dtype[i]. vocab 0: any token; otherwise ERR_ARG
- * names the first token >= vocab and its place. A token that its argument's type cannot hold is
- * ERR_TYPE. Args are unspecified after an error. */
+ * unit_tokens; args[i] has room for n[i] elements of dtype[i]. vocab 0: any token; otherwise
+ * ERR_ARG names the first token >= vocab and its place. A token that its argument's type cannot
+ * hold is ERR_TYPE. Args are unspecified after an error. */
 int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
                void *const *args, err_t *err);
 

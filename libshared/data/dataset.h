@@ -4,8 +4,8 @@
  *   records  R tokens each, side by side; fill the integer arguments in order, without shift
  *            (models whose inputs are no next-token windows; golden traces)
  *
- * The first tokens train, the last validate; windows never cross the border. Read-only after opening:
- * threads may share it. */
+ * The first tokens train, the last validate; windows never cross the border. Read-only after
+ * opening: threads may share it. */
 #ifndef DATA_DATASET_H
 #define DATA_DATASET_H
 
@@ -25,8 +25,8 @@ typedef struct {
 
 typedef struct dataset dataset_t;
 
-/* A file of raw u16 tokens, memory-mapped. ERR_IO; ERR_ARG: an odd size, or too short for one unit of
- * training data (says how many tokens there are and are needed). */
+/* A file of raw u16 tokens, memory-mapped. ERR_IO; ERR_ARG: an odd size, or too short for one unit
+ * of training data (says how many tokens there are and are needed). */
 dataset_t *dataset_open(const char *path, const dataset_options_t *options, err_t *err);
 
 /* The same over tokens in memory, copied. `name` appears in errors. */

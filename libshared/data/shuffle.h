@@ -1,8 +1,8 @@
 /* Keyed permutation of [0, n) without a table: the order of an epoch, computed anywhere.
  *
- * A balanced Feistel network over the smallest even-bit domain that holds n, with cycle walking back
- * into [0, n) (Black & Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). The domain is
- * at most 4 n, so a look-up takes at most 4 walks on average. Not cryptographic. Pure. */
+ * A balanced Feistel network over the smallest even-bit domain that holds n, with cycle walking
+ * back into [0, n) (Black & Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). The
+ * domain is at most 4 n, so a look-up takes at most 4 walks on average. Not cryptographic. Pure. */
 #ifndef DATA_SHUFFLE_H
 #define DATA_SHUFFLE_H
 

@@ -39,7 +39,8 @@ int codec_encode(const codec_t *codec, const float *values, size_t n, uint8_t *o
                  err_t *err);
 
 /* Decode exactly n values from n_bytes bytes nobody vouches for. ERR_CORRUPT: another size than
- * codec_bytes(n), a scale that is not finite and positive, NaN or Inf. `values` is unspecified then. */
+ * codec_bytes(n), a scale that is not finite and positive, NaN or Inf. `values` is unspecified
+ * then. */
 int codec_decode(const codec_t *codec, const uint8_t *bytes, size_t n_bytes, float *values,
                  size_t n, err_t *err);
 

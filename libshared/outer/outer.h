@@ -31,8 +31,8 @@ void outer_destroy(outer_t **self_p);
  * theta and state untouched, if d holds NaN or Inf. */
 int outer_step(outer_t *self, float *theta, const float *d, err_t *err);
 
-/* The rule's state (momentum v) for checkpoints: *n values, 0 for rules without. Borrowed; writing to
- * it before the first step restores a run. */
+/* The rule's state (momentum v) for checkpoints: *n values, 0 for rules without. Borrowed; writing
+ * to it before the first step restores a run. */
 float *outer_state(outer_t *self, size_t *n);
 
 #endif

@@ -55,8 +55,8 @@ static void test_half_values(void **state)
     }
 }
 
-/* Between neighbours: the middle goes to the even one, anything beside it to the nearer one. That is
- * every rounding decision there is; the step above the largest finite value decides infinity. */
+/* Between neighbours: the middle goes to the even one, anything beside it to the nearer one. That
+ * is every rounding decision there is; the step above the largest finite value decides infinity. */
 static void test_half_borders(void **state)
 {
     (void)state;

@@ -78,7 +78,8 @@ static void test_shuffle_mixes(void **state)
 
 /* ---- ranges ---- */
 
-/* Leases of uneven size, some returned halfway: every epoch still visits every unit exactly once. */
+/* Leases of uneven size, some returned halfway: every epoch still visits every unit exactly once.
+ */
 static void test_ranges_cover_epochs_once(void **state)
 {
     (void)state;

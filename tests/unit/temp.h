@@ -16,7 +16,8 @@ int temp_count(const char *dir);
 
 void temp_write(const char *path, const void *bytes, size_t n); /* fails the test on error */
 
-/* From now on files cannot grow beyond `n_bytes` (a write fails with EFBIG), until temp_disk_free. */
+/* From now on files cannot grow beyond `n_bytes` (a write fails with EFBIG), until temp_disk_free.
+ */
 void temp_disk_full(size_t n_bytes);
 void temp_disk_free(void);
 
