@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "ops/control.h"
 #include "plan/kx_node.h"
 #include "plan/lower.h"
 
@@ -208,6 +209,8 @@ static inline_fn *rule_of(const ir_op_t *op)
     const op_def_t *def = op_def(op->code);
     if (rules[op->code]) return rules[op->code];
     if (op->code == OP_optimization_barrier && op->n_in == 1) return view_same;
+    if (op->code == OP_custom_call && op->n_in == 1 && control_is_identity(control_target(op)))
+        return view_same;
     return def->kind == K_MAP && def->expr && op->n_out == 1 && op->n_in <= 3 ? map_any : NULL;
 }
 
