@@ -97,8 +97,9 @@ static void write_for(render_t *self, const kstmt_t *s)
     }
     if (s->simd) write_simd(self, s);
     render_indent(self);
-    str_addf(self->out, "for (int64_t v%d = %s; v%d < %s; v%d++) {\n", s->var, str_text(&lo),
-             s->var, str_text(&hi), s->var);
+    int v = self->loop.at[s->var];
+    str_addf(self->out, "for (int64_t i%d = %s; i%d < %s; i%d++) {\n", v, str_text(&lo), v,
+             str_text(&hi), v);
     str_fini(&lo);
     str_fini(&hi);
     write_block(self, &s->body);
@@ -145,7 +146,10 @@ static void declare_statement(render_t *self, const kstmt_t *s)
 
 static void write_statement(render_t *self, const kstmt_t *s)
 {
-    if (s->kind == KS_FOR) self->var_depth.at[s->var] = self->depth + 1;
+    if (s->kind == KS_FOR) {
+        self->var_depth.at[s->var] = self->depth + 1;
+        self->loop.at[s->var] = ++self->n_loop;
+    }
     declare_statement(self, s);
     switch (s->kind) {
     case KS_FOR: write_for(self, s); break;
@@ -162,7 +166,7 @@ static void write_block(render_t *self, const kblock_t *block)
     size_t mark = self->order.n;
     self->depth++;
     for (size_t i = 0; i < block->n; i++) write_statement(self, block->at[i]);
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = false;
+    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
     self->depth--;
 }
 
@@ -183,8 +187,11 @@ static void write_arguments(render_t *self)
 void render_c(const kernel_t *kernel, str_t *out)
 {
     render_t self = {.kernel = kernel, .out = out, .depth = -1};
-    for (size_t i = 0; i < kernel->graph.var.n; i++) VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
-    for (size_t i = 0; i < kernel->graph.node.n; i++) VEC_PUSH(&self.named, false);
+    for (size_t i = 0; i < kernel->graph.var.n; i++) {
+        VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
+        VEC_PUSH(&self.loop, 0);
+    }
+    for (size_t i = 0; i < kernel->graph.node.n; i++) VEC_PUSH(&self.named, 0);
     for (size_t i = 0; i < kernel->acc.n; i++) VEC_PUSH(&self.acc_depth, 0);
     set_acc_depth(&self, &kernel->body, 0);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
@@ -194,6 +201,7 @@ void render_c(const kernel_t *kernel, str_t *out)
     VEC_FREE(&self.var_depth);
     VEC_FREE(&self.acc_depth);
     VEC_FREE(&self.named);
+    VEC_FREE(&self.loop);
     VEC_FREE(&self.order);
 }
 

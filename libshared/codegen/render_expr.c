@@ -139,7 +139,7 @@ static void use_var(render_t *self, int v, str_t *out)
     if (x->extent == 1) {
         str_add(out, "0");
     } else if (in_scope(self, v)) {
-        str_addf(out, "v%d", v);
+        str_addf(out, "i%d", self->loop.at[v]);
     } else if (has_scope_below(self, v)) {
         str_add(out, "(");
         use_var(self, x->hi, out);
@@ -203,7 +203,7 @@ void render_use(render_t *self, kx_t x, str_t *out)
     else if (n->kind == KX_ACC)
         str_addf(out, "acc%" PRId64, n->i);
     else
-        str_addf(out, "t%u", x);
+        str_addf(out, "t%d", self->named.at[x]);
 }
 
 /* --- Operations -------------------------------------------------------------------------------------- */
@@ -327,9 +327,9 @@ static void declare(render_t *self, kx_t x, int limit)
     str_t text = {0};
     write_node(self, x, &text);
     render_indent(self);
-    str_addf(self->out, "const %s t%u = %s;\n", render_type(n->dtype), x, str_text(&text));
+    self->named.at[x] = ++self->n_name;
+    str_addf(self->out, "const %s t%d = %s;\n", render_type(n->dtype), self->n_name, str_text(&text));
     str_fini(&text);
-    self->named.at[x] = true;
     VEC_PUSH(&self->order, x);
 }
 
