@@ -14,10 +14,12 @@
 #include "plan/print.h"
 #include "plan/target.h"
 
-/* Training programs when there is a spec, then the passes. */
+/* Training programs when there is a spec, then the passes. They run before as well: gradients need calls
+ * inlined, and what has folded is not differentiated. */
 static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
 {
-    if (spec && optim_build(module, spec, err) < 0) return -1;
+    if (spec && (passes_run(module, NULL, NULL, err) < 0 || optim_build(module, spec, err) < 0))
+        return -1;
     return passes_run(module, NULL, NULL, err);
 }
 
@@ -107,7 +109,8 @@ static int emit_module(ir_module_t *module, compile_stage_t stage, const train_s
                        str_t *out, err_t *err)
 {
     if (stage == STAGE_GRAD &&
-        (optim_build_gradient(module, err) < 0 || passes_run(module, NULL, NULL, err) < 0))
+        (passes_run(module, NULL, NULL, err) < 0 || optim_build_gradient(module, err) < 0 ||
+         passes_run(module, NULL, NULL, err) < 0))
         return -1;
     if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err) < 0)
         return -1;

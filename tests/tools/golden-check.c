@@ -11,17 +11,25 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "compile/compile.h"
 #include "ops/eval.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
+#include "plan/target.h"
+#include "runtime/exec.h"
 
 static const char USAGE[] =
-    "golden-check MODEL.mlir GOLDEN.json [--backend interp] [--training]\n"
+    "golden-check MODEL.mlir GOLDEN.json [--backend interp|cpu] [--training]\n"
     "  Checks the entries of GOLDEN.json whose \"file\" is MODEL's file name.\n"
-    "  --backend    interp (reference evaluators; the default)\n"
+    "  --backend    interp (reference evaluators; the default) or cpu (compiled plan)\n"
     "  --training   GOLDEN.json holds training traces (AdamW steps, DiLoCo), not gradients\n"
     "  Exit status: 0 all entries hold, 1 a mismatch, 2 an error or no such entry.\n";
+
+typedef struct {
+    const char *model, *golden;
+    bool compiled, training;
+} options_t;
 
 enum { MATCH = 0, MISMATCH = 1, FAILED = 2 };
 
@@ -34,6 +42,8 @@ typedef struct {
 
 typedef struct {
     ir_module_t *module; /* the programs */
+    plan_t *plan;        /* the same compiled; NULL: interpreted */
+    exec_t *exec;
     VEC(cell_t) cell;
     optim_arg_t *arg; /* of the model's entry: which cell is argument i */
     int n_arg;
@@ -67,9 +77,8 @@ static int machine_prepare(machine_t *self, const char *program, err_t *err)
     return 0;
 }
 
-static int machine_run(machine_t *self, const char *program, err_t *err)
+static int run_interpreted(machine_t *self, const ir_fn_t *fn, err_t *err)
 {
-    const ir_fn_t *fn = ir_module_find(self->module, program);
     int n_in = fn->body->n_arg, n_out = fn->body->n_result;
     tensor_t *in = mem_calloc((size_t)n_in + 1, sizeof *in);
     tensor_t *out = mem_calloc((size_t)n_out + 1, sizeof *out);
@@ -86,17 +95,64 @@ static int machine_run(machine_t *self, const char *program, err_t *err)
     return status;
 }
 
+static int find_tensor(const machine_t *self, const ir_attrs_t *attrs, err_t *err)
+{
+    const char *role = attr_text(attrs, "pcp.role", ""), *name = attr_text(attrs, "pcp.name", "");
+    plan_role_t code;
+    if (plan_role_parse(role, &code, err) < 0) return -1;
+    int i = plan_find_tensor(self->plan, code, name);
+    return i < 0 ? err_set(err, ERR_STATE, "the plan has no %s called %s", role, name) : i;
+}
+
+static int run_compiled(machine_t *self, const ir_fn_t *fn, err_t *err)
+{
+    for (int i = 0; i < fn->body->n_arg; i++) {
+        const ir_type_t *type = ir_type_of(fn, ir_fn_param(fn, i));
+        const tensor_t *x = cell_of(self, &fn->param_attrs[i], type);
+        int k = find_tensor(self, &fn->param_attrs[i], err);
+        if (k < 0 || exec_write(self->exec, k, x->data, (size_t)ir_type_bytes(type), err) < 0)
+            return -1;
+    }
+    if (exec_run(self->exec, fn->name, err) < 0) return -1;
+    for (int i = 0; i < fn->body->n_result; i++) {
+        const ir_type_t *type = ir_type_of(fn, fn->body->result[i]);
+        tensor_t *y = cell_of(self, &fn->result_attrs[i], type);
+        int k = find_tensor(self, &fn->result_attrs[i], err);
+        if (k < 0 || exec_read(self->exec, k, y->data, (size_t)ir_type_bytes(type), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int machine_run(machine_t *self, const char *program, err_t *err)
+{
+    const ir_fn_t *fn = ir_module_find(self->module, program);
+    return self->exec ? run_compiled(self, fn, err) : run_interpreted(self, fn, err);
+}
+
+/* Compile a copy of the programs for this machine. */
+static int machine_compile(machine_t *self, err_t *err)
+{
+    ir_module_t *copy = ir_module_clone(self->module, err);
+    self->plan = copy ? compile_module(copy, "", NULL, target_host(), err) : NULL;
+    self->exec = self->plan ? exec_new(self->plan, &(exec_options_t){0}, err) : NULL;
+    ir_module_destroy(&copy);
+    return self->exec ? 0 : -1;
+}
+
 static void machine_fini(machine_t *self)
 {
     for (size_t i = 0; i < self->cell.n; i++) tensor_fini(&self->cell.at[i].value);
     VEC_FREE(&self->cell);
+    exec_destroy(&self->exec);
+    plan_destroy(&self->plan);
     ir_module_destroy(&self->module);
 }
 
 /* Parse, classify the arguments, build the programs: "grad", or with a spec "train". */
-static int machine_init(machine_t *self, const char *path, const train_spec_t *spec, err_t *err)
+static int machine_init(machine_t *self, const options_t *o, const train_spec_t *spec, err_t *err)
 {
-    *self = (machine_t){.module = parse_stablehlo_file(path, err)};
+    *self = (machine_t){.module = parse_stablehlo_file(o->model, err)};
     if (!self->module || passes_run(self->module, NULL, NULL, err) < 0) return -1;
     const ir_fn_t *entry = ir_module_entry(self->module, err);
     if (!entry) return -1;
@@ -106,6 +162,7 @@ static int machine_init(machine_t *self, const char *path, const train_spec_t *s
     int status = spec ? optim_build(self->module, spec, err)
                       : optim_build_gradient(self->module, err);
     if (status < 0 || passes_run(self->module, NULL, NULL, err) < 0) return -1;
+    if (o->compiled && machine_compile(self, err) < 0) return -1;
     return machine_prepare(self, spec ? "train" : "grad", err);
 }
 
@@ -459,11 +516,6 @@ static int check_diloco(machine_t *self, const json_t *entry, int64_t vocab, dou
 
 /* --- entries --- */
 
-typedef struct {
-    const char *model, *golden, *backend;
-    bool training;
-} options_t;
-
 static int worse(int a, int b)
 {
     return a > b ? a : b;
@@ -480,7 +532,7 @@ static int check_training(const options_t *o, const json_t *entry, err_t *err)
     spec.clip = number(conf, "clip_global_norm");
     machine_t machine;
     int result = FAILED;
-    if (machine_init(&machine, o->model, &spec, err) == 0) {
+    if (machine_init(&machine, o, &spec, err) == 0) {
         /* Traces name no vocabulary: argument 0 is the embedding. */
         int64_t vocab = json_integer_value(json_object_get(entry, "vocab"));
         if (vocab < 1) vocab = machine.arg[0].type.rank ? machine.arg[0].type.dim[0] : 1;
@@ -503,7 +555,7 @@ static int check_entries(const options_t *o, const json_t *entries, err_t *err)
         if (!file || strcmp(file, base) != 0) continue;
         if (o->training) {
             result = worse(result, check_training(o, entry, err));
-        } else if (n == 0 && machine_init(&machine, o->model, NULL, err) < 0) {
+        } else if (n == 0 && machine_init(&machine, o, NULL, err) < 0) {
             result = FAILED;
         } else {
             result = worse(result, check_gradients(&machine, entry, err));
@@ -517,12 +569,13 @@ static int check_entries(const options_t *o, const json_t *entries, err_t *err)
 
 static int parse_options(int argc, char **argv, options_t *o, err_t *err)
 {
-    *o = (options_t){.backend = "interp"};
+    const char *backend = "interp";
+    *o = (options_t){0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--training") == 0) {
             o->training = true;
         } else if (strcmp(argv[i], "--backend") == 0 && i + 1 < argc) {
-            o->backend = argv[++i];
+            backend = argv[++i];
         } else if (argv[i][0] == '-') {
             return err_set(err, ERR_ARG, "unknown or unfinished option %s", argv[i]);
         } else if (!o->model) {
@@ -534,8 +587,9 @@ static int parse_options(int argc, char **argv, options_t *o, err_t *err)
         }
     }
     if (!o->golden) return err_set(err, ERR_ARG, "MODEL.mlir and GOLDEN.json are needed");
-    if (strcmp(o->backend, "interp") != 0)
-        return err_set(err, ERR_ARG, "no backend is called %s; there is: interp", o->backend);
+    o->compiled = strcmp(backend, "cpu") == 0;
+    if (!o->compiled && strcmp(backend, "interp") != 0)
+        return err_set(err, ERR_ARG, "no backend is called %s; there are: interp, cpu", backend);
     return 0;
 }
 
