@@ -105,7 +105,7 @@ static inline __attribute__((unused)) double pcp_digamma_f64(double x)
     return y + log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * s)) - flip;
 }
 
-/* Giles' start ("Approximating the erfinv function", GPU Computing Gems 2, 2011), three Newton steps. */
+/* Giles' start ("Approximating the erfinv function", GPU Computing Gems 2, 2011), then Newton steps. */
 static inline __attribute__((unused)) double pcp_erf_inv_f64(double x)
 {
     static const double central[9] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
@@ -119,9 +119,9 @@ static inline __attribute__((unused)) double pcp_erf_inv_f64(double x)
     if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;
     for (int i = 0; i < 9; i++) y = y * t + (w < 5 ? central : tail)[i];
     y *= a;
-    for (int i = 0; i < 3; i++) { /* near 1 the difference of the complements keeps its digits */
-        double miss = a < 0.5 ? erf(y) - a : (1 - a) - erfc(y);
-        y -= miss / (1.1283791670955126 * exp(-y * y));
+    for (int i = 0; i < 4; i++) { /* near 1: log erfc, whose steps converge from afar */
+        double slope = 1.1283791670955126 * exp(-y * y), miss = erfc(y);
+        y += a < 0.5 ? (a - erf(y)) / slope : log(miss / (1 - a)) * miss / slope;
     }
     return copysign(y, x);
 }

@@ -446,6 +446,7 @@ static void test_rare(void **state)
     assert_true(isnan(pcp_digamma_f64(0)) && isnan(pcp_digamma_f64(-3)));
     for (double x = -0.999; x < 1; x += 0.001)
         assert_true(fabs(erf(pcp_erf_inv_f64(x)) - x) < 4e-16);
+    assert_true(fabs(erfc(pcp_erf_inv_f64(1 - 0x1p-40)) / 0x1p-40 - 1) < 1e-13);
     assert_true(pcp_erf_inv_f32(1) == INFINITY && isnan(pcp_erf_inv_f32(1.5f)));
     assert_true(pcp_isfinite_f32(3) == 1 && pcp_isfinite_f32(INFINITY) == 0);
     assert_true(pcp_isfinite_f32(NAN) == 0 && pcp_nextafter_f32(0, 1) == 0x1p-149f);

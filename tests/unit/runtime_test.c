@@ -308,9 +308,10 @@ static void test_train_step(void **state)
     plan_step_t gather = {.kind = STEP_KERNEL, .label = "g", .kernel = {0, 4, 4, 3, gather_arg}};
     plan_step_t update = {.kind = STEP_KERNEL, .label = "u", .kernel = {1, 4, 4, 4, update_arg}};
     plan_step_t both[] = {gather, update};
-    plan_program_t programs[] = {{"accumulate", 1, &gather, 0, NULL},
-                                 {"update", 1, &update, 0, NULL},
-                                 {"train", 2, both, 0, NULL}};
+    uint32_t all[] = {0, 1, 2, 3, 4, 5};
+    plan_program_t programs[] = {{"accumulate", 1, &gather, 6, all},
+                                 {"update", 1, &update, 6, all},
+                                 {"train", 2, both, 6, all}};
     char *kernels[] = {"gather", "update"};
     plan_t plan = {.target = (char *)target_host(),
                    .accumulate = 3,
