@@ -78,11 +78,12 @@ PCP_FN double pcp_atan2_f64(double y, double x)
     {                                        \
         return (float)name((double)x);       \
     }
-PCP_RARE(sinh)
-PCP_RARE(cosh)
-PCP_RARE(asin) PCP_RARE(acos) PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
+/* clang-format off */
+PCP_RARE(sinh) PCP_RARE(cosh) PCP_RARE(asin) PCP_RARE(acos)
+PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
 
-    extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
+extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
+/* clang-format on */
 PCP_FN double pcp_lgamma_f64(double x)
 {
     int sign;
@@ -278,13 +279,15 @@ PCP_UNSIGNED(uint64_t, u64, int64_t, uint64_t, __builtin_popcountll, __builtin_c
     {                                                    \
         return (uint8_t)(expr);                          \
     }
-PCP_BOOL(add, a | b)
-PCP_BOOL(max, a | b)
-PCP_BOOL(or, a | b) PCP_BOOL(mul, a &b) PCP_BOOL(min, a &b) PCP_BOOL(and, a &b) PCP_BOOL(xor, a ^ b)
-    PCP_BOOL(sub, a ^ b) PCP_BOOL(div, a &b) PCP_FN uint8_t pcp_not_i1(uint8_t a)
+/* clang-format off */
+PCP_BOOL(add, a | b) PCP_BOOL(max, a | b) PCP_BOOL(or, a | b)
+PCP_BOOL(mul, a & b) PCP_BOOL(min, a & b) PCP_BOOL(and, a & b)
+PCP_BOOL(xor, a ^ b) PCP_BOOL(sub, a ^ b) PCP_BOOL(div, a & b)
+PCP_FN uint8_t pcp_not_i1(uint8_t a)
 {
     return !a;
 }
+/* clang-format on */
 PCP_FN uint8_t pcp_popcnt_i1(uint8_t a)
 {
     return a;

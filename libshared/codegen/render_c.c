@@ -41,6 +41,18 @@ static void set_acc_depth(render_t *self, const kblock_t *block, int depth)
     }
 }
 
+/* Maxima and minima of floats run on integer keys in the same order (prelude): NaN and signed zeros
+ * come out right in any order of folding, and the lanes meet in a few instructions. */
+static bool is_keyed(const kacc_t *a)
+{
+    return dtype_is_float(a->dtype) && (a->op == OP_maximum || a->op == OP_minimum);
+}
+
+static const char *key_of(const kacc_t *a)
+{
+    return a->op == OP_maximum ? "max" : "min";
+}
+
 static void write_reduction(render_t *self, int acc)
 {
     const kacc_t *a = &self->kernel->acc.at[acc];
@@ -51,15 +63,14 @@ static void write_reduction(render_t *self, int acc)
     case OP_and: sign = "&"; break;
     case OP_or: sign = "|"; break;
     case OP_xor: sign = "^"; break;
-    case OP_maximum: sign = dtype_is_float(a->dtype) ? NULL : "max"; break;
-    case OP_minimum: sign = dtype_is_float(a->dtype) ? NULL : "min"; break;
+    case OP_maximum: sign = "max"; break;
+    case OP_minimum: sign = "min"; break;
     default: break;
     }
-    if (sign)
-        str_addf(self->out, " reduction(%s : acc%d)", sign, acc);
+    if (is_keyed(a))
+        str_addf(self->out, " reduction(%s : key%d)", key_of(a), acc);
     else
-        str_addf(self->out, " reduction(kc_%s_%s : acc%d)", a->op == OP_maximum ? "max" : "min",
-                 render_suffix(a->dtype), acc);
+        str_addf(self->out, " reduction(%s : acc%d)", sign, acc);
 }
 
 /* Reductions that `omp simd` can split into lanes. */
@@ -67,6 +78,30 @@ static bool is_lane_op(op_code_t op)
 {
     return op == OP_add || op == OP_multiply || op == OP_and || op == OP_or || op == OP_xor ||
            op == OP_maximum || op == OP_minimum;
+}
+
+static void write_keys(render_t *self, const bool *folds)
+{
+    for (size_t i = 0; i < self->kernel->acc.n; i++) {
+        const kacc_t *a = &self->kernel->acc.at[i];
+        if (!folds[i] || !is_keyed(a)) continue;
+        const char *t = render_suffix(a->dtype);
+        render_indent(self);
+        str_addf(self->out, "int%s_t key%zu = pcp_%s_key_%s(acc%zu);\n", t + 1, i, key_of(a), t, i);
+        self->keyed.at[i] = true;
+    }
+}
+
+/* After the loop: accumulators are themselves again. */
+static void write_keys_end(render_t *self)
+{
+    for (size_t i = 0; i < self->kernel->acc.n; i++) {
+        if (!self->keyed.at[i]) continue;
+        render_indent(self);
+        str_addf(self->out, "acc%zu = pcp_of_key_%s(key%zu);\n", i,
+                 render_suffix(self->kernel->acc.at[i].dtype), i);
+        self->keyed.at[i] = false;
+    }
 }
 
 static void write_simd(render_t *self, const kstmt_t *loop)
@@ -77,6 +112,7 @@ static void write_simd(render_t *self, const kstmt_t *loop)
     for (size_t i = 0; i < n; i++)
         lanes = lanes && (!folds[i] || is_lane_op(self->kernel->acc.at[i].op));
     if (lanes) {
+        write_keys(self, folds);
         str_add(self->out, "#pragma omp simd");
         for (size_t i = 0; i < n; i++)
             if (folds[i]) write_reduction(self, (int)i);
@@ -105,6 +141,7 @@ static void write_for(render_t *self, const kstmt_t *s)
     write_block(self, &s->body);
     render_indent(self);
     str_add(self->out, "}\n");
+    if (s->simd) write_keys_end(self);
 }
 
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
@@ -127,6 +164,11 @@ static void write_accumulate(render_t *self, const kstmt_t *s)
     render_indent(self);
     if (s->kind == KS_START) {
         str_addf(self->out, "%s %s = %s;\n", render_type(a->dtype), name, str_text(&value));
+    } else if (self->keyed.at[s->target]) {
+        const char *t = render_suffix(a->dtype), *more = a->op == OP_maximum ? ">" : "<";
+        str_addf(self->out,
+                 "{ const int%s_t k = pcp_%s_key_%s(%s); key%d = k %s key%d ? k : key%d; }\n",
+                 t + 1, key_of(a), t, str_text(&value), s->target, more, s->target, s->target);
     } else {
         str_addf(self->out, "%s = ", name);
         render_op(self->out, a->op, a->dtype, a->dtype, 2,
@@ -192,7 +234,10 @@ void render_c(const kernel_t *kernel, str_t *out)
         VEC_PUSH(&self.loop, 0);
     }
     for (size_t i = 0; i < kernel->graph.node.n; i++) VEC_PUSH(&self.named, 0);
-    for (size_t i = 0; i < kernel->acc.n; i++) VEC_PUSH(&self.acc_depth, 0);
+    for (size_t i = 0; i < kernel->acc.n; i++) {
+        VEC_PUSH(&self.acc_depth, 0);
+        VEC_PUSH(&self.keyed, false);
+    }
     set_acc_depth(&self, &kernel->body, 0);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
@@ -200,6 +245,7 @@ void render_c(const kernel_t *kernel, str_t *out)
     str_add(out, "}\n");
     VEC_FREE(&self.var_depth);
     VEC_FREE(&self.acc_depth);
+    VEC_FREE(&self.keyed);
     VEC_FREE(&self.named);
     VEC_FREE(&self.loop);
     VEC_FREE(&self.order);
@@ -213,14 +259,7 @@ static const char head[] =
     "static inline int8_t kc_wrap_i4(int8_t x) { return (int8_t)((int8_t)(x << 4) >> 4); }\n"
     "static inline uint8_t kc_wrap_ui2(uint8_t x) { return x & 3; }\n"
     "static inline uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
-    "#pragma omp declare reduction(kc_max_f32 : float : omp_out = pcp_max_f32(omp_out, omp_in)) "
-    "initializer(omp_priv = -__builtin_inff())\n"
-    "#pragma omp declare reduction(kc_min_f32 : float : omp_out = pcp_min_f32(omp_out, omp_in)) "
-    "initializer(omp_priv = __builtin_inff())\n"
-    "#pragma omp declare reduction(kc_max_f64 : double : omp_out = pcp_max_f64(omp_out, omp_in)) "
-    "initializer(omp_priv = -__builtin_inf())\n"
-    "#pragma omp declare reduction(kc_min_f64 : double : omp_out = pcp_min_f64(omp_out, omp_in)) "
-    "initializer(omp_priv = __builtin_inf())\n\n";
+    "\n";
 
 void render_c_head(str_t *out)
 {

@@ -268,19 +268,34 @@ static void write_map(render_t *self, const kx_node_t *n, str_t *out)
     for (int t = 0; t < n->n_in; t++) str_fini(&in[t]);
 }
 
+/* Floats become integers by truncation within the type's range. Every case is one that vectorises: gcc
+ * does not turn a _Bool into a number in a loop, but it selects. */
 static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 {
-    dtype_t to = n->dtype;
-    bool half = to == DT_BF16 || to == DT_F16;
-    if (half)
-        str_addf(out, "kc_round_%s((float)", dtype_name(to));
+    dtype_t to = n->dtype, from = node(self, n->in[0])->dtype;
+    bool half = to == DT_BF16 || to == DT_F16, is_float = dtype_is_float(to);
+    long long top = 1ll << (dtype_bits(to) - 1), hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
+    str_t x = {0};
+    render_use(self, n->in[0], &x);
+    const char *text = str_text(&x);
+    if (to == DT_I1)
+        str_addf(out, "(_Bool)(%s != 0)", text);
+    else if (from == DT_I1)
+        str_addf(out, "(%s ? (%s)1 : (%s)0)", text, render_type(to), render_type(to));
+    else if (half && (from == DT_F64 || dtype_is_int(from)))
+        str_addf(out, "kc_round_%s(pcp_f32_odd_from_f64((double)%s))", dtype_name(to), text);
+    else if (half)
+        str_addf(out, "kc_round_%s(%s)", dtype_name(to), text);
+    else if (is_sub_byte(to) && dtype_is_float(from))
+        str_addf(out, "pcp_clamp_%s(%lld, pcp_%s_from_%s(%s), %lld)", render_suffix(to),
+                 dtype_is_signed(to) ? -top : 0, render_suffix(to), render_suffix(from), text, hi);
     else if (is_sub_byte(to))
-        str_addf(out, "kc_wrap_%s(", dtype_name(to));
+        str_addf(out, "kc_wrap_%s(%s)", dtype_name(to), text);
+    else if (dtype_is_float(from) && !is_float)
+        str_addf(out, "pcp_%s_from_%s(%s)", render_suffix(to), render_suffix(from), text);
     else
-        str_addf(out, "(%s)", render_type(to));
-    str_add(out, to == DT_I1 ? "(" : "");
-    render_use(self, n->in[0], out);
-    str_add(out, to == DT_I1 ? " != 0)" : half || is_sub_byte(to) ? ")" : "");
+        str_addf(out, "(%s)%s", render_type(to), text);
+    str_fini(&x);
 }
 
 static void write_element(render_t *self, const kx_node_t *n, str_t *out)
@@ -328,7 +343,8 @@ static void declare(render_t *self, kx_t x, int limit)
     write_node(self, x, &text);
     render_indent(self);
     self->named.at[x] = ++self->n_name;
-    str_addf(self->out, "const %s t%d = %s;\n", render_type(n->dtype), self->n_name, str_text(&text));
+    str_addf(self->out, "const %s t%d = %s;\n", render_type(n->dtype), self->n_name,
+             str_text(&text));
     str_fini(&text);
     VEC_PUSH(&self->order, x);
 }

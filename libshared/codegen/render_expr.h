@@ -12,6 +12,7 @@ typedef struct {
     str_t *out;
     VEC(int) var_depth; /* by variable: depth of its loop, or NOT_IN_SCOPE */
     VEC(int) acc_depth; /* by accumulator: depth of the block that starts it */
+    VEC(bool) keyed;    /* by accumulator: inside a loop that folds its key */
     VEC(int) named;     /* by node: number of its temporary, 0 when none is in scope */
     VEC(int) loop;      /* by variable: number of its loop */
     int n_name, n_loop; /* numbers given so far: equal kernels get equal names */
