@@ -55,7 +55,6 @@ char **members_endpoints(const shepherd_t *self)
 
 static void announce(shepherd_t *self, const member_row_t *row, bool joined, const char *reason)
 {
-    if (!self->publish) return;
     Msg__MemberChange change = MSG__MEMBER_CHANGE__INIT;
     change.id = row->id;
     change.kind = (char *)member_kind_name(row->kind);
@@ -64,7 +63,7 @@ static void announce(shepherd_t *self, const member_row_t *row, bool joined, con
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_MEMBER;
     event.member = &change;
-    self->publish(self->user, &event);
+    shepherd_tell(self, &event);
 }
 
 static void refuse(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to, int code,

@@ -63,11 +63,10 @@ void rounds_summary(shepherd_t *self)
     if (s->has_val_loss) snprintf(validation, sizeof validation, " val_loss=%.4f", s->val_loss);
     log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f%s tokens_per_s=%.0f workers=%u",
               s->round, s->rounds, s->loss, validation, s->tokens_per_s, s->workers);
-    if (!self->publish) return;
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_ROUND;
     event.round = s;
-    self->publish(self->user, &event);
+    shepherd_tell(self, &event);
 }
 
 static void save(shepherd_t *self)

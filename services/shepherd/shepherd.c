@@ -54,13 +54,23 @@ void shepherd_fini(shepherd_t *self)
     free(self->lease);
 }
 
+void shepherd_tell(shepherd_t *self, Msg__Event *event)
+{
+    if (self->publish) self->publish(self->user, event);
+    event->source = "shepherd";
+    event->run = self->config->run;
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].kind == MSG__KIND__KIND_CLI)
+            MSG_SEND(self->out, &self->members.at[i].peer, 0, RUN_EVENT, run_event, event);
+}
+
 /* The end, one way or the other: tell everybody. */
 static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const char *reason)
 {
     self->phase = PHASE_DONE;
     self->finished = true;
     self->exit_status = exit_status;
-    if (self->publish) self->publish(self->user, event);
+    shepherd_tell(self, event);
     members_dismiss(self, reason);
 }
 

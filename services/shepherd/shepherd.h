@@ -109,6 +109,8 @@ extern const msg_route_t shepherd_routes[MSG_KIND_COUNT];
 void shepherd_tick(shepherd_t *self, int64_t now_ms);
 void shepherd_on_courier(shepherd_t *self, const courier_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
+/* Publish an event, and send it to every CLI, reliably. Fills in source and run. */
+void shepherd_tell(shepherd_t *self, Msg__Event *event);
 void shepherd_fail(shepherd_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* --- members.c --- */
