@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "ops/check.h"
 #include "parse/parse.h"
 #include "pcp/cmd.h"
@@ -18,36 +19,48 @@ static const config_field_t fields[] = {
      "interp", false},
 };
 static const config_table_t table = {
-    .usage = "usage: pcp check FILE\n\n"
-             "Runs the entry of each section of FILE and evaluates its checks.\n"
-             "Exit status: 0 all hold, 1 a mismatch, 2 not valid or not supported.",
+    .usage =
+        "usage: pcp check FILE\n\n"
+        "Runs the entry of each section of FILE and evaluates its checks.\n"
+        "Each failed section is one line on stderr: where, what was found, what was expected.\n"
+        "Exit status: 0 all hold, 1 a mismatch, 2 not valid or not supported.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
 };
 
-/* The worst status over all sections; the first error of that status is printed. */
+/* One section: its status, and what is wrong with it on stderr. */
+static int check_section(const parse_sections_t *s, const char *path)
+{
+    err_t err = {0};
+    ir_module_t *module = parse_section(s->at, s->n, path, s->line, &err);
+    int result = module ? check_module(module, &err) : -1;
+    if (result != 0) {
+        bool placed = str_starts(err.text, path); /* the parser names the file itself */
+        fprintf(stderr, "pcp check: %s%s%s\n", placed ? "" : path, placed ? "" : ": ", err.text);
+    }
+    ir_module_destroy(&module);
+    return result < 0 ? CHECK_UNSUPPORTED : result;
+}
+
+/* The worst status over all sections. */
 static int check_file(const char *path, err_t *err)
 {
     size_t n;
     char *text = file_read(path, &n, err);
     if (!text) return CHECK_UNSUPPORTED;
-    int worst = CHECK_HOLDS;
+    int worst = CHECK_HOLDS, n_run = 0;
     parse_sections_t s = parse_sections(text, n);
     while (parse_sections_next(&s)) {
         if (parse_is_blank(s.at, s.n)) continue;
-        err_t why = {0};
-        ir_module_t *module = parse_section(s.at, s.n, path, s.line, &why);
-        int result = module ? check_module(module, &why) : -1;
-        int status = result < 0 ? CHECK_UNSUPPORTED : result;
-        if (status > worst) {
-            worst = status;
-            *err = why;
-        }
-        ir_module_destroy(&module);
+        int status = check_section(&s, path);
+        if (status > worst) worst = status;
+        n_run++;
     }
     free(text);
-    return worst;
+    if (n_run > 0) return worst;
+    err_set(err, ERR_PARSE, "%s: holds no module", path);
+    return CHECK_UNSUPPORTED;
 }
 
 int cmd_check(int argc, char **argv)
