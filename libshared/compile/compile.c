@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "codegen/codegen.h"
+#include "compile/stats.h"
 #include "ir/print.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
@@ -125,6 +126,7 @@ static int emit_plan(ir_module_t *module, const char *hash, compile_stage_t stag
     plan_t *plan = plan_module(module, hash, spec, target, &code, err);
     if (plan && stage == STAGE_PLAN) plan_print(plan, out);
     if (plan && stage == STAGE_C) codegen_print(&code, out);
+    if (plan && stage == STAGE_STATS) stats_print(module, plan, out);
     int status = plan ? 0 : -1;
     plan_destroy(&plan);
     codegen_fini(&code);

@@ -13,6 +13,7 @@ typedef enum {
     STAGE_TRAIN, /* @train, @loss, @logits after the passes */
     STAGE_PLAN,  /* the plan's tensors and steps as text */
     STAGE_C,     /* the generated source */
+    STAGE_STATS, /* counts of ops, steps, FLOPs and bytes: compile/stats.h */
 } compile_stage_t;
 
 /* Compile programs for `target`. spec NULL: no training, the module's public functions as they are
@@ -28,5 +29,11 @@ uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
 /* The text of one stage, for `pcp compile --emit`. Returns, caller frees. */
 char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,
                    const train_spec_t *spec, const char *target, err_t *err);
+
+/* The IR after the first run of the pass `pass` over the programs of `stage`: STAGE_IR the module as it
+ * is, STAGE_GRAD @grad, else the training programs. Returns, caller frees; ERR_ARG lists the passes. */
+char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
+                         compile_stage_t stage, const train_spec_t *spec, const char *pass,
+                         err_t *err);
 
 #endif

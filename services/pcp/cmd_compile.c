@@ -9,7 +9,8 @@
 #include "plan/target.h"
 
 typedef struct {
-    char *emit, *target, *output, *optimizer;
+    char *emit, *pass, *target, *output, *optimizer;
+    bool stats;
     double beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t accumulate;
 } options_t;
@@ -17,6 +18,11 @@ typedef struct {
 #define AT(name) offsetof(options_t, name)
 static const config_field_t fields[] = {
     {"emit", CONFIG_ENUM, AT(emit), "train", "stage to print", 0, 0, "ir|grad|train|plan|c", false},
+    {"pass", CONFIG_STRING, AT(pass), NULL,
+     "print the IR of --emit ir, grad or train after this pass", 0, 0, NULL, false},
+    {"stats", CONFIG_BOOL, AT(stats), "false",
+     "print ops, steps, FLOPs, bytes and the arena (--emit ir: of the module as it is)", 0, 0, NULL,
+     false},
     {"target", CONFIG_STRING, AT(target), NULL,
      "for instance cpu:x86-64-v3 (default: this machine)", 0, 0, NULL, false},
     {"output", CONFIG_STRING, AT(output), NULL, "write the packed plan to this file instead", 0, 0,
@@ -55,6 +61,22 @@ static compile_stage_t stage_of(const char *name)
     return STAGE_TRAIN;
 }
 
+/* What to print. */
+static char *print_stage(const options_t *o, const char *text, size_t n, const char *path,
+                         const train_spec_t *spec, const char *target, err_t *err)
+{
+    compile_stage_t stage = stage_of(o->emit);
+    if (o->pass && stage > STAGE_TRAIN) {
+        err_set(err, ERR_ARG, "--pass prints IR: give --emit ir, grad or train with it");
+        return NULL;
+    }
+    if (o->pass) return compile_after_pass(text, n, path, stage, spec, o->pass, err);
+    if (o->stats)
+        return compile_emit(text, n, path, STAGE_STATS, stage == STAGE_IR ? NULL : spec, target,
+                            err);
+    return compile_emit(text, n, path, stage, spec, target, err);
+}
+
 static int run(const options_t *o, const char *path, err_t *err)
 {
     size_t n;
@@ -76,7 +98,7 @@ static int run(const options_t *o, const char *path, err_t *err)
         status = plan ? file_write_atomic(o->output, plan, n_plan, err) : -1;
         free(plan);
     } else if (status == 0) {
-        char *out = compile_emit(text, n, path, stage_of(o->emit), &spec, target, err);
+        char *out = print_stage(o, text, n, path, &spec, target, err);
         status = out ? 0 : -1;
         if (out) fputs(out, stdout);
         free(out);

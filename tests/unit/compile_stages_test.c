@@ -1,0 +1,83 @@
+/* What pcp compile prints beside plain stages: the IR after a pass, and the counts of --stats. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "compile/compile.h"
+#include "plan/target.h"
+
+/* Two equal products (2 * 4 * 8 * 16 = 1024 FLOPs each), one of them through x * 1. */
+static const char text[] =
+    "func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {\n"
+    "  %one = stablehlo.constant dense<1.0> : tensor<4x8xf32>\n"
+    "  %x1 = stablehlo.multiply %x, %one : tensor<4x8xf32>\n"
+    "  %a = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : "
+    "(tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>\n"
+    "  %b = stablehlo.dot_general %x1, %w, contracting_dims = [1] x [0] : "
+    "(tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>\n"
+    "  %y = stablehlo.subtract %a, %b : tensor<4x16xf32>\n"
+    "  return %y : tensor<4x16xf32>\n}\n";
+
+static int count(const char *in, const char *what)
+{
+    int n = 0;
+    for (; (in = strstr(in, what)); in++) n++;
+    return n;
+}
+
+static char *after(const char *pass)
+{
+    err_t err = {0};
+    char *out = compile_after_pass(text, strlen(text), "t", STAGE_IR, NULL, pass, &err);
+    if (!out) fail_msg("%s", err.text);
+    return out;
+}
+
+static void test_after_pass(void **state)
+{
+    (void)state;
+    char *fold = after("fold"), *simplify = after("simplify"), *cse = after("cse");
+    assert_int_equal(count(fold, "stablehlo.multiply"), 1);
+    assert_int_equal(count(simplify, "dot_general %arg0"), 2);
+    assert_int_equal(count(cse, "dot_general"), 1);
+    free(fold);
+    free(simplify);
+    free(cse);
+}
+
+static void test_unknown_pass(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    assert_null(compile_after_pass(text, strlen(text), "t", STAGE_IR, NULL, "magic", &err));
+    assert_int_equal(err.code, ERR_ARG);
+    assert_non_null(strstr(err.text, "inline, expand, fold"));
+}
+
+static void test_stats(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    char *out = compile_emit(text, strlen(text), "t", STAGE_STATS, NULL, target_host(), &err);
+    if (!out) fail_msg("%s", err.text);
+    assert_non_null(strstr(out, "program main\n"));
+    assert_non_null(strstr(out, "1 dot_general"));
+    assert_non_null(strstr(out, "products        1 steps           1024 FLOPs"));
+    assert_non_null(strstr(out, "arena "));
+    free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_after_pass),
+        cmocka_unit_test(test_unknown_pass),
+        cmocka_unit_test(test_stats),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
