@@ -1,11 +1,12 @@
 /* Start-up of a service process. */
 #include "msg/service.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -40,6 +41,33 @@ static int die_with_parent(err_t *err)
     return 0;
 }
 
+/* The pipe from the handler to the loop; a handler has no other way to find it. A mask with a signalfd
+ * would not do: libraries may have made threads before main that do not block the signals. */
+static int signal_pipe[2] = {-1, -1};
+static volatile sig_atomic_t signals_seen;
+
+static void on_signal(int number)
+{
+    int kept = errno;
+    if (signals_seen++) _exit(128 + number);
+    uint8_t byte = (uint8_t)number;
+    if (write(signal_pipe[1], &byte, 1) < 0) _exit(128 + number);
+    errno = kept;
+}
+
+static int catch_signals(err_t *err)
+{
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) < 0) return err_set_errno(err, "pipe");
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaddset(&action.sa_mask, SIGTERM);
+    sigaddset(&action.sa_mask, SIGINT);
+    if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0)
+        return err_set_errno(err, "sigaction");
+    signal(SIGPIPE, SIG_IGN);
+    return signal_pipe[0];
+}
+
 int service_start(const char *name, const service_options_t *common, const config_table_t *table,
                   const void *options, err_t *err)
 {
@@ -49,16 +77,8 @@ int service_start(const char *name, const service_options_t *common, const confi
     if (log_parse_format(common->log_format, &format, err) < 0) return -1;
     log_init(name, level, format);
     if (common->parent_death && die_with_parent(err) < 0) return -1;
-    /* Blocked before any thread exists, so that every thread inherits the mask and the signals
-     * arrive at the descriptor alone. */
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    if (sigprocmask(SIG_BLOCK, &set, NULL) < 0) return err_set_errno(err, "sigprocmask");
-    signal(SIGPIPE, SIG_IGN);
-    int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd < 0) return err_set_errno(err, "signalfd");
+    int fd = catch_signals(err);
+    if (fd < 0) return -1;
     zsys_init();
     zsys_handler_set(NULL);
     char *text = config_print(table, options, true);
@@ -72,10 +92,9 @@ static int signal_ready(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     service_signals_t *watch = arg;
-    struct signalfd_siginfo info;
-    while (read(item->fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (watch->seen++) _exit(128 + (int)info.ssi_signo);
-        log_event(LOG_INFO, "signal", "number=%u from=%u", info.ssi_signo, info.ssi_pid);
+    uint8_t number;
+    while (read(item->fd, &number, 1) == 1) {
+        log_event(LOG_INFO, "signal", "number=%u", number);
         watch->on_signal(watch->user);
     }
     return 0;
@@ -87,6 +106,12 @@ int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, er
     if (zloop_poller(loop, &item, signal_ready, watch) < 0)
         return err_set(err, ERR_STATE, "no poller for signals");
     return 0;
+}
+
+void service_loop(zloop_t *loop)
+{
+    /* zloop_start returns 0 when a signal interrupts its poll, -1 when a handler wants an end. */
+    while (zloop_start(loop) == 0) continue;
 }
 
 char *service_id(const char *kind)

@@ -40,19 +40,22 @@ enum { SERVICE_GO = 1, SERVICE_HELP = 0, SERVICE_BAD = -1 };
 int service_configure(const config_table_t *table, void *options, int argc, char **argv);
 
 /* After service_configure, before any socket or thread: logs, signals to a descriptor, parent-death
- * signal. Prints the effective configuration as an event. Returns a signalfd, or -1. */
+ * signal. Prints the effective configuration as an event. Returns the descriptor, or -1. Once per
+ * process. */
 int service_start(const char *name, const service_options_t *common, const config_table_t *table,
                   const void *options, err_t *err);
 
 typedef struct {
     void (*on_signal)(void *user);
     void *user;
-    int seen;
 } service_signals_t;
 
 /* Call on_signal(user) from the loop at the first SIGTERM or SIGINT; a second one ends the process
  * at once with status 128 + signal. `watch` is borrowed until the loop ends. */
 int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, err_t *err);
+
+/* Run the loop until a handler ends it by returning -1; signals do not. */
+void service_loop(zloop_t *loop);
 
 /* The default id of a member: "<kind>-<host>-<pid>". Returns, caller frees. */
 char *service_id(const char *kind);

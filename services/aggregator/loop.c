@@ -200,7 +200,7 @@ int loop_run(loop_t *self, const char *endpoint, int signal_fd, err_t *err)
     self->state.user = self;
     self->zloop = zloop_new();
     int rc = start(self, endpoint, signal_fd, &signals, err);
-    if (rc == 0) zloop_start(self->zloop);
+    if (rc == 0) service_loop(self->zloop);
     member_destroy(&self->member);
     zloop_destroy(&self->zloop);
     zsock_destroy(&self->telemetry);

@@ -96,7 +96,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
         zloop_reader(loop, self->telemetry, on_telemetry, self);
         zloop_reader(loop, zactor_sock(self->courier), on_courier, self);
         zloop_timer(loop, TICK_MS, 0, on_tick, self);
-        zloop_start(loop);
+        service_loop(loop);
     }
     zloop_destroy(&loop);
     return rc;

@@ -123,6 +123,7 @@ void rounds_check(shepherd_t *self)
         self->val_loss = self->summary.val_loss;
         self->has_val_loss = tokens > 0;
         self->eval.n = 0;
+        self->round_ms = self->now_ms; /* the round's own time begins after the validation */
         rounds_summary(self);
     }
     if (self->stopping) {

@@ -113,6 +113,18 @@ static void reopen_eval(work_t *part)
     part->fence++;
 }
 
+/* A replica whose worker is gone goes to an idle spare, which then keeps it; if there is none, to whoever
+ * is free first (home 0), and finds its place when the next round opens. */
+static uint32_t new_home(const shepherd_t *self, uint32_t lost)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->serial != lost && ready(self, row) && homes(self, row->serial) == 0)
+            return row->serial;
+    }
+    return 0;
+}
+
 void work_release(shepherd_t *self, uint32_t holder)
 {
     for (size_t i = 0; i < self->eval.n; i++) {
@@ -121,7 +133,7 @@ void work_release(shepherd_t *self, uint32_t holder)
     }
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
-        if (lease->home == holder) lease->home = 0;
+        if (lease->home == holder) lease->home = new_home(self, holder);
         if (lease->state == WORK_ISSUED && lease->holder == holder) raise_fence(self, (uint32_t)k);
     }
 }

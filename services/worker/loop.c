@@ -224,7 +224,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     if (rc == 0) {
         zloop_reader(self->zloop, jobs_socket(self->jobs), on_reply, self);
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
-        zloop_start(self->zloop);
+        service_loop(self->zloop);
     }
     member_destroy(&self->member);
     zloop_destroy(&self->zloop);

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# cluster.bash: start the services one by one, as on several terminals. Source it after tap.bash.
+#   cluster DIR [ENDPOINT]        the run directory and control endpoint of what follows
+#   serve NAME PROGRAM [FLAGS]    start pcp-PROGRAM as member NAME; its log is DIR/NAME.log
+#   aggregator|compiler|worker NAME [FLAGS]    the same with the usual flags
+#   shepherd [FLAGS]              start it in the background on DIR/run.json
+#   ends STATUS                   wait for the shepherd; succeeds when it leaves with that status
+#   slay SIGNAL NAME              send a signal to one service
+#   event NAME PATTERN            the log of NAME has a line that matches
+#   dismiss                       end all services of this cluster
+# Plans and tokens are cached in $work/plans and $work/cache for all clusters of a test.
+declare -A pid
+trap 'dismiss; rm -rf "$work"' EXIT
+
+cluster() {
+    dir=$1 control=${2:-ipc://$1/control}
+    mkdir -p "$dir"
+}
+
+serve() {
+    local name=$1 program=$2
+    shift 2
+    "$bin/pcp-$program" --log-level debug "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
+    pid[$name]=$!
+}
+
+aggregator() {
+    local name=$1
+    shift
+    serve "$name" aggregator --shepherd "$control" --id "$name" --object-dir "$dir/$name.objects" \
+        --bind "ipc://$dir/$name.data" "$@"
+}
+
+compiler() {
+    local name=$1
+    shift
+    serve "$name" compiler --shepherd "$control" --id "$name" --cache-dir "$work/plans" "$@"
+}
+
+worker() {
+    local name=$1
+    shift
+    serve "$name" worker --shepherd "$control" --id "$name" --cache-dir "$work/cache" --threads 1 "$@"
+}
+
+shepherd() {
+    serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json" \
+        --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms 1500 "$@"
+}
+
+ends() {
+    local status=0 want=$1
+    wait "${pid[shepherd]}" || status=$?
+    unset 'pid[shepherd]'
+    [ "$status" -eq "$want" ] || { echo "exit status $status"; tail -n 20 "$dir/shepherd.log"; return 1; }
+}
+
+slay() {
+    kill "-$1" "${pid[$2]}"
+}
+
+event() {
+    grep -qE -- "$2" "$dir/$1.log"
+}
+
+# A service that ends by itself within 10 s, with status 0 or one given.
+leaves() {
+    local status=0 gone=${pid[$1]}
+    eventually 10 not_running "$gone" || { echo "$1 still runs"; tail -n 5 "$dir/$1.log"; return 1; }
+    wait "$gone" || status=$?
+    unset "pid[$1]"
+    [ "$status" -eq "${2:-0}" ] || { echo "exit status $status"; tail -n 5 "$dir/$1.log"; return 1; }
+}
+
+not_running() {
+    local state
+    state=$(ps -o state= -p "$1") || return 0
+    [ "$state" = Z ]
+}
+
+dismiss() {
+    local one
+    for one in "${pid[@]}"; do kill -KILL "$one" 2>/dev/null; done
+    for one in "${pid[@]}"; do wait "$one" 2>/dev/null; done
+    pid=()
+}
