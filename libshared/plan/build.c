@@ -80,18 +80,29 @@ static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type
     return i;
 }
 
+enum { FALLBACK = 256 };
+
+/* "arg0" of @main, "f.arg0" of another function: programs share tensors by name. */
+static void fallback_name(char *name, const ir_fn_t *fn, const char *stem, int i)
+{
+    if (strcmp(fn->name, "main") == 0)
+        snprintf(name, FALLBACK, "%s%d", stem, i);
+    else
+        snprintf(name, FALLBACK, "%s.%s%d", fn->name, stem, i);
+}
+
 static int bind_tensors(plan_build_t *self, program_t *p, const ir_fn_t *fn, err_t *err)
 {
-    char fallback[32];
+    char fallback[FALLBACK];
     const ir_region_t *body = fn->body;
     for (int i = 0; i < body->n_arg; i++) {
-        snprintf(fallback, sizeof fallback, "arg%d", i);
+        fallback_name(fallback, fn, "arg", i);
         p->param[i] = tensor_for(self, &fn->param_attrs[i], ir_type_of(fn, body->arg + (ir_val_t)i),
                                  fallback, ROLE_BATCH, err);
         if (p->param[i] < 0) return -1;
     }
     for (int i = 0; i < body->n_result; i++) {
-        snprintf(fallback, sizeof fallback, "result%d", i);
+        fallback_name(fallback, fn, "result", i);
         p->result[i] = tensor_for(self, &fn->result_attrs[i], ir_type_of(fn, body->result[i]),
                                   fallback, ROLE_RESULT, err);
         if (p->result[i] < 0) return -1;

@@ -280,11 +280,37 @@ static void add_column_work(emit_t *e, resolve_t *r, int i, pending_list_t *list
     VEC_PUSH(list, p);
 }
 
+/* A block of columns that consists of whole runs of the split column variable. */
+static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pending_list_t *list)
+{
+    kx_graph_t *g = &e->kernel->graph;
+    int64_t run = g->var.at[lo].extent, n = e->block / run;
+    kstmt_t *outer = kernel_stmt(e->kernel, block, KS_FOR);
+    outer->var = hi;
+    outer->lo = kx_scale(g, e->unit_node, n);
+    outer->hi = kx_addi(g, outer->lo, n);
+    if (g->var.at[hi].extent % n != 0)
+        outer->hi = kx_map(g, OP_minimum, DT_I64, 2,
+                           (kx_t[]){outer->hi, kx_int(g, g->var.at[hi].extent)});
+    kstmt_t *inner = kernel_stmt(e->kernel, &outer->body, KS_FOR);
+    inner->var = lo;
+    inner->lo = kx_int(g, 0);
+    inner->hi = kx_int(g, run);
+    inner->simd = true;
+    emit_statements(e->kernel, &inner->body, list);
+}
+
 static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
 {
     if (list->n == 0) return;
     if (!e->group->by_column) {
         emit_columns(e->kernel, block, e->group->col_var, list);
+        return;
+    }
+    const kx_graph_t *g = &e->kernel->graph;
+    int hi = g->var.at[e->group->col_var].hi, lo = g->var.at[e->group->col_var].lo;
+    if (hi >= 0 && e->block % g->var.at[lo].extent == 0) {
+        emit_block_rows(e, block, hi, lo, list);
         return;
     }
     kstmt_t *loop = kernel_stmt(e->kernel, block, KS_FOR);
@@ -389,6 +415,10 @@ static void choose_unit(emit_t *e)
     if (group->by_column) {
         int64_t part = (group->cols / 16 + 15) / 16 * 16;
         e->block = group->rows == 1 ? FLAT_BLOCK : part < 32 ? 32 : part > 1024 ? 1024 : part;
+        int lo = g->var.at[group->col_var].lo;
+        if (lo >= 0)
+            e->block += (g->var.at[lo].extent - e->block % g->var.at[lo].extent) %
+                        g->var.at[lo].extent;
         if (e->block > group->cols) e->block = group->cols;
         e->kernel->extent = (group->cols + e->block - 1) / e->block;
         e->unit_node = kx_var(g, e->kernel->extent, &e->unit);

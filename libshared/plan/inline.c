@@ -138,10 +138,38 @@ static kx_t literal_iota(inline_t *self, const ir_op_t *op, const kx_t *index)
     return kx_convert(self->graph, index[dim], t->dtype);
 }
 
+/* The change of an integer constant along each dimension, when it is the same everywhere. */
+bool inline_constant_slopes(const tensor_t *t, int64_t *slope)
+{
+    int64_t stride[IR_MAX_RANK], n = ir_type_count(&t->type), first;
+    if (t->splat || !dtype_is_int(t->type.dtype) || n == 0) return false;
+    ir_type_strides(&t->type, stride);
+    first = tensor_get_i64(t, 0);
+    for (int d = 0; d < t->type.rank; d++)
+        slope[d] = t->type.dim[d] > 1 ? tensor_get_i64(t, stride[d]) - first : 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t want = first;
+        for (int d = 0; d < t->type.rank; d++) want += slope[d] * (i / stride[d] % t->type.dim[d]);
+        if (tensor_get_i64(t, i) != want) return false;
+    }
+    return true;
+}
+
+/* Positions that were folded into a dense constant are positions again. */
+static kx_t sloped_constant(inline_t *self, const tensor_t *t, const kx_t *index)
+{
+    int64_t slope[IR_MAX_RANK];
+    kx_t x = kx_int(self->graph, tensor_get_i64(t, 0));
+    inline_constant_slopes(t, slope);
+    for (int d = 0; d < t->type.rank; d++)
+        x = kx_add(self->graph, x, kx_scale(self->graph, index[d], slope[d]));
+    return kx_convert(self->graph, x, t->type.dtype);
+}
+
 static kx_t literal_constant(inline_t *self, const ir_op_t *op, const kx_t *index)
 {
-    (void)index;
     const tensor_t *t = ir_const_of(self->lower->fn, op->out);
+    if (!t->splat && ir_type_count(&t->type) > 1) return sloped_constant(self, t, index);
     if (dtype_is_float(t->type.dtype))
         return kx_number(self->graph, t->type.dtype, tensor_get_f64(t, 0), 0);
     return kx_number(self->graph, t->type.dtype, 0, tensor_get_i64(t, 0));

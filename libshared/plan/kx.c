@@ -168,6 +168,20 @@ static kx_t index_map(kx_graph_t *self, op_code_t op, const kx_t *in)
     return KX_NONE;
 }
 
+/* Bounds on an i64 that its range keeps already are no bounds: which operand remains, or KX_NONE. */
+static kx_t within_bounds(const kx_graph_t *self, op_code_t op, int n_in, const kx_t *in)
+{
+    for (int i = 0; i < n_in; i++)
+        if (!kx_is_known(self, in[i]) && !(op == OP_clamp && i == 1)) return KX_NONE;
+    const kx_node_t *a = &self->node.at[in[0]], *b = &self->node.at[in[1]];
+    if (op == OP_clamp && b->lo >= a->hi && b->hi <= self->node.at[in[2]].lo) return in[1];
+    if (op == OP_maximum && a->lo >= b->hi) return in[0];
+    if (op == OP_maximum && b->lo >= a->hi) return in[1];
+    if (op == OP_minimum && a->hi <= b->lo) return in[0];
+    if (op == OP_minimum && b->hi <= a->lo) return in[1];
+    return KX_NONE;
+}
+
 /* clamp(lo, x, hi) between constants has a known range. */
 static void clamp_range(const kx_graph_t *self, kx_node_t *n)
 {
@@ -185,6 +199,8 @@ kx_t kx_map(kx_graph_t *self, op_code_t op, dtype_t dtype, int n_in, const kx_t 
     if (op == OP_power) simple = small_power(self, dtype, in);
     if (dtype == DT_I64 && n_in == 2) simple = index_map(self, op, in);
     if (dtype == DT_I1 && op == OP_and) return kx_and(self, in[0], in[1]);
+    if (dtype == DT_I64 && simple == KX_NONE && n_in >= 2)
+        simple = within_bounds(self, op, n_in, in);
     if (simple != KX_NONE) return simple;
     kx_node_t n = {.kind = KX_MAP,
                    .dtype = dtype,

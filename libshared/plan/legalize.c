@@ -1,7 +1,9 @@
 /* Before lowering: products and reductions that no kernel shape covers, rewritten into ones that do.
+ *   dot_general                -> [batch, rows, sum] x [batch, columns, sum]
  *   dot_general of halves      -> convert, f32 product, convert
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
+ *   if                         -> both branches and a select
  *   reduce of scattered dims   -> transpose, so that the reduced ones are adjacent
  *   long reductions            -> two stages of fixed size, so that threads share them and the order
  *                                 of summation never depends on their number */
@@ -120,13 +122,13 @@ static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op, err_t *err)
 
 /* [batch, free, contract] order of an operand, dims grouped into three. */
 static ir_val_t to_three(ir_fn_t *fn, ir_val_t x, const int64_t *batch, int n_batch,
-                         const int64_t *contract, int n_contract, int64_t *extent)
+                         const int64_t *contract, int n_contract)
 {
     const ir_type_t t = *ir_type_of(fn, x);
     int64_t perm[IR_MAX_RANK];
     bool taken[IR_MAX_RANK] = {false};
+    int64_t extent[3] = {1, 1, 1};
     int n = 0;
-    extent[0] = extent[1] = extent[2] = 1;
     for (int i = 0; i < n_batch; i++) {
         taken[batch[i]] = true;
         extent[0] *= t.dim[batch[i]];
@@ -143,21 +145,26 @@ static ir_val_t to_three(ir_fn_t *fn, ir_val_t x, const int64_t *batch, int n_ba
         perm[n++] = contract[i];
     }
     ir_type_t to = ir_type(t.dtype, 3, extent);
-    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
+    bool identity = true;
+    for (int i = 0; i < n; i++) identity = identity && perm[i] == i;
+    return ir_reshape(fn, identity ? x : ir_transpose(fn, x, perm), &to);
 }
 
-static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b, const ir_dot_t *d,
-                                    dtype_t dtype)
+/* [b, m, k] x [b, n, k] of the same integer type. */
+static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b)
 {
-    int64_t ea[3], eb[3];
-    a = to_three(fn, ir_convert(fn, a, dtype), d->lhs_batch, d->n_batch, d->lhs_contract,
-                 d->n_contract, ea);
-    b = to_three(fn, ir_convert(fn, b, dtype), d->rhs_batch, d->n_batch, d->rhs_contract,
-                 d->n_contract, eb);
-    ir_type_t all = ir_type(dtype, 4, (int64_t[]){ea[0], ea[1], eb[1], ea[2]});
+    const ir_type_t ta = *ir_type_of(fn, a), tb = *ir_type_of(fn, b);
+    ir_type_t all = ir_type(ta.dtype, 4, (int64_t[]){ta.dim[0], ta.dim[1], tb.dim[1], ta.dim[2]});
     a = ir_broadcast(fn, a, &all, (int64_t[]){0, 1, 3});
     b = ir_broadcast(fn, b, &all, (int64_t[]){0, 2, 3});
     return ir_reduce(fn, OP_add, ir_op2(fn, OP_multiply, a, b), (int64_t[]){3}, 1);
+}
+
+/* The type that products compute in. */
+static dtype_t product_type(dtype_t a, dtype_t b, dtype_t result)
+{
+    if (!dtype_is_float(result) || !dtype_is_float(a) || !dtype_is_float(b)) return result;
+    return a == DT_F64 || b == DT_F64 || result == DT_F64 ? DT_F64 : DT_F32;
 }
 
 static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
@@ -165,20 +172,34 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
     ir_fn_t *fn = self->to;
     ir_val_t a = self->map[op->in[0]], b = self->map[op->in[1]], y;
     const ir_type_t result = *ir_type_of(self->from, op->out);
-    dtype_t ta = ir_type_of(fn, a)->dtype, tb = ir_type_of(fn, b)->dtype;
-    ir_dot_t dims;
-    ir_dot_dims(op, &dims);
-    if (dtype_is_float(result.dtype) && dtype_is_float(ta) && dtype_is_float(tb)) {
-        bool exact = ta == DT_F64 || tb == DT_F64 || result.dtype == DT_F64;
-        dtype_t compute = exact ? DT_F64 : DT_F32;
-        if (ta == compute && tb == compute && result.dtype == compute) return 0;
-        y = ir_dot(fn, ir_convert(fn, a, compute), ir_convert(fn, b, compute), &dims, compute);
-        y = ir_convert(fn, y, result.dtype);
-    } else {
-        y = product_of_integers(fn, a, b, &dims, result.dtype);
-        y = ir_reshape(fn, y, &result);
+    dtype_t compute = product_type(ir_type_of(fn, a)->dtype, ir_type_of(fn, b)->dtype,
+                                   result.dtype);
+    ir_dot_t d, three = {1, 1, {0}, {0}, {2}, {2}};
+    ir_dot_dims(op, &d);
+    a = ir_convert(fn, a, compute);
+    b = ir_convert(fn, b, compute);
+    a = to_three(fn, a, d.lhs_batch, d.n_batch, d.lhs_contract, d.n_contract);
+    b = to_three(fn, b, d.rhs_batch, d.n_batch, d.rhs_contract, d.n_contract);
+    if (dtype_is_float(compute))
+        y = ir_dot(fn, a, b, &three, compute);
+    else
+        y = product_of_integers(fn, a, b);
+    ir_type_t shape = ir_type_with(result, compute);
+    self->map[op->out] = ir_convert(fn, ir_reshape(fn, y, &shape), result.dtype);
+    return 1;
+}
+
+/* Both branches run, the predicate selects: ops of a plan have no side effects and cannot trap. */
+static int rewrite_if(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    ir_fn_t *fn = self->to;
+    for (int r = 0; r < 2; r++)
+        if (ir_clone_ops(self, op->region[r], err) < 0) return -1;
+    for (int i = 0; i < op->n_out; i++) {
+        ir_val_t yes = self->map[op->region[0]->result[i]];
+        ir_val_t no = self->map[op->region[1]->result[i]];
+        self->map[op->out + (ir_val_t)i] = ir_select(fn, self->map[op->in[0]], yes, no);
     }
-    self->map[op->out] = y;
     return 1;
 }
 
@@ -189,6 +210,8 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
         status = rewrite_reduce(self, op, err);
     else if (op->code == OP_dot_general)
         status = rewrite_dot(self, op);
+    else if (op->code == OP_if)
+        status = rewrite_if(self, op, err);
     for (int i = n_before; status == 1 && i < self->to->cursor->n_op; i++)
         self->to->cursor->op[i]->line = op->line;
     return status;

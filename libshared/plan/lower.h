@@ -93,6 +93,8 @@ typedef struct {
 kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index);
 /* v at row-major position. */
 kx_t inline_at(inline_t *self, ir_val_t v, kx_t linear);
+/* An integer constant that is a sum of index * slope: inlined, never stored. */
+bool inline_constant_slopes(const tensor_t *t, int64_t *slope);
 bool inline_knows(const lower_t *lower, const ir_op_t *op);
 kx_t inline_gather(inline_t *self, const ir_op_t *op, const kx_t *index); /* inline_index.c */
 kx_t inline_dynamic_slice(inline_t *self, const ir_op_t *op, const kx_t *index);

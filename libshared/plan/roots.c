@@ -49,7 +49,8 @@ static bool always_root(lower_t *self, const ir_op_t *op)
     case OP_scatter: return !inline_scatter_is_direct(self, op);
     case OP_constant: {
         const tensor_t *t = ir_const_of(self->fn, op->out);
-        return !t->splat && ir_type_count(&t->type) > 1;
+        int64_t slope[IR_MAX_RANK];
+        return !t->splat && ir_type_count(&t->type) > 1 && !inline_constant_slopes(t, slope);
     }
     default: return false;
     }
@@ -74,7 +75,8 @@ static void add_reads(lower_t *self, const ir_op_t *op)
     for (int i = 0; i < op->n_in; i++) {
         int64_t n = evaluations, own = count_of(self, op->in[i]);
         if (i > 0 && op->in[i] == op->in[i - 1]) continue;
-        if (op->code == OP_reduce || op->code == OP_dot_general)
+        bool index = i > 0 && (op->code == OP_gather || op->code == OP_scatter);
+        if (op->code == OP_reduce || op->code == OP_dot_general || index)
             n = own;
         else if (broadcast && adds_trailing(self, op) && n > own)
             n = own;

@@ -20,20 +20,20 @@
 #include "plan/target.h"
 #include "runtime/exec.h"
 
-static void fill(tensor_t *t, uint64_t seed, int64_t int_top)
+static void fill(tensor_t *t, uint64_t seed, const plan_check_t *how)
 {
     int64_t n = ir_type_count(&t->type);
     for (int64_t i = 0; i < n; i++) {
         if (dtype_is_float(t->type.dtype))
-            tensor_set_f64(t, i, rng_uniform(seed, (uint64_t)i) * 4 - 2);
+            tensor_set_f64(t, i, (rng_uniform(seed, (uint64_t)i) * 2 - 1) * how->scale);
         else
-            tensor_set_i64(t, i, (int64_t)(rng_uniform(seed, (uint64_t)i) * (double)int_top));
+            tensor_set_i64(t, i, (int64_t)(rng_uniform(seed, (uint64_t)i) * (double)how->int_top));
     }
 }
 
-static double compare(const tensor_t *want, const tensor_t *got)
+static double compare(const tensor_t *want, const tensor_t *got, double least)
 {
-    double largest = 1, worst = 0;
+    double largest = least, worst = 0;
     int64_t n = ir_type_count(&want->type);
     for (int64_t i = 0; i < n; i++) {
         double a = tensor_get_f64(want, i), b = tensor_get_f64(got, i);
@@ -44,15 +44,18 @@ static double compare(const tensor_t *want, const tensor_t *got)
         else if (fabs(a - b) > worst)
             worst = fabs(a - b);
     }
-    return worst / largest;
+    return largest > 0 ? worst / largest : worst;
 }
 
 /* The plan's tensor for parameter or result i of fn, by its attributes or by position. */
-static int find_slot(const plan_t *plan, const ir_attrs_t *attrs, plan_role_t role,
-                     const char *stem, int i)
+static int find_slot(const plan_t *plan, const ir_fn_t *fn, const ir_attrs_t *attrs,
+                     plan_role_t role, const char *stem, int i)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%s%d", stem, i);
+    char name[128];
+    if (strcmp(fn->name, "main") == 0)
+        snprintf(name, sizeof name, "%s%d", stem, i);
+    else
+        snprintf(name, sizeof name, "%s.%s%d", fn->name, stem, i);
     const char *text = attr_text(attrs, "pcp.role", NULL);
     if (text) assert_int_equal(plan_role_parse(text, &role, NULL), 0);
     int t = plan_find_tensor(plan, role, attr_text(attrs, "pcp.name", name));
@@ -69,7 +72,7 @@ static void read_back(exec_t *exec, int slot, tensor_t *to)
 
 /* Run fn both ways from the same inputs. */
 static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t *plan, exec_t *exec,
-                     uint64_t seed, int64_t int_top, double tolerance)
+                     const plan_check_t *how)
 {
     err_t err = {0};
     int n_in = fn->body->n_arg, n_out = fn->body->n_result;
@@ -77,8 +80,8 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
     tensor_t *out = mem_calloc((size_t)n_out + 1, sizeof *out);
     for (int i = 0; i < n_in; i++) {
         in[i] = tensor_new(ir_type_of(fn, ir_fn_param(fn, i)));
-        fill(&in[i], rng_derive(seed, "input") + (uint64_t)i, int_top);
-        int slot = find_slot(plan, &fn->param_attrs[i], ROLE_BATCH, "arg", i);
+        fill(&in[i], rng_derive(how->seed, "input") + (uint64_t)i, how);
+        int slot = find_slot(plan, fn, &fn->param_attrs[i], ROLE_BATCH, "arg", i);
         if (exec_write(exec, slot, in[i].data, (size_t)ir_type_bytes(&in[i].type), &err) < 0)
             fail_msg("%s", err.text);
     }
@@ -86,11 +89,11 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
         fail_msg("%s", err.text);
     for (int i = 0; i < n_out; i++) {
         tensor_t got = tensor_new(&out[i].type);
-        read_back(exec, find_slot(plan, &fn->result_attrs[i], ROLE_RESULT, "result", i), &got);
-        double worst = compare(&out[i], &got);
-        if (!(worst <= tolerance))
+        read_back(exec, find_slot(plan, fn, &fn->result_attrs[i], ROLE_RESULT, "result", i), &got);
+        double worst = compare(&out[i], &got, how->least);
+        if (!(worst <= how->tolerance))
             fail_msg("@%s result %d: relative deviation %g, tolerated %g", fn->name, i, worst,
-                     tolerance);
+                     how->tolerance);
         tensor_fini(&got);
         tensor_fini(&out[i]);
     }
@@ -99,7 +102,7 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
     free(out);
 }
 
-void plan_check_module(ir_module_t *module, uint64_t seed, int64_t int_top, double tolerance)
+void plan_check_module(ir_module_t *module, const plan_check_t *how)
 {
     err_t err = {0};
     ir_module_t *copy = ir_module_clone(module, &err);
@@ -109,8 +112,7 @@ void plan_check_module(ir_module_t *module, uint64_t seed, int64_t int_top, doub
     exec_t *exec = exec_new(plan, &options, &err);
     if (!exec) fail_msg("%s", err.text);
     for (int i = 0; i < module->n_fn; i++)
-        if (!module->fn[i]->is_private)
-            check_fn(module, module->fn[i], plan, exec, seed, int_top, tolerance);
+        if (!module->fn[i]->is_private) check_fn(module, module->fn[i], plan, exec, how);
     exec_destroy(&exec);
     plan_destroy(&plan);
     ir_module_destroy(&copy);
@@ -122,5 +124,6 @@ void plan_check_text(const char *text, uint64_t seed, int64_t int_top, double to
     err_t err = {0};
     ir_module_t *module = parse_stablehlo(text, strlen(text), "test", &err);
     if (!module) fail_msg("%s", err.text);
-    plan_check_module(module, seed, int_top, tolerance);
+    const plan_check_t how = {seed, int_top, 2, tolerance, 1};
+    plan_check_module(module, &how);
 }

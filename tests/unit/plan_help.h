@@ -4,10 +4,17 @@
 
 #include "ir/ir.h"
 
-/* Parse `text` and compare every public function's results, inputs drawn from `seed` (floats in
- * [-2, 2], integers in [0, int_top)). Fails the running test when a float result differs by more than
- * tolerance * max(1, largest |value|), or another result at all. The module is consumed. */
-void plan_check_module(ir_module_t *module, uint64_t seed, int64_t int_top, double tolerance);
+/* How inputs are drawn (floats in [-scale, scale], integers in [0, int_top)) and results compared: a
+ * float may differ by tolerance * max(least, largest |value|), anything else not at all. */
+typedef struct {
+    uint64_t seed;
+    int64_t int_top;
+    double scale, tolerance, least;
+} plan_check_t;
+
+/* Compare every public function's results; fails the running test. The module is consumed. */
+void plan_check_module(ir_module_t *module, const plan_check_t *how);
+/* The same for text, with scale 2 and least 1. */
 void plan_check_text(const char *text, uint64_t seed, int64_t int_top, double tolerance);
 
 #endif
