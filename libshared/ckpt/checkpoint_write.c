@@ -76,8 +76,8 @@ static int write_tensors(json_t *manifest, const char *dir, const char *name,
 {
     char *path = mem_printf("%s/%s", dir, name),
          *round = mem_printf("%lld", (long long)info->round);
-    const safetensors_meta_t meta[] = {
-        {"format", "pcp"}, {"run", info->run ? info->run : ""}, {"round", round}};
+    /* Nothing that names this run: equal parameters make equal files. */
+    const safetensors_meta_t meta[] = {{"format", "pcp"}, {"round", round}};
     int rc = safetensors_write(path, tensors, n, meta, sizeof meta / sizeof *meta, err);
     free(round);
     free(path);
