@@ -535,9 +535,9 @@ static void test_gemm_refused(void **state)
     plan_gemm_step_t s;
     err_t err;
     assert_int_equal(plan_check_gemm(&good, (uint64_t)n, NULL), 0);
-#define REFUSED(change)                                      \
-    s = good;                                                \
-    s.change;                                                \
+#define REFUSED(change)                                           \
+    s = good;                                                     \
+    s.change;                                                     \
     assert_int_equal(plan_check_gemm(&s, (uint64_t)n, &err), -1); \
     assert_int_equal(err.code, ERR_CORRUPT)
     REFUSED(dtype = DT_BF16);
