@@ -64,6 +64,7 @@ static int catch_signals(err_t *err)
     sigaddset(&action.sa_mask, SIGINT);
     if (sigaction(SIGTERM, &action, NULL) < 0 || sigaction(SIGINT, &action, NULL) < 0)
         return err_set_errno(err, "sigaction");
+    sigprocmask(SIG_UNBLOCK, &action.sa_mask, NULL); /* whatever the starting process had */
     signal(SIGPIPE, SIG_IGN);
     return signal_pipe[0];
 }
