@@ -25,4 +25,8 @@ plan_t *plan_build_finish(plan_build_t *self, err_t *err);
 int plan_build_n_kernel(const plan_build_t *self);
 const kernel_t *plan_build_kernel(const plan_build_t *self, int i); /* borrowed from the builder */
 
+/* Which forms of an op have kernels? Calls and the like, which the passes take away, have none. */
+typedef enum { PLAN_OP_NONE, PLAN_OP_SOME, PLAN_OP_ALL } plan_op_t;
+plan_op_t plan_op_support(op_code_t code);
+
 #endif

@@ -242,6 +242,13 @@ static inline_fn *rule_of(const ir_op_t *op)
     return def->kind == K_MAP && def->expr && op->n_out == 1 && op->n_in <= 3 ? map_any : NULL;
 }
 
+bool inline_has_rule(op_code_t code)
+{
+    const op_def_t *def = op_def(code);
+    return rules[code] || code == OP_optimization_barrier || code == OP_custom_call ||
+           (def->kind == K_MAP && def->expr && def->n_in >= 1 && def->n_in <= 3);
+}
+
 bool inline_knows(const lower_t *lower, const ir_op_t *op)
 {
     (void)lower;

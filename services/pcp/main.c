@@ -16,6 +16,7 @@ static const struct {
     {"generate", cmd_generate, "let a trained checkpoint write text"},
     {"model", cmd_model, "print a model of a known family as StableHLO"},
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
+    {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

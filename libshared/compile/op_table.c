@@ -1,0 +1,58 @@
+/* Derived from ops/ and plan/ alone: nothing here is to be kept up by hand but the page's words. */
+#include "compile/op_table.h"
+
+#include "ir/op.h"
+#include "plan/build.h"
+
+static const char head[] =
+    "# Ops\n\n"
+    "Written by `pcp ops > docs/ops.md` from the op table; a unit test fails when it is stale.\n\n"
+    "- **forward**: the interpreter evaluates it (`pcp check`, constant folding, tests).\n"
+    "- **gradient**: `yes` has a reverse rule; `zero` passes none on, as it is constant where it "
+    "is\n"
+    "  differentiable or has no float operand; `inlined` ops become others before "
+    "differentiation.\n"
+    "- **cpu**: the plan compiler has kernels for all of its forms, for `some`, or none;\n"
+    "  `inlined` ops become others before, and checks of test files run in `pcp check` only.\n\n";
+
+/* Ops that passes or the reverse walk replace by what they stand for. */
+static bool is_inlined(op_code_t code)
+{
+    return code == OP_call || code == OP_composite || code == OP_map;
+}
+
+static const char *gradient_text(op_code_t code)
+{
+    const op_def_t *def = op_def(code);
+    if (is_inlined(code)) return "inlined";
+    if (def->vjp == vjp_none) return "zero";
+    return def->vjp ? "yes" : "-";
+}
+
+static const char *cpu_text(op_code_t code)
+{
+    static const char *const names[] = {
+        [PLAN_OP_NONE] = "-", [PLAN_OP_SOME] = "some", [PLAN_OP_ALL] = "yes"};
+    if (is_inlined(code)) return "inlined";
+    return names[plan_op_support(code)];
+}
+
+void op_table_print(str_t *out)
+{
+    int n = 0, n_gradient = 0, n_cpu = 0;
+    str_add(out, head);
+    str_addf(out, "| %-34s | forward | gradient | cpu     |\n", "op");
+    str_add(out, "|------------------------------------|---------|----------|---------|\n");
+    for (op_code_t code = OP_invalid + 1; code < OP_COUNT; code++) {
+        const op_def_t *def = op_def(code);
+        const char *gradient = gradient_text(code), *cpu = cpu_text(code);
+        bool forward = def->eval || code == OP_constant;
+        str_addf(out, "| %-34s | %-7s | %-8s | %-7s |\n", def->name, forward ? "yes" : "-",
+                 gradient, cpu);
+        n++;
+        n_gradient += *gradient != '-';
+        n_cpu += *cpu != '-';
+    }
+    str_addf(out, "\n%d ops; %d with a known gradient, %d with kernels on cpu.\n", n, n_gradient,
+             n_cpu);
+}
