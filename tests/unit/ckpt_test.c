@@ -363,6 +363,7 @@ static void test_checkpoint(void **state)
         const safetensor_t *t = safetensors_find(checkpoint_params(c), "h.0.weight");
         assert_memory_equal(t->data, weights, sizeof weights);
         assert_string_equal(safetensors_meta(checkpoint_params(c), "round"), "3");
+        assert_null(safetensors_meta(checkpoint_params(c), "run")); /* equal values, equal files */
         assert_non_null(safetensors_find(checkpoint_state(c), "v"));
         assert_string_equal(checkpoint_file(c, "model.mlir", &n), "module {}");
         assert_int_equal(n, 9);
