@@ -76,7 +76,10 @@ static int encode_bf16(const float *values, size_t n, uint8_t *out, err_t *err)
 {
     (void)err;
     for (size_t i = 0; i < n; i++) {
-        uint16_t bits = half_to_bf16((double)values[i]);
+        uint32_t wide;
+        memcpy(&wide, &values[i], sizeof wide);
+        /* Half a step, less one where the kept part is even: ties go to even. */
+        uint16_t bits = (uint16_t)((wide + 0x7FFF + (wide >> 16 & 1)) >> 16);
         /* Finite values within half a step of 2^128 would round to infinity: keep the largest. */
         if ((bits & 0x7FFF) == 0x7F80) bits--;
         out[2 * i] = (uint8_t)bits;

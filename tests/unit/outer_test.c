@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/half.h"
 #include "base/rng.h"
 #include "outer/admission.h"
 #include "outer/codec.h"
@@ -300,6 +301,25 @@ static void test_codec_round_trip(void **state)
     }
 }
 
+/* bf16 rounds in integers here and by way of f64 in base/half.h: the same bits for every upper half,
+ * with the lower half below, at and above the middle. */
+static void test_codec_bf16_rounds(void **state)
+{
+    (void)state;
+    static const uint32_t low[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
+    const codec_t *codec = codec_find("bf16", NULL);
+    for (uint32_t high = 0; high < 0x7F7F; high++) {
+        for (int k = 0; k < 12; k++) {
+            uint32_t wide = high << 16 | low[k % 6] | (uint32_t)(k / 6) << 31;
+            float value;
+            uint8_t bytes[2];
+            memcpy(&value, &wide, sizeof value);
+            assert_int_equal(codec_encode(codec, &value, 1, bytes, 2, NULL), 0);
+            assert_int_equal(bytes[0] | bytes[1] << 8, half_to_bf16((double)value));
+        }
+    }
+}
+
 /* The bytes on the wire, by hand. */
 static void test_codec_bytes(void **state)
 {
@@ -401,12 +421,13 @@ static void test_admission(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesterov_by_hand),   cmocka_unit_test(test_nesterov_reference),
-        cmocka_unit_test(test_sgd_and_resume),     cmocka_unit_test(test_outer_options),
-        cmocka_unit_test(test_sum_any_order),      cmocka_unit_test(test_sum_exact),
-        cmocka_unit_test(test_sum_refuses),        cmocka_unit_test(test_codec_round_trip),
-        cmocka_unit_test(test_codec_bytes),        cmocka_unit_test(test_codec_extremes),
-        cmocka_unit_test(test_codec_random_bytes), cmocka_unit_test(test_admission),
+        cmocka_unit_test(test_nesterov_by_hand),  cmocka_unit_test(test_nesterov_reference),
+        cmocka_unit_test(test_sgd_and_resume),    cmocka_unit_test(test_outer_options),
+        cmocka_unit_test(test_sum_any_order),     cmocka_unit_test(test_sum_exact),
+        cmocka_unit_test(test_sum_refuses),       cmocka_unit_test(test_codec_round_trip),
+        cmocka_unit_test(test_codec_bf16_rounds), cmocka_unit_test(test_codec_bytes),
+        cmocka_unit_test(test_codec_extremes),    cmocka_unit_test(test_codec_random_bytes),
+        cmocka_unit_test(test_admission),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
