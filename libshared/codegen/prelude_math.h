@@ -190,6 +190,7 @@ PCP_FN float pcp_exp_scaled(pcp_split_t s, float scale)
     return p * scale * pcp_pow2_f32(half) * pcp_pow2_f32(s.n - half);
 }
 
+/* 1.02 ulp */
 PCP_FN float pcp_exp_f32(float x)
 {
     x = x > 89.0f ? 89.0f : x; /* infinity from 88.73 on */
@@ -210,6 +211,7 @@ PCP_FN float pcp_expm1_core(float x)
     return ((half - 0.5f) + half * p) * 2;
 }
 
+/* 1.74 ulp */
 PCP_FN float pcp_expm1_f32(float x)
 {
     float y = x > 89.0f ? 89.0f : x;
@@ -217,7 +219,7 @@ PCP_FN float pcp_expm1_f32(float x)
     return x == 0 ? x : y;
 }
 
-/* t / (t + 2) with t = e^(2 |x|) - 1 */
+/* t / (t + 2) with t = e^(2 |x|) - 1; 2.56 ulp */
 PCP_FN float pcp_tanh_f32(float x)
 {
     float a = __builtin_fabsf(x), t;
@@ -225,7 +227,7 @@ PCP_FN float pcp_tanh_f32(float x)
     return __builtin_copysignf(t / (t + 2), x);
 }
 
-/* 1 / (1 + e^-x), by e^-|x| so that nothing overflows */
+/* 1 / (1 + e^-x), by e^-|x| so that nothing overflows; 2.41 ulp */
 PCP_FN float pcp_logistic_f32(float x)
 {
     float a = __builtin_fabsf(x);
@@ -264,6 +266,7 @@ PCP_FN float pcp_log_parts(pcp_parts_t s, float more)
     return k * PCP_LN2_HI + (f + (rest + (k * PCP_LN2_LO + more)));
 }
 
+/* 0.85 ulp */
 PCP_FN float pcp_log_f32(float x)
 {
     int tiny = x < 1.17549435e-38f;
@@ -275,6 +278,7 @@ PCP_FN float pcp_log_f32(float x)
     return x >= 0 ? y : __builtin_nanf("");
 }
 
+/* 0.90 ulp */
 PCP_FN float pcp_log1p_f32(float x)
 {
     float u = 1 + x, lost = u >= 2 ? 1 - (u - x) : x - (u - 1); /* 1 + x = u + lost */
@@ -286,7 +290,7 @@ PCP_FN float pcp_log1p_f32(float x)
 
 /* --- erf, erfc ----------------------------------------------------------------------------------- */
 
-/* |x| < 0.92: x + x S(x^2); above: 1 - e^(|x| U(|x|)), U fitted to log(erfc(t)) / t */
+/* |x| < 0.92: x + x S(x^2); above: 1 - e^(|x| U(|x|)), U fitted to log(erfc(t)) / t; 2.24 ulp */
 PCP_FN float pcp_erf_f32(float x)
 {
     float a = __builtin_fabsf(x), s = a * a, t = a > 4.0f ? 4.0f : a;
@@ -307,7 +311,7 @@ PCP_FN float pcp_erf_f32(float x)
     return a > 0.92f ? tail : p * x + x;
 }
 
-/* e^(-a^2) R(q) / (1 + 2 a), q = (a - 2) / (a + 2); a^2 in two parts, the first exact */
+/* e^(-a^2) R(q) / (1 + 2 a), q = (a - 2) / (a + 2); a^2 in two parts, the first exact; 4.79 ulp */
 PCP_FN float pcp_erfc_f32(float x)
 {
     float a = __builtin_fabsf(x), p = -4.00579848e-4f;
