@@ -44,35 +44,48 @@ static int64_t part_count(int64_t size, int64_t step)
     return (panels(size) * PANEL + step - 1) / step;
 }
 
-gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
+/* Multiply-adds that one element of A or B costs when a part packs it. */
+static const double PACK = 8;
+
+/* Of the ways to cut C into `parts` tiles, the cheapest; *cost is the time of all of it on `parts` equal
+ * threads, in multiply-adds: the largest tile ends last, every row panel packs all of its columns' B
+ * and every column panel all of its rows' A. */
+static gemm_cut_t cut_into(const plan_gemm_step_t *s, int64_t parts, double *cost)
 {
     gemm_cut_t cut = {1, 1, s->m, s->n, 1};
-    int64_t entries = s->batch * s->inner;
-    double work = (double)s->m * (double)s->n * (double)s->k;
-    if (work > 0 && work * (double)entries < SMALL) {
-        cut.grain = entries;
-        return cut;
-    }
-    /* Many entries: whole ones, several at a time when they are small. */
-    if (work > 0 && work < SMALL) cut.grain = (int64_t)(SMALL / work) + 1;
-    if (entries >= 8 * (int64_t)threads || threads == 1) return cut;
-    int64_t parts = threads / gcd(threads, entries);
-    /* Of the ways to cut C into `parts` tiles, the one that packs least: every row panel reads all of
-     * its columns' B and every column panel all of its rows' A. */
-    double best = 0;
+    *cost = -1;
     for (int64_t rows = 1; rows <= parts; rows++) {
         if (parts % rows) continue;
-        int64_t columns = parts / rows;
-        int64_t row_step = part_step(s->m, rows), column_step = part_step(s->n, columns);
-        double busy = (double)row_step * (double)column_step; /* the largest tile ends last */
-        double cost = busy * (double)s->k + 8.0 * (double)s->k * (double)(row_step + column_step);
-        if (best > 0 && cost >= best) continue;
-        best = cost;
+        int64_t row_step = part_step(s->m, rows), column_step = part_step(s->n, parts / rows);
+        double tile = (double)row_step * (double)column_step +
+                      PACK * (double)(row_step + column_step);
+        if (*cost >= 0 && tile >= *cost) continue;
+        *cost = tile;
         cut.row_step = row_step;
         cut.column_step = column_step;
     }
     cut.rows = part_count(s->m, cut.row_step);
     cut.columns = part_count(s->n, cut.column_step);
+    return cut;
+}
+
+gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
+{
+    gemm_cut_t whole = {1, 1, s->m, s->n, 1};
+    int64_t entries = s->batch * s->inner;
+    double work = (double)s->m * (double)s->n * (double)s->k, cost, finer_cost;
+    if (work > 0 && work * (double)entries < SMALL) {
+        whole.grain = entries;
+        return whole;
+    }
+    /* Many entries: whole ones, several at a time when they are small. */
+    if (work > 0 && work < SMALL) whole.grain = (int64_t)(SMALL / work) + 1;
+    if (entries >= 8 * (int64_t)threads || threads == 1) return whole;
+    int64_t parts = threads / gcd(threads, entries);
+    gemm_cut_t cut = cut_into(s, parts, &cost);
+    /* Twice as many parts when that costs little: a thread that is held up then leaves less behind. */
+    gemm_cut_t finer = cut_into(s, 2 * parts, &finer_cost);
+    if (2 * finer_cost < 1.04 * cost && work / (double)(2 * parts) > SMALL) cut = finer;
     return cut;
 }
 

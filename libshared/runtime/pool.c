@@ -1,5 +1,6 @@
-/* The thread pool: a generation counter announces work, a counter of busy workers announces its end;
- * both are first watched by spinning, then by sleeping on a condition variable. */
+/* The thread pool. A generation counter announces work; workers enter while it is `open` and count
+ * themselves in `inside`; the caller closes it when every grain is taken and waits for those inside.
+ * Both are first watched by spinning, then by sleeping on a condition variable. */
 #include "runtime/pool.h"
 
 #include <pthread.h>
@@ -13,24 +14,31 @@
  * leave the core to others when the program ends. */
 enum { SPINS = 1000 };
 
+/* A worker's stretch is handed out in this many ranges, so that something is left to take over. */
+enum { RANGES = 4 };
+
 typedef struct {
     pool_t *pool;
     pthread_t thread;
     int index, core; /* core < 0: not bound */
+
+    _Alignas(64) atomic_llong next; /* the first grain of its stretch that nobody has taken */
+    int64_t end;                    /* of the stretch */
 } worker_t;
 
 struct pool {
     int threads, spins;
     worker_t *worker; /* entries 1 .. threads - 1 run; 0 stands for the caller */
 
-    /* the present work: written by the caller before `generation` moves */
+    /* the present work: written by the caller while closed and nobody is inside */
     pool_fn *fn;
     void *context;
-    int64_t extent, grain;
-    bool stop;
+    int64_t extent, grain, n_grain, step;
+    atomic_bool stop;
 
     _Alignas(64) atomic_uint generation;
-    _Alignas(64) atomic_int busy;   /* workers that have not finished the present work */
+    atomic_int open;
+    _Alignas(64) atomic_int inside; /* workers that may look at the present work */
     _Alignas(64) atomic_int asleep; /* workers on `wake` */
     atomic_int caller_asleep;
     pthread_mutex_t lock;
@@ -66,14 +74,22 @@ static int core_of(int w)
     return -1;
 }
 
-static void run_part(pool_t *self, int w)
+/* Take ranges of one stretch until none is left. */
+static void run_stretch(pool_t *self, worker_t *stretch, int w)
 {
-    int64_t n = (self->extent - 1) / self->grain + 1, t = self->threads;
-    /* n w / t without overflow for any n */
-    int64_t from = n / t * w + n % t * w / t, to = n / t * (w + 1) + n % t * (w + 1) / t;
-    if (from == to) return;
-    int64_t end = to == n ? self->extent : to * self->grain;
-    self->fn(self->context, from * self->grain, end, w);
+    while (atomic_load_explicit(&stretch->next, memory_order_relaxed) < stretch->end) {
+        int64_t from = atomic_fetch_add(&stretch->next, self->step), to = from + self->step;
+        if (from >= stretch->end) return;
+        if (to > stretch->end) to = stretch->end;
+        int64_t end = to == self->n_grain ? self->extent : to * self->grain;
+        self->fn(self->context, from * self->grain, end, w);
+    }
+}
+
+static void run_all(pool_t *self, int w)
+{
+    for (int i = 0; i < self->threads; i++)
+        run_stretch(self, &self->worker[(w + i) % self->threads], w);
 }
 
 /* Wait until the generation is no longer `seen`; returns the new one. */
@@ -122,9 +138,11 @@ static void *worker_main(void *arg)
     bind_to(self->core);
     for (;;) {
         seen = wait_for_work(pool, seen);
-        if (pool->stop) return NULL;
-        run_part(pool, self->index);
-        if (atomic_fetch_sub(&pool->busy, 1) == 1 && atomic_load(&pool->caller_asleep)) {
+        if (atomic_load(&pool->stop)) return NULL;
+        /* Either we see it closed, or the caller sees us inside (sequential consistency). */
+        atomic_fetch_add(&pool->inside, 1);
+        if (atomic_load(&pool->open)) run_all(pool, self->index);
+        if (atomic_fetch_sub(&pool->inside, 1) == 1 && atomic_load(&pool->caller_asleep)) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_signal(&pool->done);
             pthread_mutex_unlock(&pool->lock);
@@ -135,12 +153,12 @@ static void *worker_main(void *arg)
 static void wait_for_end(pool_t *self)
 {
     for (int i = 0; i < self->spins; i++) {
-        if (atomic_load_explicit(&self->busy, memory_order_acquire) == 0) return;
+        if (atomic_load_explicit(&self->inside, memory_order_acquire) == 0) return;
         relax();
     }
     pthread_mutex_lock(&self->lock);
     atomic_store(&self->caller_asleep, 1);
-    while (atomic_load(&self->busy) != 0) pthread_cond_wait(&self->done, &self->lock);
+    while (atomic_load(&self->inside) != 0) pthread_cond_wait(&self->done, &self->lock);
     atomic_store(&self->caller_asleep, 0);
     pthread_mutex_unlock(&self->lock);
 }
@@ -154,13 +172,15 @@ pool_t *pool_new(int threads, bool pin, err_t *err)
     pool_t *self = aligned_alloc(64, (sizeof *self + 63) / 64 * 64);
     if (!self) mem_fail(sizeof *self);
     *self = (pool_t){.threads = 1, .spins = threads > pool_cores() ? 0 : SPINS};
-    self->worker = mem_calloc((size_t)threads, sizeof *self->worker);
+    self->worker = aligned_alloc(64, (size_t)threads * sizeof *self->worker);
+    if (!self->worker) mem_fail((size_t)threads * sizeof *self->worker);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->wake, NULL);
     pthread_cond_init(&self->done, NULL);
+    for (int w = 0; w < threads; w++)
+        self->worker[w] = (worker_t){.pool = self, .index = w, .core = pin && w ? core_of(w) : -1};
     for (int w = 1; w < threads; w++) {
         worker_t *worker = &self->worker[w];
-        *worker = (worker_t){.pool = self, .index = w, .core = pin ? core_of(w) : -1};
         if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
             err_set(err, ERR_MEMORY, "thread pool: cannot start thread %d of %d", w, threads);
             pool_destroy(&self);
@@ -175,7 +195,7 @@ void pool_destroy(pool_t **self_p)
 {
     pool_t *self = *self_p;
     if (!self) return;
-    self->stop = true;
+    atomic_store(&self->stop, true);
     announce(self);
     for (int w = 1; w < self->threads; w++) pthread_join(self->worker[w].thread, NULL);
     pthread_mutex_destroy(&self->lock);
@@ -203,8 +223,16 @@ void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t 
     self->context = context;
     self->extent = extent;
     self->grain = grain;
-    atomic_store(&self->busy, self->threads - 1);
+    int64_t n = self->n_grain = (extent - 1) / grain + 1, t = self->threads;
+    self->step = n / (t * RANGES) > 0 ? n / (t * RANGES) : 1;
+    for (int64_t w = 0; w < t; w++) { /* n w / t without overflow for any n */
+        atomic_store_explicit(&self->worker[w].next, n / t * w + n % t * w / t,
+                              memory_order_relaxed);
+        self->worker[w].end = n / t * (w + 1) + n % t * (w + 1) / t;
+    }
+    atomic_store(&self->open, 1);
     announce(self);
-    run_part(self, 0);
+    run_all(self, 0);
+    atomic_store(&self->open, 0);
     wait_for_end(self);
 }

@@ -1,9 +1,12 @@
-/* A fixed set of threads that run one piece of work at a time, cut deterministically.
+/* A fixed set of threads that run one piece of work at a time.
  *
- * pool_run cuts [0, extent) into whole grains (the last may be short) and gives worker w of T the
- * contiguous grains [G w / T, G (w + 1) / T) with G = ceil(extent / grain): the cut depends on extent,
- * grain and thread count alone. The caller is worker 0. Between pieces of work the threads spin for a
- * few microseconds, then sleep. One caller at a time; several pools may live in a process. */
+ * pool_run cuts [0, extent) into whole grains (the last may be short). Each thread starts on its own
+ * stretch of them, so that it meets the same rows in one step after another, and then takes over what
+ * others have not begun: a core that something else keeps busy delays nobody, and a thread that is
+ * still asleep is not waited for. Which thread runs a range is therefore not determined, nor how
+ * grains are joined to ranges; the work must not depend on it. The caller is worker 0. Between pieces
+ * of work the threads spin for a few microseconds, then sleep. One caller at a time; several pools may
+ * live in a process. */
 #ifndef RUNTIME_POOL_H
 #define RUNTIME_POOL_H
 
@@ -14,7 +17,7 @@
 
 typedef struct pool pool_t;
 
-/* Called once per worker that has work, with its range; `worker` is in [0, threads). */
+/* Called with disjoint ranges of whole grains, by `worker` in [0, threads). */
 typedef void pool_fn(void *context, int64_t begin, int64_t end, int worker);
 
 /* Cores this process may use (its affinity mask); at least 1. */

@@ -1,7 +1,10 @@
-/* The thread pool: every element once, the documented cut, many short pieces of work, sleeping and
- * waking, more threads than cores. */
+/* The thread pool: every element once, in whole grains; many short pieces of work, sleeping and
+ * waking, more threads than cores, a thread that is held up. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,15 +19,18 @@ enum { MOST = 4096, THREADS = 8 };
 
 typedef struct {
     int32_t count[MOST];
-    int64_t begin[THREADS], end[THREADS];
+    int64_t extent, grain;
+    atomic_int bad; /* ranges that are no whole grains, workers that do not exist */
+    int threads;
 } record_t;
 
 static void record_part(void *context, int64_t begin, int64_t end, int worker)
 {
     record_t *record = context;
     for (int64_t i = begin; i < end; i++) record->count[i]++;
-    record->begin[worker] = begin;
-    record->end[worker] = end;
+    bool whole = begin < end && begin % record->grain == 0 &&
+                 (end % record->grain == 0 || end == record->extent);
+    if (!whole || worker < 0 || worker >= record->threads) atomic_fetch_add(&record->bad, 1);
 }
 
 static void test_cut(void **state)
@@ -37,16 +43,11 @@ static void test_cut(void **state)
         assert_int_equal(pool_threads(pool), threads);
         for (int e = 0; e < 7; e++) {
             for (int g = 0; g < 4; g++) {
-                record_t record = {0};
-                int64_t n = extents[e], n_grain = (n + grains[g] - 1) / grains[g];
-                pool_run(pool, record_part, &record, n, grains[g]);
-                for (int64_t i = 0; i < MOST; i++) assert_int_equal(record.count[i], i < n);
-                for (int w = 0; w < threads; w++) {
-                    int64_t from = n_grain * w / threads, to = n_grain * (w + 1) / threads;
-                    if (from == to || n_grain == 1) continue;
-                    assert_int_equal(record.begin[w], from * grains[g]);
-                    assert_int_equal(record.end[w], to == n_grain ? n : to * grains[g]);
-                }
+                record_t record = {.extent = extents[e], .grain = grains[g], .threads = threads};
+                pool_run(pool, record_part, &record, extents[e], grains[g]);
+                for (int64_t i = 0; i < MOST; i++)
+                    assert_int_equal(record.count[i], i < extents[e]);
+                assert_int_equal(record.bad, 0);
             }
         }
         pool_destroy(&pool);
@@ -58,7 +59,7 @@ static void test_nothing_to_do(void **state)
 {
     (void)state;
     pool_t *pool = pool_new(2, false, NULL);
-    record_t record = {0};
+    record_t record = {.extent = 10, .grain = 1, .threads = 2};
     pool_run(pool, record_part, &record, 0, 4);
     pool_run(pool, record_part, &record, -3, 4);
     assert_int_equal(record.count[0], 0);
@@ -103,6 +104,32 @@ static void test_stress(void **state)
     stress(7, 2000, 0);
 }
 
+/* The first range of worker 1 waits until all others are done: they must not wait for it. */
+typedef struct {
+    atomic_int done, held;
+} hold_t;
+
+static void hold_part(void *context, int64_t begin, int64_t end, int worker)
+{
+    hold_t *hold = context;
+    if (worker == 1 && !atomic_exchange(&hold->held, 1)) {
+        while (atomic_load(&hold->done) < 64 - (int)(end - begin)) sched_yield();
+    }
+    atomic_fetch_add(&hold->done, (int)(end - begin));
+}
+
+static void test_held_up(void **state)
+{
+    (void)state;
+    pool_t *pool = pool_new(2, false, NULL);
+    for (int i = 0; i < 100; i++) {
+        hold_t hold = {0};
+        pool_run(pool, hold_part, &hold, 64, 1);
+        assert_int_equal(hold.done, 64);
+    }
+    pool_destroy(&pool);
+}
+
 static void test_several_pools(void **state)
 {
     (void)state;
@@ -127,9 +154,9 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_stress),  cmocka_unit_test(test_several_pools),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cut),           cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_stress),        cmocka_unit_test(test_held_up),
+        cmocka_unit_test(test_several_pools), cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
