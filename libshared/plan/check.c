@@ -28,7 +28,8 @@ static int check_tensor(const plan_t *plan, int i, err_t *err)
     if (t->type.dtype <= DT_NONE || t->type.dtype >= DT_COUNT)
         return err_set(err, ERR_CORRUPT, "plan: tensor %s: element type %d", t->name,
                        (int)t->type.dtype);
-    if (ir_type_check(&t->type, err) < 0) return err_prefix(err, "plan: tensor %s: ", t->name);
+    if (ir_type_check(&t->type, NULL) < 0)
+        return err_set(err, ERR_CORRUPT, "plan: tensor %s: dimensions out of range", t->name);
     if (t->n_bytes != (uint64_t)ir_type_bytes(&t->type))
         return err_set(err, ERR_CORRUPT, "plan: tensor %s: %llu bytes, its type has %lld", t->name,
                        (unsigned long long)t->n_bytes, (long long)ir_type_bytes(&t->type));
