@@ -60,9 +60,12 @@ $(B)/bin/$(call prog,$(1)): $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_rule,$(s))))
 
+# A tool may have parts: tests/tools/golden/*.c belong to golden-check.
+TOOL_PARTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/tools/golden/*.c))
+$(B)/bin/golden-check: $(TOOL_PARTS)
 $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

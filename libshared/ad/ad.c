@@ -1,4 +1,5 @@
-/* Entry points of differentiation: copy the function, mark what is active, seed, walk back, collect. */
+/* Entry points of differentiation: copy the function, mark what is active, seed, walk back,
+ * collect. */
 #include "ad/ad.h"
 
 #include <stdlib.h>

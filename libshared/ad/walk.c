@@ -65,8 +65,9 @@ static void add_outer(vjp_t *v, ir_val_t value, ir_val_t ct)
     if (ad_add(scope, value, ct, &err) < 0 && !v->fn->err.code) v->fn->err = err;
 }
 
-/* Copy the region's ops to the cursor. Each argument becomes a value of its own (a reshape to the same
- * type, which pass_simplify drops), so that its cotangent is told apart from other uses of args[i]. */
+/* Copy the region's ops to the cursor. Each argument becomes a value of its own (a reshape to the
+ * same type, which pass_simplify drops), so that its cotangent is told apart from other uses of
+ * args[i]. */
 static int copy_region(ad_t *ad, const ir_region_t *region, const ir_val_t *args,
                        ir_val_t *arg_copy, ir_val_t *result_copy, err_t *err)
 {

@@ -11,8 +11,8 @@ typedef struct {
     uint32_t n_active;
 } ad_t;
 
-/* The ops of one region (the body, or a copy of an op's region) and the cotangents of what they read.
- * Values from `first` on are made inside; older ones are outer values. */
+/* The ops of one region (the body, or a copy of an op's region) and the cotangents of what they
+ * read. Values from `first` on are made inside; older ones are outer values. */
 typedef struct {
     ad_t *ad;
     ir_val_t first;
@@ -30,8 +30,8 @@ void ad_mark_region(ad_t *self, const ir_region_t *region, int from_op);
 void ad_scope_init(ad_scope_t *self, ad_t *ad, ir_val_t first);
 void ad_scope_fini(ad_scope_t *self);
 
-/* Add to the cotangent of v (ignored when v is not active or ct is IR_NONE). ERR_TYPE when the shapes
- * differ. */
+/* Add to the cotangent of v (ignored when v is not active or ct is IR_NONE). ERR_TYPE when the
+ * shapes differ. */
 int ad_add(ad_scope_t *self, ir_val_t v, ir_val_t ct, err_t *err);
 /* The cotangent of v in v's own type, or IR_NONE for zero. */
 ir_val_t ad_take(ad_scope_t *self, ir_val_t v);

@@ -1,5 +1,6 @@
 /* Training programs from a loss: gradients by ad/, then clipping and the optimizer's update, all
- * ordinary ops; parameters kept wide (f32 masters) and rounded where the forward pass reads them. */
+ * ordinary ops; parameters kept wide (f32 masters) and rounded where the forward pass reads them.
+ */
 #include "optim/optim.h"
 
 #include <stdlib.h>

@@ -9,11 +9,12 @@
  *   @loss    (params, batch) -> (loss)
  *   @logits  (params, tokens) -> (logits)            when the input has it
  * or, when accumulate > 1, @accumulate (params, accumulators, batch) -> (accumulators', loss) and
- * @update (params, state, accumulators, lr, step) -> (params', state', accumulators' = 0, grad_norm)
- * instead of @train. Every parameter and result carries pcp.name and pcp.role (plan/plan.h); a result
- * with role param, state or accumulator updates the argument of that role and name in place.
- * Parameters of bf16 or f16 modules become f32 masters, rounded to nearest even where the forward pass
- * reads them; their gradients are widened to f32 before clipping and the update. */
+ * @update (params, state, accumulators, lr, step) -> (params', state', accumulators' = 0,
+ * grad_norm) instead of @train. Every parameter and result carries pcp.name and pcp.role
+ * (plan/plan.h); a result with role param, state or accumulator updates the argument of that role
+ * and name in place. Parameters of bf16 or f16 modules become f32 masters, rounded to nearest even
+ * where the forward pass reads them; their gradients are widened to f32 before clipping and the
+ * update. */
 #ifndef OPTIM_OPTIM_H
 #define OPTIM_OPTIM_H
 
@@ -29,7 +30,8 @@ typedef struct {
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */
 
-/* The spec as canonical JSON (part of the plan's identity) and back. print returns, caller frees. */
+/* The spec as canonical JSON (part of the plan's identity) and back. print returns, caller frees.
+ */
 char *train_spec_print(const train_spec_t *spec);
 int train_spec_parse(const char *json, train_spec_t *spec, err_t *err);
 

@@ -1,6 +1,6 @@
-/* Dead code elimination: one backward walk marks what results and effects need (operands come before
- * their users, so one walk is enough), and drops the rest in place. Regions of live ops keep what
- * their results need. */
+/* Dead code elimination: one backward walk marks what results and effects need (operands come
+ * before their users, so one walk is enough), and drops the rest in place. Regions of live ops keep
+ * what their results need. */
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -4,8 +4,8 @@
 
 #include "ir/op.h"
 
-/* The op, or an op in its regions, must stay even when nobody reads its results: checks, custom calls
- * that declare a side effect, and calls (whose callee is not looked at: inline first). */
+/* The op, or an op in its regions, must stay even when nobody reads its results: checks, custom
+ * calls that declare a side effect, and calls (whose callee is not looked at: inline first). */
 bool effects_any(const ir_op_t *op);
 
 /* Running the op twice on equal operands gives equal results, so one may stand for the other. False

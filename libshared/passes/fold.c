@@ -31,8 +31,8 @@ static int64_t written(int n_in, const tensor_t *in)
     return n;
 }
 
-/* A view of equal splats is that splat, whatever its shape; the operands of these two are shapes, not
- * elements. */
+/* A view of equal splats is that splat, whatever its shape; the operands of these two are shapes,
+ * not elements. */
 static bool is_splat_view(const ir_fn_t *fn, const ir_op_t *op, const tensor_t *in)
 {
     if (op->code == OP_dynamic_iota || op->code == OP_get_dimension_size) return false;

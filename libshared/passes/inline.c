@@ -1,5 +1,6 @@
-/* Inlining: calls and composites are replaced by copies of their callee's ops, until no call is left
- * in a function that can be reached from outside; private functions nobody names are dropped. */
+/* Inlining: calls and composites are replaced by copies of their callee's ops, until no call is
+ * left in a function that can be reached from outside; private functions nobody names are dropped.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,10 @@
-/* Rewrite rules of pass_simplify: rows of tables, one table a file (rules_arith.c, rules_shape.c, rules_parts.c).
+/* Rewrite rules of pass_simplify: rows of tables, one table a file (rules_arith.c, rules_shape.c,
+ * rules_parts.c).
  *
- * A rule looks at one op, whose operands are already simplified, and returns the value that replaces
- * its only result (of the same type), or IR_NONE when it does not apply. What it emits goes to the
- * cursor of the function being built. Rules are exact, bit for bit, except where they say how not. */
+ * A rule looks at one op, whose operands are already simplified, and returns the value that
+ * replaces its only result (of the same type), or IR_NONE when it does not apply. What it emits
+ * goes to the cursor of the function being built. Rules are exact, bit for bit, except where they
+ * say how not. */
 #ifndef PASSES_RULES_H
 #define PASSES_RULES_H
 

@@ -1,5 +1,5 @@
-/* Rules for ops that take tensors apart and put them together: slice, pad, concatenate, reverse, and
- * gathers of known rows. Exact, but for sums of padded parts, which may turn -0 + 0 into -0. */
+/* Rules for ops that take tensors apart and put them together: slice, pad, concatenate, reverse,
+ * and gathers of known rows. Exact, but for sums of padded parts, which may turn -0 + 0 into -0. */
 #include "ir/build_index.h"
 #include "passes/rules.h"
 

@@ -1,5 +1,6 @@
-/* Algebraic simplification: one forward pass of local rewrite rules (rules.h), operands before their
- * users; branches on constant predicates are taken. The pipeline repeats it to a fixed point. */
+/* Algebraic simplification: one forward pass of local rewrite rules (rules.h), operands before
+ * their users; branches on constant predicates are taken. The pipeline repeats it to a fixed point.
+ */
 #include <math.h>
 #include <stdlib.h>
 

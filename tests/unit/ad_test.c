@@ -1,5 +1,6 @@
-/* The reverse walk: hand-derived gradients, finite differences in f64 over whole functions, activity,
- * sums in f32, regions, second order, and the errors. (Each op's own rule: the generic op tests.) */
+/* The reverse walk: hand-derived gradients, finite differences in f64 over whole functions,
+ * activity, sums in f32, regions, second order, and the errors. (Each op's own rule: the generic op
+ * tests.) */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Training programs against plain C: several steps of AdamW and SGD on a small regression, run by the
- * interpreter and by formulas written out here in double. */
+/* Training programs against plain C: several steps of AdamW and SGD on a small regression, run by
+ * the interpreter and by formulas written out here in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -257,9 +257,9 @@ static double machine_step(machine_t *self, const train_spec_t *spec, double lr,
 
 /* --- steps agree --- */
 
-/* f32 rounding is 6e-8 of values of order one, a few dozen roundings a step, 8 steps. A bf16 gradient that
- * lies between two numbers may be rounded to either side here and there: AdamW divides by its size, so p moves by
- * lr 2^-8 = 4e-4 more or less. */
+/* f32 rounding is 6e-8 of values of order one, a few dozen roundings a step, 8 steps. A bf16
+ * gradient that lies between two numbers may be rounded to either side here and there: AdamW
+ * divides by its size, so p moves by lr 2^-8 = 4e-4 more or less. */
 static double tolerance(dtype_t dtype)
 {
     return dtype == DT_BF16 ? 1e-3 : 1e-6;

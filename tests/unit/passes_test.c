@@ -201,8 +201,8 @@ static void test_unknown_pass_is_refused(void **state)
     ir_module_destroy(&m);
 }
 
-/* A value made in one branch must not stand for an equal one in the other branch or after it; a value
- * from before may stand for both. */
+/* A value made in one branch must not stand for an equal one in the other branch or after it; a
+ * value from before may stand for both. */
 static void test_cse_respects_regions(void **state)
 {
     (void)state;

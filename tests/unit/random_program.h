@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* @main over a float, an integer and a boolean tensor, with element-wise ops, conversions, shape ops,
- * constants (many of them neutral elements), an `if`, and calls of a private function. Full of
+/* @main over a float, an integer and a boolean tensor, with element-wise ops, conversions, shape
+ * ops, constants (many of them neutral elements), an `if`, and calls of a private function. Full of
  * repeated and dead work. All its values are finite or follow IEEE rules that passes must keep. */
 ir_module_t *random_program(uint64_t seed, int n_op);
 
