@@ -14,7 +14,13 @@
  * (plan/plan.h); a result with role param, state or accumulator updates the argument of that role
  * and name in place. Parameters of bf16 or f16 modules become f32 masters, rounded to nearest even
  * where the forward pass reads them; their gradients are widened to f32 before clipping and the
- * update. */
+ * update. loss, grad_norm and logits are f32, but @grad keeps the module's types.
+ *
+ * State of parameter "w": "m.w" and "v.w" (adamw), "momentum.w" (sgd, unless momentum is 0). The
+ * data of @logits is called "tokens" (several: "logits.<name>"), because its shape need not be that
+ * of the loss. Calls must have been inlined (passes/). The module is scratch after an error.
+ *
+ * A new optimizer is one row in rules.c. */
 #ifndef OPTIM_OPTIM_H
 #define OPTIM_OPTIM_H
 
@@ -30,8 +36,8 @@ typedef struct {
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */
 
-/* The spec as canonical JSON (part of the plan's identity) and back. print returns, caller frees.
- */
+/* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their default;
+ * unknown keys and values out of range are errors. print returns, caller frees. */
 char *train_spec_print(const train_spec_t *spec);
 int train_spec_parse(const char *json, train_spec_t *spec, err_t *err);
 

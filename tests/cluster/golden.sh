@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Golden gradients and training traces (conformance/README.md of the shared material): by the interpreter
+# and by compiled plans. And the checker itself: it must see a change of one value.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+shared=${PCP_SHARED:-../shared}
+models=$shared/data/models golden=$shared/conformance/golden
+if [ ! -e "$golden/gradients.json" ]; then
+    skip "golden values" "no $golden: set PCP_SHARED"
+    tap_done
+    exit
+fi
+
+for model in nanogpt_small nanochat_forward_32 nanochat_smoke_d1_128; do
+    for backend in interp cpu; do
+        check "gradients of $model, $backend" "$bin/golden-check" "$models/$model.mlir" \
+            "$golden/gradients.json" --backend "$backend"
+    done
+done
+for backend in interp cpu; do
+    check "training of nanogpt_small, $backend" "$bin/golden-check" "$models/nanogpt_small.mlir" \
+        "$golden/training.json" --training --backend "$backend"
+done
+
+# finds_change FILE KEY [OPTIONS]: with the first value of KEY in FILE one thousandth larger, the checker fails.
+finds_change() {
+    local file=$1 key=$2 status=0
+    shift 2
+    awk -v key="\"$key\":" '!done && index($0, key) { sub(/-?[0-9][0-9.e-]*,?$/, $2 * 1.001 ","); done = 1 }
+        { print }' CONVFMT=%.17g "$golden/$file" | sed -z 's/,\n *}/\n}/g' >"$work/changed.json"
+    "$bin/golden-check" "$models/nanogpt_small.mlir" "$work/changed.json" "$@" || status=$?
+    [ "$status" -eq 1 ]
+}
+check "a changed loss is found" finds_change gradients.json loss_f64
+check "a changed norm is found" finds_change gradients.json l2
+check "a changed sample is found" finds_change gradients.json 1386
+check "a changed parameter is found" finds_change training.json first --training --backend cpu
+check "a model without entry is an error" refuses "has no entry for" "$bin/golden-check" \
+    "$models/nanogpt_medium_bf16.mlir" "$golden/gradients.json"
+tap_done
