@@ -274,7 +274,9 @@ static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 {
     dtype_t to = n->dtype, from = node(self, n->in[0])->dtype;
     bool half = to == DT_BF16 || to == DT_F16, is_float = dtype_is_float(to);
-    long long top = 1ll << (dtype_bits(to) - 1), hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
+    /* Only sub-byte integers need their range: C has no type for them. */
+    long long top = is_sub_byte(to) ? 1ll << (dtype_bits(to) - 1) : 1;
+    long long hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
     str_t x = {0};
     render_use(self, n->in[0], &x);
     const char *text = str_text(&x);

@@ -398,6 +398,33 @@ static void test_names_and_roles(void **state)
     ir_module_destroy(&m);
 }
 
+/* Only @logits, in the types its parameters are kept in, and its value against plain C. */
+static void test_logits_alone(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    machine_t machine = {.m = regression(DT_BF16)};
+    add_logits(machine.m, DT_BF16);
+    check(optim_build_logits(machine.m, &err), &err);
+    check(ir_verify(machine.m, &err), &err);
+    expect_signatures(machine.m, "@logits(param w tensor<2x3xf32>, batch tokens tensor<1x2xf32>) "
+                                 "-> (result logits)\n");
+    machine_prepare(&machine, "logits");
+    for (int i = 0; i < N_W; i++) tensor_set_f64(named(&machine, "param", "w"), i, start_value(i));
+    for (int i = 0; i < IN; i++) tensor_set_f64(named(&machine, "batch", "tokens"), i, i + 1);
+    machine_run(&machine, "logits");
+    for (int o = 0; o < OUT; o++) {
+        double want = start_value(o) + 2 * start_value(OUT + o);
+        assert_true(tensor_get_f64(named(&machine, "result", "logits"), o) == want);
+    }
+    machine_fini(&machine);
+
+    ir_module_t *m = regression(DT_F32);
+    assert_int_equal(optim_build_logits(m, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+    ir_module_destroy(&m);
+}
+
 /* --- refusals --- */
 
 static void test_bad_arguments(void **state)
@@ -485,6 +512,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_match_plain_c),
         cmocka_unit_test(test_names_and_roles),
+        cmocka_unit_test(test_logits_alone),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_logits_of_another_model_are_refused),
         cmocka_unit_test(test_spec_round_trip),
