@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "msg/member.h"
@@ -17,7 +17,7 @@
 #include "pcp/train_prepare.h"
 #include "pcp/train_processes.h"
 
-enum { EXIT_INTERRUPTED = 130, END_GRACE_MS = 10000, LOG_TAIL_BYTES = 1500 };
+enum { EXIT_INTERRUPTED = 130, END_GRACE_MS = 10000, LAST_WORDS_MS = 500, LOG_TAIL_BYTES = 600 };
 
 typedef struct {
     train_config_t config;
@@ -27,6 +27,8 @@ typedef struct {
     member_t *member;
     zloop_t *loop;
     int interrupts;
+    char shepherd_end[64]; /* how it ended, and when */
+    int64_t shepherd_end_ms;
     bool done; /* the shepherd said RUN_DONE */
     bool failed;
     char *reason; /* of the failure */
@@ -127,7 +129,11 @@ static void on_child_end(train_t *self, const child_end_t *end)
         if (children_count(self->children, "worker") == 0) fail_with_log(self, end->name, how);
         return;
     }
-    if (strcmp(end->name, "shepherd") == 0 && !end->signalled && end->code == 0) return;
+    if (strcmp(end->name, "shepherd") == 0) { /* its last words may still be on the way */
+        snprintf(self->shepherd_end, sizeof self->shepherd_end, "%s", how);
+        self->shepherd_end_ms = clock_mono_ms();
+        return;
+    }
     fail_with_log(self, end->name, how);
 }
 
@@ -162,8 +168,10 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     (void)timer;
     train_t *self = state;
     bool gone = !children_running(self->children, "shepherd");
-    if (gone && !self->done && !self->interrupts)
-        fail_with_log(self, "shepherd", "left without a word");
+    if (gone && !self->done && !self->failed && !self->interrupts) {
+        if (clock_mono_ms() < self->shepherd_end_ms + LAST_WORDS_MS) return 0;
+        fail_with_log(self, "shepherd", self->shepherd_end);
+    }
     return self->failed || gone || self->interrupts > 1 ? -1 : 0;
 }
 
