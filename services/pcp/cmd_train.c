@@ -26,6 +26,7 @@ typedef struct {
     progress_t progress;
     member_t *member;
     zloop_t *loop;
+    bool members_started;
     int interrupts;
     char shepherd_end[64]; /* how it ended, and when */
     int64_t shepherd_end_ms;
@@ -80,8 +81,13 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
 {
-    (void)state;
     (void)welcome;
+    train_t *self = state;
+    err_t err = {0};
+    if (self->members_started) return;
+    self->members_started = true;
+    if (train_processes_members(&self->config, &self->prepared, self->children, &err) < 0)
+        fail(self, err.text);
 }
 
 static void on_lost(void *state, const char *reason)
@@ -217,14 +223,13 @@ static int watch(train_t *self, int signals, err_t *err)
     return status;
 }
 
-/* The services leave by themselves when the shepherd dismisses them; help those that do not. */
+/* The run is over, but aggregators, workers and compilers would wait for the next shepherd. */
 static void end_children(train_t *self)
 {
-    if (!self->done || self->interrupts > 1)
-        children_signal(self->children, "", self->interrupts > 1 ? SIGKILL : SIGTERM);
+    children_signal(self->children, "", self->interrupts > 1 ? SIGKILL : SIGTERM);
     if (children_wait(self->children, END_GRACE_MS)) return;
-    children_signal(self->children, "", SIGTERM);
-    children_wait(self->children, END_GRACE_MS / 2);
+    children_signal(self->children, "", SIGKILL);
+    children_wait(self->children, END_GRACE_MS);
 }
 
 static int report(train_t *self, err_t *err)
@@ -254,7 +259,7 @@ static int train(train_t *self, err_t *err)
     int signals = block_signals();
     int status = signals < 0 ? err_set_errno(err, "signalfd") : 0;
     if (status == 0)
-        status = train_processes_start(&self->config, &self->prepared, self->children, err);
+        status = train_processes_shepherd(&self->config, &self->prepared, self->children, err);
     if (status == 0) status = watch(self, signals, err);
     end_children(self);
     children_destroy(&self->children);

@@ -58,8 +58,8 @@ static void add_control(command_t *c, const train_prepared_t *p, const char *id)
     add(c, mem_strdup("--once")); /* leave when the shepherd dismisses its members */
 }
 
-static int start_shepherd(const train_config_t *config, const train_prepared_t *p,
-                          children_t *children, err_t *err)
+int train_processes_shepherd(const train_config_t *config, const train_prepared_t *p,
+                             children_t *children, err_t *err)
 {
     command_t c;
     int status = begin(&c, config, "shepherd", err);
@@ -115,10 +115,10 @@ static int start_worker(const train_config_t *config, const train_prepared_t *p,
     return start(&c, children, name, status, err);
 }
 
-int train_processes_start(const train_config_t *config, const train_prepared_t *p,
-                          children_t *children, err_t *err)
+int train_processes_members(const train_config_t *config, const train_prepared_t *p,
+                            children_t *children, err_t *err)
 {
-    int status = start_shepherd(config, p, children, err);
+    int status = 0;
     for (int i = 0; status == 0 && i < config->aggregators; i++)
         status = start_aggregator(config, p, children, i, err);
     if (status == 0) status = start_compiler(config, p, children, err);

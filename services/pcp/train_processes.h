@@ -5,9 +5,12 @@
 #include "pcp/children.h"
 #include "pcp/train_prepare.h"
 
-/* Start shepherd, aggregators, compiler and workers, found beside this program. The caller stops and
- * reaps them, also after an error. */
-int train_processes_start(const train_config_t *config, const train_prepared_t *prepared,
-                          children_t *children, err_t *err);
+/* Start the shepherd; then, once it answers, aggregators, compiler and workers: so nothing happens
+ * before the caller can hear of it. Programs are found beside this one. The caller stops and reaps the
+ * children, also after an error. */
+int train_processes_shepherd(const train_config_t *config, const train_prepared_t *prepared,
+                             children_t *children, err_t *err);
+int train_processes_members(const train_config_t *config, const train_prepared_t *prepared,
+                            children_t *children, err_t *err);
 
 #endif
