@@ -167,7 +167,9 @@ static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
 static void choose_layout(lower_t *self, const ir_op_t *dot)
 {
     const ir_op_t *user = only_user(self, dot->out);
-    while (user && user->code == OP_reshape && user->n_out == 1) user = only_user(self, user->out);
+    while (user && user->n_out == 1 &&
+           (user->code == OP_reshape || (user->n_in == 1 && op_def(user->code)->kind == K_MAP)))
+        user = only_user(self, user->out);
     if (!user || user->code != OP_transpose) return;
     const ir_type_t *from = ir_type_of(self->fn, user->in[0]),
                     *to = ir_type_of(self->fn, user->out);
