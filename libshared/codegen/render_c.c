@@ -149,7 +149,11 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     render_indent(self);
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
-    str_add(self->out, dtype == DT_BF16 ? "] = pcp_bf16_from_f32(" : "] = (");
+    bool half = dtype == DT_BF16 || dtype == DT_F16;
+    if (half)
+        str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
+    else
+        str_add(self->out, "] = (");
     render_use(self, s->value, self->out);
     str_add(self->out, ");\n");
 }
@@ -254,7 +258,7 @@ void render_c(const kernel_t *kernel, str_t *out)
 static const char head[] =
     "static inline float kc_round_bf16(float x) { return pcp_f32_from_bf16(pcp_bf16_from_f32(x)); "
     "}\n"
-    "static inline float kc_round_f16(float x) { return (float)(_Float16)x; }\n"
+    "static inline float kc_round_f16(float x) { return pcp_f32_from_f16(pcp_f16_from_f32(x)); }\n"
     "static inline int8_t kc_wrap_i2(int8_t x) { return (int8_t)((int8_t)(x << 6) >> 6); }\n"
     "static inline int8_t kc_wrap_i4(int8_t x) { return (int8_t)((int8_t)(x << 4) >> 4); }\n"
     "static inline uint8_t kc_wrap_ui2(uint8_t x) { return x & 3; }\n"

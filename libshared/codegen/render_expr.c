@@ -33,10 +33,10 @@ const char *render_storage(dtype_t dtype)
     case DT_I32: return "int32_t";
     case DT_I64: return "int64_t";
     case DT_UI16:
+    case DT_F16:
     case DT_BF16: return "uint16_t";
     case DT_UI32: return "uint32_t";
     case DT_UI64: return "uint64_t";
-    case DT_F16: return "_Float16";
     case DT_F64: return "double";
     default: return "float";
     }
@@ -303,10 +303,11 @@ static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 static void write_element(render_t *self, const kx_node_t *n, str_t *out)
 {
     const char *base = n->kind == KX_LOAD ? "a" : "l";
-    bool bf16 = n->dtype == DT_BF16;
-    str_addf(out, "%s%s%" PRId64 "[", bf16 ? "pcp_f32_from_bf16(" : "", base, n->i);
+    bool half = n->dtype == DT_BF16 || n->dtype == DT_F16;
+    if (half) str_addf(out, "pcp_f32_from_%s(", dtype_name(n->dtype));
+    str_addf(out, "%s%" PRId64 "[", base, n->i);
     render_use(self, n->in[0], out);
-    str_add(out, bf16 ? "])" : "]");
+    str_add(out, half ? "])" : "]");
 }
 
 static void write_node(render_t *self, kx_t x, str_t *out)

@@ -82,7 +82,7 @@ static int write_inputs(exec_t *exec, const plan_t *plan, int n, const tensor_t 
 {
     for (int i = 0; i < n; i++) {
         char name[32];
-        snprintf(name, sizeof name, "arg%d", i);
+        snprintf(name, sizeof name, "run.arg%d", i);
         int slot = plan_find_tensor(plan, ROLE_BATCH, name);
         tensor_t whole = tensor_new(&in[i].type);
         for (int64_t k = 0; k < ir_type_count(&whole.type); k++) element_copy(&whole, k, &in[i], k);
@@ -106,7 +106,7 @@ static int run_plan(ir_module_t *module, int n, const tensor_t *in, int n_out, t
     if (rc == 0) rc = exec_run(exec, "run", err);
     for (int i = 0; rc == 0 && i < n_out; i++) {
         char name[32];
-        snprintf(name, sizeof name, "result%d", i);
+        snprintf(name, sizeof name, "run.result%d", i);
         int slot = plan_find_tensor(plan, ROLE_RESULT, name);
         rc = slot < 0
                  ? err_set(err, ERR_STATE, "the plan has no %s", name)
