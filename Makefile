@@ -7,7 +7,7 @@ MAKEFLAGS += --no-builtin-rules
 B := $(if $(filter release,$(MODE)),build,build/$(MODE))
 OBJ := build/obj/$(MODE)
 
-PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash
+PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash libpq sqlite3 hiredis
 ifneq ($(shell pkg-config --exists $(PKGS) && echo ok),ok)
 ifneq ($(MAKECMDGOALS),clean)
 $(error some of "$(PKGS)" are missing: run scripts/setup)
@@ -89,6 +89,8 @@ build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
 $(OBJ)/gen/%.o: build/gen/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -c -o $@ $<
+# .incbin is no include: -MMD does not see it.
+$(OBJ)/libshared/store/migrations.o: $(wildcard deploy/postgres/*.sql)
 $(OBJ)/%.o: %.c | $(GEN_H)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<

@@ -21,6 +21,8 @@ typedef enum {
     ERR_STATE,       /* a valid request at the wrong moment */
     ERR_MEMORY,      /* out of memory or over a stated limit */
     ERR_MISMATCH,    /* a check found other values than it expects */
+    ERR_FENCE,       /* the caller's fence is old: somebody else has taken over */
+    ERR_SCHEMA,      /* a database of another version than this program */
 } err_code_t;
 
 typedef struct {

@@ -1,0 +1,83 @@
+/* Leadership of a run: a lease in the database with a fence that grows. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/private.h"
+
+static int check_ttl(int64_t ttl_ms, err_t *err)
+{
+    if (ttl_ms >= 1 && ttl_ms <= 3600000) return 0;
+    return err_set(err, ERR_ARG, "store: a leader's term of %" PRId64 " ms is not in [1, 3600000]",
+                   ttl_ms);
+}
+
+int store_leader_acquire(store_t *self, const char *run, const char *holder, int64_t ttl_ms,
+                         bool *won, store_leader_t *out, err_t *err)
+{
+    if (store_check_id("run", run, err) < 0 || store_check_id("leader's name", holder, err) < 0 ||
+        check_ttl(ttl_ms, err) < 0)
+        return -1;
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(
+        self->db, err, &rows,
+        "INSERT INTO leadership (run_id, holder, fence, expires_ms, guarded_ms) "
+        "SELECT id, $2, 1, now_ms() + $3, now_ms() FROM run WHERE id = $1 "
+        "ON CONFLICT (run_id) DO UPDATE SET holder = excluded.holder, fence = leadership.fence + "
+        "1, "
+        "expires_ms = excluded.expires_ms "
+        "WHERE leadership.expires_ms <= now_ms() OR leadership.holder = excluded.holder "
+        "RETURNING holder, fence",
+        sql_text(run), sql_text(holder), sql_int(ttl_ms));
+    bool mine = n > 0;
+    if (n == 0)
+        n = SQL_RUN(self->db, err, &rows, "SELECT holder, fence FROM leadership WHERE run_id = $1",
+                    sql_text(run));
+    if (n == 0) n = err_set(err, ERR_STATE, "store: there is no run \"%s\"", run);
+    if (n > 0) {
+        *won = mine;
+        snprintf(out->run, sizeof out->run, "%s", run);
+        sql_cell_copy(&rows, 0, 0, out->holder, sizeof out->holder);
+        out->fence = sql_cell_int(&rows, 0, 1);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+static int deposed(const store_leader_t *leader, err_t *err)
+{
+    return err_set(err, ERR_FENCE, "store: %s no longer leads run %s (fence %" PRId64 " is old)",
+                   leader->holder, leader->run, leader->fence);
+}
+
+int store_leader_renew(store_t *self, const store_leader_t *leader, int64_t ttl_ms, err_t *err)
+{
+    if (check_ttl(ttl_ms, err) < 0) return -1;
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE leadership SET expires_ms = now_ms() + $4 "
+                        "WHERE run_id = $1 AND holder = $2 AND fence = $3",
+                        sql_text(leader->run), sql_text(leader->holder), sql_int(leader->fence),
+                        sql_int(ttl_ms));
+    return n < 0 ? -1 : n == 0 ? deposed(leader, err) : 0;
+}
+
+int store_leader_release(store_t *self, const store_leader_t *leader, err_t *err)
+{
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE leadership SET expires_ms = 0 "
+                        "WHERE run_id = $1 AND holder = $2 AND fence = $3",
+                        sql_text(leader->run), sql_text(leader->holder), sql_int(leader->fence));
+    return n < 0 ? -1 : 0;
+}
+
+int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err)
+{
+    if (sql_begin(self->db, err) < 0) return -1;
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE leadership SET guarded_ms = now_ms() "
+                        "WHERE run_id = $1 AND holder = $2 AND fence = $3",
+                        sql_text(leader->run), sql_text(leader->holder), sql_int(leader->fence));
+    if (n > 0) return 0;
+    sql_rollback(self->db);
+    return n < 0 ? -1 : deposed(leader, err);
+}

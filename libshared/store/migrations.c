@@ -1,0 +1,23 @@
+/* The migrations' texts, put into the program by the assembler. A new migration: a file in
+ * deploy/postgres and one line in each table below; a test compares them with the directory. */
+#include "store/migrations.h"
+
+#define TEXT(number, name)                                                                  \
+    __asm__(".pushsection .rodata\n"                                                        \
+            "migration_" #number ": .incbin \"deploy/postgres/" #number "_" name ".sql\"\n" \
+            ".byte 0\n"                                                                     \
+            ".popsection\n");                                                               \
+    extern const char migration_##number[] __attribute__((visibility("hidden")));
+
+TEXT(0001, "runs")
+TEXT(0002, "rounds")
+TEXT(0003, "telemetry")
+TEXT(0004, "views")
+
+const migration_t migrations[] = {
+    {"0001_runs", migration_0001},
+    {"0002_rounds", migration_0002},
+    {"0003_telemetry", migration_0003},
+    {"0004_views", migration_0004},
+};
+const int n_migrations = sizeof migrations / sizeof *migrations;

@@ -1,0 +1,29 @@
+/* What the store's files share. Internal to store/. */
+#ifndef STORE_PRIVATE_H
+#define STORE_PRIVATE_H
+
+#include "base/str.h"
+#include "store/sql.h"
+#include "store/store.h"
+
+enum { STORE_BATCH = 32 }; /* rows of one insert statement of telemetry */
+
+struct store {
+    sql_t *db;
+    char *insert_events, *insert_samples; /* statements of STORE_BATCH rows */
+};
+
+/* Names from outside: ERR_ARG unless 1 to 127 bytes without control characters. */
+int store_check_id(const char *what, const char *id, err_t *err);
+/* `word` is one of `words` ("a b c"). */
+int store_check_word(const char *what, const char *word, const char *words, err_t *err);
+
+/* Begin a transaction that holds only while `leader` leads: its guard locks the run's row of
+ * leadership, so that leaders' writes follow one another and an old one is ERR_FENCE. End it with
+ * sql_end. */
+int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err);
+
+/* sql_begin, or store_leader_begin when there is a leader. */
+int store_begin(store_t *self, const store_leader_t *leader, err_t *err);
+
+#endif

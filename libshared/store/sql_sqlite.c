@@ -1,0 +1,208 @@
+/* SQLite: a file in WAL mode, so that readers and one writer do not disturb each other, or memory. */
+#include <sqlite3.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/sql.h"
+
+typedef struct {
+    const char *statement; /* identity */
+    sqlite3_stmt *stmt;
+} prepared_t;
+
+typedef struct {
+    char *path;
+    int64_t busy_ms;
+    sqlite3 *db; /* NULL: not open */
+    VEC(prepared_t) prepared;
+} lite_t;
+
+static err_code_t classify(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ERR_NET;
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return ERR_IO;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return ERR_CORRUPT;
+    case SQLITE_ERROR:
+        return ERR_SCHEMA; /* at prepare: our statements are correct, the tables are not */
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+    case SQLITE_RANGE: return ERR_ARG;
+    case SQLITE_NOMEM: return ERR_MEMORY;
+    default: return ERR_STATE;
+    }
+}
+
+static int fail(const lite_t *self, int code, err_t *err)
+{
+    return err_set(err, classify(code), "store: %s: %s", self->path,
+                   self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code));
+}
+
+static void *lite_open(const char *url, const sql_limits_t *limits, err_t *err)
+{
+    const char *path = url + strlen("sqlite://");
+    if (!*path || strchr(path, '?')) {
+        err_set(err, ERR_ARG,
+                "store: \"%s\" names no file; write sqlite:///PATH (absolute), "
+                "sqlite://PATH (relative) or sqlite://:memory:",
+                url);
+        return NULL;
+    }
+    lite_t *self = mem_calloc(1, sizeof *self);
+    self->path = mem_strdup(path);
+    self->busy_ms = limits->statement_ms;
+    return self;
+}
+
+static void lite_disconnect(void *state)
+{
+    lite_t *self = state;
+    for (size_t i = 0; i < self->prepared.n; i++) sqlite3_finalize(self->prepared.at[i].stmt);
+    self->prepared.n = 0;
+    sqlite3_close(self->db);
+    self->db = NULL;
+}
+
+static void now_ms(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    (void)n;
+    (void)args;
+    sqlite3_result_int64(context, clock_wall_ms());
+}
+
+static int lite_script(void *state, const char *text, err_t *err)
+{
+    lite_t *self = state;
+    int code = sqlite3_exec(self->db, text, NULL, NULL, NULL);
+    return code == SQLITE_OK ? 0 : fail(self, code, err);
+}
+
+static int lite_connect(void *state, err_t *err)
+{
+    lite_t *self = state;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+    int code = sqlite3_open_v2(self->path, &self->db, flags, NULL);
+    if (code == SQLITE_OK) code = sqlite3_busy_timeout(self->db, (int)self->busy_ms);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_function(self->db, "now_ms", 0, SQLITE_UTF8, NULL, now_ms, NULL,
+                                       NULL);
+    int rc = code == SQLITE_OK ? 0 : fail(self, code, err);
+    /* FULL: what was committed survives a power cut, as it does in PostgreSQL. */
+    if (rc == 0)
+        rc = lite_script(self,
+                         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                         "PRAGMA foreign_keys = ON;",
+                         err);
+    if (rc < 0) lite_disconnect(self);
+    return rc;
+}
+
+static bool lite_connected(const void *state)
+{
+    return ((const lite_t *)state)->db != NULL;
+}
+
+static sqlite3_stmt *prepare(lite_t *self, const char *statement, err_t *err)
+{
+    for (size_t i = 0; i < self->prepared.n; i++)
+        if (self->prepared.at[i].statement == statement) return self->prepared.at[i].stmt;
+    prepared_t row = {.statement = statement};
+    int code = sqlite3_prepare_v3(self->db, statement, -1, SQLITE_PREPARE_PERSISTENT, &row.stmt,
+                                  NULL);
+    if (code != SQLITE_OK) {
+        fail(self, code, err);
+        return NULL;
+    }
+    VEC_PUSH(&self->prepared, row);
+    return row.stmt;
+}
+
+static int bind(sqlite3_stmt *stmt, const sql_value_t *args, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "$%zu", i + 1);
+        int at = sqlite3_bind_parameter_index(stmt, name);
+        const sql_value_t *v = &args[i];
+        int code = SQLITE_OK;
+        if (v->null)
+            code = sqlite3_bind_null(stmt, at);
+        else if (v->kind == SQL_INT)
+            code = sqlite3_bind_int64(stmt, at, v->i);
+        else if (v->kind == SQL_FLOAT)
+            code = sqlite3_bind_double(stmt, at, v->f);
+        else
+            code = sqlite3_bind_text(stmt, at, v->text, -1, SQLITE_STATIC);
+        if (code != SQLITE_OK) return code;
+    }
+    return SQLITE_OK;
+}
+
+/* As text that gives the same number back. */
+static char *column_text(sqlite3_stmt *stmt, int column)
+{
+    switch (sqlite3_column_type(stmt, column)) {
+    case SQLITE_NULL: return NULL;
+    case SQLITE_FLOAT: return mem_printf("%.17g", sqlite3_column_double(stmt, column));
+    case SQLITE_INTEGER: return mem_printf("%" PRId64, (int64_t)sqlite3_column_int64(stmt, column));
+    default: return mem_strdup((const char *)sqlite3_column_text(stmt, column));
+    }
+}
+
+static int64_t lite_run(void *state, const char *statement, const sql_value_t *args, size_t n,
+                        sql_rows_t *rows, err_t *err)
+{
+    lite_t *self = state;
+    sqlite3_stmt *stmt = prepare(self, statement, err);
+    if (!stmt) return -1;
+    int code = bind(stmt, args, n);
+    int n_column = sqlite3_column_count(stmt);
+    int64_t n_row = 0;
+    if (rows) rows->n_column = (size_t)n_column;
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        for (int c = 0; rows && c < n_column; c++) VEC_PUSH(&rows->cell, column_text(stmt, c));
+        n_row++;
+        code = SQLITE_OK;
+    }
+    if (rows) rows->n_row = (size_t)n_row;
+    int64_t count = n_column > 0 ? n_row : sqlite3_changes(self->db);
+    if (code != SQLITE_DONE) count = fail(self, code, err);
+    sqlite3_reset(stmt);
+    sqlite3_clear_bindings(stmt);
+    return count;
+}
+
+static void lite_destroy(void *state)
+{
+    lite_t *self = state;
+    lite_disconnect(self);
+    VEC_FREE(&self->prepared);
+    free(self->path);
+    free(self);
+}
+
+/* IMMEDIATE takes the write lock at once: a transaction that begins by reading would be refused when
+ * another writer comes between. */
+const sql_driver_t sql_sqlite = {
+    .dialect = SQL_SQLITE,
+    .begin = "BEGIN IMMEDIATE",
+    .open = lite_open,
+    .connect = lite_connect,
+    .connected = lite_connected,
+    .run = lite_run,
+    .script = lite_script,
+    .disconnect = lite_disconnect,
+    .destroy = lite_destroy,
+};

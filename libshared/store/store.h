@@ -1,0 +1,317 @@
+/* The truth of a cluster: runs, who leads them, rounds, leases, the ledger of trained data, workers,
+ * artifacts, checkpoints, events and samples, in PostgreSQL or SQLite.
+ *
+ * Calls block, each at most about store_options_t's times: services call them from an actor (zactor),
+ * never from their loop. A store_t belongs to one thread; several may have the same database open.
+ *
+ * Each function is one transaction: all of it happens or nothing. Errors of all of them:
+ *   ERR_NET      no answer from the database, or none in time. Whether the change happened is unknown;
+ *                call again, with back-off, until it answers: every function says what a repeat does.
+ *                The next call connects again by itself
+ *   ERR_FENCE    the caller no longer leads the run: stop writing
+ *   ERR_STATE    refused: the present rows do not allow it; the text says what stands in the way
+ *   ERR_ARG      a value that no database could take: an empty or over-long id, an unknown word
+ *   ERR_SCHEMA   the tables are not those of this program (store_check)
+ *   ERR_IO, ERR_CORRUPT   SQLite's file
+ * Outputs are written on success only. A NaN is stored as "unknown" (NULL), and read back as NaN. */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "data/range.h"
+
+enum {
+    STORE_ID = 128,        /* ids: 1 to 127 bytes, no control characters */
+    STORE_WORD = 32,       /* states, kinds, reasons: a few letters */
+    STORE_EXIT_SCHEMA = 4, /* exit status of a service that finds another schema version */
+};
+
+typedef struct store store_t;
+
+typedef struct {
+    int64_t connect_ms;   /* 0: 5,000 */
+    int64_t statement_ms; /* 0: 10,000; SQLite: wait for another writer */
+} store_options_t;
+
+/* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE, sqlite://RELATIVE or
+ * sqlite://:memory:. Checks the URL only (ERR_ARG); the first call connects. `options` may be NULL.
+ * Returns, caller destroys. Error texts never show a password. */
+store_t *store_open(const char *url, const store_options_t *options, err_t *err);
+void store_destroy(store_t **self_p);
+
+/* The URL with its password as "***", for logs. Returns, caller frees. */
+char *store_mask_url(const char *url);
+
+/* --- schema (migrate.c): numbered migrations, deploy/postgres/NNNN_name.sql, part of the program --- */
+typedef struct {
+    int present, known; /* version of the database (0: empty) and of this program */
+} store_schema_t;
+
+int store_schema(store_t *self, store_schema_t *schema, err_t *err);
+
+/* Bring an older or empty database up to version `to` (0: the newest known). Each migration is a
+ * transaction; several programs may do this at once. Nothing to do is success. ERR_SCHEMA: the database
+ * is newer than this program, or an applied migration differs from ours. */
+int store_migrate(store_t *self, int to, err_t *err);
+
+/* What a service does at start: 0 when the versions agree, else ERR_SCHEMA (leave with
+ * STORE_EXIT_SCHEMA). */
+int store_check(store_t *self, err_t *err);
+
+/* --- runs (run.c) ---
+ *   pending -> running <-> paused;  running -> done;  any of the three -> failed, cancelled */
+typedef struct {
+    const char *id, *key; /* key NULL: the id */
+    const char *config;   /* JSON text, stored as given */
+    uint64_t n_rounds;    /* planned; 0: no end */
+} store_run_spec_t;
+
+typedef struct {
+    char id[STORE_ID], key[STORE_ID], state[STORE_WORD];
+    char *config, *reason;
+    uint64_t n_rounds, n_windows;                /* n_windows 0: not known yet */
+    int64_t created_ms, started_ms, finished_ms; /* -1: not yet */
+} store_run_t;
+typedef struct {
+    size_t n;
+    store_run_t *at;
+} store_runs_t;
+
+/* Submit under a key once: a repeat with the same config gives the run that exists (*created false,
+ * its id in `id`), one with another config is ERR_STATE. `created` may be NULL. */
+int store_run_submit(store_t *self, const store_run_spec_t *spec, char id[STORE_ID], bool *created,
+                     err_t *err);
+int store_run_get(store_t *self, const char *id, store_run_t *out,
+                  err_t *err); /* ERR_STATE: none */
+/* Newest first; state NULL: all. */
+int store_run_list(store_t *self, const char *state, size_t limit, store_runs_t *out, err_t *err);
+void store_run_fini(store_run_t *self);
+void store_runs_fini(store_runs_t *self);
+
+/* --- leadership (leader.c): a lease on a run that ends by the database's clock --- */
+typedef struct {
+    char run[STORE_ID], holder[STORE_ID];
+    int64_t fence; /* of this term; each acquisition raises it */
+} store_leader_t;
+
+/* Become the leader if nobody leads, the term is over, or `holder` itself led. *won says whether; if
+ * not, `out` tells who leads. A repeat is a new term. ttl_ms in [1, 3,600,000]. */
+int store_leader_acquire(store_t *self, const char *run, const char *holder, int64_t ttl_ms,
+                         bool *won, store_leader_t *out, err_t *err);
+/* Prolong the term to ttl_ms from now; possible as long as nobody else acquired it. ERR_FENCE. */
+int store_leader_renew(store_t *self, const store_leader_t *leader, int64_t ttl_ms, err_t *err);
+/* Let others lead at once. Harmless under an old fence. */
+int store_leader_release(store_t *self, const store_leader_t *leader, err_t *err);
+
+/* Move a run to a state. `leader` NULL: an operator's wish (pause, resume, cancel). In that state
+ * already: success. ERR_STATE: no way from the present state. `reason` may be NULL. */
+int store_run_move(store_t *self, const char *id, const char *state, const char *reason,
+                   const store_leader_t *leader, err_t *err);
+/* Windows of an epoch, once and for all. A repeat must name the same number (ERR_STATE). */
+int store_run_data(store_t *self, const store_leader_t *leader, uint64_t n_windows, err_t *err);
+
+/* --- rounds and leases (round.c) --- */
+typedef struct {
+    uint32_t replica, fence;
+    data_range_t range;     /* may run over the end of an epoch */
+    char state[STORE_WORD]; /* open issued done committed dropped */
+    char worker[STORE_ID];  /* "": nobody */
+    uint64_t done_windows;  /* of the range, from its beginning */
+    double loss;
+    uint64_t tokens;
+} store_lease_t;
+typedef struct {
+    size_t n;
+    store_lease_t *at;
+} store_leases_t;
+
+typedef struct {
+    uint64_t round;
+    char state[STORE_WORD]; /* open committed */
+    data_range_t cursor;    /* behind all ranges leased so far; count 0 */
+    char parameters_hash[HASH_HEX];
+    double loss, validation_loss;
+    uint64_t tokens;
+    char *waits_for;
+} store_round_t;
+
+/* Open round `round` with its leases (their replica, fence and range count; state "open"), and take
+ * their ranges off the returned ones. The run must be running, the round before committed. A repeat with the
+ * same ranges is success. ERR_STATE: a range overlaps another of the round or is in the ledger. */
+int store_round_open(store_t *self, const store_leader_t *leader, uint64_t round,
+                     const data_range_t *cursor, const store_lease_t *leases, size_t n, err_t *err);
+/* The newest round; *found false: none yet. Free with store_round_fini. */
+int store_round_latest(store_t *self, const char *run, store_round_t *out, bool *found, err_t *err);
+void store_round_fini(store_round_t *self);
+/* What the round waits for, in words; "" for nothing. */
+int store_round_waits(store_t *self, const store_leader_t *leader, uint64_t round, const char *what,
+                      err_t *err);
+int store_round_validation(store_t *self, const store_leader_t *leader, uint64_t round, double loss,
+                           err_t *err);
+
+int store_lease_list(store_t *self, const char *run, uint64_t round, store_leases_t *out,
+                     err_t *err);
+void store_leases_fini(store_leases_t *self);
+/* Give a lease to a worker under a fence above its present one. A repeat (same worker and fence) is
+ * success. ERR_STATE: the fence is not higher, or the lease is done. */
+int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
+                      uint32_t fence, const char *worker, err_t *err);
+/* The worker delivered done_windows of it. ERR_STATE: the fence is not the lease's. */
+int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
+                     uint32_t fence, uint64_t done_windows, double loss, uint64_t tokens,
+                     err_t *err);
+
+/* --- commit (commit.c) --- */
+typedef struct {
+    uint32_t replica, fence;
+    uint64_t done_windows; /* from the beginning of the lease's range; 0: nothing of it counts */
+} store_commit_entry_t;
+
+typedef struct {
+    uint64_t round;
+    const store_commit_entry_t *entries; /* what the outer step summed */
+    size_t n_entry;
+    const char *parameters_hash; /* NULL: unknown */
+    double loss;
+    uint64_t tokens;
+    int64_t compute_ms, transfer_ms, wait_ms, recover_ms; /* negative: unknown */
+    int64_t received_bytes, sent_bytes;
+} store_commit_t;
+
+/* Close the round: the windows done go into the ledger, the rest of each lease, and the whole of those
+ * without an entry, becomes returned, in one transaction. A repeat with the same entries is success and
+ * changes nothing. ERR_STATE: an entry's fence is not its lease's, the lease has fewer windows, the
+ * round was committed with other entries, or a window is in the ledger already. */
+int store_round_commit(store_t *self, const store_leader_t *leader, const store_commit_t *commit,
+                       err_t *err);
+
+/* Ranges that wait to be leased again, oldest first; each lies within one epoch. */
+typedef struct {
+    size_t n;
+    data_range_t *at;
+} store_ranges_t;
+int store_returned_list(store_t *self, const char *run, store_ranges_t *out, err_t *err);
+void store_ranges_fini(store_ranges_t *self);
+
+/* The ledger of an epoch: the view pcp_ledger. */
+typedef struct {
+    uint64_t committed_windows; /* counted as often as they were committed */
+    uint64_t doubled_windows;   /* committed more than once: must be 0 */
+    uint64_t missing_windows;   /* below the highest committed one, not committed */
+    bool exactly_once;          /* each window of the whole epoch, once */
+} store_ledger_t;
+int store_ledger_get(store_t *self, const char *run, uint64_t epoch, store_ledger_t *out,
+                     err_t *err);
+
+/* An update that was not admitted: reason is a word. A repeat changes nothing. */
+typedef struct {
+    uint64_t round;
+    uint32_t replica, fence;
+    const char *worker, *reason, *detail;
+} store_rejection_t;
+int store_rejection_add(store_t *self, const char *run, const store_rejection_t *rejection,
+                        err_t *err);
+int store_rejection_count(store_t *self, const char *run, uint64_t *n, err_t *err);
+
+/* --- checkpoints (checkpoint.c) --- */
+typedef struct {
+    uint64_t round;      /* whose commit made these parameters */
+    char hash[HASH_HEX]; /* of the manifest */
+    char *path;
+    int64_t n_bytes, created_ms;
+    char state[STORE_WORD]; /* good bad pruned */
+    char *reason;
+} store_checkpoint_t;
+typedef struct {
+    size_t n;
+    store_checkpoint_t *at;
+} store_checkpoints_t;
+
+/* After its files are complete and durable. The round must be committed. A repeat changes nothing. */
+int store_checkpoint_add(store_t *self, const store_leader_t *leader, uint64_t round,
+                         const char *manifest_hash, const char *path, int64_t n_bytes, err_t *err);
+/* Say that it is bad or pruned, and why. */
+int store_checkpoint_mark(store_t *self, const char *run, const char *manifest_hash,
+                          const char *state, const char *reason, err_t *err);
+/* Newest first; state NULL: all. */
+int store_checkpoint_list(store_t *self, const char *run, const char *state, size_t limit,
+                          store_checkpoints_t *out, err_t *err);
+void store_checkpoints_fini(store_checkpoints_t *self);
+
+/* --- workers and other members (worker.c) --- */
+typedef struct {
+    char id[STORE_ID], kind[STORE_WORD],
+        state[STORE_WORD]; /* joining idle busy draining lost gone */
+    char supervisor[STORE_ID], host[STORE_ID], device[STORE_ID], target[STORE_ID], run[STORE_ID];
+    char *capabilities, *reason; /* JSON; words */
+    int64_t n_starts, first_ms, seen_ms;
+} store_worker_t;
+typedef struct {
+    size_t n;
+    store_worker_t *at;
+} store_workers_t;
+
+/* It came (again): a new row, or all it says of itself replaced and n_starts raised. A repeat counts as
+ * another start. capabilities NULL: {}. */
+int store_worker_join(store_t *self, const store_worker_t *worker, err_t *err);
+/* Its state now, and what it works on (NULL: nothing). ERR_STATE: unknown id. */
+int store_worker_move(store_t *self, const char *id, const char *state, const char *run,
+                      const char *reason, err_t *err);
+/* By id; kind NULL: all. */
+int store_worker_list(store_t *self, const char *kind, size_t limit, store_workers_t *out,
+                      err_t *err);
+void store_workers_fini(store_workers_t *self);
+
+/* --- artifacts (artifact.c): files in the object directory, named by the hash of their content --- */
+typedef struct {
+    char hash[HASH_HEX], kind[STORE_WORD]; /* module plan tokens init checkpoint state */
+    char *key;                             /* what it was made from; NULL: none */
+    int64_t n_bytes;
+    char *detail; /* JSON; NULL: {} */
+} store_artifact_t;
+
+/* A repeat changes nothing. When two make different content for one key, the first counts: `hash`
+ * (may be NULL) becomes the one to use. */
+int store_artifact_put(store_t *self, const store_artifact_t *artifact, char hash[HASH_HEX],
+                       err_t *err);
+/* By hash or by (kind, key); *found false: none. Free with store_artifact_fini. */
+int store_artifact_get(store_t *self, const char *hash, store_artifact_t *out, bool *found,
+                       err_t *err);
+int store_artifact_find(store_t *self, const char *kind, const char *key, store_artifact_t *out,
+                        bool *found, err_t *err);
+void store_artifact_fini(store_artifact_t *self);
+
+/* --- telemetry (telemetry.c) --- */
+typedef struct {
+    int64_t time_ms; /* sender's clock */
+    const char *level, *service, *member, *name;
+    const char *run;    /* NULL: none */
+    int64_t round;      /* negative: none */
+    const char *detail; /* JSON; NULL: {} */
+} store_event_t;
+
+typedef struct {
+    int64_t time_ms;
+    const char *name, *member, *run; /* run NULL: none */
+    int64_t round;                   /* negative: none */
+    double value;
+} store_sample_t;
+
+/* Write a batch in one transaction. `source` names the writer, unique for each start of it; its batches are
+ * numbered from 1 upwards. A batch with a number not above the last one written changes nothing, so
+ * that a repeat is harmless. */
+int store_telemetry_write(store_t *self, const char *source, int64_t batch,
+                          const store_event_t *events, size_t n_event,
+                          const store_sample_t *samples, size_t n_sample, err_t *err);
+/* Forget events and samples from before this time (ms, senders' clocks). */
+int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err);
+/* How many there are; run NULL: all. */
+int store_telemetry_count(store_t *self, const char *run, uint64_t *n_event, uint64_t *n_sample,
+                          err_t *err);
+
+#endif

@@ -1,0 +1,73 @@
+/* pcp db: the schema of a store. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pcp/cmd.h"
+#include "store/store.h"
+
+typedef struct {
+    char *store;
+    int64_t to, wait_ms;
+} options_t;
+
+static const config_field_t fields[] = {
+    {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
+     "postgresql://USER@HOST:PORT/DATABASE or sqlite:///PATH", 0, 0, NULL, true},
+    {"to", CONFIG_INT, offsetof(options_t, to), "0", "migrate: version to stop at; 0: the newest",
+     0, 9999, NULL, false},
+    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "30000",
+     "how long a statement, or another program's migration, may take", 1, 3600000, NULL, false},
+};
+static const config_table_t table = {
+    .usage =
+        "usage: pcp db migrate|status --store URL\n\n"
+        "migrate  brings an empty or older database up to this program's schema; repeating it is\n"
+        "         harmless, and so is running it while services of the version before work\n"
+        "status   tells the versions\n"
+        "Exit status: 0 the database is as this program needs it, 1 no answer or an error, 2 "
+        "usage,\n"
+        "4 the schema is another.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+static int report(store_t *store, err_t *err)
+{
+    store_schema_t schema;
+    if (store_schema(store, &schema, err) < 0) return -1;
+    printf("database: version %d\nprogram:  version %d\n", schema.present, schema.known);
+    return store_check(store, err);
+}
+
+static int run(const options_t *o, const config_args_t *args, err_t *err)
+{
+    const char *verb = args->n_operands == 1 ? args->operands[0] : "";
+    bool migrate = strcmp(verb, "migrate") == 0;
+    if (!migrate && strcmp(verb, "status") != 0)
+        return err_set(err, ERR_ARG, "say one of: migrate, status");
+    if (!o->store) return err_set(err, ERR_ARG, "say which database: --store URL (or PCP_STORE)");
+    store_options_t limits = {.statement_ms = o->wait_ms};
+    store_t *store = store_open(o->store, &limits, err);
+    int rc = store ? 0 : -1;
+    if (store && migrate) rc = store_migrate(store, (int)o->to, err);
+    if (rc == 0 && (!migrate || o->to == 0)) rc = report(store, err);
+    store_destroy(&store);
+    return rc;
+}
+
+int cmd_db(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    bool done;
+    int status = cmd_load(&table, &options, argc, argv, &args, &done);
+    if (!done && run(&options, &args, &err) < 0) {
+        status = cmd_fail("db", &err);
+        if (err.code == ERR_SCHEMA) status = STORE_EXIT_SCHEMA;
+    }
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* Databases for the store's tests. */
+#include "store_help.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "store/sql.h"
+#include "temp.h"
+
+static const sql_limits_t limits = {.connect_ms = 5000, .statement_ms = 20000};
+static const char search_path[] = "?options=-csearch_path%3D";
+
+bool store_help_postgres(void)
+{
+    const char *url = getenv("PCP_TEST_STORE");
+    return url && *url;
+}
+
+static sql_t *raw_open(const char *url)
+{
+    err_t err = {0};
+    sql_t *db = sql_open(url, &limits, &err);
+    if (!db) fail_msg("%s", err.text);
+    return db;
+}
+
+void store_help_script(const char *url, const char *text)
+{
+    sql_t *db = raw_open(url);
+    STORE_OK(sql_script(db, text, err));
+    sql_destroy(&db);
+}
+
+int64_t store_help_count(const char *url, const char *query)
+{
+    sql_t *db = raw_open(url);
+    sql_rows_t rows = {0};
+    err_t err = {0};
+    if (SQL_RUN(db, &err, &rows, query) < 1) fail_msg("%s: %s", query, err.text);
+    int64_t n = sql_cell_int(&rows, 0, 0);
+    sql_rows_fini(&rows);
+    sql_destroy(&db);
+    return n;
+}
+
+char *store_help_new(void)
+{
+    static int serial;
+    if (!store_help_postgres()) {
+        char *dir = temp_dir();
+        char *url = mem_printf("sqlite://%s/store.db", dir);
+        free(dir);
+        return url;
+    }
+    const char *server = getenv("PCP_TEST_STORE");
+    char *create = mem_printf("CREATE SCHEMA t%d_%d", (int)getpid(), ++serial);
+    store_help_script(server, create);
+    free(create);
+    return mem_printf("%s%st%d_%d", server, search_path, (int)getpid(), serial);
+}
+
+void store_help_drop(char **url_p)
+{
+    char *at = strstr(*url_p, search_path);
+    if (at) {
+        char *drop = mem_printf("DROP SCHEMA %s CASCADE", at + strlen(search_path));
+        store_help_script(getenv("PCP_TEST_STORE"), drop);
+        free(drop);
+    } else {
+        char *dir = mem_strdup(*url_p + strlen("sqlite://"));
+        *strrchr(dir, '/') = '\0';
+        temp_remove(&dir);
+    }
+    free(*url_p);
+    *url_p = NULL;
+}
+
+store_t *store_help_open(const char *url, bool migrated)
+{
+    err_t err = {0};
+    store_options_t options = {.statement_ms = 20000};
+    store_t *store = store_open(url, &options, &err);
+    if (!store) fail_msg("%s", err.text);
+    if (migrated && store_migrate(store, 0, &err) < 0) fail_msg("%s", err.text);
+    return store;
+}
+
+store_leader_t store_help_run(store_t *store, uint64_t n_windows)
+{
+    store_run_spec_t spec = {.id = "r", .config = "{}"};
+    store_leader_t leader = {0};
+    char id[STORE_ID];
+    bool won = false;
+    STORE_OK(store_run_submit(store, &spec, id, NULL, err));
+    STORE_OK(store_leader_acquire(store, "r", "boss", 60000, &won, &leader, err));
+    assert_true(won);
+    STORE_OK(store_run_move(store, "r", "running", NULL, &leader, err));
+    STORE_OK(store_run_data(store, &leader, n_windows, err));
+    return leader;
+}

@@ -1,0 +1,41 @@
+/* Databases for the store's tests: SQLite in a scratch directory, or a schema of its own on the PostgreSQL
+ * server that the environment variable PCP_TEST_STORE names (tests/cluster/store.sh). */
+#ifndef TESTS_STORE_HELP_H
+#define TESTS_STORE_HELP_H
+
+#include "store/store.h"
+
+/* A new empty database's URL; freed by store_help_drop, with the database. */
+char *store_help_new(void);
+void store_help_drop(char **url_p);
+bool store_help_postgres(void);
+
+/* A store on it; with all migrations when `migrated`. Fails the test on error. */
+store_t *store_help_open(const char *url, bool migrated);
+
+/* A running run "r" of epochs of n_windows, led by "boss". */
+store_leader_t store_help_run(store_t *store, uint64_t n_windows);
+
+/* Run SQL that the store does not offer. */
+void store_help_script(const char *url, const char *text);
+int64_t store_help_count(const char *url, const char *query); /* first cell */
+
+/* Fails the test, showing the error, unless rc is 0. */
+#define STORE_OK(call)                                                 \
+    do {                                                               \
+        err_t store_ok_err = {0};                                      \
+        err_t *err = &store_ok_err;                                    \
+        if ((call) != 0) fail_msg("%s: %s", #call, store_ok_err.text); \
+    } while (0)
+
+/* Fails the test unless the call fails with this code. */
+#define STORE_REFUSED(expected, call)                                                 \
+    do {                                                                              \
+        err_t store_no_err = {0};                                                     \
+        err_t *err = &store_no_err;                                                   \
+        if ((call) != -1) fail_msg("%s succeeded", #call);                            \
+        if (store_no_err.code != (expected))                                          \
+            fail_msg("%s: code %d: %s", #call, store_no_err.code, store_no_err.text); \
+    } while (0)
+
+#endif
