@@ -5,7 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "codegen/prelude_text.h"
 #include "codegen/render_expr.h"
 #include "ir/op.h"
@@ -121,8 +123,66 @@ static void write_simd(render_t *self, const kstmt_t *loop)
     free(folds);
 }
 
+/* f32 sums over long loops go by blocks: of 65,536 columns each lane would add 4,096 numbers one by
+ * one, and the rounding of each step adds up. With two levels the error is that of a block. */
+enum { SUM_BLOCK = 1024 };
+
+static bool is_block_sum(const kacc_t *a)
+{
+    return a->op == OP_add && a->dtype == DT_F32;
+}
+
+/* Which accumulators the loop sums by blocks; false when none. sums[kernel->acc.n], zeroed. */
+static bool find_block_sums(const render_t *self, const kstmt_t *s, bool *sums)
+{
+    if (!s->simd || s->lo == KX_NONE) return false;
+    const kx_node_t *lo = &self->kernel->graph.node.at[s->lo];
+    const kx_node_t *hi = &self->kernel->graph.node.at[s->hi];
+    bool is_long = lo->kind == KX_NUMBER && hi->kind == KX_NUMBER && hi->i - lo->i > 2 * SUM_BLOCK;
+    bool any = false;
+    if (is_long) find_folds(&s->body, sums);
+    for (size_t i = 0; i < self->kernel->acc.n; i++) {
+        sums[i] = sums[i] && is_block_sum(&self->kernel->acc.at[i]);
+        any |= sums[i];
+    }
+    return any;
+}
+
+/* Open the loop over blocks of [lo, hi), which become the bounds of one block. */
+static void write_blocks_begin(render_t *self, int v, const bool *sums, str_t *lo, str_t *hi)
+{
+    render_indent(self);
+    str_addf(self->out, "for (int64_t b%d = %s; b%d < %s; b%d += %d) {\n", v, str_text(lo), v,
+             str_text(hi), v, SUM_BLOCK);
+    render_indent(self);
+    str_addf(self->out, "const int64_t e%d = b%d + %d < %s ? b%d + %d : %s;\n", v, v, SUM_BLOCK,
+             str_text(hi), v, SUM_BLOCK, str_text(hi));
+    for (size_t i = 0; i < self->kernel->acc.n; i++) {
+        if (!sums[i]) continue;
+        render_indent(self);
+        str_addf(self->out, "const float part%zu = acc%zu; acc%zu = 0;\n", i, i, i);
+    }
+    str_fini(lo);
+    str_fini(hi);
+    str_addf(lo, "b%d", v);
+    str_addf(hi, "e%d", v);
+}
+
+static void write_blocks_end(render_t *self, const bool *sums)
+{
+    for (size_t i = 0; i < self->kernel->acc.n; i++) {
+        if (!sums[i]) continue;
+        render_indent(self);
+        str_addf(self->out, "acc%zu = pcp_add_f32(part%zu, acc%zu);\n", i, i, i);
+    }
+    render_indent(self);
+    str_add(self->out, "}\n");
+}
+
 static void write_for(render_t *self, const kstmt_t *s)
 {
+    bool *sums = mem_calloc(self->kernel->acc.n + 1, sizeof *sums);
+    bool blocks = find_block_sums(self, s, sums);
     str_t lo = {0}, hi = {0};
     if (s->lo == KX_NONE) {
         str_add(&lo, "begin");
@@ -131,9 +191,10 @@ static void write_for(render_t *self, const kstmt_t *s)
         render_use(self, s->lo, &lo);
         render_use(self, s->hi, &hi);
     }
+    int v = self->loop.at[s->var];
+    if (blocks) write_blocks_begin(self, v, sums, &lo, &hi);
     if (s->simd) write_simd(self, s);
     render_indent(self);
-    int v = self->loop.at[s->var];
     str_addf(self->out, "for (int64_t i%d = %s; i%d < %s; i%d++) {\n", v, str_text(&lo), v,
              str_text(&hi), v);
     str_fini(&lo);
@@ -142,6 +203,8 @@ static void write_for(render_t *self, const kstmt_t *s)
     render_indent(self);
     str_add(self->out, "}\n");
     if (s->simd) write_keys_end(self);
+    if (blocks) write_blocks_end(self, sums);
+    free(sums);
 }
 
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
