@@ -1,0 +1,645 @@
+/* The aggregator's handlers without sockets, then with the data client over real ones. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zmq.h>
+
+#include "aggregator/aggregator.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "msg/control.h"
+#include "msg/data_client.h"
+
+enum { N = MSG_CHUNK_FLOATS + 5000, K = 3 }; /* two chunks, the second one short */
+static const uint64_t RUN = 77;
+static const double LR = 0.7, MU = 0.9;
+
+typedef struct {
+    aggregator_t state;
+    char root[64];
+    wire_header_t answer; /* the last one */
+    uint8_t *payload;
+    size_t n_payload;
+    int n_answer;
+    char *error; /* of the last ASSIGNED or COMMITTED */
+    int n_committed;
+} rig_t;
+
+static void take_reply(void *user, const msg_peer_t *to, const wire_header_t *header,
+                       const void *payload, size_t n, shared_t *keep)
+{
+    (void)to;
+    rig_t *rig = user;
+    rig->answer = *header;
+    free(rig->payload);
+    rig->payload = malloc(n + 1);
+    if (n) memcpy(rig->payload, payload, n);
+    rig->payload[n] = '\0';
+    rig->n_payload = n;
+    rig->n_answer++;
+    shared_drop(&keep);
+}
+
+static void take_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    (void)to;
+    rig_t *rig = user;
+    free(rig->error);
+    bool assigned = message->body_case == MSG__ENVELOPE__BODY_ASSIGNED;
+    rig->error = mem_strdup(assigned ? message->assigned->error : message->committed->error);
+    rig->n_committed += !assigned;
+}
+
+static rig_t *rig_new(void)
+{
+    rig_t *rig = calloc(1, sizeof *rig);
+    strcpy(rig->root, "/tmp/pcp-aggregator-test.XXXXXX");
+    assert_non_null(mkdtemp(rig->root));
+    rig->state.reply = take_reply;
+    rig->state.user = rig;
+    rig->state.out = (msg_out_t){take_control, rig};
+    assert_int_equal(aggregator_init(&rig->state, rig->root, NULL), 0);
+    return rig;
+}
+
+static void rig_free(rig_t *rig)
+{
+    aggregator_fini(&rig->state);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", rig->root);
+    assert_int_equal(system(command), 0);
+    free(rig->payload);
+    free(rig->error);
+    free(rig);
+}
+
+static const msg_peer_t peer = {.n = 5};
+
+/* One data message; the type of the answer. */
+static wire_type_t data(rig_t *rig, wire_header_t header, const void *payload, size_t n)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    header.check = hash_fast(payload, n);
+    wire_pack(&header, bytes);
+    int before = rig->n_answer;
+    aggregator_on_data(&rig->state, &peer, bytes, sizeof bytes, payload, n);
+    assert_int_equal(rig->n_answer, before + 1);
+    return rig->answer.type;
+}
+
+static void refused(rig_t *rig, wire_nack_t code, wire_header_t header, const void *payload,
+                    size_t n)
+{
+    assert_int_equal(data(rig, header, payload, n), WIRE_NACK);
+    if (rig->answer.code != code)
+        fail_msg("refused as \"%s\" (%s), not \"%s\"", wire_nack_name(rig->answer.code),
+                 rig->payload, wire_nack_name(code));
+}
+
+static void control(rig_t *rig, msg_envelope_t *message)
+{
+    message->version = MSG_VERSION;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    assert_int_equal(msg_dispatch(aggregator_routes, &rig->state, &peer, bytes, n,
+                                  &rig->state.control_count, NULL),
+                     0);
+    free(bytes);
+}
+
+static void assign(rig_t *rig, uint64_t begin, uint64_t end)
+{
+    Msg__Assign body = MSG__ASSIGN__INIT;
+    body.begin = begin;
+    body.end = end;
+    body.total = end;
+    body.replicas = K;
+    body.outer_lr = LR;
+    body.outer_momentum = MU;
+    body.run_hash = RUN;
+    body.delta_range = 64;
+    body.weight_max = 100;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_ASSIGN;
+    message.assign = &body;
+    control(rig, &message);
+}
+
+static void fence(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value)
+{
+    Msg__Fence body = MSG__FENCE__INIT;
+    body.round = round;
+    body.replica = replica;
+    body.fence = value;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_FENCE;
+    message.fence = &body;
+    control(rig, &message);
+}
+
+static void commit(rig_t *rig, uint32_t round, const uint32_t *fences, const uint64_t *weights)
+{
+    Msg__Share share[K], *list[K];
+    size_t n = 0;
+    for (uint32_t k = 0; k < K; k++) {
+        if (!fences[k]) continue;
+        msg__share__init(&share[n]);
+        share[n].replica = k;
+        share[n].fence = fences[k];
+        share[n].weight = weights[k];
+        list[n] = &share[n];
+        n++;
+    }
+    Msg__Commit body = MSG__COMMIT__INIT;
+    body.round = round;
+    body.shares = list;
+    body.n_shares = n;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_COMMIT;
+    message.commit = &body;
+    control(rig, &message);
+    while (aggregator_work(&rig->state)) continue;
+}
+
+static float value(uint64_t stream, uint64_t i)
+{
+    return (float)(rng_uniform(stream, i) - 0.5);
+}
+
+static wire_header_t chunk_header(wire_type_t type, int chunk)
+{
+    uint64_t begin = (uint64_t)chunk * MSG_CHUNK_FLOATS;
+    uint64_t count = N - begin < MSG_CHUNK_FLOATS ? N - begin : MSG_CHUNK_FLOATS;
+    return (wire_header_t){.type = type, .run = RUN, .begin = begin, .count = count};
+}
+
+static void put_init(rig_t *rig)
+{
+    float *theta = calloc(N, sizeof *theta);
+    for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
+    for (int chunk = 0; chunk < 2; chunk++) {
+        wire_header_t header = chunk_header(WIRE_PUT_INIT, chunk);
+        assert_int_equal(data(rig, header, theta + header.begin, header.count * 4), WIRE_ACK);
+    }
+    free(theta);
+}
+
+/* Replica k's delta of a round: value i of stream 100 round + k. */
+static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t held, uint64_t weight,
+                             int chunk, const char *name)
+{
+    const codec_t *codec = codec_find(name, NULL);
+    wire_header_t header = chunk_header(WIRE_PUT_DELTA, chunk);
+    float *values = calloc(header.count, sizeof *values);
+    for (uint64_t i = 0; i < header.count; i++)
+        values[i] = value(100 * round + k, header.begin + i) / (float)held;
+    size_t n = codec_bytes(codec, header.count);
+    uint8_t *bytes = malloc(n);
+    assert_int_equal(codec_encode(codec, values, header.count, bytes, n, NULL), 0);
+    header.round = round;
+    header.replica = k;
+    header.fence = held;
+    header.weight = weight;
+    header.codec = (uint8_t)codec->id;
+    wire_type_t type = data(rig, header, bytes, n);
+    free(values);
+    free(bytes);
+    return type;
+}
+
+static float *get_params(rig_t *rig, uint32_t round)
+{
+    float *theta = calloc(N, sizeof *theta);
+    for (int chunk = 0; chunk < 2; chunk++) {
+        wire_header_t header = chunk_header(WIRE_GET_PARAMS, chunk);
+        header.round = round;
+        if (data(rig, header, NULL, 0) != WIRE_DATA) {
+            free(theta);
+            return NULL;
+        }
+        assert_int_equal(rig->n_payload, header.count * 4);
+        assert_int_equal(wire_check(&rig->answer, rig->payload, rig->n_payload, NULL), 0);
+        memcpy(theta + header.begin, rig->payload, rig->n_payload);
+    }
+    return theta;
+}
+
+/* Two rounds against the formula in f64: D = sum(w d) / sum(w); v = mu v + D; theta -= lr (D + mu v). */
+static void rounds_follow_the_formula(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    assert_string_equal(rig->error, "");
+    put_init(rig);
+    static const uint32_t fences[K] = {1, 1, 1};
+    static const uint64_t weights[K] = {10, 20, 30};
+    double *theta = calloc(N, sizeof *theta), *v = calloc(N, sizeof *v), worst = 0;
+    for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t k = 0; k < K; k++)
+            for (int chunk = 0; chunk < 2; chunk++)
+                assert_int_equal(put_delta(rig, round, k, 1, weights[k], chunk, "f32"), WIRE_ACK);
+        commit(rig, round, fences, weights);
+        assert_string_equal(rig->error, "");
+        float *have = get_params(rig, round + 1);
+        for (uint64_t i = 0; i < N; i++) {
+            double d = 0;
+            for (uint32_t k = 0; k < K; k++)
+                d += (double)weights[k] / 60 * value(100 * round + k, i);
+            v[i] = MU * v[i] + d;
+            theta[i] -= LR * (d + MU * v[i]);
+            double off = fabs(have[i] - theta[i]);
+            if (!(off <= worst)) worst = off;
+        }
+        free(have);
+    }
+    /* f32 results of magnitude below 4: half a unit in the last place is 1.2e-7, twice. */
+    if (!(worst < 5e-7)) fail_msg("largest deviation %g", worst);
+    float *before = get_params(rig, 1);
+    assert_non_null(before);
+    free(before);
+    assert_null(get_params(rig, 0)); /* only the present round and the one before */
+    assert_int_equal(rig->answer.code, NACK_WRONG_ROUND);
+    free(theta);
+    free(v);
+    rig_free(rig);
+}
+
+/* The same round disturbed: any order, chunks twice, another holder's chunks withdrawn by FENCE or by the
+ * arrival of a higher fence, a replica that is not committed. */
+static float *disturbed_round(int variant, const char *codec)
+{
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    put_init(rig);
+    static const uint64_t weights[K] = {10, 20, 30};
+    uint32_t fences[K] = {2, 1, 1};
+    if (variant == 0) {
+        fence(rig, 0, 0, 2);
+        for (uint32_t k = 0; k < K; k++)
+            for (int chunk = 0; chunk < 2; chunk++)
+                put_delta(rig, 0, k, fences[k], weights[k], chunk, codec);
+    } else {
+        put_delta(rig, 0, 0, 1, 17, 1, codec); /* the lost worker's, with another weight */
+        put_delta(rig, 0, 2, 1, 30, 1, codec);
+        put_delta(rig, 0, 0, 1, 17, 0, codec);
+        if (variant == 1) fence(rig, 0, 0, 2);
+        put_delta(rig, 0, 0, 2, 10, 1, codec);
+        assert_int_equal(put_delta(rig, 0, 0, 1, 17, 0, codec), WIRE_NACK);
+        assert_int_equal(rig->answer.code, NACK_OLD_FENCE);
+        put_delta(rig, 0, 1, 1, 20, 1, codec);
+        put_delta(rig, 0, 2, 1, 30, 0, codec);
+        put_delta(rig, 0, 1, 1, 20, 0, codec);
+        put_delta(rig, 0, 1, 1, 20, 0, codec); /* once more */
+        put_delta(rig, 0, 0, 2, 10, 0, codec);
+    }
+    commit(rig, 0, fences, weights);
+    assert_string_equal(rig->error, "");
+    float *theta = get_params(rig, 1);
+    rig_free(rig);
+    return theta;
+}
+
+static void the_sum_knows_no_order(void **unused)
+{
+    (void)unused;
+    static const char *const codecs[] = {"f32", "bf16", "int8"};
+    for (size_t c = 0; c < 3; c++) {
+        float *calm = disturbed_round(0, codecs[c]);
+        for (int variant = 1; variant < 3; variant++) {
+            float *other = disturbed_round(variant, codecs[c]);
+            assert_memory_equal(calm, other, N * sizeof *calm);
+            free(other);
+        }
+        free(calm);
+    }
+}
+
+static void a_replica_that_is_not_named_is_left_out(void **unused)
+{
+    (void)unused;
+    static const uint64_t weights[K] = {10, 20, 30};
+    static const uint32_t two[K] = {1, 0, 1};
+    float *theta[2];
+    for (int with = 0; with < 2; with++) {
+        rig_t *rig = rig_new();
+        assign(rig, 0, N);
+        put_init(rig);
+        for (uint32_t k = 0; k < K; k++)
+            for (int chunk = 0; chunk < 2; chunk++)
+                if (k != 1 || with) put_delta(rig, 0, k, 1, weights[k], chunk, "f32");
+        commit(rig, 0, two, weights);
+        theta[with] = get_params(rig, 1);
+        rig_free(rig);
+    }
+    assert_memory_equal(theta[0], theta[1], N * sizeof(float));
+    free(theta[0]);
+    free(theta[1]);
+}
+
+static void commits_that_do_not_fit(void **unused)
+{
+    (void)unused;
+    static const uint64_t weights[K] = {10, 20, 30}, others[K] = {10, 20, 31};
+    static const uint32_t all[K] = {1, 1, 1}, newer[K] = {1, 2, 1}, none[K] = {0};
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    put_init(rig);
+    for (uint32_t k = 0; k < K; k++)
+        for (int chunk = 0; chunk < 2; chunk++)
+            if (k < 2 || chunk == 0) put_delta(rig, 0, k, 1, weights[k], chunk, "f32");
+    commit(rig, 0, all, weights);
+    assert_non_null(strstr(rig->error, "replica 2"));
+    put_delta(rig, 0, 2, 1, 30, 1, "f32");
+    commit(rig, 0, newer, weights);
+    assert_non_null(strstr(rig->error, "replica 1"));
+    commit(rig, 0, all, others);
+    assert_non_null(strstr(rig->error, "replica 2"));
+    commit(rig, 5, all, weights);
+    assert_non_null(strstr(rig->error, "round 5"));
+    commit(rig, 0, none, weights);
+    assert_string_not_equal(rig->error, "");
+    rig_free(rig);
+}
+
+static void requests_that_do_not_fit(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    float *zeros = calloc(MSG_CHUNK_FLOATS, sizeof *zeros);
+    wire_header_t good = chunk_header(WIRE_PUT_DELTA, 1), bad;
+    size_t n = good.count * 4;
+    good.fence = good.weight = 1;
+    good.codec = 1;
+    refused(rig, NACK_NOT_READY, good, zeros, n); /* before ASSIGN */
+    assign(rig, 0, N);
+    refused(rig, NACK_WRONG_ROUND, good, zeros, n); /* before the first values */
+    refused(rig, NACK_NOT_READY, chunk_header(WIRE_GET_PARAMS, 0), NULL, 0);
+    put_init(rig);
+    assert_int_equal(data(rig, good, zeros, n), WIRE_ACK);
+    bad = good, bad.run++;
+    refused(rig, NACK_WRONG_RUN, bad, zeros, n);
+    bad = good, bad.round++;
+    refused(rig, NACK_WRONG_ROUND, bad, zeros, n);
+    bad = good, bad.fence = 0;
+    refused(rig, NACK_OLD_FENCE, bad, zeros, n);
+    bad = good, bad.replica = K;
+    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
+    bad = good, bad.weight = 101;
+    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
+    bad = good, bad.codec = 99;
+    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
+    bad = good, bad.begin++;
+    refused(rig, NACK_BAD_RANGE, bad, zeros, n);
+    bad = good, bad.count--;
+    refused(rig, NACK_BAD_RANGE, bad, zeros, n - 4);
+    bad = good, bad.begin = N;
+    refused(rig, NACK_BAD_RANGE, bad, zeros, n);
+    refused(rig, NACK_BAD_MESSAGE, good, zeros, n - 4);
+    bad = good, bad.replica = 1;
+    zeros[7] = NAN;
+    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
+    zeros[7] = 65; /* beyond delta_range */
+    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
+    bad = chunk_header(WIRE_GET_PARAMS, 1), bad.count++;
+    refused(rig, NACK_BAD_RANGE, bad, NULL, 0);
+    refused(rig, NACK_BAD_MESSAGE, (wire_header_t){.type = WIRE_ACK}, NULL, 0);
+    /* A payload damaged on the way, and bytes that are no header at all. */
+    uint8_t bytes[WIRE_HEADER_BYTES] = {0};
+    wire_pack(&good, bytes);
+    aggregator_on_data(&rig->state, &peer, bytes, sizeof bytes, "damaged", 7);
+    assert_int_equal(rig->answer.code, NACK_DAMAGED);
+    aggregator_on_data(&rig->state, &peer, "junk", 4, NULL, 0);
+    assert_int_equal(rig->state.data_dropped, 1);
+    free(zeros);
+    rig_free(rig);
+}
+
+static void assignments_that_do_not_fit(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    assign(rig, 10, 5);
+    assert_string_not_equal(rig->error, "");
+    assign(rig, 0, (uint64_t)1 << 50);
+    assert_non_null(strstr(rig->error, "MB"));
+    assert_false(rig->state.assigned);
+    assign(rig, 7, 7); /* a shard without parameters serves its run all the same */
+    assert_string_equal(rig->error, "");
+    static const uint32_t fences[K] = {1, 1, 1};
+    static const uint64_t weights[K] = {1, 1, 1};
+    commit(rig, 0, fences, weights);
+    assert_string_equal(rig->error, "");
+    assert_int_equal(rig->state.round, 1);
+    rig_free(rig);
+}
+
+static void objects(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    enum { SIZE = MSG_CHUNK_BYTES + 100 };
+    uint8_t *bytes = malloc(SIZE);
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (uint8_t)rng_bits(1, i);
+    char hash[HASH_HEX];
+    hash_content(bytes, SIZE, hash);
+    wire_header_t head = {.type = WIRE_PUT_OBJECT, .count = MSG_CHUNK_BYTES, .total = SIZE};
+    wire_hash_parse(hash, head.object, NULL);
+    wire_header_t tail = head, get = head, wrong;
+    tail.begin = MSG_CHUNK_BYTES;
+    tail.count = 100;
+    get.type = WIRE_GET_OBJECT;
+    refused(rig, NACK_UNKNOWN_OBJECT, get, NULL, 0);
+    wrong = tail, wrong.begin += 1;
+    refused(rig, NACK_BAD_RANGE, wrong, bytes, 100);
+    wrong = tail, wrong.total = 0;
+    refused(rig, NACK_BAD_RANGE, wrong, bytes, 100);
+    /* Out of order and twice. */
+    assert_int_equal(data(rig, tail, bytes + MSG_CHUNK_BYTES, 100), WIRE_ACK);
+    assert_int_equal(data(rig, tail, bytes + MSG_CHUNK_BYTES, 100), WIRE_ACK);
+    assert_int_equal(rig->answer.code, 0);
+    assert_int_equal(data(rig, head, bytes, MSG_CHUNK_BYTES), WIRE_ACK);
+    assert_int_equal(rig->answer.code, 1);
+    assert_int_equal(data(rig, head, bytes, MSG_CHUNK_BYTES), WIRE_ACK); /* there already */
+    assert_int_equal(rig->answer.code, 1);
+    get.begin = MSG_CHUNK_BYTES - 10;
+    assert_int_equal(data(rig, get, NULL, 0), WIRE_DATA);
+    assert_int_equal(rig->answer.total, SIZE);
+    assert_int_equal(rig->n_payload, 110); /* short at the end */
+    assert_memory_equal(rig->payload, bytes + get.begin, 110);
+    get.begin = SIZE + 1;
+    refused(rig, NACK_BAD_RANGE, get, NULL, 0);
+    /* Other bytes than the name says are not kept under it. */
+    wire_header_t lie = {.type = WIRE_PUT_OBJECT, .count = 4, .total = 4};
+    memset(lie.object, 5, sizeof lie.object);
+    refused(rig, NACK_STORAGE, lie, "1234", 4);
+    lie.type = WIRE_GET_OBJECT;
+    refused(rig, NACK_UNKNOWN_OBJECT, lie, NULL, 0);
+    assert_int_equal(rig->state.uploads.n, 0);
+    free(bytes);
+    rig_free(rig);
+}
+
+/* --- The data client against an aggregator behind a ROUTER, with damage on the way. --- */
+
+typedef struct {
+    aggregator_t state;
+    zsock_t *router;
+    int damage; /* answers still to be damaged */
+} server_t;
+
+static void serve_reply(void *user, const msg_peer_t *to, const wire_header_t *header,
+                        const void *payload, size_t n, shared_t *keep)
+{
+    server_t *server = user;
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    wire_header_t sent = *header;
+    if (n > 8 && server->damage > 0) {
+        server->damage--;
+        sent.check++;
+    }
+    wire_pack(&sent, bytes);
+    void *raw = zsock_resolve(server->router);
+    zmq_send(raw, to->at, to->n, ZMQ_SNDMORE);
+    zmq_send(raw, bytes, sizeof bytes, ZMQ_SNDMORE);
+    zmq_send(raw, n ? payload : "", n, 0);
+    shared_drop(&keep);
+}
+
+static void serve(zsock_t *pipe, void *arg)
+{
+    server_t *server = arg;
+    zsock_signal(pipe, 0);
+    zpoller_t *poller = zpoller_new(pipe, server->router, NULL);
+    while (zpoller_wait(poller, -1) == server->router) {
+        zmsg_t *message = zmsg_recv(server->router);
+        zframe_t *from = zmsg_first(message), *header = zmsg_next(message);
+        zframe_t *payload = zmsg_next(message);
+        msg_peer_t to = {.n = (uint8_t)zframe_size(from)};
+        memcpy(to.at, zframe_data(from), to.n);
+        aggregator_on_data(&server->state, &to, zframe_data(header), zframe_size(header),
+                           zframe_data(payload), zframe_size(payload));
+        zmsg_destroy(&message);
+    }
+    zpoller_destroy(&poller);
+}
+
+static void the_client_moves_everything(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    server_t server = {.state = rig->state, .damage = 2};
+    server.state.reply = serve_reply;
+    server.state.user = &server;
+    server.router = control_bind(ZMQ_ROUTER, "inproc://aggregator-test", NULL);
+    assign(rig, 0, N);
+    server.state = rig->state; /* assigned: the server goes on from here */
+    server.state.reply = serve_reply;
+    server.state.user = &server;
+    zactor_t *actor = zactor_new(serve, &server);
+    char *endpoint = "inproc://aggregator-test";
+    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
+    err_t err = {0};
+    data_client_t *client = data_client_new(&options, &err);
+
+    enum { SIZE = 20 * MSG_CHUNK_BYTES + 3 }; /* more than a window */
+    char *bytes = malloc(SIZE), hash[HASH_HEX];
+    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 7 + i / 4096);
+    hash_content(bytes, SIZE, hash);
+    assert_int_equal(data_put_object(client, hash, bytes, SIZE, &err), 0);
+    assert_int_equal(data_put_object(client, hash, bytes, SIZE, &err), 0);
+    uint64_t size = 0, sent, received;
+    assert_int_equal(data_object_size(client, hash, &size, &err), 0);
+    assert_int_equal(size, SIZE);
+    data_client_traffic(client, &sent, &received);
+    assert_true(sent < SIZE + 3 * MSG_CHUNK_BYTES); /* the second time, one chunk was enough */
+    size_t n = 0;
+    char *back = data_get_object(client, hash, SIZE, &n, &err);
+    assert_non_null(back);
+    assert_memory_equal(back, bytes, SIZE);
+    free(back);
+    assert_null(data_get_object(client, hash, SIZE - 1, &n, &err));
+    assert_int_equal(err.code, ERR_MEMORY);
+    char piece[10];
+    assert_int_equal(data_get_range(client, hash, MSG_CHUNK_BYTES - 5, 10, piece, &err), 0);
+    assert_memory_equal(piece, bytes + MSG_CHUNK_BYTES - 5, 10);
+    hash[0] = hash[0] == '0' ? '1' : '0';
+    assert_null(data_get_object(client, hash, SIZE, &n, &err));
+
+    uint64_t bounds[2] = {0, N};
+    float *theta = calloc(N, sizeof *theta), *again = calloc(N, sizeof *again);
+    for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
+    assert_int_equal(data_put_init(client, bounds, 0, theta, &err), 0);
+    assert_int_equal(data_get_params(client, bounds, 0, again, &err), 0);
+    assert_memory_equal(theta, again, N * sizeof *theta);
+    data_delta_t delta = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
+    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), 0);
+    delta.round = 1;
+    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    assert_int_equal(server.damage, 0);
+
+    data_client_destroy(&client);
+    zactor_destroy(&actor);
+    zsock_destroy(&server.router);
+    assert_true(deltas_complete(&server.state, 1, 1, 5));
+    rig->state = server.state;
+    free(theta);
+    free(again);
+    free(bytes);
+    rig_free(rig);
+}
+
+static bool stop_at_once(void *user)
+{
+    return ++*(int *)user > 2;
+}
+
+static void a_client_can_be_stopped(void **unused)
+{
+    (void)unused;
+    char *endpoint = "inproc://nobody-is-there";
+    int asked = 0;
+    data_options_t options = {
+        .endpoints = &endpoint, .n_endpoint = 1, .stopped = stop_at_once, .user = &asked};
+    err_t err = {0};
+    data_client_t *client = data_client_new(&options, &err);
+    uint64_t n, bounds[2] = {0, 10};
+    float theta[10];
+    char hash[HASH_HEX];
+    hash_content("x", 1, hash);
+    assert_int_equal(data_object_size(client, hash, &n, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    assert_int_equal(data_get_params(client, bounds, 0, theta, &err), -1);
+    assert_int_equal(data_object_size(client, "no hash", &n, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+    data_client_destroy(&client);
+    options.n_endpoint = 0;
+    assert_null(data_client_new(&options, &err));
+}
+
+int main(void)
+{
+    log_init("aggregator_test", LOG_OFF, LOG_LOGFMT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_follow_the_formula),
+        cmocka_unit_test(the_sum_knows_no_order),
+        cmocka_unit_test(a_replica_that_is_not_named_is_left_out),
+        cmocka_unit_test(commits_that_do_not_fit),
+        cmocka_unit_test(requests_that_do_not_fit),
+        cmocka_unit_test(assignments_that_do_not_fit),
+        cmocka_unit_test(objects),
+        cmocka_unit_test(the_client_moves_everything),
+        cmocka_unit_test(a_client_can_be_stopped),
+    };
+    int failed = cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);
+    zsys_shutdown();
+    return failed;
+}

@@ -1,0 +1,656 @@
+/* The shepherd's handlers without sockets: a scripted cluster speaks to it, its answers are recorded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "outer/codec.h"
+#include "shepherd/shepherd.h"
+
+enum { MAX_SENT = 256 };
+
+typedef struct {
+    uint8_t to; /* the peer's number */
+    msg_envelope_t *message;
+} sent_t;
+
+typedef struct {
+    shepherd_config_t config;
+    shepherd_t state;
+    sent_t sent[MAX_SENT];
+    size_t n_sent;
+    courier_job_t *job; /* the last one started, not yet answered */
+    int64_t now;
+} rig_t;
+
+static void record(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    rig_t *rig = user;
+    assert_true(rig->n_sent < MAX_SENT);
+    message->version = MSG_VERSION;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    rig->sent[rig->n_sent++] = (sent_t){to->at[0], msg_unpack(bytes, n, NULL)};
+    free(bytes);
+}
+
+static void take_job(void *user, courier_job_t *job)
+{
+    rig_t *rig = user;
+    assert_null(rig->job);
+    rig->job = job;
+}
+
+static void forget_sent(rig_t *rig)
+{
+    for (size_t i = 0; i < rig->n_sent; i++) msg_free(&rig->sent[i].message);
+    rig->n_sent = 0;
+}
+
+/* How many messages of a kind went to a peer (0: any), and the last of them. */
+static int count(const rig_t *rig, uint8_t to, msg_kind_t kind, const msg_envelope_t **last)
+{
+    int n = 0;
+    for (size_t i = 0; i < rig->n_sent; i++) {
+        if ((to && rig->sent[i].to != to) || rig->sent[i].message->body_case != kind) continue;
+        n++;
+        if (last) *last = rig->sent[i].message;
+    }
+    return n;
+}
+
+#define BODY(kind) MSG__ENVELOPE__BODY_##kind
+
+static const msg_envelope_t *only(const rig_t *rig, uint8_t to, msg_kind_t kind)
+{
+    const msg_envelope_t *found = NULL;
+    if (count(rig, to, kind, &found) != 1)
+        fail_msg("%d messages %s to peer %d", count(rig, to, kind, NULL), msg_kind_name(kind), to);
+    return found;
+}
+
+/* A message of peer `from` through the route table, as from a socket. */
+static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
+{
+    msg_peer_t peer = {.n = 5, .at = {from}};
+    message->version = MSG_VERSION;
+    message->id = 7;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    rig->state.now_ms = rig->now;
+    msg_dispatch(shepherd_routes, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
+    if (!rig->state.finished) rounds_dispatch(&rig->state);
+    free(bytes);
+}
+
+#define SAY(rig, from, KIND, field, ...)           \
+    do {                                           \
+        __VA_ARGS__;                               \
+        msg_envelope_t say_ = MSG__ENVELOPE__INIT; \
+        say_.body_case = BODY(KIND);               \
+        say_.field = &body;                        \
+        say(rig, from, &say_);                     \
+    } while (0)
+
+static void hello(rig_t *rig, uint8_t from, Msg__Kind kind, const char *id)
+{
+    SAY(rig, from, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = kind;
+        body.id = (char *)id; body.target = (char *)(kind == MSG__KIND__KIND_WORKER ? "cpu:x" : "");
+        body.endpoint = (char *)(kind == MSG__KIND__KIND_AGGREGATOR ? "ipc://data" : ""));
+}
+
+static void ask(rig_t *rig, uint8_t from)
+{
+    SAY(rig, from, WORK_REQUEST, work_request, Msg__WorkRequest body = MSG__WORK_REQUEST__INIT;
+        body.credit = 1);
+}
+
+static void beat(rig_t *rig, uint8_t from, uint32_t credit)
+{
+    SAY(rig, from, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT;
+        body.credit = credit);
+}
+
+static void tick(rig_t *rig, int64_t ms)
+{
+    rig->now += ms;
+    shepherd_tick(&rig->state, rig->now);
+}
+
+static courier_result_t courier(rig_t *rig, courier_kind_t kind)
+{
+    assert_non_null(rig->job);
+    assert_int_equal(rig->job->kind, kind);
+    courier_job_destroy(&rig->job);
+    courier_result_t result = {.kind = kind, .train_tokens = 401, .validation_tokens = 81};
+    memset(result.module_hash, 'a', HASH_HEX - 1);
+    memset(result.train_hash, 'b', HASH_HEX - 1);
+    memset(result.validation_hash, 'c', HASH_HEX - 1);
+    return result;
+}
+
+/* Peers: 1 aggregator, 2 compiler, 3.. workers. */
+enum { A = 1, C = 2, W1 = 3, W2 = 4, W3 = 5, W4 = 6, L = 9 };
+
+static void plan_reply(rig_t *rig, const char *error, bool model_at_fault)
+{
+    int64_t dims[2] = {3, 4}, rows[2] = {2, 10};
+    Msg__TensorInfo w = MSG__TENSOR_INFO__INIT, x = MSG__TENSOR_INFO__INIT;
+    w.name = "w";
+    w.dtype = "f32";
+    w.n_dims = 2;
+    w.dims = dims;
+    x.name = "x";
+    x.dtype = "i64";
+    x.n_dims = 2;
+    x.dims = rows;
+    Msg__TensorInfo y = x, *params[] = {&w}, *batch[] = {&x, &y};
+    y.name = "y";
+    char hash[HASH_HEX] = "";
+    memset(hash, 'd', HASH_HEX - 1);
+    SAY(rig, C, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
+        body.job = "cpu:x"; body.error = (char *)error; body.model_at_fault = model_at_fault;
+        body.plan = *error ? "" : hash; body.params = params; body.n_params = *error ? 0 : 1;
+        body.batch = batch; body.n_batch = *error ? 0 : 2);
+}
+
+static rig_t *rig_new(int64_t replicas, int64_t rounds)
+{
+    rig_t *rig = calloc(1, sizeof *rig);
+    err_t err = {0};
+    char name[] = "test", *argv[] = {name};
+    config_args_t args = {0};
+    assert_int_equal(config_load(&shepherd_table, &rig->config, NULL, 1, argv, &args, &err), 0);
+    config_args_fini(&args);
+    config_set(&shepherd_table, &rig->config, "model", "m.mlir", &err);
+    config_set(&shepherd_table, &rig->config, "init", "i.safetensors", &err);
+    config_set(&shepherd_table, &rig->config, "train_tokens", "t.u16", &err);
+    rig->config.replicas = replicas;
+    rig->config.rounds = rounds;
+    rig->config.inner_steps = 3;
+    rig->config.shuffle = false;
+    rig->now = 1000;
+    rig->state.out = (msg_out_t){record, rig};
+    rig->state.start = take_job;
+    rig->state.user = rig;
+    assert_int_equal(shepherd_init(&rig->state, &rig->config, &err), 0);
+    tick(rig, 0);
+    return rig;
+}
+
+static void rig_free(rig_t *rig)
+{
+    forget_sent(rig);
+    courier_job_destroy(&rig->job);
+    shepherd_fini(&rig->state);
+    config_fini(&shepherd_table, &rig->config);
+    free(rig);
+}
+
+/* Up to the point where leases are given; workers W1.. have joined but not asked for work. */
+static rig_t *training(int64_t replicas, int64_t rounds, int n_worker)
+{
+    rig_t *rig = rig_new(replicas, rounds);
+    rig->config.workers = n_worker;
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    for (int i = 0; i < n_worker; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "w%d", i + 1);
+        hello(rig, (uint8_t)(W1 + i), MSG__KIND__KIND_WORKER, id);
+    }
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    assert_string_equal(only(rig, C, BODY(COMPILE))->compile->target, "cpu:x");
+    plan_reply(rig, "", false);
+    const Msg__Assign *assign = only(rig, A, BODY(ASSIGN))->assign;
+    assert_int_equal(assign->end, 12);
+    assert_int_equal(assign->weight_max, (uint64_t)replicas * 3);
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    courier_result_t ready = courier(rig, COURIER_INIT);
+    shepherd_on_courier(&rig->state, &ready);
+    forget_sent(rig);
+    return rig;
+}
+
+static void lease_done(rig_t *rig, uint8_t from, const Msg__Lease *lease, double loss)
+{
+    SAY(rig, from, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
+        body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
+        body.steps = lease->inner_steps; body.tokens = 60; body.mean_loss = loss);
+}
+
+static void committed(rig_t *rig, uint32_t round, const char *error)
+{
+    SAY(rig, A, COMMITTED, committed, Msg__Committed body = MSG__COMMITTED__INIT;
+        body.round = round; body.error = (char *)error);
+}
+
+/* --- tests --- */
+
+static void a_run_from_hello_to_bye(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(2, 2, 2);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint8_t w = W1; w <= W2; w++) {
+            ask(rig, w);
+            if (count(rig, w, BODY(LEASE), NULL) == 0) fail_msg("worker %d has no lease", w);
+            const Msg__Lease *lease = only(rig, w, BODY(LEASE))->lease;
+            assert_int_equal(lease->round, round);
+            assert_int_equal(lease->replica, w - W1); /* it keeps its replica */
+            assert_int_equal(lease->fence, 1);
+            assert_int_equal(lease->count, 3 * 2);
+            uint64_t position = (uint64_t)round * 12 + lease->replica * 6;
+            assert_int_equal(lease->epoch, position / 40); /* (401 - 1) / 10 windows */
+            assert_int_equal(lease->start, position % 40);
+            assert_int_equal(lease->step_base, round * 3);
+            assert_int_equal(lease->schedule->total_steps, 6);
+            assert_int_equal(lease->weight, 3);
+            assert_int_equal(lease->codec, codec_find("f32", NULL)->id);
+            assert_int_equal(lease->bounds[1], 12);
+            lease_done(rig, w, lease, 2 + lease->replica);
+        }
+        const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit;
+        assert_int_equal(commit->round, round);
+        assert_int_equal(commit->n_shares, 2);
+        assert_int_equal(commit->shares[1]->weight, 3);
+        forget_sent(rig);
+        committed(rig, round, "");
+        assert_true(rig->state.summary.loss == 2.5);
+    }
+    /* Validation at the end: (81 - 1) / 10 / 2 = 4 batches over two workers. */
+    ask(rig, W1);
+    ask(rig, W2);
+    const Msg__Eval *first = only(rig, W1, BODY(EVAL))->eval;
+    const Msg__Eval *second = only(rig, W2, BODY(EVAL))->eval;
+    assert_int_equal(first->round, 2);
+    assert_int_equal(first->n_batch + second->n_batch, 4);
+    assert_int_equal(second->first_batch, first->n_batch);
+    for (uint8_t w = W1; w <= W2; w++) {
+        const Msg__Eval *eval = only(rig, w, BODY(EVAL))->eval;
+        SAY(rig, w, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT; body.round = 2;
+            body.part = eval->part; body.fence = eval->fence; body.loss = w == W1 ? 1 : 4;
+            body.tokens = w == W1 ? 20 : 40);
+    }
+    assert_true(rig->state.val_loss == 3); /* (20 + 160) / 60: by tokens */
+    assert_int_equal(rig->job->round, 2);
+    courier_result_t saved = courier(rig, COURIER_SAVE);
+    saved.checkpoint = "run/checkpoint/round-000002";
+    shepherd_on_courier(&rig->state, &saved);
+    assert_true(rig->state.finished);
+    assert_int_equal(rig->state.exit_status, 0);
+    for (uint8_t peer = A; peer <= W2; peer++) only(rig, peer, BODY(BYE));
+    rig_free(rig);
+}
+
+static void a_lost_workers_lease_goes_to_the_spare(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(2, 1, 3);
+    for (uint8_t w = W1; w <= W3; w++) ask(rig, w);
+    Msg__Lease old = *only(rig, W1, BODY(LEASE))->lease;
+    assert_int_equal(count(rig, W3, BODY(LEASE), NULL), 0);
+    SAY(rig, W1, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    const Msg__Fence *fence = only(rig, A, BODY(FENCE))->fence;
+    assert_int_equal(fence->replica, old.replica);
+    assert_int_equal(fence->fence, 2);
+    const Msg__Lease *again = only(rig, W3, BODY(LEASE))->lease;
+    assert_int_equal(again->replica, old.replica);
+    assert_int_equal(again->fence, 2);
+    assert_int_equal(again->start, old.start);
+    /* What comes under the old fence, or from one that does not hold it, changes nothing. */
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
+    old.fence = 1;
+    lease_done(rig, W1, &old, 9);
+    old.fence = 2;
+    lease_done(rig, W1, &old, 9);
+    assert_int_equal(rig->state.stale, 2);
+    assert_int_equal(rig->state.lease[again->replica].state, WORK_ISSUED);
+    lease_done(rig, W3, again, 1);
+    lease_done(rig, W2, only(rig, W2, BODY(LEASE))->lease, 1);
+    const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit;
+    assert_int_equal(commit->shares[again->replica]->fence, 2);
+    lease_done(rig, W3, again, 1); /* twice */
+    assert_int_equal(rig->state.stale, 3);
+    rig_free(rig);
+}
+
+static void silence_and_sleep(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    ask(rig, W1);
+    only(rig, W1, BODY(LEASE));
+    for (int i = 0; i < 60; i++) { /* the aggregator and the compiler speak, the worker does not */
+        tick(rig, 100);
+        beat(rig, A, 0);
+        beat(rig, C, 0);
+    }
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 0);
+    assert_int_equal(rig->state.lease[0].state, WORK_OPEN);
+    tick(rig, 3600000); /* the shepherd itself slept: nobody is blamed */
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_AGGREGATOR), 1);
+    assert_false(rig->state.finished);
+    beat(rig, W1, 1);
+    const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
+    assert_int_equal(fault->code, MSG__FAULT__CODE__UNKNOWN_PEER);
+    rig_free(rig);
+}
+
+static void a_lost_lease_message_heals(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    ask(rig, W1);
+    only(rig, W1, BODY(LEASE));
+    beat(rig, W1, 1); /* crossed with the lease: means nothing yet */
+    only(rig, W1, BODY(LEASE));
+    for (int i = 0; i < 31; i++) {
+        tick(rig, 100);
+        beat(rig, A, 0);
+        beat(rig, W1, 0);
+    }
+    beat(rig, W1, 1); /* idle long after: it never got it */
+    const msg_envelope_t *last = NULL;
+    assert_int_equal(count(rig, W1, BODY(LEASE), &last), 2);
+    assert_int_equal(last->lease->fence, 2);
+    rig_free(rig);
+}
+
+static void bad_hellos_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int kind;
+        const char *id, *target, *endpoint, *words;
+    } rows[] = {
+        {MSG__KIND__KIND_WORKER, "", "cpu:x", "", "id"},
+        {MSG__KIND__KIND_WORKER,
+         "0123456789012345678901234567890123456789012345678901234567890123456789", "cpu:x", "",
+         "id"},
+        {MSG__KIND__KIND_WORKER, "w", "", "", "target"},
+        {MSG__KIND__KIND_AGGREGATOR, "a", "", "", "endpoint"},
+        {99, "x", "", "", "kind"},
+        {MSG__KIND__KIND_NONE, "x", "", "", "kind"},
+    };
+    rig_t *rig = rig_new(1, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SAY(rig, 1, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+            body.kind = (Msg__Kind)rows[i].kind; body.id = (char *)rows[i].id;
+            body.target = (char *)rows[i].target; body.endpoint = (char *)rows[i].endpoint);
+        const Msg__Fault *fault = only(rig, 1, BODY(FAULT))->fault;
+        assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);
+        assert_non_null(strstr(fault->text, rows[i].words));
+        forget_sent(rig);
+    }
+    assert_int_equal(rig->state.members.n, 0);
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "same");
+    hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* the newer one wins */
+    assert_int_equal(rig->state.members.n, 1);
+    hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* repeated: only answered */
+    assert_int_equal(count(rig, W2, BODY(WELCOME), NULL), 2);
+    assert_int_equal(rig->state.members.at[0].serial, 2);
+    rig_free(rig);
+}
+
+static void only_supervisors_report_deaths(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 2);
+    SAY(rig, W2, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "w1");
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 2);
+    hello(rig, L, MSG__KIND__KIND_CLI, "cli");
+    SAY(rig, L, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "w1");
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 1);
+    assert_true(count(rig, L, BODY(RUN_EVENT), NULL) >= 1); /* the CLI hears of it */
+    rig_free(rig);
+}
+
+/* Before training: what ends the run, and what is tried again. */
+static rig_t *compiling(void)
+{
+    rig_t *rig = rig_new(1, 1);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    only(rig, C, BODY(COMPILE));
+    return rig;
+}
+
+static void compile_errors(void **unused)
+{
+    (void)unused;
+    rig_t *rig = compiling();
+    plan_reply(rig, "m.mlir:1:1: no", true);
+    assert_true(rig->state.finished);
+    assert_int_equal(rig->state.exit_status, 1);
+    only(rig, W1, BODY(BYE));
+    rig_free(rig);
+
+    rig = compiling();
+    for (int i = 1; i <= 3; i++) { /* a compiler without memory, say: three times and out */
+        assert_false(rig->state.finished);
+        assert_int_equal(count(rig, C, BODY(COMPILE), NULL), i);
+        plan_reply(rig, "out of memory", false);
+        if (!rig->state.finished) ask(rig, C);
+    }
+    assert_true(rig->state.finished);
+    rig_free(rig);
+
+    rig = compiling();
+    SAY(rig, C, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    hello(rig, W2, MSG__KIND__KIND_COMPILER, "c1");
+    ask(rig, W2);
+    only(rig, W2, BODY(COMPILE));
+    plan_reply(rig, "", false); /* from C, which is not asked any more */
+    assert_int_equal(rig->state.phase, PHASE_COMPILE);
+    rig_free(rig);
+}
+
+static void losses_that_end_the_run(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    assert_true(rig->state.finished);
+    assert_int_equal(rig->state.exit_status, 1);
+    rig_free(rig);
+
+    rig = training(1, 1, 1);
+    ask(rig, W1);
+    lease_done(rig, W1, only(rig, W1, BODY(LEASE))->lease, 1);
+    committed(rig, 0, "replica 0 is not complete here");
+    assert_true(rig->state.finished);
+    rig_free(rig);
+
+    rig = rig_new(1, 1);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    tick(rig, 10);
+    courier_result_t failed = courier(rig, COURIER_PUBLISH);
+    err_set(&failed.err, ERR_IO, "t.u16: no such file");
+    shepherd_on_courier(&rig->state, &failed);
+    assert_true(rig->state.finished);
+    rig_free(rig);
+}
+
+static void failed_leases(void **unused)
+{
+    (void)unused;
+    for (int fatal = 0; fatal < 2; fatal++) {
+        rig_t *rig = training(1, 1, 1);
+        int n = 0;
+        for (; n < 10 && !rig->state.finished; n++) {
+            ask(rig, W1);
+            const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+            assert_int_equal(lease->fence, n + 1);
+            SAY(rig, W1, LEASE_FAILED, lease_failed,
+                Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
+                body.round = 0; body.fence = lease->fence; body.fatal = fatal;
+                body.error = "the loss is nan");
+            if (!rig->state.finished) forget_sent(rig);
+        }
+        assert_int_equal(n, fatal ? 1 : 5);
+        rig_free(rig);
+    }
+}
+
+/* Every worker asks for work and does what it holds, until the round is committed. */
+static void do_round(rig_t *rig, uint32_t round, uint8_t last)
+{
+    for (int turn = 0; turn < 8 && rig->state.phase == PHASE_TRAIN; turn++) {
+        for (uint8_t w = W1; w <= last; w++) {
+            ask(rig, w);
+            uint32_t serial = member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {w}})->serial;
+            for (uint32_t k = 0; k < (uint32_t)rig->config.replicas; k++) {
+                const work_t *held = &rig->state.lease[k];
+                if (held->state != WORK_ISSUED || held->holder != serial) continue;
+                Msg__Lease lease = MSG__LEASE__INIT;
+                lease.round = round;
+                lease.replica = k;
+                lease.fence = held->fence;
+                lease.inner_steps = 3;
+                lease_done(rig, w, &lease, 1);
+            }
+        }
+        forget_sent(rig);
+    }
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    committed(rig, round, "");
+    forget_sent(rig);
+}
+
+static void replicas_move_only_where_it_helps(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(4, 10, 2);
+    do_round(rig, 0, W2);
+    uint32_t home[4];
+    for (int k = 0; k < 4; k++) home[k] = rig->state.lease[k].home;
+    assert_int_equal(home[0], home[2]); /* two each */
+    hello(rig, W3, MSG__KIND__KIND_WORKER, "w3");
+    do_round(rig, 1, W3); /* 2, 2, 0 cannot be done faster by moving one: nothing moves */
+    for (int k = 0; k < 4; k++) assert_int_equal(rig->state.lease[k].home, home[k]);
+    hello(rig, W4, MSG__KIND__KIND_WORKER, "w4");
+    do_round(rig, 2, W4); /* with four, each has one; two replicas stay where they are */
+    int stayed = 0;
+    for (int k = 0; k < 4; k++) {
+        stayed += rig->state.lease[k].home == home[k];
+        for (int j = 0; j < k; j++)
+            assert_int_not_equal(rig->state.lease[k].home, rig->state.lease[j].home);
+    }
+    assert_int_equal(stayed, 2);
+    rig_free(rig);
+}
+
+static void signals(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 5, 1);
+    shepherd_on_signal(&rig->state); /* nothing to save yet */
+    assert_true(rig->state.finished);
+    assert_int_equal(rig->state.exit_status, 3);
+    rig_free(rig);
+
+    rig = training(1, 5, 1);
+    do_round(rig, 0, W1);
+    shepherd_on_signal(&rig->state);
+    assert_int_equal(rig->job->round, 1);
+    courier_result_t saved = courier(rig, COURIER_SAVE);
+    shepherd_on_courier(&rig->state, &saved);
+    assert_int_equal(rig->state.exit_status, 3);
+    rig_free(rig);
+}
+
+static void layouts(void **unused)
+{
+    (void)unused;
+    int64_t dims[2] = {5000, 3}, rows[2] = {2, 8};
+    Msg__TensorInfo w = MSG__TENSOR_INFO__INIT, x = MSG__TENSOR_INFO__INIT;
+    w.name = "w", w.dtype = "f32", w.n_dims = 2, w.dims = dims;
+    x.name = "x", x.dtype = "i32", x.n_dims = 2, x.dims = rows;
+    Msg__TensorInfo *params[] = {&w, &w}, *batch[] = {&x, &x};
+    Msg__PlanReply reply = MSG__PLAN_REPLY__INIT;
+    reply.params = params, reply.n_params = 2, reply.batch = batch, reply.n_batch = 2;
+    layout_t layout, copy;
+    err_t err = {0};
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 3, &layout, &err), 0);
+    assert_int_equal(layout.total, 30000);
+    assert_int_equal(layout.tensor[1].begin, 15000);
+    assert_int_equal(layout.bounds[0], 0);
+    assert_int_equal(layout.bounds[3], 30000);
+    for (int s = 1; s < 3; s++) {
+        assert_int_equal(layout.bounds[s] % CODEC_BLOCK, 0);
+        assert_true(layout.bounds[s] > layout.bounds[s - 1]);
+    }
+    assert_int_equal(layout_units(&layout, 17), 2);
+    assert_int_equal(layout_units(&layout, 16), 1);
+    assert_int_equal(layout_units(&layout, 0), 0);
+    layout_copy(&layout, &copy);
+    assert_true(layout_equal(&layout, &copy));
+    copy.tensor[1].name[0] = 'v';
+    assert_false(layout_equal(&layout, &copy));
+    layout_fini(&copy);
+    layout_fini(&layout);
+    dims[0] = -1;
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 1, &layout, &err), -1);
+    dims[0] = INT64_MAX;
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 1, &layout, &err), -1);
+    dims[0] = 1;
+    w.dtype = "f33";
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 1, &layout, &err), -1);
+    w.dtype = "f32";
+    reply.n_batch = 0;
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 1, &layout, &err), -1);
+    reply.n_params = 0;
+    assert_int_equal(layout_from_plan(&reply, DATA_WINDOWS, 1, &layout, &err), -1);
+}
+
+static void configurations(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    err_t err = {0};
+    rig->config.timeout_ms = rig->config.heartbeat_ms;
+    assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
+    assert_non_null(strstr(err.text, "timeout_ms"));
+    rig->config.timeout_ms = 4000;
+    config_set(&shepherd_table, &rig->config, "init", "", &err);
+    assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
+    assert_non_null(strstr(err.text, "init"));
+    train_spec_t spec = shepherd_spec(&rig->config);
+    assert_string_equal(spec.optimizer, "adamw");
+    assert_true(spec.beta2 == 0.95 && spec.accumulate == 1);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    log_init("shepherd_test", LOG_OFF, LOG_LOGFMT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_from_hello_to_bye),
+        cmocka_unit_test(a_lost_workers_lease_goes_to_the_spare),
+        cmocka_unit_test(silence_and_sleep),
+        cmocka_unit_test(a_lost_lease_message_heals),
+        cmocka_unit_test(bad_hellos_are_refused),
+        cmocka_unit_test(only_supervisors_report_deaths),
+        cmocka_unit_test(compile_errors),
+        cmocka_unit_test(losses_that_end_the_run),
+        cmocka_unit_test(failed_leases),
+        cmocka_unit_test(replicas_move_only_where_it_helps),
+        cmocka_unit_test(signals),
+        cmocka_unit_test(layouts),
+        cmocka_unit_test(configurations),
+    };
+    return cmocka_run_group_tests_name("shepherd", tests, NULL, NULL);
+}

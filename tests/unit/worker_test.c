@@ -1,0 +1,321 @@
+/* The worker's parts: schedules against their formulas, feeding, and the engine with a compiled model
+ * whose training can be done by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "compile/compile.h"
+#include "plan/target.h"
+#include "worker/engine.h"
+#include "worker/feed.h"
+#include "worker/schedule.h"
+#include "worker/trainer.h"
+
+static void schedules(void **unused)
+{
+    (void)unused;
+    Msg__Schedule s = MSG__SCHEDULE__INIT;
+    s.lr = 1e-3, s.min_lr = 1e-4, s.warmup = 100, s.total_steps = 2000, s.decay_fraction = 0.2;
+    static const struct {
+        const char *kind;
+        uint64_t t;
+        double lr;
+    } rows[] = {
+        {"constant", 0, 1e-3 / 101},
+        {"constant", 99, 1e-3 * 100 / 101},
+        {"constant", 100, 1e-3},
+        {"constant", 1999, 1e-3},
+        {"cosine", 100, 1e-3},
+        {"cosine", 1050, 5.5e-4}, /* half way: the middle */
+        {"cosine", 2000, 1e-4},
+        {"cosine", 9999, 1e-4},
+        {"wsd", 100, 1e-3},
+        {"wsd", 1599, 1e-3},
+        {"wsd", 1700, 1e-4 + 9e-4 / 2},
+        {"wsd", 2000, 1e-4}, /* a quarter done: 1 - sqrt(1/4) */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        s.kind = (char *)rows[i].kind;
+        assert_int_equal(schedule_check(&s, NULL), 0);
+        double lr = schedule_lr(&s, rows[i].t);
+        if (fabs(lr - rows[i].lr) > 1e-12)
+            fail_msg("%s at %llu: %.9g, want %.9g", s.kind, (unsigned long long)rows[i].t, lr,
+                     rows[i].lr);
+    }
+    s.warmup = s.total_steps = 5; /* nothing but warm-up */
+    s.kind = "cosine";
+    assert_true(schedule_lr(&s, 5) == 1e-4);
+    s.kind = "linear";
+    assert_int_equal(schedule_check(&s, NULL), -1);
+    s.kind = "wsd";
+    s.lr = NAN;
+    assert_int_equal(schedule_check(&s, NULL), -1);
+}
+
+/* --- feeding, from a token file that lies in the cache complete --- */
+
+typedef struct {
+    char dir[64];
+    char hash[HASH_HEX];
+    tokens_t *tokens;
+} cache_t;
+
+static cache_t cache_new(const uint16_t *values, uint64_t n)
+{
+    cache_t cache = {.dir = "/tmp/pcp-worker-test.XXXXXX"};
+    assert_non_null(mkdtemp(cache.dir));
+    hash_content(values, n * 2, cache.hash);
+    char *path = mem_printf("%s/%s.u16", cache.dir, cache.hash);
+    assert_int_equal(file_write_atomic(path, values, n * 2, NULL), 0);
+    free(path);
+    cache.tokens = tokens_new(cache.dir, cache.hash, n, NULL);
+    assert_non_null(cache.tokens);
+    return cache;
+}
+
+static void cache_fini(cache_t *cache)
+{
+    tokens_destroy(&cache->tokens);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", cache->dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void batches(void **unused)
+{
+    (void)unused;
+    uint16_t values[42];
+    for (uint16_t i = 0; i < 42; i++) values[i] = i;
+    cache_t cache = cache_new(values, 42);
+    int64_t shape[2] = {2, 4};
+    ir_type_t types[2] = {ir_type(DT_I64, 2, shape), ir_type(DT_I64, 2, shape)};
+    batch_layout_t layout;
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &layout, NULL), 0);
+    data_order_t order = {.n_units = 10, .sequential = true}; /* (42 - 1) / 4 */
+    data_range_t range = {0, 6, 8}; /* two steps of two micro-batches; runs into the next epoch */
+    feed_t feed;
+    assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, NULL), 0);
+    assert_int_equal(feed_fetch(&feed, cache.tokens, NULL, NULL), 0);
+    for (uint64_t step = 0; step < 2; step++) {
+        assert_int_equal(feed_step(&feed, cache.tokens, step, NULL), 0);
+        const int64_t *x = feed.args[0], *y = feed.args[1];
+        for (int i = 0; i < 16; i++) { /* 2 micro-batches x 2 rows x 4 tokens */
+            int64_t unit = (int64_t)(6 + step * 4 + (uint64_t)i / 4) % 10;
+            assert_int_equal(x[i], unit * 4 + i % 4);
+            assert_int_equal(y[i], x[i] + 1);
+        }
+    }
+    feed_fini(&feed);
+    err_t err = {0};
+    assert_int_equal(feed_init(&feed, &layout, &order, &range, 13, 2, NULL), 0);
+    assert_int_equal(feed_step(&feed, cache.tokens, 0, &err), -1); /* a token beyond the words */
+    feed_fini(&feed);
+    range.count = 7;
+    assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
+    range = (data_range_t){0, 10, 8};
+    assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
+    assert_int_equal(tokens_need(cache.tokens, NULL, 40, 3, &err), -1);
+    assert_int_equal(tokens_need(cache.tokens, NULL, UINT64_MAX, 3, &err), -1);
+    cache_fini(&cache);
+    assert_null(tokens_new("/tmp", "../../etc/passwd", 4, &err));
+    assert_null(tokens_new("/tmp", cache.hash, 0, &err));
+}
+
+static void a_damaged_cache_is_not_used(void **unused)
+{
+    (void)unused;
+    uint16_t values[100] = {1, 2, 3};
+    cache_t cache = cache_new(values, 100);
+    char *path = mem_printf("%s/%s.u16", cache.dir, cache.hash);
+    tokens_destroy(&cache.tokens);
+    values[50] = 9;
+    assert_int_equal(file_write_atomic(path, values, sizeof values, NULL), 0);
+    cache.tokens = tokens_new(cache.dir, cache.hash, 100, NULL); /* starts to fetch anew */
+    assert_non_null(cache.tokens);
+    assert_false(file_exists(path));
+    free(path);
+    cache_fini(&cache);
+}
+
+/* --- the engine: loss = sum over rows and columns of (w_j x_ij - y_ij)^2, SGD with momentum --- */
+
+static const char MODEL[] =
+    "module {\n"
+    "  func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xi64>, %y: tensor<2x3xi64>)"
+    " -> tensor<f32> {\n"
+    "    %xf = stablehlo.convert %x : (tensor<2x3xi64>) -> tensor<2x3xf32>\n"
+    "    %yf = stablehlo.convert %y : (tensor<2x3xi64>) -> tensor<2x3xf32>\n"
+    "    %wb = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>\n"
+    "    %p = stablehlo.multiply %wb, %xf : tensor<2x3xf32>\n"
+    "    %d = stablehlo.subtract %p, %yf : tensor<2x3xf32>\n"
+    "    %q = stablehlo.multiply %d, %d : tensor<2x3xf32>\n"
+    "    %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "    %s = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]"
+    " : (tensor<2x3xf32>, tensor<f32>) -> tensor<f32>\n"
+    "    return %s : tensor<f32>\n"
+    "  }\n"
+    "}\n";
+static const int64_t X[6] = {1, 2, 0, 3, 1, 2}, Y[6] = {2, 1, 4, 0, 3, 1};
+static const void *const BATCH[2] = {X, Y};
+static const double MU = 0.9, LR = 0.01;
+
+static engine_t *engine_make(void)
+{
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.optimizer = "sgd";
+    spec.momentum = MU;
+    spec.clip = 0;
+    spec.weight_decay = 0;
+    err_t err = {0};
+    size_t n = 0;
+    uint8_t *plan = compile_text(MODEL, strlen(MODEL), "model.mlir", &spec, target_host(), &n,
+                                 &err);
+    if (!plan) fail_msg("%s", err.text);
+    engine_t *engine = engine_new(plan, n, 1, &err);
+    if (!engine) fail_msg("%s", err.text);
+    return engine;
+}
+
+/* One step by hand, in f64. */
+static double by_hand(double w[3], double v[3])
+{
+    double loss = 0;
+    for (int j = 0; j < 3; j++) {
+        double g = 0;
+        for (int i = 0; i < 2; i++) {
+            double d = w[j] * (double)X[3 * i + j] - (double)Y[3 * i + j];
+            loss += d * d;
+            g += 2 * d * (double)X[3 * i + j];
+        }
+        v[j] = MU * v[j] + g;
+    }
+    for (int j = 0; j < 3; j++) w[j] -= LR * v[j];
+    return loss;
+}
+
+/* A lease of three steps from theta on both sides; w and v carry on from lease to lease. */
+static void lease(engine_t *engine, uint32_t replica, uint32_t round, bool want_fresh, double w[3],
+                  double v[3])
+{
+    float theta[3], loss = 0;
+    bool fresh = false;
+    for (int j = 0; j < 3; j++) theta[j] = (float)w[j];
+    assert_int_equal(engine_begin(engine, replica, round, theta, &fresh, NULL), 0);
+    assert_int_equal(fresh, want_fresh);
+    if (want_fresh) memset(v, 0, 3 * sizeof *v);
+    for (int step = 0; step < 3; step++) {
+        assert_int_equal(engine_step(engine, BATCH, LR, &loss, NULL), 0);
+        double want = by_hand(w, v);
+        if (fabs(loss - want) > 1e-5 * want) fail_msg("loss %g, by hand %g", loss, want);
+    }
+    assert_int_equal(engine_finish(engine, theta, NULL), 0);
+    for (int j = 0; j < 3; j++)
+        if (fabs(theta[j] - w[j]) > 1e-5) fail_msg("w[%d] %g, by hand %g", j, theta[j], w[j]);
+}
+
+static void inner_state_follows_its_replica(void **unused)
+{
+    (void)unused;
+    engine_t *engine = engine_make();
+    assert_int_equal(engine_params(engine), 3);
+    assert_int_equal(engine_accumulate(engine), 1);
+    double a[3] = {0.5, -1, 2}, va[3] = {0}, b[3] = {3, 0, 1}, vb[3] = {0};
+    lease(engine, 4, 0, true, a, va);
+    lease(engine, 7, 0, true, b, vb);
+    lease(engine, 7, 1, false, b, vb); /* each goes on with its own momentum */
+    lease(engine, 4, 1, false, a, va);
+    /* A lease that is broken off leaves no trace. */
+    float theta[3] = {9, 9, 9}, loss;
+    bool fresh;
+    assert_int_equal(engine_begin(engine, 4, 2, theta, &fresh, NULL), 0);
+    assert_int_equal(engine_step(engine, BATCH, 1.0, &loss, NULL), 0);
+    lease(engine, 4, 2, false, a, va);
+    lease(engine, 7, 5, true, b, vb); /* somebody else had it in between: zero moments */
+    lease(engine, 7, 5, true, b, vb); /* a round trained here already: not its successor */
+    engine_destroy(&engine);
+}
+
+static void evaluation_changes_nothing(void **unused)
+{
+    (void)unused;
+    engine_t *engine = engine_make();
+    double w[3] = {0.5, -1, 2}, v[3] = {0};
+    lease(engine, 0, 0, true, w, v);
+    float theta[3] = {1, 1, 1}, loss = 0;
+    assert_int_equal(engine_load(engine, theta, NULL), 0);
+    assert_int_equal(engine_loss(engine, BATCH, &loss, NULL), 0);
+    double want = 0;
+    for (int i = 0; i < 6; i++) want += (double)((X[i] - Y[i]) * (X[i] - Y[i]));
+    assert_true(fabs(loss - want) < 1e-5);
+    lease(engine, 0, 1, false, w, v);
+    engine_destroy(&engine);
+}
+
+static void plans_that_cannot_run(void **unused)
+{
+    (void)unused;
+    err_t err = {0};
+    assert_null(engine_new((uint8_t *)mem_strdup("no plan"), 7, 1, &err));
+    assert_int_not_equal(err.code, ERR_OK);
+    size_t n = 0;
+    const char *text =
+        "func.func @main(%w: tensor<3xf32>) -> tensor<3xf32> { return %w : tensor<3xf32> }";
+    uint8_t *plan = compile_text(text, strlen(text), "m", NULL, target_host(), &n, &err);
+    if (!plan) fail_msg("%s", err.text);
+    assert_null(engine_new(plan, n, 1, &err)); /* no program to train */
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+}
+
+static void leases_that_make_no_sense(void **unused)
+{
+    (void)unused;
+    trainer_t trainer;
+    err_t err = {0};
+    char dir[] = "/tmp/pcp-worker-test.XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(trainer_init(&trainer, dir, 1, &err), 0);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    Msg__Schedule schedule = MSG__SCHEDULE__INIT;
+    assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1); /* no steps */
+    lease.inner_steps = 1;
+    assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1); /* no schedule */
+    lease.schedule = &schedule;
+    assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1);
+    assert_int_equal(err.code, ERR_ARG); /* an unknown schedule is wrong on any machine */
+    assert_true(trainer_is_fatal(err.code));
+    schedule.kind = "constant";
+    assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1); /* no aggregators */
+    assert_false(trainer_is_fatal(err.code));
+    Msg__Eval eval = MSG__EVAL__INIT;
+    Msg__EvalDone eval_done = MSG__EVAL_DONE__INIT;
+    assert_int_equal(trainer_eval(&trainer, &eval, &eval_done, &err), -1);
+    trainer_fini(&trainer);
+    rmdir(dir);
+}
+
+int main(void)
+{
+    log_init("worker_test", LOG_OFF, LOG_LOGFMT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(a_damaged_cache_is_not_used),
+        cmocka_unit_test(inner_state_follows_its_replica),
+        cmocka_unit_test(evaluation_changes_nothing),
+        cmocka_unit_test(plans_that_cannot_run),
+        cmocka_unit_test(leases_that_make_no_sense),
+    };
+    return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
+}
