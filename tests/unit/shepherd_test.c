@@ -199,7 +199,7 @@ static rig_t *training(int64_t replicas, int64_t rounds, int n_worker)
     hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
     hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
     for (int i = 0; i < n_worker; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "w%d", i + 1);
         hello(rig, (uint8_t)(W1 + i), MSG__KIND__KIND_WORKER, id);
     }
