@@ -79,11 +79,33 @@ PCP_FN double pcp_atan2_f64(double y, double x)
         return (float)name((double)x);       \
     }
 /* clang-format off */
-PCP_RARE(sinh) PCP_RARE(cosh) PCP_RARE(asin) PCP_RARE(acos)
+PCP_RARE(asin) PCP_RARE(acos)
 PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
 
 extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
 /* clang-format on */
+/* sinh and cosh below f64 as CHLO expands them: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents in f32. */
+PCP_FN double pcp_half_exp(float x)
+{
+    return exp((double)(x - 0x1.62e43p-1f));
+}
+PCP_FN double pcp_sinh_f64(double x)
+{
+    return sinh(x);
+}
+PCP_FN double pcp_cosh_f64(double x)
+{
+    return cosh(x);
+}
+PCP_FN float pcp_sinh_f32(float x)
+{
+    double y = fabs((double)x) < 1 ? sinh((double)x) : pcp_half_exp(x) - pcp_half_exp(-x);
+    return (float)y;
+}
+PCP_FN float pcp_cosh_f32(float x)
+{
+    return (float)(pcp_half_exp(x) + pcp_half_exp(-x));
+}
 PCP_FN double pcp_lgamma_f64(double x)
 {
     int sign;

@@ -24,7 +24,8 @@
  *   pcp_shrl  [S U]      b >= width -> 0; shifts in zeros, also for S
  *   pcp_not   [S U i1]   ~a; i1: !a
  *   pcp_clamp [F S U i1] (lo, x, hi) -> pcp_min(pcp_max(x, lo), hi)
- *   pcp_erf erfc erf_inv lgamma digamma sinh cosh asin acos atan asinh acosh atanh nextafter [F]
+ *   pcp_erf erfc erf_inv lgamma digamma asin acos atan asinh acosh atanh nextafter [F]
+ *   pcp_sinh pcp_cosh [F]  f32: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents rounded to f32
  * On i1 add and maximum are "or", multiply and minimum are "and". compare, convert, reduce_precision,
  * constant and iota have no expr: codegen reads their attributes and types. */
 #ifndef OPS_COMMON_H
