@@ -1,4 +1,5 @@
-/* Runs the system compiler: one process per unit, as many at a time as there are cores, then a link. */
+/* Runs the system compiler: one process per unit, as many at a time as there are cores, then a
+ * link. */
 #include "codegen/compiler.h"
 
 #include <errno.h>
@@ -17,8 +18,8 @@
 extern char **environ;
 
 /* -ffast-math is not among them: NaN and infinities keep their meaning. Reassociation happens where
- * the source says so (omp simd). gcc 12 folds functions that differ in simd loops alone into an empty
- * one: hence -fno-ipa-icf. */
+ * the source says so (omp simd). gcc 12 folds functions that differ in simd loops alone into an
+ * empty one: hence -fno-ipa-icf. */
 static const char fixed_flags[] =
     "-std=gnu11 -O3 -fPIC -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math "
     " -ffp-contract=fast -fno-stack-protector -fno-plt -fno-ipa-icf -w";

@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "plan/kernel.h"
 
-/* The body of the kernel as a C function without its name: everything from the parameter list on, so
- * that equal kernels are equal text. */
+/* The body of the kernel as a C function without its name: everything from the parameter list on,
+ * so that equal kernels are equal text. */
 void render_c(const kernel_t *kernel, str_t *out);
 
 /* What every generated C file starts with: the prelude and conversions. */

@@ -1,6 +1,7 @@
 /* Kernels of the loop-IR as C functions of the plan's ABI (plan/plan.h, plan_kernel_fn). Loops over
- * columns carry `omp simd` (compiled with -fopenmp-simd: no run time): the order of a reduction is then
- * the compiler's choice for the target, the same in every run and for every number of threads. */
+ * columns carry `omp simd` (compiled with -fopenmp-simd: no run time): the order of a reduction is
+ * then the compiler's choice for the target, the same in every run and for every number of threads.
+ * */
 #include "codegen/render.h"
 
 #include <inttypes.h>

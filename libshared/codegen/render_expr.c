@@ -1,5 +1,5 @@
-/* Expressions of the loop-IR as C. Shared nodes become const temporaries at the outermost block where
- * they are known; index sums are written out in place. */
+/* Expressions of the loop-IR as C. Shared nodes become const temporaries at the outermost block
+ * where they are known; index sums are written out in place. */
 #include "codegen/render_expr.h"
 
 #include <inttypes.h>
@@ -69,7 +69,7 @@ const char *render_suffix(dtype_t dtype)
     }
 }
 
-/* --- Levels ---------------------------------------------------------------------------------------- */
+/* --- Levels ----------------------------------------------------------------------------------- */
 
 static bool in_scope(const render_t *self, int v)
 {
@@ -118,7 +118,7 @@ int render_level(render_t *self, kx_t x)
     return level;
 }
 
-/* --- Declarations ------------------------------------------------------------------------------------ */
+/* --- Declarations ----------------------------------------------------------------------------- */
 
 /* Nodes that are written in place wherever they are used. */
 static bool in_place(const render_t *self, kx_t x)
@@ -206,7 +206,7 @@ void render_use(render_t *self, kx_t x, str_t *out)
         str_addf(out, "t%d", self->named.at[x]);
 }
 
-/* --- Operations -------------------------------------------------------------------------------------- */
+/* --- Operations ------------------------------------------------------------------------------- */
 
 static bool is_sub_byte(dtype_t dtype)
 {
@@ -268,8 +268,8 @@ static void write_map(render_t *self, const kx_node_t *n, str_t *out)
     for (int t = 0; t < n->n_in; t++) str_fini(&in[t]);
 }
 
-/* Floats become integers by truncation within the type's range. Every case is one that vectorises: gcc
- * does not turn a _Bool into a number in a loop, but it selects. */
+/* Floats become integers by truncation within the type's range. Every case is one that vectorises:
+ * gcc does not turn a _Bool into a number in a loop, but it selects. */
 static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 {
     dtype_t to = n->dtype, from = node(self, n->in[0])->dtype;

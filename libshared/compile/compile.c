@@ -15,8 +15,8 @@
 #include "plan/print.h"
 #include "plan/target.h"
 
-/* Training programs when there is a spec, then the passes. They run before as well: gradients need calls
- * inlined, and what has folded is not differentiated. */
+/* Training programs when there is a spec, then the passes. They run before as well: gradients need
+ * calls inlined, and what has folded is not differentiated. */
 static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
 {
     if (spec && (passes_run(module, NULL, NULL, err) < 0 || optim_build(module, spec, err) < 0))

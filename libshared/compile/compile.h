@@ -30,8 +30,9 @@ uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
 char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,
                    const train_spec_t *spec, const char *target, err_t *err);
 
-/* The IR after the first run of the pass `pass` over the programs of `stage`: STAGE_IR the module as it
- * is, STAGE_GRAD @grad, else the training programs. Returns, caller frees; ERR_ARG lists the passes. */
+/* The IR after the first run of the pass `pass` over the programs of `stage`: STAGE_IR the module
+ * as it is, STAGE_GRAD @grad, else the training programs. Returns, caller frees; ERR_ARG lists the
+ * passes. */
 char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
                          compile_stage_t stage, const train_spec_t *spec, const char *pass,
                          err_t *err);

@@ -48,7 +48,7 @@ const kernel_t *plan_build_kernel(const plan_build_t *self, int i)
     return self->kernel.at[i];
 }
 
-/* --- Tensors ------------------------------------------------------------------------------------------ */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 
 static int find_tensor(const plan_build_t *self, plan_role_t role, const char *name)
 {
@@ -127,7 +127,7 @@ int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
     return 0;
 }
 
-/* --- The arena and the steps ------------------------------------------------------------------------- */
+/* --- The arena and the steps ------------------------------------------------------------------ */
 
 /* Tensors, then constants, then the temporaries, which programs share. */
 static uint64_t assign_arena(plan_build_t *self)

@@ -1,5 +1,6 @@
-/* From IR functions to a plan: lowering, storage, steps. What remains for the caller is to render and
- * compile the kernels and to fill in the plan's names and code. One thread at a time per builder. */
+/* From IR functions to a plan: lowering, storage, steps. What remains for the caller is to render
+ * and compile the kernels and to fill in the plan's names and code. One thread at a time per
+ * builder. */
 #ifndef PLAN_BUILD_H
 #define PLAN_BUILD_H
 
@@ -12,15 +13,15 @@ typedef struct plan_build plan_build_t;
 plan_build_t *plan_build_new(ir_module_t *module);
 void plan_build_destroy(plan_build_t **self_p);
 
-/* Add function fn as a program of its name. Parameters and results carry pcp.role and pcp.name; without
- * them parameter i is the batch tensor "arg<i>" and result i the result "result<i>" (of @main;
- * "f.arg<i>" and "f.result<i>" of another function f). A result whose
- * role is param, state or accumulator updates the tensor of that role and name. ERR_UNSUPPORTED names
- * an op without a kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
+/* Add function fn as a program of its name. Parameters and results carry pcp.role and pcp.name;
+ * without them parameter i is the batch tensor "arg<i>" and result i the result "result<i>" (of
+ * @main; "f.arg<i>" and "f.result<i>" of another function f). A result whose role is param, state
+ * or accumulator updates the tensor of that role and name. ERR_UNSUPPORTED names an op without a
+ * kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
 
-/* Assign the arena and hand out the plan without target, hash, spec, kernel names and code: returns,
- * caller destroys. Kernel steps carry the number of their kernel below. */
+/* Assign the arena and hand out the plan without target, hash, spec, kernel names and code:
+ * returns, caller destroys. Kernel steps carry the number of their kernel below. */
 plan_t *plan_build_finish(plan_build_t *self, err_t *err);
 int plan_build_n_kernel(const plan_build_t *self);
 const kernel_t *plan_build_kernel(const plan_build_t *self, int i); /* borrowed from the builder */

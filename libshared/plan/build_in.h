@@ -7,7 +7,8 @@
 #include "plan/lower.h"
 #include "plan/memory.h"
 
-/* Where a value lives: in a tensor or constant that outlasts the program, or in a temporary block. */
+/* Where a value lives: in a tensor or constant that outlasts the program, or in a temporary block.
+ * */
 typedef struct {
     enum { HOME_NONE, HOME_TENSOR, HOME_CONSTANT, HOME_BLOCK } kind;
     int number;
@@ -30,7 +31,8 @@ struct plan_build {
     VEC(const kernel_t *) kernel;
 };
 
-/* Homes for all stored values of the program; results that cannot be written in place get copy steps. */
+/* Homes for all stored values of the program; results that cannot be written in place get copy
+ * steps. */
 void storage_assign(plan_build_t *self, program_t *p);
 
 #endif

@@ -22,7 +22,7 @@ static kx_t neutral(kx_graph_t *g, op_code_t op, dtype_t dtype)
     default: return kx_number(g, dtype, 0, 0);
     }
 }
-/* --- Statements of a row ---------------------------------------------------------------------------- */
+/* --- Statements of a row ---------------------------------------------------------------------- */
 
 static void store(emit_t *e, kblock_t *block, int i, kx_t index, kx_t value)
 {
@@ -156,7 +156,7 @@ static void emit_phase(emit_t *e, kblock_t *block, int phase)
     VEC_FREE(&list);
 }
 
-/* --- Loops around rows -------------------------------------------------------------------------------- */
+/* --- Loops around rows ------------------------------------------------------------------------ */
 
 static void emit_sums_start(emit_t *e, kblock_t *block)
 {

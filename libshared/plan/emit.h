@@ -49,8 +49,9 @@ typedef struct {
 } pending_t;
 typedef VEC(pending_t) pending_list_t;
 
-/* Loops over all columns (variable `col` of extent n) around the statements, appended to `block`. Split
- * columns become nested loops; guards on columns (pad, concatenate) split a loop into segments. */
+/* Loops over all columns (variable `col` of extent n) around the statements, appended to `block`.
+ * Split columns become nested loops; guards on columns (pad, concatenate) split a loop into
+ * segments. */
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list);
 /* The statements inside one loop. */
 void emit_statements(kernel_t *kernel, kblock_t *block, const pending_list_t *list);

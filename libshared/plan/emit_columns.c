@@ -62,7 +62,8 @@ static void find_leaves(nest_t *nest, const flags_t *used, int v)
     find_leaves(nest, used, lo);
 }
 
-/* Rows of v's ancestors that one step of leaf v spans, or 0 when v is not on the outer side of x. */
+/* Rows of v's ancestors that one step of leaf v spans, or 0 when v is not on the outer side of x.
+ * */
 static int64_t span_in(const kx_graph_t *g, int v, int x)
 {
     int64_t span = 1;

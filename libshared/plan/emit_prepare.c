@@ -1,25 +1,26 @@
-/* Before a group's statements: phases of its members, where each keeps its elements, and expressions
- * without references to other members. */
+/* Before a group's statements: phases of its members, where each keeps its elements, and
+ * expressions without references to other members. */
 #include "plan/emit.h"
 
 #include <string.h>
 
 #include "plan/kx_node.h"
 
-enum {
-    MAX_ROW_BUFFER = 256 << 10
-}; /* bytes of a row kept on the stack; larger ones go to the arena */
+/* Bytes of a row that stay on the stack; longer rows go to the arena. */
+enum { MAX_ROW_BUFFER = 256 << 10 };
 
 dtype_t emit_dtype(const emit_t *e, ir_val_t v)
 {
     return ir_type_of(e->lower->fn, v)->dtype;
 }
+
 /* Sums of halves are kept in f32. */
 dtype_t emit_wide(dtype_t dtype)
 {
     return dtype == DT_BF16 || dtype == DT_F16 ? DT_F32 : dtype;
 }
-/* --- Phases -------------------------------------------------------------------------------------- */
+
+/* --- Phases ----------------------------------------------------------------------------------- */
 
 static void find_phase(emit_t *e, member_t *m, kx_t x, bool *seen)
 {
@@ -75,7 +76,8 @@ void emit_assign_phases(emit_t *e)
         if (e->group->member.at[i].phase >= e->n_phase)
             e->n_phase = e->group->member.at[i].phase + 1;
 }
-/* --- Storage of members ---------------------------------------------------------------------------- */
+
+/* --- Storage of members ----------------------------------------------------------------------- */
 
 bool emit_is_stored(const emit_t *e, int i)
 {
@@ -120,7 +122,8 @@ kx_t emit_row_position(emit_t *e, kx_t column)
     kx_graph_t *g = &e->kernel->graph;
     return kx_add(g, kx_scale(g, e->group->row, e->group->cols), column);
 }
-/* --- Expressions without references ----------------------------------------------------------------- */
+
+/* --- Expressions without references ----------------------------------------------------------- */
 
 static kx_t resolve_ref(resolve_t *r, const kx_node_t *n)
 {

@@ -1,5 +1,6 @@
-/* dot_general to GEMM steps. Operands are read through their views: transposes become flags, batch and
- * head dimensions become strides; what strides cannot say is copied first (marked as a root). */
+/* dot_general to GEMM steps. Operands are read through their views: transposes become flags, batch
+ * and head dimensions become strides; what strides cannot say is copied first (marked as a root).
+ * */
 #include <string.h>
 
 #include "ir/build.h"
@@ -73,7 +74,8 @@ static void scatter_digits(kx_graph_t *g, kx_t linear, const ir_type_t *t, const
     for (int i = 0; i < n; i++) index[dims[i]] = digit[i];
 }
 
-/* at = offset + row * row_var + col * col_var + terms of the batch variable; false when it is not. */
+/* at = offset + row * row_var + col * col_var + terms of the batch variable; false when it is not.
+ * */
 static bool read_strides(product_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
 {
     kx_graph_t *g = &p->graph;
@@ -97,7 +99,8 @@ static bool read_strides(product_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
     return true;
 }
 
-/* The operand's storage location for (batch, free, sum) symbols, or KX_NONE when it is no plain load. */
+/* The operand's storage location for (batch, free, sum) symbols, or KX_NONE when it is no plain
+ * load. */
 static kx_t operand_at(product_t *p, int side, ir_val_t *root)
 {
     const ir_dot_t *d = &p->dot;

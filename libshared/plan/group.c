@@ -1,5 +1,6 @@
-/* Roots to groups: each root joins the latest group of its shape that it depends on or shares operands
- * with, as long as all it needs exists there and lies in the same row; else it opens a group. */
+/* Roots to groups: each root joins the latest group of its shape that it depends on or shares
+ * operands with, as long as all it needs exists there and lies in the same row; else it opens a
+ * group. */
 #include <limits.h>
 #include <string.h>
 
@@ -89,7 +90,7 @@ static shape_t shape_of_full(const lower_t *self, ir_val_t v)
     return (shape_t){MEMBER_FULL, n / (cols ? cols : 1), cols, 1, false};
 }
 
-/* --- Building a member's expression -------------------------------------------------------------- */
+/* --- Building a member's expression ----------------------------------------------------------- */
 
 /* The element of v itself, although v is a root. */
 static kx_t own_element(inline_t *in, ir_val_t v, kx_t linear)
@@ -151,7 +152,7 @@ bool group_build_member(lower_t *self, group_t *group, member_t *m)
     return !in.failed;
 }
 
-/* --- Joining --------------------------------------------------------------------------------------- */
+/* --- Joining ---------------------------------------------------------------------------------- */
 
 /* Visit the nodes under x once each. */
 typedef struct {

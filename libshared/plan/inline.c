@@ -1,5 +1,5 @@
-/* Inlining: the element of a value at an index, as an expression over the storage of roots. Views move
- * the index and vanish; maps become operations; indices that data decides are loads. */
+/* Inlining: the element of a value at an index, as an expression over the storage of roots. Views
+ * move the index and vanish; maps become operations; indices that data decides are loads. */
 #include <limits.h>
 #include <string.h>
 
@@ -78,7 +78,8 @@ static kx_t view_slice(inline_t *self, const ir_op_t *op, const kx_t *index)
     return inline_value(self, op->in[0], at);
 }
 
-/* An index that is read only where `guard` holds: 0 elsewhere, so that every load stays in bounds. */
+/* An index that is read only where `guard` holds: 0 elsewhere, so that every load stays in bounds.
+ * */
 static kx_t guarded(inline_t *self, kx_t guard, kx_t index)
 {
     return kx_select(self->graph, guard, index, kx_int(self->graph, 0));

@@ -150,7 +150,7 @@ void inline_scatter_target(inline_t *self, const ir_op_t *op, const kx_t *update
 
 /* --- Direct scatters: at most one update meets each element, and the element knows which. ---
  *
- * The gradient of cross-entropy's pick: updates [n, 1] go to (i, t[i]) with i an iota. Element (i, j)
+ * The gradient of cross-entropy's pick: updates [n, 1] go to (i, t[i]), i an iota. Element (i, j)
  * is then t[i] == j ? update[i] : operand, which fuses where a real scatter could not. */
 
 /* The index vector's entry k at fresh batch variables: the batch dimension it equals, or -1. */

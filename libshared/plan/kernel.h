@@ -1,4 +1,5 @@
-/* The kernel loop-IR: what plan/ lowers to and codegen/ renders (C today, other languages beside it).
+/* The kernel loop-IR: what plan/ lowers to and codegen/ renders (C today, other languages beside
+ * it).
  *
  * A kernel is a tree of loops and stores over a graph of scalar expressions. Expressions are
  * hash-consed (equal expressions are one node), so a renderer computes each once, at the outermost
@@ -71,8 +72,8 @@ kx_t kx_var(kx_graph_t *self, int64_t extent, int *var);
 kx_t kx_int(kx_graph_t *self, int64_t i);
 kx_t kx_number(kx_graph_t *self, dtype_t dtype, double f, int64_t i);
 
-/* Index arithmetic on i64 nodes; div and mod by d > 0. Where the dividend may be negative the result
- * must not be used (it sits behind a guard). */
+/* Index arithmetic on i64 nodes; div and mod by d > 0. Where the dividend may be negative the
+ * result must not be used (it sits behind a guard). */
 kx_t kx_add(kx_graph_t *self, kx_t a, kx_t b);
 kx_t kx_sub(kx_graph_t *self, kx_t a, kx_t b);
 kx_t kx_addi(kx_graph_t *self, kx_t a, int64_t i);
@@ -92,15 +93,16 @@ kx_t kx_compare(kx_graph_t *self, kx_compare_t direction, kx_t a, kx_t b);
 kx_t kx_convert(kx_graph_t *self, kx_t a, dtype_t to);
 kx_t kx_select(kx_graph_t *self, kx_t p, kx_t a, kx_t b);
 
-/* a as sum of coefficients: the coefficient of variable v in a (its parts not expanded), and whether
- * a is nothing but variables and a constant. */
+/* a as sum of coefficients: the coefficient of variable v in a (its parts not expanded), and
+ * whether a is nothing but variables and a constant. */
 int64_t kx_coef(const kx_graph_t *self, kx_t a, kx_t term);
 /* Row-major position of index[] in dims, and back. */
 kx_t kx_linear(kx_graph_t *self, int rank, const int64_t *dim, const kx_t *index);
 void kx_unlinear(kx_graph_t *self, kx_t linear, int rank, const int64_t *dim, kx_t *index);
 
-/* Rebuild `root` with every node that `replace` maps (returns KX_NONE: keep) exchanged; simplifies on
- * the way. memo: graph->node.n entries of KX_NONE at the start, kept by the caller for a whole run. */
+/* Rebuild `root` with every node that `replace` maps (returns KX_NONE: keep) exchanged; simplifies
+ * on the way. memo: graph->node.n entries of KX_NONE at the start, kept by the caller for a whole
+ * run. */
 typedef struct {
     kx_graph_t *graph;
     kx_t (*replace)(void *user, kx_t node);
@@ -109,7 +111,7 @@ typedef struct {
 } kx_rewrite_t;
 kx_t kx_rewrite(kx_rewrite_t *self, kx_t root);
 
-/* --- Statements and kernels --------------------------------------------------------------------- */
+/* --- Statements and kernels ------------------------------------------------------------------- */
 
 typedef enum {
     KS_FOR,   /* for var in [lo, hi): body; simd: iterations are independent but for accumulators */

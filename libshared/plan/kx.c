@@ -1,5 +1,5 @@
-/* Expression graphs: hash-consed nodes, constants, loads, maps with a few identities. Index arithmetic
- * is in kx_index.c. */
+/* Expression graphs: hash-consed nodes, constants, loads, maps with a few identities. Index
+ * arithmetic is in kx_index.c. */
 #include "plan/kernel.h"
 
 #include <string.h>
@@ -168,7 +168,8 @@ static kx_t index_map(kx_graph_t *self, op_code_t op, const kx_t *in)
     return KX_NONE;
 }
 
-/* Bounds on an i64 that its range keeps already are no bounds: which operand remains, or KX_NONE. */
+/* Bounds on an i64 that its range keeps already are no bounds: which operand remains, or KX_NONE.
+ * */
 static kx_t within_bounds(const kx_graph_t *self, op_code_t op, int n_in, const kx_t *in)
 {
     for (int i = 0; i < n_in; i++)
@@ -226,7 +227,8 @@ static bool is_true(kx_compare_t direction, double a, double b)
     }
 }
 
-/* compare(select(p, 1, 0), 0): masks that exports turn into numbers and back are p or its negation. */
+/* compare(select(p, 1, 0), 0): masks that exports turn into numbers and back are p or its negation.
+ * */
 static kx_t compare_masked(kx_graph_t *self, kx_compare_t direction, kx_t a, kx_t b)
 {
     const kx_node_t *s = &self->node.at[a];

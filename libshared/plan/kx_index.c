@@ -1,5 +1,6 @@
-/* Index arithmetic: sums of coefficient * term with known ranges. Division splits loop variables where
- * that makes it exact, and the two parts of a variable merge again when they meet in proportion. */
+/* Index arithmetic: sums of coefficient * term with known ranges. Division splits loop variables
+ * where that makes it exact, and the two parts of a variable merge again when they meet in
+ * proportion. */
 #include <string.h>
 
 #include "plan/kx_node.h"

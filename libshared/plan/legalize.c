@@ -1,12 +1,12 @@
-/* Before lowering: products and reductions that no kernel shape covers, rewritten into ones that do.
+/* Before lowering: products and reductions that no kernel shape covers, rewritten into others.
  *   dot_general                -> [batch, rows, sum] x [batch, columns, sum]
  *   dot_general of halves      -> convert, f32 product, convert
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
  *   if                         -> both branches and a select
  *   reduce of scattered dims   -> transpose, so that the reduced ones are adjacent
- *   long reductions            -> two stages of fixed size, so that threads share them and the order
- *                                 of summation never depends on their number */
+ *   long reductions            -> two stages of fixed size, so that threads share them and the
+ *                                 order of summation never depends on their number */
 #include <string.h>
 
 #include "ir/build.h"

@@ -1,7 +1,7 @@
 /* Inside plan/: one program on its way from IR to steps. Not for other folders (see plan/build.h).
  *
- * Values with storage are *roots*; every other value is inlined into its users as an expression of its
- * index. Roots that agree on rows x columns share a *group*, which becomes one kernel: rows in
+ * Values with storage are *roots*; every other value is inlined into its users as an expression of
+ * its index. Roots that agree on rows x columns share a *group*, which becomes one kernel: rows in
  * parallel, phases over the columns of a row one after another. */
 #ifndef PLAN_LOWER_H
 #define PLAN_LOWER_H
@@ -11,8 +11,8 @@
 #include "plan/kernel.h"
 #include "plan/plan.h"
 
-/* Storage order of a root that is not row-major: position = sum over d of stride[d] * digit d of the
- * row-major position written in dim[]. rank 0: row-major. */
+/* Storage order of a root that is not row-major: position = sum over d of stride[d] * digit d of
+ * the row-major position written in dim[]. rank 0: row-major. */
 typedef struct {
     int rank;
     int64_t dim[IR_MAX_RANK], stride[IR_MAX_RANK];
@@ -80,10 +80,10 @@ typedef struct {
     err_t *err;
 } lower_t;
 
-/* --- legalize.c: rewrite what has no direct kernel into ops that have one ------------------------- */
+/* --- legalize.c: rewrite what has no direct kernel into ops that have one --------------------- */
 ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err);
 
-/* --- inline.c: a value at an index, as an expression ------------------------------------------------ */
+/* --- inline.c: a value at an index, as an expression ------------------------------------------ */
 typedef struct {
     lower_t *lower;
     kx_graph_t *graph;
@@ -108,25 +108,25 @@ bool inline_scatter_is_direct(lower_t *lower, const ir_op_t *op);
 void inline_scatter_target(inline_t *self, const ir_op_t *op, const kx_t *update_index, kx_t *index,
                            kx_t *guard);
 
-/* --- roots.c: which values get storage -------------------------------------------------------------- */
+/* --- roots.c: which values get storage -------------------------------------------------------- */
 int roots_choose(lower_t *self);
 /* Position in storage of a root's row-major position. */
 kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear);
 
-/* --- group.c: roots to groups ------------------------------------------------------------------------ */
+/* --- group.c: roots to groups ----------------------------------------------------------------- */
 int group_place(lower_t *self, const ir_op_t *op, ir_val_t v);
 void group_destroy(group_t **self_p);
 /* Elements only, read and written in order: one long row, cut into blocks. */
 void group_flatten(lower_t *self, group_t *group);
 bool group_build_member(lower_t *self, group_t *group, member_t *m);
 
-/* --- gemm.c: dot_general to GEMM steps ---------------------------------------------------------------- */
-/* Can the GEMM library read or write the operands as they are stored? Marks as roots the operands that
- * need copies. */
+/* --- gemm.c: dot_general to GEMM steps -------------------------------------------------------- */
+/* Can the GEMM library read or write the operands as they are stored? Marks as roots the operands
+ * that need copies. */
 int gemm_prepare(lower_t *self, const ir_op_t *op);
 int gemm_place(lower_t *self, const ir_op_t *op);
 
-/* --- emit.c: groups to kernels of loops and stores ------------------------------------------------- */
+/* --- emit.c: groups to kernels of loops and stores -------------------------------------------- */
 int emit_group(lower_t *self, group_t *group);
 
 /* One function to groups and steps with kernels emitted. Returns, caller destroys. */

@@ -1,5 +1,5 @@
-/* Greedy by size, best fit (as in "Efficient Memory Management for Deep Neural Net Inference", Pisarchyk
- * and Lee 2020, section 5). */
+/* Greedy by size, best fit (as in "Efficient Memory Management for Deep Neural Net Inference",
+ * Pisarchyk and Lee 2020, section 5). */
 #include "plan/memory.h"
 
 #include <stdbool.h>

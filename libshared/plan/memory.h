@@ -13,8 +13,8 @@ typedef struct {
     uint64_t offset; /* result */
 } memory_block_t;
 
-/* Give each block an offset so that no two that are alive together overlap: largest first, each into
- * the tightest gap that holds it. Returns the bytes that all need. */
+/* Give each block an offset so that no two that are alive together overlap: largest first, each
+ * into the tightest gap that holds it. Returns the bytes that all need. */
 uint64_t memory_assign(memory_block_t *blocks, size_t n);
 
 static inline uint64_t memory_align(uint64_t n)

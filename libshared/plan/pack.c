@@ -1,4 +1,5 @@
-/* Plans to bytes: proto/plan.proto. Messages borrow from the plan; only arrays of pointers are made. */
+/* Plans to bytes: proto/plan.proto. Messages borrow from the plan; only arrays of pointers are
+ * made. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A plan: everything a worker needs to execute a training rule, and nothing else.
  *
- * A plan holds tensors at fixed offsets of one arena, programs (lists of steps over that arena), code
- * for one target and constant data. Programs of one plan share tensors by (role, name): the program
- * "train" updates the parameters that "loss" reads. plan_t is the open in-memory form of
+ * A plan holds tensors at fixed offsets of one arena, programs (lists of steps over that arena),
+ * code for one target and constant data. Programs of one plan share tensors by (role, name): the
+ * program "train" updates the parameters that "loss" reads. plan_t is the open in-memory form of
  * proto/plan.proto; plan_pack and plan_unpack convert. Not shared between threads while built;
  * read-only after. */
 #ifndef PLAN_PLAN_H
@@ -47,11 +47,11 @@ typedef struct {
     int64_t *arg; /* arena byte offsets of the operands, in the kernel's order */
 } plan_kernel_step_t;
 
-/* For o in [0, batch), i in [0, inner): C_oi = A_oi x B_oi (+ C_oi when accumulate), row-major, op by
- * transposition. C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed, [n, k].
- * Entry (o, i) of an operand lies at its byte offset plus (o * stride + i * inner_stride) elements (0
- * repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in elements. A matrix
- * never overlaps another one of C. dtype f32 or f64. */
+/* For o in [0, batch), i in [0, inner): C_oi = A_oi x B_oi (+ C_oi when accumulate), row-major, op
+ * by transposition. C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed,
+ * [n, k]. Entry (o, i) of an operand lies at its byte offset plus (o * stride + i * inner_stride)
+ * elements (0 repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in
+ * elements. A matrix never overlaps another one of C. dtype f32 or f64. */
 typedef struct {
     dtype_t dtype;
     int64_t batch, inner, m, n, k; /* batch, inner >= 1 */
@@ -109,8 +109,8 @@ void plan_destroy(plan_t **self_p);
 const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
 int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name);  /* -1: absent */
 
-/* Is this a batch tensor that a training step reads ("train" or "accumulate")? The program "logits" may
- * have batch tensors of its own. In a plan without training programs: is it a batch tensor? */
+/* Is this a batch tensor that a training step reads ("train" or "accumulate")? The program "logits"
+ * may have batch tensors of its own. In a plan without training programs: is it a batch tensor? */
 bool plan_trains_on(const plan_t *self, int tensor);
 
 /* To bytes that carry their own content hash; also written to hash when not NULL. Returns, caller

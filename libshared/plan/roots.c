@@ -1,6 +1,6 @@
-/* Which values get storage. Always: arguments, results, reductions, matrix products, scatters, dense
- * constants. By cost: maps that several users would recompute at greater expense than one store and
- * the loads. Everything else is inlined. */
+/* Which values get storage. Always: arguments, results, reductions, matrix products, scatters,
+ * dense constants. By cost: maps that several users would recompute at greater expense than one
+ * store and the loads. Everything else is inlined. */
 #include <limits.h>
 #include <string.h>
 
@@ -134,7 +134,7 @@ static int check_ops(lower_t *self)
     return 0;
 }
 
-/* --- Layouts ------------------------------------------------------------------------------------- */
+/* --- Layouts ---------------------------------------------------------------------------------- */
 
 kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear)
 {

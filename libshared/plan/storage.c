@@ -23,7 +23,7 @@ static int add_constant(plan_build_t *self, const tensor_t *t)
     return (int)self->constant.n - 1;
 }
 
-/* --- When values are written and read ----------------------------------------------------------------- */
+/* --- When values are written and read --------------------------------------------------------- */
 
 typedef struct {
     int first_write, last_read; /* steps; INT_MAX and -1 when never */
@@ -57,7 +57,7 @@ static use_t *find_uses(const program_t *p)
     return use;
 }
 
-/* --- In-place updates ---------------------------------------------------------------------------------- */
+/* --- In-place updates ------------------------------------------------------------------------- */
 
 /* Loads of one argument and stores to another, loop by loop. */
 typedef struct {
@@ -141,7 +141,7 @@ static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int 
     return may_overwrite(p->lower->group.at[s->group]->kernel, v, old);
 }
 
-/* --- Homes ----------------------------------------------------------------------------------------------- */
+/* --- Homes ------------------------------------------------------------------------------------ */
 
 static void add_block(program_t *p, ir_val_t v)
 {

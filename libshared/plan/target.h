@@ -16,7 +16,8 @@ int target_check(const char *target, err_t *err);
 /* Can this machine run code for `target`? -1 with ERR_UNSUPPORTED naming both instruction sets. */
 int target_runs_here(const char *target, err_t *err);
 
-/* The system compiler's flags for it: "-march=x86-64-v4 -mprefer-vector-width=512". NULL: unknown. */
+/* The system compiler's flags for it: "-march=x86-64-v4 -mprefer-vector-width=512". NULL: unknown.
+ * */
 const char *target_cflags(const char *target);
 
 #endif

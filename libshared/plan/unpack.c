@@ -1,5 +1,5 @@
-/* Bytes to plans. Nothing is believed: the hash first, then every count while copying, then offsets and
- * indices by plan_check. */
+/* Bytes to plans. Nothing is believed: the hash first, then every count while copying, then offsets
+ * and indices by plan_check. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -179,7 +179,8 @@ static void test_golden_kernel(void **state)
     free(c);
 }
 
-/* A softmax is one kernel of three passes over a row that is kept beside; nothing is divided twice. */
+/* A softmax is one kernel of three passes over a row that is kept beside; nothing is divided twice.
+ * */
 static void test_softmax_is_one_kernel(void **state)
 {
     (void)state;

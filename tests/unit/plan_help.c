@@ -1,4 +1,5 @@
-/* Interpreter against compiled plan: inputs by a seeded generator, results compared with a tolerance. */
+/* Interpreter against compiled plan: inputs by a seeded generator, results compared with a
+ * tolerance. */
 #include "plan_help.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include "ir/ir.h"
 
-/* How inputs are drawn (floats in [-scale, scale], integers in [0, int_top)) and results compared: a
- * float may differ by tolerance * max(least, largest |value|), anything else not at all. */
+/* How inputs are drawn (floats in [-scale, scale], integers in [0, int_top)) and results compared:
+ * a float may differ by tolerance * max(least, largest |value|), anything else not at all. */
 typedef struct {
     uint64_t seed;
     int64_t int_top;

@@ -24,7 +24,8 @@ static const char step_text[] =
     "\"x\", pcp.role = \"batch\"})\n"
     "  -> (tensor<6x6xf32> {pcp.name = \"w\", pcp.role = \"param\"}, tensor<6x6xf32> {pcp.name = "
     "\"m\", pcp.role = \"state\"}, tensor<f32> {pcp.name = \"loss\", pcp.role = \"result\"}) {\n"
-    "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n  %rate = stablehlo.constant dense<0.0009765625> "
+    "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n  %rate = stablehlo.constant "
+    "dense<0.0009765625> "
     ": tensor<6x6xf32>\n"
     "  %y = stablehlo.dot_general %x, %p, contracting_dims = [1] x [0] : (tensor<512x6xf32>, "
     "tensor<6x6xf32>) -> tensor<512x6xf32>\n"
@@ -206,7 +207,8 @@ static void reference_step(const double *x, double *w, double *m)
     }
 }
 
-/* w is updated in place by its own elements, m from its transpose: neither may see half-new values. */
+/* w is updated in place by its own elements, m from its transpose: neither may see half-new values.
+ * */
 static void test_in_place(void **state)
 {
     (void)state;
@@ -229,8 +231,8 @@ static void test_in_place(void **state)
     free(bytes);
 }
 
-/* The same thread count: the same bits, always. Kernels (all of this plan but one product of 6 columns,
- * which no thread count cuts below 32 rows) do not depend on it either. */
+/* The same thread count: the same bits, always. Kernels (all of this plan but one product of 6
+ * columns, which no thread count cuts below 32 rows) do not depend on it either. */
 static void test_same_bits(void **state)
 {
     (void)state;
@@ -289,8 +291,8 @@ static void test_stages(void **state)
     }
 }
 
-/* Blocks that live together never overlap; the total is no less than the busiest step and not more than
- * all blocks side by side. */
+/* Blocks that live together never overlap; the total is no less than the busiest step and not more
+ * than all blocks side by side. */
 static void test_memory(void **state)
 {
     (void)state;

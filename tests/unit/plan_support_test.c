@@ -1,6 +1,6 @@
-/* The table of supported ops: docs/ops.md is fresh, and its cpu column is what the plan compiler does.
- * The programs are the forward functions of the gradient cases and, for ops without a case, the op on
- * operands of plain types. */
+/* The table of supported ops: docs/ops.md is fresh, and its cpu column is what the plan compiler
+ * does. The programs are the forward functions of the gradient cases and, for ops without a case,
+ * the op on operands of plain types. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

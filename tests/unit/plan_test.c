@@ -1,4 +1,5 @@
-/* Plans against the interpreter: what fuses, what becomes a product, what moves, all element types. */
+/* Plans against the interpreter: what fuses, what becomes a product, what moves, all element types.
+ * */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -207,7 +208,8 @@ static void test_reductions(void **state)
                  i, cases[i].x, cases[i].y, cases[i].init, dtype, cases[i].op, cases[i].dims,
                  cases[i].x, dtype, cases[i].y, cases[i].y);
     }
-    /* bf16 sums: the interpreter rounds after every addition, the plan once; 600 terms of up to 2. */
+    /* bf16 sums: the interpreter rounds after every addition, the plan once; 600 terms of up to 2.
+     * */
     plan_check_text(str_text(&text), 5, 2, 0.03);
     str_fini(&text);
 }
