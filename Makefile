@@ -23,6 +23,7 @@ FLAGS_debug := -O0 -g
 FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
 FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -g -fsanitize=thread
+FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
   -fstack-protector-strong -MMD -MP -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
 LDFLAGS := $(FLAGS_$(MODE)) -rdynamic
@@ -69,6 +70,11 @@ $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+# Fuzz targets, for MODE=fuzz with clang: scripts/fuzz.
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+$(FUZZERS): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%_fuzz.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 # A test named after a service links its handlers (not its main.c).
 TEST_HELP_O := $(patsubst %.c,$(OBJ)/%.o,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 define service_test_rule

@@ -77,6 +77,10 @@ int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t 
     if (n_payload > types[type].max_payload)
         return err_set(err, ERR_NET, "%s: payload of %zu bytes, limit %zu", types[type].name,
                        n_payload, types[type].max_payload);
+    for (int i = 72 + WIRE_HASH_BYTES; i < WIRE_HEADER_BYTES; i++)
+        if (bytes[i])
+            return err_set(err, ERR_NET, "%s: header byte %d is %d, should be 0", types[type].name,
+                           i, bytes[i]);
     uint64_t begin = get(bytes + 32, 8), count = get(bytes + 40, 8), end;
     if (__builtin_add_overflow(begin, count, &end) || end > INT64_MAX / 8)
         return err_set(err, ERR_NET, "%s: range %llu + %llu is too large", types[type].name,

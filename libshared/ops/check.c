@@ -203,6 +203,11 @@ CHECK(expect_close, 2, near, "check.expect_close")
 /* --- Whole files --- */
 int check_module(const ir_module_t *module, err_t *err)
 {
+    return check_module_within(module, NULL, err);
+}
+
+int check_module_within(const ir_module_t *module, const eval_options_t *limits, err_t *err)
+{
     err_t why = {0};
     ir_fn_t *fn = ir_verify(module, &why) == 0 ? ir_module_entry(module, &why) : NULL;
     int rc = -1;
@@ -212,7 +217,7 @@ int check_module(const ir_module_t *module, err_t *err)
     } else if (fn) {
         int n = fn->body->n_result;
         tensor_t *out = mem_calloc((size_t)n + 1, sizeof *out);
-        rc = eval_fn(module, fn, NULL, out, NULL, &why);
+        rc = eval_fn(module, fn, NULL, out, limits, &why);
         for (int i = 0; rc == 0 && i < n; i++) tensor_fini(&out[i]);
         free(out);
     }

@@ -1,20 +1,8 @@
-/* Fuzz target (libFuzzer): what the parser accepts is valid IR, and its text reads back to the same.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -Ilibshared tests/fuzz/parse_fuzz.c <library> ...
- * tests/unit/parse_fuzz_test.c replays tests/fuzz/corpus/parse with it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* Fuzz target: what the parser accepts is valid IR, and its text reads back to the same. */
 #include "ir/print.h"
 #include "parse/parse.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void broken(const char *promise, const char *detail)
-{
-    fprintf(stderr, "%s\n%s\n", promise, detail);
-    __builtin_trap();
-}
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
