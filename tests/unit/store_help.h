@@ -16,6 +16,10 @@ store_t *store_help_open(const char *url, bool migrated);
 /* A running run "r" of epochs of n_windows, led by "boss". */
 store_leader_t store_help_run(store_t *store, uint64_t n_windows);
 
+/* Kill this process (SIGKILL) in the middle of a transaction of the leader that has added a row to the
+ * ledger. */
+void store_help_abandon(store_t *store, const store_leader_t *leader);
+
 /* Run SQL that the store does not offer. */
 void store_help_script(const char *url, const char *text);
 int64_t store_help_count(const char *url, const char *query); /* first cell */
