@@ -6,8 +6,9 @@
 #   postgres_stop MODE, postgres_again
 #   redis_start              sets redis_port and redis_url
 #   redis_stop, redis_again  (kill -9, and the same port again)
+#   postgres_restart_command MODE, redis_stop_command, redis_again_command   print command lines for sh
 #   servers_stop             stops and removes all; tap.bash's trap on EXIT is extended by it
-postgres_dir='' postgres_port='' postgres_url='' redis_dir='' redis_port='' redis_url='' redis_pid=''
+postgres_dir='' postgres_port='' postgres_url='' redis_dir='' redis_port='' redis_url=''
 
 # PostgreSQL refuses to run as root.
 as_postgres() {
@@ -69,22 +70,16 @@ EOF
     postgres_url="postgresql://pcp@127.0.0.1:$postgres_port/postgres"
 }
 
-redis_again() {
-    redis-server --port "$redis_port" --bind 127.0.0.1 --dir "$redis_dir" --save '' --appendonly no \
-        --daemonize no >"$redis_dir/log" 2>&1 &
-    redis_pid=$!
-    eventually 10 redis_answers
+redis_answers() {
+    [ "$(redis-cli -p "$redis_port" ping 2>/dev/null)" = PONG ]
 }
 
-redis_answers() {
-    kill -0 "$redis_pid" 2>/dev/null && [ "$(redis-cli -p "$redis_port" ping 2>/dev/null)" = PONG ]
+redis_again() {
+    eval "$(redis_again_command)" && eventually 10 redis_answers
 }
 
 redis_stop() {
-    [ -n "$redis_pid" ] || return 0
-    kill -KILL "$redis_pid" 2>/dev/null
-    wait "$redis_pid" 2>/dev/null
-    redis_pid=''
+    eval "$(redis_stop_command)"
 }
 
 redis_start() {
@@ -96,8 +91,26 @@ redis_start() {
     redis_url="redis://127.0.0.1:$redis_port/0"
 }
 
+# For programs that stop and start the servers they talk to: the same as command lines for sh.
+redis_again_command() {
+    printf 'redis-server --port %s --bind 127.0.0.1 --dir %s --save "" --daemonize yes --pidfile %s/pid --logfile %s/log' \
+        "$redis_port" "$redis_dir" "$redis_dir" "$redis_dir"
+}
+redis_stop_command() {
+    # shellcheck disable=SC2016 # the shell that runs it expands these
+    printf 'pid=$(cat %s/pid) && kill -KILL "$pid" && rm %s/pid && while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done' \
+        "$redis_dir" "$redis_dir"
+}
+postgres_restart_command() {
+    local user=''
+    [ "$(id -u)" -ne 0 ] || user='setpriv --reuid=postgres --regid=postgres --clear-groups '
+    # shellcheck disable=SC2154 # work is tap.bash's
+    printf '%s%s/pg_ctl -D %s/data -l %s/log -m %s -w -t 60 restart >%s/restart.log' "$user" \
+        "$postgres_bin" "$postgres_dir" "$postgres_dir" "$1" "$work"
+}
+
 servers_stop() {
-    redis_stop
+    [ ! -e "${redis_dir:-/nonexistent}/pid" ] || redis_stop
     [ -z "$postgres_dir" ] || { [ ! -e "$postgres_dir/data/postmaster.pid" ] || postgres_stop immediate; }
     rm -rf "${postgres_dir:-/nonexistent}" "${redis_dir:-/nonexistent}"
     postgres_dir='' redis_dir=''
