@@ -6,7 +6,7 @@
 #include "codegen/prelude_math.h"
 #endif
 
-/* --- Not for hot loops: libm in double ----------------------------------------------------------- */
+/* --- Not for hot loops: libm in double -------------------------------------------------------- */
 
 PCP_FN double pcp_exp_f64(double x)
 {
@@ -84,7 +84,8 @@ PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
 
 extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
 /* clang-format on */
-/* sinh and cosh below f64 as CHLO expands them: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents in f32. */
+/* sinh and cosh below f64 as CHLO expands them: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents
+ * in f32. */
 PCP_FN double pcp_half_exp(float x)
 {
     return exp((double)(x - 0x1.62e43p-1f));
@@ -112,8 +113,8 @@ PCP_FN double pcp_lgamma_f64(double x)
     return lgamma_r(x, &sign);
 }
 
-/* Upward recurrence, asymptotic series, reflection (Abramowitz & Stegun 6.3.5, 6.3.7, 6.3.18). NaN at
- * the poles. */
+/* Upward recurrence, asymptotic series, reflection (Abramowitz & Stegun 6.3.5, 6.3.7, 6.3.18).
+ * NaN at the poles. */
 static inline __attribute__((unused)) double pcp_digamma_f64(double x)
 {
     if (x != x || x == -INFINITY || (x <= 0 && x == floor(x))) return NAN;
@@ -128,7 +129,8 @@ static inline __attribute__((unused)) double pcp_digamma_f64(double x)
     return y + log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * s)) - flip;
 }
 
-/* Giles' start ("Approximating the erfinv function", GPU Computing Gems 2, 2011), then Newton steps. */
+/* Giles' start ("Approximating the erfinv function", GPU Computing Gems 2, 2011), then Newton
+ * steps. */
 static inline __attribute__((unused)) double pcp_erf_inv_f64(double x)
 {
     static const double central[9] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
@@ -161,7 +163,7 @@ PCP_FN float pcp_erf_inv_f32(float x)
     return (float)pcp_erf_inv_f64((double)x);
 }
 
-/* --- Integers: T the type, U its unsigned twin, W a type it computes in without surprises ------------ */
+/* --- Integers: T the type, U its unsigned twin, W a type it computes in without surprises ----- */
 
 #define PCP_INT_BOTH(T, t, U, W, POPCNT, CLZ)                                           \
     PCP_FN T pcp_add_##t(T a, T b)                                                      \
@@ -323,9 +325,10 @@ PCP_FN uint8_t pcp_clamp_i1(uint8_t lo, uint8_t x, uint8_t hi)
     return (x | lo) & hi;
 }
 
-/* --- Conversions ------------------------------------------------------------------------------------ */
+/* --- Conversions ------------------------------------------------------------------------------ */
 
-/* Float to integer truncates and saturates; NaN gives 0. LO and END (one past the largest) are exact. */
+/* Float to integer truncates and saturates; NaN gives 0. LO and END (one past the largest) are
+ * exact. */
 #define PCP_TO_INT(T, t, F, f, LO, END, MIN, MAX)        \
     PCP_FN T pcp_##t##_from_##f(F x)                     \
     {                                                    \

@@ -1,4 +1,5 @@
-/* Prelude, first part: bits, exact float functions, and the f32 functions of hot loops. See prelude.h. */
+/* Prelude, first part: bits, exact float functions, and the f32 functions of hot loops. See
+ * prelude.h. */
 #ifndef CODEGEN_PRELUDE_MATH_H
 #define CODEGEN_PRELUDE_MATH_H
 
@@ -43,7 +44,7 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     return pcp_of_bits_f32((uint32_t)(n + 127) << 23);
 }
 
-/* --- Exact functions: one macro for both float types -------------------------------------------- */
+/* --- Exact functions: one macro for both float types ------------------------------------------ */
 
 #define PCP_FLOAT(T, t, UINT, SINT, NAN_KEY, f)                                         \
     PCP_FN T pcp_abs_##t(T x)                                                           \
@@ -159,7 +160,7 @@ PCP_FN float pcp_f32_odd_from_f64(double x)
     return x != x || a == b ? y : pcp_of_bits_f32(towards | 1);
 }
 
-/* --- exp, expm1: x = n ln 2 + r, |r| <= ln 2 / 2 ------------------------------------------------- */
+/* --- exp, expm1: x = n ln 2 + r, |r| <= ln 2 / 2 ---------------------------------------------- */
 
 #define PCP_LN2_HI 0.693359375f /* 9 bits: n times it is exact */
 #define PCP_LN2_LO (-2.12194440e-4f)
@@ -235,7 +236,7 @@ PCP_FN float pcp_logistic_f32(float x)
     return (x < 0 ? e : 1) / (1 + e);
 }
 
-/* --- log, log1p: x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)) ---------------------------------- */
+/* --- log, log1p: x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)) ------------------------------- */
 
 typedef struct {
     float f;
@@ -288,7 +289,7 @@ PCP_FN float pcp_log1p_f32(float x)
     return x >= -1 ? y : __builtin_nanf("");
 }
 
-/* --- erf, erfc ----------------------------------------------------------------------------------- */
+/* --- erf, erfc -------------------------------------------------------------------------------- */
 
 /* |x| < 0.92: x + x S(x^2); above: 1 - e^(|x| U(|x|)), U fitted to log(erfc(t)) / t; 2.24 ulp */
 PCP_FN float pcp_erf_f32(float x)
@@ -332,7 +333,7 @@ PCP_FN float pcp_erfc_f32(float x)
     return x < 0 ? 2 - y : y;
 }
 
-/* --- sin, cos, tan: |x| = (q + f) pi / 2 by a product with 96 bits of 2 / pi (Payne and Hanek) ------ */
+/* --- sin, cos, tan: |x| = (q + f) pi / 2 by a product with 96 bits of 2 / pi (Payne and Hanek)  */
 
 typedef struct {
     float r;    /* f pi / 2, in [-pi / 4, pi / 4] */
@@ -398,7 +399,7 @@ PCP_FN float pcp_tan_f32(float x)
     return x - x == 0 ? y : x - x;
 }
 
-/* --- cbrt, pow, atan: in double, rounded once ------------------------------------------------------- */
+/* --- cbrt, pow, atan: in double, rounded once ------------------------------------------------- */
 
 /* A third of the exponent, then two steps of Halley's method. */
 PCP_FN float pcp_cbrt_f32(float x)

@@ -28,7 +28,8 @@ enum { MACHINE = EM_AARCH64 };
 enum { MACHINE = EM_NONE };
 #endif
 
-/* The loader maps what the segments name and touches it: behind the end of the file that is SIGBUS. */
+/* The loader maps what the segments name and touches it: behind the end of the file that is
+ * SIGBUS. */
 static int check_segments(const uint8_t *bytes, size_t n_bytes, const Elf64_Ehdr *head, err_t *err)
 {
     Elf64_Phdr segment;

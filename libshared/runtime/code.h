@@ -10,8 +10,8 @@
 
 typedef struct code code_t;
 
-/* The bytes are copied. ERR_CORRUPT: not an ELF shared object of this machine, or the loader refuses
- * it; ERR_IO: no place to put it. Any thread. */
+/* The bytes are copied. ERR_CORRUPT: not an ELF shared object of this machine, or the loader
+ * refuses it; ERR_IO: no place to put it. Any thread. */
 code_t *code_load(const uint8_t *bytes, size_t n_bytes, err_t *err);
 
 /* Unmaps the code: no kernel may run. */

@@ -1,5 +1,5 @@
-/* The CPU device: an arena in this process's memory, kernels called directly, one thread pool. Every
- * step is finished when its call returns. */
+/* The CPU device: an arena in this process's memory, kernels called directly, one thread pool.
+ * Every step is finished when its call returns. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

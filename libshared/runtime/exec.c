@@ -1,5 +1,6 @@
-/* The executor: programs run step by step on a device. What a training step needs (which tensors are
- * batch, lr, step and loss) is found when the plan is loaded, so that stepping looks nothing up. */
+/* The executor: programs run step by step on a device. What a training step needs (which tensors
+ * are batch, lr, step and loss) is found when the plan is loaded, so that stepping looks nothing
+ * up. */
 #include "runtime/exec.h"
 
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 #include "base/clock.h"
 #include "base/half.h"
 #include "base/mem.h"
-#include "plan/target.h"
 #include "plan/check.h"
+#include "plan/target.h"
 #include "runtime/device.h"
 
 struct exec {

@@ -1,7 +1,8 @@
 /* Execute a plan on this machine: load once, then step without allocating.
  *
- * An exec owns one arena with the plan's tensors. Parameters and state live in it across runs and are
- * updated in place. One caller thread at a time; the exec's own thread pool works inside exec_run. */
+ * An exec owns one arena with the plan's tensors. Parameters and state live in it across runs
+ * and are updated in place. One caller thread at a time; the exec's own thread pool works inside
+ * exec_run. */
 #ifndef RUNTIME_EXEC_H
 #define RUNTIME_EXEC_H
 
@@ -22,7 +23,8 @@ typedef struct {
 exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err);
 void exec_destroy(exec_t **self_p);
 
-/* Copy a tensor in or out (n_bytes must be the tensor's size). `tensor` as plan_find_tensor has it. */
+/* Copy a tensor in or out (n_bytes must be the tensor's size). `tensor` as plan_find_tensor has
+ * it. */
 int exec_write(exec_t *self, int tensor, const void *bytes, size_t n_bytes, err_t *err);
 int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err);
 int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of that role */
@@ -31,14 +33,15 @@ int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of th
  * same bits. */
 int exec_run(exec_t *self, const char *program, err_t *err);
 
-/* One optimizer step over `accumulate` micro-batches: writes lr and step, runs "train", or zeroes the
- * accumulators and runs "accumulate" for each micro-batch and then "update". batch[i] points at the i-th batch tensor's values for all
- * micro-batches, one after another. *loss: mean over micro-batches. */
+/* One optimizer step over `accumulate` micro-batches: writes lr and step, runs "train", or
+ * zeroes the accumulators and runs "accumulate" for each micro-batch and then "update". batch[i]
+ * points at the i-th batch tensor's values for all micro-batches, one after another. *loss: mean
+ * over micro-batches. */
 int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
                     err_t *err);
 
-/* Time per step of a program, for `pcp profile` and benches: one row per step, in order. It runs the
- * program `repeats` times for real: a "train" program updates parameters and state. */
+/* Time per step of a program, for `pcp profile` and benches: one row per step, in order. It runs
+ * the program `repeats` times for real: a "train" program updates parameters and state. */
 typedef struct {
     const char *label;   /* borrowed from the plan */
     double seconds;      /* sum over the calls */

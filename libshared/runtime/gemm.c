@@ -26,8 +26,9 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-/* Whole panels of a dimension; what is left over goes with the last one, so that an edge is never
- * alone: the BLAS sums a lone edge by other kernels, and bits would depend on the number of threads. */
+/* Whole panels of a dimension; what is left over goes with the last one, so that an edge is
+ * never alone: the BLAS sums a lone edge by other kernels, and bits would depend on the number
+ * of threads. */
 static int64_t panels(int64_t size)
 {
     return size < 2 * PANEL ? 1 : size / PANEL;
@@ -47,9 +48,9 @@ static int64_t part_count(int64_t size, int64_t step)
 /* Multiply-adds that one element of A or B costs when a part packs it. */
 static const double PACK = 8;
 
-/* Of the ways to cut C into `parts` tiles, the cheapest; *cost is the time of all of it on `parts` equal
- * threads, in multiply-adds: the largest tile ends last, every row panel packs all of its columns' B
- * and every column panel all of its rows' A. */
+/* Of the ways to cut C into `parts` tiles, the cheapest; *cost is the time of all of it on
+ * `parts` equal threads, in multiply-adds: the largest tile ends last, every row panel packs all
+ * of its columns' B and every column panel all of its rows' A. */
 static gemm_cut_t cut_into(const plan_gemm_step_t *s, int64_t parts, double *cost)
 {
     gemm_cut_t cut = {1, 1, s->m, s->n, 1};
@@ -83,7 +84,8 @@ gemm_cut_t gemm_cut(const plan_gemm_step_t *s, int threads)
     if (entries >= 8 * (int64_t)threads || threads == 1) return whole;
     int64_t parts = threads / gcd(threads, entries);
     gemm_cut_t cut = cut_into(s, parts, &cost);
-    /* Twice as many parts when that costs little: a thread that is held up then leaves less behind. */
+    /* Twice as many parts when that costs little: a thread that is held up then leaves less
+     * behind. */
     gemm_cut_t finer = cut_into(s, 2 * parts, &finer_cost);
     if (2 * finer_cost < 1.04 * cost && work / (double)(2 * parts) > SMALL) cut = finer;
     return cut;

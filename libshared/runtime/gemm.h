@@ -1,10 +1,11 @@
-/* Matrix products of a plan on the CPU: the work is cut over a thread pool, each part is one call of a
- * single-threaded BLAS.
+/* Matrix products of a plan on the CPU: the work is cut over a thread pool, each part is one
+ * call of a single-threaded BLAS.
  *
- * The cut depends on the step and the number of threads alone, so the same step on the same machine
- * with the same thread count gives the same bits. Across thread counts nothing is promised, as the BLAS
- * chooses its kernels by size: parts end on multiples of 32 and no narrow edge is left alone, with which
- * OpenBLAS 0.3.21 gave the same bits but for a few odd shapes. Machines may differ, too. */
+ * The cut depends on the step and the number of threads alone, so the same step on the same
+ * machine with the same thread count gives the same bits. Across thread counts nothing is
+ * promised, as the BLAS chooses its kernels by size: parts end on multiples of 32 and no narrow
+ * edge is left alone, with which OpenBLAS 0.3.21 gave the same bits but for a few odd shapes.
+ * Machines may differ, too. */
 #ifndef RUNTIME_GEMM_H
 #define RUNTIME_GEMM_H
 

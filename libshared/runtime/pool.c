@@ -1,6 +1,6 @@
-/* The thread pool. A generation counter announces work; workers enter while it is `open` and count
- * themselves in `inside`; the caller closes it when every grain is taken and waits for those inside.
- * Both are first watched by spinning, then by sleeping on a condition variable. */
+/* The thread pool. A generation counter announces work; workers enter while it is `open` and
+ * count themselves in `inside`; the caller closes it when every grain is taken and waits for
+ * those inside. Both are first watched by spinning, then by sleeping on a condition variable. */
 #include "runtime/pool.h"
 
 #include <pthread.h>

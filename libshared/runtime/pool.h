@@ -1,12 +1,12 @@
 /* A fixed set of threads that run one piece of work at a time.
  *
- * pool_run cuts [0, extent) into whole grains (the last may be short). Each thread starts on its own
- * stretch of them, so that it meets the same rows in one step after another, and then takes over what
- * others have not begun: a core that something else keeps busy delays nobody, and a thread that is
- * still asleep is not waited for. Which thread runs a range is therefore not determined, nor how
- * grains are joined to ranges; the work must not depend on it. The caller is worker 0. Between pieces
- * of work the threads spin for a few microseconds, then sleep. One caller at a time; several pools may
- * live in a process. */
+ * pool_run cuts [0, extent) into whole grains (the last may be short). Each thread starts on its
+ * own stretch of them, so that it meets the same rows in one step after another, and then takes
+ * over what others have not begun: a core that something else keeps busy delays nobody, and a
+ * thread that is still asleep is not waited for. Which thread runs a range is therefore not
+ * determined, nor how grains are joined to ranges; the work must not depend on it. The caller is
+ * worker 0. Between pieces of work the threads spin for a few microseconds, then sleep. One
+ * caller at a time; several pools may live in a process. */
 #ifndef RUNTIME_POOL_H
 #define RUNTIME_POOL_H
 
@@ -23,8 +23,8 @@ typedef void pool_fn(void *context, int64_t begin, int64_t end, int worker);
 /* Cores this process may use (its affinity mask); at least 1. */
 int pool_cores(void);
 
-/* threads in [1, POOL_MAX_THREADS]. With `pin`, worker w > 0 is bound to the w-th core of the affinity
- * mask; the caller's thread is never bound. ERR_ARG, ERR_MEMORY (no more threads). */
+/* threads in [1, POOL_MAX_THREADS]. With `pin`, worker w > 0 is bound to the w-th core of the
+ * affinity mask; the caller's thread is never bound. ERR_ARG, ERR_MEMORY (no more threads). */
 enum { POOL_MAX_THREADS = 1024 };
 pool_t *pool_new(int threads, bool pin, err_t *err);
 

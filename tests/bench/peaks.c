@@ -1,5 +1,5 @@
-/* bench-peaks: what this machine can do at best: sgemm by size and threads, memory bandwidth. Rows are
- * measured in turn, several times over, and reported as medians. */
+/* bench-peaks: what this machine can do at best: sgemm by size and threads, memory bandwidth.
+ * Rows are measured in turn, several times over, and reported as medians. */
 #include <stdio.h>
 
 #include "bench.h"

@@ -1,6 +1,7 @@
-/* bench-train: whole training steps of compiled plans, beside the sgemm peak of the machine measured in
- * the same run. Models and the peak are measured in turn, several times over; figures are medians.
- * FLOPs are those of the plan's matrix products (2 m n k); element-wise work is not counted. */
+/* bench-train: whole training steps of compiled plans, beside the sgemm peak of the machine
+ * measured in the same run. Models and the peak are measured in turn, several times over;
+ * figures are medians. FLOPs are those of the plan's matrix products (2 m n k); element-wise
+ * work is not counted. */
 #include <stdio.h>
 
 #include "base/config.h"

@@ -76,8 +76,8 @@ static void add_part(void *context, int64_t begin, int64_t end, int worker)
     for (int64_t i = begin; i < end; i++) sum[i] += i;
 }
 
-/* Every piece reads what the one before wrote, in another thread: a missed or early wake-up shows as
- * a wrong sum (or as a data race under MODE=tsan). */
+/* Every piece reads what the one before wrote, in another thread: a missed or early wake-up
+ * shows as a wrong sum (or as a data race under MODE=tsan). */
 static void stress(int threads, int pieces, int pause_every)
 {
     int64_t sum[64] = {0};

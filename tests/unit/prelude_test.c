@@ -1,7 +1,8 @@
-/* The prelude against libm in double, and against plain definitions for integers and conversions.
- * `prelude_test` walks the f32 inputs with a stride; `prelude_test --all [name]` takes every one of the
- * 2^32 (minutes a function) and prints the figures that the header states. To measure the vectorised,
- * fused code, build this file by hand with the flags that prelude.h names. */
+/* The prelude against libm in double, and against plain definitions for integers and
+ * conversions. `prelude_test` walks the f32 inputs with a stride; `prelude_test --all [name]`
+ * takes every one of the 2^32 (minutes a function) and prints the figures that the header
+ * states. To measure the vectorised, fused code, build this file by hand with the flags that
+ * prelude.h names. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -225,7 +226,7 @@ static void test_binary(void **state)
     print_message("pow %.4f ulp, atan2 %.4f ulp\n", worst[0], worst[1]);
 }
 
-/* --- Integers: by definition, in 128 bits ---------------------------------------------------------- */
+/* --- Integers: by definition, in 128 bits ----------------------------------------------------- */
 
 typedef __int128 wide_t;
 
@@ -347,7 +348,7 @@ static void test_integers(void **state)
     }
 }
 
-/* --- Conversions ------------------------------------------------------------------------------------- */
+/* --- Conversions ------------------------------------------------------------------------------ */
 
 static wide_t saturate(double x, wide_t min, wide_t max)
 {

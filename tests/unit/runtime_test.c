@@ -1,5 +1,6 @@
-/* The executor on hand-made plans: loading code, kernels, GEMMs against a triple loop, training steps
- * with accumulation, profiles, and what must be refused. Kernels are compiled by the system's cc. */
+/* The executor on hand-made plans: loading code, kernels, GEMMs against a triple loop, training
+ * steps with accumulation, profiles, and what must be refused. Kernels are compiled by the
+ * system's cc. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +82,7 @@ static plan_tensor_t tensor(const char *name, plan_role_t role, dtype_t dtype, i
     return (plan_tensor_t){(char *)name, role, type, offset, (uint64_t)ir_type_bytes(&type)};
 }
 
-/* --- Kernels ----------------------------------------------------------------------------------- */
+/* --- Kernels ---------------------------------------------------------------------------------- */
 
 enum { N = 1000 };
 
@@ -294,7 +295,7 @@ static void test_profile(void **state)
     exec_destroy(&exec);
 }
 
-/* --- Training steps ---------------------------------------------------------------------------- */
+/* --- Training steps --------------------------------------------------------------------------- */
 
 static void test_train_step(void **state)
 {
@@ -345,7 +346,7 @@ static void test_train_step(void **state)
     exec_destroy(&exec);
 }
 
-/* --- GEMM -------------------------------------------------------------------------------------- */
+/* --- GEMM ------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t batch, inner, m, n, k;
