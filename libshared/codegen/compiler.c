@@ -24,7 +24,7 @@ static const char fixed_flags[] =
     "-std=gnu11 -O3 -fPIC -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math "
     " -ffp-contract=fast -fno-stack-protector -fno-plt -fno-ipa-icf -w";
 
-enum { MAX_ARGS = 64, SHOWN = 700 };
+enum { MAX_ARGS = 64, MAX_UNITS = 32, SHOWN = 700 };
 
 typedef struct {
     char *dir;
@@ -73,22 +73,29 @@ static int add_words(char **argv, int n, char *text)
     return n;
 }
 
-/* Start a command line with its output in the file `log`; 0 when it could not be started. */
-static pid_t start(char *command, const char *log, err_t *err)
+/* Start the compiler with the words of `flags` and then n arguments as they are (paths may hold
+ * blanks), its output in the file `log`; 0 when it could not be started. */
+static pid_t start(const char *flags, int n, char *const *args, const char *log, err_t *err)
 {
-    char *argv[MAX_ARGS];
-    add_words(argv, 0, command);
+    const char *cc = getenv("PCP_CC");
+    char *argv[MAX_ARGS], *words = mem_printf("%s %s", cc && *cc ? cc : "cc", flags);
+    int n_word = add_words(argv, 0, words), status = EINVAL;
+    pid_t pid = 0;
+    for (int i = 0; i < n && n_word < MAX_ARGS - 1; i++) argv[n_word++] = args[i];
+    argv[n_word] = NULL;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    pid_t pid = 0;
-    int status = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
+    if (argv[0]) status = posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (status == 0) return pid;
-    err_set(err, ERR_IO, "cannot run the C compiler \"%s\": %s (install gcc or set PCP_CC)",
-            argv[0], strerror(status));
-    return 0;
+    if (status != 0) {
+        pid = 0;
+        err_set(err, ERR_IO, "cannot run the C compiler \"%s\": %s (install gcc or set PCP_CC)",
+                argv[0] ? argv[0] : "", strerror(status));
+    }
+    free(words);
+    return pid;
 }
 
 static int finish(pid_t pid, const char *log, err_t *err)
@@ -105,21 +112,15 @@ static int finish(pid_t pid, const char *log, err_t *err)
     return -1;
 }
 
-static const char *compiler(void)
-{
-    const char *cc = getenv("PCP_CC");
-    return cc && *cc ? cc : "cc";
-}
-
 static pid_t start_unit(const job_t *job, int i, const char *flags, err_t *err)
 {
     char *c = path_in(job, "c", i), *o = path_in(job, "o", i), *log = path_in(job, "txt", i);
-    char *command = mem_printf("%s %s %s -c -o %s %s", compiler(), fixed_flags, flags, o, c);
-    pid_t pid = start(command, log, err);
+    char *all = mem_printf("%s %s", fixed_flags, flags), *args[] = {"-c", "-o", o, c};
+    pid_t pid = start(all, 4, args, log, err);
     free(c);
     free(o);
     free(log);
-    free(command);
+    free(all);
     return pid;
 }
 
@@ -153,14 +154,15 @@ static int compile_units(const job_t *job, const char *flags, err_t *err)
 
 static int link_units(const job_t *job, err_t *err)
 {
-    str_t command = {0};
-    char *so = path_in(job, "so", 0), *log = path_in(job, "txt", job->n_unit);
-    str_addf(&command, "%s -shared -s -o %s", compiler(), so);
-    for (int i = 0; i < job->n_unit; i++) str_addf(&command, " %s/k%d.o", job->dir, i);
-    str_add(&command, " -lm");
-    pid_t pid = start(command.at, log, err);
+    char *so = path_in(job, "so", 0), *log = path_in(job, "txt", job->n_unit), *args[MAX_ARGS];
+    int n = 0;
+    args[n++] = "-o";
+    args[n++] = so;
+    for (int i = 0; i < job->n_unit; i++) args[n++] = path_in(job, "o", i);
+    args[n++] = "-lm";
+    pid_t pid = start("-shared -s", n, args, log, err);
     int status = pid ? finish(pid, log, err) : -1;
-    str_fini(&command);
+    for (int i = 0; i < job->n_unit; i++) free(args[2 + i]);
     free(so);
     free(log);
     return status;
@@ -182,6 +184,10 @@ uint8_t *compiler_run(int n_unit, const char *const *units, const char *flags, s
 {
     job_t job = {.n_unit = n_unit};
     uint8_t *bytes = NULL;
+    if (n_unit < 1 || n_unit > MAX_UNITS) {
+        err_set(err, ERR_ARG, "%d C files, want 1 to %d", n_unit, MAX_UNITS);
+        return NULL;
+    }
     if (make_dir(&job, err) == 0 && write_units(&job, units, err) == 0 &&
         compile_units(&job, flags, err) == 0 && link_units(&job, err) == 0) {
         char *so = path_in(&job, "so", 0);

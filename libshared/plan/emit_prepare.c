@@ -6,8 +6,8 @@
 
 #include "plan/kx_node.h"
 
-/* Bytes of a row that stay on the stack; longer rows go to the arena. */
-enum { MAX_ROW_BUFFER = 256 << 10 };
+/* Bytes of rows that a kernel keeps on its stack; more go to the arena. */
+enum { MAX_ROW_BUFFERS = 512 << 10 };
 
 dtype_t emit_dtype(const emit_t *e, ir_val_t v)
 {
@@ -93,6 +93,7 @@ static int new_array(emit_t *e, dtype_t dtype, int64_t n)
 void emit_allocate(emit_t *e)
 {
     group_t *group = e->group;
+    int64_t used = 0;
     for (size_t i = 0; i < group->member.n; i++) {
         member_t *m = &group->member.at[i];
         dtype_t dtype = emit_dtype(e, m->value);
@@ -100,7 +101,8 @@ void emit_allocate(emit_t *e)
         e->final[i] = KX_NONE;
         int64_t bytes = group->cols * (int64_t)dtype_bytes(dtype);
         if (m->kind == MEMBER_FULL && e->again[i] && !emit_is_stored(e, (int)i)) {
-            if (bytes > MAX_ROW_BUFFER)
+            used += bytes;
+            if (used > MAX_ROW_BUFFERS)
                 e->lower->value[m->value].stored = true;
             else
                 e->array[i] = new_array(e, dtype, group->cols);

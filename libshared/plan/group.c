@@ -13,8 +13,8 @@ enum {
     MAX_MEMBERS = 40,
     MAX_NODES = 6000, /* of a group's graph: bounds the compiler's work on one kernel */
     MAX_ARGS = 60,
-    SMALL = 4096,            /* elements up to which kernels of equal shape merge without sharing */
-    MAX_FOLD_BUFFER = 16384, /* columns whose sums a chunk keeps on its stack */
+    SMALL = 4096,       /* elements up to which kernels of equal shape merge without sharing */
+    MAX_SUMS = 1 << 16, /* column sums that a chunk keeps on its stack */
 };
 
 /* What a root asks for. */
@@ -252,6 +252,13 @@ static bool respace(lower_t *self, group_t *group, int64_t rows, int64_t cols)
     return false;
 }
 
+static int64_t n_sums(const group_t *group)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < group->member.n; i++) n += group->member.at[i].kind == MEMBER_SUM;
+    return n;
+}
+
 /* The kind the member would have in the group, or -1. */
 static int kind_in(lower_t *self, group_t *group, const shape_t *s)
 {
@@ -265,7 +272,8 @@ static int kind_in(lower_t *self, group_t *group, const shape_t *s)
     }
     if (n != group->rows * group->cols || s->by_column != group->by_column) return -1;
     if (s->kind == MEMBER_SUM && s->chunk != group->chunk && group->chunk > 1) return -1;
-    if (s->kind == MEMBER_SUM && !s->by_column && s->cols > MAX_FOLD_BUFFER) return -1;
+    if (s->kind == MEMBER_SUM && !s->by_column && (n_sums(group) + 1) * s->cols > MAX_SUMS)
+        return -1;
     bool fits = s->rows == group->rows && s->cols == group->cols;
     return fits || respace(self, group, s->rows, s->cols) ? (int)s->kind : -1;
 }

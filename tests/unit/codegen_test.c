@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -245,9 +246,23 @@ static void test_compiler(void **state)
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "oops"));
     err = (err_t){0};
-    setenv("TMPDIR", "/nonexistent", 1);
+    char dir[] = "/tmp/pcp test XXXXXX"; /* blanks in paths */
+    assert_non_null(mkdtemp(dir));
+    setenv("TMPDIR", dir, 1);
+    code = compiler_run(1, good, "", &n, &err);
+    if (!code) fail_msg("%s", err.text);
+    free(code);
+    assert_int_equal(rmdir(dir), 0); /* nothing is left behind */
+    setenv("TMPDIR", "/nonexistent dir", 1);
     assert_null(compiler_run(1, good, "", &n, &err));
     unsetenv("TMPDIR");
+    assert_int_equal(err.code, ERR_IO);
+    err = (err_t){0};
+    setenv("PCP_CC", "/nonexistent/cc -pipe", 1);
+    assert_null(compiler_run(1, good, "", &n, &err));
+    setenv("PCP_CC", "  ", 1);
+    assert_null(compiler_run(1, good, "", &n, &err));
+    unsetenv("PCP_CC");
     assert_int_equal(err.code, ERR_IO);
     codegen_t none;
     codegen_init(&none, 0, NULL);
