@@ -38,6 +38,7 @@ static const config_field_t fields[] = {
     RANGE(rounds, INT, "10", 1, 1e9, "outer steps"),
     RANGE(shards, INT, "1", 1, MSG_MAX_SHARDS, "aggregators that share the parameters"),
     RANGE(workers, INT, "1", 1, 4096, "workers that must be ready before the first round"),
+    RANGE(workers_wait_s, INT, "60", 0, 1e6, "seconds after which it begins with fewer"),
     RANGE(validate_every, INT, "0", 0, 1e9, "rounds between validations; 0: only at the end"),
     WORDS(optimizer, "adamw", "adamw|sgd", "inner optimizer"),
     RANGE(lr, FLOAT, "1e-3", 0, 1e3, "inner learning rate"),

@@ -13,7 +13,8 @@ typedef struct {
     int64_t heartbeat_ms, timeout_ms;
     char *run, *model, *init, *train_tokens, *validation_tokens, *data_layout;
     bool shuffle;
-    int64_t vocab, seed, replicas, inner_steps, rounds, shards, workers, validate_every;
+    int64_t vocab, seed, replicas, inner_steps, rounds, shards, workers, workers_wait_s;
+    int64_t validate_every;
     char *optimizer, *schedule;
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t warmup, accumulate;

@@ -1,10 +1,12 @@
 /* pcp-shepherd: configuration, sockets, loop. The run itself is in shepherd.c and its neighbours. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "msg/control.h"
 #include "shepherd/loop.h"
 
@@ -16,6 +18,16 @@ static void set_default(char **field, const char *prefix, const char *run_dir, c
     *field = mem_printf("%s%s/%s", prefix, run_dir, name);
 }
 
+/* Members on other machines reach telemetry where they reach control: any free port of that address. */
+static void default_telemetry(shepherd_config_t *config)
+{
+    const char *colon = strrchr(config->bind, ':');
+    bool given = config->telemetry && *config->telemetry;
+    if (given || !str_starts(config->bind, "tcp://")) return;
+    free(config->telemetry);
+    config->telemetry = mem_printf("%.*s:*", (int)(colon - config->bind), config->bind);
+}
+
 static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *err)
 {
     if (file_make_dirs(config->run_dir, err) < 0) return -1;
@@ -25,7 +37,7 @@ static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *er
     if (!self->telemetry) return -1;
     self->events = control_bind(ZMQ_PUB, config->events, err);
     if (!self->events) return -1;
-    self->state.telemetry = config->telemetry;
+    self->state.telemetry = zsock_endpoint(self->telemetry);
     self->courier = courier_new(config);
     return self->courier ? 0 : err_set(err, ERR_STATE, "no courier actor");
 }
@@ -41,6 +53,7 @@ static void close_sockets(loop_t *self)
 static int run(shepherd_config_t *config, err_t *err)
 {
     set_default(&config->bind, "ipc://", config->run_dir, "control");
+    default_telemetry(config);
     set_default(&config->telemetry, "ipc://", config->run_dir, "telemetry");
     set_default(&config->events, "ipc://", config->run_dir, "events");
     set_default(&config->checkpoint, "", config->run_dir, "checkpoint");

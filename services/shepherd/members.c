@@ -137,7 +137,7 @@ static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
     welcome.run_hash = self->run_hash;
     welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
     welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
-    welcome.telemetry = self->telemetry ? self->telemetry : "";
+    welcome.telemetry = (char *)(self->telemetry ? self->telemetry : "");
     MSG_SEND(self->out, to, reply_to, WELCOME, welcome, &welcome);
 }
 

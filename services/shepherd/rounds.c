@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "shepherd/shepherd.h"
 
 static size_t ready_workers(const shepherd_t *self)
@@ -17,15 +18,58 @@ static size_t ready_workers(const shepherd_t *self)
     return n;
 }
 
+/* Enough workers, or some and no more patience. */
+static bool may_begin(shepherd_t *self)
+{
+    size_t ready = ready_workers(self);
+    if (ready == 0) return false;
+    if (!self->ready_ms) self->ready_ms = self->now_ms;
+    return ready >= (size_t)self->config->workers ||
+           self->now_ms - self->ready_ms >= self->config->workers_wait_s * 1000;
+}
+
 void rounds_begin(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->started_ms) return;
-    if (ready_workers(self) < (size_t)self->config->workers) return;
+    if (self->phase != PHASE_TRAIN || self->started_ms || !may_begin(self)) return;
     self->started_ms = self->now_ms;
     work_open_round(self);
     log_event(LOG_INFO, "training", "replicas=%lld workers=%zu rounds=%lld inner_steps=%lld",
               (long long)self->config->replicas, ready_workers(self),
               (long long)self->config->rounds, (long long)self->config->inner_steps);
+}
+
+static void what_is_missing(const shepherd_t *self, str_t *text)
+{
+    const shepherd_config_t *config = self->config;
+    size_t workers = members_count(self, MSG__KIND__KIND_WORKER);
+    if (self->phase == PHASE_GATHER)
+        str_addf(text, "aggregators: %zu of %lld", members_count(self, MSG__KIND__KIND_AGGREGATOR),
+                 (long long)config->shards);
+    if (self->phase == PHASE_COMPILE)
+        str_addf(text, "a plan: %zu workers, %zu compilers", workers,
+                 members_count(self, MSG__KIND__KIND_COMPILER));
+    if (self->phase == PHASE_TRAIN && !self->started_ms)
+        str_addf(text, "workers: %zu of %lld are ready", ready_workers(self),
+                 (long long)config->workers);
+    if (self->phase != PHASE_TRAIN || !self->started_ms) return;
+    str_addf(text, "round %u of %zu workers:", self->round + 1, workers);
+    for (int64_t k = 0; k < config->replicas; k++)
+        if (self->lease[k].state != WORK_DONE)
+            str_addf(text, " replica %lld%s", (long long)k,
+                     self->lease[k].state == WORK_OPEN ? " (nobody has it)" : "");
+}
+
+void rounds_waiting(shepherd_t *self)
+{
+    enum { EVERY_MS = 10000 };
+    int64_t since = self->round_ms > self->waiting_ms ? self->round_ms : self->waiting_ms;
+    if (!since) self->waiting_ms = self->now_ms;
+    if (!since || self->now_ms - since < EVERY_MS) return;
+    self->waiting_ms = self->now_ms;
+    str_t text = {0};
+    what_is_missing(self, &text);
+    if (text.n) log_event(LOG_INFO, "waiting", "for=\"%s\"", str_text(&text));
+    str_fini(&text);
 }
 
 void rounds_dispatch(shepherd_t *self)

@@ -68,7 +68,7 @@ typedef struct {
     void (*publish)(void *user, Msg__Event *event); /* telemetry out; may be NULL */
     void (*start)(void *user, courier_job_t *job);  /* takes the job */
     void *user;                                     /* of both */
-    char *telemetry;                                /* told in WELCOME */
+    const char *telemetry;                          /* told in WELCOME */
 
     phase_t phase;
     int64_t now_ms, tick_ms;
@@ -88,6 +88,8 @@ typedef struct {
     uint64_t cursor;              /* windows consumed by committed rounds */
     uint64_t tokens;              /* trained in committed rounds */
     int64_t started_ms, round_ms; /* first round, present round */
+    int64_t ready_ms;             /* training could have begun, but for missing workers */
+    int64_t waiting_ms;           /* when the log last said what is waited for */
     bool summary_waits;           /* the last round's summary waits for its validation */
     Msg__RoundStats summary;
     double val_loss;
@@ -137,7 +139,8 @@ const char *plans_ready(const shepherd_t *self, const char *target); /* hash; NU
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- rounds.c, work.c --- */
-void rounds_begin(shepherd_t *self); /* after INIT: when enough workers are ready */
+void rounds_begin(shepherd_t *self);   /* after INIT: when enough workers are ready */
+void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
 void rounds_dispatch(shepherd_t *self);
 void rounds_check(shepherd_t *self);   /* is the round complete? */
 void rounds_summary(shepherd_t *self); /* publish the waiting summary */

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # tap.bash, sourced before, sets work and bin
 # cluster.bash: start the services one by one, as on several terminals. Source it after tap.bash.
 #   cluster DIR [ENDPOINT]        the run directory and control endpoint of what follows
 #   serve NAME PROGRAM [FLAGS]    start pcp-PROGRAM as member NAME; its log is DIR/NAME.log

@@ -41,6 +41,7 @@ dismiss
 # --- a worker is killed with a lease in hand ---
 run killed --workers 4
 worker w1
+# shellcheck disable=SC2317 # called by eventually
 joined() { event shepherd 'member_joined member=w1'; }
 eventually 20 joined # first, so that it surely gets a replica
 for w in w2 w3 w4; do worker $w; done
@@ -54,6 +55,7 @@ dismiss
 # --- a worker freezes, is given up, and wakes up with old work ---
 run frozen --workers 4
 worker w1
+# shellcheck disable=SC2317 # called by eventually
 joined() { event shepherd 'member_joined member=w1'; }
 eventually 20 joined # first, so that it surely gets a replica
 for w in w2 w3 w4; do worker $w; done

@@ -1,0 +1,331 @@
+/* Membership and jobs over real sockets: joining, heartbeats, being forgotten, silence, dismissal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "msg/control.h"
+#include "msg/jobs.h"
+#include "msg/member.h"
+#include "msg/service.h"
+
+#define BODY(kind) MSG__ENVELOPE__BODY_##kind
+
+/* A shepherd that only answers what the test tells it to, and the member's callbacks. */
+typedef struct {
+    zloop_t *loop;
+    zsock_t *router;
+    member_t *member;
+    msg_peer_t peer; /* the member's present connection */
+    int n_hello, n_beat, n_bye, n_welcome, n_lost, n_dismissed, n_work;
+    uint32_t credit; /* of the last heartbeat */
+    char id[32];
+    bool mute; /* the shepherd says nothing more */
+    bool (*until)(void *rig);
+    int64_t limit_ms;
+    msg_count_t count;
+} rig_t;
+
+static void answer(rig_t *rig, msg_envelope_t *message)
+{
+    if (!rig->mute) control_send(rig->router, &rig->peer, message, NULL);
+}
+
+static void seen_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    rig_t *rig = state;
+    rig->peer = *from;
+    rig->n_hello++;
+    snprintf(rig->id, sizeof rig->id, "%s", message->hello->id);
+    Msg__Welcome body = MSG__WELCOME__INIT;
+    body.heartbeat_ms = 20;
+    body.timeout_ms = 300;
+    msg_envelope_t reply = MSG__ENVELOPE__INIT;
+    reply.body_case = BODY(WELCOME);
+    reply.welcome = &body;
+    answer(rig, &reply);
+}
+
+static void seen_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    rig_t *rig = state;
+    rig->n_beat++;
+    rig->credit = message->heartbeat->credit;
+    Msg__Heartbeat body = MSG__HEARTBEAT__INIT;
+    msg_envelope_t reply = MSG__ENVELOPE__INIT;
+    reply.body_case = BODY(HEARTBEAT);
+    reply.heartbeat = &body;
+    answer(rig, &reply);
+}
+
+static void seen_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from, (void)message;
+    ((rig_t *)state)->n_bye++;
+}
+
+static const msg_route_t shepherd[MSG_KIND_COUNT] = {
+    [BODY(HELLO)] = {4096, seen_hello},
+    [BODY(HEARTBEAT)] = {64, seen_heartbeat},
+    [BODY(BYE)] = {4096, seen_bye},
+};
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    ((rig_t *)state)->n_welcome++;
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)reason;
+    ((rig_t *)state)->n_lost++;
+}
+
+static void on_dismissed(void *state, const char *reason)
+{
+    assert_string_equal(reason, "over");
+    ((rig_t *)state)->n_dismissed++;
+}
+
+static uint32_t credit(void *state)
+{
+    (void)state;
+    return 6;
+}
+
+static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from, (void)message;
+    ((rig_t *)state)->n_work++;
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {[BODY(LEASE)] = {4096, on_work}};
+
+static int on_router(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    rig_t *rig = arg;
+    while (control_receive(socket, true, shepherd, rig, &rig->count)) continue;
+    return 0;
+}
+
+static int on_check(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    rig_t *rig = arg;
+    return rig->until(rig) || clock_mono_ms() > rig->limit_ms ? -1 : 0;
+}
+
+/* Run the loop until the condition holds; a test fails after 5 s. */
+static void wait_for(rig_t *rig, bool (*until)(void *rig))
+{
+    rig->until = until;
+    rig->limit_ms = clock_mono_ms() + 5000;
+    service_loop(rig->loop);
+    assert_true(until(rig));
+}
+
+static rig_t *rig_new(void)
+{
+    rig_t *rig = calloc(1, sizeof *rig);
+    rig->loop = zloop_new();
+    rig->router = control_bind(ZMQ_ROUTER, "inproc://member-test", NULL);
+    member_options_t options = {.endpoint = "inproc://member-test",
+                                .kind = MSG__KIND__KIND_WORKER,
+                                .id = "w1",
+                                .target = "cpu:x",
+                                .routes = routes,
+                                .state = rig,
+                                .on_welcome = on_welcome,
+                                .on_lost = on_lost,
+                                .on_bye = on_dismissed,
+                                .credit = credit};
+    zloop_reader(rig->loop, rig->router, on_router, rig);
+    zloop_timer(rig->loop, 5, 0, on_check, rig);
+    rig->member = member_new(rig->loop, &options, NULL);
+    assert_non_null(rig->member);
+    return rig;
+}
+
+static void rig_free(rig_t *rig)
+{
+    member_destroy(&rig->member);
+    zloop_destroy(&rig->loop);
+    zsock_destroy(&rig->router);
+    free(rig);
+}
+
+static bool has_beaten(void *rig)
+{
+    return ((rig_t *)rig)->n_beat >= 3;
+}
+
+static bool has_rejoined(void *rig)
+{
+    return ((rig_t *)rig)->n_welcome >= 2;
+}
+
+static bool has_lost(void *rig)
+{
+    return ((rig_t *)rig)->n_lost >= 1;
+}
+
+static bool was_dismissed(void *rig)
+{
+    return ((rig_t *)rig)->n_dismissed >= 1;
+}
+
+static bool said_bye(void *rig)
+{
+    return ((rig_t *)rig)->n_bye >= 1;
+}
+
+static void joining_and_beating(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    assert_false(member_joined(rig->member));
+    wait_for(rig, has_beaten);
+    assert_true(member_joined(rig->member));
+    assert_string_equal(rig->id, "w1");
+    assert_int_equal(rig->credit, 6);
+    assert_int_equal(rig->n_welcome, 1);
+    assert_int_equal(rig->n_lost, 0);
+    member_leave(rig->member, "done");
+    wait_for(rig, said_bye);
+    assert_false(member_joined(rig->member));
+    rig_free(rig);
+}
+
+static void a_forgotten_member_joins_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    wait_for(rig, has_beaten);
+    Msg__Fault body = MSG__FAULT__INIT;
+    body.code = MSG__FAULT__CODE__UNKNOWN_PEER;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = BODY(FAULT);
+    message.fault = &body;
+    answer(rig, &message);
+    wait_for(rig, has_rejoined);
+    assert_int_equal(rig->n_lost, 1);
+    assert_int_equal(rig->n_work, 0);
+    rig_free(rig);
+}
+
+static void a_silent_shepherd_is_lost(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    wait_for(rig, has_beaten);
+    rig->mute = true;
+    wait_for(rig, has_lost);
+    assert_false(member_joined(rig->member));
+    rig->mute = false;
+    wait_for(rig, has_rejoined);
+    rig_free(rig);
+}
+
+static void dismissal(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    wait_for(rig, has_beaten);
+    Msg__Bye body = MSG__BYE__INIT;
+    body.reason = "over";
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = BODY(BYE);
+    message.bye = &body;
+    answer(rig, &message);
+    wait_for(rig, was_dismissed);
+    assert_int_equal(rig->n_lost, 0);
+    rig_free(rig);
+}
+
+/* --- jobs --- */
+
+/* Answers a lease with news, then its round; round 99 goes on until it is stopped. */
+static void do_job(void *user, zsock_t *pipe, const msg_envelope_t *job)
+{
+    ++*(int *)user;
+    Msg__Event event = MSG__EVENT__INIT;
+    msg_envelope_t news = MSG__ENVELOPE__INIT, reply = MSG__ENVELOPE__INIT;
+    news.body_case = BODY(RUN_EVENT);
+    news.run_event = &event;
+    job_reply(pipe, &news);
+    while (job->lease->round == 99 && !job_stopped(pipe)) zclock_sleep(1);
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    done.round = job->lease->round;
+    reply.body_case = BODY(LEASE_DONE);
+    reply.lease_done = &done;
+    job_reply(pipe, &reply);
+}
+
+static uint32_t finish_job(jobs_t *jobs, int *n_news)
+{
+    for (;;) {
+        msg_envelope_t *reply = jobs_receive(jobs);
+        if (!reply) continue;
+        bool news = reply->body_case == BODY(RUN_EVENT);
+        assert_int_equal(jobs_busy(jobs), news);
+        uint32_t round = news ? 0 : reply->lease_done->round;
+        *n_news += news;
+        msg_free(&reply);
+        if (!news) return round;
+    }
+}
+
+static void jobs(void **unused)
+{
+    (void)unused;
+    int n_job = 0, n_news = 0;
+    jobs_t *jobs = jobs_new(do_job, &n_job);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = BODY(LEASE);
+    message.lease = &lease;
+    assert_false(jobs_busy(jobs));
+    assert_null(jobs_receive(jobs));
+    jobs_cancel(jobs); /* nothing runs: nothing happens */
+    for (uint32_t round = 1; round < 4; round++) {
+        lease.round = round;
+        jobs_start(jobs, &message);
+        assert_int_equal(finish_job(jobs, &n_news), round);
+    }
+    assert_int_equal(n_news, 3);
+    lease.round = 99;
+    jobs_start(jobs, &message);
+    jobs_cancel(jobs);
+    assert_int_equal(finish_job(jobs, &n_news), 99);
+    lease.round = 5; /* the cancellation ends with its job */
+    jobs_start(jobs, &message);
+    assert_int_equal(finish_job(jobs, &n_news), 5);
+    lease.round = 99;
+    jobs_start(jobs, &message);
+    jobs_destroy(&jobs); /* stops it */
+    assert_int_equal(n_job, 6);
+}
+
+int main(void)
+{
+    log_init("member_test", LOG_OFF, LOG_LOGFMT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joining_and_beating),
+        cmocka_unit_test(a_forgotten_member_joins_again),
+        cmocka_unit_test(a_silent_shepherd_is_lost),
+        cmocka_unit_test(dismissal),
+        cmocka_unit_test(jobs),
+    };
+    int failed = cmocka_run_group_tests_name("member", tests, NULL, NULL);
+    zsys_shutdown();
+    return failed;
+}

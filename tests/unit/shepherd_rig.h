@@ -1,0 +1,268 @@
+/* A scripted cluster around the shepherd's handlers: what it says goes through the route table, what the
+ * shepherd answers is recorded. For shepherd_test.c alone, which it keeps readable. */
+#ifndef SHEPHERD_RIG_H
+#define SHEPHERD_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shepherd/shepherd.h"
+
+enum { MAX_SENT = 1024 };
+
+typedef struct {
+    uint8_t to; /* the peer's number */
+    msg_envelope_t *message;
+} sent_t;
+
+typedef struct {
+    shepherd_config_t config;
+    shepherd_t state;
+    sent_t sent[MAX_SENT];
+    size_t n_sent;
+    courier_job_t *job; /* the last one started, not yet answered */
+    int64_t now;
+} rig_t;
+
+static void record(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    rig_t *rig = user;
+    assert_true(rig->n_sent < MAX_SENT);
+    message->version = MSG_VERSION;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    rig->sent[rig->n_sent++] = (sent_t){to->at[0], msg_unpack(bytes, n, NULL)};
+    free(bytes);
+}
+
+static void take_job(void *user, courier_job_t *job)
+{
+    rig_t *rig = user;
+    assert_null(rig->job);
+    rig->job = job;
+}
+
+static void forget_sent(rig_t *rig)
+{
+    for (size_t i = 0; i < rig->n_sent; i++) msg_free(&rig->sent[i].message);
+    rig->n_sent = 0;
+}
+
+/* How many messages of a kind went to a peer (0: any), and the last of them. */
+static int count(const rig_t *rig, uint8_t to, msg_kind_t kind, const msg_envelope_t **last)
+{
+    int n = 0;
+    for (size_t i = 0; i < rig->n_sent; i++) {
+        if ((to && rig->sent[i].to != to) || rig->sent[i].message->body_case != kind) continue;
+        n++;
+        if (last) *last = rig->sent[i].message;
+    }
+    return n;
+}
+
+#define BODY(kind) MSG__ENVELOPE__BODY_##kind
+
+static const msg_envelope_t *only(const rig_t *rig, uint8_t to, msg_kind_t kind)
+{
+    const msg_envelope_t *found = NULL;
+    if (count(rig, to, kind, &found) != 1)
+        fail_msg("%d messages %s to peer %d", count(rig, to, kind, NULL), msg_kind_name(kind), to);
+    return found;
+}
+
+/* A message of peer `from` through the route table, as from a socket. */
+static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
+{
+    msg_peer_t peer = {.n = 5, .at = {from}};
+    message->version = MSG_VERSION;
+    message->id = 7;
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    rig->state.now_ms = rig->now;
+    msg_dispatch(shepherd_routes, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
+    if (!rig->state.finished) rounds_dispatch(&rig->state);
+    free(bytes);
+}
+
+#define SAY(rig, from, KIND, field, ...)           \
+    do {                                           \
+        __VA_ARGS__;                               \
+        msg_envelope_t say_ = MSG__ENVELOPE__INIT; \
+        say_.body_case = BODY(KIND);               \
+        say_.field = &body;                        \
+        say(rig, from, &say_);                     \
+    } while (0)
+
+static void hello(rig_t *rig, uint8_t from, Msg__Kind kind, const char *id)
+{
+    SAY(rig, from, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = kind;
+        body.id = (char *)id; body.target = (char *)(kind == MSG__KIND__KIND_WORKER ? "cpu:x" : "");
+        body.endpoint = (char *)(kind == MSG__KIND__KIND_AGGREGATOR ? "ipc://data" : ""));
+}
+
+static void ask(rig_t *rig, uint8_t from)
+{
+    SAY(rig, from, WORK_REQUEST, work_request, Msg__WorkRequest body = MSG__WORK_REQUEST__INIT;
+        body.credit = 1);
+}
+
+static void beat(rig_t *rig, uint8_t from, uint32_t credit)
+{
+    SAY(rig, from, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT;
+        body.credit = credit);
+}
+
+static void tick(rig_t *rig, int64_t ms)
+{
+    rig->now += ms;
+    shepherd_tick(&rig->state, rig->now);
+}
+
+static courier_result_t courier(rig_t *rig, courier_kind_t kind)
+{
+    assert_non_null(rig->job);
+    assert_int_equal(rig->job->kind, kind);
+    courier_job_destroy(&rig->job);
+    courier_result_t result = {.kind = kind, .train_tokens = 401, .validation_tokens = 81};
+    memset(result.module_hash, 'a', HASH_HEX - 1);
+    memset(result.train_hash, 'b', HASH_HEX - 1);
+    memset(result.validation_hash, 'c', HASH_HEX - 1);
+    return result;
+}
+
+/* Peers: 1 aggregator, 2 compiler, 3.. workers. */
+enum { A = 1, C = 2, W1 = 3, W2 = 4, W3 = 5, W4 = 6, L = 9 };
+
+static void plan_reply(rig_t *rig, const char *error, bool model_at_fault)
+{
+    int64_t dims[2] = {3, 4}, rows[2] = {2, 10};
+    Msg__TensorInfo w = MSG__TENSOR_INFO__INIT, x = MSG__TENSOR_INFO__INIT;
+    w.name = "w";
+    w.dtype = "f32";
+    w.n_dims = 2;
+    w.dims = dims;
+    x.name = "x";
+    x.dtype = "i64";
+    x.n_dims = 2;
+    x.dims = rows;
+    Msg__TensorInfo y = x, *params[] = {&w}, *batch[] = {&x, &y};
+    y.name = "y";
+    char hash[HASH_HEX] = "";
+    memset(hash, 'd', HASH_HEX - 1);
+    SAY(rig, C, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
+        body.job = "cpu:x"; body.error = (char *)error; body.model_at_fault = model_at_fault;
+        body.plan = *error ? "" : hash; body.params = params; body.n_params = *error ? 0 : 1;
+        body.batch = batch; body.n_batch = *error ? 0 : 2);
+}
+
+static rig_t *rig_new(int64_t replicas, int64_t rounds)
+{
+    rig_t *rig = calloc(1, sizeof *rig);
+    err_t err = {0};
+    char name[] = "test", *argv[] = {name};
+    config_args_t args = {0};
+    assert_int_equal(config_load(&shepherd_table, &rig->config, NULL, 1, argv, &args, &err), 0);
+    config_args_fini(&args);
+    config_set(&shepherd_table, &rig->config, "model", "m.mlir", &err);
+    config_set(&shepherd_table, &rig->config, "init", "i.safetensors", &err);
+    config_set(&shepherd_table, &rig->config, "train_tokens", "t.u16", &err);
+    rig->config.replicas = replicas;
+    rig->config.rounds = rounds;
+    rig->config.inner_steps = 3;
+    rig->config.shuffle = false;
+    rig->now = 1000;
+    rig->state.out = (msg_out_t){record, rig};
+    rig->state.start = take_job;
+    rig->state.user = rig;
+    assert_int_equal(shepherd_init(&rig->state, &rig->config, &err), 0);
+    tick(rig, 0);
+    return rig;
+}
+
+static void rig_free(rig_t *rig)
+{
+    forget_sent(rig);
+    courier_job_destroy(&rig->job);
+    shepherd_fini(&rig->state);
+    config_fini(&shepherd_table, &rig->config);
+    free(rig);
+}
+
+/* Up to the point where leases are given; workers W1.. have joined but not asked for work. */
+static void reach_training(rig_t *rig, int n_worker)
+{
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    for (int i = 0; i < n_worker; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "w%d", i + 1);
+        hello(rig, (uint8_t)(W1 + i), MSG__KIND__KIND_WORKER, id);
+    }
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    assert_string_equal(only(rig, C, BODY(COMPILE))->compile->target, "cpu:x");
+    plan_reply(rig, "", false);
+    const Msg__Assign *assign = only(rig, A, BODY(ASSIGN))->assign;
+    assert_int_equal(assign->end, 12);
+    assert_int_equal(assign->weight_max, (uint64_t)rig->config.replicas * 3);
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    courier_result_t ready = courier(rig, COURIER_INIT);
+    shepherd_on_courier(&rig->state, &ready);
+    forget_sent(rig);
+}
+
+static rig_t *training(int64_t replicas, int64_t rounds, int n_worker)
+{
+    rig_t *rig = rig_new(replicas, rounds);
+    rig->config.workers = n_worker;
+    reach_training(rig, n_worker);
+    return rig;
+}
+
+static void lease_done(rig_t *rig, uint8_t from, const Msg__Lease *lease, double loss)
+{
+    SAY(rig, from, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
+        body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
+        body.steps = lease->inner_steps; body.tokens = 60; body.mean_loss = loss);
+}
+
+static void committed(rig_t *rig, uint32_t round, const char *error)
+{
+    SAY(rig, A, COMMITTED, committed, Msg__Committed body = MSG__COMMITTED__INIT;
+        body.round = round; body.error = (char *)error);
+}
+
+/* Every worker asks for work and does what it holds, until the round is committed. */
+static void do_round(rig_t *rig, uint32_t round, uint8_t last)
+{
+    for (int turn = 0; turn < 8 && rig->state.phase == PHASE_TRAIN; turn++) {
+        for (uint8_t w = W1; w <= last; w++) {
+            ask(rig, w);
+            uint32_t serial = member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {w}})->serial;
+            for (uint32_t k = 0; k < (uint32_t)rig->config.replicas; k++) {
+                const work_t *held = &rig->state.lease[k];
+                if (held->state != WORK_ISSUED || held->holder != serial) continue;
+                Msg__Lease lease = MSG__LEASE__INIT;
+                lease.round = round;
+                lease.replica = k;
+                lease.fence = held->fence;
+                lease.inner_steps = 3;
+                lease_done(rig, w, &lease, 1);
+            }
+        }
+        forget_sent(rig);
+    }
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    committed(rig, round, "");
+    forget_sent(rig);
+}
+
+#endif
