@@ -21,14 +21,17 @@
 #include "plan/target.h"
 #include "runtime/exec.h"
 
-static void fill(tensor_t *t, uint64_t seed, const plan_check_t *how)
+/* Optimizer state holds sums of squares and steps count from 1: neither is negative or zero. */
+static void fill(tensor_t *t, uint64_t seed, const char *role, const plan_check_t *how)
 {
+    bool is_state = strcmp(role, "state") == 0, is_scalar = strcmp(role, "scalar") == 0;
     int64_t n = ir_type_count(&t->type);
     for (int64_t i = 0; i < n; i++) {
         if (dtype_is_float(t->type.dtype))
-            tensor_set_f64(t, i, (rng_uniform(seed, (uint64_t)i) * 2 - 1) * how->scale);
+            tensor_set_f64(t, i, (rng_uniform(seed, (uint64_t)i) * 2 - !is_state) * how->scale);
         else
-            tensor_set_i64(t, i, (int64_t)(rng_uniform(seed, (uint64_t)i) * (double)how->int_top));
+            tensor_set_i64(
+                t, i, is_scalar + (int64_t)(rng_uniform(seed, (uint64_t)i) * (double)how->int_top));
     }
 }
 
@@ -81,7 +84,8 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
     tensor_t *out = mem_calloc((size_t)n_out + 1, sizeof *out);
     for (int i = 0; i < n_in; i++) {
         in[i] = tensor_new(ir_type_of(fn, ir_fn_param(fn, i)));
-        fill(&in[i], rng_derive(how->seed, "input") + (uint64_t)i, how);
+        fill(&in[i], rng_derive(how->seed, "input") + (uint64_t)i,
+             attr_text(&fn->param_attrs[i], "pcp.role", ""), how);
         int slot = find_slot(plan, fn, &fn->param_attrs[i], ROLE_BATCH, "arg", i);
         if (exec_write(exec, slot, in[i].data, (size_t)ir_type_bytes(&in[i].type), &err) < 0)
             fail_msg("%s", err.text);
