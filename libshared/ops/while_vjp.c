@@ -1,28 +1,20 @@
-/* The reverse rule of counted while loops: for (i = i0; i < limit; i += step) with constants.
- *
- * A copy of the loop runs forward once more and stacks the carries of every iteration; a second loop
- * walks the stacks backwards, applying the body's reverse. Memory is trips times the carries that
- * change; carries that never change are not stacked. Other loops are refused. */
+/* The reverse rule of while. Carries of the forward run are kept and a second loop walks them backwards,
+ * applying the body's reverse; carries that never change are not kept. Where a counter with constant
+ * start, step and limit gives the number of iterations, all are kept if they are few, else about
+ * sqrt(n), and segments between them run again; otherwise the run counts first. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "ir/build_index.h"
 #include "ops/common.h"
 #include "ops/control.h"
-#include "ops/outer.h"
+#include "ops/while_loop.h"
 
-enum { MAX_TRIPS = 1 << 24 };
-
-typedef struct {
-    vjp_t *v;
-    ir_fn_t *fn;
-    const ir_region_t *cond, *body;
-    int n;              /* carries */
-    const ir_val_t *in; /* their initial values */
-    int64_t trips;
-    ir_val_t *stack; /* per carry: [trips, ...], IR_NONE when it never changes */
-} loop_t;
+enum {
+    MAX_TRIPS = 1 << 24, /* counted here; longer loops count at run time */
+    CHECKPOINTS = 64,
+};
 
 /* --- How often: recognise the counter --- */
 
@@ -32,16 +24,11 @@ static int arg_of(const ir_region_t *region, ir_val_t v)
                                                                          : -1;
 }
 
-static bool is_invariant(const loop_t *self, int k)
-{
-    return self->body->result[k] == self->body->arg + (ir_val_t)k;
-}
-
 /* v, seen from `region`, as an integer constant; carries that never change have their start's. */
 static bool constant_of(const loop_t *self, const ir_region_t *region, ir_val_t v, int64_t *value)
 {
     int k = arg_of(region, v);
-    if (k >= 0 && !is_invariant(self, k)) return false;
+    if (k >= 0 && !loop_is_invariant(self, k)) return false;
     const tensor_t *t = ir_const_of(self->fn, k >= 0 ? self->in[k] : v);
     if (!t || t->type.rank != 0 || !dtype_is_int(t->type.dtype)) return false;
     *value = tensor_get_i64(t, 0);
@@ -69,10 +56,11 @@ static bool step_of(const loop_t *self, int k, int64_t *step)
     return op->code == OP_add || counter == 0;
 }
 
-static int count_trips(loop_t *self, err_t *err)
+/* The number of iterations, -1 when it is not constant. */
+static int64_t count_trips(const loop_t *self)
 {
     const ir_op_t *test = ir_def(self->fn, self->cond->result[0]);
-    int64_t at = 0, limit = 0, step = 0;
+    int64_t at = 0, limit = 0, step = 0, trips = 0;
     int side = -1, k = -1;
     for (int s = 0; test && test->code == OP_compare && s < 2 && side < 0; s++) {
         k = arg_of(self->cond, test->in[s]);
@@ -82,226 +70,227 @@ static int count_trips(loop_t *self, err_t *err)
         at = tensor_get_i64(start, 0);
         side = s;
     }
-    if (side < 0)
-        return err_set(
-            err, ERR_UNSUPPORTED,
-            "the number of iterations is not constant: the gradient needs a counter that "
-            "starts at a constant, is compared with a constant and moves by a constant");
+    if (side < 0) return -1;
     const char *direction = attr_text(&test->attrs, "comparison_direction", "");
-    for (self->trips = 0; holds(direction, side ? limit : at, side ? at : limit); at += step)
-        if (++self->trips > MAX_TRIPS)
-            return err_set(err, ERR_UNSUPPORTED, "more than %d iterations", MAX_TRIPS);
-    return 0;
-}
-
-/* --- Building loops --- */
-
-static ir_type_t stacked_type(const loop_t *self, int k)
-{
-    const ir_type_t *type = ir_type_of(self->fn, self->in[k]);
-    ir_type_t stacked = {.dtype = type->dtype, .rank = type->rank + 1, .dim = {self->trips}};
-    memcpy(stacked.dim + 1, type->dim, (size_t)type->rank * sizeof *type->dim);
-    return stacked;
-}
-
-/* The index (t, 0, 0, ..) into a stack. */
-static void stack_index(ir_fn_t *fn, ir_val_t t, ir_val_t index[IR_MAX_RANK])
-{
-    ir_val_t zero = ir_scalar(fn, DT_I64, 0);
-    for (int d = 0; d < IR_MAX_RANK; d++) index[d] = d ? zero : t;
-}
-
-static ir_val_t push(loop_t *self, int k, ir_val_t stack, ir_val_t carry, ir_val_t t)
-{
-    ir_val_t index[IR_MAX_RANK];
-    ir_type_t slice = stacked_type(self, k);
-    slice.dim[0] = 1;
-    stack_index(self->fn, t, index);
-    return ir_dynamic_update_slice(self->fn, stack, ir_reshape(self->fn, carry, &slice), index);
-}
-
-static ir_val_t pop(loop_t *self, int k, ir_val_t t)
-{
-    ir_val_t index[IR_MAX_RANK];
-    ir_type_t slice = stacked_type(self, k), type = *ir_type_of(self->fn, self->in[k]);
-    slice.dim[0] = 1;
-    stack_index(self->fn, t, index);
-    ir_val_t row = ir_dynamic_slice(self->fn, self->stack[k], index, slice.dim);
-    return ir_reshape(self->fn, row, &type);
-}
-
-/* A while op over `start[n]` (the first is the counter) whose body region is built already. */
-static const ir_op_t *emit_loop(ir_fn_t *fn, int n, const ir_val_t *start, const char *direction,
-                                int64_t limit, ir_region_t *body)
-{
-    ir_type_t *types = mem_calloc((size_t)n, sizeof *types);
-    const ir_op_t *op = NULL;
-    if (fn->err.code == ERR_OK) {
-        for (int i = 0; i < n; i++) types[i] = *ir_type_of(fn, start[i]);
-        ir_region_t *saved, *region[2] = {ir_region_begin(fn, n, types, &saved), body};
-        ir_val_t go_on = ir_compare(fn, direction, region[0]->arg,
-                                    ir_scalar(fn, DT_I64, (double)limit));
-        ir_region_end(fn, region[0], 1, &go_on, saved);
-        op = ir_emit(fn, OP_while, n, start, NULL, n, types, 2, region);
-    }
-    free(types);
-    return op;
-}
-
-static ir_region_t *begin_body(ir_fn_t *fn, int n, const ir_val_t *start, ir_region_t **saved)
-{
-    ir_type_t *types = mem_calloc((size_t)n, sizeof *types);
-    for (int i = 0; i < n; i++) types[i] = *ir_type_of(fn, start[i]);
-    ir_region_t *body = ir_region_begin(fn, n, types, saved);
-    free(types);
-    return body;
-}
-
-static ir_val_t move_counter(ir_fn_t *fn, ir_val_t t, double by)
-{
-    return ir_op2(fn, OP_add, t, ir_scalar(fn, DT_I64, by));
-}
-
-/* --- Forward: t, carries, stacks --- */
-
-/* Copy the body's ops to the cursor, its arguments being args[n]; fills results[n]. */
-static int copy_body(loop_t *self, ir_val_t first_arg, ir_val_t *results, err_t *err)
-{
-    uint32_t n = self->fn->n_value;
-    ir_clone_t clone = {
-        .from = self->fn, .to = self->fn, .map = mem_calloc(n + 1, sizeof(ir_val_t))};
-    for (ir_val_t v = 0; v < n; v++) clone.map[v] = v;
-    for (int k = 0; k < self->n; k++)
-        clone.map[self->body->arg + (ir_val_t)k] = first_arg + (ir_val_t)k;
-    int rc = ir_clone_ops(&clone, self->body, err);
-    for (int k = 0; rc == 0 && k < self->n; k++) results[k] = clone.map[self->body->result[k]];
-    free(clone.map);
-    return rc;
-}
-
-static int run_forward(loop_t *self, err_t *err)
-{
-    ir_fn_t *fn = self->fn;
-    int n = self->n, n_all = 1 + n, rc;
-    ir_val_t *start = mem_calloc(2 * (size_t)n + 1, sizeof *start);
-    ir_val_t *result = mem_calloc(2 * (size_t)n + 1, sizeof *result);
-    int *at = mem_calloc((size_t)n + 1,
-                         sizeof *at); /* where carry k's stack is among the carries */
-    start[0] = ir_scalar(fn, DT_I64, 0);
-    for (int k = 0; k < n; k++) {
-        start[1 + k] = self->in[k];
-        if (is_invariant(self, k)) continue;
-        ir_type_t type = stacked_type(self, k);
-        at[k] = n_all;
-        start[n_all++] = ir_splat(fn, &type, 0);
-    }
-    ir_region_t *saved, *body = begin_body(fn, n_all, start, &saved);
-    ir_val_t t = body->arg;
-    for (int k = 0; k < n; k++)
-        if (at[k]) result[at[k]] = push(self, k, t + (ir_val_t)at[k], t + 1 + (ir_val_t)k, t);
-    rc = copy_body(self, t + 1, result + 1, err);
-    result[0] = move_counter(fn, t, 1);
-    if (rc == 0 && fn->err.code == ERR_OK) ir_region_finish(fn, body, n_all, result);
-    fn->cursor = saved;
-    const ir_op_t *op = rc == 0 ? emit_loop(fn, n_all, start, "LT", self->trips, body) : NULL;
-    for (int k = 0; op && k < n; k++) self->stack[k] = at[k] ? op->out + (ir_val_t)at[k] : IR_NONE;
-    free(at);
-    free(start);
-    free(result);
-    return rc < 0 ? -1 : vjp_done(self->v, err);
+    for (; holds(direction, side ? limit : at, side ? at : limit); at += step)
+        if (++trips > MAX_TRIPS) return -1;
+    return trips;
 }
 
 /* --- Backward: t, cotangents of float carries, sums for outer values --- */
 
 typedef struct {
     int n_ct, n_outer;
-    int *carry;            /* carry[j]: whose cotangent ct j is */
-    const ir_val_t *outer; /* values from outside that the body reads */
-    ir_val_t *start;       /* 1 + n_ct + n_outer initial values */
+    int *carry;      /* carry[j]: whose cotangent ct j is */
+    ir_val_t *outer; /* values from outside that the body reads */
+    ir_val_t *start; /* 1 + n_ct + n_outer initial values; the first is a counter */
 } backward_t;
 
-/* Build the reversed body for `plan`, collecting outer contributions into found. */
-static ir_region_t *build_backward(loop_t *self, const backward_t *plan, outer_t *found, err_t *err)
+/* How a backward loop knows the carries before an iteration. */
+typedef struct {
+    const rows_t *rows;
+    ir_val_t step; /* IR_NONE: a row per iteration; else one per `step`, the rest is run again */
+} source_t;
+
+static int carries_before(const loop_t *self, const source_t *from, ir_val_t t, ir_val_t *args,
+                          err_t *err)
+{
+    if (from->step == IR_NONE) {
+        rows_get(from->rows, self, t, args);
+        return vjp_done(self->v, err);
+    }
+    ir_val_t row = ir_op2(self->fn, OP_divide, t, from->step);
+    rows_get(from->rows, self, row, args);
+    return loop_run(self, ir_op2(self->fn, OP_multiply, row, from->step), t, args, args, err);
+}
+
+/* Results of the reversed body: a cotangent for each float carry, and the sums. */
+static void gather_results(const loop_t *self, const backward_t *plan, const outer_t *found,
+                           const ir_val_t *arg_ct, ir_val_t sums, ir_val_t *result)
+{
+    ir_fn_t *fn = self->fn;
+    for (int j = 0; j < plan->n_ct; j++) {
+        ir_val_t given = arg_ct[plan->carry[j]], like = self->in[plan->carry[j]];
+        result[j] = given == IR_NONE ? ir_scalar_like(fn, like, 0)
+                                     : ir_convert(fn, given, ir_type_of(fn, like)->dtype);
+    }
+    for (int j = 0; j < plan->n_outer; j++) {
+        ir_val_t sum = sums + (ir_val_t)j, more = outer_find(found, plan->outer[j]);
+        result[plan->n_ct + j] = more == IR_NONE ? sum : ir_op2(fn, OP_add, sum, more);
+    }
+}
+
+/* The loop that counts start[0] down to 0, applying the reversed body. NULL after an error. */
+static const ir_op_t *run_backward(const loop_t *self, const backward_t *plan, const source_t *from,
+                                   const ir_val_t *start, err_t *err)
 {
     ir_fn_t *fn = self->fn;
     int n = self->n, n_all = 1 + plan->n_ct + plan->n_outer;
-    ir_region_t *saved, *body = begin_body(fn, n_all, plan->start, &saved);
     ir_val_t *room = mem_calloc(3 * (size_t)n + (size_t)n_all, sizeof *room);
     ir_val_t *args = room, *ct = room + n, *arg_ct = room + 2 * n, *result = room + 3 * n;
+    const ir_op_t *op = NULL;
+    outer_t found;
+    building_t b;
+    outer_init(&found, self->v);
+    ir_val_t zero = loop_int(fn, 0);
+    building_begin(&b, fn, n_all, start);
     for (int k = 0; k < n; k++) ct[k] = arg_ct[k] = IR_NONE;
-    for (int j = 0; j < plan->n_ct; j++) ct[plan->carry[j]] = body->arg + 1 + (ir_val_t)j;
-    result[0] = move_counter(fn, body->arg, -1);
-    for (int k = 0; k < n; k++)
-        args[k] = self->stack[k] == IR_NONE ? self->in[k] : pop(self, k, result[0]);
-    int rc = vjp_done(self->v, err);
-    if (rc == 0) rc = self->v->region_vjp(&found->vjp, self->body, args, ct, arg_ct, err);
-    for (int j = 0; rc == 0 && j < plan->n_ct; j++) {
-        ir_val_t given = arg_ct[plan->carry[j]];
-        ir_val_t like = self->in[plan->carry[j]];
-        result[1 + j] = given == IR_NONE ? ir_scalar_like(fn, like, 0)
-                                         : ir_convert(fn, given, ir_type_of(fn, like)->dtype);
+    for (int j = 0; j < plan->n_ct; j++) ct[plan->carry[j]] = b.arg + 1 + (ir_val_t)j;
+    result[0] = ir_op2(fn, OP_subtract, b.arg, loop_int(fn, 1));
+    int rc = carries_before(self, from, result[0], args, err);
+    if (rc == 0) rc = self->v->region_vjp(&found.vjp, self->body, args, ct, arg_ct, err);
+    if (rc == 0) {
+        gather_results(self, plan, &found, arg_ct, b.arg + 1 + (ir_val_t)plan->n_ct, result + 1);
+        op = building_end(&b, result, "GT", zero);
     }
-    for (int j = 0; rc == 0 && j < plan->n_outer; j++) {
-        ir_val_t sum = body->arg + 1 + (ir_val_t)(plan->n_ct + j);
-        ir_val_t more = outer_find(found, plan->outer[j]);
-        result[1 + plan->n_ct + j] = more == IR_NONE ? sum : ir_op2(fn, OP_add, sum, more);
-    }
-    if (rc == 0) rc = vjp_done(self->v, err);
-    if (rc == 0) ir_region_finish(fn, body, n_all, result);
-    fn->cursor = saved;
+    fn->cursor = b.saved;
+    outer_fini(&found);
     free(room);
-    return rc == 0 ? body : NULL;
+    return rc == 0 && vjp_done(self->v, err) == 0 ? op : NULL;
 }
 
-/* Which outer values the body contributes to is only known once it is built: a first build, thrown
- * away, finds them; the second has sums for them among its carries. */
-static int run_backward(loop_t *self, backward_t *plan, err_t *err)
+/* Which outer values the body contributes to is only known once it is reversed: a first build on the
+ * initial carries, thrown away, finds them; the loops have sums for them among their carries. */
+static int find_outer(const loop_t *self, backward_t *plan, err_t *err)
 {
     ir_fn_t *fn = self->fn;
-    vjp_t *v = self->v;
-    outer_t trial, found;
-    outer_init(&trial, v);
-    outer_init(&found, v);
-    ir_region_t *body = build_backward(self, plan, &trial, err);
-    size_t n_start = 1 + (size_t)plan->n_ct;
-    ir_val_t *outer = mem_calloc(trial.found.n + 1, sizeof *outer);
-    plan->start = mem_realloc(plan->start, (n_start + trial.found.n) * sizeof *plan->start);
-    for (size_t j = 0; body && j < trial.found.n; j++) {
-        outer[j] = trial.found.at[j].value;
-        plan->start[n_start + j] = ir_scalar_like(fn, outer[j], 0);
+    size_t n = (size_t)self->n + 1, n_start = 1 + (size_t)plan->n_ct;
+    ir_val_t *ct = mem_calloc(2 * n, sizeof *ct), *arg_ct = ct + n;
+    outer_t found;
+    ir_region_t *saved;
+    outer_init(&found, self->v);
+    for (int k = 0; k < self->n; k++) ct[k] = arg_ct[k] = IR_NONE;
+    for (int j = 0; j < plan->n_ct; j++) ct[plan->carry[j]] = plan->start[1 + j];
+    ir_region_begin(fn, 0, NULL, &saved);
+    int rc = self->v->region_vjp(&found.vjp, self->body, self->in, ct, arg_ct, err);
+    fn->cursor = saved;
+    plan->outer = mem_calloc(found.found.n + 1, sizeof *plan->outer);
+    plan->start = mem_realloc(plan->start, (n_start + found.found.n) * sizeof *plan->start);
+    for (size_t j = 0; rc == 0 && j < found.found.n; j++) {
+        plan->outer[j] = found.found.at[j].value;
+        plan->start[n_start + j] = ir_scalar_like(fn, plan->outer[j], 0);
     }
-    plan->outer = outer;
-    plan->n_outer = (int)trial.found.n;
-    if (body) body = build_backward(self, plan, &found, err);
-    const ir_op_t *op =
-        body ? emit_loop(fn, 1 + plan->n_ct + plan->n_outer, plan->start, "GT", 0, body) : NULL;
-    for (int j = 0; op && j < plan->n_ct; j++)
-        vjp_give(v, plan->carry[j], op->out + 1 + (ir_val_t)j);
-    for (int j = 0; op && j < plan->n_outer; j++)
-        v->add_outer(v, outer[j], op->out + 1 + (ir_val_t)(plan->n_ct + j));
-    free(outer);
-    outer_fini(&trial);
+    plan->n_outer = (int)found.found.n;
     outer_fini(&found);
-    return body ? vjp_done(v, err) : -1;
+    free(ct);
+    return rc;
 }
 
-static int reverse_loop(loop_t *self, err_t *err)
+/* --- Strategies --- */
+
+/* Few iterations: the carries of each are kept. */
+static const ir_op_t *reverse_short(const loop_t *self, backward_t *plan, int64_t trips, err_t *err)
 {
-    if (run_forward(self, err) < 0) return -1;
+    rows_t rows;
+    rows_init(&rows, self, trips);
+    plan->start[0] = loop_int(self->fn, trips);
+    const ir_op_t *op = NULL;
+    if (loop_run_kept(self, plan->start[0], self->in, &rows, err) == 0)
+        op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, plan->start, err);
+    rows_fini(&rows);
+    return op;
+}
+
+/* One segment of a long loop, at the cursor in the loop over segments: forward from its checkpoint with
+ * all carries kept, then backward. arg: segments left, cotangents, sums. */
+static const ir_op_t *reverse_segment(const loop_t *self, const backward_t *plan,
+                                      const rows_t *checkpoints, int64_t trips, int64_t step,
+                                      ir_val_t arg, ir_val_t *left, err_t *err)
+{
+    ir_fn_t *fn = self->fn;
+    int n_all = 1 + plan->n_ct + plan->n_outer;
+    rows_t rows;
+    ir_val_t *room = mem_calloc((size_t)(n_all + self->n), sizeof *room);
+    ir_val_t *start = room, *from = room + n_all, size = loop_int(fn, step);
+    *left = ir_op2(fn, OP_subtract, arg, loop_int(fn, 1));
+    ir_val_t begin = ir_op2(fn, OP_multiply, *left, size);
+    ir_val_t rest = ir_op2(fn, OP_subtract, loop_int(fn, trips), begin);
+    start[0] = ir_op2(fn, OP_minimum, size, rest);
+    for (int i = 1; i < n_all; i++) start[i] = arg + (ir_val_t)i;
+    rows_init(&rows, self, step);
+    rows_get(checkpoints, self, *left, from);
+    const ir_op_t *op = NULL;
+    if (loop_run_kept(self, start[0], from, &rows, err) == 0)
+        op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, start, err);
+    rows_fini(&rows);
+    free(room);
+    return op;
+}
+
+/* Many iterations: about sqrt(trips) checkpoints, each segment run once more. */
+static const ir_op_t *reverse_long(const loop_t *self, backward_t *plan, int64_t trips, err_t *err)
+{
+    ir_fn_t *fn = self->fn;
+    int64_t step = (int64_t)ceil(sqrt((double)trips)), n_segment = (trips + step - 1) / step;
+    int n_all = 1 + plan->n_ct + plan->n_outer;
+    ir_val_t *result = mem_calloc((size_t)n_all, sizeof *result);
+    const ir_op_t *op = NULL, *inner = NULL;
+    rows_t rows;
+    building_t b;
+    rows_init(&rows, self, n_segment);
+    int rc = loop_run_sparsely(self, loop_int(fn, trips), loop_int(fn, step), &rows, err);
+    plan->start[0] = loop_int(fn, n_segment);
+    if (rc == 0) {
+        ir_val_t zero = loop_int(fn, 0);
+        building_begin(&b, fn, n_all, plan->start);
+        inner = reverse_segment(self, plan, &rows, trips, step, b.arg, &result[0], err);
+        for (int i = 1; inner && i < n_all; i++) result[i] = inner->out + (ir_val_t)i;
+        if (inner) op = building_end(&b, result, "GT", zero);
+        fn->cursor = b.saved;
+    }
+    rows_fini(&rows);
+    free(result);
+    return op;
+}
+
+/* A number of iterations that only the run knows: counted, then run with CHECKPOINTS rows kept; the
+ * carries before each iteration by running on from the last checkpoint before it. Linear up to
+ * CHECKPOINTS iterations, n^2 / (2 CHECKPOINTS) runs of the body beyond. */
+static const ir_op_t *reverse_unknown(const loop_t *self, backward_t *plan, err_t *err)
+{
+    ir_fn_t *fn = self->fn;
+    const ir_op_t *op = NULL;
+    ir_val_t count = loop_count(self, err);
+    if (count == IR_NONE) return NULL;
+    ir_val_t up = ir_op2(fn, OP_add, count, loop_int(fn, CHECKPOINTS - 1));
+    ir_val_t step = ir_op2(fn, OP_divide, up, loop_int(fn, CHECKPOINTS));
+    step = ir_op2(fn, OP_maximum, step, loop_int(fn, 1));
+    rows_t rows;
+    rows_init(&rows, self, CHECKPOINTS);
+    plan->start[0] = count;
+    if (loop_run_sparsely(self, count, step, &rows, err) == 0)
+        op = run_backward(self, plan, &(source_t){&rows, step}, plan->start, err);
+    rows_fini(&rows);
+    return op;
+}
+
+static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)
+{
+    ir_fn_t *fn = self->fn;
     size_t n = (size_t)self->n + 1;
     backward_t plan = {.carry = mem_calloc(n, sizeof(int)),
                        .start = mem_calloc(n, sizeof(ir_val_t))};
-    plan.start[0] = ir_scalar(self->fn, DT_I64, (double)self->trips);
     for (int k = 0; k < self->n; k++) {
-        if (!dtype_is_float(ir_type_of(self->fn, self->in[k])->dtype)) continue;
+        if (!dtype_is_float(ir_type_of(fn, self->in[k])->dtype)) continue;
         ir_val_t g = self->v->ct[k];
         plan.carry[plan.n_ct++] = k;
-        plan.start[plan.n_ct] = g == IR_NONE ? ir_scalar_like(self->fn, self->in[k], 0) : g;
+        plan.start[plan.n_ct] = g == IR_NONE ? ir_scalar_like(fn, self->in[k], 0) : g;
     }
-    int rc = run_backward(self, &plan, err);
+    int rc = find_outer(self, &plan, err);
+    const ir_op_t *op = NULL;
+    if (rc == 0 && trips < 0)
+        op = reverse_unknown(self, &plan, err);
+    else if (rc == 0)
+        op = trips <= CHECKPOINTS ? reverse_short(self, &plan, trips, err)
+                                  : reverse_long(self, &plan, trips, err);
+    for (int j = 0; op && j < plan.n_ct; j++)
+        vjp_give(self->v, plan.carry[j], op->out + 1 + (ir_val_t)j);
+    for (int j = 0; op && j < plan.n_outer; j++)
+        self->v->add_outer(self->v, plan.outer[j], op->out + 1 + (ir_val_t)(plan.n_ct + j));
     free(plan.carry);
+    free(plan.outer);
     free(plan.start);
-    return rc;
+    return op ? vjp_done(self->v, err) : -1;
 }
 
 int vjp_while(vjp_t *v, err_t *err)
@@ -315,13 +304,8 @@ int vjp_while(vjp_t *v, err_t *err)
             return err_set(err, ERR_UNSUPPORTED,
                            "carry %d has the largest rank, %d: no room to stack it", k,
                            IR_MAX_RANK);
-    if (count_trips(&self, err) < 0) return -1;
-    if (self.trips == 0) {
-        for (int k = 0; k < op->n_in; k++) vjp_give(v, k, v->ct[k]);
-        return vjp_done(v, err);
-    }
-    self.stack = mem_calloc((size_t)self.n + 1, sizeof *self.stack);
-    int rc = reverse_loop(&self, err);
-    free(self.stack);
-    return rc;
+    int64_t trips = count_trips(&self);
+    if (trips != 0) return reverse_loop(&self, trips, err);
+    for (int k = 0; k < op->n_in; k++) vjp_give(v, k, v->ct[k]);
+    return vjp_done(v, err);
 }

@@ -181,6 +181,51 @@ static void test_nested(void **state)
                     "    stablehlo.return %j, %q#1 : " I ", " V "\n  }\n" SUM("%r#1"));
 }
 
+/* 150 iterations: checkpoints, and a last segment that is shorter than the others. */
+static void test_many_iterations(void **state)
+{
+    (void)state;
+    expect_gradient("many iterations",
+                    "func.func @main(%h: " V ", %w: " V ", %x: " V ") -> " S " {\n"
+                    "  %i0 = stablehlo.constant dense<0> : " I "\n"
+                    "  %one = stablehlo.constant dense<1> : " I "\n"
+                    "  %five = stablehlo.constant dense<150> : " I "\n"
+                    "  %r:3 = stablehlo.while(%i = %i0, %a = %h, %b = %x) : " I ", " V ", " V
+                    " cond {\n" COND "    %p = stablehlo.multiply %w, %a : " V "\n"
+                    "    %q = stablehlo.add %p, %b : " V "\n"
+                    "    %t = stablehlo.sine %q : " V "\n"
+                    "    stablehlo.return %j, %t, %b : " I ", " V ", " V "\n  }\n"
+                    "  %y = stablehlo.multiply %r#1, %r#2 : " V "\n" SUM("%y"));
+}
+
+/* A condition on the data: x grows by 1/8 + sin(w x) / 16 until it reaches `limit`; from no iteration to
+ * more than there are checkpoints. */
+static void test_unknown_iterations(void **state)
+{
+    (void)state;
+    for (int limit = -4; limit <= 20; limit += 8) {
+        char text[1536];
+        snprintf(text, sizeof text, "%s%d%s",
+                 "func.func @main(%x: " S ", %w: " S ") -> " S " {\n"
+                 "  %limit = stablehlo.constant dense<",
+                 limit,
+                 ".0> : " S "\n"
+                 "  %c = stablehlo.constant dense<0.125> : " S "\n"
+                 "  %h = stablehlo.constant dense<0.0625> : " S "\n"
+                 "  %r:2 = stablehlo.while(%a = %x, %b = %w) : " S ", " S " cond {\n"
+                 "    %go = stablehlo.compare LT, %a, %limit : (" S ", " S ") -> tensor<i1>\n"
+                 "    stablehlo.return %go : tensor<i1>\n  } do {\n"
+                 "    %p = stablehlo.multiply %a, %w : " S "\n"
+                 "    %s = stablehlo.sine %p : " S "\n"
+                 "    %q = stablehlo.multiply %s, %h : " S "\n"
+                 "    %d = stablehlo.add %a, %q : " S "\n"
+                 "    %e = stablehlo.add %d, %c : " S "\n"
+                 "    stablehlo.return %e, %b : " S ", " S "\n  }\n"
+                 "  %y = stablehlo.multiply %r#0, %r#1 : " S "\n  return %y : " S "\n}\n");
+        expect_gradient("unknown iterations", text);
+    }
+}
+
 static void test_no_iteration(void **state)
 {
     (void)state;
@@ -236,15 +281,6 @@ static void test_refusals(void **state)
 {
     (void)state;
     expect_refusal("func.func @main(%x: " S ") -> " S " {\n"
-                   "  %one = stablehlo.constant dense<1.0> : " S "\n"
-                   "  %r = stablehlo.while(%a = %x) : " S " cond {\n"
-                   "    %c = stablehlo.compare LT, %a, %one : (" S ", " S ") -> tensor<i1>\n"
-                   "    stablehlo.return %c : tensor<i1>\n  } do {\n"
-                   "    %b = stablehlo.add %a, %one : " S "\n"
-                   "    stablehlo.return %b : " S "\n  }\n"
-                   "  return %r : " S "\n}\n",
-                   "line 3: gradient of stablehlo.while: the number of iterations is not constant");
-    expect_refusal("func.func @main(%x: " S ") -> " S " {\n"
                    "  %r = stablehlo.custom_call @nobody(%x) : (" S ") -> " S "\n"
                    "  return %r : " S "\n}\n",
                    "@nobody has no gradient rule");
@@ -253,9 +289,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recurrence),    cmocka_unit_test(test_scan),
-        cmocka_unit_test(test_nested),        cmocka_unit_test(test_no_iteration),
-        cmocka_unit_test(test_case_branches), cmocka_unit_test(test_stop_gradient),
+        cmocka_unit_test(test_recurrence),      cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_nested),          cmocka_unit_test(test_no_iteration),
+        cmocka_unit_test(test_many_iterations), cmocka_unit_test(test_unknown_iterations),
+        cmocka_unit_test(test_case_branches),   cmocka_unit_test(test_stop_gradient),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
