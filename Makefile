@@ -26,7 +26,8 @@ FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
   -fstack-protector-strong -MMD -MP -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
-LDFLAGS := $(FLAGS_$(MODE)) -rdynamic
+# as-needed: programs load no library they do not call; OpenBLAS is loaded by runtime/blas.c.
+LDFLAGS := $(FLAGS_$(MODE)) -rdynamic -Wl,--as-needed
 LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
 
 PROTO := $(wildcard proto/*.proto)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "runtime/blas.h"
 #include "runtime/code.h"
 #include "runtime/device.h"
 #include "runtime/gemm.h"
@@ -39,15 +40,13 @@ static device_t *cpu_open(int threads, err_t *err)
 {
     device_t *self = mem_calloc(1, sizeof *self);
     self->pool = pool_new(threads == 0 ? pool_cores() : threads, false, err);
-    if (!self->pool)
-        cpu_close(&self);
-    else
-        gemm_init();
+    if (!self->pool) cpu_close(&self);
     return self;
 }
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
+    if (blas_open(plan->target, err) < 0) return -1;
     if (plan->n_kernel == 0) return 0;
     self->code = code_load(plan->code, plan->n_code, err);
     if (!self->code) return -1;

@@ -2,19 +2,12 @@
  * where they do not go evenly into the threads, each entry's C is cut into panels. */
 #include "runtime/gemm.h"
 
-#include <cblas.h>
-
-#include "base/mem.h"
+#include "runtime/blas.h"
 
 /* Panels end on multiples of this, so that a cut falls between the BLAS's own register tiles. */
 enum { PANEL = 32 };
 /* Below this many multiply-adds (a few microseconds) waking a thread costs more than it saves. */
 static const double SMALL = 1 << 18;
-
-void gemm_init(void)
-{
-    openblas_set_num_threads(1);
-}
 
 static int64_t gcd(int64_t a, int64_t b)
 {
@@ -115,11 +108,11 @@ static void run_tile(const run_t *run, int64_t b, int64_t i, int64_t j, int64_t 
     double beta = s->accumulate ? 1 : 0;
     blasint k = (blasint)s->k, lda = (blasint)s->lda, ldb = (blasint)s->ldb, ldc = (blasint)s->ldc;
     if (s->dtype == DT_F64)
-        cblas_dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, k, 1, a, lda, bb, ldb, beta, c,
-                    ldc);
+        blas()->dgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, k, 1, a, lda, bb, ldb, beta, c,
+                      ldc);
     else
-        cblas_sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, k, 1, a, lda, bb, ldb,
-                    (float)beta, c, ldc);
+        blas()->sgemm(CblasRowMajor, ta, tb, (blasint)m, (blasint)n, k, 1, a, lda, bb, ldb,
+                      (float)beta, c, ldc);
 }
 
 static void run_parts(void *context, int64_t begin, int64_t end, int worker)

@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "plan/target.h"
+#include "runtime/blas.h"
 #include "runtime/gemm.h"
 #include "runtime/pool.h"
 
@@ -41,7 +43,7 @@ static inline double bench_sgemm(pool_t *pool, int size, double seconds)
     char *arena = aligned_alloc(64, (size_t)(3 * bytes + 63) / 64 * 64);
     if (!arena) mem_fail((size_t)(3 * bytes));
     for (int64_t i = 0; i < 3 * n * n; i++) ((float *)arena)[i] = (float)(i % 13) - 6;
-    gemm_init();
+    if (blas_open(target_host(), NULL) < 0) return 0;
     gemm_run(pool, arena, &step); /* packing buffers, page faults */
     double start = clock_mono_s(), now = start;
     int runs = 0;

@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "plan/check.h"
 #include "plan/target.h"
+#include "runtime/blas.h"
 #include "runtime/exec.h"
 #include "runtime/gemm.h"
 
@@ -467,7 +468,7 @@ static void test_gemm(void **state)
 {
     (void)state;
     double worst = 0;
-    gemm_init();
+    assert_int_equal(blas_open(target_host(), NULL), 0);
     for (size_t i = 0; i < sizeof gemm_cases / sizeof gemm_cases[0]; i++) {
         for (int variant = 0; variant < 16; variant++) {
             check_gemm(&gemm_cases[i], DT_F32, variant, 1 + variant % 3, &worst);
@@ -476,6 +477,18 @@ static void test_gemm(void **state)
     }
     print_message("largest deviation from a triple loop: %.3f of k rounding errors\n", worst);
     assert_true(worst < 1);
+}
+
+/* Runs first: what is loaded stays. */
+static void test_blas_open(void **state)
+{
+    (void)state;
+    setenv("OPENBLAS_NUM_THREADS", "3", 1);
+    assert_int_equal(blas_open(target_host(), NULL), 0);
+    assert_string_equal(getenv("OPENBLAS_NUM_THREADS"), "3"); /* as it was */
+    assert_non_null(blas()->sgemm);
+    assert_non_null(blas()->dgemm);
+    assert_int_equal(blas_open("cpu:another", NULL), 0); /* once is enough */
 }
 
 /* Across thread counts equal bits are usual and not promised: close is. */
@@ -564,17 +577,12 @@ static void test_gemm_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kernel_steps),
-        cmocka_unit_test(test_several_plans),
-        cmocka_unit_test(test_refused_targets),
-        cmocka_unit_test(test_refused_code),
-        cmocka_unit_test(test_refused_bounds),
-        cmocka_unit_test(test_refused_calls),
-        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_train_step),
-        cmocka_unit_test(test_gemm),
-        cmocka_unit_test(test_gemm_cut),
-        cmocka_unit_test(test_gemm_threads),
+        cmocka_unit_test(test_blas_open),     cmocka_unit_test(test_kernel_steps),
+        cmocka_unit_test(test_several_plans), cmocka_unit_test(test_refused_targets),
+        cmocka_unit_test(test_refused_code),  cmocka_unit_test(test_refused_bounds),
+        cmocka_unit_test(test_refused_calls), cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_train_step),    cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_gemm_cut),      cmocka_unit_test(test_gemm_threads),
         cmocka_unit_test(test_gemm_refused),
     };
     return cmocka_run_group_tests(tests, compile_kernels, free_kernels);
