@@ -155,8 +155,8 @@ static void take_rows(const loop_t *self, int first, rows_t *rows, const ir_op_t
         if (rows->at[k] != IR_NONE) rows->at[k] = at++;
 }
 
-int loop_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *from, ir_val_t *out,
-             err_t *err)
+int while_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *from, ir_val_t *out,
+              err_t *err)
 {
     ir_fn_t *fn = self->fn;
     size_t n = (size_t)self->n + 1;
@@ -176,8 +176,8 @@ int loop_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *fro
     return rc < 0 ? -1 : vjp_done(self->v, err);
 }
 
-int loop_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
-                  err_t *err)
+int while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
+                   err_t *err)
 {
     ir_fn_t *fn = self->fn;
     size_t most = 2 * (size_t)self->n + 1;
@@ -197,7 +197,7 @@ int loop_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows
     return rc < 0 ? -1 : vjp_done(self->v, err);
 }
 
-int loop_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err)
+int while_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err)
 {
     ir_fn_t *fn = self->fn;
     size_t most = 2 * (size_t)self->n + 1;
@@ -212,7 +212,7 @@ int loop_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t 
     result[0] = plus(fn, b.arg, 1);
     ir_val_t t = ir_op2(fn, OP_multiply, b.arg, step);
     ir_val_t end = ir_op2(fn, OP_minimum, ir_op2(fn, OP_multiply, result[0], step), count);
-    int rc = loop_run(self, t, end, args, result + 1, err);
+    int rc = while_run(self, t, end, args, result + 1, err);
     const ir_op_t *op = rc == 0 ? building_end(&b, result, "LT", n_row) : NULL;
     fn->cursor = b.saved;
     if (op) take_rows(self, 1, rows, op);

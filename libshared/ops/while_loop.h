@@ -43,13 +43,13 @@ const ir_op_t *building_end(building_t *self, const ir_val_t *results, const cha
                             ir_val_t limit);
 
 /* Iterations [t, limit) from the carries from[n]: the carries then, into out[n]. */
-int loop_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *from, ir_val_t *out,
-             err_t *err);
+int while_run(const loop_t *self, ir_val_t t, ir_val_t limit, const ir_val_t *from, ir_val_t *out,
+              err_t *err);
 /* Iterations [0, limit) from `from`, the carries before each kept in its row. */
-int loop_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
-                  err_t *err);
+int while_run_kept(const loop_t *self, ir_val_t limit, const ir_val_t *from, rows_t *rows,
+                   err_t *err);
 /* All `count` iterations, the carries before iterations 0, step, 2 step, ... kept in rows. */
-int loop_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err);
+int while_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t *rows, err_t *err);
 /* The number of iterations, by running the loop once. IR_NONE after an error. */
 ir_val_t loop_count(const loop_t *self, err_t *err);
 

@@ -101,7 +101,7 @@ static int carries_before(const loop_t *self, const source_t *from, ir_val_t t, 
     }
     ir_val_t row = ir_op2(self->fn, OP_divide, t, from->step);
     rows_get(from->rows, self, row, args);
-    return loop_run(self, ir_op2(self->fn, OP_multiply, row, from->step), t, args, args, err);
+    return while_run(self, ir_op2(self->fn, OP_multiply, row, from->step), t, args, args, err);
 }
 
 /* Results of the reversed body: a cotangent for each float carry, and the sums. */
@@ -185,7 +185,7 @@ static const ir_op_t *reverse_short(const loop_t *self, backward_t *plan, int64_
     rows_init(&rows, self, trips);
     plan->start[0] = loop_int(self->fn, trips);
     const ir_op_t *op = NULL;
-    if (loop_run_kept(self, plan->start[0], self->in, &rows, err) == 0)
+    if (while_run_kept(self, plan->start[0], self->in, &rows, err) == 0)
         op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, plan->start, err);
     rows_fini(&rows);
     return op;
@@ -210,7 +210,7 @@ static const ir_op_t *reverse_segment(const loop_t *self, const backward_t *plan
     rows_init(&rows, self, step);
     rows_get(checkpoints, self, *left, from);
     const ir_op_t *op = NULL;
-    if (loop_run_kept(self, start[0], from, &rows, err) == 0)
+    if (while_run_kept(self, start[0], from, &rows, err) == 0)
         op = run_backward(self, plan, &(source_t){&rows, IR_NONE}, start, err);
     rows_fini(&rows);
     free(room);
@@ -228,7 +228,7 @@ static const ir_op_t *reverse_long(const loop_t *self, backward_t *plan, int64_t
     rows_t rows;
     building_t b;
     rows_init(&rows, self, n_segment);
-    int rc = loop_run_sparsely(self, loop_int(fn, trips), loop_int(fn, step), &rows, err);
+    int rc = while_run_sparsely(self, loop_int(fn, trips), loop_int(fn, step), &rows, err);
     plan->start[0] = loop_int(fn, n_segment);
     if (rc == 0) {
         ir_val_t zero = loop_int(fn, 0);
@@ -258,7 +258,7 @@ static const ir_op_t *reverse_unknown(const loop_t *self, backward_t *plan, err_
     rows_t rows;
     rows_init(&rows, self, CHECKPOINTS);
     plan->start[0] = count;
-    if (loop_run_sparsely(self, count, step, &rows, err) == 0)
+    if (while_run_sparsely(self, count, step, &rows, err) == 0)
         op = run_backward(self, plan, &(source_t){&rows, step}, plan->start, err);
     rows_fini(&rows);
     return op;
