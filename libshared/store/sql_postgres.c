@@ -13,6 +13,12 @@
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 }; /* of pg_type: part of the protocol */
 
+/* A client that vanishes without a word in mid-transaction keeps its locks at the server until this is
+ * over: a stand-by leader waits for it. Our own transactions never pause. */
+enum { IDLE_IN_TRANSACTION_MS = 2000 };
+/* The server gives up first, so that a slow statement does not cost the connection. */
+enum { GRACE_MS = 250 };
+
 typedef struct {
     char *url;
     sql_limits_t limits;
@@ -81,9 +87,8 @@ static int wait_socket(pg_t *self, short events, int64_t deadline, err_t *err)
     }
 }
 
-static int pg_connect(void *state, err_t *err)
+static int start(pg_t *self, err_t *err)
 {
-    pg_t *self = state;
     /* Before dbname, so that the URL's own values win. */
     const char *keys[] = {"application_name", "client_encoding", "dbname", NULL};
     const char *values[] = {"pcp", "UTF8", self->url, NULL};
@@ -106,7 +111,7 @@ static int pg_connect(void *state, err_t *err)
 /* The last result of what was sent, or the first that failed; NULL: the connection is gone. */
 static PGresult *collect(pg_t *self, err_t *err)
 {
-    int64_t deadline = clock_mono_ms() + self->limits.statement_ms;
+    int64_t deadline = clock_mono_ms() + self->limits.statement_ms + GRACE_MS;
     PGresult *kept = NULL;
     for (;;) {
         int unsent = PQflush(self->conn);
@@ -228,6 +233,22 @@ static int64_t pg_run(void *state, const char *statement, const sql_value_t *arg
     if (found && rows) take_rows(result, rows);
     PQclear(result);
     return count;
+}
+
+static int pg_connect(void *state, err_t *err)
+{
+    pg_t *self = state;
+    char statement[24], idle[24];
+    if (start(self, err) < 0) return -1;
+    snprintf(statement, sizeof statement, "%" PRId64, self->limits.statement_ms);
+    snprintf(idle, sizeof idle, "%d", IDLE_IN_TRANSACTION_MS);
+    const sql_value_t args[] = {sql_text(statement), sql_text(idle)};
+    int64_t n = pg_run(self,
+                       "SELECT set_config('statement_timeout', $1, false), "
+                       "set_config('idle_in_transaction_session_timeout', $2, false)",
+                       args, 2, NULL, err);
+    if (n < 0) pg_disconnect(self);
+    return n < 0 ? -1 : 0;
 }
 
 static int pg_script(void *state, const char *text, err_t *err)

@@ -1,8 +1,9 @@
 /* The truth of a cluster: runs, who leads them, rounds, leases, the ledger of trained data, workers,
  * artifacts, checkpoints, events and samples, in PostgreSQL or SQLite.
  *
- * Calls block, each at most about store_options_t's times: services call them from an actor (zactor),
- * never from their loop. A store_t belongs to one thread; several may have the same database open.
+ * Calls block, each statement at most about store_options_t's times (the system's look-up of a host name
+ * excepted): services call them from an actor (zactor), never from their loop. A store_t belongs to one
+ * thread; several may have the same database open.
  *
  * Each function is one transaction: all of it happens or nothing. Errors of all of them:
  *   ERR_NET      no answer from the database, or none in time. Whether the change happened is unknown;
@@ -275,8 +276,8 @@ typedef struct {
     char *detail; /* JSON; NULL: {} */
 } store_artifact_t;
 
-/* A repeat changes nothing. When two make different content for one key, the first counts: `hash`
- * (may be NULL) becomes the one to use. */
+/* A repeat changes nothing: content keeps the kind and key it first came with. When two make different
+ * content for one key, the first counts: `hash` (may be NULL) becomes the one to use. */
 int store_artifact_put(store_t *self, const store_artifact_t *artifact, char hash[HASH_HEX],
                        err_t *err);
 /* By hash or by (kind, key); *found false: none. Free with store_artifact_fini. */

@@ -67,7 +67,8 @@ static void serve(cut_proxy_t *self, int client, int server)
         if (!fds[0].revents) continue;
         if (parsed && self->cut != CUT_NOT && self->cuts == 0) {
             self->cuts++;
-            if (self->cut == CUT_BEFORE) return;
+            while (self->cut == CUT_STALL && !self->stop) usleep(10000);
+            if (self->cut != CUT_AFTER) return;
             if (!relay(client, server, buffer, sizeof buffer, &n)) return;
             if (readable(self, &fds[1], 1)) relay(server, -1, buffer, sizeof buffer, &n);
             return;

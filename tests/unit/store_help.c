@@ -117,3 +117,51 @@ void store_help_abandon(store_t *store, const store_leader_t *leader)
         raise(SIGKILL);
     _exit(1); /* the test sees that nothing was killed */
 }
+
+int rounds_set_up(void **state)
+{
+    rounds_t *f = calloc(1, sizeof *f);
+    f->url = store_help_new();
+    f->store = store_help_open(f->url, true);
+    f->boss = store_help_run(f->store, ROUNDS_EPOCH);
+    *state = f;
+    return 0;
+}
+
+int rounds_tear_down(void **state)
+{
+    rounds_t *f = *state;
+    store_destroy(&f->store);
+    store_help_drop(&f->url);
+    free(f);
+    return 0;
+}
+
+void rounds_open(rounds_t *self, uint64_t r)
+{
+    data_range_t cursor = {.start = 10 * r + 10};
+    store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
+    STORE_OK(store_round_open(self->store, &self->boss, r, &cursor, &lease, 1, err));
+}
+
+store_commit_t rounds_commit(uint64_t r)
+{
+    static const store_commit_entry_t all_of_it = {.replica = 0, .fence = 1, .done_windows = 10};
+    return (store_commit_t){.round = r,
+                            .entries = &all_of_it,
+                            .n_entry = 1,
+                            .loss = 2.5,
+                            .tokens = 640,
+                            .compute_ms = 5,
+                            .transfer_ms = -1,
+                            .wait_ms = 0,
+                            .recover_ms = 0};
+}
+
+uint64_t rounds_committed(store_t *store)
+{
+    store_ledger_t ledger;
+    STORE_OK(store_ledger_get(store, "r", 0, &ledger, err));
+    assert_int_equal(ledger.doubled_windows, 0);
+    return ledger.committed_windows;
+}

@@ -1,83 +1,21 @@
 /* Rounds, leases and the ledger: each window is committed exactly once, whatever is repeated, given again,
- * returned, cut off or tried by a deposed leader. tests/cluster/store.sh runs it on PostgreSQL too. */
+ * returned or tried by a deposed leader. tests/cluster/store.sh runs it on PostgreSQL too. */
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cut_proxy.h"
 #include "store_help.h"
-
-enum { EPOCH = 100 };
-
-typedef struct {
-    char *url;
-    store_t *store;
-    store_leader_t boss;
-} fixture_t;
-
-static int set_up(void **state)
-{
-    fixture_t *f = calloc(1, sizeof *f);
-    f->url = store_help_new();
-    f->store = store_help_open(f->url, true);
-    f->boss = store_help_run(f->store, EPOCH);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_t *f = *state;
-    store_destroy(&f->store);
-    store_help_drop(&f->url);
-    free(f);
-    return 0;
-}
-
-/* Round r with one lease (replica 0, fence 1) of windows [10 r, 10 r + 10). */
-static void open_simple(fixture_t *f, uint64_t r)
-{
-    data_range_t cursor = {.start = 10 * r + 10};
-    store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
-    STORE_OK(store_round_open(f->store, &f->boss, r, &cursor, &lease, 1, err));
-}
-
-static const store_commit_entry_t all_of_it = {.replica = 0, .fence = 1, .done_windows = 10};
-static store_commit_t simple_commit(uint64_t r)
-{
-    return (store_commit_t){.round = r,
-                            .entries = &all_of_it,
-                            .n_entry = 1,
-                            .loss = 2.5,
-                            .tokens = 640,
-                            .compute_ms = 5,
-                            .transfer_ms = -1,
-                            .wait_ms = 0,
-                            .recover_ms = 0};
-}
-
-static uint64_t committed_windows(store_t *store)
-{
-    store_ledger_t ledger;
-    STORE_OK(store_ledger_get(store, "r", 0, &ledger, err));
-    assert_int_equal(ledger.doubled_windows, 0);
-    return ledger.committed_windows;
-}
 
 static void test_open(void **state)
 {
-    fixture_t *f = *state;
+    rounds_t *f = *state;
     data_range_t cursor = {.start = 20};
     store_lease_t two[] = {{.replica = 0, .fence = 1, .range = {.start = 0, .count = 10}},
                            {.replica = 1, .fence = 1, .range = {.start = 10, .count = 10}}};
@@ -106,12 +44,12 @@ static void test_open(void **state)
 
 static void test_open_refusals(void **state)
 {
-    fixture_t *f = *state;
+    rounds_t *f = *state;
     data_range_t cursor = {.start = 20};
     store_lease_t overlapping[] = {{.replica = 0, .fence = 1, .range = {.start = 0, .count = 10}},
                                    {.replica = 1, .fence = 1, .range = {.start = 9, .count = 10}}};
     STORE_REFUSED(ERR_STATE, store_round_open(f->store, &f->boss, 0, &cursor, overlapping, 2, err));
-    store_lease_t beyond = {.fence = 1, .range = {.start = EPOCH, .count = 1}};
+    store_lease_t beyond = {.fence = 1, .range = {.start = ROUNDS_EPOCH, .count = 1}};
     STORE_REFUSED(ERR_ARG, store_round_open(f->store, &f->boss, 0, &cursor, &beyond, 1, err));
     assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM round"),
                      0); /* nothing remains */
@@ -119,8 +57,8 @@ static void test_open_refusals(void **state)
     STORE_OK(store_run_move(f->store, "r", "paused", NULL, NULL, err));
     STORE_REFUSED(ERR_STATE, store_round_open(f->store, &f->boss, 0, &cursor, overlapping, 1, err));
     STORE_OK(store_run_move(f->store, "r", "running", NULL, NULL, err));
-    open_simple(f, 0);
-    store_commit_t commit = simple_commit(0);
+    rounds_open(f, 0);
+    store_commit_t commit = rounds_commit(0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     /* Windows in the ledger are not leased again: at either end, inside, around. */
     const data_range_t taken[] = {{0, 0, 1}, {0, 9, 5}, {0, 3, 2}, {0, 0, 50}, {0, 95, 106}};
@@ -135,8 +73,8 @@ static void test_open_refusals(void **state)
 
 static void test_leases(void **state)
 {
-    fixture_t *f = *state;
-    open_simple(f, 0);
+    rounds_t *f = *state;
+    rounds_open(f, 0);
     store_t *s = f->store;
     STORE_REFUSED(ERR_STATE,
                   store_lease_done(s, &f->boss, 0, 0, 1, 10, 1.5, 640, err)); /* not issued */
@@ -160,36 +98,36 @@ static void test_leases(void **state)
     assert_true(list.at[0].loss == 1.5 && list.at[0].tokens == 640);
     store_leases_fini(&list);
     /* The commit must name the fence under which the lease was done. */
-    store_commit_t commit = simple_commit(0);
+    store_commit_t commit = rounds_commit(0);
     STORE_REFUSED(ERR_STATE, store_round_commit(s, &f->boss, &commit, err));
     store_commit_entry_t entry = {.fence = 3, .done_windows = 10};
     commit.entries = &entry;
     STORE_OK(store_round_commit(s, &f->boss, &commit, err));
-    assert_int_equal(committed_windows(s), 10);
+    assert_int_equal(rounds_committed(s), 10);
 }
 
 static void test_commit_repeats(void **state)
 {
-    fixture_t *f = *state;
-    open_simple(f, 0);
-    store_commit_t commit = simple_commit(0);
+    rounds_t *f = *state;
+    rounds_open(f, 0);
+    store_commit_t commit = rounds_commit(0);
     for (int i = 0; i < 3; i++) STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
-    assert_int_equal(committed_windows(f->store), 10);
+    assert_int_equal(rounds_committed(f->store), 10);
     store_commit_entry_t other = {.fence = 1, .done_windows = 9}, twice[] = {other, other};
     commit.entries = &other;
     STORE_REFUSED(ERR_STATE, store_round_commit(f->store, &f->boss, &commit, err));
     commit.entries = twice;
     commit.n_entry = 2;
     STORE_REFUSED(ERR_ARG, store_round_commit(f->store, &f->boss, &commit, err));
-    commit = simple_commit(1);
+    commit = rounds_commit(1);
     STORE_REFUSED(ERR_STATE,
                   store_round_commit(f->store, &f->boss, &commit, err)); /* no such round */
-    open_simple(f, 1);
+    rounds_open(f, 1);
     other = (store_commit_entry_t){.replica = 5, .fence = 1, .done_windows = 10};
     commit.entries = &other;
     STORE_REFUSED(ERR_STATE,
                   store_round_commit(f->store, &f->boss, &commit, err)); /* no such lease */
-    assert_int_equal(committed_windows(f->store), 10);
+    assert_int_equal(rounds_committed(f->store), 10);
     STORE_OK(store_round_validation(f->store, &f->boss, 0, 1.75, err));
     assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM pcp_validation "
                                               "WHERE validation_loss = 1.75 AND round = 0"),
@@ -199,182 +137,27 @@ static void test_commit_repeats(void **state)
 /* A leader that lost its term cannot open, issue or commit; what it has left is the new one's. */
 static void test_old_fence(void **state)
 {
-    fixture_t *f = *state;
+    rounds_t *f = *state;
     store_leader_t old = f->boss;
     bool won;
-    open_simple(f, 0);
+    rounds_open(f, 0);
     STORE_OK(store_leader_release(f->store, &old, err));
     STORE_OK(store_leader_acquire(f->store, "r", "stand-by", 60000, &won, &f->boss, err));
     assert_true(won);
-    store_commit_t commit = simple_commit(0);
+    store_commit_t commit = rounds_commit(0);
     data_range_t cursor = {.start = 20};
     store_lease_t lease = {.fence = 1, .range = {.start = 10, .count = 10}};
     STORE_REFUSED(ERR_FENCE, store_round_commit(f->store, &old, &commit, err));
     STORE_REFUSED(ERR_FENCE, store_lease_issue(f->store, &old, 0, 0, 2, "w1", err));
     STORE_REFUSED(ERR_FENCE, store_lease_done(f->store, &old, 0, 0, 1, 10, 0, 0, err));
     STORE_REFUSED(ERR_FENCE, store_round_waits(f->store, &old, 0, "", err));
-    assert_int_equal(committed_windows(f->store), 0);
+    assert_int_equal(rounds_committed(f->store), 0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     STORE_REFUSED(ERR_FENCE,
                   store_round_commit(f->store, &old, &commit, err)); /* not even a repeat */
     STORE_REFUSED(ERR_FENCE, store_round_open(f->store, &old, 1, &cursor, &lease, 1, err));
     STORE_REFUSED(ERR_FENCE, store_checkpoint_add(f->store, &old, 0, "c", "p", 1, err));
-    assert_int_equal(committed_windows(f->store), 10);
-}
-
-/* --- many leaders at once, each sure that it leads --- */
-enum { N_LEADERS = 4, N_ROUNDS = 10 };
-typedef struct {
-    const char *url;
-    int number;
-    int n_committed, n_deposed;
-    char trouble[1100];
-} contender_t;
-
-/* Open and commit the next round; 1: it was the last. */
-static int one_round(store_t *s, const store_leader_t *leader, contender_t *c, err_t *err)
-{
-    store_round_t latest = {0};
-    bool found;
-    if (store_round_latest(s, "r", &latest, &found, err) < 0) return -1;
-    bool open = found && strcmp(latest.state, "open") == 0;
-    uint64_t r = found ? latest.round + !open : 0;
-    store_round_fini(&latest);
-    if (r == N_ROUNDS) return 1;
-    data_range_t cursor = {.start = (10 * r + 10) % EPOCH};
-    store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
-    if (!open && store_round_open(s, leader, r, &cursor, &lease, 1, err) < 0) return -1;
-    store_commit_t commit = simple_commit(r);
-    if (store_round_commit(s, leader, &commit, err) < 0) return -1;
-    c->n_committed++;
-    return 0;
-}
-
-static void *contend(void *user)
-{
-    contender_t *c = user;
-    err_t err = {0};
-    store_options_t patient = {.statement_ms = 20000};
-    store_t *s = store_open(c->url, &patient, &err);
-    char name[8];
-    int rc = 0;
-    for (uint64_t i = 0; rc == 0; i++) {
-        store_leader_t leader;
-        bool won = false;
-        snprintf(name, sizeof name, "n%d", c->number);
-        /* Terms of a millisecond or so: most are over before the work is done. */
-        int64_t ttl = 1 + (int64_t)(rng_bits((uint64_t)c->number, i) % 8);
-        if (store_leader_acquire(s, "r", name, ttl, &won, &leader, &err) < 0) break;
-        if (!won) continue;
-        rc = one_round(s, &leader, c, &err);
-        if (rc < 0 && err.code == ERR_FENCE) {
-            c->n_deposed++;
-            err_clear(&err);
-            rc = 0;
-        }
-    }
-    snprintf(c->trouble, sizeof c->trouble, "%s", err.text);
-    store_destroy(&s);
-    return NULL;
-}
-
-static void test_contenders(void **state)
-{
-    fixture_t *f = *state;
-    STORE_OK(store_leader_release(f->store, &f->boss, err));
-    contender_t c[N_LEADERS] = {0};
-    pthread_t threads[N_LEADERS];
-    int n_committed = 0, n_deposed = 0;
-    for (int i = 0; i < N_LEADERS; i++) {
-        c[i] = (contender_t){.url = f->url, .number = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, contend, &c[i]), 0);
-    }
-    for (int i = 0; i < N_LEADERS; i++) {
-        pthread_join(threads[i], NULL);
-        assert_string_equal(c[i].trouble, "");
-        n_committed += c[i].n_committed;
-        n_deposed += c[i].n_deposed;
-    }
-    print_message("# %d leaders: %d rounds committed, %d writes of deposed leaders refused\n",
-                  N_LEADERS, n_committed, n_deposed);
-    assert_int_equal(n_committed, N_ROUNDS);
-    store_ledger_t ledger;
-    STORE_OK(store_ledger_get(f->store, "r", 0, &ledger, err));
-    assert_true(ledger.exactly_once);
-}
-
-/* --- a writer that dies, or whose connection is cut, around COMMIT --- */
-static int commit_by(const char *url, const store_leader_t *leader, err_t *err)
-{
-    store_commit_t commit = simple_commit(0);
-    store_t *s = store_open(url, NULL, err);
-    int rc = s ? store_round_commit(s, leader, &commit, err) : -1;
-    store_destroy(&s);
-    return rc;
-}
-
-static void test_dead_writer(void **state)
-{
-    fixture_t *f = *state;
-    open_simple(f, 0);
-    for (int when = 0; when < 2; when++) {
-        store_destroy(&f->store); /* no connection may be shared with the child */
-        pid_t child = fork();
-        if (child == 0) {
-            store_t *s = store_open(f->url, NULL, NULL);
-            store_commit_t commit = simple_commit(0);
-            alarm(30);
-            /* Killed inside the commit's transaction, then right after it. */
-            if (when == 0) store_help_abandon(s, &f->boss);
-            _exit(store_round_commit(s, &f->boss, &commit, NULL) == 0 ? 0 : 1);
-        }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, when == 0 ? SIGKILL : 0);
-        assert_true(when == 0 || WEXITSTATUS(status) == 0);
-        f->store = store_help_open(f->url, false);
-        assert_int_equal(committed_windows(f->store), when == 0 ? 0 : 10);
-    }
-    STORE_OK(commit_by(f->url, &f->boss, err)); /* the answer was lost: again */
-    assert_int_equal(committed_windows(f->store), 10);
-}
-
-static char *through(const char *url, int port)
-{
-    const char *host = "127.0.0.1:", *at = strstr(url, host);
-    if (!at) fail_msg("the server is not at 127.0.0.1:PORT: %s", url);
-    at += strlen(host);
-    return mem_printf("%.*s%d%s", (int)(at - url), url, port, at + strspn(at, "0123456789"));
-}
-
-static void cut_commit(fixture_t *f, cut_t cut)
-{
-    open_simple(f, 0);
-    const char *port = strstr(f->url, "127.0.0.1:");
-    cut_proxy_t *proxy = cut_proxy_new(port ? atoi(port + strlen("127.0.0.1:")) : 0, cut);
-    char *url = through(f->url, cut_proxy_port(proxy));
-    store_t *s = store_open(url, NULL, NULL);
-    store_commit_t commit = simple_commit(0);
-    STORE_REFUSED(ERR_NET, store_round_commit(s, &f->boss, &commit, err));
-    assert_int_equal(cut_proxy_cuts(proxy), 1);
-    /* What the client cannot know: */
-    assert_int_equal(committed_windows(f->store), cut == CUT_AFTER ? 10 : 0);
-    /* What it does then, over the same store: */
-    STORE_OK(store_round_commit(s, &f->boss, &commit, err));
-    assert_int_equal(committed_windows(f->store), 10);
-    store_destroy(&s);
-    cut_proxy_destroy(&proxy);
-    free(url);
-}
-
-static void test_cut_before(void **state)
-{
-    cut_commit(*state, CUT_BEFORE);
-}
-
-static void test_cut_after(void **state)
-{
-    cut_commit(*state, CUT_AFTER);
+    assert_int_equal(rounds_committed(f->store), 10);
 }
 
 /* --- epochs with partial work, dropped leases, and every call made more than once --- */
@@ -403,14 +186,14 @@ static void plan_leases(play_t *p, const store_ranges_t *returned)
         p->leases[p->n] = (store_lease_t){.replica = (uint32_t)p->n, .fence = 1, .range = range};
         p->n++;
     }
-    uint64_t left = PLAY_EPOCHS * EPOCH - (p->cursor.epoch * EPOCH + p->cursor.start);
+    uint64_t left = PLAY_EPOCHS * ROUNDS_EPOCH - (p->cursor.epoch * ROUNDS_EPOCH + p->cursor.start);
     while (p->n < 3 && left > 0) {
         uint64_t count = 1 + draw(p, 40);
         if (count > left) count = left;
         left -= count;
         store_lease_t *l = &p->leases[p->n];
         *l = (store_lease_t){.replica = (uint32_t)p->n, .fence = 1};
-        STORE_OK(data_range_take(&p->cursor, EPOCH, count, &l->range, err));
+        STORE_OK(data_range_take(&p->cursor, ROUNDS_EPOCH, count, &l->range, err));
         p->n++;
     }
 }
@@ -424,14 +207,14 @@ static void plan_entries(play_t *p)
         if (draw(p, 5) == 0) continue;                           /* a fifth is dropped */
         p->entries[p->n_entry++] = (store_commit_entry_t){(uint32_t)i, 1, done};
         const data_range_t *r = &p->leases[i].range;
-        for (uint64_t k = 0; k < done; k++) p->count[r->epoch * EPOCH + r->start + k]++;
+        for (uint64_t k = 0; k < done; k++) p->count[r->epoch * ROUNDS_EPOCH + r->start + k]++;
     }
 }
 
 static void test_epochs(void **state)
 {
-    fixture_t *f = *state;
-    uint8_t count[PLAY_EPOCHS * EPOCH] = {0};
+    rounds_t *f = *state;
+    uint8_t count[PLAY_EPOCHS * ROUNDS_EPOCH] = {0};
     play_t p = {.count = count};
     store_ranges_t returned;
     uint64_t r = 0;
@@ -448,20 +231,20 @@ static void test_epochs(void **state)
         for (int i = 0; i < 2; i++) STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
         assert_true(r < 1000);
     }
-    for (size_t i = 0; i < PLAY_EPOCHS * EPOCH; i++) assert_int_equal(count[i], 1);
+    for (size_t i = 0; i < PLAY_EPOCHS * ROUNDS_EPOCH; i++) assert_int_equal(count[i], 1);
     for (uint64_t epoch = 0; epoch < PLAY_EPOCHS; epoch++) {
         store_ledger_t ledger;
         STORE_OK(store_ledger_get(f->store, "r", epoch, &ledger, err));
-        assert_true(ledger.exactly_once && ledger.committed_windows == EPOCH);
+        assert_true(ledger.exactly_once && ledger.committed_windows == ROUNDS_EPOCH);
     }
-    print_message("# %d epochs of %d windows in %d rounds, each window once\n", PLAY_EPOCHS, EPOCH,
-                  (int)r);
+    print_message("# %d epochs of %d windows in %d rounds, each window once\n", PLAY_EPOCHS,
+                  ROUNDS_EPOCH, (int)r);
 }
 
 /* The proof must notice what it claims to exclude. */
 static void test_ledger_view(void **state)
 {
-    fixture_t *f = *state;
+    rounds_t *f = *state;
     const struct {
         const char *rows; /* first_window, n_windows */
         uint64_t committed, doubled, missing;
@@ -478,7 +261,7 @@ static void test_ledger_view(void **state)
          false},                                  /* inside another; the count alone agrees */
         {"(0, 100), (100, 1)", 101, 0, 0, false}, /* beyond the epoch */
     };
-    open_simple(f, 0);
+    rounds_open(f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = mem_printf(
             "DELETE FROM ledger; INSERT INTO ledger (run_id, epoch, round, replica, "
@@ -498,7 +281,7 @@ static void test_ledger_view(void **state)
 
 static void test_rejections(void **state)
 {
-    fixture_t *f = *state;
+    rounds_t *f = *state;
     store_rejection_t r = {.round = 3,
                            .replica = 1,
                            .fence = 2,
@@ -517,9 +300,9 @@ static void test_rejections(void **state)
 /* Dashboards: every view can be read, and tells what was written. */
 static void test_views(void **state)
 {
-    fixture_t *f = *state;
-    open_simple(f, 0);
-    store_commit_t commit = simple_commit(0);
+    rounds_t *f = *state;
+    rounds_open(f, 0);
+    store_commit_t commit = rounds_commit(0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     const struct {
         const char *query;
@@ -548,19 +331,14 @@ static void test_views(void **state)
             fail_msg("%s: not %d", rows[i].query, (int)rows[i].value);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rounds_set_up, rounds_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_open),           TEST(test_open_refusals), TEST(test_leases),
-        TEST(test_commit_repeats), TEST(test_old_fence),     TEST(test_contenders),
-        TEST(test_dead_writer),    TEST(test_epochs),        TEST(test_ledger_view),
-        TEST(test_rejections),     TEST(test_views),
+        TEST(test_commit_repeats), TEST(test_old_fence),     TEST(test_epochs),
+        TEST(test_ledger_view),    TEST(test_rejections),    TEST(test_views),
     };
-    const struct CMUnitTest cuts[] = {TEST(test_cut_before), TEST(test_cut_after)};
-    int failed = cmocka_run_group_tests_name("store, rounds", tests, NULL, NULL);
-    if (store_help_postgres())
-        failed += cmocka_run_group_tests_name("store, cut connections", cuts, NULL, NULL);
-    return failed;
+    return cmocka_run_group_tests_name("store, rounds", tests, NULL, NULL);
 }

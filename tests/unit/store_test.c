@@ -1,5 +1,6 @@
 /* The store but for rounds and schemas: runs, leadership, members, artifacts, checkpoints, telemetry, URLs.
  * tests/cluster/store.sh runs it on PostgreSQL too. */
+#include <arpa/inet.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -111,7 +113,7 @@ static void test_transitions(void **state)
     store_t *s = ((fixture_t *)*state)->store;
     for (int from = 0; from < N_STATES; from++)
         for (int to = 0; to < N_STATES; to++) {
-            char name[16], id[STORE_ID];
+            char name[32], id[STORE_ID];
             snprintf(name, sizeof name, "r%d%d", from, to);
             store_run_spec_t spec = {.id = name, .config = "{}"};
             STORE_OK(store_run_submit(s, &spec, id, NULL, err));
@@ -183,7 +185,7 @@ static void test_term_ends(void **state)
 enum { N_RIVALS = 6 };
 typedef struct {
     const char *url;
-    char name[16];
+    char name[32];
     bool won;
     int64_t fence;
     err_t err;
@@ -438,6 +440,29 @@ static void test_unreachable(void **state)
     }
 }
 
+/* Who takes the connection and says nothing costs the connection's time-out. */
+static void test_silent(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, n), 0);
+    assert_int_equal(listen(listener, 4), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &n), 0);
+    char *url = mem_printf("postgresql://u@127.0.0.1:%d/d", ntohs(at.sin_port));
+    store_options_t quick = {.connect_ms = 300};
+    store_t *s = store_open(url, &quick, NULL);
+    store_schema_t schema;
+    int64_t begin = clock_mono_ms();
+    STORE_REFUSED(ERR_NET, store_schema(s, &schema, err));
+    int64_t took = clock_mono_ms() - begin;
+    assert_true(took >= 290 && took < 3000);
+    store_destroy(&s);
+    free(url);
+    close(listener);
+}
+
 /* A writer that holds its transaction makes others wait, then say so; and then it works again. */
 static void test_busy(void **state)
 {
@@ -494,6 +519,7 @@ int main(void)
         TEST(test_busy),
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_unreachable),
+        cmocka_unit_test(test_silent),
     };
     const struct CMUnitTest servers[] = {TEST(test_restart)};
     int failed = cmocka_run_group_tests_name("store", tests, NULL, NULL);
