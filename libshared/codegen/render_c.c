@@ -83,28 +83,36 @@ static bool is_lane_op(op_code_t op)
            op == OP_maximum || op == OP_minimum;
 }
 
+/* A block of its own, since several loops of one block may fold into the same accumulator. */
 static void write_keys(render_t *self, const bool *folds)
 {
+    bool any = false;
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
         const kacc_t *a = &self->kernel->acc.at[i];
         if (!folds[i] || !is_keyed(a)) continue;
         const char *t = render_suffix(a->dtype);
         render_indent(self);
-        str_addf(self->out, "int%s_t key%zu = pcp_%s_key_%s(acc%zu);\n", t + 1, i, key_of(a), t, i);
-        self->keyed.at[i] = true;
+        str_addf(self->out, "%sint%s_t key%zu = pcp_%s_key_%s(acc%zu);\n", any ? "" : "{ ", t + 1,
+                 i, key_of(a), t, i);
+        self->keyed.at[i] = any = true;
     }
 }
 
 /* After the loop: accumulators are themselves again. */
 static void write_keys_end(render_t *self)
 {
+    bool any = false;
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
         if (!self->keyed.at[i]) continue;
         render_indent(self);
         str_addf(self->out, "acc%zu = pcp_of_key_%s(key%zu);\n", i,
                  render_suffix(self->kernel->acc.at[i].dtype), i);
         self->keyed.at[i] = false;
+        any = true;
     }
+    if (!any) return;
+    render_indent(self);
+    str_add(self->out, "}\n");
 }
 
 static void write_simd(render_t *self, const kstmt_t *loop)

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "plan_help.h"
+#include "plan_random.h"
 #include "random_program.h"
 
 /* f32 sums of a few hundred terms in another order, and the prelude's polynomials. */
@@ -331,8 +332,10 @@ static void test_types(void **state)
 static void test_random_programs(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 8; seed++)
+    for (uint64_t seed = 1; seed <= 6; seed++)
         plan_check_module(random_program(seed, 60), &(plan_check_t){seed, 6, 2, F32, 1});
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        plan_check_module(plan_random(seed, 6, 30), &(plan_check_t){seed, 5, 1.5, 3e-5, 1});
 }
 
 int main(void)
