@@ -199,7 +199,9 @@ static void share(reduce_t *r, int k, ir_val_t equal, ir_val_t ct)
     ir_fn_t *fn = v->fn;
     dtype_t dtype = r->type.dtype;
     ir_val_t count = ir_reduce(fn, OP_add, ir_convert(fn, equal, dtype), r->gone, r->n_gone);
-    ir_val_t part = spread(r, ir_op2(fn, OP_divide, ct, count));
+    /* At least one, so that the gradient of this gradient has no 0/0 where none won. */
+    ir_val_t divisor = ir_op2(fn, OP_maximum, count, ir_scalar_like(fn, count, 1));
+    ir_val_t part = spread(r, ir_op2(fn, OP_divide, ct, divisor));
     int init = v->op->n_in / 2 + k;
     if (v->need[k]) vjp_give(v, k, ir_select(fn, equal, part, ir_scalar_like(fn, part, 0)));
     if (v->need[init]) {
