@@ -223,7 +223,7 @@ static int watch(train_t *self, int signals, err_t *err)
     return status;
 }
 
-/* The run is over, but aggregators, workers and compilers would wait for the next shepherd. */
+/* The run is over. Whoever has not heard of it, or hangs, is helped along. */
 static void end_children(train_t *self)
 {
     children_signal(self->children, "", self->interrupts > 1 ? SIGKILL : SIGTERM);
@@ -253,6 +253,7 @@ static int train(train_t *self, err_t *err)
                   "%s: %lld parameters in %d tensors; %lld tokens to train on; run in %s",
                   self->config.model, (long long)self->prepared.n_params, self->prepared.n_tensors,
                   (long long)self->prepared.train_tokens, self->config.run_dir);
+    if (self->config.prepare_only) return 0;
     char *logs = mem_printf("%s/logs", self->config.run_dir);
     self->children = children_new(logs);
     free(logs);

@@ -63,6 +63,7 @@ static const config_field_t fields[] = {
     WORD(codec, "f32", "f32|bf16|int8", "pseudo-gradients on the wire"),
     TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
     TEXT(run_dir, NULL, "logs and working files; default runs/<time>"),
+    YES_NO(prepare_only, "false", "write the run directory and stop (docs/services.md)"),
     WORD(log_level, "info", "debug|info|warn|error", "of the services' logs"),
 };
 

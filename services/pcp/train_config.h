@@ -22,6 +22,7 @@ typedef struct {
     char *codec;
     /* where */
     char *checkpoint, *run_dir, *log_level;
+    bool prepare_only;
 } train_config_t;
 
 extern const config_table_t train_config_table;

@@ -55,6 +55,7 @@ static void add_control(command_t *c, const train_prepared_t *p, const char *id)
 {
     add_flag(c, "--shepherd", mem_printf("ipc://%s/control", p->sockets));
     add_flag(c, "--id", mem_strdup(id));
+    add(c, mem_strdup("--once"));
     add(c, mem_strdup("--once")); /* leave when the shepherd dismisses its members */
 }
 
