@@ -37,10 +37,10 @@ static int one_round(store_t *s, const store_leader_t *leader, contender_t *c, e
     uint64_t r = found ? latest.round + !open : 0;
     store_round_fini(&latest);
     if (r == N_ROUNDS) return 1;
-    data_range_t cursor = {.start = (10 * r + 10) % ROUNDS_EPOCH};
+    data_range_t cursor = {.start = (10 * r + 10) % LEDGER_EPOCH};
     store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
     if (!open && store_round_open(s, leader, r, &cursor, &lease, 1, err) < 0) return -1;
-    store_commit_t commit = rounds_commit(r);
+    store_commit_t commit = ledger_commit(r);
     if (store_round_commit(s, leader, &commit, err) < 0) return -1;
     c->n_committed++;
     return 0;
@@ -76,7 +76,7 @@ static void *contend(void *user)
 
 static void test_contenders(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     STORE_OK(store_leader_release(f->store, &f->boss, err));
     contender_t c[N_LEADERS] = {0};
     pthread_t threads[N_LEADERS];
@@ -102,7 +102,7 @@ static void test_contenders(void **state)
 /* --- a writer that dies, or whose connection is cut, around COMMIT --- */
 static int commit_by(const char *url, const store_leader_t *leader, err_t *err)
 {
-    store_commit_t commit = rounds_commit(0);
+    store_commit_t commit = ledger_commit(0);
     store_t *s = store_open(url, NULL, err);
     int rc = s ? store_round_commit(s, leader, &commit, err) : -1;
     store_destroy(&s);
@@ -111,14 +111,14 @@ static int commit_by(const char *url, const store_leader_t *leader, err_t *err)
 
 static void test_dead_writer(void **state)
 {
-    rounds_t *f = *state;
-    rounds_open(f, 0);
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
     for (int when = 0; when < 2; when++) {
         store_destroy(&f->store); /* no connection may be shared with the child */
         pid_t child = fork();
         if (child == 0) {
             store_t *s = store_open(f->url, NULL, NULL);
-            store_commit_t commit = rounds_commit(0);
+            store_commit_t commit = ledger_commit(0);
             alarm(30);
             /* Killed inside the commit's transaction, then right after it. */
             if (when == 0) store_help_abandon(s, &f->boss);
@@ -129,10 +129,10 @@ static void test_dead_writer(void **state)
         assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, when == 0 ? SIGKILL : 0);
         assert_true(when == 0 || WEXITSTATUS(status) == 0);
         f->store = store_help_open(f->url, false);
-        assert_int_equal(rounds_committed(f->store), when == 0 ? 0 : 10);
+        assert_int_equal(ledger_windows(f->store), when == 0 ? 0 : 10);
     }
     STORE_OK(commit_by(f->url, &f->boss, err)); /* the answer was lost: again */
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
 }
 
 static char *through(const char *url, int port)
@@ -149,20 +149,20 @@ static cut_proxy_t *proxy_for(const char *url, cut_t cut)
     return cut_proxy_new(port ? atoi(port + strlen("127.0.0.1:")) : 0, cut);
 }
 
-static void cut_commit(rounds_t *f, cut_t cut)
+static void cut_commit(ledger_test_t *f, cut_t cut)
 {
-    rounds_open(f, 0);
+    ledger_open(f, 0);
     cut_proxy_t *proxy = proxy_for(f->url, cut);
     char *url = through(f->url, cut_proxy_port(proxy));
     store_t *s = store_open(url, NULL, NULL);
-    store_commit_t commit = rounds_commit(0);
+    store_commit_t commit = ledger_commit(0);
     STORE_REFUSED(ERR_NET, store_round_commit(s, &f->boss, &commit, err));
     assert_int_equal(cut_proxy_cuts(proxy), 1);
     /* What the client cannot know: */
-    assert_int_equal(rounds_committed(f->store), cut == CUT_AFTER ? 10 : 0);
+    assert_int_equal(ledger_windows(f->store), cut == CUT_AFTER ? 10 : 0);
     /* What it does then, over the same store: */
     STORE_OK(store_round_commit(s, &f->boss, &commit, err));
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
     store_destroy(&s);
     cut_proxy_destroy(&proxy);
     free(url);
@@ -182,13 +182,13 @@ static void test_cut_after(void **state)
  * whose turn it is does not wait for them for long. */
 static void test_vanished(void **state)
 {
-    rounds_t *f = *state;
-    rounds_open(f, 0);
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
     cut_proxy_t *proxy = proxy_for(f->url, CUT_STALL);
     char *url = through(f->url, cut_proxy_port(proxy));
     store_options_t quick = {.statement_ms = 300};
     store_t *s = store_open(url, &quick, NULL);
-    store_commit_t commit = rounds_commit(0);
+    store_commit_t commit = ledger_commit(0);
     store_leader_t heir;
     bool won = false;
     STORE_OK(store_leader_renew(f->store, &f->boss, 1, err));
@@ -202,13 +202,13 @@ static void test_vanished(void **state)
                   (int)took);
     assert_true(won && gave_up < 2000 && took < 6000);
     STORE_OK(store_round_commit(f->store, &heir, &commit, err));
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
     store_destroy(&s);
     cut_proxy_destroy(&proxy);
     free(url);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rounds_set_up, rounds_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ledger_set_up, ledger_tear_down)
 
 int main(void)
 {

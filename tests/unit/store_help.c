@@ -118,33 +118,33 @@ void store_help_abandon(store_t *store, const store_leader_t *leader)
     _exit(1); /* the test sees that nothing was killed */
 }
 
-int rounds_set_up(void **state)
+int ledger_set_up(void **state)
 {
-    rounds_t *f = calloc(1, sizeof *f);
+    ledger_test_t *f = calloc(1, sizeof *f);
     f->url = store_help_new();
     f->store = store_help_open(f->url, true);
-    f->boss = store_help_run(f->store, ROUNDS_EPOCH);
+    f->boss = store_help_run(f->store, LEDGER_EPOCH);
     *state = f;
     return 0;
 }
 
-int rounds_tear_down(void **state)
+int ledger_tear_down(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     store_destroy(&f->store);
     store_help_drop(&f->url);
     free(f);
     return 0;
 }
 
-void rounds_open(rounds_t *self, uint64_t r)
+void ledger_open(ledger_test_t *self, uint64_t r)
 {
     data_range_t cursor = {.start = 10 * r + 10};
     store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
     STORE_OK(store_round_open(self->store, &self->boss, r, &cursor, &lease, 1, err));
 }
 
-store_commit_t rounds_commit(uint64_t r)
+store_commit_t ledger_commit(uint64_t r)
 {
     static const store_commit_entry_t all_of_it = {.replica = 0, .fence = 1, .done_windows = 10};
     return (store_commit_t){.round = r,
@@ -158,7 +158,7 @@ store_commit_t rounds_commit(uint64_t r)
                             .recover_ms = 0};
 }
 
-uint64_t rounds_committed(store_t *store)
+uint64_t ledger_windows(store_t *store)
 {
     store_ledger_t ledger;
     STORE_OK(store_ledger_get(store, "r", 0, &ledger, err));

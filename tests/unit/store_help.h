@@ -24,19 +24,19 @@ void store_help_abandon(store_t *store, const store_leader_t *leader);
 void store_help_script(const char *url, const char *text);
 int64_t store_help_count(const char *url, const char *query); /* first cell */
 
-/* What tests of rounds share: a run of ROUNDS_EPOCH windows an epoch, whose round r has one lease (replica 0,
+/* What tests of rounds share: a run of LEDGER_EPOCH windows an epoch, whose round r has one lease (replica 0,
  * fence 1) of windows [10 r, 10 r + 10). */
-enum { ROUNDS_EPOCH = 100 };
+enum { LEDGER_EPOCH = 100 };
 typedef struct {
     char *url;
     store_t *store;
     store_leader_t boss;
-} rounds_t;
-int rounds_set_up(void **state);
-int rounds_tear_down(void **state);
-void rounds_open(rounds_t *self, uint64_t r);
-store_commit_t rounds_commit(uint64_t r);  /* of the whole lease */
-uint64_t rounds_committed(store_t *store); /* windows in the ledger, none of them doubled */
+} ledger_test_t;
+int ledger_set_up(void **state);
+int ledger_tear_down(void **state);
+void ledger_open(ledger_test_t *self, uint64_t r);
+store_commit_t ledger_commit(uint64_t r); /* of the whole lease */
+uint64_t ledger_windows(store_t *store);  /* windows in the ledger, none of them doubled */
 
 /* Fails the test, showing the error, unless rc is 0. */
 #define STORE_OK(call)                                                 \

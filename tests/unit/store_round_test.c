@@ -15,7 +15,7 @@
 
 static void test_open(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     data_range_t cursor = {.start = 20};
     store_lease_t two[] = {{.replica = 0, .fence = 1, .range = {.start = 0, .count = 10}},
                            {.replica = 1, .fence = 1, .range = {.start = 10, .count = 10}}};
@@ -44,12 +44,12 @@ static void test_open(void **state)
 
 static void test_open_refusals(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     data_range_t cursor = {.start = 20};
     store_lease_t overlapping[] = {{.replica = 0, .fence = 1, .range = {.start = 0, .count = 10}},
                                    {.replica = 1, .fence = 1, .range = {.start = 9, .count = 10}}};
     STORE_REFUSED(ERR_STATE, store_round_open(f->store, &f->boss, 0, &cursor, overlapping, 2, err));
-    store_lease_t beyond = {.fence = 1, .range = {.start = ROUNDS_EPOCH, .count = 1}};
+    store_lease_t beyond = {.fence = 1, .range = {.start = LEDGER_EPOCH, .count = 1}};
     STORE_REFUSED(ERR_ARG, store_round_open(f->store, &f->boss, 0, &cursor, &beyond, 1, err));
     assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM round"),
                      0); /* nothing remains */
@@ -57,8 +57,8 @@ static void test_open_refusals(void **state)
     STORE_OK(store_run_move(f->store, "r", "paused", NULL, NULL, err));
     STORE_REFUSED(ERR_STATE, store_round_open(f->store, &f->boss, 0, &cursor, overlapping, 1, err));
     STORE_OK(store_run_move(f->store, "r", "running", NULL, NULL, err));
-    rounds_open(f, 0);
-    store_commit_t commit = rounds_commit(0);
+    ledger_open(f, 0);
+    store_commit_t commit = ledger_commit(0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     /* Windows in the ledger are not leased again: at either end, inside, around. */
     const data_range_t taken[] = {{0, 0, 1}, {0, 9, 5}, {0, 3, 2}, {0, 0, 50}, {0, 95, 106}};
@@ -73,8 +73,8 @@ static void test_open_refusals(void **state)
 
 static void test_leases(void **state)
 {
-    rounds_t *f = *state;
-    rounds_open(f, 0);
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
     store_t *s = f->store;
     STORE_REFUSED(ERR_STATE,
                   store_lease_done(s, &f->boss, 0, 0, 1, 10, 1.5, 640, err)); /* not issued */
@@ -98,36 +98,36 @@ static void test_leases(void **state)
     assert_true(list.at[0].loss == 1.5 && list.at[0].tokens == 640);
     store_leases_fini(&list);
     /* The commit must name the fence under which the lease was done. */
-    store_commit_t commit = rounds_commit(0);
+    store_commit_t commit = ledger_commit(0);
     STORE_REFUSED(ERR_STATE, store_round_commit(s, &f->boss, &commit, err));
     store_commit_entry_t entry = {.fence = 3, .done_windows = 10};
     commit.entries = &entry;
     STORE_OK(store_round_commit(s, &f->boss, &commit, err));
-    assert_int_equal(rounds_committed(s), 10);
+    assert_int_equal(ledger_windows(s), 10);
 }
 
 static void test_commit_repeats(void **state)
 {
-    rounds_t *f = *state;
-    rounds_open(f, 0);
-    store_commit_t commit = rounds_commit(0);
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
+    store_commit_t commit = ledger_commit(0);
     for (int i = 0; i < 3; i++) STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
     store_commit_entry_t other = {.fence = 1, .done_windows = 9}, twice[] = {other, other};
     commit.entries = &other;
     STORE_REFUSED(ERR_STATE, store_round_commit(f->store, &f->boss, &commit, err));
     commit.entries = twice;
     commit.n_entry = 2;
     STORE_REFUSED(ERR_ARG, store_round_commit(f->store, &f->boss, &commit, err));
-    commit = rounds_commit(1);
+    commit = ledger_commit(1);
     STORE_REFUSED(ERR_STATE,
                   store_round_commit(f->store, &f->boss, &commit, err)); /* no such round */
-    rounds_open(f, 1);
+    ledger_open(f, 1);
     other = (store_commit_entry_t){.replica = 5, .fence = 1, .done_windows = 10};
     commit.entries = &other;
     STORE_REFUSED(ERR_STATE,
                   store_round_commit(f->store, &f->boss, &commit, err)); /* no such lease */
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
     STORE_OK(store_round_validation(f->store, &f->boss, 0, 1.75, err));
     assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM pcp_validation "
                                               "WHERE validation_loss = 1.75 AND round = 0"),
@@ -137,27 +137,27 @@ static void test_commit_repeats(void **state)
 /* A leader that lost its term cannot open, issue or commit; what it has left is the new one's. */
 static void test_old_fence(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     store_leader_t old = f->boss;
     bool won;
-    rounds_open(f, 0);
+    ledger_open(f, 0);
     STORE_OK(store_leader_release(f->store, &old, err));
     STORE_OK(store_leader_acquire(f->store, "r", "stand-by", 60000, &won, &f->boss, err));
     assert_true(won);
-    store_commit_t commit = rounds_commit(0);
+    store_commit_t commit = ledger_commit(0);
     data_range_t cursor = {.start = 20};
     store_lease_t lease = {.fence = 1, .range = {.start = 10, .count = 10}};
     STORE_REFUSED(ERR_FENCE, store_round_commit(f->store, &old, &commit, err));
     STORE_REFUSED(ERR_FENCE, store_lease_issue(f->store, &old, 0, 0, 2, "w1", err));
     STORE_REFUSED(ERR_FENCE, store_lease_done(f->store, &old, 0, 0, 1, 10, 0, 0, err));
     STORE_REFUSED(ERR_FENCE, store_round_waits(f->store, &old, 0, "", err));
-    assert_int_equal(rounds_committed(f->store), 0);
+    assert_int_equal(ledger_windows(f->store), 0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     STORE_REFUSED(ERR_FENCE,
                   store_round_commit(f->store, &old, &commit, err)); /* not even a repeat */
     STORE_REFUSED(ERR_FENCE, store_round_open(f->store, &old, 1, &cursor, &lease, 1, err));
     STORE_REFUSED(ERR_FENCE, store_checkpoint_add(f->store, &old, 0, "c", "p", 1, err));
-    assert_int_equal(rounds_committed(f->store), 10);
+    assert_int_equal(ledger_windows(f->store), 10);
 }
 
 /* --- epochs with partial work, dropped leases, and every call made more than once --- */
@@ -186,14 +186,14 @@ static void plan_leases(play_t *p, const store_ranges_t *returned)
         p->leases[p->n] = (store_lease_t){.replica = (uint32_t)p->n, .fence = 1, .range = range};
         p->n++;
     }
-    uint64_t left = PLAY_EPOCHS * ROUNDS_EPOCH - (p->cursor.epoch * ROUNDS_EPOCH + p->cursor.start);
+    uint64_t left = PLAY_EPOCHS * LEDGER_EPOCH - (p->cursor.epoch * LEDGER_EPOCH + p->cursor.start);
     while (p->n < 3 && left > 0) {
         uint64_t count = 1 + draw(p, 40);
         if (count > left) count = left;
         left -= count;
         store_lease_t *l = &p->leases[p->n];
         *l = (store_lease_t){.replica = (uint32_t)p->n, .fence = 1};
-        STORE_OK(data_range_take(&p->cursor, ROUNDS_EPOCH, count, &l->range, err));
+        STORE_OK(data_range_take(&p->cursor, LEDGER_EPOCH, count, &l->range, err));
         p->n++;
     }
 }
@@ -207,14 +207,14 @@ static void plan_entries(play_t *p)
         if (draw(p, 5) == 0) continue;                           /* a fifth is dropped */
         p->entries[p->n_entry++] = (store_commit_entry_t){(uint32_t)i, 1, done};
         const data_range_t *r = &p->leases[i].range;
-        for (uint64_t k = 0; k < done; k++) p->count[r->epoch * ROUNDS_EPOCH + r->start + k]++;
+        for (uint64_t k = 0; k < done; k++) p->count[r->epoch * LEDGER_EPOCH + r->start + k]++;
     }
 }
 
 static void test_epochs(void **state)
 {
-    rounds_t *f = *state;
-    uint8_t count[PLAY_EPOCHS * ROUNDS_EPOCH] = {0};
+    ledger_test_t *f = *state;
+    uint8_t count[PLAY_EPOCHS * LEDGER_EPOCH] = {0};
     play_t p = {.count = count};
     store_ranges_t returned;
     uint64_t r = 0;
@@ -231,20 +231,20 @@ static void test_epochs(void **state)
         for (int i = 0; i < 2; i++) STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
         assert_true(r < 1000);
     }
-    for (size_t i = 0; i < PLAY_EPOCHS * ROUNDS_EPOCH; i++) assert_int_equal(count[i], 1);
+    for (size_t i = 0; i < PLAY_EPOCHS * LEDGER_EPOCH; i++) assert_int_equal(count[i], 1);
     for (uint64_t epoch = 0; epoch < PLAY_EPOCHS; epoch++) {
         store_ledger_t ledger;
         STORE_OK(store_ledger_get(f->store, "r", epoch, &ledger, err));
-        assert_true(ledger.exactly_once && ledger.committed_windows == ROUNDS_EPOCH);
+        assert_true(ledger.exactly_once && ledger.committed_windows == LEDGER_EPOCH);
     }
     print_message("# %d epochs of %d windows in %d rounds, each window once\n", PLAY_EPOCHS,
-                  ROUNDS_EPOCH, (int)r);
+                  LEDGER_EPOCH, (int)r);
 }
 
 /* The proof must notice what it claims to exclude. */
 static void test_ledger_view(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     const struct {
         const char *rows; /* first_window, n_windows */
         uint64_t committed, doubled, missing;
@@ -261,7 +261,7 @@ static void test_ledger_view(void **state)
          false},                                  /* inside another; the count alone agrees */
         {"(0, 100), (100, 1)", 101, 0, 0, false}, /* beyond the epoch */
     };
-    rounds_open(f, 0);
+    ledger_open(f, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = mem_printf(
             "DELETE FROM ledger; INSERT INTO ledger (run_id, epoch, round, replica, "
@@ -281,7 +281,7 @@ static void test_ledger_view(void **state)
 
 static void test_rejections(void **state)
 {
-    rounds_t *f = *state;
+    ledger_test_t *f = *state;
     store_rejection_t r = {.round = 3,
                            .replica = 1,
                            .fence = 2,
@@ -300,9 +300,9 @@ static void test_rejections(void **state)
 /* Dashboards: every view can be read, and tells what was written. */
 static void test_views(void **state)
 {
-    rounds_t *f = *state;
-    rounds_open(f, 0);
-    store_commit_t commit = rounds_commit(0);
+    ledger_test_t *f = *state;
+    ledger_open(f, 0);
+    store_commit_t commit = ledger_commit(0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
     const struct {
         const char *query;
@@ -331,7 +331,7 @@ static void test_views(void **state)
             fail_msg("%s: not %d", rows[i].query, (int)rows[i].value);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, rounds_set_up, rounds_tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, ledger_set_up, ledger_tear_down)
 
 int main(void)
 {
