@@ -376,6 +376,7 @@ PCP_FN float pcp_circle_f32(float r, uint32_t which)
     return pcp_of_bits_f32(pcp_bits_f32(y) ^ (which & 2) << 30);
 }
 
+/* 1.59 ulp */
 PCP_FN float pcp_sin_f32(float x)
 {
     pcp_angle_t t = pcp_reduce_f32(x);
@@ -384,6 +385,7 @@ PCP_FN float pcp_sin_f32(float x)
     return x - x == 0 ? y : x - x;
 }
 
+/* 1.59 ulp */
 PCP_FN float pcp_cos_f32(float x)
 {
     pcp_angle_t t = pcp_reduce_f32(x);
@@ -391,6 +393,7 @@ PCP_FN float pcp_cos_f32(float x)
     return x - x == 0 ? y : x - x;
 }
 
+/* 3.8 ulp */
 PCP_FN float pcp_tan_f32(float x)
 {
     pcp_angle_t t = pcp_reduce_f32(x);
@@ -399,7 +402,7 @@ PCP_FN float pcp_tan_f32(float x)
     return x - x == 0 ? y : x - x;
 }
 
-/* --- cbrt, pow, atan: in double, rounded once ------------------------------------------------- */
+/* --- cbrt, pow, atan, atan2: in double, rounded once: 0.51 ulp -------------------------------- */
 
 /* A third of the exponent, then two steps of Halley's method. */
 PCP_FN float pcp_cbrt_f32(float x)

@@ -3,9 +3,11 @@
  * those inside. Both are first watched by spinning, then by sleeping on a condition variable. */
 #include "runtime/pool.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -54,11 +56,23 @@ static void relax(void)
 #endif
 }
 
+/* Cores' worth of time that the container grants (cgroup 2); INT_MAX when it sets no limit. */
+static int quota(void)
+{
+    double allowed = 0, period = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    int n = file ? fscanf(file, "%lf %lf", &allowed, &period) : 0; /* "max 100000": n is 0 */
+    if (file) fclose(file);
+    if (n != 2 || !(allowed > 0) || !(period > 0) || allowed / period > POOL_MAX_THREADS)
+        return INT_MAX;
+    return allowed < period ? 1 : (int)(allowed / period);
+}
+
 int pool_cores(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) < 0) return 1;
-    int n = CPU_COUNT(&set);
+    int n = sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : CPU_COUNT(&set), granted = quota();
+    n = n < granted ? n : granted;
     return n < 1 ? 1 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
 }
 
@@ -67,7 +81,7 @@ static int core_of(int w)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) < 0) return -1;
-    int left = w % pool_cores();
+    int left = w % CPU_COUNT(&set);
     for (int core = 0; core < CPU_SETSIZE; core++) {
         if (CPU_ISSET(core, &set) && left-- == 0) return core;
     }
