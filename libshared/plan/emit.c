@@ -27,7 +27,7 @@ static kx_t neutral(kx_graph_t *g, op_code_t op, dtype_t dtype)
 static void store(emit_t *e, kblock_t *block, int i, kx_t index, kx_t value)
 {
     const member_t *m = &e->group->member.at[i];
-    kstmt_t *s = kernel_stmt(e->kernel, block, KS_STORE);
+    kstmt_t *s = kernel_stmt(block, KS_STORE);
     s->target = kernel_arg(e->kernel, m->value, emit_dtype(e, m->value), true);
     s->index = index;
     s->value = value;
@@ -88,19 +88,19 @@ static void emit_block_rows(emit_t *e, kblock_t *block, int hi, int lo, const pe
 {
     kx_graph_t *g = &e->kernel->graph;
     int64_t run = g->var.at[lo].extent, n = e->block / run;
-    kstmt_t *outer = kernel_stmt(e->kernel, block, KS_FOR);
+    kstmt_t *outer = kernel_stmt(block, KS_FOR);
     outer->var = hi;
     outer->lo = kx_scale(g, e->unit_node, n);
     outer->hi = kx_addi(g, outer->lo, n);
     if (g->var.at[hi].extent % n != 0)
         outer->hi = kx_map(g, OP_minimum, DT_I64, 2,
                            (kx_t[]){outer->hi, kx_int(g, g->var.at[hi].extent)});
-    kstmt_t *inner = kernel_stmt(e->kernel, &outer->body, KS_FOR);
+    kstmt_t *inner = kernel_stmt(&outer->body, KS_FOR);
     inner->var = lo;
     inner->lo = kx_int(g, 0);
     inner->hi = kx_int(g, run);
     inner->simd = true;
-    emit_statements(e->kernel, &inner->body, list);
+    emit_statements(&inner->body, list);
 }
 
 static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *list)
@@ -116,12 +116,12 @@ static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *l
         emit_block_rows(e, block, hi, lo, list);
         return;
     }
-    kstmt_t *loop = kernel_stmt(e->kernel, block, KS_FOR);
+    kstmt_t *loop = kernel_stmt(block, KS_FOR);
     loop->var = e->group->col_var;
     loop->lo = e->lo;
     loop->hi = e->hi;
     loop->simd = e->group->cols > 1;
-    emit_statements(e->kernel, &loop->body, list);
+    emit_statements(&loop->body, list);
 }
 
 static void emit_phase(emit_t *e, kblock_t *block, int phase)
@@ -138,7 +138,7 @@ static void emit_phase(emit_t *e, kblock_t *block, int phase)
             if (emit_is_stored(e, (int)i)) store(e, block, (int)i, e->group->row, e->final[i]);
         }
         if (m->kind == MEMBER_FOLD) {
-            kstmt_t *s = kernel_stmt(e->kernel, block, KS_START);
+            kstmt_t *s = kernel_stmt(block, KS_START);
             s->target = e->acc[i];
             s->value = neutral(g, m->op, e->kernel->acc.at[e->acc[i]].dtype);
         }
@@ -195,12 +195,12 @@ static void emit_rows(emit_t *e)
 {
     group_t *group = e->group;
     kx_graph_t *g = &e->kernel->graph;
-    kstmt_t *outer = kernel_stmt(e->kernel, &e->kernel->body, KS_FOR);
+    kstmt_t *outer = kernel_stmt(&e->kernel->body, KS_FOR);
     outer->var = e->unit;
     kblock_t *block = &outer->body;
     emit_sums_start(e, block);
     if (e->unit != group->row_var && group->rows > 1) {
-        kstmt_t *rows = kernel_stmt(e->kernel, block, KS_FOR);
+        kstmt_t *rows = kernel_stmt(block, KS_FOR);
         rows->var = group->row_var;
         kx_t first = kx_scale(g, e->unit_node, group->chunk);
         rows->lo = group->by_column ? kx_int(g, 0) : first;

@@ -54,6 +54,6 @@ typedef VEC(pending_t) pending_list_t;
  * segments. */
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list);
 /* The statements inside one loop. */
-void emit_statements(kernel_t *kernel, kblock_t *block, const pending_list_t *list);
+void emit_statements(kblock_t *block, const pending_list_t *list);
 
 #endif

@@ -7,7 +7,6 @@ enum { MAX_LEAVES = 16, MAX_CUTS = 12 };
 
 typedef struct {
     kernel_t *kernel;
-    int root;             /* the column variable */
     int leaf[MAX_LEAVES]; /* variables to loop over, outermost first */
     int n_leaf;
 } nest_t;
@@ -159,10 +158,10 @@ static void exchange_list(kernel_t *kernel, const pending_list_t *from, pending_
     VEC_FREE(&r.memo);
 }
 
-void emit_statements(kernel_t *kernel, kblock_t *block, const pending_list_t *list)
+void emit_statements(kblock_t *block, const pending_list_t *list)
 {
     for (size_t i = 0; i < list->n; i++) {
-        kstmt_t *s = kernel_stmt(kernel, block, list->at[i].kind);
+        kstmt_t *s = kernel_stmt(block, list->at[i].kind);
         s->target = list->at[i].target;
         s->index = list->at[i].index;
         s->value = list->at[i].value;
@@ -173,13 +172,13 @@ static void emit_leaf(nest_t *nest, kblock_t *block, int depth, const pending_li
 
 static void emit_loop(nest_t *nest, kblock_t *block, int depth, int var, const pending_list_t *list)
 {
-    kstmt_t *loop = kernel_stmt(nest->kernel, block, KS_FOR);
+    kstmt_t *loop = kernel_stmt(block, KS_FOR);
     loop->var = var;
     loop->lo = kx_int(&nest->kernel->graph, 0);
     loop->hi = kx_int(&nest->kernel->graph, nest->kernel->graph.var.at[var].extent);
     loop->simd = depth + 1 == nest->n_leaf;
     if (loop->simd)
-        emit_statements(nest->kernel, &loop->body, list);
+        emit_statements(&loop->body, list);
     else
         emit_leaf(nest, &loop->body, depth + 1, list);
 }
@@ -209,7 +208,7 @@ static void emit_leaf(nest_t *nest, kblock_t *block, int depth, const pending_li
 
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list)
 {
-    nest_t nest = {.kernel = kernel, .root = col};
+    nest_t nest = {.kernel = kernel};
     flags_t used = {0};
     for (size_t v = 0; v < kernel->graph.var.n; v++) VEC_PUSH(&used, false);
     visit_list(&kernel->graph, list, mark_variable, &used);

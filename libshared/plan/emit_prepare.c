@@ -37,7 +37,7 @@ static void find_phase(emit_t *e, member_t *m, kx_t x, bool *seen)
     for (int t = 0; t < n->n_in; t++) find_phase(e, m, n->in[t], seen);
 }
 
-static void mark_again(emit_t *e, const member_t *m, kx_t x, bool *seen)
+static void mark_again(emit_t *e, member_t *m, kx_t x, bool *seen)
 {
     const kx_node_t *n = &e->kernel->graph.node.at[x];
     if (seen[x]) return;
@@ -62,16 +62,11 @@ static void each_expression(emit_t *e, void (*on)(emit_t *, member_t *, kx_t, bo
     }
 }
 
-static void mark_again_member(emit_t *e, member_t *m, kx_t x, bool *seen)
-{
-    mark_again(e, m, x, seen);
-}
-
 void emit_assign_phases(emit_t *e)
 {
     for (size_t i = 0; i < e->group->member.n; i++) e->group->member.at[i].phase = 0;
     each_expression(e, find_phase);
-    each_expression(e, mark_again_member);
+    each_expression(e, mark_again);
     for (size_t i = 0; i < e->group->member.n; i++)
         if (e->group->member.at[i].phase >= e->n_phase)
             e->n_phase = e->group->member.at[i].phase + 1;

@@ -250,9 +250,8 @@ bool inline_has_rule(op_code_t code)
            (def->kind == K_MAP && def->expr && def->n_in >= 1 && def->n_in <= 3);
 }
 
-bool inline_knows(const lower_t *lower, const ir_op_t *op)
+bool inline_knows(const ir_op_t *op)
 {
-    (void)lower;
     return rule_of(op) != NULL;
 }
 

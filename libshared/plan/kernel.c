@@ -33,9 +33,8 @@ void kernel_destroy(kernel_t **self_p)
     free(self);
 }
 
-kstmt_t *kernel_stmt(kernel_t *self, kblock_t *block, kstmt_kind_t kind)
+kstmt_t *kernel_stmt(kblock_t *block, kstmt_kind_t kind)
 {
-    (void)self;
     kstmt_t *s = mem_calloc(1, sizeof *s);
     s->kind = kind;
     s->lo = s->hi = s->index = s->value = KX_NONE;

@@ -162,7 +162,7 @@ typedef struct {
 
 kernel_t *kernel_new(void);
 void kernel_destroy(kernel_t **self_p);
-kstmt_t *kernel_stmt(kernel_t *self, kblock_t *block, kstmt_kind_t kind); /* appended, zeroed */
+kstmt_t *kernel_stmt(kblock_t *block, kstmt_kind_t kind); /* appended, zeroed */
 /* The number of the argument that is `value`, added when new. */
 int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written);
 

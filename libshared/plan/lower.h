@@ -95,7 +95,7 @@ kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index);
 kx_t inline_at(inline_t *self, ir_val_t v, kx_t linear);
 /* An integer constant that is a sum of index * slope: inlined, never stored. */
 bool inline_constant_slopes(const tensor_t *t, int64_t *slope);
-bool inline_knows(const lower_t *lower, const ir_op_t *op);
+bool inline_knows(const ir_op_t *op);
 /* Is there a rule for ops of this code, whatever their regions and attributes? */
 bool inline_has_rule(op_code_t code);
 kx_t inline_gather(inline_t *self, const ir_op_t *op, const kx_t *index); /* inline_index.c */

@@ -126,7 +126,7 @@ static int check_ops(lower_t *self)
         bool known = op->n_out == 1 && (op->code != OP_scatter || knows_scatter(op));
         if (root && known)
             self->value[op->out].root = true;
-        else if (!known || !inline_knows(self, op))
+        else if (!known || !inline_knows(op))
             return err_set(self->err, ERR_UNSUPPORTED,
                            "@%s, line %d: the plan compiler has no kernel for %s", self->fn->name,
                            op->line, op_def(op->code)->name);
