@@ -63,7 +63,7 @@ int store_checkpoint_list(store_t *self, const char *run, const char *state, siz
         "SELECT round, hash, path, n_bytes, created_ms, state, reason FROM checkpoint "
         "WHERE run_id = $1 AND ($2 = '' OR state = $2) "
         "ORDER BY round DESC, created_ms DESC LIMIT $3",
-        sql_text(run), sql_text(state ? state : ""), sql_int((int64_t)(limit & INT32_MAX)));
+        sql_text(run), sql_text(state ? state : ""), sql_count(limit));
     if (n >= 0)
         *out = (store_checkpoints_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
     for (size_t i = 0; i < rows.n_row; i++) {

@@ -85,7 +85,7 @@ int store_run_list(store_t *self, const char *state, size_t limit, store_runs_t 
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT " RUN_COLUMNS " FROM run WHERE $1 = '' OR state = $1 "
                         "ORDER BY created_ms DESC, id LIMIT $2",
-                        sql_text(state ? state : ""), sql_int((int64_t)(limit & INT32_MAX)));
+                        sql_text(state ? state : ""), sql_count(limit));
     if (n >= 0) {
         *out = (store_runs_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
         for (size_t i = 0; i < out->n; i++) out->at[i] = take_run(&rows, i);

@@ -26,6 +26,11 @@ sql_value_t sql_maybe_int(int64_t value)
     return (sql_value_t){.kind = SQL_INT, .null = value < 0, .i = value};
 }
 
+sql_value_t sql_count(size_t value)
+{
+    return sql_int(value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
 sql_value_t sql_float(double value)
 {
     return (sql_value_t){.kind = SQL_FLOAT, .null = isnan(value), .f = value};

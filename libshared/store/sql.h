@@ -29,6 +29,7 @@ sql_value_t sql_int(int64_t value);
 sql_value_t sql_float(double value);      /* NaN: NULL */
 sql_value_t sql_text(const char *value);  /* NULL: NULL */
 sql_value_t sql_maybe_int(int64_t value); /* negative: NULL */
+sql_value_t sql_count(size_t value);      /* at most INT64_MAX */
 
 /* What a query found: n_row x n_column texts, row after row; NULL where the database says NULL.
  * Zero it before, free it with sql_rows_fini. */

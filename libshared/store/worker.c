@@ -69,7 +69,7 @@ int store_worker_list(store_t *self, const char *kind, size_t limit, store_worke
                         "SELECT id, kind, state, supervisor, host, device, target, run_id, "
                         "capabilities, reason, n_starts, first_ms, seen_ms FROM worker "
                         "WHERE $1 = '' OR kind = $1 ORDER BY id LIMIT $2",
-                        sql_text(kind ? kind : ""), sql_int((int64_t)(limit & INT32_MAX)));
+                        sql_text(kind ? kind : ""), sql_count(limit));
     if (n >= 0)
         *out = (store_workers_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
     for (size_t i = 0; i < rows.n_row; i++) take_worker(&rows, i, &out->at[i]);

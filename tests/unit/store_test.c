@@ -76,6 +76,9 @@ static void test_submit(void **state)
     STORE_OK(store_run_list(s, "pending", 10, &runs, err));
     assert_int_equal(runs.n, 1);
     store_runs_fini(&runs);
+    STORE_OK(store_run_list(s, NULL, SIZE_MAX, &runs, err));
+    assert_int_equal(runs.n, 1);
+    store_runs_fini(&runs);
     STORE_OK(store_run_list(s, "running", 10, &runs, err));
     assert_int_equal(runs.n, 0);
     store_runs_fini(&runs);
@@ -414,6 +417,24 @@ static void test_urls(void **state)
     }
 }
 
+/* Each store in memory is a database of its own. */
+static void test_in_memory(void **state)
+{
+    (void)state;
+    store_t *a = store_help_open("sqlite://:memory:", true);
+    store_t *b = store_help_open("sqlite://:memory:", true);
+    store_runs_t runs;
+    store_help_run(a, 10);
+    STORE_OK(store_run_list(a, "running", 10, &runs, err));
+    assert_int_equal(runs.n, 1);
+    store_runs_fini(&runs);
+    STORE_OK(store_run_list(b, NULL, 10, &runs, err));
+    assert_int_equal(runs.n, 0);
+    store_runs_fini(&runs);
+    store_destroy(&a);
+    store_destroy(&b);
+}
+
 static void test_unreachable(void **state)
 {
     (void)state;
@@ -518,6 +539,7 @@ int main(void)
         TEST(test_checkpoints),
         TEST(test_busy),
         cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_in_memory),
         cmocka_unit_test(test_unreachable),
         cmocka_unit_test(test_silent),
     };
