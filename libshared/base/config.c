@@ -222,7 +222,7 @@ static int set_from_json(const config_table_t *table, void *target, const char *
                        nearest_name(table, name));
     if (seen[f - table->fields]) return err_set(err, ERR_ARG, "key \"%s\" is given twice", name);
     seen[f - table->fields] = true;
-    if (json_is_null(value) && is_text(f)) {
+    if (json_is_null(value) && f->kind == CONFIG_STRING && !f->fallback) {
         char **at = (char **)((char *)target + f->offset);
         free(*at);
         *at = NULL;

@@ -43,8 +43,9 @@ static char *config_text(const uint8_t *data, size_t n, err_t *err)
     if (config_load(&config_table, &target, path, 1, argv, &args, err) == 0) {
         if (target.steps < -5 || target.steps > 1000000) broken("steps", "out of range");
         if (!(target.lr >= 0 && target.lr <= 1)) broken("lr", "out of range");
-        if (strcmp(target.kind, "one") != 0 && strcmp(target.kind, "two") != 0)
-            broken("kind", target.kind);
+        if (!target.secret) broken("secret", "has a default, and is NULL");
+        if (!target.kind || (strcmp(target.kind, "one") && strcmp(target.kind, "two")))
+            broken("kind", "neither one nor two");
         text = config_print(&config_table, &target, false);
     }
     config_args_fini(&args);
