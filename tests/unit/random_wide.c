@@ -1,0 +1,238 @@
+/* Random programs over every op without a region of its own that the op table can place: maps by their
+ * type rule, views, reductions, products, on tensors of every element type. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "base/vec.h"
+#include "ir/build_index.h"
+#include "random_program.h"
+
+typedef struct {
+    ir_fn_t *fn;
+    uint64_t seed, counter;
+    VEC(ir_val_t) pool;
+} draw_t;
+
+enum { MAX_ELEMENTS = 96, N_DTYPE = 13, N_RESULT = 8 };
+
+static const dtype_t dtypes[N_DTYPE] = {DT_F32, DT_I1,  DT_F64, DT_F16,  DT_BF16, DT_I8,  DT_I16,
+                                        DT_I32, DT_I64, DT_UI8, DT_UI16, DT_UI32, DT_UI64};
+
+static int draw(draw_t *d, int n)
+{
+    return (int)(rng_bits(d->seed, d->counter++) % (uint64_t)n);
+}
+
+static ir_val_t any(draw_t *d)
+{
+    return d->pool.at[draw(d, (int)d->pool.n)];
+}
+
+static ir_type_t type_of(const draw_t *d, ir_val_t v)
+{
+    return *ir_type_of(d->fn, v);
+}
+
+/* Another value of this type, or a constant. */
+static ir_val_t mate(draw_t *d, ir_type_t type)
+{
+    for (int i = 0; i < 12; i++) {
+        ir_val_t w = any(d);
+        if (ir_type_equal(ir_type_of(d->fn, w), &type)) return w;
+    }
+    return ir_splat(d->fn, &type, draw(d, type.dtype == DT_I1 ? 2 : 4));
+}
+
+/* The builder keeps its first error for good: ask the type rule first. */
+static bool fits(const draw_t *d, op_code_t code, int n, const ir_val_t *in)
+{
+    err_t err = {0};
+    ir_type_t out = {.dtype = DT_NONE};
+    ir_attrs_t none = {0};
+    ir_val_t operands[3] = {in[0], n > 1 ? in[1] : 0, n > 2 ? in[2] : 0};
+    ir_op_t op = {.code = code, .n_in = n, .n_out = 1, .in = operands, .attrs = none};
+    return op_def(code)->infer && op_def(code)->infer(d->fn, &op, &out, &err) == 0;
+}
+
+/* Any map of the table that needs no attribute, on operands of one type. */
+static ir_val_t map(draw_t *d)
+{
+    for (int attempt = 0; attempt < 20; attempt++) {
+        op_code_t code = (op_code_t)(1 + draw(d, OP_COUNT - 1));
+        const op_def_t *def = op_def(code);
+        if (def->kind != K_MAP || !def->expr || def->n_in < 1 || def->n_in > 3) continue;
+        ir_val_t in[3] = {any(d), 0, 0};
+        for (int i = 1; i < def->n_in; i++) in[i] = mate(d, type_of(d, in[0]));
+        /* Powers of what may turn out constant become products, which round otherwise. */
+        if (code == OP_power && in[1] >= N_DTYPE) continue;
+        if (!fits(d, code, def->n_in, in)) continue;
+        ir_op_t *op = ir_emit(d->fn, code, def->n_in, in, NULL, 1, NULL, 0, NULL);
+        return op ? op->out : IR_NONE;
+    }
+    return IR_NONE;
+}
+
+static ir_val_t compare_select(draw_t *d)
+{
+    static const char *const directions[] = {"LT", "LE", "EQ", "NE", "GT", "GE"};
+    ir_val_t a = any(d), b = mate(d, type_of(d, a));
+    ir_val_t p = ir_compare(d->fn, directions[draw(d, 6)], a, b);
+    return draw(d, 2) ? p : ir_select(d->fn, p, a, b);
+}
+
+static ir_val_t convert(draw_t *d)
+{
+    ir_val_t x = any(d);
+    dtype_t from = type_of(d, x).dtype, to = dtypes[draw(d, N_DTYPE)];
+    /* Floats outside of an integer type's range have no defined value there: bring them inside. */
+    if (dtype_is_float(from) && !dtype_is_float(to) && to != DT_I1) {
+        x = ir_op3(d->fn, OP_clamp, ir_scalar_like(d->fn, x, 0), x, ir_scalar_like(d->fn, x, 100));
+        ir_val_t number = ir_compare(d->fn, "EQ", x, x);
+        x = ir_select(d->fn, number, x, ir_scalar_like(d->fn, x, 0));
+    }
+    return ir_convert(d->fn, x, to);
+}
+
+static ir_val_t resize(draw_t *d, ir_val_t x, bool grow)
+{
+    ir_type_t t = type_of(d, x);
+    int64_t a[IR_MAX_RANK] = {0}, b[IR_MAX_RANK] = {0}, c[IR_MAX_RANK] = {0};
+    for (int i = 0; i < t.rank; i++) {
+        if (grow) { /* pad, sometimes negative, sometimes between */
+            a[i] = draw(d, 3) - (t.dim[i] > 1);
+            b[i] = draw(d, 2);
+            c[i] = draw(d, 3) == 0;
+        } else {
+            a[i] = draw(d, (int)t.dim[i]);
+            b[i] = a[i] + 1 + draw(d, (int)(t.dim[i] - a[i]));
+            c[i] = 1 + draw(d, 2);
+        }
+    }
+    return grow ? ir_pad(d->fn, x, ir_scalar(d->fn, t.dtype, draw(d, 2)), a, b, c)
+                : ir_slice(d->fn, x, a, b, c);
+}
+
+static ir_val_t reshape(draw_t *d, ir_val_t x)
+{
+    ir_type_t t = type_of(d, x);
+    int64_t n = ir_type_count(&t);
+    int64_t cut = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
+    ir_type_t to = ir_type(t.dtype, 2, (int64_t[]){n / cut, cut});
+    if (draw(d, 3) == 0) to = ir_type(t.dtype, 1, &n);
+    return ir_reshape(d->fn, x, &to);
+}
+
+static ir_val_t move(draw_t *d)
+{
+    ir_val_t x = any(d);
+    ir_type_t t = type_of(d, x);
+    int64_t perm[IR_MAX_RANK] = {0};
+    if (t.rank == 0 || draw(d, 6) == 0) {
+        ir_type_t to = ir_type(t.dtype, t.rank + 1, (int64_t[IR_MAX_RANK]){0});
+        for (int i = 0; i < t.rank; i++) to.dim[i + 1] = t.dim[i], perm[i] = i + 1;
+        to.dim[0] = 1 + draw(d, 3);
+        return t.rank > 3 ? x : ir_broadcast(d->fn, x, &to, perm);
+    }
+    for (int i = 0; i < t.rank; i++) perm[i] = (i + 1) % t.rank;
+    switch (draw(d, 6)) {
+    case 0: return ir_transpose(d->fn, x, perm);
+    case 1: return reshape(d, x);
+    case 2: return ir_reverse(d->fn, x, (int64_t[]){draw(d, t.rank)}, 1);
+    case 3: return resize(d, x, true);
+    case 4: return resize(d, x, false);
+    default: {
+        ir_val_t parts[2] = {x, mate(d, t)};
+        return ir_concatenate(d->fn, parts, 2, draw(d, t.rank));
+    }
+    }
+}
+
+static ir_val_t fold(draw_t *d)
+{
+    static const op_code_t any_number[] = {OP_add, OP_maximum, OP_minimum, OP_multiply};
+    static const op_code_t bits[] = {OP_and, OP_or, OP_xor};
+    ir_val_t x = any(d);
+    ir_type_t t = type_of(d, x);
+    if (t.rank == 0) return IR_NONE;
+    int64_t dims[2] = {draw(d, t.rank), 0};
+    int n = 1;
+    if (t.rank > 1 && draw(d, 3) == 0) dims[1] = (dims[0] + 1) % t.rank, n = 2;
+    bool is_float = dtype_is_float(t.dtype), is_bool = t.dtype == DT_I1;
+    op_code_t code = is_bool || (!is_float && draw(d, 3) == 0) ? bits[draw(d, is_bool ? 2 : 3)]
+                                                               : any_number[draw(d, 4)];
+    return ir_reduce(d->fn, code, x, dims, n);
+}
+
+static ir_val_t product(draw_t *d)
+{
+    ir_val_t a = any(d);
+    ir_type_t t = type_of(d, a);
+    if (t.rank != 2 || t.dtype == DT_I1) return IR_NONE;
+    ir_type_t other = ir_type(t.dtype, 2, (int64_t[]){t.dim[1], 1 + draw(d, 3)});
+    return ir_matmul(d->fn, a, mate(d, other));
+}
+
+static ir_val_t index_op(draw_t *d)
+{
+    ir_val_t x = any(d), at[IR_MAX_RANK];
+    ir_type_t t = type_of(d, x), small = t;
+    if (t.rank == 0) return IR_NONE;
+    for (int i = 0; i < t.rank; i++) {
+        at[i] = ir_scalar(d->fn, DT_I32, draw(d, 7) - 2); /* often out of bounds: both clamp */
+        small.dim[i] = 1 + draw(d, (int)t.dim[i]);
+    }
+    if (draw(d, 2)) return ir_dynamic_slice(d->fn, x, at, small.dim);
+    return ir_dynamic_update_slice(d->fn, x, mate(d, small), at);
+}
+
+static ir_val_t one_op(draw_t *d)
+{
+    switch (draw(d, 12)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: return map(d);
+    case 4: return compare_select(d);
+    case 5: return convert(d);
+    case 6: return fold(d);
+    case 7: return product(d);
+    case 8: return index_op(d);
+    default: return move(d);
+    }
+}
+
+ir_module_t *random_program_wide(uint64_t seed, int n_op)
+{
+    ir_module_t *m = ir_module_new();
+    ir_type_t types[N_DTYPE];
+    draw_t d = {.seed = rng_derive(seed, "wide")};
+    for (int i = 0; i < N_DTYPE; i++)
+        types[i] = ir_type(dtypes[i], 2, (int64_t[]){2 + (i + (int)seed) % 3, 3});
+    d.fn = ir_fn_new(m, "main", N_DTYPE, types);
+    for (int i = 0; i < N_DTYPE; i++) VEC_PUSH(&d.pool, ir_fn_param(d.fn, i));
+    for (int i = 0; i < n_op && d.fn->err.code == ERR_OK; i++) {
+        ir_val_t v = one_op(&d);
+        if (v == IR_NONE) continue;
+        int64_t n = ir_type_count(ir_type_of(d.fn, v));
+        if (n > 0 && n <= MAX_ELEMENTS) VEC_PUSH(&d.pool, v);
+    }
+    ir_val_t results[N_RESULT];
+    for (int i = 0; i < N_RESULT; i++) results[i] = d.pool.at[d.pool.n - 1 - (size_t)draw(&d, 12)];
+    err_t err = {0};
+    int status = ir_fn_finish(d.fn, N_RESULT, results, &err);
+    VEC_FREE(&d.pool);
+    if (status == 0) return m;
+    fprintf(stderr, "random_program_wide(%llu): %s\n", (unsigned long long)seed, err.text);
+    ir_module_destroy(&m);
+    return NULL;
+}
+
+void random_range(uint64_t *first, uint64_t *count)
+{
+    unsigned long long from = 0, n = 0;
+    const char *text = getenv("PCP_PROGRAMS");
+    if (!text || sscanf(text, "%llu:%llu", &from, &n) != 2) return;
+    *first = from;
+    *count = n;
+}
