@@ -22,6 +22,7 @@ enum { BEFORE = -1 }; /* order of values that are there when the program starts 
 
 typedef struct {
     bool root;
+    bool chosen; /* a root by cost */
     int order;   /* of the step that completes it, BEFORE, or INT_MAX: not placed yet */
     int group;   /* that makes it, or -1 */
     int member;  /* its place there */

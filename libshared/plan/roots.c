@@ -7,6 +7,12 @@
 #include "ir/build.h"
 #include "plan/lower.h"
 
+/* Masks are mostly comparisons of positions, which the loops around hoist or fold. */
+enum { MASK_COST = 2 };
+
+/* Each round counts reads anew: a user that has become a root asks its operands only once. */
+enum { COST_ROUNDS = 3 };
+
 static int64_t count_of(const lower_t *self, ir_val_t v)
 {
     return ir_type_count(ir_type_of(self->fn, v));
@@ -102,9 +108,11 @@ static void choose_by_cost(lower_t *self)
         int64_t cost = own_cost(op), n = count_of(self, op->out), reads = lv->reads;
         for (int k = 0; k < op->n_in; k++)
             cost += self->value[op->in[k]].root ? 1 : self->value[op->in[k]].cost;
+        if (ir_type_of(self->fn, op->out)->dtype == DT_I1 && cost > MASK_COST) cost = MASK_COST;
         lv->cost = cost < 10000 ? (int)cost : 10000;
         bool is_map = op_def(op->code)->kind == K_MAP;
-        if (is_map && n > 1 && lv->cost * (reads - n) > 3 * (reads + n)) lv->root = true;
+        if (!is_map || n == 1 || (lv->root && !lv->chosen)) continue;
+        lv->root = lv->chosen = lv->cost * (reads - n) > 3 * (reads + n);
     }
 }
 
@@ -193,7 +201,7 @@ int roots_choose(lower_t *self)
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].root = true;
     if (check_ops(self) < 0) return -1;
     for (int i = 0; i < body->n_result; i++) self->value[body->result[i]].root = true;
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < COST_ROUNDS; round++) {
         count_reads(self);
         choose_by_cost(self);
     }
