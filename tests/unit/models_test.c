@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "ad/ad.h"
+#include "ir/build.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
@@ -26,19 +27,51 @@ typedef struct {
     tensor_t *in, out[1 + MAX_ARG];
 } model_t;
 
-static void model_open(model_t *m, const char *path)
+/* m->grad from m->fn; wanted[i] for the float parameters. */
+static void differentiate(model_t *m, const char *name, bool *wanted)
+{
+    err_t err = {0};
+    m->n = m->fn->body->n_arg;
+    assert_true(m->n <= MAX_ARG);
+    for (int i = 0; i < m->n; i++)
+        wanted[i] = dtype_is_float(ir_type_of(m->fn, ir_fn_param(m->fn, i))->dtype);
+    m->grad = ad_gradient(m->module, m->fn, name, wanted, &err);
+    if (!m->grad || ir_verify(m->module, &err) < 0) fail_msg("%s: %s", name, err.text);
+}
+
+/* A function of m->fn's parameters: half the squares of its gradient; becomes m->fn. */
+static void square_gradient(model_t *m)
+{
+    err_t err = {0};
+    ir_type_t types[MAX_ARG];
+    ir_val_t args[MAX_ARG], loss = IR_NONE;
+    for (int i = 0; i < m->n; i++) types[i] = *ir_type_of(m->fn, ir_fn_param(m->fn, i));
+    ir_fn_t *fn = ir_fn_new(m->module, "squares", m->n, types);
+    for (int i = 0; i < m->n; i++) args[i] = ir_fn_param(fn, i);
+    ir_val_t g = ir_call(fn, m->grad, args);
+    for (int i = 1; i < m->grad->body->n_result; i++) {
+        ir_val_t y = ir_op2(fn, OP_multiply, g + (ir_val_t)i, g + (ir_val_t)i);
+        y = ir_reduce_all(fn, OP_add, y);
+        y = ir_op2(fn, OP_multiply, y, ir_scalar_like(fn, y, 0.5));
+        loss = loss == IR_NONE ? y : ir_op2(fn, OP_add, loss, y);
+    }
+    if (ir_fn_finish(fn, 1, &loss, &err) < 0 || passes_run(m->module, NULL, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    m->fn = ir_module_find(m->module, "squares");
+}
+
+static void model_open(model_t *m, const char *path, int order)
 {
     err_t err = {0};
     bool wanted[MAX_ARG];
     *m = (model_t){.module = parse_stablehlo_file(path, &err)};
     if (!m->module || passes_run(m->module, NULL, NULL, &err) < 0) fail_msg("%s", err.text);
     m->fn = ir_module_entry(m->module, &err);
-    m->n = m->fn->body->n_arg;
-    assert_true(m->n <= MAX_ARG);
-    for (int i = 0; i < m->n; i++)
-        wanted[i] = dtype_is_float(ir_type_of(m->fn, ir_fn_param(m->fn, i))->dtype);
-    m->grad = ad_gradient(m->module, m->fn, "grad", wanted, &err);
-    if (!m->grad || ir_verify(m->module, &err) < 0) fail_msg("%s: %s", path, err.text);
+    differentiate(m, "grad", wanted);
+    if (order == 2) {
+        square_gradient(m);
+        differentiate(m, "second", wanted);
+    }
     m->in = random_inputs(m->fn, 5);
     for (int i = 0; i < m->n; i++)
         for (int64_t k = 0; k < ir_type_count(&m->in[i].type); k++) {
@@ -125,7 +158,7 @@ static void descend(model_t *m)
 static void test_model(void **state)
 {
     model_t m;
-    model_open(&m, *state);
+    model_open(&m, *state, 1);
     double off = deviation(&m), first = loss(&m);
     for (int s = 0; s < STEPS; s++) descend(&m);
     double last = loss(&m);
@@ -136,12 +169,25 @@ static void test_model(void **state)
     model_close(&m);
 }
 
+/* The gradient of the gradient, through reversed loops, pooling, convolutions and drawn masks. */
+static void test_second_order(void **state)
+{
+    model_t m;
+    model_open(&m, *state, 2);
+    double off = deviation(&m);
+    print_message("%s: second order off by %.1e\n", (char *)*state, off);
+    assert_true(off < 1e-6);
+    model_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         {"cnn", test_model, NULL, NULL, "tests/models/cnn.mlir"},
         {"gru", test_model, NULL, NULL, "tests/models/gru.mlir"},
         {"dropout", test_model, NULL, NULL, "tests/models/dropout.mlir"},
+        {"cnn, second order", test_second_order, NULL, NULL, "tests/models/cnn.mlir"},
+        {"gru, second order", test_second_order, NULL, NULL, "tests/models/gru.mlir"},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
