@@ -393,7 +393,7 @@ PCP_FN float pcp_cos_f32(float x)
     return x - x == 0 ? y : x - x;
 }
 
-/* 3.8 ulp */
+/* 3.9 ulp */
 PCP_FN float pcp_tan_f32(float x)
 {
     pcp_angle_t t = pcp_reduce_f32(x);

@@ -40,7 +40,7 @@ int exec_run(exec_t *self, const char *program, err_t *err);
 int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
                     err_t *err);
 
-/* Time per step of a program, for `pcp profile` and benches: one row per step, in order. It runs
+/* Time per step of a program, for benches: one row per step, in order. It runs
  * the program `repeats` times for real: a "train" program updates parameters and state. */
 typedef struct {
     const char *label;   /* borrowed from the plan */

@@ -85,7 +85,7 @@ static const struct {
     {"erfc", apply_erfc, erfc, 4.8},
     {"sin", apply_sin, sin, 1.6},
     {"cos", apply_cos, cos, 1.6},
-    {"tan", apply_tan, tan, 3.8},
+    {"tan", apply_tan, tan, 3.9},
     {"cbrt", apply_cbrt, cbrt, 0.51},
     {"atan", apply_atan, atan, 0.51},
     {"sqrt", apply_sqrt, sqrt, 0.5001},
