@@ -25,7 +25,7 @@ typedef struct {
     msg_peer_t peer; /* the member's present connection */
     int n_hello, n_beat, n_bye, n_welcome, n_lost, n_dismissed, n_work;
     uint32_t credit; /* of the last heartbeat */
-    char id[32];
+    char id[32], endpoint[32];
     bool mute; /* the shepherd says nothing more */
     bool (*until)(void *rig);
     int64_t limit_ms;
@@ -133,12 +133,16 @@ static void wait_for(rig_t *rig, bool (*until)(void *rig))
     assert_true(until(rig));
 }
 
+/* An endpoint of its own for each rig: a closed socket gives its name back only after a while. */
 static rig_t *rig_new(void)
 {
+    static int n_rig;
     rig_t *rig = calloc(1, sizeof *rig);
+    snprintf(rig->endpoint, sizeof rig->endpoint, "inproc://member-test-%d", n_rig++);
     rig->loop = zloop_new();
-    rig->router = control_bind(ZMQ_ROUTER, "inproc://member-test", NULL);
-    member_options_t options = {.endpoint = "inproc://member-test",
+    rig->router = control_bind(ZMQ_ROUTER, rig->endpoint, NULL);
+    assert_non_null(rig->router);
+    member_options_t options = {.endpoint = rig->endpoint,
                                 .kind = MSG__KIND__KIND_WORKER,
                                 .id = "w1",
                                 .target = "cpu:x",
