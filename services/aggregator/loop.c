@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <zmq.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "msg/control.h"
 #include "msg/publish.h"
@@ -59,8 +60,10 @@ static void tell_commit(loop_t *self)
     stats.bytes_in = self->state.bytes_in;
     stats.bytes_out = self->state.bytes_out;
     stats.refused = self->state.refused;
+    stats.seconds = (double)(clock_mono_ms() - self->state.commit_ms) / 1000;
     Msg__Event event = MSG__EVENT__INIT;
     event.source = self->config->id;
+    event.sequence = ++self->n_event;
     event.body_case = MSG__EVENT__BODY_COMMIT;
     event.commit = &stats;
     publish_event(self->telemetry, &event);

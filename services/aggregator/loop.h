@@ -16,6 +16,7 @@ typedef struct {
     member_t *member;
     bool working; /* a timer for the next slice is set */
     bool leaving;
+    uint64_t n_event; /* published */
 } loop_t;
 
 /* Run until a signal (or the end of the run, with --once). The data socket is bound at `endpoint`. */

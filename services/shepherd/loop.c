@@ -19,6 +19,7 @@ static void publish(void *user, Msg__Event *event)
     loop_t *self = user;
     event->source = "shepherd";
     event->run = self->state.config->run;
+    event->sequence = ++self->n_event;
     publish_event(self->events, event);
 }
 
@@ -62,14 +63,17 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     return after(self);
 }
 
-/* Members' telemetry is handed on as it is. */
+/* Members' telemetry is handed on as it is; its run is ours. */
 static int on_telemetry(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
     loop_t *self = arg;
     Msg__Event *event = NULL;
     while (publish_receive(socket, &event, NULL) > 0) {
+        char *unset = event->run;
+        event->run = self->state.config->run;
         publish_event(self->events, event);
+        event->run = unset;
         msg__event__free_unpacked(event, NULL);
     }
     return 0;

@@ -10,6 +10,7 @@ typedef struct {
     shepherd_t state;
     zsock_t *control, *telemetry, *events;
     zactor_t *courier;
+    uint64_t n_event; /* published */
 } loop_t;
 
 /* Run until the state is finished. The sockets are open; the state is initialised. */

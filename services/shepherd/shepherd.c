@@ -127,6 +127,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     if (self->phase == PHASE_GATHER) gather(self);
     rounds_dispatch(self);
     rounds_waiting(self);
+    status_tick(self);
 }
 
 static void published(shepherd_t *self, const courier_result_t *result)

@@ -96,9 +96,10 @@ typedef struct {
     bool has_val_loss;
     uint64_t stale; /* answers under an old fence */
 
-    bool stopping;   /* a signal came: save and leave */
-    bool finished;   /* main leaves its loop */
-    int exit_status; /* 0 done, 1 failed, 3 stopped */
+    int64_t status_ms; /* when the last status was published */
+    bool stopping;     /* a signal came: save and leave */
+    bool finished;     /* main leaves its loop */
+    int exit_status;   /* 0 done, 1 failed, 3 stopped */
     msg_count_t count;
 } shepherd_t;
 
@@ -130,6 +131,9 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- status.c --- */
+void status_tick(shepherd_t *self); /* publish a status when a second has passed */
 
 /* --- plans.c --- */
 void plans_want(shepherd_t *self, const char *target);

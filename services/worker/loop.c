@@ -136,6 +136,7 @@ static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
     if (reply->body_case == MSG__ENVELOPE__BODY_RUN_EVENT) {
         char *unset = reply->run_event->source;
         reply->run_event->source = self->config->id;
+        reply->run_event->sequence = ++self->n_event;
         publish_event(self->telemetry, reply->run_event);
         reply->run_event->source = unset;
     } else {

@@ -16,6 +16,7 @@ typedef struct {
     jobs_t *jobs;
     bool void_job; /* the answer of the running job is not wanted any more */
     bool leaving;
+    uint64_t n_event; /* published */
 } loop_t;
 
 /* Run until a signal (or the end of the run, with --once). */

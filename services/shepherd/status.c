@@ -1,0 +1,63 @@
+/* The shepherd's sign of life on telemetry out: phase, round, members by kind and state. */
+#include <string.h>
+
+#include "shepherd/shepherd.h"
+
+static const char *const phase_names[PHASE_COUNT] = {
+    "gather", "publish", "compile", "assign", "init", "train", "commit", "save", "done",
+};
+
+static bool compiler_busy(const shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (self->plans.at[i].state == PLAN_ASKED && self->plans.at[i].compiler == serial)
+            return true;
+    return false;
+}
+
+static const char *member_state(const shepherd_t *self, const member_row_t *row)
+{
+    switch (row->kind) {
+    case MSG__KIND__KIND_WORKER:
+        if (work_held(self, row->serial)) return "busy";
+        return plans_ready(self, row->target) ? "idle" : "preparing";
+    case MSG__KIND__KIND_COMPILER: return compiler_busy(self, row->serial) ? "busy" : "idle";
+    case MSG__KIND__KIND_AGGREGATOR: return row->shard < 0 ? "spare" : "active";
+    default: return "present";
+    }
+}
+
+void status_tick(shepherd_t *self)
+{
+    enum { PERIOD_MS = 1000, MOST = 16 }; /* kinds times their states are fewer than MOST */
+    if (!self->publish || self->now_ms - self->status_ms < PERIOD_MS) return;
+    self->status_ms = self->now_ms;
+    Msg__MemberCount count[MOST], *list[MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) {
+        const char *kind = member_kind_name(self->members.at[i].kind);
+        const char *state = member_state(self, &self->members.at[i]);
+        size_t k = 0;
+        while (k < n && (strcmp(count[k].kind, kind) != 0 || strcmp(count[k].state, state) != 0))
+            k++;
+        if (k == MOST) continue;
+        if (k == n) {
+            msg__member_count__init(&count[n]);
+            count[n].kind = (char *)kind;
+            count[n].state = (char *)state;
+            list[n] = &count[n];
+            n++;
+        }
+        count[k].count++;
+    }
+    Msg__Status status = MSG__STATUS__INIT;
+    status.phase = (char *)phase_names[self->phase];
+    status.round = self->round;
+    status.rounds = (uint32_t)self->config->rounds;
+    status.n_members = n;
+    status.members = list;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_STATUS;
+    event.status = &status;
+    self->publish(self->user, &event);
+}
