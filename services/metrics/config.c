@@ -1,0 +1,39 @@
+/* The configuration table of the metrics service. */
+#include "metrics/config.h"
+
+#define TEXT(key, text, words)                                                          \
+    {                                                                                   \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(metrics_config_t, key), \
+        .fallback = text, .help = words                                                 \
+    }
+#define COUNT(key, text, low, high, words)                                           \
+    {                                                                                \
+        .name = #key, .kind = CONFIG_INT, .offset = offsetof(metrics_config_t, key), \
+        .fallback = text, .help = words, .min = low, .max = high                     \
+    }
+
+static const config_field_t fields[] = {
+    TEXT(events, "ipc://run/events",
+         "endpoints where shepherds publish events, with commas between"),
+    TEXT(http, "127.0.0.1:9464", "HOST:PORT of /metrics, /healthz, /readyz; port 0 takes any"),
+    {.name = "store",
+     .kind = CONFIG_STRING,
+     .offset = offsetof(metrics_config_t, store),
+     .help = "postgresql://... or sqlite:///PATH to write samples and events to [none]",
+     .secret = true},
+    TEXT(id, NULL, "unique in the cluster [metrics-HOST-PID]"),
+    COUNT(stale_ms, "5000", 100, 3600000, "a shepherd silent for this long: not ready"),
+    COUNT(keep_s, "3600", 1, 31536000, "series not heard of for this long are forgotten"),
+    COUNT(queue, "16384", 16, 1048576, "records that wait for the store; more are dropped"),
+    COUNT(store_days, "0", 0, 36500, "the store forgets samples and events this old; 0: never"),
+    SERVICE_FIELDS(metrics_config_t),
+};
+
+const config_table_t metrics_table = {
+    .usage = "pcp-metrics --events ENDPOINT[,ENDPOINT...] [--http HOST:PORT] [--store URL]\n"
+             "Listens to the events of shepherds: serves the last values to Prometheus, writes\n"
+             "samples and events to a store. Training never waits for it.\n"
+             "Exit status: 0 ended by a signal, 1 failed, 4 the store's schema is another.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};

@@ -1,0 +1,15 @@
+/* The flags of the metrics service. */
+#ifndef METRICS_CONFIG_H
+#define METRICS_CONFIG_H
+
+#include "msg/service.h"
+
+typedef struct {
+    service_options_t common;
+    char *events, *http, *store, *id;
+    int64_t stale_ms, keep_s, queue, store_days;
+} metrics_config_t;
+
+extern const config_table_t metrics_table;
+
+#endif

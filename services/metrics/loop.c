@@ -1,0 +1,195 @@
+/* What each socket, timer and signal does to the state. */
+#include "metrics/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+#include "msg/publish.h"
+#include "store/store.h"
+
+enum {
+    TICK_MS = 100,
+    AT_ONCE = 256,   /* events of one socket before others have their turn */
+    LEAVE_MS = 5000, /* to write what waits */
+    STATUS_OK = 200,
+    STATUS_NOT_FOUND = 404,
+    STATUS_NOT_READY = 503,
+};
+
+static int on_event(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    loop_t *self = arg;
+    int64_t now_ms = clock_mono_ms();
+    for (int i = 0; i < AT_ONCE; i++) {
+        Msg__Event *event = NULL;
+        err_t err = {0};
+        int got = publish_receive(socket, &event, &err);
+        if (got == 0) break;
+        if (got < 0) {
+            metrics_on_malformed(&self->state);
+            log_event(LOG_WARN, "event_dropped", "error=\"%s\"", err.text);
+            continue;
+        }
+        metrics_on_event(&self->state, event, now_ms);
+        msg__event__free_unpacked(event, NULL);
+    }
+    return 0;
+}
+
+/* --- HTTP --- */
+
+static unsigned ready(loop_t *self, int64_t now_ms, str_t *body)
+{
+    int64_t heard = self->state.heard_ms, silent = now_ms - heard;
+    bool shepherd = heard && silent <= self->config->stale_ms;
+    bool store = !self->writer || self->store_up;
+    str_add(body, shepherd && store ? "ready\n" : "not ready\n");
+    if (heard)
+        str_addf(body, "shepherd: last heard %.1f s ago\n", (double)silent / 1000);
+    else
+        str_add(body, "shepherd: not heard yet\n");
+    str_addf(body, "store: %s\n", !self->writer ? "none" : store ? "reachable" : "not reachable");
+    return shepherd && store ? STATUS_OK : STATUS_NOT_READY;
+}
+
+static unsigned on_request(void *user, const char *path, str_t *body)
+{
+    loop_t *self = user;
+    int64_t now_ms = clock_mono_ms();
+    if (strcmp(path, "/metrics") == 0) {
+        metrics_expose(&self->state, now_ms, body);
+        return STATUS_OK;
+    }
+    if (strcmp(path, "/healthz") == 0) {
+        str_add(body, "alive\n");
+        return STATUS_OK;
+    }
+    return strcmp(path, "/readyz") == 0 ? ready(self, now_ms, body) : STATUS_NOT_FOUND;
+}
+
+/* --- the store --- */
+
+static void give(loop_t *self)
+{
+    if (!self->writer || !self->writer_idle || self->queue.n == 0) return;
+    writer_batch_t *batch = mem_calloc(1, sizeof *batch);
+    batch->n = queue_take(&self->queue, batch->at, WRITER_BATCH);
+    self->writer_idle = false;
+    writer_give(self->writer, batch);
+}
+
+static int on_news(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    writer_news_t news;
+    while (writer_receive(self->writer, &news)) {
+        series_t *own = series_self(self->state.series);
+        self->writer_idle = news.idle;
+        self->store_up = news.state == WRITER_UP;
+        series_set(own, M_STORE_UP, self->store_up);
+        series_add(own, M_STORE_WRITTEN, news.written);
+        series_add(own, M_STORE_DROPPED, news.dropped);
+        if (news.state == WRITER_SCHEMA) {
+            self->exit_status = STORE_EXIT_SCHEMA;
+            return -1;
+        }
+    }
+    if (self->queue.n >= WRITER_BATCH || self->leave_ms) give(self);
+    return 0;
+}
+
+static void count_dropped(loop_t *self)
+{
+    if (!self->queue.dropped) return;
+    series_add(series_self(self->state.series), M_STORE_DROPPED, (double)self->queue.dropped);
+    self->queue.dropped = 0;
+}
+
+/* --- time and signals --- */
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    loop_t *self = arg;
+    int64_t now_ms = clock_mono_ms();
+    metrics_tick(&self->state, now_ms, clock_wall_ms());
+    count_dropped(self);
+    give(self);
+    bool written = !self->writer || (self->writer_idle && self->queue.n == 0);
+    return self->leave_ms && (written || now_ms >= self->leave_ms) ? -1 : 0;
+}
+
+static void on_signal(void *user)
+{
+    loop_t *self = user;
+    self->leave_ms = clock_mono_ms() + LEAVE_MS;
+}
+
+/* --- start and end --- */
+
+static int connect_events(loop_t *self, err_t *err)
+{
+    char *list = mem_strdup(self->config->events), *rest = list;
+    int rc = 0;
+    for (char *one; rc == 0 && (one = strsep(&rest, ", "));) {
+        if (!*one) continue;
+        zsock_t *socket = control_connect(ZMQ_SUB, one, err);
+        if (!socket)
+            rc = -1;
+        else
+            VEC_PUSH(&self->events, socket);
+    }
+    free(list);
+    if (rc == 0 && self->events.n == 0)
+        rc = err_set(err, ERR_ARG, "--events names no endpoint of a shepherd");
+    return rc;
+}
+
+static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
+{
+    if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
+    if (connect_events(self, err) < 0) return -1;
+    for (size_t i = 0; i < self->events.n; i++)
+        zloop_reader(self->zloop, self->events.at[i], on_event, self);
+    self->http = http_new(self->zloop, self->config->http, on_request, self, err);
+    if (!self->http) return -1;
+    log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
+    if (self->writer_options.url) {
+        self->writer = writer_new(&self->writer_options, err);
+        if (!self->writer) return -1;
+        self->writer_idle = true;
+        series_set(series_self(self->state.series), M_STORE_UP, 0);
+        zloop_reader(self->zloop, zactor_sock(self->writer), on_news, self);
+    }
+    zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
+    return 0;
+}
+
+int loop_run(loop_t *self, int signal_fd, err_t *err)
+{
+    service_signals_t signals = {.on_signal = on_signal, .user = self};
+    char *source = mem_printf("%s-%lld", self->config->id, (long long)clock_wall_ms());
+    self->writer_options = (writer_options_t){
+        .url = self->config->store, .source = source, .keep_days = self->config->store_days};
+    queue_init(&self->queue, (size_t)self->config->queue);
+    metrics_init(&self->state, self->config->store ? &self->queue : NULL,
+                 self->config->keep_s * 1000);
+    self->zloop = zloop_new();
+    int rc = start(self, signal_fd, &signals, err);
+    if (rc == 0) service_loop(self->zloop);
+    http_destroy(&self->http);
+    zloop_destroy(&self->zloop);
+    zactor_destroy(&self->writer);
+    for (size_t i = 0; i < self->events.n; i++) zsock_destroy(&self->events.at[i]);
+    VEC_FREE(&self->events);
+    metrics_fini(&self->state);
+    queue_fini(&self->queue);
+    free(source);
+    return rc;
+}

@@ -1,0 +1,98 @@
+/* The last values of everything that is measured, in memory, bounded, and their Prometheus text.
+ *
+ * A series is a row of one scope (a run, a worker, a shard ...) with a value for each metric of that
+ * scope. The table of metrics in series.c is the one place where names, types and help are. */
+#ifndef METRICS_SERIES_H
+#define METRICS_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+enum { SERIES_LABEL = 64, SERIES_MOST = 16384 };
+
+typedef enum {
+    SCOPE_SELF,
+    SCOPE_RUN,
+    SCOPE_MEMBERS,
+    SCOPE_WORKER,
+    SCOPE_SHARD,
+    SCOPE_SOURCE
+} scope_t;
+
+typedef enum {
+    /* SCOPE_SELF */
+    M_EVENTS,
+    M_LOST,
+    M_MALFORMED,
+    M_SERIES_REFUSED,
+    M_STORE_UP,
+    M_STORE_QUEUE,
+    M_STORE_WRITTEN,
+    M_STORE_DROPPED,
+    /* SCOPE_RUN */
+    M_RUNNING,
+    M_SILENT,
+    M_LOSS,
+    M_VALIDATION_LOSS,
+    M_ROUND,
+    M_ROUNDS,
+    M_TOKENS,
+    M_TOKENS_PER_S,
+    M_ROUND_SECONDS,
+    M_ETA,
+    /* SCOPE_MEMBERS */
+    M_WORKERS,
+    M_MEMBERS,
+    /* SCOPE_WORKER */
+    M_WORKER_LOSS,
+    M_WORKER_TOKENS_PER_S,
+    M_WORKER_STEP,
+    /* SCOPE_SHARD */
+    M_RECEIVED,
+    M_SENT,
+    M_REFUSED,
+    M_COMMIT_SECONDS,
+    M_COUNT,
+} metric_t;
+
+const char *metric_name(metric_t metric); /* as exposed and as stored; static */
+
+typedef struct {
+    scope_t scope;
+    char run[SERIES_LABEL], label[SERIES_LABEL]; /* label: worker, shard, or "kind state" */
+    double value[M_COUNT];
+    uint64_t has; /* bit m: value[m] is set */
+    int64_t heard_ms;
+    uint64_t sequence; /* SCOPE_SOURCE, which has no metrics: of the last event */
+    bool fresh;        /* changed since the caller cleared it */
+} series_t;
+
+typedef struct series_table series_table_t;
+
+series_table_t *series_table_new(void);
+void series_table_destroy(series_table_t **self_p);
+
+/* Find or make a row. Labels are cut to SERIES_LABEL - 1 bytes; bytes outside printable ASCII become
+ * '_'. NULL when the table is full (counted in M_SERIES_REFUSED). Borrowed until the next
+ * series_forget. */
+series_t *series_get(series_table_t *self, scope_t scope, const char *run, const char *label,
+                     int64_t now_ms);
+void series_set(series_t *row, metric_t metric, double value); /* row NULL: nothing happens */
+series_t *series_self(series_table_t *self);                   /* the one row of SCOPE_SELF */
+void series_add(series_t *row, metric_t metric, double amount);
+
+/* Remove rows (never SCOPE_SELF): those last heard before `before_ms`, those of a run and scope. */
+void series_forget(series_table_t *self, int64_t before_ms);
+void series_forget_scope(series_table_t *self, scope_t scope, const char *run);
+
+size_t series_count(const series_table_t *self);
+series_t *series_first(series_table_t *self); /* iteration in no particular order */
+series_t *series_next(series_table_t *self);
+
+/* Append Prometheus' text format, version 0.0.4: HELP and TYPE of each metric that has a value, then its
+ * rows sorted by their labels. */
+void series_expose(series_table_t *self, str_t *out);
+
+#endif

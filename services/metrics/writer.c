@@ -1,0 +1,177 @@
+/* Batches to store_telemetry_write. Batches are numbered, so that a repeat after a lost answer is harmless. */
+#include "metrics/writer.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "store/store.h"
+
+enum {
+    CONNECT_MS = 3000,
+    STATEMENT_MS = 5000,
+    RETRY_MS = 200, /* after a failure, doubling to ... */
+    RETRY_MAX_MS = 5000,
+    PING_MS = 5000, /* when there is nothing to write: does the store still answer? */
+    PRUNE_MS = 3600 * 1000,
+    DAY_MS = 86400 * 1000,
+};
+
+typedef struct {
+    const writer_options_t *options;
+    zsock_t *pipe;
+    store_t *store;
+    bool checked; /* the schema is ours */
+    writer_batch_t *batch;
+    int64_t number; /* of the last batch */
+    int64_t wait_ms, next_ms, prune_ms;
+    writer_state_t state;
+} writer_t;
+
+static void tell(writer_t *self, uint32_t written, uint32_t dropped)
+{
+    zsock_send(self->pipe, "i44i", (int)self->state, written, dropped, self->batch == NULL);
+}
+
+static void free_batch(writer_t *self)
+{
+    for (size_t i = 0; self->batch && i < self->batch->n; i++) record_fini(&self->batch->at[i]);
+    free(self->batch);
+    self->batch = NULL;
+}
+
+static int write_batch(writer_t *self, err_t *err)
+{
+    store_event_t *events = mem_calloc(self->batch->n, sizeof *events);
+    store_sample_t *samples = mem_calloc(self->batch->n, sizeof *samples);
+    size_t n_event = 0, n_sample = 0;
+    for (size_t i = 0; i < self->batch->n; i++) {
+        const record_t *r = &self->batch->at[i];
+        const char *run = *r->run ? r->run : NULL;
+        if (r->is_event)
+            events[n_event++] = (store_event_t){r->time_ms, r->level, r->service, r->member,
+                                                r->name,    run,      r->round,   r->detail};
+        else
+            samples[n_sample++] = (store_sample_t){r->time_ms, r->name,  r->member,
+                                                   run,        r->round, r->value};
+    }
+    int rc = store_telemetry_write(self->store, self->options->source, self->number, events,
+                                   n_event, samples, n_sample, err);
+    free(events);
+    free(samples);
+    return rc;
+}
+
+static void prune(writer_t *self)
+{
+    if (!self->options->keep_days || clock_mono_ms() < self->prune_ms) return;
+    self->prune_ms = clock_mono_ms() + PRUNE_MS;
+    err_t err = {0};
+    if (store_telemetry_prune(self->store, clock_wall_ms() - self->options->keep_days * DAY_MS,
+                              &err) < 0)
+        log_event(LOG_WARN, "prune_failed", "error=\"%s\"", err.text);
+}
+
+static bool try_again(err_code_t code)
+{
+    return code == ERR_NET || code == ERR_IO;
+}
+
+static void went_down(writer_t *self, const err_t *err)
+{
+    if (self->state == WRITER_UP || self->wait_ms == 0)
+        log_event(LOG_WARN, "store_lost", "error=\"%s\"", err->text);
+    self->state = WRITER_DOWN;
+    self->wait_ms = self->wait_ms ? 2 * self->wait_ms : RETRY_MS;
+    if (self->wait_ms > RETRY_MAX_MS) self->wait_ms = RETRY_MAX_MS;
+    int64_t now = clock_mono_ms();
+    double jitter = rng_uniform((uint64_t)getpid(), (uint64_t)now) * (double)self->wait_ms / 4;
+    self->next_ms = now + self->wait_ms + (int64_t)jitter;
+    tell(self, 0, 0);
+}
+
+/* Check the schema, and write what there is to write. */
+static void attempt(writer_t *self)
+{
+    err_t err = {0};
+    uint32_t n = self->batch ? (uint32_t)self->batch->n : 0;
+    int rc = self->checked && self->batch ? 0 : store_check(self->store, &err);
+    if (rc < 0 && err.code == ERR_SCHEMA) {
+        log_event(LOG_ERROR, "store_schema", "error=\"%s\"", err.text);
+        self->state = WRITER_SCHEMA;
+        tell(self, 0, 0);
+        return;
+    }
+    if (rc == 0) self->checked = true;
+    if (rc == 0 && self->batch) rc = write_batch(self, &err);
+    if (rc < 0 && try_again(err.code)) {
+        went_down(self, &err);
+        return;
+    }
+    if (rc < 0) log_event(LOG_ERROR, "batch_refused", "records=%u error=\"%s\"", n, err.text);
+    if (rc == 0 && self->state != WRITER_UP) log_event(LOG_INFO, "store_up", "records=%u", n);
+    if (rc == 0) self->state = WRITER_UP;
+    self->wait_ms = 0;
+    self->next_ms = clock_mono_ms() + PING_MS;
+    free_batch(self);
+    tell(self, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+    if (rc == 0) prune(self);
+}
+
+/* Wait for a command or the next attempt; false at $TERM. */
+static bool wait_command(writer_t *self)
+{
+    int64_t left = self->next_ms - clock_mono_ms();
+    zmq_pollitem_t item = {.socket = zsock_resolve(self->pipe), .events = ZMQ_POLLIN};
+    zmq_poll(&item, 1, left > 0 ? (long)left : 0);
+    if (!(item.revents & ZMQ_POLLIN)) return true;
+    char *command = NULL;
+    void *pointer = NULL;
+    int rc = zsock_recv(self->pipe, "sp", &command, &pointer);
+    bool batch = rc == 0 && command && strcmp(command, "BATCH") == 0;
+    free(command);
+    if (batch) {
+        self->batch = pointer;
+        self->number++;
+        if (self->wait_ms == 0) self->next_ms = 0; /* no back-off runs: write it now */
+    }
+    return batch;
+}
+
+static void writer_main(zsock_t *pipe, void *arg)
+{
+    const writer_options_t *options = arg;
+    store_options_t limits = {.connect_ms = CONNECT_MS, .statement_ms = STATEMENT_MS};
+    writer_t self = {.options = options, .pipe = pipe, .state = WRITER_DOWN};
+    self.store = store_open(options->url, &limits, NULL); /* writer_new has checked the URL */
+    zsock_signal(pipe, 0);
+    while (self.store && wait_command(&self))
+        if (self.state != WRITER_SCHEMA && clock_mono_ms() >= self.next_ms) attempt(&self);
+    free_batch(&self);
+    store_destroy(&self.store);
+}
+
+zactor_t *writer_new(const writer_options_t *options, err_t *err)
+{
+    store_t *probe = store_open(options->url, NULL, err);
+    if (!probe) return NULL;
+    store_destroy(&probe);
+    return zactor_new(writer_main, (void *)options);
+}
+
+void writer_give(zactor_t *self, writer_batch_t *batch)
+{
+    zsock_send(self, "sp", "BATCH", (void *)batch);
+}
+
+bool writer_receive(zactor_t *self, writer_news_t *news)
+{
+    if (!(zsock_events(self) & ZMQ_POLLIN)) return false;
+    int state = 0, idle = 0;
+    if (zsock_recv(self, "i44i", &state, &news->written, &news->dropped, &idle) < 0) return false;
+    news->state = (writer_state_t)state;
+    news->idle = idle != 0;
+    return true;
+}

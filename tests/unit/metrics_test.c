@@ -1,0 +1,417 @@
+/* The metrics service: values and their text format, the bounded queue, the writer's thread. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "metrics/metrics.h"
+#include "metrics/writer.h"
+#include "store/store.h"
+#include "temp.h"
+
+enum { KEEP_MS = 60000, QUEUE = 64 };
+
+typedef struct {
+    metrics_t state;
+    queue_t queue;
+} fixture_t;
+
+static int setup(void **state)
+{
+    fixture_t *self = mem_calloc(1, sizeof *self);
+    queue_init(&self->queue, QUEUE);
+    metrics_init(&self->state, &self->queue, KEEP_MS);
+    *state = self;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fixture_t *self = *state;
+    metrics_fini(&self->state);
+    queue_fini(&self->queue);
+    free(self);
+    return 0;
+}
+
+/* --- events to say --- */
+
+static Msg__Event event_of(const char *source, const char *run, int body)
+{
+    Msg__Event event = MSG__EVENT__INIT;
+    event.source = (char *)source;
+    event.run = (char *)run;
+    event.time_ms = 1000;
+    event.body_case = (Msg__Event__BodyCase)body;
+    return event;
+}
+
+static void say_round(fixture_t *self, const char *run, uint32_t round, double loss, double val)
+{
+    Msg__RoundStats stats = MSG__ROUND_STATS__INIT;
+    stats.round = round;
+    stats.rounds = 10;
+    stats.loss = loss;
+    stats.has_val_loss = val > 0;
+    stats.val_loss = val;
+    stats.tokens = 4096ull * round;
+    stats.tokens_per_s = 1234.5;
+    stats.seconds = 0.25;
+    stats.eta_s = 7;
+    Msg__Event event = event_of("shepherd", run, MSG__EVENT__BODY_ROUND);
+    event.round = &stats;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+static void say_step(fixture_t *self, const char *worker, uint64_t sequence)
+{
+    Msg__StepStats stats = MSG__STEP_STATS__INIT;
+    stats.step = 41;
+    stats.loss = 2.5;
+    stats.tokens_per_s = 800;
+    Msg__Event event = event_of(worker, "demo", MSG__EVENT__BODY_STEP);
+    event.sequence = sequence;
+    event.step = &stats;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+static void say_commit(fixture_t *self, uint32_t shard, uint64_t bytes)
+{
+    Msg__CommitStats stats = MSG__COMMIT_STATS__INIT;
+    stats.shard = shard;
+    stats.bytes_in = bytes;
+    stats.bytes_out = 2 * bytes;
+    stats.refused = 3;
+    stats.seconds = 0.125;
+    Msg__Event event = event_of("aggregator-0", "demo", MSG__EVENT__BODY_COMMIT);
+    event.commit = &stats;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+static void say_status(fixture_t *self, uint32_t busy)
+{
+    Msg__MemberCount count[2] = {MSG__MEMBER_COUNT__INIT, MSG__MEMBER_COUNT__INIT};
+    Msg__MemberCount *list[2] = {&count[0], &count[1]};
+    count[0].kind = "worker", count[0].state = "busy", count[0].count = busy;
+    count[1].kind = "compiler", count[1].state = "idle", count[1].count = 1;
+    Msg__Status status = MSG__STATUS__INIT;
+    status.round = 2;
+    status.rounds = 10;
+    status.n_members = 2;
+    status.members = list;
+    Msg__Event event = event_of("shepherd", "demo", MSG__EVENT__BODY_STATUS);
+    event.status = &status;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+static void say_left(fixture_t *self, const char *worker)
+{
+    Msg__MemberChange change = MSG__MEMBER_CHANGE__INIT;
+    change.id = (char *)worker;
+    change.kind = "worker";
+    change.reason = "it said \"bye\"";
+    Msg__Event event = event_of("shepherd", "demo", MSG__EVENT__BODY_MEMBER);
+    event.member = &change;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+static void say_done(fixture_t *self)
+{
+    Msg__RunDone done = MSG__RUN_DONE__INIT;
+    done.checkpoint = "run/checkpoint";
+    Msg__Event event = event_of("shepherd", "demo", MSG__EVENT__BODY_RUN_DONE);
+    event.run_done = &done;
+    metrics_on_event(&self->state, &event, 5000);
+}
+
+/* The value of a line "key value" in the exposed text; fails the test when the line is not there. */
+static double value_of(fixture_t *self, const char *key)
+{
+    str_t text = {0};
+    metrics_expose(&self->state, 6000, &text);
+    char *start = mem_printf("\n%s ", key);
+    const char *found = strstr(str_text(&text), start);
+    if (!found) print_message("no line \"%s\" in:\n%s", key, str_text(&text));
+    assert_non_null(found);
+    double value = strtod(found + strlen(start), NULL);
+    free(start);
+    str_fini(&text);
+    return value;
+}
+
+static bool shows(fixture_t *self, const char *key)
+{
+    str_t text = {0};
+    metrics_expose(&self->state, 6000, &text);
+    bool found = strstr(str_text(&text), key) != NULL;
+    str_fini(&text);
+    return found;
+}
+
+/* --- values --- */
+
+static void values_of_events(void **state)
+{
+    fixture_t *self = *state;
+    say_round(self, "demo", 2, 3.25, 0);
+    assert_false(shows(self, "pcp_validation_loss"));
+    say_round(self, "demo", 3, 3.125, 3.5);
+    say_round(self, "demo", 4, 3.0625, 0);
+    assert_true(value_of(self, "pcp_loss{run=\"demo\"}") == 3.0625);
+    assert_true(value_of(self, "pcp_validation_loss{run=\"demo\"}") == 3.5); /* stays */
+    assert_true(value_of(self, "pcp_round{run=\"demo\"}") == 4);
+    assert_true(value_of(self, "pcp_rounds{run=\"demo\"}") == 10);
+    assert_true(value_of(self, "pcp_tokens_total{run=\"demo\"}") == 16384);
+    assert_true(value_of(self, "pcp_tokens_per_second{run=\"demo\"}") == 1234.5);
+    assert_true(value_of(self, "pcp_round_seconds{run=\"demo\"}") == 0.25);
+    assert_true(value_of(self, "pcp_shepherd_silent_seconds{run=\"demo\"}") == 1);
+    say_commit(self, 0, 1u << 20);
+    say_commit(self, 11, 1ull << 45);
+    assert_true(value_of(self, "pcp_received_bytes_total{run=\"demo\",shard=\"11\"}") ==
+                (double)(1ull << 45));
+    assert_true(value_of(self, "pcp_sent_bytes_total{run=\"demo\",shard=\"0\"}") == 2 << 20);
+    assert_true(value_of(self, "pcp_refused_chunks_total{run=\"demo\",shard=\"0\"}") == 3);
+    assert_true(value_of(self, "pcp_commit_seconds{run=\"demo\",shard=\"0\"}") == 0.125);
+    say_step(self, "w1", 0);
+    assert_true(value_of(self, "pcp_worker_loss{run=\"demo\",worker=\"w1\"}") == 2.5);
+    assert_true(value_of(self, "pcp_worker_step{run=\"demo\",worker=\"w1\"}") == 41);
+}
+
+static void members_by_state(void **state)
+{
+    fixture_t *self = *state;
+    say_status(self, 3);
+    assert_true(value_of(self, "pcp_workers{run=\"demo\",state=\"busy\"}") == 3);
+    assert_true(value_of(self, "pcp_members{run=\"demo\",kind=\"compiler\",state=\"idle\"}") == 1);
+    assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 1);
+    say_step(self, "w1", 0);
+    say_step(self, "w2", 0);
+    say_left(self, "w1");
+    metrics_tick(&self->state, 6000, 6000);
+    assert_false(shows(self, "worker=\"w1\""));
+    assert_true(shows(self, "worker=\"w2\""));
+    say_done(self);
+    assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 0);
+    assert_false(shows(self, "pcp_workers{"));
+}
+
+static void series_are_forgotten(void **state)
+{
+    fixture_t *self = *state;
+    say_round(self, "demo", 1, 3, 0);
+    metrics_tick(&self->state, 5000 + KEEP_MS, 0);
+    assert_true(shows(self, "pcp_loss{run=\"demo\"}"));
+    metrics_tick(&self->state, 6001 + KEEP_MS, 0);
+    assert_false(shows(self, "pcp_loss{run=\"demo\"}"));
+}
+
+static void gaps_are_counted(void **state)
+{
+    fixture_t *self = *state;
+    say_step(self, "w1", 7); /* the first one tells nothing about those before */
+    assert_true(value_of(self, "pcp_telemetry_dropped_total") == 0);
+    say_step(self, "w1", 8);
+    say_step(self, "w2", 1);
+    say_step(self, "w1", 12);
+    assert_true(value_of(self, "pcp_telemetry_dropped_total") == 3);
+    say_step(self, "w1", 1); /* started again */
+    say_step(self, "w1", 3);
+    assert_true(value_of(self, "pcp_telemetry_dropped_total") == 4);
+    metrics_on_malformed(&self->state);
+    assert_true(value_of(self, "pcp_telemetry_malformed_total") == 1);
+    assert_true(value_of(self, "pcp_telemetry_events_total") == 6);
+}
+
+static void series_are_bounded(void **state)
+{
+    fixture_t *self = *state;
+    char run[32];
+    for (int i = 0; i < SERIES_MOST + 100; i++) {
+        snprintf(run, sizeof run, "run-%d", i);
+        say_round(self, run, 1, 3, 0);
+    }
+    assert_int_equal(series_count(self->state.series), SERIES_MOST);
+    assert_true(value_of(self, "pcp_series_refused_total") == 100);
+}
+
+/* --- the text format --- */
+
+static void whole_text(void **state)
+{
+    (void)state;
+    series_table_t *table = series_table_new();
+    series_set(series_get(table, SCOPE_WORKER, "b", "w1", 0), M_WORKER_LOSS, 0.0 / 0.0);
+    series_set(series_get(table, SCOPE_WORKER, "a", "w\"\\\n\xc3", 0), M_WORKER_LOSS, 1.0 / 0.0);
+    series_set(series_get(table, SCOPE_WORKER, "a", "w1", 0), M_WORKER_LOSS, -0.1);
+    series_set(series_get(table, SCOPE_RUN, "a", "", 0), M_TOKENS, 123456789012345.0);
+    series_set(series_get(table, SCOPE_RUN, "a", "", 0), M_LOSS, 1e-7);
+    str_t text = {0};
+    series_expose(table, &text);
+    const char *begin = strstr(str_text(&text), "# HELP pcp_loss ");
+    assert_non_null(begin);
+    assert_string_equal(begin, "# HELP pcp_loss Mean training loss of the last finished round.\n"
+                               "# TYPE pcp_loss gauge\n"
+                               "pcp_loss{run=\"a\"} 1e-07\n"
+                               "# HELP pcp_tokens_total Tokens trained in finished rounds.\n"
+                               "# TYPE pcp_tokens_total counter\n"
+                               "pcp_tokens_total{run=\"a\"} 123456789012345\n"
+                               "# HELP pcp_worker_loss Training loss of the worker's last step.\n"
+                               "# TYPE pcp_worker_loss gauge\n"
+                               "pcp_worker_loss{run=\"a\",worker=\"w\\\"\\\\__\"} +Inf\n"
+                               "pcp_worker_loss{run=\"a\",worker=\"w1\"} -0.1\n"
+                               "pcp_worker_loss{run=\"b\",worker=\"w1\"} NaN\n");
+    str_fini(&text);
+    series_table_destroy(&table);
+}
+
+static void names_are_regular(void **state)
+{
+    (void)state;
+    for (int i = 0; i < M_COUNT; i++) {
+        const char *name = metric_name((metric_t)i);
+        assert_non_null(name);
+        assert_memory_equal(name, "pcp_", 4);
+        assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
+        for (int j = 0; j < i; j++) assert_string_not_equal(name, metric_name((metric_t)j));
+    }
+}
+
+/* --- the queue --- */
+
+static void queue_is_bounded_and_ordered(void **state)
+{
+    (void)state;
+    queue_t queue;
+    queue_init(&queue, 5);
+    record_t out[8];
+    double next_in = 0, next_out = 0;
+    for (int turn = 0; turn < 100; turn++) {
+        for (int i = 0; i < turn % 4; i++) {
+            record_t record = {.value = next_in, .detail = mem_strdup("{}")};
+            bool full = queue.n == 5;
+            assert_int_equal(queue_push(&queue, &record), !full);
+            next_in += !full;
+        }
+        size_t n = queue_take(&queue, out, (size_t)(turn % 3));
+        for (size_t i = 0; i < n; i++) {
+            assert_true(out[i].value == next_out++);
+            record_fini(&out[i]);
+        }
+        assert_true(queue.n <= 5);
+    }
+    assert_true(queue.dropped > 0);
+    assert_int_equal(queue.n, (size_t)(next_in - next_out));
+    queue_fini(&queue);
+}
+
+static void events_fill_the_queue(void **state)
+{
+    fixture_t *self = *state;
+    say_round(self, "demo", 1, 3, 4); /* loss, tokens, speed, seconds, validation loss */
+    assert_int_equal(self->queue.n, 5);
+    say_step(self, "w1", 0);
+    say_step(self, "w1", 0);
+    metrics_tick(&self->state, 6000, 6000); /* one sample per second, not per step */
+    assert_int_equal(self->queue.n, 7);
+    metrics_tick(&self->state, 7000, 7000); /* nothing new from the worker */
+    assert_int_equal(self->queue.n, 7);
+    say_left(self, "w1");
+    record_t out[QUEUE];
+    assert_int_equal(queue_take(&self->queue, out, QUEUE), 8);
+    assert_string_equal(out[0].name, "pcp_loss");
+    assert_string_equal(out[0].run, "demo");
+    assert_true(out[0].value == 3 && out[0].round == 1 && out[0].time_ms == 1000);
+    assert_string_equal(out[5].member, "w1");
+    assert_true(out[7].is_event);
+    assert_string_equal(out[7].name, "member_left");
+    assert_string_equal(
+        out[7].detail,
+        "{\"member\":\"w1\",\"kind\":\"worker\",\"reason\":\"it said \\\"bye\\\"\"}");
+    for (int i = 0; i < 8; i++) record_fini(&out[i]);
+    for (int i = 0; i < 100; i++) say_left(self, "w1"); /* nobody empties it */
+    assert_int_equal(self->queue.n, QUEUE);
+    assert_int_equal(self->queue.dropped, 100 - QUEUE);
+}
+
+/* --- the writer --- */
+
+static writer_news_t wait_news(zactor_t *writer)
+{
+    writer_news_t news = {0};
+    zpoller_t *poller = zpoller_new(zactor_sock(writer), NULL);
+    assert_non_null(zpoller_wait(poller, 10000));
+    zpoller_destroy(&poller);
+    assert_true(writer_receive(writer, &news));
+    return news;
+}
+
+static writer_batch_t *make_batch(fixture_t *self)
+{
+    writer_batch_t *batch = mem_calloc(1, sizeof *batch);
+    batch->n = queue_take(&self->queue, batch->at, WRITER_BATCH);
+    return batch;
+}
+
+static void writer_writes(void **state)
+{
+    fixture_t *self = *state;
+    char *dir = temp_dir(), *url = mem_printf("sqlite://%s/store.db", dir);
+    err_t err = {0};
+    uint64_t n_event = 0, n_sample = 0;
+    writer_options_t options = {.url = url, .source = "metrics-test"};
+
+    zactor_t *writer = writer_new(&options, &err); /* no tables yet */
+    assert_non_null(writer);
+    assert_int_equal(wait_news(writer).state, WRITER_SCHEMA);
+    zactor_destroy(&writer);
+
+    store_t *store = store_open(url, NULL, &err);
+    assert_int_equal(store_migrate(store, 0, &err), 0);
+    writer = writer_new(&options, &err);
+    assert_int_equal(wait_news(writer).state, WRITER_UP); /* its first ping */
+    say_round(self, "demo", 1, 3, 4);
+    say_left(self, "w1");
+    writer_give(writer, make_batch(self));
+    writer_news_t news = wait_news(writer);
+    assert_true(news.idle && news.state == WRITER_UP && news.written == 6 && news.dropped == 0);
+    assert_int_equal(store_telemetry_count(store, "demo", &n_event, &n_sample, &err), 0);
+    assert_int_equal(n_event, 1);
+    assert_int_equal(n_sample, 5);
+    zactor_destroy(&writer);
+    store_destroy(&store);
+    free(url);
+    temp_remove(&dir);
+}
+
+static void writer_refuses_urls(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    writer_options_t options = {.url = "mysql://x", .source = "metrics-test"};
+    assert_null(writer_new(&options, &err));
+    assert_int_equal(err.code, ERR_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(values_of_events, setup, teardown),
+        cmocka_unit_test_setup_teardown(members_by_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(series_are_forgotten, setup, teardown),
+        cmocka_unit_test_setup_teardown(gaps_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(series_are_bounded, setup, teardown),
+        cmocka_unit_test(whole_text),
+        cmocka_unit_test(names_are_regular),
+        cmocka_unit_test(queue_is_bounded_and_ordered),
+        cmocka_unit_test_setup_teardown(events_fill_the_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(writer_writes, setup, teardown),
+        cmocka_unit_test(writer_refuses_urls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
