@@ -7,12 +7,12 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/cluster.bash
 . tests/servers.bash
 trap 'dismiss; servers_stop; rm -rf "$work"' EXIT
-rounds=12
+rounds=12 inner=60
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+"$bin/pcp" model gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "pcp train --prepare-only writes a run.json" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
-    --tokenizer byte --workers 2 --inner-steps 10 --rounds $rounds --validate-every 3 --lr 3e-3 \
+    --tokenizer byte --workers 2 --inner-steps $inner --rounds $rounds --validate-every 3 --lr 3e-3 \
     --run-dir "$work/run" --prepare-only
 check "and trains nothing" test ! -e "$work/run/checkpoint"
 
@@ -21,7 +21,7 @@ metrics() {
     local name=$1
     shift
     serve "$name" metrics --id "$name" --events "ipc://$dir/events" --http 127.0.0.1:0 --stale-ms 2500 "$@"
-    listening() { port=$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/$name.log") && [ -n "$port" ]; }
+    listening() { port=$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/$name.log" 2>/dev/null) && [ -n "$port" ]; }
     eventually 10 listening
 }
 
@@ -107,7 +107,7 @@ check "the loss is the log's" matches pcp_loss loss
 check "the validation loss is the log's" matches pcp_validation_loss val_loss
 check "all rounds are counted" is 'pcp_round{run="run"}' $rounds
 # 2 replicas x inner steps x batch x block
-check "all tokens are counted" is 'pcp_tokens_total{run="run"}' $((rounds * 2 * 10 * 4 * 32))
+check "all tokens are counted" is 'pcp_tokens_total{run="run"}' $((rounds * 2 * inner * 4 * 64))
 check "bytes of the shard" above 'pcp_received_bytes_total{run="run",shard="0"}' 100000
 check "bytes the shard sent" above 'pcp_sent_bytes_total{run="run",shard="0"}' 100000
 check "nothing was refused" is 'pcp_refused_chunks_total{run="run",shard="0"}' 0
