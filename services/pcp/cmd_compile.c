@@ -77,8 +77,11 @@ static char *print_stage(const options_t *o, const char *text, size_t n, const c
     return compile_emit(text, n, path, stage, spec, target, err);
 }
 
-static int run(const options_t *o, const char *path, err_t *err)
+static int compile(const void *options, const config_args_t *args, err_t *err)
 {
+    const options_t *o = options;
+    if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
+    const char *path = args->operands[0];
     size_t n;
     char *text = file_read(path, &n, err);
     if (!text) return -1;
@@ -110,18 +113,6 @@ static int run(const options_t *o, const char *path, err_t *err)
 int cmd_compile(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
     err_t err = {0};
-    bool done;
-    int status = cmd_load(&table, &options, argc, argv, &args, &done);
-    if (!done) {
-        if (args.n_operands != 1)
-            err_set(&err, ERR_ARG, "give one StableHLO file (try --help)");
-        else
-            run(&options, args.operands[0], &err);
-        if (err.code) status = cmd_fail("compile", &err);
-    }
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return status;
+    return cmd_run(&table, &options, argc, argv, compile, &err);
 }

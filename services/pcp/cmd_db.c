@@ -40,8 +40,9 @@ static int report(store_t *store, err_t *err)
     return store_check(store, err);
 }
 
-static int run(const options_t *o, const config_args_t *args, err_t *err)
+static int run(const void *options, const config_args_t *args, err_t *err)
 {
+    const options_t *o = options;
     const char *verb = args->n_operands == 1 ? args->operands[0] : "";
     bool migrate = strcmp(verb, "migrate") == 0;
     if (!migrate && strcmp(verb, "status") != 0)
@@ -59,15 +60,7 @@ static int run(const options_t *o, const config_args_t *args, err_t *err)
 int cmd_db(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
     err_t err = {0};
-    bool done;
-    int status = cmd_load(&table, &options, argc, argv, &args, &done);
-    if (!done && run(&options, &args, &err) < 0) {
-        status = cmd_fail("db", &err);
-        if (err.code == ERR_SCHEMA) status = STORE_EXIT_SCHEMA;
-    }
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return status;
+    int status = cmd_run(&table, &options, argc, argv, run, &err);
+    return err.code == ERR_SCHEMA ? STORE_EXIT_SCHEMA : status;
 }

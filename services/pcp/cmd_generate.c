@@ -62,8 +62,11 @@ static int write_text(const options_t *o, const tokenizer_t *tokenizer, sampler_
     return 0;
 }
 
-static int generate(const options_t *o, err_t *err)
+static int generate(const void *options, const config_args_t *args, err_t *err)
 {
+    const options_t *o = options;
+    if (args->n_operands > 0)
+        return err_set(err, ERR_ARG, "\"%s\" is no flag (try --help)", args->operands[0]);
     if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
     checkpoint_t *checkpoint = checkpoint_open(o->checkpoint, err);
     if (!checkpoint) return -1;
@@ -84,18 +87,6 @@ static int generate(const options_t *o, err_t *err)
 int cmd_generate(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
     err_t err = {0};
-    bool done;
-    int status = cmd_load(&table, &options, argc, argv, &args, &done);
-    if (!done) {
-        if (args.n_operands > 0)
-            err_set(&err, ERR_ARG, "\"%s\" is no flag (try --help)", args.operands[0]);
-        else
-            generate(&options, &err);
-        if (err.code) status = cmd_fail("generate", &err);
-    }
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return status;
+    return cmd_run(&table, &options, argc, argv, generate, &err);
 }

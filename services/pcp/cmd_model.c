@@ -36,8 +36,11 @@ static const config_table_t table = {
     .no_env = true,
 };
 
-static int print_model(const options_t *o, err_t *err)
+static int print_model(const void *options, const config_args_t *args, err_t *err)
 {
+    const options_t *o = options;
+    if (args->n_operands != 1 || strcmp(args->operands[0], "gpt2") != 0)
+        return err_set(err, ERR_ARG, "name one family: gpt2");
     gpt2_config_t config = {.layers = (int)o->layers,
                             .heads = (int)o->heads,
                             .width = (int)o->width,
@@ -59,18 +62,6 @@ static int print_model(const options_t *o, err_t *err)
 int cmd_model(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
     err_t err = {0};
-    bool done;
-    int status = cmd_load(&table, &options, argc, argv, &args, &done);
-    if (!done) {
-        if (args.n_operands != 1 || strcmp(args.operands[0], "gpt2") != 0)
-            err_set(&err, ERR_ARG, "name one family: gpt2");
-        else
-            print_model(&options, &err);
-        if (err.code) status = cmd_fail("model", &err);
-    }
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return status;
+    return cmd_run(&table, &options, argc, argv, print_model, &err);
 }

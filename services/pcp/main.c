@@ -57,6 +57,18 @@ int cmd_fail(const char *command, const err_t *err)
     return err->code == ERR_ARG ? CMD_USAGE : CMD_FAILED;
 }
 
+int cmd_run(const config_table_t *table, void *options, int argc, char **argv, cmd_body_fn *body,
+            err_t *err)
+{
+    config_args_t args = {0};
+    bool done;
+    int status = cmd_load(table, options, argc, argv, &args, &done);
+    if (!done && body(options, &args, err) < 0) status = cmd_fail(argv[0], err);
+    config_args_fini(&args);
+    config_fini(table, options);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
