@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/children.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "msg/member.h"
-#include "pcp/children.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "pcp/train_prepare.h"
@@ -124,10 +124,7 @@ static void fail_with_log(train_t *self, const char *name, const char *how)
 static void on_child_end(train_t *self, const child_end_t *end)
 {
     char how[64];
-    if (end->signalled)
-        snprintf(how, sizeof how, "was killed by signal %d (%s)", end->code, strsignal(end->code));
-    else
-        snprintf(how, sizeof how, "ended with status %d", end->code);
+    child_end_text(end, how);
     if (self->done || self->failed || self->interrupts) return; /* leaving: everybody ends */
     if (str_starts(end->name, "worker")) {
         progress_note(&self->progress, "%s %s; its work goes to another worker", end->name, how);
@@ -255,7 +252,7 @@ static int train(train_t *self, err_t *err)
                   (long long)self->prepared.train_tokens, self->config.run_dir);
     if (self->config.prepare_only) return 0;
     char *logs = mem_printf("%s/logs", self->config.run_dir);
-    self->children = children_new(logs);
+    self->children = children_new(logs, SIGTERM);
     free(logs);
     int signals = block_signals();
     int status = signals < 0 ? err_set_errno(err, "signalfd") : 0;

@@ -2,7 +2,7 @@
 #ifndef PCP_TRAIN_PROCESSES_H
 #define PCP_TRAIN_PROCESSES_H
 
-#include "pcp/children.h"
+#include "base/children.h"
 #include "pcp/train_prepare.h"
 
 /* Start the shepherd; then, once it answers, aggregators, compiler and workers: so nothing happens

@@ -1,5 +1,5 @@
 /* Child processes with logs and parent-death signals. */
-#include "pcp/children.h"
+#include "base/children.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,13 +24,15 @@ typedef struct {
 
 struct children {
     char *log_dir;
+    int death_signal;
     VEC(child_t) list;
 };
 
-children_t *children_new(const char *log_dir)
+children_t *children_new(const char *log_dir, int death_signal)
 {
     children_t *self = mem_calloc(1, sizeof *self);
     self->log_dir = mem_strdup(log_dir);
+    self->death_signal = death_signal;
     return self;
 }
 
@@ -48,15 +50,17 @@ void children_destroy(children_t **self_p)
 }
 
 /* In the child: never returns. `parent` tells whether the parent died before prctl took effect. */
-static _Noreturn void become(char *const argv[], int log, pid_t parent)
+static _Noreturn void become(char *const argv[], int log, int kept, pid_t parent, int death_signal)
 {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, (unsigned long)death_signal);
     if (getppid() != parent) _exit(127);
-    setpgid(0, 0); /* the terminal's Ctrl-C reaches only pcp, which then stops us in order */
+    setpgid(0, 0); /* the terminal's Ctrl-C reaches only the parent, which then stops us in order */
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, 0);
     dup2(log, 1);
     dup2(log, 2);
+    if (kept == CHILDREN_KEPT_FD) fcntl(kept, F_SETFD, 0);
+    if (kept >= 0 && kept != CHILDREN_KEPT_FD) dup2(kept, CHILDREN_KEPT_FD);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -65,7 +69,20 @@ static _Noreturn void become(char *const argv[], int log, pid_t parent)
     _exit(127);
 }
 
+static child_t *find(const children_t *self, const char *name)
+{
+    for (size_t i = 0; i < self->list.n; i++)
+        if (strcmp(self->list.at[i].name, name) == 0) return &self->list.at[i];
+    return NULL;
+}
+
 int children_spawn(children_t *self, const char *name, char *const argv[], err_t *err)
+{
+    return children_spawn_with(self, name, argv, -1, err);
+}
+
+int children_spawn_with(children_t *self, const char *name, char *const argv[], int kept,
+                        err_t *err)
 {
     char *path = mem_printf("%s/%s.log", self->log_dir, name);
     int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -76,9 +93,14 @@ int children_spawn(children_t *self, const char *name, char *const argv[], err_t
     }
     free(path);
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become(argv, log, parent);
+    if (pid == 0) become(argv, log, kept, parent, self->death_signal);
     close(log);
     if (pid < 0) return err_set_errno(err, "cannot start %s", name);
+    child_t *old = find(self, name);
+    if (old) {
+        old->pid = pid;
+        return 0;
+    }
     child_t child = {.name = mem_strdup(name), .pid = pid};
     VEC_PUSH(&self->list, child);
     return 0;
@@ -86,24 +108,41 @@ int children_spawn(children_t *self, const char *name, char *const argv[], err_t
 
 bool children_reap(children_t *self, child_end_t *end)
 {
-    for (size_t i = 0; i < self->list.n; i++) {
-        child_t *child = &self->list.at[i];
+    for (;;) {
         int status;
-        if (!child->pid || waitpid(child->pid, &status, WNOHANG) <= 0) continue;
-        child->pid = 0;
-        end->name = child->name;
-        end->signalled = WIFSIGNALED(status);
-        end->code = end->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
-        return true;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid <= 0) return false;
+        for (size_t i = 0; i < self->list.n; i++) {
+            child_t *child = &self->list.at[i];
+            if (child->pid != pid) continue;
+            child->pid = 0;
+            end->name = child->name;
+            end->pid = (int)pid;
+            end->signalled = WIFSIGNALED(status);
+            end->code = end->signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+            return true;
+        }
     }
-    return false;
+}
+
+const char *child_end_text(const child_end_t *end, char text[64])
+{
+    if (end->signalled)
+        snprintf(text, 64, "was killed by signal %d (%s)", end->code, strsignal(end->code));
+    else
+        snprintf(text, 64, "ended with status %d", end->code);
+    return text;
+}
+
+int children_pid(const children_t *self, const char *name)
+{
+    const child_t *child = find(self, name);
+    return child ? (int)child->pid : 0;
 }
 
 bool children_running(const children_t *self, const char *name)
 {
-    for (size_t i = 0; i < self->list.n; i++)
-        if (self->list.at[i].pid && strcmp(self->list.at[i].name, name) == 0) return true;
-    return false;
+    return children_pid(self, name) != 0;
 }
 
 int children_count(const children_t *self, const char *prefix)
@@ -119,6 +158,12 @@ void children_signal(children_t *self, const char *prefix, int signal)
     for (size_t i = 0; i < self->list.n; i++)
         if (self->list.at[i].pid && str_starts(self->list.at[i].name, prefix))
             kill(self->list.at[i].pid, signal);
+}
+
+void children_signal_one(children_t *self, const char *name, int signal)
+{
+    int pid = children_pid(self, name);
+    if (pid) kill(pid, signal);
 }
 
 bool children_wait(children_t *self, int timeout_ms)
