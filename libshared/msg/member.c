@@ -56,6 +56,7 @@ static void say_hello(member_t *self)
     hello.threads = o->threads;
     hello.endpoint = (char *)(o->data ? o->data : "");
     hello.pid = (uint32_t)getpid();
+    hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;

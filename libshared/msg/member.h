@@ -16,7 +16,8 @@ typedef struct {
     const char *id;
     const char *target; /* workers; NULL otherwise */
     unsigned threads;
-    const char *data; /* aggregators: endpoint of the data socket; NULL otherwise */
+    const char *data;       /* aggregators: endpoint of the data socket; NULL otherwise */
+    const char *supervisor; /* workers: who started us; NULL: nobody */
     const msg_route_t
         *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE are ours */
     void *state; /* for routes and the functions below */

@@ -19,6 +19,7 @@ const char *publish_topic(const Msg__Event *event)
     case MSG__EVENT__BODY_MEMBER: return "member";
     case MSG__EVENT__BODY_COMMIT: return "commit";
     case MSG__EVENT__BODY_STATUS: return "status";
+    case MSG__EVENT__BODY_WORKER: return "worker";
     default: return "other";
     }
 }

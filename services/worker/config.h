@@ -6,8 +6,8 @@
 
 typedef struct {
     service_options_t common;
-    char *shepherd, *cache_dir, *id, *target;
-    int64_t threads;
+    char *shepherd, *cache_dir, *id, *target, *supervisor;
+    int64_t threads, alive_fd;
     bool once;
 } worker_config_t;
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "msg/alive.h"
 #include "msg/control.h"
 #include "msg/publish.h"
 
@@ -202,6 +203,7 @@ static member_options_t member_options(loop_t *self)
         .kind = MSG__KIND__KIND_WORKER,
         .id = self->config->id,
         .target = self->config->target,
+        .supervisor = self->config->supervisor,
         .threads = (unsigned)(self->config->threads ? self->config->threads : cores),
         .routes = routes,
         .state = self,
@@ -219,7 +221,8 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     member_options_t options = member_options(self);
     self->zloop = zloop_new();
     self->jobs = jobs_new(run_job, &self->trainer);
-    if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0)
+    if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0 &&
+        alive_start(self->zloop, (int)self->config->alive_fd, err) == 0)
         self->member = member_new(self->zloop, &options, err);
     int rc = self->member ? 0 : -1;
     if (rc == 0) {
