@@ -18,6 +18,7 @@ static const struct {
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
+    {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},
     {"db", cmd_db, "bring a store's schema up to date, or tell its version"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

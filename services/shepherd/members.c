@@ -29,7 +29,7 @@ member_row_t *member_by_serial(shepherd_t *self, uint32_t serial)
     return NULL;
 }
 
-static member_row_t *member_by_id(shepherd_t *self, const char *id)
+member_row_t *member_by_id(shepherd_t *self, const char *id)
 {
     for (size_t i = 0; i < self->members.n; i++)
         if (strcmp(self->members.at[i].id, id) == 0) return &self->members.at[i];
@@ -93,6 +93,8 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     free(gone.id);
     free(gone.target);
     free(gone.endpoint);
+    free(gone.supervisor);
+    free(gone.host);
 }
 
 void members_expire(shepherd_t *self)
@@ -122,6 +124,7 @@ static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
         return "unknown kind of member";
     if (strlen(hello->target) >= MSG_ID_BYTES) return "the target's name is too long";
     if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
+    if (strlen(hello->supervisor) >= MSG_ID_BYTES) return "the supervisor's id is too long";
     if (hello->kind == MSG__KIND__KIND_AGGREGATOR && !*hello->endpoint)
         return "an aggregator must state its data endpoint";
     if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
@@ -166,6 +169,10 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         .id = mem_strdup(hello->id),
         .target = mem_strdup(hello->target),
         .endpoint = mem_strdup(hello->endpoint),
+        .supervisor = mem_strdup(hello->supervisor),
+        .host = mem_strdup(hello->host),
+        .pid = hello->pid,
+        .threads = hello->threads,
         .kind = hello->kind,
         .peer = *from,
         .heard_ms = self->now_ms,
@@ -180,8 +187,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (row.kind == MSG__KIND__KIND_WORKER) plans_want(self, row.target);
 }
 
-/* The sender's row, or NULL after telling it that it is unknown. */
-static member_row_t *known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
+member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
 {
     member_row_t *row = member_by_peer(self, from);
     if (row) {
@@ -196,7 +202,7 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     enum { LOST_WORK_MS = 3000 };
     shepherd_t *self = state;
-    member_row_t *row = known(self, from, message->id);
+    member_row_t *row = member_known(self, from, message->id);
     if (!row) return;
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
     MSG_SEND(self->out, from, message->id, HEARTBEAT, heartbeat, &beat);
@@ -221,20 +227,23 @@ void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = known(self, from, message->id);
+    member_row_t *row = member_known(self, from, message->id);
     if (!row) return;
     if (row->kind != MSG__KIND__KIND_CLI && row->kind != MSG__KIND__KIND_SUPERVISOR) {
         log_event(LOG_WARN, "gone_refused", "member=%s reason=\"not a supervisor\"", row->id);
         return;
     }
     member_row_t *gone = member_by_id(self, message->gone->member);
-    if (gone) member_drop(self, gone->serial, message->gone->reason);
+    uint32_t pid = message->gone->pid;
+    /* A new process under the old id may be faster than the news of the old one's end. */
+    if (gone && (pid == 0 || pid == gone->pid))
+        member_drop(self, gone->serial, message->gone->reason);
 }
 
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = known(self, from, message->id);
+    member_row_t *row = member_known(self, from, message->id);
     if (!row) return;
     uint32_t credit = message->work_request->credit;
     row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;

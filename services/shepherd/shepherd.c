@@ -16,6 +16,9 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     ROW(BYE, 4u << 10, on_bye),
     ROW(GONE, 4u << 10, on_gone),
     ROW(WORK_REQUEST, 64, on_work_request),
+    ROW(CONTROL, 4u << 10, on_control_request),
+    ROW(CONTROL_REPLY, 1u << 20, on_control_reply),
+    ROW(RUN_EVENT, 4u << 10, on_run_event),
     ROW(PLAN_REPLY, 1u << 20, on_plan_reply),
     ROW(ASSIGNED, 4u << 10, on_assigned),
     ROW(COMMITTED, 4u << 10, on_committed),
@@ -44,6 +47,8 @@ void shepherd_fini(shepherd_t *self)
         free(self->members.at[i].id);
         free(self->members.at[i].target);
         free(self->members.at[i].endpoint);
+        free(self->members.at[i].supervisor);
+        free(self->members.at[i].host);
     }
     for (size_t i = 0; i < self->plans.n; i++) free(self->plans.at[i].target);
     VEC_FREE(&self->members);

@@ -32,7 +32,8 @@ typedef enum {
 
 typedef struct {
     uint32_t serial; /* never used twice; leases refer to members by it */
-    char *id, *target, *endpoint;
+    char *id, *target, *endpoint, *supervisor, *host;
+    uint32_t pid, threads;
     Msg__Kind kind;
     msg_peer_t peer;
     int64_t heard_ms, issued_ms; /* last sign of life, last work given */
@@ -119,6 +120,9 @@ void shepherd_fail(shepherd_t *self, const char *format, ...) __attribute__((for
 /* --- members.c --- */
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial);
+member_row_t *member_by_id(shepherd_t *self, const char *id);
+/* The sender's row, or NULL after telling it that it is unknown. */
+member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
 void members_dismiss(shepherd_t *self, const char *reason); /* BYE to all */
@@ -134,6 +138,11 @@ void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */
+
+/* --- supervisors.c --- */
+void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void on_run_event(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- plans.c --- */
 void plans_want(shepherd_t *self, const char *target);

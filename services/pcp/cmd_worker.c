@@ -1,0 +1,242 @@
+/* pcp worker: what an operator asks of the workers of a cluster, by way of its shepherd. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "msg/member.h"
+#include "pcp/cmd.h"
+
+typedef struct {
+    char *shepherd;
+    int64_t wait_ms;
+} options_t;
+
+static const config_field_t fields[] = {
+    {"shepherd", CONFIG_STRING, offsetof(options_t, shepherd), "ipc://run/control",
+     "control endpoint of the shepherd", 0, 0, NULL, false},
+    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
+     "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
+};
+static const config_table_t table = {
+    .usage = "usage: pcp worker list|restart|drain|scale [ID] [N] --shepherd ENDPOINT\n\n"
+             "list              every worker: its process as its supervisor sees it, and its work "
+             "as the\n"
+             "                  shepherd does\n"
+             "restart [ID]      ends the step in hand, then a new process; also brings back "
+             "drained and\n"
+             "                  given up workers. ID: a worker, or a supervisor for all of its "
+             "workers;\n"
+             "                  none: all\n"
+             "drain [ID]        ends the step in hand and leaves until restart or scale\n"
+             "scale [ID] N      N workers for supervisor ID, or for each supervisor",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+typedef struct {
+    char *id, *supervisor, *process, *work, *host, *target;
+    uint32_t pid, restarts, threads;
+} row_t;
+
+typedef struct {
+    Msg__Control control;
+    member_t *member;
+    int64_t limit_ms;
+    bool asked, answered;
+    uint32_t open; /* supervisors that have not answered */
+    char *error;
+    VEC(row_t) rows;
+} ask_t;
+
+static const struct {
+    const char *word;
+    Msg__Control__Verb verb;
+} verbs[] = {{"list", MSG__CONTROL__VERB__LIST},
+             {"restart", MSG__CONTROL__VERB__RESTART},
+             {"drain", MSG__CONTROL__VERB__DRAIN},
+             {"scale", MSG__CONTROL__VERB__SCALE}};
+
+/* --- answers --- */
+
+static row_t *row_of(ask_t *self, const char *id)
+{
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (strcmp(self->rows.at[i].id, id) == 0) return &self->rows.at[i];
+    row_t row = {.id = mem_strdup(id)};
+    VEC_PUSH(&self->rows, row);
+    return &self->rows.at[self->rows.n - 1];
+}
+
+static void take(char **field, const char *text)
+{
+    if (!*text) return;
+    free(*field);
+    *field = mem_strdup(text);
+}
+
+static void merge(ask_t *self, const Msg__WorkerStatus *status, bool of_shepherd)
+{
+    row_t *row = row_of(self, status->id);
+    take(of_shepherd ? &row->work : &row->process, status->state);
+    take(&row->supervisor, status->supervisor);
+    take(&row->host, status->host);
+    take(&row->target, status->target);
+    if (status->threads) row->threads = status->threads;
+    if (status->pid) row->pid = status->pid;
+    if (status->restarts) row->restarts = status->restarts;
+}
+
+static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    ask_t *self = state;
+    const Msg__ControlReply *reply = message->control_reply;
+    bool of_shepherd = !self->answered;
+    if (of_shepherd) self->open = reply->parts;
+    if (!of_shepherd && self->open > 0) self->open--;
+    self->answered = true;
+    if (*reply->error) take(&self->error, reply->error);
+    for (size_t i = 0; i < reply->n_workers; i++) merge(self, reply->workers[i], of_shepherd);
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 20, on_reply},
+};
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    ask_t *self = state;
+    if (!self->asked) MSG_SEND(member_out(self->member), NULL, 0, CONTROL, control, &self->control);
+    self->asked = true;
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)state, (void)reason; /* the time limit ends it */
+}
+
+static int on_tick(zloop_t *loop, int timer, void *state)
+{
+    (void)loop, (void)timer;
+    const ask_t *self = state;
+    bool done = self->answered && (self->open == 0 || self->error);
+    return done || clock_mono_ms() >= self->limit_ms ? -1 : 0;
+}
+
+/* --- the question --- */
+
+static int converse(ask_t *self, const options_t *options, err_t *err)
+{
+    char id[MSG_ID_BYTES];
+    snprintf(id, sizeof id, "pcp-worker-command-%d", (int)getpid());
+    member_options_t member = {.endpoint = options->shepherd,
+                               .kind = MSG__KIND__KIND_CLI,
+                               .id = id,
+                               .routes = routes,
+                               .state = self,
+                               .on_welcome = on_welcome,
+                               .on_lost = on_lost};
+    zsys_handler_set(NULL);
+    zloop_t *loop = zloop_new();
+    self->limit_ms = clock_mono_ms() + options->wait_ms;
+    self->member = member_new(loop, &member, err);
+    int rc = self->member ? 0 : -1;
+    if (rc == 0) {
+        zloop_timer(loop, 10, 0, on_tick, self);
+        zloop_start(loop);
+        member_leave(self->member, "has its answer");
+    }
+    member_destroy(&self->member);
+    zloop_destroy(&loop);
+    if (rc < 0) return -1;
+    if (self->error) return err_set(err, ERR_STATE, "%s", self->error);
+    if (!self->answered)
+        return err_set(err, ERR_NET, "no answer from the shepherd at %s within %lld ms",
+                       options->shepherd, (long long)options->wait_ms);
+    if (self->open)
+        return err_set(err, ERR_NET, "%u supervisors have not answered within %lld ms", self->open,
+                       (long long)options->wait_ms);
+    return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(((const row_t *)a)->id, ((const row_t *)b)->id);
+}
+
+static const char *or_dash(const char *text)
+{
+    return text ? text : "-";
+}
+
+static void print(ask_t *self)
+{
+    if (self->rows.n) qsort(self->rows.at, self->rows.n, sizeof *self->rows.at, by_id);
+    printf("%-24s %-20s %-9s %-5s %8s %8s %7s  %-16s %s\n", "WORKER", "SUPERVISOR", "PROCESS",
+           "WORK", "PID", "RESTARTS", "THREADS", "HOST", "TARGET");
+    for (size_t i = 0; i < self->rows.n; i++) {
+        const row_t *r = &self->rows.at[i];
+        printf("%-24s %-20s %-9s %-5s %8u %8u %7u  %-16s %s\n", r->id, or_dash(r->supervisor),
+               or_dash(r->process), or_dash(r->work), r->pid, r->restarts, r->threads,
+               or_dash(r->host), or_dash(r->target));
+    }
+}
+
+/* "scale N", "scale ID N", "drain ID", "list" */
+static int read_words(ask_t *self, const config_args_t *args, err_t *err)
+{
+    const char *word = args->n_operands ? args->operands[0] : "";
+    msg__control__init(&self->control);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(word, verbs[i].word) == 0) self->control.verb = verbs[i].verb;
+    if (self->control.verb == MSG__CONTROL__VERB__NONE)
+        return err_set(err, ERR_ARG, "say one of: list, restart, drain, scale");
+    int n = args->n_operands - 1;
+    if (self->control.verb == MSG__CONTROL__VERB__SCALE) {
+        char *end = NULL;
+        long scale = n > 0 ? strtol(args->operands[n], &end, 10) : -1;
+        if (n < 1 || *end || scale < 0 || scale > 4096)
+            return err_set(err, ERR_ARG, "scale: say how many workers, 0 to 4096");
+        self->control.scale = (uint32_t)scale;
+        n--;
+    }
+    if (n > 1) return err_set(err, ERR_ARG, "%s: unexpected word \"%s\"", word, args->operands[2]);
+    if (n == 1) self->control.member = args->operands[1];
+    return 0;
+}
+
+static void fini(ask_t *self)
+{
+    for (size_t i = 0; i < self->rows.n; i++) {
+        row_t *r = &self->rows.at[i];
+        char *texts[] = {r->id, r->supervisor, r->process, r->work, r->host, r->target};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free(texts[k]);
+    }
+    VEC_FREE(&self->rows);
+    free(self->error);
+}
+
+int cmd_worker(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    ask_t ask = {0};
+    err_t err = {0};
+    bool done;
+    int status = cmd_load(&table, &options, argc, argv, &args, &done);
+    if (!done) {
+        if (read_words(&ask, &args, &err) < 0 || converse(&ask, &options, &err) < 0)
+            status = cmd_fail("worker", &err);
+        else
+            print(&ask);
+    }
+    fini(&ask);
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    return status;
+}
