@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "codegen/loops.h"
 #include "codegen/prelude_text.h"
 #include "codegen/render_expr.h"
 #include "ir/op.h"
@@ -317,7 +318,10 @@ void render_c(const kernel_t *kernel, str_t *out)
     set_acc_depth(&self, &kernel->body, 0);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
-    write_block(&self, &kernel->body);
+    if (kernel->op)
+        loops_render(kernel, out);
+    else
+        write_block(&self, &kernel->body);
     str_add(out, "}\n");
     VEC_FREE(&self.var_depth);
     VEC_FREE(&self.acc_depth);
@@ -342,4 +346,5 @@ void render_c_head(str_t *out)
     str_add(out, prelude_text());
     str_add(out, "\n");
     str_add(out, head);
+    str_add(out, loops_head);
 }

@@ -176,7 +176,7 @@ static void use_sum(render_t *self, const kx_node_t *n, str_t *out)
     str_add(out, ")");
 }
 
-static void use_number(const kx_node_t *n, str_t *out)
+void render_number(const kx_node_t *n, str_t *out)
 {
     const char *f = n->dtype == DT_F64 ? "" : "f";
     if (n->dtype == DT_UI64)
@@ -199,7 +199,7 @@ void render_use(render_t *self, kx_t x, str_t *out)
     else if (n->kind == KX_AFFINE)
         use_sum(self, n, out);
     else if (n->kind == KX_NUMBER)
-        use_number(n, out);
+        render_number(n, out);
     else if (n->kind == KX_ACC)
         str_addf(out, "acc%" PRId64, n->i);
     else
@@ -270,16 +270,12 @@ static void write_map(render_t *self, const kx_node_t *n, str_t *out)
 
 /* Floats become integers by truncation within the type's range. Every case is one that vectorises:
  * gcc does not turn a _Bool into a number in a loop, but it selects. */
-static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
+void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
 {
-    dtype_t to = n->dtype, from = node(self, n->in[0])->dtype;
     bool half = to == DT_BF16 || to == DT_F16, is_float = dtype_is_float(to);
     /* Only sub-byte integers need their range: C has no type for them. */
     long long top = is_sub_byte(to) ? 1ll << (dtype_bits(to) - 1) : 1;
     long long hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
-    str_t x = {0};
-    render_use(self, n->in[0], &x);
-    const char *text = str_text(&x);
     if (to == DT_I1)
         str_addf(out, "(_Bool)(%s != 0)", text);
     else if (from == DT_I1)
@@ -297,6 +293,13 @@ static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
         str_addf(out, "pcp_%s_from_%s(%s)", render_suffix(to), render_suffix(from), text);
     else
         str_addf(out, "(%s)%s", render_type(to), text);
+}
+
+static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
+{
+    str_t x = {0};
+    render_use(self, n->in[0], &x);
+    render_convert(out, n->dtype, node(self, n->in[0])->dtype, str_text(&x));
     str_fini(&x);
 }
 

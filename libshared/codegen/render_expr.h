@@ -37,5 +37,8 @@ void render_indent(render_t *self);
 /* op on operand texts of type `dtype` (the compute type follows the operands). */
 void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
                const char *const *in);
+/* text, of type `from`, as type `to`. */
+void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text);
+void render_number(const kx_node_t *n, str_t *out); /* a KX_NUMBER */
 
 #endif

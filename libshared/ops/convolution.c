@@ -1,26 +1,13 @@
 /* convolution: windows of the lhs against kernels, with strides, padding, dilation of both sides,
  * feature groups and batch groups. Plain loops over double (or 64-bit integer) copies of the operands,
  * summed in a fixed order, rounded once. */
+#include "ops/convolution.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "ops/common.h"
-#include "ops/dims.h"
-
-/* Where a tensor keeps its batch (kernel: input feature), feature (output feature) and spatial
- * dimensions. */
-typedef struct {
-    int64_t a, b, spatial[IR_MAX_RANK];
-} layout_t;
-
-typedef struct {
-    int n_spatial;
-    layout_t lhs, rhs, out;
-    window_dim_t w[IR_MAX_RANK]; /* per spatial dimension */
-    bool reversed[IR_MAX_RANK];  /* kernel runs backwards */
-    int64_t feature_groups, batch_groups;
-} conv_t;
 
 static const char *const layout_names[3][3] = {
     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
@@ -31,7 +18,7 @@ static const char *const layout_names[3][3] = {
 
 /* --- Attributes and the type rule --- */
 
-static int read_layout(const ir_op_t *op, int which, int rank, layout_t *layout, err_t *err)
+static int read_layout(const ir_op_t *op, int which, int rank, conv_layout_t *layout, err_t *err)
 {
     const char *const *names = layout_names[which];
     layout->a = attr_int(&op->attrs, names[0], -1);
@@ -76,8 +63,7 @@ static int read_window(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t 
     return 0;
 }
 
-static int conv_read(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t *rhs, conv_t *c,
-                     err_t *err)
+int conv_read(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t *rhs, conv_t *c, err_t *err)
 {
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
     if (lhs->rank != rhs->rank || lhs->rank < 2)
@@ -140,7 +126,7 @@ typedef struct {
     int64_t a, b, spatial[IR_MAX_RANK];
 } steps_t;
 
-static steps_t steps_of(const ir_type_t *type, const layout_t *layout, int n_spatial)
+static steps_t steps_of(const ir_type_t *type, const conv_layout_t *layout, int n_spatial)
 {
     int64_t stride[IR_MAX_RANK];
     steps_t s = {0};
@@ -257,7 +243,7 @@ static int eval_convolution(eval_t *ev, const ir_op_t *op, const tensor_t *in, t
 static ir_val_t emit(ir_fn_t *fn, const ir_val_t *in, const conv_t *c)
 {
     arena_t *arena = fn->module->arena;
-    const layout_t *layouts[3] = {&c->lhs, &c->rhs, &c->out};
+    const conv_layout_t *layouts[3] = {&c->lhs, &c->rhs, &c->out};
     int64_t stride[IR_MAX_RANK], base[IR_MAX_RANK], dilation[IR_MAX_RANK], padding[2 * IR_MAX_RANK];
     ir_attrs_t attrs = {0};
     for (int i = 0; i < 3; i++) {

@@ -7,6 +7,7 @@ kernel_t *kernel_new(void)
 {
     kernel_t *self = mem_calloc(1, sizeof *self);
     kx_init(&self->graph);
+    self->scratch = -1;
     return self;
 }
 

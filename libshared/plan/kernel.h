@@ -158,6 +158,10 @@ typedef struct {
     int64_t extent, grain;
     double flops, bytes;
     char *label;
+    /* Set: no loop-IR but the plain loops of one op, rendered from the op itself (plan/loops.h). */
+    const ir_fn_t *fn;
+    const ir_op_t *op;
+    int scratch; /* argument with room to work in, -1 */
 } kernel_t;
 
 kernel_t *kernel_new(void);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/loops.h"
 #include "plan/lower.h"
 
 enum {
@@ -89,15 +90,11 @@ static void gather_reduced(const ir_type_t *t, const bool *reduced, int64_t *per
             }
 }
 
-static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op, err_t *err)
+static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op)
 {
     ir_fn_t *fn = self->to;
-    op_code_t reducer = op->n_in == 2 ? ir_reducer_op(op->region[0]) : OP_invalid;
-    if (reducer == OP_invalid)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "@%s, line %d: the plan compiler reduces with one "
-                       "operation on two arguments only",
-                       self->from->name, op->line);
+    if (loops_has_form(self->from, op)) return 0;
+    op_code_t reducer = ir_reducer_op(op->region[0]);
     ir_val_t x = self->map[op->in[0]], init = self->map[op->in[1]];
     const ir_type_t type = *ir_type_of(fn, x), result = *ir_type_of(self->from, op->out);
     bool reduced[IR_MAX_RANK] = {false}, widen = is_half(type.dtype);
@@ -207,7 +204,7 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     int n_before = self->to->cursor->n_op, status = 0;
     if (op->code == OP_reduce)
-        status = rewrite_reduce(self, op, err);
+        status = rewrite_reduce(self, op);
     else if (op->code == OP_dot_general)
         status = rewrite_dot(self, op);
     else if (op->code == OP_if)

@@ -1,16 +1,41 @@
 /* One program from IR to groups and GEMM steps in program order. */
 #include "plan/lower.h"
 
+#include "plan/loops.h"
+
+/* Results without elements are there from the start. */
+static bool skip_empty(lower_t *self, const ir_op_t *op)
+{
+    int n = 0;
+    for (int i = 0; i < op->n_out; i++) {
+        if (ir_type_count(ir_type_of(self->fn, op->out + (ir_val_t)i)) > 0) continue;
+        self->value[op->out + (ir_val_t)i].order = BEFORE;
+        n++;
+    }
+    return n > 0 && n == op->n_out;
+}
+
+static void add_scratch(lower_t *self)
+{
+    for (int i = 0; i < self->fn->body->n_op; i++) {
+        const ir_op_t *op = self->fn->body->op[i];
+        ir_val_t v = loops_scratch(self->fn, op);
+        if (v != IR_NONE) VEC_PUSH(&self->scratch, ((scratch_t){op, v}));
+    }
+}
+
 static int place_all(lower_t *self)
 {
     const ir_region_t *body = self->fn->body;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
+        if (skip_empty(self, op)) continue;
         const lvalue_t *lv = &self->value[op->out];
+        if (loops_knows(self->fn, op)) {
+            loops_place(self, op);
+            continue;
+        }
         if (op->n_out != 1 || !lv->root || lv->order == BEFORE) continue;
-        if (ir_type_count(ir_type_of(self->fn, op->out)) == 0)
-            return err_set(self->err, ERR_UNSUPPORTED, "line %d: %s has no elements", op->line,
-                           op_def(op->code)->name);
         int status = op->code == OP_dot_general ? gemm_place(self, op)
                                                 : group_place(self, op, op->out);
         if (status < 0) return -1;
@@ -25,11 +50,13 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err)
     self->module = module;
     self->err = err;
     self->fn = legalize_fn(module, fn, err);
+    if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
     int status = self->fn ? 0 : -1;
     if (status == 0) status = roots_choose(self);
     if (status == 0) status = place_all(self);
     for (size_t i = 0; status == 0 && i < self->group.n; i++) {
+        if (self->group.at[i]->kernel->op) continue; /* plain loops */
         group_flatten(self, self->group.at[i]);
         status = emit_group(self, self->group.at[i]);
     }
@@ -45,6 +72,7 @@ void lower_destroy(lower_t **self_p)
     for (size_t i = 0; i < self->group.n; i++) group_destroy(&self->group.at[i]);
     VEC_FREE(&self->group);
     VEC_FREE(&self->step);
+    VEC_FREE(&self->scratch);
     free(self->value);
     free(self);
 }

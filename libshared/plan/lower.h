@@ -28,6 +28,7 @@ typedef struct {
     int member;  /* its place there */
     bool stored; /* read outside of its group: lives in the arena */
     layout_t layout;
+    bool plain; /* read by loops that know no layout */
     int cost;      /* estimated work per element when inlined */
     int64_t reads; /* elements that users ask for, over all users */
 } lvalue_t;
@@ -73,11 +74,17 @@ typedef struct {
 } lstep_t;
 
 typedef struct {
+    const ir_op_t *op;
+    ir_val_t value; /* room that the loops of op work in */
+} scratch_t;
+
+typedef struct {
     ir_module_t *module;
     ir_fn_t *fn;
     lvalue_t *value; /* fn->n_value */
     VEC(group_t *) group;
     VEC(lstep_t) step;
+    VEC(scratch_t) scratch;
     err_t *err;
 } lower_t;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/loops.h"
 #include "plan/lower.h"
 
 /* Masks are mostly comparisons of positions, which the loops around hoist or fold. */
@@ -130,7 +131,11 @@ static int check_ops(lower_t *self)
     const ir_region_t *body = self->fn->body;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
-        bool root = always_root(self, op);
+        if (loops_knows(self->fn, op)) {
+            loops_mark(self, op);
+            continue;
+        }
+        bool root = !loops_has_form(self->fn, op) && always_root(self, op);
         bool known = op->n_out == 1 && (op->code != OP_scatter || knows_scatter(op));
         if (root && known)
             self->value[op->out].root = true;
@@ -174,6 +179,7 @@ static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
 /* A product that is only read transposed is stored transposed. */
 static void choose_layout(lower_t *self, const ir_op_t *dot)
 {
+    if (self->value[dot->out].plain) return;
     const ir_op_t *user = only_user(self, dot->out);
     while (user && user->n_out == 1 &&
            (user->code == OP_reshape || (user->n_in == 1 && op_def(user->code)->kind == K_MAP)))

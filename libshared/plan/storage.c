@@ -115,6 +115,7 @@ static bool may_overwrite(const kernel_t *k, ir_val_t fresh, ir_val_t old)
         if (k->arg.at[i].value == fresh) o.to = (int)i;
     }
     if (o.from < 0) return true;
+    if (k->op) return false;
     o.seen = mem_calloc(k->graph.node.n, sizeof *o.seen);
     check_block(&o, &k->body);
     free(o.seen);

@@ -1,0 +1,25 @@
+/* The attributes of a convolution, for the interpreter and for code generation. */
+#ifndef OPS_CONVOLUTION_H
+#define OPS_CONVOLUTION_H
+
+#include "ir/op.h"
+#include "ops/dims.h"
+
+/* Where a tensor keeps its batch (kernel: input feature), feature (output feature) and spatial
+ * dimensions. */
+typedef struct {
+    int64_t a, b, spatial[IR_MAX_RANK];
+} conv_layout_t;
+
+typedef struct {
+    int n_spatial;
+    conv_layout_t lhs, rhs, out;
+    window_dim_t w[IR_MAX_RANK]; /* per spatial dimension */
+    bool reversed[IR_MAX_RANK];  /* kernel runs backwards */
+    int64_t feature_groups, batch_groups;
+} conv_t;
+
+/* Fills *c from the op's attributes. ERR_SHAPE when they do not fit the operands. */
+int conv_read(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t *rhs, conv_t *c, err_t *err);
+
+#endif
