@@ -185,6 +185,108 @@ static void only_supervisors_report_deaths(void **unused)
     rig_free(rig);
 }
 
+static void say_hello(rig_t *rig, uint8_t from, Msg__Kind kind, const char *id,
+                      const char *supervisor, uint32_t pid)
+{
+    SAY(rig, from, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = kind;
+        body.id = (char *)id; body.target = "cpu:x"; body.supervisor = (char *)supervisor;
+        body.pid = pid);
+}
+
+static void control(rig_t *rig, uint8_t from, Msg__Control__Verb verb, const char *member)
+{
+    SAY(rig, from, CONTROL, control, Msg__Control body = MSG__CONTROL__INIT; body.verb = verb;
+        body.member = (char *)member);
+}
+
+static void operators_reach_supervisors(void **unused)
+{
+    (void)unused;
+    enum { S1 = 10, S2 = 11 };
+    static const struct {
+        const char *member;
+        uint32_t parts;
+        int first, second; /* messages to S1, to S2 */
+        const char *error;
+    } rows[] = {
+        {"", 2, 1, 1, ""},
+        {"north", 1, 1, 0, ""},
+        {"north-w0", 1, 1, 0, ""},
+        {"south-w7", 1, 0, 1, ""}, /* away at present */
+        {"alone", 0, 0, 0, "no supervisor has started"},
+        {"nobody", 0, 0, 0, "no such worker"},
+        {"northern-w1", 0, 0, 0, "no such worker"},
+    };
+    rig_t *rig = training(1, 1, 1);
+    say_hello(rig, W3, MSG__KIND__KIND_WORKER, "north-w0", "north", 70);
+    say_hello(rig, W2, MSG__KIND__KIND_WORKER, "alone", "", 71);
+    say_hello(rig, S1, MSG__KIND__KIND_SUPERVISOR, "north", "", 72);
+    say_hello(rig, S2, MSG__KIND__KIND_SUPERVISOR, "south", "", 73);
+    hello(rig, L, MSG__KIND__KIND_CLI, "cli");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        forget_sent(rig);
+        control(rig, L, MSG__CONTROL__VERB__DRAIN, rows[i].member);
+        const Msg__ControlReply *reply = only(rig, L, BODY(CONTROL_REPLY))->control_reply;
+        assert_int_equal(reply->parts, rows[i].parts);
+        assert_non_null(strstr(reply->error, rows[i].error));
+        assert_int_equal(!*reply->error, !*rows[i].error);
+        assert_int_equal(count(rig, S1, BODY(CONTROL), NULL), rows[i].first);
+        assert_int_equal(count(rig, S2, BODY(CONTROL), NULL), rows[i].second);
+        if (rows[i].first)
+            assert_string_equal(only(rig, S1, BODY(CONTROL))->control->client, "cli");
+    }
+    forget_sent(rig);
+    control(rig, L, MSG__CONTROL__VERB__LIST, "");
+    assert_int_equal(only(rig, L, BODY(CONTROL_REPLY))->control_reply->n_workers, 3);
+    forget_sent(rig);
+    control(rig, W2, MSG__CONTROL__VERB__DRAIN, "north-w0"); /* a worker has no say */
+    assert_int_equal(count(rig, S1, BODY(CONTROL), NULL), 0);
+    SAY(rig, S1, CONTROL_REPLY, control_reply, Msg__ControlReply body = MSG__CONTROL_REPLY__INIT;
+        body.client = "cli");
+    assert_int_equal(count(rig, L, BODY(CONTROL_REPLY), NULL), 1);
+    SAY(rig, W2, CONTROL_REPLY, control_reply, Msg__ControlReply body = MSG__CONTROL_REPLY__INIT;
+        body.client = "cli");
+    assert_int_equal(count(rig, L, BODY(CONTROL_REPLY), NULL), 1);
+    rig_free(rig);
+}
+
+static void news_of_a_death_may_come_late(void **unused)
+{
+    (void)unused;
+    enum { S1 = 10 };
+    rig_t *rig = training(1, 1, 1);
+    say_hello(rig, W3, MSG__KIND__KIND_WORKER, "n-w0", "n", 70);
+    say_hello(rig, S1, MSG__KIND__KIND_SUPERVISOR, "n", "", 72);
+    say_hello(rig, W2, MSG__KIND__KIND_WORKER, "n-w0", "n", 71); /* its successor is faster */
+    SAY(rig, S1, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "n-w0"; body.pid = 70);
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 2);
+    SAY(rig, S1, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "n-w0"; body.pid = 71);
+    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 1);
+    rig_free(rig);
+}
+
+static void supervisors_events_are_told(void **unused)
+{
+    (void)unused;
+    enum { S1 = 10 };
+    rig_t *rig = training(1, 1, 1);
+    say_hello(rig, S1, MSG__KIND__KIND_SUPERVISOR, "n", "", 72);
+    hello(rig, L, MSG__KIND__KIND_CLI, "cli");
+    forget_sent(rig);
+    Msg__WorkerState worker = MSG__WORKER_STATE__INIT;
+    worker.id = "n-w0";
+    worker.state = "failed";
+    for (uint8_t from = W1; from <= S1; from += S1 - W1) /* a worker's word does not count */
+        SAY(rig, from, RUN_EVENT, run_event, Msg__Event body = MSG__EVENT__INIT;
+            body.body_case = MSG__EVENT__BODY_WORKER; body.worker = &worker);
+    assert_string_equal(only(rig, L, BODY(RUN_EVENT))->run_event->worker->state, "failed");
+    Msg__RunDone done = MSG__RUN_DONE__INIT; /* nor a supervisor's about the run */
+    SAY(rig, S1, RUN_EVENT, run_event, Msg__Event body = MSG__EVENT__INIT;
+        body.body_case = MSG__EVENT__BODY_RUN_DONE; body.run_done = &done);
+    assert_int_equal(count(rig, L, BODY(RUN_EVENT), NULL), 1);
+    rig_free(rig);
+}
+
 /* Before training: what ends the run, and what is tried again. */
 static rig_t *compiling(void)
 {
@@ -410,6 +512,9 @@ int main(void)
         cmocka_unit_test(a_lost_lease_message_heals),
         cmocka_unit_test(bad_hellos_are_refused),
         cmocka_unit_test(only_supervisors_report_deaths),
+        cmocka_unit_test(operators_reach_supervisors),
+        cmocka_unit_test(news_of_a_death_may_come_late),
+        cmocka_unit_test(supervisors_events_are_told),
         cmocka_unit_test(compile_errors),
         cmocka_unit_test(losses_that_end_the_run),
         cmocka_unit_test(failed_leases),
