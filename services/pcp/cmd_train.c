@@ -32,7 +32,8 @@ typedef struct {
     int64_t shepherd_end_ms;
     bool done; /* the shepherd said RUN_DONE */
     bool failed;
-    char *reason; /* of the failure */
+    char *reason;        /* of the failure */
+    char *failed_worker; /* the last one that its supervisor gave up */
     char *checkpoint;
     double val_loss;
     bool has_val_loss;
@@ -60,6 +61,17 @@ static void on_round(train_t *self, const Msg__RoundStats *r)
     progress_round(&self->progress, &row);
 }
 
+/* What its supervisor says of a worker: worth a line when it died. */
+static void on_worker(train_t *self, const Msg__WorkerState *worker)
+{
+    if (self->done || self->failed || self->interrupts || !*worker->reason) return;
+    if (strcmp(worker->state, "drained") == 0) return;
+    progress_note(&self->progress, "%s %s", worker->id, worker->reason);
+    if (strcmp(worker->state, "failed") != 0) return;
+    free(self->failed_worker);
+    self->failed_worker = mem_strdup(worker->id);
+}
+
 static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
@@ -67,6 +79,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     const Msg__Event *event = message->run_event;
     switch (event->body_case) {
     case MSG__EVENT__BODY_ROUND: on_round(self, event->round); break;
+    case MSG__EVENT__BODY_WORKER: on_worker(self, event->worker); break;
     case MSG__EVENT__BODY_RUN_DONE:
         self->done = true;
         free(self->checkpoint);
@@ -102,15 +115,6 @@ static const msg_route_t routes[MSG_KIND_COUNT] = {
 
 /* --- children that end --- */
 
-static void tell_gone(train_t *self, const char *name, const char *reason)
-{
-    if (!self->member) return;
-    Msg__Gone gone = MSG__GONE__INIT;
-    gone.member = (char *)(uintptr_t)name;
-    gone.reason = (char *)(uintptr_t)reason;
-    MSG_SEND(member_out(self->member), NULL, 0, GONE, gone, &gone);
-}
-
 static void fail_with_log(train_t *self, const char *name, const char *how)
 {
     char *tail = children_log_tail(self->children, name, LOG_TAIL_BYTES);
@@ -126,10 +130,8 @@ static void on_child_end(train_t *self, const child_end_t *end)
     char how[64];
     child_end_text(end, how);
     if (self->done || self->failed || self->interrupts) return; /* leaving: everybody ends */
-    if (str_starts(end->name, "worker")) {
-        progress_note(&self->progress, "%s %s; its work goes to another worker", end->name, how);
-        tell_gone(self, end->name, how);
-        if (children_count(self->children, "worker") == 0) fail_with_log(self, end->name, how);
+    if (strcmp(end->name, "supervisor") == 0 && self->failed_worker) {
+        fail_with_log(self, self->failed_worker, "was given up, and so were all others");
         return;
     }
     if (strcmp(end->name, "shepherd") == 0) { /* its last words may still be on the way */
@@ -308,6 +310,7 @@ int cmd_train(int argc, char **argv)
     train_prepared_fini(&self.prepared);
     free(self.reason);
     free(self.checkpoint);
+    free(self.failed_worker);
     config_args_fini(&args);
     config_fini(&train_config_table, &self.config);
     return status;

@@ -101,19 +101,19 @@ static int start_compiler(const train_config_t *config, const train_prepared_t *
     return start(&c, children, "compiler-0", status, err);
 }
 
-static int start_worker(const train_config_t *config, const train_prepared_t *p,
-                        children_t *children, int i, err_t *err)
+/* One supervisor keeps the workers running; they are TRAIN_SUPERVISOR-w0, -w1, ... */
+static int start_supervisor(const train_config_t *config, const train_prepared_t *p,
+                            children_t *children, err_t *err)
 {
     command_t c;
-    char name[32];
-    snprintf(name, sizeof name, "worker-%d", i);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN), share = cores / config->workers;
-    long threads = config->threads ? config->threads : share > 0 ? share : 1;
-    int status = begin(&c, config, "worker", err);
-    add_control(&c, p, name);
-    add_flag(&c, "--cache-dir", mem_printf("%s/cache/%s", config->run_dir, name));
-    add_flag(&c, "--threads", mem_printf("%ld", threads));
-    return start(&c, children, name, status, err);
+    int status = begin(&c, config, "supervisor", err);
+    add_control(&c, p, TRAIN_SUPERVISOR);
+    add_flag(&c, "--cache-dir", mem_printf("%s/cache", config->run_dir));
+    add_flag(&c, "--log-dir", mem_printf("%s/logs", config->run_dir));
+    add_flag(&c, "--scale", mem_printf("%lld", (long long)config->workers));
+    add_flag(&c, "--threads", mem_printf("%lld", (long long)config->threads));
+    add_flag(&c, "--grace-s", mem_printf("%d", TRAIN_GRACE_S));
+    return start(&c, children, "supervisor", status, err);
 }
 
 int train_processes_members(const train_config_t *config, const train_prepared_t *p,
@@ -123,7 +123,6 @@ int train_processes_members(const train_config_t *config, const train_prepared_t
     for (int i = 0; status == 0 && i < config->aggregators; i++)
         status = start_aggregator(config, p, children, i, err);
     if (status == 0) status = start_compiler(config, p, children, err);
-    for (int i = 0; status == 0 && i < config->workers; i++)
-        status = start_worker(config, p, children, i, err);
+    if (status == 0) status = start_supervisor(config, p, children, err);
     return status;
 }

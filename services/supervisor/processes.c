@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "runtime/pool.h"
 
 static char *beside_us(const char *name, err_t *err)
 {
@@ -32,7 +33,7 @@ static char *beside_us(const char *name, err_t *err)
 
 int processes_init(processes_t *self, const supervisor_config_t *config, err_t *err)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = pool_cores();
     long share = config->scale > 0 ? cores / (long)config->scale : cores;
     *self = (processes_t){.config = config};
     self->threads = config->threads ? (long)config->threads : share > 0 ? share : 1;

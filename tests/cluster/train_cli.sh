@@ -64,6 +64,18 @@ check "a run with a worker to lose starts" eventually 60 started "$work/lossy.tx
 check "a worker is killed" kill_one "pcp-worker.*$work/lossy"
 wait "$pid"
 check "the run still ends well" test $? -eq 0
+check "it said who died and starts again" grep -qE '^local-w[01] was killed by signal 9 .*starts again' "$work/lossy.txt"
+check "a new worker took its place" test "$(grep -cE 'member_joined member=local-w' "$work/lossy/logs/shepherd.log")" -ge 3
+
+crash_all() { pkill -KILL -f -- "pcp-worker.*$work/hopeless"; ! kill -0 "$pid" 2>/dev/null; }
+train hopeless --rounds 100000 >"$work/hopeless.txt" 2>&1 &
+pid=$!
+check "a run with only doomed workers starts" eventually 60 started "$work/hopeless.txt"
+check "they die again and again, until the run is given up" eventually 60 crash_all
+wait "$pid"
+check "with status 1" test $? -eq 1
+check "and says why" grep -qE 'pcp train: .*(local-w[01]|supervisor)' "$work/hopeless.txt"
+check "and leaves nothing running" eventually 5 no_orphans
 
 train headless --rounds 100000 >"$work/headless.txt" 2>&1 &
 pid=$!
