@@ -22,6 +22,13 @@ member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
     return NULL;
 }
 
+member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from)
+{
+    member_row_t *row = member_by_peer(self, from);
+    if (row) row->heard_ms = self->now_ms;
+    return row;
+}
+
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial)
 {
     for (size_t i = 0; i < self->members.n; i++)
@@ -189,11 +196,8 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
 
 member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
 {
-    member_row_t *row = member_by_peer(self, from);
-    if (row) {
-        row->heard_ms = self->now_ms;
-        return row;
-    }
+    member_row_t *row = member_heard(self, from);
+    if (row) return row;
     refuse(self, from, reply_to, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
     return NULL;
 }

@@ -225,7 +225,7 @@ static bool last_answer(shepherd_t *self, member_row_t *row)
 
 static member_row_t *owner(shepherd_t *self, const msg_peer_t *from, uint32_t shard, phase_t phase)
 {
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_heard(self, from);
     if (row && row->shard >= 0 && (uint32_t)row->shard == shard && self->phase == phase) return row;
     log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u", row ? row->id : "?", shard);
     return NULL;

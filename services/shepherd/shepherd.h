@@ -119,6 +119,8 @@ void shepherd_fail(shepherd_t *self, const char *format, ...) __attribute__((for
 
 /* --- members.c --- */
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
+/* The same for the sender of a message: a sign of its life. */
+member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from);
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial);
 member_row_t *member_by_id(shepherd_t *self, const char *id);
 /* The sender's row, or NULL after telling it that it is unknown. */

@@ -185,6 +185,23 @@ static void only_supervisors_report_deaths(void **unused)
     rig_free(rig);
 }
 
+static void every_answer_is_a_sign_of_life(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    int64_t limit = rig->config.timeout_ms, begin = rig->now;
+    while (rig->now < begin + 8 * limit) { /* rounds so fast that no heartbeat is due */
+        committed(rig, 0, "");
+        SAY(rig, W1, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT);
+        SAY(rig, C, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT);
+        forget_sent(rig);
+        tick(rig, limit / 4);
+    }
+    assert_int_equal(rig->state.members.n, 3);
+    assert_false(rig->state.finished);
+    rig_free(rig);
+}
+
 static void say_hello(rig_t *rig, uint8_t from, Msg__Kind kind, const char *id,
                       const char *supervisor, uint32_t pid)
 {
@@ -512,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_lost_lease_message_heals),
         cmocka_unit_test(bad_hellos_are_refused),
         cmocka_unit_test(only_supervisors_report_deaths),
+        cmocka_unit_test(every_answer_is_a_sign_of_life),
         cmocka_unit_test(operators_reach_supervisors),
         cmocka_unit_test(news_of_a_death_may_come_late),
         cmocka_unit_test(supervisors_events_are_told),
