@@ -49,10 +49,12 @@ static void print_ops(const ir_fn_t *fn, str_t *out)
 
 static void print_steps(const plan_program_t *program, str_t *out)
 {
-    static const char *const names[] = {
-        [STEP_KERNEL] = "kernels", [STEP_GEMM] = "products", [STEP_COPY] = "copies"};
+    static const char *const names[] = {[STEP_KERNEL] = "kernels",
+                                        [STEP_GEMM] = "products",
+                                        [STEP_COPY] = "copies",
+                                        [STEP_LOOP] = "loops"};
     double all_flops = 0, all_bytes = 0;
-    for (int kind = STEP_KERNEL; kind <= STEP_COPY; kind++) {
+    for (int kind = STEP_KERNEL; kind <= STEP_LOOP; kind++) {
         int n = 0;
         double flops = 0, bytes = 0;
         for (int i = 0; i < program->n_step; i++) {

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/branches.h"
 #include "plan/build_in.h"
+#include "plan/check.h"
 
 plan_build_t *plan_build_new(ir_module_t *module)
 {
@@ -110,10 +112,36 @@ static int bind_tensors(plan_build_t *self, program_t *p, const ir_fn_t *fn, err
     return 0;
 }
 
-int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
+static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t *err);
+
+/* The programs of a loop and the tensors between them and the program around. */
+static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err)
+{
+    lstep_t *s = &p->lower->step.at[at], *carry = s - s->n_carry;
+    char *name = mem_printf("%s.while%d", p->name, at);
+    int status = 0, *program[2] = {&s->condition, &s->body};
+    if (p->depth >= MAX_LOOP_DEPTH)
+        status = err_set(err, ERR_UNSUPPORTED, "line %d: more than %d loops inside each other",
+                         s->loop->line, MAX_LOOP_DEPTH);
+    for (int r = 0; status == 0 && r < 2; r++) {
+        const ir_fn_t *fn = while_region_fn(p->lower, s->loop, r, name, err);
+        *program[r] = (int)self->program.n;
+        status = fn ? build_program(self, fn, p->depth + 1, err) : -1;
+    }
+    if (status == 0) {
+        const program_t *body = self->program.at[s->body];
+        for (int i = 0; i < s->n_carry; i++) carry[i].to_tensor = body->param[i];
+        s->more = self->program.at[s->condition]->result[0];
+    }
+    free(name);
+    return status;
+}
+
+static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t *err)
 {
     program_t *p = mem_calloc(1, sizeof *p);
     p->name = fn->name;
+    p->depth = depth;
     p->param = mem_calloc((size_t)fn->body->n_arg + 1, sizeof *p->param);
     p->result = mem_calloc((size_t)fn->body->n_result + 1, sizeof *p->result);
     p->first_kernel = (int)self->kernel.n;
@@ -123,16 +151,38 @@ int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
     if (!p->lower) return -1;
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
+    for (size_t i = 0; i < p->lower->step.n; i++)
+        if (p->lower->step.at[i].kind == LOWER_LOOP && build_loop(self, p, (int)i, err) < 0)
+            return -1;
     storage_assign(self, p);
     return 0;
 }
 
+int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
+{
+    return build_program(self, fn, 0, err);
+}
+
 /* --- The arena and the steps ------------------------------------------------------------------ */
 
-/* Tensors, then constants, then the temporaries, which programs share. */
+/* The temporaries of the programs inside `depth` loops, which share memory; where they end. */
+static uint64_t assign_depth(plan_build_t *self, int depth, uint64_t at)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < self->program.n; i++) {
+        program_t *p = self->program.at[i];
+        if (p->depth != depth) continue;
+        uint64_t n = memory_assign(p->block.at, p->block.n);
+        most = n > most ? n : most;
+        for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += at;
+    }
+    return at + most;
+}
+
+/* Tensors, then constants, then the temporaries: of the programs, of the loops in them, ... */
 static uint64_t assign_arena(plan_build_t *self)
 {
-    uint64_t at = 0, most = 0;
+    uint64_t at = 0;
     for (size_t i = 0; i < self->tensor.n; i++) {
         self->tensor.at[i].offset = at;
         at += memory_align(self->tensor.at[i].n_bytes);
@@ -141,13 +191,8 @@ static uint64_t assign_arena(plan_build_t *self)
         self->constant.at[i].offset = at;
         at += memory_align(self->constant.at[i].n_bytes);
     }
-    for (size_t i = 0; i < self->program.n; i++) {
-        program_t *p = self->program.at[i];
-        uint64_t n = memory_assign(p->block.at, p->block.n);
-        most = n > most ? n : most;
-        for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += at;
-    }
-    return at + most;
+    for (int depth = 0; depth <= MAX_LOOP_DEPTH; depth++) at = assign_depth(self, depth, at);
+    return at;
 }
 
 static int64_t offset_of(const plan_build_t *self, const program_t *p, ir_val_t v)
@@ -204,12 +249,21 @@ static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_
 static void copy_step(const plan_build_t *self, const program_t *p, const lstep_t *s,
                       plan_step_t *step)
 {
-    const plan_tensor_t *to = &self->tensor.at[p->result[s->to_result]];
+    int number = s->kind == LOWER_CARRY ? s->to_tensor : p->result[s->to_result];
+    const plan_tensor_t *to = &self->tensor.at[number];
     step->kind = STEP_COPY;
     step->copy = (plan_copy_step_t){offset_of(self, p, s->from), (int64_t)to->offset,
                                     (int64_t)to->n_bytes};
     step->bytes = 2 * (double)to->n_bytes;
     step->label = mem_printf("copy %s %s", plan_role_name(to->role), to->name);
+}
+
+static void loop_step(const plan_build_t *self, const lstep_t *s, plan_step_t *step)
+{
+    step->kind = STEP_LOOP;
+    step->loop = (plan_loop_step_t){(uint32_t)s->condition, (uint32_t)s->body,
+                                    (int64_t)self->tensor.at[s->more].offset};
+    step->label = mem_printf("loop %s", self->program.at[s->body]->name);
 }
 
 static void fill_program(const plan_build_t *self, const program_t *p, plan_program_t *to)
@@ -224,12 +278,16 @@ static void fill_program(const plan_build_t *self, const program_t *p, plan_prog
             kernel_step(self, p, s->group, &to->step[i]);
         else if (s->kind == LOWER_GEMM)
             gemm_step(self, p, s, &to->step[i]);
+        else if (s->kind == LOWER_LOOP)
+            loop_step(self, s, &to->step[i]);
         else
             copy_step(self, p, s, &to->step[i]);
     }
     bool *used = mem_calloc(self->tensor.n + 1, sizeof *used);
     for (int i = 0; i < body->n_arg; i++) used[p->param[i]] = true;
     for (int i = 0; i < body->n_result; i++) used[p->result[i]] = true;
+    for (int i = 0; i < to->n_step; i++)
+        if (p->lower->step.at[i].kind == LOWER_CARRY) used[p->lower->step.at[i].to_tensor] = true;
     to->tensor = mem_calloc(self->tensor.n + 1, sizeof *to->tensor);
     for (size_t i = 0; i < self->tensor.n; i++)
         if (used[i]) to->tensor[to->n_tensor++] = (uint32_t)i;

@@ -19,6 +19,7 @@ typedef struct {
     lower_t *lower;
     home_t *home;        /* by value */
     int *param, *result; /* tensor numbers, by position */
+    int depth;           /* loops around it */
     int first_kernel;    /* of its groups, in plan_build_t.kernel */
     VEC(memory_block_t) block;
 } program_t;

@@ -1,6 +1,10 @@
 /* Bounds of everything in a plan that the executor later uses unchecked. */
 #include "plan/check.h"
 
+#include <stdlib.h>
+
+#include "base/mem.h"
+
 static bool inside(uint64_t offset, uint64_t n_bytes, uint64_t arena_bytes)
 {
     return n_bytes <= arena_bytes && offset <= arena_bytes - n_bytes;
@@ -67,21 +71,54 @@ static int check_copy(const plan_t *plan, const plan_copy_step_t *s, err_t *err)
     return 0;
 }
 
-static int check_step(const plan_t *plan, const plan_step_t *step, err_t *err)
+static int check_loop(const plan_t *plan, const plan_loop_step_t *s, int program, err_t *err)
+{
+    uint32_t own = (uint32_t)program, n = (uint32_t)plan->n_program;
+    if (s->condition <= own || s->body <= own || s->condition >= n || s->body >= n)
+        return err_set(err, ERR_CORRUPT, "a loop over programs %u and %u of %u in program %u",
+                       s->condition, s->body, n, own);
+    if (s->more < 0 || !inside((uint64_t)s->more, 1, plan->arena_bytes))
+        return err_set(err, ERR_CORRUPT, "a loop's condition at %lld leaves the arena",
+                       (long long)s->more);
+    return 0;
+}
+
+/* Loops inside loops are calls inside calls: their number is bounded. */
+static int check_depth(const plan_t *plan, err_t *err)
+{
+    int *depth = mem_calloc((size_t)plan->n_program + 1, sizeof *depth), deepest = 0;
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++) {
+            const plan_step_t *s = &plan->program[p].step[i];
+            if (s->kind != STEP_LOOP) continue;
+            const uint32_t inner[2] = {s->loop.condition, s->loop.body};
+            for (int k = 0; k < 2; k++)
+                if (depth[inner[k]] <= depth[p]) depth[inner[k]] = depth[p] + 1;
+            if (depth[p] + 1 > deepest) deepest = depth[p] + 1;
+        }
+    free(depth);
+    if (deepest <= MAX_LOOP_DEPTH) return 0;
+    return err_set(err, ERR_CORRUPT, "plan: %d loops inside each other, at most %d run", deepest,
+                   MAX_LOOP_DEPTH);
+}
+
+static int check_step(const plan_t *plan, int program, const plan_step_t *step, err_t *err)
 {
     switch (step->kind) {
     case STEP_KERNEL: return check_kernel(plan, &step->kernel, err);
     case STEP_GEMM: return plan_check_gemm(&step->gemm, plan->arena_bytes, err);
     case STEP_COPY: return check_copy(plan, &step->copy, err);
+    case STEP_LOOP: return check_loop(plan, &step->loop, program, err);
     }
     return err_set(err, ERR_CORRUPT, "unknown kind %d", (int)step->kind);
 }
 
-static int check_program(const plan_t *plan, const plan_program_t *program, err_t *err)
+static int check_program(const plan_t *plan, int number, err_t *err)
 {
+    const plan_program_t *program = &plan->program[number];
     for (int i = 0; i < program->n_step; i++) {
         const plan_step_t *step = &program->step[i];
-        if (check_step(plan, step, err) < 0)
+        if (check_step(plan, number, step, err) < 0)
             return err_prefix(err, "plan: program %s, step %d (%s): ", program->name, i,
                               step->label ? step->label : "");
     }
@@ -104,7 +141,7 @@ int plan_check(const plan_t *plan, err_t *err)
             return err_set(err, ERR_CORRUPT, "plan: constant %d ends beyond the arena", i);
     }
     for (int i = 0; i < plan->n_program; i++) {
-        if (check_program(plan, &plan->program[i], err) < 0) return -1;
+        if (check_program(plan, i, err) < 0) return -1;
     }
-    return 0;
+    return check_depth(plan, err);
 }

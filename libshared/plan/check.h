@@ -5,6 +5,8 @@
 
 #include "plan/plan.h"
 
+enum { MAX_LOOP_DEPTH = 16 }; /* loops inside each other */
+
 /* -1 with ERR_CORRUPT naming the tensor, constant or step and the bound it breaks. Pure. */
 int plan_check(const plan_t *plan, err_t *err);
 

@@ -3,13 +3,15 @@
  *   dot_general of halves      -> convert, f32 product, convert
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
- *   if                         -> both branches and a select
+ *   barrier of several         -> barriers of one
+ *   if, case                   -> all branches and selects
  *   reduce of scattered dims   -> transpose, so that the reduced ones are adjacent
  *   long reductions            -> two stages of fixed size, so that threads share them and the
  *                                 order of summation never depends on their number */
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/branches.h"
 #include "plan/loops.h"
 #include "plan/lower.h"
 
@@ -186,17 +188,10 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
     return 1;
 }
 
-/* Both branches run, the predicate selects: ops of a plan have no side effects and cannot trap. */
-static int rewrite_if(ir_clone_t *self, const ir_op_t *op, err_t *err)
+static int rewrite_barrier(ir_clone_t *self, const ir_op_t *op)
 {
-    ir_fn_t *fn = self->to;
-    for (int r = 0; r < 2; r++)
-        if (ir_clone_ops(self, op->region[r], err) < 0) return -1;
-    for (int i = 0; i < op->n_out; i++) {
-        ir_val_t yes = self->map[op->region[0]->result[i]];
-        ir_val_t no = self->map[op->region[1]->result[i]];
-        self->map[op->out + (ir_val_t)i] = ir_select(fn, self->map[op->in[0]], yes, no);
-    }
+    for (int i = 0; i < op->n_in; i++)
+        self->map[op->out + (ir_val_t)i] = ir_op1(self->to, op->code, self->map[op->in[i]]);
     return 1;
 }
 
@@ -207,8 +202,10 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
         status = rewrite_reduce(self, op);
     else if (op->code == OP_dot_general)
         status = rewrite_dot(self, op);
-    else if (op->code == OP_if)
-        status = rewrite_if(self, op, err);
+    else if (op->code == OP_optimization_barrier && op->n_in > 1)
+        status = rewrite_barrier(self, op);
+    else
+        status = branches_rewrite(self, op, err);
     for (int i = n_before; status == 1 && i < self->to->cursor->n_op; i++)
         self->to->cursor->op[i]->line = op->line;
     return status;
@@ -245,7 +242,8 @@ static void own_results(ir_fn_t *fn)
 
 ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err)
 {
-    ir_fn_t *to = ir_clone_fn(module, fn, rewrite, NULL, err);
+    branches_t branches = {IR_NONE};
+    ir_fn_t *to = ir_clone_fn(module, fn, rewrite, &branches, err);
     if (!to) return NULL;
     own_results(to);
     if (to->err.code == ERR_OK) return to;

@@ -1,6 +1,7 @@
 /* One program from IR to groups and GEMM steps in program order. */
 #include "plan/lower.h"
 
+#include "plan/branches.h"
 #include "plan/loops.h"
 
 /* Results without elements are there from the start. */
@@ -31,6 +32,10 @@ static int place_all(lower_t *self)
         const ir_op_t *op = body->op[i];
         if (skip_empty(self, op)) continue;
         const lvalue_t *lv = &self->value[op->out];
+        if (op->code == OP_while) {
+            while_place(self, op);
+            continue;
+        }
         if (loops_knows(self->fn, op)) {
             loops_place(self, op);
             continue;

@@ -28,7 +28,7 @@ typedef struct {
     int member;  /* its place there */
     bool stored; /* read outside of its group: lives in the arena */
     layout_t layout;
-    bool plain; /* read by loops that know no layout */
+    bool plain;    /* read by loops that know no layout */
     int cost;      /* estimated work per element when inlined */
     int64_t reads; /* elements that users ask for, over all users */
 } lvalue_t;
@@ -63,7 +63,7 @@ typedef struct {
     VEC(kx_t) memo; /* of inline_value, by node */
 } group_t;
 
-typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY } lstep_kind_t;
+typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY, LOWER_CARRY, LOWER_LOOP } lstep_kind_t;
 typedef struct {
     lstep_kind_t kind;
     int group;
@@ -71,6 +71,11 @@ typedef struct {
     plan_gemm_step_t gemm;    /* a, b, c: element offsets within the roots */
     ir_val_t from;            /* copy to the tensor of result to_result */
     int to_result;
+    int to_tensor;       /* carry: `from` to this tensor of the builder */
+    const ir_op_t *loop; /* loop: the while op; carries of it come right before */
+    int n_carry;         /* their number */
+    int condition, body; /* programs of the builder */
+    int more;            /* tensor that the condition leaves */
 } lstep_t;
 
 typedef struct {

@@ -61,6 +61,16 @@ static Pcp__PlanCopyStep *pack_copy(arena_t *a, const plan_copy_step_t *c)
     return m;
 }
 
+static Pcp__PlanLoopStep *pack_loop(arena_t *a, const plan_loop_step_t *l)
+{
+    Pcp__PlanLoopStep *m = ARENA_NEW(a, Pcp__PlanLoopStep);
+    pcp__plan_loop_step__init(m);
+    m->condition = l->condition;
+    m->body = l->body;
+    m->more = l->more;
+    return m;
+}
+
 static Pcp__PlanStep *pack_step(arena_t *a, const plan_step_t *s)
 {
     Pcp__PlanStep *m = ARENA_NEW(a, Pcp__PlanStep);
@@ -74,6 +84,9 @@ static Pcp__PlanStep *pack_step(arena_t *a, const plan_step_t *s)
     } else if (s->kind == STEP_GEMM) {
         m->what_case = PCP__PLAN_STEP__WHAT_GEMM;
         m->gemm = pack_gemm(a, &s->gemm);
+    } else if (s->kind == STEP_LOOP) {
+        m->what_case = PCP__PLAN_STEP__WHAT_LOOP;
+        m->loop = pack_loop(a, &s->loop);
     } else {
         m->what_case = PCP__PLAN_STEP__WHAT_COPY;
         m->copy = pack_copy(a, &s->copy);

@@ -23,7 +23,7 @@ typedef enum {
     ROLE_SCALAR,      /* per-step inputs: "lr" f32, "step" i64 (1 for the first step) */
     ROLE_RESULT,      /* "loss", "grad_norm", "logits", "grad.<param>" */
     ROLE_CONSTANT,    /* loaded once from the plan's constant bytes */
-    ROLE_TEMPORARY,   /* anything else; offsets overlap by liveness; not listed */
+    ROLE_TEMPORARY,   /* anything else; listed are what loops carry; the others overlap */
 } plan_role_t;
 
 const char *plan_role_name(plan_role_t role); /* "param", "state", ... as in pcp.role */
@@ -36,7 +36,7 @@ typedef struct {
     uint64_t offset, n_bytes; /* in the arena */
 } plan_tensor_t;
 
-typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY } plan_step_kind_t;
+typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY, STEP_LOOP } plan_step_kind_t;
 
 /* Run kernel `kernel` of the code blob over [0, extent), cut into ranges of `grain` by the thread
  * pool. Its result does not depend on the cut. */
@@ -64,6 +64,14 @@ typedef struct {
     int64_t from, to, n_bytes;
 } plan_copy_step_t;
 
+/* Run program `condition`; while it leaves anything but 0 in the byte at `more`, run program `body`
+ * and then `condition` again. Both come behind the program that holds the step, so that no program
+ * runs itself. */
+typedef struct {
+    uint32_t condition, body; /* indices into plan->program */
+    int64_t more;             /* arena byte offset of an i1 */
+} plan_loop_step_t;
+
 typedef struct {
     plan_step_kind_t kind;
     char *label;         /* what it computes, for profiles: "gemm %50 2048x192x64", "layer_norm" */
@@ -72,6 +80,7 @@ typedef struct {
         plan_kernel_step_t kernel;
         plan_gemm_step_t gemm;
         plan_copy_step_t copy;
+        plan_loop_step_t loop;
     };
 } plan_step_t;
 

@@ -23,6 +23,9 @@ static void print_step(const plan_t *plan, const plan_step_t *s, int i, str_t *o
     } else if (s->kind == STEP_COPY) {
         str_addf(out, "  %" PRId64 " -> %" PRId64 ", %" PRId64 " bytes", s->copy.from, s->copy.to,
                  s->copy.n_bytes);
+    } else if (s->kind == STEP_LOOP) {
+        str_addf(out, "  while %s leaves %" PRId64 " true", plan->program[s->loop.condition].name,
+                 s->loop.more);
     } else {
         const plan_kernel_step_t *k = &s->kernel;
         str_addf(out, "  %s [0, %" PRId64 ") by %" PRId64 " (",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/branches.h"
 #include "plan/loops.h"
 #include "plan/lower.h"
 
@@ -131,6 +132,10 @@ static int check_ops(lower_t *self)
     const ir_region_t *body = self->fn->body;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
+        if (op->code == OP_while) {
+            while_mark(self, op);
+            continue;
+        }
         if (loops_knows(self->fn, op)) {
             loops_mark(self, op);
             continue;

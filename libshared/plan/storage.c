@@ -46,9 +46,9 @@ static use_t *find_uses(const program_t *p)
             note(use, s->lhs, (int)i, false);
             note(use, s->rhs, (int)i, false);
             note(use, s->value, (int)i, true);
-        } else if (s->kind == LOWER_COPY) {
+        } else if (s->kind == LOWER_COPY || s->kind == LOWER_CARRY) {
             note(use, s->from, (int)i, false);
-        } else {
+        } else if (s->kind == LOWER_GROUP) {
             const kernel_t *k = lower->group.at[s->group]->kernel;
             for (size_t a = 0; a < k->arg.n; a++)
                 note(use, k->arg.at[a].value, (int)i, k->arg.at[a].written);
@@ -93,12 +93,17 @@ static void check_block(overwrite_t *o, const kblock_t *block)
 {
     kx_t at = store_in(block, o->to);
     bool loads = false, before = o->stored;
+    bool blind = false; /* stored, and the old value is not in a temporary yet */
     memset(o->seen, 0, o->kernel->graph.node.n * sizeof *o->seen);
     for (size_t i = 0; i < block->n; i++) {
         const kstmt_t *s = block->at[i];
         kx_t need[] = {s->index, s->value, s->lo, s->hi};
+        bool here = false;
         for (int k = 0; k < 4; k++)
-            if (need[k] != KX_NONE) find_loads(o, need[k], at, &loads);
+            if (need[k] != KX_NONE) find_loads(o, need[k], at, &here);
+        if (here && blind) o->bad = true;
+        loads = loads || here;
+        blind = blind || (s->kind == KS_STORE && s->target == o->to && !loads);
     }
     for (size_t i = 0; i < block->n; i++)
         if (block->at[i]->kind == KS_FOR) check_block(o, &block->at[i]->body);
@@ -150,6 +155,15 @@ static void add_block(program_t *p, ir_val_t v)
     VEC_PUSH(&p->block, ((memory_block_t){.n_bytes = bytes_of(p, v)}));
 }
 
+/* Results of a loop stay in the tensors that carried them. */
+static void assign_loop(program_t *p, const lstep_t *s)
+{
+    if (s->kind != LOWER_LOOP) return;
+    const lstep_t *carry = s - s->n_carry;
+    for (int i = 0; i < s->loop->n_out; i++)
+        p->home[s->loop->out + (ir_val_t)i] = (home_t){HOME_TENSOR, carry[i].to_tensor};
+}
+
 static void assign_fixed(plan_build_t *self, program_t *p, const use_t *use)
 {
     const ir_region_t *body = p->lower->fn->body;
@@ -161,6 +175,7 @@ static void assign_fixed(plan_build_t *self, program_t *p, const use_t *use)
         if (t && p->lower->value[v].order == BEFORE && p->lower->value[v].root)
             p->home[v] = (home_t){HOME_CONSTANT, add_constant(self, t)};
     }
+    for (size_t i = 0; i < p->lower->step.n; i++) assign_loop(p, &p->lower->step.at[i]);
     for (int i = 0; i < body->n_result; i++)
         if (fits_in_place(p, use, body->result[i], p->result[i]))
             p->home[body->result[i]] = (home_t){HOME_TENSOR, p->result[i]};

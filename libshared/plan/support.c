@@ -4,15 +4,9 @@
 #include "plan/loops.h"
 #include "plan/lower.h"
 
-/* Ops with kernels for some of their forms only. */
-static const op_code_t some[] = {
-    OP_optimization_barrier, /* of one operand */
-};
-
 plan_op_t plan_op_support(op_code_t code)
 {
-    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-        if (some[i] == code) return PLAN_OP_SOME;
-    bool known = code == OP_dot_general || inline_has_rule(code) || loops_has_row(code);
+    bool known = code == OP_dot_general || code == OP_while || code == OP_if || code == OP_case ||
+                 inline_has_rule(code) || loops_has_row(code);
     return known ? PLAN_OP_ALL : PLAN_OP_NONE;
 }

@@ -16,7 +16,7 @@ static int corrupt(err_t *err, const char *what)
 
 static int unpack_tensor(const Pcp__PlanTensor *m, plan_tensor_t *t, err_t *err)
 {
-    if (m->n_dim > IR_MAX_RANK || m->role < ROLE_PARAM || m->role > ROLE_CONSTANT)
+    if (m->n_dim > IR_MAX_RANK || m->role < ROLE_PARAM || m->role > ROLE_TEMPORARY)
         return corrupt(err, "tensor");
     dtype_t dtype = dtype_parse(m->dtype, strlen(m->dtype));
     if (dtype == DT_NONE) return corrupt(err, "element type");
@@ -59,6 +59,10 @@ static int unpack_step(const Pcp__PlanStep *m, plan_step_t *s, err_t *err)
     case PCP__PLAN_STEP__WHAT_COPY:
         s->kind = STEP_COPY;
         s->copy = (plan_copy_step_t){m->copy->from, m->copy->to, m->copy->n_bytes};
+        break;
+    case PCP__PLAN_STEP__WHAT_LOOP:
+        s->kind = STEP_LOOP;
+        s->loop = (plan_loop_step_t){m->loop->condition, m->loop->body, m->loop->more};
         break;
     default: return corrupt(err, "step kind");
     }

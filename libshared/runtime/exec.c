@@ -141,12 +141,28 @@ int exec_zero(exec_t *self, plan_role_t role, err_t *err)
     return 0;
 }
 
+static int run_program(exec_t *self, const plan_program_t *program, err_t *err);
+
+/* plan_check bounds how deep loops nest. */
+static int run_loop(exec_t *self, const plan_loop_step_t *loop, err_t *err)
+{
+    for (;;) {
+        uint8_t more = 0;
+        if (run_program(self, &self->plan->program[loop->condition], err) < 0 ||
+            self->ops->download(self->device, (uint64_t)loop->more, &more, 1, err) < 0)
+            return -1;
+        if (!more) return 0;
+        if (run_program(self, &self->plan->program[loop->body], err) < 0) return -1;
+    }
+}
+
 static int run_step(exec_t *self, const plan_step_t *step, err_t *err)
 {
     switch (step->kind) {
     case STEP_KERNEL: return self->ops->kernel(self->device, &step->kernel, err);
     case STEP_GEMM: return self->ops->gemm(self->device, &step->gemm, err);
     case STEP_COPY: return self->ops->copy(self->device, &step->copy, err);
+    case STEP_LOOP: return run_loop(self, &step->loop, err);
     }
     return err_set(err, ERR_CORRUPT, "plan: unknown step kind %d", (int)step->kind);
 }

@@ -25,7 +25,16 @@ static void plan_operand(const plan_t *p, const plan_gemm_step_t *g, int64_t at,
     plan_inside(p, at + low * size, (high - low + 1) * size, what);
 }
 
-static void plan_step(const plan_t *p, const plan_step_t *s)
+/* Loops run programs behind their own only, so that running ends up nowhere twice. */
+static void plan_loop(const plan_t *p, uint32_t own, const plan_loop_step_t *s)
+{
+    plan_inside(p, s->more, 1, "loop condition");
+    if (s->condition <= own || s->condition >= (uint32_t)p->n_program || s->body <= own ||
+        s->body >= (uint32_t)p->n_program)
+        broken("programs of a loop", p->program[own].name);
+}
+
+static void plan_step(const plan_t *p, uint32_t program, const plan_step_t *s)
 {
     if (s->kind == STEP_COPY) {
         plan_inside(p, s->copy.from, s->copy.n_bytes, "copy from");
@@ -45,6 +54,8 @@ static void plan_step(const plan_t *p, const plan_step_t *s)
         plan_operand(p, g, g->b, g->trans_b ? g->n : g->k, g->trans_b ? g->k : g->n, g->ldb,
                      g->stride_b, g->inner_b, "b");
         plan_operand(p, g, g->c, g->m, g->n, g->ldc, g->stride_c, g->inner_c, "c");
+    } else if (s->kind == STEP_LOOP) {
+        plan_loop(p, program, &s->loop);
     } else {
         broken("kind of step", s->label);
     }
@@ -62,7 +73,7 @@ static void plan_promises(const plan_t *p)
         plan_inside(p, p->constant[i].offset, p->constant[i].n_bytes, "constant");
     for (int i = 0; i < p->n_program; i++) {
         const plan_program_t *program = &p->program[i];
-        for (int s = 0; s < program->n_step; s++) plan_step(p, &program->step[s]);
+        for (int s = 0; s < program->n_step; s++) plan_step(p, (uint32_t)i, &program->step[s]);
         for (int t = 0; t < program->n_tensor; t++)
             if (program->tensor[t] >= (uint32_t)p->n_tensor) broken("tensor number", program->name);
     }

@@ -202,6 +202,108 @@ static void test_random_bits(void **state)
         EXACT);
 }
 
+/* Carries that change places, counts that data decide, a loop in a loop, captured values. */
+static void test_while(void **state)
+{
+    (void)state;
+    check_types(
+        all_types,
+        "func.func public @f(%a: tensor<3xT>, %b: tensor<3xT>, %n: tensor<i32>) -> (tensor<3xT>, "
+        "tensor<3xT>, tensor<3xT>, tensor<i32>) {\n"
+        "  %c4 = stablehlo.constant dense<4> : tensor<i32>\n"
+        "  %m = stablehlo.remainder %n, %c4 : tensor<i32>\n"
+        "  %0:4 = stablehlo.while(%i = %m, %x = %a, %y = %b, %z = %b) : tensor<i32>, tensor<3xT>, "
+        "tensor<3xT>, tensor<3xT>\n"
+        "  cond {\n"
+        "    %1 = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "    stablehlo.return %1 : tensor<i1>\n  } do {\n"
+        "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+        "    %1 = stablehlo.add %i, %one : tensor<i32>\n"
+        "    %2:2 = stablehlo.while(%j = %1, %u = %x) : tensor<i32>, tensor<3xT>\n"
+        "    cond {\n"
+        "      %3 = stablehlo.compare LE, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "      stablehlo.return %3 : tensor<i1>\n    } do {\n"
+        "      %3 = stablehlo.add %j, %one : tensor<i32>\n"
+        "      %4 = stablehlo.maximum %u, %b : tensor<3xT>\n"
+        "      %5 = stablehlo.add %4, %a : tensor<3xT>\n"
+        "      stablehlo.return %3, %5 : tensor<i32>, tensor<3xT>\n    }\n"
+        "    stablehlo.return %1, %y, %z, %2#1 : tensor<i32>, tensor<3xT>, tensor<3xT>, "
+        "tensor<3xT>\n  }\n"
+        "  return %0#1, %0#2, %0#3, %0#0 : tensor<3xT>, tensor<3xT>, tensor<3xT>, tensor<i32>\n"
+        "}\n",
+        EXACT);
+}
+
+/* Products and sums inside; the loop's results go on into others and come out. */
+static void test_recurrence(void **state)
+{
+    (void)state;
+    plan_check_text(
+        "func.func public @scan(%xs: tensor<6x4x8xf32>, %w: tensor<8x8xf32>, %h: tensor<4x8xf32>) "
+        "-> (tensor<f32>, tensor<6x4x8xf32>) {\n"
+        "  %zero = stablehlo.constant dense<0> : tensor<i64>\n"
+        "  %one = stablehlo.constant dense<1> : tensor<i64>\n"
+        "  %six = stablehlo.constant dense<6> : tensor<i64>\n"
+        "  %f = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %ys = stablehlo.constant dense<0.0> : tensor<6x4x8xf32>\n"
+        "  %0:3 = stablehlo.while(%i = %zero, %s = %h, %y = %ys) : tensor<i64>, tensor<4x8xf32>, "
+        "tensor<6x4x8xf32>\n"
+        "  cond {\n"
+        "    %1 = stablehlo.compare LT, %i, %six : (tensor<i64>, tensor<i64>) -> tensor<i1>\n"
+        "    stablehlo.return %1 : tensor<i1>\n  } do {\n"
+        "    %1 = stablehlo.dynamic_slice %xs, %i, %zero, %zero, sizes = [1, 4, 8] : "
+        "(tensor<6x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<1x4x8xf32>\n"
+        "    %2 = stablehlo.reshape %1 : (tensor<1x4x8xf32>) -> tensor<4x8xf32>\n"
+        "    %3 = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<4x8xf32>, "
+        "tensor<8x8xf32>) -> tensor<4x8xf32>\n"
+        "    %4 = stablehlo.add %3, %2 : tensor<4x8xf32>\n"
+        "    %5 = stablehlo.tanh %4 : tensor<4x8xf32>\n"
+        "    %6 = stablehlo.reshape %5 : (tensor<4x8xf32>) -> tensor<1x4x8xf32>\n"
+        "    %7 = stablehlo.dynamic_update_slice %y, %6, %i, %zero, %zero : (tensor<6x4x8xf32>, "
+        "tensor<1x4x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<6x4x8xf32>\n"
+        "    %8 = stablehlo.add %i, %one : tensor<i64>\n"
+        "    stablehlo.return %8, %5, %7 : tensor<i64>, tensor<4x8xf32>, tensor<6x4x8xf32>\n  }\n"
+        "  %9 = stablehlo.reduce(%0#1 init: %f) applies stablehlo.add across dimensions = [0, 1] : "
+        "(tensor<4x8xf32>, tensor<f32>) -> tensor<f32>\n"
+        "  return %9, %0#2 : tensor<f32>, tensor<6x4x8xf32>\n}\n",
+        11, 5, 2e-5);
+}
+
+/* A loop that would not end where its branch is not taken. */
+static void test_case(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "func.func public @choose(%p: tensor<i32>, %a: tensor<4xi32>, %q: tensor<i1>) -> "
+        "(tensor<4xi32>, tensor<4xi32>) {\n"
+        "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+        "  %0 = \"stablehlo.case\"(%p) ({\n"
+        "    %1 = stablehlo.while(%x = %a) : tensor<4xi32>\n"
+        "    cond {\n"
+        "      %2 = stablehlo.compare NE, %p, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+        "      stablehlo.return %2 : tensor<i1>\n    } do {\n"
+        "      stablehlo.return %x : tensor<4xi32>\n    }\n"
+        "    stablehlo.return %1 : tensor<4xi32>\n  }, {\n"
+        "    %1 = stablehlo.add %a, %a : tensor<4xi32>\n"
+        "    stablehlo.return %1 : tensor<4xi32>\n  }, {\n"
+        "    %1 = stablehlo.negate %a : tensor<4xi32>\n"
+        "    stablehlo.return %1 : tensor<4xi32>\n"
+        "  }) : (tensor<i32>) -> tensor<4xi32>\n"
+        "  %3 = \"stablehlo.if\"(%q) ({\n"
+        "    %t = stablehlo.constant dense<true> : tensor<i1>\n"
+        "    %1:2 = stablehlo.while(%x = %a, %go = %t) : tensor<4xi32>, tensor<i1>\n"
+        "    cond {\n"
+        "      stablehlo.return %go : tensor<i1>\n    } do {\n"
+        "      %2 = stablehlo.add %x, %x : tensor<4xi32>\n"
+        "      %4 = stablehlo.not %q : tensor<i1>\n"
+        "      stablehlo.return %2, %4 : tensor<4xi32>, tensor<i1>\n    }\n"
+        "    stablehlo.return %1#0 : tensor<4xi32>\n  }, {\n"
+        "    stablehlo.return %a : tensor<4xi32>\n"
+        "  }) : (tensor<i1>) -> tensor<4xi32>\n"
+        "  return %0, %3 : tensor<4xi32>, tensor<4xi32>\n}\n";
+    for (uint64_t seed = 1; seed <= 4; seed++) plan_check_text(text, seed, 3, EXACT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +314,9 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_bits),
         cmocka_unit_test(test_random_bits),
+        cmocka_unit_test(test_while),
+        cmocka_unit_test(test_recurrence),
+        cmocka_unit_test(test_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,59 @@ static void test_forged(void **state)
     free(bytes);
 }
 
+static const char loop_text[] =
+    "func.func @main(%a: tensor<3xf32>, %n: tensor<i32>) -> tensor<3xf32> {\n"
+    "  %0:2 = stablehlo.while(%i = %n, %x = %a) : tensor<i32>, tensor<3xf32>\n"
+    "  cond {\n"
+    "    %z = stablehlo.constant dense<0> : tensor<i32>\n"
+    "    %1 = stablehlo.compare GT, %i, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    stablehlo.return %1 : tensor<i1>\n  } do {\n"
+    "    %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "    %1 = stablehlo.subtract %i, %one : tensor<i32>\n"
+    "    %2 = stablehlo.add %x, %a : tensor<3xf32>\n"
+    "    stablehlo.return %1, %2 : tensor<i32>, tensor<3xf32>\n  }\n"
+    "  return %0#1 : tensor<3xf32>\n}\n";
+
+static void test_forged_loop(void **state)
+{
+    (void)state;
+    size_t n;
+    uint8_t *bytes = pack_text(loop_text, &n);
+    plan_t *plan = unpack(bytes, n);
+    plan_step_t *loop = find_step(plan, STEP_LOOP);
+    assert_int_equal(plan->n_program, 3);
+    REFUSE(plan, loop->loop.body, 0);
+    REFUSE(plan, loop->loop.condition, 0);
+    REFUSE(plan, loop->loop.body, 3);
+    REFUSE(plan, loop->loop.condition, UINT32_MAX);
+    REFUSE(plan, loop->loop.more, -1);
+    REFUSE(plan, loop->loop.more, (int64_t)plan->arena_bytes);
+    plan_destroy(&plan);
+    free(bytes);
+}
+
+/* A chain of loops, each in the body of the one before, deeper than the executor goes. */
+static void test_deep_loops(void **state)
+{
+    (void)state;
+    enum { DEEP = 40 };
+    plan_program_t program[DEEP] = {{0}};
+    plan_step_t step[DEEP] = {{0}};
+    plan_t plan = {.arena_bytes = 64, .alignment = 64, .accumulate = 1, .n_program = DEEP};
+    err_t err = {0};
+    plan.program = program;
+    for (uint32_t i = 0; i < DEEP; i++) {
+        step[i] = (plan_step_t){.kind = STEP_LOOP, .loop = {i + 1, i + 1, 0}};
+        program[i] = (plan_program_t){.name = "p", .n_step = i + 1 < DEEP, .step = &step[i]};
+    }
+    assert_int_equal(plan_check(&plan, &err), -1);
+    assert_int_equal(err.code, ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "loops inside each other"));
+    plan.n_program = 10;
+    program[9].n_step = 0;
+    assert_int_equal(plan_check(&plan, NULL), 0);
+}
+
 static void run_steps(const plan_t *plan, int threads, int steps, float w[36], float m[36])
 {
     err_t err = {0};
@@ -326,7 +379,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_forged),     cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_forged),     cmocka_unit_test(test_forged_loop),
+        cmocka_unit_test(test_deep_loops), cmocka_unit_test(test_in_place),
         cmocka_unit_test(test_same_bits),  cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_stages),     cmocka_unit_test(test_memory),
     };
