@@ -1,9 +1,9 @@
 /* Processes that a program starts: spawned, watched, stopped, none left behind.
  *
- * Each child has a process group of its own (a terminal's Ctrl-C reaches only the program, which stops
- * the others in order), writes to LOGS/<name>.log, and gets SIGTERM or SIGKILL when the thread that
- * started it ends, however it ends (PR_SET_PDEATHSIG). One thread, the only one of its process that
- * reaps. */
+ * Each child has a process group of its own (a terminal's Ctrl-C reaches only the program, which
+ * stops the others in order), writes to LOGS/<name>.log, and gets SIGTERM or SIGKILL when the
+ * thread that started it ends, however it ends (PR_SET_PDEATHSIG). One thread, the only one of its process
+ * that reaps. */
 #ifndef BASE_CHILDREN_H
 #define BASE_CHILDREN_H
 
@@ -19,8 +19,8 @@ children_t *children_new(const char *log_dir, int death_signal);
 /* Kills (SIGKILL) and reaps whatever still runs. */
 void children_destroy(children_t **self_p);
 
-/* Start argv[0] (a path) with argv. `name` labels it and its log. A name may be used again after its
- * process ended. */
+/* Start argv[0] (a path) with argv. `name` labels it and its log. A name may be used again after
+ * its process ended. */
 int children_spawn(children_t *self, const char *name, char *const argv[], err_t *err);
 
 /* The same with an open descriptor, which the child has as CHILDREN_KEPT_FD; borrowed. */
@@ -35,8 +35,8 @@ typedef struct {
     int pid;  /* it had */
 } child_end_t;
 
-/* Reap one ended child without waiting; false when none has ended. Orphans that fell to this process
- * (it is process 1 of a container) are reaped on the way. */
+/* Reap one ended child without waiting; false when none has ended. Orphans that fell to this
+ * process (it is process 1 of a container) are reaped on the way. */
 bool children_reap(children_t *self, child_end_t *end);
 
 /* "ended with status 1" or "was killed by signal 9 (Killed)". */

@@ -26,8 +26,8 @@ struct loop {
     uint64_t n_chance;         /* random numbers drawn */
 };
 
-/* Run until a signal, the end of the run (with --once), or until every worker is given up. *status: the
- * program's exit status. */
+/* Run until a signal, the end of the run (with --once), or until every worker is given up. *status:
+ * the program's exit status. */
 int loop_run(loop_t *self, int signal_fd, int *status, err_t *err);
 
 #endif

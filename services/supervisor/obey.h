@@ -4,7 +4,8 @@
 
 #include "msg/envelope.h"
 
-/* A handler whose state is a loop_t: does it, and answers with the state of the workers concerned. */
+/* A handler whose state is a loop_t: does it, and answers with the state of the workers
+ * concerned. */
 void obey(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 #endif

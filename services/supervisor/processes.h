@@ -1,4 +1,5 @@
-/* The supervisor's workers as processes: command lines, and a pipe from each for its signs of life. */
+/* The supervisor's workers as processes: command lines, and a pipe from each for its signs of
+ * life. */
 #ifndef SUPERVISOR_PROCESSES_H
 #define SUPERVISOR_PROCESSES_H
 
@@ -19,7 +20,8 @@ void processes_fini(processes_t *self); /* kills what still runs */
 enum { PROCESSES_ID_BYTES = 64 };
 const char *processes_id(const processes_t *self, int worker, char id[PROCESSES_ID_BYTES]);
 
-/* Start a worker. Returns the reading end of its pipe, non-blocking, which the caller closes; -1. */
+/* Start a worker. Returns the reading end of its pipe, non-blocking, which the caller closes; or -1
+ * with ERR_IO. */
 int processes_start(processes_t *self, int worker, err_t *err);
 
 /* The worker of an id, -1: not one of ours. */

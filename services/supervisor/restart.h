@@ -1,5 +1,6 @@
-/* When a worker that ended starts again: at once after a stable life, then exponential back-off with
- * jitter, and never again once it ended too often in too short a time. Pure: time is passed in. */
+/* When a worker that ended starts again: at once after a stable life, then by exponential back-off
+ * with jitter, and never again once it ended too often in too short a time. Pure: time is passed
+ * in. */
 #ifndef SUPERVISOR_RESTART_H
 #define SUPERVISOR_RESTART_H
 

@@ -3,14 +3,14 @@
 #
 #   tests/bench/recovery.sh [TRIALS]     (default 30; as `scripts/bench recovery`)
 #
-# A run of a small GPT on one supervisor with two workers over ipc://. In each trial one of them gets SIGKILL;
-# measured from the signal, by the shepherd's and the workers' logs:
+# A run of a small GPT on one supervisor with two workers over ipc://. In each trial one of them
+# gets SIGKILL; measured from the signal, by the shepherd's and the workers' logs:
 #   noticed    the shepherd gives the lease up (GONE), by which it can be given again
 #   rejoined   the new process has joined
 #   trained    the new process has finished a lease of two steps: plan and tokens loaded, parameters
 #              fetched, pseudo-gradient uploaded
-# Then a third as many trials with SIGSTOP under a heartbeat time-out of 1000 ms: from the signal until
-# the stopped process is killed (hang) and until its successor has joined.
+# Then a third as many trials with SIGSTOP under a heartbeat time-out of 1000 ms: from the signal
+# until the stopped process is killed (hang) and until its successor has joined.
 # Milliseconds: median and 95th percentile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -31,7 +31,8 @@ serve() {
     pids+=($!)
 }
 serve shepherd shepherd --config "$work/run/run.json" --run-dir "$work/run" --bind "$control"
-serve aggregator aggregator --shepherd "$control" --bind "ipc://$work/data" --object-dir "$work/objects"
+serve aggregator aggregator --shepherd "$control" \
+    --bind "ipc://$work/data" --object-dir "$work/objects"
 serve compiler compiler --shepherd "$control" --cache-dir "$work/plans"
 serve node supervisor --shepherd "$control" --id node --scale 2 --threads 1 --log-dir "$work" \
     --cache-dir "$work/cache" --heartbeat-timeout-ms 1000 --stable-ms 1 --max-exits 64 --window-s 1
@@ -58,7 +59,8 @@ figures() { # NAME VALUES...
     shift
     printf '%s\n' "$@" | sort -n | awk -v name="$name" '
         { v[NR] = $1 }
-        END { printf "%-22s %6d ms %6d ms   (%d trials)\n", name, v[int((NR + 1) / 2)], v[int(NR * 0.95 + 0.999)], NR }'
+        END { printf "%-22s %6d ms %6d ms   (%d trials)\n", name, v[int((NR + 1) / 2)],
+                   v[int(NR * 0.95 + 0.999)], NR }'
 }
 
 since "$work/node-w0.log" 1 event=lease_done >/dev/null
@@ -66,24 +68,28 @@ since "$work/node-w1.log" 1 event=lease_done >/dev/null
 noticed=() rejoined=() trained=() hang=() hang_rejoined=()
 for ((i = 0; i < trials; i++)); do
     id=node-w$((i % 2))
-    shepherd_from=$(($(lines "$work/shepherd.log") + 1)) worker_from=$(($(lines "$work/$id.log") + 1))
+    shepherd_from=$(($(lines "$work/shepherd.log") + 1))
+    worker_from=$(($(lines "$work/$id.log") + 1))
     victim=$(worker_pid $id)
     begin=$(now_ms)
     kill -KILL "$victim"
-    noticed+=($(($(since "$work/shepherd.log" "$shepherd_from" "event=member_lost.* member=$id ") - begin)))
-    rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "event=member_joined.* member=$id ") - begin)))
+    lost="event=member_lost.* member=$id " joined="event=member_joined.* member=$id "
+    noticed+=($(($(since "$work/shepherd.log" "$shepherd_from" "$lost") - begin)))
+    rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "$joined") - begin)))
     started=$(grep -nE 'event=start ' "$work/$id.log" | tail -n 1 | cut -d: -f1)
     [ "$started" -ge "$worker_from" ]
     trained+=($(($(since "$work/$id.log" "$started" event=lease_done) - begin)))
 done
 for ((i = 0; i < (trials + 2) / 3; i++)); do
     id=node-w$((i % 2))
-    shepherd_from=$(($(lines "$work/shepherd.log") + 1)) node_from=$(($(lines "$work/node.log") + 1))
+    shepherd_from=$(($(lines "$work/shepherd.log") + 1))
+    node_from=$(($(lines "$work/node.log") + 1))
     victim=$(worker_pid $id)
     begin=$(now_ms)
     kill -STOP "$victim"
     hang+=($(($(since "$work/node.log" "$node_from" "worker=$id .*no sign of life") - begin)))
-    hang_rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "event=member_joined.* member=$id ") - begin)))
+    joined="event=member_joined.* member=$id "
+    hang_rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "$joined") - begin)))
 done
 printf '%-22s %9s %9s\n' '' median p95
 figures "exit to noticed" "${noticed[@]}"

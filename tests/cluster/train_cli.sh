@@ -58,7 +58,7 @@ check "and leaves nothing running" eventually 5 no_orphans
 check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
 
 kill_one() { pkill -KILL -o -f -- "$1"; }
-train lossy --rounds 12 >"$work/lossy.txt" 2>&1 &
+train lossy --rounds 60 >"$work/lossy.txt" 2>&1 &
 pid=$!
 check "a run with a worker to lose starts" eventually 60 started "$work/lossy.txt"
 check "a worker is killed" kill_one "pcp-worker.*$work/lossy"
