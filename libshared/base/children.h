@@ -2,8 +2,8 @@
  *
  * Each child has a process group of its own (a terminal's Ctrl-C reaches only the program, which
  * stops the others in order), writes to LOGS/<name>.log, and gets SIGTERM or SIGKILL when the
- * thread that started it ends, however it ends (PR_SET_PDEATHSIG). One thread, the only one of its process
- * that reaps. */
+ * thread that started it ends, however it ends (PR_SET_PDEATHSIG). One thread, the only
+ * one of its process that reaps. */
 #ifndef BASE_CHILDREN_H
 #define BASE_CHILDREN_H
 

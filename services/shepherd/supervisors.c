@@ -1,4 +1,4 @@
-/* Supervisors and the command line: the shepherd hands questions and answers on, keeps none of them. */
+/* Supervisors and the command line: the shepherd hands questions and answers on, keeps none. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* The workers of one supervisor as a state machine: who should run, who does, who starts next when,
  * who is hung, who is given up. Knows neither processes nor sockets nor clocks: the caller starts
- * and kills through fleet_ops_t, reports ends and signs of life, and passes the time in. One thread.
+ * and kills through fleet_ops_t, reports ends and signs of life, and passes the time in. One
+ * thread.
  *
  *   WAITING -> STARTING -> RUNNING -> (end) -> WAITING | FAILED
  *                 any of these -> DRAINING -> (end) -> WAITING (restart) | DRAINED */
