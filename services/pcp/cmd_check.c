@@ -1,12 +1,14 @@
 /* pcp check: run the checks embedded in a StableHLO file (check.expect_eq and its like). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/str.h"
 #include "ops/check.h"
 #include "parse/parse.h"
 #include "pcp/cmd.h"
+#include "runtime/check.h"
 
 enum { CHECK_HOLDS = 0, CHECK_MISMATCH = 1, CHECK_UNSUPPORTED = 2 };
 
@@ -16,12 +18,13 @@ typedef struct {
 
 static const config_field_t fields[] = {
     {"backend", CONFIG_ENUM, offsetof(options_t, backend), "interp", "what runs the file", 0, 0,
-     "interp", false},
+     "interp|cpu", false},
 };
 static const config_table_t table = {
     .usage =
-        "usage: pcp check FILE\n\n"
-        "Runs the entry of each section of FILE and evaluates its checks.\n"
+        "usage: pcp check [options] FILE\n\n"
+        "Runs the entry of each section of FILE and evaluates its checks: by the interpreter, or\n"
+        "(--backend cpu) with what they check computed by a compiled plan.\n"
         "Each failed section is one line on stderr: where, what was found, what was expected.\n"
         "Exit status: 0 all hold, 1 a mismatch, 2 not valid or not supported.",
     .fields = fields,
@@ -30,11 +33,12 @@ static const config_table_t table = {
 };
 
 /* One section: its status, and what is wrong with it on stderr. */
-static int check_section(const parse_sections_t *s, const char *path)
+static int check_section(const parse_sections_t *s, const char *path, bool on_cpu)
 {
     err_t err = {0};
     ir_module_t *module = parse_section(s->at, s->n, path, s->line, &err);
-    int result = module ? check_module(module, &err) : -1;
+    int result = -1;
+    if (module) result = on_cpu ? check_module_on_cpu(module, &err) : check_module(module, &err);
     if (result != 0) {
         bool placed = str_starts(err.text, path); /* the parser names the file itself */
         fprintf(stderr, "pcp check: %s%s%s\n", placed ? "" : path, placed ? "" : ": ", err.text);
@@ -44,7 +48,7 @@ static int check_section(const parse_sections_t *s, const char *path)
 }
 
 /* The worst status over all sections. */
-static int check_file(const char *path, err_t *err)
+static int check_file(const char *path, bool on_cpu, err_t *err)
 {
     size_t n;
     char *text = file_read(path, &n, err);
@@ -53,7 +57,7 @@ static int check_file(const char *path, err_t *err)
     parse_sections_t s = parse_sections(text, n);
     while (parse_sections_next(&s)) {
         if (parse_is_blank(s.at, s.n)) continue;
-        int status = check_section(&s, path);
+        int status = check_section(&s, path, on_cpu);
         if (status > worst) worst = status;
         n_run++;
     }
@@ -75,7 +79,7 @@ int cmd_check(int argc, char **argv)
             err_set(&err, ERR_ARG, "give one StableHLO file (try --help)");
             status = CHECK_UNSUPPORTED;
         } else {
-            status = check_file(args.operands[0], &err);
+            status = check_file(args.operands[0], strcmp(options.backend, "cpu") == 0, &err);
         }
         if (err.code) fprintf(stderr, "pcp check: %s\n", err.text);
     }

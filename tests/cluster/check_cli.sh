@@ -34,6 +34,12 @@ check "a check that does not hold" ends 1 "$work/bad.mlir"
 check "where, found, expected" \
     says "bad.mlir: line 5: check.expect_eq: element [1] of f32 is 4, expected 5"
 
+check "a check that holds, compiled" ends 0 --backend cpu "$work/good.mlir"
+check "a check that does not hold, compiled" ends 1 --backend cpu "$work/bad.mlir"
+check "where, found, expected, compiled" \
+    says "bad.mlir: line 5: check.expect_eq: element [1] of f32 is 4, expected 5"
+check "no such backend" ends 2 --backend gpu "$work/good.mlir"
+
 { cat "$work/good.mlir"; echo '// -----'; cat "$work/bad.mlir"; } >"$work/both.mlir"
 check "one bad section of two" ends 1 "$work/both.mlir"
 check "its line counts from the top of the file" says "both.mlir: line 13:"

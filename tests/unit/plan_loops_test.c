@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include "ad/ad.h"
 #include "base/str.h"
+#include "parse/parse.h"
+#include "passes/passes.h"
 #include "plan_help.h"
 
 /* Every step rounds as in the interpreter; only contraction of a product and a sum may differ. */
@@ -304,6 +307,29 @@ static void test_case(void **state)
     for (uint64_t seed = 1; seed <= 4; seed++) plan_check_text(text, seed, 3, EXACT);
 }
 
+/* Whole models with their gradients: convolution and pooling, a recurrence by while. In f64, where
+ * only the order of sums differs. */
+static void test_models(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"tests/models/cnn.mlir", "tests/models/gru.mlir"};
+    for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
+        err_t err = {0};
+        bool wanted[16];
+        ir_module_t *module = parse_stablehlo_file(paths[k], &err);
+        if (!module || passes_run(module, NULL, NULL, &err) < 0) fail_msg("%s", err.text);
+        const ir_fn_t *fn = ir_module_entry(module, &err);
+        for (int i = 0; i < fn->body->n_arg; i++)
+            wanted[i] = dtype_is_float(ir_type_of(fn, ir_fn_param(fn, i))->dtype);
+        ir_fn_t *grad = ad_gradient(module, fn, "grad", wanted, &err);
+        if (!grad) fail_msg("%s: %s", paths[k], err.text);
+        grad->is_private = false;
+        const plan_check_t how = {
+            .seed = 3, .int_top = 3, .scale = 0.5, .tolerance = 1e-12, .least = 1};
+        plan_check_module(module, &how);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_while),
         cmocka_unit_test(test_recurrence),
         cmocka_unit_test(test_case),
+        cmocka_unit_test(test_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
