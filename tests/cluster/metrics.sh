@@ -121,6 +121,13 @@ well_formed() {
     [ ! -s "$work/odd" ] || { cat "$work/odd"; return 1; }
 }
 check "the text is well-formed" well_formed
+documented() {
+    local name
+    for name in $(get /metrics | awk '/^# TYPE/ { print $3 }'); do
+        grep -q "\b$name\b" docs/operations.md || { echo "docs/operations.md does not know $name"; return 1; }
+    done
+}
+check "each name is in docs/operations.md" documented
 check "records went to the store" eventually 10 above pcp_store_written_total $((5 * rounds))
 check "none was dropped" is pcp_store_dropped_total 0
 check "silent shepherds make it not ready" eventually 10 status /readyz 503

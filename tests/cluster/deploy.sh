@@ -1,0 +1,234 @@
+#!/usr/bin/env bash
+# What deploy/ and docker-compose.yml promise: programs, flags, files, health checks. With PCP_TEST_DEPLOY=1
+# also the steps of the Dockerfile's second stage in clean Debian roots, and a run of services from them
+# (needs root, mmdebstrap and a Debian mirror; about two minutes). No Docker engine is needed.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+roots=$work/roots
+# shellcheck disable=SC2317 # called by the trap
+clean_up() {
+    local root
+    dismiss
+    for root in "$roots"/*/; do ! mountpoint -q "$root/proc" || umount "$root/proc"; done
+    rm -rf --one-file-system "$work"
+}
+trap clean_up EXIT
+
+# --- the compose file ---
+# Lines "SERVICE PROGRAM FLAG" of docker-compose.yml; PROGRAM is the build argument, "-" for images.
+compose_flags() {
+    awk '
+        function flush(   i) { for (i = 1; i <= n; i++) print name, program, flag[i]; n = 0 }
+        /^[a-z]/ { flush(); inside = $0 == "services:"; next }
+        inside && /^  [a-z]+:$/ { flush(); name = $1; sub(/:/, "", name); program = "-"; flag[++n] = "." }
+        inside && $1 == "SERVICE:" { program = $2 }
+        inside && $1 == "-" && $2 ~ /^--/ { flag[++n] = $2 }
+        END { flush() }' docker-compose.yml
+}
+compose_flags >"$work/flags"
+
+# shellcheck disable=SC2317 # called by check
+every_program_is_there() {
+    local name program _
+    while read -r name program _; do
+        [ "$program" = - ] || [ -e "services/$program/main.c" ] || { echo "$name: no services/$program"; return 1; }
+    done <"$work/flags"
+    for name in shepherd aggregator compiler worker metrics; do
+        grep -q "^$name $name " "$work/flags" || { echo "no service $name in docker-compose.yml"; return 1; }
+    done
+}
+every_flag_is_known() {
+    local program flag n=0
+    while read -r _ program flag; do
+        if [ "$program" = - ] || [ "$flag" = . ]; then continue; fi
+        "$bin/pcp-$program" --help | grep -qE "^ *$flag( |\$)" || { echo "pcp-$program has no $flag"; return 1; }
+        n=$((n + 1))
+    done <"$work/flags"
+    [ "$n" -gt 10 ]
+}
+# Folders of named volumes must be made, for their owner, by the Dockerfile.
+every_volume_is_there() {
+    local source target n=0
+    while IFS=: read -r source target; do
+        grep -qE "^  $source:\$" docker-compose.yml || { echo "volume $source is not declared"; return 1; }
+        grep -qE "for folder in .*\b${target##*/}\b" deploy/Dockerfile || { echo "nobody makes $target"; return 1; }
+        n=$((n + 1))
+    done < <(sed -n 's|^ *- \([a-z]*:/var/lib/pcp/[a-z]*\)$|\1|p' docker-compose.yml)
+    [ "$n" -ge 4 ]
+}
+every_copy_exists() {
+    local word source
+    while read -r word source _; do
+        [[ $word == COPY && $source != --* ]] || continue
+        [ -e "$source" ] || { echo "COPY $source"; return 1; }
+    done <deploy/Dockerfile
+}
+# What the Dockerfile copies must reach the engine.
+context_has_it() {
+    local word source
+    while read -r word source _; do
+        [[ $word == COPY && $source != --* ]] || continue
+        grep -qxF -e "!$source" -e "!${source%%/*}" .dockerignore || { echo ".dockerignore hides $source"; return 1; }
+    done <deploy/Dockerfile
+}
+check "each service of docker-compose.yml has a program" every_program_is_there
+check "each flag in it is one of its program's" every_flag_is_known
+check "each volume is declared and has a folder" every_volume_is_there
+check "each file that the Dockerfile copies exists" every_copy_exists
+check "and is in the build context" context_has_it
+if docker compose version >/dev/null 2>&1; then
+    check "docker compose reads it" docker compose config -q
+elif command -v yamllint >/dev/null; then
+    check "yamllint reads it" yamllint -d '{rules: {key-duplicates: enable, indentation: enable}}' docker-compose.yml
+else
+    skip "the compose file is read by another program" "neither docker compose nor yamllint is installed"
+fi
+
+# --- health checks ---
+port=$((20000 + RANDOM % 10000))
+healthy() { # SERVICE SHEPHERD_PORT
+    PCP_SERVICE=$1 PCP_SHEPHERD_PORT=$2 PCP_HTTP_PORT=$((port + 3)) timeout 5 deploy/healthcheck
+}
+unhealthy() { ! healthy "$@" 2>/dev/null; }
+check "a shepherd that is not there is not well" unhealthy shepherd $port
+check "nor is a worker without one" unhealthy worker $port
+check "nor a metrics service" unhealthy metrics $port
+cluster "$work/health" "tcp://127.0.0.1:$port"
+printf '{"model": "m", "init": "i", "train_tokens": "t"}' >"$dir/run.json"
+serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json"
+serve metrics metrics --events "ipc://$dir/events" --http "127.0.0.1:$((port + 3))"
+check "a shepherd is well" eventually 10 healthy shepherd $port
+check "a metrics service is well" eventually 10 healthy metrics $port
+check "a worker that is not connected is not" unhealthy worker $port
+worker w0
+check "a worker that is connected is well" eventually 10 healthy worker $port
+dismiss
+
+# --- what the images hold ---
+if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
+    check "deploy/stage lays out the images" deploy/stage "$bin" "$work/out"
+    only_the_compiler_compiles() {
+        local list
+        for list in "$work"/out/*/usr/share/pcp/packages; do
+            [ -s "$list" ] || { echo "$list is empty"; return 1; }
+            case $list in
+            */compiler/*) grep -qx gcc "$list" || return 1 ;;
+            *) ! grep -E -e '-dev$|^gcc|^g\+\+|^clang|^make' "$list" || { echo "$list"; return 1; } ;;
+            esac
+        done
+    }
+    check "only the compiler's image has a compiler" only_the_compiler_compiles
+    check "the worker's has OpenBLAS" grep -q openblas "$work/out/worker/usr/share/pcp/packages"
+else
+    skip "what the images hold" "needs dpkg and a release build"
+fi
+
+# --- the second stage in clean roots ---
+# perform ROOT SERVICE: the steps after `AS runtime`, as an engine would.
+perform() {
+    local root=$1 service=$2 word rest from source target in_stage=false
+    while read -r word rest; do
+        case $word in
+        FROM) in_stage=false; [[ $rest == *"AS runtime" ]] && in_stage=true; continue ;;
+        '#'* | '') continue ;;
+        esac
+        $in_stage || continue
+        rest=${rest//\$\{SERVICE\}/$service}
+        case $word in
+        COPY)
+            from=.
+            case $rest in --from=build*) from=$work; rest=${rest#--from=build } ;; esac
+            read -r source target <<<"$rest"
+            mkdir -p "$(dirname "$root$target")"
+            cp -a --no-preserve=ownership "$from/${source%/}$([[ $source == */ ]] && echo /.)" "$root$target" ||
+                return 1
+            ;;
+        RUN) chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive \
+            SERVICE="$service" sh -c "$rest" || { echo "failed: RUN $rest"; return 1; } ;;
+        ENV | USER | WORKDIR | ENTRYPOINT | HEALTHCHECK) echo "$rest" >"$root/.$word" ;;
+        ARG) ;;
+        *) echo "unknown step $word"; return 1 ;;
+        esac
+    done < <(sed -e ':a' -e '/\\$/N; s/\\\n */ /; ta' deploy/Dockerfile)
+}
+
+# A root of its own for each service, with what an engine gives: name servers, /proc.
+make_root() {
+    local root=$roots/$1
+    mkdir -p "$root"
+    cp -a "$roots/base/." "$root" && cp /etc/resolv.conf "$root/etc/" &&
+        mount -t proc proc "$root/proc" && perform "$root" "$1"
+}
+
+# inside NAME SERVICE [FLAGS]: start the service as the image's user, from its folder, by its entry point
+inside() {
+    local name=$1 root=$roots/$2
+    shift 2
+    # shellcheck disable=SC2016 # expanded inside
+    chroot --userspec="$(cat "$root/.USER")" "$root" sh -c 'cd "$0" && exec "$@"' "$(cat "$root/.WORKDIR")" \
+        "$(tr -d '[]"' <"$root/.ENTRYPOINT")" "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
+    pid[$name]=$!
+}
+healthy_inside() { # SERVICE
+    chroot --userspec=pcp "$roots/$1" env "$(cat "$roots/$1/.ENV")" PCP_SHEPHERD_PORT=$port \
+        PCP_HTTP_PORT=$((port + 3)) timeout 5 healthcheck
+}
+
+run_from_roots() {
+    local service d=var/lib/pcp
+    for service in shepherd aggregator compiler worker metrics pcp; do
+        check "the image of $service is made" make_root "$service"
+    done
+    check "the worker's image has no compiler" test ! -e "$roots/worker/usr/bin/cc"
+    du -smx "$roots"/*/ | sed 's/^/# MB: /'
+    cluster "$work/images" "tcp://127.0.0.1:$port"
+    cat README.md docs/*.md >"$roots/pcp/$d/text.txt"
+    "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 >"$roots/pcp/$d/model.mlir"
+    inside prepare pcp train model.mlir --data text.txt --tokenizer byte --workers 2 --rounds 5 --run-dir run \
+        --prepare-only
+    check "a run is prepared" wait "${pid[prepare]}"
+    unset 'pid[prepare]'
+    # The named volume `run` of both.
+    cp -a "$roots/pcp/$d/run/." "$roots/shepherd/$d/run" && cp -a "$roots/pcp/$d/model.mlir" "$roots/shepherd/$d/"
+    inside shepherd shepherd --config run/run.json --run-dir run --bind "$control" \
+        --telemetry "tcp://127.0.0.1:$((port + 1))" --events "tcp://127.0.0.1:$((port + 2))"
+    inside aggregator aggregator --shepherd "$control" --bind "tcp://127.0.0.1:$((port + 4))" --object-dir objects
+    inside compiler compiler --shepherd "$control" --cache-dir plans
+    inside metrics metrics --events "tcp://127.0.0.1:$((port + 2))" --http "127.0.0.1:$((port + 3))"
+    inside w0 worker --shepherd "$control" --cache-dir cache --threads 1
+    for service in shepherd aggregator compiler worker metrics; do
+        check "$service from its image is well" eventually 20 healthy_inside "$service"
+    done
+    inside w1 worker --shepherd "$control" --cache-dir cache --threads 1
+    check "a run of services from their images ends" eventually 60 not_running "${pid[shepherd]}"
+    not_running "${pid[shepherd]}" || { tail -n 3 "$dir"/*.log | cut -c1-300 | sed 's/^/# /'; slay KILL shepherd; }
+    check "and ends well" ends 0
+    check "its checkpoint is there" test -s "$roots/shepherd/$d/run/checkpoint/latest/model.safetensors"
+    check "what they wrote belongs to the image's user" \
+        test "$(stat -c %u "$roots/shepherd/$d/run/checkpoint")" = "$(chroot "$roots/shepherd" id -u pcp)"
+    check "metrics have heard of it" grep -q '^pcp_round{run="run"} 5' \
+        <(curl -s "http://127.0.0.1:$((port + 3))/metrics")
+    for service in aggregator compiler metrics w0 w1; do slay TERM "$service"; done
+    for service in aggregator compiler metrics w0 w1; do check "$service leaves at SIGTERM" leaves "$service"; done
+    dismiss
+}
+
+mirror=http://deb.debian.org/debian
+if [ "${PCP_TEST_DEPLOY:-0}" != 1 ]; then
+    skip "images in clean roots" "takes minutes; set PCP_TEST_DEPLOY=1"
+elif [ "$(id -u)" != 0 ] || ! command -v mmdebstrap >/dev/null; then
+    skip "images in clean roots" "needs root and mmdebstrap"
+elif ! curl -sf -o /dev/null --max-time 10 "$mirror/dists/bookworm/Release"; then
+    skip "images in clean roots" "$mirror cannot be reached"
+elif [ ! -d "$work/out" ]; then
+    skip "images in clean roots" "needs a release build"
+else
+    mkdir -p "$roots"
+    check "a clean Debian root" mmdebstrap --quiet --variant=minbase bookworm "$roots/base" "$mirror"
+    [ "$tap_failed" -gt 0 ] || run_from_roots
+fi
+
+check "nothing is left running" no_orphans
+tap_done
