@@ -310,7 +310,12 @@ void render_c(const kernel_t *kernel, str_t *out)
         VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
         VEC_PUSH(&self.loop, 0);
     }
-    for (size_t i = 0; i < kernel->graph.node.n; i++) VEC_PUSH(&self.named, 0);
+    for (size_t i = 0; i < kernel->graph.node.n; i++) {
+        VEC_PUSH(&self.named, 0);
+        VEC_PUSH(&self.level, 0);
+        VEC_PUSH(&self.leveled, 0);
+        VEC_PUSH(&self.declared, 0);
+    }
     for (size_t i = 0; i < kernel->acc.n; i++) {
         VEC_PUSH(&self.acc_depth, 0);
         VEC_PUSH(&self.keyed, false);
@@ -329,6 +334,9 @@ void render_c(const kernel_t *kernel, str_t *out)
     VEC_FREE(&self.named);
     VEC_FREE(&self.loop);
     VEC_FREE(&self.order);
+    VEC_FREE(&self.level);
+    VEC_FREE(&self.leveled);
+    VEC_FREE(&self.declared);
 }
 
 static const char head[] =

@@ -103,7 +103,7 @@ static int var_level(const render_t *self, int v)
     return parent >= 0 ? self->var_depth.at[parent] : INNERMOST;
 }
 
-int render_level(render_t *self, kx_t x)
+static int node_level(render_t *self, kx_t x)
 {
     const kx_node_t *n = node(self, x);
     int level = 0;
@@ -116,6 +116,16 @@ int render_level(render_t *self, kx_t x)
         level = in > level ? in : level;
     }
     return level;
+}
+
+/* Once per walk and node: recurrences share their terms, and walking each use would take forever. */
+int render_level(render_t *self, kx_t x)
+{
+    if (self->leveled.at[x] != self->walk) {
+        self->level.at[x] = node_level(self, x);
+        self->leveled.at[x] = self->walk;
+    }
+    return self->level.at[x];
 }
 
 /* --- Declarations ----------------------------------------------------------------------------- */
@@ -342,7 +352,8 @@ static void write_node(render_t *self, kx_t x, str_t *out)
 static void declare(render_t *self, kx_t x, int limit)
 {
     const kx_node_t *n = node(self, x);
-    if (self->named.at[x]) return;
+    if (self->named.at[x] || self->declared.at[x] == self->walk) return;
+    self->declared.at[x] = self->walk;
     for (int t = 0; t < n->n_in; t++) declare(self, n->in[t], limit);
     if (in_place(self, x) || (limit != INNERMOST && render_level(self, x) > limit)) return;
     str_t text = {0};
@@ -357,10 +368,12 @@ static void declare(render_t *self, kx_t x, int limit)
 
 void render_declare(render_t *self, kx_t x)
 {
+    self->walk++;
     declare(self, x, self->depth);
 }
 
 void render_declare_here(render_t *self, kx_t x)
 {
+    self->walk++;
     declare(self, x, INNERMOST);
 }

@@ -17,7 +17,10 @@ typedef struct {
     VEC(int) loop;      /* by variable: number of its loop */
     int n_name, n_loop; /* numbers given so far: equal kernels get equal names */
     VEC(kx_t) order;    /* named nodes, oldest first */
-    int depth;          /* of the block being written */
+    unsigned walk;      /* number of the walk over a graph; what follows holds for one of them */
+    VEC(int) level;     /* by node, where leveled[] is the walk */
+    VEC(unsigned) leveled, declared; /* by node: the last walk that did */
+    int depth;                       /* of the block being written */
 } render_t;
 
 /* The depth at which x can be computed: that of the innermost loop it depends on; INNERMOST when it
