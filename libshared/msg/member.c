@@ -24,6 +24,7 @@ struct member {
     int64_t heard_ms, sent_ms;       /* last message from and to the shepherd */
     int64_t hello_ms, hello_wait_ms; /* when to say HELLO next, and the present back-off */
     int64_t heartbeat_ms, timeout_ms;
+    int64_t tick_ms;                    /* of the last tick */
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
     msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
@@ -151,6 +152,10 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     (void)loop, (void)timer;
     member_t *self = arg;
     int64_t now = clock_mono_ms();
+    /* Who was held up or suspended itself cannot tell how long the other was silent. */
+    if (self->tick_ms && now - self->tick_ms > self->timeout_ms / 2)
+        self->heard_ms += now - self->tick_ms;
+    self->tick_ms = now;
     if (self->forgotten) lose(self, "the shepherd does not know us");
     self->forgotten = false;
     if (self->joined && now - self->heard_ms > self->timeout_ms) lose(self, "silent for too long");

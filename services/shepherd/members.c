@@ -104,12 +104,18 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     free(gone.host);
 }
 
+/* Losing an aggregator ends the run, so it gets more patience: a slow disk may hold it up. */
+static int64_t patience_ms(const shepherd_t *self, const member_row_t *row)
+{
+    return self->config->timeout_ms * (row->kind == MSG__KIND__KIND_AGGREGATOR ? 4 : 1);
+}
+
 void members_expire(shepherd_t *self)
 {
     for (size_t i = self->members.n; i-- > 0;) {
         if (i >= self->members.n) continue;
         const member_row_t *row = &self->members.at[i];
-        if (self->now_ms - row->heard_ms > self->config->timeout_ms)
+        if (self->now_ms - row->heard_ms > patience_ms(self, row))
             member_drop(self, row->serial, "silent for too long");
     }
 }
