@@ -114,6 +114,12 @@ static bool is_total_order(const ir_fn_t *fn, const ir_op_t *op)
            dtype_is_float(ir_type_of(fn, op->in[0])->dtype);
 }
 
+/* The state is written together with the first number. */
+static bool draws_something(const ir_fn_t *fn, const ir_op_t *op)
+{
+    return count_of(fn, op->out + 1) > 0;
+}
+
 /* Independent pieces of work: elements of the last result, lines along one dimension, or one. */
 static int64_t extent_elements(const ir_fn_t *fn, const ir_op_t *op)
 {
@@ -155,7 +161,7 @@ static const row_t rows[OP_COUNT] = {
     [OP_bitcast_convert] = {always, extent_elements},
     [OP_reduce_precision] = {always, extent_elements},
     [OP_compare] = {is_total_order, extent_elements},
-    [OP_rng_bit_generator] = {always, extent_elements},
+    [OP_rng_bit_generator] = {draws_something, extent_elements},
 };
 
 bool loops_has_row(op_code_t code)
