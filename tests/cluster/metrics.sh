@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/cluster.bash
 . tests/servers.bash
 trap 'dismiss; servers_stop; rm -rf "$work"' EXIT
-rounds=12 inner=60
+rounds=6 inner=300 # leases long enough for news of steps, twice a second
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
 "$bin/pcp" model gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
