@@ -8,7 +8,7 @@
 #include "codegen/loops_in.h"
 #include "codegen/render_expr.h"
 
-/* --- sort: a stable merge sort of positions, one line at a time (ops/sort.c) ------------------- */
+/* --- sort: a stable merge sort of positions, one line at a time (ops/sort.c) ------------------ */
 
 /* second = element p[b] of the line comes before element p[a]. */
 static void write_before(loops_t *l, int64_t stride)
@@ -62,7 +62,7 @@ void loops_sort(loops_t *l)
                  stride[dim]);
 }
 
-/* --- top_k: insertion into the k best of a row so far; equal keys keep their order ------------- */
+/* --- top_k: insertion into the k best of a row so far; equal keys keep their order ------------ */
 
 void loops_top_k(loops_t *l)
 {

@@ -137,8 +137,8 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     {                                                                                   \
         return pcp_of_bits_##t((UINT)key ^ (UINT)(key >> (8 * sizeof(T) - 1)) >> 1);    \
     }                                                                                   \
-    /* For reductions: maximum and minimum of the keys, in any order, are those of \
-     * pcp_max and pcp_min. Every NaN is the largest or the smallest. */    \
+    /* For reductions: maximum and minimum of the keys, in any order, are those of      \
+     * pcp_max and pcp_min. Every NaN is the largest or the smallest. */                \
     PCP_FN SINT pcp_max_key_##t(T x)                                                    \
     {                                                                                   \
         return x != x ? NAN_KEY : pcp_key_##t(x);                                       \

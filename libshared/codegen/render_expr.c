@@ -118,7 +118,8 @@ static int node_level(render_t *self, kx_t x)
     return level;
 }
 
-/* Once per walk and node: recurrences share their terms, and walking each use would take forever. */
+/* Once per walk and node: recurrences share their terms, and walking each use would take forever.
+ */
 int render_level(render_t *self, kx_t x)
 {
     if (self->leveled.at[x] != self->walk) {

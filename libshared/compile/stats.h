@@ -6,10 +6,10 @@
 #include "ir/ir.h"
 #include "plan/plan.h"
 
-/* Append, for each program of `plan`: ops of the function of its name in `module` (after the passes),
- * and by kind of step their number, FLOPs and bytes moved; then kernels, constants and the arena by
- * role. FLOPs count a multiply and an add as two; bytes are what steps read and write, not what misses
- * a cache. */
+/* Append, for each program of `plan`: ops of the function of its name in `module` (after the
+ * passes), and by kind of step their number, FLOPs and bytes moved; then kernels, constants and the
+ * arena by role. FLOPs count a multiply and an add as two; bytes are what steps read and write, not
+ * what misses a cache. */
 void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out);
 
 #endif

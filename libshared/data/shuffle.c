@@ -15,7 +15,8 @@ void shuffle_init(shuffle_t *self, uint64_t seed, uint64_t epoch, uint64_t n)
 uint64_t shuffle_at(const shuffle_t *self, uint64_t i)
 {
     uint64_t mask = ((uint64_t)1 << self->half_bits) - 1;
-    /* The network permutes [0, 4^half_bits); followed until it re-enters [0, n), it permutes that. */
+    /* The network permutes [0, 4^half_bits); followed until it re-enters [0, n), it permutes that.
+     */
     do {
         uint64_t left = i >> self->half_bits, right = i & mask;
         for (int r = 0; r < SHUFFLE_ROUNDS; r++) {

@@ -55,8 +55,8 @@ const char *attr_text(const ir_attrs_t *attrs, const char *name, const char *fal
 /* The list, or NULL with *n = 0. */
 const int64_t *attr_ints(const ir_attrs_t *attrs, const char *name, int *n);
 
-/* Add or replace, keeping the order by name. Everything the value points at is borrowed: put it into
- * the same arena. */
+/* Add or replace, keeping the order by name. Everything the value points at is borrowed: put it
+ * into the same arena. */
 void attr_set(arena_t *arena, ir_attrs_t *attrs, ir_attr_t value);
 void attr_set_int(arena_t *arena, ir_attrs_t *attrs, const char *name, int64_t i);
 void attr_set_bool(arena_t *arena, ir_attrs_t *attrs, const char *name, bool b);

@@ -23,7 +23,8 @@ ir_op_t *ir_emit(ir_fn_t *fn, op_code_t code, int n_in, const ir_val_t *in, cons
     ir_type_t *types = n_out <= 4 ? few : mem_calloc((size_t)n_out, sizeof *types);
     for (int i = 0; declared && i < n_out; i++) types[i] = declared[i];
 
-    /* The rule looks at operands, attributes and regions only, so the op may exist before its types. */
+    /* The rule looks at operands, attributes and regions only, so the op may exist before its
+     * types. */
     ir_op_t *op = ir_op_new(fn, code, n_in, in, n_out, types, n_region);
     if (attrs) op->attrs = *attrs;
     for (int i = 0; i < n_region; i++) {

@@ -11,8 +11,8 @@
 #include "ir/op.h"
 
 /* Append op `code`. attrs: NULL or attributes in the module's arena. declared: NULL, or the n_out
- * result types (needed by ops whose type cannot be inferred: constant, iota, convert, reshape, ...).
- * Returns the op, NULL after an error. */
+ * result types (needed by ops whose type cannot be inferred: constant, iota, convert, reshape,
+ * ...). Returns the op, NULL after an error. */
 ir_op_t *ir_emit(ir_fn_t *fn, op_code_t code, int n_in, const ir_val_t *in, const ir_attrs_t *attrs,
                  int n_out, const ir_type_t *declared, int n_region, ir_region_t *const *regions);
 
@@ -63,8 +63,8 @@ ir_val_t ir_matmul(ir_fn_t *fn, ir_val_t a, ir_val_t b); /* [m,k] x [k,n] */
 
 ir_val_t ir_call(ir_fn_t *fn, const ir_fn_t *callee, const ir_val_t *in); /* first result */
 
-/* Regions: ir_region_begin moves the cursor into a new region and returns it; ir_region_end sets its
- * results and puts the cursor back. */
+/* Regions: ir_region_begin moves the cursor into a new region and returns it; ir_region_end sets
+ * its results and puts the cursor back. */
 ir_region_t *ir_region_begin(ir_fn_t *fn, int n_arg, const ir_type_t *types, ir_region_t **saved);
 void ir_region_end(ir_fn_t *fn, ir_region_t *region, int n_result, const ir_val_t *results,
                    ir_region_t *saved);

@@ -44,7 +44,8 @@ typedef struct {
 } ir_window_t;
 /* Read off a reduce_window, select_and_scatter (rank: of the operand); missing lists are ones. */
 void ir_window_dims(const ir_op_t *op, int rank, ir_window_t *window);
-/* n operands and n rank-0 initial values; results[n] are values op->out + i. NULL after an error. */
+/* n operands and n rank-0 initial values; results[n] are values op->out + i. NULL after an error.
+ */
 ir_op_t *ir_reduce_window(ir_fn_t *fn, int n, const ir_val_t *in, const ir_window_t *window,
                           ir_region_t *region);
 ir_val_t ir_select_and_scatter(ir_fn_t *fn, ir_val_t x, ir_val_t source, ir_val_t init,

@@ -120,7 +120,7 @@ void ir_region_finish(ir_fn_t *fn, ir_region_t *region, int n_result, const ir_v
 /* --- Verification: every function, region and op against the op table (ir/op.h). --- */
 int ir_verify(const ir_module_t *self, err_t *err);
 
-/* --- Cloning with a value map: the base of every pass. map[old value] = new value or IR_NONE. --- */
+/* --- Cloning with a value map: the base of every pass. map[old value] = new value or IR_NONE. */
 typedef struct ir_clone ir_clone_t;
 struct ir_clone {
     const ir_fn_t *from;

@@ -1,7 +1,7 @@
 /* The op table: one op_def_t per op, defined in ops/<family>.c, found by code or by name.
  *
- * Parser, printer, verifier, folder, interpreter, autodiff, codegen and the generic tests are driven
- * by this table; none of them names an op that the table can describe. */
+ * Parser, printer, verifier, folder, interpreter, autodiff, codegen and the generic tests are
+ * driven by this table; none of them names an op that the table can describe. */
 #ifndef IR_OP_H
 #define IR_OP_H
 
@@ -19,8 +19,8 @@ typedef enum {
     K_OTHER,
 } op_kind_t;
 
-/* How the op is written in pretty form (GRAMMAR section 7); shared by parser and printer. The generic
- * form is always read. */
+/* How the op is written in pretty form (GRAMMAR section 7); shared by parser and printer. The
+ * generic form is always read. */
 typedef enum {
     FORM_GENERIC = 0,   /* "op"(..) <{..}> ({..}) : (..) -> .. */
     FORM_OPERANDS,      /* op a, b : T | fn */
@@ -51,9 +51,9 @@ typedef enum {
 /* Runs regions and functions on behalf of evaluators; see ops/eval.h. */
 typedef struct eval eval_t;
 
-/* What a VJP sees. Outputs: in_ct[i], set to the cotangent of operand i (same type as the operand) or
- * left IR_NONE for zero. Operand i is only worked for when need[i]; the rest stays IR_NONE. Ops are
- * appended at fn's cursor with ir/build.h. */
+/* What a VJP sees. Outputs: in_ct[i], set to the cotangent of operand i (same type as the operand)
+ * or left IR_NONE for zero. Operand i is only worked for when need[i]; the rest stays IR_NONE. Ops
+ * are appended at fn's cursor with ir/build.h. */
 typedef struct vjp vjp_t;
 struct vjp {
     ir_fn_t *fn;
@@ -63,8 +63,9 @@ struct vjp {
     ir_val_t *in_ct;    /* n_in */
     /* For ops with regions: the cotangent of a value from outside that a region reads. */
     void (*add_outer)(vjp_t *self, ir_val_t value, ir_val_t ct);
-    /* Append a copy of `region` (arguments mapped to args[]) and its reverse to fn's cursor: given the
-     * cotangents of the region's results, fills arg_ct[] (IR_NONE: zero) and calls add_outer. */
+    /* Append a copy of `region` (arguments mapped to args[]) and its reverse to fn's cursor: given
+     * the cotangents of the region's results, fills arg_ct[] (IR_NONE: zero) and calls add_outer.
+     */
     int (*region_vjp)(vjp_t *self, const ir_region_t *region, const ir_val_t *args,
                       const ir_val_t *result_ct, ir_val_t *arg_ct, err_t *err);
     void *ad; /* the reverse walk's own state */
@@ -91,8 +92,9 @@ typedef struct op_def {
     int (*vjp)(vjp_t *v, err_t *err);
 
     /* K_MAP: the result element in C; $0, $1, .. are operand elements, $t the suffix of the compute
-     * type (f32, f64, i8 .. i64, u8 .. u64, i1), as in "pcp_exp_$t($0)". f16 and bf16 compute in f32
-     * and round once. Functions named pcp_* are in codegen's prelude. NULL: codegen has its own. */
+     * type (f32, f64, i8 .. i64, u8 .. u64, i1), as in "pcp_exp_$t($0)". f16 and bf16 compute in
+     * f32 and round once. Functions named pcp_* are in codegen's prelude. NULL: codegen has its
+     * own. */
     const char *expr;
 
     /* Generic tests draw operands from [test_lo, test_hi]; both 0: [-2, 2]. */

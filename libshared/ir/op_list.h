@@ -1,6 +1,7 @@
 /* Every op, one line each: OP(x) declares OP_x and expects `const op_def_t op_x` in the family's
- * file under ops/. Ops of other dialects carry their dialect in the name: chlo_erf, check_expect_eq.
- * Includers define OP(x) first and undefine it after. No include guard, on purpose. */
+ * file under ops/. Ops of other dialects carry their dialect in the name: chlo_erf,
+ * check_expect_eq. Includers define OP(x) first and undefine it after. No include guard, on
+ * purpose. */
 /* clang-format off */
 
 /* ops/literal.c */

@@ -1,5 +1,5 @@
-/* Modules, functions and ops as StableHLO text. Values are numbered anew: arguments %arg0, %arg1, ..
- * and results %0, %1, .. in the order of the text. */
+/* Modules, functions and ops as StableHLO text. Values are numbered anew: arguments %arg0, %arg1,
+ * .. and results %0, %1, .. in the order of the text. */
 #include "ir/print.h"
 
 #include <stdlib.h>

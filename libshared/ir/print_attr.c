@@ -1,5 +1,5 @@
-/* Attributes as text that parse/ reads back to the same attributes, spelled as StableHLO's own tools
- * want them where the name decides that. */
+/* Attributes as text that parse/ reads back to the same attributes, spelled as StableHLO's own
+ * tools want them where the name decides that. */
 #include <math.h>
 #include <string.h>
 

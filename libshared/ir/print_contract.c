@@ -64,7 +64,8 @@ static const struct {
     {"bf", "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions"},
 };
 
-/* The text of dimension `dim` of a side: a letter or the number of a spatial dimension; 0 if none. */
+/* The text of dimension `dim` of a side: a letter or the number of a spatial dimension; 0 if none.
+ */
 static int conv_dim(const ir_op_t *op, int side, int64_t dim, char out[16])
 {
     int n, found = 0;

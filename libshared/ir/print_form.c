@@ -1,5 +1,5 @@
-/* Pretty forms: one row per op_form_t names the attributes that the form spells out (all others follow
- * in braces), a test whether it can say this op, and the function that writes it. */
+/* Pretty forms: one row per op_form_t names the attributes that the form spells out (all others
+ * follow in braces), a test whether it can say this op, and the function that writes it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

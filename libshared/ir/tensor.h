@@ -1,7 +1,8 @@
 /* A dense host tensor: row-major elements, or one element that stands for all (splat).
  *
  * Constants, evaluator inputs and results, and parsed literals are tensors. i1 is one byte, 0 or 1;
- * sub-byte integers are one sign- or zero-extended byte each. Plain data; not shared while written. */
+ * sub-byte integers are one sign- or zero-extended byte each. Plain data; not shared while written.
+ */
 #ifndef IR_TENSOR_H
 #define IR_TENSOR_H
 

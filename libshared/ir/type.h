@@ -35,7 +35,8 @@ int ir_type_check(const ir_type_t *type, err_t *err);
 /* Row-major strides in elements: stride[rank-1] = 1. */
 void ir_type_strides(const ir_type_t *type, int64_t stride[IR_MAX_RANK]);
 
-/* "tensor<2x3xf32>" into buf (returns buf) or appended to s. A buf of IR_TYPE_TEXT always holds it. */
+/* "tensor<2x3xf32>" into buf (returns buf) or appended to s. A buf of IR_TYPE_TEXT always holds it.
+ */
 enum { IR_TYPE_TEXT = 288 };
 const char *ir_type_text(const ir_type_t *type, char buf[IR_TYPE_TEXT]);
 

@@ -171,7 +171,8 @@ static ir_val_t causal_softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, along_rows(b, row_reduce(b, OP_add, e), &type));
 }
 
-/* One of q, k, v: columns [part * width, (part + 1) * width) of qkv as [batch, block, heads, head]. */
+/* One of q, k, v: columns [part * width, (part + 1) * width) of qkv as [batch, block, heads, head].
+ */
 static ir_val_t split_heads(build_t *b, ir_val_t qkv, int part)
 {
     const gpt2_config_t *c = b->config;
@@ -212,7 +213,8 @@ static ir_val_t attention(build_t *b, ir_val_t x)
     return linear(b, ir_reshape(fn, out, &rows));
 }
 
-/* table[tokens]: rows of an embedding table for [batch, block] tokens, as [batch * block, width]. */
+/* table[tokens]: rows of an embedding table for [batch, block] tokens, as [batch * block, width].
+ */
 static ir_val_t embed(build_t *b, ir_val_t table, ir_val_t tokens)
 {
     ir_fn_t *fn = b->fn;

@@ -1,9 +1,9 @@
 /* Graph builder: the GPT-2 family (Radford et al. 2019) as a StableHLO module.
  *
- * Pre-norm transformer, learned positions, causal self-attention, GELU by tanh, the output head tied
- * to the token embedding. Parameters are named as in GPT-2's published checkpoints ("wte.weight",
- * "h.0.attn.c_attn.weight", ...; matrices are [in, out]) and carry pcp.init: normal(0.02), residual
- * projections normal(0.02 / sqrt(2 layers)), gains ones, biases zeros. */
+ * Pre-norm transformer, learned positions, causal self-attention, GELU by tanh, the output head
+ * tied to the token embedding. Parameters are named as in GPT-2's published checkpoints
+ * ("wte.weight", "h.0.attn.c_attn.weight", ...; matrices are [in, out]) and carry pcp.init:
+ * normal(0.02), residual projections normal(0.02 / sqrt(2 layers)), gains ones, biases zeros. */
 #ifndef MODEL_GPT2_H
 #define MODEL_GPT2_H
 

@@ -1,4 +1,5 @@
-/* Char, byte and raw tokenizers. Char symbols are found by binary search over sorted code points. */
+/* Char, byte and raw tokenizers. Char symbols are found by binary search over sorted code points.
+ */
 #include "model/tokenizer.h"
 
 #include <jansson.h>

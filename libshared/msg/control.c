@@ -67,7 +67,8 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
                    zmq_strerror(zmq_errno()));
 }
 
-/* Receive the frames of one message: at most `space` of them are kept. Returns how many there were. */
+/* Receive the frames of one message: at most `space` of them are kept. Returns how many there were.
+ */
 static int receive_frames(void *raw, zmq_msg_t *frame, int space)
 {
     int n = 0, more = 1;

@@ -1,5 +1,6 @@
-/* Windowed chunk transfer over one DEALER per aggregator. A transfer is a list of chunks per shard; a
- * chunk is described by a callback, so that payloads are made (encoded) only when they are sent. */
+/* Windowed chunk transfer over one DEALER per aggregator. A transfer is a list of chunks per shard;
+ * a chunk is described by a callback, so that payloads are made (encoded) only when they are sent.
+ */
 #include "msg/data_client.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Jobs over a zactor's pipe. While a job runs, the only thing that can arrive on the thread's end of the
- * pipe is a wish that it ends (CANCEL or $TERM), so that readability is the signal to stop. */
+/* Jobs over a zactor's pipe. While a job runs, the only thing that can arrive on the thread's end
+ * of the pipe is a wish that it ends (CANCEL or $TERM), so that readability is the signal to stop.
+ */
 #include "msg/jobs.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A thread for long jobs beside a reactor: one job at a time, in and out as envelopes, so that the two
- * share nothing. The reactor's side and the job's side are named apart below. */
+/* A thread for long jobs beside a reactor: one job at a time, in and out as envelopes, so that the
+ * two share nothing. The reactor's side and the job's side are named apart below. */
 #ifndef MSG_JOBS_H
 #define MSG_JOBS_H
 
@@ -9,8 +9,8 @@
 
 typedef struct jobs jobs_t;
 
-/* Does one job in the thread; says what came of it by job_reply, the last time with the final answer.
- * `user` belongs to the thread while it lives. */
+/* Does one job in the thread; says what came of it by job_reply, the last time with the final
+ * answer. `user` belongs to the thread while it lives. */
 typedef void job_fn(void *user, zsock_t *pipe, const msg_envelope_t *job);
 
 /* --- Reactor's side. --- */

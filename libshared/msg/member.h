@@ -1,5 +1,5 @@
-/* A member's side of the control conversation: HELLO with back-off, heartbeats both ways, noticing a
- * lost shepherd and joining again. Compilers, aggregators, workers and the CLI use it; it runs in
+/* A member's side of the control conversation: HELLO with back-off, heartbeats both ways, noticing
+ * a lost shepherd and joining again. Compilers, aggregators, workers and the CLI use it; it runs in
  * their zloop and never blocks. One thread. */
 #ifndef MSG_MEMBER_H
 #define MSG_MEMBER_H

@@ -7,7 +7,8 @@
 #include "base/err.h"
 #include "proto/telemetry.pb-c.h"
 
-/* Topics are "step", "round", "done", "failed", "member", "commit", "status", by the event's body. */
+/* Topics are "step", "round", "done", "failed", "member", "commit", "status", by the event's body.
+ */
 const char *publish_topic(const Msg__Event *event);
 
 /* Fill in time_ms when 0 and send [topic, packed event] without blocking. socket NULL: dropped. */

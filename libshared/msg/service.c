@@ -41,8 +41,9 @@ static int die_with_parent(err_t *err)
     return 0;
 }
 
-/* The pipe from the handler to the loop; a handler has no other way to find it. A mask with a signalfd
- * would not do: libraries may have made threads before main that do not block the signals. */
+/* The pipe from the handler to the loop; a handler has no other way to find it. A mask with a
+ * signalfd would not do: libraries may have made threads before main that do not block the signals.
+ */
 static int signal_pipe[2] = {-1, -1};
 static volatile sig_atomic_t signals_seen;
 

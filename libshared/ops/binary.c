@@ -99,8 +99,8 @@ VJP_BINARY(minimum, winner_ct(fn, "LT", a, b, g), winner_ct(fn, "LT", b, a, g))
 BINARY(maximum, infer_map_any, true, "pcp_max_$t($0, $1)", 0, 0)
 BINARY(minimum, infer_map_any, true, "pcp_min_$t($0, $1)", 0, 0)
 
-/* --- power: integers by squaring, wrapping; a negative exponent truncates the inverse towards zero.
- * da = g b a^(b-1), 0 where b == 0; db = g y log a, log taken as 0 where a == 0 --- */
+/* --- power: integers by squaring, wrapping; a negative exponent truncates the inverse towards
+ * zero. da = g b a^(b-1), 0 where b == 0; db = g y log a, log taken as 0 where a == 0 --- */
 static int64_t power_int(int64_t a, int64_t b)
 {
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0;

@@ -101,8 +101,8 @@ BITS(shift_left, 2, infer_map_int, false, "pcp_shl_$t($0, $1)")
 BITS(shift_right_logical, 2, infer_map_int, false, "pcp_shrl_$t($0, $1)")
 BITS(shift_right_arithmetic, 2, infer_map_int, false, "pcp_shra_$t($0, $1)")
 
-/* --- bitcast_convert: the same bits under another type. Equal widths keep the shape; a narrower type
- * adds a last dimension of width ratio (lowest bits first), a wider one takes it away --- */
+/* --- bitcast_convert: the same bits under another type. Equal widths keep the shape; a narrower
+ * type adds a last dimension of width ratio (lowest bits first), a wider one takes it away --- */
 static int infer_bitcast_convert(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     const ir_type_t *x = op_in_type(fn, op, 0);

@@ -187,7 +187,8 @@ const op_def_t op_select = {
 };
 
 /* --- clamp(lo, x, hi) = min(max(x, lo), hi), bounds may be scalars.
- * dx = g where lo < x < hi (as JAX); dlo = g where x < lo < hi; dhi = g where max(x, lo) > hi --- */
+ * dx = g where lo < x < hi (as JAX); dlo = g where x < lo < hi; dhi = g where max(x, lo) > hi ---
+ */
 static int infer_clamp(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     const ir_type_t *x = op_in_type(fn, op, 1);

@@ -1,5 +1,5 @@
-/* Ops that run regions or functions, and those that only pass values on: while, if, case, map, call,
- * composite, custom_call, optimization_barrier. Their reverse rules are in control_vjp.c and
+/* Ops that run regions or functions, and those that only pass values on: while, if, case, map,
+ * call, composite, custom_call, optimization_barrier. Their reverse rules are in control_vjp.c and
  * while_vjp.c. */
 #include "ops/control.h"
 

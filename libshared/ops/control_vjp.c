@@ -8,8 +8,9 @@
 #include "ops/common.h"
 #include "ops/outer.h"
 
-/* --- if, case: the same selector over the reversed branches. A branch's gradient flows into the outer
- * values it reads; the new op returns one cotangent per such value, zero where a branch has none --- */
+/* --- if, case: the same selector over the reversed branches. A branch's gradient flows into the
+ * outer values it reads; the new op returns one cotangent per such value, zero where a branch has
+ * none --- */
 /* The outer values that any branch has a cotangent for, into a heap array. */
 static ir_val_t *outer_values(const outer_t *branch, int n_branch, int *n)
 {

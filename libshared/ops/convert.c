@@ -4,9 +4,9 @@
 
 #include "ops/rule.h"
 
-/* --- convert: float -> float rounds once to nearest even; float -> integer truncates and saturates,
- * NaN gives 0, as XLA; integer -> float rounds once; integer -> integer wraps; to i1: x != 0.
- * dx = g converted back between floats; integers and i1 have no gradient --- */
+/* --- convert: float -> float rounds once to nearest even; float -> integer truncates and
+ * saturates, NaN gives 0, as XLA; integer -> float rounds once; integer -> integer wraps; to i1: x
+ * != 0. dx = g converted back between floats; integers and i1 have no gradient --- */
 static int infer_convert(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     if (infer_declared(op, 0, out, err) < 0) return -1;

@@ -1,6 +1,6 @@
 /* convolution: windows of the lhs against kernels, with strides, padding, dilation of both sides,
- * feature groups and batch groups. Plain loops over double (or 64-bit integer) copies of the operands,
- * summed in a fixed order, rounded once. */
+ * feature groups and batch groups. Plain loops over double (or 64-bit integer) copies of the
+ * operands, summed in a fixed order, rounded once. */
 #include "ops/convolution.h"
 
 #include <stdlib.h>
@@ -160,8 +160,8 @@ static int64_t find_taps(const conv_t *c, const steps_t *lhs, const steps_t *rhs
     return n;
 }
 
-/* All outputs at one spatial position. Output feature f of group g reads the input features of group
- * g (feature groups) or the batch entries of group g (batch groups). */
+/* All outputs at one spatial position. Output feature f of group g reads the input features of
+ * group g (feature groups) or the batch entries of group g (batch groups). */
 typedef struct {
     const conv_t *c;
     steps_t lhs, rhs, out;
@@ -237,8 +237,8 @@ static int eval_convolution(eval_t *ev, const ir_op_t *op, const tensor_t *in, t
     return 0;
 }
 
-/* --- Reverse rule: two convolutions. D(n, k) = (n - 1) k + 1; n, k, m: sizes of operand, kernel and
- * result; s stride, a lhs dilation, r rhs dilation. --- */
+/* --- Reverse rule: two convolutions. D(n, k) = (n - 1) k + 1; n, k, m: sizes of operand, kernel
+ * and result; s stride, a lhs dilation, r rhs dilation. --- */
 
 static ir_val_t emit(ir_fn_t *fn, const ir_val_t *in, const conv_t *c)
 {
@@ -275,7 +275,8 @@ static ir_val_t reverse_where(ir_fn_t *fn, ir_val_t x, const conv_t *c, bool all
     return n ? ir_reverse(fn, x, dims, n) : x;
 }
 
-/* Dimension `from` of x splits into (groups, rest), and `groups` becomes the slower part of `to`. */
+/* Dimension `from` of x splits into (groups, rest), and `groups` becomes the slower part of `to`.
+ */
 static ir_val_t move_groups(ir_fn_t *fn, ir_val_t x, int64_t groups, int64_t from, int64_t to)
 {
     if (x == IR_NONE || groups == 1) return x;

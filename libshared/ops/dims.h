@@ -1,5 +1,6 @@
-/* What the families that move elements share: attribute lists of a given length, walks over indices,
- * strided copies, and dimension lists for reverse rules. Pure functions over their arguments. */
+/* What the families that move elements share: attribute lists of a given length, walks over
+ * indices, strided copies, and dimension lists for reverse rules. Pure functions over their
+ * arguments. */
 #ifndef OPS_DIMS_H
 #define OPS_DIMS_H
 
@@ -9,8 +10,8 @@
 
 /* --- Attributes ------------------------------------------------------------------------------ */
 
-/* The n entries of attribute `name` into list[]; a missing attribute is n times `fallback`. ERR_SHAPE
- * when the attribute has another length. n is at most 2 * IR_MAX_RANK. */
+/* The n entries of attribute `name` into list[]; a missing attribute is n times `fallback`.
+ * ERR_SHAPE when the attribute has another length. n is at most 2 * IR_MAX_RANK. */
 int dims_list(const ir_op_t *op, const char *name, int n, int64_t fallback, int64_t *list,
               err_t *err);
 /* The same without the check, for ops that passed their type rule. */
@@ -32,8 +33,8 @@ int dims_rest(uint32_t mask, int rank, int64_t *rest);
  * dim[d] == 0 there is no index at all: ask dims_count first. */
 bool dims_next(int rank, const int64_t *dim, int64_t *index);
 int64_t dims_count(int rank, const int64_t *dim);
-/* offset[i] for every index of a rank-n box in row-major order: sum of index[d] * stride[d]. Returns
- * a heap array of dims_count entries, caller frees. */
+/* offset[i] for every index of a rank-n box in row-major order: sum of index[d] * stride[d].
+ * Returns a heap array of dims_count entries, caller frees. */
 int64_t *dims_offsets(int rank, const int64_t *dim, const int64_t *stride);
 
 /* Copy a box of elements: dst[sum i_d * dst_stride[d]] = src[sum i_d * src_stride[d]] for all
@@ -52,9 +53,9 @@ void dims_fill(tensor_t *y, const tensor_t *x);
 
 /* --- Windows --------------------------------------------------------------------------------- */
 
-/* One dimension of a window that slides over a padded, dilated operand (reduce_window, convolution).
- * Position o * stride + k * window_dilation - low, divided by base_dilation, is the element seen by
- * window entry k at output o. */
+/* One dimension of a window that slides over a padded, dilated operand (reduce_window,
+ * convolution). Position o * stride + k * window_dilation - low, divided by base_dilation, is the
+ * element seen by window entry k at output o. */
 typedef struct {
     int64_t size;   /* of the operand */
     int64_t window; /* entries of the window */
@@ -66,7 +67,8 @@ typedef struct {
 int64_t window_extent(int64_t n, int64_t dilation);
 /* Set w->out. ERR_SHAPE names dimension d when a size, stride or dilation is out of range. */
 int window_infer(const ir_op_t *op, int d, window_dim_t *w, err_t *err);
-/* The operand's index seen by entry k at output o, or -1 in padding and between dilated elements. */
+/* The operand's index seen by entry k at output o, or -1 in padding and between dilated elements.
+ */
 static inline int64_t window_index(const window_dim_t *w, int64_t o, int64_t k)
 {
     int64_t at = o * w->stride + k * w->window_dilation - w->low;

@@ -1,5 +1,5 @@
-/* dot_general: products summed over paired dimensions, with batch dimensions. Operands are packed into
- * row-major double (or 64-bit integer) panels, summed wide in a fixed order, rounded once. */
+/* dot_general: products summed over paired dimensions, with batch dimensions. Operands are packed
+ * into row-major double (or 64-bit integer) panels, summed wide in a fixed order, rounded once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +95,7 @@ static int infer_dot(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t
     return infer_result(op, 0, out, &is, err);
 }
 
-/* --- Evaluation. Element (batch, row, k) of operand `side` lies at the sum of three offsets. --- */
+/* --- Evaluation. Element (batch, row, k) of operand `side` lies at the sum of three offsets. */
 
 typedef struct {
     const tensor_t *x;
@@ -128,8 +128,8 @@ static void side_fini(side_t *self)
     free(self->k);
 }
 
-/* One panel: PANEL rows of the rhs interleaved, panel[k * PANEL + j] = rhs(row + j, k), and all rows
- * of the lhs, lhs[row * n_k + k]. The sums run over k in order. */
+/* One panel: PANEL rows of the rhs interleaved, panel[k * PANEL + j] = rhs(row + j, k), and all
+ * rows of the lhs, lhs[row * n_k + k]. The sums run over k in order. */
 enum { PANEL = 8 };
 
 #define DOT_KERNEL(name, type, get, store)                                                    \
@@ -192,9 +192,9 @@ static int eval_dot(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t 
 }
 
 /* --- Reverse rule. ct has axes (batch, lhs free, rhs free).
- *   d lhs = dot(ct, rhs) over the rhs's free axes: axes (batch, lhs free, rhs contracting ascending)
- *   d rhs = dot(lhs, ct) over the lhs's free axes: axes (batch, lhs contracting ascending, rhs free)
- * then each axis moves to where the operand has it. --- */
+ *   d lhs = dot(ct, rhs) over the rhs's free axes: axes (batch, lhs free, rhs contracting
+ * ascending) d rhs = dot(lhs, ct) over the lhs's free axes: axes (batch, lhs contracting ascending,
+ * rhs free) then each axis moves to where the operand has it. --- */
 
 /* x's axis r becomes axis place[r]. */
 static ir_val_t move_axes(ir_fn_t *fn, ir_val_t x, int rank, const int64_t *place)

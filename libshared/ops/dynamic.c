@@ -1,12 +1,13 @@
-/* Ops whose starts or shapes are operands: dynamic_slice, dynamic_update_slice, and those whose shape
- * operand repeats the static result type (dynamic_iota, dynamic_broadcast_in_dim, dynamic_reshape). */
+/* Ops whose starts or shapes are operands: dynamic_slice, dynamic_update_slice, and those whose
+ * shape operand repeats the static result type (dynamic_iota, dynamic_broadcast_in_dim,
+ * dynamic_reshape). */
 #include <string.h>
 
 #include "ir/build_index.h"
 #include "ops/common.h"
 #include "ops/dims.h"
 
-/* --- Starts: one rank-0 integer per dimension, from operand `first` on, clamped like gather's --- */
+/* --- Starts: one rank-0 integer per dimension, from operand `first` on, clamped like gather's */
 
 static int infer_starts(const ir_fn_t *fn, const ir_op_t *op, int first, int rank, err_t *err)
 {

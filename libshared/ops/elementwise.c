@@ -1,5 +1,5 @@
-/* Unary ops of the StableHLO dialect: one block each (value, C expression, reverse rule). Floats are
- * evaluated in double and rounded once to the element type. */
+/* Unary ops of the StableHLO dialect: one block each (value, C expression, reverse rule). Floats
+ * are evaluated in double and rounded once to the element type. */
 #include <math.h>
 
 #include "ops/rule.h"

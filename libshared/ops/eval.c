@@ -113,7 +113,8 @@ static void slot_own(eval_t *ev, ir_val_t v, tensor_t tensor)
     ev->live_bytes += ir_type_bytes(&tensor.type);
 }
 
-/* Hand the value out: moved when this region made it, copied when it is borrowed or still needed. */
+/* Hand the value out: moved when this region made it, copied when it is borrowed or still needed.
+ */
 static tensor_t slot_take(eval_t *ev, const ir_region_t *region, ir_val_t v)
 {
     frame_t *frame = ev->frame;

@@ -1,7 +1,8 @@
 /* The interpreter: runs functions op by op through the op table's evaluators.
  *
- * A tensor is freed after its last use, so that models larger than their parts fit in memory. Used as
- * oracle, constant folder and conformance runner; plain rather than fast. One thread per eval_t. */
+ * A tensor is freed after its last use, so that models larger than their parts fit in memory. Used
+ * as oracle, constant folder and conformance runner; plain rather than fast. One thread per eval_t.
+ */
 #ifndef OPS_EVAL_H
 #define OPS_EVAL_H
 
@@ -30,8 +31,8 @@ int eval_op(const ir_module_t *module, const ir_fn_t *fn, const ir_op_t *op, con
  * out[i].splat after writing element 0, or replace out[i] by another heap-owned tensor of the type
  * (tensor_fini the old one first). */
 
-/* Run a region of the op being evaluated: args[n_arg] are borrowed; on success results[n_result] are
- * filled with heap-owned tensors. The region sees the values around it. */
+/* Run a region of the op being evaluated: args[n_arg] are borrowed; on success results[n_result]
+ * are filled with heap-owned tensors. The region sees the values around it. */
 int eval_region(eval_t *ev, const ir_region_t *region, const tensor_t *args, tensor_t *results,
                 err_t *err);
 /* Run another function of the module; as eval_fn. ERR_STATE when nested deeper than max_depth. */

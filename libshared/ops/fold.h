@@ -6,8 +6,8 @@
 #include "ir/tensor.h"
 #include "ops/eval.h"
 
-/* Accumulators that are folded into place: one 64-bit slot each, a double for float element types and
- * the integer's bits otherwise. Float folds are wide: they round once, when they are stored. */
+/* Accumulators that are folded into place: one 64-bit slot each, a double for float element types
+ * and the integer's bits otherwise. Float folds are wide: they round once, when they are stored. */
 typedef union {
     double f;
     int64_t i;
@@ -25,8 +25,8 @@ fold_slot_t fold_load(const tensor_t *x, int64_t i);
 void fold_store(tensor_t *y, int64_t i, fold_slot_t slot); /* rounds; integers wrap */
 void fold_load_block(const tensor_t *x, int64_t at, int n, fold_slot_t *slots); /* n <= BLOCK */
 
-/* acc[k] = region(acc.., x..) on n_value rank-0 tensors each, through the interpreter. acc[] owns its
- * data, which stays where it is. */
+/* acc[k] = region(acc.., x..) on n_value rank-0 tensors each, through the interpreter. acc[] owns
+ * its data, which stays where it is. */
 int fold_region(eval_t *ev, const ir_region_t *region, int n_value, tensor_t *acc,
                 const tensor_t *x, err_t *err);
 

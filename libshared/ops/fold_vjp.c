@@ -35,7 +35,8 @@ static ir_val_t record(tape_t *t, const ir_op_t *op)
     return op->out;
 }
 
-/* The whole-tensor value of a region's operand. A scalar from around the region is broadcast once. */
+/* The whole-tensor value of a region's operand. A scalar from around the region is broadcast once.
+ */
 static ir_val_t lookup(tape_t *t, ir_val_t v)
 {
     if (t->map[v] != IR_NONE) return t->map[v];
@@ -117,7 +118,8 @@ static ir_val_t unslice(ir_fn_t *fn, ir_val_t ct, const ir_type_t *to, const fol
     return ir_pad(fn, ct, ir_scalar(fn, from.dtype, 0), piece->start, high, interior);
 }
 
-/* Values of the fold: acc[k] ends as the result; first[k] and x[piece * n + k] are where it began. */
+/* Values of the fold: acc[k] ends as the result; first[k] and x[piece * n + k] are where it began.
+ */
 static int walk(tape_t *t, int n, const ir_val_t *source, int n_piece, const fold_piece_t *pieces,
                 ir_val_t *first, ir_val_t *x, ir_val_t *acc, err_t *err)
 {

@@ -1,5 +1,5 @@
-/* gather: windows of the operand at positions that an index tensor gives; starts are clamped so that
- * every window lies inside. The reverse rule adds at the clamped places. */
+/* gather: windows of the operand at positions that an index tensor gives; starts are clamped so
+ * that every window lies inside. The reverse rule adds at the clamped places. */
 #include <string.h>
 
 #include "ir/build_index.h"

@@ -1,7 +1,7 @@
-/* The address code that gather and scatter share. In both, an index tensor holds start positions, one
- * vector along index_vector_dim for each place of its other dimensions, and a window is moved between
- * the big operand and the small one (gather's result, scatter's updates). Attribute names differ; the
- * structure does not. Pure functions. */
+/* The address code that gather and scatter share. In both, an index tensor holds start positions,
+ * one vector along index_vector_dim for each place of its other dimensions, and a window is moved
+ * between the big operand and the small one (gather's result, scatter's updates). Attribute names
+ * differ; the structure does not. Pure functions. */
 #ifndef OPS_INDEX_H
 #define OPS_INDEX_H
 
@@ -42,8 +42,8 @@ extern const index_names_t index_names_gather, index_names_scatter;
  * the result or the updates. */
 int index_infer(const ir_op_t *op, const index_names_t *names, const ir_type_t *big,
                 const ir_type_t *index, int small_rank, err_t *err);
-/* Extents of the places in order: the index tensor's dimensions without index_vector_dim. Returns how
- * many. */
+/* Extents of the places in order: the index tensor's dimensions without index_vector_dim. Returns
+ * how many. */
 int index_places(const ir_op_t *op, const ir_type_t *index, int64_t *dim);
 /* Dimensions of the big operand that the small one's window has, ascending. Returns how many. */
 int index_window_dims(const ir_op_t *op, const index_names_t *names, int rank, int64_t *dims);

@@ -1,6 +1,6 @@
-/* rng and rng_bit_generator. The bit generators follow XLA's (xla/hlo/builder/lib/prng.cc), so that a
- * program draws the same numbers: ThreeFry-2x32-20 and Philox-4x32-10 (Salmon et al., "Parallel random
- * numbers: as easy as 1, 2, 3", SC 2011). */
+/* rng and rng_bit_generator. The bit generators follow XLA's (xla/hlo/builder/lib/prng.cc), so that
+ * a program draws the same numbers: ThreeFry-2x32-20 and Philox-4x32-10 (Salmon et al., "Parallel
+ * random numbers: as easy as 1, 2, 3", SC 2011). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "base/rng.h"
 #include "ops/common.h"
 
-/* --- rng: UNIFORM in [a, b) or NORMAL of mean a, deviation b. The numbers depend on the op's place in
- * its function only, so that a run repeats --- */
+/* --- rng: UNIFORM in [a, b) or NORMAL of mean a, deviation b. The numbers depend on the op's place
+ * in its function only, so that a run repeats --- */
 static int infer_rng(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     const char *name = attr_text(&op->attrs, "rng_distribution", "");
@@ -139,8 +139,8 @@ static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t y[4])
 }
 
 /* XLA draws two 32-bit words per counter and lays them next to each other along the first even
- * dimension (else the largest, padded): element with coordinate c there is word c % 2 of counter c / 2,
- * counters numbered row-major over the halved shape. */
+ * dimension (else the largest, padded): element with coordinate c there is word c % 2 of counter c
+ * / 2, counters numbered row-major over the halved shape. */
 typedef struct {
     int64_t outer, extent, half, inner; /* around the split dimension */
 } halves_t;

@@ -1,5 +1,6 @@
-/* reduce: folds dimensions of n tensors at once with a region. Plain reducers (add, maximum, ...) fold
- * wide and round once; any other region runs in the interpreter, elements in row-major order. */
+/* reduce: folds dimensions of n tensors at once with a region. Plain reducers (add, maximum, ...)
+ * fold wide and round once; any other region runs in the interpreter, elements in row-major order.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,8 @@ int infer_fold_region(const ir_fn_t *fn, const ir_op_t *op, int r, int n, err_t 
     return status;
 }
 
-/* Operands are n tensors of one shape, then n scalars: the accumulators' initial values, of the same
- * element type or a wider one of its class. */
+/* Operands are n tensors of one shape, then n scalars: the accumulators' initial values, of the
+ * same element type or a wider one of its class. */
 int infer_fold_operands(const ir_fn_t *fn, const ir_op_t *op, err_t *err)
 {
     int n = op->n_in / 2;

@@ -1,5 +1,5 @@
-/* The small language that op blocks are written in: kernels as one C expression per element, reverse
- * rules as formulas. Only for the op families' own files.
+/* The small language that op blocks are written in: kernels as one C expression per element,
+ * reverse rules as formulas. Only for the op families' own files.
  *
  * In a formula: x (or a, b) operands, y result, g cotangent, all in the type rules compute in
  * (f16 and bf16 widened to f32), fn the function under construction. */

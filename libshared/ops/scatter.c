@@ -201,8 +201,8 @@ typedef struct {
     ir_val_t shifted; /* i64, made on first use by `target` */
 } rule_t;
 
-/* Starts for gathering from an operand padded by one window on both ends: whatever is wholly outside
- * reads padding, and what is partly outside reads padding there. */
+/* Starts for gathering from an operand padded by one window on both ends: whatever is wholly
+ * outside reads padding, and what is partly outside reads padding there. */
 static ir_val_t shifted_index(rule_t *r)
 {
     ir_fn_t *fn = r->v->fn;

@@ -1,5 +1,6 @@
-/* Ops that move elements to places known beforehand: reshape, transpose, broadcast_in_dim, reverse. All
- * but reshape evaluate as strided copies of a box. Their kin concatenate, slice and pad: slice.c. */
+/* Ops that move elements to places known beforehand: reshape, transpose, broadcast_in_dim, reverse.
+ * All but reshape evaluate as strided copies of a box. Their kin concatenate, slice and pad:
+ * slice.c. */
 #include <string.h>
 
 #include "ops/common.h"

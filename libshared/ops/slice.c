@@ -208,8 +208,8 @@ static int eval_pad(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t 
     return 0;
 }
 
-/* u = pad(ct, 0, -low, -high, 0); dx = u[:: interior + 1]. The value's cotangent is the sum of ct over
- * all places that no element of x took. */
+/* u = pad(ct, 0, -low, -high, 0); dx = u[:: interior + 1]. The value's cotangent is the sum of ct
+ * over all places that no element of x took. */
 static int vjp_pad(vjp_t *v, err_t *err)
 {
     ir_type_t x = *op_in_type(v->fn, v->op, 0);

@@ -120,7 +120,7 @@ static int eval_sort(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t
     return status;
 }
 
-/* --- Reverse rule: sort the positions along, then sort the cotangents back by those positions --- */
+/* --- Reverse rule: sort the positions along, then sort the cotangents back by those positions */
 
 /* The comparator with one more pair of arguments, which it ignores. */
 static ir_region_t *with_positions(ir_fn_t *fn, const ir_region_t *from, const ir_type_t *types,

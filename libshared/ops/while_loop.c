@@ -124,7 +124,8 @@ void rows_get(const rows_t *self, const loop_t *loop, ir_val_t row, ir_val_t *ar
 
 /* --- Runs --- */
 
-/* Carries of a loop that keeps rows: `first` of its own, the op's n, then the rows that there are. */
+/* Carries of a loop that keeps rows: `first` of its own, the op's n, then the rows that there are.
+ */
 static int gather_start(const loop_t *self, int first, const ir_val_t *from, const rows_t *rows,
                         ir_val_t *start)
 {
@@ -135,7 +136,8 @@ static int gather_start(const loop_t *self, int first, const ir_val_t *from, con
     return n;
 }
 
-/* In the body: every row carry with this iteration's carries put in; results from result[first + n]. */
+/* In the body: every row carry with this iteration's carries put in; results from result[first +
+ * n]. */
 static void put_all(const loop_t *self, int first, const rows_t *rows, ir_val_t arg, ir_val_t row,
                     ir_val_t *result)
 {
@@ -220,7 +222,8 @@ int while_run_sparsely(const loop_t *self, ir_val_t count, ir_val_t step, rows_t
     return rc < 0 ? -1 : vjp_done(self->v, err);
 }
 
-/* The op itself with a counter among its carries: the one loop here whose condition is the op's own. */
+/* The op itself with a counter among its carries: the one loop here whose condition is the op's
+ * own. */
 ir_val_t loop_count(const loop_t *self, err_t *err)
 {
     ir_fn_t *fn = self->fn;

@@ -28,8 +28,8 @@ void rows_get(const rows_t *self, const loop_t *loop, ir_val_t row, ir_val_t *ar
 bool loop_is_invariant(const loop_t *self, int k);
 ir_val_t loop_int(ir_fn_t *fn, int64_t i);
 
-/* A while op under construction over start[n], of which the first is its i64 counter. Between begin and
- * end the cursor stands in the body, whose arguments start at `arg`. */
+/* A while op under construction over start[n], of which the first is its i64 counter. Between begin
+ * and end the cursor stands in the body, whose arguments start at `arg`. */
 typedef struct {
     ir_fn_t *fn;
     int n;

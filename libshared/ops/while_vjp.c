@@ -1,7 +1,7 @@
-/* The reverse rule of while. Carries of the forward run are kept and a second loop walks them backwards,
- * applying the body's reverse; carries that never change are not kept. Where a counter with constant
- * start, step and limit gives the number of iterations, all are kept if they are few, else about
- * sqrt(n), and segments between them run again; otherwise the run counts first. */
+/* The reverse rule of while. Carries of the forward run are kept and a second loop walks them
+ * backwards, applying the body's reverse; carries that never change are not kept. Where a counter
+ * with constant start, step and limit gives the number of iterations, all are kept if they are few,
+ * else about sqrt(n), and segments between them run again; otherwise the run counts first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +149,9 @@ static const ir_op_t *run_backward(const loop_t *self, const backward_t *plan, c
     return rc == 0 && vjp_done(self->v, err) == 0 ? op : NULL;
 }
 
-/* Which outer values the body contributes to is only known once it is reversed: a first build on the
- * initial carries, thrown away, finds them; the loops have sums for them among their carries. */
+/* Which outer values the body contributes to is only known once it is reversed: a first build on
+ * the initial carries, thrown away, finds them; the loops have sums for them among their carries.
+ */
 static int find_outer(const loop_t *self, backward_t *plan, err_t *err)
 {
     ir_fn_t *fn = self->fn;
@@ -191,8 +192,8 @@ static const ir_op_t *reverse_short(const loop_t *self, backward_t *plan, int64_
     return op;
 }
 
-/* One segment of a long loop, at the cursor in the loop over segments: forward from its checkpoint with
- * all carries kept, then backward. arg: segments left, cotangents, sums. */
+/* One segment of a long loop, at the cursor in the loop over segments: forward from its checkpoint
+ * with all carries kept, then backward. arg: segments left, cotangents, sums. */
 static const ir_op_t *reverse_segment(const loop_t *self, const backward_t *plan,
                                       const rows_t *checkpoints, int64_t trips, int64_t step,
                                       ir_val_t arg, ir_val_t *left, err_t *err)

@@ -1,6 +1,6 @@
 /* reduce_window: folds every position of a sliding window, rounding at each step; padding and the
- * gaps of a dilated operand count as initial values. select_and_scatter: sends each window's value to the element that a
- * comparison picks. Their reverse rules are in window_vjp.c. */
+ * gaps of a dilated operand count as initial values. select_and_scatter: sends each window's value
+ * to the element that a comparison picks. Their reverse rules are in window_vjp.c. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,8 +15,9 @@ typedef struct {
     window_dim_t w[IR_MAX_RANK];
 } rule_t;
 
-/* y = sum over windows. With D(n, k) = (n - 1) k + 1, dilate ct by the stride and slide the same window
- * over it: low D(w, r) - 1 - lo, high D(n, b) + D(w, r) - 1 - D(m, s) - low; every b-th output. */
+/* y = sum over windows. With D(n, k) = (n - 1) k + 1, dilate ct by the stride and slide the same
+ * window over it: low D(w, r) - 1 - lo, high D(n, b) + D(w, r) - 1 - D(m, s) - low; every b-th
+ * output. */
 static void vjp_sum(rule_t *r)
 {
     ir_fn_t *fn = r->v->fn;
@@ -80,8 +81,8 @@ static ir_val_t shifted(ir_fn_t *fn, ir_val_t x, int dim, int64_t n, double fill
     return ir_pad(fn, x, ir_scalar(fn, ir_type_of(fn, x)->dtype, fill), low, high, NULL);
 }
 
-/* y_i = y_{i-1} x_i: dx_i = y_{i-1} t_i with t_i = ct_i + x_{i+1} t_{i+1}; the recurrence is solved by
- * doubling (Hillis and Steele), without dividing, so zeros are safe. */
+/* y_i = y_{i-1} x_i: dx_i = y_{i-1} t_i with t_i = ct_i + x_{i+1} t_{i+1}; the recurrence is solved
+ * by doubling (Hillis and Steele), without dividing, so zeros are safe. */
 static void vjp_cumulative_product(rule_t *r, int dim, bool forward)
 {
     ir_fn_t *fn = r->v->fn;
@@ -95,7 +96,8 @@ static void vjp_cumulative_product(rule_t *r, int dim, bool forward)
     vjp_give(r->v, 0, ir_op2(fn, OP_multiply, before, t));
 }
 
-/* Operand i was padded into `source` with its initial value: the pad's own rule splits the cotangent. */
+/* Operand i was padded into `source` with its initial value: the pad's own rule splits the
+ * cotangent. */
 static int back_through_pad(rule_t *r, int i, ir_val_t source, ir_val_t ct, ir_val_t init_ct,
                             err_t *err)
 {
@@ -181,8 +183,8 @@ int vjp_reduce_window(vjp_t *v, err_t *err)
     return vjp_done(v, err);
 }
 
-/* --- select_and_scatter: ct at each window's pick goes to that window's source. The picks come from a
- * reduce_window over (element, its number), -1 standing for padding. --- */
+/* --- select_and_scatter: ct at each window's pick goes to that window's source. The picks come
+ * from a reduce_window over (element, its number), -1 standing for padding. --- */
 
 /* (a, i, b, j) -> (a, i) when j < 0, or i >= 0 and select keeps a; else (b, j) */
 static ir_region_t *picker(ir_fn_t *fn, const ir_region_t *select, dtype_t dtype, err_t *err)

@@ -36,8 +36,8 @@ typedef struct {
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */
 
-/* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their default;
- * unknown keys and values out of range are errors. print returns, caller frees. */
+/* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their
+ * default; unknown keys and values out of range are errors. print returns, caller frees. */
 char *train_spec_print(const train_spec_t *spec);
 int train_spec_parse(const char *json, train_spec_t *spec, err_t *err);
 

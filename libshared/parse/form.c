@@ -1,5 +1,5 @@
-/* Pretty forms of ops without regions and calls: one function per op_form_t. The cursor stands behind
- * the op's name; the op's attributes go into d->attrs under their StableHLO names. */
+/* Pretty forms of ops without regions and calls: one function per op_form_t. The cursor stands
+ * behind the op's name; the op's attributes go into d->attrs under their StableHLO names. */
 #include <string.h>
 
 #include "parse/parser.h"

@@ -76,7 +76,8 @@ int form_top_k(parser_t *p, draft_t *d)
     return arrow_types(p, d);
 }
 
-/* `tolerance = 0.1` or `max_ulp_difference = 3`; no type follows, as a colon starts the op's types. */
+/* `tolerance = 0.1` or `max_ulp_difference = 3`; no type follows, as a colon starts the op's types.
+ */
 static int check_number(parser_t *p, draft_t *d)
 {
     token_t name = p->tok;
@@ -117,7 +118,8 @@ static int check_members(parser_t *p, draft_t *d, const tensor_t **constant)
     return parse_optional_attributes(p, &d->attrs);
 }
 
-/* check.expect_eq_const %a, dense<..> : T   check.expect_close %a, %b, max_ulp_difference = 3 : T, T */
+/* check.expect_eq_const %a, dense<..> : T   check.expect_close %a, %b, max_ulp_difference = 3 : T,
+ * T */
 int form_check(parser_t *p, draft_t *d)
 {
     const tensor_t *constant = NULL;

@@ -55,8 +55,8 @@ static int applied_region(parser_t *p, draft_t *d, token_t name)
     return 0;
 }
 
-/* `reducer(%a: S, %c: S) (%b: S, %d: S) {..}`: each pair of parentheses holds the accumulator and the
- * element of one input; the region's arguments are all accumulators, then all elements. */
+/* `reducer(%a: S, %c: S) (%b: S, %d: S) {..}`: each pair of parentheses holds the accumulator and
+ * the element of one input; the region's arguments are all accumulators, then all elements. */
 static int reducer_args(parser_t *p, block_args_t *args)
 {
     block_args_t pairs = {0};

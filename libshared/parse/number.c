@@ -47,7 +47,8 @@ static double slow_f64(const char *at, const char *behind)
     return value;
 }
 
-/* Digits from *at on; the first 19 significant ones go into *mantissa. Returns how many there were. */
+/* Digits from *at on; the first 19 significant ones go into *mantissa. Returns how many there were.
+ */
 static int take_digits(const char **at, const char *end, uint64_t *mantissa, int *n_digits)
 {
     const char *from = *at;

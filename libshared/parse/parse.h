@@ -1,4 +1,5 @@
-/* StableHLO text to IR: grammar in docs of StableHLO and MLIR; both forms of every op in the op table.
+/* StableHLO text to IR: grammar in docs of StableHLO and MLIR; both forms of every op in the op
+ * table.
  *
  * The text is read once, left to right; the result has passed ir_verify. Locations are dropped,
  * sdy ops are the identity, declarations without a body are left out, `stablehlo.dot` becomes
@@ -13,9 +14,9 @@
 
 /* One module (one section; `// -----` is only a comment here). text[n] need not end with NUL and is
  * not modified or kept. file_name is for messages. Returns a module that the caller destroys, or
- * NULL: ERR_PARSE "file:line:col: expected .., got ..", the source line and a caret under the place;
- * ERR_UNSUPPORTED likewise for what the IR does not have (dynamic shapes, complex numbers, unknown
- * ops); the code of ir_verify, with file and line, for a module that breaks a type rule. */
+ * NULL: ERR_PARSE "file:line:col: expected .., got ..", the source line and a caret under the
+ * place; ERR_UNSUPPORTED likewise for what the IR does not have (dynamic shapes, complex numbers,
+ * unknown ops); the code of ir_verify, with file and line, for a module that breaks a type rule. */
 ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err);
 
 /* The same for a file; ERR_IO when it cannot be read. */

@@ -1,7 +1,8 @@
 /* The parser's state and the helpers its files share; private to parse/.
  *
- * Every function that reads something starts with the token under the cursor (p->tok) and leaves the
- * first token behind it there. Returns 0, or -1 with p->err set: the first error ends the parse. */
+ * Every function that reads something starts with the token under the cursor (p->tok) and leaves
+ * the first token behind it there. Returns 0, or -1 with p->err set: the first error ends the
+ * parse. */
 #ifndef PARSE_PARSER_H
 #define PARSE_PARSER_H
 

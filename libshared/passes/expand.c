@@ -1,6 +1,6 @@
-/* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors, annotations
- * (custom_call @Sharding and its like) become their operands. pcp.stop_gradient stays: the reverse
- * walk looks for it. */
+/* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors,
+ * annotations (custom_call @Sharding and its like) become their operands. pcp.stop_gradient stays:
+ * the reverse walk looks for it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,8 +9,8 @@ typedef int pass_fn(ir_module_t *module, err_t *err);
 /* Called after each pass when given (dumping, statistics). */
 typedef void pass_hook_fn(void *user, const char *pass, const ir_module_t *module);
 
-/* The standard pipeline (inline, expand, fold, simplify, cse, dce, ...), the IR verified after every pass.
- * Errors carry the pass's name. */
+/* The standard pipeline (inline, expand, fold, simplify, cse, dce, ...), the IR verified after
+ * every pass. Errors carry the pass's name. */
 int passes_run(ir_module_t *module, pass_hook_fn *hook, void *user, err_t *err);
 
 /* One pass by name; ERR_ARG lists the names. */

@@ -7,7 +7,7 @@
 #include "plan/loops.h"
 #include "plan/lower.h"
 
-/* --- branches.c: during legalization ----------------------------------------------------------- */
+/* --- branches.c: during legalization ---------------------------------------------------------- */
 
 /* if and case as selects; a while inside a branch iterates only where the branch is taken. The
  * clone's user is a branches_t. As the rewrite hooks: 1 done, 0 not such an op, -1. */
@@ -16,7 +16,7 @@ typedef struct {
 } branches_t;
 int branches_rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err);
 
-/* --- while.c: during lowering ------------------------------------------------------------------ */
+/* --- while.c: during lowering ----------------------------------------------------------------- */
 
 /* What the loop reads beside its carries, in the order of the programs' parameters; constants are
  * left out, they are repeated inside. */

@@ -1,4 +1,5 @@
-/* while: its regions as functions, which become programs of their own, and the steps around them. */
+/* while: its regions as functions, which become programs of their own, and the steps around them.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ void while_place(lower_t *self, const ir_op_t *op)
     VEC_FREE(&captured);
 }
 
-/* --- Regions as functions ---------------------------------------------------------------------- */
+/* --- Regions as functions --------------------------------------------------------------------- */
 
 static void name_tensor(ir_fn_t *fn, ir_attrs_t *attrs, const char *name, const char *which)
 {

@@ -15,16 +15,15 @@ enum {
 };
 
 /* X(type, name): the fields of a GEMM step that copy as they are. */
-#define WIRE_GEMM_FIELDS(X)                                                                \
-    X(int64_t, batch)                                                                      \
-    X(int64_t, inner)                                                                      \
-    X(int64_t, m)                                                                          \
-    X(int64_t, n)                                                                          \
-    X(int64_t, k)                                                                          \
-    X(int64_t, a)                                                                          \
-    X(int64_t, b) X(int64_t, c) X(int64_t, lda) X(int64_t, ldb) X(int64_t, ldc)            \
-        X(int64_t, stride_a) X(int64_t, stride_b) X(int64_t, stride_c) X(int64_t, inner_a) \
-            X(int64_t, inner_b) X(int64_t, inner_c) X(bool, trans_a) X(bool, trans_b)      \
-                X(bool, accumulate)
+// clang-format off
+#define WIRE_GEMM_FIELDS(X)                                       \
+    X(int64_t, batch) X(int64_t, inner) X(int64_t, m)             \
+    X(int64_t, n) X(int64_t, k) X(int64_t, a)                     \
+    X(int64_t, b) X(int64_t, c) X(int64_t, lda)                   \
+    X(int64_t, ldb) X(int64_t, ldc) X(int64_t, stride_a)          \
+    X(int64_t, stride_b) X(int64_t, stride_c) X(int64_t, inner_a) \
+    X(int64_t, inner_b) X(int64_t, inner_c) X(bool, trans_a)      \
+    X(bool, trans_b) X(bool, accumulate)
+// clang-format on
 
 #endif

@@ -12,7 +12,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *library; /* stays for the life of the process, as its buffers do */
 static blas_t loaded;
 
-/* The name OpenBLAS has for kernels that need no more than the target offers; NULL: its own choice. */
+/* The name OpenBLAS has for kernels that need no more than the target offers; NULL: its own choice.
+ */
 static const char *core_of(const char *target)
 {
     static const struct {

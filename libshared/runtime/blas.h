@@ -1,6 +1,6 @@
-/* OpenBLAS, loaded on first use: with the kernels of the plan's target instead of those it would pick
- * for this very processor, so that machines of one target compute the same bits; and without the
- * threads it starts in every process that merely links it. */
+/* OpenBLAS, loaded on first use: with the kernels of the plan's target instead of those it would
+ * pick for this very processor, so that machines of one target compute the same bits; and without
+ * the threads it starts in every process that merely links it. */
 #ifndef RUNTIME_BLAS_H
 #define RUNTIME_BLAS_H
 

@@ -1,5 +1,5 @@
-/* Closing a round: its row, its leases, the ledger and the returned ranges in one transaction, under the
- * leader's fence. */
+/* Closing a round: its row, its leases, the ledger and the returned ranges in one transaction,
+ * under the leader's fence. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Who is alive: keys `pcp:<kind>:<id>` with a time to live and the member's capabilities as JSON text, in
- * Redis or in this process.
+/* Who is alive: keys `pcp:<kind>:<id>` with a time to live and the member's capabilities as JSON
+ * text, in Redis or in this process.
  *
- * It holds no truth: when Redis is gone, work goes on without it and it fills again by itself. Then calls
- * return ERR_NET: at once while the back-off (0.2 s doubling to 5 s, with up to a quarter at random)
- * runs, else after at most `timeout_ms` (twice that where a connection is made). One
+ * It holds no truth: when Redis is gone, work goes on without it and it fills again by itself. Then
+ * calls return ERR_NET: at once while the back-off (0.2 s doubling to 5 s, with up to a quarter at
+ * random) runs, else after at most `timeout_ms` (twice that where a connection is made). One
  * thread; services that must not wait call it from an actor. The process must ignore SIGPIPE
  * (msg/service.h does). */
 #ifndef STORE_LIVENESS_H
@@ -17,14 +17,15 @@
 
 typedef struct liveness liveness_t;
 
-/* redis://[[USER:]PASSWORD@]HOST[:PORT][/DATABASE] or memory: (a table of this object's own, for the
- * embedded mode and tests). Connects at the first call. timeout_ms 0: 500. ERR_ARG: malformed.
+/* redis://[[USER:]PASSWORD@]HOST[:PORT][/DATABASE] or memory: (a table of this object's own, for
+ * the embedded mode and tests). Connects at the first call. timeout_ms 0: 500. ERR_ARG: malformed.
  * Returns, caller destroys. */
 liveness_t *liveness_open(const char *url, int64_t timeout_ms, err_t *err);
 void liveness_destroy(liveness_t **self_p);
 
-/* Set the key; it ends ttl_ms after the last announcement, ttl_ms in [1, 86,400,000]. kind: lower-case
- * letters; id: 1 to 127 bytes without control characters; capabilities: at most 64 KiB. */
+/* Set the key; it ends ttl_ms after the last announcement, ttl_ms in [1, 86,400,000]. kind:
+ * lower-case letters; id: 1 to 127 bytes without control characters; capabilities: at most 64 KiB.
+ */
 int liveness_announce(liveness_t *self, const char *kind, const char *id, int64_t ttl_ms,
                       const char *capabilities, err_t *err);
 /* Remove it at once; no error if it is not there. */

@@ -29,8 +29,8 @@ static const char CREATE_VERSIONS[] =
 static const char READ_VERSIONS[] =
     "SELECT version, name, hash FROM schema_migration ORDER BY version";
 
-/* The version that `rows` prove; ERR_SCHEMA when they are not a beginning of ours. A newer database may
- * have more rows. */
+/* The version that `rows` prove; ERR_SCHEMA when they are not a beginning of ours. A newer database
+ * may have more rows. */
 static int read_version(const sql_rows_t *rows, err_t *err)
 {
     for (size_t i = 0; i < rows->n_row; i++) {

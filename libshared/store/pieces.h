@@ -9,8 +9,8 @@
 /* Each within one epoch. */
 typedef VEC(data_range_t) pieces_t;
 
-/* The range in pieces, behind those there are. ERR_ARG: it starts behind its epoch's end, or spans more
- * than 1,000,000 epochs. */
+/* The range in pieces, behind those there are. ERR_ARG: it starts behind its epoch's end, or spans
+ * more than 1,000,000 epochs. */
 int pieces_add(pieces_t *self, const data_range_t *range, uint64_t n_windows, err_t *err);
 bool pieces_overlap(const pieces_t *self, const data_range_t *piece);
 

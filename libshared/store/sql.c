@@ -165,7 +165,8 @@ void sql_rollback(sql_t *self)
 {
     if (!self->in_transaction) return;
     self->in_transaction = self->broken = false;
-    /* A lost connection has taken its transaction with it; one that cannot roll back is of no use. */
+    /* A lost connection has taken its transaction with it; one that cannot roll back is of no use.
+     */
     if (self->driver->connected(self->state) && SQL_RUN(self, NULL, NULL, "ROLLBACK") < 0)
         self->driver->disconnect(self->state);
 }

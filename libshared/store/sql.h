@@ -72,15 +72,13 @@ sql_t *sql_open(const char *url, const sql_limits_t *limits, err_t *err);
 void sql_destroy(sql_t **self_p);
 sql_dialect_t sql_dialect(const sql_t *self);
 
-/* Run one statement. `statement` must outlive `self` and be the same pointer each time it is meant (a
- * string literal): it is prepared once a connection, and each parameter keeps its kind. Returns the
- * number of rows found or changed; -1 with
- *   ERR_NET      the server is gone, starting, stopping, too slow, or out of room: try again later. The
- *                outcome of a statement outside a transaction, and of a commit, is then unknown
- *   ERR_STATE    a constraint or a permission refuses it
- *   ERR_ARG      a value does not fit its column
- *   ERR_SCHEMA   a table or column is missing
- *   ERR_IO, ERR_CORRUPT   the SQLite file */
+/* Run one statement. `statement` must outlive `self` and be the same pointer each time it is meant
+ * (a string literal): it is prepared once a connection, and each parameter keeps its kind. Returns
+ * the number of rows found or changed; -1 with ERR_NET      the server is gone, starting, stopping,
+ * too slow, or out of room: try again later. The outcome of a statement outside a transaction, and
+ * of a commit, is then unknown ERR_STATE    a constraint or a permission refuses it ERR_ARG      a
+ * value does not fit its column ERR_SCHEMA   a table or column is missing ERR_IO, ERR_CORRUPT   the
+ * SQLite file */
 int64_t sql_run(sql_t *self, const char *statement, const sql_value_t *args, size_t n,
                 sql_rows_t *rows, err_t *err);
 
@@ -92,8 +90,8 @@ int64_t sql_run(sql_t *self, const char *statement, const sql_value_t *args, siz
 /* Several statements without parameters (migrations, settings). Errors as sql_run. */
 int sql_script(sql_t *self, const char *text, err_t *err);
 
-/* A transaction. After an error in it call sql_rollback; until then every statement is refused, so that
- * none runs outside. A commit that ends with ERR_NET may have happened. */
+/* A transaction. After an error in it call sql_rollback; until then every statement is refused, so
+ * that none runs outside. A commit that ends with ERR_NET may have happened. */
 int sql_begin(sql_t *self, err_t *err);
 int sql_commit(sql_t *self, err_t *err);
 void sql_rollback(sql_t *self);

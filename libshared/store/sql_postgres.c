@@ -1,4 +1,5 @@
-/* PostgreSQL through libpq's asynchronous calls, so that a server that hangs costs a bounded time. */
+/* PostgreSQL through libpq's asynchronous calls, so that a server that hangs costs a bounded time.
+ */
 #include <libpq-fe.h>
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 }; /* of pg_type: part of the protocol */
 
-/* A client that vanishes without a word in mid-transaction keeps its locks at the server until this is
- * over: a stand-by leader waits for it. Our own transactions never pause. */
+/* A client that vanishes without a word in mid-transaction keeps its locks at the server until this
+ * is over: a stand-by leader waits for it. Our own transactions never pause. */
 enum { IDLE_IN_TRANSACTION_MS = 2000 };
 /* The server gives up first, so that a slow statement does not cost the connection. */
 enum { GRACE_MS = 250 };

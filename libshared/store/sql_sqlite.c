@@ -1,4 +1,5 @@
-/* SQLite: a file in WAL mode, so that readers and one writer do not disturb each other, or memory. */
+/* SQLite: a file in WAL mode, so that readers and one writer do not disturb each other, or memory.
+ */
 #include <sqlite3.h>
 
 #include <inttypes.h>
@@ -193,8 +194,8 @@ static void lite_destroy(void *state)
     free(self);
 }
 
-/* IMMEDIATE takes the write lock at once: a transaction that begins by reading would be refused when
- * another writer comes between. */
+/* IMMEDIATE takes the write lock at once: a transaction that begins by reading would be refused
+ * when another writer comes between. */
 const sql_driver_t sql_sqlite = {
     .dialect = SQL_SQLITE,
     .begin = "BEGIN IMMEDIATE",

@@ -6,7 +6,8 @@
 
 #include "store/private.h"
 
-/* "INSERT ... VALUES ($1,...),($k,...)" with STORE_BATCH rows of n_column parameters: a fixed text. */
+/* "INSERT ... VALUES ($1,...),($k,...)" with STORE_BATCH rows of n_column parameters: a fixed text.
+ */
 static char *batch_insert(const char *head, int n_column)
 {
     str_t text = {0};

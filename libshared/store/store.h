@@ -1,20 +1,20 @@
-/* The truth of a cluster: runs, who leads them, rounds, leases, the ledger of trained data, workers,
- * artifacts, checkpoints, events and samples, in PostgreSQL or SQLite.
+/* The truth of a cluster: runs, who leads them, rounds, leases, the ledger of trained data,
+ * workers, artifacts, checkpoints, events and samples, in PostgreSQL or SQLite.
  *
- * Calls block, each statement at most about store_options_t's times (the system's look-up of a host name
- * excepted): services call them from an actor (zactor), never from their loop. A store_t belongs to one
- * thread; several may have the same database open.
+ * Calls block, each statement at most about store_options_t's times (the system's look-up of a host
+ * name excepted): services call them from an actor (zactor), never from their loop. A store_t
+ * belongs to one thread; several may have the same database open.
  *
  * Each function is one transaction: all of it happens or nothing. Errors of all of them:
- *   ERR_NET      no answer from the database, or none in time. Whether the change happened is unknown;
- *                call again, with back-off, until it answers: every function says what a repeat does.
- *                The next call connects again by itself
- *   ERR_FENCE    the caller no longer leads the run: stop writing
+ *   ERR_NET      no answer from the database, or none in time. Whether the change happened is
+ * unknown; call again, with back-off, until it answers: every function says what a repeat does. The
+ * next call connects again by itself ERR_FENCE    the caller no longer leads the run: stop writing
  *   ERR_STATE    refused: the present rows do not allow it; the text says what stands in the way
  *   ERR_ARG      a value that no database could take: an empty or over-long id, an unknown word
  *   ERR_SCHEMA   the tables are not those of this program (store_check)
  *   ERR_IO, ERR_CORRUPT   SQLite's file
- * Outputs are written on success only. A NaN is stored as "unknown" (NULL), and read back as NaN. */
+ * Outputs are written on success only. A NaN is stored as "unknown" (NULL), and read back as NaN.
+ */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -39,16 +39,17 @@ typedef struct {
     int64_t statement_ms; /* 0: 10,000; SQLite: wait for another writer */
 } store_options_t;
 
-/* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE, sqlite://RELATIVE or
- * sqlite://:memory:. Checks the URL only (ERR_ARG); the first call connects. `options` may be NULL.
- * Returns, caller destroys. Error texts never show a password. */
+/* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE,
+ * sqlite://RELATIVE or sqlite://:memory:. Checks the URL only (ERR_ARG); the first call connects.
+ * `options` may be NULL. Returns, caller destroys. Error texts never show a password. */
 store_t *store_open(const char *url, const store_options_t *options, err_t *err);
 void store_destroy(store_t **self_p);
 
 /* The URL with its password as "***", for logs. Returns, caller frees. */
 char *store_mask_url(const char *url);
 
-/* --- schema (migrate.c): numbered migrations, deploy/postgres/NNNN_name.sql, part of the program --- */
+/* --- schema (migrate.c): numbered migrations, deploy/postgres/NNNN_name.sql, part of the program
+ * --- */
 typedef struct {
     int present, known; /* version of the database (0: empty) and of this program */
 } store_schema_t;
@@ -56,8 +57,8 @@ typedef struct {
 int store_schema(store_t *self, store_schema_t *schema, err_t *err);
 
 /* Bring an older or empty database up to version `to` (0: the newest known). Each migration is a
- * transaction; several programs may do this at once. Nothing to do is success. ERR_SCHEMA: the database
- * is newer than this program, or an applied migration differs from ours. */
+ * transaction; several programs may do this at once. Nothing to do is success. ERR_SCHEMA: the
+ * database is newer than this program, or an applied migration differs from ours. */
 int store_migrate(store_t *self, int to, err_t *err);
 
 /* What a service does at start: 0 when the versions agree, else ERR_SCHEMA (leave with
@@ -100,8 +101,8 @@ typedef struct {
     int64_t fence; /* of this term; each acquisition raises it */
 } store_leader_t;
 
-/* Become the leader if nobody leads, the term is over, or `holder` itself led. *won says whether; if
- * not, `out` tells who leads. A repeat is a new term. ttl_ms in [1, 3,600,000]. */
+/* Become the leader if nobody leads, the term is over, or `holder` itself led. *won says whether;
+ * if not, `out` tells who leads. A repeat is a new term. ttl_ms in [1, 3,600,000]. */
 int store_leader_acquire(store_t *self, const char *run, const char *holder, int64_t ttl_ms,
                          bool *won, store_leader_t *out, err_t *err);
 /* Prolong the term to ttl_ms from now; possible as long as nobody else acquired it. ERR_FENCE. */
@@ -142,8 +143,9 @@ typedef struct {
 } store_round_t;
 
 /* Open round `round` with its leases (their replica, fence and range count; state "open"), and take
- * their ranges off the returned ones. The run must be running, the round before committed. A repeat with the
- * same ranges is success. ERR_STATE: a range overlaps another of the round or is in the ledger. */
+ * their ranges off the returned ones. The run must be running, the round before committed. A repeat
+ * with the same ranges is success. ERR_STATE: a range overlaps another of the round or is in the
+ * ledger. */
 int store_round_open(store_t *self, const store_leader_t *leader, uint64_t round,
                      const data_range_t *cursor, const store_lease_t *leases, size_t n, err_t *err);
 /* The newest round; *found false: none yet. Free with store_round_fini. */
@@ -184,10 +186,10 @@ typedef struct {
     int64_t received_bytes, sent_bytes;
 } store_commit_t;
 
-/* Close the round: the windows done go into the ledger, the rest of each lease, and the whole of those
- * without an entry, becomes returned, in one transaction. A repeat with the same entries is success and
- * changes nothing. ERR_STATE: an entry's fence is not its lease's, the lease has fewer windows, the
- * round was committed with other entries, or a window is in the ledger already. */
+/* Close the round: the windows done go into the ledger, the rest of each lease, and the whole of
+ * those without an entry, becomes returned, in one transaction. A repeat with the same entries is
+ * success and changes nothing. ERR_STATE: an entry's fence is not its lease's, the lease has fewer
+ * windows, the round was committed with other entries, or a window is in the ledger already. */
 int store_round_commit(store_t *self, const store_leader_t *leader, const store_commit_t *commit,
                        err_t *err);
 
@@ -233,7 +235,8 @@ typedef struct {
     store_checkpoint_t *at;
 } store_checkpoints_t;
 
-/* After its files are complete and durable. The round must be committed. A repeat changes nothing. */
+/* After its files are complete and durable. The round must be committed. A repeat changes nothing.
+ */
 int store_checkpoint_add(store_t *self, const store_leader_t *leader, uint64_t round,
                          const char *manifest_hash, const char *path, int64_t n_bytes, err_t *err);
 /* Say that it is bad or pruned, and why. */
@@ -257,8 +260,8 @@ typedef struct {
     store_worker_t *at;
 } store_workers_t;
 
-/* It came (again): a new row, or all it says of itself replaced and n_starts raised. A repeat counts as
- * another start. capabilities NULL: {}. */
+/* It came (again): a new row, or all it says of itself replaced and n_starts raised. A repeat
+ * counts as another start. capabilities NULL: {}. */
 int store_worker_join(store_t *self, const store_worker_t *worker, err_t *err);
 /* Its state now, and what it works on (NULL: nothing). ERR_STATE: unknown id. */
 int store_worker_move(store_t *self, const char *id, const char *state, const char *run,
@@ -268,7 +271,7 @@ int store_worker_list(store_t *self, const char *kind, size_t limit, store_worke
                       err_t *err);
 void store_workers_fini(store_workers_t *self);
 
-/* --- artifacts (artifact.c): files in the object directory, named by the hash of their content --- */
+/* --- artifacts (artifact.c): files in the object directory, named by the hash of their content */
 typedef struct {
     char hash[HASH_HEX], kind[STORE_WORD]; /* module plan tokens init checkpoint state */
     char *key;                             /* what it was made from; NULL: none */
@@ -276,8 +279,8 @@ typedef struct {
     char *detail; /* JSON; NULL: {} */
 } store_artifact_t;
 
-/* A repeat changes nothing: content keeps the kind and key it first came with. When two make different
- * content for one key, the first counts: `hash` (may be NULL) becomes the one to use. */
+/* A repeat changes nothing: content keeps the kind and key it first came with. When two make
+ * different content for one key, the first counts: `hash` (may be NULL) becomes the one to use. */
 int store_artifact_put(store_t *self, const store_artifact_t *artifact, char hash[HASH_HEX],
                        err_t *err);
 /* By hash or by (kind, key); *found false: none. Free with store_artifact_fini. */
@@ -303,9 +306,9 @@ typedef struct {
     double value;
 } store_sample_t;
 
-/* Write a batch in one transaction. `source` names the writer, unique for each start of it; its batches are
- * numbered from 1 upwards. A batch with a number not above the last one written changes nothing, so
- * that a repeat is harmless. */
+/* Write a batch in one transaction. `source` names the writer, unique for each start of it; its
+ * batches are numbered from 1 upwards. A batch with a number not above the last one written changes
+ * nothing, so that a repeat is harmless. */
 int store_telemetry_write(store_t *self, const char *source, int64_t batch,
                           const store_event_t *events, size_t n_event,
                           const store_sample_t *samples, size_t n_sample, err_t *err);

@@ -20,8 +20,9 @@
 
 enum { AGGREGATOR_SLICE = 4 << 20 }; /* elements of the outer step done at once */
 
-/* What one replica has sent in the open round. The encoded chunks are kept, so that they can be taken
- * out of the sum again (exactly: it is an integer sum) when their fence turns out to be old. */
+/* What one replica has sent in the open round. The encoded chunks are kept, so that they can be
+ * taken out of the sum again (exactly: it is an integer sum) when their fence turns out to be old.
+ */
 typedef struct {
     uint32_t fence;     /* of the chunks held */
     uint32_t min_fence; /* lower ones are refused */

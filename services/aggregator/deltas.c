@@ -1,4 +1,5 @@
-/* Pseudo-gradients: chunks into the fixed-point sum as they arrive, and out again when a fence rises. */
+/* Pseudo-gradients: chunks into the fixed-point sum as they arrive, and out again when a fence
+ * rises. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ static uint64_t chunk_count(const aggregator_t *self, size_t chunk)
     return left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
 }
 
-/* Round to nearest even is symmetric, so adding the negated values takes out exactly what was added. */
+/* Round to nearest even is symmetric, so adding the negated values takes out exactly what was
+ * added. */
 static void take_out(aggregator_t *self, const contribution_t *from, size_t chunk)
 {
     size_t n = (size_t)chunk_count(self, chunk);

@@ -19,7 +19,8 @@ typedef struct {
     uint64_t n_event; /* published */
 } loop_t;
 
-/* Run until a signal (or the end of the run, with --once). The data socket is bound at `endpoint`. */
+/* Run until a signal (or the end of the run, with --once). The data socket is bound at `endpoint`.
+ */
 int loop_run(loop_t *self, const char *endpoint, int signal_fd, err_t *err);
 
 #endif

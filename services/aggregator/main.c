@@ -1,4 +1,5 @@
-/* pcp-aggregator: configuration, sockets, loop. What it does is in aggregator.c and its neighbours. */
+/* pcp-aggregator: configuration, sockets, loop. What it does is in aggregator.c and its neighbours.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

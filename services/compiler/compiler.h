@@ -11,8 +11,8 @@ enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };
 
 typedef struct {
     const char *cache_dir;
-    char version
-        [COMPILER_VERSION_BYTES]; /* content hash of this program: another one, other plans */
+    char version[COMPILER_VERSION_BYTES]; /* content hash of this program: another one, other plans
+                                           */
 } compiler_t;
 
 /* Make the cache directory; cache_dir is borrowed. */

@@ -1,4 +1,5 @@
-/* libmicrohttpd with its epoll descriptor in our loop. Connections are few, short-lived and bounded. */
+/* libmicrohttpd with its epoll descriptor in our loop. Connections are few, short-lived and
+ * bounded. */
 #include "metrics/http.h"
 
 #include <microhttpd.h>

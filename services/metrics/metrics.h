@@ -1,5 +1,5 @@
-/* What the metrics service knows, and what an event does to it. Handlers take the state and an event and
- * run in tests without sockets. */
+/* What the metrics service knows, and what an event does to it. Handlers take the state and an
+ * event and run in tests without sockets. */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H
 

@@ -1,5 +1,5 @@
-/* Records for the store that wait their turn: first in, first out, bounded; what does not fit is dropped
- * and counted. One thread. */
+/* Records for the store that wait their turn: first in, first out, bounded; what does not fit is
+ * dropped and counted. One thread. */
 #ifndef METRICS_QUEUE_H
 #define METRICS_QUEUE_H
 

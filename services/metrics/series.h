@@ -1,7 +1,7 @@
 /* The last values of everything that is measured, in memory, bounded, and their Prometheus text.
  *
- * A series is a row of one scope (a run, a worker, a shard ...) with a value for each metric of that
- * scope. The table of metrics in series.c is the one place where names, types and help are. */
+ * A series is a row of one scope (a run, a worker, a shard ...) with a value for each metric of
+ * that scope. The table of metrics in series.c is the one place where names, types and help are. */
 #ifndef METRICS_SERIES_H
 #define METRICS_SERIES_H
 
@@ -74,7 +74,8 @@ typedef struct series_table series_table_t;
 series_table_t *series_table_new(void);
 void series_table_destroy(series_table_t **self_p);
 
-/* Find or make a row. Labels are cut to SERIES_LABEL - 1 bytes; bytes outside printable ASCII become
+/* Find or make a row. Labels are cut to SERIES_LABEL - 1 bytes; bytes outside printable ASCII
+ * become
  * '_'. NULL when the table is full (counted in M_SERIES_REFUSED). Borrowed until the next
  * series_forget. */
 series_t *series_get(series_table_t *self, scope_t scope, const char *run, const char *label,
@@ -91,8 +92,8 @@ size_t series_count(const series_table_t *self);
 series_t *series_first(series_table_t *self); /* iteration in no particular order */
 series_t *series_next(series_table_t *self);
 
-/* Append Prometheus' text format, version 0.0.4: HELP and TYPE of each metric that has a value, then its
- * rows sorted by their labels. */
+/* Append Prometheus' text format, version 0.0.4: HELP and TYPE of each metric that has a value,
+ * then its rows sorted by their labels. */
 void series_expose(series_table_t *self, str_t *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Batches to store_telemetry_write. Batches are numbered, so that a repeat after a lost answer is harmless. */
+/* Batches to store_telemetry_write. Batches are numbered, so that a repeat after a lost answer is
+ * harmless. */
 #include "metrics/writer.h"
 
 #include <unistd.h>

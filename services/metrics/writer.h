@@ -1,5 +1,5 @@
-/* The thread that writes records to the store: one batch at a time, repeated with back-off until the store
- * answers. The service's reactor gives batches and hears news; it never waits. */
+/* The thread that writes records to the store: one batch at a time, repeated with back-off until
+ * the store answers. The service's reactor gives batches and hears news; it never waits. */
 #ifndef METRICS_WRITER_H
 #define METRICS_WRITER_H
 

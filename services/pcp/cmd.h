@@ -18,8 +18,9 @@ cmd_fn cmd_check, cmd_compile, cmd_db, cmd_generate, cmd_model, cmd_ops, cmd_tra
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
              bool *done);
 
-/* The frame of most subcommands: load flags into `options` (zeroed by the caller), run `body` on them,
- * print its error, free. Returns what to leave with; err (not NULL) keeps the body's error. */
+/* The frame of most subcommands: load flags into `options` (zeroed by the caller), run `body` on
+ * them, print its error, free. Returns what to leave with; err (not NULL) keeps the body's error.
+ */
 typedef int cmd_body_fn(const void *options, const config_args_t *args, err_t *err);
 int cmd_run(const config_table_t *table, void *options, int argc, char **argv, cmd_body_fn *body,
             err_t *err);

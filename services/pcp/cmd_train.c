@@ -1,4 +1,5 @@
-/* pcp train: prepare a run directory, start every service as a child, show progress, leave none behind. */
+/* pcp train: prepare a run directory, start every service as a child, show progress, leave none
+ * behind. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

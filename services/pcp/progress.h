@@ -1,5 +1,6 @@
-/* What `pcp train` shows while it runs: on a terminal one line that is redrawn each round, and a kept
- * line whenever the validation loss was measured; elsewhere a plain line per round. One thread. */
+/* What `pcp train` shows while it runs: on a terminal one line that is redrawn each round, and a
+ * kept line whenever the validation loss was measured; elsewhere a plain line per round. One
+ * thread. */
 #ifndef PCP_PROGRESS_H
 #define PCP_PROGRESS_H
 

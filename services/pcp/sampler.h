@@ -1,4 +1,5 @@
-/* Next-token sampling: a checkpoint's @logits compiled for this machine, run over the last tokens. */
+/* Next-token sampling: a checkpoint's @logits compiled for this machine, run over the last tokens.
+ */
 #ifndef PCP_SAMPLER_H
 #define PCP_SAMPLER_H
 
@@ -15,8 +16,9 @@ typedef struct {
     uint64_t seed;
 } sampler_choice_t;
 
-/* Compile the checkpoint's model.mlir (seconds) and load its parameters. The checkpoint may be closed
- * after. ERR_ARG: no @logits; ERR_SHAPE: not [1, length] tokens to [1, length, vocabulary]. */
+/* Compile the checkpoint's model.mlir (seconds) and load its parameters. The checkpoint may be
+ * closed after. ERR_ARG: no @logits; ERR_SHAPE: not [1, length] tokens to [1, length, vocabulary].
+ */
 sampler_t *sampler_new(const checkpoint_t *checkpoint, int threads, err_t *err);
 void sampler_destroy(sampler_t **self_p);
 

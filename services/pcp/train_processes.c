@@ -82,7 +82,8 @@ static int start_aggregator(const train_config_t *config, const train_prepared_t
     return start(&c, children, name, status, err);
 }
 
-/* Plans are named by content, so runs may share them: the user's cache directory if there is one. */
+/* Plans are named by content, so runs may share them: the user's cache directory if there is one.
+ */
 static char *plan_cache(const train_config_t *config)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

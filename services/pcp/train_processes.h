@@ -8,9 +8,9 @@
 #define TRAIN_SUPERVISOR "local" /* its workers are local-w0, local-w1, ... */
 enum { TRAIN_GRACE_S = 8 };      /* a worker may take so long to end its step */
 
-/* Start the shepherd; then, once it answers, aggregators, compiler and supervisor: so nothing happens
- * before the caller can hear of it. Programs are found beside this one. The caller stops and reaps the
- * children, also after an error. */
+/* Start the shepherd; then, once it answers, aggregators, compiler and supervisor: so nothing
+ * happens before the caller can hear of it. Programs are found beside this one. The caller stops
+ * and reaps the children, also after an error. */
 int train_processes_shepherd(const train_config_t *config, const train_prepared_t *prepared,
                              children_t *children, err_t *err);
 int train_processes_members(const train_config_t *config, const train_prepared_t *prepared,

@@ -1,4 +1,5 @@
-/* The flat layout of a run: its parameters end to end in argument order, and the shape of a batch. */
+/* The flat layout of a run: its parameters end to end in argument order, and the shape of a batch.
+ */
 #ifndef SHEPHERD_LAYOUT_H
 #define SHEPHERD_LAYOUT_H
 
@@ -25,8 +26,8 @@ typedef struct {
     uint64_t *bounds; /* n_shard + 1 */
 } layout_t;
 
-/* From a compiler's answer. Checks every size; -1 with ERR_NET (nonsense), ERR_SHAPE or ERR_TYPE (batch
- * arguments that do not fit the kind of data: data/batch.h). */
+/* From a compiler's answer. Checks every size; -1 with ERR_NET (nonsense), ERR_SHAPE or ERR_TYPE
+ * (batch arguments that do not fit the kind of data: data/batch.h). */
 int layout_from_plan(const Msg__PlanReply *reply, data_kind_t kind, size_t n_shard, layout_t *self,
                      err_t *err);
 

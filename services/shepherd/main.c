@@ -1,4 +1,5 @@
-/* pcp-shepherd: configuration, sockets, loop. The run itself is in shepherd.c and its neighbours. */
+/* pcp-shepherd: configuration, sockets, loop. The run itself is in shepherd.c and its neighbours.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static void set_default(char **field, const char *prefix, const char *run_dir, c
     *field = mem_printf("%s%s/%s", prefix, run_dir, name);
 }
 
-/* Members on other machines reach telemetry where they reach control: any free port of that address. */
+/* Members on other machines reach telemetry where they reach control: any free port of that
+ * address. */
 static void default_telemetry(shepherd_config_t *config)
 {
     const char *colon = strrchr(config->bind, ':');

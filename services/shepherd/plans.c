@@ -1,4 +1,5 @@
-/* Plans: one for each target that workers have, compiled once by whichever compiler asks for work. */
+/* Plans: one for each target that workers have, compiled once by whichever compiler asks for work.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,8 @@
 
 enum { MAX_ATTEMPTS = 3 };
 
-/* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum. */
+/* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum.
+ */
 static const double DELTA_RANGE = 64;
 
 static plan_row_t *find(const shepherd_t *self, const char *target)

@@ -1,7 +1,8 @@
 /* The shepherd's state and what can happen to it.
  *
- * One struct, three tables (members, plans, leases), one phase. Handlers take the state and a message;
- * they answer through `out` and hand slow work to `courier`, so that tests run them without sockets.
+ * One struct, three tables (members, plans, leases), one phase. Handlers take the state and a
+ * message; they answer through `out` and hand slow work to `courier`, so that tests run them
+ * without sockets.
  *
  *   GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN <-> COMMIT -> SAVE -> DONE
  *   aggregators  objects   first plan  ranges  values    leases   outer step  checkpoint */
@@ -129,7 +130,8 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
 void members_dismiss(shepherd_t *self, const char *reason); /* BYE to all */
 size_t members_count(const shepherd_t *self, Msg__Kind kind);
-/* Endpoints of the assigned aggregators by shard: shards strings, borrowed; caller frees the array. */
+/* Endpoints of the assigned aggregators by shard: shards strings, borrowed; caller frees the array.
+ */
 char **members_endpoints(const shepherd_t *self);
 const char *member_kind_name(Msg__Kind kind);
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -113,8 +113,8 @@ static void reopen_eval(work_t *part)
     part->fence++;
 }
 
-/* A replica whose worker is gone goes to an idle spare, which then keeps it; if there is none, to whoever
- * is free first (home 0), and finds its place when the next round opens. */
+/* A replica whose worker is gone goes to an idle spare, which then keeps it; if there is none, to
+ * whoever is free first (home 0), and finds its place when the next round opens. */
 static uint32_t new_home(const shepherd_t *self, uint32_t lost)
 {
     for (size_t i = 0; i < self->members.n; i++) {

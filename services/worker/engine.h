@@ -1,8 +1,8 @@
 /* Executing a plan for replicas: the only file of the worker that knows plans and devices.
  *
- * An engine holds one plan, its exec and, for each replica it has trained, the inner optimizer state at
- * the end of that replica's last lease. Parameters come and go as one flat f32 vector: the tensors of
- * role param in the plan's order. One thread at a time. */
+ * An engine holds one plan, its exec and, for each replica it has trained, the inner optimizer
+ * state at the end of that replica's last lease. Parameters come and go as one flat f32 vector: the
+ * tensors of role param in the plan's order. One thread at a time. */
 #ifndef WORKER_ENGINE_H
 #define WORKER_ENGINE_H
 
@@ -14,8 +14,8 @@
 
 typedef struct engine engine_t;
 
-/* From a packed plan, which the engine takes (frees). threads 0: one per core. ERR_UNSUPPORTED: a plan
- * for another machine or without the programs of training; ERR_CORRUPT; ERR_MEMORY. */
+/* From a packed plan, which the engine takes (frees). threads 0: one per core. ERR_UNSUPPORTED: a
+ * plan for another machine or without the programs of training; ERR_CORRUPT; ERR_MEMORY. */
 engine_t *engine_new(uint8_t *plan, size_t n, int threads, err_t *err);
 void engine_destroy(engine_t **self_p);
 
@@ -25,8 +25,9 @@ int engine_accumulate(const engine_t *self);  /* micro-batches per step */
 /* The layout of the batch arguments for a kind of data. */
 int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, err_t *err);
 
-/* Begin a lease: parameters, and the replica's inner state if its last lease here was the round before;
- * else zeros, and *fresh is set. A lease that is not finished by engine_finish changes nothing. */
+/* Begin a lease: parameters, and the replica's inner state if its last lease here was the round
+ * before; else zeros, and *fresh is set. A lease that is not finished by engine_finish changes
+ * nothing. */
 int engine_begin(engine_t *self, uint32_t replica, uint32_t round, const float *theta, bool *fresh,
                  err_t *err);
 

@@ -1,6 +1,6 @@
-/* The worker's view of a token file in the object service: ranges are fetched when they are needed and
- * kept in a file of the cache directory; a complete file is verified and found again by the next
- * process. One thread at a time. */
+/* The worker's view of a token file in the object service: ranges are fetched when they are needed
+ * and kept in a file of the cache directory; a complete file is verified and found again by the
+ * next process. One thread at a time. */
 #ifndef WORKER_TOKENS_H
 #define WORKER_TOKENS_H
 

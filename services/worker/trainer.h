@@ -36,7 +36,8 @@ int trainer_init(trainer_t *self, const char *cache_dir, int threads, err_t *err
 void trainer_fini(trainer_t *self);
 void trainer_forget(trainer_t *self); /* the run is over: drop everything but the cache */
 
-/* Do a lease whose message may be anything: every field is checked. On success *done is filled in. */
+/* Do a lease whose message may be anything: every field is checked. On success *done is filled in.
+ */
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err);
 int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err);
 

@@ -1,5 +1,6 @@
-/* bench-compile: how fast text becomes IR, and a model a plan. CPU time of this process for what runs in
- * it (other load shows little), wall time where the system compiler or the disk has a part. */
+/* bench-compile: how fast text becomes IR, and a model a plan. CPU time of this process for what
+ * runs in it (other load shows little), wall time where the system compiler or the disk has a part.
+ */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

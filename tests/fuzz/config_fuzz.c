@@ -1,5 +1,5 @@
-/* Fuzz target: a configuration file that loads is within its ranges and prints to a file that loads to
- * the same; the same for training specs. */
+/* Fuzz target: a configuration file that loads is within its ranges and prints to a file that loads
+ * to the same; the same for training specs. */
 #include "base/config.h"
 #include "optim/optim.h"
 

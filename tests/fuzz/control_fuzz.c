@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (status == 0) {
         msg_kind_t kind = self.kind;
         if (kind != msg_peek(data, n)) broken("the kind is the one that was peeked at", "");
-        /* Not dispatched again: protobuf-c keeps unknown fields of number 0, which it does not read back. */
+        /* Not dispatched again: protobuf-c keeps unknown fields of number 0, which it does not read
+         * back. */
         if (msg_peek(self.packed, self.n_packed) != kind)
             broken("a packed message is of the same kind", "");
     }

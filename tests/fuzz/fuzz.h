@@ -1,6 +1,6 @@
 /* What the fuzz targets share. A target is LLVMFuzzerTestOneInput over one decoder: it asserts the
- * decoder's promise, not merely that nothing crashes. scripts/fuzz builds and runs them with libFuzzer;
- * fuzz_replay_test and parse_fuzz_test replay their corpora. */
+ * decoder's promise, not merely that nothing crashes. scripts/fuzz builds and runs them with
+ * libFuzzer; fuzz_replay_test and parse_fuzz_test replay their corpora. */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 

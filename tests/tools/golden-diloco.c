@@ -1,8 +1,8 @@
 /* golden-diloco: the golden DiLoCo trace as a run of the services (format and generator:
  * conformance/README.md of the shared material).
  *   make   writes init.safetensors, records.u16 and run.json for a shepherd into a directory
- *   check  compares the run's checkpoint with the trace: per parameter l2 norm, first and last element,
- *          and the round's mean loss, each within 1e-4 relative */
+ *   check  compares the run's checkpoint with the trace: per parameter l2 norm, first and last
+ * element, and the round's mean loss, each within 1e-4 relative */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -66,7 +66,8 @@ static int write_init(const char *dir, const optim_arg_t *args, int n_arg, err_t
     return rc;
 }
 
-/* Records in the order in which leases read them: round, replica, inner step; b counts each from 1. */
+/* Records in the order in which leases read them: round, replica, inner step; b counts each from 1.
+ */
 static int write_records(const char *dir, const optim_arg_t *args, int n_arg, int64_t vocab,
                          int64_t rounds, int64_t replicas, int64_t steps, err_t *err)
 {

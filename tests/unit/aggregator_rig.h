@@ -1,5 +1,5 @@
-/* An aggregator's handlers with recorded answers and values made by counter. For aggregator_test.c alone,
- * which it keeps readable. */
+/* An aggregator's handlers with recorded answers and values made by counter. For aggregator_test.c
+ * alone, which it keeps readable. */
 #ifndef AGGREGATOR_RIG_H
 #define AGGREGATOR_RIG_H
 

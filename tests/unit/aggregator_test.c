@@ -8,7 +8,8 @@
 #include "msg/control.h"
 #include "msg/data_client.h"
 
-/* Two rounds against the formula in f64: D = sum(w d) / sum(w); v = mu v + D; theta -= lr (D + mu v). */
+/* Two rounds against the formula in f64: D = sum(w d) / sum(w); v = mu v + D; theta -= lr (D + mu
+ * v). */
 static void rounds_follow_the_formula(void **unused)
 {
     (void)unused;
@@ -50,8 +51,8 @@ static void rounds_follow_the_formula(void **unused)
     rig_free(rig);
 }
 
-/* The same round disturbed: any order, chunks twice, another holder's chunks withdrawn by FENCE or by the
- * arrival of a higher fence, a replica that is not committed. */
+/* The same round disturbed: any order, chunks twice, another holder's chunks withdrawn by FENCE or
+ * by the arrival of a higher fence, a replica that is not committed. */
 static float *disturbed_round(int variant, const char *codec)
 {
     rig_t *rig = rig_new();

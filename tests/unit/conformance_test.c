@@ -1,5 +1,5 @@
-/* StableHLO's public test vectors (../shared/conformance/list.txt): every file's checks hold, and fail
- * once one expected value is changed. Skipped where the files are absent. */
+/* StableHLO's public test vectors (../shared/conformance/list.txt): every file's checks hold, and
+ * fail once one expected value is changed. Skipped where the files are absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

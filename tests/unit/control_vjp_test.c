@@ -129,8 +129,8 @@ static void test_recurrence(void **state)
                     "  %y = stablehlo.multiply %r#1, %r#2 : " V "\n" SUM("%y"));
 }
 
-/* Rows are read with dynamic_slice and written with dynamic_update_slice, as scans are exported; the
- * limit is a carry, the counter goes down by two. */
+/* Rows are read with dynamic_slice and written with dynamic_update_slice, as scans are exported;
+ * the limit is a carry, the counter goes down by two. */
 static void test_scan(void **state)
 {
     (void)state;
@@ -198,8 +198,8 @@ static void test_many_iterations(void **state)
                     "  %y = stablehlo.multiply %r#1, %r#2 : " V "\n" SUM("%y"));
 }
 
-/* A condition on the data: x grows by 1/8 + sin(w x) / 16 until it reaches `limit`; from no iteration to
- * more than there are checkpoints. */
+/* A condition on the data: x grows by 1/8 + sin(w x) / 16 until it reaches `limit`; from no
+ * iteration to more than there are checkpoints. */
 static void test_unknown_iterations(void **state)
 {
     (void)state;

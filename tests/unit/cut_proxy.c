@@ -53,8 +53,8 @@ static int relay(int from, int to, char *buffer, size_t size, ssize_t *n)
     return to < 0 || send(to, buffer, (size_t)*n, MSG_NOSIGNAL) == *n;
 }
 
-/* The driver sends "Parse COMMIT", waits, then sends "Bind, Execute": the message after the one that holds
- * the word is the COMMIT itself. */
+/* The driver sends "Parse COMMIT", waits, then sends "Bind, Execute": the message after the one
+ * that holds the word is the COMMIT itself. */
 static void serve(cut_proxy_t *self, int client, int server)
 {
     char buffer[65536];

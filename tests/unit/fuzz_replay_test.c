@@ -1,5 +1,5 @@
-/* Replays the seeds of every fuzz target but the parser's (parse_fuzz_test): each input, and what single
- * damaged bytes and cuts make of it. The targets assert the promises (tests/fuzz). */
+/* Replays the seeds of every fuzz target but the parser's (parse_fuzz_test): each input, and what
+ * single damaged bytes and cuts make of it. The targets assert the promises (tests/fuzz). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

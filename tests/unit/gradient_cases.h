@@ -1,6 +1,6 @@
-/* Cases of the generic gradient test (op_gradient_test.c): one op on f64 operands, whose reverse rule is
- * compared with central differences. Ops without attributes and regions need no case: the test makes
- * theirs from the op table. */
+/* Cases of the generic gradient test (op_gradient_test.c): one op on f64 operands, whose reverse
+ * rule is compared with central differences. Ops without attributes and regions need no case: the
+ * test makes theirs from the op table. */
 #ifndef TESTS_GRADIENT_CASES_H
 #define TESTS_GRADIENT_CASES_H
 
@@ -14,8 +14,8 @@ typedef struct {
     const char *what;              /* which variant, for messages */
     ir_type_t in[GRADIENT_MAX_IN]; /* parameters (f64), ended by dtype DT_NONE */
     double lo, hi;                 /* parameters are drawn from [lo, hi]; both 0: [-2, 2] */
-    /* Append constants and, last, the op itself; its operands that are parameters are differentiated.
-     * Called twice per case, once for the rule and once for the differences. */
+    /* Append constants and, last, the op itself; its operands that are parameters are
+     * differentiated. Called twice per case, once for the rule and once for the differences. */
     void (*build)(ir_fn_t *fn);
 } gradient_case_t;
 

@@ -1,5 +1,5 @@
-/* Gradient cases of ops whose places come from data, and of windows: gather, scatter, reduce_window,
- * select_and_scatter, sort. Starts out of bounds are among them. */
+/* Gradient cases of ops whose places come from data, and of windows: gather, scatter,
+ * reduce_window, select_and_scatter, sort. Starts out of bounds are among them. */
 #include <math.h>
 
 #include "gradient_cases.h"

@@ -1,5 +1,5 @@
-/* Gradient cases of ops that move, fold and contract: shape, dynamic, dot, convolution, reduce. Those
- * of windows, gather, scatter and sort are in gradient_cases_index.c. */
+/* Gradient cases of ops that move, fold and contract: shape, dynamic, dot, convolution, reduce.
+ * Those of windows, gather, scatter and sort are in gradient_cases_index.c. */
 #include "gradient_cases.h"
 #include "ir/build_index.h"
 

@@ -1,4 +1,5 @@
-/* Membership and jobs over real sockets: joining, heartbeats, being forgotten, silence, dismissal. */
+/* Membership and jobs over real sockets: joining, heartbeats, being forgotten, silence, dismissal.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

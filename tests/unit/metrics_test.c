@@ -130,7 +130,8 @@ static void say_done(fixture_t *self)
     metrics_on_event(&self->state, &event, 5000);
 }
 
-/* The value of a line "key value" in the exposed text; fails the test when the line is not there. */
+/* The value of a line "key value" in the exposed text; fails the test when the line is not there.
+ */
 static double value_of(fixture_t *self, const char *key)
 {
     str_t text = {0};

@@ -1,4 +1,5 @@
-/* The GPT-2 builder and initial values. The loss is checked against a cross-entropy computed here from
+/* The GPT-2 builder and initial values. The loss is checked against a cross-entropy computed here
+ * from
  * @logits, and causality by changing a later token. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,8 @@ static const gpt2_config_t SMALL = {.layers = 2,
                                     .batch = 1,
                                     .bias = true};
 
-/* Values for every argument: parameters by their rules, enlarged so that logits differ; tokens random. */
+/* Values for every argument: parameters by their rules, enlarged so that logits differ; tokens
+ * random. */
 static tensor_t *make_inputs(const ir_fn_t *fn)
 {
     int n = fn->body->n_arg;

@@ -1,6 +1,6 @@
-/* Small models of other kinds than language models (tests/models/): parsed, taken through the passes,
- * differentiated, evaluated by the interpreter. Gradients against central differences in f64, and a few
- * steps of gradient descent lower the loss. */
+/* Small models of other kinds than language models (tests/models/): parsed, taken through the
+ * passes, differentiated, evaluated by the interpreter. Gradients against central differences in
+ * f64, and a few steps of gradient descent lower the loss. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,8 +110,8 @@ static void free_gradient(model_t *m)
     for (int i = 0; i < m->grad->body->n_result; i++) tensor_fini(&m->out[i]);
 }
 
-/* Step 1e-6: central differences of a loss of order ten are good to about 1e-8; no kink of a relu or
- * of pooling lies that near in these inputs. */
+/* Step 1e-6: central differences of a loss of order ten are good to about 1e-8; no kink of a relu
+ * or of pooling lies that near in these inputs. */
 static double deviation(model_t *m)
 {
     const double h = 1e-6;

@@ -15,8 +15,8 @@
 #include "msg/publish.h"
 #include "msg/wire.h"
 
-/* Give every field of a message a value of its own, by protobuf-c's descriptors, so that a field added
- * later is tested without a line here. */
+/* Give every field of a message a value of its own, by protobuf-c's descriptors, so that a field
+ * added later is tested without a line here. */
 static void *make(const ProtobufCMessageDescriptor *type, int *salt);
 
 static char *make_text(int salt)

@@ -1,6 +1,6 @@
-/* Reverse rules of the ops that move, fold and contract, on random shapes and attributes: negative and
- * interior padding, strides, dilations, groups, several batching and contracting dimensions in any
- * order, starts out of bounds, repeated places. Each seed is one case; failures name it. */
+/* Reverse rules of the ops that move, fold and contract, on random shapes and attributes: negative
+ * and interior padding, strides, dilations, groups, several batching and contracting dimensions in
+ * any order, starts out of bounds, repeated places. Each seed is one case; failures name it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 
 enum { N_SEED = 60 };
 
-/* The case under construction. Builders run twice per case and take no argument, so it lives here. */
+/* The case under construction. Builders run twice per case and take no argument, so it lives here.
+ */
 static struct {
     uint64_t seed, at;
     ir_dot_t dot;

@@ -1,6 +1,7 @@
 /* Every reverse rule against central differences in f64: L = sum_j <w_j, result_j> with random w.
- * Relative error 1e-6 of the largest gradient: with h = 1e-5 the differences are good to about 1e-9.
- * Ops come from the op table; a rule that neither a case nor the skip list names fails the test. */
+ * Relative error 1e-6 of the largest gradient: with h = 1e-5 the differences are good to about
+ * 1e-9. Ops come from the op table; a rule that neither a case nor the skip list names fails the
+ * test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Element-wise ops at their edges, by hand: integer wrap and division, shifts, NaN and signed zero,
- * conversions, total order, rounding, random bits. Expected values are StableHLO's specification and
- * XLA's documented behaviour. */
+ * conversions, total order, rounding, random bits. Expected values are StableHLO's specification
+ * and XLA's documented behaviour. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

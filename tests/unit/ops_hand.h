@@ -1,5 +1,5 @@
-/* Hand-computed tests of single ops: build on constants, evaluate, compare exactly. Failures end the
- * cmocka test. */
+/* Hand-computed tests of single ops: build on constants, evaluate, compare exactly. Failures end
+ * the cmocka test. */
 #ifndef TESTS_OPS_HAND_H
 #define TESTS_OPS_HAND_H
 
@@ -30,8 +30,8 @@ ir_val_t hand_value(ir_fn_t *fn, dtype_t dtype, int rank, const int64_t *dim, in
 /* lo, lo + 1, .. in row-major order */
 ir_val_t hand_count(ir_fn_t *fn, dtype_t dtype, int rank, const int64_t *dim, double lo);
 
-/* Evaluates y and ends the test unless it has this type and these elements (NaN equals NaN, -0 is not
- * 0). Ends h. */
+/* Evaluates y and ends the test unless it has this type and these elements (NaN equals NaN, -0 is
+ * not 0). Ends h. */
 void hand_expect(hand_t *h, ir_val_t y, dtype_t dtype, int rank, const int64_t *dim, int n,
                  const double *want);
 /* The last emit failed with this code and a message that contains `word`. Ends h. */

@@ -16,8 +16,8 @@ typedef struct {
 tensor_t help_floats(dtype_t dtype, int n, const double *values);
 tensor_t help_ints(dtype_t dtype, int n, const int64_t *values);
 
-/* Emit op `code` over in[n_in] with n_attr attributes, verify and evaluate it; results to out[n_out].
- * declared: NULL, or the result types. Returns 0, or -1 with err. */
+/* Emit op `code` over in[n_in] with n_attr attributes, verify and evaluate it; results to
+ * out[n_out]. declared: NULL, or the result types. Returns 0, or -1 with err. */
 int help_run(op_code_t code, int n_in, const tensor_t *in, int n_attr, const help_attr_t *attrs,
              int n_out, const ir_type_t *declared, tensor_t *out, err_t *err);
 

@@ -33,7 +33,8 @@ static void test_gather_clamps(void **state)
     hand_expect(&h, ir_gather(h.fn, x, at, &dims), DT_BF16, SHAPE(3, 2), VALUES(2, 3, 4, 5, 0, 1));
 }
 
-/* start_index_map swaps the entries; the window is 1x2 and its first offset dimension comes first */
+/* start_index_map swaps the entries; the window is 1x2 and its first offset dimension comes first
+ */
 static void test_gather_map(void **state)
 {
     (void)state;
@@ -200,8 +201,8 @@ static void test_reduce_window(void **state)
     hand_t h = hand_begin();
     hand_expect(&h, slide(&h, OP_add, hand_count(h.fn, DT_I8, SHAPE(4), 1), 0, cumulative), DT_I8,
                 SHAPE(4), VALUES(1, 3, 6, 10));
-    /* 1 . 2 . 3 between one cut off and two added, taps two apart, every second: the padding and the
-     * gaps count as 10 */
+    /* 1 . 2 . 3 between one cut off and two added, taps two apart, every second: the padding and
+     * the gaps count as 10 */
     ir_window_t odd = {.size = {2},
                        .stride = {2},
                        .base_dilation = {2},

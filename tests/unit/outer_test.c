@@ -301,8 +301,8 @@ static void test_codec_round_trip(void **state)
     }
 }
 
-/* bf16 rounds in integers here and by way of f64 in base/half.h: the same bits for every upper half,
- * with the lower half below, at and above the middle. */
+/* bf16 rounds in integers here and by way of f64 in base/half.h: the same bits for every upper
+ * half, with the lower half below, at and above the middle. */
 static void test_codec_bf16_rounds(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Whole files: the exported models and StableHLO's public test vectors parse, print, and read back to
- * the same text. Skipped where the files are absent. */
+/* Whole files: the exported models and StableHLO's public test vectors parse, print, and read back
+ * to the same text. Skipped where the files are absent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

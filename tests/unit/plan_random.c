@@ -1,5 +1,5 @@
-/* A growing pool of f32 values; every op is drawn with operands and sizes that fit. Values stay within a
- * few units: products and sums are squashed by tanh. */
+/* A growing pool of f32 values; every op is drawn with operands and sizes that fit. Values stay
+ * within a few units: products and sums are squashed by tanh. */
 #include "plan_random.h"
 
 #include <stdio.h>

@@ -9,9 +9,10 @@
  * repeated and dead work. All its values are finite or follow IEEE rules that passes must keep. */
 ir_module_t *random_program(uint64_t seed, int n_op);
 
-/* The same over all element types, with every map of the op table that its type rule lets through, views
- * with strides, padding and reversal, reductions, products, dynamic slices. No calls and regions but
- * reducers. Float results may be NaN and infinite, and amplify rounding: compare bits, or not at all. */
+/* The same over all element types, with every map of the op table that its type rule lets through,
+ * views with strides, padding and reversal, reductions, products, dynamic slices. No calls and
+ * regions but reducers. Float results may be NaN and infinite, and amplify rounding: compare bits,
+ * or not at all. */
 ir_module_t *random_program_wide(uint64_t seed, int n_op);
 
 /* The seeds that PCP_PROGRAMS=FIRST:COUNT in the environment asks for; unset: as they are. */

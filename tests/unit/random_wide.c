@@ -1,5 +1,5 @@
-/* Random programs over every op without a region of its own that the op table can place: maps by their
- * type rule, views, reductions, products, on tensors of every element type. */
+/* Random programs over every op without a region of its own that the op table can place: maps by
+ * their type rule, views, reductions, products, on tensors of every element type. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
-/* Second order: the gradient of a gradient, against central differences of the gradient in f64. For every
- * gradient case and every plain op: g = d<w, f(x)>/dx, then h = <v, g(x, w)> is differentiated once more
- * with regard to x and w. Ops whose reverse rule uses what has no rule itself are listed. */
+/* Second order: the gradient of a gradient, against central differences of the gradient in f64. For
+ * every gradient case and every plain op: g = d<w, f(x)>/dx, then h = <v, g(x, w)> is
+ * differentiated once more with regard to x and w. Ops whose reverse rule uses what has no rule
+ * itself are listed. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,8 +18,9 @@
 
 enum { MAX_OUT = 4, MAX_PARAM = 2 * GRADIENT_MAX_IN + MAX_OUT };
 
-/* h = 1e-5 is good to 1e-9 of values of order one; third derivatives near the edges of the drawn ranges
- * (log, power, divide) reach 1e4, whose share of the difference's own error is h^2 1e4 / 6. */
+/* h = 1e-5 is good to 1e-9 of values of order one; third derivatives near the edges of the drawn
+ * ranges (log, power, divide) reach 1e4, whose share of the difference's own error is h^2 1e4 / 6.
+ */
 #define STEP 1e-5
 #define TOLERANCE 1e-5
 

@@ -1,5 +1,5 @@
-/* A scripted cluster around the shepherd's handlers: what it says goes through the route table, what the
- * shepherd answers is recorded. For shepherd_test.c alone, which it keeps readable. */
+/* A scripted cluster around the shepherd's handlers: what it says goes through the route table,
+ * what the shepherd answers is recorded. For shepherd_test.c alone, which it keeps readable. */
 #ifndef SHEPHERD_RIG_H
 #define SHEPHERD_RIG_H
 

@@ -1,4 +1,5 @@
-/* The shepherd's handlers without sockets: a scripted cluster speaks to it, its answers are recorded. */
+/* The shepherd's handlers without sockets: a scripted cluster speaks to it, its answers are
+ * recorded. */
 #include "shepherd_rig.h"
 
 #include "base/log.h"

@@ -1,5 +1,5 @@
-/* Writers that rival, die, are cut off or vanish around a commit: each window is committed exactly once.
- * tests/cluster/store.sh runs it on PostgreSQL too. */
+/* Writers that rival, die, are cut off or vanish around a commit: each window is committed exactly
+ * once. tests/cluster/store.sh runs it on PostgreSQL too. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -178,8 +178,8 @@ static void test_cut_after(void **state)
     cut_commit(*state, CUT_AFTER);
 }
 
-/* The leader vanishes without a word before its COMMIT: it holds its locks at the server, and a stand-by
- * whose turn it is does not wait for them for long. */
+/* The leader vanishes without a word before its COMMIT: it holds its locks at the server, and a
+ * stand-by whose turn it is does not wait for them for long. */
 static void test_vanished(void **state)
 {
     ledger_test_t *f = *state;

@@ -1,5 +1,5 @@
-/* Databases for the store's tests: SQLite in a scratch directory, or a schema of its own on the PostgreSQL
- * server that the environment variable PCP_TEST_STORE names (tests/cluster/store.sh). */
+/* Databases for the store's tests: SQLite in a scratch directory, or a schema of its own on the
+ * PostgreSQL server that the environment variable PCP_TEST_STORE names (tests/cluster/store.sh). */
 #ifndef TESTS_STORE_HELP_H
 #define TESTS_STORE_HELP_H
 
@@ -16,16 +16,16 @@ store_t *store_help_open(const char *url, bool migrated);
 /* A running run "r" of epochs of n_windows, led by "boss". */
 store_leader_t store_help_run(store_t *store, uint64_t n_windows);
 
-/* Kill this process (SIGKILL) in the middle of a transaction of the leader that has added a row to the
- * ledger. */
+/* Kill this process (SIGKILL) in the middle of a transaction of the leader that has added a row to
+ * the ledger. */
 void store_help_abandon(store_t *store, const store_leader_t *leader);
 
 /* Run SQL that the store does not offer. */
 void store_help_script(const char *url, const char *text);
 int64_t store_help_count(const char *url, const char *query); /* first cell */
 
-/* What tests of rounds share: a run of LEDGER_EPOCH windows an epoch, whose round r has one lease (replica 0,
- * fence 1) of windows [10 r, 10 r + 10). */
+/* What tests of rounds share: a run of LEDGER_EPOCH windows an epoch, whose round r has one lease
+ * (replica 0, fence 1) of windows [10 r, 10 r + 10). */
 enum { LEDGER_EPOCH = 100 };
 typedef struct {
     char *url;

@@ -1,5 +1,6 @@
-/* Rounds, leases and the ledger: each window is committed exactly once, whatever is repeated, given again,
- * returned or tried by a deposed leader. tests/cluster/store.sh runs it on PostgreSQL too. */
+/* Rounds, leases and the ledger: each window is committed exactly once, whatever is repeated, given
+ * again, returned or tried by a deposed leader. tests/cluster/store.sh runs it on PostgreSQL too.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

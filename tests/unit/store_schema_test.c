@@ -1,5 +1,5 @@
-/* Migrations: from nothing and from every older version, by several programs at once, refused where the
- * database is another's. tests/cluster/store.sh runs it on PostgreSQL too. */
+/* Migrations: from nothing and from every older version, by several programs at once, refused where
+ * the database is another's. tests/cluster/store.sh runs it on PostgreSQL too. */
 #include <dirent.h>
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The store but for rounds and schemas: runs, leadership, members, artifacts, checkpoints, telemetry, URLs.
- * tests/cluster/store.sh runs it on PostgreSQL too. */
+/* The store but for rounds and schemas: runs, leadership, members, artifacts, checkpoints,
+ * telemetry, URLs. tests/cluster/store.sh runs it on PostgreSQL too. */
 #include <arpa/inet.h>
 #include <math.h>
 #include <pthread.h>

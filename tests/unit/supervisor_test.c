@@ -1,4 +1,5 @@
-/* The supervisor's state machines without processes: time is passed in, starts and kills are recorded. */
+/* The supervisor's state machines without processes: time is passed in, starts and kills are
+ * recorded. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

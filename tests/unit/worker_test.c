@@ -1,5 +1,5 @@
-/* The worker's parts: schedules against their formulas, feeding, and the engine with a compiled model
- * whose training can be done by hand. */
+/* The worker's parts: schedules against their formulas, feeding, and the engine with a compiled
+ * model whose training can be done by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
