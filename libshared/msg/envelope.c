@@ -25,11 +25,14 @@ static const char *const names[MSG_KIND_COUNT] = {
     [BODY(FENCE)] = "FENCE",
     [BODY(COMMIT)] = "COMMIT",
     [BODY(COMMITTED)] = "COMMITTED",
+    [BODY(FORGET)] = "FORGET",
     [BODY(LEASE)] = "LEASE",
     [BODY(LEASE_DONE)] = "LEASE_DONE",
     [BODY(EVAL)] = "EVAL",
     [BODY(EVAL_DONE)] = "EVAL_DONE",
     [BODY(LEASE_FAILED)] = "LEASE_FAILED",
+    [BODY(LEASE_ACK)] = "LEASE_ACK",
+    [BODY(REVOKE)] = "REVOKE",
     [BODY(RUN_EVENT)] = "RUN_EVENT",
 };
 

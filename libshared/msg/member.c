@@ -59,6 +59,7 @@ static void say_hello(member_t *self)
     hello.pid = (uint32_t)getpid();
     hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
+    if (o->hello) o->hello(o->state, &hello);
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;
