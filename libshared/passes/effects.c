@@ -1,10 +1,14 @@
 /* Side effects by the op table, looking into regions. */
 #include "passes/effects.h"
 
+#include "ops/check.h"
+
 static bool own_effect(const ir_op_t *op)
 {
     if (op->code == OP_call || op->code == OP_composite) return true;
-    if (op->code == OP_custom_call) return attr_bool(&op->attrs, "has_side_effect", false);
+    if (op->code == OP_custom_call) /* a check is one, whether it says so or not */
+        return attr_bool(&op->attrs, "has_side_effect", false) ||
+               check_is_target(attr_text(&op->attrs, "call_target_name", ""));
     return op_def(op->code)->side_effect;
 }
 

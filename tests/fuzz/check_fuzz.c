@@ -7,9 +7,13 @@
 #include "parse/parse.h"
 #include "passes/passes.h"
 
-#include "fuzz.h"
+#include "alloc_bound.h"
 
 enum { CHECK_ELEMENTS = 512, CHECK_OPS = 200, CHECK_DEPTH = 3 };
+
+/* Bytes: what tensors may take, by the limit given to the interpreter; its tables over the values
+ * of nested calls; what the passes make of the text, whose longest op expands a thousandfold. */
+enum { CHECK_BYTES = 4 << 20, CHECK_TABLES = 1 << 20, CHECK_MULTIPLE = 1024 };
 
 /* Ops of a region with those inside, or more than CHECK_OPS for one that is nested too deep. */
 static int check_size(const ir_region_t *region, int depth)
@@ -39,15 +43,20 @@ static bool check_is_small(const ir_module_t *m)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    const eval_options_t limits = {.max_depth = 20, .max_bytes = 4 << 20, .max_iterations = 20};
+    const eval_options_t limits = {.max_depth = 20, .max_bytes = CHECK_BYTES, .max_iterations = 20};
     err_t err = {0};
     ir_module_t *m = parse_stablehlo((const char *)data, n, "fuzz", &err);
     if (m && check_is_small(m)) {
+        alloc_bound_begin("evaluate", CHECK_MULTIPLE, n, CHECK_BYTES + CHECK_TABLES);
         int verdict = check_module_within(m, &limits, &err);
+        alloc_bound_end();
         if (verdict < -1 || verdict > 1) broken("a verdict is -1, 0 or 1", err.text);
         if ((verdict == 0) != (err.code == ERR_OK)) broken("an error says so", err.text);
         err_clear(&err);
-        if (passes_run(m, NULL, NULL, &err) < 0) {
+        alloc_bound_begin("passes", CHECK_MULTIPLE, n, CHECK_BYTES);
+        int passed = passes_run(m, NULL, NULL, &err);
+        alloc_bound_end();
+        if (passed < 0) {
             if (verdict >= 0) broken("passes run on what can be evaluated", err.text);
         } else if (verdict >= 0 && check_module_within(m, &limits, &err) != verdict) {
             broken("the passes keep the verdict", err.text);

@@ -2,13 +2,17 @@
 #include "ir/print.h"
 #include "parse/parse.h"
 
-#include "fuzz.h"
+#include "alloc_bound.h"
+
+enum { PARSE_MULTIPLE = 64, PARSE_CONSTANT = 128 << 10 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     err_t err = {0};
     str_t first = {0}, second = {0};
+    alloc_bound_begin("parse", PARSE_MULTIPLE, n, PARSE_CONSTANT);
     ir_module_t *m = parse_stablehlo((const char *)data, n, "fuzz", &err);
+    alloc_bound_end();
     if (!m) {
         if (err.code == ERR_OK || !str_starts(err.text, "fuzz:"))
             broken("an error names the file", err.text);

@@ -4,7 +4,9 @@
 #include "plan/plan.h"
 #include "proto/plan.pb-c.h"
 
-#include "fuzz.h"
+#include "alloc_bound.h"
+
+enum { PLAN_MULTIPLE = 256, PLAN_CONSTANT = 16 << 10 };
 
 static void plan_inside(const plan_t *p, __int128 from, __int128 n, const char *what)
 {
@@ -94,7 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     plan_t *p = plan_unpack(data, n, &err); /* no hash: refused, whatever it is */
     if (p) broken("a plan without its hash", "was accepted");
     err_clear(&err);
+    alloc_bound_begin("plan", PLAN_MULTIPLE, n_file, PLAN_CONSTANT);
     p = plan_unpack(bytes, n_file, &err);
+    alloc_bound_end();
     free(bytes);
     if (!p && err.code == ERR_OK) broken("an error says so", "");
     if (!p) return 0;
