@@ -161,6 +161,11 @@ static int cpu_sync(device_t *self, err_t *err)
     return 0;
 }
 
+static void cpu_watch(device_t *self, pool_watch_fn *watch, void *user)
+{
+    pool_watch(self->pool, watch, user);
+}
+
 const device_ops_t device_cpu = {
     .name = "cpu",
     .target_prefix = "cpu:",
@@ -175,4 +180,5 @@ const device_ops_t device_cpu = {
     .gemm = cpu_gemm,
     .copy = cpu_copy,
     .sync = cpu_sync,
+    .watch = cpu_watch,
 };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "plan/plan.h"
+#include "runtime/pool.h"
 
 typedef struct device device_t;
 
@@ -36,6 +37,10 @@ typedef struct {
     int (*gemm)(device_t *self, const plan_gemm_step_t *step, err_t *err);
     int (*copy)(device_t *self, const plan_copy_step_t *step, err_t *err);
     int (*sync)(device_t *self, err_t *err);
+
+    /* Tell of every range of a step that a thread has run, as pool_watch does. NULL: the device
+     * cannot tell. */
+    void (*watch)(device_t *self, pool_watch_fn *watch, void *user);
 } device_ops_t;
 
 /* NULL with ERR_UNSUPPORTED, naming the kinds this build has. Static storage. */

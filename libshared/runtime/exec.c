@@ -20,6 +20,10 @@ struct exec {
     int lr, step, loss; /* tensors of a training plan; -1: absent */
     int n_batch;
     int *batch; /* tensors of role batch, in the order of the module's arguments */
+    int threads;
+    exec_watch_fn *watch; /* NULL: nobody watches */
+    void *watch_user;
+    exec_event_t now; /* the step that runs, while somebody watches */
 };
 
 static int find_tensor(const plan_t *plan, plan_role_t role, const char *name, dtype_t dtype)
@@ -88,6 +92,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
     if (!device) return NULL;
     exec_t *self = mem_calloc(1, sizeof *self);
     *self = (exec_t){.plan = plan, .ops = ops, .device = device};
+    self->threads = wanted.threads > 0 ? wanted.threads : pool_cores();
     find_training_tensors(self);
     if (load_plan(self, err) < 0) exec_destroy(&self);
     return self;
@@ -167,8 +172,29 @@ static int run_step(exec_t *self, const plan_step_t *step, err_t *err)
     return err_set(err, ERR_CORRUPT, "plan: unknown step kind %d", (int)step->kind);
 }
 
+/* A loop's time is that of its bodies' steps. */
+static int run_watched_step(exec_t *self, const plan_program_t *program, int i, err_t *err)
+{
+    const plan_step_t *step = &program->step[i];
+    if (step->kind == STEP_LOOP) return run_step(self, step, err);
+    self->now = (exec_event_t){program, i, -1, clock_mono_s(), 0};
+    if (run_step(self, step, err) < 0 || self->ops->sync(self->device, err) < 0) return -1;
+    self->now.end = clock_mono_s();
+    self->watch(self->watch_user, &self->now);
+    return 0;
+}
+
+static int run_watched(exec_t *self, const plan_program_t *program, err_t *err)
+{
+    for (int i = 0; i < program->n_step; i++) {
+        if (run_watched_step(self, program, i, err) < 0) return -1;
+    }
+    return 0;
+}
+
 static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
 {
+    if (self->watch) return run_watched(self, program, err);
     for (int i = 0; i < program->n_step; i++) {
         if (run_step(self, &program->step[i], err) < 0) return -1;
     }
@@ -245,30 +271,21 @@ int exec_train_step(exec_t *self, const void *const *batch, double lr, long step
     return 0;
 }
 
-int exec_profile(exec_t *self, const char *program, int repeats, exec_profile_t **rows, int *n_rows,
-                 err_t *err)
+int exec_threads(const exec_t *self)
 {
-    const plan_program_t *found = find_program(self, program, err);
-    if (!found) return -1;
-    exec_profile_t *row = mem_calloc((size_t)found->n_step, sizeof *row);
-    for (int r = 0; r < repeats; r++) {
-        for (int i = 0; i < found->n_step; i++) {
-            const plan_step_t *step = &found->step[i];
-            double start = clock_mono_s();
-            if (run_step(self, step, err) < 0 || self->ops->sync(self->device, err) < 0) {
-                free(row);
-                return -1;
-            }
-            row[i].seconds += clock_mono_s() - start;
-            row[i].calls++;
-        }
-    }
-    for (int i = 0; i < found->n_step; i++) {
-        row[i].label = found->step[i].label;
-        row[i].flops = found->step[i].flops;
-        row[i].bytes = found->step[i].bytes;
-    }
-    *rows = row;
-    *n_rows = found->n_step;
-    return 0;
+    return self->threads;
+}
+
+static void on_range(void *user, int worker, double begin, double end)
+{
+    const exec_t *self = user;
+    exec_event_t event = {self->now.program, self->now.step, worker, begin, end};
+    self->watch(self->watch_user, &event);
+}
+
+void exec_watch(exec_t *self, exec_watch_fn *watch, void *user)
+{
+    self->watch = watch;
+    self->watch_user = user;
+    if (self->ops->watch) self->ops->watch(self->device, watch ? on_range : NULL, self);
 }

@@ -40,15 +40,19 @@ int exec_run(exec_t *self, const char *program, err_t *err);
 int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
                     err_t *err);
 
-/* Time per step of a program, for benches: one row per step, in order. It runs
- * the program `repeats` times for real: a "train" program updates parameters and state. */
+/* What a watched exec tells: a step of a program (loops by their bodies' steps), or a range of it
+ * that one thread ran. Times are seconds of clock_mono_s. */
 typedef struct {
-    const char *label;   /* borrowed from the plan */
-    double seconds;      /* sum over the calls */
-    double flops, bytes; /* of one call, as the plan estimates them */
-    long calls;
-} exec_profile_t;
-int exec_profile(exec_t *self, const char *program, int repeats, exec_profile_t **rows, int *n_rows,
-                 err_t *err); /* rows: caller frees */
+    const plan_program_t *program; /* borrowed from the plan */
+    int step;                      /* index into program->step */
+    int thread;                    /* of the range; -1: the whole step, as the caller sees it */
+    double begin, end;
+} exec_event_t;
+typedef void exec_watch_fn(void *user, const exec_event_t *event);
+
+/* Tell `watch` of every step from the next run on; NULL: no more. Ranges are told by the threads
+ * that ran them, several at a time. Costs a program one comparison when off. */
+void exec_watch(exec_t *self, exec_watch_fn *watch, void *user);
+int exec_threads(const exec_t *self); /* threads that share the work */
 
 #endif

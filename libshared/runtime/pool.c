@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* About 20 to 50 us of `pause`: longer than the gap between two steps of a program, short enough to
@@ -37,6 +38,11 @@ struct pool {
     void *context;
     int64_t extent, grain, n_grain, step;
     atomic_bool stop;
+
+    pool_watch_fn *watch; /* NULL: nobody watches */
+    void *watch_user;
+    pool_fn *watched; /* the work while `fn` is the function that times it */
+    void *watched_context;
 
     _Alignas(64) atomic_uint generation;
     atomic_int open;
@@ -225,10 +231,30 @@ int pool_threads(const pool_t *self)
     return self->threads;
 }
 
+void pool_watch(pool_t *self, pool_watch_fn *watch, void *user)
+{
+    self->watch = watch;
+    self->watch_user = user;
+}
+
+static void run_watched(void *context, int64_t begin, int64_t end, int worker)
+{
+    pool_t *self = context;
+    double start = clock_mono_s();
+    self->watched(self->watched_context, begin, end, worker);
+    self->watch(self->watch_user, worker, start, clock_mono_s());
+}
+
 void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)
 {
     if (extent <= 0) return;
     if (grain < 1) grain = 1;
+    if (self->watch) {
+        self->watched = fn;
+        self->watched_context = context;
+        fn = run_watched;
+        context = self;
+    }
     if (self->threads == 1 || extent <= grain) {
         fn(context, 0, extent, 0);
         return;

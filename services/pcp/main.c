@@ -16,6 +16,7 @@ static const struct {
     {"generate", cmd_generate, "let a trained checkpoint write text"},
     {"model", cmd_model, "print a model of a known family as StableHLO"},
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
+    {"profile", cmd_profile, "tell where the time of a model's training step goes"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},

@@ -19,9 +19,8 @@
 enum { MAX_MODEL = 16 };
 
 typedef struct {
-    int64_t threads, repeats, vocab, top;
+    int64_t threads, repeats, vocab;
     double seconds;
-    bool profile;
 } options_t;
 
 #define FIELD(f) offsetof(options_t, f)
@@ -33,9 +32,6 @@ static const config_field_t fields[] = {
      false},
     {"vocab", CONFIG_INT, FIELD(vocab), "65", "tokens of FILE's batches are below this", 1, 1 << 24,
      NULL, false},
-    {"profile", CONFIG_BOOL, FIELD(profile), "false", "where the time of a step goes", 0, 0, NULL,
-     false},
-    {"top", CONFIG_INT, FIELD(top), "15", "rows of the profile", 1, 10000, NULL, false},
 };
 static const config_table_t table = {
     .usage = "bench-train [FILE.mlir ...]: tokens per second of compiled training steps\n"
@@ -179,32 +175,6 @@ static int measure(model_t *m, double seconds, double *per_step, err_t *err)
     return 0;
 }
 
-static int by_seconds(const void *a, const void *b)
-{
-    double x = ((const exec_profile_t *)a)->seconds, y = ((const exec_profile_t *)b)->seconds;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-static int print_profile(model_t *m, const options_t *options, err_t *err)
-{
-    exec_profile_t *rows = NULL;
-    int n = 0;
-    double total = 0;
-    if (exec_profile(m->exec, "train", 20, &rows, &n, err) < 0) return -1;
-    for (int i = 0; i < n; i++) total += rows[i].seconds / (double)rows[i].calls;
-    qsort(rows, (size_t)n, sizeof *rows, by_seconds);
-    printf("\n%s: %d steps, %.3f ms\n%10s %6s %9s %9s  step\n", m->name, n, total * 1e3, "us",
-           "share", "GFLOP/s", "GB/s");
-    for (int i = 0; i < n && i < options->top; i++) {
-        double each = rows[i].seconds / (double)rows[i].calls;
-        printf("%10.1f %5.1f%% %9.1f %9.1f  %s\n", each * 1e6, 100 * each / total,
-               rows[i].flops / each / 1e9, rows[i].bytes / each / 1e9,
-               rows[i].label ? rows[i].label : "");
-    }
-    free(rows);
-    return 0;
-}
-
 static int threads_of(const options_t *options)
 {
     return options->threads ? (int)options->threads : pool_cores();
@@ -237,8 +207,6 @@ static int run(model_t *model, int n_model, const options_t *options, err_t *err
             rc = measure(&model[i], options->seconds, &model[i].seconds[r], err);
     }
     if (rc == 0) report(model, n_model, peaks, options);
-    for (int i = 0; rc == 0 && options->profile && i < n_model; i++)
-        rc = print_profile(&model[i], options, err);
     free(peaks);
     pool_destroy(&pool);
     return rc;

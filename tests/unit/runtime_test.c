@@ -13,9 +13,12 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
+#include "base/clock.h"
 #include "plan/target.h"
 #include "runtime/exec.h"
+#include "runtime/profile.h"
 
 static const char source[] =
     "#include <stdint.h>\n"
@@ -309,23 +312,96 @@ static void test_refused_calls(void **state)
     exec_destroy(&exec);
 }
 
+/* Every thread writes its own entry: what a watcher may do. */
+typedef struct {
+    int steps, ranges[2];
+    double from, to;
+} watched_t;
+
+static void on_event(void *user, const exec_event_t *event)
+{
+    watched_t *self = user;
+    assert_true(event->end >= event->begin);
+    assert_string_equal(event->program->name, "main");
+    if (event->thread >= 0) {
+        self->ranges[event->thread]++;
+        return;
+    }
+    if (self->steps++ == 0) self->from = event->begin;
+    self->to = event->end;
+}
+
+static void test_watch(void **state)
+{
+    axpy_plan_t p;
+    watched_t watched = {0};
+    (void)state;
+    exec_t *exec = open_plan(axpy_plan(&p), 2);
+    assert_int_equal(exec_threads(exec), 2);
+    assert_int_equal(exec_run(exec, "main", NULL), 0);
+    exec_watch(exec, on_event, &watched);
+    double start = clock_mono_s();
+    assert_int_equal(exec_run(exec, "main", NULL), 0);
+    assert_true(watched.from >= start && watched.to <= clock_mono_s());
+    assert_int_equal(watched.steps, 2);
+    assert_true(watched.ranges[0] + watched.ranges[1] >= 2);
+    exec_watch(exec, NULL, NULL);
+    assert_int_equal(exec_run(exec, "main", NULL), 0);
+    assert_int_equal(watched.steps, 2);
+    exec_destroy(&exec);
+}
+
+static void check_trace(const profile_t *profile, int turns)
+{
+    char path[64];
+    int steps = 0, ranges = 0;
+    snprintf(path, sizeof path, "/tmp/pcp-trace-test-%d.json", (int)getpid());
+    assert_int_equal(profile_write_trace(profile, path, NULL), 0);
+    json_t *root = json_load_file(path, 0, NULL), *event;
+    assert_non_null(root);
+    size_t i;
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+    {
+        if (strcmp(json_string_value(json_object_get(event, "ph")), "X") != 0) continue;
+        assert_true(json_real_value(json_object_get(event, "dur")) >= 0);
+        assert_true(json_real_value(json_object_get(event, "ts")) >= 0);
+        *(json_integer_value(json_object_get(event, "tid")) == 0 ? &steps : &ranges) += 1;
+    }
+    assert_int_equal(steps, 2 * turns);
+    assert_true(ranges >= 2 * turns);
+    json_decref(root);
+    unlink(path);
+}
+
 static void test_profile(void **state)
 {
     axpy_plan_t p;
-    exec_profile_t *rows = NULL;
     int n_rows = 0;
     (void)state;
     exec_t *exec = open_plan(axpy_plan(&p), 2);
-    assert_int_equal(exec_profile(exec, "main", 5, &rows, &n_rows, NULL), 0);
-    assert_int_equal(n_rows, 2);
-    assert_string_equal(rows[0].label, "axpy");
-    assert_string_equal(rows[1].label, "copy");
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(rows[i].calls, 5);
-        assert_true(rows[i].seconds > 0 && rows[i].seconds < 5);
+    profile_t *profile = profile_new(exec);
+    for (int turn = 0; turn < 5; turn++) {
+        profile_begin(profile);
+        for (int i = 0; i < 3; i++) assert_int_equal(exec_run(exec, "main", NULL), 0);
+        profile_end(profile);
+        assert_int_equal(exec_run(exec, "main", NULL), 0); /* nobody looks */
     }
-    assert_true(rows[0].flops == 2 * N);
+    profile_row_t *rows = profile_rows(profile, &n_rows);
+    assert_int_equal(n_rows, 2);
+    double sum = 0;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rows[i].step, i);
+        assert_true(rows[i].calls > 2.999 && rows[i].calls < 3.001);
+        assert_true(rows[i].seconds > 0 && rows[i].busy > 0);
+        sum += rows[i].seconds;
+    }
+    assert_string_equal(rows[0].program->step[0].label, "axpy");
+    assert_true(rows[0].flops > 2.999 * 2 * N && rows[0].flops < 3.001 * 2 * N);
+    assert_true(profile_turn_seconds(profile) > 0 && sum < 5);
+    check_trace(profile, 15);
     free(rows);
+    profile_destroy(&profile);
+    assert_null(profile);
     exec_destroy(&exec);
 }
 
@@ -386,8 +462,8 @@ int main(void)
         cmocka_unit_test(test_kernel_steps),  cmocka_unit_test(test_several_plans),
         cmocka_unit_test(test_code_by_file),  cmocka_unit_test(test_refused_targets),
         cmocka_unit_test(test_refused_code),  cmocka_unit_test(test_refused_bounds),
-        cmocka_unit_test(test_refused_calls), cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_train_step),
+        cmocka_unit_test(test_refused_calls), cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_profile),       cmocka_unit_test(test_train_step),
     };
     return cmocka_run_group_tests(tests, compile_kernels, free_kernels);
 }

@@ -1,0 +1,127 @@
+/* pcp profile: where the time of a model's training step goes on this machine. */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "pcp/cmd.h"
+#include "pcp/model_info.h"
+#include "pcp/profile_print.h"
+
+typedef struct {
+    int64_t threads, steps, warmup, top, vocab, accumulate, seed;
+    char *trace;
+} options_t;
+
+#define AT(name) offsetof(options_t, name)
+static const config_field_t fields[] = {
+    {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
+    {"steps", CONFIG_INT, AT(steps), "10", "training steps that are measured", 1, 100000, NULL,
+     false},
+    {"warmup", CONFIG_INT, AT(warmup), "2", "training steps before them", 0, 100000, NULL, false},
+    {"trace", CONFIG_STRING, AT(trace), NULL,
+     "write the measured steps to this file for chrome://tracing or ui.perfetto.dev", 0, 0, NULL,
+     false},
+    {"top", CONFIG_INT, AT(top), "30", "rows of each table; 0: all", 0, 1e9, NULL, false},
+    {"vocab", CONFIG_INT, AT(vocab), "0", "random tokens are below this; 0: the model's vocabulary",
+     0, 1 << 24, NULL, false},
+    {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
+     false},
+    {"seed", CONFIG_INT, AT(seed), "1", "of initial values and tokens", 0, 0, NULL, false},
+};
+static const config_table_t table = {
+    .usage =
+        "usage: pcp profile MODEL [FLAGS]\n\n"
+        "Compiles a StableHLO model (a scalar loss) for this machine, takes training steps "
+        "(AdamW)\n"
+        "on random tokens, and tells the time, FLOPs, bytes and rates by kind, by shape and by\n"
+        "step of the plan. Times are medians; every other step is watched, so that the summary\n"
+        "shows what watching costs. FLOPs and bytes are the plan's estimates: bytes are what a\n"
+        "step reads and writes, not what misses a cache. \"busy\" is the share of the threads'\n"
+        "time in which they worked on the step.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+/* Compiling takes more memory than training: give it back and start the peak anew. */
+static void forget_peak(void)
+{
+    malloc_trim(0);
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file) return;
+    fputs("5", file);
+    fclose(file);
+}
+
+/* Plain and watched steps in turn. */
+static int measure(trial_t *trial, profile_t *profile, const options_t *o, double *plain,
+                   err_t *err)
+{
+    for (int64_t i = 0; i < o->warmup; i++) {
+        if (trial_step(trial, NULL, err) < 0) return -1;
+    }
+    for (int64_t i = 0; i < o->steps; i++) {
+        double start = clock_mono_s();
+        if (trial_step(trial, NULL, err) < 0) return -1;
+        plain[i] = clock_mono_s() - start;
+        profile_begin(profile);
+        int status = trial_step(trial, NULL, err);
+        profile_end(profile);
+        if (status < 0) return -1;
+    }
+    return 0;
+}
+
+static int profile_model(const options_t *o, const char *path, const trial_options_t *options,
+                         err_t *err)
+{
+    trial_t trial = {0};
+    size_t n;
+    char *text = file_read(path, &n, err);
+    if (!text) return -1;
+    double start = clock_mono_s();
+    int status = trial_init(&trial, text, n, path, options, err);
+    double compiled = clock_mono_s() - start;
+    free(text);
+    profile_t *profile = status == 0 ? profile_new(trial.exec) : NULL;
+    double *plain = mem_calloc((size_t)o->steps, sizeof *plain);
+    if (status == 0) {
+        forget_peak();
+        status = measure(&trial, profile, o, plain, err);
+    }
+    if (status == 0) {
+        profile_summary_t summary = {path, &trial, profile, plain, (int)o->steps, compiled};
+        profile_print(&summary, (int)o->top, stdout);
+        if (o->trace) status = profile_write_trace(profile, o->trace, err);
+    }
+    free(plain);
+    profile_destroy(&profile);
+    trial_fini(&trial);
+    return status;
+}
+
+static int run(const void *options, const config_args_t *args, err_t *err)
+{
+    const options_t *o = options;
+    model_info_t info;
+    if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
+    int status = model_info_load(args->operands[0], &info, err);
+    int64_t vocab = o->vocab ? o->vocab : info.vocab ? info.vocab : 256;
+    model_info_fini(&info);
+    if (status < 0) return -1;
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.accumulate = (int)o->accumulate;
+    trial_options_t trial = {&spec, (int)o->threads, vocab, (uint64_t)o->seed};
+    return profile_model(o, args->operands[0], &trial, err);
+}
+
+int cmd_profile(int argc, char **argv)
+{
+    options_t options = {0};
+    err_t err = {0};
+    return cmd_run(&table, &options, argc, argv, run, &err);
+}

@@ -1,0 +1,23 @@
+/* The tables of `pcp profile`. */
+#ifndef PCP_PROFILE_PRINT_H
+#define PCP_PROFILE_PRINT_H
+
+#include <stdio.h>
+
+#include "model/trial.h"
+#include "runtime/profile.h"
+
+typedef struct {
+    const char *name;
+    const trial_t *trial;
+    const profile_t *profile;
+    double *plain; /* [n_plain] seconds of steps that nobody watched; sorted by profile_print */
+    int n_plain;
+    double compile_seconds;
+} profile_summary_t;
+
+/* Summary, then rows by kind of step, by equal steps, by step: the longest first, at most `top` (0:
+ * all) in each of the last two. */
+void profile_print(const profile_summary_t *summary, int top, FILE *out);
+
+#endif

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# pcp profile as a user runs it: the tables, the trace, what is refused.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 64 --batch 2 \
+    >"$work/model.mlir" || exit 1
+
+check "a profile is told" "$bin/pcp" profile "$work/model.mlir" --threads 2 --steps 3 \
+    --trace "$work/trace.json"
+cp "$work/check.out" "$work/profile.txt"
+check "tokens a second" grep -Eq '^tokens +32 a step, [1-9][0-9]* a second' "$work/profile.txt"
+check "arena and peak" grep -Eq '^memory +arena [0-9.]+ MiB, .* [1-9][0-9.]* MiB$' "$work/profile.txt"
+
+# Shares of the table whose heading ends with the given words add up to 100, but for rounding.
+adds_up() {
+    awk -v title="$1" '
+        $1 == "ms" { inside = index($0, "  " title) > 0; next }
+        inside && / together$/ { seen = 1; inside = 0 }
+        inside && NF { sum += $2 }
+        END { print title, sum; exit !(seen && sum > 95 && sum < 105) }' "$work/profile.txt"
+}
+check "kinds of step add up" adds_up "kind of step"
+check "equal steps add up" adds_up "equal steps"
+check "steps add up" adds_up "step"
+check "products are among the kinds" grep -q ' products$' "$work/profile.txt"
+
+# Every step of the plan, three times over, on the lane of whole steps.
+steps=$(sed -n 's/.* \([0-9]*\) steps of the plan, compiled.*/\1/p' "$work/profile.txt")
+n=$(grep -c '"tid":0,"args":{"program":"train"' "$work/trace.json")
+check "the trace has three times $steps steps" test "$n" -eq $((3 * steps))
+check "and lanes of threads" grep -q '"ph":"X".*"tid":1,' "$work/trace.json"
+
+check "micro-batches are programs of their own" bash -c \
+    "'$bin/pcp' profile '$work/model.mlir' --accumulate 2 --steps 1 --top 0 | grep -q ' accumulate 0 '"
+check "an unknown flag" refuses "--step" "$bin/pcp" profile "$work/model.mlir" --stepz 3
+check "no model" refuses "give one StableHLO file" "$bin/pcp" profile
+check "a missing model" refuses "nowhere.mlir" "$bin/pcp" profile "$work/nowhere.mlir"
+check "a trace that cannot be written" refuses "nowhere" "$bin/pcp" profile "$work/model.mlir" \
+    --steps 1 --trace "$work/nowhere/trace.json"
+tap_done
