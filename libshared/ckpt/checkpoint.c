@@ -188,6 +188,11 @@ void checkpoint_close(checkpoint_t **self_p)
     *self_p = NULL;
 }
 
+const char *checkpoint_path(const checkpoint_t *self)
+{
+    return self->dir;
+}
+
 const checkpoint_info_t *checkpoint_info(const checkpoint_t *self)
 {
     return &self->info;

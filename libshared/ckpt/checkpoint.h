@@ -46,7 +46,8 @@ typedef struct checkpoint checkpoint_t;
 checkpoint_t *checkpoint_open(const char *path, err_t *err);
 void checkpoint_close(checkpoint_t **self_p);
 
-/* All borrowed until close. */
+/* All borrowed until close. The path is the round's directory. */
+const char *checkpoint_path(const checkpoint_t *self);
 const checkpoint_info_t *checkpoint_info(const checkpoint_t *self);
 const safetensors_t *checkpoint_params(const checkpoint_t *self);
 const safetensors_t *checkpoint_state(const checkpoint_t *self); /* NULL: none was saved */

@@ -1,5 +1,6 @@
 /* pcp train: prepare a run directory, start every service as a child, show progress, leave none
  * behind. */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ckpt/checkpoint.h"
 #include "msg/member.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
@@ -29,9 +31,10 @@ typedef struct {
     zloop_t *loop;
     bool members_started;
     int interrupts;
-    char shepherd_end[64]; /* how it ended, and when */
-    int64_t shepherd_end_ms;
-    bool done; /* the shepherd said RUN_DONE */
+    char ended[64], how[64]; /* a child that ended: its name and how; */
+    int64_t judge_ms;        /* unless the shepherd explains it by then, the run has failed */
+    bool shepherd_content;   /* it ended with status 0: the run is over */
+    bool done;               /* the shepherd said RUN_DONE */
     bool failed;
     char *reason;        /* of the failure */
     char *failed_worker; /* the last one that its supervisor gave up */
@@ -126,21 +129,18 @@ static void fail_with_log(train_t *self, const char *name, const char *how)
     free(tail);
 }
 
+/* Why it ended may still be on the way, with the shepherd's last words. Who ended with status 0 was
+ * dismissed, and the shepherd will end, too. */
 static void on_child_end(train_t *self, const child_end_t *end)
 {
-    char how[64];
-    child_end_text(end, how);
-    if (self->done || self->failed || self->interrupts) return; /* leaving: everybody ends */
-    if (strcmp(end->name, "supervisor") == 0 && self->failed_worker) {
-        fail_with_log(self, self->failed_worker, "was given up, and so were all others");
-        return;
-    }
-    if (strcmp(end->name, "shepherd") == 0) { /* its last words may still be on the way */
-        snprintf(self->shepherd_end, sizeof self->shepherd_end, "%s", how);
-        self->shepherd_end_ms = clock_mono_ms();
-        return;
-    }
-    fail_with_log(self, end->name, how);
+    bool content = !end->signalled && end->code == 0;
+    bool shepherd = strcmp(end->name, "shepherd") == 0;
+    if (shepherd) self->shepherd_content = content;
+    int64_t due = clock_mono_ms() + (content && !shepherd ? END_GRACE_MS : LAST_WORDS_MS);
+    if (self->judge_ms && self->judge_ms <= due) return;
+    self->judge_ms = due;
+    snprintf(self->ended, sizeof self->ended, "%s", end->name);
+    child_end_text(end, self->how);
 }
 
 static void on_interrupt(train_t *self)
@@ -167,18 +167,45 @@ static int on_signal(zloop_t *loop, zmq_pollitem_t *item, void *state)
     return 0;
 }
 
+/* The shepherd's last message is lost when it takes us for dead, as on a machine that stood still
+ * for seconds. Its exit status and the checkpoint say the same. */
+static void read_result(train_t *self)
+{
+    err_t err = {0};
+    checkpoint_t *checkpoint = checkpoint_open(self->prepared.checkpoint, &err);
+    if (!checkpoint) {
+        fail(self, err.text);
+        return;
+    }
+    self->done = true;
+    self->checkpoint = mem_strdup(checkpoint_path(checkpoint));
+    self->val_loss = checkpoint_info(checkpoint)->validation;
+    self->has_val_loss = !isnan(self->val_loss);
+    checkpoint_close(&checkpoint);
+}
+
+/* A child ended, and the shepherd has said nothing that would explain it. */
+static void judge(train_t *self)
+{
+    if (self->shepherd_content)
+        read_result(self);
+    else if (strcmp(self->ended, "supervisor") == 0 && self->failed_worker)
+        fail_with_log(self, self->failed_worker, "was given up, and so were all others");
+    else
+        fail_with_log(self, self->ended, self->how);
+}
+
 /* Ends the loop when there is nothing left to wait for. */
 static int on_tick(zloop_t *loop, int timer, void *state)
 {
     (void)loop;
     (void)timer;
     train_t *self = state;
+    bool leaving = self->done || self->failed || self->interrupts > 0; /* then everybody ends */
+    if (self->judge_ms && !leaving && clock_mono_ms() >= self->judge_ms) judge(self);
     bool gone = !children_running(self->children, "shepherd");
-    if (gone && !self->done && !self->failed && !self->interrupts) {
-        if (clock_mono_ms() < self->shepherd_end_ms + LAST_WORDS_MS) return 0;
-        fail_with_log(self, "shepherd", self->shepherd_end);
-    }
-    return self->failed || gone || self->interrupts > 1 ? -1 : 0;
+    bool over = self->done || self->interrupts > 0;
+    return self->failed || (gone && over) || self->interrupts > 1 ? -1 : 0;
 }
 
 /* --- the run --- */

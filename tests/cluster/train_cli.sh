@@ -23,8 +23,8 @@ loss_fell() {
         awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR > 1 && last < first - 0.2) }'
 }
 
-train first >"$work/first.txt" 2>"$work/first.err"
-check "pcp train ends well" test $? -eq 0
+train_well() { train first >"$work/first.txt" 2>"$work/first.err" || { tail -n 15 "$work"/first.{txt,err} "$work"/first/logs/*; return 1; }; }
+check "pcp train ends well" train_well
 check "the loss falls" loss_fell "$work/first.txt"
 check "a validation loss is printed" grep -q '^validation loss [0-9.]* ' "$work/first.txt"
 check "a checkpoint is written" test -s "$work/first/checkpoint/latest/model.safetensors"
@@ -56,6 +56,18 @@ pkill -INT -f "^$bin/pcp train.*$work/long"
 check "Ctrl-C ends it" eventually 30 bash -c "! kill -0 $pid 2>/dev/null"
 check "and leaves nothing running" eventually 5 no_orphans
 check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
+
+# pcp train stands still until the shepherd has taken it for dead and gone.
+train asleep --rounds 30 >"$work/asleep.txt" 2>&1 &
+pid=$!
+check "a run starts whose pcp train falls asleep" eventually 60 started "$work/asleep.txt"
+pkill -STOP -f "^$bin/pcp train.*$work/asleep"
+shepherd_gone() { ! ps -C pcp-shepherd -o stat=,args= | grep -v '^Z' | grep -q "$work/asleep"; }
+check "the run ends without it" eventually 60 shepherd_gone
+pkill -CONT -f "^$bin/pcp train.*$work/asleep"
+woke_well() { wait "$pid" || { echo "status $?"; tail -n 15 "$work/asleep.txt" "$work"/asleep/logs/*; return 1; }; }
+check "it ends well all the same" woke_well
+check "and knows the result" grep -q '^validation loss [0-9.]* ' "$work/asleep.txt"
 
 kill_one() { pkill -KILL -o -f -- "$1"; }
 train lossy --rounds 60 >"$work/lossy.txt" 2>&1 &
