@@ -62,7 +62,7 @@ train asleep --rounds 30 >"$work/asleep.txt" 2>&1 &
 pid=$!
 check "a run starts whose pcp train falls asleep" eventually 60 started "$work/asleep.txt"
 pkill -STOP -f "^$bin/pcp train.*$work/asleep"
-shepherd_gone() { ! ps -C pcp-shepherd -o stat=,args= | grep -v '^Z' | grep -q "$work/asleep"; }
+shepherd_gone() { ! pgrep -f "pcp-shepherd.*$work/asleep" >/dev/null; } # a zombie has no command line
 check "the run ends without it" eventually 60 shepherd_gone
 pkill -CONT -f "^$bin/pcp train.*$work/asleep"
 woke_well() { wait "$pid" || { echo "status $?"; tail -n 15 "$work/asleep.txt" "$work"/asleep/logs/*; return 1; }; }
