@@ -68,9 +68,12 @@ $(B)/bin/golden-check: $(TOOL_PARTS)
 $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
+# bench-peers has parts of its own.
+BENCH_PARTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/bench/peers/*.c))
+$(B)/bin/bench-peers: $(BENCH_PARTS)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
 # Fuzz targets, for MODE=fuzz with clang: scripts/fuzz.
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 $(FUZZERS): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%_fuzz.o $(LIB)

@@ -1,46 +1,11 @@
-/* bench-peaks: what this machine can do at best: sgemm by size and threads, memory bandwidth.
+/* bench-peaks: what this machine can do at best: multiply-adds on registers, sgemm by size and
+ * threads, memory bandwidth.
  * Rows are measured in turn, several times over, and reported as medians. */
 #include <stdio.h>
 
-#include "bench.h"
+#include "ceiling.h"
 
-enum { REPEATS = 5, TRIAD_N = 16 << 20 };
-
-typedef struct {
-    float *a, *b, *c;
-} triad_t;
-
-static void triad_part(void *context, int64_t begin, int64_t end, int worker)
-{
-    const triad_t *t = context;
-    (void)worker;
-    for (int64_t i = begin; i < end; i++) t->a[i] = t->b[i] + 3.0f * t->c[i];
-}
-
-static void copy_part(void *context, int64_t begin, int64_t end, int worker)
-{
-    const triad_t *t = context;
-    (void)worker;
-    memcpy(t->a + begin, t->b + begin, (size_t)(end - begin) * sizeof *t->a);
-}
-
-/* GB/s moved, three or two streams of 64 MiB. */
-static double bandwidth(pool_t *pool, pool_fn *fn, int streams)
-{
-    triad_t t = {mem_calloc(TRIAD_N, 4), mem_calloc(TRIAD_N, 4), mem_calloc(TRIAD_N, 4)};
-    for (int64_t i = 0; i < TRIAD_N; i++) t.a[i] = t.b[i] = t.c[i] = (float)i;
-    double best = 1e9;
-    for (int r = 0; r < 3; r++) {
-        double start = clock_mono_s();
-        pool_run(pool, fn, &t, TRIAD_N, 1 << 16);
-        double took = clock_mono_s() - start;
-        if (took < best) best = took;
-    }
-    free(t.a);
-    free(t.b);
-    free(t.c);
-    return streams * 4.0 * TRIAD_N / best / 1e9;
-}
+enum { REPEATS = 5 };
 
 static double sgemm_384(pool_t *pool)
 {
@@ -57,22 +22,33 @@ static double sgemm_1536(pool_t *pool)
     return bench_sgemm(pool, 1536, 0.15);
 }
 
+static double fma_f32(pool_t *pool)
+{
+    return ceiling_flops(pool, false, 3);
+}
+
+static double fma_bf16(pool_t *pool)
+{
+    return ceiling_flops(pool, true, 3);
+}
+
 static double triad(pool_t *pool)
 {
-    return bandwidth(pool, triad_part, 3);
+    return ceiling_memory(pool, false);
 }
 
 static double copy(pool_t *pool)
 {
-    return bandwidth(pool, copy_part, 2);
+    return ceiling_memory(pool, true);
 }
 
 static const struct {
     const char *name, *unit;
     double (*run)(pool_t *pool);
 } rows[] = {
-    {"sgemm 384^3", "GFLOP/s", sgemm_384},   {"sgemm 768^3", "GFLOP/s", sgemm_768},
-    {"sgemm 1536^3", "GFLOP/s", sgemm_1536}, {"triad 3 x 64 MiB", "GB/s", triad},
+    {"f32 multiply-adds", "GFLOP/s", fma_f32}, {"bf16 dot products", "GFLOP/s", fma_bf16},
+    {"sgemm 384^3", "GFLOP/s", sgemm_384},     {"sgemm 768^3", "GFLOP/s", sgemm_768},
+    {"sgemm 1536^3", "GFLOP/s", sgemm_1536},   {"triad 3 x 64 MiB", "GB/s", triad},
     {"memcpy 2 x 64 MiB", "GB/s", copy},
 };
 enum { N_ROW = sizeof rows / sizeof rows[0] };

@@ -1,0 +1,138 @@
+"""PyTorch's side of `scripts/bench peers`: the GPT-2 of `pcp model gpt2`, trained on command.
+
+usage: peer_torch.py FILE THREADS PRECISION LAYERS HEADS
+FILE is a safetensors file with the parameters (GPT-2's names, matrices [in, out]) and the batches
+"batch.x", "batch.y" [batches, rows, tokens]. Says "ready", then answers each line "run N" on
+standard input with N pairs SECONDS:LOSS, one for each training step (AdamW, clipping at 1).
+"""
+import json
+import math
+import struct
+import sys
+import time
+
+import numpy
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+DTYPES = {"F32": numpy.float32, "I32": numpy.int32}
+LEARNING_RATE = 1e-4
+
+
+def read_safetensors(path):
+    with open(path, "rb") as file:
+        (n_header,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(n_header))
+        tensors = {}
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            begin, end = entry["data_offsets"]
+            file.seek(8 + n_header + begin)
+            dtype = numpy.dtype(DTYPES[entry["dtype"]])
+            values = numpy.fromfile(file, dtype, (end - begin) // dtype.itemsize)
+            tensors[name] = torch.from_numpy(values.reshape(entry["shape"]))
+    return tensors
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads, block):
+        super().__init__()
+        self.heads = heads
+        self.ln_1, self.ln_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attn_in, self.attn_out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp_in, self.mlp_out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        future = torch.ones(block, block, dtype=torch.bool).triu(1)
+        self.register_buffer("future", future.view(1, 1, block, block), persistent=False)
+
+    def attend(self, x):
+        rows, tokens, width = x.shape
+        parts = self.attn_in(x).split(width, dim=2)
+        depth = width // self.heads
+        q, k, v = (p.view(rows, tokens, self.heads, depth).transpose(1, 2) for p in parts)
+        scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(depth))
+        weights = F.softmax(scores.masked_fill(self.future, float("-inf")), dim=-1)
+        mixed = (weights @ v).transpose(1, 2).reshape(rows, tokens, width)
+        return self.attn_out(mixed)
+
+    def forward(self, x):
+        x = x + self.attend(self.ln_1(x))
+        return x + self.mlp_out(F.gelu(self.mlp_in(self.ln_2(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    def __init__(self, vocab, block, width, layers, heads):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocab, width), nn.Embedding(block, width)
+        self.blocks = nn.ModuleList(Block(width, heads, block) for _ in range(layers))
+        self.ln_f = nn.LayerNorm(width)
+
+    def forward(self, x, y):
+        h = self.tokens(x) + self.positions.weight
+        for block in self.blocks:
+            h = block(h)
+        logits = F.linear(self.ln_f(h), self.tokens.weight)
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]), y.reshape(-1))
+
+
+def load(model, tensors):
+    """Copy the parameters in; nn.Linear wants matrices [out, in]."""
+    pairs = [("wte", model.tokens), ("wpe", model.positions), ("ln_f", model.ln_f)]
+    for i, block in enumerate(model.blocks):
+        pairs += [(f"h.{i}.ln_1", block.ln_1), (f"h.{i}.ln_2", block.ln_2),
+                  (f"h.{i}.attn.c_attn", block.attn_in), (f"h.{i}.attn.c_proj", block.attn_out),
+                  (f"h.{i}.mlp.c_fc", block.mlp_in), (f"h.{i}.mlp.c_proj", block.mlp_out)]
+    with torch.no_grad():
+        for name, module in pairs:
+            weight = tensors.pop(name + ".weight")
+            module.weight.copy_(weight.t() if isinstance(module, nn.Linear) else weight)
+            if getattr(module, "bias", None) is not None:
+                module.bias.copy_(tensors.pop(name + ".bias"))
+    if tensors:
+        sys.exit(f"peer_torch.py: nobody takes {sorted(tensors)}")
+
+
+def make_optimizer(model):
+    """The same rule as ours: decay on parameters of rank 2 and more."""
+    matrices = [p for p in model.parameters() if p.dim() >= 2]
+    vectors = [p for p in model.parameters() if p.dim() < 2]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=LEARNING_RATE, betas=(0.9, 0.95), eps=1e-8)
+
+
+def main():
+    path, threads, precision = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    layers, heads = int(sys.argv[4]), int(sys.argv[5])
+    torch.set_num_threads(threads)
+    tensors = read_safetensors(path)
+    batch_x, batch_y = tensors.pop("batch.x").long(), tensors.pop("batch.y").long()
+    (vocab, width), block = tensors["wte.weight"].shape, tensors["wpe.weight"].shape[0]
+    model = Gpt(vocab, block, width, layers, heads)
+    load(model, tensors)
+    optimizer = make_optimizer(model)
+    half = precision == "bf16"
+    taken = 0
+
+    def step(x, y):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+            loss = model(x, y)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.item()
+
+    print("ready", flush=True)
+    for line in sys.stdin:
+        answers = []
+        for _ in range(int(line.split()[1])):
+            i = taken % len(batch_x)
+            taken += 1
+            start = time.perf_counter()
+            loss = step(batch_x[i], batch_y[i])
+            answers.append(f"{time.perf_counter() - start:.9f}:{loss:.9g}")
+        print(" ".join(answers), flush=True)
+
+
+main()

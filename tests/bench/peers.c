@@ -1,0 +1,324 @@
+/* bench-peers: training steps of our plans and of PyTorch, in turn, block by block, from the same
+ * weights on the same batches. Each side is a process of its own, so that its peak memory is its
+ * own. First both take a few steps whose losses must agree. Ratios are of a block's medians; what
+ * the machine can do at best is measured between the blocks. */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/file.h"
+#include "ceiling.h"
+#include "peers/ours.h"
+#include "peers/peer.h"
+
+enum { CHECKED = 4, MAX_BLOCK = 100, MAX_STEPS = 1000 };
+
+typedef struct {
+    int64_t threads, blocks;
+    double seconds;
+    char *precision, *python;
+} options_t;
+
+#define FIELD(f) offsetof(options_t, f)
+static const config_field_t fields[] = {
+    {"threads", CONFIG_INT, FIELD(threads), "0", "threads of each side; 0: all cores", 0, 1024,
+     NULL, false},
+    {"precision", CONFIG_ENUM, FIELD(precision), "f32", "of matrix products", 0, 0, "f32|bf16",
+     false},
+    {"blocks", CONFIG_INT, FIELD(blocks), "5", "blocks of steps of each side, in turn", 1,
+     MAX_BLOCK, NULL, false},
+    {"seconds", CONFIG_FLOAT, FIELD(seconds), "2", "length of a block, at least one step", 0, 3600,
+     NULL, false},
+    {"python", CONFIG_STRING, FIELD(python), "/usr/bin/python3", "a Python that has torch", 0, 0,
+     NULL, false},
+};
+static const config_table_t table = {
+    .usage = "bench-peers [a|b|c|d ...] [FLAGS]: our training step beside PyTorch's (AdamW,\n"
+             "clipping at 1; same weights, batches and losses). Without letters: all.\n"
+             "  a  GPT-2 124M, 4 x 64 tokens      b  GPT-2 124M, 1 x 1024 tokens\n"
+             "  c  2 layers, 64 wide, 64 x 32     d  4 layers, 256 wide, 64 x 128",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof fields[0],
+    .no_env = true,
+};
+
+/* layers, heads, width, block, vocab, batch */
+static const gpt2_config_t configs[] = {
+    {12, 12, 768, 64, 50304, 4, true, false},
+    {12, 12, 768, 1024, 50304, 1, true, false},
+    {2, 4, 64, 32, 65, 64, true, false},
+    {4, 8, 256, 128, 256, 64, true, false},
+};
+enum { N_CONFIG = sizeof configs / sizeof configs[0] };
+
+typedef struct {
+    double ours[MAX_BLOCK], theirs[MAX_BLOCK]; /* median seconds of a step in each block */
+    double ratio[MAX_BLOCK];                   /* theirs / ours */
+    double fma[MAX_BLOCK], sgemm[MAX_BLOCK], memory[MAX_BLOCK];
+    double deviation;              /* largest of the checked losses, relative */
+    double peak_ours, peak_theirs; /* MiB */
+    double flops, bytes;           /* of our plan */
+} result_t;
+
+typedef struct {
+    const options_t *options;
+    gpt2_config_t config;
+    int threads;
+    const char *dir;
+    peer_t ours, theirs;
+    pool_t *pool;
+    double *seconds, *loss; /* scratch, MAX_STEPS */
+} duel_t;
+
+/* --- starting both sides ---------------------------------------------------------------------- */
+
+/* pcp compile, as a user would: a process of its own keeps its memory out of the comparison. */
+static int compile_plan(const duel_t *d, err_t *err)
+{
+    char *command = mem_printf("build/bin/pcp compile %s/model.mlir --output %s/plan", d->dir,
+                               d->dir);
+    int status = system(command);
+    free(command);
+    return status == 0 ? 0 : err_set(err, ERR_STATE, "pcp compile failed, see above");
+}
+
+static int start_ours(duel_t *d, err_t *err)
+{
+    char threads[16], self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0) return err_set_errno(err, "/proc/self/exe");
+    self[n] = 0;
+    snprintf(threads, sizeof threads, "%d", d->threads);
+    char *plan = mem_printf("%s/plan", d->dir), *start = mem_printf("%s/start.safetensors", d->dir);
+    char *argv[] = {self, "serve", plan, start, threads, NULL}, *environment[] = {NULL};
+    int status = peer_start(&d->ours, "ours", argv, environment, err);
+    free(plan);
+    free(start);
+    return status;
+}
+
+static int start_theirs(duel_t *d, err_t *err)
+{
+    char text[5][64];
+    snprintf(text[0], 64, "%d", d->threads);
+    snprintf(text[1], 64, "%d", d->config.layers);
+    snprintf(text[2], 64, "%d", d->config.heads);
+    snprintf(text[3], 64, "OMP_NUM_THREADS=%d", d->threads);
+    snprintf(text[4], 64, "OPENBLAS_NUM_THREADS=%d", d->threads);
+    char *start = mem_printf("%s/start.safetensors", d->dir);
+    char *argv[] = {d->options->python,
+                    "tests/bench/peer_torch.py",
+                    start,
+                    text[0],
+                    d->options->precision,
+                    text[1],
+                    text[2],
+                    NULL};
+    /* Waiting actively, its threads would take the cores from us in our blocks. */
+    char *environment[] = {"OMP_WAIT_POLICY=passive", text[3], text[4], NULL};
+    int status = peer_start(&d->theirs, "PyTorch", argv, environment, err);
+    free(start);
+    return status;
+}
+
+static int count_work(const duel_t *d, result_t *r, err_t *err)
+{
+    char *path = mem_printf("%s/plan", d->dir);
+    size_t n;
+    char *bytes = file_read(path, &n, err);
+    plan_t *plan = bytes ? plan_unpack((const uint8_t *)bytes, n, err) : NULL;
+    const plan_program_t *train = plan ? plan_find_program(plan, "train") : NULL;
+    for (int i = 0; train && i < train->n_step; i++) {
+        r->flops += train->step[i].kind == STEP_GEMM ? train->step[i].flops : 0;
+        r->bytes += train->step[i].bytes;
+    }
+    plan_destroy(&plan);
+    free(bytes);
+    free(path);
+    return train ? 0 : -1;
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+/* The first steps: the same losses on both sides, up to rounding. bf16 keeps 8 bits of a factor,
+ * and the sides round at different places. */
+static int check_losses(duel_t *d, result_t *r, err_t *err)
+{
+    double ours[CHECKED], theirs[CHECKED], seconds[CHECKED];
+    double limit = strcmp(d->options->precision, "f32") == 0 ? 1e-4 : 1e-2;
+    if (peer_run(&d->ours, CHECKED, seconds, ours, err) < 0 ||
+        peer_run(&d->theirs, CHECKED, seconds, theirs, err) < 0)
+        return -1;
+    for (int i = 0; i < CHECKED; i++) {
+        double off = fabs(ours[i] - theirs[i]) / fabs(theirs[i]);
+        if (!(off <= limit))
+            return err_set(err, ERR_NUMERIC, "step %d: our loss is %.7g, PyTorch's %.7g", i + 1,
+                           ours[i], theirs[i]);
+        if (off > r->deviation) r->deviation = off;
+    }
+    return 0;
+}
+
+/* The median seconds of a step in one block. */
+static int run_block(duel_t *d, peer_t *peer, double *each, err_t *err)
+{
+    if (peer_run(peer, 1, d->seconds, d->loss, err) < 0) return -1; /* caches are ours again */
+    double left = d->options->seconds / d->seconds[0];
+    int n = left < 1 ? 1 : left > MAX_STEPS ? MAX_STEPS : (int)left;
+    if (peer_run(peer, n, d->seconds, d->loss, err) < 0) return -1;
+    *each = bench_median(d->seconds, n);
+    return 0;
+}
+
+static int run_blocks(duel_t *d, result_t *r, err_t *err)
+{
+    for (int64_t b = 0; b < d->options->blocks; b++) {
+        r->fma[b] = ceiling_flops(d->pool, strcmp(d->options->precision, "bf16") == 0, 5);
+        r->sgemm[b] = bench_sgemm_peak(d->pool, 0.5);
+        r->memory[b] = ceiling_memory(d->pool, false);
+        bool first = b % 2 == 0;
+        if ((first && run_block(d, &d->ours, &r->ours[b], err) < 0) ||
+            run_block(d, &d->theirs, &r->theirs[b], err) < 0 ||
+            (!first && run_block(d, &d->ours, &r->ours[b], err) < 0))
+            return -1;
+        r->ratio[b] = r->theirs[b] / r->ours[b];
+    }
+    r->peak_ours = peer_peak_mib(&d->ours);
+    r->peak_theirs = peer_peak_mib(&d->theirs);
+    return 0;
+}
+
+/* "# 2026-01-31, AMD EPYC, load 0.1": a figure without its circumstances is none. */
+static void print_machine(void)
+{
+    char model[128] = "unknown processor", line[256], day[32];
+    double load = 0;
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&now, &utc));
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "model name : %127[^\n]", model) == 1) break;
+    if (file) fclose(file);
+    getloadavg(&load, 1);
+    printf("# %s, %s, %d cores, load average %.1f\n", day, model, pool_cores(), load);
+}
+
+static void print_head(void)
+{
+    print_machine();
+    printf("| | precision | threads | ours ms | PyTorch ms | ratio (lowest - highest) | tokens/s | "
+           "ours MiB | PyTorch MiB | GFLOP/s | of multiply-adds | of sgemm | GB/s of triad | loss "
+           "off by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+static void print_row(const duel_t *d, char letter, result_t *r)
+{
+    int n = (int)d->options->blocks;
+    double ours = bench_median(r->ours, n), theirs = bench_median(r->theirs, n);
+    double ratio = bench_median(r->ratio, n), rate = r->flops / ours / 1e9; /* sorts ratio */
+    double fma = bench_median(r->fma, n), sgemm = bench_median(r->sgemm, n);
+    double memory = bench_median(r->memory, n);
+    printf("| %c | %s | %d | %.2f | %.2f | %.2f (%.2f - %.2f) | %.0f | %.0f | %.0f | %.1f | ",
+           letter, d->options->precision, d->threads, ours * 1e3, theirs * 1e3, ratio, r->ratio[0],
+           r->ratio[n - 1], d->config.batch * d->config.block / ours, r->peak_ours, r->peak_theirs,
+           rate);
+    if (fma > 0)
+        printf("%.0f %% of %.0f | ", 100 * rate / fma, fma);
+    else
+        printf("- | ");
+    printf("%.0f %% of %.0f | %.1f of %.1f | %.1e |\n", 100 * rate / sgemm, sgemm,
+           r->bytes / ours / 1e9, memory, r->deviation);
+}
+
+static int run_config(duel_t *d, char letter, err_t *err)
+{
+    result_t *r = mem_calloc(1, sizeof *r);
+    d->config = configs[letter - 'a'];
+    d->config.bf16 = strcmp(d->options->precision, "bf16") == 0;
+    int status = ours_write_model(&d->config, d->dir, err);
+    if (status == 0) status = compile_plan(d, err);
+    if (status == 0) status = count_work(d, r, err);
+    if (status == 0) status = start_ours(d, err);
+    if (status == 0) status = start_theirs(d, err);
+    if (status == 0) status = check_losses(d, r, err);
+    if (status == 0) status = run_blocks(d, r, err);
+    if (status == 0) print_row(d, letter, r);
+    peer_stop(&d->ours);
+    peer_stop(&d->theirs);
+    free(r);
+    return status < 0 ? err_prefix(err, "%c: ", letter) : 0;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static bool has_torch(const char *python)
+{
+    char *command = mem_printf("'%s' -c 'import torch, numpy' 2>/dev/null", python);
+    int status = system(command);
+    free(command);
+    return status == 0;
+}
+
+static int check_operands(const config_args_t *args, err_t *err)
+{
+    for (int i = 0; i < args->n_operands; i++) {
+        const char *word = args->operands[i];
+        if (word[0] < 'a' || word[0] >= 'a' + N_CONFIG || word[1])
+            return err_set(err, ERR_ARG, "\"%s\" is none of a, b, c, d (try --help)", word);
+    }
+    return 0;
+}
+
+static int run(const options_t *options, const config_args_t *args, err_t *err)
+{
+    char dir[] = "/tmp/pcp-bench-peers-XXXXXX";
+    if (!mkdtemp(dir)) return err_set_errno(err, "%s", dir);
+    duel_t d = {.options = options, .dir = dir};
+    d.threads = options->threads ? (int)options->threads : pool_cores();
+    d.seconds = mem_calloc(MAX_STEPS, sizeof *d.seconds);
+    d.loss = mem_calloc(MAX_STEPS, sizeof *d.loss);
+    d.pool = pool_new(d.threads, false, err);
+    int status = d.pool ? 0 : -1;
+    if (status == 0) print_head();
+    for (int i = 0; status == 0 && i < args->n_operands; i++)
+        status = run_config(&d, args->operands[i][0], err);
+    for (char c = 'a'; status == 0 && args->n_operands == 0 && c < 'a' + N_CONFIG; c++)
+        status = run_config(&d, c, err);
+    pool_destroy(&d.pool);
+    free(d.seconds);
+    free(d.loss);
+    char *command = mem_printf("rm -rf %s", dir);
+    if (system(command) != 0) fprintf(stderr, "bench-peers: %s is left\n", dir);
+    free(command);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    int status;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (argc == 5 && strcmp(argv[1], "serve") == 0) {
+        status = ours_serve(argv[2], argv[3], atoi(argv[4]), &err);
+    } else {
+        status = config_load(&table, &options, NULL, argc, argv, &args, &err);
+        if (status == 0 && args.help)
+            config_help(&table, stdout);
+        else if (status == 0 && (status = check_operands(&args, &err)) == 0) {
+            if (has_torch(options.python))
+                status = run(&options, &args, &err);
+            else
+                printf("bench-peers: skipped, %s has no torch: scripts/setup --with-peers\n",
+                       options.python);
+        }
+        config_args_fini(&args);
+        config_fini(&table, &options);
+    }
+    if (status < 0) fprintf(stderr, "bench-peers: %s\n", err.text);
+    return status < 0;
+}

@@ -1,0 +1,19 @@
+/* Our side of the comparison: what both sides train, and a process that trains a packed plan. */
+#ifndef TESTS_BENCH_PEERS_OURS_H
+#define TESTS_BENCH_PEERS_OURS_H
+
+#include "base/err.h"
+#include "model/gpt2.h"
+
+enum { OURS_BATCHES = 4 };
+#define OURS_LEARNING_RATE 1e-4
+
+/* Into the directory: model.mlir; start.safetensors with initial parameters and OURS_BATCHES random
+ * batches "batch.x", "batch.y" [batches, rows, tokens] i32. */
+int ours_write_model(const gpt2_config_t *config, const char *dir, err_t *err);
+
+/* Answer "run N" lines on standard input until it ends (peers/peer.h): a process of its own, so
+ * that its peak memory is that of training alone. */
+int ours_serve(const char *plan_path, const char *start_path, int threads, err_t *err);
+
+#endif

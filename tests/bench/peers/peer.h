@@ -1,0 +1,30 @@
+/* A program that trains on command: started with pipes, told "run N", answers a line of N pairs
+ * SECONDS:LOSS. */
+#ifndef TESTS_BENCH_PEERS_PEER_H
+#define TESTS_BENCH_PEERS_PEER_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+typedef struct {
+    const char *name;
+    pid_t pid; /* 0: not running */
+    FILE *to, *from;
+} peer_t;
+
+/* Start argv[0] (a path) and wait for its line "ready". `environment`: NAME=VALUE, added, NULL at
+ * the end. Its standard error stays ours. */
+int peer_start(peer_t *self, const char *name, char *const argv[], char *const environment[],
+               err_t *err);
+
+/* n training steps; seconds[n], loss[n]. */
+int peer_run(peer_t *self, int n, double *seconds, double *loss, err_t *err);
+
+/* The peak of its resident memory so far (VmHWM), in MiB; 0 when the system does not tell. */
+double peer_peak_mib(const peer_t *self);
+
+void peer_stop(peer_t *self);
+
+#endif
