@@ -113,6 +113,18 @@ static int reverse_copy(vjp_t *v, ad_scope_t *scope, const ir_region_t *region, 
     return 0;
 }
 
+/* A copy of such an op would draw other numbers than the original. */
+static const ir_op_t *drawing_op(const ir_region_t *region)
+{
+    const ir_op_t *found = NULL;
+    for (int i = 0; i < region->n_op && !found; i++) {
+        const ir_op_t *op = region->op[i];
+        if (op_def(op->code)->draws) return op;
+        for (int r = 0; r < op->n_region && !found; r++) found = drawing_op(op->region[r]);
+    }
+    return found;
+}
+
 static int region_vjp(vjp_t *v, const ir_region_t *region, const ir_val_t *args,
                       const ir_val_t *result_ct, ir_val_t *arg_ct, err_t *err)
 {
@@ -120,6 +132,11 @@ static int region_vjp(vjp_t *v, const ir_region_t *region, const ir_val_t *args,
     ir_fn_t *fn = ad->fn;
     ir_region_t *cursor = fn->cursor;
     ir_val_t first = fn->n_value;
+    const ir_op_t *drawing = drawing_op(region);
+    if (drawing)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "line %d: %s in a region would be drawn again; run the pass \"draw\" first",
+                       drawing->line, op_def(drawing->code)->name);
     int n_before = cursor->n_op, n_op;
     ir_val_t *copies = mem_calloc((size_t)(region->n_arg + region->n_result) + 1, sizeof *copies);
     ir_val_t *arg_copy = copies, *result_copy = copies + region->n_arg;

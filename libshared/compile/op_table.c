@@ -15,6 +15,25 @@ static const char head[] =
     "- **cpu**: the plan compiler has kernels for all of its forms, for `some`, or none;\n"
     "  `inlined` ops become others before, and checks of test files run in `pcp check` only.\n\n";
 
+static const char foot[] =
+    "\n## Random numbers\n\n"
+    "`stablehlo.rng` has hidden state; here it is a function of visible values. A run of a "
+    "program\n"
+    "has a seed, and the rng ops it runs are draws 0, 1, 2, .. in the order they run in. Draw n "
+    "takes\n"
+    "its bits from ThreeFry with that seed as key, at counters from n * 2^32; libshared/ops/draw.h "
+    "has\n"
+    "the formulas. Interpreter and plans draw the same numbers. A gradient uses the forward pass's "
+    "draws\n"
+    "again, in loops and branches too, and none reaches the bounds. Each micro-batch of a training "
+    "step\n"
+    "has a seed of its own, from the run's seed, the replica and the step, so a lease that is "
+    "given "
+    "out\n"
+    "again draws what it drew before; validation draws as well (a model's dropout has no off "
+    "switch), the\n"
+    "same in every round.\n";
+
 /* Ops that passes or the reverse walk replace by what they stand for. */
 static bool is_inlined(op_code_t code)
 {
@@ -33,7 +52,7 @@ static const char *cpu_text(op_code_t code)
 {
     static const char *const names[] = {
         [PLAN_OP_NONE] = "-", [PLAN_OP_SOME] = "some", [PLAN_OP_ALL] = "yes"};
-    if (is_inlined(code)) return "inlined";
+    if (is_inlined(code) || op_def(code)->draws) return "inlined";
     return names[plan_op_support(code)];
 }
 
@@ -55,4 +74,5 @@ void op_table_print(str_t *out)
     }
     str_addf(out, "\n%d ops; %d with a known gradient, %d with kernels on cpu.\n", n, n_gradient,
              n_cpu);
+    str_add(out, foot);
 }

@@ -42,7 +42,7 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
     /* ops/control.c */
     OP(while) OP(if) OP(case) OP(map) OP(call) OP(composite) OP(custom_call)
         OP(optimization_barrier)
-    /* ops/random.c */
+    /* ops/draw.c, ops/random.c */
     OP(rng) OP(rng_bit_generator)
     /* ops/check.c: the checks of StableHLO's own test files */
     OP(check_expect_eq) OP(check_expect_eq_const) OP(check_expect_almost_eq)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "ops/check.h"
 #include "ops/common.h"
+#include "ops/draw.h"
 #include "ops/eval.h"
 
 /* The types of n values into a heap array. */
@@ -280,9 +281,18 @@ static int infer_identity(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, 
     return 0;
 }
 
+static int infer_seed(const ir_op_t *op, ir_type_t *out, err_t *err)
+{
+    ir_type_t type = ir_type_scalar(DT_UI64);
+    if (op->n_in == 0 && op->n_out == 1) return infer_result(op, 0, out, &type, err);
+    return err_set(err, ERR_SHAPE, "%s @" DRAW_SEED ": %d operands, %d results, expected 0 and 1",
+                   op_name(op), op->n_in, op->n_out);
+}
+
 static int infer_custom_call(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     if (control_is_identity(control_target(op))) return infer_identity(fn, op, out, err);
+    if (draw_is_seed(op)) return infer_seed(op, out, err);
     for (int i = 0; i < op->n_out; i++)
         if (infer_declared(op, i, out, err) < 0) return -1;
     return 0;
@@ -301,6 +311,10 @@ static int eval_custom_call(eval_t *ev, const ir_op_t *op, const tensor_t *in, t
 {
     const char *target = control_target(op);
     if (control_is_identity(target)) return eval_identity(ev, op, in, out, err);
+    if (draw_is_seed(op)) {
+        tensor_set_i64(out, 0, (int64_t)eval_options(ev)->seed);
+        return 0;
+    }
     if (check_is_target(target)) return check_custom_call(target, op, in, err);
     return err_set(err, ERR_UNSUPPORTED, "stablehlo.custom_call @%s is not supported", target);
 }

@@ -36,6 +36,7 @@ struct eval {
     frame_t *frame;     /* innermost */
     int depth;          /* nested calls */
     int64_t live_bytes; /* in owned slots of all frames */
+    uint64_t n_draw;    /* rng ops that ran */
     bool located;       /* the error already says where it happened */
     VEC(liveness_t) liveness;
 };
@@ -48,6 +49,11 @@ const ir_module_t *eval_module(const eval_t *ev)
 const eval_options_t *eval_options(const eval_t *ev)
 {
     return &ev->options;
+}
+
+uint64_t eval_next_draw(eval_t *ev)
+{
+    return ev->n_draw++;
 }
 
 /* --- Lifetimes ------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@ typedef struct {
     int max_depth;     /* nested calls; 0: 200 */
     int64_t max_bytes; /* of tensors alive at once; 0: three quarters of the machine's memory */
     int64_t max_iterations; /* of one while op; 0: no limit */
+    uint64_t seed;          /* of the rng ops (ops/draw.h) */
 } eval_options_t;
 
 /* Run fn on in[n parameters], borrowed, types checked. On success fills out[n results] with
@@ -39,5 +40,7 @@ int eval_region(eval_t *ev, const ir_region_t *region, const tensor_t *args, ten
 int eval_call(eval_t *ev, const ir_fn_t *fn, const tensor_t *in, tensor_t *out, err_t *err);
 const ir_module_t *eval_module(const eval_t *ev);
 const eval_options_t *eval_options(const eval_t *ev);
+/* The number of the rng op that runs now: 0, 1, 2, .. in an execution (ops/draw.h). */
+uint64_t eval_next_draw(eval_t *ev);
 
 #endif

@@ -1,81 +1,11 @@
-/* rng and rng_bit_generator. The bit generators follow XLA's (xla/hlo/builder/lib/prng.cc), so that
- * a program draws the same numbers: ThreeFry-2x32-20 and Philox-4x32-10 (Salmon et al., "Parallel
- * random numbers: as easy as 1, 2, 3", SC 2011). */
+/* rng_bit_generator (rng is in draw.c). The bit generators follow XLA's
+ * (xla/hlo/builder/lib/prng.cc), so that a program draws the same numbers: ThreeFry-2x32-20 and
+ * Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "ops/common.h"
-
-/* --- rng: UNIFORM in [a, b) or NORMAL of mean a, deviation b. The numbers depend on the op's place
- * in its function only, so that a run repeats --- */
-static int infer_rng(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
-{
-    const char *name = attr_text(&op->attrs, "rng_distribution", "");
-    bool uniform = strcmp(name, "UNIFORM") == 0;
-    if (!uniform && strcmp(name, "NORMAL") != 0)
-        return err_set(err, ERR_ARG,
-                       "stablehlo.rng: rng_distribution is \"%s\", expected UNIFORM or "
-                       "NORMAL",
-                       name);
-    unsigned classes = uniform ? CLASS_ANY : CLASS_FLOAT;
-    if (infer_class(fn, op, 0, classes, err) < 0 || infer_same_type(fn, op, 0, 1, err) < 0 ||
-        infer_class(fn, op, 2, CLASS_INT, err) < 0)
-        return -1;
-    const ir_type_t *a = op_in_type(fn, op, 0), *shape = op_in_type(fn, op, 2);
-    if (a->rank != 0 || shape->rank != 1)
-        return err_set(err, ERR_SHAPE,
-                       "stablehlo.rng: bounds have rank %d, shape has rank %d, expected 0 and 1",
-                       a->rank, shape->rank);
-    const tensor_t *dims = ir_const_of(fn, op->in[2]);
-    if (!dims) {
-        if (infer_declared(op, 0, out, err) < 0) return -1;
-        ir_type_t type = ir_type_with(out[0], a->dtype);
-        return infer_result(op, 0, out, &type, err);
-    }
-    ir_type_t type = ir_type(a->dtype, 0, NULL);
-    if (shape->dim[0] > IR_MAX_RANK)
-        return err_set(err, ERR_SHAPE, "stablehlo.rng: rank %lld is over %d",
-                       (long long)shape->dim[0], IR_MAX_RANK);
-    type.rank = (int)shape->dim[0];
-    for (int d = 0; d < type.rank; d++) type.dim[d] = tensor_get_i64(dims, d);
-    if (ir_type_check(&type, err) < 0) return err_prefix(err, "stablehlo.rng: ");
-    return infer_result(op, 0, out, &type, err);
-}
-
-static int eval_rng(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err)
-{
-    (void)ev, (void)err;
-    bool uniform = strcmp(attr_text(&op->attrs, "rng_distribution", ""), "UNIFORM") == 0;
-    uint64_t seed = rng_derive(op->out, "stablehlo.rng");
-    int64_t count = ir_type_count(&out->type);
-    if (dtype_is_float(out->type.dtype)) {
-        double a = tensor_get_f64(&in[0], 0), b = tensor_get_f64(&in[1], 0);
-        for (int64_t i = 0; i < count; i++)
-            tensor_set_f64(out, i,
-                           uniform ? a + (b - a) * rng_uniform(seed, (uint64_t)i)
-                                   : a + b * rng_normal(seed, (uint64_t)i));
-        return 0;
-    }
-    uint64_t a = (uint64_t)tensor_get_i64(&in[0], 0), b = (uint64_t)tensor_get_i64(&in[1], 0);
-    for (int64_t i = 0; i < count; i++) {
-        uint64_t bits = rng_bits(seed, (uint64_t)i);
-        tensor_set_i64(out, i, (int64_t)(b == a ? a : a + bits % (b - a)));
-    }
-    return 0;
-}
-
-const op_def_t op_rng = {
-    .name = "stablehlo.rng",
-    .kind = K_RANDOM,
-    .n_in = 3,
-    .n_out = 1,
-    .form = FORM_RNG,
-    .infer = infer_rng,
-    .eval = eval_rng,
-    .vjp = vjp_none,
-};
 
 /* --- rng_bit_generator(state) -> (new state, bits). State: the key, then the counter --- */
 static int infer_rng_bit_generator(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)

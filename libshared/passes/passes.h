@@ -9,8 +9,8 @@ typedef int pass_fn(ir_module_t *module, err_t *err);
 /* Called after each pass when given (dumping, statistics). */
 typedef void pass_hook_fn(void *user, const char *pass, const ir_module_t *module);
 
-/* The standard pipeline (inline, expand, fold, simplify, cse, dce, ...), the IR verified after
- * every pass. Errors carry the pass's name. */
+/* The standard pipeline (inline, draw, expand, fold, simplify, cse, dce, ...), the IR verified
+ * after every pass. Errors carry the pass's name. */
 int passes_run(ir_module_t *module, pass_hook_fn *hook, void *user, err_t *err);
 
 /* One pass by name; ERR_ARG lists the names. */
@@ -18,6 +18,7 @@ int passes_run_one(ir_module_t *module, const char *name, err_t *err);
 const char *const *passes_names(int *n);
 
 pass_fn pass_inline;   /* calls and composites; private functions without callers go */
+pass_fn pass_draw;     /* rng by ops on visible values (ops/draw.h) */
 pass_fn pass_expand;   /* map by its region's ops; annotations by their operands */
 pass_fn pass_fold;     /* ops on constants, by the reference evaluators, up to a size limit */
 pass_fn pass_simplify; /* identities: x+0, x*1, convert chains, reshape chains, ... */

@@ -10,8 +10,9 @@
 enum { MAX_ROUNDS = 8 };
 
 /* X(name, repeat), in order. */
-#define PIPELINE(X) \
-    X(inline, false) X(expand, false) X(fold, true) X(simplify, true) X(cse, true) X(dce, true)
+#define PIPELINE(X)  \
+    X(inline, false) \
+    X(draw, false) X(expand, false) X(fold, true) X(simplify, true) X(cse, true) X(dce, true)
 
 static const struct {
     const char *name;

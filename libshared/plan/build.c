@@ -7,6 +7,7 @@
 #include "plan/branches.h"
 #include "plan/build_in.h"
 #include "plan/check.h"
+#include "plan/seed.h"
 
 plan_build_t *plan_build_new(ir_module_t *module)
 {
@@ -160,7 +161,8 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
 
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
 {
-    return build_program(self, fn, 0, err);
+    const ir_fn_t *seeded = seed_parameter(self->module, fn, err);
+    return seeded ? build_program(self, seeded, 0, err) : -1;
 }
 
 /* --- The arena and the steps ------------------------------------------------------------------ */

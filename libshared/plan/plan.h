@@ -20,7 +20,7 @@ typedef enum {
     ROLE_STATE,       /* optimizer state: updated in place, starts at zero */
     ROLE_ACCUMULATOR, /* gradient sums over micro-batches: in place, starts at zero */
     ROLE_BATCH,       /* integer (or declared) inputs, in the order of the module's arguments */
-    ROLE_SCALAR,      /* per-step inputs: "lr" f32, "step" i64 (1 for the first step) */
+    ROLE_SCALAR,      /* per-step inputs: "lr" f32, "step" i64 (first: 1), "seed" ui64 */
     ROLE_RESULT,      /* "loss", "grad_norm", "logits", "grad.<param>" */
     ROLE_CONSTANT,    /* loaded once from the plan's constant bytes */
     ROLE_TEMPORARY,   /* anything else; listed are what loops carry; the others overlap */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/half.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "plan/check.h"
 #include "plan/target.h"
 #include "runtime/device.h"
@@ -17,7 +18,8 @@ struct exec {
     const plan_t *plan;
     const device_ops_t *ops;
     device_t *device;
-    int lr, step, loss; /* tensors of a training plan; -1: absent */
+    int lr, step, draw_seed, loss; /* tensors of a training plan; -1: absent */
+    uint64_t seed;
     int n_batch;
     int *batch; /* tensors of role batch, in the order of the module's arguments */
     int threads;
@@ -52,6 +54,7 @@ static void find_training_tensors(exec_t *self)
     const plan_t *plan = self->plan;
     self->lr = find_tensor(plan, ROLE_SCALAR, "lr", DT_F32);
     self->step = find_tensor(plan, ROLE_SCALAR, "step", DT_I64);
+    self->draw_seed = find_tensor(plan, ROLE_SCALAR, "seed", DT_UI64);
     self->loss = find_tensor(plan, ROLE_RESULT, "loss", DT_NONE);
     self->batch = mem_calloc((size_t)plan->n_tensor, sizeof *self->batch);
     for (int i = 0; i < plan->n_tensor; i++) {
@@ -201,10 +204,21 @@ static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
     return self->ops->sync(self->device, err);
 }
 
+static int write_seed(exec_t *self, uint64_t seed, err_t *err)
+{
+    return self->draw_seed < 0 ? 0 : exec_write(self, self->draw_seed, &seed, sizeof seed, err);
+}
+
+void exec_seed(exec_t *self, uint64_t seed)
+{
+    self->seed = seed;
+}
+
 int exec_run(exec_t *self, const char *program, err_t *err)
 {
     const plan_program_t *found = find_program(self, program, err);
-    return found ? run_program(self, found, err) : -1;
+    if (!found || write_seed(self, self->seed, err) < 0) return -1;
+    return run_program(self, found, err);
 }
 
 /* Values of micro-batch `micro`: each batch tensor's array holds them one after another. */
@@ -261,6 +275,8 @@ int exec_train_step(exec_t *self, const void *const *batch, double lr, long step
     if (write_scalars(self, lr, step, err) < 0) return -1;
     if (n_micro > 1 && exec_zero(self, ROLE_ACCUMULATOR, err) < 0) return -1;
     for (int micro = 0; micro < n_micro; micro++) {
+        uint64_t which = (uint64_t)step * (uint64_t)n_micro + (uint64_t)micro;
+        if (write_seed(self, rng_bits(self->seed, which), err) < 0) return -1;
         if (write_batch(self, batch, micro, err) < 0 || run_program(self, each, err) < 0 ||
             read_loss(self, &one, err) < 0)
             return -1;

@@ -186,6 +186,11 @@ int engine_begin(engine_t *self, uint32_t replica, uint32_t round, const float *
     return 0;
 }
 
+void engine_seed(engine_t *self, uint64_t seed)
+{
+    exec_seed(self->exec, seed);
+}
+
 int engine_step(engine_t *self, const void *const *batch, double lr, float *loss, err_t *err)
 {
     if (exec_train_step(self->exec, batch, lr, self->steps + 1, loss, err) < 0) return -1;

@@ -31,6 +31,9 @@ int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, e
 int engine_begin(engine_t *self, uint32_t replica, uint32_t round, const float *theta, bool *fresh,
                  err_t *err);
 
+/* The seed of what the steps and losses after it draw (runtime/exec.h). */
+void engine_seed(engine_t *self, uint64_t seed);
+
 /* One optimizer step. batch[i]: the i-th argument's values of all micro-batches. */
 int engine_step(engine_t *self, const void *const *batch, double lr, float *loss, err_t *err);
 

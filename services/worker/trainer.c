@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "msg/limits.h"
 #include "worker/feed.h"
 #include "worker/schedule.h"
@@ -194,12 +195,14 @@ static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progres
     enum { NEWS_MS = 500 };
     int64_t told_ms = clock_mono_ms();
     double begin = clock_mono_s();
+    uint64_t draws = rng_bits(rng_derive(lease->tokens->seed, "draws"), lease->replica);
     uint64_t step_tokens = feed->layout->tokens * (uint64_t)feed->n_micro;
     for (uint64_t i = 0; i < lease->inner_steps; i++) {
         float loss = 0;
         uint64_t step = lease->step_base + i;
         if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
         if (feed_step(feed, self->train, i, err) < 0) return -1;
+        engine_seed(self->engine, rng_bits(draws, step));
         if (engine_step(self->engine, (const void *const *)feed->args,
                         schedule_lr(lease->schedule, step), &loss, err) < 0)
             return -1;
@@ -294,12 +297,14 @@ static int run_eval(trainer_t *self, const Msg__Eval *eval, feed_t *feed, Msg__E
                     err_t *err)
 {
     double sum = 0;
+    uint64_t draws = rng_bits(rng_derive(eval->tokens->seed, "validation"), eval->part);
     if (feed_fetch(feed, self->validation, self->client, err) < 0 ||
         engine_load(self->engine, self->start, err) < 0)
         return -1;
     for (uint64_t i = 0; i < eval->n_batch; i++) {
         float loss = 0;
         if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
+        engine_seed(self->engine, rng_bits(draws, i)); /* the same in every round */
         if (feed_step(feed, self->validation, i, err) < 0 ||
             engine_loss(self->engine, (const void *const *)feed->args, &loss, err) < 0)
             return -1;

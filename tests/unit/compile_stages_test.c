@@ -56,7 +56,7 @@ static void test_unknown_pass(void **state)
     err_t err = {0};
     assert_null(compile_after_pass(text, strlen(text), "t", STAGE_IR, NULL, "magic", &err));
     assert_int_equal(err.code, ERR_ARG);
-    assert_non_null(strstr(err.text, "inline, expand, fold"));
+    assert_non_null(strstr(err.text, "inline, draw, expand, fold"));
 }
 
 static void test_stats(void **state)

@@ -187,6 +187,7 @@ int main(void)
         {"gru", test_model, NULL, NULL, "tests/models/gru.mlir"},
         {"dropout", test_model, NULL, NULL, "tests/models/dropout.mlir"},
         {"cnn, second order", test_second_order, NULL, NULL, "tests/models/cnn.mlir"},
+        {"dropout, second order", test_second_order, NULL, NULL, "tests/models/dropout.mlir"},
         {"gru, second order", test_second_order, NULL, NULL, "tests/models/gru.mlir"},
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void test_unknown_pass_is_refused(void **state)
     err_t err = {0};
     assert_int_equal(passes_run_one(m, "licm", &err), -1);
     assert_int_equal(err.code, ERR_ARG);
-    assert_non_null(strstr(err.text, "inline, expand, fold, simplify, cse, dce"));
+    assert_non_null(strstr(err.text, "inline, draw, expand, fold, simplify, cse, dce"));
     ir_module_destroy(&m);
 }
 
@@ -314,7 +314,7 @@ static void test_hook_sees_passes_in_order(void **state)
     check(ir_fn_finish(fn, 1, &x, &err), &err);
     trace_t trace = {""};
     check(passes_run(m, trace_hook, &trace, &err), &err);
-    assert_string_equal(trace.text, "inline expand fold simplify cse dce ");
+    assert_string_equal(trace.text, "inline draw expand fold simplify cse dce ");
     ir_module_destroy(&m);
 }
 
