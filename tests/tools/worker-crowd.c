@@ -1,0 +1,398 @@
+/* worker-crowd: a thousand workers in one process, which speak the real protocol and compute
+ * nothing: they join, send heartbeats, take leases, hold them for a while, upload a pseudo-gradient
+ * of zeros and report. Prints how long the shepherd took to answer.
+ *
+ * Each thread polls the sockets of its share of the workers. */
+#include <czmq.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "msg/control.h"
+#include "msg/wire.h"
+
+typedef struct {
+    char *shepherd, *target;
+    int64_t count, threads, hold_ms, seconds;
+} options_t;
+
+#define ROW(key, what, text, low, high, words)                                                     \
+    {                                                                                              \
+        .name = #key, .kind = CONFIG_##what, .offset = offsetof(options_t, key), .fallback = text, \
+        .help = words, .min = low, .max = high                                                     \
+    }
+static const config_field_t fields[] = {
+    ROW(shepherd, STRING, "ipc://run/control", 0, 0, "control endpoint"),
+    ROW(target, STRING, "cpu:x86-64-v3", 0, 0, "what the workers say they are"),
+    ROW(count, INT, "1000", 1, 60000, "workers"),
+    ROW(threads, INT, "8", 1, 64, "threads they share"),
+    ROW(hold_ms, INT, "500", 1, 600000, "mean time a lease takes"),
+    ROW(seconds, INT, "20", 1, 86400, "to measure, after all have joined"),
+};
+static const config_table_t table = {
+    .usage = "worker-crowd --shepherd ENDPOINT --target TARGET [FLAGS]\n"
+             "Simulated workers; prints the shepherd's answer times.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+typedef enum { ASK_HELLO, ASK_HEARTBEAT, ASK_DONE, ASK_COUNT } ask_t;
+static const char *const ask_names[ASK_COUNT] = {"HELLO", "HEARTBEAT", "LEASE_DONE"};
+
+typedef struct {
+    char id[32];
+    zsock_t *control;
+    bool joined, busy;
+    double asked_s[ASK_COUNT]; /* when; 0: nothing asked */
+    uint64_t beat_id;
+    int64_t beat_ms, hello_ms, ready_ms; /* next heartbeat, next HELLO, end of the lease's work */
+    uint32_t round, replica, fence, steps;
+    uint32_t codec;
+    uint64_t weight, units, params, run;
+    bool uploading;
+} worker_t;
+
+typedef struct {
+    const options_t *options;
+    int first, n;
+    worker_t *workers;
+    zsock_t *data; /* to the one aggregator */
+    VEC(double) latency[ASK_COUNT];
+    uint64_t n_lease, n_lost;
+    float *zeros;
+    uint32_t joined;
+    volatile bool *measuring, *ending;
+} group_t;
+
+static void answered(group_t *group, worker_t *worker, ask_t what)
+{
+    if (worker->asked_s[what] == 0) return;
+    double seconds = clock_mono_s() - worker->asked_s[what];
+    worker->asked_s[what] = 0;
+    if (*group->measuring || what == ASK_HELLO) VEC_PUSH(&group->latency[what], seconds);
+}
+
+static uint64_t ask(worker_t *worker, ask_t what, msg_envelope_t *message)
+{
+    if (control_send(worker->control, NULL, message, NULL) < 0) return 0;
+    if (what < ASK_COUNT) worker->asked_s[what] = clock_mono_s();
+    return message->id;
+}
+
+static void say_hello(const group_t *group, worker_t *worker, int64_t now)
+{
+    Msg__Hello hello = MSG__HELLO__INIT;
+    hello.kind = MSG__KIND__KIND_WORKER;
+    hello.id = worker->id;
+    hello.target = group->options->target;
+    hello.threads = 1;
+    hello.pid = (uint32_t)getpid();
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_HELLO;
+    message.hello = &hello;
+    ask(worker, ASK_HELLO, &message);
+    worker->hello_ms = now + 4000;
+}
+
+static void send_heartbeat(worker_t *worker, int64_t now)
+{
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    beat.credit = !worker->busy;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
+    message.heartbeat = &beat;
+    worker->beat_id = ask(worker, ASK_HEARTBEAT, &message);
+    worker->beat_ms = now + 500;
+}
+
+static void ask_for_work(worker_t *worker)
+{
+    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
+    request.credit = 1;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_WORK_REQUEST;
+    message.work_request = &request;
+    ask(worker, ASK_COUNT, &message);
+}
+
+static void report(group_t *group, worker_t *worker)
+{
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    done.round = worker->round;
+    done.replica = worker->replica;
+    done.fence = worker->fence;
+    done.steps = worker->steps;
+    done.mean_loss = done.last_loss = 1;
+    done.tokens = done.done_count = worker->units;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_LEASE_DONE;
+    message.lease_done = &done;
+    ask(worker, ASK_DONE, &message);
+    worker->busy = worker->uploading = false;
+    group->n_lease++;
+    ask_for_work(worker);
+}
+
+static void on_lease(group_t *group, worker_t *worker, const Msg__Lease *lease)
+{
+    if (lease->n_data != 1 || lease->n_bounds != 2 || lease->bounds[1] > MSG_CHUNK_FLOATS ||
+        lease->codec != 1) {
+        log_event(LOG_ERROR, "not_for_a_crowd", "needs=\"one shard, one chunk, codec f32\"");
+        exit(1);
+    }
+    worker->asked_s[ASK_DONE] = 0; /* more work without an acknowledgement: nothing to measure */
+    if (!group->data) group->data = control_connect(ZMQ_DEALER, lease->data[0], NULL);
+    double hold = rng_uniform(lease->round, lease->replica) * 2 * (double)group->options->hold_ms;
+    worker->busy = true;
+    worker->uploading = false;
+    worker->ready_ms = clock_mono_ms() + (int64_t)hold;
+    worker->round = lease->round;
+    worker->replica = lease->replica;
+    worker->fence = lease->fence;
+    worker->steps = lease->inner_steps;
+    worker->units = lease->count;
+    worker->weight = lease->weight;
+    worker->params = lease->bounds[1];
+    worker->run = lease->run_hash;
+    worker->codec = lease->codec;
+}
+
+static void on_eval(worker_t *worker, const Msg__Eval *eval)
+{
+    Msg__EvalDone done = MSG__EVAL_DONE__INIT;
+    done.round = eval->round;
+    done.part = eval->part;
+    done.fence = eval->fence;
+    done.loss = 1;
+    done.tokens = eval->n_batch;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_EVAL_DONE;
+    message.eval_done = &done;
+    ask(worker, ASK_COUNT, &message);
+    ask_for_work(worker);
+}
+
+static void on_message(group_t *group, worker_t *worker, const msg_envelope_t *message)
+{
+    switch (message->body_case) {
+    case MSG__ENVELOPE__BODY_WELCOME:
+        answered(group, worker, ASK_HELLO);
+        if (!worker->joined) __atomic_add_fetch(&group->joined, 1, __ATOMIC_RELAXED);
+        worker->joined = true;
+        ask_for_work(worker);
+        break;
+    case MSG__ENVELOPE__BODY_HEARTBEAT:
+        if (message->in_reply_to == worker->beat_id) answered(group, worker, ASK_HEARTBEAT);
+        break;
+    case MSG__ENVELOPE__BODY_LEASE_ACK: answered(group, worker, ASK_DONE); break;
+    case MSG__ENVELOPE__BODY_LEASE: on_lease(group, worker, message->lease); break;
+    case MSG__ENVELOPE__BODY_EVAL: on_eval(worker, message->eval); break;
+    case MSG__ENVELOPE__BODY_REVOKE: worker->busy = false; break;
+    case MSG__ENVELOPE__BODY_FAULT:
+        group->n_lost++;
+        worker->busy = worker->joined = false;
+        worker->hello_ms = 0;
+        break;
+    default: break;
+    }
+}
+
+static void receive_control(group_t *group, worker_t *worker)
+{
+    for (;;) {
+        zframe_t *frame = zframe_recv_nowait(worker->control);
+        if (!frame) return;
+        msg_envelope_t *message = msg_unpack(zframe_data(frame), zframe_size(frame), NULL);
+        if (message) on_message(group, worker, message);
+        msg_free(&message);
+        zframe_destroy(&frame);
+    }
+}
+
+static void upload(group_t *group, worker_t *worker, uint32_t index)
+{
+    size_t n = worker->params * sizeof(float);
+    wire_header_t header = {.type = WIRE_PUT_DELTA,
+                            .run = worker->run,
+                            .codec = (uint8_t)worker->codec,
+                            .seq = index,
+                            .round = worker->round,
+                            .replica = worker->replica,
+                            .fence = worker->fence,
+                            .count = worker->params,
+                            .weight = worker->weight,
+                            .check = hash_fast(group->zeros, n)};
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    wire_pack(&header, bytes);
+    zmsg_t *message = zmsg_new();
+    zmsg_addmem(message, bytes, sizeof bytes);
+    zmsg_addmem(message, group->zeros, n);
+    if (zmsg_send(&message, group->data) < 0) zmsg_destroy(&message);
+    worker->uploading = true;
+    worker->ready_ms = clock_mono_ms() + 5000; /* then once more */
+}
+
+static void receive_data(group_t *group)
+{
+    while (zsock_events(group->data) & ZMQ_POLLIN) {
+        zmsg_t *message = zmsg_recv(group->data);
+        zframe_t *first = message ? zmsg_first(message) : NULL;
+        zframe_t *payload = message ? zmsg_next(message) : NULL;
+        wire_header_t header;
+        if (first && wire_unpack(zframe_data(first), zframe_size(first),
+                                 payload ? zframe_size(payload) : 0, &header, NULL) == 0) {
+            worker_t *worker = header.seq < (uint32_t)group->n ? &group->workers[header.seq] : NULL;
+            bool ours = worker && worker->uploading && header.round == worker->round &&
+                        header.fence == worker->fence;
+            if (ours && header.type == WIRE_ACK) report(group, worker);
+            if (ours && header.type == WIRE_NACK) worker->busy = worker->uploading = false;
+        }
+        zmsg_destroy(&message);
+    }
+}
+
+static void timers(group_t *group)
+{
+    int64_t now = clock_mono_ms();
+    for (int i = 0; i < group->n; i++) {
+        worker_t *worker = &group->workers[i];
+        if (!worker->joined && now >= worker->hello_ms) say_hello(group, worker, now);
+        if (worker->joined && now >= worker->beat_ms) send_heartbeat(worker, now);
+        if (worker->busy && now >= worker->ready_ms) upload(group, worker, (uint32_t)i);
+    }
+}
+
+static void *group_run(void *arg)
+{
+    enum { TICK_MS = 5 };
+    group_t *group = arg;
+    zmq_pollitem_t *items = mem_calloc((size_t)group->n + 1, sizeof *items);
+    for (int i = 0; i < group->n; i++)
+        items[i] = (zmq_pollitem_t){zsock_resolve(group->workers[i].control), 0, ZMQ_POLLIN, 0};
+    int64_t tick_ms = 0;
+    while (!*group->ending) {
+        if (group->data)
+            items[group->n] = (zmq_pollitem_t){zsock_resolve(group->data), 0, ZMQ_POLLIN, 0};
+        zmq_poll(items, group->n + (group->data != NULL), TICK_MS);
+        for (int i = 0; i < group->n; i++)
+            if (items[i].revents) receive_control(group, &group->workers[i]);
+        if (group->data) receive_data(group);
+        if (clock_mono_ms() - tick_ms < TICK_MS) continue;
+        tick_ms = clock_mono_ms();
+        timers(group);
+    }
+    free(items);
+    return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void print_latency(group_t *groups, int n_group, ask_t what)
+{
+    VEC(double) all = {0};
+    for (int g = 0; g < n_group; g++)
+        for (size_t i = 0; i < groups[g].latency[what].n; i++)
+            VEC_PUSH(&all, groups[g].latency[what].at[i]);
+    if (all.n) {
+        qsort(all.at, all.n, sizeof *all.at, compare);
+        printf("%-12s median %7.2f ms  p99 %7.2f ms  max %7.2f ms  (%zu)\n", ask_names[what],
+               all.at[all.n / 2] * 1e3, all.at[all.n * 99 / 100] * 1e3, all.at[all.n - 1] * 1e3,
+               all.n);
+    }
+    VEC_FREE(&all);
+}
+
+static int make_group(group_t *group, const options_t *options, int first, int n, err_t *err)
+{
+    group->options = options;
+    group->first = first;
+    group->n = n;
+    group->workers = mem_calloc((size_t)n, sizeof *group->workers);
+    group->zeros = mem_calloc(MSG_CHUNK_FLOATS, sizeof *group->zeros);
+    int64_t now = clock_mono_ms();
+    for (int i = 0; i < n; i++) {
+        worker_t *worker = &group->workers[i];
+        snprintf(worker->id, sizeof worker->id, "crowd-%d", first + i);
+        worker->hello_ms = now + (first + i) % 1000;
+        worker->beat_ms = now + 1000 + (first + i) * 7 % 500;
+        worker->control = control_connect(ZMQ_DEALER, options->shepherd, err);
+        if (!worker->control) return -1;
+    }
+    return 0;
+}
+
+static uint32_t joined(const group_t *groups, int n)
+{
+    uint32_t sum = 0;
+    for (int g = 0; g < n; g++) sum += __atomic_load_n(&groups[g].joined, __ATOMIC_RELAXED);
+    return sum;
+}
+
+static void print_all(const options_t *o, group_t *groups)
+{
+    uint64_t n_lease = 0, n_lost = 0;
+    for (int g = 0; g < (int)o->threads; g++) {
+        n_lease += groups[g].n_lease;
+        n_lost += groups[g].n_lost;
+    }
+    for (ask_t what = 0; what < ASK_COUNT; what++) print_latency(groups, (int)o->threads, what);
+    printf("%lld workers, %u joined, %llu leases done, %llu faults, %lld s\n", (long long)o->count,
+           joined(groups, (int)o->threads), (unsigned long long)n_lease, (unsigned long long)n_lost,
+           (long long)o->seconds);
+}
+
+static int run(const options_t *o, err_t *err)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    zsys_set_max_sockets((size_t)o->count + 64);
+    volatile bool measuring = false, ending = false;
+    group_t *groups = mem_calloc((size_t)o->threads, sizeof *groups);
+    pthread_t *threads = mem_calloc((size_t)o->threads, sizeof *threads);
+    int status = 0;
+    for (int g = 0; status == 0 && g < o->threads; g++) {
+        int first = (int)(o->count * g / o->threads), end = (int)(o->count * (g + 1) / o->threads);
+        status = make_group(&groups[g], o, first, end - first, err);
+        groups[g].measuring = &measuring;
+        groups[g].ending = &ending;
+    }
+    if (status < 0) return -1;
+    for (int g = 0; g < o->threads; g++) pthread_create(&threads[g], NULL, group_run, &groups[g]);
+    int64_t limit = clock_mono_ms() + 60000;
+    while (joined(groups, (int)o->threads) < o->count && clock_mono_ms() < limit) zclock_sleep(100);
+    zclock_sleep(3000); /* plans are compiled, the first leases given */
+    measuring = true;
+    zclock_sleep((int)o->seconds * 1000);
+    ending = true;
+    for (int g = 0; g < o->threads; g++) pthread_join(threads[g], NULL);
+    print_all(o, groups);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    int status = config_load(&table, &options, NULL, argc, argv, &args, &err);
+    if (status == 0 && args.help)
+        config_help(&table, stdout);
+    else if (status == 0)
+        status = run(&options, &err);
+    if (status < 0) fprintf(stderr, "worker-crowd: %s\n", err.text);
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    fflush(stdout);
+    _exit(status < 0 ? 1 : 0); /* a thousand sockets close with the process */
+}
