@@ -25,8 +25,8 @@ typedef struct {
     void (*on_lost)(void *state, const char *reason);             /* work in hand is void */
     void (*on_bye)(void *state, const char *reason); /* the shepherd dismisses us; may be NULL */
     uint32_t (*credit)(void *state);                 /* for heartbeats; may be NULL */
-    /* Add to a HELLO what is held (Hello.holding, Hello.shard: borrowed until the next call); may be
-     * NULL. */
+    /* Add to a HELLO what is held (Hello.holding, Hello.shard: borrowed until the next call); may
+     * be NULL. */
     void (*hello)(void *state, Msg__Hello *hello);
 } member_options_t;
 
