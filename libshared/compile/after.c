@@ -51,6 +51,8 @@ char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
         status = optim_build_gradient(module, err);
     else if (status == 0 && stage != STAGE_IR)
         status = optim_build(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err);
+    if (status == 0 && stage != STAGE_IR && spec)
+        status = passes_precision(module, spec->precision, err);
     if (status == 0) status = passes_run(module, watch, &self, err);
     ir_module_destroy(&module);
     if (status == 0 && self.text.at) return self.text.at;

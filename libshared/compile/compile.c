@@ -19,7 +19,8 @@
  * calls inlined, and what has folded is not differentiated. */
 static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
 {
-    if (spec && (passes_run(module, NULL, NULL, err) < 0 || optim_build(module, spec, err) < 0))
+    if (spec && (passes_run(module, NULL, NULL, err) < 0 || optim_build(module, spec, err) < 0 ||
+                 passes_precision(module, spec->precision, err) < 0))
         return -1;
     return passes_run(module, NULL, NULL, err);
 }
@@ -111,6 +112,7 @@ static int emit_module(ir_module_t *module, compile_stage_t stage, const train_s
 {
     if (stage == STAGE_GRAD &&
         (passes_run(module, NULL, NULL, err) < 0 || optim_build_gradient(module, err) < 0 ||
+         passes_precision(module, spec ? spec->precision : PRECISION_F32, err) < 0 ||
          passes_run(module, NULL, NULL, err) < 0))
         return -1;
     if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err) < 0)

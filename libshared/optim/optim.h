@@ -26,15 +26,26 @@
 
 #include "ir/ir.h"
 
+/* What the products of an f32 model compute with: passes/precision.c. */
+typedef enum {
+    PRECISION_F32,
+    PRECISION_BF16,   /* operands rounded to bf16, sums in f32 */
+    PRECISION_BF16X3, /* three such products of operands split in two: near f32 */
+} precision_t;
+#define PRECISION_WORDS "f32|bf16|bf16x3"
+const char *precision_name(precision_t precision);
+int precision_parse(const char *text, precision_t *precision, err_t *err);
+
 typedef struct {
     const char *optimizer;                  /* "adamw" | "sgd" */
     double beta1, beta2, eps, weight_decay; /* adamw; decay on parameters of rank >= 2 only */
     double momentum;                        /* sgd */
-    double clip;    /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
-    int accumulate; /* micro-batches per step, >= 1; gradients are averaged */
+    double clip;           /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
+    int accumulate;        /* micro-batches per step, >= 1; gradients are averaged */
+    precision_t precision; /* of products; parameters, state and everything else stay f32 */
 } train_spec_t;
 
-extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1 */
+extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1, f32 */
 
 /* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their
  * default; unknown keys and values out of range are errors. print returns, caller frees. */

@@ -20,7 +20,26 @@ const train_spec_t TRAIN_SPEC_DEFAULT = {
     .accumulate = 1,
 };
 
-/* Numbers, sorted by name; "optimizer" sorts behind them by hand. `max` itself is allowed. */
+static const char *const precision_names[] = {
+    [PRECISION_F32] = "f32", [PRECISION_BF16] = "bf16", [PRECISION_BF16X3] = "bf16x3"};
+enum { N_PRECISION = sizeof precision_names / sizeof *precision_names };
+
+const char *precision_name(precision_t precision)
+{
+    return precision_names[precision];
+}
+
+int precision_parse(const char *text, precision_t *precision, err_t *err)
+{
+    for (int i = 0; text && i < N_PRECISION; i++)
+        if (strcmp(text, precision_names[i]) == 0) {
+            *precision = (precision_t)i;
+            return 0;
+        }
+    return err_set(err, ERR_ARG, "precision \"%s\" is none of f32, bf16, bf16x3", text ? text : "");
+}
+
+/* Numbers, sorted by name; words come behind them by hand. `max` itself is allowed. */
 static const struct {
     const char *name;
     size_t offset;
@@ -59,7 +78,8 @@ char *train_spec_print(const train_spec_t *spec)
         str_addf(&out, ",\"%s\":", fields[i].name);
         add_number(&out, *field_of(spec, i));
     }
-    str_addf(&out, ",\"optimizer\":\"%s\"}", spec->optimizer);
+    str_addf(&out, ",\"optimizer\":\"%s\",\"precision\":\"%s\"}", spec->optimizer,
+             precision_name(spec->precision));
     char *text = mem_strdup(str_text(&out));
     str_fini(&out);
     return text;
@@ -72,6 +92,10 @@ static int set_field(train_spec_t *spec, const char *key, const json_t *value, e
         if (rule) spec->optimizer = rule->name;
         return rule ? 0 : -1;
     }
+    if (strcmp(key, "precision") == 0)
+        return precision_parse(json_string_value(value), &spec->precision, err) < 0
+                   ? err_prefix(err, "training spec: ")
+                   : 0;
     if (!json_is_number(value))
         return err_set(err, ERR_PARSE, "training spec: \"%s\" must be a number", key);
     double x = json_number_value(value);

@@ -3,6 +3,7 @@
 #define PASSES_PASSES_H
 
 #include "ir/ir.h"
+#include "optim/optim.h"
 
 typedef int pass_fn(ir_module_t *module, err_t *err);
 
@@ -16,6 +17,11 @@ int passes_run(ir_module_t *module, pass_hook_fn *hook, void *user, err_t *err);
 /* One pass by name; ERR_ARG lists the names. */
 int passes_run_one(ir_module_t *module, const char *name, err_t *err);
 const char *const *passes_names(int *n);
+
+/* Not in the pipeline, as it changes results: run once on programs with their gradients. f32
+ * products (dot_general, convolution) read operands rounded to bf16, or the sum of three such
+ * products, and sum in f32; PRECISION_F32 does nothing. ERR_* carry the function and line. */
+int passes_precision(ir_module_t *module, precision_t precision, err_t *err);
 
 pass_fn pass_inline;   /* calls and composites; private functions without callers go */
 pass_fn pass_draw;     /* rng by ops on visible values (ops/draw.h) */

@@ -9,7 +9,7 @@
 #include "plan/target.h"
 
 typedef struct {
-    char *emit, *pass, *target, *output, *optimizer;
+    char *emit, *pass, *target, *output, *optimizer, *precision;
     bool stats;
     double beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t accumulate;
@@ -37,6 +37,9 @@ static const config_field_t fields[] = {
     {"clip", CONFIG_FLOAT, AT(clip), "1", "global gradient norm; 0: off", 0, 1e9, NULL, false},
     {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
      false},
+    {"precision", CONFIG_ENUM, AT(precision), "f32",
+     "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
+     PRECISION_WORDS, false},
 };
 static const config_table_t table = {
     .usage =
@@ -95,6 +98,7 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
                          .accumulate = (int)o->accumulate};
     const char *target = o->target ? o->target : target_host();
     int status = target_check(target, err);
+    if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
     if (status == 0 && o->output) {
         size_t n_plan;
         uint8_t *plan = compile_text(text, n, path, &spec, target, &n_plan, err);

@@ -13,7 +13,7 @@
 
 typedef struct {
     int64_t threads, steps, warmup, top, vocab, accumulate, seed;
-    char *trace;
+    char *trace, *precision;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -30,6 +30,9 @@ static const config_field_t fields[] = {
      0, 1 << 24, NULL, false},
     {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
      false},
+    {"precision", CONFIG_ENUM, AT(precision), "f32",
+     "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
+     PRECISION_WORDS, false},
     {"seed", CONFIG_INT, AT(seed), "1", "of initial values and tokens", 0, 0, NULL, false},
 };
 static const config_table_t table = {
@@ -114,6 +117,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     model_info_fini(&info);
     if (status < 0) return -1;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    if (precision_parse(o->precision, &spec.precision, err) < 0) return -1;
     spec.accumulate = (int)o->accumulate;
     trial_options_t trial = {&spec, (int)o->threads, vocab, (uint64_t)o->seed};
     return profile_model(o, args->operands[0], &trial, err);

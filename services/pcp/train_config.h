@@ -15,7 +15,7 @@ typedef struct {
     /* rounds */
     int64_t inner_steps, rounds, accumulate, validate_every, warmup;
     /* inner optimizer */
-    char *optimizer, *schedule;
+    char *optimizer, *schedule, *precision;
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
     /* outer optimizer and exchange */
     double outer_lr, outer_momentum;

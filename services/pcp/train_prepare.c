@@ -169,14 +169,15 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
         (json_int_t)c->inner_steps, "rounds", (json_int_t)c->rounds, "shards",
         (json_int_t)c->aggregators, "workers", (json_int_t)c->workers, "validate_every",
         (json_int_t)c->validate_every);
-    json_t *more = json_pack(
-        "{s:s, s:f, s:f, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:s, s:s}",
-        "optimizer", c->optimizer, "lr", c->lr, "min_lr", c->min_lr, "warmup",
-        (json_int_t)c->warmup, "schedule", c->schedule, "decay_fraction", c->decay_fraction,
-        "beta1", c->beta1, "beta2", c->beta2, "eps", c->eps, "weight_decay", c->weight_decay,
-        "momentum", c->momentum, "clip", c->clip, "accumulate", (json_int_t)c->accumulate,
-        "outer_lr", c->outer_lr, "outer_momentum", c->outer_momentum, "codec", c->codec,
-        "checkpoint", p->checkpoint);
+    json_t *more = json_pack("{s:s, s:s, s:f, s:f, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, "
+                             "s:I, s:f, s:f, s:s, s:s}",
+                             "optimizer", c->optimizer, "precision", c->precision, "lr", c->lr,
+                             "min_lr", c->min_lr, "warmup", (json_int_t)c->warmup, "schedule",
+                             c->schedule, "decay_fraction", c->decay_fraction, "beta1", c->beta1,
+                             "beta2", c->beta2, "eps", c->eps, "weight_decay", c->weight_decay,
+                             "momentum", c->momentum, "clip", c->clip, "accumulate",
+                             (json_int_t)c->accumulate, "outer_lr", c->outer_lr, "outer_momentum",
+                             c->outer_momentum, "codec", c->codec, "checkpoint", p->checkpoint);
     int status = json && more ? json_object_update(json, more) : -1;
     if (status == 0 && p->validation_tokens > 0)
         status = json_object_set_new(json, "validation_tokens",

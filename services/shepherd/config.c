@@ -53,6 +53,7 @@ static const config_field_t fields[] = {
     RANGE(momentum, FLOAT, "0.9", 0, 1, "SGD"),
     RANGE(clip, FLOAT, "1", 0, 1e9, "largest global gradient norm; 0: no limit"),
     RANGE(accumulate, INT, "1", 1, 65536, "micro-batches per step"),
+    WORDS(precision, "f32", PRECISION_WORDS, "of matrix products; weights and the rest stay f32"),
     RANGE(outer_lr, FLOAT, "0.7", 0, 100, "outer Nesterov learning rate"),
     RANGE(outer_momentum, FLOAT, "0.9", 0, 1, "outer Nesterov momentum"),
     WORDS(codec, "f32", "f32|bf16|int8", "form of pseudo-gradients on the wire"),
@@ -97,5 +98,7 @@ train_spec_t shepherd_spec(const shepherd_config_t *self)
     spec.momentum = self->momentum;
     spec.clip = self->clip;
     spec.accumulate = (int)self->accumulate;
+    err_t none; /* the table allows known words alone */
+    (void)precision_parse(self->precision, &spec.precision, &none);
     return spec;
 }

@@ -19,7 +19,7 @@ typedef struct {
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t warmup, accumulate;
     double outer_lr, outer_momentum;
-    char *codec, *checkpoint, *tokenizer;
+    char *precision, *codec, *checkpoint, *tokenizer;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;

@@ -77,8 +77,9 @@ typedef struct {
 /* pcp compile, as a user would: a process of its own keeps its memory out of the comparison. */
 static int compile_plan(const duel_t *d, err_t *err)
 {
-    char *command = mem_printf("build/bin/pcp compile %s/model.mlir --output %s/plan", d->dir,
-                               d->dir);
+    char *command = mem_printf(
+        "build/bin/pcp compile %s/model.mlir --output %s/plan --precision %s", d->dir, d->dir,
+        d->options->precision);
     int status = system(command);
     free(command);
     return status == 0 ? 0 : err_set(err, ERR_STATE, "pcp compile failed, see above");
@@ -237,7 +238,6 @@ static int run_config(duel_t *d, char letter, err_t *err)
 {
     result_t *r = mem_calloc(1, sizeof *r);
     d->config = configs[letter - 'a'];
-    d->config.bf16 = strcmp(d->options->precision, "bf16") == 0;
     int status = ours_write_model(&d->config, d->dir, err);
     if (status == 0) status = compile_plan(d, err);
     if (status == 0) status = count_work(d, r, err);

@@ -34,6 +34,17 @@ check "and lanes of threads" grep -q '"ph":"X".*"tid":1,' "$work/trace.json"
 
 check "micro-batches are programs of their own" bash -c \
     "'$bin/pcp' profile '$work/model.mlir' --accumulate 2 --steps 1 --top 0 | grep -q ' accumulate 0 '"
+emit() { "$bin/pcp" compile "$work/model.mlir" --emit "$1" --precision "$2" >"$work/$1.$2"; }
+for precision in f32 bf16 bf16x3; do emit train $precision; emit grad $precision; done
+check "f32 products stay" bash -c "! grep -q bf16 '$work/train.f32'"
+check "bf16 products sum in f32" grep -Eq 'dot_general.*xbf16>, .*xbf16>\) -> .*xf32>' "$work/train.bf16"
+check "and so do those of gradients" grep -Eq 'dot_general.*xbf16>' "$work/grad.bf16"
+three() { [ "$(grep -c dot_general "$work/train.bf16x3")" -eq $((3 * $(grep -c dot_general "$work/train.f32"))) ]; }
+check "bf16x3 has three products for one" three
+check "a profile in bf16" "$bin/pcp" profile "$work/model.mlir" --precision bf16 --steps 1
+check "a precision that is none" refuses "none of f32|bf16|bf16x3" "$bin/pcp" profile "$work/model.mlir" \
+    --precision f16
+
 check "an unknown flag" refuses "--step" "$bin/pcp" profile "$work/model.mlir" --stepz 3
 check "no model" refuses "give one StableHLO file" "$bin/pcp" profile
 check "a missing model" refuses "nowhere.mlir" "$bin/pcp" profile "$work/nowhere.mlir"

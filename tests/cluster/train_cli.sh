@@ -47,6 +47,12 @@ parameters() {
 same_parameters() { [ "$(parameters "$1")" = "$(parameters "$2")" ]; }
 check "the same run again gives the same parameters" same_parameters first second
 
+train half --precision bf16 --rounds 4 >"$work/half.txt" 2>"$work/half.err"
+check "pcp train with bf16 products ends well" test $? -eq 0
+check "its loss falls" loss_fell "$work/half.txt"
+check "it trains another plan" bash -c "! cmp -s \
+    <(grep -h '^round 4/' '$work/first.txt') <(grep -h '^round 4/' '$work/half.txt')"
+
 # --- interrupted and damaged runs ---
 train long --rounds 100000 >"$work/long.txt" 2>&1 &
 pid=$!

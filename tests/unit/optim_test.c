@@ -468,18 +468,19 @@ static void test_spec_round_trip(void **state)
     spec.beta2 = 0.1 + 0.2;
     spec.accumulate = 7;
     spec.optimizer = "sgd";
+    spec.precision = PRECISION_BF16X3;
     err_t err = {0};
     char *text = train_spec_print(&spec);
     assert_string_equal(text, "{\"accumulate\":7,\"beta1\":0.9,\"beta2\":0.30000000000000004,"
                               "\"clip\":1,\"eps\":1e-08,\"momentum\":0.9,\"weight_decay\":0.1,"
-                              "\"optimizer\":\"sgd\"}");
+                              "\"optimizer\":\"sgd\",\"precision\":\"bf16x3\"}");
     check(train_spec_parse(text, &back, &err), &err);
     char *again = train_spec_print(&back);
     assert_string_equal(text, again);
     free(text);
     free(again);
     check(train_spec_parse("{}", &back, &err), &err);
-    assert_true(back.accumulate == 1 && back.beta2 == 0.95);
+    assert_true(back.accumulate == 1 && back.beta2 == 0.95 && back.precision == PRECISION_F32);
 }
 
 static void test_spec_refusals(void **state)
@@ -493,6 +494,8 @@ static void test_spec_refusals(void **state)
         {"{\"lr\": 1}", "unknown key \"lr\""},
         {"{\"optimizer\": \"muon\"}", "adamw, sgd"},
         {"{\"optimizer\": 3}", "adamw, sgd"},
+        {"{\"precision\": \"f16\"}", "precision \"f16\" is none of"},
+        {"{\"precision\": 16}", "none of f32, bf16"},
         {"{\"beta1\": 1.5}", "beta1 is 1.5"},
         {"{\"beta1\": \"0.9\"}", "must be a number"},
         {"{\"accumulate\": 0}", "accumulate is 0"},
