@@ -23,23 +23,41 @@ UNARY(erfc, erfc(x), "pcp_erfc_$t($0)", -2, 2, MUL(SCALE(-TWO_BY_SQRT_PI, g), GA
 UNARY(erf_inv, special_erf_inv(x), "pcp_erf_inv_$t($0)", -0.8, 0.8,
       MUL(SCALE(HALF_SQRT_PI, g), APPLY(exponential, SQUARE(y))))
 
-/* --- lgamma: y' = digamma(x);  digamma: no rule (trigamma is not in the table) --- */
+/* --- lgamma: y' = digamma(x);  digamma: y' = trigamma(x) --- */
 UNARY(lgamma, special_lgamma(x), "pcp_lgamma_$t($0)", 0.5, 3, MUL(g, APPLY(chlo_digamma, x)))
 
-KERNEL_UNARY(chlo_digamma_f, double, special_digamma(x))
-EVAL_MAP(chlo_digamma, 1, .f = chlo_digamma_f)
-const op_def_t op_chlo_digamma = {
-    .name = "chlo.digamma",
-    .kind = K_MAP,
-    .n_in = 1,
-    .n_out = 1,
-    .form = FORM_CHLO,
-    .infer = infer_map_float,
-    .eval = eval_chlo_digamma,
-    .expr = "pcp_digamma_$t($0)",
-    .test_lo = 0.5,
-    .test_hi = 3,
-};
+/* Trigamma for x >= 0.5 as ops that have rules themselves: sum of 1 / (x+k)^2 for k < 10, then the
+ * asymptotic series at x + 10, of which what is left out is below 1e-16 (Abramowitz & Stegun 6.4.6,
+ * 6.4.12). */
+static ir_val_t trigamma_right(ir_fn_t *fn, ir_val_t x)
+{
+    static const double series[] = {7.0 / 6,  -691.0 / 2730, 5.0 / 66, -1.0 / 30,
+                                    1.0 / 42, -1.0 / 30,     1.0 / 6};
+    ir_val_t sum = NUM(x, 0), one = NUM(x, 1);
+    for (int k = 0; k < 10; k++) {
+        ir_val_t near = DIV(one, ADD(x, NUM(x, k)));
+        sum = ADD(sum, SQUARE(near));
+    }
+    ir_val_t z = DIV(one, ADD(x, NUM(x, 10))), z2 = SQUARE(z), tail = NUM(x, series[0]);
+    for (size_t i = 1; i < sizeof series / sizeof *series; i++)
+        tail = ADD(MUL(tail, z2), NUM(x, series[i]));
+    /* 1/x + 1/(2 x^2) + sum B_2k / x^(2k+1) */
+    return ADD(sum, ADD(z, MUL(z2, ADD(NUM(x, 0.5), MUL(z, tail)))));
+}
+
+/* Left of 0.5 by reflection, pi^2 / sin(pi x)^2 - trigamma(1 - x), sin over the distance to the
+ * nearest integer, its period (6.4.7); each side sees harmless operands where the other is asked.
+ */
+static ir_val_t trigamma(ir_fn_t *fn, ir_val_t x)
+{
+    ir_val_t half = NUM(x, 0.5), left = CMP(x, "LT", half);
+    ir_val_t right = trigamma_right(fn, SELECT(left, SUB(NUM(x, 1), x), x));
+    ir_val_t apart = SUB(x, APPLY(round_nearest_even, x));
+    ir_val_t s = APPLY(sine, SCALE(M_PI, SELECT(left, apart, half)));
+    ir_val_t reflected = SUB(DIV(NUM(x, M_PI * M_PI), SQUARE(s)), right);
+    return SELECT(left, reflected, right);
+}
+UNARY(digamma, special_digamma(x), "pcp_digamma_$t($0)", 0.5, 3, MUL(g, trigamma(fn, x)))
 
 /* --- square: y' = 2x; integers wrap --- */
 KERNEL_UNARY(chlo_square_f, double, (x) * (x))

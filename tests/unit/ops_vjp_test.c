@@ -173,22 +173,18 @@ static void test_cumulative_product_with_zero(void **state)
     hand_expect(&h, pull(&h, op->out, ct, 0), DT_F32, SHAPE(4), VALUES(1, 32, 0, 0));
 }
 
-/* Rules that do not exist say so by name. */
-static void test_refusals(void **state)
+/* Trigamma at 1, 1/2, 2, 1/4, -1/2: pi^2/6, pi^2/2, pi^2/6 - 1, pi^2 + 8 G (Catalan), pi^2/2 + 4;
+ * an infinite slope at a pole, none at infinity. Rounded to f32. */
+static void test_trigamma(void **state)
 {
     (void)state;
     hand_t h = hand_begin();
-    ir_gather_t dims = {.n_collapsed = 1, .n_start = 1, .index_vector_dim = 1};
-    ir_val_t at = hand_value(h.fn, DT_I32, SHAPE(2), VALUES(0, 1));
-    ir_val_t x = hand_count(h.fn, DT_F32, SHAPE(2), 0);
-    ir_val_t y = ir_scatter(h.fn, OP_subtract, x, at, x, &dims);
-    bool need[3] = {true, false, true};
-    ir_val_t in_ct[3] = {IR_NONE, IR_NONE, IR_NONE};
-    err_t err = {0};
-    vjp_t v = {h.fn, ir_def(h.fn, y), &x, need, in_ct, no_outer, NULL, NULL};
-    assert_int_equal(op_scatter.vjp(&v, &err), -1);
-    assert_int_equal(err.code, ERR_UNSUPPORTED);
-    hand_end(&h);
+    ir_val_t x = hand_value(h.fn, DT_F64, SHAPE(7), VALUES(1, 0.5, 2, 0.25, -0.5, 0, INFINITY));
+    ir_val_t ct = hand_value(h.fn, DT_F64, SHAPE(7), VALUES(1));
+    ir_val_t slope = pull(&h, ir_op1(h.fn, OP_chlo_digamma, x), ct, 0);
+    hand_expect(&h, ir_convert(h.fn, slope, DT_F32), DT_F32, SHAPE(7),
+                VALUES(1.6449340668f, 4.9348022005f, 0.6449340668f, 17.1973291545f, 8.9348022005f,
+                       INFINITY, 0));
 }
 
 int main(void)
@@ -202,7 +198,7 @@ int main(void)
         cmocka_unit_test(test_scatter_ties_and_repeats),
         cmocka_unit_test(test_window_maximum_takes_the_first),
         cmocka_unit_test(test_cumulative_product_with_zero),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_trigamma),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
