@@ -73,6 +73,14 @@ static void print_steps(const plan_program_t *program, str_t *out)
              all_flops, all_bytes);
 }
 
+static uint64_t role_bytes(const plan_t *plan, plan_role_t role)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < plan->n_tensor; i++)
+        if (plan->tensor[i].role == role) bytes += plan->tensor[i].n_bytes;
+    return bytes;
+}
+
 static void print_arena(const plan_t *plan, str_t *out)
 {
     uint64_t listed = 0, constants = 0;
@@ -80,9 +88,7 @@ static void print_arena(const plan_t *plan, str_t *out)
     str_addf(out, "%d kernels, %d constants of %" PRIu64 " bytes\narena %" PRIu64 " bytes",
              plan->n_kernel, plan->n_constant, constants, plan->arena_bytes);
     for (plan_role_t role = ROLE_PARAM; role < ROLE_TEMPORARY; role++) {
-        uint64_t bytes = 0;
-        for (int i = 0; i < plan->n_tensor; i++)
-            if (plan->tensor[i].role == role) bytes += plan->tensor[i].n_bytes;
+        uint64_t bytes = role_bytes(plan, role);
         if (bytes == 0) continue;
         listed += bytes;
         str_addf(out, ", %s %" PRIu64, plan_role_name(role), bytes);
@@ -101,4 +107,18 @@ void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out)
         print_steps(program, out);
     }
     print_arena(plan, out);
+}
+
+int stats_check_memory(const plan_t *plan, uint64_t budget, err_t *err)
+{
+    const double mib = 1 << 20;
+    uint64_t kept = role_bytes(plan, ROLE_PARAM) + role_bytes(plan, ROLE_STATE) +
+                    role_bytes(plan, ROLE_ACCUMULATOR);
+    if (plan->arena_bytes <= budget) return 0;
+    return err_set(err, ERR_MEMORY,
+                   "the plan needs %.1f MiB, the budget is %.1f: parameters, state and sums of "
+                   "gradients take %.1f, which no batch changes; the other %.1f shrink with fewer "
+                   "sequences in the model's batch (and more micro-batches, --accumulate)",
+                   (double)plan->arena_bytes / mib, (double)budget / mib, (double)kept / mib,
+                   (double)(plan->arena_bytes - kept) / mib);
 }

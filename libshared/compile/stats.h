@@ -12,4 +12,8 @@
  * what misses a cache. */
 void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out);
 
+/* Does the arena, all that a step needs but code and the runtime's few MiB, fit into so many bytes?
+ * ERR_MEMORY says what takes how much, and what would take less. */
+int stats_check_memory(const plan_t *plan, uint64_t budget, err_t *err);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "compile/compile.h"
+#include "compile/stats.h"
 #include "pcp/cmd.h"
 #include "plan/target.h"
 
@@ -12,7 +13,7 @@ typedef struct {
     char *emit, *pass, *target, *output, *optimizer, *precision;
     bool stats;
     double beta1, beta2, eps, weight_decay, momentum, clip;
-    int64_t accumulate;
+    int64_t accumulate, memory_budget;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -36,6 +37,9 @@ static const config_field_t fields[] = {
     {"momentum", CONFIG_FLOAT, AT(momentum), "0.9", "sgd", 0, 1, NULL, false},
     {"clip", CONFIG_FLOAT, AT(clip), "1", "global gradient norm; 0: off", 0, 1e9, NULL, false},
     {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
+     false},
+    {"memory_budget", CONFIG_INT, AT(memory_budget), "0",
+     "with --output: refuse a plan whose arena has more bytes (512Mi, 2Gi); 0: any", 0, 1e15, NULL,
      false},
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
@@ -80,6 +84,21 @@ static char *print_stage(const options_t *o, const char *text, size_t n, const c
     return compile_emit(text, n, path, stage, spec, target, err);
 }
 
+static int write_plan(const options_t *o, const char *text, size_t n, const char *path,
+                      const train_spec_t *spec, const char *target, err_t *err)
+{
+    size_t n_bytes;
+    uint8_t *bytes = compile_text(text, n, path, spec, target, &n_bytes, err);
+    plan_t *plan = bytes ? plan_unpack(bytes, n_bytes, err) : NULL;
+    int status = plan ? 0 : -1;
+    if (status == 0 && o->memory_budget > 0)
+        status = stats_check_memory(plan, (uint64_t)o->memory_budget, err);
+    if (status == 0) status = file_write_atomic(o->output, bytes, n_bytes, err);
+    plan_destroy(&plan);
+    free(bytes);
+    return status;
+}
+
 static int compile(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
@@ -99,11 +118,10 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
     const char *target = o->target ? o->target : target_host();
     int status = target_check(target, err);
     if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
+    if (status == 0 && o->memory_budget > 0 && !o->output)
+        status = err_set(err, ERR_ARG, "--memory-budget is for plans: give --output FILE with it");
     if (status == 0 && o->output) {
-        size_t n_plan;
-        uint8_t *plan = compile_text(text, n, path, &spec, target, &n_plan, err);
-        status = plan ? file_write_atomic(o->output, plan, n_plan, err) : -1;
-        free(plan);
+        status = write_plan(o, text, n, path, &spec, target, err);
     } else if (status == 0) {
         char *out = print_stage(o, text, n, path, &spec, target, err);
         status = out ? 0 : -1;

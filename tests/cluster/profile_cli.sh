@@ -45,6 +45,14 @@ check "a profile in bf16" "$bin/pcp" profile "$work/model.mlir" --precision bf16
 check "a precision that is none" refuses "none of f32|bf16|bf16x3" "$bin/pcp" profile "$work/model.mlir" \
     --precision f16
 
+budget() { "$bin/pcp" compile "$work/model.mlir" --output "$work/plan" --memory-budget "$1"; }
+check "a plan within its memory budget" budget 16Mi
+rm "$work/plan"
+check "a plan beyond it is refused" refuses "the plan needs 0." budget 64Ki
+check "and not written" test ! -e "$work/plan"
+check "a budget without a plan" refuses "--output" "$bin/pcp" compile "$work/model.mlir" \
+    --memory-budget 1Gi
+
 check "an unknown flag" refuses "--step" "$bin/pcp" profile "$work/model.mlir" --stepz 3
 check "no model" refuses "give one StableHLO file" "$bin/pcp" profile
 check "a missing model" refuses "nowhere.mlir" "$bin/pcp" profile "$work/nowhere.mlir"

@@ -1,8 +1,8 @@
 /* The prelude against libm in double, and against plain definitions for integers and
  * conversions. `prelude_test` walks the f32 inputs with a stride; `prelude_test --all [name]`
  * takes every one of the 2^32 (minutes a function) and prints the figures that the header
- * states. To measure the vectorised, fused code, build this file by hand with the flags that
- * prelude.h names. */
+ * states. `scripts/bench ulp` builds this file with the flags of plans, so that it measures the
+ * vectorised, fused code. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -465,15 +465,18 @@ static void test_text(void **state)
 
 static int run_all(const char *name)
 {
+    bool found = false;
     for (int f = 0; f < N_UNARY; f++) {
         worst_t worst;
         if (name && strcmp(name, unary[f].name) != 0) continue;
+        found = true;
         walk(f, 1, &worst);
         printf("%-9s %.4f ulp at %.9g (%a), got %a\n", unary[f].name, worst.worst, (double)worst.at,
                (double)worst.at, (double)worst.got);
         fflush(stdout);
     }
-    return 0;
+    if (!found) fprintf(stderr, "prelude_test: no function \"%s\"\n", name);
+    return found ? 0 : 2;
 }
 
 int main(int argc, char **argv)
