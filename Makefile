@@ -79,10 +79,10 @@ FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fu
 $(FUZZERS): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%_fuzz.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
-# A test named after a service links its handlers (not its main.c).
+# A test named after a service (SERVICE_test, SERVICE_part_test) links its handlers (not its main.c).
 TEST_HELP_O := $(patsubst %.c,$(OBJ)/%.o,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 define service_test_rule
-$(B)/tests/$(1)_test: $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c)))
+$(filter $(B)/tests/$(1)_test $(B)/tests/$(1)_%_test,$(TESTS)): $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c)))
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_test_rule,$(s))))
 $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)

@@ -1,8 +1,10 @@
 /* Objects: files named by their content hash, spread over 256 directories. */
 #include "ckpt/object.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -103,4 +105,13 @@ int object_verify(const object_dir_t *self, const char *hash, err_t *err)
     if (object_map(self, hash, &map, err) < 0) return -1;
     file_unmap(&map);
     return 0;
+}
+
+int object_remove(object_dir_t *self, const char *hash, err_t *err)
+{
+    char *path = object_path(self, hash, err);
+    if (!path) return -1;
+    int rc = unlink(path) < 0 && errno != ENOENT ? err_set_errno(err, "%s: remove", path) : 0;
+    free(path);
+    return rc;
 }

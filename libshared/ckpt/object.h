@@ -29,6 +29,9 @@ int object_verify(const object_dir_t *self, const char *hash, err_t *err);
 
 bool object_has(const object_dir_t *self, const char *hash);
 
+/* Delete an object; mappings of it stay. Absent: success. ERR_ARG: not a hash; ERR_IO. */
+int object_remove(object_dir_t *self, const char *hash, err_t *err);
+
 /* Where the object is or would be. Returns, caller frees; NULL with ERR_ARG if it is no hash. */
 char *object_path(const object_dir_t *self, const char *hash, err_t *err);
 

@@ -56,6 +56,7 @@ struct transfer {
     const uint64_t *bounds;
     const data_delta_t *delta;
     uint32_t round;
+    bool outer;        /* momentum instead of parameters */
     uint64_t begin, n; /* of an object, in bytes */
     const uint8_t *from;
     uint8_t *into;
@@ -366,7 +367,8 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
                             err);
     }
-    out->header.type = values ? WIRE_PUT_INIT : WIRE_GET_PARAMS;
+    out->header.type = values ? (transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT)
+                              : (transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS);
     out->out = values ? values + begin : NULL;
     out->n_out = values ? n * sizeof(float) : 0;
     out->in = values ? NULL : transfer->into + begin * sizeof(float);
@@ -396,6 +398,21 @@ int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, c
 {
     transfer_t transfer = {.bounds = bounds, .round = round, .from = (const uint8_t *)theta};
     return run_range(self, &transfer, "initial parameters", err);
+}
+
+int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, float *v,
+                   err_t *err)
+{
+    transfer_t transfer = {.bounds = bounds, .round = round, .outer = true, .into = (uint8_t *)v};
+    return run_range(self, &transfer, "outer momentum", err);
+}
+
+int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *v,
+                   err_t *err)
+{
+    transfer_t transfer = {
+        .bounds = bounds, .round = round, .outer = true, .from = (const uint8_t *)v};
+    return run_range(self, &transfer, "outer momentum", err);
 }
 
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,

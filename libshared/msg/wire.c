@@ -19,6 +19,8 @@ static const struct {
     [WIRE_DATA] = {"DATA", MSG_CHUNK_BYTES},
     [WIRE_ACK] = {"ACK", 0},
     [WIRE_NACK] = {"NACK", MSG_NAME_BYTES},
+    [WIRE_GET_OUTER] = {"GET_OUTER", 0},
+    [WIRE_PUT_OUTER] = {"PUT_OUTER", MSG_CHUNK_BYTES},
 };
 
 static const char *const nacks[NACK_COUNT] = {

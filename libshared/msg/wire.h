@@ -26,6 +26,8 @@ typedef enum {
     WIRE_DATA,           /* answers a GET; total: the whole object's bytes */
     WIRE_ACK,            /* answers a PUT; code 1: this object was there already */
     WIRE_NACK,           /* answers either; code, payload: text */
+    WIRE_GET_OUTER,      /* as GET_PARAMS: outer momentum */
+    WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: outer momentum */
     WIRE_TYPE_COUNT,
 } wire_type_t;
 

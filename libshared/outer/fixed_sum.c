@@ -83,6 +83,11 @@ int fixed_sum_add_weight(fixed_sum_t *self, uint64_t weight, err_t *err)
     return 0;
 }
 
+void fixed_sum_drop_weight(fixed_sum_t *self)
+{
+    self->weight = 0;
+}
+
 static int check_chunk(const fixed_sum_t *self, size_t offset, size_t count, err_t *err)
 {
     if (offset <= self->n && count <= self->n - offset) return 0;

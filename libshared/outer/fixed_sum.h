@@ -33,6 +33,8 @@ int fixed_sum_scale(const fixed_sum_t *self); /* bits behind the binary point */
  * divides by the total. ERR_ARG if the total would pass weight_max; nothing changes then. */
 int fixed_sum_add_weight(fixed_sum_t *self, uint64_t weight, err_t *err);
 
+void fixed_sum_drop_weight(fixed_sum_t *self); /* announced weights are void; the values stay */
+
 /* Add weight * values[0, count) to elements [offset, offset + count). A contribution may come in
  * any number of chunks, each once. ERR_NUMERIC: NaN, Inf or |value| > range (names the element);
  * ERR_ARG: outside [0, n) or weight above weight_max. On error nothing is added. */

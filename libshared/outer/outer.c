@@ -1,8 +1,8 @@
 /* Outer optimizers: one row and one function per rule. */
 #include "outer/outer.h"
 
+#include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,29 +12,33 @@
 typedef struct {
     const char *name;
     bool has_momentum;
-    void (*step)(outer_t *self, float *theta, const float *d);
+    void (*step)(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
+                 float *theta_next, float *v_next);
 } outer_rule_t;
 
 struct outer {
     const outer_rule_t *rule;
     double lr, momentum;
-    size_t n;
-    float *v; /* n values for rules with momentum */
 };
 
 /* --- nesterov: v <- mu v + d; theta <- theta - lr (d + mu v) --- */
-static void step_nesterov(outer_t *self, float *theta, const float *d)
+static void step_nesterov(const outer_t *self, const float *theta, const float *v, const float *d,
+                          size_t n, float *theta_next, float *v_next)
 {
-    for (size_t i = 0; i < self->n; i++) {
-        self->v[i] = (float)(self->momentum * self->v[i] + d[i]);
-        theta[i] = (float)(theta[i] - self->lr * (d[i] + self->momentum * self->v[i]));
+    double lr = self->lr, mu = self->momentum;
+    for (size_t i = 0; i < n; i++) {
+        float momentum = (float)(mu * v[i] + d[i]);
+        theta_next[i] = (float)(theta[i] - lr * (d[i] + mu * momentum));
+        v_next[i] = momentum;
     }
 }
 
 /* --- sgd: theta <- theta - lr d --- */
-static void step_sgd(outer_t *self, float *theta, const float *d)
+static void step_sgd(const outer_t *self, const float *theta, const float *v, const float *d,
+                     size_t n, float *theta_next, float *v_next)
 {
-    for (size_t i = 0; i < self->n; i++) theta[i] = (float)(theta[i] - self->lr * d[i]);
+    (void)v, (void)v_next;
+    for (size_t i = 0; i < n; i++) theta_next[i] = (float)(theta[i] - self->lr * d[i]);
 }
 
 static const outer_rule_t rules[] = {
@@ -58,7 +62,7 @@ static const outer_rule_t *find_rule(const char *name, err_t *err)
     return NULL;
 }
 
-outer_t *outer_new(const outer_options_t *options, size_t n, err_t *err)
+outer_t *outer_new(const outer_options_t *options, err_t *err)
 {
     const outer_rule_t *rule = find_rule(options->rule, err);
     if (!rule) return NULL;
@@ -71,31 +75,31 @@ outer_t *outer_new(const outer_options_t *options, size_t n, err_t *err)
         return NULL;
     }
     outer_t *self = mem_calloc(1, sizeof *self);
-    *self = (outer_t){rule, options->lr, options->momentum, n, NULL};
-    if (rule->has_momentum) self->v = mem_calloc(n, sizeof *self->v);
+    *self = (outer_t){rule, options->lr, options->momentum};
     return self;
 }
 
 void outer_destroy(outer_t **self_p)
 {
     if (!self_p || !*self_p) return;
-    free((*self_p)->v);
     free(*self_p);
     *self_p = NULL;
 }
 
-int outer_step(outer_t *self, float *theta, const float *d, err_t *err)
+bool outer_has_momentum(const outer_t *self)
 {
-    for (size_t i = 0; i < self->n; i++)
-        if (!isfinite(d[i]))
-            return err_set(err, ERR_NUMERIC, "pseudo-gradient element %zu of %zu is %g", i, self->n,
-                           (double)d[i]);
-    self->rule->step(self, theta, d);
-    return 0;
+    return self->rule->has_momentum;
 }
 
-float *outer_state(outer_t *self, size_t *n)
+int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
+               float *theta_next, float *v_next, err_t *err)
 {
-    *n = self->v ? self->n : 0;
-    return self->v;
+    int finite = 1;
+    for (size_t i = 0; i < n; i++) finite &= fabsf(d[i]) <= FLT_MAX; /* no exit: it vectorizes */
+    for (size_t i = 0; !finite && i < n; i++)
+        if (!isfinite(d[i]))
+            return err_set(err, ERR_NUMERIC, "pseudo-gradient element %zu of %zu is %g", i, n,
+                           (double)d[i]);
+    self->rule->step(self, theta, v, d, n, theta_next, v_next);
+    return 0;
 }

@@ -9,34 +9,38 @@
 #include "base/log.h"
 #include "msg/limits.h"
 
-int aggregator_init(aggregator_t *self, const char *object_root, err_t *err)
+int aggregator_init(aggregator_t *self, const char *object_root, const char *state_dir, err_t *err)
 {
+    state_meta_t meta;
     self->object_root = object_root;
     self->objects = object_dir_open(object_root, err);
     self->scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *self->scratch);
-    return self->objects ? 0 : -1;
+    if (!self->objects || state_open(&self->disk, state_dir, err) < 0) return -1;
+    if (state_load(&self->disk, &self->now, &self->before, &meta) &&
+        assign_resume(self, &meta, err) < 0)
+        return err_prefix(err, "%s: ", state_dir);
+    return 0;
 }
 
 void aggregator_reset(aggregator_t *self)
 {
-    if (self->assigned) deltas_clear(self);
-    for (uint32_t k = 0; k < self->n_replica; k++) free(self->from[k].chunk);
-    for (size_t i = 0; i < self->n_slice; i++) outer_destroy(&self->outer[i]);
+    for (uint32_t k = 0; self->from && k < self->meta.replicas; k++) free(self->from[k].at);
     free(self->from);
-    free(self->outer);
-    free(self->mean);
     free(self->init_have);
+    free(self->share);
+    free(self->share_list);
     fixed_sum_destroy(&self->sum);
+    outer_destroy(&self->outer);
     shared_drop(&self->now);
     shared_drop(&self->before);
+    shared_drop(&self->held);
     shared_drop(&self->next);
     self->from = NULL;
-    self->outer = NULL;
-    self->mean = NULL;
     self->init_have = NULL;
-    self->n_replica = 0;
-    self->n_slice = 0;
-    self->assigned = self->ready = self->committing = false;
+    self->share = NULL;
+    self->share_list = NULL;
+    self->meta = (state_meta_t){0};
+    self->assigned = self->ready = self->committing = self->broken = false;
 }
 
 void aggregator_fini(aggregator_t *self)
@@ -44,8 +48,37 @@ void aggregator_fini(aggregator_t *self)
     aggregator_reset(self);
     objects_fini(self);
     object_dir_close(&self->objects);
+    state_close(&self->disk);
     free(self->scratch);
     self->scratch = NULL;
+}
+
+Msg__ShardState *aggregator_holds(aggregator_t *self)
+{
+    if (!self->assigned || !self->ready) return NULL;
+    const state_meta_t *meta = &self->meta;
+    Msg__ShardState *holds = &self->holds;
+    msg__shard_state__init(holds);
+    holds->run_hash = meta->run;
+    holds->shard = meta->shard;
+    holds->shards = meta->shards;
+    holds->begin = meta->begin;
+    holds->end = meta->end;
+    holds->round = meta->round;
+    self->share = mem_realloc(self->share, meta->replicas * sizeof *self->share);
+    self->share_list = mem_realloc(self->share_list, meta->replicas * sizeof *self->share_list);
+    holds->shares = self->share_list;
+    for (uint32_t k = 0; k < meta->replicas; k++) {
+        const contribution_t *from = &self->from[k];
+        if (self->n_chunk == 0 || from->n_have < self->n_chunk) continue;
+        Msg__Share *share = &self->share[holds->n_shares];
+        msg__share__init(share);
+        share->replica = k;
+        share->fence = from->fence;
+        share->weight = from->weight;
+        self->share_list[holds->n_shares++] = share;
+    }
+    return holds;
 }
 
 void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code)
@@ -81,52 +114,63 @@ void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *
 
 int64_t range_chunk(const aggregator_t *self, const wire_header_t *header)
 {
-    if (header->begin < self->begin || header->begin >= self->end) return -1;
-    uint64_t at = header->begin - self->begin, left = self->end - header->begin;
+    if (header->begin < self->meta.begin || header->begin >= self->meta.end) return -1;
+    uint64_t at = header->begin - self->meta.begin, left = self->meta.end - header->begin;
     uint64_t want = left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
     if (at % MSG_CHUNK_FLOATS != 0 || header->count != want) return -1;
     return (int64_t)(at / MSG_CHUNK_FLOATS);
 }
 
-static void put_init(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
-                     const void *payload, size_t n)
+/* First values: momentum (where there is one to go on from), then parameters, whose last chunk
+ * makes the shard ready. */
+static void put_values(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                       const void *payload, size_t n)
 {
     int64_t chunk = range_chunk(self, header);
+    bool outer = header->type == WIRE_PUT_OUTER;
     if (chunk < 0 || n != header->count * sizeof(float)) {
         answer_nack(self, from, header, NACK_BAD_RANGE, "%llu elements, %zu bytes",
                     (unsigned long long)header->count, n);
         return;
     }
-    if (header->round != self->round || self->before || self->committing) {
-        answer_nack(self, from, header, NACK_WRONG_ROUND, "round %u is open", self->round);
+    if (header->round != self->meta.round || self->meta.shares || self->committing) {
+        answer_nack(self, from, header, NACK_WRONG_ROUND, "round %u is open", self->meta.round);
         return;
     }
-    memcpy(self->now->values + (header->begin - self->begin), payload, n);
-    if (!self->init_have[chunk]) {
-        self->init_have[chunk] = 1;
-        self->n_init++;
+    if (!self->ready) {
+        float *to = outer ? self->now->momentum : self->now->values;
+        memcpy(to + (header->begin - self->meta.begin), payload, n);
+        if (!outer && !self->init_have[chunk]) self->n_init++;
+        if (!outer) self->init_have[chunk] = 1;
+        if (self->n_init == self->n_chunk) assign_complete(self);
     }
-    self->ready = self->n_init == self->n_chunk;
-    answer_ack(self, from, header, 0);
+    answer_ack(self, from, header, 0); /* sent again after the last: nothing changes */
 }
 
-static void get_params(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
+static shared_t *find_snapshot(const aggregator_t *self, uint32_t round)
 {
-    shared_t *snapshot = NULL;
-    if (self->now && self->now->round == request->round) snapshot = self->now;
-    if (self->before && self->before->round == request->round) snapshot = self->before;
+    shared_t *const have[] = {self->now, self->before, self->held};
+    for (size_t i = 0; i < sizeof have / sizeof *have; i++)
+        if (have[i] && have[i]->round == round) return have[i];
+    return NULL;
+}
+
+static void get_values(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
+{
+    shared_t *snapshot = find_snapshot(self, request->round);
     if (!self->ready || !snapshot) {
         answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
-                    "round %u is open", self->round);
+                    "round %u is open", self->meta.round);
         return;
     }
-    if (request->begin < self->begin || request->count > MSG_CHUNK_FLOATS ||
-        request->begin + request->count > self->end) {
+    if (request->begin < self->meta.begin || request->count > MSG_CHUNK_FLOATS ||
+        request->begin + request->count > self->meta.end) {
         answer_nack(self, from, request, NACK_BAD_RANGE, "this shard has [%llu, %llu)",
-                    (unsigned long long)self->begin, (unsigned long long)self->end);
+                    (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
         return;
     }
-    const float *values = snapshot->values + (request->begin - self->begin);
+    const float *values = request->type == WIRE_GET_OUTER ? snapshot->momentum : snapshot->values;
+    values += request->begin - self->meta.begin;
     size_t n = request->count * sizeof(float);
     wire_header_t header = *request;
     header.type = WIRE_DATA;
@@ -140,7 +184,7 @@ static bool in_run(aggregator_t *self, const msg_peer_t *from, const wire_header
 {
     if (!self->assigned)
         answer_nack(self, from, header, NACK_NOT_READY, "no range assigned");
-    else if (header->run != self->run)
+    else if (header->run != self->meta.run)
         answer_nack(self, from, header, NACK_WRONG_RUN, "another run is served here");
     else
         return true;
@@ -167,10 +211,12 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
     case WIRE_GET_OBJECT: objects_get(self, from, &header); break;
     case WIRE_PUT_OBJECT: objects_put(self, from, &header, payload, n); break;
     case WIRE_GET_PARAMS:
-        if (in_run(self, from, &header)) get_params(self, from, &header);
+    case WIRE_GET_OUTER:
+        if (in_run(self, from, &header)) get_values(self, from, &header);
         break;
     case WIRE_PUT_INIT:
-        if (in_run(self, from, &header)) put_init(self, from, &header, payload, n);
+    case WIRE_PUT_OUTER:
+        if (in_run(self, from, &header)) put_values(self, from, &header, payload, n);
         break;
     case WIRE_PUT_DELTA:
         if (in_run(self, from, &header)) deltas_put(self, from, &header, payload, n);

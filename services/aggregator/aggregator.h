@@ -2,7 +2,8 @@
  *
  * Handlers take the state and a message and answer through `out` (control) and `reply` (data), so
  * that tests run them without sockets. The outer step is done in slices (aggregator_work), so that
- * no call is long. */
+ * no call is long. What must outlive the process is in `disk` (state.h, journal.h): a process that
+ * starts on the same directory goes on where the other one ended. */
 #ifndef AGGREGATOR_AGGREGATOR_H
 #define AGGREGATOR_AGGREGATOR_H
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include "aggregator/shared.h"
+#include "aggregator/state.h"
 #include "base/vec.h"
 #include "ckpt/object.h"
 #include "msg/envelope.h"
@@ -18,18 +20,21 @@
 #include "outer/fixed_sum.h"
 #include "outer/outer.h"
 
-enum { AGGREGATOR_SLICE = 4 << 20 }; /* elements of the outer step done at once */
+enum {
+    AGGREGATOR_SLICE = 4 << 20, /* elements of the outer step done at once: whole STATE_GRAINs */
+    AGGREGATOR_BLOCK = 4096,    /* and of its innermost part, within a core's cache */
+};
 
-/* What one replica has sent in the open round. The encoded chunks are kept, so that they can be
- * taken out of the sum again (exactly: it is an integer sum) when their fence turns out to be old.
- */
+/* What one replica has sent in the open round. The encoded chunks are in the journal, so that they
+ * can be taken out of the sum again (exactly: it is an integer sum) when their fence turns out to
+ * be old. */
 typedef struct {
     uint32_t fence;     /* of the chunks held */
     uint32_t min_fence; /* lower ones are refused */
     uint64_t weight;
     const codec_t *codec;
     size_t n_have;
-    uint8_t **chunk; /* by index, NULL: not here */
+    uint64_t *at; /* by index: where in the journal, 0: not here */
 } contribution_t;
 
 typedef struct {
@@ -59,55 +64,72 @@ typedef struct {
     VEC(upload_t) uploads;
     uint64_t clock;
 
+    state_t disk;
     bool assigned, ready; /* has a range; has all of its first values */
-    uint64_t run;
-    uint32_t shard, round, n_replica;
-    uint64_t begin, end, weight_max;
+    bool broken;          /* the sum cannot be trusted: no more commits until a restart */
+    state_meta_t meta;    /* the range, and the round that is open */
     size_t n_chunk;
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;
-    shared_t *now, *before; /* parameters of `round` and of the one before */
-    fixed_sum_t *sum;
-    size_t n_slice;
-    outer_t **outer; /* one per slice */
-    contribution_t *from;
-    float *scratch; /* MSG_CHUNK_FLOATS */
+    shared_t *now, *before; /* snapshots of the open round and of the one before */
+    shared_t *held;         /* kept for a checkpoint until FORGET */
+    fixed_sum_t *sum;       /* NULL: the range is empty */
+    outer_t *outer;
+    contribution_t *from; /* by replica */
+    float *scratch;       /* MSG_CHUNK_FLOATS */
 
-    bool committing;
+    bool committing, hold; /* hold: as COMMIT says */
     shared_t *next;
-    float *mean; /* one slice */
-    size_t at_slice;
+    uint64_t at_element, check, shares;
     double norm2;
     int64_t commit_ms;
     uint64_t refused, bytes_in, bytes_out;
     msg_count_t control_count;
     uint64_t data_dropped;
+
+    Msg__ShardState holds; /* for aggregator_holds */
+    Msg__Share *share;
+    Msg__Share **share_list;
 } aggregator_t;
 
-/* A zeroed struct with its callbacks. object_root is borrowed. */
-int aggregator_init(aggregator_t *self, const char *object_root, err_t *err);
+/* A zeroed struct with its callbacks. object_root is borrowed. state_dir NULL: keep nothing. Takes
+ * up what the directory holds. */
+int aggregator_init(aggregator_t *self, const char *object_root, const char *state_dir, err_t *err);
 void aggregator_fini(aggregator_t *self);
-void aggregator_reset(aggregator_t *self); /* forget run and range, keep the objects */
+void aggregator_reset(aggregator_t *self); /* forget run and range in memory, keep all files */
 
-extern const msg_route_t aggregator_routes[MSG_KIND_COUNT]; /* ASSIGN, FENCE, COMMIT */
+extern const msg_route_t aggregator_routes[MSG_KIND_COUNT]; /* ASSIGN, FENCE, COMMIT, FORGET */
 
-/* One data message: n_frames frames after the sender's; malformed ones are counted and, where the
- * header is readable, answered. */
+/* One data message; malformed ones are counted and, where the header is readable, answered. */
 void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *header,
                         size_t n_header, const void *payload, size_t n_payload);
 
 /* Do a slice of a commit; true while there is more to do. */
 bool aggregator_work(aggregator_t *self);
 
+/* What is held of a run, with the complete contributions, for HELLO and ASSIGNED; NULL: nothing.
+ * Borrowed until the next call. */
+Msg__ShardState *aggregator_holds(aggregator_t *self);
+
+/* --- assign.c --- */
+void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+/* Take up the run that a loaded slot belongs to. */
+int assign_resume(aggregator_t *self, const state_meta_t *meta, err_t *err);
+void assign_complete(aggregator_t *self); /* all first values are here: publish them */
+
 /* --- objects.c --- */
 void objects_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header);
 void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                  const void *payload, size_t n);
+void objects_forget(aggregator_t *self, const char *hash); /* delete it, if it is no upload */
 void objects_fini(aggregator_t *self);
 
 /* --- deltas.c --- */
 void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                 const void *payload, size_t n);
+/* From now on refuse this replica's lower fences, and forget what came under them. */
+void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence);
+void deltas_replay(aggregator_t *self);                   /* the journal of the open round */
 void deltas_forget(aggregator_t *self, uint32_t replica); /* take its chunks out of the sum */
 bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence, uint64_t weight);
 void deltas_clear(aggregator_t *self); /* after a commit: the sum is reset, too */

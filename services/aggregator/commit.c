@@ -1,208 +1,278 @@
-/* Control messages of an aggregator: range, fences, and the outer step in slices. */
+/* FENCE, COMMIT with its outer step in slices, FORGET. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "aggregator/aggregator.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "msg/limits.h"
-
-/* --- ASSIGN --- */
-
-static int check_assign(const Msg__Assign *assign, err_t *err)
-{
-    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (assign->begin > assign->end || assign->end > assign->total ||
-        assign->total > INT64_MAX / 16)
-        return err_set(err, ERR_ARG, "range [%llu, %llu) of %llu",
-                       (unsigned long long)assign->begin, (unsigned long long)assign->end,
-                       (unsigned long long)assign->total);
-    if (assign->replicas < 1 || assign->replicas > 65536)
-        return err_set(err, ERR_ARG, "%u replicas", assign->replicas);
-    /* Two snapshots and the next one, momentum, the sum; then each replica's chunks. */
-    uint64_t n = assign->end - assign->begin, need = n * (3 * 4 + 4 + 8) + n / 64;
-    if (need > memory)
-        return err_set(err, ERR_MEMORY, "%llu parameters need %llu MB, this machine has %llu MB",
-                       (unsigned long long)n, (unsigned long long)(need >> 20),
-                       (unsigned long long)(memory >> 20));
-    return 0;
-}
-
-static int make_outer(aggregator_t *self, const Msg__Assign *assign, err_t *err)
-{
-    outer_options_t options = {"nesterov", assign->outer_lr, assign->outer_momentum};
-    uint64_t n = self->end - self->begin;
-    size_t n_slice = (size_t)((n + AGGREGATOR_SLICE - 1) / AGGREGATOR_SLICE);
-    self->outer = mem_calloc(n_slice ? n_slice : 1, sizeof *self->outer);
-    self->mean = mem_calloc(n < AGGREGATOR_SLICE ? n + 1 : AGGREGATOR_SLICE, sizeof *self->mean);
-    for (size_t i = 0; i < n_slice; i++) {
-        uint64_t left = n - (uint64_t)i * AGGREGATOR_SLICE;
-        self->outer[i] = outer_new(&options, left < AGGREGATOR_SLICE ? left : AGGREGATOR_SLICE,
-                                   err);
-        if (!self->outer[i]) return -1;
-        self->n_slice++;
-    }
-    return 0;
-}
-
-static int take_range(aggregator_t *self, const Msg__Assign *assign, err_t *err)
-{
-    if (check_assign(assign, err) < 0) return -1;
-    uint64_t n = assign->end - assign->begin;
-    self->assigned = true;
-    self->run = assign->run_hash;
-    self->shard = assign->shard;
-    self->round = assign->round;
-    self->begin = assign->begin;
-    self->end = assign->end;
-    self->weight_max = assign->weight_max;
-    self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
-    self->n_replica = assign->replicas;
-    self->from = mem_calloc(self->n_replica, sizeof *self->from);
-    for (uint32_t k = 0; k < self->n_replica; k++)
-        self->from[k].chunk = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].chunk);
-    self->init_have = mem_calloc(self->n_chunk + 1, 1);
-    self->n_init = 0;
-    self->ready = n == 0;
-    self->now = shared_values(n, self->round);
-    if (n == 0) return 0;
-    self->sum = fixed_sum_new((size_t)n, assign->delta_range, assign->weight_max, err);
-    return self->sum ? make_outer(self, assign, err) : -1;
-}
-
-static void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *message)
-{
-    aggregator_t *self = state;
-    const Msg__Assign *assign = message->assign;
-    err_t err = {0};
-    aggregator_reset(self);
-    if (take_range(self, assign, &err) < 0) aggregator_reset(self);
-    Msg__Assigned assigned = MSG__ASSIGNED__INIT;
-    assigned.shard = assign->shard;
-    assigned.error = err.text;
-    MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
-    log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",
-              "shard=%u begin=%llu end=%llu error=\"%s\"", assign->shard,
-              (unsigned long long)assign->begin, (unsigned long long)assign->end, err.text);
-}
-
-/* --- FENCE --- */
 
 static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *message)
 {
     (void)peer;
     aggregator_t *self = state;
     const Msg__Fence *fence = message->fence;
-    if (!self->assigned || fence->round != self->round || fence->replica >= self->n_replica ||
-        self->committing)
+    if (!self->assigned || !self->ready || fence->round != self->meta.round ||
+        fence->replica >= self->meta.replicas || self->committing ||
+        fence->fence <= self->from[fence->replica].min_fence)
         return;
-    contribution_t *from = &self->from[fence->replica];
-    if (fence->fence <= from->min_fence) return;
-    from->min_fence = fence->fence;
-    if (from->fence >= fence->fence) return;
-    deltas_forget(self, fence->replica);
-    from->fence = fence->fence;
+    wire_header_t record = {.type = WIRE_PUT_DELTA,
+                            .run = self->meta.run,
+                            .round = fence->round,
+                            .replica = fence->replica,
+                            .fence = fence->fence};
+    uint64_t at;
+    err_t err = {0};
+    /* Without the record a restarted shard would take older deltas; COMMIT's fences still refuse
+     * them. */
+    if (journal_append(&self->disk.journal, &record, NULL, 0, &at, &err) < 0)
+        log_event(LOG_ERROR, "journal", "error=\"%s\"", err.text);
+    deltas_fence(self, fence->replica, fence->fence);
 }
 
 /* --- COMMIT --- */
 
-static void committed(aggregator_t *self, const char *error)
+static int by_replica(const void *a, const void *b)
 {
-    Msg__Committed done = MSG__COMMITTED__INIT;
-    done.round = self->round;
-    done.shard = self->shard;
-    done.error = (char *)error;
-    done.delta_norm2 = self->norm2;
-    done.refused = self->refused;
-    done.seconds = (double)(clock_mono_ms() - self->commit_ms) / 1000;
-    MSG_SEND(self->out, NULL, 0, COMMITTED, committed, &done);
-    log_event(*error ? LOG_ERROR : LOG_INFO, "committed",
-              "round=%u delta_norm=%.5g refused=%llu seconds=%.3f error=\"%s\"", self->round,
-              sqrt(self->norm2), (unsigned long long)self->refused, done.seconds, error);
+    const uint64_t *x = a, *y = b;
+    return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-/* Exactly the named contributions are in the sum, each complete; then the weights are announced. */
-static int close_sum(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+/* Names what a commit summed, whatever the order of its shares; never 0. */
+static uint64_t shares_hash(const Msg__Commit *commit)
 {
-    if (!self->assigned || !self->ready || self->committing || commit->round != self->round)
-        return err_set(err, ERR_STATE, "round %u is not open here", commit->round);
-    uint8_t *named = mem_calloc(self->n_replica, 1);
+    uint64_t(*row)[3] = mem_calloc(commit->n_shares + 1, sizeof *row);
+    for (size_t i = 0; i < commit->n_shares; i++) {
+        row[i][0] = commit->shares[i]->replica;
+        row[i][1] = commit->shares[i]->fence;
+        row[i][2] = commit->shares[i]->weight;
+    }
+    qsort(row, commit->n_shares, sizeof *row, by_replica);
+    uint64_t hash = hash_fast(row, commit->n_shares * sizeof *row);
+    free(row);
+    return hash ? hash : 1;
+}
+
+static void tell(aggregator_t *self, Msg__Committed *done)
+{
+    done->shard = self->meta.shard;
+    done->refused = self->refused;
+    MSG_SEND(self->out, NULL, 0, COMMITTED, committed, done);
+    log_event(*done->error ? LOG_ERROR : LOG_INFO, "committed",
+              "round=%u delta_norm=%.5g refused=%llu seconds=%.3f missing=%zu error=\"%s\"",
+              done->round, sqrt(done->delta_norm2), (unsigned long long)self->refused,
+              done->seconds, done->n_missing, done->error);
+}
+
+/* What the commit before the open round came to, from memory or from the slot. */
+static void tell_applied(aggregator_t *self)
+{
+    Msg__Committed done = MSG__COMMITTED__INIT;
+    done.round = self->meta.round - 1;
+    done.delta_norm2 = self->meta.norm2;
+    done.seconds = self->meta.seconds;
+    tell(self, &done);
+}
+
+static void refuse(aggregator_t *self, uint32_t round, const char *error, uint32_t *missing,
+                   size_t n_missing)
+{
+    Msg__Committed done = MSG__COMMITTED__INIT;
+    done.round = round;
+    done.error = (char *)error;
+    done.missing = missing;
+    done.n_missing = n_missing;
+    tell(self, &done);
+}
+
+/* Each share names another replica of the run, and the weights fit the sum. */
+static int check_shares(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+{
+    uint64_t total = 0;
+    if (commit->n_shares == 0) return err_set(err, ERR_ARG, "nothing to commit");
+    if (self->broken)
+        return err_set(err, ERR_IO, "the sum is damaged: see the log, start this aggregator again");
+    uint8_t *named = mem_calloc(self->meta.replicas, 1);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < commit->n_shares; i++) {
         const Msg__Share *share = commit->shares[i];
-        if (share->replica >= self->n_replica || named[share->replica] ||
-            !deltas_complete(self, share->replica, share->fence, share->weight))
-            rc = err_set(err, ERR_STATE, "replica %u under fence %u is not complete here",
-                         share->replica, share->fence);
+        if (share->replica >= self->meta.replicas || named[share->replica])
+            rc = err_set(err, ERR_ARG, "replica %u is named twice or is none of %u", share->replica,
+                         self->meta.replicas);
+        else if (share->weight < 1 || share->weight > self->meta.weight_max - total)
+            rc = err_set(err, ERR_ARG, "replica %u: weight %llu, %llu are taken of %llu",
+                         share->replica, (unsigned long long)share->weight,
+                         (unsigned long long)total, (unsigned long long)self->meta.weight_max);
         else
             named[share->replica] = 1;
+        total += share->weight;
     }
-    for (uint32_t k = 0; rc == 0 && k < self->n_replica; k++)
-        if (!named[k]) deltas_forget(self, k);
-    for (size_t i = 0; rc == 0 && self->sum && i < commit->n_shares; i++)
-        rc = fixed_sum_add_weight(self->sum, commit->shares[i]->weight, err);
-    if (rc == 0 && commit->n_shares == 0) rc = err_set(err, ERR_ARG, "nothing to commit");
     free(named);
     return rc;
+}
+
+/* Named contributions that are not complete here. Returns how many; caller frees the list. */
+static size_t find_missing(const aggregator_t *self, const Msg__Commit *commit, uint32_t **list)
+{
+    size_t n = 0;
+    *list = mem_calloc(commit->n_shares + 1, sizeof **list);
+    for (size_t i = 0; i < commit->n_shares; i++) {
+        const Msg__Share *share = commit->shares[i];
+        if (!deltas_complete(self, share->replica, share->fence, share->weight))
+            (*list)[n++] = share->replica;
+    }
+    return n;
+}
+
+/* Exactly the named contributions are in the sum; then the weights are announced. */
+static int close_sum(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+{
+    if (!self->sum) return 0;
+    for (uint32_t k = 0; k < self->meta.replicas; k++) {
+        bool named = false;
+        for (size_t i = 0; i < commit->n_shares; i++) named |= commit->shares[i]->replica == k;
+        if (!named) deltas_forget(self, k);
+    }
+    fixed_sum_drop_weight(self->sum);
+    for (size_t i = 0; i < commit->n_shares; i++)
+        if (fixed_sum_add_weight(self->sum, commit->shares[i]->weight, err) < 0) return -1;
+    return 0;
+}
+
+static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+{
+    /* The snapshot before the present one makes room for the next. */
+    shared_drop(&self->before);
+    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, err);
+    if (!self->next) return -1;
+    if (close_sum(self, commit, err) < 0) {
+        shared_drop(&self->next);
+        return -1;
+    }
+    self->shares = shares_hash(commit);
+    self->hold = commit->hold;
+    self->commit_ms = clock_mono_ms();
+    self->norm2 = 0;
+    self->at_element = self->check = 0;
+    self->committing = true;
+    return 0;
 }
 
 static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
     aggregator_t *self = state;
+    const Msg__Commit *commit = message->commit;
     err_t err = {0};
-    self->commit_ms = clock_mono_ms();
-    self->norm2 = 0;
-    if (close_sum(self, message->commit, &err) < 0) {
-        committed(self, err.text);
-        return;
+    uint32_t *missing = NULL;
+    size_t n_missing = 0;
+    bool here = self->assigned && self->ready;
+    if (here && self->committing && commit->round == self->meta.round)
+        return; /* it is on the way */
+    if (here && commit->round + 1 == self->meta.round && self->meta.shares) {
+        if (shares_hash(commit) == self->meta.shares) {
+            tell_applied(self);
+            return;
+        }
+        err_set(&err, ERR_STATE, "round %u was committed with other shares", commit->round);
+    } else if (!here || commit->round != self->meta.round) {
+        err_set(&err, ERR_STATE, "round %u is not open here", commit->round);
+    } else if (check_shares(self, commit, &err) == 0) {
+        n_missing = find_missing(self, commit, &missing);
+        if (n_missing)
+            err_set(&err, ERR_STATE, "the contribution of replica %u is not complete here",
+                    missing[0]);
+        else
+            begin_commit(self, commit, &err);
     }
-    self->committing = true;
-    self->at_slice = 0;
-    self->next = shared_values(self->end - self->begin, self->round + 1);
+    if (err.code) refuse(self, commit->round, err.text, missing, n_missing);
+    free(missing);
 }
 
-static int step_slice(aggregator_t *self, err_t *err)
+/* --- The outer step --- */
+
+/* Sum of squares in eight interleaved parts, in index order: the same bits on every machine. */
+static double square_sum(const float *values, size_t n)
 {
-    size_t first = self->at_slice * AGGREGATOR_SLICE;
-    size_t left = (size_t)(self->end - self->begin) - first;
-    size_t n = left < AGGREGATOR_SLICE ? left : AGGREGATOR_SLICE;
-    float *theta = self->next->values + first;
-    memcpy(theta, self->now->values + first, n * sizeof *theta);
-    if (fixed_sum_mean(self->sum, first, self->mean, n, err) < 0) return -1;
-    for (size_t i = 0; i < n; i++) self->norm2 += (double)self->mean[i] * self->mean[i];
-    return outer_step(self->outer[self->at_slice], theta, self->mean, err);
+    double part[8] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) part[j] += (double)values[i + j] * values[i + j];
+    for (; i < n; i++) part[0] += (double)values[i] * values[i];
+    for (int j = 0; j < 8; j++) sum += part[j];
+    return sum;
+}
+
+static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
+{
+    for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK) {
+        size_t left = (size_t)(first + n - at);
+        size_t count = left < AGGREGATOR_BLOCK ? left : AGGREGATOR_BLOCK;
+        float *mean = self->scratch;
+        if (fixed_sum_mean(self->sum, (size_t)at, mean, count, err) < 0 ||
+            outer_step(self->outer, self->now->values + at, self->now->momentum + at, mean, count,
+                       self->next->values + at, self->next->momentum + at, err) < 0)
+            return -1;
+        self->norm2 += square_sum(mean, count);
+    }
+    self->check = state_check(self->check, self->next->values + first, self->next->momentum + first,
+                              n);
+    return 0;
+}
+
+static void finish_commit(aggregator_t *self)
+{
+    self->meta.round++;
+    self->meta.norm2 = self->norm2;
+    self->meta.seconds = (double)(clock_mono_ms() - self->commit_ms) / 1000;
+    self->meta.shares = self->shares;
+    /* From here on the round is applied, whatever happens; its deltas are of no more use. */
+    state_publish(self->next, &self->meta, self->check);
+    deltas_clear(self);
+    self->before = self->now;
+    self->now = self->next;
+    self->next = NULL;
+    if (self->hold) {
+        shared_drop(&self->held);
+        self->held = shared_hold(self->now);
+    }
+    self->committing = false;
+    tell_applied(self);
 }
 
 bool aggregator_work(aggregator_t *self)
 {
     if (!self->committing) return false;
     err_t err = {0};
-    if (self->at_slice < self->n_slice) {
-        if (step_slice(self, &err) == 0) {
-            self->at_slice++;
-            return true;
-        }
+    uint64_t n = self->meta.end - self->meta.begin;
+    uint64_t end = n - self->at_element < AGGREGATOR_SLICE ? n
+                                                           : self->at_element + AGGREGATOR_SLICE;
+    while (self->at_element < end && err.code == ERR_OK) {
+        uint64_t left = end - self->at_element, grain = left < STATE_GRAIN ? left : STATE_GRAIN;
+        if (step_grain(self, self->at_element, grain, &err) == 0) self->at_element += grain;
+    }
+    if (err.code) {
         self->committing = false;
         shared_drop(&self->next);
-        committed(self, err.text);
-        return false;
+        refuse(self, self->meta.round, err.text, NULL, 0);
+    } else if (self->at_element == n) {
+        finish_commit(self);
     }
-    shared_drop(&self->before);
-    self->before = self->now;
-    self->now = self->next;
-    self->next = NULL;
-    deltas_clear(self);
-    self->committing = false;
-    committed(self, "");
-    self->round++;
-    return false;
+    return self->committing;
+}
+
+static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    aggregator_t *self = state;
+    for (size_t i = 0; i < message->forget->n_objects; i++)
+        objects_forget(self, message->forget->objects[i]);
+    if (message->forget->hold) shared_drop(&self->held);
 }
 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {
     [MSG__ENVELOPE__BODY_ASSIGN] = {4096, on_assign},
     [MSG__ENVELOPE__BODY_FENCE] = {64, on_fence},
     [MSG__ENVELOPE__BODY_COMMIT] = {1 << 20, on_commit},
+    [MSG__ENVELOPE__BODY_FORGET] = {1 << 20, on_forget},
 };

@@ -12,6 +12,7 @@ static const config_field_t fields[] = {
     TEXT(bind, "ipc://run/data", "data endpoint (tcp://0.0.0.0:* takes any free port)"),
     TEXT(advertise, NULL, "data endpoint as others reach it [the bound one]"),
     TEXT(object_dir, "run/objects", "directory of the object store"),
+    TEXT(state_dir, NULL, "directory that outlives the process [OBJECT_DIR.state]"),
     TEXT(id, NULL, "unique in the cluster [aggregator-HOST-PID]"),
     {.name = "once",
      .kind = CONFIG_BOOL,

@@ -6,7 +6,7 @@
 
 typedef struct {
     service_options_t common;
-    char *shepherd, *bind, *advertise, *object_dir, *id;
+    char *shepherd, *bind, *advertise, *object_dir, *state_dir, *id;
     bool once;
 } aggregator_config_t;
 

@@ -1,5 +1,5 @@
-/* Pseudo-gradients: chunks into the fixed-point sum as they arrive, and out again when a fence
- * rises. */
+/* Pseudo-gradients: chunks into the fixed-point sum and the journal as they arrive, and out again
+ * when a fence rises. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,34 +7,44 @@
 #include "base/log.h"
 #include "msg/limits.h"
 
+static const uint64_t NOT_YET = UINT64_MAX; /* a chunk that is not in the journal */
+
 static uint64_t chunk_count(const aggregator_t *self, size_t chunk)
 {
-    uint64_t begin = self->begin + (uint64_t)chunk * MSG_CHUNK_FLOATS, left = self->end - begin;
+    uint64_t begin = self->meta.begin + (uint64_t)chunk * MSG_CHUNK_FLOATS;
+    uint64_t left = self->meta.end - begin;
     return left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
 }
 
 /* Round to nearest even is symmetric, so adding the negated values takes out exactly what was
- * added. */
-static void take_out(aggregator_t *self, const contribution_t *from, size_t chunk)
+ * added. `bytes` is the encoded chunk. */
+static int subtract(aggregator_t *self, const codec_t *codec, uint64_t weight, size_t chunk,
+                    const uint8_t *bytes, err_t *err)
 {
     size_t n = (size_t)chunk_count(self, chunk);
-    err_t err = {0};
-    int rc = codec_decode(from->codec, from->chunk[chunk], codec_bytes(from->codec, n),
-                          self->scratch, n, &err);
+    if (codec_decode(codec, bytes, codec_bytes(codec, n), self->scratch, n, err) < 0) return -1;
     for (size_t i = 0; i < n; i++) self->scratch[i] = -self->scratch[i];
-    if (rc == 0)
-        rc = fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, n, from->weight,
-                           &err);
+    return fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, n, weight, err);
+}
+
+static void take_out(aggregator_t *self, const contribution_t *from, size_t chunk)
+{
+    size_t n = codec_bytes(from->codec, (size_t)chunk_count(self, chunk));
+    uint8_t *bytes = mem_calloc(1, n);
+    err_t err = {0};
+    int rc = journal_read(&self->disk.journal, from->at[chunk], bytes, n, &err);
+    if (rc == 0) rc = subtract(self, from->codec, from->weight, chunk, bytes, &err);
+    /* The sum is wrong now and nobody would notice: better a process that is started again. */
     if (rc < 0) log_event(LOG_ERROR, "take_out_failed", "error=\"%s\"", err.text);
+    if (rc < 0) self->broken = true;
+    free(bytes);
 }
 
 static void drop_chunks(aggregator_t *self, contribution_t *from, bool from_sum)
 {
     for (size_t i = 0; i < self->n_chunk; i++) {
-        if (!from->chunk[i]) continue;
-        if (from_sum) take_out(self, from, i);
-        free(from->chunk[i]);
-        from->chunk[i] = NULL;
+        if (from->at[i] && from_sum) take_out(self, from, i);
+        from->at[i] = 0;
     }
     from->n_have = 0;
     from->weight = 0;
@@ -47,11 +57,22 @@ void deltas_forget(aggregator_t *self, uint32_t replica)
 
 void deltas_clear(aggregator_t *self)
 {
-    for (uint32_t k = 0; k < self->n_replica; k++) {
+    for (uint32_t k = 0; k < self->meta.replicas; k++) {
         drop_chunks(self, &self->from[k], false);
         self->from[k].fence = self->from[k].min_fence = 0;
     }
     if (self->sum) fixed_sum_reset(self->sum);
+    journal_rewind(&self->disk.journal);
+}
+
+void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence)
+{
+    contribution_t *from = &self->from[replica];
+    if (fence <= from->min_fence) return;
+    from->min_fence = fence;
+    if (from->fence >= fence) return;
+    deltas_forget(self, replica);
+    from->fence = fence;
 }
 
 bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence, uint64_t weight)
@@ -61,69 +82,106 @@ bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence,
     return from->n_have == self->n_chunk && from->fence == fence && from->weight == weight;
 }
 
-/* Everything about a delta's header except its range. True when the chunk may be added. */
-static bool admit(aggregator_t *self, const msg_peer_t *peer, const wire_header_t *header)
+/* Everything about a delta's header except its range. The code to refuse it with; 0: it may be
+ * added. */
+static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t *err)
 {
-    if (header->round != self->round || self->committing || !self->ready) {
-        answer_nack(self, peer, header, NACK_WRONG_ROUND, "round %u is open", self->round);
-        return false;
+    if (header->round != self->meta.round || self->committing || !self->ready) {
+        err_set(err, ERR_STATE, "round %u is open", self->meta.round);
+        return NACK_WRONG_ROUND;
     }
-    if (header->replica >= self->n_replica) {
-        answer_nack(self, peer, header, NACK_BAD_MESSAGE, "the run has %u replicas",
-                    self->n_replica);
-        return false;
+    if (header->replica >= self->meta.replicas) {
+        err_set(err, ERR_ARG, "the run has %u replicas", self->meta.replicas);
+        return NACK_BAD_MESSAGE;
     }
     contribution_t *from = &self->from[header->replica];
     if (header->fence < from->min_fence || header->fence < from->fence || header->fence == 0) {
-        answer_nack(self, peer, header, NACK_OLD_FENCE, "fence %u holds",
-                    from->fence > from->min_fence ? from->fence : from->min_fence);
-        return false;
+        err_set(err, ERR_STATE, "fence %u holds",
+                from->fence > from->min_fence ? from->fence : from->min_fence);
+        return NACK_OLD_FENCE;
     }
-    if (header->weight == 0 || header->weight > self->weight_max) {
-        answer_nack(self, peer, header, NACK_BAD_MESSAGE, "weight must be 1 to %llu",
-                    (unsigned long long)self->weight_max);
-        return false;
+    if (header->weight == 0 || header->weight > self->meta.weight_max) {
+        err_set(err, ERR_ARG, "weight must be 1 to %llu",
+                (unsigned long long)self->meta.weight_max);
+        return NACK_BAD_MESSAGE;
     }
     if (header->fence > from->fence) {
         deltas_forget(self, header->replica);
         from->fence = header->fence;
     }
     if (from->n_have && (from->weight != header->weight || from->codec->id != header->codec)) {
-        answer_nack(self, peer, header, NACK_BAD_MESSAGE, "weight or codec changed on the way");
-        return false;
+        err_set(err, ERR_ARG, "weight or codec changed on the way");
+        return NACK_BAD_MESSAGE;
     }
-    return true;
+    return 0;
+}
+
+/* Into the sum and, unless it comes from there (`at`), the journal. */
+static wire_nack_t add(aggregator_t *self, const wire_header_t *header, const codec_t *codec,
+                       size_t chunk, const void *payload, size_t n, uint64_t at, err_t *err)
+{
+    contribution_t *from = &self->from[header->replica];
+    size_t count = (size_t)header->count;
+    if (codec_decode(codec, payload, n, self->scratch, count, err) < 0 ||
+        fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, count, header->weight,
+                      err) < 0)
+        return NACK_BAD_MESSAGE;
+    if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) < 0) {
+        if (subtract(self, codec, header->weight, chunk, payload, NULL) < 0) self->broken = true;
+        return NACK_STORAGE;
+    }
+    from->codec = codec;
+    from->weight = header->weight;
+    from->at[chunk] = at;
+    from->n_have++;
+    return 0;
+}
+
+static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const void *payload,
+                        size_t n, uint64_t at, err_t *err)
+{
+    int64_t chunk = range_chunk(self, header);
+    const codec_t *codec = codec_find_id(header->codec, err);
+    if (chunk < 0 || !codec || n != codec_bytes(codec, (size_t)header->count)) {
+        if (codec)
+            err_set(err, ERR_ARG, "%llu elements in %zu bytes", (unsigned long long)header->count,
+                    n);
+        return chunk < 0 ? NACK_BAD_RANGE : NACK_BAD_MESSAGE;
+    }
+    wire_nack_t code = admit(self, header, err);
+    if (code || self->from[header->replica].at[chunk]) return code; /* sent twice: once counts */
+    return add(self, header, codec, (size_t)chunk, payload, n, at, err);
 }
 
 void deltas_put(aggregator_t *self, const msg_peer_t *peer, const wire_header_t *header,
                 const void *payload, size_t n)
 {
     err_t err = {0};
-    int64_t chunk = range_chunk(self, header);
-    const codec_t *codec = codec_find_id(header->codec, &err);
-    if (chunk < 0 || !codec || n != codec_bytes(codec, (size_t)header->count)) {
-        answer_nack(self, peer, header, chunk < 0 ? NACK_BAD_RANGE : NACK_BAD_MESSAGE,
-                    "%llu elements in %zu bytes %s", (unsigned long long)header->count, n,
-                    err.text);
-        return;
-    }
-    if (!admit(self, peer, header)) return;
-    contribution_t *from = &self->from[header->replica];
-    if (from->chunk[chunk]) { /* sent twice: once counts */
+    wire_nack_t code = take(self, header, payload, n, NOT_YET, &err);
+    if (code)
+        answer_nack(self, peer, header, code, "%s", err.text);
+    else
         answer_ack(self, peer, header, 0);
-        return;
+}
+
+static void replay_one(void *user, const wire_header_t *header, const void *payload, size_t n,
+                       uint64_t at)
+{
+    aggregator_t *self = user;
+    err_t err = {0};
+    if (header->count == 0) {
+        if (header->replica < self->meta.replicas)
+            deltas_fence(self, header->replica, header->fence);
+    } else if (take(self, header, payload, n, at, &err)) {
+        log_event(LOG_WARN, "journal_record", "at=%llu error=\"%s\"", (unsigned long long)at,
+                  err.text);
     }
-    size_t count = (size_t)header->count;
-    if (codec_decode(codec, payload, n, self->scratch, count, &err) < 0 ||
-        fixed_sum_add(self->sum, (size_t)chunk * MSG_CHUNK_FLOATS, self->scratch, count,
-                      header->weight, &err) < 0) {
-        answer_nack(self, peer, header, NACK_BAD_MESSAGE, "%s", err.text);
-        return;
-    }
-    from->codec = codec;
-    from->weight = header->weight;
-    from->chunk[chunk] = mem_calloc(1, n);
-    memcpy(from->chunk[chunk], payload, n);
-    from->n_have++;
-    answer_ack(self, peer, header, 0);
+}
+
+void deltas_replay(aggregator_t *self)
+{
+    err_t err = {0};
+    if (journal_replay(&self->disk.journal, self->meta.run, self->meta.round, replay_one, self,
+                       &err) < 0)
+        log_event(LOG_ERROR, "journal", "error=\"%s\"", err.text);
 }

@@ -55,8 +55,8 @@ static void go_on(loop_t *self)
 static void tell_commit(loop_t *self)
 {
     Msg__CommitStats stats = MSG__COMMIT_STATS__INIT;
-    stats.round = self->state.round;
-    stats.shard = self->state.shard;
+    stats.round = self->state.meta.round;
+    stats.shard = self->state.meta.shard;
     stats.bytes_in = self->state.bytes_in;
     stats.bytes_out = self->state.bytes_out;
     stats.refused = self->state.refused;
@@ -132,16 +132,22 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     free(endpoint);
 }
 
+/* What is held stays: the next shepherd may go on with it. */
 static void on_lost(void *state, const char *reason)
 {
-    (void)reason;
-    aggregator_reset(&((loop_t *)state)->state);
+    (void)state, (void)reason;
+}
+
+static void hello(void *state, Msg__Hello *hello)
+{
+    loop_t *self = state;
+    hello->shard = aggregator_holds(&self->state);
 }
 
 static void on_bye(void *state, const char *reason)
 {
     loop_t *self = state;
-    on_lost(state, reason);
+    (void)reason;
     self->leaving = self->config->once;
 }
 
@@ -186,6 +192,7 @@ static int start(loop_t *self, const char *endpoint, int signal_fd, service_sign
         .on_welcome = on_welcome,
         .on_lost = on_lost,
         .on_bye = on_bye,
+        .hello = hello,
     };
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
     self->member = member_new(self->zloop, &options, err);

@@ -9,7 +9,7 @@
 
 static int serve(loop_t *loop, const aggregator_config_t *config, int signal_fd, err_t *err)
 {
-    if (aggregator_init(&loop->state, config->object_dir, err) < 0) return -1;
+    if (aggregator_init(&loop->state, config->object_dir, config->state_dir, err) < 0) return -1;
     loop->data = control_bind(ZMQ_ROUTER, config->bind, err);
     if (!loop->data) return -1;
     bool given = config->advertise && *config->advertise;
@@ -19,6 +19,7 @@ static int serve(loop_t *loop, const aggregator_config_t *config, int signal_fd,
 static int run(aggregator_config_t *config, err_t *err)
 {
     if (!config->id) config->id = service_id("aggregator");
+    if (!config->state_dir) config->state_dir = mem_printf("%s.state", config->object_dir);
     int signal_fd = service_start("aggregator", &config->common, &aggregator_table, config, err);
     if (signal_fd < 0) return -1;
     loop_t loop = {.config = config};

@@ -172,3 +172,18 @@ void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t
     else
         answer_ack(self, from, header, complete ? 1 : 0);
 }
+
+void objects_forget(aggregator_t *self, const char *hash)
+{
+    for (size_t i = 0; i < self->uploads.n; i++)
+        if (strcmp(self->uploads.at[i].hash, hash) == 0) return;
+    for (size_t i = 0; i < self->open.n; i++) {
+        if (strcmp(self->open.at[i].hash, hash) != 0) continue;
+        shared_drop(&self->open.at[i].file); /* answers on their way keep their mapping */
+        self->open.at[i] = self->open.at[--self->open.n];
+        break;
+    }
+    err_t err = {0};
+    if (object_remove(self->objects, hash, &err) < 0)
+        log_event(LOG_WARN, "forget", "error=\"%s\"", err.text);
+}

@@ -5,15 +5,6 @@
 
 #include "base/mem.h"
 
-shared_t *shared_values(uint64_t n, uint32_t round)
-{
-    shared_t *self = mem_calloc(1, sizeof *self);
-    atomic_init(&self->holders, 1);
-    self->round = round;
-    self->values = mem_calloc(n ? n : 1, sizeof(float));
-    return self;
-}
-
 shared_t *shared_file(file_map_t map)
 {
     shared_t *self = mem_calloc(1, sizeof *self);
@@ -33,9 +24,11 @@ void shared_drop(shared_t **self_p)
     shared_t *self = *self_p;
     *self_p = NULL;
     if (!self || atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) > 1) return;
-    if (self->values)
-        free(self->values);
-    else
-        file_unmap(&self->map);
+    file_unmap(&self->map);
     free(self);
+}
+
+bool shared_alone(shared_t *self)
+{
+    return atomic_load_explicit(&self->holders, memory_order_acquire) == 1;
 }

@@ -1,5 +1,5 @@
 /* An aggregator's handlers with recorded answers and values made by counter. For aggregator_test.c
- * alone, which it keeps readable. */
+ * and aggregator_state_test.c, which it keeps readable. */
 #ifndef AGGREGATOR_RIG_H
 #define AGGREGATOR_RIG_H
 
@@ -30,6 +30,10 @@ typedef struct {
     int n_answer;
     char *error; /* of the last ASSIGNED or COMMITTED */
     int n_committed;
+    uint32_t missing[K], n_missing, committed_round; /* of the last COMMITTED */
+    double norm2;
+    bool has_state; /* of the last ASSIGNED */
+    uint32_t state_round, n_shares;
 } rig_t;
 
 static void take_reply(void *user, const msg_peer_t *to, const wire_header_t *header,
@@ -52,32 +56,60 @@ static void take_control(void *user, const msg_peer_t *to, msg_envelope_t *messa
     (void)to;
     rig_t *rig = user;
     free(rig->error);
-    bool assigned = message->body_case == MSG__ENVELOPE__BODY_ASSIGNED;
-    rig->error = mem_strdup(assigned ? message->assigned->error : message->committed->error);
-    rig->n_committed += !assigned;
+    if (message->body_case == MSG__ENVELOPE__BODY_ASSIGNED) {
+        const Msg__ShardState *held = message->assigned->state;
+        rig->error = mem_strdup(message->assigned->error);
+        rig->has_state = held != NULL;
+        rig->state_round = held ? held->round : 0;
+        rig->n_shares = held ? (uint32_t)held->n_shares : 0;
+        return;
+    }
+    const Msg__Committed *done = message->committed;
+    rig->error = mem_strdup(done->error);
+    rig->n_committed++;
+    rig->committed_round = done->round;
+    rig->norm2 = done->delta_norm2;
+    rig->n_missing = (uint32_t)done->n_missing;
+    for (size_t i = 0; i < done->n_missing && i < K; i++) rig->missing[i] = done->missing[i];
+}
+
+/* The handlers on a directory; its state lies in ROOT.state, or nowhere. */
+static rig_t *rig_open(const char *root, bool keeps_state)
+{
+    rig_t *rig = calloc(1, sizeof *rig);
+    char state[80];
+    snprintf(rig->root, sizeof rig->root, "%s", root);
+    snprintf(state, sizeof state, "%s.state", root);
+    rig->state.reply = take_reply;
+    rig->state.user = rig;
+    rig->state.out = (msg_out_t){take_control, rig};
+    err_t err = {0};
+    if (aggregator_init(&rig->state, rig->root, keeps_state ? state : NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    return rig;
 }
 
 static rig_t *rig_new(void)
 {
-    rig_t *rig = calloc(1, sizeof *rig);
-    strcpy(rig->root, "/tmp/pcp-aggregator-test.XXXXXX");
-    assert_non_null(mkdtemp(rig->root));
-    rig->state.reply = take_reply;
-    rig->state.user = rig;
-    rig->state.out = (msg_out_t){take_control, rig};
-    assert_int_equal(aggregator_init(&rig->state, rig->root, NULL), 0);
-    return rig;
+    char root[] = "/tmp/pcp-aggregator-test.XXXXXX";
+    assert_non_null(mkdtemp(root));
+    return rig_open(root, false);
+}
+
+static void rig_close(rig_t *rig)
+{
+    aggregator_fini(&rig->state);
+    free(rig->payload);
+    free(rig->error);
+    free(rig);
 }
 
 static void rig_free(rig_t *rig)
 {
-    aggregator_fini(&rig->state);
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", rig->root);
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf %s %s.state", rig->root, rig->root);
+    rig_close(rig);
     assert_int_equal(system(command), 0);
-    free(rig->payload);
-    free(rig->error);
-    free(rig);
 }
 
 static const msg_peer_t peer = {.n = 5};
@@ -94,15 +126,6 @@ static wire_type_t data(rig_t *rig, wire_header_t header, const void *payload, s
     return rig->answer.type;
 }
 
-static void refused(rig_t *rig, wire_nack_t code, wire_header_t header, const void *payload,
-                    size_t n)
-{
-    assert_int_equal(data(rig, header, payload, n), WIRE_NACK);
-    if (rig->answer.code != code)
-        fail_msg("refused as \"%s\" (%s), not \"%s\"", wire_nack_name(rig->answer.code),
-                 rig->payload, wire_nack_name(code));
-}
-
 static void control(rig_t *rig, msg_envelope_t *message)
 {
     message->version = MSG_VERSION;
@@ -114,7 +137,7 @@ static void control(rig_t *rig, msg_envelope_t *message)
     free(bytes);
 }
 
-static void assign(rig_t *rig, uint64_t begin, uint64_t end)
+static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, bool keep)
 {
     Msg__Assign body = MSG__ASSIGN__INIT;
     body.begin = begin;
@@ -126,10 +149,17 @@ static void assign(rig_t *rig, uint64_t begin, uint64_t end)
     body.run_hash = RUN;
     body.delta_range = 64;
     body.weight_max = 100;
+    body.round = round;
+    body.keep = keep;
     msg_envelope_t message = MSG__ENVELOPE__INIT;
     message.body_case = MSG__ENVELOPE__BODY_ASSIGN;
     message.assign = &body;
     control(rig, &message);
+}
+
+static void assign(rig_t *rig, uint64_t begin, uint64_t end)
+{
+    assign_as(rig, begin, end, 0, false);
 }
 
 static void fence(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value)
@@ -144,7 +174,9 @@ static void fence(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value)
     control(rig, &message);
 }
 
-static void commit(rig_t *rig, uint32_t round, const uint32_t *fences, const uint64_t *weights)
+/* COMMIT of the replicas whose fence is not 0, without the work that follows. */
+static void commit_begin(rig_t *rig, uint32_t round, const uint32_t *fences,
+                         const uint64_t *weights, bool hold)
 {
     Msg__Share share[K], *list[K];
     size_t n = 0;
@@ -161,10 +193,16 @@ static void commit(rig_t *rig, uint32_t round, const uint32_t *fences, const uin
     body.round = round;
     body.shares = list;
     body.n_shares = n;
+    body.hold = hold;
     msg_envelope_t message = MSG__ENVELOPE__INIT;
     message.body_case = MSG__ENVELOPE__BODY_COMMIT;
     message.commit = &body;
     control(rig, &message);
+}
+
+static void commit(rig_t *rig, uint32_t round, const uint32_t *fences, const uint64_t *weights)
+{
+    commit_begin(rig, round, fences, weights, false);
     while (aggregator_work(&rig->state)) continue;
 }
 
@@ -180,15 +218,20 @@ static wire_header_t chunk_header(wire_type_t type, int chunk)
     return (wire_header_t){.type = type, .run = RUN, .begin = begin, .count = count};
 }
 
-static void put_init(rig_t *rig)
+static void put_values(rig_t *rig, wire_type_t type, uint64_t stream)
 {
     float *theta = calloc(N, sizeof *theta);
-    for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
+    for (uint64_t i = 0; i < N; i++) theta[i] = value(stream, i);
     for (int chunk = 0; chunk < 2; chunk++) {
-        wire_header_t header = chunk_header(WIRE_PUT_INIT, chunk);
+        wire_header_t header = chunk_header(type, chunk);
         assert_int_equal(data(rig, header, theta + header.begin, header.count * 4), WIRE_ACK);
     }
     free(theta);
+}
+
+static void put_init(rig_t *rig)
+{
+    put_values(rig, WIRE_PUT_INIT, 9);
 }
 
 /* Replica k's delta of a round: value i of stream 100 round + k. */
@@ -214,11 +257,12 @@ static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t he
     return type;
 }
 
-static float *get_params(rig_t *rig, uint32_t round)
+/* Parameters or momentum of a round; NULL: refused. */
+static float *get_values(rig_t *rig, wire_type_t type, uint32_t round)
 {
     float *theta = calloc(N, sizeof *theta);
     for (int chunk = 0; chunk < 2; chunk++) {
-        wire_header_t header = chunk_header(WIRE_GET_PARAMS, chunk);
+        wire_header_t header = chunk_header(type, chunk);
         header.round = round;
         if (data(rig, header, NULL, 0) != WIRE_DATA) {
             free(theta);
@@ -229,6 +273,11 @@ static float *get_params(rig_t *rig, uint32_t round)
         memcpy(theta + header.begin, rig->payload, rig->n_payload);
     }
     return theta;
+}
+
+static float *get_params(rig_t *rig, uint32_t round)
+{
+    return get_values(rig, WIRE_GET_PARAMS, round);
 }
 
 #endif

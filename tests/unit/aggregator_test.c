@@ -8,6 +8,15 @@
 #include "msg/control.h"
 #include "msg/data_client.h"
 
+static void refused(rig_t *rig, wire_nack_t code, wire_header_t header, const void *payload,
+                    size_t n)
+{
+    assert_int_equal(data(rig, header, payload, n), WIRE_NACK);
+    if (rig->answer.code != code)
+        fail_msg("refused as \"%s\" (%s), not \"%s\"", wire_nack_name(rig->answer.code),
+                 rig->payload, wire_nack_name(code));
+}
+
 /* Two rounds against the formula in f64: D = sum(w d) / sum(w); v = mu v + D; theta -= lr (D + mu
  * v). */
 static void rounds_follow_the_formula(void **unused)
@@ -216,7 +225,7 @@ static void assignments_that_do_not_fit(void **unused)
     static const uint64_t weights[K] = {1, 1, 1};
     commit(rig, 0, fences, weights);
     assert_string_equal(rig->error, "");
-    assert_int_equal(rig->state.round, 1);
+    assert_int_equal(rig->state.meta.round, 1);
     rig_free(rig);
 }
 

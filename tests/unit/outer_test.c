@@ -27,25 +27,23 @@ static void test_nesterov_by_hand(void **state)
     (void)state;
     const outer_options_t options = {"nesterov", 0.5, 0.5};
     err_t err = {0};
-    outer_t *outer = outer_new(&options, 2, &err);
+    outer_t *outer = outer_new(&options, &err);
     assert_non_null(outer);
-    float theta[2] = {1, 0}, d1[2] = {1, 0}, d2[2] = {-2, 4};
-    assert_int_equal(outer_step(outer, theta, d1, &err), 0);
+    float theta[2] = {1, 0}, v[2] = {0}, d1[2] = {1, 0}, d2[2] = {-2, 4};
+    assert_int_equal(outer_step(outer, theta, v, d1, 2, theta, v, &err), 0);
     assert_true(theta[0] == 0.25f && theta[1] == 0);
-    assert_int_equal(outer_step(outer, theta, d2, &err), 0);
+    assert_int_equal(outer_step(outer, theta, v, d2, 2, theta, v, &err), 0);
     assert_true(theta[0] == 1.625f && theta[1] == -3); /* 0 - 0.5 (4 + 0.5 4) */
-    size_t n;
-    float *v = outer_state(outer, &n);
-    assert_int_equal(n, 2);
+    assert_true(outer_has_momentum(outer));
     assert_true(v[0] == -1.5f && v[1] == 4);
 
     /* NaN or Inf: refused, nothing moves. */
     float before[2] = {theta[0], theta[1]}, bad[2] = {1, NAN};
-    assert_int_equal(outer_step(outer, theta, bad, &err), -1);
+    assert_int_equal(outer_step(outer, theta, v, bad, 2, theta, v, &err), -1);
     assert_int_equal(err.code, ERR_NUMERIC);
     assert_non_null(strstr(err.text, "element 1 of 2"));
     bad[1] = INFINITY;
-    assert_int_equal(outer_step(outer, theta, bad, &err), -1);
+    assert_int_equal(outer_step(outer, theta, v, bad, 2, theta, v, &err), -1);
     assert_memory_equal(theta, before, sizeof before);
     assert_true(v[0] == -1.5f);
     outer_destroy(&outer);
@@ -59,8 +57,8 @@ static void test_nesterov_reference(void **state)
     (void)state;
     enum { N = 100, STEPS = 50 };
     const outer_options_t options = {"nesterov", 0.7, 0.9};
-    outer_t *outer = outer_new(&options, N, NULL);
-    float theta[N], d[N];
+    outer_t *outer = outer_new(&options, NULL);
+    float theta[N], v[N] = {0}, d[N];
     double p[N], buf[N] = {0}, worst = 0;
     for (int i = 0; i < N; i++) p[i] = theta[i] = (float)rng_normal(1, (uint64_t)i);
     for (int step = 0; step < STEPS; step++) {
@@ -69,7 +67,7 @@ static void test_nesterov_reference(void **state)
             buf[i] = 0.9 * buf[i] + (double)d[i];
             p[i] -= 0.7 * ((double)d[i] + 0.9 * buf[i]);
         }
-        assert_int_equal(outer_step(outer, theta, d, NULL), 0);
+        assert_int_equal(outer_step(outer, theta, v, d, N, theta, v, NULL), 0);
     }
     for (int i = 0; i < N; i++) worst = fmax(worst, fabs(p[i] - (double)theta[i]));
     print_message("# largest deviation after %d steps: %.3g\n", STEPS, worst);
@@ -78,30 +76,27 @@ static void test_nesterov_reference(void **state)
     outer_destroy(&outer);
 }
 
-static void test_sgd_and_resume(void **state)
+static void test_sgd_and_places(void **state)
 {
     (void)state;
     const outer_options_t plain = {"sgd", 1.0, 0}, nesterov = {"nesterov", 0.7, 0.9};
-    outer_t *sgd = outer_new(&plain, 2, NULL);
+    outer_t *sgd = outer_new(&plain, NULL);
     float theta[2] = {3, -1}, d[2] = {0.5f, -0.25f};
-    assert_int_equal(outer_step(sgd, theta, d, NULL), 0);
+    assert_int_equal(outer_step(sgd, theta, NULL, d, 2, theta, NULL, NULL), 0);
     assert_true(theta[0] == 2.5f && theta[1] == -0.75f);
-    size_t n = 9;
-    assert_null(outer_state(sgd, &n));
-    assert_int_equal(n, 0);
+    assert_false(outer_has_momentum(sgd));
     outer_destroy(&sgd);
 
-    /* Stopped after one step and restored from theta and v: the same bits. */
-    outer_t *a = outer_new(&nesterov, 2, NULL), *b = outer_new(&nesterov, 2, NULL);
-    float ta[2] = {0.3f, 0.1f}, tb[2];
-    outer_step(a, ta, d, NULL);
-    memcpy(tb, ta, sizeof tb);
-    memcpy(outer_state(b, &n), outer_state(a, &n), sizeof tb);
-    outer_step(a, ta, d, NULL);
-    outer_step(b, tb, d, NULL);
-    assert_memory_equal(ta, tb, sizeof ta);
-    outer_destroy(&a);
-    outer_destroy(&b);
+    /* In place, or from one pair of vectors into another: the same bits. */
+    outer_t *outer = outer_new(&nesterov, NULL);
+    float ta[2] = {0.3f, 0.1f}, va[2] = {0}, tb[2], vb[2];
+    for (int step = 0; step < 2; step++) {
+        outer_step(outer, ta, va, d, 2, tb, vb, NULL);
+        outer_step(outer, ta, va, d, 2, ta, va, NULL);
+        assert_memory_equal(ta, tb, sizeof ta);
+        assert_memory_equal(va, vb, sizeof va);
+    }
+    outer_destroy(&outer);
 }
 
 static void test_outer_options(void **state)
@@ -121,7 +116,7 @@ static void test_outer_options(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_t err = {0};
-        assert_null(outer_new(&cases[i].options, 1, &err));
+        assert_null(outer_new(&cases[i].options, &err));
         assert_int_equal(err.code, ERR_ARG);
         assert_non_null(strstr(err.text, cases[i].says));
     }
@@ -422,7 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nesterov_by_hand),  cmocka_unit_test(test_nesterov_reference),
-        cmocka_unit_test(test_sgd_and_resume),    cmocka_unit_test(test_outer_options),
+        cmocka_unit_test(test_sgd_and_places),    cmocka_unit_test(test_outer_options),
         cmocka_unit_test(test_sum_any_order),     cmocka_unit_test(test_sum_exact),
         cmocka_unit_test(test_sum_refuses),       cmocka_unit_test(test_codec_round_trip),
         cmocka_unit_test(test_codec_bf16_rounds), cmocka_unit_test(test_codec_bytes),

@@ -1,0 +1,139 @@
+/* ASSIGN: a range to begin with, or one that is held already and goes on. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregator/aggregator.h"
+#include "base/log.h"
+#include "msg/limits.h"
+
+static int check_assign(const Msg__Assign *assign, err_t *err)
+{
+    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (assign->begin > assign->end || assign->end > assign->total ||
+        assign->total > INT64_MAX / 16)
+        return err_set(err, ERR_ARG, "range [%llu, %llu) of %llu",
+                       (unsigned long long)assign->begin, (unsigned long long)assign->end,
+                       (unsigned long long)assign->total);
+    if (assign->replicas < 1 || assign->replicas > 65536)
+        return err_set(err, ERR_ARG, "%u replicas", assign->replicas);
+    /* Three slots of parameters and momentum, and the sum. */
+    uint64_t n = assign->end - assign->begin, need = n * (3 * 8 + 8) + n / 64;
+    if (need > memory)
+        return err_set(err, ERR_MEMORY, "%llu parameters need %llu MB, this machine has %llu MB",
+                       (unsigned long long)n, (unsigned long long)(need >> 20),
+                       (unsigned long long)(memory >> 20));
+    return 0;
+}
+
+static state_meta_t meta_of(const Msg__Assign *assign)
+{
+    return (state_meta_t){
+        .run = assign->run_hash,
+        .begin = assign->begin,
+        .end = assign->end,
+        .total = assign->total,
+        .weight_max = assign->weight_max,
+        .lr = assign->outer_lr,
+        .momentum = assign->outer_momentum,
+        .range = assign->delta_range,
+        .shard = assign->shard,
+        .shards = assign->shards,
+        .replicas = assign->replicas,
+        .round = assign->round,
+    };
+}
+
+/* Everything but the values: the same for a new range and one read back. */
+static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
+{
+    uint64_t n = meta->end - meta->begin;
+    outer_options_t options = {"nesterov", meta->lr, meta->momentum};
+    self->meta = *meta;
+    self->assigned = true;
+    self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
+    self->from = mem_calloc(meta->replicas, sizeof *self->from);
+    for (uint32_t k = 0; k < meta->replicas; k++)
+        self->from[k].at = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].at);
+    self->init_have = mem_calloc(self->n_chunk + 1, 1);
+    self->n_init = 0;
+    self->outer = outer_new(&options, err);
+    if (!self->outer) return -1;
+    if (n == 0) return 0;
+    self->sum = fixed_sum_new((size_t)n, meta->range, meta->weight_max, err);
+    return self->sum ? 0 : -1;
+}
+
+int assign_resume(aggregator_t *self, const state_meta_t *meta, err_t *err)
+{
+    if (take_up(self, meta, err) < 0) return -1;
+    self->ready = true;
+    deltas_replay(self);
+    log_event(LOG_INFO, "resumed",
+              "shard=%u begin=%llu end=%llu round=%u complete=%zu journal_bytes=%llu", meta->shard,
+              (unsigned long long)meta->begin, (unsigned long long)meta->end, meta->round,
+              aggregator_holds(self)->n_shares, (unsigned long long)self->disk.journal.end);
+    return 0;
+}
+
+void assign_complete(aggregator_t *self)
+{
+    self->ready = true;
+    state_publish(self->now, &self->meta,
+                  state_check_all(self->now, self->meta.end - self->meta.begin));
+}
+
+static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
+{
+    aggregator_reset(self);
+    if (state_clear(&self->disk, err) < 0 || check_assign(assign, err) < 0) return -1;
+    state_meta_t meta = meta_of(assign);
+    uint64_t n = meta.end - meta.begin;
+    if (take_up(self, &meta, err) < 0) return -1;
+    self->now = state_slot(&self->disk, n, err);
+    if (!self->now) return -1;
+    self->now->round = meta.round;
+    memset(self->now->momentum, 0, (size_t)n * sizeof(float)); /* unless PUT_OUTER follows */
+    if (n == 0) assign_complete(self);
+    return 0;
+}
+
+/* "Go on": nothing changes. The shepherd may not know yet that its last commit was applied. */
+static int go_on(const aggregator_t *self, const Msg__Assign *assign, err_t *err)
+{
+    if (!self->assigned || !self->ready || self->meta.run != assign->run_hash)
+        return err_set(err, ERR_STATE, "nothing of this run is held here");
+    const state_meta_t *have = &self->meta;
+    state_meta_t want = meta_of(assign);
+    if (have->round != want.round && have->round != want.round + 1)
+        return err_set(err, ERR_STATE, "round %u is open here, not %u", have->round, want.round);
+    want.round = have->round;
+    want.norm2 = have->norm2;
+    want.seconds = have->seconds;
+    want.shares = have->shares;
+    if (memcmp(&want, have, sizeof want) == 0) return 0;
+    return err_set(err, ERR_STATE,
+                   "shard %u of %u, [%llu, %llu) of %llu under other options is held here",
+                   have->shard, have->shards, (unsigned long long)have->begin,
+                   (unsigned long long)have->end, (unsigned long long)have->total);
+}
+
+void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    aggregator_t *self = state;
+    const Msg__Assign *assign = message->assign;
+    err_t err = {0};
+    Msg__Assigned assigned = MSG__ASSIGNED__INIT;
+    if (assign->keep) {
+        if (go_on(self, assign, &err) == 0) assigned.state = aggregator_holds(self);
+    } else if (begin(self, assign, &err) < 0) {
+        aggregator_reset(self);
+    }
+    assigned.shard = assign->shard;
+    assigned.error = err.text;
+    MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
+    log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",
+              "shard=%u begin=%llu end=%llu keep=%d round=%u error=\"%s\"", assign->shard,
+              (unsigned long long)assign->begin, (unsigned long long)assign->end, assign->keep,
+              self->meta.round, err.text);
+}

@@ -1,0 +1,251 @@
+/* Slots: mapped files with a header page, two float vectors, and checks over both. */
+#include "aggregator/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { HEADER_BYTES = 4096 };
+static const char MAGIC[8] = "PCPSHRD1";
+
+typedef struct {
+    char magic[8];
+    state_meta_t meta;
+    uint64_t data;  /* state_check over the vectors */
+    uint64_t check; /* of everything above */
+} slot_header_t;
+
+static uint64_t header_check(const slot_header_t *header)
+{
+    return hash_fast(header, offsetof(slot_header_t, check));
+}
+
+uint64_t state_check(uint64_t before, const float *values, const float *momentum, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i += STATE_GRAIN) {
+        size_t bytes = (size_t)(n - i < STATE_GRAIN ? n - i : STATE_GRAIN) * sizeof(float);
+        uint64_t link[3] = {before, hash_fast(values + i, bytes), hash_fast(momentum + i, bytes)};
+        before = hash_fast(link, sizeof link);
+    }
+    return before;
+}
+
+uint64_t state_check_all(const shared_t *slot, uint64_t n)
+{
+    return state_check(0, slot->values, slot->momentum, n);
+}
+
+static slot_header_t *header_of(const shared_t *slot)
+{
+    return (slot_header_t *)(uintptr_t)slot->map.at;
+}
+
+static char *slot_path(const state_t *self, size_t i)
+{
+    return self->dir ? mem_printf("%s/slot-%zu", self->dir, i) : mem_strdup("slot in memory");
+}
+
+/* --- The directory --- */
+
+static int lock_dir(state_t *self, err_t *err)
+{
+    char *path = mem_printf("%s/lock", self->dir);
+    int rc = 0;
+    self->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (self->lock < 0)
+        rc = err_set_errno(err, "%s", path);
+    else if (flock(self->lock, LOCK_EX | LOCK_NB) < 0)
+        rc = errno == EWOULDBLOCK
+                 ? err_set(err, ERR_STATE, "%s: another process uses this state directory", path)
+                 : err_set_errno(err, "%s: lock", path);
+    free(path);
+    return rc;
+}
+
+int state_open(state_t *self, const char *dir, err_t *err)
+{
+    *self = (state_t){.lock = -1};
+    if (dir) {
+        if (file_make_dirs(dir, err) < 0) return -1;
+        self->dir = mem_strdup(dir);
+        if (lock_dir(self, err) < 0) return -1;
+    }
+    char *path = dir ? mem_printf("%s/journal", dir) : NULL;
+    int rc = journal_open(&self->journal, path, err);
+    free(path);
+    return rc;
+}
+
+static void drop_slots(state_t *self)
+{
+    for (size_t i = 0; i < STATE_SLOTS; i++) shared_drop(&self->slots[i]);
+}
+
+void state_close(state_t *self)
+{
+    drop_slots(self);
+    journal_close(&self->journal);
+    if (self->lock >= 0) close(self->lock);
+    free(self->dir);
+    *self = (state_t){.lock = -1};
+}
+
+int state_clear(state_t *self, err_t *err)
+{
+    drop_slots(self);
+    for (size_t i = 0; self->dir && i < STATE_SLOTS; i++) {
+        char *path = slot_path(self, i);
+        int failed = unlink(path) < 0 && errno != ENOENT;
+        if (failed) err_set_errno(err, "%s: remove", path);
+        free(path);
+        if (failed) return -1;
+    }
+    return journal_clear(&self->journal, err);
+}
+
+/* --- Slots --- */
+
+static void find_vectors(shared_t *slot, uint64_t n)
+{
+    float *first = (float *)((uintptr_t)slot->map.at + HEADER_BYTES);
+    slot->values = first;
+    slot->momentum = first + n;
+}
+
+static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)
+{
+    void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at != MAP_FAILED) return shared_file((file_map_t){at, n_bytes});
+    err_set_errno(err, "%s: map %zu bytes", path, n_bytes);
+    return NULL;
+}
+
+static shared_t *make_slot(const state_t *self, size_t number, uint64_t n, err_t *err)
+{
+    char *path = slot_path(self, number);
+    size_t n_bytes = HEADER_BYTES + (size_t)n * 2 * sizeof(float);
+    int fd = self->dir ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+                       : memfd_create("slot", MFD_CLOEXEC);
+    shared_t *slot = NULL;
+    int failed = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)n_bytes);
+    if (failed) {
+        errno = failed; /* posix_fallocate returns it */
+        err_set_errno(err, "%s: %zu bytes", path, n_bytes);
+    } else {
+        slot = map_slot(fd, n_bytes, path, err);
+    }
+    if (fd >= 0) close(fd);
+    free(path);
+    return slot;
+}
+
+/* A slot of that size that nobody reads; NULL: none. *number: the first without a file, or -1. */
+static shared_t *spare_slot(const state_t *self, size_t n_bytes, int *number)
+{
+    *number = -1;
+    for (int i = STATE_SLOTS; i-- > 0;)
+        if (!self->slots[i]) *number = i;
+    for (int i = 0; i < STATE_SLOTS; i++)
+        if (self->slots[i] && self->slots[i]->map.n == n_bytes && shared_alone(self->slots[i]))
+            return self->slots[i];
+    return NULL;
+}
+
+shared_t *state_slot(state_t *self, uint64_t n, err_t *err)
+{
+    int number;
+    shared_t *slot = spare_slot(self, HEADER_BYTES + (size_t)n * 2 * sizeof(float), &number);
+    if (!slot && number < 0) {
+        err_set(err, ERR_MEMORY, "%d snapshots are still being read", STATE_SLOTS);
+        return NULL;
+    }
+    if (!slot) {
+        slot = make_slot(self, (size_t)number, n, err);
+        if (!slot) return NULL;
+        self->slots[number] = slot;
+        find_vectors(slot, n);
+    }
+    memset(header_of(slot), 0, sizeof(slot_header_t));
+    atomic_thread_fence(memory_order_seq_cst); /* struck out before it is written */
+    return shared_hold(slot);
+}
+
+void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check)
+{
+    slot_header_t header = {.meta = *meta, .data = check};
+    memcpy(header.magic, MAGIC, sizeof MAGIC);
+    header.check = header_check(&header);
+    slot->round = meta->round;
+    atomic_thread_fence(memory_order_seq_cst); /* data before header */
+    memcpy(header_of(slot), &header, sizeof header);
+}
+
+/* --- Loading --- */
+
+static const char *judge(shared_t *slot)
+{
+    const slot_header_t *header = header_of(slot);
+    if (memcmp(header->magic, MAGIC, sizeof MAGIC) != 0) return "never completed";
+    if (header->check != header_check(header)) return "the header is damaged";
+    const state_meta_t *meta = &header->meta;
+    if (meta->begin > meta->end || meta->end > meta->total || meta->total > INT64_MAX / 16 ||
+        slot->map.n != HEADER_BYTES + (meta->end - meta->begin) * 2 * sizeof(float))
+        return "the size does not fit its header";
+    find_vectors(slot, meta->end - meta->begin);
+    slot->round = meta->round;
+    if (header->data != state_check_all(slot, meta->end - meta->begin))
+        return "the data is damaged";
+    return NULL;
+}
+
+/* NULL: no such file, or one that does not count. */
+static shared_t *read_slot(const state_t *self, size_t number)
+{
+    char *path = slot_path(self, number);
+    struct stat info;
+    err_t err = {0};
+    shared_t *slot = NULL;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    const char *fault = NULL;
+    if (fd >= 0 && fstat(fd, &info) == 0) {
+        if (info.st_size < HEADER_BYTES)
+            fault = "too short for a header";
+        else if (!(slot = map_slot(fd, (size_t)info.st_size, path, &err)))
+            fault = err.text;
+        else
+            fault = judge(slot);
+    }
+    if (fault) log_event(LOG_WARN, "state_ignored", "file=%s reason=\"%s\"", path, fault);
+    if (fault) shared_drop(&slot);
+    if (fd >= 0) close(fd);
+    free(path);
+    return slot;
+}
+
+bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta)
+{
+    *now = *before = NULL;
+    for (size_t i = 0; self->dir && i < STATE_SLOTS; i++) {
+        shared_t *slot = self->slots[i] = read_slot(self, i);
+        if (slot && (!*now || slot->round > (*now)->round)) *now = slot;
+    }
+    if (!*now) return false;
+    *meta = header_of(*now)->meta;
+    for (size_t i = 0; i < STATE_SLOTS; i++) {
+        shared_t *slot = self->slots[i];
+        if (!slot || slot->round + 1 != (*now)->round) continue;
+        if (header_of(slot)->meta.run == meta->run && slot->map.n == (*now)->map.n) *before = slot;
+    }
+    shared_hold(*now);
+    if (*before) shared_hold(*before);
+    return true;
+}

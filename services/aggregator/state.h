@@ -1,0 +1,69 @@
+/* A shard's state directory: what outlives the aggregator's process.
+ *
+ *   DIR/lock      held by the one process that uses the directory
+ *       slot-0    parameters and outer momentum of a round, behind a header that says of what
+ *       slot-1    those of the round before; more while answers or a checkpoint still read older
+ * ones journal   the deltas of the open round, chunk by chunk (journal.h)
+ *
+ * Slots are mapped and written in place, so what was stored survives the process at any instant. A
+ * slot counts when its header's check and the check over its data are right; the header is written
+ * last and struck out before the slot is written again, so a commit that was cut short leaves the
+ * slot before it. Nothing is synced: after a power cut, what had not reached the disk fails its
+ * check, and the run goes back to its checkpoint. Native byte order: a state directory stays on its
+ * machine. One thread (readers of slots excepted). */
+#ifndef AGGREGATOR_STATE_H
+#define AGGREGATOR_STATE_H
+
+#include "aggregator/journal.h"
+#include "aggregator/shared.h"
+#include "base/err.h"
+
+enum {
+    STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
+    STATE_SLOTS = 16,      /* snapshots at a time */
+};
+
+/* What a slot says of itself. Plain numbers without padding: it is hashed and compared. */
+typedef struct {
+    uint64_t run; /* wire_run_hash */
+    uint64_t begin, end, total;
+    uint64_t weight_max;
+    double lr, momentum, range; /* outer options, delta_range */
+    uint32_t shard, shards, replicas;
+    uint32_t round; /* these parameters enter it */
+    /* The commit that made them. */
+    double norm2, seconds;
+    uint64_t shares; /* hash of its shares; 0: initial values */
+} state_meta_t;
+
+typedef struct {
+    char *dir; /* NULL: in memory, for tests */
+    int lock;
+    shared_t *slots[STATE_SLOTS]; /* by number, NULL: no file; each is held once for this list */
+    journal_t journal;
+} state_t;
+
+/* Make or open the directory and lock it. ERR_STATE: another process uses it; ERR_IO. */
+int state_open(state_t *self, const char *dir, err_t *err);
+void state_close(state_t *self);
+
+/* Forget everything: no slots, an empty journal. Mappings live until their readers let go. */
+int state_clear(state_t *self, err_t *err);
+
+/* The newest slot that counts, held for the caller, and the one of the round before it if that
+ * counts too (else NULL). Slots that do not count are reported as events, by name. False: none. */
+bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
+
+/* A slot for n parameters that nobody reads, struck out, held for the caller; its contents are of
+ * no account. NULL: ERR_IO (disk full; the room is reserved before it is written), ERR_MEMORY. */
+shared_t *state_slot(state_t *self, uint64_t n, err_t *err);
+
+/* The slot is complete: from now on it counts. `check` is that of its data (state_check). */
+void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check);
+
+/* The check over elements [0, n), block by block of STATE_GRAIN: begin with 0, call for each block
+ * in order. */
+uint64_t state_check(uint64_t before, const float *values, const float *momentum, uint64_t n);
+uint64_t state_check_all(const shared_t *slot, uint64_t n);
+
+#endif
