@@ -20,6 +20,7 @@ typedef struct {
 
 struct safetensors {
     file_map_t map;
+    bool borrowed;    /* the bytes are the caller's */
     json_t *header;   /* owns metadata texts */
     json_t *metadata; /* borrowed from header; NULL: none */
     VEC(entry_t) entries;
@@ -170,6 +171,15 @@ safetensors_t *safetensors_open(const char *path, err_t *err)
     return self;
 }
 
+safetensors_t *safetensors_view(const void *bytes, size_t n, err_t *err)
+{
+    safetensors_t *self = mem_calloc(1, sizeof *self);
+    self->map = (file_map_t){bytes, n};
+    self->borrowed = true;
+    if (read_all(self, err) < 0) safetensors_close(&self);
+    return self;
+}
+
 void safetensors_close(safetensors_t **self_p)
 {
     if (!self_p || !*self_p) return;
@@ -177,7 +187,7 @@ void safetensors_close(safetensors_t **self_p)
     for (size_t i = 0; i < self->entries.n; i++) free(self->entries.at[i].name);
     VEC_FREE(&self->entries);
     json_decref(self->header);
-    file_unmap(&self->map);
+    if (!self->borrowed) file_unmap(&self->map);
     free(self);
     *self_p = NULL;
 }

@@ -33,6 +33,8 @@ typedef struct safetensors safetensors_t;
  * must cover the data without gap, overlap or rest. NULL with ERR_IO (cannot be read), ERR_CORRUPT
  * (names file, tensor and value) or ERR_UNSUPPORTED (a dtype). */
 safetensors_t *safetensors_open(const char *path, err_t *err);
+/* The same for a file's bytes in memory, borrowed until close. */
+safetensors_t *safetensors_view(const void *bytes, size_t n, err_t *err);
 void safetensors_close(safetensors_t **self_p);
 
 /* In the order of their bytes in the file. Borrowed until close. */
@@ -46,5 +48,10 @@ const char *safetensors_meta(const safetensors_t *self, const char *key);       
  * ERR_IO (full disk, ...) names the file, and nothing is left behind. */
 int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
                       const safetensors_meta_t *meta, size_t n_meta, err_t *err);
+
+/* The same file in memory, *n_bytes long; returns, caller frees. A tensor whose data is NULL gets
+ * zeroed room: the tensors' bytes lie end to end in the given order, from *at on. ERR_ARG. */
+uint8_t *safetensors_pack(const safetensor_t *tensors, size_t n, const safetensors_meta_t *meta,
+                          size_t n_meta, size_t *n_bytes, size_t *at, err_t *err);
 
 #endif

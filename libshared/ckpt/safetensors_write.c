@@ -129,3 +129,23 @@ int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
     free(header);
     return rc;
 }
+
+uint8_t *safetensors_pack(const safetensor_t *tensors, size_t n, const safetensors_meta_t *meta,
+                          size_t n_meta, size_t *n_bytes, size_t *at, err_t *err)
+{
+    size_t n_header, n_data = 0;
+    char *header = make_header(tensors, n, meta, n_meta, &n_header, err);
+    if (!header) return NULL;
+    for (size_t i = 0; i < n; i++) n_data += tensors[i].n_bytes;
+    uint8_t *bytes = mem_calloc(8 + n_header + n_data, 1), *to = bytes + 8 + n_header;
+    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)n_header >> 8 * i);
+    memcpy(bytes + 8, header, n_header);
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i].data) memcpy(to, tensors[i].data, tensors[i].n_bytes);
+        to += tensors[i].n_bytes;
+    }
+    *n_bytes = 8 + n_header + n_data;
+    *at = 8 + n_header;
+    free(header);
+    return bytes;
+}
