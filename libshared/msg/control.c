@@ -67,10 +67,9 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
                    zmq_strerror(zmq_errno()));
 }
 
-/* Receive the frames of one message: at most `space` of them are kept. Returns how many there were.
- */
-static int receive_frames(void *raw, zmq_msg_t *frame, int space)
+int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
 {
+    void *raw = zsock_resolve(socket);
     int n = 0, more = 1;
     while (more) {
         zmq_msg_t extra, *at = n < space ? &frame[n] : &extra;
@@ -91,7 +90,7 @@ int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[
 {
     int wanted = from_router ? 2 : 1;
     zmq_msg_t frame[2];
-    int n = receive_frames(zsock_resolve(socket), frame, wanted);
+    int n = control_frames(socket, frame, wanted);
     if (n == 0) return 0;
     msg_peer_t from = {0};
     size_t n_from = from_router ? zmq_msg_size(&frame[0]) : 0;

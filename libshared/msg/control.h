@@ -24,6 +24,10 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
 int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
                     void *state, msg_count_t *count);
 
+/* Receive the frames of one message without blocking. The first `space` of them are kept in `frame`
+ * and the caller's to close (zmq_msg_close). Returns how many there were; 0 when none waits. */
+int control_frames(zsock_t *socket, zmq_msg_t *frame, int space);
+
 /* "tcp://0.0.0.0:5" as seen by somebody who reached `via` ("tcp://host:9"): wildcard hosts are
  * replaced by via's host. Returns, caller frees. */
 char *control_resolve(const char *endpoint, const char *via);

@@ -19,14 +19,16 @@ typedef struct {
     bool used;
     size_t chunk; /* of this shard's list */
     uint32_t seq;
-    int64_t sent_ms;
+    int64_t sent_ms, resend_ms; /* when it was sent, and goes again without an answer */
+    int sent;                   /* how often */
 } slot_t;
 
 typedef struct {
     zsock_t *socket;
     size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
     slot_t slot[MSG_WINDOW];
-    int64_t heard_ms;
+    int64_t heard_ms;  /* the last answer that got us further */
+    int64_t answer_ms; /* how long answers take, smoothed; kept from transfer to transfer */
 } shard_t;
 
 struct data_client {
@@ -98,6 +100,16 @@ void data_client_destroy(data_client_t **self_p)
     *self_p = NULL;
 }
 
+/* Twice as long as answers take here, at least MSG_RESEND_MS, doubling each time: a link that is
+ * slow must not be given more to carry (RFC 6298 in spirit). */
+static int64_t resend_wait(const shard_t *shard, const slot_t *slot)
+{
+    int64_t wait = 2 * shard->answer_ms;
+    if (wait < MSG_RESEND_MS) wait = MSG_RESEND_MS;
+    for (int i = 1; i < slot->sent && wait < MSG_RESEND_MAX_MS; i++) wait *= 2;
+    return wait < MSG_RESEND_MAX_MS ? wait : MSG_RESEND_MAX_MS;
+}
+
 static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_t *slot, err_t *err)
 {
     chunk_t chunk = {0};
@@ -111,7 +123,9 @@ static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_
     /* A full queue (aggregator away) is met by sending again later. */
     if (zmq_send(raw, header, sizeof header, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
         zmq_send(raw, chunk.out ? chunk.out : "", chunk.n_out, ZMQ_DONTWAIT);
+    slot->sent++;
     slot->sent_ms = clock_mono_ms();
+    slot->resend_ms = slot->sent_ms + resend_wait(&self->shard[s], slot);
     self->sent += chunk.n_out;
     return 0;
 }
@@ -126,7 +140,7 @@ static int pump(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
                        MSG_DATA_TIMEOUT_MS / 1000);
     for (int i = 0; i < MSG_WINDOW; i++) {
         slot_t *slot = &shard->slot[i];
-        if (slot->used && now - slot->sent_ms < MSG_RESEND_MS) continue;
+        if (slot->used && now < slot->resend_ms) continue;
         if (!slot->used) {
             if (shard->next >= shard->n) continue;
             *slot = (slot_t){.used = true, .chunk = shard->next++, .seq = ++self->seq};
@@ -143,7 +157,7 @@ static int refusal(const wire_header_t *header, const void *payload, size_t n, e
     if (header->code == NACK_OLD_FENCE || header->code == NACK_WRONG_ROUND ||
         header->code == NACK_WRONG_RUN)
         code = ERR_STATE;
-    if (header->code == NACK_STORAGE) code = ERR_IO;
+    if (header->code == NACK_STORAGE || header->code == NACK_UNKNOWN_OBJECT) code = ERR_IO;
     return err_set(err, code, "aggregator refuses: %s: %.*s", wire_nack_name(header->code), (int)n,
                    (const char *)payload);
 }
@@ -159,6 +173,14 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
     bool damaged = header->type == WIRE_NACK && header->code == NACK_DAMAGED;
     if (header->type == WIRE_DATA && wire_check(header, payload, n, NULL) < 0) damaged = true;
     if (damaged) return send_chunk(self, transfer, s, slot, err);
+    if (header->type == WIRE_NACK && header->code == NACK_NOT_READY) {
+        /* It has been started again and waits for the shepherd: no answer that gets us further. */
+        slot->resend_ms = clock_mono_ms() + MSG_NOT_READY_MS;
+        return 0;
+    }
+    shard->heard_ms = clock_mono_ms();
+    if (slot->sent == 1) /* otherwise nobody knows which of them is answered */
+        shard->answer_ms = (3 * shard->answer_ms + shard->heard_ms - slot->sent_ms) / 4;
     if (header->type == WIRE_NACK) return refusal(header, payload, n, err);
     if (header->type == WIRE_DATA) {
         chunk_t chunk = {0};
@@ -179,20 +201,8 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
 /* Take one answer from a shard's socket: 1, 0 when none waits, -1. */
 static int receive(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
 {
-    void *raw = zsock_resolve(self->shard[s].socket);
     zmq_msg_t frame[2];
-    int n = 0, more = 1;
-    while (more) {
-        zmq_msg_t extra, *at = n < 2 ? &frame[n] : &extra;
-        zmq_msg_init(at);
-        if (zmq_msg_recv(at, raw, ZMQ_DONTWAIT) < 0) {
-            zmq_msg_close(at);
-            break;
-        }
-        more = zmq_msg_more(at);
-        if (at == &extra) zmq_msg_close(at);
-        n++;
-    }
+    int n = control_frames(self->shard[s].socket, frame, 2);
     if (n == 0) return 0;
     int rc = 1;
     err_t reason = {0};
@@ -202,7 +212,6 @@ static int receive(data_client_t *self, transfer_t *transfer, size_t s, err_t *e
                               &reason) < 0) {
         log_event(LOG_WARN, "data_dropped", "frames=%d reason=\"%s\"", n, reason.text);
     } else {
-        self->shard[s].heard_ms = clock_mono_ms();
         if (answer(self, transfer, s, &header, zmq_msg_data(&frame[1]), n_payload, err) < 0)
             rc = -1;
     }

@@ -1,9 +1,13 @@
 /* The client's side of the data plane: objects, parameters and pseudo-gradients in chunks, with a
  * window of open requests at each aggregator (MSG_WINDOW), resent when no answer comes.
  *
+ * An aggregator that is away and comes back at the same endpoint within MSG_DATA_TIMEOUT_MS costs
+ * time, no more.
+ *
  * Calls block: use it from an actor, never from a reactor. One thread at a time. Errors: ERR_NET
- * (an aggregator is silent or refuses), ERR_CORRUPT (bytes that do not match their hash), ERR_STATE
- * (the round is over or the fence is old: drop the work; also when stopped). */
+ * (an aggregator is silent or refuses), ERR_IO (it has no such object, or a bad disk), ERR_CORRUPT
+ * (bytes that do not match their hash), ERR_STATE (the round is over or the fence is old: drop the
+ * work; also when stopped). */
 #ifndef MSG_DATA_CLIENT_H
 #define MSG_DATA_CLIENT_H
 

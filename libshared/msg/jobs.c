@@ -1,6 +1,5 @@
-/* Jobs over a zactor's pipe. While a job runs, the only thing that can arrive on the thread's end
- * of the pipe is a wish that it ends (CANCEL or $TERM), so that readability is the signal to stop.
- */
+/* Jobs over a zactor's pipe. While a job runs, only wishes can arrive on the thread's end of the
+ * pipe: CANCEL, DRAIN or $TERM. They are read when the job asks, and forgotten with it. */
 #include "msg/jobs.h"
 
 #include <stdlib.h>
@@ -16,6 +15,12 @@ struct jobs {
     bool busy;
 };
 
+struct job {
+    zsock_t *pipe;
+    bool cancelled, draining; /* what the reactor wishes */
+    bool ends;                /* the thread is to end */
+};
+
 static void send_bytes(zsock_t *pipe, const char *command, const msg_envelope_t *envelope)
 {
     msg_envelope_t versioned = *envelope;
@@ -26,26 +31,40 @@ static void send_bytes(zsock_t *pipe, const char *command, const msg_envelope_t 
     free(bytes);
 }
 
+/* Take one message off the pipe: a wish, or a job that is to be done. NULL: no job. */
+static msg_envelope_t *take(job_t *self)
+{
+    char *command = NULL;
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    msg_envelope_t *job = NULL;
+    if (zsock_recv(self->pipe, "sb", &command, &bytes, &n) < 0 || !command ||
+        strcmp(command, "$TERM") == 0)
+        self->ends = self->cancelled = true;
+    else if (strcmp(command, "CANCEL") == 0)
+        self->cancelled = true;
+    else if (strcmp(command, "DRAIN") == 0)
+        self->draining = true;
+    else if (strcmp(command, "JOB") == 0)
+        job = msg_unpack(bytes, n, NULL);
+    free(command);
+    free(bytes);
+    return job;
+}
+
 static void thread_main(zsock_t *pipe, void *arg)
 {
     const jobs_t *self = arg;
     job_fn *run = self->run;
     void *user = self->user;
+    job_t job = {.pipe = pipe};
     zsock_signal(pipe, 0);
-    for (bool going = true; going;) {
-        char *command = NULL;
-        uint8_t *bytes = NULL;
-        size_t n = 0;
-        if (zsock_recv(pipe, "sb", &command, &bytes, &n) < 0 || !command ||
-            strcmp(command, "$TERM") == 0)
-            going = false;
-        else if (strcmp(command, "JOB") == 0) {
-            msg_envelope_t *job = msg_unpack(bytes, n, NULL);
-            if (job) run(user, pipe, job);
-            msg_free(&job);
-        }
-        free(command);
-        free(bytes);
+    while (!job.ends) {
+        msg_envelope_t *message = take(&job);
+        if (!message) continue; /* a wish for a job that has ended */
+        job.cancelled = job.draining = false;
+        run(user, &job, message);
+        msg_free(&message);
     }
 }
 
@@ -83,6 +102,11 @@ void jobs_cancel(jobs_t *self)
     if (self->busy) zsock_send(self->actor, "sb", "CANCEL", "", (size_t)0);
 }
 
+void jobs_drain(jobs_t *self)
+{
+    if (self->busy) zsock_send(self->actor, "sb", "DRAIN", "", (size_t)0);
+}
+
 bool jobs_busy(const jobs_t *self)
 {
     return self->busy;
@@ -103,12 +127,29 @@ msg_envelope_t *jobs_receive(jobs_t *self)
     return reply;
 }
 
-void job_reply(zsock_t *pipe, msg_envelope_t *reply)
+void job_reply(job_t *job, msg_envelope_t *reply)
 {
-    send_bytes(pipe, "REPLY", reply);
+    send_bytes(job->pipe, "REPLY", reply);
 }
 
-bool job_stopped(void *pipe)
+static void hear_wishes(job_t *self)
 {
-    return (zsock_events(pipe) & ZMQ_POLLIN) != 0;
+    while (!self->ends && (zsock_events(self->pipe) & ZMQ_POLLIN)) {
+        msg_envelope_t *job = take(self);
+        msg_free(&job); /* never: jobs come one at a time */
+    }
+}
+
+bool job_stopped(void *job)
+{
+    job_t *self = job;
+    hear_wishes(self);
+    return self->cancelled;
+}
+
+bool job_draining(void *job)
+{
+    job_t *self = job;
+    hear_wishes(self);
+    return self->draining;
 }

@@ -8,10 +8,11 @@
 #include "msg/envelope.h"
 
 typedef struct jobs jobs_t;
+typedef struct job job_t; /* the job in hand, as its thread sees it */
 
 /* Does one job in the thread; says what came of it by job_reply, the last time with the final
  * answer. `user` belongs to the thread while it lives. */
-typedef void job_fn(void *user, zsock_t *pipe, const msg_envelope_t *job);
+typedef void job_fn(void *user, job_t *job, const msg_envelope_t *message);
 
 /* --- Reactor's side. --- */
 jobs_t *jobs_new(job_fn *run, void *user);
@@ -21,14 +22,17 @@ zsock_t *jobs_socket(jobs_t *self); /* readable when a reply waits; for zloop_re
 /* Give it a job (copied); only while none runs. */
 void jobs_start(jobs_t *self, const msg_envelope_t *job);
 void jobs_cancel(jobs_t *self); /* the running job ends soon; nothing if none runs */
+void jobs_drain(jobs_t *self);  /* the same, but it hands in what it has done */
 bool jobs_busy(const jobs_t *self);
 
 /* The next reply; caller frees by msg_free. RUN_EVENT replies are news of a job that goes on, any
  * other kind is its end and makes the thread free. NULL when none waits. */
 msg_envelope_t *jobs_receive(jobs_t *self);
 
-/* --- Job's side. --- */
-void job_reply(zsock_t *pipe, msg_envelope_t *reply);
-bool job_stopped(void *pipe); /* cancelled; fits data_options_t.stopped */
+/* --- Job's side: `job` is a job_t, void so that these fit callbacks like data_options_t.stopped.
+ * --- */
+void job_reply(job_t *job, msg_envelope_t *reply);
+bool job_stopped(void *job);  /* cancelled */
+bool job_draining(void *job); /* asked to hand in what is done */
 
 #endif

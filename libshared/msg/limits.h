@@ -19,8 +19,10 @@ enum {
     MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */
     MSG_HELLO_MS = 1000,   /* a HELLO without WELCOME is repeated, doubling up to ... */
     MSG_HELLO_MAX_MS = 8000,
-    MSG_RESEND_MS = 5000,        /* a data request without reply is sent again */
-    MSG_DATA_TIMEOUT_MS = 30000, /* no reply at all for this long: the aggregator is lost */
+    MSG_RESEND_MS = 1000, /* a data request without reply is sent again, doubling up to ... */
+    MSG_RESEND_MAX_MS = 8000,
+    MSG_NOT_READY_MS = 200,      /* so is one that was told "not ready" */
+    MSG_DATA_TIMEOUT_MS = 30000, /* nothing but that for this long: the aggregator is lost */
     MSG_MAX_SHARDS = 256,
     MSG_MAX_MEMBERS = 65536,
 };

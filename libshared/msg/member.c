@@ -1,9 +1,15 @@
-/* The joining state machine: silent -> HELLO sent -> WELCOME -> joined -> (silence) -> silent. */
+/* The joining state machine: silent -> HELLO sent -> WELCOME -> joined -> lost -> silent.
+ *
+ * HELLO waits for its answer with patience (1 s, doubling), for links may be slow; but a connection
+ * that cannot be made or ends, and a stand-by's NOT_LEADER, are answers too: then the next endpoint
+ * is asked at once, and after all of them a pause of a tenth of the outage so far. */
 #include "msg/member.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zmq.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -12,17 +18,24 @@
 #include "msg/control.h"
 #include "msg/service.h"
 
-enum { TICK_MS = 100 };
+enum { TICK_MS = 50, PAUSE_MIN_MS = 100 };
 
 struct member {
     member_options_t options;
+    char *endpoints;                 /* comma replaced by NUL */
+    size_t n_endpoint, at, refusals; /* the present one; those that refused in a row */
+    char *endpoint;
     zloop_t *loop;
-    zsock_t *socket;
+    zsock_t *socket, *monitor; /* monitor: news of the socket's connection */
+    unsigned n_monitor;        /* made so far */
     int timer;
-    bool joined;
-    bool forgotten;                  /* the shepherd said so; handled at the next tick */
-    int64_t heard_ms, sent_ms;       /* last message from and to the shepherd */
-    int64_t hello_ms, hello_wait_ms; /* when to say HELLO next, and the present back-off */
+    bool joined, left;
+    bool asked;                /* HELLO was said at this endpoint */
+    const char *lost;          /* why, when noticed in a handler; dealt with at the next tick */
+    bool refused;              /* likewise: nobody to be asked at this endpoint */
+    int64_t heard_ms, sent_ms; /* last message from and to the shepherd */
+    int64_t hello_ms, hello_wait_ms; /* when to say HELLO next, and the present patience */
+    int64_t lost_ms;                 /* since when nobody has welcomed us */
     int64_t heartbeat_ms, timeout_ms;
     int64_t tick_ms;                    /* of the last tick */
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
@@ -32,18 +45,71 @@ struct member {
 };
 
 static int on_readable(zloop_t *loop, zsock_t *socket, void *arg);
+static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg);
 
+static void disconnect(member_t *self)
+{
+    if (self->monitor) zloop_reader_end(self->loop, self->monitor);
+    if (self->socket) zloop_reader_end(self->loop, self->socket);
+    if (self->socket) zmq_socket_monitor(zsock_resolve(self->socket), NULL, 0);
+    zsock_destroy(&self->monitor);
+    zsock_destroy(&self->socket);
+}
+
+/* Without a monitor it takes longer to notice a lost shepherd, no more. */
+static void watch_connection(member_t *self)
+{
+    char name[64];
+    snprintf(name, sizeof name, "inproc://member-%p-%u", (void *)self, self->n_monitor++);
+    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED;
+    if (zmq_socket_monitor(zsock_resolve(self->socket), name, events) < 0) return;
+    err_t err = {0};
+    self->monitor = control_connect(ZMQ_PAIR, name, &err);
+    if (!self->monitor) return;
+    zloop_reader(self->loop, self->monitor, on_monitor, self);
+    zloop_reader_set_tolerant(self->loop, self->monitor);
+}
+
+/* A fresh connection, so that nothing said before is sent after. */
 static int reconnect(member_t *self, err_t *err)
 {
-    if (self->socket) {
-        zloop_reader_end(self->loop, self->socket);
-        zsock_destroy(&self->socket);
-    }
-    self->socket = control_connect(ZMQ_DEALER, self->options.endpoint, err);
+    disconnect(self);
+    self->asked = false;
+    self->endpoint = self->endpoints;
+    for (size_t i = 0; i < self->at; i++) self->endpoint += strlen(self->endpoint) + 1;
+    self->socket = control_connect(ZMQ_DEALER, self->endpoint, err);
     if (!self->socket) return -1;
     zloop_reader(self->loop, self->socket, on_readable, self);
     zloop_reader_set_tolerant(self->loop, self->socket);
+    watch_connection(self);
     return 0;
+}
+
+static void next_endpoint(member_t *self)
+{
+    err_t err = {0};
+    self->at = (self->at + 1) % self->n_endpoint;
+    if (reconnect(self, &err) < 0) log_event(LOG_ERROR, "reconnect", "error=\"%s\"", err.text);
+}
+
+/* A time plus up to a quarter at random, so that many members do not come at once. */
+static int64_t jittered(int64_t now, int64_t wait_ms)
+{
+    return now + wait_ms +
+           (int64_t)(rng_uniform((uint64_t)getpid(), (uint64_t)now) * (double)wait_ms / 4);
+}
+
+/* Nobody to be asked here: go on to the next endpoint, with a pause after the last. */
+static void refuse(member_t *self, int64_t now)
+{
+    if (self->n_endpoint > 1) next_endpoint(self);
+    self->hello_ms = now;
+    if (++self->refusals < self->n_endpoint) return;
+    self->refusals = 0;
+    int64_t pause = (now - self->lost_ms) / 10;
+    if (pause < PAUSE_MIN_MS) pause = PAUSE_MIN_MS;
+    if (pause > MSG_HELLO_MAX_MS) pause = MSG_HELLO_MAX_MS;
+    self->hello_ms = jittered(now, pause);
 }
 
 static void say_hello(member_t *self)
@@ -63,29 +129,25 @@ static void say_hello(member_t *self)
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;
-    control_send(self->socket, NULL, &envelope, NULL);
+    if (self->socket) control_send(self->socket, NULL, &envelope, NULL);
     int64_t now = clock_mono_ms();
-    int64_t jitter = (int64_t)(rng_uniform((uint64_t)getpid(), (uint64_t)now) *
-                               (double)self->hello_wait_ms / 4);
+    self->asked = true;
     self->sent_ms = now;
-    self->hello_ms = now + self->hello_wait_ms + jitter;
+    self->hello_ms = jittered(now, self->hello_wait_ms);
     self->hello_wait_ms *= 2;
     if (self->hello_wait_ms > MSG_HELLO_MAX_MS) self->hello_wait_ms = MSG_HELLO_MAX_MS;
 }
 
-/* Forget the shepherd and start over with a fresh connection, so that nothing said before is sent
- * after. */
+/* Forget the shepherd and start over, at the next endpoint. */
 static void lose(member_t *self, const char *reason)
 {
-    bool was_joined = self->joined;
-    self->joined = false;
-    self->hello_wait_ms = MSG_HELLO_MS;
-    self->hello_ms = clock_mono_ms();
-    if (!was_joined) return;
     log_event(LOG_WARN, "shepherd_lost", "reason=\"%s\"", reason);
+    self->joined = false;
+    self->refusals = 0;
+    self->lost_ms = self->hello_ms = clock_mono_ms();
+    self->hello_wait_ms = MSG_HELLO_MS;
     self->options.on_lost(self->options.state, reason);
-    err_t err = {0};
-    if (reconnect(self, &err) < 0) log_event(LOG_ERROR, "reconnect", "error=\"%s\"", err.text);
+    next_endpoint(self);
 }
 
 static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -100,7 +162,7 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
         self->heartbeat_ms = welcome->heartbeat_ms;
         self->timeout_ms = welcome->timeout_ms;
     }
-    log_event(LOG_INFO, "joined", "run=%s shepherd=%s", welcome->run, self->options.endpoint);
+    log_event(LOG_INFO, "joined", "run=%s shepherd=%s", welcome->run, self->endpoint);
     self->options.on_welcome(self->options.state, welcome);
 }
 
@@ -114,10 +176,16 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
     (void)from;
     member_t *self = state;
     const Msg__Fault *fault = message->fault;
-    if (fault->code == MSG__FAULT__CODE__UNKNOWN_PEER)
-        self->forgotten = true;
-    else
-        log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
+    switch (fault->code) {
+    case MSG__FAULT__CODE__UNKNOWN_PEER:
+        if (self->joined) self->lost = "the shepherd does not know us";
+        break;
+    case MSG__FAULT__CODE__NOT_LEADER:
+        if (self->joined) self->lost = "it is not the leader any more";
+        self->refused = !self->joined;
+        break;
+    default: log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
+    }
 }
 
 static void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -127,7 +195,8 @@ static void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *me
     log_event(LOG_INFO, "dismissed", "reason=\"%s\"", message->bye->reason);
     self->joined = false;
     self->hello_wait_ms = MSG_HELLO_MAX_MS;
-    self->hello_ms = clock_mono_ms() + MSG_HELLO_MS;
+    self->lost_ms = clock_mono_ms();
+    self->hello_ms = self->lost_ms + MSG_HELLO_MS;
     if (self->options.on_bye) self->options.on_bye(self->options.state, message->bye->reason);
 }
 
@@ -148,6 +217,26 @@ static int on_readable(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
+/* The connection was refused or has ended. What the shepherd said before is read first: it may be
+ * BYE. */
+static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    member_t *self = arg;
+    zmq_msg_t frame[2]; /* event and value, then the address */
+    uint16_t event = 0;
+    for (int n; (n = control_frames(socket, frame, 2)) > 0;) {
+        if (zmq_msg_size(&frame[0]) >= sizeof event)
+            memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    }
+    on_readable(loop, self->socket, self);
+    if (self->joined)
+        self->lost = "the connection has ended";
+    else if (event == ZMQ_EVENT_DISCONNECTED || self->n_endpoint > 1)
+        self->refused = self->asked; /* a single endpoint gets the HELLO once it is there */
+    return 0;
+}
+
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
@@ -157,10 +246,18 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     if (self->tick_ms && now - self->tick_ms > self->timeout_ms / 2)
         self->heard_ms += now - self->tick_ms;
     self->tick_ms = now;
-    if (self->forgotten) lose(self, "the shepherd does not know us");
-    self->forgotten = false;
-    if (self->joined && now - self->heard_ms > self->timeout_ms) lose(self, "silent for too long");
-    if (!self->joined && now >= self->hello_ms) say_hello(self);
+    if (self->left) return 0;
+    if (self->joined && now - self->heard_ms > self->timeout_ms) self->lost = "silent for too long";
+    if (self->joined && self->lost)
+        lose(self, self->lost);
+    else if (!self->joined && self->refused)
+        refuse(self, now);
+    self->lost = NULL;
+    self->refused = false;
+    if (!self->joined && now >= self->hello_ms) {
+        if (self->asked && self->n_endpoint > 1) next_endpoint(self); /* it kept silent */
+        say_hello(self);
+    }
     if (self->joined && now - self->sent_ms >= self->heartbeat_ms) {
         Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
         if (self->options.credit) beat.credit = self->options.credit(self->options.state);
@@ -181,6 +278,21 @@ static void build_routes(member_t *self)
     self->routes[MSG__ENVELOPE__BODY_BYE] = (msg_route_t){4096, on_bye};
 }
 
+static int split_endpoints(member_t *self, err_t *err)
+{
+    self->endpoints = mem_strdup(self->options.endpoint);
+    self->n_endpoint = 1;
+    for (char *at = self->endpoints; *at; at++) {
+        if (*at != ',') continue;
+        *at = '\0';
+        self->n_endpoint++;
+    }
+    const char *at = self->endpoints;
+    for (size_t i = 0; i < self->n_endpoint; i++, at += strlen(at) + 1)
+        if (!*at) return err_set(err, ERR_ARG, "\"%s\": an empty endpoint", self->options.endpoint);
+    return 0;
+}
+
 member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
 {
     member_t *self = mem_calloc(1, sizeof *self);
@@ -189,10 +301,11 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     self->heartbeat_ms = MSG_HEARTBEAT_MS;
     self->timeout_ms = MSG_TIMEOUT_MS;
     self->hello_wait_ms = MSG_HELLO_MS;
+    self->lost_ms = clock_mono_ms();
     gethostname(self->host, sizeof self->host - 1);
     build_routes(self);
     self->timer = -1;
-    if (reconnect(self, err) < 0) {
+    if (split_endpoints(self, err) < 0 || reconnect(self, err) < 0) {
         member_destroy(&self);
         return NULL;
     }
@@ -206,8 +319,8 @@ void member_destroy(member_t **self_p)
     member_t *self = *self_p;
     if (!self) return;
     if (self->timer >= 0) zloop_timer_end(self->loop, self->timer);
-    if (self->socket) zloop_reader_end(self->loop, self->socket);
-    zsock_destroy(&self->socket);
+    disconnect(self);
+    free(self->endpoints);
     free(self);
     *self_p = NULL;
 }
@@ -216,7 +329,7 @@ static void send_out(void *user, const msg_peer_t *to, msg_envelope_t *message)
 {
     (void)to;
     member_t *self = user;
-    if (!self->joined) return;
+    if (!self->joined || !self->socket) return;
     err_t err = {0};
     if (control_send(self->socket, NULL, message, &err) < 0)
         log_event(LOG_WARN, "send_failed", "error=\"%s\"", err.text);
@@ -233,11 +346,23 @@ bool member_joined(const member_t *self)
     return self->joined;
 }
 
+const char *member_endpoint(const member_t *self)
+{
+    return self->endpoint;
+}
+
+void member_ask(member_t *self)
+{
+    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
+    request.credit = self->options.credit(self->options.state);
+    if (request.credit) MSG_SEND(member_out(self), NULL, 0, WORK_REQUEST, work_request, &request);
+}
+
 void member_leave(member_t *self, const char *reason)
 {
     Msg__Bye bye = MSG__BYE__INIT;
     bye.reason = (char *)reason;
     MSG_SEND(member_out(self), NULL, 0, BYE, bye, &bye);
     self->joined = false;
-    self->hello_ms = INT64_MAX;
+    self->left = true;
 }

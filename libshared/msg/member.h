@@ -1,6 +1,7 @@
 /* A member's side of the control conversation: HELLO with back-off, heartbeats both ways, noticing
- * a lost shepherd and joining again. Compilers, aggregators, workers and the CLI use it; it runs in
- * their zloop and never blocks. One thread. */
+ * a lost shepherd (silence, an ended connection, FAULT) and joining again, at the next endpoint if
+ * there are several. Compilers, aggregators, workers and the CLI use it; it runs in their zloop and
+ * never blocks. One thread. */
 #ifndef MSG_MEMBER_H
 #define MSG_MEMBER_H
 
@@ -11,7 +12,7 @@
 typedef struct member member_t;
 
 typedef struct {
-    const char *endpoint; /* of the shepherd */
+    const char *endpoint; /* of the shepherd; "A,B": of the leader and its stand-bys */
     Msg__Kind kind;
     const char *id;
     const char *target; /* workers; NULL otherwise */
@@ -22,7 +23,7 @@ typedef struct {
         *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE are ours */
     void *state; /* for routes and the functions below */
     void (*on_welcome)(void *state, const Msg__Welcome *welcome); /* joined, or joined again */
-    void (*on_lost)(void *state, const char *reason);             /* work in hand is void */
+    void (*on_lost)(void *state, const char *reason);             /* on_welcome follows, one day */
     void (*on_bye)(void *state, const char *reason); /* the shepherd dismisses us; may be NULL */
     uint32_t (*credit)(void *state);                 /* for heartbeats; may be NULL */
     /* Add to a HELLO what is held (Hello.holding, Hello.shard: borrowed until the next call); may
@@ -30,7 +31,7 @@ typedef struct {
     void (*hello)(void *state, Msg__Hello *hello);
 } member_options_t;
 
-/* Strings are borrowed for the member's life. NULL with ERR_NET. */
+/* Strings are borrowed for the member's life. NULL with ERR_NET, or ERR_ARG: an empty endpoint. */
 member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err);
 void member_destroy(member_t **self_p);
 
@@ -38,6 +39,9 @@ void member_destroy(member_t **self_p);
 msg_out_t member_out(member_t *self);
 
 bool member_joined(const member_t *self);
+const char *member_endpoint(
+    const member_t *self);       /* the present one; borrowed until the next tick */
+void member_ask(member_t *self); /* WORK_REQUEST with the present credit, if there is any */
 void member_leave(member_t *self, const char *reason); /* BYE; then destroy */
 
 #endif

@@ -8,11 +8,11 @@
 
 /* --- In the thread --- */
 
-static int do_job(const compiler_t *self, zsock_t *pipe, const Msg__Compile *job,
+static int do_job(const compiler_t *self, job_t *control, const Msg__Compile *job,
                   Msg__PlanReply *reply, char hash[HASH_HEX], compiler_lists_t **lists, err_t *err)
 {
     data_options_t options = {
-        .endpoints = job->data, .n_endpoint = job->n_data, .stopped = job_stopped, .user = pipe};
+        .endpoints = job->data, .n_endpoint = job->n_data, .stopped = job_stopped, .user = control};
     data_client_t *client = data_client_new(&options, err);
     if (!client) return -1;
     bool cached = false;
@@ -30,7 +30,7 @@ static int do_job(const compiler_t *self, zsock_t *pipe, const Msg__Compile *job
     return rc;
 }
 
-static void run_job(void *user, zsock_t *pipe, const msg_envelope_t *message)
+static void run_job(void *user, job_t *control, const msg_envelope_t *message)
 {
     const Msg__Compile *job = message->compile;
     Msg__PlanReply reply = MSG__PLAN_REPLY__INIT;
@@ -39,7 +39,7 @@ static void run_job(void *user, zsock_t *pipe, const msg_envelope_t *message)
     err_t err = {0};
     double begin = clock_mono_s();
     reply.job = job->job;
-    if (do_job(user, pipe, job, &reply, hash, &lists, &err) < 0) {
+    if (do_job(user, control, job, &reply, hash, &lists, &err) < 0) {
         if (!*err.text) err_set(&err, ERR_STATE, "the compiler gave no reason");
         reply.error = err.text;
         reply.model_at_fault = compiler_model_at_fault(err.code);
@@ -52,7 +52,7 @@ static void run_job(void *user, zsock_t *pipe, const msg_envelope_t *message)
     envelope.in_reply_to = message->id;
     envelope.body_case = MSG__ENVELOPE__BODY_PLAN_REPLY;
     envelope.plan_reply = &reply;
-    job_reply(pipe, &envelope);
+    job_reply(control, &envelope);
     compiler_lists_destroy(&lists);
 }
 
@@ -62,14 +62,6 @@ static uint32_t credit(void *state)
 {
     const loop_t *self = state;
     return jobs_busy(self->jobs) || self->leaving ? 0 : 1;
-}
-
-static void ask(loop_t *self)
-{
-    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
-    request.credit = credit(self);
-    if (request.credit)
-        MSG_SEND(member_out(self->member), NULL, 0, WORK_REQUEST, work_request, &request);
 }
 
 static void on_compile(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -99,14 +91,14 @@ static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
     msg_out_t out = member_out(self->member);
     if (!self->void_job) out.send(out.user, NULL, reply);
     msg_free(&reply);
-    ask(self);
+    member_ask(self->member);
     return 0;
 }
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
 {
     (void)welcome;
-    ask(state);
+    member_ask(((loop_t *)state)->member);
 }
 
 static void on_lost(void *state, const char *reason)

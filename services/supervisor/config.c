@@ -17,8 +17,10 @@
     }
 
 static const config_field_t fields[] = {
-    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
-    TEXT(cache_dir, "run/cache", "directory for plans and tokens, a folder in it per worker"),
+    TEXT(shepherd, "ipc://run/control",
+         "control endpoint of the shepherd; \"A,B\": of several, of whom one leads"),
+    TEXT(cache_dir, "run/cache",
+         "directory for plans and tokens, a folder in it per worker, and for inner states"),
     TEXT(log_dir, "run/logs", "directory for the workers' logs"),
     TEXT(id, NULL,
          "unique in the cluster [supervisor-HOST-PID]; its workers are ID-w0, ID-w1, ..."),

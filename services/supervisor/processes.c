@@ -86,6 +86,9 @@ static command_t command_of(const processes_t *self, const char *id)
     add(&c, "--id", mem_strdup(id));
     add(&c, "--supervisor", mem_strdup(config->id));
     add(&c, "--cache-dir", mem_printf("%s/%s", config->cache_dir, id));
+    add(&c, "--state-dir", mem_printf("%s/state", config->cache_dir));
+    /* A worker that uses up its time shall still leave by itself. */
+    add(&c, "--grace-ms", mem_printf("%lld", (long long)config->grace_s * 900));
     add(&c, "--threads", mem_printf("%ld", self->threads));
     add(&c, "--alive-fd", mem_printf("%d", CHILDREN_KEPT_FD));
     add(&c, "--log-level", mem_strdup(config->common.log_level));

@@ -8,8 +8,12 @@
     }
 
 static const config_field_t fields[] = {
-    TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
+    TEXT(shepherd, "ipc://run/control",
+         "control endpoint of the shepherd; \"A,B\": of several, of whom one leads"),
     TEXT(cache_dir, "run/cache", "directory for plans and tokens"),
+    TEXT(state_dir, NULL,
+         "directory for inner optimizer states, shared by the workers of a machine "
+         "[CACHE_DIR/state]"),
     TEXT(id, NULL, "unique in the cluster [worker-HOST-PID]"),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
     TEXT(supervisor, NULL, "id of the supervisor that starts this worker"),
@@ -27,6 +31,13 @@ static const config_field_t fields[] = {
      .help = "pipe for signs of life to the supervisor",
      .min = -1,
      .max = 65535},
+    {.name = "grace_ms",
+     .kind = CONFIG_INT,
+     .offset = offsetof(worker_config_t, grace_ms),
+     .fallback = "25000",
+     .help = "SIGTERM: time to end the step and hand in what is trained",
+     .min = 0,
+     .max = 3600000},
     {.name = "once",
      .kind = CONFIG_BOOL,
      .offset = offsetof(worker_config_t, once),

@@ -6,8 +6,8 @@
 
 typedef struct {
     service_options_t common;
-    char *shepherd, *cache_dir, *id, *target, *supervisor;
-    int64_t threads, alive_fd;
+    char *shepherd, *cache_dir, *state_dir, *id, *target, *supervisor;
+    int64_t threads, alive_fd, grace_ms;
     bool once;
 } worker_config_t;
 

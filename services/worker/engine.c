@@ -1,35 +1,43 @@
 /* Plans at work: tensors in, steps, tensors out. */
 #include "worker/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "ckpt/safetensors.h"
 #include "plan/plan.h"
 #include "runtime/exec.h"
 
-typedef struct {
-    uint32_t replica, round; /* of its last finished lease */
-    long steps;              /* since its moments were zero: the bias correction counts these */
-    uint8_t *state;          /* every tensor of role state, end to end */
-} replica_t;
+#define STEPS "steps" /* the state file's metadata key */
 
 typedef VEC(int) ints_t;
 
 struct engine {
     plan_t *plan;
     exec_t *exec;
-    ints_t params, states, batch; /* tensors by role, in the plan's order */
-    int loss;                     /* tensor of role result */
+    ints_t params, batch; /* tensors by role, in the plan's order */
+    ints_t states;        /* by name: the same order for every target */
+    int loss;             /* tensor of role result */
     uint64_t n_param;
-    size_t n_state; /* bytes */
-    VEC(replica_t) replicas;
-    uint32_t replica, round; /* of the open lease */
-    long steps;
+    long steps;      /* since the moments were zero: the bias correction counts these */
     uint8_t *buffer; /* the largest param in its own type, when that is not f32 */
 };
+
+static void push_by_name(engine_t *self, int tensor)
+{
+    const plan_tensor_t *all = self->plan->tensor;
+    VEC_PUSH(&self->states, tensor);
+    for (size_t i = self->states.n - 1; i > 0; i--) {
+        int *at = &self->states.at[i];
+        if (strcmp(all[at[-1]].name, all[at[0]].name) <= 0) break;
+        at[0] = at[-1];
+        at[-1] = tensor;
+    }
+}
 
 static int sort_tensors(engine_t *self, err_t *err)
 {
@@ -43,10 +51,7 @@ static int sort_tensors(engine_t *self, err_t *err)
             VEC_PUSH(&self->params, i);
             self->n_param += (uint64_t)ir_type_count(&tensor->type);
             break;
-        case ROLE_STATE:
-            VEC_PUSH(&self->states, i);
-            self->n_state += (size_t)tensor->n_bytes;
-            break;
+        case ROLE_STATE: push_by_name(self, i); break;
         case ROLE_BATCH:
             if (plan_trains_on(self->plan, i)) VEC_PUSH(&self->batch, i);
             break;
@@ -79,8 +84,6 @@ void engine_destroy(engine_t **self_p)
     if (!self) return;
     exec_destroy(&self->exec);
     plan_destroy(&self->plan);
-    for (size_t i = 0; i < self->replicas.n; i++) free(self->replicas.at[i].state);
-    VEC_FREE(&self->replicas);
     VEC_FREE(&self->params);
     VEC_FREE(&self->states);
     VEC_FREE(&self->batch);
@@ -135,7 +138,7 @@ int engine_load(engine_t *self, const float *theta, err_t *err)
     return 0;
 }
 
-static int unload(engine_t *self, float *theta, err_t *err)
+int engine_unload(engine_t *self, float *theta, err_t *err)
 {
     for (size_t i = 0; i < self->params.n; i++) {
         int index = self->params.at[i];
@@ -150,40 +153,92 @@ static int unload(engine_t *self, float *theta, err_t *err)
     return 0;
 }
 
-static replica_t *find_replica(engine_t *self, uint32_t replica)
-{
-    for (size_t i = 0; i < self->replicas.n; i++)
-        if (self->replicas.at[i].replica == replica) return &self->replicas.at[i];
-    return NULL;
-}
+/* --- The inner state as a safetensors file: named tensors and the number of steps. --- */
 
-static int move_state(engine_t *self, uint8_t *state, bool in, err_t *err)
+static safetensor_t describe(const plan_tensor_t *tensor)
 {
-    for (size_t i = 0; i < self->states.n; i++) {
-        int index = self->states.at[i];
-        size_t n = (size_t)self->plan->tensor[index].n_bytes;
-        int rc = in ? exec_write(self->exec, index, state, n, err)
-                    : exec_read(self->exec, index, state, n, err);
-        if (rc < 0) return -1;
-        state += n;
+    safetensor_t out = {.name = tensor->name,
+                        .dtype = tensor->type.dtype,
+                        .rank = tensor->type.rank,
+                        .n_bytes = (size_t)tensor->n_bytes};
+    if (out.rank > SAFETENSORS_MAX_RANK) {
+        out.rank = 1;
+        out.dims[0] = ir_type_count(&tensor->type);
+    } else {
+        memcpy(out.dims, tensor->type.dim, (size_t)out.rank * sizeof *out.dims);
     }
+    return out;
+}
+
+static int load_tensor(engine_t *self, int index, const safetensors_t *file, err_t *err)
+{
+    safetensor_t want = describe(&self->plan->tensor[index]);
+    const safetensor_t *have = safetensors_find(file, want.name);
+    if (!have || have->dtype != want.dtype || have->rank != want.rank ||
+        memcmp(have->dims, want.dims, (size_t)want.rank * sizeof *want.dims) != 0)
+        return err_set(err, ERR_SHAPE, "inner state: \"%s\" is %s there", want.name,
+                       have ? "of another type or shape" : "not");
+    return exec_write(self->exec, index, have->data, have->n_bytes, err);
+}
+
+static int load_state(engine_t *self, const safetensors_t *file, err_t *err)
+{
+    const char *text = safetensors_meta(file, STEPS);
+    char *end = NULL;
+    long steps = text && *text ? strtol(text, &end, 10) : -1;
+    if (steps < 0 || *end) return err_set(err, ERR_CORRUPT, "inner state: no number of steps");
+    if (safetensors_count(file) != self->states.n)
+        return err_set(err, ERR_SHAPE, "inner state: %zu tensors, the plan has %zu",
+                       safetensors_count(file), self->states.n);
+    for (size_t i = 0; i < self->states.n; i++)
+        if (load_tensor(self, self->states.at[i], file, err) < 0) return -1;
+    self->steps = steps;
     return 0;
 }
 
-int engine_begin(engine_t *self, uint32_t replica, uint32_t round, const float *theta, bool *fresh,
-                 err_t *err)
+int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, err_t *err)
 {
-    replica_t *known = find_replica(self, replica);
-    bool keeps = known && known->round + 1 == round;
     if (engine_load(self, theta, err) < 0) return -1;
-    int rc = keeps ? move_state(self, known->state, true, err)
-                   : exec_zero(self->exec, ROLE_STATE, err);
-    if (rc < 0) return -1;
-    self->replica = replica;
-    self->round = round;
-    self->steps = keeps ? known->steps : 0;
-    *fresh = !keeps;
-    return 0;
+    self->steps = 0;
+    if (!state) return exec_zero(self->exec, ROLE_STATE, err);
+    safetensors_t *file = safetensors_view(state, n, err);
+    if (!file) return err_prefix(err, "inner state: ");
+    int rc = load_state(self, file, err);
+    safetensors_close(&file);
+    return rc;
+}
+
+size_t engine_state_limit(const engine_t *self)
+{
+    enum { HEADER_BYTES = 1 << 16, ENTRY_BYTES = 1 << 10 };
+    size_t n = HEADER_BYTES;
+    for (size_t i = 0; i < self->states.n; i++) {
+        const plan_tensor_t *tensor = &self->plan->tensor[self->states.at[i]];
+        n += ENTRY_BYTES + 2 * strlen(tensor->name) + (size_t)tensor->n_bytes;
+    }
+    return n;
+}
+
+uint8_t *engine_state(engine_t *self, size_t *n, err_t *err)
+{
+    safetensor_t *tensors = mem_calloc(self->states.n + 1, sizeof *tensors);
+    for (size_t i = 0; i < self->states.n; i++)
+        tensors[i] = describe(&self->plan->tensor[self->states.at[i]]);
+    char steps[24];
+    snprintf(steps, sizeof steps, "%ld", self->steps);
+    safetensors_meta_t meta = {STEPS, steps};
+    size_t n_bytes, at;
+    uint8_t *bytes = safetensors_pack(tensors, self->states.n, &meta, 1, &n_bytes, &at, err);
+    for (size_t i = 0; bytes && i < self->states.n; i++) {
+        if (exec_read(self->exec, self->states.at[i], bytes + at, tensors[i].n_bytes, err) < 0) {
+            free(bytes);
+            bytes = NULL;
+        }
+        at += tensors[i].n_bytes;
+    }
+    free(tensors);
+    if (bytes) *n = n_bytes;
+    return bytes;
 }
 
 void engine_seed(engine_t *self, uint64_t seed)
@@ -195,22 +250,6 @@ int engine_step(engine_t *self, const void *const *batch, double lr, float *loss
 {
     if (exec_train_step(self->exec, batch, lr, self->steps + 1, loss, err) < 0) return -1;
     self->steps++;
-    return 0;
-}
-
-int engine_finish(engine_t *self, float *theta, err_t *err)
-{
-    if (unload(self, theta, err) < 0) return -1;
-    replica_t *known = find_replica(self, self->replica);
-    if (!known) {
-        replica_t fresh = {.replica = self->replica,
-                           .state = mem_calloc(self->n_state ? self->n_state : 1, 1)};
-        VEC_PUSH(&self->replicas, fresh);
-        known = &self->replicas.at[self->replicas.n - 1];
-    }
-    if (move_state(self, known->state, false, err) < 0) return -1;
-    known->round = self->round;
-    known->steps = self->steps;
     return 0;
 }
 

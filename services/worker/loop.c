@@ -1,123 +1,101 @@
-/* The worker's reactor and the jobs of its thread. */
+/* The worker's reactor. */
 #include "worker/loop.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "msg/alive.h"
 #include "msg/control.h"
 #include "msg/publish.h"
+#include "worker/work.h"
 
-/* --- In the thread --- */
+enum { TICK_MS = 50 };
 
-typedef struct {
-    zsock_t *pipe;
-    const Msg__Lease *lease;
-} news_t;
-
-static bool news_stopped(void *user)
-{
-    return job_stopped(((news_t *)user)->pipe);
-}
-
-static void news_stepped(void *user, uint64_t step, float loss, double tokens_per_s)
-{
-    const news_t *news = user;
-    Msg__StepStats stats = MSG__STEP_STATS__INIT;
-    stats.round = news->lease->round;
-    stats.replica = news->lease->replica;
-    stats.step = step;
-    stats.loss = loss;
-    stats.tokens_per_s = tokens_per_s;
-    Msg__Event event = MSG__EVENT__INIT;
-    event.body_case = MSG__EVENT__BODY_STEP;
-    event.step = &stats;
-    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
-    envelope.body_case = MSG__ENVELOPE__BODY_RUN_EVENT;
-    envelope.run_event = &event;
-    job_reply(news->pipe, &envelope);
-}
-
-static void reply_failed(zsock_t *pipe, const msg_envelope_t *job, const err_t *err)
-{
-    bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
-    Msg__LeaseFailed failed = MSG__LEASE_FAILED__INIT;
-    failed.round = eval ? job->eval->round : job->lease->round;
-    failed.replica = eval ? job->eval->part : job->lease->replica;
-    failed.fence = eval ? job->eval->fence : job->lease->fence;
-    failed.eval = eval;
-    failed.fatal = trainer_is_fatal(err->code);
-    failed.error = (char *)err->text;
-    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
-    envelope.body_case = MSG__ENVELOPE__BODY_LEASE_FAILED;
-    envelope.lease_failed = &failed;
-    job_reply(pipe, &envelope);
-}
-
-static void run_job(void *user, zsock_t *pipe, const msg_envelope_t *job)
-{
-    trainer_t *trainer = user;
-    bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
-    news_t news = {pipe, eval ? NULL : job->lease};
-    trainer->hooks = (trainer_hooks_t){news_stopped, eval ? NULL : news_stepped, &news};
-    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
-    Msg__LeaseDone lease_done = MSG__LEASE_DONE__INIT;
-    Msg__EvalDone eval_done = MSG__EVAL_DONE__INIT;
-    err_t err = {0};
-    int rc;
-    if (eval) {
-        envelope.body_case = MSG__ENVELOPE__BODY_EVAL_DONE;
-        envelope.eval_done = &eval_done;
-        rc = trainer_eval(trainer, job->eval, &eval_done, &err);
-    } else {
-        envelope.body_case = MSG__ENVELOPE__BODY_LEASE_DONE;
-        envelope.lease_done = &lease_done;
-        rc = trainer_lease(trainer, job->lease, &lease_done, &err);
-    }
-    if (rc < 0)
-        reply_failed(pipe, job, &err);
-    else
-        job_reply(pipe, &envelope);
-}
-
-/* --- In the reactor --- */
-
+/* Credit in a heartbeat tells the shepherd that a lease it still counts as ours is lost: so none
+ * before it has acknowledged the answer. */
 static uint32_t credit(void *state)
 {
     const loop_t *self = state;
-    return jobs_busy(self->jobs) || self->leaving ? 0 : 1;
+    bool waits = self->acknowledges && self->answers.list.n > 0;
+    return jobs_busy(self->jobs) || self->leaving || self->drain_ms || waits ? 0 : 1;
 }
 
-static void ask(loop_t *self)
+/* The lease in hand is void. */
+static void give_up_job(loop_t *self)
 {
-    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
-    request.credit = credit(self);
-    if (request.credit)
-        MSG_SEND(member_out(self->member), NULL, 0, WORK_REQUEST, work_request, &request);
+    self->void_job = true;
+    jobs_cancel(self->jobs);
 }
+
+/* --- Work in --- */
 
 static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
     loop_t *self = state;
-    if (jobs_busy(self->jobs) || self->leaving) { /* more than we asked for */
-        log_event(LOG_WARN, "work_refused", "kind=%s", msg_kind_name(message->body_case));
+    bool training = message->body_case == MSG__ENVELOPE__BODY_LEASE;
+    lease_id_t lease = training ? lease_id(message->lease) : (lease_id_t){0};
+    if (jobs_busy(self->jobs) || self->leaving || self->drain_ms) { /* more than we asked for */
+        bool again = training && self->training && lease_id_equal(&lease, &self->lease);
+        if (!again)
+            log_event(LOG_WARN, "work_refused", "kind=%s", msg_kind_name(message->body_case));
         return;
     }
+    const answer_t *known = training ? answers_find(&self->answers, &lease) : NULL;
+    if (known) { /* the message came twice */
+        msg_out_t out = member_out(self->member);
+        out.send(out.user, NULL, known->message);
+        return;
+    }
+    if (!self->acknowledges)
+        answers_clear(&self->answers);
+    else if (training)
+        answers_drop_replica(&self->answers, lease.replica);
+    self->training = training;
+    self->lease = lease;
     self->void_job = false;
     jobs_start(self->jobs, message);
 }
+
+static void on_ack(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    loop_t *self = state;
+    const Msg__LeaseAck *ack = message->lease_ack;
+    self->acknowledges = true;
+    if (answers_drop(&self->answers, ack->round, ack->replica, ack->fence))
+        member_ask(self->member);
+}
+
+static void on_revoke(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    loop_t *self = state;
+    const Msg__Revoke *revoke = message->revoke;
+    bool ours = jobs_busy(self->jobs) && self->training && self->lease.round == revoke->round &&
+                self->lease.replica == revoke->replica && self->lease.fence <= revoke->fence;
+    size_t n = answers_drop(&self->answers, revoke->round, revoke->replica, revoke->fence);
+    log_event(LOG_INFO, "revoked", "round=%u replica=%u fence=%u held=%d", revoke->round,
+              revoke->replica, revoke->fence, ours || n);
+    if (ours) give_up_job(self);
+    if (n) member_ask(self->member);
+}
+
+/* --- Answers out --- */
 
 static void log_done(const msg_envelope_t *reply)
 {
     if (reply->body_case == MSG__ENVELOPE__BODY_LEASE_DONE) {
         const Msg__LeaseDone *done = reply->lease_done;
-        log_event(LOG_INFO, "lease_done",
-                  "round=%u replica=%u loss=%.4f tokens_per_s=%.0f transfer_s=%.3f fresh=%d",
-                  done->round, done->replica, done->mean_loss,
-                  done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0,
-                  done->transfer_s, done->fresh_state);
+        log_event(
+            LOG_INFO, "lease_done",
+            "round=%u replica=%u steps=%u loss=%.4f tokens_per_s=%.0f transfer_s=%.3f fresh=%d "
+            "state=%.12s",
+            done->round, done->replica, done->steps, done->mean_loss,
+            done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0, done->transfer_s,
+            done->fresh_state, done->state);
     } else if (reply->body_case == MSG__ENVELOPE__BODY_EVAL_DONE) {
         log_event(LOG_INFO, "eval_done", "round=%u part=%u loss=%.4f", reply->eval_done->round,
                   reply->eval_done->part, reply->eval_done->loss);
@@ -128,71 +106,160 @@ static void log_done(const msg_envelope_t *reply)
     }
 }
 
+static void publish(loop_t *self, Msg__Event *event)
+{
+    char *unset = event->source;
+    event->source = self->config->id;
+    event->sequence = ++self->n_event;
+    publish_event(self->telemetry, event);
+    event->source = unset;
+}
+
+/* Takes the reply. What is broken off by a drain is given again when BYE comes: no failure. */
+static void finish_job(loop_t *self, msg_envelope_t *reply)
+{
+    bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
+    bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
+    log_done(reply);
+    self->answer_ms = clock_mono_ms();
+    if (self->void_job || broken_off) {
+        msg_free(&reply);
+    } else if (self->training) {
+        answers_add(&self->answers, &self->lease, reply, self->answer_ms);
+        if (member_joined(self->member))
+            answers_say(&self->answers, member_out(self->member), self->answer_ms, false);
+    } else {
+        msg_out_t out = member_out(self->member);
+        out.send(out.user, NULL, reply);
+        msg_free(&reply);
+    }
+    member_ask(self->member);
+}
+
 static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop, (void)socket;
     loop_t *self = arg;
     msg_envelope_t *reply = jobs_receive(self->jobs);
     if (!reply) return 0;
-    if (reply->body_case == MSG__ENVELOPE__BODY_RUN_EVENT) {
-        char *unset = reply->run_event->source;
-        reply->run_event->source = self->config->id;
-        reply->run_event->sequence = ++self->n_event;
-        publish_event(self->telemetry, reply->run_event);
-        reply->run_event->source = unset;
-    } else {
-        log_done(reply);
-        msg_out_t out = member_out(self->member);
-        if (!self->void_job) out.send(out.user, NULL, reply);
-        ask(self);
+    if (reply->body_case != MSG__ENVELOPE__BODY_RUN_EVENT) {
+        finish_job(self, reply);
+        return 0;
     }
+    publish(self, reply->run_event);
     msg_free(&reply);
     return 0;
+}
+
+/* --- The shepherd comes and goes --- */
+
+static void hello(void *state, Msg__Hello *hello)
+{
+    loop_t *self = state;
+    bool trains = self->jobs && jobs_busy(self->jobs) && self->training && !self->void_job;
+    if (!trains && self->answers.list.n == 0) return;
+    const lease_id_t *lease = trains ? &self->lease : &self->answers.list.at[0].lease;
+    msg__holding__init(&self->holding);
+    self->holding.run_hash = lease->run;
+    self->holding.round = lease->round;
+    self->holding.replica = lease->replica;
+    self->holding.fence = lease->fence;
+    self->holding.done = !trains;
+    hello->holding = &self->holding;
 }
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
 {
     loop_t *self = state;
     zsock_destroy(&self->telemetry);
-    char *endpoint = control_resolve(welcome->telemetry, self->config->shepherd);
+    char *endpoint = control_resolve(welcome->telemetry, member_endpoint(self->member));
     err_t err = {0};
     if (*endpoint) self->telemetry = control_connect(ZMQ_PUB, endpoint, &err);
     if (err.code) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
     free(endpoint);
-    ask(self);
+    self->lost_ms = 0;
+    self->acknowledges = false;
+    answers_drop_others(&self->answers, welcome->run_hash);
+    bool other = self->training && self->lease.run != welcome->run_hash;
+    if (jobs_busy(self->jobs) && other) give_up_job(self);
+    answers_say(&self->answers, member_out(self->member), clock_mono_ms(), true);
+    member_ask(self->member);
 }
 
+/* A lease is trained on: its inputs are at the aggregators. A validation is cheap to give again. */
 static void on_lost(void *state, const char *reason)
 {
     (void)reason;
     loop_t *self = state;
-    self->void_job = true;
-    jobs_cancel(self->jobs);
+    self->lost_ms = clock_mono_ms();
+    if (jobs_busy(self->jobs) && !self->training) give_up_job(self);
 }
 
 static void on_bye(void *state, const char *reason)
 {
+    (void)reason;
     loop_t *self = state;
-    on_lost(state, reason);
-    self->leaving = self->config->once;
+    self->lost_ms = clock_mono_ms();
+    answers_clear(&self->answers);
+    give_up_job(self);
+    self->leaving = self->config->once || self->drain_ms;
 }
 
-static int on_tick(zloop_t *loop, int timer, void *arg)
+/* --- Draining --- */
+
+static void leave(loop_t *self, const char *reason)
 {
-    (void)loop, (void)timer;
-    return ((loop_t *)arg)->leaving ? -1 : 0;
+    log_event(LOG_INFO, "leaving", "reason=\"%s\" unacknowledged=%zu", reason,
+              self->answers.list.n);
+    member_leave(self->member, reason);
+    self->leaving = true;
+}
+
+/* Nothing left to do or to wait for? Without a shepherd, or with one that does not acknowledge,
+ * there is no point in using up the grace period. */
+static void drain(loop_t *self, int64_t now)
+{
+    enum { NO_SHEPHERD_MS = 5000, NO_ACK_MS = 2000 };
+    bool busy = jobs_busy(self->jobs), waits = self->answers.list.n > 0;
+    if (!busy && !waits)
+        leave(self, "drained");
+    else if (now - self->drain_ms >= self->config->grace_ms)
+        leave(self, "the grace period is over");
+    else if (!member_joined(self->member) && now - self->lost_ms > NO_SHEPHERD_MS &&
+             now - self->drain_ms > NO_SHEPHERD_MS)
+        leave(self, "drained without a shepherd");
+    else if (!busy && !self->acknowledges && now - self->answer_ms > NO_ACK_MS &&
+             now - self->drain_ms > NO_ACK_MS)
+        leave(self, "drained, not acknowledged");
 }
 
 static void on_signal(void *user)
 {
     loop_t *self = user;
-    member_leave(self->member, "stopped by a signal");
-    self->leaving = true;
+    self->drain_ms = clock_mono_ms();
+    if (jobs_busy(self->jobs) && self->training)
+        jobs_drain(self->jobs);
+    else
+        give_up_job(self);
+}
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    loop_t *self = arg;
+    int64_t now = clock_mono_ms();
+    if (self->leaving) return -1;
+    if (member_joined(self->member))
+        answers_say(&self->answers, member_out(self->member), now, false);
+    if (self->drain_ms) drain(self, now);
+    return 0;
 }
 
 static const msg_route_t routes[MSG_KIND_COUNT] = {
     [MSG__ENVELOPE__BODY_LEASE] = {1 << 20, on_work},
     [MSG__ENVELOPE__BODY_EVAL] = {1 << 20, on_work},
+    [MSG__ENVELOPE__BODY_LEASE_ACK] = {256, on_ack},
+    [MSG__ENVELOPE__BODY_REVOKE] = {256, on_revoke},
 };
 
 static member_options_t member_options(loop_t *self)
@@ -211,16 +278,17 @@ static member_options_t member_options(loop_t *self)
         .on_lost = on_lost,
         .on_bye = on_bye,
         .credit = credit,
+        .hello = hello,
     };
 }
 
-int loop_run(loop_t *self, int signal_fd, err_t *err)
+int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
 {
-    enum { TICK_MS = 50 };
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     member_options_t options = member_options(self);
     self->zloop = zloop_new();
-    self->jobs = jobs_new(run_job, &self->trainer);
+    self->jobs = jobs_new(work_run, &self->trainer);
+    self->lost_ms = clock_mono_ms();
     if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0 &&
         alive_start(self->zloop, (int)self->config->alive_fd, err) == 0)
         self->member = member_new(self->zloop, &options, err);
@@ -230,9 +298,12 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
         service_loop(self->zloop);
     }
+    *busy = self->drain_ms && jobs_busy(self->jobs);
+    if (*busy) return rc;
     member_destroy(&self->member);
     zloop_destroy(&self->zloop);
     jobs_destroy(&self->jobs); /* the thread ends its step */
     zsock_destroy(&self->telemetry);
+    answers_fini(&self->answers);
     return rc;
 }

@@ -1,9 +1,11 @@
-/* The worker's reactor: asks for work, hands leases to its thread, sends the answers. */
+/* The worker's reactor: asks for work, hands leases to its thread, sends the answers and says them
+ * again until they are acknowledged, outlives the shepherd, drains. */
 #ifndef WORKER_LOOP_H
 #define WORKER_LOOP_H
 
 #include "msg/jobs.h"
 #include "msg/member.h"
+#include "worker/answers.h"
 #include "worker/config.h"
 #include "worker/trainer.h"
 
@@ -14,12 +16,21 @@ typedef struct {
     zsock_t *telemetry;
     member_t *member;
     jobs_t *jobs;
-    bool void_job; /* the answer of the running job is not wanted any more */
-    bool leaving;
-    uint64_t n_event; /* published */
+    bool training;     /* the running job is a lease: */
+    lease_id_t lease;  /* this one */
+    bool void_job;     /* the answer of the running job is not wanted any more */
+    answers_t answers; /* not acknowledged */
+    bool acknowledges; /* this shepherd does so; one that does not is taken at its next lease */
+    Msg__Holding holding;
+    int64_t lost_ms;   /* since when there is no shepherd; 0: there is one */
+    int64_t drain_ms;  /* since when we drain; 0: we do not */
+    int64_t answer_ms; /* when the last job ended */
+    bool leaving;      /* the reactor ends with the next tick */
+    uint64_t n_event;  /* published */
 } loop_t;
 
-/* Run until a signal (or the end of the run, with --once). */
-int loop_run(loop_t *self, int signal_fd, err_t *err);
+/* Run until a signal (or the end of the run, with --once). *busy: the thread did not end within the
+ * grace period and still runs; then the process must end without waiting for it. */
+int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err);
 
 #endif

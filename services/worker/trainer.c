@@ -27,10 +27,12 @@ typedef struct {
     bool training;
 } work_t;
 
-int trainer_init(trainer_t *self, const char *cache_dir, int threads, err_t *err)
+int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, int threads,
+                 err_t *err)
 {
     *self = (trainer_t){.cache_dir = cache_dir, .threads = threads};
-    return file_make_dirs(cache_dir, err);
+    if (file_make_dirs(cache_dir, err) < 0) return -1;
+    return states_init(&self->states, state_dir, err);
 }
 
 static void drop_client(trainer_t *self)
@@ -55,6 +57,7 @@ void trainer_forget(trainer_t *self)
 {
     drop_client(self);
     drop_engine(self);
+    states_forget(&self->states);
     tokens_destroy(&self->train);
     tokens_destroy(&self->validation);
 }
@@ -91,7 +94,7 @@ static int need_client(trainer_t *self, const work_t *work, err_t *err)
                               .user = self};
     self->client = data_client_new(&options, err);
     if (!self->client) return -1;
-    if (self->run != work->run) drop_engine(self); /* its inner states belong to another run */
+    if (self->run != work->run) states_forget(&self->states); /* they belong to another run */
     self->run = work->run;
     self->n_endpoint = work->n_data;
     self->endpoints = mem_calloc(work->n_data, sizeof *self->endpoints);
@@ -185,53 +188,101 @@ static data_order_t order_of(const Msg__TokenSource *tokens, const batch_layout_
 /* --- A lease --- */
 
 typedef struct {
+    uint64_t steps; /* done */
     double sum, last;
     uint64_t tokens;
+    double begin;    /* on the monotonic clock, s */
+    int64_t told_ms; /* when the hook last heard of a step */
 } progress_t;
+
+static void tell_step(const trainer_t *self, const Msg__Lease *lease, progress_t *progress)
+{
+    if (!self->hooks.stepped) return;
+    progress->told_ms = clock_mono_ms();
+    self->hooks.stepped(self->hooks.user, lease->step_base + progress->steps - 1,
+                        (float)progress->last,
+                        (double)progress->tokens / (clock_mono_s() - progress->begin));
+}
+
+static int train_step(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progress_t *progress,
+                      err_t *err)
+{
+    float loss = 0;
+    uint64_t step = lease->step_base + progress->steps;
+    uint64_t draws = rng_bits(rng_derive(lease->tokens->seed, "draws"), lease->replica);
+    if (feed_step(feed, self->train, progress->steps, err) < 0) return -1;
+    engine_seed(self->engine, rng_bits(draws, step));
+    if (engine_step(self->engine, (const void *const *)feed->args,
+                    schedule_lr(lease->schedule, step), &loss, err) < 0)
+        return -1;
+    if (!isfinite(loss))
+        return err_set(err, ERR_NUMERIC,
+                       "replica %u, step %llu: the loss is %f; "
+                       "a lower learning rate or a warm-up may help",
+                       lease->replica, (unsigned long long)step + 1, (double)loss);
+    progress->steps++;
+    progress->sum += loss;
+    progress->last = loss;
+    progress->tokens += feed->layout->tokens * (uint64_t)feed->n_micro;
+    return 0;
+}
+
+static bool draining(const trainer_t *self)
+{
+    return self->hooks.draining && self->hooks.draining(self->hooks.user);
+}
 
 static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progress_t *progress,
                  err_t *err)
 {
     enum { NEWS_MS = 500 };
-    int64_t told_ms = clock_mono_ms();
-    double begin = clock_mono_s();
-    uint64_t draws = rng_bits(rng_derive(lease->tokens->seed, "draws"), lease->replica);
-    uint64_t step_tokens = feed->layout->tokens * (uint64_t)feed->n_micro;
-    for (uint64_t i = 0; i < lease->inner_steps; i++) {
-        float loss = 0;
-        uint64_t step = lease->step_base + i;
+    progress->begin = clock_mono_s();
+    progress->told_ms = clock_mono_ms();
+    while (progress->steps < lease->inner_steps) {
         if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
-        if (feed_step(feed, self->train, i, err) < 0) return -1;
-        engine_seed(self->engine, rng_bits(draws, step));
-        if (engine_step(self->engine, (const void *const *)feed->args,
-                        schedule_lr(lease->schedule, step), &loss, err) < 0)
-            return -1;
-        if (!isfinite(loss))
-            return err_set(err, ERR_NUMERIC,
-                           "replica %u, step %llu: the loss is %f; "
-                           "a lower learning rate or a warm-up may help",
-                           lease->replica, (unsigned long long)step + 1, (double)loss);
-        progress->sum += loss;
-        progress->last = loss;
-        progress->tokens += step_tokens;
-        if (!self->hooks.stepped || clock_mono_ms() - told_ms < NEWS_MS) continue;
-        told_ms = clock_mono_ms();
-        self->hooks.stepped(self->hooks.user, step, loss,
-                            (double)progress->tokens / (clock_mono_s() - begin));
+        if (draining(self)) break;
+        if (train_step(self, lease, feed, progress, err) < 0) return -1;
+        if (clock_mono_ms() - progress->told_ms >= NEWS_MS) tell_step(self, lease, progress);
     }
+    if (progress->steps == 0) return err_set(err, ERR_STATE, "drained before the first step");
+    tell_step(self, lease, progress); /* the last one in any case: short leases report too */
     return 0;
 }
 
-static int upload(trainer_t *self, const Msg__Lease *lease, err_t *err)
+static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
     uint64_t n = engine_params(self->engine);
     for (uint64_t i = 0; i < n; i++) self->end[i] = self->start[i] - self->end[i];
     data_delta_t which = {.round = lease->round,
                           .replica = lease->replica,
                           .fence = lease->fence,
-                          .weight = lease->weight,
+                          .weight = steps < lease->inner_steps ? steps : lease->weight,
                           .codec = lease->codec};
     return data_put_delta(self->client, lease->bounds, &which, self->end, err);
+}
+
+static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *err)
+{
+    const state_t *state = NULL;
+    if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
+                    fresh, err) < 0)
+        return -1;
+    return engine_begin(self->engine, self->start, state ? state->bytes : NULL,
+                        state ? state->n : 0, err);
+}
+
+/* The pseudo-gradient up, then the inner state to where the lease wishes. */
+static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
+{
+    size_t n = 0;
+    if (engine_unload(self->engine, self->end, err) < 0) return -1;
+    uint8_t *state = engine_state(self->engine, &n, err);
+    if (!state) return -1;
+    if (upload(self, lease, steps, err) < 0) {
+        free(state);
+        return -1;
+    }
+    return states_keep(&self->states, lease, state, n, self->client, self->state, err);
 }
 
 static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg__LeaseDone *done,
@@ -239,24 +290,23 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
 {
     progress_t progress = {0};
     bool fresh = false;
-    if (feed_fetch(feed, self->train, self->client, err) < 0) return -1;
-    double begin = clock_mono_s();
-    if (engine_begin(self->engine, lease->replica, lease->round, self->start, &fresh, err) < 0 ||
-        train(self, lease, feed, &progress, err) < 0 ||
-        engine_finish(self->engine, self->end, err) < 0)
+    if (feed_fetch(feed, self->train, self->client, err) < 0 ||
+        begin(self, lease, &fresh, err) < 0 || train(self, lease, feed, &progress, err) < 0)
         return -1;
     double trained = clock_mono_s();
-    if (upload(self, lease, err) < 0) return -1;
+    if (hand_in(self, lease, progress.steps, err) < 0) return -1;
     done->round = lease->round;
     done->replica = lease->replica;
     done->fence = lease->fence;
-    done->steps = lease->inner_steps;
-    done->mean_loss = progress.sum / lease->inner_steps;
+    done->steps = (uint32_t)progress.steps;
+    done->done_count = progress.steps * (lease->count / lease->inner_steps);
+    done->mean_loss = progress.sum / (double)progress.steps;
     done->last_loss = progress.last;
     done->tokens = progress.tokens;
-    done->compute_s = trained - begin;
+    done->compute_s = trained - progress.begin;
     done->transfer_s = clock_mono_s() - trained;
     done->fresh_state = fresh;
+    done->state = self->state;
     return 0;
 }
 

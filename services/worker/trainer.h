@@ -6,14 +6,16 @@
 #include "msg/data_client.h"
 #include "proto/control.pb-c.h"
 #include "worker/engine.h"
+#include "worker/states.h"
 #include "worker/tokens.h"
 
 enum { TRAINER_PLAN_BYTES = 1 << 30 };
 
-/* News on the way; returns true when the work should stop. */
+/* News on the way, both ways. All but `stopped` may be NULL. */
 typedef struct {
-    bool (*stopped)(void *user);
-    void (*stepped)(void *user, uint64_t step, float loss, double tokens_per_s); /* may be NULL */
+    bool (*stopped)(void *user);  /* the work is void */
+    bool (*draining)(void *user); /* bank the steps that are done, at least one */
+    void (*stepped)(void *user, uint64_t step, float loss, double tokens_per_s);
     void *user;
 } trainer_hooks_t;
 
@@ -27,17 +29,22 @@ typedef struct {
     uint64_t run;
     engine_t *engine;
     char plan[HASH_HEX]; /* of the engine */
+    states_t states;
     tokens_t *train, *validation;
-    float *start, *end; /* flat parameter vectors */
+    float *start, *end;   /* flat parameter vectors */
+    char state[HASH_HEX]; /* that the last lease ended with */
 } trainer_t;
 
-/* cache_dir is borrowed; the directory is made. */
-int trainer_init(trainer_t *self, const char *cache_dir, int threads, err_t *err);
+/* The directories are borrowed, and made. */
+int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, int threads,
+                 err_t *err);
 void trainer_fini(trainer_t *self);
 void trainer_forget(trainer_t *self); /* the run is over: drop everything but the cache */
 
-/* Do a lease whose message may be anything: every field is checked. On success *done is filled in.
- */
+/* Do a lease whose message may be anything: every field is checked. On success *done is filled in
+ * (its strings point into the trainer, until the next call); done->steps is smaller than the
+ * lease's when it was drained, and the pseudo-gradient then weighs so much less. ERR_STATE:
+ * stopped, or drained before the first step; the aggregator's wrong round or old fence. */
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err);
 int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err);
 

@@ -259,20 +259,20 @@ static void dismissal(void **unused)
 /* --- jobs --- */
 
 /* Answers a lease with news, then its round; round 99 goes on until it is stopped. */
-static void do_job(void *user, zsock_t *pipe, const msg_envelope_t *job)
+static void do_job(void *user, job_t *self, const msg_envelope_t *job)
 {
     ++*(int *)user;
     Msg__Event event = MSG__EVENT__INIT;
     msg_envelope_t news = MSG__ENVELOPE__INIT, reply = MSG__ENVELOPE__INIT;
     news.body_case = BODY(RUN_EVENT);
     news.run_event = &event;
-    job_reply(pipe, &news);
-    while (job->lease->round == 99 && !job_stopped(pipe)) zclock_sleep(1);
+    job_reply(self, &news);
+    while (job->lease->round == 99 && !job_stopped(self)) zclock_sleep(1);
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
     done.round = job->lease->round;
     reply.body_case = BODY(LEASE_DONE);
     reply.lease_done = &done;
-    job_reply(pipe, &reply);
+    job_reply(self, &reply);
 }
 
 static uint32_t finish_job(jobs_t *jobs, int *n_news)

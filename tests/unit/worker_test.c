@@ -1,5 +1,6 @@
 /* The worker's parts: schedules against their formulas, feeding, and the engine with a compiled
  * model whose training can be done by hand. */
+#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ckpt/safetensors.h"
 #include "compile/compile.h"
 #include "plan/target.h"
 #include "worker/engine.h"
@@ -204,61 +206,231 @@ static double by_hand(double w[3], double v[3])
     return loss;
 }
 
-/* A lease of three steps from theta on both sides; w and v carry on from lease to lease. */
-static void lease(engine_t *engine, uint32_t replica, uint32_t round, bool want_fresh, double w[3],
-                  double v[3])
+/* The inner state of a replica: v is by hand, bytes the engine's; NULL: zero moments. */
+typedef struct {
+    uint8_t *bytes;
+    size_t n;
+    double v[3];
+} inner_t;
+
+/* A lease of three steps from theta on both sides; w and the inner state carry on. */
+static void lease(engine_t *engine, double w[3], inner_t *inner)
 {
     float theta[3], loss = 0;
-    bool fresh = false;
+    err_t err = {0};
     for (int j = 0; j < 3; j++) theta[j] = (float)w[j];
-    assert_int_equal(engine_begin(engine, replica, round, theta, &fresh, NULL), 0);
-    assert_int_equal(fresh, want_fresh);
-    if (want_fresh) memset(v, 0, 3 * sizeof *v);
+    if (engine_begin(engine, theta, inner->bytes, inner->n, &err) < 0) fail_msg("%s", err.text);
     for (int step = 0; step < 3; step++) {
         assert_int_equal(engine_step(engine, BATCH, LR, &loss, NULL), 0);
-        double want = by_hand(w, v);
+        double want = by_hand(w, inner->v);
         if (fabs(loss - want) > 1e-5 * want) fail_msg("loss %g, by hand %g", loss, want);
     }
-    assert_int_equal(engine_finish(engine, theta, NULL), 0);
+    assert_int_equal(engine_unload(engine, theta, NULL), 0);
     for (int j = 0; j < 3; j++)
         if (fabs(theta[j] - w[j]) > 1e-5) fail_msg("w[%d] %g, by hand %g", j, theta[j], w[j]);
+    free(inner->bytes);
+    inner->bytes = engine_state(engine, &inner->n, NULL);
+    assert_non_null(inner->bytes);
+    assert_true(inner->n <= engine_state_limit(engine));
 }
 
-static void inner_state_follows_its_replica(void **unused)
+static void inner_states_are_bytes(void **unused)
+{
+    (void)unused;
+    engine_t *engine = engine_make(), *other = engine_make();
+    assert_int_equal(engine_params(engine), 3);
+    assert_int_equal(engine_accumulate(engine), 1);
+    double a[3] = {0.5, -1, 2}, b[3] = {3, 0, 1};
+    inner_t at_a = {0}, at_b = {0};
+    lease(engine, a, &at_a);
+    lease(engine, b, &at_b);
+    lease(engine, b, &at_b); /* each goes on with its own momentum */
+    lease(other, a, &at_a);  /* anywhere */
+    /* A lease that is broken off leaves no trace. */
+    float theta[3] = {9, 9, 9}, loss;
+    assert_int_equal(engine_begin(engine, theta, at_a.bytes, at_a.n, NULL), 0);
+    assert_int_equal(engine_step(engine, BATCH, 1.0, &loss, NULL), 0);
+    lease(engine, a, &at_a);
+    free(at_a.bytes);
+    free(at_b.bytes);
+    engine_destroy(&engine);
+    engine_destroy(&other);
+}
+
+static void state_begins(engine_t *engine, const safetensor_t *tensors, size_t n, const char *steps,
+                         err_code_t want)
+{
+    safetensors_meta_t meta = {"steps", steps};
+    size_t n_bytes, at;
+    float theta[3] = {0};
+    err_t err = {0};
+    uint8_t *bytes = safetensors_pack(tensors, n, &meta, 1, &n_bytes, &at, &err);
+    assert_non_null(bytes);
+    assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, &err), want ? -1 : 0);
+    if (err.code != want) fail_msg("code %d, want %d: %s", err.code, want, err.text);
+    /* Every shorter file is refused, and leaves nothing. */
+    for (size_t i = 0; i < n_bytes; i++)
+        assert_int_equal(engine_begin(engine, theta, bytes, i, &err), -1);
+    free(bytes);
+}
+
+static void states_of_another_model_are_refused(void **unused)
 {
     (void)unused;
     engine_t *engine = engine_make();
-    assert_int_equal(engine_params(engine), 3);
-    assert_int_equal(engine_accumulate(engine), 1);
-    double a[3] = {0.5, -1, 2}, va[3] = {0}, b[3] = {3, 0, 1}, vb[3] = {0};
-    lease(engine, 4, 0, true, a, va);
-    lease(engine, 7, 0, true, b, vb);
-    lease(engine, 7, 1, false, b, vb); /* each goes on with its own momentum */
-    lease(engine, 4, 1, false, a, va);
-    /* A lease that is broken off leaves no trace. */
-    float theta[3] = {9, 9, 9}, loss;
-    bool fresh;
-    assert_int_equal(engine_begin(engine, 4, 2, theta, &fresh, NULL), 0);
-    assert_int_equal(engine_step(engine, BATCH, 1.0, &loss, NULL), 0);
-    lease(engine, 4, 2, false, a, va);
-    lease(engine, 7, 5, true, b, vb); /* somebody else had it in between: zero moments */
-    lease(engine, 7, 5, true, b, vb); /* a round trained here already: not its successor */
+    inner_t inner = {0};
+    double w[3] = {1, 1, 1};
+    lease(engine, w, &inner);
+    safetensors_t *file = safetensors_view(inner.bytes, inner.n, NULL);
+    assert_non_null(file);
+    assert_int_equal(safetensors_count(file), 1);
+    safetensor_t good = *safetensors_at(file, 0), tensor = good;
+    state_begins(engine, &tensor, 1, "3", ERR_OK);
+    state_begins(engine, &tensor, 1, "-1", ERR_CORRUPT);
+    state_begins(engine, &tensor, 1, "3 or so", ERR_CORRUPT);
+    state_begins(engine, &tensor, 1, "", ERR_CORRUPT);
+    state_begins(engine, &tensor, 0, "3", ERR_SHAPE);
+    tensor.name = "somebody else's";
+    state_begins(engine, &tensor, 1, "3", ERR_SHAPE);
+    tensor = good;
+    tensor.dims[0] = 2, tensor.n_bytes = 8;
+    state_begins(engine, &tensor, 1, "3", ERR_SHAPE);
+    tensor = good;
+    tensor.dtype = DT_I32;
+    state_begins(engine, &tensor, 1, "3", ERR_SHAPE);
+    safetensor_t two[2] = {good, good};
+    two[1].name = "z";
+    state_begins(engine, two, 2, "3", ERR_SHAPE);
+    safetensors_close(&file);
+    free(inner.bytes);
     engine_destroy(&engine);
+}
+
+/* --- where inner states are kept --- */
+
+static size_t n_files(const char *dir)
+{
+    size_t n = 0;
+    DIR *at = opendir(dir);
+    for (struct dirent *e; (e = readdir(at));) n += *e->d_name != '.';
+    closedir(at);
+    return n;
+}
+
+static void keep(states_t *states, Msg__Lease *lease, const char *text, char hash[HASH_HEX])
+{
+    uint8_t *bytes = (uint8_t *)mem_strdup(text);
+    assert_int_equal(states_keep(states, lease, bytes, strlen(text), NULL, hash, NULL), 0);
+}
+
+/* What a lease that names `hash` begins with is `text`; NULL: zero moments. */
+static void begins_with(states_t *states, Msg__Lease *lease, const char *hash, const char *text)
+{
+    const state_t *found = NULL;
+    bool fresh = true;
+    lease->state = (char *)hash;
+    assert_int_equal(states_find(states, lease, NULL, 1000, &found, &fresh, NULL), 0);
+    assert_int_equal(found != NULL, text != NULL);
+    if (!text) return;
+    assert_false(fresh);
+    assert_int_equal(found->n, strlen(text));
+    assert_memory_equal(found->bytes, text, found->n);
+}
+
+static void states_in_memory(void **unused)
+{
+    (void)unused;
+    char dir[] = "/tmp/pcp-worker-test.XXXXXX", hash[HASH_HEX];
+    assert_non_null(mkdtemp(dir));
+    states_t states = {0};
+    assert_int_equal(states_init(&states, dir, NULL), 0);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    lease.round = 4, lease.replica = 1;
+    begins_with(&states, &lease, "", NULL);
+    keep(&states, &lease, "after 4", hash);
+    assert_string_equal(hash, "");
+    begins_with(&states, &lease, "", NULL); /* this is the state after the round, not before */
+    lease.round = 5;
+    begins_with(&states, &lease, "", "after 4");
+    lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    begins_with(&states, &lease, "", NULL); /* a run that names its states means: zero */
+    lease.keep_state = MSG__STATE_KEEP__STATE_MEMORY;
+    lease.replica = 2;
+    begins_with(&states, &lease, "", NULL);
+    keep(&states, &lease, "after 5", hash);
+    lease.round = 9;
+    keep(&states, &lease, "after 9", hash);
+    assert_int_equal(states.held.n, 1); /* what is left behind is not kept for ever */
+    assert_int_equal(n_files(dir), 0);
+    states_forget(&states);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void states_in_files(void **unused)
+{
+    (void)unused;
+    char dir[] = "/tmp/pcp-worker-test.XXXXXX", hash[8][HASH_HEX], text[8][16];
+    assert_non_null(mkdtemp(dir));
+    states_t writer = {0}, reader = {0};
+    assert_int_equal(states_init(&writer, dir, NULL), 0);
+    assert_int_equal(states_init(&reader, dir, NULL), 0);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    lease.run_hash = 77;
+    lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    for (uint32_t round = 0; round < 8; round++) {
+        snprintf(text[round], sizeof text[round], "state %u", round);
+        lease.round = round;
+        keep(&writer, &lease, text[round], hash[round]);
+        char want[HASH_HEX];
+        hash_content(text[round], strlen(text[round]), want);
+        assert_string_equal(hash[round], want);
+        if (round == 6) begins_with(&reader, &lease, hash[3], text[3]); /* used again: it stays */
+    }
+    lease.replica = 1;
+    keep(&writer, &lease, "of another replica", hash[0]);
+    assert_int_equal(n_files(dir), STATES_KEEP + 1);
+    lease.replica = 0;
+    states_forget(&reader);
+    begins_with(&reader, &lease, hash[7], text[7]);
+    begins_with(&reader, &lease, hash[3], text[3]);
+    begins_with(&writer, &lease, hash[7], text[7]); /* from memory */
+    /* Damage is found, and not believed. */
+    char *command = mem_printf("for f in %s/*-%s.*; do printf x >>$f; done", dir, hash[7]);
+    assert_int_equal(system(command), 0);
+    free(command);
+    states_forget(&reader);
+    const state_t *found = NULL;
+    bool fresh = false;
+    err_t err = {0};
+    data_options_t options = {.endpoints = (char *[]){"inproc://nobody"}, .n_endpoint = 1};
+    data_client_t *client = data_client_new(&options, &err);
+    lease.state = "../../etc/passwd";
+    assert_int_equal(states_find(&reader, &lease, client, 1000, &found, &fresh, &err), -1);
+    assert_int_equal(err.code, ERR_NET);
+    data_client_destroy(&client);
+    assert_int_equal(n_files(dir), STATES_KEEP + 1);
+    states_forget(&writer);
+    states_forget(&reader);
+    command = mem_printf("rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    free(command);
 }
 
 static void evaluation_changes_nothing(void **unused)
 {
     (void)unused;
     engine_t *engine = engine_make();
-    double w[3] = {0.5, -1, 2}, v[3] = {0};
-    lease(engine, 0, 0, true, w, v);
+    double w[3] = {0.5, -1, 2};
+    inner_t inner = {0};
+    lease(engine, w, &inner);
     float theta[3] = {1, 1, 1}, loss = 0;
     assert_int_equal(engine_load(engine, theta, NULL), 0);
     assert_int_equal(engine_loss(engine, BATCH, &loss, NULL), 0);
     double want = 0;
     for (int i = 0; i < 6; i++) want += (double)((X[i] - Y[i]) * (X[i] - Y[i]));
     assert_true(fabs(loss - want) < 1e-5);
-    lease(engine, 0, 1, false, w, v);
+    lease(engine, w, &inner);
+    free(inner.bytes);
     engine_destroy(&engine);
 }
 
@@ -284,7 +456,7 @@ static void leases_that_make_no_sense(void **unused)
     err_t err = {0};
     char dir[] = "/tmp/pcp-worker-test.XXXXXX";
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(trainer_init(&trainer, dir, 1, &err), 0);
+    assert_int_equal(trainer_init(&trainer, dir, dir, 1, &err), 0);
     Msg__Lease lease = MSG__LEASE__INIT;
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
     Msg__Schedule schedule = MSG__SCHEDULE__INIT;
@@ -312,7 +484,10 @@ int main(void)
         cmocka_unit_test(schedules),
         cmocka_unit_test(batches),
         cmocka_unit_test(a_damaged_cache_is_not_used),
-        cmocka_unit_test(inner_state_follows_its_replica),
+        cmocka_unit_test(inner_states_are_bytes),
+        cmocka_unit_test(states_of_another_model_are_refused),
+        cmocka_unit_test(states_in_memory),
+        cmocka_unit_test(states_in_files),
         cmocka_unit_test(evaluation_changes_nothing),
         cmocka_unit_test(plans_that_cannot_run),
         cmocka_unit_test(leases_that_make_no_sense),

@@ -1,0 +1,235 @@
+/* Where inner states are kept and found. The directory is pruned by use, not by round: a run that
+ * goes back to a checkpoint uses old rounds again. */
+#include "worker/states.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#define SUFFIX ".safetensors"
+
+int states_init(states_t *self, const char *dir, err_t *err)
+{
+    self->dir = dir;
+    return file_make_dirs(dir, err);
+}
+
+void states_forget(states_t *self)
+{
+    for (size_t i = 0; i < self->held.n; i++) free(self->held.at[i].bytes);
+    VEC_FREE(&self->held);
+}
+
+/* A replica's newer state replaces the one before it; what was left behind rounds ago will not be
+ * asked for. */
+static const state_t *hold(states_t *self, const state_t *state)
+{
+    for (size_t i = self->held.n; i-- > 0;) {
+        state_t *old = &self->held.at[i];
+        if (old->replica != state->replica && old->round + 1 >= state->round) continue;
+        free(old->bytes);
+        *old = self->held.at[--self->held.n];
+    }
+    VEC_PUSH(&self->held, *state);
+    return &self->held.at[self->held.n - 1];
+}
+
+/* --- The directory --- */
+
+typedef struct {
+    char *path;
+    struct timespec used;
+} entry_t;
+typedef VEC(entry_t) entries_t;
+
+static void entries_fini(entries_t *list)
+{
+    for (size_t i = 0; i < list->n; i++) free(list->at[i].path);
+    VEC_FREE(list);
+}
+
+/* Files whose names begin and end so. */
+static entries_t list_files(const char *dir, const char *begin, const char *end)
+{
+    entries_t list = {0};
+    DIR *at = opendir(dir);
+    for (struct dirent *e; at && (e = readdir(at));) {
+        struct stat st;
+        if (!str_starts(e->d_name, begin) || !str_ends(e->d_name, end)) continue;
+        entry_t entry = {.path = mem_printf("%s/%s", dir, e->d_name)};
+        if (stat(entry.path, &st) == 0) entry.used = st.st_mtim;
+        VEC_PUSH(&list, entry);
+    }
+    if (at) closedir(at);
+    return list;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct timespec *x = &((const entry_t *)a)->used, *y = &((const entry_t *)b)->used;
+    if (x->tv_sec != y->tv_sec) return x->tv_sec > y->tv_sec ? -1 : 1;
+    return x->tv_nsec > y->tv_nsec ? -1 : x->tv_nsec < y->tv_nsec;
+}
+
+static void touch(const char *path)
+{
+    utimensat(AT_FDCWD, path, NULL, 0); /* its use counts, not its age */
+}
+
+static void prune_replica(const states_t *self, const char *prefix)
+{
+    entries_t list = list_files(self->dir, prefix, SUFFIX);
+    if (list.n) qsort(list.at, list.n, sizeof *list.at, newest_first);
+    for (size_t i = STATES_KEEP; i < list.n; i++) unlink(list.at[i].path);
+    entries_fini(&list);
+}
+
+/* What other runs left a week ago, and what writers left that were killed ("....tmp.PID"; a writer
+ * in another container may have that PID). */
+static void prune_old(const states_t *self)
+{
+    enum { WEEK_S = 7 * 24 * 3600, WRITING_S = 60 };
+    time_t now = time(NULL);
+    entries_t list = list_files(self->dir, "", "");
+    for (size_t i = 0; i < list.n; i++) {
+        const char *path = list.at[i].path, *part = strstr(path, SUFFIX ".tmp.");
+        time_t age = now - list.at[i].used.tv_sec;
+        bool dead = part && kill(atoi(part + strlen(SUFFIX ".tmp.")), 0) < 0 && errno == ESRCH;
+        if ((str_ends(path, SUFFIX) && age > WEEK_S) || (dead && age > WRITING_S)) unlink(path);
+    }
+    entries_fini(&list);
+}
+
+static int write_file(const states_t *self, const Msg__Lease *lease, const state_t *state,
+                      err_t *err)
+{
+    char *prefix = mem_printf("%016llx-%u-", (unsigned long long)lease->run_hash, lease->replica);
+    char *path = mem_printf("%s/%s%u-%s" SUFFIX, self->dir, prefix, state->round, state->hash);
+    int rc = 0;
+    if (file_size(path) == (int64_t)state->n)
+        touch(path); /* the same lease was trained here before */
+    else
+        rc = file_write_atomic(path, state->bytes, state->n, err);
+    prune_replica(self, prefix);
+    prune_old(self);
+    free(prefix);
+    free(path);
+    return rc;
+}
+
+static char *read_file(const states_t *self, const char *hash, size_t limit, size_t *n)
+{
+    char *bytes = NULL, *end = mem_printf("-%s" SUFFIX, hash), found[HASH_HEX];
+    entries_t list = list_files(self->dir, "", end);
+    for (size_t i = 0; i < list.n && !bytes; i++) {
+        const char *path = list.at[i].path;
+        if (file_size(path) > (int64_t)limit || !(bytes = file_read(path, n, NULL))) continue;
+        hash_content(bytes, *n, found);
+        if (strcmp(found, hash) == 0) {
+            touch(path);
+            continue;
+        }
+        log_event(LOG_WARN, "state_damaged", "path=%s", path);
+        unlink(path);
+        free(bytes);
+        bytes = NULL;
+    }
+    entries_fini(&list);
+    free(end);
+    return bytes;
+}
+
+/* --- Finding and keeping --- */
+
+static const state_t *held_as(const states_t *self, const Msg__Lease *lease)
+{
+    for (size_t i = 0; i < self->held.n; i++) {
+        const state_t *state = &self->held.at[i];
+        bool next = state->replica == lease->replica && state->round == lease->round;
+        if (*lease->state ? strcmp(state->hash, lease->state) == 0 : next) return state;
+    }
+    return NULL;
+}
+
+/* By its name, from whoever has it. */
+static int fetch(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
+                 const state_t **found, err_t *err)
+{
+    state_t state = {.replica = lease->replica, .round = lease->round};
+    const char *from = "file";
+    double begin = clock_mono_s();
+    memcpy(state.hash, lease->state, HASH_HEX);
+    char *bytes = read_file(self, state.hash, limit, &state.n);
+    if (!bytes) {
+        from = "object";
+        bytes = data_get_object(client, state.hash, limit, &state.n, err);
+        if (!bytes) return -1;
+    }
+    state.bytes = (uint8_t *)bytes;
+    *found = hold(self, &state);
+    log_event(LOG_INFO, "state_restored",
+              "replica=%u round=%u state=%.12s from=%s bytes=%zu seconds=%.3f", lease->replica,
+              lease->round, state.hash, from, state.n, clock_mono_s() - begin);
+    return 0;
+}
+
+int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
+                const state_t **found, bool *fresh, err_t *err)
+{
+    bool named = *lease->state, memory = lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
+    err_t reason = {0};
+    *found = NULL;
+    *fresh = false;
+    if (named && (strlen(lease->state) != HASH_HEX - 1 ||
+                  strspn(lease->state, "0123456789abcdef") != HASH_HEX - 1))
+        return err_set(err, ERR_NET, "state \"%.64s\" is no content hash", lease->state);
+    if (named || memory) *found = held_as(self, lease);
+    if (*found) return 0;
+    *fresh = named || (memory && lease->round > 0);
+    if (!named) return 0;
+    if (fetch(self, lease, client, limit, found, &reason) == 0) {
+        *fresh = false;
+        return 0;
+    }
+    if (reason.code != ERR_IO && reason.code != ERR_CORRUPT)
+        return err_set(err, reason.code, "inner state: %s", reason.text);
+    log_event(LOG_WARN, "state_lost",
+              "replica=%u round=%u state=%.12s error=\"%s; its moments start at zero\"",
+              lease->replica, lease->round, lease->state, reason.text);
+    return 0;
+}
+
+int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
+                data_client_t *client, char hash[HASH_HEX], err_t *err)
+{
+    state_t state = {.replica = lease->replica, .round = lease->round + 1, .bytes = bytes, .n = n};
+    err_t write_err = {0};
+    double begin = clock_mono_s();
+    if (lease->keep_state != MSG__STATE_KEEP__STATE_MEMORY) {
+        hash_content(bytes, n, state.hash);
+        if (write_file(self, lease, &state, &write_err) < 0)
+            log_event(LOG_WARN, "state_not_written", "error=\"%s\"", write_err.text);
+    }
+    if (lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT &&
+        data_put_object(client, state.hash, bytes, n, err) < 0) {
+        free(bytes);
+        return -1;
+    }
+    hold(self, &state);
+    memcpy(hash, state.hash, HASH_HEX);
+    log_event(LOG_DEBUG, "state_kept", "replica=%u round=%u state=%.12s bytes=%zu seconds=%.3f",
+              lease->replica, state.round, state.hash, n, clock_mono_s() - begin);
+    return 0;
+}

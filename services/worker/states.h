@@ -1,0 +1,42 @@
+/* The inner optimizer states S_k that leases begin and end with: in memory, in the state directory
+ * (files RUN-REPLICA-ROUND-HASH.safetensors, shared by the workers of a machine), in the object
+ * service. A state is named by the content hash of its bytes (engine_state). One thread. */
+#ifndef WORKER_STATES_H
+#define WORKER_STATES_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "msg/data_client.h"
+#include "proto/control.pb-c.h"
+
+enum { STATES_KEEP = 4 }; /* files of each replica, those used last */
+
+typedef struct {
+    uint32_t replica, round; /* it enters this round */
+    char hash[HASH_HEX];     /* empty: STATE_MEMORY, nobody asks for it by name */
+    uint8_t *bytes;
+    size_t n;
+} state_t;
+
+typedef struct {
+    const char *dir; /* borrowed */
+    VEC(state_t) held;
+} states_t;
+
+/* Zeroed struct; the directory is made. */
+int states_init(states_t *self, const char *dir, err_t *err);
+void states_forget(states_t *self); /* drop what is in memory; also the end */
+
+/* The state that a lease begins with, at most `limit` bytes: *found, borrowed until the next call,
+ * or NULL for zero moments; *fresh tells that these stand for a state that is lost (also logged).
+ * ERR_NET, ERR_STATE: the object service could not be asked. */
+int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
+                const state_t **found, bool *fresh, err_t *err);
+
+/* Keep the state that a lease ends with as the lease wishes, taking (freeing) its bytes. hash: its
+ * name, empty for STATE_MEMORY. A file that cannot be written is logged; an object that cannot be
+ * put is an error. */
+int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
+                data_client_t *client, char hash[HASH_HEX], err_t *err);
+
+#endif
