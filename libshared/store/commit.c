@@ -116,6 +116,25 @@ static int settle_lease(store_t *self, const char *run, const store_commit_t *co
     return settle_range(self, run, commit->round, n_windows, lease, done, err);
 }
 
+/* Where the round was decided, the commit is of the decision. */
+static int as_decided(const char *run, const store_commit_t *commit, const store_leases_t *leases,
+                      err_t *err)
+{
+    bool decided = false, same = true;
+    for (size_t i = 0; i < leases->n; i++) {
+        int64_t want = leases->at[i].decided_windows, have = -1;
+        for (size_t k = 0; k < commit->n_entry; k++)
+            if (commit->entries[k].replica == leases->at[i].replica)
+                have = (int64_t)commit->entries[k].done_windows;
+        decided |= want >= 0;
+        same &= want == have;
+    }
+    if (!decided || same) return 0;
+    return err_set(err, ERR_STATE,
+                   "store: run %s: round %" PRIu64 " is committed with other entries than decided",
+                   run, commit->round);
+}
+
 static int settle_leases(store_t *self, const char *run, const store_commit_t *commit,
                          uint64_t n_windows, err_t *err)
 {
@@ -130,6 +149,7 @@ static int settle_leases(store_t *self, const char *run, const store_commit_t *c
         rc = err_set(err, ERR_STATE,
                      "store: run %s, round %" PRIu64 ": %zu of %zu entries have no lease", run,
                      commit->round, commit->n_entry - matched, commit->n_entry);
+    if (rc == 0) rc = as_decided(run, commit, &leases, err);
     for (size_t i = 0; rc == 0 && i < leases.n; i++)
         rc = settle_lease(self, run, commit, n_windows, &leases.at[i], err);
     store_leases_fini(&leases);

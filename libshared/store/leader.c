@@ -25,7 +25,7 @@ int store_leader_acquire(store_t *self, const char *run, const char *holder, int
         "SELECT id, $2, 1, now_ms() + $3, now_ms() FROM run WHERE id = $1 "
         "ON CONFLICT (run_id) DO UPDATE SET holder = excluded.holder, fence = leadership.fence + "
         "1, "
-        "expires_ms = excluded.expires_ms "
+        "expires_ms = excluded.expires_ms, written = 0 "
         "WHERE leadership.expires_ms <= now_ms() OR leadership.holder = excluded.holder "
         "RETURNING holder, fence",
         sql_text(run), sql_text(holder), sql_int(ttl_ms));
@@ -72,6 +72,7 @@ int store_leader_release(store_t *self, const store_leader_t *leader, err_t *err
 
 int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err)
 {
+    if (sql_grouped(self->db)) return sql_begin(self->db, err); /* the group has looked */
     if (sql_begin(self->db, err) < 0) return -1;
     int64_t n = SQL_RUN(self->db, err, NULL,
                         "UPDATE leadership SET guarded_ms = now_ms() "
@@ -80,4 +81,32 @@ int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err)
     if (n > 0) return 0;
     sql_rollback(self->db);
     return n < 0 ? -1 : deposed(leader, err);
+}
+
+int store_group_begin(store_t *self, const store_leader_t *leader, int64_t number, bool *written,
+                      err_t *err)
+{
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows, "SELECT written FROM leadership WHERE run_id = $1",
+                        sql_text(leader->run));
+    bool done = n > 0 && sql_cell_int(&rows, 0, 0) >= number;
+    sql_rows_fini(&rows);
+    if (n < 0 || done) {
+        sql_rollback(self->db);
+        if (n < 0) return -1;
+    } else {
+        sql_group_open(self->db);
+    }
+    *written = done;
+    return 0;
+}
+
+int store_group_end(store_t *self, const store_leader_t *leader, int64_t number, int rc, err_t *err)
+{
+    if (rc >= 0 &&
+        SQL_RUN(self->db, err, NULL, "UPDATE leadership SET written = $2 WHERE run_id = $1",
+                sql_text(leader->run), sql_int(number)) < 0)
+        rc = -1;
+    return sql_group_end(self->db, rc, err);
 }

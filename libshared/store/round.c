@@ -104,10 +104,11 @@ static int add_lease(store_t *self, const char *run, uint64_t round, uint64_t n_
     if (rc == 0 &&
         SQL_RUN(self->db, err, NULL,
                 "INSERT INTO lease (run_id, round, replica, fence, epoch, first_window, "
-                "n_windows, state) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open')",
+                "n_windows, state, state_in) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8)",
                 sql_text(run), sql_int((int64_t)round), sql_int(lease->replica),
                 sql_int(lease->fence), sql_int((int64_t)lease->range.epoch),
-                sql_int((int64_t)lease->range.start), sql_int((int64_t)lease->range.count)) < 0)
+                sql_int((int64_t)lease->range.start), sql_int((int64_t)lease->range.count),
+                sql_text(lease->state_in)) < 0)
         rc = -1;
     VEC_FREE(&mine);
     return rc;
@@ -149,11 +150,13 @@ int store_round_open(store_t *self, const store_leader_t *leader, uint64_t round
 int store_round_latest(store_t *self, const char *run, store_round_t *out, bool *found, err_t *err)
 {
     sql_rows_t rows = {0};
-    int64_t n = SQL_RUN(self->db, err, &rows,
-                        "SELECT round, state, cursor_epoch, cursor_window, parameters_hash, loss, "
-                        "validation_loss, n_tokens, waits_for FROM round WHERE run_id = $1 "
-                        "ORDER BY round DESC LIMIT 1",
-                        sql_text(run));
+    int64_t n = SQL_RUN(
+        self->db, err, &rows,
+        "SELECT round, CASE WHEN state = 'open' AND decided_ms IS NOT NULL THEN "
+        "'decided' ELSE state END, cursor_epoch, cursor_window, parameters_hash, loss, "
+        "validation_loss, n_tokens, waits_for FROM round WHERE run_id = $1 "
+        "ORDER BY round DESC LIMIT 1",
+        sql_text(run));
     if (n >= 0) *found = n > 0;
     if (n > 0) {
         *out = (store_round_t){
@@ -204,7 +207,8 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
     sql_rows_t rows = {0};
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT replica, fence, epoch, first_window, n_windows, state, worker_id, "
-                        "done_windows, loss, n_tokens FROM lease WHERE run_id = $1 AND round = $2 "
+                        "done_windows, loss, n_tokens, decided_windows, state_in, state_out "
+                        "FROM lease WHERE run_id = $1 AND round = $2 "
                         "ORDER BY replica",
                         sql_text(run), sql_int((int64_t)round));
     if (n >= 0)
@@ -221,6 +225,9 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
         l->done_windows = (uint64_t)sql_cell_int(&rows, i, 7);
         l->loss = sql_cell_float(&rows, i, 8);
         l->tokens = sql_cell(&rows, i, 9) ? (uint64_t)sql_cell_int(&rows, i, 9) : 0;
+        l->decided_windows = sql_cell_int(&rows, i, 10);
+        sql_cell_copy(&rows, i, 11, l->state_in, sizeof l->state_in);
+        sql_cell_copy(&rows, i, 12, l->state_out, sizeof l->state_out);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
@@ -263,7 +270,7 @@ int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t roun
 
 int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
                      uint32_t fence, uint64_t done_windows, double loss, uint64_t tokens,
-                     err_t *err)
+                     const char *state_out, err_t *err)
 {
     if (done_windows > INT64_MAX || tokens > INT64_MAX)
         return err_set(err, ERR_ARG, "store: %" PRIu64 " windows, %" PRIu64 " tokens of one lease",
@@ -272,10 +279,29 @@ int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round
     int64_t n = SQL_RUN(
         self->db, err, NULL,
         "UPDATE lease SET state = 'done', done_windows = $5, loss = $6, n_tokens = $7, "
+        "state_out = $8, "
         "done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND replica = $3 AND "
         "fence = $4 AND state IN ('issued', 'done')",
         sql_text(leader->run), sql_int((int64_t)round), sql_int(replica), sql_int(fence),
-        sql_int((int64_t)done_windows), sql_float(loss), sql_int((int64_t)tokens));
+        sql_int((int64_t)done_windows), sql_float(loss), sql_int((int64_t)tokens),
+        sql_text(state_out ? state_out : ""));
+    return sql_end(self->db,
+                   n < 0    ? -1
+                   : n == 0 ? refused(leader, round, replica, fence, err)
+                            : 0,
+                   err);
+}
+
+int store_lease_reopen(store_t *self, const store_leader_t *leader, uint64_t round,
+                       uint32_t replica, uint32_t fence, err_t *err)
+{
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    int64_t n = SQL_RUN(
+        self->db, err, NULL,
+        "UPDATE lease SET state = 'open', fence = $4, done_windows = 0, state_out = '' "
+        "WHERE run_id = $1 AND round = $2 AND replica = $3 AND fence <= $4 AND "
+        "state IN ('open', 'issued', 'done')",
+        sql_text(leader->run), sql_int((int64_t)round), sql_int(replica), sql_int(fence));
     return sql_end(self->db,
                    n < 0    ? -1
                    : n == 0 ? refused(leader, round, replica, fence, err)

@@ -13,7 +13,8 @@ struct sql {
     const sql_driver_t *driver;
     void *state;
     bool in_transaction;
-    bool broken; /* the open transaction has failed: only sql_rollback helps */
+    bool broken;  /* the open transaction has failed: only sql_rollback helps */
+    bool grouped; /* the open transaction is a group */
 };
 
 sql_value_t sql_int(int64_t value)
@@ -115,12 +116,15 @@ sql_dialect_t sql_dialect(const sql_t *self)
     return self->driver->dialect;
 }
 
+/* Inside a transaction a lost connection cannot be replaced. */
 static int ready(sql_t *self, err_t *err)
 {
     if (self->broken)
         return err_set(err, ERR_STATE,
                        "store: this transaction has failed and must be rolled back");
     if (self->driver->connected(self->state)) return 0;
+    if (self->in_transaction)
+        return err_set(err, ERR_NET, "store: the connection was lost in a transaction");
     return self->driver->connect(self->state, err);
 }
 
@@ -143,6 +147,7 @@ int sql_script(sql_t *self, const char *text, err_t *err)
 
 int sql_begin(sql_t *self, err_t *err)
 {
+    if (self->grouped) return ready(self, err);
     if (self->in_transaction)
         return err_set(err, ERR_STATE, "store: a transaction is open already");
     if (SQL_RUN(self, err, NULL, self->driver->begin) < 0) return -1;
@@ -152,6 +157,7 @@ int sql_begin(sql_t *self, err_t *err)
 
 int sql_commit(sql_t *self, err_t *err)
 {
+    if (self->grouped) return ready(self, err);
     int64_t rc = SQL_RUN(self, err, NULL, "COMMIT");
     if (rc < 0) {
         sql_rollback(self);
@@ -164,6 +170,10 @@ int sql_commit(sql_t *self, err_t *err)
 void sql_rollback(sql_t *self)
 {
     if (!self->in_transaction) return;
+    if (self->grouped) { /* for the whole group to do */
+        self->broken = true;
+        return;
+    }
     self->in_transaction = self->broken = false;
     /* A lost connection has taken its transaction with it; one that cannot roll back is of no use.
      */
@@ -176,4 +186,22 @@ int sql_end(sql_t *self, int rc, err_t *err)
     if (rc >= 0) return sql_commit(self, err);
     sql_rollback(self);
     return -1;
+}
+
+void sql_group_open(sql_t *self)
+{
+    self->grouped = self->in_transaction;
+}
+
+int sql_group_end(sql_t *self, int rc, err_t *err)
+{
+    self->grouped = false;
+    if (rc >= 0 && self->broken)
+        rc = err_set(err, ERR_STATE, "store: a part of this group of writes has failed");
+    return sql_end(self, rc, err);
+}
+
+bool sql_grouped(const sql_t *self)
+{
+    return self->grouped;
 }

@@ -47,6 +47,7 @@ void sql_rows_fini(sql_rows_t *self);
 
 typedef struct {
     int64_t connect_ms, statement_ms;
+    bool relaxed; /* SQLite: a power cut may take the last transactions */
 } sql_limits_t;
 
 /* A backend: `state` is its own, made by `open` from the URL without connecting. */
@@ -98,5 +99,11 @@ void sql_rollback(sql_t *self);
 
 /* Commit when rc >= 0, roll back otherwise; returns 0 or -1. */
 int sql_end(sql_t *self, int rc, err_t *err);
+
+/* Several transactions as one: those begun between these calls become parts of the one that is
+ * open, and none counts when one of them fails. */
+void sql_group_open(sql_t *self);
+int sql_group_end(sql_t *self, int rc, err_t *err);
+bool sql_grouped(const sql_t *self);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct {
 typedef struct {
     char *path;
     int64_t busy_ms;
+    bool relaxed;
     sqlite3 *db; /* NULL: not open */
     VEC(prepared_t) prepared;
 } lite_t;
@@ -64,6 +65,7 @@ static void *lite_open(const char *url, const sql_limits_t *limits, err_t *err)
     lite_t *self = mem_calloc(1, sizeof *self);
     self->path = mem_strdup(path);
     self->busy_ms = limits->statement_ms;
+    self->relaxed = limits->relaxed;
     return self;
 }
 
@@ -100,12 +102,14 @@ static int lite_connect(void *state, err_t *err)
         code = sqlite3_create_function(self->db, "now_ms", 0, SQLITE_UTF8, NULL, now_ms, NULL,
                                        NULL);
     int rc = code == SQLITE_OK ? 0 : fail(self, code, err);
-    /* FULL: what was committed survives a power cut, as it does in PostgreSQL. */
+    /* FULL: what was committed survives a power cut, as it does in PostgreSQL. NORMAL: the kill of
+     * a process only. */
     if (rc == 0)
         rc = lite_script(self,
-                         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                         "PRAGMA foreign_keys = ON;",
+                         self->relaxed ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                                       : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
                          err);
+    if (rc == 0) rc = lite_script(self, "PRAGMA foreign_keys = ON;", err);
     if (rc < 0) lite_disconnect(self);
     return rc;
 }

@@ -37,6 +37,7 @@ typedef struct store store_t;
 typedef struct {
     int64_t connect_ms;   /* 0: 5,000 */
     int64_t statement_ms; /* 0: 10,000; SQLite: wait for another writer */
+    bool relaxed; /* SQLite: a power cut, not a kill, may take the last writes; much faster */
 } store_options_t;
 
 /* postgresql://USER@HOST:PORT/DATABASE (all of libpq's forms), sqlite:///ABSOLUTE,
@@ -66,7 +67,8 @@ int store_migrate(store_t *self, int to, err_t *err);
 int store_check(store_t *self, err_t *err);
 
 /* --- runs (run.c) ---
- *   pending -> running <-> paused;  running -> done;  any of the three -> failed, cancelled */
+ *   pending -> running <-> paused;  running -> done;  any of the three -> failed, cancelled;
+ *   failed -> running (started again) */
 typedef struct {
     const char *id, *key; /* key NULL: the id */
     const char *config;   /* JSON text, stored as given */
@@ -110,6 +112,15 @@ int store_leader_renew(store_t *self, const store_leader_t *leader, int64_t ttl_
 /* Let others lead at once. Harmless under an old fence. */
 int store_leader_release(store_t *self, const store_leader_t *leader, err_t *err);
 
+/* Several writes as one transaction, for whoever repeats them until they are known to be in: the
+ * leader numbers its groups from 1 upwards. *written: the group of that number is in already, and
+ * nothing is to be done; else call the functions that write, then store_group_end with the worst of
+ * their results. Nothing of a group is written when one of its functions fails. */
+int store_group_begin(store_t *self, const store_leader_t *leader, int64_t number, bool *written,
+                      err_t *err);
+int store_group_end(store_t *self, const store_leader_t *leader, int64_t number, int rc,
+                    err_t *err);
+
 /* Move a run to a state. `leader` NULL: an operator's wish (pause, resume, cancel). In that state
  * already: success. ERR_STATE: no way from the present state. `reason` may be NULL. */
 int store_run_move(store_t *self, const char *id, const char *state, const char *reason,
@@ -117,13 +128,25 @@ int store_run_move(store_t *self, const char *id, const char *state, const char 
 /* Windows of an epoch, once and for all. A repeat must name the same number (ERR_STATE). */
 int store_run_data(store_t *self, const store_leader_t *leader, uint64_t n_windows, err_t *err);
 
+/* What the run is made of, by content hash. */
+typedef struct {
+    char module_hash[HASH_HEX], train_hash[HASH_HEX];
+    char validation_hash[HASH_HEX]; /* "": it does not validate */
+    uint64_t train_tokens, validation_tokens;
+} store_objects_t;
+/* Once and for all; a repeat must name the same (ERR_STATE: its files have changed). */
+int store_run_objects(store_t *self, const store_leader_t *leader, const store_objects_t *objects,
+                      err_t *err);
+
 /* --- rounds and leases (round.c) --- */
 typedef struct {
     uint32_t replica, fence;
-    data_range_t range;     /* may run over the end of an epoch */
-    char state[STORE_WORD]; /* open issued done committed dropped */
-    char worker[STORE_ID];  /* "": nobody */
-    uint64_t done_windows;  /* of the range, from its beginning */
+    data_range_t range;      /* may run over the end of an epoch */
+    char state[STORE_WORD];  /* open issued done committed dropped */
+    char worker[STORE_ID];   /* "": nobody */
+    uint64_t done_windows;   /* of the range, from its beginning */
+    int64_t decided_windows; /* that the decision counts; negative: not part of one */
+    char state_in[HASH_HEX], state_out[HASH_HEX]; /* inner state before and after; "": unknown */
     double loss;
     uint64_t tokens;
 } store_lease_t;
@@ -134,7 +157,7 @@ typedef struct {
 
 typedef struct {
     uint64_t round;
-    char state[STORE_WORD]; /* open committed */
+    char state[STORE_WORD]; /* open decided committed */
     data_range_t cursor;    /* behind all ranges leased so far; count 0 */
     char parameters_hash[HASH_HEX];
     double loss, validation_loss;
@@ -142,10 +165,10 @@ typedef struct {
     char *waits_for;
 } store_round_t;
 
-/* Open round `round` with its leases (their replica, fence and range count; state "open"), and take
- * their ranges off the returned ones. The run must be running, the round before committed. A repeat
- * with the same ranges is success. ERR_STATE: a range overlaps another of the round or is in the
- * ledger. */
+/* Open round `round` with its leases (their replica, fence, range and state_in count; state
+ * "open"), and take their ranges off the returned ones. The run must be running, the round before
+ * committed. A repeat with the same ranges is success. ERR_STATE: a range overlaps another of the
+ * round or is in the ledger. */
 int store_round_open(store_t *self, const store_leader_t *leader, uint64_t round,
                      const data_range_t *cursor, const store_lease_t *leases, size_t n, err_t *err);
 /* The newest round; *found false: none yet. Free with store_round_fini. */
@@ -164,16 +187,28 @@ void store_leases_fini(store_leases_t *self);
  * success. ERR_STATE: the fence is not higher, or the lease is done. */
 int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
                       uint32_t fence, const char *worker, err_t *err);
-/* The worker delivered done_windows of it. ERR_STATE: the fence is not the lease's. */
+/* The worker delivered done_windows of it, and its inner state is now `state_out` (may be NULL).
+ * ERR_STATE: the fence is not the lease's. */
 int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
                      uint32_t fence, uint64_t done_windows, double loss, uint64_t tokens,
-                     err_t *err);
+                     const char *state_out, err_t *err);
+/* What was delivered up to this fence is lost: the lease, done or not, is to be given again, under
+ * a higher fence. ERR_STATE: it has a higher fence, or is closed. */
+int store_lease_reopen(store_t *self, const store_leader_t *leader, uint64_t round,
+                       uint32_t replica, uint32_t fence, err_t *err);
 
 /* --- commit (commit.c) --- */
 typedef struct {
     uint32_t replica, fence;
     uint64_t done_windows; /* from the beginning of the lease's range; 0: nothing of it counts */
 } store_commit_entry_t;
+
+/* Settle what the round's outer step will sum, before anybody acts on it: each entry names a lease
+ * that is done, its fence, and how much of it counts (at least one window). A later decision must
+ * name the same replicas and windows; it may name higher fences, where leases were given again.
+ * Leases without an entry are dropped. A repeat is success. */
+int store_round_decide(store_t *self, const store_leader_t *leader, uint64_t round,
+                       const store_commit_entry_t *entries, size_t n_entry, err_t *err);
 
 typedef struct {
     uint64_t round;
@@ -200,6 +235,20 @@ typedef struct {
 } store_ranges_t;
 int store_returned_list(store_t *self, const char *run, store_ranges_t *out, err_t *err);
 void store_ranges_fini(store_ranges_t *self);
+
+/* All that a new leader needs to go on. */
+typedef struct {
+    bool has_objects, has_round;
+    store_objects_t objects;
+    uint64_t n_windows;  /* of an epoch; 0: not known yet */
+    uint64_t tokens;     /* of all committed rounds */
+    store_round_t round; /* the newest, with its leases */
+    store_leases_t leases;
+    store_ranges_t returned;
+    double loss, validation_loss; /* of the newest committed round; NaN: unknown */
+} store_resume_t;
+int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *out, err_t *err);
+void store_resume_fini(store_resume_t *self);
 
 /* The ledger of an epoch: the view pcp_ledger. */
 typedef struct {

@@ -182,6 +182,11 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     if (status == 0 && p->validation_tokens > 0)
         status = json_object_set_new(json, "validation_tokens",
                                      json_sprintf("%svalidation.u16", base));
+    /* Ours to go on with when a service dies, not when the power does: that is for checkpoints. */
+    json_t *store = json_pack("{s:o, s:b, s:s}", "store", json_sprintf("sqlite://%spcp.db", base),
+                              "store_sync", 0, "id", "shepherd");
+    if (status == 0) status = store ? json_object_update(json, store) : -1;
+    json_decref(store);
     char *text = status == 0 ? json_dumps(json, JSON_INDENT(2)) : NULL;
     if (!text)
         status = err_set(err, ERR_ARG, "run.json: a path or name is not UTF-8");

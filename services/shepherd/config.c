@@ -1,6 +1,8 @@
 /* The configuration table of the shepherd. */
 #include "shepherd/config.h"
 
+#include <string.h>
+
 #define FIELD(key, what, text, words_help)                                               \
     {                                                                                    \
         .name = #key, .kind = CONFIG_##what, .offset = offsetof(shepherd_config_t, key), \
@@ -10,6 +12,11 @@
     {                                                                                    \
         .name = #key, .kind = CONFIG_##what, .offset = offsetof(shepherd_config_t, key), \
         .fallback = text, .help = words_help, .min = low, .max = high                    \
+    }
+#define SECRET(key, text, words_help)                                                    \
+    {                                                                                    \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(shepherd_config_t, key), \
+        .fallback = text, .help = words_help, .secret = true                             \
     }
 #define WORDS(key, text, choice, words_help)                                           \
     {                                                                                  \
@@ -24,6 +31,11 @@ static const config_field_t fields[] = {
     FIELD(events, STRING, NULL, "where events are published [ipc://RUN_DIR/events]"),
     RANGE(heartbeat_ms, INT, "500", 10, 60000, "members send a heartbeat this often"),
     RANGE(timeout_ms, INT, "4000", 50, 600000, "a member silent for this long is lost"),
+    SECRET(store, NULL, "URL of the run's records [sqlite://RUN_DIR/pcp.db]; none: keep none"),
+    FIELD(store_sync, BOOL, "true", "SQLite: records survive a power cut, too"),
+    FIELD(id, STRING, NULL, "name among shepherds [shepherd-HOST-PID]"),
+    RANGE(leader_ttl_ms, INT, "1500", 30, 3600000, "a stand-by takes over after such a silence"),
+    RANGE(shard_wait_s, FLOAT, "60", 0, 1e6, "how long a lost aggregator may stay away"),
     FIELD(run, STRING, "run", "id of the run"),
     FIELD(model, STRING, NULL, "StableHLO text of the model"),
     FIELD(init, STRING, NULL, "safetensors file with every parameter"),
@@ -57,15 +69,22 @@ static const config_field_t fields[] = {
     RANGE(outer_lr, FLOAT, "0.7", 0, 100, "outer Nesterov learning rate"),
     RANGE(outer_momentum, FLOAT, "0.9", 0, 1, "outer Nesterov momentum"),
     WORDS(codec, "f32", "f32|bf16|int8", "form of pseudo-gradients on the wire"),
+    WORDS(keep_state, "memory", "memory|local|object", "where workers keep inner states"),
+    RANGE(quorum, INT, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
+    RANGE(deadline_s, FLOAT, "0", 0, 1e6, "but not before so long"),
+    FIELD(balance, BOOL, "false", "fewer inner steps for slower workers"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
     SERVICE_FIELDS(shepherd_config_t),
 };
 
 const config_table_t shepherd_table = {
-    .usage = "pcp-shepherd --run-dir DIR --config run.json [--bind ENDPOINT]\n"
-             "Runs the rounds of one training run: members, leases, commits, checkpoint.\n"
-             "Exit status: 0 done, 1 failed, 3 stopped by a signal.",
+    .usage =
+        "pcp-shepherd --run-dir DIR --config run.json [--bind ENDPOINT]\n"
+        "Runs the rounds of one training run: members, leases, commits, checkpoint.\n"
+        "Several with one run and store: one leads, the others stand by.\n"
+        "Exit status: 0 done, 1 failed, 3 stopped by a signal, 4 the store has another schema,\n"
+        "5 another shepherd has taken over.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };
@@ -82,6 +101,9 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (self->timeout_ms <= self->heartbeat_ms)
         return err_set(err, ERR_ARG, "timeout_ms %lld must be above heartbeat_ms %lld",
                        (long long)self->timeout_ms, (long long)self->heartbeat_ms);
+    if (self->quorum > self->replicas)
+        return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
+                       (long long)self->replicas);
     if (strlen(self->run) == 0 || strlen(self->run) >= MSG_ID_BYTES)
         return err_set(err, ERR_ARG, "run id \"%s\": 1 to %d bytes", self->run, MSG_ID_BYTES - 1);
     return 0;
@@ -101,4 +123,24 @@ train_spec_t shepherd_spec(const shepherd_config_t *self)
     err_t none; /* the table allows known words alone */
     (void)precision_parse(self->precision, &spec.precision, &none);
     return spec;
+}
+
+/* What is not in this list may change from one start to the next. */
+static const char *const result_keys[] = {
+    "data_layout", "shuffle",  "vocab",          "seed",           "replicas",
+    "inner_steps", "rounds",   "shards",         "optimizer",      "lr",
+    "min_lr",      "warmup",   "schedule",       "decay_fraction", "beta1",
+    "beta2",       "eps",      "weight_decay",   "momentum",       "clip",
+    "accumulate",  "outer_lr", "outer_momentum", "codec",          "precision",
+};
+
+char *shepherd_config_result(const shepherd_config_t *self)
+{
+    config_field_t some[sizeof result_keys / sizeof *result_keys];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof result_keys / sizeof *result_keys; i++)
+        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+            if (strcmp(fields[k].name, result_keys[i]) == 0) some[n++] = fields[k];
+    config_table_t table = {.fields = some, .n_fields = n};
+    return config_print(&table, self, false);
 }

@@ -20,12 +20,20 @@ typedef struct {
     int64_t warmup, accumulate;
     double outer_lr, outer_momentum;
     char *precision, *codec, *checkpoint, *tokenizer;
+    char *store, *id, *keep_state;
+    bool store_sync, balance;
+    int64_t leader_ttl_ms, quorum;
+    double shard_wait_s, deadline_s;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;
 
 /* What the table cannot say: required keys, things that exclude each other. */
 int shepherd_config_check(const shepherd_config_t *self, err_t *err);
+
+/* Those fields that make the run what it is, as JSON: shepherds of one run must agree on them.
+ * Returns, caller frees. */
+char *shepherd_config_result(const shepherd_config_t *self);
 
 train_spec_t shepherd_spec(const shepherd_config_t *self);
 

@@ -28,6 +28,11 @@ static void start_job(void *user, courier_job_t *job)
     courier_start(((loop_t *)user)->courier, job);
 }
 
+static void record(void *user, record_t *record)
+{
+    recorder_write(((loop_t *)user)->recorder, record);
+}
+
 static int after(loop_t *self)
 {
     return self->state.finished ? -1 : 0; /* -1 ends the loop */
@@ -42,6 +47,27 @@ static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
            control_receive(socket, true, shepherd_routes, &self->state, &self->state.count))
         continue;
     if (!self->state.finished) rounds_dispatch(&self->state);
+    return after(self);
+}
+
+/* Who says HELLO is answered only when it is known whether we lead. */
+static void open_door(zloop_t *loop, loop_t *self)
+{
+    if (self->listening) return;
+    self->listening = true;
+    zloop_reader(loop, self->control, on_control, self);
+}
+
+static int on_recorder(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)socket;
+    loop_t *self = arg;
+    recorder_result_t *result = recorder_take(self->recorder);
+    self->state.now_ms = clock_mono_ms();
+    if (result) shepherd_on_recorder(&self->state, result);
+    if (result && !self->state.finished) rounds_dispatch(&self->state);
+    recorder_result_destroy(&result);
+    open_door(loop, self);
     return after(self);
 }
 
@@ -91,12 +117,19 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     state->out = (msg_out_t){send_control, self};
     state->publish = publish;
     state->start = start_job;
+    if (self->recorder) {
+        state->record = record;
+        state->phase = PHASE_STANDBY;
+    }
     state->user = self;
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     zloop_t *loop = zloop_new();
     int rc = service_on_signal(loop, signal_fd, &signals, err);
     if (rc == 0) {
-        zloop_reader(loop, self->control, on_control, self);
+        if (self->recorder)
+            zloop_reader(loop, zactor_sock(self->recorder), on_recorder, self);
+        else
+            open_door(loop, self);
         zloop_reader(loop, self->telemetry, on_telemetry, self);
         zloop_reader(loop, zactor_sock(self->courier), on_courier, self);
         zloop_timer(loop, TICK_MS, 0, on_tick, self);

@@ -9,8 +9,9 @@
 typedef struct {
     shepherd_t state;
     zsock_t *control, *telemetry, *events;
-    zactor_t *courier;
-    uint64_t n_event; /* published */
+    zactor_t *courier, *recorder; /* recorder NULL: nothing is kept */
+    bool listening;               /* control messages are read */
+    uint64_t n_event;             /* published */
 } loop_t;
 
 /* Run until the state is finished. The sockets are open; the state is initialised. */

@@ -30,6 +30,21 @@ static void default_telemetry(shepherd_config_t *config)
     config->telemetry = mem_printf("%.*s:*", (int)(colon - config->bind), config->bind);
 }
 
+/* NULL: nothing is kept. */
+static zactor_t *open_recorder(const shepherd_config_t *config, recorder_options_t *options)
+{
+    if (strcmp(config->store, "none") == 0) return NULL;
+    *options = (recorder_options_t){.url = config->store,
+                                    .run = config->run,
+                                    .holder = config->id,
+                                    .config = shepherd_config_result(config),
+                                    .n_rounds = (uint64_t)config->rounds,
+                                    .ttl_ms = config->leader_ttl_ms,
+                                    .relaxed = !config->store_sync,
+                                    .migrate = str_starts(config->store, "sqlite:")};
+    return recorder_new(options);
+}
+
 static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *err)
 {
     if (file_make_dirs(config->run_dir, err) < 0) return -1;
@@ -47,6 +62,7 @@ static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *er
 static void close_sockets(loop_t *self)
 {
     zactor_destroy(&self->courier);
+    zactor_destroy(&self->recorder);
     zsock_destroy(&self->control);
     zsock_destroy(&self->telemetry);
     zsock_destroy(&self->events);
@@ -59,15 +75,23 @@ static int run(shepherd_config_t *config, err_t *err)
     set_default(&config->telemetry, "ipc://", config->run_dir, "telemetry");
     set_default(&config->events, "ipc://", config->run_dir, "events");
     set_default(&config->checkpoint, "", config->run_dir, "checkpoint");
+    set_default(&config->store, "sqlite://", config->run_dir, "pcp.db");
+    if (!config->id || !*config->id) {
+        free(config->id);
+        config->id = service_id("shepherd");
+    }
     int signal_fd = service_start("shepherd", &config->common, &shepherd_table, config, err);
     if (signal_fd < 0) return -1;
     loop_t loop = {0};
+    recorder_options_t recorder = {0};
     int status = -1;
-    if (shepherd_init(&loop.state, config, err) == 0 && open_sockets(&loop, config, err) == 0 &&
-        loop_run(&loop, signal_fd, err) == 0)
-        status = loop.state.exit_status;
+    int rc = shepherd_init(&loop.state, config, err);
+    if (rc == 0) rc = open_sockets(&loop, config, err);
+    if (rc == 0) loop.recorder = open_recorder(config, &recorder);
+    if (rc == 0 && loop_run(&loop, signal_fd, err) == 0) status = loop.state.exit_status;
     close_sockets(&loop);
     shepherd_fini(&loop.state);
+    free((char *)recorder.config);
     return status;
 }
 

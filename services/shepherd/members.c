@@ -93,10 +93,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     announce(self, &gone, false, reason);
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
     if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
-    bool needed = gone.shard >= 0 && self->phase > PHASE_GATHER && self->phase < PHASE_DONE;
-    if (needed)
-        shepherd_fail(self, "aggregator %s, which holds shard %d of the parameters, is lost: %s",
-                      gone.id, gone.shard, reason);
+    if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
     free(gone.id);
     free(gone.target);
     free(gone.endpoint);
@@ -104,7 +101,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     free(gone.host);
 }
 
-/* Losing an aggregator ends the run, so it gets more patience: a slow disk may hold it up. */
+/* Everybody waits for a lost aggregator, so it gets more patience: a slow disk may hold it up. */
 static int64_t patience_ms(const shepherd_t *self, const member_row_t *row)
 {
     return self->config->timeout_ms * (row->kind == MSG__KIND__KIND_AGGREGATOR ? 4 : 1);
@@ -157,10 +154,31 @@ static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
     MSG_SEND(self->out, to, reply_to, WELCOME, welcome, &welcome);
 }
 
+/* The same id again: a connection made anew, or a new process. The lease that it still holds stays.
+ */
+static void replace(shepherd_t *self, const Msg__Hello *hello)
+{
+    const member_row_t *old = member_by_id(self, hello->id);
+    const Msg__Holding *holding = hello->holding;
+    if (!old) return;
+    if (holding && holding->run_hash == self->run_hash && holding->round == self->round &&
+        holding->replica < self->config->replicas) {
+        work_t *lease = &self->lease[holding->replica];
+        if (lease->state == WORK_ISSUED && lease->holder == old->serial &&
+            lease->fence == holding->fence)
+            lease->holder = 0; /* until it is adopted */
+    }
+    member_drop(self, old->serial, "replaced by a new member of its id");
+}
+
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
     const Msg__Hello *hello = message->hello;
+    if (self->phase == PHASE_STANDBY) {
+        refuse(self, from, message->id, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
+        return;
+    }
     const char *wrong = check_hello(self, hello);
     if (wrong) {
         log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
@@ -174,9 +192,8 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         return;
     }
     if (old) member_drop(self, old->serial, "took another id");
-    old = member_by_id(self, hello->id);
-    if (old) member_drop(self, old->serial, "replaced by a new member of its id");
-    if (self->finished) return;
+    replace(self, hello);
+    if (self->finished || self->phase == PHASE_DONE) return;
     member_row_t row = {
         .serial = ++self->last_serial,
         .id = mem_strdup(hello->id),
@@ -197,14 +214,21 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
               hello->host);
     welcome(self, from, message->id);
     announce(self, &row, true, "");
-    if (row.kind == MSG__KIND__KIND_WORKER) plans_want(self, row.target);
+    member_row_t *here = member_by_serial(self, row.serial);
+    if (row.kind == MSG__KIND__KIND_AGGREGATOR) shards_hello(self, here, hello->shard);
+    if (row.kind != MSG__KIND__KIND_WORKER) return;
+    plans_want(self, row.target);
+    resume_adopt(self, here, hello->holding);
 }
 
 member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
 {
     member_row_t *row = member_heard(self, from);
     if (row) return row;
-    refuse(self, from, reply_to, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
+    if (self->phase == PHASE_STANDBY)
+        refuse(self, from, reply_to, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
+    else
+        refuse(self, from, reply_to, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
     return NULL;
 }
 
@@ -248,6 +272,7 @@ void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
     /* A new process under the old id may be faster than the news of the old one's end. */
     if (gone && (pid == 0 || pid == gone->pid))
         member_drop(self, gone->serial, message->gone->reason);
+    if (!gone) work_gone(self, message->gone->member);
 }
 
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)

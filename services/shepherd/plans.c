@@ -8,10 +8,6 @@
 
 enum { MAX_ATTEMPTS = 3 };
 
-/* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum.
- */
-static const double DELTA_RANGE = 64;
-
 static plan_row_t *find(const shepherd_t *self, const char *target)
 {
     for (size_t i = 0; i < self->plans.n; i++)
@@ -24,6 +20,12 @@ void plans_want(shepherd_t *self, const char *target)
     if (find(self, target)) return;
     plan_row_t row = {.target = mem_strdup(target), .state = PLAN_WANTED};
     VEC_PUSH(&self->plans, row);
+}
+
+void plans_forget(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (self->plans.at[i].state == PLAN_READY) self->plans.at[i].state = PLAN_WANTED;
 }
 
 const char *plans_ready(const shepherd_t *self, const char *target)
@@ -98,25 +100,8 @@ static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *rep
 static void assign(shepherd_t *self)
 {
     self->phase = PHASE_ASSIGN;
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
-        if (row->shard < 0) continue;
-        row->answered = false;
-        Msg__Assign assign = MSG__ASSIGN__INIT;
-        assign.shard = (uint32_t)row->shard;
-        assign.shards = (uint32_t)self->config->shards;
-        assign.begin = self->layout.bounds[row->shard];
-        assign.end = self->layout.bounds[row->shard + 1];
-        assign.total = self->layout.total;
-        assign.replicas = (uint32_t)self->config->replicas;
-        assign.outer_lr = self->config->outer_lr;
-        assign.outer_momentum = self->config->outer_momentum;
-        assign.round = self->round;
-        assign.run_hash = self->run_hash;
-        assign.delta_range = DELTA_RANGE;
-        assign.weight_max = (uint64_t)self->config->replicas * (uint64_t)self->config->inner_steps;
-        MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
-    }
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
     const batch_layout_t *batch = &self->layout.batch;
     log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
               self->layout.n, (unsigned long long)self->layout.total,

@@ -1,9 +1,8 @@
-/* Rounds: when one may begin, when it is complete, its commit and its summary. */
+/* Rounds: when one may begin, what it waits for, when it is complete. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "shepherd/shepherd.h"
@@ -18,10 +17,11 @@ static size_t ready_workers(const shepherd_t *self)
     return n;
 }
 
-/* Enough workers, or some and no more patience. */
+/* Enough workers, or some and no more patience. What was begun already goes on with anybody. */
 static bool may_begin(shepherd_t *self)
 {
     size_t ready = ready_workers(self);
+    if (self->resumed) return true;
     if (ready == 0) return false;
     if (!self->ready_ms) self->ready_ms = self->now_ms;
     return ready >= (size_t)self->config->workers ||
@@ -31,32 +31,51 @@ static bool may_begin(shepherd_t *self)
 void rounds_begin(shepherd_t *self)
 {
     if (self->phase != PHASE_TRAIN || self->started_ms || !may_begin(self)) return;
-    self->started_ms = self->now_ms;
-    work_open_round(self);
-    log_event(LOG_INFO, "training", "replicas=%lld workers=%zu rounds=%lld inner_steps=%lld",
-              (long long)self->config->replicas, ready_workers(self),
+    self->started_ms = self->round_ms = self->now_ms;
+    log_event(LOG_INFO, "training",
+              "replicas=%lld workers=%zu round=%u rounds=%lld inner_steps=%lld",
+              (long long)self->config->replicas, ready_workers(self), self->round + 1,
               (long long)self->config->rounds, (long long)self->config->inner_steps);
+    if (self->opened || self->round >= self->config->rounds) {
+        rounds_check(self);
+        return;
+    }
+    work_open_round(self);
+    self->phase = PHASE_OPEN;
+    self->awaits = RECORD_OPEN;
+    records_write(self, records_open(self));
+}
+
+static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
+{
+    str_addf(text, "round %u of %zu workers:", self->round + 1, workers);
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state == WORK_OPEN)
+            str_addf(text, " replica %lld (nobody has it)", (long long)k);
+        if (lease->state == WORK_ISSUED)
+            str_addf(text, " replica %lld on %s", (long long)k, lease->worker);
+    }
 }
 
 static void what_is_missing(const shepherd_t *self, str_t *text)
 {
     const shepherd_config_t *config = self->config;
     size_t workers = members_count(self, MSG__KIND__KIND_WORKER);
+    if (self->store_lost) str_add(text, "the store");
     if (self->phase == PHASE_GATHER)
-        str_addf(text, "aggregators: %zu of %lld", members_count(self, MSG__KIND__KIND_AGGREGATOR),
-                 (long long)config->shards);
+        str_addf(text, "aggregators: %zu of %lld%s",
+                 members_count(self, MSG__KIND__KIND_AGGREGATOR), (long long)config->shards,
+                 self->resumed ? " that hold the run" : "");
     if (self->phase == PHASE_COMPILE)
         str_addf(text, "a plan: %zu workers, %zu compilers", workers,
                  members_count(self, MSG__KIND__KIND_COMPILER));
+    if (self->phase > PHASE_GATHER && self->shard_lost_ms) str_add(text, "a lost aggregator");
     if (self->phase == PHASE_TRAIN && !self->started_ms)
         str_addf(text, "workers: %zu of %lld are ready", ready_workers(self),
                  (long long)config->workers);
-    if (self->phase != PHASE_TRAIN || !self->started_ms) return;
-    str_addf(text, "round %u of %zu workers:", self->round + 1, workers);
-    for (int64_t k = 0; k < config->replicas; k++)
-        if (self->lease[k].state != WORK_DONE)
-            str_addf(text, " replica %lld%s", (long long)k,
-                     self->lease[k].state == WORK_OPEN ? " (nobody has it)" : "");
+    if (self->phase == PHASE_TRAIN && self->started_ms && self->round < config->rounds)
+        leases_missing(self, workers, text);
 }
 
 void rounds_waiting(shepherd_t *self)
@@ -69,11 +88,17 @@ void rounds_waiting(shepherd_t *self)
     str_t text = {0};
     what_is_missing(self, &text);
     if (text.n) log_event(LOG_INFO, "waiting", "for=\"%s\"", str_text(&text));
+    if (text.n && self->opened && !self->store_lost) {
+        record_t *record = record_new(RECORD_WAITS, self->round);
+        record->text = mem_strdup(str_text(&text));
+        records_write(self, record);
+    }
     str_fini(&text);
 }
 
 void rounds_dispatch(shepherd_t *self)
 {
+    if (self->finished || self->phase == PHASE_DONE) return;
     plans_dispatch(self);
     rounds_begin(self);
     if (self->started_ms) work_dispatch(self);
@@ -86,31 +111,33 @@ static bool all_done(const work_t *work, size_t n)
     return true;
 }
 
-/* Token-weighted mean loss of finished work. */
-static double mean_loss(const work_t *work, size_t n, uint64_t *tokens)
+static bool validation_due(const shepherd_t *self)
 {
-    double sum = 0;
-    *tokens = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += work[i].loss * (double)work[i].tokens;
-        *tokens += work[i].tokens;
-    }
-    return *tokens ? sum / (double)*tokens : 0;
+    if (self->validation_tokens == 0 || self->round == 0) return false;
+    int64_t every = self->config->validate_every;
+    return self->round == self->config->rounds || (every > 0 && self->round % every == 0);
 }
 
-void rounds_summary(shepherd_t *self)
+void rounds_validate(shepherd_t *self)
 {
-    Msg__RoundStats *s = &self->summary;
-    self->summary_waits = false;
-    s->workers = (uint32_t)ready_workers(self);
-    char validation[48] = "";
-    if (s->has_val_loss) snprintf(validation, sizeof validation, " val_loss=%.4f", s->val_loss);
-    log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f%s tokens_per_s=%.0f workers=%u",
-              s->round, s->rounds, s->loss, validation, s->tokens_per_s, s->workers);
-    Msg__Event event = MSG__EVENT__INIT;
-    event.body_case = MSG__EVENT__BODY_ROUND;
-    event.round = s;
-    shepherd_tell(self, &event);
+    if (validation_due(self)) work_open_eval(self);
+}
+
+static void validated(shepherd_t *self)
+{
+    uint64_t tokens;
+    self->summary.val_loss = commit_loss(self->eval.at, self->eval.n, &tokens);
+    self->summary.has_val_loss = tokens > 0;
+    self->eval.n = 0;
+    self->round_ms = self->now_ms; /* the round's own time begins after the validation */
+    if (tokens > 0) {
+        self->val_loss = self->summary.val_loss;
+        self->has_val_loss = true;
+        record_t *record = record_new(RECORD_VALIDATION, self->round - 1);
+        record->loss = self->val_loss;
+        records_write(self, record);
+    }
+    commit_summary(self);
 }
 
 static void save(shepherd_t *self)
@@ -127,140 +154,38 @@ static void save(shepherd_t *self)
     memcpy(job->module_hash, self->module_hash, HASH_HEX);
     layout_copy(&self->layout, &job->layout);
     log_event(LOG_INFO, "saving", "round=%u", self->round);
-    self->start(self->user, job);
+    shepherd_start(self, job);
 }
 
-static void commit(shepherd_t *self)
+/* All leases are in; or those that were decided on; or by the run's policy enough of them. */
+static bool closes(const shepherd_t *self)
 {
-    size_t n = (size_t)self->config->replicas;
-    Msg__Share *share = mem_calloc(n, sizeof *share);
-    Msg__Share **list = mem_calloc(n, sizeof *list);
-    for (size_t k = 0; k < n; k++) {
-        msg__share__init(&share[k]);
-        share[k].replica = (uint32_t)k;
-        share[k].fence = self->lease[k].fence;
-        share[k].weight = (uint64_t)self->config->inner_steps;
-        list[k] = &share[k];
+    int64_t n = self->config->replicas, done = 0, out = 0, open = 0;
+    for (int64_t k = 0; k < n; k++) {
+        const work_t *lease = &self->lease[k];
+        done += lease->state == WORK_DONE;
+        out += lease->state == WORK_DROPPED;
+        open += lease->decided && lease->state != WORK_DONE;
     }
-    Msg__Commit commit = MSG__COMMIT__INIT;
-    commit.round = self->round;
-    commit.n_shares = n;
-    commit.shares = list;
-    self->phase = PHASE_COMMIT;
-    for (size_t i = 0; i < self->members.n; i++) {
-        if (self->members.at[i].shard < 0) continue;
-        self->members.at[i].answered = false;
-        MSG_SEND(self->out, &self->members.at[i].peer, 0, COMMIT, commit, &commit);
-    }
-    free(share);
-    free(list);
+    if (self->decided) return open == 0;
+    if (done > 0 && done + out == n) return true;
+    int64_t quorum = self->config->quorum;
+    return quorum > 0 && done >= quorum &&
+           (double)(self->now_ms - self->round_ms) >= self->config->deadline_s * 1000;
 }
 
 void rounds_check(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || !self->started_ms) return;
-    bool validated = all_done(self->eval.at, self->eval.n);
-    if (self->summary_waits && validated) {
-        uint64_t tokens;
-        self->summary.val_loss = mean_loss(self->eval.at, self->eval.n, &tokens);
-        self->summary.has_val_loss = tokens > 0;
-        self->val_loss = self->summary.val_loss;
-        self->has_val_loss = tokens > 0;
-        self->eval.n = 0;
-        self->round_ms = self->now_ms; /* the round's own time begins after the validation */
-        rounds_summary(self);
-    }
-    if (self->stopping) {
+    if (self->phase != PHASE_TRAIN || !self->started_ms || !members_shards_here(self)) return;
+    bool is_valid = all_done(self->eval.at, self->eval.n);
+    if (self->summary_waits && is_valid) validated(self);
+    if (self->stopping && !self->decided) {
         save(self);
         return;
     }
-    if (!validated) return;
+    if (!is_valid) return;
     if (self->round >= self->config->rounds)
         save(self);
-    else if (all_done(self->lease, (size_t)self->config->replicas))
-        commit(self);
-}
-
-static bool validation_due(const shepherd_t *self)
-{
-    if (self->validation_tokens == 0) return false;
-    int64_t every = self->config->validate_every;
-    return self->round == self->config->rounds || (every > 0 && self->round % every == 0);
-}
-
-void rounds_committed(shepherd_t *self)
-{
-    uint64_t tokens;
-    double loss = mean_loss(self->lease, (size_t)self->config->replicas, &tokens);
-    double seconds = (double)(self->now_ms - self->round_ms) / 1000;
-    double whole = (double)(self->now_ms - self->started_ms) / 1000;
-    self->tokens += tokens;
-    self->cursor += work_windows(self) * (uint64_t)self->config->replicas;
-    self->round++;
-    uint32_t rounds = (uint32_t)self->config->rounds;
-    msg__round_stats__init(&self->summary);
-    self->summary.round = self->round;
-    self->summary.rounds = rounds;
-    self->summary.loss = loss;
-    self->summary.tokens = self->tokens;
-    self->summary.seconds = seconds;
-    self->summary.tokens_per_s = seconds > 0 ? (double)tokens / seconds : 0;
-    self->summary.eta_s = whole / self->round * (rounds - self->round);
-    self->phase = PHASE_TRAIN;
-    self->summary_waits = true;
-    if (validation_due(self)) work_open_eval(self);
-    if (self->round < rounds) work_open_round(self);
-    if (self->eval.n == 0) rounds_summary(self);
-    rounds_check(self);
-}
-
-/* Mark an aggregator's answer; true when it was the last that was missing. */
-static bool last_answer(shepherd_t *self, member_row_t *row)
-{
-    row->answered = true;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return false;
-    return true;
-}
-
-static member_row_t *owner(shepherd_t *self, const msg_peer_t *from, uint32_t shard, phase_t phase)
-{
-    member_row_t *row = member_heard(self, from);
-    if (row && row->shard >= 0 && (uint32_t)row->shard == shard && self->phase == phase) return row;
-    log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u", row ? row->id : "?", shard);
-    return NULL;
-}
-
-void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message)
-{
-    shepherd_t *self = state;
-    member_row_t *row = owner(self, from, message->assigned->shard, PHASE_ASSIGN);
-    if (!row) return;
-    if (*message->assigned->error) {
-        shepherd_fail(self, "aggregator %s: %s", row->id, message->assigned->error);
-        return;
-    }
-    if (!last_answer(self, row)) return;
-    self->phase = PHASE_INIT;
-    char **endpoints = members_endpoints(self);
-    courier_job_t *job = courier_job_new(COURIER_INIT, endpoints, self->layout.n_shard);
-    free(endpoints);
-    job->run_hash = self->run_hash;
-    job->round = self->round;
-    layout_copy(&self->layout, &job->layout);
-    self->start(self->user, job);
-}
-
-void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message)
-{
-    shepherd_t *self = state;
-    const Msg__Committed *done = message->committed;
-    member_row_t *row = owner(self, from, done->shard, PHASE_COMMIT);
-    if (!row) return;
-    if (*done->error || done->round != self->round) {
-        shepherd_fail(self, "round %u: aggregator %s: %s", self->round + 1, row->id,
-                      *done->error ? done->error : "committed another round");
-        return;
-    }
-    if (last_answer(self, row)) rounds_committed(self);
+    else if (self->opened && closes(self))
+        commit_decide(self);
 }

@@ -37,7 +37,9 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     train_spec_t spec = shepherd_spec(config);
     self->spec = train_spec_print(&spec);
     self->run_hash = wire_run_hash(config->run);
+    self->phase = PHASE_GATHER;
     self->lease = mem_calloc((size_t)config->replicas, sizeof *self->lease);
+    self->shard_endpoint = mem_calloc((size_t)config->shards, sizeof *self->shard_endpoint);
     return 0;
 }
 
@@ -51,6 +53,12 @@ void shepherd_fini(shepherd_t *self)
         free(self->members.at[i].host);
     }
     for (size_t i = 0; i < self->plans.n; i++) free(self->plans.at[i].target);
+    for (int64_t i = 0; self->shard_endpoint && i < self->config->shards; i++)
+        free(self->shard_endpoint[i]);
+    free(self->shard_endpoint);
+    free(self->shard_reason);
+    store_resume_fini(&self->loaded);
+    VEC_FREE(&self->returned);
     VEC_FREE(&self->members);
     VEC_FREE(&self->plans);
     VEC_FREE(&self->eval);
@@ -69,19 +77,38 @@ void shepherd_tell(shepherd_t *self, Msg__Event *event)
             MSG_SEND(self->out, &self->members.at[i].peer, 0, RUN_EVENT, run_event, event);
 }
 
-/* The end, one way or the other: tell everybody. */
+/* The end, one way or the other: tell everybody. A stopped run can go on later, so that only the
+ * others are closed in the store. */
 static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const char *reason)
 {
+    bool leads = self->phase != PHASE_STANDBY;
     self->phase = PHASE_DONE;
-    self->finished = true;
     self->exit_status = exit_status;
     shepherd_tell(self, event);
-    members_dismiss(self, reason);
+    if (leads) members_dismiss(self, reason);
+    self->ending_ms = self->now_ms ? self->now_ms : 1;
+    if (!leads || exit_status == 3 || self->recorder_gone)
+        self->finished = true;
+    else
+        records_run(self, exit_status == 0 ? "done" : "failed", exit_status == 0 ? "" : reason);
+}
+
+void shepherd_leave(shepherd_t *self, int exit_status)
+{
+    self->phase = PHASE_DONE;
+    self->exit_status = exit_status;
+    self->finished = true;
+}
+
+void shepherd_start(shepherd_t *self, courier_job_t *job)
+{
+    self->courier_busy = true;
+    self->start(self->user, job);
 }
 
 void shepherd_fail(shepherd_t *self, const char *format, ...)
 {
-    if (self->finished) return;
+    if (self->finished || self->phase == PHASE_DONE) return;
     char reason[1536];
     va_list args;
     va_start(args, format);
@@ -93,24 +120,40 @@ void shepherd_fail(shepherd_t *self, const char *format, ...)
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_RUN_FAILED;
     event.run_failed = &failed;
-    finish(self, self->stopping ? 3 : 1, &event, "the run failed");
+    finish(self, self->stopping ? 3 : 1, &event, reason);
 }
 
-/* Enough aggregators: give them their shards in order of arrival, and publish the files. */
-static void gather(shepherd_t *self)
+/* Enough aggregators for a fresh beginning: they get their shards in order of arrival. */
+static bool all_new(shepherd_t *self)
 {
     size_t shards = (size_t)self->config->shards;
-    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < shards) return;
+    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < shards) return false;
     int next = 0;
-    for (size_t i = 0; i < self->members.n && next < self->config->shards; i++)
-        if (self->members.at[i].kind == MSG__KIND__KIND_AGGREGATOR)
-            self->members.at[i].shard = next++;
+    for (size_t i = 0; i < self->members.n; i++) {
+        bool wanted = self->members.at[i].kind == MSG__KIND__KIND_AGGREGATOR && next < (int)shards;
+        self->members.at[i].shard = wanted ? next++ : -1;
+    }
+    return true;
+}
+
+static void publish(shepherd_t *self)
+{
     self->phase = PHASE_PUBLISH;
     char **endpoints = members_endpoints(self);
-    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, shards);
+    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->shards);
     free(endpoints);
     job->run_hash = self->run_hash;
-    self->start(self->user, job);
+    shepherd_start(self, job);
+}
+
+void shepherd_gather(shepherd_t *self)
+{
+    if (self->phase != PHASE_GATHER || self->courier_busy) return;
+    self->keeping = self->resumed && shards_claimed(self);
+    if (self->keeping)
+        self->phase = PHASE_COMPILE; /* they have the objects, too */
+    else if ((!self->resumed || (self->round == 0 && !self->decided)) && all_new(self))
+        publish(self); /* nothing is lost by beginning again */
 }
 
 /* Having slept (stopped, suspended) is no reason to believe that the others are gone. */
@@ -121,15 +164,32 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
     for (size_t i = 0; i < self->members.n; i++) self->members.at[i].heard_ms += gap_ms;
 }
 
+/* The last record is awaited, but not for ever. */
+static void still_ending(shepherd_t *self)
+{
+    enum { LAST_MS = 10000 };
+    if (self->now_ms - self->ending_ms < LAST_MS) return;
+    log_event(LOG_WARN, "end_not_recorded", "reason=\"the store does not answer\"");
+    self->finished = true;
+}
+
 void shepherd_tick(shepherd_t *self, int64_t now_ms)
 {
     int64_t gap = self->tick_ms ? now_ms - self->tick_ms : 0;
     self->now_ms = self->tick_ms = now_ms;
     if (self->finished) return;
+    if (self->phase == PHASE_DONE) {
+        still_ending(self);
+        return;
+    }
+    if (self->phase == PHASE_STANDBY) return;
     forgive_own_sleep(self, gap);
     members_expire(self);
     if (self->finished) return;
-    if (self->phase == PHASE_GATHER) gather(self);
+    shepherd_gather(self);
+    members_wait_for_shards(self);
+    resume_expire(self);
+    rounds_check(self);
     rounds_dispatch(self);
     rounds_waiting(self);
     status_tick(self);
@@ -143,6 +203,14 @@ static void published(shepherd_t *self, const courier_result_t *result)
     self->train_tokens = result->train_tokens;
     self->validation_tokens = result->validation_tokens;
     self->phase = PHASE_COMPILE;
+    record_t *record = record_new(RECORD_OBJECTS, 0);
+    store_objects_t *o = &record->objects;
+    memcpy(o->module_hash, result->module_hash, HASH_HEX);
+    memcpy(o->train_hash, result->train_hash, HASH_HEX);
+    memcpy(o->validation_hash, result->validation_hash, HASH_HEX);
+    o->train_tokens = result->train_tokens;
+    o->validation_tokens = result->validation_tokens;
+    records_write(self, record);
 }
 
 /* Enough tokens for one row at least; the row's length is known from the plan. */
@@ -154,7 +222,13 @@ static void initialised(shepherd_t *self)
                       (unsigned long long)self->layout.batch.unit_tokens);
         return;
     }
-    self->phase = PHASE_TRAIN;
+    record_t *record = record_new(RECORD_DATA, 0);
+    record->windows = layout_units(&self->layout, self->train_tokens);
+    records_write(self, record);
+    if (self->resumed)
+        resume_round(self);
+    else
+        self->phase = PHASE_TRAIN;
 }
 
 static void saved(shepherd_t *self, const char *checkpoint)
@@ -171,9 +245,35 @@ static void saved(shepherd_t *self, const char *checkpoint)
     finish(self, self->stopping ? 3 : 0, &event, "the run is over");
 }
 
+void shepherd_over(shepherd_t *self, bool done, const char *reason)
+{
+    Msg__RunDone end = MSG__RUN_DONE__INIT;
+    Msg__RunFailed failed = MSG__RUN_FAILED__INIT;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = done ? MSG__EVENT__BODY_RUN_DONE : MSG__EVENT__BODY_RUN_FAILED;
+    if (done)
+        event.run_done = &end;
+    else
+        event.run_failed = &failed;
+    end.checkpoint = self->config->checkpoint ? self->config->checkpoint : "";
+    failed.reason = (char *)reason;
+    shepherd_tell(self, &event);
+    shepherd_leave(self, done ? 0 : 1);
+}
+
+/* A job from before an aggregator was lost: its result is of no use any more. */
+static bool is_late(const shepherd_t *self, courier_kind_t kind)
+{
+    static const phase_t wanted[] = {[COURIER_PUBLISH] = PHASE_PUBLISH,
+                                     [COURIER_INIT] = PHASE_INIT,
+                                     [COURIER_SAVE] = PHASE_SAVE};
+    return self->phase != wanted[kind];
+}
+
 void shepherd_on_courier(shepherd_t *self, const courier_result_t *result)
 {
-    if (self->finished) return;
+    self->courier_busy = false;
+    if (self->finished || is_late(self, result->kind)) return;
     if (result->err.code != ERR_OK) {
         shepherd_fail(self, "%s", result->err.text);
         return;
@@ -189,7 +289,11 @@ void shepherd_on_courier(shepherd_t *self, const courier_result_t *result)
 void shepherd_on_signal(shepherd_t *self)
 {
     self->stopping = true;
-    if (self->phase < PHASE_TRAIN || (self->phase == PHASE_TRAIN && self->round == 0))
+    if (self->phase == PHASE_STANDBY)
+        shepherd_leave(self, 3);
+    else if (self->phase == PHASE_DONE)
+        self->finished = true;
+    else if (self->phase < PHASE_OPEN || (self->phase <= PHASE_TRAIN && self->round == 0))
         shepherd_fail(self, "stopped by a signal before the first round was complete");
     else
         rounds_check(self);

@@ -4,8 +4,14 @@
  * message; they answer through `out` and hand slow work to `courier`, so that tests run them
  * without sockets.
  *
- *   GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN <-> COMMIT -> SAVE -> DONE
- *   aggregators  objects   first plan  ranges  values    leases   outer step  checkpoint */
+ *   STANDBY -> GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN -> SAVE -> DONE
+ *   leader?   aggregators objects  first plan ranges   values   rounds  checkpoint
+ *
+ *   a round: OPEN (the store writes its leases) -> TRAIN -> DECIDE (the store writes what counts)
+ *            -> COMMIT (the outer step) -> OPEN of the next
+ *
+ * docs/recovery.md says what survives what. Without a recorder everything counts as recorded at
+ * once. */
 #ifndef SHEPHERD_SHEPHERD_H
 #define SHEPHERD_SHEPHERD_H
 
@@ -17,14 +23,18 @@
 #include "shepherd/config.h"
 #include "shepherd/courier.h"
 #include "shepherd/layout.h"
+#include "shepherd/recorder.h"
 
 typedef enum {
+    PHASE_STANDBY,
     PHASE_GATHER,
     PHASE_PUBLISH,
     PHASE_COMPILE,
     PHASE_ASSIGN,
     PHASE_INIT,
+    PHASE_OPEN,
     PHASE_TRAIN,
+    PHASE_DECIDE,
     PHASE_COMMIT,
     PHASE_SAVE,
     PHASE_DONE,
@@ -41,6 +51,11 @@ typedef struct {
     uint32_t credit;
     int shard;     /* aggregators: which, -1: spare */
     bool answered; /* aggregators: ASSIGNED or COMMITTED of the present phase */
+    bool holds;    /* aggregators: `held` says which range and round they have */
+    struct {
+        uint32_t shard, round;
+    } held;
+    double speed; /* workers: steps/s of the last lease; 0: unknown */
 } member_row_t;
 
 typedef enum { PLAN_WANTED, PLAN_ASKED, PLAN_READY, PLAN_FAILED } plan_state_t;
@@ -52,16 +67,24 @@ typedef struct {
     char hash[HASH_HEX];
 } plan_row_t;
 
-typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE } work_state_t;
+typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED } work_state_t;
 typedef struct {
     work_state_t state;
-    uint32_t holder; /* serial of the worker, when issued */
+    uint32_t holder; /* serial of the worker, when issued; 0: `worker`, which is not back yet */
     uint32_t home;   /* training: the worker that has this replica's inner state; 0: none */
     uint32_t fence;  /* raised each time the work is given again */
     int failures;
-    uint64_t begin, n; /* validation: batches */
-    double loss;       /* of the finished work */
+    uint64_t begin, n;                            /* validation: batches */
+    data_range_t range;                           /* training: windows */
+    uint64_t want, done_windows;                  /* training: of the range, from its beginning */
+    char worker[MSG_ID_BYTES];                    /* training: who had it last */
+    char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
+    bool recorded;                                /* done, and the store knows */
+    bool decided;                                 /* the round's decision counts it */
+    double loss;                                  /* of the finished work */
     uint64_t tokens;
+    double compute_s, transfer_s;
+    int64_t first_ms, given_ms, done_ms; /* given first, given last, done */
 } work_t;
 
 typedef struct {
@@ -69,7 +92,8 @@ typedef struct {
     msg_out_t out;
     void (*publish)(void *user, Msg__Event *event); /* telemetry out; may be NULL */
     void (*start)(void *user, courier_job_t *job);  /* takes the job */
-    void *user;                                     /* of both */
+    void (*record)(void *user, record_t *record);   /* takes it; NULL: no store */
+    void *user;                                     /* of these */
     const char *telemetry;                          /* told in WELCOME */
 
     phase_t phase;
@@ -84,10 +108,25 @@ typedef struct {
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
     uint64_t train_tokens, validation_tokens;
 
-    uint32_t round;               /* that is open: its parameters are being trained */
-    work_t *lease;                /* one per replica */
-    VEC(work_t) eval;             /* open validation of the parameters that enter `round` */
-    uint64_t cursor;              /* windows consumed by committed rounds */
+    uint32_t round;             /* that is open: its parameters are being trained */
+    uint32_t first_round;       /* of this shepherd */
+    store_resume_t loaded;      /* what the store knew, until it is taken up */
+    work_t *lease;              /* one per replica */
+    VEC(work_t) eval;           /* open validation of the parameters that enter `round` */
+    data_range_t cursor;        /* behind all windows leased so far */
+    VEC(data_range_t) returned; /* leased, not trained: leased again first; ordered, disjoint */
+    bool decided;               /* the open round's decision is in the store */
+    bool resumed;               /* the run was begun by another shepherd */
+    bool opened;                /* the round's leases are in the store */
+    record_kind_t awaits;       /* PHASE_OPEN: the record that ends it */
+    uint32_t fence_base;        /* all fences of our term are above it */
+    int64_t adopt_until_ms;     /* until then workers may come back with their leases */
+    int64_t shard_lost_ms;      /* since when a shard has no aggregator; 0: all have */
+    char *shard_reason, **shard_endpoint; /* why; where the lost ones were */
+    bool has_objects;                     /* they are published */
+    bool keeping;                         /* the shards hold the round: ASSIGN says keep */
+    bool courier_busy, store_lost, recorder_gone;
+    int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
     int64_t started_ms, round_ms; /* first round, present round */
     int64_t ready_ms;             /* training could have begun, but for missing workers */
@@ -101,7 +140,7 @@ typedef struct {
     int64_t status_ms; /* when the last status was published */
     bool stopping;     /* a signal came: save and leave */
     bool finished;     /* main leaves its loop */
-    int exit_status;   /* 0 done, 1 failed, 3 stopped */
+    int exit_status;   /* 0 done, 1 failed, 3 stopped, 4 schema, 5 another leads */
     msg_count_t count;
 } shepherd_t;
 
@@ -113,10 +152,21 @@ extern const msg_route_t shepherd_routes[MSG_KIND_COUNT];
 
 void shepherd_tick(shepherd_t *self, int64_t now_ms);
 void shepherd_on_courier(shepherd_t *self, const courier_result_t *result);
+void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
 /* Publish an event, and send it to every CLI, reliably. Fills in source and run. */
 void shepherd_tell(shepherd_t *self, Msg__Event *event);
 void shepherd_fail(shepherd_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Statuses of pcp-shepherd besides 0, 1 and 3; STORE_EXIT_SCHEMA is 4. */
+enum { SHEPHERD_EXIT_DEPOSED = 5 };
+/* Begin slow work; its result comes to shepherd_on_courier. Takes the job. */
+void shepherd_start(shepherd_t *self, courier_job_t *job);
+/* Leave without a word to the members: another shepherd leads, or may. */
+void shepherd_leave(shepherd_t *self, int exit_status);
+/* The store says that the run has ended before. */
+void shepherd_over(shepherd_t *self, bool done, const char *reason);
+void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
 
 /* --- members.c --- */
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
@@ -134,6 +184,8 @@ size_t members_count(const shepherd_t *self, Msg__Kind kind);
  */
 char **members_endpoints(const shepherd_t *self);
 const char *member_kind_name(Msg__Kind kind);
+bool members_shards_here(const shepherd_t *self); /* every shard has its aggregator */
+void members_wait_for_shards(shepherd_t *self);   /* not for ever */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
@@ -152,24 +204,69 @@ void on_run_event(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void plans_want(shepherd_t *self, const char *target);
 void plans_dispatch(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial);
+void plans_forget(shepherd_t *self); /* their objects may be gone: compile again */
 const char *plans_ready(const shepherd_t *self, const char *target); /* hash; NULL: not yet */
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
-/* --- rounds.c, work.c --- */
+/* --- shards.c: aggregators that come (back) with a range --- */
+void shards_assign(shepherd_t *self, member_row_t *row);
+void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held);
+void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason);
+bool shards_claimed(shepherd_t *self); /* resumed runs: every range is here, given to its holder */
+void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- resume.c --- */
+void resume_run(shepherd_t *self, recorder_result_t *result);
+void resume_round(shepherd_t *self); /* the shards are ready: go on where the run was */
+/* A worker says which lease it holds (NULL: none): it keeps it, or is told to drop it. */
+void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
+void resume_expire(shepherd_t *self); /* who has not come back until now has lost its lease */
+
+/* --- records.c --- */
+void records_write(shepherd_t *self, record_t *record); /* takes it */
+record_t *records_open(const shepherd_t *self);
+record_t *records_decide(const shepherd_t *self);
+record_t *records_commit(const shepherd_t *self);
+void records_issue(shepherd_t *self, uint32_t replica);
+void records_done(shepherd_t *self, uint32_t replica);
+void records_reopen(shepherd_t *self, uint32_t replica);
+void records_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail);
+void records_run(shepherd_t *self, const char *state, const char *reason);
+
+/* --- ranges.c --- */
+void ranges_plan(shepherd_t *self);   /* the windows of the round's leases; moves the cursor */
+void ranges_settle(shepherd_t *self); /* at its end: what was not trained is returned */
+void ranges_return(shepherd_t *self, const data_range_t *range);
+uint64_t ranges_step(const shepherd_t *self); /* windows of one step */
+uint32_t ranges_steps(const shepherd_t *self, uint64_t windows);
+
+/* --- rounds.c --- */
 void rounds_begin(shepherd_t *self);   /* after INIT: when enough workers are ready */
 void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
 void rounds_dispatch(shepherd_t *self);
-void rounds_check(shepherd_t *self);   /* is the round complete? */
-void rounds_summary(shepherd_t *self); /* publish the waiting summary */
-void rounds_committed(shepherd_t *self);
+void rounds_check(shepherd_t *self);    /* is the round complete? */
+void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */
+
+/* --- commit.c --- */
+void commit_decide(shepherd_t *self);
+void commit_send(shepherd_t *self, const member_row_t *only); /* NULL: to all shards */
+void commit_recorded(shepherd_t *self, const recorder_result_t *result);
+void commit_summary(shepherd_t *self); /* publish the waiting summary */
+double commit_loss(const work_t *work, size_t n, uint64_t *tokens); /* mean by tokens */
+void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- work.c --- */
 void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost worker held */
+void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
+void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
+void work_revoke(shepherd_t *self, uint32_t replica); /* its holder is to drop it */
 bool work_held(const shepherd_t *self, uint32_t holder);
+size_t work_homes(const shepherd_t *self, uint32_t serial); /* replicas of a worker */
 void work_dispatch(shepherd_t *self);
 void work_open_round(shepherd_t *self);
 void work_open_eval(shepherd_t *self);
-uint64_t work_windows(const shepherd_t *self); /* of one lease */
-void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message);
-void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknowledge a lease */
+void work_fences(shepherd_t *self, const member_row_t *aggregator);    /* tell it all of them */
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message);

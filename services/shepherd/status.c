@@ -4,7 +4,8 @@
 #include "shepherd/shepherd.h"
 
 static const char *const phase_names[PHASE_COUNT] = {
-    "gather", "publish", "compile", "assign", "init", "train", "commit", "save", "done",
+    "standby", "gather", "publish", "compile", "assign", "init",
+    "open",    "train",  "decide",  "commit",  "save",   "done",
 };
 
 static bool compiler_busy(const shepherd_t *self, uint32_t serial)

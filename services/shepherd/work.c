@@ -1,4 +1,5 @@
 /* Work for workers: leases of replicas and parts of a validation, opened, given, taken back. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,18 +8,12 @@
 
 enum { MAX_FAILURES = 5 };
 
-uint64_t work_windows(const shepherd_t *self)
-{
-    return (uint64_t)self->config->inner_steps * self->layout.batch.units *
-           (uint64_t)self->config->accumulate;
-}
-
 static bool ready(const shepherd_t *self, const member_row_t *row)
 {
     return row->kind == MSG__KIND__KIND_WORKER && plans_ready(self, row->target);
 }
 
-static size_t homes(const shepherd_t *self, uint32_t serial)
+size_t work_homes(const shepherd_t *self, uint32_t serial)
 {
     size_t n = 0;
     for (int64_t k = 0; k < self->config->replicas; k++) n += self->lease[k].home == serial;
@@ -32,7 +27,8 @@ static const member_row_t *least_loaded(const shepherd_t *self)
     for (size_t i = 0; i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
         if (!ready(self, row)) continue;
-        size_t n = homes(self, row->serial), least = best ? homes(self, best->serial) : SIZE_MAX;
+        size_t n = work_homes(self, row->serial),
+               least = best ? work_homes(self, best->serial) : SIZE_MAX;
         if (n < least || (n == least && row->serial < best->serial)) best = row;
     }
     return best;
@@ -48,8 +44,8 @@ static void settle(shepherd_t *self)
     size_t n = (size_t)self->config->replicas, fair = (n + n_ready - 1) / n_ready;
     for (size_t k = 0; k < n; k++) {
         work_t *lease = &self->lease[k];
-        if (lease->home && homes(self, lease->home) <= fair) continue;
-        if (lease->home && homes(self, least_loaded(self)->serial) >= fair) continue;
+        if (lease->home && work_homes(self, lease->home) <= fair) continue;
+        if (lease->home && work_homes(self, least_loaded(self)->serial) >= fair) continue;
         lease->home = 0;
         lease->home = least_loaded(self)->serial;
     }
@@ -59,9 +55,12 @@ void work_open_round(shepherd_t *self)
 {
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
-        *lease = (work_t){.home = lease->home, .fence = 1};
+        work_t next = {.home = lease->home, .fence = self->fence_base + 1};
+        memcpy(next.state_in, lease->state_in, HASH_HEX);
+        *lease = next;
     }
     settle(self);
+    ranges_plan(self);
     self->round_ms = self->now_ms;
 }
 
@@ -89,19 +88,46 @@ bool work_held(const shepherd_t *self, uint32_t holder)
     return false;
 }
 
-/* Raise the fence, and have the aggregators refuse what comes under the old one. */
-static void raise_fence(shepherd_t *self, uint32_t replica)
+static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_t replica)
 {
-    work_t *lease = &self->lease[replica];
-    lease->state = WORK_OPEN;
-    lease->holder = 0;
     Msg__Fence fence = MSG__FENCE__INIT;
     fence.round = self->round;
     fence.replica = replica;
-    fence.fence = ++lease->fence;
+    fence.fence = self->lease[replica].fence;
+    MSG_SEND(self->out, &aggregator->peer, 0, FENCE, fence, &fence);
+}
+
+void work_fences(shepherd_t *self, const member_row_t *aggregator)
+{
+    for (int64_t k = 0; self->opened && k < self->config->replicas; k++)
+        send_fence(self, aggregator, (uint32_t)k);
+}
+
+void work_revoke(shepherd_t *self, uint32_t replica)
+{
+    const work_t *lease = &self->lease[replica];
+    const member_row_t *row = lease->state == WORK_ISSUED ? member_by_serial(self, lease->holder)
+                                                          : NULL;
+    if (!row) return;
+    Msg__Revoke revoke = MSG__REVOKE__INIT;
+    revoke.round = self->round;
+    revoke.replica = replica;
+    revoke.fence = lease->fence;
+    MSG_SEND(self->out, &row->peer, 0, REVOKE, revoke, &revoke);
+}
+
+/* Raise the fence, and have the aggregators refuse what comes under the old one. */
+void work_reopen(shepherd_t *self, uint32_t replica)
+{
+    work_t *lease = &self->lease[replica];
+    work_revoke(self, replica);
+    lease->state = WORK_OPEN;
+    lease->holder = 0;
+    lease->done_windows = 0;
+    lease->recorded = false;
+    lease->fence = (lease->fence > self->fence_base ? lease->fence : self->fence_base) + 1;
     for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0)
-            MSG_SEND(self->out, &self->members.at[i].peer, 0, FENCE, fence, &fence);
+        if (self->members.at[i].shard >= 0) send_fence(self, &self->members.at[i], replica);
     log_event(LOG_WARN, "lease_reopened", "round=%u replica=%u fence=%u", self->round, replica,
               lease->fence);
 }
@@ -119,7 +145,7 @@ static uint32_t new_home(const shepherd_t *self, uint32_t lost)
 {
     for (size_t i = 0; i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
-        if (row->serial != lost && ready(self, row) && homes(self, row->serial) == 0)
+        if (row->serial != lost && ready(self, row) && work_homes(self, row->serial) == 0)
             return row->serial;
     }
     return 0;
@@ -134,7 +160,16 @@ void work_release(shepherd_t *self, uint32_t holder)
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
         if (lease->home == holder) lease->home = new_home(self, holder);
-        if (lease->state == WORK_ISSUED && lease->holder == holder) raise_fence(self, (uint32_t)k);
+        if (lease->state == WORK_ISSUED && lease->holder == holder) work_reopen(self, (uint32_t)k);
+    }
+}
+
+void work_gone(shepherd_t *self, const char *worker)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state == WORK_ISSUED && lease->holder == 0 && strcmp(lease->worker, worker) == 0)
+            work_reopen(self, (uint32_t)k);
     }
 }
 
@@ -167,23 +202,42 @@ static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
     worker->issued_ms = self->now_ms;
 }
 
+static Msg__StateKeep keep_state(const shepherd_t *self)
+{
+    const char *word = self->config->keep_state;
+    if (strcmp(word, "object") == 0) return MSG__STATE_KEEP__STATE_OBJECT;
+    return strcmp(word, "local") == 0 ? MSG__STATE_KEEP__STATE_LOCAL
+                                      : MSG__STATE_KEEP__STATE_MEMORY;
+}
+
+/* Its range and what it begins with are the store's. */
+static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lease)
+{
+    const work_t *work = &self->lease[replica];
+    lease->round = self->round;
+    lease->replica = replica;
+    lease->fence = work->fence;
+    lease->epoch = work->range.epoch;
+    lease->start = work->range.start;
+    lease->count = work->want;
+    lease->inner_steps = ranges_steps(self, work->want);
+    lease->weight = lease->inner_steps;
+    lease->step_base = (uint64_t)self->round * (uint64_t)self->config->inner_steps;
+    lease->state = (char *)work->state_in;
+    lease->keep_state = keep_state(self);
+    lease->codec = self->codec;
+    lease->run_hash = self->run_hash;
+}
+
 static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints)
 {
-    uint64_t n = work_windows(self), at = self->cursor + replica * n;
-    uint64_t n_all = layout_units(&self->layout, self->train_tokens);
+    work_t *work = &self->lease[replica];
     Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
     Msg__Schedule schedule = MSG__SCHEDULE__INIT;
     Msg__Lease lease = MSG__LEASE__INIT;
     fill_tokens(self, true, &tokens);
     fill_schedule(self, &schedule);
-    lease.round = self->round;
-    lease.replica = replica;
-    lease.fence = self->lease[replica].fence;
-    lease.epoch = at / n_all;
-    lease.start = at % n_all;
-    lease.count = n;
-    lease.inner_steps = (uint32_t)self->config->inner_steps;
-    lease.step_base = (uint64_t)self->round * (uint64_t)self->config->inner_steps;
+    fill_lease(self, replica, &lease);
     lease.schedule = &schedule;
     lease.plan = (char *)plans_ready(self, worker->target);
     lease.data = endpoints;
@@ -191,11 +245,12 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     lease.bounds = self->layout.bounds;
     lease.n_bounds = self->layout.n_shard + 1;
     lease.tokens = &tokens;
-    lease.codec = self->codec;
-    lease.run_hash = self->run_hash;
-    lease.weight = (uint64_t)self->config->inner_steps;
-    self->lease[replica].home = worker->serial;
-    issued(self, &self->lease[replica], worker);
+    work->home = worker->serial;
+    work->given_ms = self->now_ms;
+    if (!work->first_ms) work->first_ms = self->now_ms;
+    snprintf(work->worker, sizeof work->worker, "%s", worker->id);
+    issued(self, work, worker);
+    records_issue(self, replica);
     MSG_SEND(self->out, &worker->peer, 0, LEASE, lease, &lease);
     log_event(LOG_DEBUG, "lease", "round=%u replica=%u fence=%u worker=%s", lease.round, replica,
               lease.fence, worker->id);
@@ -226,7 +281,7 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
 static int64_t next_lease(const shepherd_t *self, uint32_t serial)
 {
     int64_t orphan = -1;
-    if (self->round >= self->config->rounds) return -1;
+    if (self->round >= self->config->rounds || !self->opened) return -1;
     for (int64_t k = self->config->replicas; k-- > 0;) {
         const work_t *lease = &self->lease[k];
         if (lease->state != WORK_OPEN) continue;
@@ -245,7 +300,7 @@ static int64_t next_eval(const shepherd_t *self)
 
 void work_dispatch(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->stopping) return;
+    if (self->phase != PHASE_TRAIN || self->stopping || !members_shards_here(self)) return;
     char **endpoints = members_endpoints(self);
     for (size_t i = 0; i < self->members.n; i++) {
         member_row_t *row = &self->members.at[i];
@@ -279,22 +334,76 @@ static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint
     return NULL;
 }
 
+static void acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,
+                        uint32_t fence)
+{
+    Msg__LeaseAck ack = MSG__LEASE_ACK__INIT;
+    ack.round = round;
+    ack.replica = replica;
+    ack.fence = fence;
+    MSG_SEND(self->out, to, 0, LEASE_ACK, lease_ack, &ack);
+}
+
+void work_recorded(shepherd_t *self, const recorder_result_t *result)
+{
+    work_t *lease = &self->lease[result->replica];
+    if (lease->fence != result->fence || self->round != result->round) return;
+    lease->recorded = true;
+    const member_row_t *row = member_by_serial(self, lease->holder);
+    if (row) acknowledge(self, &row->peer, (uint32_t)result->round, result->replica, result->fence);
+}
+
+/* Windows that LEASE_DONE speaks of: the whole lease, or its first steps by a worker that drains;
+ * 0: it makes no sense. */
+static uint64_t windows_done(const shepherd_t *self, const work_t *lease,
+                             const Msg__LeaseDone *done)
+{
+    uint64_t windows = done->done_count ? done->done_count : lease->want;
+    if (done->tokens == 0 || done->steps == 0 || windows > lease->want) return 0;
+    if (self->layout.n == 0) return windows == lease->want ? windows : 0; /* steps unknown yet */
+    if (self->decided && windows != lease->want) return 0;
+    return windows == done->steps * ranges_step(self) ? windows : 0;
+}
+
+/* It is recorded, or not wanted any more: in both cases the worker need not say it again. */
+static void answer_stale(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done)
+{
+    bool here = done->round == self->round && done->replica < self->config->replicas;
+    const work_t *lease = here ? &self->lease[done->replica] : NULL;
+    bool pending = lease && lease->state == WORK_DONE && lease->fence == done->fence &&
+                   !lease->recorded;
+    if (!pending) acknowledge(self, from, done->round, done->replica, done->fence);
+}
+
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
     const Msg__LeaseDone *done = message->lease_done;
     work_t *lease = held_by(self, from, false, done->round, done->replica, done->fence);
-    if (!lease) return;
-    if (done->steps != self->config->inner_steps || done->tokens == 0) {
-        raise_fence(self, done->replica);
+    if (!lease) {
+        if (member_by_peer(self, from)) answer_stale(self, from, done);
+        return;
+    }
+    uint64_t windows = windows_done(self, lease, done);
+    if (windows == 0) {
+        work_reopen(self, done->replica);
         return;
     }
     lease->state = WORK_DONE;
+    lease->done_windows = windows;
     lease->loss = done->mean_loss;
     lease->tokens = done->tokens;
+    lease->compute_s = done->compute_s;
+    lease->transfer_s = done->transfer_s;
+    lease->done_ms = self->now_ms;
+    bool hash = strlen(done->state) == HASH_HEX - 1;
+    snprintf(lease->state_out, sizeof lease->state_out, "%s", hash ? done->state : "");
+    if (done->compute_s > 0)
+        member_by_serial(self, lease->holder)->speed = done->steps / done->compute_s;
     log_event(LOG_DEBUG, "lease_done",
               "round=%u replica=%u loss=%.4f compute_s=%.3f transfer_s=%.3f fresh=%d", done->round,
               done->replica, done->mean_loss, done->compute_s, done->transfer_s, done->fresh_state);
+    records_done(self, done->replica);
     rounds_check(self);
 }
 
@@ -314,6 +423,8 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
 {
     shepherd_t *self = state;
     const Msg__LeaseFailed *failed = message->lease_failed;
+    if (!failed->eval) /* heard, whether it matters or not */
+        acknowledge(self, from, failed->round, failed->replica, failed->fence);
     work_t *work = held_by(self, from, failed->eval, failed->round, failed->replica, failed->fence);
     if (!work) return;
     log_event(LOG_WARN, "work_failed", "%s=%u round=%u fatal=%d error=\"%s\"",
@@ -326,5 +437,5 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     if (failed->eval)
         reopen_eval(work);
     else
-        raise_fence(self, failed->replica);
+        work_reopen(self, failed->replica);
 }

@@ -91,7 +91,7 @@ check "the worker is dismissed" eventually 10 event w1 'event=dismissed'
 dismiss
 
 # --- the only copy of the parameters is lost ---
-run lost --workers 1 --rounds 1000 --inner-steps 2
+run lost --workers 1 --rounds 1000 --inner-steps 2 --shard-wait-s 1
 worker w1
 check "a run makes progress" eventually 60 event shepherd 'event=round round=2 '
 slay KILL a0

@@ -9,7 +9,7 @@ tests=$bin/../tests
 
 # Plain output: the TAP lines of the programs are no tests of this file.
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
-programs=(store_test store_round_test store_fault_test store_schema_test)
+programs=(store_test store_round_test store_recovery_test store_fault_test store_schema_test)
 for program in "${programs[@]}"; do
     check "$program on SQLite" env -u PCP_TEST_STORE -u PCP_TEST_RESTART "$tests/$program"
 done
@@ -46,6 +46,7 @@ if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ];
     check "store_test on PostgreSQL, restarted at ease" postgres_tests fast store_test
     check "store_test on PostgreSQL, restarted by force" postgres_tests immediate store_test
     check "store_round_test on PostgreSQL" postgres_tests fast store_round_test
+    check "store_recovery_test on PostgreSQL" postgres_tests fast store_recovery_test
     check "store_fault_test on PostgreSQL, connections cut" postgres_tests fast store_fault_test
     check "store_schema_test on PostgreSQL" postgres_tests fast store_schema_test
     check "pcp db migrate on PostgreSQL" status 0 db migrate --store "$postgres_url"

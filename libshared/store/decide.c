@@ -1,0 +1,102 @@
+/* A round's decision: which leases its outer step sums, settled before the aggregators are told. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/private.h"
+
+static const store_commit_entry_t *find(const store_commit_entry_t *entries, size_t n,
+                                        uint32_t replica)
+{
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].replica == replica) return &entries[i];
+    return NULL;
+}
+
+/* What makes two decisions the same: replicas and windows. Fences may rise in between, for a lease
+ * that is given again has the same result. */
+static void decision_hash(const store_leases_t *leases, const store_commit_entry_t *entries,
+                          size_t n, char hash[HASH_HEX])
+{
+    str_t text = {0};
+    for (size_t i = 0; i < leases->n; i++) { /* by replica */
+        const store_commit_entry_t *e = find(entries, n, leases->at[i].replica);
+        if (e) str_addf(&text, "%" PRIu32 ":%" PRIu64 " ", e->replica, e->done_windows);
+    }
+    hash_content(text.n ? text.at : "", text.n, hash);
+    str_fini(&text);
+}
+
+/* The round is there, open, and was not decided otherwise. 1: it is committed. */
+static int look(store_t *self, const char *run, uint64_t round, const char *hash, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT state, decision_hash FROM round WHERE run_id = $1 AND round = $2",
+                        sql_text(run), sql_int((int64_t)round));
+    int rc = n < 0 ? -1 : 0;
+    const char *old = n > 0 ? sql_cell(&rows, 0, 1) : NULL;
+    if (n == 0)
+        rc = err_set(err, ERR_STATE, "store: run %s has no round %" PRIu64, run, round);
+    else if (n > 0 && old && strcmp(old, hash) != 0)
+        rc = err_set(err, ERR_STATE, "store: run %s: round %" PRIu64 " was decided otherwise", run,
+                     round);
+    else if (n > 0 && strcmp(sql_cell(&rows, 0, 0), "committed") == 0)
+        rc = old ? 1
+                 : err_set(err, ERR_STATE, "store: run %s: round %" PRIu64 " is committed already",
+                           run, round);
+    sql_rows_fini(&rows);
+    return rc;
+}
+
+static int take(store_t *self, const char *run, uint64_t round, const store_commit_entry_t *e,
+                err_t *err)
+{
+    int64_t n = SQL_RUN(
+        self->db, err, NULL,
+        "UPDATE lease SET decided_windows = $5 WHERE run_id = $1 AND round = $2 AND "
+        "replica = $3 AND fence = $4 AND state = 'done' AND done_windows >= $5",
+        sql_text(run), sql_int((int64_t)round), sql_int(e->replica), sql_int(e->fence),
+        sql_int((int64_t)e->done_windows));
+    if (n != 0) return n < 0 ? -1 : 0;
+    return err_set(err, ERR_STATE,
+                   "store: run %s, round %" PRIu64 ": replica %" PRIu32 " has not done %" PRIu64
+                   " windows under fence %" PRIu32,
+                   run, round, e->replica, e->done_windows, e->fence);
+}
+
+static int decide(store_t *self, const store_leader_t *leader, uint64_t round,
+                  const store_commit_entry_t *entries, size_t n, err_t *err)
+{
+    store_leases_t leases = {0};
+    if (store_lease_list(self, leader->run, round, &leases, err) < 0) return -1;
+    char hash[HASH_HEX];
+    decision_hash(&leases, entries, n, hash);
+    store_leases_fini(&leases);
+    int rc = look(self, leader->run, round, hash, err);
+    if (rc != 0) return rc;
+    for (size_t i = 0; rc == 0 && i < n; i++) rc = take(self, leader->run, round, &entries[i], err);
+    if (rc == 0 && SQL_RUN(self->db, err, NULL,
+                           "UPDATE round SET decided_ms = coalesce(decided_ms, now_ms()), "
+                           "decision_hash = $3, leader_fence = $4 WHERE run_id = $1 AND round = $2",
+                           sql_text(leader->run), sql_int((int64_t)round), sql_text(hash),
+                           sql_int(leader->fence)) < 0)
+        rc = -1;
+    return rc;
+}
+
+int store_round_decide(store_t *self, const store_leader_t *leader, uint64_t round,
+                       const store_commit_entry_t *entries, size_t n_entry, err_t *err)
+{
+    for (size_t i = 0; i < n_entry; i++)
+        if (entries[i].done_windows == 0 || entries[i].done_windows > INT64_MAX ||
+            find(entries, i, entries[i].replica))
+            return err_set(err, ERR_ARG,
+                           "store: run %s, round %" PRIu64 ": replica %" PRIu32
+                           " is decided twice, or without windows",
+                           leader->run, round, entries[i].replica);
+    if (n_entry == 0 || round > INT64_MAX)
+        return err_set(err, ERR_ARG, "store: run %s: a decision without leases", leader->run);
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    return sql_end(self->db, decide(self, leader, round, entries, n_entry, err), err);
+}

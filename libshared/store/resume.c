@@ -1,0 +1,104 @@
+/* What the store knows of a run that another leader has begun. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/private.h"
+
+int store_run_objects(store_t *self, const store_leader_t *leader, const store_objects_t *o,
+                      err_t *err)
+{
+    if (store_check_id("module's hash", o->module_hash, err) < 0 ||
+        store_check_id("tokens' hash", o->train_hash, err) < 0)
+        return -1;
+    if (o->train_tokens > INT64_MAX || o->validation_tokens > INT64_MAX)
+        return err_set(err, ERR_ARG, "store: run %s: too many tokens", leader->run);
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    int64_t n = SQL_RUN(
+        self->db, err, NULL,
+        "UPDATE run SET module_hash = $2, train_hash = $3, validation_hash = $4, train_tokens = "
+        "$5, "
+        "validation_tokens = $6 WHERE id = $1 AND (module_hash IS NULL OR (module_hash = $2 AND "
+        "train_hash = $3 AND validation_hash = $4))",
+        sql_text(leader->run), sql_text(o->module_hash), sql_text(o->train_hash),
+        sql_text(o->validation_hash), sql_int((int64_t)o->train_tokens),
+        sql_int((int64_t)o->validation_tokens));
+    int rc = n < 0 ? -1 : 0;
+    if (n == 0)
+        rc = err_set(err, ERR_STATE,
+                     "store: run %s began with another model or other tokens: its files have "
+                     "changed",
+                     leader->run);
+    return sql_end(self->db, rc, err);
+}
+
+static int read_run(store_t *self, const char *run, store_resume_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT module_hash, train_hash, validation_hash, train_tokens, "
+                        "validation_tokens, n_windows, (SELECT CAST(coalesce(sum(n_tokens), 0) AS "
+                        "bigint) FROM round WHERE run_id = $1 AND state = 'committed') "
+                        "FROM run WHERE id = $1",
+                        sql_text(run));
+    if (n > 0) {
+        store_objects_t *o = &out->objects;
+        out->has_objects = sql_cell(&rows, 0, 0) != NULL;
+        sql_cell_copy(&rows, 0, 0, o->module_hash, sizeof o->module_hash);
+        sql_cell_copy(&rows, 0, 1, o->train_hash, sizeof o->train_hash);
+        sql_cell_copy(&rows, 0, 2, o->validation_hash, sizeof o->validation_hash);
+        if (out->has_objects) {
+            o->train_tokens = (uint64_t)sql_cell_int(&rows, 0, 3);
+            o->validation_tokens = (uint64_t)sql_cell_int(&rows, 0, 4);
+        }
+        out->n_windows = sql_cell(&rows, 0, 5) ? (uint64_t)sql_cell_int(&rows, 0, 5) : 0;
+        out->tokens = (uint64_t)sql_cell_int(&rows, 0, 6);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+static int read_losses(store_t *self, const char *run, store_resume_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT loss, validation_loss FROM round WHERE run_id = $1 AND "
+                        "state = 'committed' ORDER BY round DESC LIMIT 1",
+                        sql_text(run));
+    out->loss = out->validation_loss = NAN;
+    if (n > 0) {
+        out->loss = sql_cell_float(&rows, 0, 0);
+        out->validation_loss = sql_cell_float(&rows, 0, 1);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *err)
+{
+    if (read_run(self, run, out, err) < 0 || read_losses(self, run, out, err) < 0 ||
+        store_round_latest(self, run, &out->round, &out->has_round, err) < 0)
+        return -1;
+    if (out->has_round && store_lease_list(self, run, out->round.round, &out->leases, err) < 0)
+        return -1;
+    return store_returned_list(self, run, &out->returned, err);
+}
+
+int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *out, err_t *err)
+{
+    store_resume_t read = {0};
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    if (sql_end(self->db, read_all(self, leader->run, &read, err), err) < 0) {
+        store_resume_fini(&read);
+        return -1;
+    }
+    *out = read;
+    return 0;
+}
+
+void store_resume_fini(store_resume_t *self)
+{
+    store_round_fini(&self->round);
+    store_leases_fini(&self->leases);
+    store_ranges_fini(&self->returned);
+}

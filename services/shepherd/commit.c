@@ -1,0 +1,189 @@
+/* The end of a round: decided, committed by the shards, closed in the store; the next one opens. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+double commit_loss(const work_t *work, size_t n, uint64_t *tokens)
+{
+    double sum = 0;
+    *tokens = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (work[i].state != WORK_DONE) continue;
+        sum += work[i].loss * (double)work[i].tokens;
+        *tokens += work[i].tokens;
+    }
+    return *tokens ? sum / (double)*tokens : 0;
+}
+
+void commit_summary(shepherd_t *self)
+{
+    Msg__RoundStats *s = &self->summary;
+    self->summary_waits = false;
+    s->workers = (uint32_t)members_count(self, MSG__KIND__KIND_WORKER);
+    char validation[48] = "";
+    if (s->has_val_loss) snprintf(validation, sizeof validation, " val_loss=%.4f", s->val_loss);
+    log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f%s tokens_per_s=%.0f workers=%u",
+              s->round, s->rounds, s->loss, validation, s->tokens_per_s, s->workers);
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_ROUND;
+    event.round = s;
+    shepherd_tell(self, &event);
+}
+
+/* --- The decision --- */
+
+void commit_decide(shepherd_t *self)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        if (lease->state == WORK_DONE || lease->state == WORK_DROPPED) continue;
+        work_revoke(self, (uint32_t)k);
+        records_reject(self, (uint32_t)k, "late", "the round closed without it");
+        lease->state = WORK_DROPPED;
+    }
+    self->phase = PHASE_DECIDE;
+    records_write(self, records_decide(self));
+}
+
+void commit_send(shepherd_t *self, const member_row_t *only)
+{
+    size_t n = (size_t)self->config->replicas, n_share = 0;
+    Msg__Share *share = mem_calloc(n, sizeof *share);
+    Msg__Share **list = mem_calloc(n, sizeof *list);
+    for (size_t k = 0; k < n; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_DONE) continue;
+        msg__share__init(&share[n_share]);
+        share[n_share].replica = (uint32_t)k;
+        share[n_share].fence = lease->fence;
+        share[n_share].weight = ranges_steps(self, lease->done_windows);
+        list[n_share] = &share[n_share];
+        n_share++;
+    }
+    Msg__Commit commit = MSG__COMMIT__INIT;
+    commit.round = self->round;
+    commit.n_shares = n_share;
+    commit.shares = list;
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (row->shard < 0 || (only && row != only)) continue;
+        row->answered = false;
+        MSG_SEND(self->out, &row->peer, 0, COMMIT, commit, &commit);
+    }
+    free(share);
+    free(list);
+}
+
+/* --- The next round --- */
+
+static void summarise(shepherd_t *self)
+{
+    uint64_t tokens;
+    double loss = commit_loss(self->lease, (size_t)self->config->replicas, &tokens);
+    double seconds = (double)(self->now_ms - self->round_ms) / 1000;
+    double whole = (double)(self->now_ms - self->started_ms) / 1000;
+    uint32_t rounds = (uint32_t)self->config->rounds, done = self->round + 1 - self->first_round;
+    self->tokens += tokens;
+    msg__round_stats__init(&self->summary);
+    self->summary.round = self->round + 1;
+    self->summary.rounds = rounds;
+    self->summary.loss = loss;
+    self->summary.tokens = self->tokens;
+    self->summary.seconds = seconds;
+    self->summary.tokens_per_s = seconds > 0 ? (double)tokens / seconds : 0;
+    self->summary.eta_s = whole / done * (rounds - self->summary.round);
+    self->summary_waits = true;
+}
+
+/* All shards have applied the decision: close the round, open the next. */
+static void committed(shepherd_t *self)
+{
+    record_t *commit = records_commit(self), *open = NULL;
+    summarise(self);
+    ranges_settle(self);
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        if (lease->state == WORK_DONE) memcpy(lease->state_in, lease->state_out, HASH_HEX);
+    }
+    self->round++;
+    self->decided = self->opened = false;
+    self->phase = PHASE_OPEN;
+    self->awaits = RECORD_COMMIT;
+    if (self->round < self->config->rounds) {
+        work_open_round(self);
+        open = records_open(self);
+        self->awaits = RECORD_OPEN;
+    }
+    records_write(self, commit);
+    if (open) records_write(self, open);
+}
+
+/* The store has closed the last round and opened this one. */
+static void opened(shepherd_t *self)
+{
+    self->opened = true;
+    self->phase = PHASE_TRAIN;
+    if (self->summary_waits) {
+        rounds_validate(self);
+        if (self->eval.n == 0) commit_summary(self);
+    }
+    self->round_ms = self->now_ms;
+    rounds_check(self);
+}
+
+void commit_recorded(shepherd_t *self, const recorder_result_t *result)
+{
+    if (result->kind == RECORD_DECIDE && self->phase == PHASE_DECIDE) {
+        self->decided = true;
+        for (int64_t k = 0; k < self->config->replicas; k++)
+            self->lease[k].decided = self->lease[k].state == WORK_DONE;
+        self->phase = PHASE_COMMIT;
+        commit_send(self, NULL);
+    }
+    if (self->phase == PHASE_OPEN && result->kind == self->awaits) opened(self);
+}
+
+/* A shard has lost contributions (its power was cut): these leases are given again. */
+static void give_again(shepherd_t *self, const member_row_t *row, const Msg__Committed *answer)
+{
+    log_event(LOG_WARN, "contributions_missing", "round=%u member=%s n=%zu", self->round, row->id,
+              answer->n_missing);
+    self->phase = PHASE_TRAIN;
+    for (size_t i = 0; i < answer->n_missing; i++) {
+        uint32_t k = answer->missing[i];
+        if (k >= self->config->replicas || self->lease[k].state != WORK_DONE) continue;
+        records_reopen(self, k);
+        work_reopen(self, k);
+    }
+}
+
+void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__Committed *answer = message->committed;
+    member_row_t *row = member_heard(self, from);
+    if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
+        self->phase != PHASE_COMMIT || (answer->round != self->round && !*answer->error)) {
+        log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u round=%u", row ? row->id : "?",
+                  answer->shard, answer->round);
+        return;
+    }
+    if (*answer->error && answer->n_missing > 0) {
+        give_again(self, row, answer);
+        return;
+    }
+    if (*answer->error) {
+        shepherd_fail(self, "round %u: aggregator %s: %s", self->round + 1, row->id, answer->error);
+        return;
+    }
+    row->answered = true;
+    row->held.round = self->round + 1;
+    if (!members_shards_here(self)) return;
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return;
+    committed(self);
+}

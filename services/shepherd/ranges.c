@@ -1,0 +1,118 @@
+/* Which windows a round's leases train: returned ones first, then fresh ones behind the cursor. */
+#include <stdlib.h>
+
+#include "shepherd/shepherd.h"
+
+uint64_t ranges_step(const shepherd_t *self)
+{
+    return self->layout.batch.units * (uint64_t)self->config->accumulate;
+}
+
+uint32_t ranges_steps(const shepherd_t *self, uint64_t windows)
+{
+    return (uint32_t)(windows / ranges_step(self));
+}
+
+static uint64_t epoch(const shepherd_t *self)
+{
+    return layout_units(&self->layout, self->train_tokens);
+}
+
+/* Its place in the endless sequence of epochs. */
+static uint64_t place(const shepherd_t *self, const data_range_t *range)
+{
+    return range->epoch * epoch(self) + range->start;
+}
+
+static data_range_t range_at(const shepherd_t *self, uint64_t at, uint64_t count)
+{
+    uint64_t n = epoch(self);
+    return (data_range_t){.epoch = at / n, .start = at % n, .count = count};
+}
+
+/* Insert in order. Neighbours become one: the store cuts ranges at the ends of epochs, and a lease
+ * must be whole steps. */
+void ranges_return(shepherd_t *self, const data_range_t *range)
+{
+    if (range->count == 0) return;
+    VEC_PUSH(&self->returned, *range);
+    data_range_t *at = self->returned.at;
+    size_t i = self->returned.n - 1, n = 0;
+    for (; i > 0 && place(self, &at[i - 1]) > place(self, range); i--) at[i] = at[i - 1];
+    at[i] = *range;
+    for (size_t k = 1; k < self->returned.n; k++)
+        if (place(self, &at[n]) + at[n].count == place(self, &at[k]))
+            at[n].count += at[k].count;
+        else
+            at[++n] = at[k];
+    self->returned.n = n + 1;
+}
+
+/* The first returned windows, whole steps of one range. false: there are none. */
+static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
+{
+    uint64_t step = ranges_step(self);
+    for (size_t i = 0; i < self->returned.n; i++) {
+        data_range_t *from = &self->returned.at[i];
+        uint64_t whole = from->count / step;
+        if (whole == 0) continue;
+        if (whole > steps) whole = steps;
+        uint64_t at = place(self, from), rest = from->count - whole * step;
+        *out = range_at(self, at, whole * step);
+        *from = range_at(self, at + whole * step, rest);
+        if (rest == 0) {
+            for (size_t k = i + 1; k < self->returned.n; k++)
+                self->returned.at[k - 1] = self->returned.at[k];
+            self->returned.n--;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* Steps/s that the replica's worker gives it; 0: unknown. */
+static double pace(shepherd_t *self, const work_t *lease)
+{
+    const member_row_t *home = lease->home ? member_by_serial(self, lease->home) : NULL;
+    return home ? home->speed / (double)work_homes(self, lease->home) : 0;
+}
+
+/* H, or with "balance" the share of it that lets all workers finish at the same time. */
+static uint32_t steps_of(shepherd_t *self, const work_t *lease)
+{
+    uint32_t most = (uint32_t)self->config->inner_steps;
+    if (!self->config->balance) return most;
+    double fastest = 0, own = pace(self, lease);
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        double other = pace(self, &self->lease[k]);
+        if (other > fastest) fastest = other;
+    }
+    if (own <= 0 || own >= fastest) return most;
+    uint32_t steps = (uint32_t)(own / fastest * most);
+    return steps ? steps : 1;
+}
+
+void ranges_plan(shepherd_t *self)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        uint32_t steps = steps_of(self, lease);
+        if (!take_returned(self, steps, &lease->range)) {
+            uint64_t at = place(self, &self->cursor), count = steps * ranges_step(self);
+            lease->range = range_at(self, at, count);
+            self->cursor = range_at(self, at + count, 0);
+        }
+        lease->want = lease->range.count;
+    }
+}
+
+void ranges_settle(shepherd_t *self)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        uint64_t done = lease->state == WORK_DONE ? lease->done_windows : 0;
+        data_range_t rest = range_at(self, place(self, &lease->range) + done,
+                                     lease->range.count - done);
+        ranges_return(self, &rest);
+    }
+}

@@ -1,0 +1,139 @@
+/* Records: a table from kind to the store's function. */
+#include "shepherd/record.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+record_t *record_new(record_kind_t kind, uint64_t round)
+{
+    record_t *self = mem_calloc(1, sizeof *self);
+    self->kind = kind;
+    self->round = round;
+    return self;
+}
+
+void record_destroy(record_t **self_p)
+{
+    record_t *self = *self_p;
+    if (!self) return;
+    free(self->text);
+    free(self->detail);
+    free(self->worker);
+    free(self->leases);
+    free(self->entries);
+    free(self);
+    *self_p = NULL;
+}
+
+typedef int write_fn(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err);
+
+static int write_run(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_run_move(store, leader->run, r->text, r->detail, leader, err);
+}
+
+static int write_objects(const record_t *r, store_t *store, const store_leader_t *leader,
+                         err_t *err)
+{
+    return store_run_objects(store, leader, &r->objects, err);
+}
+
+static int write_data(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_run_data(store, leader, r->windows, err);
+}
+
+static int write_open(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_round_open(store, leader, r->round, &r->cursor, r->leases, r->n_lease, err);
+}
+
+static int write_issue(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_lease_issue(store, leader, r->round, r->replica, r->fence, r->text, err);
+}
+
+static int write_done(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_lease_done(store, leader, r->round, r->replica, r->fence, r->windows, r->loss,
+                            r->tokens, r->state, err);
+}
+
+static int write_reopen(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_lease_reopen(store, leader, r->round, r->replica, r->fence, err);
+}
+
+static int write_decide(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_round_decide(store, leader, r->round, r->entries, r->n_entry, err);
+}
+
+static int write_commit(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    store_commit_t commit = r->commit;
+    commit.round = r->round;
+    commit.entries = r->entries;
+    commit.n_entry = r->n_entry;
+    return store_round_commit(store, leader, &commit, err);
+}
+
+static int write_validation(const record_t *r, store_t *store, const store_leader_t *leader,
+                            err_t *err)
+{
+    return store_round_validation(store, leader, r->round, r->loss, err);
+}
+
+static int write_waits(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_round_waits(store, leader, r->round, r->text, err);
+}
+
+static int write_rejection(const record_t *r, store_t *store, const store_leader_t *leader,
+                           err_t *err)
+{
+    store_rejection_t rejection = {.round = r->round,
+                                   .replica = r->replica,
+                                   .fence = r->fence,
+                                   .worker = r->worker,
+                                   .reason = r->text,
+                                   .detail = r->detail};
+    return store_rejection_add(store, leader->run, &rejection, err);
+}
+
+static int write_checkpoint(const record_t *r, store_t *store, const store_leader_t *leader,
+                            err_t *err)
+{
+    return store_checkpoint_add(store, leader, r->round, r->state, r->text, (int64_t)r->tokens,
+                                err);
+}
+
+static const struct {
+    const char *name;
+    write_fn *write;
+} kinds[] = {
+    [RECORD_RUN] = {"run", write_run},
+    [RECORD_OBJECTS] = {"objects", write_objects},
+    [RECORD_DATA] = {"data", write_data},
+    [RECORD_OPEN] = {"open", write_open},
+    [RECORD_ISSUE] = {"issue", write_issue},
+    [RECORD_DONE] = {"done", write_done},
+    [RECORD_REOPEN] = {"reopen", write_reopen},
+    [RECORD_DECIDE] = {"decide", write_decide},
+    [RECORD_COMMIT] = {"commit", write_commit},
+    [RECORD_VALIDATION] = {"validation", write_validation},
+    [RECORD_WAITS] = {"waits", write_waits},
+    [RECORD_REJECTION] = {"rejection", write_rejection},
+    [RECORD_CHECKPOINT] = {"checkpoint", write_checkpoint},
+};
+
+int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return kinds[self->kind].write(self, store, leader, err);
+}
+
+const char *record_name(record_kind_t kind)
+{
+    return kinds[kind].name;
+}

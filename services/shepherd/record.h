@@ -1,0 +1,51 @@
+/* One write of the shepherd into the store, as plain data: made by handlers, done by the recorder.
+ */
+#ifndef SHEPHERD_RECORD_H
+#define SHEPHERD_RECORD_H
+
+#include "store/store.h"
+
+typedef enum {
+    RECORD_RUN,        /* text: the run's new state, detail: its reason */
+    RECORD_OBJECTS,    /* objects */
+    RECORD_DATA,       /* windows: of an epoch */
+    RECORD_OPEN,       /* round, cursor, leases */
+    RECORD_ISSUE,      /* round, replica, fence, text: worker */
+    RECORD_DONE,       /* round, replica, fence, windows, loss, tokens, state */
+    RECORD_REOPEN,     /* round, replica, fence: up to which nothing counts */
+    RECORD_DECIDE,     /* round, entries */
+    RECORD_COMMIT,     /* commit (its entries: entries) */
+    RECORD_VALIDATION, /* round, loss */
+    RECORD_WAITS,      /* round, text */
+    RECORD_REJECTION,  /* round, replica, fence, text: reason, detail, worker */
+    RECORD_CHECKPOINT, /* round, state: hash of the manifest, text: path, tokens: its bytes */
+} record_kind_t;
+
+typedef struct {
+    record_kind_t kind;
+    uint64_t round;
+    uint32_t replica, fence;
+    char *text, *detail, *worker; /* owned */
+    char state[HASH_HEX];
+    uint64_t windows, tokens;
+    double loss;
+    store_objects_t objects;
+    data_range_t cursor;
+    store_lease_t *leases; /* owned */
+    size_t n_lease;
+    store_commit_entry_t *entries; /* owned */
+    size_t n_entry;
+    store_commit_t commit;
+} record_t;
+
+/* A zeroed one of that kind. */
+record_t *record_new(record_kind_t kind, uint64_t round);
+void record_destroy(record_t **self_p);
+
+/* Write it; errors as in store.h. */
+int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err);
+
+/* "open", "done", ...: for logs. */
+const char *record_name(record_kind_t kind);
+
+#endif

@@ -1,0 +1,188 @@
+/* The run's truth on its way into the store: what is written when, and what follows once it is in.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+void records_write(shepherd_t *self, record_t *record)
+{
+    if (self->record && !self->recorder_gone) {
+        self->record(self->user, record);
+        return;
+    }
+    recorder_result_t result = {.event = RECORDED,
+                                .kind = record->kind,
+                                .round = record->round,
+                                .replica = record->replica,
+                                .fence = record->fence};
+    record_destroy(&record);
+    shepherd_on_recorder(self, &result);
+}
+
+static record_t *of_lease(const shepherd_t *self, record_kind_t kind, uint32_t replica)
+{
+    record_t *record = record_new(kind, self->round);
+    record->replica = replica;
+    record->fence = self->lease[replica].fence;
+    return record;
+}
+
+record_t *records_open(const shepherd_t *self)
+{
+    size_t n = (size_t)self->config->replicas;
+    record_t *record = record_new(RECORD_OPEN, self->round);
+    record->cursor = self->cursor;
+    record->leases = mem_calloc(n, sizeof *record->leases);
+    record->n_lease = n;
+    for (size_t k = 0; k < n; k++) {
+        store_lease_t *to = &record->leases[k];
+        *to = (store_lease_t){.replica = (uint32_t)k,
+                              .fence = self->fence_base, /* below the first one given */
+                              .range = self->lease[k].range};
+        memcpy(to->state_in, self->lease[k].state_in, HASH_HEX);
+    }
+    return record;
+}
+
+static void fill_entries(const shepherd_t *self, record_t *record)
+{
+    size_t n = (size_t)self->config->replicas;
+    record->entries = mem_calloc(n, sizeof *record->entries);
+    for (size_t k = 0; k < n; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_DONE) continue;
+        record->entries[record->n_entry++] = (store_commit_entry_t){
+            .replica = (uint32_t)k, .fence = lease->fence, .done_windows = lease->done_windows};
+    }
+}
+
+record_t *records_decide(const shepherd_t *self)
+{
+    record_t *record = record_new(RECORD_DECIDE, self->round);
+    fill_entries(self, record);
+    return record;
+}
+
+/* Where the round's time went: means over its leases, so that the parts add up to about the whole.
+ */
+static void fill_times(const shepherd_t *self, store_commit_t *commit)
+{
+    double compute = 0, transfer = 0, wait = 0, recover = 0;
+    int64_t last = 0, n = 0;
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        if (self->lease[k].state == WORK_DONE && self->lease[k].done_ms > last)
+            last = self->lease[k].done_ms;
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_DONE) continue;
+        compute += lease->compute_s * 1000;
+        transfer += lease->transfer_s * 1000;
+        wait += (double)(last - lease->done_ms);
+        recover += (double)(lease->given_ms - lease->first_ms);
+        n++;
+    }
+    if (n == 0) n = 1;
+    commit->compute_ms = (int64_t)(compute / (double)n);
+    commit->transfer_ms = (int64_t)(transfer / (double)n);
+    commit->wait_ms = (int64_t)(wait / (double)n);
+    commit->recover_ms = (int64_t)(recover / (double)n);
+    commit->received_bytes = commit->sent_bytes = -1;
+}
+
+record_t *records_commit(const shepherd_t *self)
+{
+    record_t *record = record_new(RECORD_COMMIT, self->round);
+    fill_entries(self, record);
+    fill_times(self, &record->commit);
+    record->commit.loss = commit_loss(self->lease, (size_t)self->config->replicas,
+                                      &record->commit.tokens);
+    return record;
+}
+
+void records_issue(shepherd_t *self, uint32_t replica)
+{
+    record_t *record = of_lease(self, RECORD_ISSUE, replica);
+    record->text = mem_strdup(self->lease[replica].worker);
+    records_write(self, record);
+}
+
+void records_done(shepherd_t *self, uint32_t replica)
+{
+    const work_t *lease = &self->lease[replica];
+    record_t *record = of_lease(self, RECORD_DONE, replica);
+    record->windows = lease->done_windows;
+    record->loss = lease->loss;
+    record->tokens = lease->tokens;
+    memcpy(record->state, lease->state_out, HASH_HEX);
+    records_write(self, record);
+}
+
+void records_reopen(shepherd_t *self, uint32_t replica)
+{
+    records_write(self, of_lease(self, RECORD_REOPEN, replica));
+}
+
+void records_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail)
+{
+    const char *worker = self->lease[replica].worker;
+    record_t *record = of_lease(self, RECORD_REJECTION, replica);
+    record->text = mem_strdup(reason);
+    record->detail = mem_strdup(detail);
+    record->worker = mem_strdup(*worker ? worker : "nobody");
+    log_event(LOG_WARN, "rejected", "round=%u replica=%u worker=%s reason=%s detail=\"%s\"",
+              self->round, replica, record->worker, reason, detail);
+    records_write(self, record);
+}
+
+void records_run(shepherd_t *self, const char *state, const char *reason)
+{
+    record_t *record = record_new(RECORD_RUN, self->round);
+    record->text = mem_strdup(state);
+    record->detail = mem_strdup(reason);
+    records_write(self, record);
+}
+
+static void recorded(shepherd_t *self, const recorder_result_t *result)
+{
+    switch (result->kind) {
+    case RECORD_OPEN:
+    case RECORD_DECIDE:
+    case RECORD_COMMIT: commit_recorded(self, result); break;
+    case RECORD_DONE: work_recorded(self, result); break;
+    case RECORD_RUN: self->finished |= self->phase == PHASE_DONE; break;
+    default: break;
+    }
+}
+
+static void recorder_failed(shepherd_t *self, const err_t *err)
+{
+    self->recorder_gone = true;
+    if (err->code == ERR_FENCE || err->code == ERR_SCHEMA) {
+        log_event(LOG_ERROR, err->code == ERR_FENCE ? "deposed" : "schema", "error=\"%s\"",
+                  err->text);
+        shepherd_leave(self, err->code == ERR_FENCE ? SHEPHERD_EXIT_DEPOSED : STORE_EXIT_SCHEMA);
+    } else {
+        shepherd_fail(self, "%s", err->text);
+    }
+}
+
+void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)
+{
+    if (self->finished) return;
+    switch (result->event) {
+    case RECORDED: recorded(self, result); break;
+    case RECORDER_STANDBY: log_event(LOG_INFO, "standby", "leader=%s", result->holder); break;
+    case RECORDER_LEADS: resume_run(self, result); break;
+    case RECORDER_LOST:
+        self->store_lost = true;
+        log_event(LOG_WARN, "store_lost", "error=\"%s\"", result->err.text);
+        break;
+    case RECORDER_BACK:
+        self->store_lost = false;
+        log_event(LOG_WARN, "store_back", "round=%u", self->round);
+        break;
+    case RECORDER_FAILED: recorder_failed(self, &result->err); break;
+    }
+}

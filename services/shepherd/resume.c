@@ -1,0 +1,193 @@
+/* Going on with a run that another shepherd began: its round, its decisions, its leases. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+/* The state in which the replica enters the next round. */
+static const char *next_state(const store_lease_t *lease)
+{
+    return strcmp(lease->state, "committed") == 0 ? lease->state_out : lease->state_in;
+}
+
+static void load_lease(shepherd_t *self, const store_lease_t *from)
+{
+    work_t *lease = &self->lease[from->replica];
+    *lease = (work_t){.fence = from->fence > self->fence_base ? from->fence : self->fence_base + 1,
+                      .range = from->range,
+                      .want = from->range.count,
+                      .loss = from->loss,
+                      .tokens = from->tokens};
+    lease->decided = self->decided && from->decided_windows >= 0;
+    if (lease->decided) lease->want = (uint64_t)from->decided_windows; /* no more counts */
+    memcpy(lease->state_in, from->state_in, HASH_HEX);
+    memcpy(lease->state_out, from->state_out, HASH_HEX);
+    snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);
+    if (strcmp(from->state, "issued") == 0) lease->state = WORK_ISSUED;
+    if (strcmp(from->state, "done") == 0) lease->state = WORK_DONE;
+    if (lease->state != WORK_OPEN) lease->fence = from->fence;
+    lease->recorded = lease->state == WORK_DONE;
+    if (lease->recorded) lease->done_windows = from->done_windows;
+    if (lease->recorded && lease->decided) lease->done_windows = lease->want;
+    if (self->decided && !lease->decided) lease->state = WORK_DROPPED;
+    lease->first_ms = lease->given_ms = lease->done_ms = self->now_ms;
+}
+
+static void load_leases(shepherd_t *self)
+{
+    const store_leases_t *leases = &self->loaded.leases;
+    for (size_t i = 0; i < leases->n; i++) {
+        const store_lease_t *from = &leases->at[i];
+        if (from->replica >= self->config->replicas) continue;
+        if (self->opened)
+            load_lease(self, from);
+        else
+            memcpy(self->lease[from->replica].state_in, next_state(from), HASH_HEX);
+    }
+}
+
+static void load_round(shepherd_t *self)
+{
+    const store_round_t *round = &self->loaded.round;
+    bool committed = strcmp(round->state, "committed") == 0;
+    self->resumed = true;
+    self->round = self->first_round = (uint32_t)round->round + committed;
+    self->opened = !committed;
+    self->decided = strcmp(round->state, "decided") == 0;
+    self->cursor = (data_range_t){.epoch = round->cursor.epoch, .start = round->cursor.start};
+    self->has_val_loss = !isnan(self->loaded.validation_loss);
+    if (self->has_val_loss) self->val_loss = self->loaded.validation_loss;
+    load_leases(self);
+}
+
+static void load_objects(shepherd_t *self)
+{
+    const store_objects_t *o = &self->loaded.objects;
+    self->has_objects = self->loaded.has_objects;
+    if (!self->has_objects) return;
+    memcpy(self->module_hash, o->module_hash, HASH_HEX);
+    memcpy(self->train_hash, o->train_hash, HASH_HEX);
+    memcpy(self->validation_hash, o->validation_hash, HASH_HEX);
+    self->train_tokens = o->train_tokens;
+    self->validation_tokens = o->validation_tokens;
+}
+
+/* A run that has ended is not begun again. */
+static bool is_over(shepherd_t *self, const store_run_t *run)
+{
+    bool done = strcmp(run->state, "done") == 0;
+    if (!done && strcmp(run->state, "cancelled") != 0) return false;
+    log_event(LOG_INFO, "run_over", "state=%s reason=\"%s\"", run->state, run->reason);
+    shepherd_over(self, done, run->reason);
+    return true;
+}
+
+void resume_run(shepherd_t *self, recorder_result_t *result)
+{
+    self->fence_base = recorder_fence(&result->leader);
+    log_event(LOG_INFO, "leads", "run=%s term=%lld", result->leader.run,
+              (long long)result->leader.fence);
+    if (is_over(self, &result->run)) return;
+    self->loaded = result->resume; /* taken */
+    result->resume = (store_resume_t){0};
+    self->tokens = self->loaded.tokens;
+    self->phase = PHASE_GATHER;
+    self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
+    load_objects(self);
+    if (self->loaded.has_round) load_round(self);
+    if (self->resumed)
+        log_event(LOG_INFO, "resumed", "round=%u state=%s tokens=%llu", self->round + 1,
+                  self->loaded.round.state, (unsigned long long)self->tokens);
+}
+
+void resume_round(shepherd_t *self)
+{
+    self->returned.n = 0;
+    for (size_t i = 0; i < self->loaded.returned.n; i++)
+        ranges_return(self, &self->loaded.returned.at[i]);
+    store_resume_fini(&self->loaded);
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (row->shard >= 0) work_fences(self, row);
+    }
+    self->phase = PHASE_TRAIN;
+    if (!self->decided && !self->has_val_loss) {
+        rounds_validate(self);
+        msg__round_stats__init(&self->summary);
+        self->summary.round = self->round;
+        self->summary.rounds = (uint32_t)self->config->rounds;
+        self->summary.loss = self->loaded.loss;
+        self->summary.tokens = self->tokens;
+        self->summary_waits = self->eval.n > 0;
+    }
+    if (self->decided) {
+        self->started_ms = self->round_ms = self->now_ms;
+        rounds_check(self);
+    }
+}
+
+/* --- Leases that outlived the shepherd who gave them --- */
+
+static void take_back(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
+{
+    Msg__Revoke revoke = MSG__REVOKE__INIT;
+    revoke.round = holding->round;
+    revoke.replica = holding->replica;
+    revoke.fence = holding->fence;
+    MSG_SEND(self->out, &row->peer, 0, REVOKE, revoke, &revoke);
+    log_event(LOG_INFO, "lease_revoked", "round=%u replica=%u fence=%u worker=%s", holding->round,
+              holding->replica, holding->fence, row->id);
+}
+
+/* Given by a shepherd that led before us, and by nobody since. Its range is the store's, for a
+ * round's leases are written before any is given; that this one was given may not have been
+ * written. */
+static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
+{
+    if (holding->run_hash != self->run_hash || holding->round != self->round ||
+        holding->replica >= self->config->replicas || !self->opened)
+        return false;
+    const work_t *lease = &self->lease[holding->replica];
+    if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
+    bool early = holding->fence > 0 && holding->fence <= self->fence_base;
+    return lease->state == WORK_OPEN && lease->fence == self->fence_base + 1 && early &&
+           self->resumed;
+}
+
+void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
+{
+    bool keeps = holding && may_keep(self, holding);
+    if (holding && !keeps) take_back(self, row, holding);
+    if (keeps) {
+        work_t *lease = &self->lease[holding->replica];
+        bool known = lease->state == WORK_ISSUED && lease->fence == holding->fence &&
+                     strcmp(lease->worker, row->id) == 0;
+        lease->state = WORK_ISSUED;
+        lease->holder = lease->home = row->serial;
+        lease->fence = holding->fence;
+        snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
+        if (!known) records_issue(self, holding->replica);
+        log_event(LOG_INFO, "lease_kept", "round=%u replica=%u fence=%u worker=%s", self->round,
+                  holding->replica, lease->fence, row->id);
+    }
+    /* What it had and does not speak of any more is lost. */
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state == WORK_ISSUED && lease->holder == 0 &&
+            strcmp(lease->worker, row->id) == 0)
+            work_reopen(self, (uint32_t)k);
+    }
+}
+
+void resume_expire(shepherd_t *self)
+{
+    if (!self->adopt_until_ms || self->now_ms < self->adopt_until_ms || self->phase < PHASE_TRAIN)
+        return;
+    self->adopt_until_ms = 0;
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == 0)
+            work_reopen(self, (uint32_t)k);
+}

@@ -1,0 +1,155 @@
+/* Aggregators and their ranges: given at first, kept by who comes back with them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+/* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum.
+ */
+static const double DELTA_RANGE = 64;
+
+void shards_assign(shepherd_t *self, member_row_t *row)
+{
+    row->answered = false;
+    Msg__Assign assign = MSG__ASSIGN__INIT;
+    assign.shard = (uint32_t)row->shard;
+    assign.shards = (uint32_t)self->config->shards;
+    assign.begin = self->layout.bounds[row->shard];
+    assign.end = self->layout.bounds[row->shard + 1];
+    assign.total = self->layout.total;
+    assign.replicas = (uint32_t)self->config->replicas;
+    assign.outer_lr = self->config->outer_lr;
+    assign.outer_momentum = self->config->outer_momentum;
+    assign.round = self->keeping ? row->held.round : self->round;
+    assign.run_hash = self->run_hash;
+    assign.delta_range = DELTA_RANGE;
+    assign.weight_max = (uint64_t)self->config->replicas * (uint64_t)self->config->inner_steps;
+    assign.keep = self->keeping;
+    MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
+}
+
+static bool taken(const shepherd_t *self, uint32_t shard)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard == (int)shard) return true;
+    return false;
+}
+
+/* It has the parameters we need: of the open round, or of the next when this one is decided. */
+static bool fits(const shepherd_t *self, const member_row_t *row)
+{
+    return row->holds && row->shard < 0 && !taken(self, row->held.shard) &&
+           (row->held.round == self->round ||
+            (self->decided && row->held.round == self->round + 1));
+}
+
+/* Its data may now lie elsewhere: leases that name the old place are void. */
+static void came_back(shepherd_t *self, member_row_t *row)
+{
+    row->shard = (int)row->held.shard;
+    log_event(LOG_INFO, "shard_back", "member=%s shard=%d round=%u", row->id, row->shard,
+              row->held.round);
+    if (members_shards_here(self)) self->shard_lost_ms = 0;
+    const char *old = self->shard_endpoint[row->shard];
+    if (old && strcmp(old, row->endpoint) != 0)
+        for (int64_t k = 0; k < self->config->replicas; k++)
+            if (self->lease[k].state == WORK_ISSUED) work_reopen(self, (uint32_t)k);
+    self->keeping = true;
+    shards_assign(self, row);
+}
+
+void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held)
+{
+    if (!held || held->run_hash != self->run_hash || held->shards != self->config->shards ||
+        held->shard >= held->shards)
+        return;
+    row->holds = true;
+    row->held.shard = held->shard;
+    row->held.round = held->round;
+    bool running = self->phase >= PHASE_OPEN && self->phase < PHASE_DONE;
+    if (running && fits(self, row)) came_back(self, row);
+}
+
+void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
+{
+    if (gone->shard < 0 || self->phase == PHASE_DONE) return;
+    if (self->phase < PHASE_OPEN) { /* nothing is trained yet: start over */
+        for (size_t i = 0; i < self->members.n; i++) self->members.at[i].shard = -1;
+        plans_forget(self);
+        self->phase = PHASE_GATHER;
+        return;
+    }
+    self->shard_lost_ms = self->now_ms;
+    free(self->shard_reason);
+    self->shard_reason = mem_printf(
+        "aggregator %s, which holds shard %d of the parameters, is lost: %s", gone->id, gone->shard,
+        reason);
+    free(self->shard_endpoint[gone->shard]);
+    self->shard_endpoint[gone->shard] = mem_strdup(gone->endpoint);
+}
+
+bool members_shards_here(const shepherd_t *self)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].shard >= 0;
+    return n == (size_t)self->config->shards;
+}
+
+void members_wait_for_shards(shepherd_t *self)
+{
+    if (self->phase < PHASE_OPEN || !self->shard_lost_ms) return;
+    if ((double)(self->now_ms - self->shard_lost_ms) >= self->config->shard_wait_s * 1000)
+        shepherd_fail(self, "%s", self->shard_reason);
+}
+
+bool shards_claimed(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (fits(self, row)) row->shard = (int)row->held.shard;
+    }
+    return members_shards_here(self);
+}
+
+static void all_assigned(shepherd_t *self)
+{
+    if (self->keeping) {
+        resume_round(self);
+        return;
+    }
+    self->phase = PHASE_INIT;
+    char **endpoints = members_endpoints(self);
+    courier_job_t *job = courier_job_new(COURIER_INIT, endpoints, self->layout.n_shard);
+    free(endpoints);
+    job->run_hash = self->run_hash;
+    job->round = self->round;
+    layout_copy(&self->layout, &job->layout);
+    shepherd_start(self, job);
+}
+
+void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__Assigned *answer = message->assigned;
+    member_row_t *row = member_heard(self, from);
+    if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
+        self->phase < PHASE_ASSIGN || self->phase == PHASE_INIT) {
+        log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u", row ? row->id : "?",
+                  answer->shard);
+        return;
+    }
+    if (*answer->error) {
+        shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
+        return;
+    }
+    if (self->phase > PHASE_ASSIGN) { /* back in the middle of a round */
+        work_fences(self, row);
+        if (self->phase == PHASE_COMMIT) commit_send(self, row);
+        return;
+    }
+    row->answered = true;
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return;
+    all_assigned(self);
+}

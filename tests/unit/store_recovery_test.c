@@ -1,0 +1,143 @@
+/* What lets another leader go on: decisions that are made once, groups that are written once, and
+ * all of it read back. tests/cluster/store.sh runs it on PostgreSQL too. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store_help.h"
+
+/* Round 0 with two leases of ten windows, both done under fence 1. */
+static void two_done(ledger_test_t *f)
+{
+    data_range_t cursor = {.start = 20};
+    store_lease_t two[] = {{.replica = 0, .range = {.start = 0, .count = 10}},
+                           {.replica = 1, .range = {.start = 10, .count = 10}}};
+    memset(two[1].state_in, 'a', HASH_HEX - 1);
+    STORE_OK(store_round_open(f->store, &f->boss, 0, &cursor, two, 2, err));
+    for (uint32_t k = 0; k < 2; k++) {
+        STORE_OK(store_lease_issue(f->store, &f->boss, 0, k, 1, "w1", err));
+        STORE_OK(store_lease_done(f->store, &f->boss, 0, k, 1, 10 - k, 1.5, 640, "0b5", err));
+    }
+}
+
+static void test_decide(void **state)
+{
+    ledger_test_t *f = *state;
+    two_done(f);
+    store_t *s = f->store;
+    store_commit_entry_t both[] = {{.replica = 0, .fence = 1, .done_windows = 10},
+                                   {.replica = 1, .fence = 1, .done_windows = 9}};
+    store_commit_entry_t wrong = {.replica = 1, .fence = 1, .done_windows = 10};
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, &wrong, 1, err)); /* too much */
+    wrong = (store_commit_entry_t){.replica = 1, .fence = 2, .done_windows = 9};
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, &wrong, 1, err));
+    wrong = (store_commit_entry_t){.replica = 2, .fence = 1, .done_windows = 9};
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, &wrong, 1, err));
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 1, both, 2, err)); /* no round */
+    STORE_REFUSED(ERR_ARG, store_round_decide(s, &f->boss, 0, both, 0, err));
+    for (int i = 0; i < 2; i++) STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, both, 1, err)); /* otherwise */
+    store_round_t round;
+    bool found;
+    STORE_OK(store_round_latest(s, "r", &round, &found, err));
+    assert_string_equal(round.state, "decided");
+    store_round_fini(&round);
+    /* A shard has lost replica 1: it is given again, and the decision stays what it was. */
+    STORE_REFUSED(ERR_STATE, store_lease_reopen(s, &f->boss, 0, 1, 0, err));
+    STORE_OK(store_lease_reopen(s, &f->boss, 0, 1, 1, err));
+    STORE_OK(store_lease_issue(s, &f->boss, 0, 1, 2, "w2", err));
+    STORE_OK(store_lease_done(s, &f->boss, 0, 1, 2, 9, 1.5, 640, "0b5", err));
+    both[1].fence = 2;
+    STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
+    /* The commit is of the decision. */
+    store_commit_t commit = {.entries = both, .n_entry = 1, .tokens = 640, .loss = 1};
+    STORE_REFUSED(ERR_STATE, store_round_commit(s, &f->boss, &commit, err));
+    commit.n_entry = 2;
+    STORE_OK(store_round_commit(s, &f->boss, &commit, err));
+    STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err)); /* said late: as it is */
+    assert_int_equal(ledger_windows(s), 19);
+}
+
+static void test_resume(void **state)
+{
+    ledger_test_t *f = *state;
+    store_t *s = f->store;
+    store_resume_t r;
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_false(r.has_objects || r.has_round);
+    assert_true(r.tokens == 0 && isnan(r.loss));
+    store_resume_fini(&r);
+    store_objects_t objects = {.module_hash = "aa", .train_hash = "bb", .train_tokens = 101};
+    for (int i = 0; i < 2; i++) STORE_OK(store_run_objects(s, &f->boss, &objects, err));
+    objects.train_hash[0] = 'c';
+    STORE_REFUSED(ERR_STATE, store_run_objects(s, &f->boss, &objects, err));
+    two_done(f);
+    store_commit_entry_t one = {.replica = 0, .fence = 1, .done_windows = 10};
+    STORE_OK(store_round_decide(s, &f->boss, 0, &one, 1, err));
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_true(r.has_objects && r.has_round && r.objects.train_tokens == 101);
+    assert_string_equal(r.objects.train_hash, "bb");
+    assert_string_equal(r.round.state, "decided");
+    assert_true(r.leases.n == 2 && r.leases.at[0].decided_windows == 10 &&
+                r.leases.at[1].decided_windows == -1);
+    assert_int_equal(strlen(r.leases.at[1].state_in), HASH_HEX - 1);
+    assert_string_equal(r.leases.at[1].state_out, "0b5");
+    store_resume_fini(&r);
+    store_commit_t commit = {.entries = &one, .n_entry = 1, .tokens = 640, .loss = 1};
+    STORE_OK(store_round_commit(s, &f->boss, &commit, err));
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_string_equal(r.round.state, "committed");
+    assert_true(r.tokens == 640 && r.loss == 1 && isnan(r.validation_loss));
+    assert_true(r.returned.n == 1 && r.returned.at[0].start == 10 && r.returned.at[0].count == 10);
+    store_resume_fini(&r);
+}
+
+static void test_groups(void **state)
+{
+    ledger_test_t *f = *state;
+    store_t *s = f->store;
+    bool written;
+    two_done(f);
+    for (int i = 0; i < 3; i++) { /* the repeats change nothing */
+        STORE_OK(store_group_begin(s, &f->boss, 1, &written, err));
+        assert_int_equal(written, i > 0);
+        if (written) continue;
+        STORE_OK(store_lease_reopen(s, &f->boss, 0, 0, 1, err));
+        STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w2", err));
+        STORE_OK(store_lease_done(s, &f->boss, 0, 0, 2, 10, 1, 640, NULL, err));
+        STORE_OK(store_group_end(s, &f->boss, 1, 0, err));
+    }
+    /* One that fails takes the others with it. */
+    STORE_OK(store_group_begin(s, &f->boss, 2, &written, err));
+    assert_false(written);
+    STORE_OK(store_lease_reopen(s, &f->boss, 0, 0, 2, err));
+    STORE_REFUSED(ERR_STATE, store_lease_reopen(s, &f->boss, 0, 0, 1, err));
+    STORE_REFUSED(ERR_STATE, store_group_end(s, &f->boss, 2, 0, err));
+    store_leases_t leases;
+    STORE_OK(store_lease_list(s, "r", 0, &leases, err));
+    assert_string_equal(leases.at[0].state, "done");
+    store_leases_fini(&leases);
+    /* The next leader counts from 1 again; the old one is out. */
+    store_leader_t old = f->boss;
+    STORE_OK(store_leader_acquire(s, "r", "boss", 60000, &written, &f->boss, err));
+    assert_true(written && f->boss.fence > old.fence);
+    STORE_REFUSED(ERR_FENCE, store_group_begin(s, &old, 2, &written, err));
+    STORE_OK(store_group_begin(s, &f->boss, 1, &written, err));
+    assert_false(written);
+    STORE_OK(store_group_end(s, &f->boss, 1, 0, err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_decide, ledger_set_up, ledger_tear_down),
+        cmocka_unit_test_setup_teardown(test_resume, ledger_set_up, ledger_tear_down),
+        cmocka_unit_test_setup_teardown(test_groups, ledger_set_up, ledger_tear_down),
+    };
+    return cmocka_run_group_tests_name("store, recovery", tests, NULL, NULL);
+}
