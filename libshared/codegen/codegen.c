@@ -29,7 +29,7 @@ void codegen_init(codegen_t *self, int n_kernel, const kernel_t *const *kernels)
     self->symbol = mem_calloc(space, sizeof *self->symbol);
     for (int i = 0; i < n_kernel; i++) {
         str_t text = {0};
-        render_c(kernels[i], &text);
+        render_c(kernels[i], &self->helpers, &text);
         int at = find_text(self, str_text(&text));
         if (at < 0) {
             at = self->n_symbol++;
@@ -51,6 +51,7 @@ void codegen_fini(codegen_t *self)
     free(self->name);
     free(self->text);
     free(self->symbol);
+    helpers_fini(&self->helpers);
     *self = (codegen_t){0};
 }
 
@@ -64,6 +65,7 @@ static void print_symbol(const codegen_t *self, int i, str_t *out)
 void codegen_print(const codegen_t *self, str_t *out)
 {
     render_c_head(out);
+    helpers_print(&self->helpers, out);
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, out);
 }
 
@@ -76,7 +78,10 @@ uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_by
     n_unit = n_unit > MAX_UNITS ? MAX_UNITS : n_unit;
     str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
     const char *text[MAX_UNITS];
-    for (int u = 0; u < n_unit; u++) render_c_head(&units[u]);
+    for (int u = 0; u < n_unit; u++) {
+        render_c_head(&units[u]);
+        helpers_print(&self->helpers, &units[u]);
+    }
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);
     for (int u = 0; u < n_unit; u++) text[u] = str_text(&units[u]);
     uint8_t *code = compiler_run(n_unit, text, target_cflags(target), n_bytes, err);

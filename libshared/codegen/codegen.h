@@ -4,14 +4,16 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "codegen/helper.h"
 #include "plan/kernel.h"
 
 /* The distinct kernels of a list, rendered: equal texts are one symbol. */
 typedef struct {
     int n_symbol;
-    char **name; /* by symbol: "k0_<hash>" */
-    char **text; /* by symbol: the function without its name */
-    int *symbol; /* by kernel of the list */
+    char **name;       /* by symbol: "k0_<hash>" */
+    char **text;       /* by symbol: the function without its name */
+    int *symbol;       /* by kernel of the list */
+    helpers_t helpers; /* functions that they call */
 } codegen_t;
 
 void codegen_init(codegen_t *self, int n_kernel, const kernel_t *const *kernels);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +19,21 @@
 extern char **environ;
 
 /* -ffast-math is not among them: NaN and infinities keep their meaning. Reassociation happens where
- * the source says so (omp simd). gcc 12 folds functions that differ in simd loops alone into an
- * empty one: hence -fno-ipa-icf. */
+ * the source says so (omp simd). */
 static const char fixed_flags[] =
     "-std=gnu11 -O3 -fPIC -fopenmp-simd -fwrapv -fno-math-errno -fno-trapping-math "
-    " -ffp-contract=fast -fno-stack-protector -fno-plt -fno-ipa-icf -w";
+    " -ffp-contract=fast -fno-stack-protector -fno-plt -w";
+
+/* gcc 12 folds functions that differ in simd loops alone into an empty one; clang has no such flag.
+ */
+static const char gcc_flag[] = "-fno-ipa-icf";
 
 enum { MAX_ARGS = 64, MAX_UNITS = 32, SHOWN = 700 };
 
 typedef struct {
     char *dir;
     int n_unit;
+    bool is_gcc;
 } job_t;
 
 static char *path_in(const job_t *job, const char *kind, int i)
@@ -112,10 +117,21 @@ static int finish(pid_t pid, const char *log, err_t *err)
     return -1;
 }
 
+/* Does the compiler know the flag? Asked with nothing to compile. */
+static int find_kind(job_t *job, err_t *err)
+{
+    char *log = path_in(job, "txt", job->n_unit), *args[] = {"-E", "-x", "c", "/dev/null"};
+    pid_t pid = start(gcc_flag, 4, args, log, err);
+    if (pid) job->is_gcc = finish(pid, log, NULL) == 0;
+    free(log);
+    return pid ? 0 : -1;
+}
+
 static pid_t start_unit(const job_t *job, int i, const char *flags, err_t *err)
 {
     char *c = path_in(job, "c", i), *o = path_in(job, "o", i), *log = path_in(job, "txt", i);
-    char *all = mem_printf("%s %s", fixed_flags, flags), *args[] = {"-c", "-o", o, c};
+    char *all = mem_printf("%s %s %s", fixed_flags, job->is_gcc ? gcc_flag : "", flags),
+         *args[] = {"-c", "-o", o, c};
     pid_t pid = start(all, 4, args, log, err);
     free(c);
     free(o);
@@ -188,8 +204,9 @@ uint8_t *compiler_run(int n_unit, const char *const *units, const char *flags, s
         err_set(err, ERR_ARG, "%d C files, want 1 to %d", n_unit, MAX_UNITS);
         return NULL;
     }
-    if (make_dir(&job, err) == 0 && write_units(&job, units, err) == 0 &&
-        compile_units(&job, flags, err) == 0 && link_units(&job, err) == 0) {
+    if (make_dir(&job, err) == 0 && find_kind(&job, err) == 0 &&
+        write_units(&job, units, err) == 0 && compile_units(&job, flags, err) == 0 &&
+        link_units(&job, err) == 0) {
         char *so = path_in(&job, "so", 0);
         bytes = (uint8_t *)file_read(so, n_bytes, err);
         free(so);

@@ -3,11 +3,12 @@
 #define CODEGEN_RENDER_H
 
 #include "base/str.h"
+#include "codegen/helper.h"
 #include "plan/kernel.h"
 
 /* The body of the kernel as a C function without its name: everything from the parameter list on,
- * so that equal kernels are equal text. */
-void render_c(const kernel_t *kernel, str_t *out);
+ * so that equal kernels are equal text. Functions that it calls are added to helpers. */
+void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 
 /* What every generated C file starts with: the prelude and conversions. */
 void render_c_head(str_t *out);

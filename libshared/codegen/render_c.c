@@ -11,7 +11,9 @@
 #include "base/mem.h"
 #include "codegen/loops.h"
 #include "codegen/prelude_text.h"
+#include "codegen/product.h"
 #include "codegen/render_expr.h"
+#include "codegen/tile.h"
 #include "ir/op.h"
 
 static void write_block(render_t *self, const kblock_t *block);
@@ -303,8 +305,12 @@ static void write_arguments(render_t *self)
                  render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
 }
 
-void render_c(const kernel_t *kernel, str_t *out)
+void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {
+    if (kernel->product) {
+        product_render(kernel->product, helpers, out);
+        return;
+    }
     render_t self = {.kernel = kernel, .out = out, .depth = -1};
     for (size_t i = 0; i < kernel->graph.var.n; i++) {
         VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
@@ -355,4 +361,5 @@ void render_c_head(str_t *out)
     str_add(out, "\n");
     str_add(out, head);
     str_add(out, loops_head);
+    str_add(out, tile_head);
 }

@@ -26,9 +26,9 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
 }
 
 /* Lower every public function. */
-static plan_build_t *lower_module(ir_module_t *module, err_t *err)
+static plan_build_t *lower_module(ir_module_t *module, const char *target, err_t *err)
 {
-    plan_build_t *build = plan_build_new(module);
+    plan_build_t *build = plan_build_new(module, target);
     int status = 0, n = module->n_fn; /* lowering adds functions */
     for (int i = 0; status == 0 && i < n; i++)
         if (!module->fn[i]->is_private) status = plan_build_program(build, module->fn[i], err);
@@ -55,6 +55,8 @@ static void name_kernels(plan_t *plan, const codegen_t *code)
         for (int i = 0; i < plan->program[p].n_step; i++) {
             plan_step_t *s = &plan->program[p].step[i];
             if (s->kind == STEP_KERNEL) s->kernel.kernel = (uint32_t)code->symbol[s->kernel.kernel];
+            if (s->kind == STEP_GEMM && s->gemm.parts > 0)
+                s->gemm.kernel = (uint32_t)code->symbol[s->gemm.kernel];
         }
 }
 
@@ -64,7 +66,7 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
 {
     *code = (codegen_t){0};
     if (target_check(target, err) < 0 || prepare(module, spec, err) < 0) return NULL;
-    plan_build_t *build = lower_module(module, err);
+    plan_build_t *build = lower_module(module, target, err);
     plan_t *plan = build ? plan_build_finish(build, err) : NULL;
     if (plan) {
         render_kernels(build, code);

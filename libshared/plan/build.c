@@ -8,11 +8,13 @@
 #include "plan/build_in.h"
 #include "plan/check.h"
 #include "plan/seed.h"
+#include "plan/tiles.h"
 
-plan_build_t *plan_build_new(ir_module_t *module)
+plan_build_t *plan_build_new(ir_module_t *module, const char *target)
 {
     plan_build_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
+    self->simd = target_simd(target);
     return self;
 }
 
@@ -37,6 +39,11 @@ void plan_build_destroy(plan_build_t **self_p)
     VEC_FREE(&self->tensor);
     VEC_FREE(&self->constant);
     VEC_FREE(&self->program);
+    for (size_t i = 0; i < self->product.n; i++) {
+        kernel_destroy(&self->product.at[i].kernel);
+        free(self->product.at[i].product);
+    }
+    VEC_FREE(&self->product);
     VEC_FREE(&self->kernel);
     free(self);
 }
@@ -138,6 +145,21 @@ static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err
     return status;
 }
 
+/* A kernel of its own for a product where that is faster than the library. */
+static void choose_product(plan_build_t *self, lstep_t *step)
+{
+    product_t choice = {.step = step->gemm};
+    if (!tiles_choose(&choice.tiles, &step->gemm, self->simd)) return;
+    kernel_t *kernel = kernel_new();
+    product_t *product = mem_calloc(1, sizeof *product);
+    *product = choice;
+    kernel->product = product;
+    VEC_PUSH(&self->product, ((struct product_kernel){kernel, product}));
+    step->gemm.kernel = (uint32_t)self->kernel.n;
+    step->gemm.parts = tiles_n_part(product);
+    VEC_PUSH(&self->kernel, kernel);
+}
+
 static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t *err)
 {
     program_t *p = mem_calloc(1, sizeof *p);
@@ -152,6 +174,8 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     if (!p->lower) return -1;
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
+    for (size_t i = 0; i < p->lower->step.n; i++)
+        if (p->lower->step.at[i].kind == LOWER_GEMM) choose_product(self, &p->lower->step.at[i]);
     for (size_t i = 0; i < p->lower->step.n; i++)
         if (p->lower->step.at[i].kind == LOWER_LOOP && build_loop(self, p, (int)i, err) < 0)
             return -1;

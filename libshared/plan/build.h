@@ -10,7 +10,8 @@
 
 typedef struct plan_build plan_build_t;
 
-plan_build_t *plan_build_new(ir_module_t *module);
+/* target (plan/target.h) tells which products get kernels of their own; NULL or unknown: none. */
+plan_build_t *plan_build_new(ir_module_t *module, const char *target);
 void plan_build_destroy(plan_build_t **self_p);
 
 /* Add function fn as a program of its name. Parameters and results carry pcp.role and pcp.name;

@@ -29,7 +29,13 @@ struct plan_build {
     VEC(plan_tensor_t) tensor;
     VEC(struct plan_constant) constant;
     VEC(program_t *) program;
-    VEC(const kernel_t *) kernel;
+    VEC(const kernel_t *) kernel; /* of groups: their own; of products: in `product` */
+    VEC(struct product_kernel {
+        kernel_t *kernel;
+        product_t *product;
+    })
+    product;
+    simd_t simd;
 };
 
 /* Homes for all stored values of the program; results that cannot be written in place get copy

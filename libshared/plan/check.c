@@ -58,6 +58,14 @@ static int check_kernel(const plan_t *plan, const plan_kernel_step_t *s, err_t *
     return 0;
 }
 
+static int check_gemm(const plan_t *plan, const plan_gemm_step_t *s, err_t *err)
+{
+    if (s->parts < 0 || (s->parts > 0 && s->kernel >= (uint32_t)plan->n_kernel))
+        return err_set(err, ERR_CORRUPT, "gemm: %lld parts by kernel %u of %d", (long long)s->parts,
+                       s->kernel, plan->n_kernel);
+    return plan_check_gemm(s, plan->arena_bytes, err);
+}
+
 static int check_copy(const plan_t *plan, const plan_copy_step_t *s, err_t *err)
 {
     if (s->from < 0 || s->to < 0 || s->n_bytes < 0 ||
@@ -106,7 +114,7 @@ static int check_step(const plan_t *plan, int program, const plan_step_t *step, 
 {
     switch (step->kind) {
     case STEP_KERNEL: return check_kernel(plan, &step->kernel, err);
-    case STEP_GEMM: return plan_check_gemm(&step->gemm, plan->arena_bytes, err);
+    case STEP_GEMM: return check_gemm(plan, &step->gemm, err);
     case STEP_COPY: return check_copy(plan, &step->copy, err);
     case STEP_LOOP: return check_loop(plan, &step->loop, program, err);
     }

@@ -21,7 +21,7 @@ typedef struct {
     int batch_var;
     int64_t n_batch, m, n, k;
     kx_t batch, row, col, sum; /* variables of extents n_batch, m, n, k */
-} product_t;
+} dot_t;
 
 /* Dimensions of an operand that are neither batch nor contracted. */
 static int free_dims(const ir_type_t *t, const int64_t *batch, int n_batch, const int64_t *contract,
@@ -44,9 +44,9 @@ static int64_t extent_of(const ir_type_t *t, const int64_t *dims, int n)
     return extent;
 }
 
-static void product_init(product_t *p, lower_t *lower, const ir_op_t *op)
+static void product_init(dot_t *p, lower_t *lower, const ir_op_t *op)
 {
-    *p = (product_t){.lower = lower, .op = op};
+    *p = (dot_t){.lower = lower, .op = op};
     ir_dot_dims(op, &p->dot);
     kx_init(&p->graph);
     const ir_type_t *a = ir_type_of(lower->fn, op->in[0]), *b = ir_type_of(lower->fn, op->in[1]);
@@ -76,7 +76,7 @@ static void scatter_digits(kx_graph_t *g, kx_t linear, const ir_type_t *t, const
 
 /* at = offset + row * row_var + col * col_var + terms of the batch variable; false when it is not.
  * */
-static bool read_strides(product_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
+static bool read_strides(dot_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
 {
     kx_graph_t *g = &p->graph;
     const kx_node_t n = g->node.at[at];
@@ -101,7 +101,7 @@ static bool read_strides(product_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
 
 /* The operand's storage location for (batch, free, sum) symbols, or KX_NONE when it is no plain
  * load. */
-static kx_t operand_at(product_t *p, int side, ir_val_t *root)
+static kx_t operand_at(dot_t *p, int side, ir_val_t *root)
 {
     const ir_dot_t *d = &p->dot;
     const ir_type_t *t = ir_type_of(p->lower->fn, p->op->in[side]);
@@ -121,7 +121,7 @@ static kx_t operand_at(product_t *p, int side, ir_val_t *root)
     return node->in[0];
 }
 
-static kx_t result_at(product_t *p)
+static kx_t result_at(dot_t *p)
 {
     kx_graph_t *g = &p->graph;
     kx_t linear = kx_add(g, kx_scale(g, p->batch, p->m), p->row);
@@ -153,7 +153,7 @@ enum { BAD_A = 1, BAD_B = 2, BAD_C = 4 };
 
 /* Fills the step; a set of BAD_* says which matrices strides cannot describe. Locations are taken
  * first, since each may split the batch variable, and read after. */
-static int product_step(product_t *p, matrices_t *x, plan_gemm_step_t *s)
+static int product_step(dot_t *p, matrices_t *x, plan_gemm_step_t *s)
 {
     *s = (plan_gemm_step_t){.m = p->m, .n = p->n, .k = p->k};
     s->dtype = ir_type_of(p->lower->fn, p->op->out)->dtype;
@@ -201,7 +201,7 @@ static ir_val_t behind_views(const lower_t *lower, ir_val_t v)
 
 static int attempt(lower_t *self, const ir_op_t *op, matrices_t *x, plan_gemm_step_t *s)
 {
-    product_t p;
+    dot_t p;
     product_init(&p, self, op);
     int bad = product_step(&p, x, s);
     kx_fini(&p.graph);

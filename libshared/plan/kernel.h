@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "ir/ir.h"
+#include "plan/tiles.h"
 
 typedef uint32_t kx_t; /* a node of a graph */
 #define KX_NONE UINT32_MAX
@@ -161,7 +162,8 @@ typedef struct {
     /* Set: no loop-IR but the plain loops of one op, rendered from the op itself (plan/loops.h). */
     const ir_fn_t *fn;
     const ir_op_t *op;
-    int scratch; /* argument with room to work in, -1 */
+    int scratch;              /* argument with room to work in, -1 */
+    const product_t *product; /* set: no loop-IR but a matrix product */
 } kernel_t;
 
 kernel_t *kernel_new(void);

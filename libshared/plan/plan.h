@@ -51,13 +51,17 @@ typedef struct {
  * by transposition. C is [m, n]; A is [m, k] or, transposed, [k, m]; B is [k, n] or, transposed,
  * [n, k]. Entry (o, i) of an operand lies at its byte offset plus (o * stride + i * inner_stride)
  * elements (0 repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in
- * elements. A matrix never overlaps another one of C. dtype f32 or f64. */
+ * elements. A matrix never overlaps another one of C. dtype f32 or f64.
+ * parts > 0: kernel `kernel` of the code blob does it, made for these sizes and strides, run over
+ * [0, parts) with the arguments a, b, c; else the BLAS library. */
 typedef struct {
     dtype_t dtype;
     int64_t batch, inner, m, n, k; /* batch, inner >= 1 */
     int64_t a, b, c;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, inner_a, inner_b, inner_c;
     bool trans_a, trans_b, accumulate;
+    int64_t parts;
+    uint32_t kernel; /* index into plan->kernel_names */
 } plan_gemm_step_t;
 
 typedef struct {

@@ -16,15 +16,16 @@ typedef struct {
     machine_t machine;
     int level; /* a machine of this level runs every target of the same machine up to it */
     const char *cflags;
+    simd_t simd;
 } target_t;
 
 /* The best of a machine comes last. */
 static const target_t targets[] = {
-    {"cpu:x86-64", MACHINE_X86_64, 1, "-march=x86-64"},
-    {"cpu:x86-64-v2", MACHINE_X86_64, 2, "-march=x86-64-v2"},
-    {"cpu:x86-64-v3", MACHINE_X86_64, 3, "-march=x86-64-v3"},
-    {"cpu:x86-64-v4", MACHINE_X86_64, 4, "-march=x86-64-v4 -mprefer-vector-width=512"},
-    {"cpu:aarch64", MACHINE_AARCH64, 1, "-march=armv8-a"},
+    {"cpu:x86-64", MACHINE_X86_64, 1, "-march=x86-64", {4, 16}},
+    {"cpu:x86-64-v2", MACHINE_X86_64, 2, "-march=x86-64-v2", {4, 16}},
+    {"cpu:x86-64-v3", MACHINE_X86_64, 3, "-march=x86-64-v3", {8, 16}},
+    {"cpu:x86-64-v4", MACHINE_X86_64, 4, "-march=x86-64-v4 -mprefer-vector-width=512", {16, 32}},
+    {"cpu:aarch64", MACHINE_AARCH64, 1, "-march=armv8-a", {4, 32}},
 };
 enum { N_TARGET = sizeof targets / sizeof targets[0] };
 
@@ -109,4 +110,10 @@ const char *target_cflags(const char *target)
 {
     const target_t *t = target ? find(target) : NULL;
     return t ? t->cflags : NULL;
+}
+
+simd_t target_simd(const char *target)
+{
+    const target_t *t = target ? find(target) : NULL;
+    return t ? t->simd : (simd_t){0};
 }

@@ -16,6 +16,12 @@ int target_check(const char *target, err_t *err);
 /* Can this machine run code for `target`? -1 with ERR_UNSUPPORTED naming both instruction sets. */
 int target_runs_here(const char *target, err_t *err);
 
+/* Vector arithmetic in f32: elements and number of vector registers; lanes 0: unknown target. */
+typedef struct {
+    int lanes, registers;
+} simd_t;
+simd_t target_simd(const char *target);
+
 /* The system compiler's flags for it: "-march=x86-64-v4 -mprefer-vector-width=512". NULL: unknown.
  * */
 const char *target_cflags(const char *target);

@@ -130,7 +130,13 @@ static int cpu_kernel(device_t *self, const plan_kernel_step_t *step, err_t *err
 static int cpu_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err)
 {
     (void)err;
-    gemm_run(self->pool, self->arena, step);
+    if (step->parts == 0) {
+        gemm_run(self->pool, self->arena, step);
+        return 0;
+    }
+    const int64_t arg[] = {step->a, step->b, step->c};
+    launch_t launch = {self->kernel[step->kernel], self->arena, arg};
+    pool_run(self->pool, launch_part, &launch, step->parts, 1);
     return 0;
 }
 

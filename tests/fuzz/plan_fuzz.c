@@ -49,6 +49,8 @@ static void plan_step(const plan_t *p, uint32_t program, const plan_step_t *s)
     } else if (s->kind == STEP_GEMM) {
         const plan_gemm_step_t *g = &s->gemm;
         if (g->dtype != DT_F32 && g->dtype != DT_F64) broken("gemm dtype", s->label);
+        if (g->parts < 0 || (g->parts > 0 && g->kernel >= (uint32_t)p->n_kernel))
+            broken("gemm kernel", s->label);
         if (g->batch < 1 || g->inner < 1) broken("gemm batch", s->label);
         if (g->m < 1 || g->n < 1 || g->k < 1) return; /* reads and writes nothing */
         plan_operand(p, g, g->a, g->trans_a ? g->k : g->m, g->trans_a ? g->m : g->k, g->lda,

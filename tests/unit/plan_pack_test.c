@@ -161,6 +161,8 @@ static void test_forged(void **state)
     REFUSE(plan, gemm->gemm.m, INT64_MAX);
     REFUSE(plan, gemm->gemm.ldc, 1);
     REFUSE(plan, gemm->gemm.batch, 1 << 20);
+    REFUSE(plan, gemm->gemm.parts, -1);
+    REFUSE(plan, gemm->gemm.kernel, gemm->gemm.parts > 0 ? 4000 : 0);
     REFUSE(plan, kernel->kernel.kernel, 4000);
     REFUSE(plan, kernel->kernel.arg[0], INT64_MAX);
     REFUSE(plan, kernel->kernel.grain, 0);

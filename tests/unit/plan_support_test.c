@@ -45,7 +45,7 @@ static void try_plan(ir_module_t *module, ir_fn_t *fn, tally_t *tally)
     if (ir_fn_finish(fn, op->n_out, out, &err) < 0) fail_msg("%s", err.text);
     for (int i = 0; i < op->n_out; i++)
         if (ir_type_count(ir_type_of(fn, out[i])) == 0) return; /* refused for its own reason */
-    plan_build_t *build = plan_build_new(module);
+    plan_build_t *build = plan_build_new(module, NULL);
     tally->n++;
     if (plan_build_program(build, fn, &err) == 0)
         tally->n_planned++;

@@ -1,0 +1,206 @@
+/* Loops around register tiles: parts, blocks of the sum, panels of B, blocks of rows, tiles. */
+#include "codegen/product.h"
+
+#include <inttypes.h>
+
+#include "codegen/tile.h"
+
+enum { ROW_BLOCK = 192 }; /* rows of A that stay in the second-level cache for all panels of B */
+
+/* Strides of element (row or column, term) and how the edges fall. */
+typedef struct {
+    const plan_gemm_step_t *step;
+    const tiles_t *tiles;
+    helpers_t *helpers;
+    str_t *out;
+    int64_t a_row, a_sum, b_sum, b_col;
+    int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
+    int64_t row_block;
+    bool pack_rest; /* the last panel of B is packed */
+} writer_t;
+
+static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *out)
+{
+    const plan_gemm_step_t *s = &product->step;
+    const tiles_t *t = &product->tiles;
+    writer_t w = {.step = s, .tiles = t, .helpers = helpers, .out = out};
+    w.a_row = s->trans_a ? 1 : s->lda;
+    w.a_sum = s->trans_a ? s->lda : 1;
+    w.b_sum = s->trans_b ? 1 : s->ldb;
+    w.b_col = s->trans_b ? s->ldb : 1;
+    w.rest_rows = (int)(s->m % t->rows);
+    w.rest_cols = (int)(s->n % t->cols);
+    w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
+    w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
+    w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
+    return w;
+}
+
+static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
+{
+    const tiles_t *t = w->tiles;
+    tile_t tile = {.lanes = t->simd.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
+    tile.a_row = t->pack_a ? 1 : w->a_row;
+    tile.a_sum = t->pack_a ? rows : w->a_sum;
+    tile.c_row = w->step->ldc;
+    return tile_function(w->helpers, &tile);
+}
+
+/* The tiles of one panel of B, of `cols` columns from j, in rows [i0, ie). */
+static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b_sum)
+{
+    const tiles_t *t = w->tiles;
+    const plan_gemm_step_t *s = w->step;
+    str_t a = {0};
+    if (t->pack_a)
+        str_addf(&a, "pa + (i - ib) * %" PRId64, t->sum_block);
+    else
+        str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
+    str_add(w->out, "                int64_t i = ib;\n");
+    if (s->m >= t->rows)
+        str_addf(w->out,
+                 "                for (; i + %d <= ie; i += %d)\n"
+                 "                    %s(%s, %s, c + i * %" PRId64 " + j, n, add);\n",
+                 t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc);
+    if (w->rest_rows)
+        str_addf(w->out,
+                 "                if (i < ie) %s(%s, %s, c + i * %" PRId64 " + j, n, add);\n",
+                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc);
+    str_fini(&a);
+}
+
+static void write_panels(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    str_t packed = {0}, plain = {0};
+    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? t->sum_block : 0);
+    str_addf(&plain, "b + s * %" PRId64 " + j", w->b_sum);
+    str_add(w->out, "            int64_t j = j0;\n");
+    if (w->step->n >= t->cols) {
+        str_addf(w->out, "            for (; j + %d <= j1; j += %d) {\n", t->cols, t->cols);
+        write_rows(w, t->cols, str_text(t->pack_b ? &packed : &plain),
+                   t->pack_b ? t->cols : w->b_sum);
+        str_add(w->out, "            }\n");
+    }
+    if (w->rest_cols) {
+        str_add(w->out, "            if (j < j1) {\n");
+        write_rows(w, w->rest_cols, str_text(w->pack_rest ? &packed : &plain),
+                   w->pack_rest ? w->rest_width : w->b_sum);
+        str_add(w->out, "            }\n");
+    }
+    str_fini(&packed);
+    str_fini(&plain);
+}
+
+static void write_pack_b(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    if (!t->pack_b && !w->pack_rest) return;
+    pack_t pack = {t->cols, t->cols, w->b_sum, w->b_col};
+    str_add(w->out, "        int64_t k = j0;\n");
+    if (t->pack_b && w->step->n >= t->cols)
+        str_addf(w->out,
+                 "        for (; k + %d <= j1; k += %d)\n            %s(pb + (k - j0) * %" PRId64
+                 ", b + s * %" PRId64 " + k * %" PRId64 ", n);\n",
+                 t->cols, t->cols, pack_function(w->helpers, &pack), t->sum_block, w->b_sum,
+                 w->b_col);
+    if (!w->pack_rest) return;
+    if (!t->pack_b) str_addf(w->out, "        k += (j1 - k) / %d * %d;\n", t->cols, t->cols);
+    pack.cols = w->rest_cols;
+    pack.width = w->rest_width;
+    str_addf(w->out,
+             "        if (k < j1) %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64
+             " + k * %" PRId64 ", n);\n",
+             pack_function(w->helpers, &pack), t->pack_b ? t->sum_block : 0, w->b_sum, w->b_col);
+}
+
+static void write_pack_a(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    if (!t->pack_a) return;
+    pack_t pack = {t->rows, t->rows, w->a_sum, w->a_row};
+    str_add(w->out, "            int64_t r = ib;\n");
+    if (w->step->m >= t->rows)
+        str_addf(w->out,
+                 "            for (; r + %d <= ie; r += %d)\n                %s(pa + (r - ib) * "
+                 "%" PRId64 ", a + s * %" PRId64 " + r * %" PRId64 ", n);\n",
+                 t->rows, t->rows, pack_function(w->helpers, &pack), t->sum_block, w->a_sum,
+                 w->a_row);
+    if (!w->rest_rows) return;
+    pack.cols = pack.width = w->rest_rows;
+    str_addf(w->out,
+             "            if (r < ie) %s(pa + (r - ib) * %" PRId64 ", a + s * %" PRId64
+             " + r * %" PRId64 ", n);\n",
+             pack_function(w->helpers, &pack), t->sum_block, w->a_sum, w->a_row);
+}
+
+static void write_buffers(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    int64_t width = t->pack_b ? t->part_cols : w->rest_width;
+    if (t->pack_b || w->pack_rest)
+        str_addf(w->out, "    float pb[%" PRId64 "] __attribute__((aligned(64)));\n",
+                 width * t->sum_block);
+    if (t->pack_a)
+        str_addf(w->out, "    float pa[%" PRId64 "] __attribute__((aligned(64)));\n",
+                 w->row_block * t->sum_block);
+}
+
+/* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */
+static void write_part(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    const plan_gemm_step_t *s = w->step;
+    static const char names[] = "abc";
+    const int64_t outer[] = {s->stride_a, s->stride_b, s->stride_c};
+    const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
+    str_addf(w->out,
+             "        const int64_t first = part / %" PRId64 " * %" PRId64
+             ", column = part / %" PRId64 ", entry = column / %" PRId64 ";\n",
+             t->n_part_row, t->n_part_row, t->n_part_row, t->n_part_col);
+    str_addf(w->out, "        next = first + %" PRId64 " < end ? first + %" PRId64 " : end;\n",
+             t->n_part_row, t->n_part_row);
+    str_addf(w->out,
+             "        const int64_t i0 = (part - first) * %" PRId64
+             ", rows = (next - first) * %" PRId64 ", i1 = rows < %" PRId64 " ? rows : %" PRId64
+             ";\n",
+             t->part_rows, t->part_rows, s->m, s->m);
+    str_addf(w->out,
+             "        const int64_t j0 = column %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
+             ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
+             t->n_part_col, t->part_cols, t->part_cols, s->n, s->n);
+    for (int x = 0; x < 3; x++)
+        str_addf(w->out,
+                 "        %sfloat *const %c = %c0 + entry / %" PRId64 " * %" PRId64
+                 " + entry %% %" PRId64 " * %" PRId64 ";\n",
+                 x < 2 ? "const " : "", names[x], names[x], s->inner, outer[x], s->inner, inner[x]);
+}
+
+void product_render(const product_t *product, helpers_t *helpers, str_t *out)
+{
+    writer_t w = writer_for(product, helpers, out);
+    const plan_gemm_step_t *s = &product->step;
+    const tiles_t *t = &product->tiles;
+    str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
+    str_add(out, "    const float *const a0 = (const float *)(arena + arg[0]);\n"
+                 "    const float *const b0 = (const float *)(arena + arg[1]);\n"
+                 "    float *const c0 = (float *)(arena + arg[2]);\n");
+    write_buffers(&w);
+    str_add(out, "    for (int64_t part = begin, next; part < end; part = next) {\n");
+    write_part(&w);
+    str_addf(out, "        for (int64_t s = 0; s < %" PRId64 "; s += %" PRId64 ") {\n", s->k,
+             t->sum_block);
+    str_addf(out,
+             "        const int64_t n = %" PRId64 " - s < %" PRId64 " ? %" PRId64 " - s : %" PRId64
+             ";\n",
+             s->k, t->sum_block, s->k, t->sum_block);
+    str_addf(out, "        const int add = %s;\n", s->accumulate ? "1" : "s > 0");
+    write_pack_b(&w);
+    str_addf(out,
+             "        for (int64_t ib = i0; ib < i1; ib += %" PRId64 ") {\n"
+             "            const int64_t ie = ib + %" PRId64 " < i1 ? ib + %" PRId64 " : i1;\n",
+             w.row_block, w.row_block, w.row_block);
+    write_pack_a(&w);
+    write_panels(&w);
+    str_add(out, "        }\n        }\n    }\n}\n");
+}

@@ -1,0 +1,147 @@
+/* Text of register tiles and of packing. Everything that has a constant bound is unrolled here, so
+ * that accumulators are plain variables and what the compiler does with them is no surprise. */
+#include "codegen/tile.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+const char tile_head[] =
+    "typedef float kc_v4 __attribute__((vector_size(16), aligned(4), may_alias));\n"
+    "typedef float kc_v8 __attribute__((vector_size(32), aligned(4), may_alias));\n"
+    "typedef float kc_v16 __attribute__((vector_size(64), aligned(4), may_alias));\n"
+    "\n";
+
+static int vectors_of(const tile_t *t)
+{
+    return (t->cols + t->lanes - 1) / t->lanes;
+}
+
+static void write_terms(const tile_t *t, str_t *out)
+{
+    int vectors = vectors_of(t);
+    str_add(out, "    for (int64_t p = 0; p < n; p++) {\n");
+    for (int v = 0; v < vectors; v++)
+        str_addf(out, "        const kc_v%d b%d = *(const kc_v%d *)(b + %d);\n", t->lanes, v,
+                 t->lanes, v * t->lanes);
+    for (int i = 0; i < t->rows; i++) {
+        str_addf(out, "        { const float x = a[%" PRId64 "];", i * t->a_row);
+        for (int v = 0; v < vectors; v++) str_addf(out, " c%d_%d += x * b%d;", i, v, v);
+        str_add(out, " }\n");
+    }
+    str_addf(out, "        a += %" PRId64 ";\n        b += %" PRId64 ";\n    }\n", t->a_sum,
+             t->b_sum);
+}
+
+/* One vector of a row of C, read into or written from its accumulator; the last one may have
+ * columns that are not ours. */
+static void write_result(const tile_t *t, int i, int v, bool read, str_t *out)
+{
+    int64_t at = i * t->c_row + v * t->lanes;
+    int left = t->cols - v * t->lanes;
+    char acc[32], old[96];
+    snprintf(acc, sizeof acc, "c%d_%d", i, v);
+    snprintf(old, sizeof old, "*(kc_v%d *)(c + %" PRId64 ")", t->lanes, at);
+    if (left >= t->lanes)
+        str_addf(out, read ? "    %s += %s;\n" : "    %2$s = %1$s;\n", acc, old);
+    else if (read)
+        str_addf(out,
+                 "    { kc_v%d x = {0}; __builtin_memcpy(&x, c + %" PRId64 ", %d); %s += x; }\n",
+                 t->lanes, at, 4 * left, acc);
+    else
+        str_addf(out, "    __builtin_memcpy(c + %" PRId64 ", &%s, %d);\n", at, acc, 4 * left);
+}
+
+/* C row by row: added to what is there when `add`, then written. */
+static void write_results(const tile_t *t, str_t *out)
+{
+    for (int read = 1; read >= 0; read--) {
+        str_add(out, read ? "    if (add) {\n" : "    }\n");
+        for (int i = 0; i < t->rows; i++)
+            for (int v = 0; v < vectors_of(t); v++) write_result(t, i, v, read, out);
+    }
+}
+
+const char *tile_function(helpers_t *helpers, const tile_t *t)
+{
+    str_t text = {0};
+    int vectors = vectors_of(t);
+    str_add(&text, "(const float *a, const float *b, float *restrict c, int64_t n, int add)\n{\n");
+    for (int i = 0; i < t->rows; i++) {
+        str_addf(&text, "    kc_v%d", t->lanes);
+        for (int v = 0; v < vectors; v++) str_addf(&text, "%s c%d_%d = {0}", v ? "," : "", i, v);
+        str_add(&text, ";\n");
+    }
+    write_terms(t, &text);
+    write_results(t, &text);
+    str_add(&text, "}\n");
+    const char *name = helpers_add(helpers, "tile", str_text(&text));
+    str_fini(&text);
+    return name;
+}
+
+/* --- Packing ---------------------------------------------------------------------------------- */
+
+/* Rows of the panel lie in rows of the source. */
+static void write_copy(const pack_t *p, str_t *out)
+{
+    str_addf(out, "    for (int64_t p = 0; p < n; p++, to += %d, from += %" PRId64 ") {\n",
+             p->width, p->from_sum);
+    str_addf(out, "        __builtin_memcpy(to, from, %d);\n", 4 * p->cols);
+    if (p->width > p->cols)
+        str_addf(out, "        __builtin_memset(to + %d, 0, %d);\n", p->cols,
+                 4 * (p->width - p->cols));
+    str_add(out, "    }\n");
+}
+
+/* Columns of the panel are rows of the source: four by four through registers, then what is left.
+ */
+static void write_transpose(const pack_t *p, str_t *out)
+{
+    int whole = p->cols / 4 * 4;
+    str_add(out, "    int64_t p = 0;\n    for (; p + 4 <= n; p += 4) {\n");
+    str_addf(out, "        for (int64_t j = 0; j < %d; j += 4) {\n", whole);
+    str_addf(out, "            const float *f = from + j * %" PRId64 " + p;\n", p->from_col);
+    str_addf(out, "            float *t = to + p * %d + j;\n", p->width);
+    for (int i = 0; i < 4; i++)
+        str_addf(out, "            const kc_v4 x%d = *(const kc_v4 *)(f + %" PRId64 ");\n", i,
+                 i * p->from_col);
+    for (int i = 0; i < 2; i++) {
+        str_addf(out,
+                 "            const kc_v4 l%d = __builtin_shufflevector(x%d, x%d, 0, 4, 1, 5);\n",
+                 i, 2 * i, 2 * i + 1);
+        str_addf(out,
+                 "            const kc_v4 h%d = __builtin_shufflevector(x%d, x%d, 2, 6, 3, 7);\n",
+                 i, 2 * i, 2 * i + 1);
+    }
+    for (int i = 0; i < 4; i++)
+        str_addf(out, "            *(kc_v4 *)(t + %d) = __builtin_shufflevector(%s0, %s1, %s);\n",
+                 i * p->width, i < 2 ? "l" : "h", i < 2 ? "l" : "h",
+                 i % 2 ? "2, 3, 6, 7" : "0, 1, 4, 5");
+    str_add(out, "        }\n    }\n");
+    const char *loop = "    for (%s; %s < n; %s++)\n        for (int64_t j = %d; j < %d; j++)\n"
+                       "            to[%s * %d + j] = from[j * %" PRId64 " + %s];\n";
+    if (whole) str_addf(out, loop, "", "p", "p", 0, whole, "p", p->width, p->from_col, "p");
+    if (whole < p->cols)
+        str_addf(out, loop, "int64_t q = 0", "q", "q", whole, p->cols, "q", p->width, p->from_col,
+                 "q");
+    if (p->cols < p->width)
+        str_addf(out,
+                 "    for (int64_t q = 0; q < n; q++)\n"
+                 "        __builtin_memset(to + q * %d + %d, 0, %d);\n",
+                 p->width, p->cols, 4 * (p->width - p->cols));
+}
+
+const char *pack_function(helpers_t *helpers, const pack_t *pack)
+{
+    str_t text = {0};
+    str_add(&text, "(float *restrict to, const float *restrict from, int64_t n)\n{\n");
+    if (pack->from_col == 1)
+        write_copy(pack, &text);
+    else
+        write_transpose(pack, &text);
+    str_add(&text, "}\n");
+    const char *name = helpers_add(helpers, "pack", str_text(&text));
+    str_fini(&text);
+    return name;
+}

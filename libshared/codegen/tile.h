@@ -1,0 +1,40 @@
+/* Building blocks of generated matrix products, for any kernel that is written as C: a register
+ * tile C [rows, cols] (+)= A [rows, n] x B [n, cols] in f32, and the packing of operands for it.
+ *
+ * Sizes and strides (in elements) are constants of the generated function, which the compiler then
+ * folds into addresses; the length of the sum is an argument. Each function adds a helper when it
+ * is new and returns its name, which lives as long as the helpers. The code is C with vector types
+ * of gcc and clang; unaligned addresses are fine. */
+#ifndef CODEGEN_TILE_H
+#define CODEGEN_TILE_H
+
+#include <stdint.h>
+
+#include "codegen/helper.h"
+
+/* void tile(const float *a, const float *b, float *c, int64_t n, int add)
+ * c[i * c_row + j] = (add ? c[..] : 0) + sum over p < n of a[i * a_row + p * a_sum] * b[p * b_sum
+ * + j], each sum from its first term to its last, by fused multiply-adds where the target has them.
+ * rows * vectors + vectors + 1 registers keep it out of memory, vectors = cols / lanes rounded up.
+ * When cols is no multiple of lanes, rows of B must be readable up to the next one (pack them);
+ * C is not touched beyond cols. n >= 0; c overlaps neither a nor b. */
+typedef struct {
+    int lanes, rows, cols;
+    int64_t a_row, a_sum, b_sum, c_row;
+} tile_t;
+const char *tile_function(helpers_t *helpers, const tile_t *tile);
+
+/* void pack(float *to, const float *from, int64_t n)
+ * to[p * width + j] = j < cols ? from[p * from_sum + j * from_col] : 0 for p < n, j < width: a
+ * panel of B for tiles with b_sum = width, or of A (its rows are the columns here) with a_row = 1
+ * and a_sum = width. from_sum or from_col is 1. No overlap. */
+typedef struct {
+    int cols, width;
+    int64_t from_sum, from_col;
+} pack_t;
+const char *pack_function(helpers_t *helpers, const pack_t *pack);
+
+/* Types that the functions use: part of the head of every generated file. */
+extern const char tile_head[];
+
+#endif

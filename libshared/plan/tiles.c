@@ -1,0 +1,109 @@
+/* The choice of tiles: a small model of what a register tile costs, tried over all of them. */
+#include "plan/tiles.h"
+
+enum {
+    SUM_BLOCK = 256,   /* terms: a packed panel of B of this height fits the first-level cache */
+    PART_ROWS = 32,    /* rows of a part, about */
+    PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
+    WANTED_PARTS = 16, /* of a product that has so many */
+    CACHE_LINES_APART = 512, /* floats: rows this far apart compete for few places of a cache */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Half cycles for one term of the sum on a machine that multiplies and loads two vectors a cycle:
+ * limited by arithmetic, by loads, or by the latency of four cycles. */
+static double term_cost(int rows, int vectors)
+{
+    double arithmetic = rows * vectors, loads = rows + vectors, latency = 8;
+    double cost = arithmetic > loads ? arithmetic : loads;
+    return (cost > latency ? cost : latency) + 0.1 * loads;
+}
+
+/* A tile: its terms, reading and writing C, the call. */
+static double tile_cost(int rows, int vectors, int64_t k)
+{
+    return (double)k * term_cost(rows, vectors) + 3.0 * rows * vectors + 24;
+}
+
+static double column_cost(int64_t m, int rows, int vectors, int64_t k)
+{
+    int64_t whole = m / rows;
+    int rest = (int)(m % rows);
+    return (double)whole * tile_cost(rows, vectors, k) + (rest ? tile_cost(rest, vectors, k) : 0);
+}
+
+static double product_cost(int64_t m, int64_t n, int64_t k, int rows, int vectors, int lanes)
+{
+    int64_t whole = n / (vectors * lanes), rest = n % (vectors * lanes);
+    double cost = (double)whole * column_cost(m, rows, vectors, k);
+    if (rest) cost += column_cost(m, rows, (int)ceil_div(rest, lanes), k);
+    return cost;
+}
+
+void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
+{
+    const simd_t *simd = &self->simd;
+    double best = -1;
+    k = k < SUM_BLOCK ? k : SUM_BLOCK;
+    for (int vectors = 1; vectors <= 4; vectors++) {
+        for (int rows = 1; rows * vectors + vectors + 2 <= simd->registers; rows++) {
+            double cost = product_cost(m, n, k, rows, vectors, simd->lanes);
+            if (best >= 0 && cost > best) continue;
+            best = cost;
+            self->rows = rows;
+            self->cols = vectors * simd->lanes;
+        }
+    }
+}
+
+/* Rows that follow each other at such distances evict each other from a set-associative cache. */
+static bool crowds_cache(int64_t ld, int rows)
+{
+    return ld % CACHE_LINES_APART == 0 && rows > 4;
+}
+
+static int64_t round_up(int64_t size, int64_t unit)
+{
+    return ceil_div(size, unit) * unit;
+}
+
+/* Parts of about PART_ROWS rows and at most PART_COLS columns, with fewer columns while there are
+ * too few parts to go round. */
+static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
+{
+    int64_t entries = s->batch * s->inner;
+    int64_t rows = entries >= WANTED_PARTS ? s->m : PART_ROWS / self->rows * self->rows;
+    self->part_rows = rows < self->rows ? self->rows : round_up(rows, self->rows);
+    self->n_part_row = ceil_div(s->m, self->part_rows);
+    int64_t n_col = ceil_div(s->n, PART_COLS), most = ceil_div(s->n, self->cols);
+    while (n_col < most && entries * self->n_part_row * n_col < WANTED_PARTS) n_col++;
+    self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+    self->n_part_col = ceil_div(s->n, self->part_cols);
+}
+
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
+{
+    *self = (tiles_t){.simd = simd};
+    if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
+    tiles_choose_registers(self, s->m, s->n, s->k);
+    self->sum_block = ceil_div(s->k, ceil_div(s->k, SUM_BLOCK));
+    choose_parts(self, s);
+    self->pack_b = s->trans_b || (s->m >= 4 * self->rows && s->ldb > 2 * self->cols);
+    self->pack_a = crowds_cache(s->lda, self->rows) && s->n > self->cols;
+    return true;
+}
+
+int64_t tiles_n_part(const product_t *product)
+{
+    const plan_gemm_step_t *s = &product->step;
+    return s->batch * s->inner * product->tiles.n_part_row * product->tiles.n_part_col;
+}
+
+bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd)
+{
+    return tiles_cut(self, step, simd);
+}

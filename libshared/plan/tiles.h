@@ -1,0 +1,42 @@
+/* How a matrix product is cut when its kernel is generated for its exact sizes (codegen/product.h):
+ * register tiles, panels that stay in cache, parts for the threads.
+ *
+ * The scheme is that of K. Goto and R. van de Geijn, "Anatomy of High-Performance Matrix
+ * Multiplication" (ACM TOMS 34, 2008), with operands packed only where their strides would hurt. */
+#ifndef PLAN_TILES_H
+#define PLAN_TILES_H
+
+#include "plan/plan.h"
+#include "plan/target.h"
+
+typedef struct {
+    simd_t simd;
+    int rows, cols;                 /* of C in registers; cols is a multiple of simd.lanes */
+    int64_t sum_block;              /* terms of the sum per pass over C, 1 .. k */
+    int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
+    int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
+    bool pack_a, pack_b;
+} tiles_t;
+
+/* A product with a kernel of its own. */
+typedef struct {
+    plan_gemm_step_t step; /* a, b, c: not looked at */
+    tiles_t tiles;
+} product_t;
+
+/* Rows and columns of the register tile that computes [m, k] x [k, n] soonest, for edges and the
+ * latency and load limits of present processors. Sets rows and cols alone. m, n, k >= 1. */
+void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k);
+
+/* The cutting for a step whose kernel is to be generated; false when it cannot be: not f32, empty,
+ * unknown target. */
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
+
+/* Is a generated kernel the better choice for the step on a machine with `simd`? Fills *self then.
+ * Depends on its arguments alone. */
+bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
+
+/* Units of parallel work: the extent of the kernel. */
+int64_t tiles_n_part(const product_t *product);
+
+#endif

@@ -1,0 +1,303 @@
+/* Generated matrix products against sums in doubles: random sizes, transposes, strides, batches,
+ * accumulation, every target that runs here; the same bits for every cut; nothing else touched. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "codegen/codegen.h"
+#include "codegen/tile.h"
+#include "plan/check.h"
+#include "plan/target.h"
+#include "runtime/code.h"
+#include "runtime/pool.h"
+
+enum { MAX_CASE = 40 };
+
+typedef struct {
+    product_t product;
+    int64_t n_bytes;
+    kernel_t *kernel;
+    plan_kernel_fn *fn;
+} case_t;
+
+static int64_t draw(uint64_t seed, uint64_t i, int64_t lo, int64_t hi)
+{
+    return lo + (int64_t)(rng_bits(seed, i) % (uint64_t)(hi - lo + 1));
+}
+
+/* Sets strides of one operand, entries one after another or as heads side by side; returns the
+ * elements it needs. */
+static int64_t lay_out(const plan_gemm_step_t *s, bool heads, int64_t pad, int64_t rows,
+                       int64_t columns, int64_t *ld, int64_t *stride, int64_t *inner)
+{
+    *inner = heads ? columns : rows * (columns + pad);
+    *ld = heads ? columns * s->inner + pad : columns + pad;
+    *stride = heads ? rows * *ld : *inner * s->inner;
+    return *stride * s->batch + 16;
+}
+
+static void finish_case(case_t *c, bool heads, int64_t pad)
+{
+    plan_gemm_step_t *s = &c->product.step;
+    s->b = 4 * lay_out(s, heads, pad, s->trans_a ? s->k : s->m, s->trans_a ? s->m : s->k, &s->lda,
+                       &s->stride_a, &s->inner_a);
+    s->c = s->b + 4 * lay_out(s, heads, pad, s->trans_b ? s->n : s->k, s->trans_b ? s->k : s->n,
+                              &s->ldb, &s->stride_b, &s->inner_b);
+    c->n_bytes = s->c + 4 * lay_out(s, heads, pad, s->m, s->n, &s->ldc, &s->stride_c, &s->inner_c);
+}
+
+/* Mostly small sizes, sometimes beyond the blocks of rows, columns and terms. */
+static int64_t draw_size(uint64_t seed, uint64_t i)
+{
+    int64_t kind = draw(seed, i, 0, 9);
+    if (kind < 2) return draw(seed, i + 100, 1, 4);
+    return kind < 8 ? draw(seed, i + 100, 5, 70) : draw(seed, i + 100, 200, 530);
+}
+
+static void draw_case(case_t *c, uint64_t seed)
+{
+    plan_gemm_step_t *s = &c->product.step;
+    *s = (plan_gemm_step_t){
+        .dtype = DT_F32, .m = draw_size(seed, 1), .n = draw_size(seed, 2), .k = draw_size(seed, 3)};
+    bool big = s->m * s->n * s->k > 1 << 20;
+    s->batch = big ? 1 : draw(seed, 4, 1, 3);
+    s->inner = big ? 1 : draw(seed, 5, 1, 3);
+    s->trans_a = draw(seed, 6, 0, 1);
+    s->trans_b = draw(seed, 7, 0, 1);
+    s->accumulate = draw(seed, 8, 0, 1);
+    finish_case(c, draw(seed, 9, 0, 1), draw(seed, 10, 0, 2));
+    if (draw(seed, 11, 0, 3) == 0) s->stride_b = s->inner_b = 0; /* one B for all entries */
+}
+
+/* Shapes for the rules that random ones rarely meet: many parts, rows a page apart. */
+static const struct {
+    int64_t batch, m, n, k, pad;
+    bool trans_a, trans_b;
+} hand[] = {
+    {1, 300, 65, 64, 0, false, true}, {1, 64, 300, 600, 0, true, false},
+    {40, 32, 16, 32, 0, true, false}, {40, 33, 17, 9, 0, false, true},
+    {1, 40, 40, 512, 0, false, true}, {1, 50, 70, 511, 1, false, false},
+    {1, 512, 33, 20, 0, true, false}, {1, 1, 500, 40, 0, false, false},
+};
+enum { N_HAND = sizeof hand / sizeof hand[0] };
+
+static void hand_case(case_t *c, int i)
+{
+    c->product.step = (plan_gemm_step_t){.dtype = DT_F32,
+                                         .batch = hand[i].batch,
+                                         .inner = 1,
+                                         .m = hand[i].m,
+                                         .n = hand[i].n,
+                                         .k = hand[i].k,
+                                         .trans_a = hand[i].trans_a,
+                                         .trans_b = hand[i].trans_b};
+    finish_case(c, false, hand[i].pad);
+}
+
+static code_t *compile(case_t *cases, int n, const char *target)
+{
+    const kernel_t *kernels[MAX_CASE];
+    codegen_t gen;
+    err_t err = {0};
+    size_t n_bytes = 0;
+    for (int i = 0; i < n; i++) {
+        assert_true(
+            tiles_cut(&cases[i].product.tiles, &cases[i].product.step, target_simd(target)));
+        kernels[i] = cases[i].kernel = kernel_new();
+        cases[i].kernel->product = &cases[i].product;
+    }
+    codegen_init(&gen, n, kernels);
+    uint8_t *bytes = codegen_compile(&gen, target, &n_bytes, &err);
+    code_t *code = bytes ? code_load(bytes, n_bytes, &err) : NULL;
+    if (!code) fail_msg("%s", err.text);
+    for (int i = 0; i < n; i++) {
+        void *address = code_symbol(code, gen.name[gen.symbol[i]], &err);
+        assert_non_null(address);
+        memcpy(&cases[i].fn, &address, sizeof address);
+        kernel_destroy(&cases[i].kernel);
+    }
+    codegen_fini(&gen);
+    free(bytes);
+    return code;
+}
+
+typedef struct {
+    const case_t *c;
+    char *arena;
+} run_t;
+
+static void run_part(void *context, int64_t begin, int64_t end, int worker)
+{
+    const run_t *run = context;
+    const plan_gemm_step_t *s = &run->c->product.step;
+    (void)worker;
+    run->c->fn(run->arena, (const int64_t[]){s->a, s->b, s->c}, begin, end);
+}
+
+static double entry(const float *x, const plan_gemm_step_t *s, int64_t e, int64_t i, int64_t j)
+{
+    int64_t o = e / s->inner, h = e % s->inner;
+    const float *a = x + o * s->stride_a + h * s->inner_a;
+    const float *b = x + s->b / 4 + o * s->stride_b + h * s->inner_b;
+    double sum = 0;
+    for (int64_t p = 0; p < s->k; p++)
+        sum += (double)a[s->trans_a ? p * s->lda + i : i * s->lda + p] *
+               (double)b[s->trans_b ? j * s->ldb + p : p * s->ldb + j];
+    return sum;
+}
+
+/* The largest deviation in units of k roundings; `got` becomes `before` again where C lies. */
+static double deviation(const plan_gemm_step_t *s, const float *before, float *got)
+{
+    double worst = 0;
+    for (int64_t x = 0; x < s->batch * s->inner * s->m * s->n; x++) {
+        int64_t e = x / (s->m * s->n), i = x / s->n % s->m, j = x % s->n;
+        int64_t at = s->c / 4 + e / s->inner * s->stride_c + e % s->inner * s->inner_c +
+                     i * s->ldc + j;
+        double want = entry(before, s, e, i, j) + (s->accumulate ? (double)before[at] : 0);
+        double off = fabs((double)got[at] - want) / (6e-8 * (double)(s->k + 4));
+        if (!(off <= worst)) worst = off;
+        got[at] = before[at];
+    }
+    return worst;
+}
+
+static double check_case(const case_t *c)
+{
+    size_t n = (size_t)c->n_bytes;
+    float *before = malloc(n), *got = malloc(n), *again = malloc(n);
+    err_t err = {0};
+    if (plan_check_gemm(&c->product.step, n, &err) < 0) fail_msg("%s", err.text);
+    for (size_t i = 0; i < n / 4; i++) before[i] = (float)rng_uniform(7, i) - 0.5f;
+    for (int threads = 0; threads < 4; threads++) {
+        run_t run = {c, (char *)(threads ? again : got)};
+        memcpy(run.arena, before, n);
+        int64_t parts = tiles_n_part(&c->product);
+        pool_t *pool = pool_new(threads ? threads : 1, false, NULL);
+        if (threads < 3)
+            pool_run(pool, run_part, &run, parts, 1);
+        else /* one part at a time */
+            for (int64_t i = parts; i-- > 0;) run_part(&run, i, i + 1, 0);
+        pool_destroy(&pool);
+        if (threads) assert_memory_equal(got, again, n);
+    }
+    double worst = deviation(&c->product.step, before, got);
+    assert_memory_equal(got, before, n); /* nothing beside C was touched */
+    free(before);
+    free(got);
+    free(again);
+    return worst;
+}
+
+static void check_target(const char *target, int n_random, uint64_t seed)
+{
+    case_t cases[MAX_CASE] = {0};
+    double worst = 0;
+    if (target_runs_here(target, NULL) < 0) {
+        print_message("%s does not run here: skipped\n", target);
+        return;
+    }
+    for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], i);
+    for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], seed + (uint64_t)i);
+    int n = N_HAND + n_random;
+    code_t *code = compile(cases, n, target);
+    for (int i = 0; i < n; i++) {
+        double off = check_case(&cases[i]);
+        const plan_gemm_step_t *s = &cases[i].product.step;
+        if (!(off < 1))
+            fail_msg("%s: case %d, %c%c %dx%dx%d: %g roundings a term", target, i,
+                     s->trans_a ? 't' : 'n', s->trans_b ? 't' : 'n', (int)s->m, (int)s->n,
+                     (int)s->k, off);
+        if (off > worst) worst = off;
+    }
+    print_message("%s: %d products, largest deviation %.3f roundings a term\n", target, n, worst);
+    code_destroy(&code);
+}
+
+static void test_host(void **state)
+{
+    (void)state;
+    check_target(target_host(), 24, 100);
+}
+
+static void test_lower_targets(void **state)
+{
+    static const char *const targets[] = {"cpu:x86-64", "cpu:x86-64-v3"};
+    (void)state;
+    for (int i = 0; i < 2; i++) check_target(targets[i], 4, 200 + 50 * (uint64_t)i);
+}
+
+/* Parts cover C for any shape, tiles fit the registers. */
+static void test_cut(void **state)
+{
+    static const int64_t sizes[] = {1, 2, 15, 16, 17, 65, 100, 1000, 50257};
+    static const simd_t simds[] = {{16, 32}, {8, 16}, {4, 16}, {4, 32}};
+    (void)state;
+    for (int i = 0; i < 9 * 9 * 9 * 4; i++) {
+        plan_gemm_step_t s = {.dtype = DT_F32,
+                              .batch = 1 + i % 3,
+                              .inner = 1 + i % 2,
+                              .m = sizes[i % 9],
+                              .n = sizes[i / 9 % 9],
+                              .k = sizes[i / 81 % 9]};
+        s.lda = s.k, s.ldb = s.ldc = s.n;
+        tiles_t t;
+        simd_t simd = simds[i / 729];
+        assert_true(tiles_cut(&t, &s, simd));
+        int vectors = t.cols / simd.lanes;
+        assert_int_equal(t.cols % simd.lanes, 0);
+        assert_true(t.rows * vectors + vectors + 1 < simd.registers);
+        assert_true(t.part_rows % t.rows == 0 && t.part_cols % t.cols == 0);
+        assert_true((t.n_part_row - 1) * t.part_rows < s.m && t.n_part_row * t.part_rows >= s.m);
+        assert_true((t.n_part_col - 1) * t.part_cols < s.n && t.n_part_col * t.part_cols >= s.n);
+        assert_true(t.sum_block >= 1 && t.sum_block <= s.k);
+        assert_true(t.sum_block * t.part_cols * 4 <= 1 << 20); /* lies on a thread's stack */
+    }
+}
+
+static void test_refused(void **state)
+{
+    plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1, .m = 4, .n = 4, .k = 4};
+    simd_t simd = {16, 32};
+    tiles_t t;
+    (void)state;
+    assert_true(tiles_cut(&t, &s, simd));
+    assert_false(tiles_cut(&t, &s, target_simd("cpu:pdp11")));
+    s.k = 0;
+    assert_false(tiles_cut(&t, &s, simd));
+    s.k = 4;
+    s.dtype = DT_F64;
+    assert_false(tiles_cut(&t, &s, simd));
+}
+
+/* Equal helpers are one. */
+static void test_helpers(void **state)
+{
+    helpers_t helpers = {0};
+    tile_t tile = {
+        .lanes = 16, .rows = 4, .cols = 32, .a_row = 64, .a_sum = 1, .b_sum = 32, .c_row = 32};
+    (void)state;
+    const char *first = tile_function(&helpers, &tile);
+    assert_ptr_equal(first, tile_function(&helpers, &tile));
+    tile.rows = 5;
+    assert_string_not_equal(first, tile_function(&helpers, &tile));
+    assert_int_equal(helpers.helper.n, 2);
+    helpers_fini(&helpers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host),    cmocka_unit_test(test_lower_targets),
+        cmocka_unit_test(test_cut),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_helpers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
