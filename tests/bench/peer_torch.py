@@ -3,7 +3,7 @@
 usage: peer_torch.py FILE THREADS PRECISION LAYERS HEADS
 FILE is a safetensors file with the parameters (GPT-2's names, matrices [in, out]) and the batches
 "batch.x", "batch.y" [batches, rows, tokens]. Says "ready", then answers each line "run N" on
-standard input with N pairs SECONDS:LOSS, one for each training step (AdamW, clipping at 1).
+standard input with N words SECONDS:CPU_SECONDS:LOSS, one for each training step (AdamW, clipping at 1).
 """
 import json
 import math
@@ -129,9 +129,10 @@ def main():
         for _ in range(int(line.split()[1])):
             i = taken % len(batch_x)
             taken += 1
-            start = time.perf_counter()
+            start, start_cpu = time.perf_counter(), time.process_time()
             loss = step(batch_x[i], batch_y[i])
-            answers.append(f"{time.perf_counter() - start:.9f}:{loss:.9g}")
+            cpu = time.process_time() - start_cpu
+            answers.append(f"{time.perf_counter() - start:.9f}:{cpu:.9f}:{loss:.9g}")
         print(" ".join(answers), flush=True)
 
 

@@ -1,7 +1,8 @@
 /* bench-peers: training steps of our plans and of PyTorch, in turn, block by block, from the same
  * weights on the same batches. Each side is a process of its own, so that its peak memory is its
- * own. First both take a few steps whose losses must agree. Ratios are of a block's medians; what
- * the machine can do at best is measured between the blocks. */
+ * own. First both take a few steps whose losses must agree. Ratios are of a block's medians, by the
+ * wall clock and by CPU time, which load from elsewhere disturbs less; what the machine can do at
+ * best is measured between the blocks. */
 #include <math.h>
 #include <stdio.h>
 #include <time.h>
@@ -35,10 +36,11 @@ static const config_field_t fields[] = {
      NULL, false},
 };
 static const config_table_t table = {
-    .usage = "bench-peers [a|b|c|d ...] [FLAGS]: our training step beside PyTorch's (AdamW,\n"
+    .usage = "bench-peers [a|b|c|d|e ...] [FLAGS]: our training step beside PyTorch's (AdamW,\n"
              "clipping at 1; same weights, batches and losses). Without letters: all.\n"
              "  a  GPT-2 124M, 4 x 64 tokens      b  GPT-2 124M, 1 x 1024 tokens\n"
-             "  c  2 layers, 64 wide, 64 x 32     d  4 layers, 256 wide, 64 x 128",
+             "  c  2 layers, 64 wide, 64 x 32     d  4 layers, 256 wide, 64 x 128\n"
+             "  e  4 layers, 128 wide, 12 x 64: the size of scripts/reference",
     .fields = fields,
     .n_fields = sizeof fields / sizeof fields[0],
     .no_env = true,
@@ -46,16 +48,16 @@ static const config_table_t table = {
 
 /* layers, heads, width, block, vocab, batch */
 static const gpt2_config_t configs[] = {
-    {12, 12, 768, 64, 50304, 4, true, false},
-    {12, 12, 768, 1024, 50304, 1, true, false},
-    {2, 4, 64, 32, 65, 64, true, false},
-    {4, 8, 256, 128, 256, 64, true, false},
+    {12, 12, 768, 64, 50304, 4, true, false}, {12, 12, 768, 1024, 50304, 1, true, false},
+    {2, 4, 64, 32, 65, 64, true, false},      {4, 8, 256, 128, 256, 64, true, false},
+    {4, 4, 128, 64, 65, 12, true, false},
 };
 enum { N_CONFIG = sizeof configs / sizeof configs[0] };
 
 typedef struct {
     double ours[MAX_BLOCK], theirs[MAX_BLOCK]; /* median seconds of a step in each block */
-    double ratio[MAX_BLOCK];                   /* theirs / ours */
+    double ours_cpu[MAX_BLOCK], theirs_cpu[MAX_BLOCK];
+    double ratio[MAX_BLOCK], cpu_ratio[MAX_BLOCK]; /* theirs / ours */
     double fma[MAX_BLOCK], sgemm[MAX_BLOCK], memory[MAX_BLOCK];
     double deviation;              /* largest of the checked losses, relative */
     double peak_ours, peak_theirs; /* MiB */
@@ -68,8 +70,9 @@ typedef struct {
     int threads;
     const char *dir;
     peer_t ours, theirs;
-    pool_t *pool;
-    double *seconds, *loss; /* scratch, MAX_STEPS */
+    pool_t *pool, *one; /* the second of one thread */
+    peer_step_t *step;  /* scratch, MAX_STEPS */
+    double *seconds;
 } duel_t;
 
 /* --- starting both sides ---------------------------------------------------------------------- */
@@ -147,44 +150,53 @@ static int count_work(const duel_t *d, result_t *r, err_t *err)
  * and the sides round at different places. */
 static int check_losses(duel_t *d, result_t *r, err_t *err)
 {
-    double ours[CHECKED], theirs[CHECKED], seconds[CHECKED];
+    peer_step_t ours[CHECKED], theirs[CHECKED];
     double limit = strcmp(d->options->precision, "f32") == 0 ? 1e-4 : 1e-2;
-    if (peer_run(&d->ours, CHECKED, seconds, ours, err) < 0 ||
-        peer_run(&d->theirs, CHECKED, seconds, theirs, err) < 0)
+    if (peer_run(&d->ours, CHECKED, ours, err) < 0 ||
+        peer_run(&d->theirs, CHECKED, theirs, err) < 0)
         return -1;
     for (int i = 0; i < CHECKED; i++) {
-        double off = fabs(ours[i] - theirs[i]) / fabs(theirs[i]);
+        double off = fabs(ours[i].loss - theirs[i].loss) / fabs(theirs[i].loss);
         if (!(off <= limit))
             return err_set(err, ERR_NUMERIC, "step %d: our loss is %.7g, PyTorch's %.7g", i + 1,
-                           ours[i], theirs[i]);
+                           ours[i].loss, theirs[i].loss);
         if (off > r->deviation) r->deviation = off;
     }
     return 0;
 }
 
-/* The median seconds of a step in one block. */
-static int run_block(duel_t *d, peer_t *peer, double *each, err_t *err)
+/* The median seconds of a step in one block, and those of its CPU time. */
+static int run_block(duel_t *d, peer_t *peer, double *each, double *each_cpu, err_t *err)
 {
-    if (peer_run(peer, 1, d->seconds, d->loss, err) < 0) return -1; /* caches are ours again */
-    double left = d->options->seconds / d->seconds[0];
+    if (peer_run(peer, 1, d->step, err) < 0) return -1; /* caches are its own again */
+    double left = d->options->seconds / d->step[0].seconds;
     int n = left < 1 ? 1 : left > MAX_STEPS ? MAX_STEPS : (int)left;
-    if (peer_run(peer, n, d->seconds, d->loss, err) < 0) return -1;
+    if (peer_run(peer, n, d->step, err) < 0) return -1;
+    for (int i = 0; i < n; i++) d->seconds[i] = d->step[i].seconds;
     *each = bench_median(d->seconds, n);
+    for (int i = 0; i < n; i++) d->seconds[i] = d->step[i].cpu_seconds;
+    *each_cpu = bench_median(d->seconds, n);
     return 0;
+}
+
+static int run_ours(duel_t *d, result_t *r, int64_t b, err_t *err)
+{
+    return run_block(d, &d->ours, &r->ours[b], &r->ours_cpu[b], err);
 }
 
 static int run_blocks(duel_t *d, result_t *r, err_t *err)
 {
     for (int64_t b = 0; b < d->options->blocks; b++) {
-        r->fma[b] = ceiling_flops(d->pool, strcmp(d->options->precision, "bf16") == 0, 5);
-        r->sgemm[b] = bench_sgemm_peak(d->pool, 0.5);
+        r->fma[b] = ceiling_flops(d->one, strcmp(d->options->precision, "bf16") == 0, 5);
+        r->sgemm[b] = bench_sgemm_by(bench_cpu_s, d->one, 768, 0.2);
         r->memory[b] = ceiling_memory(d->pool, false);
         bool first = b % 2 == 0;
-        if ((first && run_block(d, &d->ours, &r->ours[b], err) < 0) ||
-            run_block(d, &d->theirs, &r->theirs[b], err) < 0 ||
-            (!first && run_block(d, &d->ours, &r->ours[b], err) < 0))
+        if ((first && run_ours(d, r, b, err) < 0) ||
+            run_block(d, &d->theirs, &r->theirs[b], &r->theirs_cpu[b], err) < 0 ||
+            (!first && run_ours(d, r, b, err) < 0))
             return -1;
         r->ratio[b] = r->theirs[b] / r->ours[b];
+        r->cpu_ratio[b] = r->theirs_cpu[b] / r->ours_cpu[b];
     }
     r->peak_ours = peer_peak_mib(&d->ours);
     r->peak_theirs = peer_peak_mib(&d->theirs);
@@ -210,28 +222,37 @@ static void print_machine(void)
 static void print_head(void)
 {
     print_machine();
-    printf("| | precision | threads | ours ms | PyTorch ms | ratio (lowest - highest) | tokens/s | "
-           "ours MiB | PyTorch MiB | GFLOP/s | of multiply-adds | of sgemm | GB/s of triad | loss "
-           "off by |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    printf("| | precision | threads | ours ms | PyTorch ms | ratio (lowest - highest) | CPU ms | "
+           "PyTorch CPU ms | ratio (lowest - highest) | MiB | PyTorch MiB | of multiply-adds | "
+           "of sgemm | GB/s of triad | loss off by |\n"
+           "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
+/* "12.30 | 40.10 | 3.26 (3.01 - 3.40) | " */
+static void print_times(double *ours, double *theirs, double *ratio, int n)
+{
+    double middle = bench_median(ratio, n); /* sorts */
+    printf("%.2f | %.2f | %.2f (%.2f - %.2f) | ", bench_median(ours, n) * 1e3,
+           bench_median(theirs, n) * 1e3, middle, ratio[0], ratio[n - 1]);
+}
+
+/* FLOPs of products against what one core can do, by CPU time; bytes against memory by the clock.
+ */
 static void print_row(const duel_t *d, char letter, result_t *r)
 {
     int n = (int)d->options->blocks;
-    double ours = bench_median(r->ours, n), theirs = bench_median(r->theirs, n);
-    double ratio = bench_median(r->ratio, n), rate = r->flops / ours / 1e9; /* sorts ratio */
+    double rate = r->flops / bench_median(r->ours_cpu, n) / 1e9, ours = bench_median(r->ours, n);
     double fma = bench_median(r->fma, n), sgemm = bench_median(r->sgemm, n);
-    double memory = bench_median(r->memory, n);
-    printf("| %c | %s | %d | %.2f | %.2f | %.2f (%.2f - %.2f) | %.0f | %.0f | %.0f | %.1f | ",
-           letter, d->options->precision, d->threads, ours * 1e3, theirs * 1e3, ratio, r->ratio[0],
-           r->ratio[n - 1], d->config.batch * d->config.block / ours, r->peak_ours, r->peak_theirs,
-           rate);
+    printf("| %c | %s | %d | ", letter, d->options->precision, d->threads);
+    print_times(r->ours, r->theirs, r->ratio, n);
+    print_times(r->ours_cpu, r->theirs_cpu, r->cpu_ratio, n);
+    printf("%.0f | %.0f | ", r->peak_ours, r->peak_theirs);
     if (fma > 0)
         printf("%.0f %% of %.0f | ", 100 * rate / fma, fma);
     else
         printf("- | ");
     printf("%.0f %% of %.0f | %.1f of %.1f | %.1e |\n", 100 * rate / sgemm, sgemm,
-           r->bytes / ours / 1e9, memory, r->deviation);
+           r->bytes / ours / 1e9, bench_median(r->memory, n), r->deviation);
 }
 
 static int run_config(duel_t *d, char letter, err_t *err)
@@ -267,7 +288,7 @@ static int check_operands(const config_args_t *args, err_t *err)
     for (int i = 0; i < args->n_operands; i++) {
         const char *word = args->operands[i];
         if (word[0] < 'a' || word[0] >= 'a' + N_CONFIG || word[1])
-            return err_set(err, ERR_ARG, "\"%s\" is none of a, b, c, d (try --help)", word);
+            return err_set(err, ERR_ARG, "\"%s\" is none of a, b, c, d, e (try --help)", word);
     }
     return 0;
 }
@@ -279,17 +300,19 @@ static int run(const options_t *options, const config_args_t *args, err_t *err)
     duel_t d = {.options = options, .dir = dir};
     d.threads = options->threads ? (int)options->threads : pool_cores();
     d.seconds = mem_calloc(MAX_STEPS, sizeof *d.seconds);
-    d.loss = mem_calloc(MAX_STEPS, sizeof *d.loss);
+    d.step = mem_calloc(MAX_STEPS, sizeof *d.step);
     d.pool = pool_new(d.threads, false, err);
-    int status = d.pool ? 0 : -1;
+    d.one = pool_new(1, false, err);
+    int status = d.pool && d.one ? 0 : -1;
     if (status == 0) print_head();
     for (int i = 0; status == 0 && i < args->n_operands; i++)
         status = run_config(&d, args->operands[i][0], err);
     for (char c = 'a'; status == 0 && args->n_operands == 0 && c < 'a' + N_CONFIG; c++)
         status = run_config(&d, c, err);
     pool_destroy(&d.pool);
+    pool_destroy(&d.one);
     free(d.seconds);
-    free(d.loss);
+    free(d.step);
     char *command = mem_printf("rm -rf %s", dir);
     if (system(command) != 0) fprintf(stderr, "bench-peers: %s is left\n", dir);
     free(command);

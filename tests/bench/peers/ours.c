@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bench.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -130,9 +131,10 @@ static int run_steps(exec_t *exec, char *const *batches, size_t n_bytes, long *t
         size_t at = (size_t)(*taken % OURS_BATCHES) * n_bytes;
         const void *batch[] = {batches[0] + at, batches[1] + at};
         float loss;
-        double start = clock_mono_s();
+        double start = clock_mono_s(), start_cpu = bench_cpu_s();
         if (exec_train_step(exec, batch, OURS_LEARNING_RATE, ++*taken, &loss, err) < 0) return -1;
-        printf(i ? " %.9f:%.9g" : "%.9f:%.9g", clock_mono_s() - start, (double)loss);
+        double cpu = bench_cpu_s() - start_cpu;
+        printf("%s%.9f:%.9f:%.9g", i ? " " : "", clock_mono_s() - start, cpu, (double)loss);
     }
     printf("\n");
     return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");

@@ -51,7 +51,7 @@ int peer_start(peer_t *self, const char *name, char *const argv[], char *const e
     return status;
 }
 
-int peer_run(peer_t *self, int n, double *seconds, double *loss, err_t *err)
+int peer_run(peer_t *self, int n, peer_step_t *step, err_t *err)
 {
     char *line = NULL, *at;
     size_t space = 0;
@@ -61,8 +61,9 @@ int peer_run(peer_t *self, int n, double *seconds, double *loss, err_t *err)
     at = line;
     for (int i = 0; status == 0 && i < n; i++) {
         int used = 0;
-        if (sscanf(at, "%lf:%lf%n", &seconds[i], &loss[i], &used) != 2)
-            status = err_set(err, ERR_IO, "%s: expected %d pairs, answered \"%s\"", self->name, n,
+        peer_step_t *s = &step[i];
+        if (sscanf(at, "%lf:%lf:%lf%n", &s->seconds, &s->cpu_seconds, &s->loss, &used) != 3)
+            status = err_set(err, ERR_IO, "%s: expected %d steps, answered \"%s\"", self->name, n,
                              line);
         at += used;
     }

@@ -1,5 +1,5 @@
-/* A program that trains on command: started with pipes, told "run N", answers a line of N pairs
- * SECONDS:LOSS. */
+/* A program that trains on command: started with pipes, told "run N", answers a line of N words
+ * SECONDS:CPU_SECONDS:LOSS, the CPU time being that of all its threads. */
 #ifndef TESTS_BENCH_PEERS_PEER_H
 #define TESTS_BENCH_PEERS_PEER_H
 
@@ -19,8 +19,10 @@ typedef struct {
 int peer_start(peer_t *self, const char *name, char *const argv[], char *const environment[],
                err_t *err);
 
-/* n training steps; seconds[n], loss[n]. */
-int peer_run(peer_t *self, int n, double *seconds, double *loss, err_t *err);
+typedef struct {
+    double seconds, cpu_seconds, loss;
+} peer_step_t;
+int peer_run(peer_t *self, int n, peer_step_t *step, err_t *err); /* n training steps */
 
 /* The peak of its resident memory so far (VmHWM), in MiB; 0 when the system does not tell. */
 double peer_peak_mib(const peer_t *self);
