@@ -81,20 +81,8 @@ static int on_slice(zloop_t *loop, int timer, void *arg)
 
 static bool receive_data(loop_t *self)
 {
-    void *raw = zsock_resolve(self->data);
     zmq_msg_t frame[3];
-    int n = 0, more = 1;
-    while (more) {
-        zmq_msg_t extra, *at = n < 3 ? &frame[n] : &extra;
-        zmq_msg_init(at);
-        if (zmq_msg_recv(at, raw, ZMQ_DONTWAIT) < 0) {
-            zmq_msg_close(at);
-            break;
-        }
-        more = zmq_msg_more(at);
-        if (at == &extra) zmq_msg_close(at);
-        n++;
-    }
+    int n = control_frames(self->data, frame, 3);
     if (n == 0) return false;
     msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
     if (n == 3 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
@@ -125,7 +113,7 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     loop_t *self = state;
     zsock_destroy(&self->telemetry);
     if (!*welcome->telemetry) return;
-    char *endpoint = control_resolve(welcome->telemetry, self->config->shepherd);
+    char *endpoint = control_resolve(welcome->telemetry, member_endpoint(self->member));
     err_t err = {0};
     self->telemetry = control_connect(ZMQ_PUB, endpoint, &err);
     if (!self->telemetry) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);

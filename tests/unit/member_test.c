@@ -15,6 +15,7 @@
 #include "msg/jobs.h"
 #include "msg/member.h"
 #include "msg/service.h"
+#include "temp.h"
 
 #define BODY(kind) MSG__ENVELOPE__BODY_##kind
 
@@ -256,6 +257,165 @@ static void dismissal(void **unused)
     rig_free(rig);
 }
 
+/* --- several endpoints: a leader and its stand-by, by ipc, where connections end --- */
+
+typedef struct {
+    zsock_t *router;
+    char endpoint[128];
+    bool leads;
+    int n_hello, n_holding;
+} candidate_t;
+
+typedef struct {
+    zloop_t *loop;
+    member_t *member;
+    char *dir;
+    candidate_t at[2];
+    msg_count_t count;
+    int n_welcome, n_lost;
+    Msg__Holding holding;
+    int wanted; /* welcomes */
+    int64_t limit_ms;
+} pair_t;
+
+static void candidate_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    candidate_t *self = state;
+    self->n_hello++;
+    const Msg__Holding *holding = message->hello->holding;
+    self->n_holding += holding && holding->round == 3 && holding->fence == 2 && holding->done;
+    Msg__Welcome welcome = MSG__WELCOME__INIT;
+    welcome.heartbeat_ms = 100;
+    welcome.timeout_ms = 60000; /* silence is not what this is about */
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = MSG__FAULT__CODE__NOT_LEADER;
+    msg_envelope_t reply = MSG__ENVELOPE__INIT;
+    reply.body_case = self->leads ? BODY(WELCOME) : BODY(FAULT);
+    if (self->leads)
+        reply.welcome = &welcome;
+    else
+        reply.fault = &fault;
+    control_send(self->router, from, &reply, NULL);
+}
+
+static const msg_route_t candidate_routes[MSG_KIND_COUNT] = {
+    [BODY(HELLO)] = {4096, candidate_hello},
+};
+
+static int on_candidate(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    msg_count_t count = {0};
+    while (control_receive(socket, true, candidate_routes, arg, &count)) continue;
+    return 0;
+}
+
+static void open_candidate(pair_t *pair, int i, bool leads)
+{
+    candidate_t *self = &pair->at[i];
+    self->leads = leads;
+    snprintf(self->endpoint, sizeof self->endpoint, "ipc://%s/%d", pair->dir, i);
+    for (int n = 0; n < 1000 && !self->router; n++) {
+        self->router = control_bind(ZMQ_ROUTER, self->endpoint, NULL);
+        if (!self->router) zclock_sleep(5);
+    }
+    assert_non_null(self->router);
+    zloop_reader(pair->loop, self->router, on_candidate, self);
+}
+
+static void close_candidate(pair_t *pair, int i)
+{
+    zloop_reader_end(pair->loop, pair->at[i].router);
+    zsock_destroy(&pair->at[i].router);
+}
+
+static void pair_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    ((pair_t *)state)->n_welcome++;
+}
+
+static void pair_lost(void *state, const char *reason)
+{
+    (void)reason;
+    ((pair_t *)state)->n_lost++;
+}
+
+static void pair_hello(void *state, Msg__Hello *hello)
+{
+    pair_t *pair = state;
+    if (pair->n_lost) hello->holding = &pair->holding;
+}
+
+static int on_pair_check(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    pair_t *pair = arg;
+    return pair->n_welcome >= pair->wanted || clock_mono_ms() > pair->limit_ms ? -1 : 0;
+}
+
+static void until_welcomed(pair_t *pair, int n)
+{
+    pair->wanted = n;
+    pair->limit_ms = clock_mono_ms() + 30000;
+    service_loop(pair->loop);
+    assert_int_equal(pair->n_welcome, n);
+}
+
+static void a_stand_by_takes_over(void **unused)
+{
+    (void)unused;
+    pair_t *pair = calloc(1, sizeof *pair);
+    pair->dir = temp_dir();
+    pair->loop = zloop_new();
+    open_candidate(pair, 0, false);
+    open_candidate(pair, 1, true);
+    msg__holding__init(&pair->holding);
+    pair->holding.round = 3, pair->holding.fence = 2, pair->holding.done = true;
+    char endpoints[300];
+    snprintf(endpoints, sizeof endpoints, "%s,%s", pair->at[0].endpoint, pair->at[1].endpoint);
+    member_options_t options = {.endpoint = endpoints,
+                                .kind = MSG__KIND__KIND_WORKER,
+                                .id = "w1",
+                                .target = "cpu:x",
+                                .state = pair,
+                                .on_welcome = pair_welcome,
+                                .on_lost = pair_lost,
+                                .hello = pair_hello};
+    zloop_timer(pair->loop, 5, 0, on_pair_check, pair);
+    pair->member = member_new(pair->loop, &options, NULL);
+    assert_non_null(pair->member);
+    until_welcomed(pair, 1); /* it went on at once: one HELLO here, one there */
+    assert_int_equal(pair->at[0].n_hello, 1);
+    assert_int_equal(pair->at[1].n_hello, 1);
+    assert_string_equal(member_endpoint(pair->member), pair->at[1].endpoint);
+    /* The leader dies. Its end is noticed without waiting for a time-out. */
+    close_candidate(pair, 1);
+    pair->at[0].leads = true;
+    until_welcomed(pair, 2);
+    assert_int_equal(pair->n_lost, 1);
+    assert_int_equal(pair->at[0].n_holding, 1);
+    assert_string_equal(member_endpoint(pair->member), pair->at[0].endpoint);
+    /* It steps down, and the other one is back; for a while nobody leads. */
+    close_candidate(pair, 0);
+    open_candidate(pair, 0, false);
+    open_candidate(pair, 1, true);
+    until_welcomed(pair, 3);
+    assert_string_equal(member_endpoint(pair->member), pair->at[1].endpoint);
+    member_destroy(&pair->member);
+    close_candidate(pair, 0);
+    close_candidate(pair, 1);
+    zloop_destroy(&pair->loop);
+    temp_remove(&pair->dir);
+    options.endpoint = "ipc://a,,ipc://b";
+    pair->loop = zloop_new();
+    err_t err = {0};
+    assert_null(member_new(pair->loop, &options, &err));
+    assert_int_equal(err.code, ERR_ARG);
+    zloop_destroy(&pair->loop);
+    free(pair);
+}
+
 /* --- jobs --- */
 
 /* Answers a lease with news, then its round; round 99 goes on until it is stopped. */
@@ -328,6 +488,7 @@ int main(void)
         cmocka_unit_test(a_forgotten_member_joins_again),
         cmocka_unit_test(a_silent_shepherd_is_lost),
         cmocka_unit_test(dismissal),
+        cmocka_unit_test(a_stand_by_takes_over),
         cmocka_unit_test(jobs),
     };
     int failed = cmocka_run_group_tests_name("member", tests, NULL, NULL);
