@@ -44,7 +44,8 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     return pcp_of_bits_f32((uint32_t)(n + 127) << 23);
 }
 
-/* --- Exact functions: one macro for both float types ------------------------------------------ */
+/* --- Exact functions: one macro for both float types. sqrt rounds correctly; rsqrt, rounded twice:
+ * 1.50 ulp --- */
 
 #define PCP_FLOAT(T, t, UINT, SINT, NAN_KEY, f)                                         \
     PCP_FN T pcp_abs_##t(T x)                                                           \

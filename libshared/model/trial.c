@@ -107,7 +107,7 @@ static int fill_batch(trial_t *self, const trial_options_t *options, err_t *err)
 int trial_init(trial_t *self, const char *text, size_t n_text, const char *file_name,
                const trial_options_t *options, err_t *err)
 {
-    exec_options_t exec_options = {.threads = options->threads};
+    exec_options_t exec_options = {.threads = options->threads, .pin = options->pin};
     *self = (trial_t){0};
     if (compile_plan(self, text, n_text, file_name, options->spec, err) < 0) return -1;
     self->exec = exec_new(self->plan, &exec_options, err);

@@ -19,6 +19,7 @@ typedef struct {
 typedef struct {
     const train_spec_t *spec; /* NULL: the default */
     int threads;              /* 0: all cores */
+    bool pin;                 /* exec_options_t */
     int64_t vocab;            /* integers of a batch are in [0, vocab) */
     uint64_t seed;
 } trial_options_t;

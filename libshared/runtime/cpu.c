@@ -36,10 +36,10 @@ static void cpu_close(device_t **self_p)
     *self_p = NULL;
 }
 
-static device_t *cpu_open(int threads, err_t *err)
+static device_t *cpu_open(int threads, bool pin, err_t *err)
 {
     device_t *self = mem_calloc(1, sizeof *self);
-    self->pool = pool_new(threads == 0 ? pool_cores() : threads, false, err);
+    self->pool = pool_new(threads == 0 ? pool_cores() : threads, pin, err);
     if (!self->pool) cpu_close(&self);
     return self;
 }

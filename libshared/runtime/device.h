@@ -18,8 +18,9 @@ typedef struct {
     const char *name;          /* "cpu" */
     const char *target_prefix; /* "cpu:": the targets it runs */
 
-    /* Open with so many threads (0: as many as this process may use). NULL on error. */
-    device_t *(*open)(int threads, err_t *err);
+    /* Open with so many threads (0: as many as this process may use), bound to cores with `pin`.
+     * NULL on error. */
+    device_t *(*open)(int threads, bool pin, err_t *err);
     void (*close)(device_t **self_p);
 
     /* Load the plan's code and find its kernels by name. The bytes are not kept.

@@ -91,7 +91,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
     exec_options_t wanted = options ? *options : (exec_options_t){0};
     const device_ops_t *ops = device_find(wanted.device ? wanted.device : "cpu", err);
     if (!ops || check_target(plan, ops, err) < 0 || plan_check(plan, err) < 0) return NULL;
-    device_t *device = ops->open(wanted.threads, err);
+    device_t *device = ops->open(wanted.threads, wanted.pin, err);
     if (!device) return NULL;
     exec_t *self = mem_calloc(1, sizeof *self);
     *self = (exec_t){.plan = plan, .ops = ops, .device = device};

@@ -14,6 +14,7 @@ typedef struct exec exec_t;
 
 typedef struct {
     int threads;        /* 0: one per core this process may use */
+    bool pin;           /* bind threads to cores, but for the caller's (pool_new) */
     const char *device; /* NULL: "cpu" */
 } exec_options_t;
 

@@ -14,11 +14,13 @@
 typedef struct {
     int64_t threads, steps, warmup, top, vocab, accumulate, seed;
     char *trace, *precision;
+    bool pin;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
 static const config_field_t fields[] = {
     {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
+    {"pin", CONFIG_BOOL, AT(pin), "false", "bind threads to cores", 0, 0, NULL, false},
     {"steps", CONFIG_INT, AT(steps), "10", "training steps that are measured", 1, 100000, NULL,
      false},
     {"warmup", CONFIG_INT, AT(warmup), "2", "training steps before them", 0, 100000, NULL, false},
@@ -119,7 +121,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
     if (precision_parse(o->precision, &spec.precision, err) < 0) return -1;
     spec.accumulate = (int)o->accumulate;
-    trial_options_t trial = {&spec, (int)o->threads, vocab, (uint64_t)o->seed};
+    trial_options_t trial = {&spec, (int)o->threads, o->pin, vocab, (uint64_t)o->seed};
     return profile_model(o, args->operands[0], &trial, err);
 }
 

@@ -7,6 +7,7 @@
 typedef struct {
     service_options_t common;
     char *shepherd, *cache_dir, *state_dir, *id, *target, *supervisor;
+    bool pin;
     int64_t threads, alive_fd, grace_ms;
     bool once;
 } worker_config_t;

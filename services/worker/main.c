@@ -22,6 +22,7 @@ static int run(worker_config_t *config, err_t *err)
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)
         return -1;
+    loop.trainer.pin = config->pin;
     bool busy = false;
     int rc = loop_run(&loop, signal_fd, &busy, err);
     if (busy) { /* deep in a step: nobody waits for what it may still bring */

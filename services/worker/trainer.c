@@ -134,7 +134,7 @@ static int need_engine(trainer_t *self, const work_t *work, err_t *err)
     size_t n = 0;
     uint8_t *bytes = fetch_plan(self, work->plan, &n, err);
     if (!bytes) return -1;
-    self->engine = engine_new(bytes, n, self->threads, err);
+    self->engine = engine_new(bytes, n, self->threads, self->pin, err);
     if (!self->engine) return -1;
     memcpy(self->plan, work->plan, HASH_HEX);
     self->start = mem_calloc(engine_params(self->engine) + 1, sizeof *self->start);

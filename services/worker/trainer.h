@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     const char *cache_dir;
     int threads;
+    bool pin;              /* threads to cores; set after trainer_init */
     trainer_hooks_t hooks; /* of the present job */
     data_client_t *client; /* for endpoints and run below */
     char **endpoints;

@@ -41,7 +41,7 @@ check "bf16 products sum in f32" grep -Eq 'dot_general.*xbf16>, .*xbf16>\) -> .*
 check "and so do those of gradients" grep -Eq 'dot_general.*xbf16>' "$work/grad.bf16"
 three() { [ "$(grep -c dot_general "$work/train.bf16x3")" -eq $((3 * $(grep -c dot_general "$work/train.f32"))) ]; }
 check "bf16x3 has three products for one" three
-check "a profile in bf16" "$bin/pcp" profile "$work/model.mlir" --precision bf16 --steps 1
+check "a profile in bf16, pinned" "$bin/pcp" profile "$work/model.mlir" --precision bf16 --steps 1 --pin
 check "a precision that is none" refuses "none of f32|bf16|bf16x3" "$bin/pcp" profile "$work/model.mlir" \
     --precision f16
 

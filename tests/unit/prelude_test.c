@@ -89,7 +89,7 @@ static const struct {
     {"cbrt", apply_cbrt, cbrt, 0.51},
     {"atan", apply_atan, atan, 0.51},
     {"sqrt", apply_sqrt, sqrt, 0.5001},
-    {"rsqrt", apply_rsqrt, rsqrt, 1.6},
+    {"rsqrt", apply_rsqrt, rsqrt, 1.5},
     {"ceil", apply_ceil, ceil, 0},
     {"floor", apply_floor, floor, 0},
     {"round", apply_round, round, 0},
