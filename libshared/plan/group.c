@@ -135,6 +135,7 @@ bool group_build_member(lower_t *self, group_t *group, member_t *m)
     inline_t in = {.lower = self, .graph = g, .group = group};
     const ir_op_t *op = ir_def(self->fn, m->value);
     kx_t linear = kx_add(g, kx_scale(g, group->row, group->cols), group->col);
+    kx_t element = m->kind == MEMBER_ROW ? group->row : linear;
     m->init = m->index = m->guard = KX_NONE;
     if (m->kind == MEMBER_SCATTER) {
         build_scatter(&in, group, m, op);
@@ -145,9 +146,9 @@ bool group_build_member(lower_t *self, group_t *group, member_t *m)
         m->init = inline_value(&in, op->in[1], NULL);
         if (is_neutral(g, m->op, dtype, m->init)) m->init = KX_NONE;
     } else if (op && op->code == OP_scatter && !inline_scatter_is_direct(self, op)) {
-        m->expr = inline_at(&in, op->in[0], linear);
+        m->expr = inline_at(&in, op->in[0], element);
     } else {
-        m->expr = own_element(&in, m->value, m->kind == MEMBER_ROW ? group->row : linear);
+        m->expr = own_element(&in, m->value, element);
     }
     return !in.failed;
 }
