@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "ckpt/checkpoint_files.h"
 
 struct checkpoint {
@@ -17,9 +18,10 @@ struct checkpoint {
     checkpoint_info_t info; /* texts are the manifest's, or the two below */
     char *config, *tokenizer;
     safetensors_t *params, *state;
-    json_t *names;   /* file name -> index of the arrays below */
-    char **texts;    /* contents, NUL behind */
-    size_t *n_texts; /* bytes */
+    char hash[HASH_HEX]; /* of the manifest */
+    json_t *names;       /* file name -> index of the arrays below */
+    char **texts;        /* contents, NUL behind */
+    size_t *n_texts;     /* bytes */
     size_t n_files;
 };
 
@@ -54,9 +56,10 @@ static int read_info(checkpoint_t *self, err_t *err)
                        json_string_value(format));
     json_t *version = want(m, "version", JSON_INTEGER, err);
     if (!version) return -1;
-    if (json_integer_value(version) != 1)
-        return err_set(err, ERR_UNSUPPORTED, CKPT_MANIFEST ": version %lld; this program reads 1",
-                       (long long)json_integer_value(version));
+    if (json_integer_value(version) < 1 || json_integer_value(version) > CKPT_VERSION)
+        return err_set(err, ERR_UNSUPPORTED,
+                       CKPT_MANIFEST ": version %lld; this program reads 1 to %d",
+                       (long long)json_integer_value(version), CKPT_VERSION);
     json_t *run = want(m, "run", JSON_STRING, err), *round, *tokens, *module;
     if (!run || !(round = want(m, "round", JSON_INTEGER, err)) ||
         !(tokens = want(m, "tokens", JSON_INTEGER, err)) ||
@@ -110,7 +113,7 @@ static int load_file(checkpoint_t *self, const char *name, json_t *entry, err_t 
         rc = (self->params = safetensors_open(path, err)) ? 0 : -1;
     } else if (strcmp(name, CKPT_STATE) == 0) {
         rc = (self->state = safetensors_open(path, err)) ? 0 : -1;
-    } else {
+    } else if (!str_ends(name, CKPT_OPAQUE)) {
         size_t i = self->n_files;
         self->texts[i] = file_read(path, &self->n_texts[i], err);
         rc = self->texts[i] ? 0 : -1;
@@ -138,35 +141,26 @@ static int load_files(checkpoint_t *self, err_t *err)
     return 0;
 }
 
-static int load_manifest(checkpoint_t *self, err_t *err)
-{
-    char *path = mem_printf("%s/" CKPT_MANIFEST, self->dir);
-    size_t n;
-    char *text = file_read(path, &n, err);
-    json_error_t at;
-    int rc = -1;
-    if (text) {
-        self->manifest = json_loadb(text, n, JSON_REJECT_DUPLICATES, &at);
-        rc = json_is_object(self->manifest)
-                 ? 0
-                 : err_set(err, ERR_CORRUPT, "%s:%d:%d: %s", path, at.line, at.column,
-                           self->manifest ? "the top is no object" : at.text);
-    }
-    free(text);
-    free(path);
-    return rc;
-}
-
 checkpoint_t *checkpoint_open(const char *path, err_t *err)
 {
-    char *dir = ckpt_resolve(path, err);
-    if (!dir) return NULL;
+    char *manifest = mem_printf("%s/" CKPT_MANIFEST, path), *dir = NULL;
+    bool is_round = file_exists(manifest);
+    free(manifest);
+    if (!is_round) return checkpoint_open_newest(path, err);
+    /* Resolved now, so that a later checkpoint cannot swap the files while they are read. */
+    if (!(dir = realpath(path, NULL))) {
+        err_set_errno(err, "%s", path);
+        return NULL;
+    }
     checkpoint_t *self = mem_calloc(1, sizeof *self);
     self->dir = dir;
-    if (load_manifest(self, err) < 0 || read_info(self, err) < 0 || load_files(self, err) < 0) {
+    self->manifest = ckpt_read_manifest(dir, err);
+    if (!self->manifest || read_info(self, err) < 0 || load_files(self, err) < 0) {
         err_prefix(err, "checkpoint %s: ", path);
         checkpoint_close(&self);
+        return NULL;
     }
+    ckpt_manifest_check(self->manifest, self->hash);
     return self;
 }
 
@@ -215,4 +209,21 @@ const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *
     size_t i = (size_t)json_integer_value(index);
     *n = self->n_texts[i];
     return self->texts[i];
+}
+
+const char *checkpoint_hash(const checkpoint_t *self)
+{
+    return self->hash;
+}
+
+int64_t checkpoint_bytes(const checkpoint_t *self)
+{
+    const char *name;
+    json_t *entry;
+    int64_t n = 0;
+    json_object_foreach(json_object_get(self->manifest, "files"), name, entry)
+    {
+        n += json_integer_value(json_object_get(entry, "bytes"));
+    }
+    return n;
 }

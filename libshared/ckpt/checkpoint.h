@@ -3,7 +3,9 @@
  *   ROOT/round-000012/model.safetensors    parameters
  *                     state.safetensors    outer momentum and whatever else resumes (optional)
  *                     FILES...             model.mlir, ledger.json, ... as the caller names them
- *                     manifest.json        what this is; size and hash of every other file
+ *                     ledger.json          where the run stands (ckpt/ledger.h)
+ *                     NAME.state           opaque: verified, not loaded (inner states of replicas)
+ *                     manifest.json        what this is; size and hash of every other file; its own
  *   ROOT/latest                            symbolic link to the newest complete one
  *
  * A checkpoint is written under a temporary name, synced, renamed, and only then becomes `latest`:
@@ -12,10 +14,12 @@
 #ifndef CKPT_CHECKPOINT_H
 #define CKPT_CHECKPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "ckpt/safetensors.h"
 
 typedef struct {
@@ -27,11 +31,15 @@ typedef struct {
     const char *tokenizer;   /* tokenizer_print's text; NULL: none */
 } checkpoint_info_t;
 
-typedef struct {
-    const char *name; /* without '/'; not one of the names above */
+typedef struct checkpoint_file checkpoint_file_t;
+struct checkpoint_file {
+    const char *name; /* without '/'; not one of the first names above */
     const void *bytes;
     size_t n;
-} checkpoint_file_t;
+    /* Instead of bytes: write the file at `path` (it is synced afterwards). */
+    int (*make)(const checkpoint_file_t *self, const char *path, err_t *err);
+    void *user;
+};
 
 /* Write a checkpoint and point `latest` at it. All borrowed. *path (may be NULL): the new
  * directory, caller frees. ERR_IO names the file; ERR_ARG a bad name or JSON. */
@@ -41,9 +49,11 @@ int checkpoint_write(const char *root, const checkpoint_info_t *info, const safe
 
 typedef struct checkpoint checkpoint_t;
 
-/* Open ROOT (its latest) or one round's directory; every file's size and hash is checked, and an
- * error says which file is wrong and how (ERR_IO absent, ERR_CORRUPT damaged). */
+/* Open one round's directory, or the newest of a ROOT that is whole (those that are not are logged
+ * as refused, by name). Every file's size and hash is checked, and an error says which file is
+ * wrong and how (ERR_IO absent, ERR_CORRUPT damaged). */
 checkpoint_t *checkpoint_open(const char *path, err_t *err);
+checkpoint_t *checkpoint_open_newest(const char *root, err_t *err);
 void checkpoint_close(checkpoint_t **self_p);
 
 /* All borrowed until close. The path is the round's directory. */
@@ -51,11 +61,33 @@ const char *checkpoint_path(const checkpoint_t *self);
 const checkpoint_info_t *checkpoint_info(const checkpoint_t *self);
 const safetensors_t *checkpoint_params(const checkpoint_t *self);
 const safetensors_t *checkpoint_state(const checkpoint_t *self); /* NULL: none was saved */
+int64_t checkpoint_bytes(const checkpoint_t *self);              /* of all files but the manifest */
+const char *checkpoint_hash(const checkpoint_t *self);           /* of the manifest */
 /* A file by name, with a NUL behind its n bytes; NULL: absent. */
 const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *n);
 
-/* Remove all but the newest `keep` (at least 1) checkpoints and leftovers of crashed writers;
- * `latest` always stays. */
+typedef struct {
+    char *name, *path, *run;
+    long long round, copy;
+    int64_t serial, tokens, n_bytes; /* serial: 1 for the first of a root, and so on */
+    double loss, validation;         /* NaN: not known */
+    bool has_state;                  /* outer momentum: a run can go on from it */
+    char *fault;                     /* NULL: none found */
+} checkpoint_entry_t;
+typedef VEC(checkpoint_entry_t) checkpoint_list_t;
+
+/* A root's checkpoints, the one written last first. `verify`: check all their files, not only the
+ * manifest. ERR_IO: no such directory. */
+int checkpoint_list(const char *root, bool verify, checkpoint_list_t *out, err_t *err);
+void checkpoint_list_fini(checkpoint_list_t *self);
+
+/* Remove all but the last `keep` (at least 1) checkpoints, those without a readable manifest, and
+ * leftovers of crashed writers; `latest` always stays. */
 int checkpoint_prune(const char *root, int keep, err_t *err);
+
+/* The parameters as one safetensors file; the whole round as another directory. ERR_IO; ERR_ARG:
+ * the directory holds a checkpoint already. */
+int checkpoint_export(const checkpoint_t *self, const char *file, err_t *err);
+int checkpoint_copy(const checkpoint_t *self, const char *dir, err_t *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Directories of a checkpoint root. */
+/* Names, renames and removals in a checkpoint root; reading a manifest. */
 #include "ckpt/checkpoint_files.h"
 
 #include <dirent.h>
@@ -11,13 +11,20 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/vec.h"
-#include "ckpt/checkpoint.h"
 
 bool ckpt_is_file_name(const char *name)
 {
     size_t n = strlen(name);
     return n > 0 && n <= 200 && name[0] != '.' && !strchr(name, '/');
+}
+
+bool ckpt_is_round_name(const char *name)
+{
+    int used = 0, more = 0;
+    long long round, copy;
+    if (sscanf(name, "round-%lld%n", &round, &used) != 1) return false;
+    if (name[used] == '\0') return true;
+    return sscanf(name + used, "-%lld%n", &copy, &more) == 1 && name[used + more] == '\0';
 }
 
 int ckpt_remove_dir(const char *path, err_t *err)
@@ -69,83 +76,61 @@ int ckpt_set_latest(const char *root, const char *name, err_t *err)
     return rc;
 }
 
-char *ckpt_resolve(const char *path, err_t *err)
+void ckpt_manifest_check(const json_t *manifest, char hex[HASH_HEX])
 {
-    static const char *const places[] = {"", "/latest"};
-    for (int i = 0; i < 2; i++) {
-        char *manifest = mem_printf("%s%s/" CKPT_MANIFEST, path, places[i]);
-        bool found = file_exists(manifest);
-        free(manifest);
-        if (!found) continue;
-        char *place = mem_printf("%s%s", path, places[i]);
-        /* Resolved now, so that a later checkpoint cannot swap the files while they are read. */
-        char *real = realpath(place, NULL);
-        if (!real) err_set_errno(err, "%s", place);
-        free(place);
-        return real;
+    json_t *rest = json_copy((json_t *)(uintptr_t)manifest);
+    json_object_del(rest, "check");
+    char *text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
+    hash_content(text ? text : "", text ? strlen(text) : 0, hex);
+    free(text);
+    json_decref(rest);
+}
+
+/* From version 2 on a manifest vouches for itself, too. */
+static int verify_manifest(const char *path, const json_t *manifest, err_t *err)
+{
+    const json_t *check = json_object_get(manifest, "check");
+    char hex[HASH_HEX];
+    json_int_t version = json_integer_value(json_object_get(manifest, "version"));
+    if ((!check && version < CKPT_VERSION) || version > CKPT_VERSION) return 0; /* judged later */
+    ckpt_manifest_check(manifest, hex);
+    if (json_is_string(check) && strcmp(json_string_value(check), hex) == 0) return 0;
+    return err_set(err, ERR_CORRUPT, "%s: its own check is wrong: the file is damaged", path);
+}
+
+json_t *ckpt_read_manifest(const char *dir, err_t *err)
+{
+    char *path = mem_printf("%s/" CKPT_MANIFEST, dir);
+    size_t n;
+    char *text = file_read(path, &n, err);
+    json_error_t at;
+    json_t *manifest = text ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &at) : NULL;
+    int rc = json_is_object(manifest) ? verify_manifest(path, manifest, err) : -1;
+    if (text && !json_is_object(manifest))
+        err_set(err, ERR_CORRUPT, "%s:%d:%d: %s", path, at.line, at.column,
+                manifest ? "the top is no object" : at.text);
+    if (rc < 0) {
+        json_decref(manifest);
+        manifest = NULL;
     }
-    err_set(err, ERR_IO,
-            "%s: no checkpoint (neither " CKPT_MANIFEST " nor latest/" CKPT_MANIFEST ")", path);
-    return NULL;
-}
-
-/* ---- pruning ---- */
-
-typedef struct {
-    char *name;
-    long long round, copy;
-} saved_t;
-
-static int compare_newest_first(const void *a, const void *b)
-{
-    const saved_t *x = a, *y = b;
-    if (x->round != y->round) return x->round > y->round ? -1 : 1;
-    return (x->copy < y->copy) - (x->copy > y->copy);
-}
-
-/* "round-N" or "round-N-COPY" and nothing behind it. */
-static bool parse_name(const char *name, saved_t *out)
-{
-    int used = 0;
-    out->copy = 1;
-    if (sscanf(name, "round-%lld%n", &out->round, &used) != 1) return false;
-    if (name[used] == '\0') return true;
-    int more = 0;
-    return sscanf(name + used, "-%lld%n", &out->copy, &more) == 1 && name[used + more] == '\0';
-}
-
-static int remove_in(const char *root, const char *name, err_t *err)
-{
-    char *path = mem_printf("%s/%s", root, name);
-    int rc = ckpt_remove_dir(path, err);
+    free(text);
     free(path);
-    return rc;
+    return manifest;
 }
 
-int checkpoint_prune(const char *root, int keep, err_t *err)
+int64_t ckpt_last_serial(const char *root)
 {
     DIR *dir = opendir(root);
-    if (!dir) return err_set_errno(err, "%s", root);
-    char *link = mem_printf("%s/latest", root), *latest = realpath(link, NULL);
-    const char *latest_name = latest && strrchr(latest, '/') ? strrchr(latest, '/') + 1 : "";
-    VEC(saved_t) saved = {0};
-    int rc = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        saved_t s;
-        if (strncmp(e->d_name, "round-", 6) == 0 && strstr(e->d_name, ".tmp.")) {
-            rc = remove_in(root, e->d_name, err);
-        } else if (parse_name(e->d_name, &s)) {
-            s.name = mem_strdup(e->d_name);
-            VEC_PUSH(&saved, s);
-        }
+    int64_t last = 0;
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (!ckpt_is_round_name(e->d_name)) continue;
+        char *path = mem_printf("%s/%s", root, e->d_name);
+        json_t *manifest = ckpt_read_manifest(path, NULL);
+        json_int_t serial = json_integer_value(json_object_get(manifest, "serial"));
+        if (serial > last) last = serial;
+        json_decref(manifest);
+        free(path);
     }
-    closedir(dir);
-    if (saved.n) qsort(saved.at, saved.n, sizeof *saved.at, compare_newest_first);
-    for (size_t i = keep < 1 ? 1 : (size_t)keep; rc == 0 && i < saved.n; i++)
-        if (strcmp(saved.at[i].name, latest_name) != 0) rc = remove_in(root, saved.at[i].name, err);
-    for (size_t i = 0; i < saved.n; i++) free(saved.at[i].name);
-    VEC_FREE(&saved);
-    free(latest);
-    free(link);
-    return rc;
+    if (dir) closedir(dir);
+    return last;
 }

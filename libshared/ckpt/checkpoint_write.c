@@ -1,5 +1,6 @@
 /* Writing a checkpoint: files, manifest, rename, latest. */
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,11 +39,12 @@ static int set_text(json_t *manifest, const char *key, const char *text, err_t *
     return err_set(err, ERR_ARG, "checkpoint: %s is not valid UTF-8", key);
 }
 
-static json_t *manifest_new(const checkpoint_info_t *info, err_t *err)
+static json_t *manifest_new(const checkpoint_info_t *info, int64_t serial, err_t *err)
 {
     json_t *m = json_object();
     json_object_set_new(m, "format", json_string("pcp-checkpoint"));
-    json_object_set_new(m, "version", json_integer(1));
+    json_object_set_new(m, "version", json_integer(CKPT_VERSION));
+    json_object_set_new(m, "serial", json_integer(serial));
     json_object_set_new(m, "round", json_integer(info->round));
     json_object_set_new(m, "tokens", json_integer(info->tokens));
     json_object_set_new(m, "loss", real_or_null(info->loss));
@@ -84,6 +86,15 @@ static int write_tensors(json_t *manifest, const char *dir, const char *name,
     return rc < 0 ? -1 : record(manifest, dir, name, err);
 }
 
+static int make_file(const checkpoint_file_t *file, const char *path, err_t *err)
+{
+    if (file->make(file, path, err) < 0) return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int rc = fd < 0 || fsync(fd) < 0 ? err_set_errno(err, "%s: sync", path) : 0;
+    if (fd >= 0) close(fd);
+    return rc;
+}
+
 static int write_file(json_t *manifest, const char *dir, const checkpoint_file_t *file, err_t *err)
 {
     if (!ckpt_is_file_name(file->name) ||
@@ -91,13 +102,17 @@ static int write_file(json_t *manifest, const char *dir, const checkpoint_file_t
         strcmp(file->name, CKPT_MANIFEST) == 0 || strcmp(file->name, CKPT_STATE) == 0)
         return err_set(err, ERR_ARG, "checkpoint: a file cannot be named \"%s\"", file->name);
     char *path = mem_printf("%s/%s", dir, file->name);
-    int rc = file_write_atomic(path, file->bytes, file->n, err);
+    int rc = file->make ? make_file(file, path, err)
+                        : file_write_atomic(path, file->bytes, file->n, err);
     free(path);
     return rc < 0 ? -1 : record(manifest, dir, file->name, err);
 }
 
 static int write_manifest(json_t *manifest, const char *dir, err_t *err)
 {
+    char check[HASH_HEX];
+    ckpt_manifest_check(manifest, check);
+    json_object_set_new(manifest, "check", json_string(check));
     char *text = json_dumps(manifest, JSON_INDENT(2));
     if (!text) return err_set(err, ERR_ARG, "checkpoint: the manifest is not valid UTF-8");
     char *path = mem_printf("%s/" CKPT_MANIFEST, dir);
@@ -122,7 +137,7 @@ int checkpoint_write(const char *root, const checkpoint_info_t *info, const safe
 {
     if (info->round < 0)
         return err_set(err, ERR_ARG, "checkpoint: round %lld", (long long)info->round);
-    json_t *manifest = manifest_new(info, err);
+    json_t *manifest = manifest_new(info, ckpt_last_serial(root) + 1, err);
     if (!manifest) return -1;
     char *round_path = mem_printf("%s/round-%06lld", root, (long long)info->round);
     char *dir = file_temporary(round_path), *name = NULL;

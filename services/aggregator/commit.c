@@ -38,14 +38,14 @@ static int by_replica(const void *a, const void *b)
     return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-/* Names what a commit summed, whatever the order of its shares; never 0. */
+/* Names what a commit summed, whatever the order of its shares; never 0. Not their fences: a lease
+ * that is given again, because another shard lost it, has the same result. */
 static uint64_t shares_hash(const Msg__Commit *commit)
 {
-    uint64_t(*row)[3] = mem_calloc(commit->n_shares + 1, sizeof *row);
+    uint64_t(*row)[2] = mem_calloc(commit->n_shares + 1, sizeof *row);
     for (size_t i = 0; i < commit->n_shares; i++) {
         row[i][0] = commit->shares[i]->replica;
-        row[i][1] = commit->shares[i]->fence;
-        row[i][2] = commit->shares[i]->weight;
+        row[i][1] = commit->shares[i]->weight;
     }
     qsort(row, commit->n_shares, sizeof *row, by_replica);
     uint64_t hash = hash_fast(row, commit->n_shares * sizeof *row);

@@ -148,6 +148,8 @@ static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const v
                     n);
         return chunk < 0 ? NACK_BAD_RANGE : NACK_BAD_MESSAGE;
     }
+    /* Applied already: another shard had lost it, and the lease was given again. */
+    if (self->ready && self->meta.shares && header->round + 1 == self->meta.round) return 0;
     wire_nack_t code = admit(self, header, err);
     if (code || self->from[header->replica].at[chunk]) return code; /* sent twice: once counts */
     return add(self, header, codec, (size_t)chunk, payload, n, at, err);

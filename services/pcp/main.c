@@ -19,6 +19,7 @@ static const struct {
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
+    {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},
     {"db", cmd_db, "bring a store's schema up to date, or tell its version"},
 };

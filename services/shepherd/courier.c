@@ -150,7 +150,7 @@ static int write_checkpoint(const shepherd_config_t *config, const courier_job_t
             .config = text,
             .tokenizer = tokenizer,
         };
-        checkpoint_file_t files[] = {{"model.mlir", model, n_model}};
+        checkpoint_file_t files[] = {{.name = "model.mlir", .bytes = model, .n = n_model}};
         rc = checkpoint_write(config->checkpoint, &info, tensors, job->layout.n, NULL, 0, files, 1,
                               &result->checkpoint, err);
     }

@@ -190,7 +190,7 @@ static void a_restart_holds_the_round(void **unused)
 static void commits_are_repeatable(void **unused)
 {
     (void)unused;
-    static const uint32_t others[K] = {1, 2, 1};
+    static const uint32_t others[K] = {1, 0, 1}, again[K] = {1, 7, 1};
     char *root = half_a_round();
     rig_t *rig = rig_open(root, true);
     commit(rig, 1, all, weights);
@@ -201,6 +201,9 @@ static void commits_are_repeatable(void **unused)
         assert_int_equal(rig->committed_round, 1);
         assert_true(rig->norm2 == norm2);
         assert_int_equal(rig->state.meta.round, 2);
+        commit(rig, 1, again, weights); /* given again, for another shard had lost it */
+        assert_string_equal(rig->error, "");
+        assert_int_equal(put_delta(rig, 1, 1, 7, 20, 0, "bf16"), WIRE_ACK);
         commit(rig, 1, others, weights);
         assert_non_null(strstr(rig->error, "other shares"));
         commit(rig, 0, all, weights);

@@ -1,5 +1,5 @@
-/* ckpt: safetensors (format by hand, every lie a header can tell, damaged bytes), objects,
- * checkpoints, full disks. */
+/* ckpt: safetensors (format by hand, every lie a header can tell, damaged bytes), objects, full
+ * disks. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,6 @@
 
 #include "base/rng.h"
 #include "base/str.h"
-#include "ckpt/checkpoint.h"
 #include "ckpt/object.h"
 #include "ckpt/safetensors.h"
 #include "temp.h"
@@ -323,223 +322,14 @@ static void test_objects(void **state)
     assert_null(object_dir_open(temp_path(*state, "f/x"), &err));
 }
 
-/* ---- checkpoints ---- */
-
-static int save(const char *root, int64_t round, char **path, err_t *err)
-{
-    const checkpoint_info_t info = {.run = "demo",
-                                    .round = round,
-                                    .tokens = 1000 * round,
-                                    .loss = 2.5,
-                                    .validation = (double)NAN,
-                                    .module_hash = "m0",
-                                    .config = "{\"lr\": 0.5}",
-                                    .tokenizer = "{\"kind\": \"byte\"}"};
-    const checkpoint_file_t files[] = {{"model.mlir", "module {}", 9}, {"empty", "", 0}};
-    const safetensor_t momentum = {"v", DT_F32, 1, {6}, weights, 24};
-    return checkpoint_write(root, &info, tensors, N_TENSORS, &momentum, 1, files, 2, path, err);
-}
-
-static void test_checkpoint(void **state)
-{
-    const char *root = temp_path(*state, "checkpoint");
-    err_t err = {0};
-    char *path = NULL;
-    size_t n;
-    assert_null(checkpoint_open(root, &err));
-    assert_int_equal(save(root, 3, &path, &err), 0);
-    assert_non_null(strstr(path, "checkpoint/round-000003"));
-    const char *places[2] = {root, path};
-    for (int i = 0; i < 2; i++) {
-        checkpoint_t *c = checkpoint_open(places[i], &err);
-        assert_non_null(c);
-        const checkpoint_info_t *info = checkpoint_info(c);
-        assert_string_equal(info->run, "demo");
-        assert_true(info->round == 3 && info->tokens == 3000 && info->loss == 2.5);
-        assert_true(isnan(info->validation));
-        assert_string_equal(info->module_hash, "m0");
-        assert_string_equal(info->config, "{\"lr\":0.5}");
-        assert_string_equal(info->tokenizer, "{\"kind\":\"byte\"}");
-        const safetensor_t *t = safetensors_find(checkpoint_params(c), "h.0.weight");
-        assert_memory_equal(t->data, weights, sizeof weights);
-        assert_string_equal(safetensors_meta(checkpoint_params(c), "round"), "3");
-        assert_null(safetensors_meta(checkpoint_params(c), "run")); /* equal values, equal files */
-        assert_non_null(safetensors_find(checkpoint_state(c), "v"));
-        assert_string_equal(checkpoint_file(c, "model.mlir", &n), "module {}");
-        assert_int_equal(n, 9);
-        assert_string_equal(checkpoint_file(c, "empty", &n), "");
-        assert_null(checkpoint_file(c, "model.safetensors", &n));
-        checkpoint_close(&c);
-        assert_null(c);
-    }
-    free(path);
-    assert_int_equal(temp_count(root), 2);
-}
-
-static void test_checkpoint_minimal(void **state)
-{
-    const checkpoint_info_t info = {.loss = (double)NAN, .validation = (double)INFINITY};
-    err_t err = {0};
-    assert_int_equal(checkpoint_write(*state, &info, NULL, 0, NULL, 0, NULL, 0, NULL, &err), 0);
-    checkpoint_t *c = checkpoint_open(*state, &err);
-    assert_non_null(c);
-    assert_string_equal(checkpoint_info(c)->run, "");
-    assert_null(checkpoint_info(c)->config);
-    assert_null(checkpoint_state(c));
-    assert_true(isnan(checkpoint_info(c)->validation));
-    checkpoint_close(&c);
-}
-
-/* A reader sees the newest complete one, whatever became of writers after it. */
-static void test_checkpoint_latest(void **state)
-{
-    const char *root = *state;
-    err_t err = {0};
-    char *path = NULL;
-    assert_int_equal(save(root, 1, NULL, &err), 0);
-    assert_int_equal(save(root, 2, NULL, &err), 0);
-    assert_int_equal(save(root, 2, &path, &err), 0); /* a resumed run passes round 2 again */
-    assert_non_null(strstr(path, "round-000002-2"));
-    free(path);
-    temp_disk_full(100);
-    int rc = save(root, 3, NULL, &err);
-    temp_disk_free();
-    assert_int_equal(rc, -1);
-    assert_int_equal(err.code, ERR_IO);
-    assert_non_null(strstr(err.text, "model.safetensors"));
-    assert_int_equal(temp_count(root), 4); /* three rounds and latest */
-    checkpoint_t *c = checkpoint_open(root, &err);
-    assert_int_equal(checkpoint_info(c)->round, 2);
-    checkpoint_close(&c);
-
-    assert_int_equal(mkdir(temp_path(root, "round-000004.tmp.1"), 0755), 0);
-    temp_write(temp_path(root, "round-000004.tmp.1/model.safetensors"), "half", 4);
-    temp_write(temp_path(root, "notes.txt"), "mine", 4);
-    assert_int_equal(checkpoint_prune(root, 1, &err), 0);
-    assert_int_equal(temp_count(root), 3); /* round-000002-2, latest, notes.txt */
-    c = checkpoint_open(root, &err);
-    assert_non_null(c);
-    checkpoint_close(&c);
-    /* latest stays even where it is not the newest name. */
-    assert_int_equal(save(root, 9, NULL, &err), 0);
-    assert_int_equal(save(root, 5, NULL, &err), 0);
-    assert_int_equal(checkpoint_prune(root, 1, &err), 0);
-    c = checkpoint_open(root, &err);
-    assert_int_equal(checkpoint_info(c)->round, 5);
-    checkpoint_close(&c);
-    assert_true(file_exists(temp_path(root, "round-000009")));
-    assert_int_equal(checkpoint_prune(temp_path(root, "absent"), 1, &err), -1);
-}
-
-static void test_checkpoint_refuses(void **state)
-{
-    err_t err = {0};
-    checkpoint_info_t info = {.config = "[1]"};
-    static const char *const names[] = {
-        "", "a/b", "../x", ".hidden", "manifest.json", "model.safetensors", "state.safetensors"};
-    assert_int_equal(checkpoint_write(*state, &info, NULL, 0, NULL, 0, NULL, 0, NULL, &err), -1);
-    assert_int_equal(err.code, ERR_ARG);
-    info.config = NULL;
-    info.run = "\xff";
-    assert_int_equal(checkpoint_write(*state, &info, NULL, 0, NULL, 0, NULL, 0, NULL, &err), -1);
-    info.run = NULL;
-    info.round = -1;
-    assert_int_equal(checkpoint_write(*state, &info, NULL, 0, NULL, 0, NULL, 0, NULL, &err), -1);
-    info.round = 1;
-    for (int i = 0; i < 7; i++) {
-        const checkpoint_file_t file = {names[i], "x", 1};
-        assert_int_equal(checkpoint_write(*state, &info, NULL, 0, NULL, 0, &file, 1, NULL, &err),
-                         -1);
-        assert_non_null(strstr(err.text, "cannot be named"));
-    }
-    assert_int_equal(temp_count(*state), 0);
-}
-
-/* Every file in turn: a flipped byte, a missing byte, no file. The error names the file. */
-static void test_checkpoint_damage(void **state)
-{
-    static const char *const names[] = {"model.safetensors", "state.safetensors", "model.mlir"};
-    err_t err = {0};
-    char *path = NULL;
-    assert_int_equal(save(*state, 1, &path, &err), 0);
-    for (int i = 0; i < 3; i++) {
-        const char *file = temp_path(path, names[i]);
-        size_t n;
-        char *bytes = file_read(file, &n, &err);
-        assert_non_null(bytes);
-        bytes[n - 1] ^= 1;
-        temp_write(file, bytes, n);
-        assert_null(checkpoint_open(*state, &err));
-        assert_int_equal(err.code, ERR_CORRUPT);
-        assert_non_null(strstr(err.text, names[i]));
-        assert_non_null(strstr(err.text, "the file is damaged"));
-        bytes[n - 1] ^= 1;
-        temp_write(file, bytes, n - 1);
-        assert_null(checkpoint_open(*state, &err));
-        assert_int_equal(err.code, ERR_CORRUPT);
-        unlink(file);
-        assert_null(checkpoint_open(*state, &err));
-        assert_int_equal(err.code, ERR_IO);
-        assert_non_null(strstr(err.text, names[i]));
-        temp_write(file, bytes, n);
-        free(bytes);
-    }
-    checkpoint_t *c = checkpoint_open(*state, &err);
-    assert_non_null(c);
-    checkpoint_close(&c);
-    free(path);
-}
-
-static void test_manifests(void **state)
-{
-    static const struct {
-        const char *json, *says;
-    } cases[] = {
-        {"", "manifest.json:"},
-        {"[]", "the top is no object"},
-        {"{}", "\"format\" is missing"},
-        {"{\"format\": \"zip\"}", "format \"zip\""},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 2}", "version 2"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": 3}",
-         "\"run\" is of the wrong type"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": \"\", \"round\": 1, "
-         "\"tokens\": 1}",
-         "\"module_hash\" is missing"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": \"\", \"round\": 1, "
-         "\"tokens\": 1, "
-         "\"module_hash\": \"\"}",
-         "\"files\" is missing"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": \"\", \"round\": 1, "
-         "\"tokens\": 1, "
-         "\"module_hash\": \"\", \"files\": {}}",
-         "no model.safetensors"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": \"\", \"round\": 1, "
-         "\"tokens\": 1, "
-         "\"module_hash\": \"\", \"files\": {\"../../etc/passwd\": {}}}",
-         "is no file name"},
-        {"{\"format\": \"pcp-checkpoint\", \"version\": 1, \"run\": \"\", \"round\": 1, "
-         "\"tokens\": 1, "
-         "\"module_hash\": \"\", \"files\": {\"x\": {\"bytes\": \"1\"}}}",
-         "the entry of \"x\" is damaged"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        err_t err = {0};
-        temp_write(temp_path(*state, "manifest.json"), cases[i].json, strlen(cases[i].json));
-        assert_null(checkpoint_open(*state, &err));
-        if (!strstr(err.text, cases[i].says)) fail_msg("%s: %s", cases[i].json, err.text);
-    }
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),        TEST(test_foreign_file),       TEST(test_lying_headers),
-        TEST(test_damaged_files),     TEST(test_write_refuses),      TEST(test_write_full_disk),
-        TEST(test_objects),           TEST(test_checkpoint),         TEST(test_checkpoint_minimal),
-        TEST(test_checkpoint_latest), TEST(test_checkpoint_refuses), TEST(test_checkpoint_damage),
-        TEST(test_manifests),
+        TEST(test_round_trip),    TEST(test_foreign_file),  TEST(test_lying_headers),
+        TEST(test_damaged_files), TEST(test_write_refuses), TEST(test_write_full_disk),
+        TEST(test_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,185 @@
+/* A root's checkpoints: which there are, the newest that is whole, pruning, and copies. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/checkpoint_files.h"
+
+static int64_t sum_bytes(json_t *files)
+{
+    const char *name;
+    json_t *entry;
+    int64_t n = 0;
+    json_object_foreach(files, name, entry)
+        n += json_integer_value(json_object_get(entry, "bytes"));
+    return n;
+}
+
+/* What the manifest says; with `verify`, whether all files are as it says. */
+static checkpoint_entry_t look(const char *root, const char *name, bool verify)
+{
+    checkpoint_entry_t self = {.name = mem_strdup(name), .path = mem_printf("%s/%s", root, name)};
+    err_t err = {0};
+    json_t *m = ckpt_read_manifest(self.path, &err);
+    if (sscanf(name, "round-%lld-%lld", &self.round, &self.copy) < 2) self.copy = 1;
+    if (m) {
+        json_t *loss = json_object_get(m, "loss"), *val = json_object_get(m, "validation");
+        const char *run = json_string_value(json_object_get(m, "run"));
+        self.run = mem_strdup(run ? run : "");
+        self.round = json_integer_value(json_object_get(m, "round"));
+        self.serial = json_integer_value(json_object_get(m, "serial"));
+        self.tokens = json_integer_value(json_object_get(m, "tokens"));
+        self.loss = json_is_number(loss) ? json_number_value(loss) : (double)NAN;
+        self.validation = json_is_number(val) ? json_number_value(val) : (double)NAN;
+        self.n_bytes = sum_bytes(json_object_get(m, "files"));
+        self.has_state = json_object_get(json_object_get(m, "files"), CKPT_STATE) != NULL;
+    }
+    if (m && verify) {
+        checkpoint_t *whole = checkpoint_open(self.path, &err);
+        checkpoint_close(&whole);
+    }
+    json_decref(m);
+    if (err.code) self.fault = mem_strdup(err.text);
+    if (!self.run) self.run = mem_strdup("");
+    return self;
+}
+
+/* The one written last first. Manifests of version 1 have no serial: by round, then by copy. */
+static int compare_newest_first(const void *a, const void *b)
+{
+    const checkpoint_entry_t *x = a, *y = b;
+    if (x->serial != y->serial) return x->serial > y->serial ? -1 : 1;
+    if (x->round != y->round) return x->round > y->round ? -1 : 1;
+    return (x->copy < y->copy) - (x->copy > y->copy);
+}
+
+int checkpoint_list(const char *root, bool verify, checkpoint_list_t *out, err_t *err)
+{
+    DIR *dir = opendir(root);
+    if (!dir) return err_set_errno(err, "%s", root);
+    *out = (checkpoint_list_t){0};
+    for (struct dirent *e; (e = readdir(dir));)
+        if (ckpt_is_round_name(e->d_name)) VEC_PUSH(out, look(root, e->d_name, verify));
+    closedir(dir);
+    if (out->n) qsort(out->at, out->n, sizeof *out->at, compare_newest_first);
+    return 0;
+}
+
+void checkpoint_list_fini(checkpoint_list_t *self)
+{
+    for (size_t i = 0; i < self->n; i++) {
+        free(self->at[i].name);
+        free(self->at[i].path);
+        free(self->at[i].run);
+        free(self->at[i].fault);
+    }
+    VEC_FREE(self);
+}
+
+checkpoint_t *checkpoint_open_newest(const char *root, err_t *err)
+{
+    checkpoint_list_t list;
+    checkpoint_t *found = NULL;
+    err_t first = {0}, next = {0};
+    if (checkpoint_list(root, false, &list, err) < 0) return NULL;
+    for (size_t i = 0; i < list.n && !found; i++) {
+        found = checkpoint_open(list.at[i].path, i ? &next : &first);
+        if (!found)
+            log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", (i ? next : first).text);
+    }
+    if (!found && list.n == 0) err_set(err, ERR_IO, "%s: no checkpoint in it", root);
+    if (!found && list.n > 0)
+        err_set(err, first.code, "%s%s", first.text,
+                list.n > 1 ? "; and none of the earlier ones is whole" : "");
+    checkpoint_list_fini(&list);
+    return found;
+}
+
+/* --- Pruning --- */
+
+static int remove_leftovers(const char *root, err_t *err)
+{
+    DIR *dir = opendir(root);
+    if (!dir) return err_set_errno(err, "%s", root);
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (strncmp(e->d_name, "round-", 6) != 0 || !strstr(e->d_name, ".tmp.")) continue;
+        char *path = mem_printf("%s/%s", root, e->d_name);
+        rc = ckpt_remove_dir(path, err);
+        free(path);
+    }
+    closedir(dir);
+    return rc;
+}
+
+int checkpoint_prune(const char *root, int keep, err_t *err)
+{
+    checkpoint_list_t list;
+    if (remove_leftovers(root, err) < 0 || checkpoint_list(root, false, &list, err) < 0) return -1;
+    char *link = mem_printf("%s/latest", root), *latest = realpath(link, NULL);
+    const char *latest_name = latest && strrchr(latest, '/') ? strrchr(latest, '/') + 1 : "";
+    int rc = 0;
+    for (size_t i = 0, n = 0; rc == 0 && i < list.n; i++) {
+        const checkpoint_entry_t *entry = &list.at[i];
+        n += entry->fault == NULL; /* one without a manifest is no checkpoint to keep */
+        bool stays = !entry->fault && n <= (size_t)(keep < 1 ? 1 : keep);
+        if (!stays && strcmp(entry->name, latest_name) != 0) rc = ckpt_remove_dir(entry->path, err);
+    }
+    checkpoint_list_fini(&list);
+    free(latest);
+    free(link);
+    return rc;
+}
+
+/* --- Copies --- */
+
+static int copy_file(const char *from, const char *to, err_t *err)
+{
+    file_map_t map;
+    if (file_map(from, &map, err) < 0) return -1;
+    int rc = file_write_atomic(to, map.at, map.n, err);
+    file_unmap(&map);
+    return rc;
+}
+
+int checkpoint_export(const checkpoint_t *self, const char *file, err_t *err)
+{
+    char *from = mem_printf("%s/" CKPT_PARAMS, checkpoint_path(self));
+    int rc = copy_file(from, file, err);
+    free(from);
+    return rc;
+}
+
+int checkpoint_copy(const checkpoint_t *self, const char *dir, err_t *err)
+{
+    const char *source = checkpoint_path(self);
+    char *manifest = mem_printf("%s/" CKPT_MANIFEST, dir);
+    DIR *entries = opendir(source);
+    int rc = entries ? 0 : err_set_errno(err, "%s", source);
+    if (rc == 0 && file_exists(manifest))
+        rc = err_set(err, ERR_ARG, "%s: a checkpoint is there already", dir);
+    if (rc == 0) rc = file_make_dirs(dir, err);
+    for (struct dirent *e; rc == 0 && (e = readdir(entries));) {
+        if (!ckpt_is_file_name(e->d_name) || strcmp(e->d_name, CKPT_MANIFEST) == 0) continue;
+        char *from = mem_printf("%s/%s", source, e->d_name);
+        char *to = mem_printf("%s/%s", dir, e->d_name);
+        rc = copy_file(from, to, err);
+        free(from);
+        free(to);
+    }
+    char *last = mem_printf("%s/" CKPT_MANIFEST, source); /* it makes the copy a checkpoint */
+    if (rc == 0) rc = copy_file(last, manifest, err);
+    free(last);
+    if (entries) closedir(entries);
+    free(manifest);
+    return rc;
+}

@@ -1,0 +1,115 @@
+/* pcp checkpoint: what a directory of checkpoints holds, whether it is whole, copies, pruning. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "ckpt/checkpoint.h"
+#include "pcp/cmd.h"
+
+typedef struct {
+    char *out, *dir;
+    int64_t keep;
+} options_t;
+
+static const config_field_t fields[] = {
+    {"out", CONFIG_STRING, offsetof(options_t, out), NULL, "export: safetensors file to write", 0,
+     0, NULL, false},
+    {"dir", CONFIG_STRING, offsetof(options_t, dir), NULL,
+     "export: directory to copy the whole round to", 0, 0, NULL, false},
+    {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,
+     NULL, false},
+};
+static const config_table_t table = {
+    .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n\n"
+             "list    the checkpoints of a directory, the one written last first\n"
+             "verify  check every file of each (or of one round's directory) against its hash\n"
+             "export  the parameters of the newest whole one (or of the given round) as one file\n"
+             "prune   remove all but the last few, and what crashed writers left\n"
+             "Exit status: 0 well, 1 something is damaged or cannot be read, 2 usage.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+static void print_entry(const checkpoint_entry_t *c, bool verified)
+{
+    char loss[32] = "-", validation[32] = "-";
+    if (!isnan(c->loss)) snprintf(loss, sizeof loss, "%.4f", c->loss);
+    if (!isnan(c->validation)) snprintf(validation, sizeof validation, "%.4f", c->validation);
+    const char *state = c->fault       ? "damaged"
+                        : verified     ? "whole"
+                        : c->has_state ? "resumable"
+                                       : "-";
+    printf("%-20s %8lld %14lld %10s %10s %12lld  %s\n", c->name, c->round, (long long)c->tokens,
+           loss, validation, (long long)c->n_bytes, state);
+    if (c->fault) printf("    %s\n", c->fault);
+}
+
+static int list(const char *root, bool verify, err_t *err)
+{
+    checkpoint_list_t found;
+    if (checkpoint_list(root, verify, &found, err) < 0) return -1;
+    size_t n_bad = 0;
+    printf("%-20s %8s %14s %10s %10s %12s\n", "name", "round", "tokens", "loss", "validation",
+           "bytes");
+    for (size_t i = 0; i < found.n; i++) {
+        print_entry(&found.at[i], verify);
+        n_bad += found.at[i].fault != NULL;
+    }
+    int rc = 0;
+    if (found.n == 0) rc = err_set(err, ERR_IO, "%s: no checkpoint in it", root);
+    if (n_bad) rc = err_set(err, ERR_CORRUPT, "%zu of %zu checkpoints are damaged", n_bad, found.n);
+    checkpoint_list_fini(&found);
+    return rc;
+}
+
+/* A root's checkpoints, or the one that was named. */
+static int verify(const char *path, err_t *err)
+{
+    char *manifest = mem_printf("%s/manifest.json", path);
+    bool one = file_exists(manifest);
+    free(manifest);
+    if (!one) return list(path, true, err);
+    checkpoint_t *checkpoint = checkpoint_open(path, err);
+    if (!checkpoint) return -1;
+    printf("%s: whole, %lld bytes, manifest %s\n", path, (long long)checkpoint_bytes(checkpoint),
+           checkpoint_hash(checkpoint));
+    checkpoint_close(&checkpoint);
+    return 0;
+}
+
+static int export(const options_t *o, const char *path, err_t *err)
+{
+    if (!o->out && !o->dir) return err_set(err, ERR_ARG, "say where to: --out FILE or --dir DIR");
+    checkpoint_t *checkpoint = checkpoint_open(path, err);
+    int rc = checkpoint ? 0 : -1;
+    if (rc == 0 && o->out) rc = checkpoint_export(checkpoint, o->out, err);
+    if (rc == 0 && o->dir) rc = checkpoint_copy(checkpoint, o->dir, err);
+    if (rc == 0)
+        printf("round %lld of %s\n", (long long)checkpoint_info(checkpoint)->round,
+               checkpoint_path(checkpoint));
+    checkpoint_close(&checkpoint);
+    return rc;
+}
+
+static int run(const void *options, const config_args_t *args, err_t *err)
+{
+    const options_t *o = options;
+    bool two = args->n_operands == 2;
+    const char *verb = two ? args->operands[0] : "", *path = two ? args->operands[1] : "";
+    if (strcmp(verb, "list") == 0) return list(path, false, err);
+    if (strcmp(verb, "verify") == 0) return verify(path, err);
+    if (strcmp(verb, "export") == 0) return export(o, path, err);
+    if (strcmp(verb, "prune") == 0) return checkpoint_prune(path, (int)o->keep, err);
+    return err_set(err, ERR_ARG, "say one of list, verify, export, prune, and a directory");
+}
+
+int cmd_checkpoint(int argc, char **argv)
+{
+    options_t options = {0};
+    err_t err = {0};
+    return cmd_run(&table, &options, argc, argv, run, &err);
+}
