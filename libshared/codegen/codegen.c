@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "codegen/attention.h"
 #include "codegen/compiler.h"
 #include "codegen/render.h"
 #include "plan/target.h"
@@ -64,7 +65,9 @@ static void print_symbol(const codegen_t *self, int i, str_t *out)
 
 void codegen_print(const codegen_t *self, str_t *out)
 {
-    render_c_head(out);
+    bool attends = false;
+    for (int i = 0; i < self->n_symbol; i++) attends = attends || attention_is_in(self->text[i]);
+    render_c_head(out, attends);
     helpers_print(&self->helpers, out);
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, out);
 }
@@ -79,7 +82,10 @@ uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_by
     str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
     const char *text[MAX_UNITS];
     for (int u = 0; u < n_unit; u++) {
-        render_c_head(&units[u]);
+        bool attends = false;
+        for (int i = u; i < self->n_symbol; i += n_unit)
+            attends = attends || attention_is_in(self->text[i]);
+        render_c_head(&units[u], attends);
         helpers_print(&self->helpers, &units[u]);
     }
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);

@@ -3,6 +3,8 @@
 
 /* Not used here: included so that this file is built again when the text changes. */
 #include "codegen/prelude.h"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
+#include "codegen/prelude_attention.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
 __asm__(".pushsection .rodata\n"
@@ -11,11 +13,21 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"libshared/codegen/prelude_math.h\"\n"
         ".incbin \"libshared/codegen/prelude_int.h\"\n"
         ".byte 0\n"
+        ".local prelude_attention_bytes\n"
+        "prelude_attention_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_attention.h\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
     return prelude_bytes;
+}
+
+const char *prelude_attention_text(void)
+{
+    return prelude_attention_bytes;
 }

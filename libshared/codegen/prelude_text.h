@@ -6,4 +6,7 @@
  * no include path. NUL-terminated, static storage; any thread. */
 const char *prelude_text(void);
 
+/* prelude_attention.h, for the sources that use it; behind the first part. */
+const char *prelude_attention_text(void);
+
 #endif

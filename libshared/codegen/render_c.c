@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "codegen/attention.h"
 #include "codegen/loops.h"
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
@@ -329,7 +330,9 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     set_acc_depth(&self, &kernel->body, 0);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
-    if (kernel->op)
+    if (kernel->attention)
+        attention_render(kernel, out);
+    else if (kernel->op)
         loops_render(kernel, out);
     else
         write_block(&self, &kernel->body);
@@ -355,10 +358,11 @@ static const char head[] =
     "static inline uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
     "\n";
 
-void render_c_head(str_t *out)
+void render_c_head(str_t *out, bool attends)
 {
     str_add(out, prelude_text());
     str_add(out, "\n");
+    if (attends) str_add(out, prelude_attention_text());
     str_add(out, head);
     str_add(out, loops_head);
     str_add(out, tile_head);

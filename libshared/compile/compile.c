@@ -16,11 +16,13 @@
 #include "plan/target.h"
 
 /* Training programs when there is a spec, then the passes. They run before as well: gradients need
- * calls inlined, and what has folded is not differentiated. */
-static int prepare(ir_module_t *module, const train_spec_t *spec, err_t *err)
+ * calls inlined, and what has folded is not differentiated. `fuse`: with groups for a plan. */
+static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err_t *err)
 {
-    if (spec && (passes_run(module, NULL, NULL, err) < 0 || optim_build(module, spec, err) < 0 ||
-                 passes_precision(module, spec->precision, err) < 0))
+    if ((spec || fuse) && passes_run(module, NULL, NULL, err) < 0) return -1;
+    if (fuse && pass_fuse(module, err) < 0) return err_prefix(err, "pass fuse: ");
+    if (spec &&
+        (optim_build(module, spec, err) < 0 || passes_precision(module, spec->precision, err) < 0))
         return -1;
     return passes_run(module, NULL, NULL, err);
 }
@@ -65,7 +67,7 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
                            const char *target, codegen_t *code, err_t *err)
 {
     *code = (codegen_t){0};
-    if (target_check(target, err) < 0 || prepare(module, spec, err) < 0) return NULL;
+    if (target_check(target, err) < 0 || prepare(module, spec, true, err) < 0) return NULL;
     plan_build_t *build = lower_module(module, target, err);
     plan_t *plan = build ? plan_build_finish(build, err) : NULL;
     if (plan) {
@@ -117,7 +119,7 @@ static int emit_module(ir_module_t *module, compile_stage_t stage, const train_s
          passes_precision(module, spec ? spec->precision : PRECISION_F32, err) < 0 ||
          passes_run(module, NULL, NULL, err) < 0))
         return -1;
-    if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err) < 0)
+    if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, false, err) < 0)
         return -1;
     ir_print_module(module, out);
     return 0;

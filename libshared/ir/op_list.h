@@ -42,6 +42,8 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
     /* ops/control.c */
     OP(while) OP(if) OP(case) OP(map) OP(call) OP(composite) OP(custom_call)
         OP(optimization_barrier)
+    /* ops/fused.c: groups that plans have kernels for */
+    OP(pcp_fused)
     /* ops/draw.c, ops/random.c */
     OP(rng) OP(rng_bit_generator)
     /* ops/check.c: the checks of StableHLO's own test files */

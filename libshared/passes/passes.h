@@ -31,4 +31,9 @@ pass_fn pass_simplify; /* identities: x+0, x*1, convert chains, reshape chains, 
 pass_fn pass_cse;      /* equal op, operands, attributes */
 pass_fn pass_dce;      /* results nobody uses */
 
+/* Groups of ops that plans have kernels for (ops/fused.h), on a module that passes_run has been
+ * over; before differentiation, so that the groups' own gradients are used. Not in the pipeline:
+ * what is printed for people is plain StableHLO. */
+pass_fn pass_fuse;
+
 #endif

@@ -164,6 +164,8 @@ typedef struct {
     const ir_op_t *op;
     int scratch;              /* argument with room to work in, -1 */
     const product_t *product; /* set: no loop-IR but a matrix product */
+    /* Set beside op: attention by blocks (plan/attention.h). */
+    const struct attention *attention;
 } kernel_t;
 
 kernel_t *kernel_new(void);

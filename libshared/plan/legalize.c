@@ -4,6 +4,7 @@
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
  *   barrier of several         -> barriers of one
+ *   groups without a kernel    -> what they stand for
  *   if, case                   -> all branches and selects
  *   reduce of scattered dims   -> transpose, so that the reduced ones are adjacent
  *   long reductions            -> two stages of fixed size, so that threads share them and the
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/attention.h"
 #include "plan/branches.h"
 #include "plan/loops.h"
 #include "plan/lower.h"
@@ -195,6 +197,18 @@ static int rewrite_barrier(ir_clone_t *self, const ir_op_t *op)
     return 1;
 }
 
+/* A group without a kernel: its region in its place. */
+static int rewrite_group(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    const ir_region_t *region = op->region[0];
+    if (attention_knows(self->from, op)) return 0;
+    for (int i = 0; i < op->n_in; i++) self->map[region->arg + (ir_val_t)i] = self->map[op->in[i]];
+    if (ir_clone_ops(self, region, err) < 0) return -1;
+    for (int i = 0; i < op->n_out; i++)
+        self->map[op->out + (ir_val_t)i] = self->map[region->result[i]];
+    return 1;
+}
+
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     int n_before = self->to->cursor->n_op, status = 0;
@@ -204,6 +218,8 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
         status = rewrite_dot(self, op);
     else if (op->code == OP_optimization_barrier && op->n_in > 1)
         status = rewrite_barrier(self, op);
+    else if (op->code == OP_pcp_fused)
+        status = rewrite_group(self, op, err);
     else
         status = branches_rewrite(self, op, err);
     for (int i = n_before; status == 1 && i < self->to->cursor->n_op; i++)

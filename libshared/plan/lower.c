@@ -1,6 +1,7 @@
 /* One program from IR to groups and GEMM steps in program order. */
 #include "plan/lower.h"
 
+#include "plan/attention.h"
 #include "plan/branches.h"
 #include "plan/loops.h"
 
@@ -34,6 +35,10 @@ static int place_all(lower_t *self)
         const lvalue_t *lv = &self->value[op->out];
         if (op->code == OP_while) {
             while_place(self, op);
+            continue;
+        }
+        if (attention_knows(self->fn, op)) {
+            if (attention_place(self, op) < 0) return -1;
             continue;
         }
         if (loops_knows(self->fn, op)) {

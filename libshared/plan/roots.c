@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "plan/attention.h"
 #include "plan/branches.h"
 #include "plan/loops.h"
 #include "plan/lower.h"
@@ -84,7 +85,8 @@ static void add_reads(lower_t *self, const ir_op_t *op)
         int64_t n = evaluations, own = count_of(self, op->in[i]);
         if (i > 0 && op->in[i] == op->in[i - 1]) continue;
         bool index = i > 0 && (op->code == OP_gather || op->code == OP_scatter);
-        if (op->code == OP_reduce || op->code == OP_dot_general || index)
+        if (op->code == OP_reduce || op->code == OP_dot_general || op->code == OP_pcp_fused ||
+            index)
             n = own;
         else if (broadcast && adds_trailing(self, op) && n > own)
             n = own;
@@ -136,6 +138,10 @@ static int check_ops(lower_t *self)
             while_mark(self, op);
             continue;
         }
+        if (attention_knows(self->fn, op)) {
+            attention_mark(self, op);
+            continue;
+        }
         if (loops_knows(self->fn, op)) {
             loops_mark(self, op);
             continue;
@@ -165,7 +171,8 @@ kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear)
     return at;
 }
 
-/* The only user of v in the function, when there is one and v is not returned. */
+/* The only user of v in the function, when there is one and v is not returned. Groups, which read
+ * through any strides, do not count. */
 static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
 {
     const ir_region_t *body = self->fn->body;
@@ -174,7 +181,7 @@ static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
         if (body->result[i] == v) return NULL;
     for (int i = 0; i < body->n_op; i++)
         for (int k = 0; k < body->op[i]->n_in; k++)
-            if (body->op[i]->in[k] == v) {
+            if (body->op[i]->in[k] == v && body->op[i]->code != OP_pcp_fused) {
                 if (user && user != body->op[i]) return NULL;
                 user = body->op[i];
             }
@@ -182,17 +189,17 @@ static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
 }
 
 /* A product that is only read transposed is stored transposed. */
-static void choose_layout(lower_t *self, const ir_op_t *dot)
+static void choose_layout(lower_t *self, ir_val_t v)
 {
-    if (self->value[dot->out].plain) return;
-    const ir_op_t *user = only_user(self, dot->out);
+    if (self->value[v].plain) return;
+    const ir_op_t *user = only_user(self, v);
     while (user && user->n_out == 1 &&
            (user->code == OP_reshape || (user->n_in == 1 && op_def(user->code)->kind == K_MAP)))
         user = only_user(self, user->out);
     if (!user || user->code != OP_transpose) return;
     const ir_type_t *from = ir_type_of(self->fn, user->in[0]),
                     *to = ir_type_of(self->fn, user->out);
-    layout_t *l = &self->value[dot->out].layout;
+    layout_t *l = &self->value[v].layout;
     int n;
     const int64_t *perm = attr_ints(&user->attrs, "permutation", &n);
     int64_t stride[IR_MAX_RANK];
@@ -220,9 +227,15 @@ int roots_choose(lower_t *self)
     for (int i = 0; i < body->n_op; i++) {
         lvalue_t *lv = &self->value[body->op[i]->out];
         if (body->op[i]->code == OP_constant && always_root(self, body->op[i])) lv->order = BEFORE;
-        if (body->op[i]->code == OP_dot_general) choose_layout(self, body->op[i]);
+        bool products = body->op[i]->code == OP_dot_general ||
+                        attention_knows(self->fn, body->op[i]);
+        for (int k = 0; k < body->op[i]->n_out && products; k++)
+            choose_layout(self, body->op[i]->out + (ir_val_t)k);
     }
-    for (int i = 0; i < body->n_op; i++)
-        if (body->op[i]->code == OP_dot_general && gemm_prepare(self, body->op[i]) < 0) return -1;
+    for (int i = 0; i < body->n_op; i++) {
+        const ir_op_t *op = body->op[i];
+        if (attention_knows(self->fn, op) && attention_prepare(self, op) < 0) return -1;
+        if (op->code == OP_dot_general && gemm_prepare(self, op) < 0) return -1;
+    }
     return 0;
 }

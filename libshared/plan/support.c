@@ -7,6 +7,6 @@
 plan_op_t plan_op_support(op_code_t code)
 {
     bool known = code == OP_dot_general || code == OP_while || code == OP_if || code == OP_case ||
-                 inline_has_rule(code) || loops_has_row(code);
+                 code == OP_pcp_fused || inline_has_rule(code) || loops_has_row(code);
     return known ? PLAN_OP_ALL : PLAN_OP_NONE;
 }
