@@ -17,6 +17,7 @@
 #include "msg/member.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
+#include "pcp/restarts.h"
 #include "pcp/train_prepare.h"
 #include "pcp/train_processes.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     zloop_t *loop;
     bool members_started;
     int interrupts;
+    restarts_t restarts;
     char ended[64], how[64]; /* a child that ended: its name and how; */
     int64_t judge_ms;        /* unless the shepherd explains it by then, the run has failed */
     bool shepherd_content;   /* it ended with status 0: the run is over */
@@ -135,6 +137,13 @@ static void on_child_end(train_t *self, const child_end_t *end)
 {
     bool content = !end->signalled && end->code == 0;
     bool shepherd = strcmp(end->name, "shepherd") == 0;
+    char how[64];
+    bool leaving = self->done || self->failed || self->interrupts > 0; /* then everybody ends */
+    if (end->signalled && !leaving && restarts_plan(&self->restarts, end->name, clock_mono_ms())) {
+        progress_note(&self->progress, "%s %s; it starts again", end->name,
+                      child_end_text(end, how));
+        return;
+    }
     if (shepherd) self->shepherd_content = content;
     int64_t due = clock_mono_ms() + (content && !shepherd ? END_GRACE_MS : LAST_WORDS_MS);
     if (self->judge_ms && self->judge_ms <= due) return;
@@ -195,13 +204,23 @@ static void judge(train_t *self)
         fail_with_log(self, self->ended, self->how);
 }
 
+static void restart(train_t *self)
+{
+    const char *name;
+    err_t err = {0};
+    while (!self->failed && (name = restarts_due(&self->restarts, clock_mono_ms())))
+        if (train_processes_again(&self->config, &self->prepared, self->children, name, &err) < 0)
+            fail(self, err.text);
+}
+
 /* Ends the loop when there is nothing left to wait for. */
 static int on_tick(zloop_t *loop, int timer, void *state)
 {
     (void)loop;
     (void)timer;
     train_t *self = state;
-    bool leaving = self->done || self->failed || self->interrupts > 0; /* then everybody ends */
+    bool leaving = self->done || self->failed || self->interrupts > 0;
+    if (!leaving) restart(self);
     if (self->judge_ms && !leaving && clock_mono_ms() >= self->judge_ms) judge(self);
     bool gone = !children_running(self->children, "shepherd");
     bool over = self->done || self->interrupts > 0;
@@ -336,6 +355,7 @@ int cmd_train(int argc, char **argv)
     if (!done && train(&self, &err) < 0) status = cmd_fail("train", &err);
     if (!done && self.interrupts) status = EXIT_INTERRUPTED;
     train_prepared_fini(&self.prepared);
+    restarts_fini(&self.restarts);
     free(self.reason);
     free(self.checkpoint);
     free(self.failed_worker);

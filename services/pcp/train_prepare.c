@@ -182,11 +182,6 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     if (status == 0 && p->validation_tokens > 0)
         status = json_object_set_new(json, "validation_tokens",
                                      json_sprintf("%svalidation.u16", base));
-    /* Ours to go on with when a service dies, not when the power does: that is for checkpoints. */
-    json_t *store = json_pack("{s:o, s:b, s:s}", "store", json_sprintf("sqlite://%spcp.db", base),
-                              "store_sync", 0, "id", "shepherd");
-    if (status == 0) status = store ? json_object_update(json, store) : -1;
-    json_decref(store);
     char *text = status == 0 ? json_dumps(json, JSON_INDENT(2)) : NULL;
     if (!text)
         status = err_set(err, ERR_ARG, "run.json: a path or name is not UTF-8");
@@ -197,6 +192,17 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     json_decref(more);
     free(base);
     return status;
+}
+
+/* What an earlier run in this directory was going on with. */
+static void forget_run(const train_config_t *c)
+{
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char *path = mem_printf("%s/pcp.db%s", c->run_dir, ends[i]);
+        unlink(path);
+        free(path);
+    }
 }
 
 /* Unix sockets allow 107 bytes of path, run directories more. */
@@ -232,6 +238,7 @@ int train_prepare(const train_config_t *c, train_prepared_t *out, err_t *err)
     if (status == 0) status = prepare_tokens(c, &model, out, err);
     if (status == 0) status = prepare_init(c, &model, out, err);
     if (status == 0) status = write_run_json(c, out, err);
+    if (status == 0) forget_run(c);
     if (status == 0) status = make_socket_dir(out, err);
     model_info_fini(&model);
     free(logs);

@@ -66,6 +66,11 @@ int train_processes_shepherd(const train_config_t *config, const train_prepared_
     int status = begin(&c, config, "shepherd", err);
     add_flag(&c, "--config", mem_printf("%s/run.json", config->run_dir));
     add_flag(&c, "--run-dir", mem_strdup(p->sockets));
+    /* To go on with when a process dies, not when the power does: that is for checkpoints. */
+    add_flag(&c, "--store", mem_printf("sqlite://%s/pcp.db", config->run_dir));
+    add(&c, mem_strdup("--no-store-sync"));
+    add_flag(&c, "--id", mem_strdup("shepherd"));
+    add_flag(&c, "--keep-state", mem_strdup("local"));
     return start(&c, children, "shepherd", status, err);
 }
 
@@ -126,4 +131,16 @@ int train_processes_members(const train_config_t *config, const train_prepared_t
     if (status == 0) status = start_compiler(config, p, children, err);
     if (status == 0) status = start_supervisor(config, p, children, err);
     return status;
+}
+
+int train_processes_again(const train_config_t *config, const train_prepared_t *p,
+                          children_t *children, const char *name, err_t *err)
+{
+    int shard;
+    if (strcmp(name, "shepherd") == 0) return train_processes_shepherd(config, p, children, err);
+    if (strcmp(name, "compiler-0") == 0) return start_compiler(config, p, children, err);
+    if (strcmp(name, "supervisor") == 0) return start_supervisor(config, p, children, err);
+    if (sscanf(name, "aggregator-%d", &shard) == 1)
+        return start_aggregator(config, p, children, shard, err);
+    return err_set(err, ERR_ARG, "no service is called \"%s\"", name);
 }

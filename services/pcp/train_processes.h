@@ -15,5 +15,8 @@ int train_processes_shepherd(const train_config_t *config, const train_prepared_
                              children_t *children, err_t *err);
 int train_processes_members(const train_config_t *config, const train_prepared_t *prepared,
                             children_t *children, err_t *err);
+/* Start one of them again, by its name as a child. */
+int train_processes_again(const train_config_t *config, const train_prepared_t *prepared,
+                          children_t *children, const char *name, err_t *err);
 
 #endif
