@@ -79,12 +79,15 @@ static bool rest(recorder_t *self, int64_t ms)
     return false;
 }
 
-/* The database did not answer: say so once, wait longer each time. */
+/* The database did not answer: say so once, wait longer each time, but so that a leader is back
+ * within its term. */
 static bool back_off(recorder_t *self, const err_t *err)
 {
+    int64_t most = self->options->ttl_ms / 3 + 1;
     if (self->wait_ms == 0) tell(self, RECORDER_LOST, err);
     self->wait_ms = self->wait_ms ? 2 * self->wait_ms : BACK_OFF_MS;
     if (self->wait_ms > BACK_OFF_MAX_MS) self->wait_ms = BACK_OFF_MAX_MS;
+    if (self->wait_ms > most) self->wait_ms = most;
     double jitter = rng_uniform((uint64_t)clock_mono_ms(), 0) / 4;
     return rest(self, self->wait_ms + (int64_t)((double)self->wait_ms * jitter));
 }
@@ -159,8 +162,9 @@ static bool lead(recorder_t *self)
             zsock_send(self->pipe, "p", result);
             told = true;
         }
-        int64_t poll_ms = self->options->ttl_ms / 6 + 1;
-        if (done > 0 && !rest(self, poll_ms)) return false;
+        /* Who led when the database went gets a term to come back. */
+        int64_t wait_ms = done > 0 ? self->options->ttl_ms / 6 + 1 : self->options->ttl_ms;
+        if ((done > 0 || told) && !rest(self, wait_ms)) return false;
     }
 }
 

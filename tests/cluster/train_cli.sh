@@ -95,13 +95,27 @@ check "with status 1" test $? -eq 1
 check "and says why" grep -qE 'pcp train: .*(local-w[01]|supervisor)' "$work/hopeless.txt"
 check "and leaves nothing running" eventually 5 no_orphans
 
-train headless --rounds 100000 >"$work/headless.txt" 2>&1 &
+train calm --rounds 300 >"$work/calm.txt" 2>&1
+train headless --rounds 300 >"$work/headless.txt" 2>&1 &
 pid=$!
 check "a run with a shepherd to lose starts" eventually 60 started "$work/headless.txt"
 check "the shepherd is killed" kill_one "pcp-shepherd.*$work/headless"
+again() { grep -q "$1 was killed .*starts again" "$work/headless.txt"; }
+check "it starts again" eventually 30 again shepherd
+check "the aggregator is killed" kill_one "pcp-aggregator.*$work/headless"
 wait "$pid"
-check "the run fails" test $? -eq 1
-check "and says who died" grep -q shepherd "$work/headless.txt"
+check "the run ends well" test $? -eq 0
+check "with the parameters of an undisturbed one" same_parameters calm headless
+check "and leaves nothing running" eventually 5 no_orphans
+
+kill_all() { pkill -KILL -f -- "pcp-shepherd.*$work/doomed"; ! kill -0 "$pid" 2>/dev/null; }
+train doomed --rounds 100000 >"$work/doomed.txt" 2>&1 &
+pid=$!
+check "a run whose shepherd cannot live starts" eventually 60 started "$work/doomed.txt"
+check "after some deaths it is given up" eventually 60 kill_all
+wait "$pid"
+check "with status 1" test $? -eq 1
+check "and says who died" grep -q shepherd "$work/doomed.txt"
 check "and leaves nothing running" eventually 5 no_orphans
 
 train orphan --rounds 100000 >"$work/orphan.txt" 2>&1 &
