@@ -27,7 +27,7 @@ static json_t *range_json(const data_range_t *range)
 
 char *ledger_print(const ledger_t *self)
 {
-    json_t *top = json_object(), *returned = json_array(), *leases = json_array();
+    json_t *top = json_object(), *returned = json_array(), *states = json_array();
     json_object_set_new(top, "format", json_string("pcp-ledger"));
     json_object_set_new(top, "version", json_integer(VERSION));
     json_object_set_new(top, "run", json_string(self->run));
@@ -38,14 +38,10 @@ char *ledger_print(const ledger_t *self)
     json_object_set_new(top, "cursor", range_json(&self->cursor));
     for (size_t i = 0; i < self->n_returned; i++)
         json_array_append_new(returned, range_json(&self->returned[i]));
-    for (size_t i = 0; i < self->n_lease; i++) {
-        json_t *lease = json_object();
-        json_object_set_new(lease, "range", range_json(&self->lease[i].range));
-        json_object_set_new(lease, "state", json_string(self->lease[i].state));
-        json_array_append_new(leases, lease);
-    }
+    for (size_t i = 0; i < self->n_state; i++)
+        json_array_append_new(states, json_string(self->state[i]));
     json_object_set_new(top, "returned", returned);
-    json_object_set_new(top, "leases", leases);
+    json_object_set_new(top, "states", states);
     char *text = json_dumps(top, JSON_INDENT(2));
     json_decref(top);
     return text;
@@ -85,22 +81,19 @@ static int take_returned(const json_t *top, ledger_t *out, err_t *err)
     return 0;
 }
 
-static int take_leases(const json_t *top, ledger_t *out, err_t *err)
+static int take_states(const json_t *top, ledger_t *out, err_t *err)
 {
-    const json_t *list = json_object_get(top, "leases");
+    const json_t *list = json_object_get(top, "states");
     if (!json_is_array(list) || json_array_size(list) > LEDGER_REPLICAS)
-        return err_set(err, ERR_CORRUPT, "ledger: \"leases\" is no list, or too long");
-    out->n_lease = json_array_size(list);
-    out->lease = mem_calloc(out->n_lease + 1, sizeof *out->lease);
-    for (size_t i = 0; i < out->n_lease; i++) {
-        const json_t *from = json_array_get(list, i);
-        const char *state = json_string_value(json_object_get(from, "state"));
+        return err_set(err, ERR_CORRUPT, "ledger: \"states\" is no list, or too long");
+    out->n_state = json_array_size(list);
+    out->state = mem_calloc(out->n_state + 1, sizeof *out->state);
+    for (size_t i = 0; i < out->n_state; i++) {
+        const char *state = json_string_value(json_array_get(list, i));
         size_t n = state ? strlen(state) : 1;
         if (n != 0 && (n != HASH_HEX - 1 || strspn(state, "0123456789abcdef") != n))
-            return err_set(err, ERR_CORRUPT, "ledger: replica %zu: \"state\" is no hash", i);
-        memcpy(out->lease[i].state, state, n + 1);
-        if (take_range(json_object_get(from, "range"), "range", &out->lease[i].range, err) < 0)
-            return -1;
+            return err_set(err, ERR_CORRUPT, "ledger: the state of replica %zu is no hash", i);
+        memcpy(out->state[i], state, n + 1);
     }
     return 0;
 }
@@ -125,7 +118,7 @@ static int take_all(const json_t *top, ledger_t *out, err_t *err)
         take_range(json_object_get(top, "cursor"), "cursor", &out->cursor, err) < 0 ||
         take_returned(top, out, err) < 0)
         return -1;
-    return take_leases(top, out, err);
+    return take_states(top, out, err);
 }
 
 int ledger_parse(const char *text, size_t n, ledger_t *out, err_t *err)
@@ -148,7 +141,7 @@ void ledger_fini(ledger_t *self)
 {
     free(self->run);
     free(self->returned);
-    free(self->lease);
+    free(self->state);
     *self = (ledger_t){0};
 }
 

@@ -2,11 +2,12 @@
  *
  *   {"format": "pcp-ledger", "version": 1, "run": "demo", "round": 12, "tokens": 98304,
  *    "windows": 4000, "seed": 1337, "cursor": [0, 768, 0], "returned": [[0, 512, 16], ...],
- *    "leases": [{"range": [0, 768, 64], "state": "<hash or empty>"}, ...]}
+ *    "states": ["<hash or empty>", ...]}
  *
- * A range is [epoch, start, count]. `round` rounds are committed: the parameters enter that round.
- * There is no generator to save: every random number is a function of the seed and its place
- * (base/rng.h, data/range.h). */
+ * A range is [epoch, start, count]. `round` rounds are committed, no lease of the next is drawn
+ * yet: the parameters enter that round, and so does the inner state of each replica (empty: zero
+ * moments). There is no generator to save: every random number is a function of the seed and its
+ * place (base/rng.h, data/range.h). */
 #ifndef CKPT_LEDGER_H
 #define CKPT_LEDGER_H
 
@@ -18,22 +19,16 @@
 
 enum { LEDGER_REPLICAS = 65536, LEDGER_RANGES = 1 << 20 };
 
-/* What a replica begins the round with. */
-typedef struct {
-    data_range_t range;   /* its open lease; count 0: not drawn yet */
-    char state[HASH_HEX]; /* content hash of its inner state; "": zero moments */
-} ledger_lease_t;
-
 typedef struct {
     char *run;
     uint64_t round, tokens;
     uint64_t n_windows; /* of an epoch */
     uint64_t seed;
-    data_range_t cursor; /* behind all windows leased before this round; its count is 0 */
+    data_range_t cursor; /* behind all windows leased so far; its count is 0 */
     size_t n_returned;
-    data_range_t *returned; /* leased before, not trained: to be leased first */
-    size_t n_lease;
-    ledger_lease_t *lease; /* by replica */
+    data_range_t *returned; /* leased, not trained: to be leased first */
+    size_t n_state;
+    char (*state)[HASH_HEX]; /* by replica */
 } ledger_t;
 
 /* JSON text. Returns, caller frees. */

@@ -288,6 +288,19 @@ typedef struct {
  */
 int store_checkpoint_add(store_t *self, const store_leader_t *leader, uint64_t round,
                          const char *manifest_hash, const char *path, int64_t n_bytes, err_t *err);
+/* A checkpoint is what remains: forget all rounds from `round` on, with their part of the ledger.
+ * In a store that has not seen the rounds before (a new one), one committed row stands for them,
+ * and the ledger counts what lies before the cursor and was not returned. The run's data must be
+ * known. A repeat changes nothing. */
+typedef struct {
+    uint64_t round; /* that opens next */
+    uint64_t tokens;
+    data_range_t cursor;
+    const data_range_t *returned; /* each within one epoch, or over its end */
+    size_t n_returned;
+} store_rewind_t;
+int store_run_rewind(store_t *self, const store_leader_t *leader, const store_rewind_t *to,
+                     err_t *err);
 /* Say that it is bad or pruned, and why. */
 int store_checkpoint_mark(store_t *self, const char *run, const char *manifest_hash,
                           const char *state, const char *reason, err_t *err);

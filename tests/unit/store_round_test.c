@@ -333,6 +333,55 @@ static void test_views(void **state)
             fail_msg("%s: not %d", rows[i].query, (int)rows[i].value);
 }
 
+/* Back to the checkpoint behind round 1, in the store that saw five rounds and in one that saw
+ * none. */
+static void test_rewind(void **state)
+{
+    ledger_test_t *f = *state;
+    store_checkpoints_t checkpoints;
+    for (uint64_t r = 0; r < 5; r++) {
+        ledger_open(f, r);
+        store_commit_t commit = ledger_commit(r);
+        STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
+        STORE_OK(store_checkpoint_add(f->store, &f->boss, r, r < 2 ? "old" : "new", "p", 1, err));
+    }
+    store_rewind_t to = {.round = 2, .tokens = 1280, .cursor = {.start = 20}};
+    for (int repeat = 0; repeat < 2; repeat++) {
+        STORE_OK(store_run_rewind(f->store, &f->boss, &to, err));
+        assert_int_equal(ledger_windows(f->store), 20);
+    }
+    STORE_OK(store_checkpoint_list(f->store, "r", NULL, 9, &checkpoints, err));
+    assert_int_equal(checkpoints.n, 2);
+    store_checkpoints_fini(&checkpoints);
+    ledger_open(f, 2);
+    STORE_OK(store_run_rewind(f->store, &f->boss, &to, err)); /* an open round, too */
+    ledger_open(f, 2);
+    store_commit_t commit = ledger_commit(2);
+    STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
+    assert_int_equal(ledger_windows(f->store), 30);
+    to.round = 0;
+    to.cursor.start = 0;
+    STORE_OK(store_run_rewind(f->store, &f->boss, &to, err));
+    assert_int_equal(ledger_windows(f->store), 0);
+
+    /* Behind round 12 of an epoch and a bit, of which [90, 103) and [110, 115) came back. */
+    data_range_t returned[] = {{0, 90, 13}, {1, 10, 5}};
+    store_rewind_t far = {
+        .round = 13, .tokens = 7, .cursor = {1, 30, 0}, .returned = returned, .n_returned = 2};
+    STORE_OK(store_run_rewind(f->store, &f->boss, &far, err));
+    assert_int_equal(ledger_windows(f->store), 90);
+    store_ledger_t second;
+    STORE_OK(store_ledger_get(f->store, "r", 1, &second, err));
+    assert_int_equal(second.committed_windows, 30 - 3 - 5);
+    store_ranges_t ranges;
+    STORE_OK(store_returned_list(f->store, "r", &ranges, err));
+    assert_int_equal(ranges.n, 3); /* cut at the end of the epoch */
+    store_ranges_fini(&ranges);
+    data_range_t cursor = {1, 40, 0};
+    store_lease_t lease = {.fence = 1, .range = {1, 30, 10}};
+    STORE_OK(store_round_open(f->store, &f->boss, 13, &cursor, &lease, 1, err));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ledger_set_up, ledger_tear_down)
 
 int main(void)
@@ -341,6 +390,7 @@ int main(void)
         TEST(test_open),           TEST(test_open_refusals), TEST(test_leases),
         TEST(test_commit_repeats), TEST(test_old_fence),     TEST(test_epochs),
         TEST(test_ledger_view),    TEST(test_rejections),    TEST(test_views),
+        TEST(test_rewind),
     };
     return cmocka_run_group_tests_name("store, rounds", tests, NULL, NULL);
 }
