@@ -222,13 +222,67 @@ static ir_val_t picked_numbers(vjp_t *v, const ir_type_t *x, err_t *err)
     return op ? op->out + 1 : IR_NONE;
 }
 
+/* (a, b) -> as the op's scatter region has it. */
+static ir_region_t *combiner(vjp_t *v, dtype_t dtype, err_t *err)
+{
+    ir_fn_t *fn = v->fn;
+    const ir_region_t *from = v->op->region[1];
+    ir_type_t types[2] = {ir_type_scalar(dtype), ir_type_scalar(dtype)};
+    ir_clone_t clone = {.from = fn, .to = fn};
+    clone.map = mem_calloc(fn->n_value, sizeof *clone.map);
+    for (uint32_t i = 0; i < fn->n_value; i++) clone.map[i] = i;
+    ir_region_t *saved, *region = ir_region_begin(fn, 2, types, &saved);
+    for (ir_val_t i = 0; i < 2; i++) clone.map[from->arg + i] = region->arg + i;
+    int status = ir_clone_ops(&clone, from, err);
+    ir_val_t y = clone.map[from->result[0]];
+    free(clone.map);
+    ir_region_end(fn, region, 1, &y, saved);
+    return status < 0 ? NULL : region;
+}
+
+/* The region (source, init) -> y as a scatter of the source to the places picked, -1 being none;
+ * the reverse walk knows what to do with that. */
+static ir_region_t *as_scatter(vjp_t *v, const ir_type_t *x, ir_val_t picked, err_t *err)
+{
+    ir_fn_t *fn = v->fn;
+    ir_type_t source = *op_in_type(fn, v->op, 1), types[2] = {source, ir_type_scalar(x->dtype)};
+    ir_type_t to = ir_type(x->dtype, 1, (int64_t[]){ir_type_count(x)});
+    ir_type_t from = ir_type(x->dtype, 1, (int64_t[]){ir_type_count(&source)});
+    ir_type_t at = ir_type(DT_I64, 1, from.dim);
+    arena_t *arena = fn->module->arena;
+    ir_attrs_t attrs = {0};
+    const int64_t zero = 0;
+    attr_set_ints(arena, &attrs, "inserted_window_dims", &zero, 1);
+    attr_set_ints(arena, &attrs, "scatter_dims_to_operand_dims", &zero, 1);
+    attr_set_int(arena, &attrs, "index_vector_dim", 1);
+    ir_region_t *combine = combiner(v, x->dtype, err), *saved;
+    if (!combine) return NULL;
+    ir_region_t *region = ir_region_begin(fn, 2, types, &saved);
+    ir_val_t in[3] = {ir_broadcast_scalar(fn, region->arg + 1, &to), ir_reshape(fn, picked, &at),
+                      ir_reshape(fn, region->arg, &from)};
+    const ir_op_t *op = ir_emit(fn, OP_scatter, 3, in, &attrs, 1, NULL, 1, &combine);
+    ir_val_t y = op ? ir_reshape(fn, op->out, x) : IR_NONE;
+    ir_region_end(fn, region, 1, &y, saved);
+    return vjp_done(v, err) < 0 ? NULL : region;
+}
+
+static int vjp_select_scatter_any(vjp_t *v, const ir_type_t *x, err_t *err)
+{
+    ir_val_t picked = picked_numbers(v, x, err), ct[2];
+    if (picked == IR_NONE) return v->fn->err.code ? vjp_done(v, err) : -1;
+    const ir_region_t *region = as_scatter(v, x, picked, err);
+    if (!region || v->region_vjp(v, region, v->op->in + 1, v->ct, ct, err) < 0) return -1;
+    for (int i = 0; i < 2; i++)
+        if (v->need[1 + i]) v->in_ct[1 + i] = ct[i];
+    return vjp_done(v, err);
+}
+
 int vjp_select_scatter(vjp_t *v, err_t *err)
 {
     ir_fn_t *fn = v->fn;
     ir_type_t x = *op_in_type(fn, v->op, 0), y = *op_in_type(fn, v->op, 1);
-    if (ir_reducer_op(v->op->region[1]) != OP_add)
-        return err_set(err, ERR_UNSUPPORTED, "%s: no gradient of a scatter region other than add",
-                       op_name(v->op));
+    if (ir_reducer_op(v->op->region[1]) != OP_add && ir_type_count(&y) > 0)
+        return vjp_select_scatter_any(v, &x, err);
     if (v->need[2]) vjp_give(v, 2, vjp_ct(v, 0));
     if (!v->need[1] || ir_type_count(&y) == 0) return vjp_done(v, err);
     ir_val_t number = picked_numbers(v, &x, err);

@@ -176,6 +176,13 @@ static kx_t literal_constant(inline_t *self, const ir_op_t *op, const kx_t *inde
     return kx_number(self->graph, t->type.dtype, 0, tensor_get_i64(t, 0));
 }
 
+static kx_t literal_size(inline_t *self, const ir_op_t *op, const kx_t *index)
+{
+    int64_t dim = attr_int(&op->attrs, "dimension", 0);
+    (void)index;
+    return kx_number(self->graph, DT_I32, 0, type_of(self, op->in[0])->dim[dim]);
+}
+
 /* Operand i of a map; scalars stand for any shape. */
 static kx_t operand(inline_t *self, const ir_op_t *op, int i, const kx_t *index)
 {
@@ -223,6 +230,7 @@ static inline_fn *const rules[OP_COUNT] = {
     [OP_concatenate] = view_concatenate,
     [OP_iota] = literal_iota,
     [OP_dynamic_iota] = literal_iota,
+    [OP_get_dimension_size] = literal_size,
     [OP_constant] = literal_constant,
     [OP_compare] = map_compare,
     [OP_select] = map_select,

@@ -152,6 +152,40 @@ static void test_coupled_inputs(void **state)
                 "%p, %k, %q");
 }
 
+/* Windows that overlap, some entries of which lie in the padding. */
+static void test_select_and_scatter(void **state)
+{
+    (void)state;
+    static const char *const regions[][2] = {
+        {"product", "    %r = stablehlo.multiply %c, %d : tensor<f64>\n"},
+        {"maximum", "    %r = stablehlo.maximum %c, %d : tensor<f64>\n"},
+        {"quotient of sines", "    %e = stablehlo.sine %d : tensor<f64>\n"
+                              "    %r = stablehlo.divide %c, %e : tensor<f64>\n"},
+    };
+    for (int i = 0; i < 3; i++) {
+        char text[4096];
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<4x5xf64>, %%u: tensor<3x3xf64>, %%i: tensor<f64>) -> "
+                 "tensor<f64> {\n" ZERO_
+                 "  %%y = \"stablehlo.select_and_scatter\"(%%x, %%u, %%i) <{window_dimensions = "
+                 "array<i64: 2, 3>, window_strides = array<i64: 1, 2>, padding = dense<[[0, 0], "
+                 "[1, 1]]> : tensor<2x2xi64>}> ({\n"
+                 "  ^bb0(%%a: tensor<f64>, %%b: tensor<f64>):\n"
+                 "    %%g = stablehlo.compare GE, %%a, %%b : (tensor<f64>, tensor<f64>) -> "
+                 "tensor<i1>\n"
+                 "    stablehlo.return %%g : tensor<i1>\n  }, {\n"
+                 "  ^bb0(%%c: tensor<f64>, %%d: tensor<f64>):\n%s"
+                 "    stablehlo.return %%r : tensor<f64>\n"
+                 "  }) : (tensor<4x5xf64>, tensor<3x3xf64>, tensor<f64>) -> tensor<4x5xf64>\n"
+                 "  %%z = stablehlo.sine %%y : tensor<4x5xf64>\n"
+                 "  %%loss = stablehlo.reduce(%%z init: %%zero) applies stablehlo.add across "
+                 "dimensions = [0, 1] : (tensor<4x5xf64>, tensor<f64>) -> tensor<f64>\n"
+                 "  return %%loss : tensor<f64>\n}\n",
+                 regions[i][1]);
+        gradient_text_check(regions[i][0], text, 0.3, 1.2);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -175,9 +209,9 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_input),      cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_several_inputs), cmocka_unit_test(test_coupled_inputs),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_one_input),          cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_several_inputs),     cmocka_unit_test(test_coupled_inputs),
+        cmocka_unit_test(test_select_and_scatter), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
