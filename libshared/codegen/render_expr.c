@@ -231,8 +231,26 @@ static bool is_exact(op_code_t op)
            op == OP_clamp || op == OP_sign || op == OP_floor || op == OP_ceil;
 }
 
+/* Counts and right shifts look at bits beyond a sub-byte element's own. NULL: op does not. */
+static const char *sub_byte_text(op_code_t op, bool four)
+{
+    switch (op) {
+    case OP_popcnt: return four ? "pcp_popcnt_u8($0 & 15)" : "pcp_popcnt_u8($0 & 3)";
+    case OP_count_leading_zeros:
+        return four ? "(pcp_clz_u8($0 & 15) - 4)" : "(pcp_clz_u8($0 & 3) - 6)";
+    case OP_shift_right_logical:
+        return four ? "pcp_shrl_u8($0 & 15, $1 & 15)" : "pcp_shrl_u8($0 & 3, $1 & 3)";
+    case OP_shift_right_arithmetic:
+        return four ? "pcp_shra_i8(kc_wrap_i4($0), $1 & 15)"
+                    : "pcp_shra_i8(kc_wrap_i2($0), $1 & 3)";
+    default: return NULL;
+    }
+}
+
 static const char *op_text(op_code_t op, dtype_t operand)
 {
+    const char *text = is_sub_byte(operand) ? sub_byte_text(op, dtype_bits(operand) == 4) : NULL;
+    if (text) return text;
     if (operand == DT_I1 && (op == OP_add || op == OP_maximum)) return "($0 | $1)";
     if (operand == DT_I1 && (op == OP_multiply || op == OP_minimum)) return "($0 & $1)";
     return op_def(op)->expr;

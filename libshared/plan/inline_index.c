@@ -38,6 +38,16 @@ static kx_t clamp(kx_graph_t *g, kx_t x, int64_t top)
     return kx_map(g, OP_clamp, DT_I64, 3, (kx_t[]){kx_int(g, 0), x, kx_int(g, top)});
 }
 
+/* A start as i64; what only ui64 can say is far beyond any dimension. */
+static kx_t to_index(kx_graph_t *g, kx_t start)
+{
+    if (g->node.at[start].dtype == DT_UI64) {
+        kx_t most = kx_number(g, DT_UI64, 0, INT64_MAX);
+        start = kx_map(g, OP_minimum, DT_UI64, 2, (kx_t[]){start, most});
+    }
+    return kx_convert(g, start, DT_I64);
+}
+
 /* Entry k of the index vector at batch position batch[], as i64. */
 static kx_t index_entry(inline_t *self, ir_val_t indices, int vector_dim, const kx_t *batch, int k)
 {
@@ -45,7 +55,7 @@ static kx_t index_entry(inline_t *self, ir_val_t indices, int vector_dim, const 
     kx_t at[IR_MAX_RANK];
     for (int d = 0, b = 0; d < t->rank; d++)
         at[d] = d == vector_dim ? kx_int(self->graph, k) : batch[b++];
-    return kx_convert(self->graph, inline_value(self, indices, at), DT_I64);
+    return to_index(self->graph, inline_value(self, indices, at));
 }
 
 kx_t inline_gather(inline_t *self, const ir_op_t *op, const kx_t *index)
@@ -78,7 +88,7 @@ kx_t inline_gather(inline_t *self, const ir_op_t *op, const kx_t *index)
 static kx_t start_of(inline_t *self, const ir_op_t *op, int operand, int64_t top)
 {
     kx_t start = inline_value(self, op->in[operand], NULL);
-    return clamp(self->graph, kx_convert(self->graph, start, DT_I64), top);
+    return clamp(self->graph, to_index(self->graph, start), top);
 }
 
 kx_t inline_dynamic_slice(inline_t *self, const ir_op_t *op, const kx_t *index)

@@ -3,6 +3,7 @@
  *   dot_general of halves      -> convert, f32 product, convert
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
+ *   empty operands             -> what ops make of them (empty.h)
  *   barrier of several         -> barriers of one
  *   groups without a kernel    -> what they stand for
  *   if, case                   -> all branches and selects
@@ -14,6 +15,7 @@
 #include "ir/build.h"
 #include "plan/attention.h"
 #include "plan/branches.h"
+#include "plan/empty.h"
 #include "plan/loops.h"
 #include "plan/lower.h"
 
@@ -212,7 +214,9 @@ static int rewrite_group(ir_clone_t *self, const ir_op_t *op, err_t *err)
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     int n_before = self->to->cursor->n_op, status = 0;
-    if (op->code == OP_reduce)
+    if (empty_rewrite(self, op))
+        status = 1;
+    else if (op->code == OP_reduce)
         status = rewrite_reduce(self, op);
     else if (op->code == OP_dot_general)
         status = rewrite_dot(self, op);
