@@ -9,6 +9,9 @@
 #   rejoined   the new process has joined
 #   trained    the new process has finished a lease of two steps: plan and tokens loaded, parameters
 #              fetched, pseudo-gradient uploaded
+# As many trials kill the shepherd that leads, of two (leader_ttl_ms 1500): until the other
+#   leads      has taken over
+#   round      has finished a round, which takes about the time the bench prints
 # Then a third as many trials with SIGSTOP under a heartbeat time-out of 1000 ms: from the signal
 # until the stopped process is killed (hang) and until its successor has joined.
 # Milliseconds: median and 95th percentile.
@@ -23,14 +26,20 @@ trap '{ kill -KILL "${pids[@]}"; wait; } 2>/dev/null; rm -rf "$work"' EXIT
 "$bin/pcp" train "$work/gpt.mlir" --data README.md --tokenizer byte --workers 2 --rounds 1000000 \
     --inner-steps 2 --validate-every 0 --run-dir "$work/run" --prepare-only >/dev/null
 
-control=ipc://$work/control
+control=ipc://$work/shepherd.control,ipc://$work/other.control
+declare -A pid
 serve() {
     local name=$1 program=$2
     shift 2
-    "$bin/pcp-$program" --log-level debug "$@" 2>"$work/$name.log" &
+    "$bin/pcp-$program" --log-level debug "$@" 2>>"$work/$name.log" &
+    pid[$name]=$!
     pids+=($!)
 }
-serve shepherd shepherd --config "$work/run/run.json" --run-dir "$work/run" --bind "$control"
+shepherd() {
+    serve "$1" shepherd --config "$work/run/run.json" --run-dir "$work/$1" --bind "ipc://$work/$1.control" \
+        --id "$1" --store "sqlite://$work/pcp.db" --no-store-sync --keep-state local
+}
+shepherd shepherd
 serve aggregator aggregator --shepherd "$control" \
     --bind "ipc://$work/data" --object-dir "$work/objects"
 serve compiler compiler --shepherd "$control" --cache-dir "$work/plans"
@@ -91,9 +100,32 @@ for ((i = 0; i < (trials + 2) / 3; i++)); do
     joined="event=member_joined.* member=$id "
     hang_rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "$joined") - begin)))
 done
+# --- the leader ---
+shepherd other
+since "$work/other.log" 1 event=standby >/dev/null
+leads=() progress=() lasts=()
+leader=shepherd next=other
+for ((i = 0; i < trials; i++)); do
+    since "$work/$leader.log" "$(($(lines "$work/$leader.log") + 1))" event=round >/dev/null
+    from=$(($(lines "$work/$next.log") + 1))
+    sleep "0.0$((RANDOM % 90 + 10))"
+    begin=$(now_ms)
+    kill -KILL "${pid[$leader]}"
+    wait "${pid[$leader]}" 2>/dev/null || true
+    leads+=($(($(since "$work/$next.log" "$from" event=leads) - begin)))
+    first=$(since "$work/$next.log" "$from" 'event=round ')
+    progress+=($((first - begin)))
+    second=$((from + $(tail -n "+$from" "$work/$next.log" | grep -m 1 -n 'event=round ' | cut -d: -f1)))
+    lasts+=($(($(since "$work/$next.log" "$second" 'event=round ') - first)))
+    shepherd "$leader"
+    former=$leader leader=$next next=$former
+done
 printf '%-22s %9s %9s\n' '' median p95
 figures "exit to noticed" "${noticed[@]}"
 figures "exit to rejoined" "${rejoined[@]}"
 figures "exit to trained" "${trained[@]}"
 figures "hang to killed" "${hang[@]}"
 figures "hang to rejoined" "${hang_rejoined[@]}"
+figures "leader to leads" "${leads[@]}"
+figures "leader to round" "${progress[@]}"
+figures "a round" "${lasts[@]}"

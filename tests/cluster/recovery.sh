@@ -56,7 +56,7 @@ same_bits() {
     cmp "$work/calm/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"
 }
 
-count() { cat "$dir/$1.log" 2>/dev/null | grep -cE -- "$2"; }
+count() { grep -cE -- "$2" "$dir/$1.log" 2>/dev/null || [ $? -eq 1 ] || echo 0; }
 # ... or the run is over: a fast machine ends it before all that was planned has happened.
 more() { [ "$(count "$1" "$2")" -gt "$3" ] || finished; }
 finished() { grep -qsE 'event=(run_done|run_over)' "$dir"/s?.log; }
