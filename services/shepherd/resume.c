@@ -30,6 +30,7 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     if (strcmp(from->state, "done") == 0) lease->state = WORK_DONE;
     if (lease->state != WORK_OPEN) lease->fence = from->fence;
     lease->recorded = lease->state == WORK_DONE;
+    lease->adoptable = lease->state == WORK_OPEN || lease->state == WORK_ISSUED;
     if (lease->recorded) lease->done_windows = from->done_windows;
     if (lease->recorded && lease->decided) lease->done_windows = lease->want;
     if (self->decided && !lease->decided) lease->state = WORK_DROPPED;
@@ -153,8 +154,7 @@ static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
     const work_t *lease = &self->lease[holding->replica];
     if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
     bool early = holding->fence > 0 && holding->fence <= self->fence_base;
-    return lease->state == WORK_OPEN && lease->fence == self->fence_base + 1 && early &&
-           self->resumed;
+    return lease->state == WORK_OPEN && lease->adoptable && early;
 }
 
 void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)

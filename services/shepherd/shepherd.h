@@ -79,9 +79,10 @@ typedef struct {
     uint64_t want, done_windows;                  /* training: of the range, from its beginning */
     char worker[MSG_ID_BYTES];                    /* training: who had it last */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
-    bool recorded;                                /* done, and the store knows */
-    bool decided;                                 /* the round's decision counts it */
-    double loss;                                  /* of the finished work */
+    bool adoptable; /* given before our term, if at all: it may be kept */
+    bool recorded;  /* done, and the store knows */
+    bool decided;   /* the round's decision counts it */
+    double loss;    /* of the finished work */
     uint64_t tokens;
     double compute_s, transfer_s;
     int64_t first_ms, given_ms, done_ms; /* given first, given last, done */

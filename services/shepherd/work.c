@@ -100,7 +100,8 @@ static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_
 void work_fences(shepherd_t *self, const member_row_t *aggregator)
 {
     for (int64_t k = 0; self->opened && k < self->config->replicas; k++)
-        send_fence(self, aggregator, (uint32_t)k);
+        if (!self->lease[k].adoptable || self->lease[k].state != WORK_OPEN)
+            send_fence(self, aggregator, (uint32_t)k);
 }
 
 void work_revoke(shepherd_t *self, uint32_t replica)
@@ -124,7 +125,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
     lease->state = WORK_OPEN;
     lease->holder = 0;
     lease->done_windows = 0;
-    lease->recorded = false;
+    lease->recorded = lease->adoptable = false;
     lease->fence = (lease->fence > self->fence_base ? lease->fence : self->fence_base) + 1;
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0) send_fence(self, &self->members.at[i], replica);
@@ -246,6 +247,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     lease.n_bounds = self->layout.n_shard + 1;
     lease.tokens = &tokens;
     work->home = worker->serial;
+    work->adoptable = false;
     work->given_ms = self->now_ms;
     if (!work->first_ms) work->first_ms = self->now_ms;
     snprintf(work->worker, sizeof work->worker, "%s", worker->id);

@@ -1,5 +1,5 @@
 /* A scripted cluster around the shepherd's handlers: what it says goes through the route table,
- * what the shepherd answers is recorded. For shepherd_test.c alone, which it keeps readable. */
+ * what the shepherd answers is recorded. For shepherd_test.c and its neighbours. */
 #ifndef SHEPHERD_RIG_H
 #define SHEPHERD_RIG_H
 
@@ -14,6 +14,9 @@
 
 #include "shepherd/shepherd.h"
 
+/* Not every test program uses everything. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+
 enum { MAX_SENT = 1024 };
 
 typedef struct {
@@ -26,7 +29,8 @@ typedef struct {
     shepherd_t state;
     sent_t sent[MAX_SENT];
     size_t n_sent;
-    courier_job_t *job; /* the last one started, not yet answered */
+    courier_job_t *job;      /* the last one started, not yet answered */
+    VEC(record_t *) records; /* for the store, not yet answered; only after keep_records */
     int64_t now;
 } rig_t;
 
@@ -46,6 +50,41 @@ static void take_job(void *user, courier_job_t *job)
     rig_t *rig = user;
     assert_null(rig->job);
     rig->job = job;
+}
+
+static void take_record(void *user, record_t *record)
+{
+    VEC_PUSH(&((rig_t *)user)->records, record);
+}
+
+/* From now on the store's answers are the test's to give. */
+static void keep_records(rig_t *rig)
+{
+    rig->state.record = take_record;
+}
+
+/* The store has written the oldest record, which is of this kind. */
+static void written(rig_t *rig, record_kind_t kind)
+{
+    assert_true(rig->records.n > 0);
+    record_t *record = rig->records.at[0];
+    if (record->kind != kind)
+        fail_msg("record %s, not %s", record_name(record->kind), record_name(kind));
+    recorder_result_t result = {.event = RECORDED,
+                                .kind = kind,
+                                .round = record->round,
+                                .replica = record->replica,
+                                .fence = record->fence};
+    record_destroy(&record);
+    memmove(rig->records.at, rig->records.at + 1, --rig->records.n * sizeof *rig->records.at);
+    rig->state.now_ms = rig->now;
+    shepherd_on_recorder(&rig->state, &result);
+    rounds_dispatch(&rig->state);
+}
+
+static void all_written(rig_t *rig)
+{
+    while (rig->records.n > 0) written(rig, rig->records.at[0]->kind);
 }
 
 static void forget_sent(rig_t *rig)
@@ -189,6 +228,8 @@ static void rig_free(rig_t *rig)
 {
     forget_sent(rig);
     courier_job_destroy(&rig->job);
+    for (size_t i = 0; i < rig->records.n; i++) record_destroy(&rig->records.at[i]);
+    VEC_FREE(&rig->records);
     shepherd_fini(&rig->state);
     config_fini(&shepherd_table, &rig->config);
     free(rig);
