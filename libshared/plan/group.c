@@ -290,13 +290,19 @@ static void add_member(lower_t *self, int number, const member_t *m)
     VEC_PUSH(&group->member, *m);
 }
 
+/* Asking for the kind may have split the group's elements as the member wants them; members that do
+ * not join leave no trace. */
 static bool try_join(lower_t *self, int number, ir_val_t v, const shape_t *s)
 {
     group_t *group = self->group.at[number];
+    int64_t rows = group->rows, cols = group->cols;
     int kind = kind_in(self, group, s);
     if (kind < 0) return false;
     member_t m = {.value = v, .kind = (member_kind_t)kind};
-    if (!group_build_member(self, group, &m) || !is_related(self, group, &m)) return false;
+    if (!group_build_member(self, group, &m) || !is_related(self, group, &m)) {
+        if (group->rows != rows || group->cols != cols) respace(self, group, rows, cols);
+        return false;
+    }
     if (kind == MEMBER_SUM) group->chunk = s->chunk;
     add_member(self, number, &m);
     return true;
