@@ -63,6 +63,7 @@ static use_t *find_uses(const program_t *p)
 typedef struct {
     const kernel_t *kernel;
     int from, to;
+    kx_t only; /* the place of all stores to `to`, or KX_NONE when there are several */
     bool bad, stored;
     bool *seen; /* by node */
 } overwrite_t;
@@ -87,11 +88,27 @@ static kx_t store_in(const kblock_t *block, int target)
     return KX_NONE;
 }
 
-/* In every block: what loads the old value does so at the place where the new one is stored by that
- * block; and no block loads after another one stored. */
+/* The one place that a kernel stores `target` at; several: KX_NONE with *n > 1. */
+static kx_t only_store(const kblock_t *block, int target, int *n)
+{
+    kx_t at = store_in(block, target);
+    *n += at != KX_NONE;
+    for (size_t i = 0; i < block->n; i++) {
+        if (block->at[i]->kind != KS_FOR) continue;
+        kx_t inner = only_store(&block->at[i]->body, target, n);
+        if (inner != KX_NONE && at != KX_NONE && inner != at) *n = 2;
+        if (inner != KX_NONE) at = inner;
+    }
+    return *n > 1 ? KX_NONE : at;
+}
+
+/* In every block: what loads the old value does so at the place where the new one is stored, be it
+ * by another block (an earlier pass over the same row); and no block loads after another one
+ * stored.
+ */
 static void check_block(overwrite_t *o, const kblock_t *block)
 {
-    kx_t at = store_in(block, o->to);
+    kx_t own = store_in(block, o->to), at = own != KX_NONE ? own : o->only;
     bool loads = false, before = o->stored;
     bool blind = false; /* stored, and the old value is not in a temporary yet */
     memset(o->seen, 0, o->kernel->graph.node.n * sizeof *o->seen);
@@ -107,8 +124,8 @@ static void check_block(overwrite_t *o, const kblock_t *block)
     }
     for (size_t i = 0; i < block->n; i++)
         if (block->at[i]->kind == KS_FOR) check_block(o, &block->at[i]->body);
-    if (loads && at == KX_NONE) o->bad = o->bad || before;
-    o->stored = o->stored || at != KX_NONE;
+    if (loads && own == KX_NONE) o->bad = o->bad || before;
+    o->stored = o->stored || own != KX_NONE;
 }
 
 /* May kernel k write value `fresh` over the storage of value `old`, which it also reads? */
@@ -120,8 +137,10 @@ static bool may_overwrite(const kernel_t *k, ir_val_t fresh, ir_val_t old)
         if (k->arg.at[i].value == fresh) o.to = (int)i;
     }
     if (o.from < 0) return true;
-    if (k->op) return false;
+    if (k->op || k->product) return false;
+    int n_store = 0;
     o.seen = mem_calloc(k->graph.node.n, sizeof *o.seen);
+    o.only = only_store(&k->body, o.to, &n_store);
     check_block(&o, &k->body);
     free(o.seen);
     return !o.bad;
@@ -152,7 +171,39 @@ static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int 
 static void add_block(program_t *p, ir_val_t v)
 {
     p->home[v] = (home_t){HOME_BLOCK, (int)p->block.n};
-    VEC_PUSH(&p->block, ((memory_block_t){.n_bytes = bytes_of(p, v)}));
+    VEC_PUSH(&p->block,
+             ((memory_block_t){.n_bytes = bytes_of(p, v), .first = INT_MAX, .last = -1}));
+}
+
+/* Is v, which step i writes, of the type of u, a temporary that nobody reads after the step, and
+ * may it be written over it? */
+static bool replaces(const program_t *p, const use_t *use, int i, ir_val_t v, ir_val_t u)
+{
+    const ir_fn_t *fn = p->lower->fn;
+    const ir_type_t *a = ir_type_of(fn, v), *b = ir_type_of(fn, u);
+    const kernel_t *k = p->lower->group.at[p->lower->step.at[i].group]->kernel;
+    return u != v && p->home[u].kind == HOME_BLOCK && use[u].last_read == i &&
+           use[u].first_write < i && a->dtype == b->dtype && ir_type_count(a) == ir_type_count(b) &&
+           may_overwrite(k, v, u);
+}
+
+/* Temporaries of step i take the blocks of temporaries that end there, where they can. */
+static void share_blocks(program_t *p, use_t *use, int i)
+{
+    const lstep_t *s = &p->lower->step.at[i];
+    if (s->kind != LOWER_GROUP) return;
+    const kernel_t *k = p->lower->group.at[s->group]->kernel;
+    for (size_t a = 0; a < k->arg.n; a++) {
+        ir_val_t v = k->arg.at[a].value;
+        if (!k->arg.at[a].written || p->home[v].kind != HOME_NONE || use[v].first_write != i)
+            continue;
+        for (size_t b = 0; b < k->arg.n && p->home[v].kind == HOME_NONE; b++) {
+            ir_val_t u = k->arg.at[b].value;
+            if (k->arg.at[b].written || !replaces(p, use, i, v, u)) continue;
+            p->home[v] = p->home[u];
+            use[u].last_read = -1; /* taken */
+        }
+    }
 }
 
 /* Results of a loop stay in the tensors that carried them. */
@@ -193,21 +244,40 @@ static void add_copies(program_t *p)
     }
 }
 
+/* Blocks for what step i writes and has no home. */
+static void add_written(program_t *p, const use_t *use, int i)
+{
+    const lstep_t *s = &p->lower->step.at[i];
+    if (s->kind == LOWER_GEMM && p->home[s->value].kind == HOME_NONE) add_block(p, s->value);
+    if (s->kind != LOWER_GROUP) return;
+    const kernel_t *k = p->lower->group.at[s->group]->kernel;
+    for (size_t a = 0; a < k->arg.n; a++) {
+        ir_val_t v = k->arg.at[a].value;
+        if (k->arg.at[a].written && use[v].first_write == i && p->home[v].kind == HOME_NONE)
+            add_block(p, v);
+    }
+}
+
+static void extend(memory_block_t *block, const use_t *use)
+{
+    if (use->first_write < block->first) block->first = use->first_write;
+    if (use->last_read > block->last) block->last = use->last_read;
+}
+
 void storage_assign(plan_build_t *self, program_t *p)
 {
     const lower_t *lower = p->lower;
     p->home = mem_calloc(lower->fn->n_value, sizeof *p->home);
     use_t *use = find_uses(p);
     assign_fixed(self, p, use);
-    for (uint32_t v = 0; v < lower->fn->n_value; v++)
-        if (use[v].first_write != INT_MAX && p->home[v].kind == HOME_NONE) add_block(p, v);
+    for (size_t i = 0; i < lower->step.n; i++) {
+        share_blocks(p, use, (int)i);
+        add_written(p, use, (int)i);
+    }
     add_copies(p);
     free(use);
     use = find_uses(p);
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
-        if (p->home[v].kind == HOME_BLOCK) {
-            p->block.at[p->home[v].number].first = use[v].first_write;
-            p->block.at[p->home[v].number].last = use[v].last_read;
-        }
+        if (p->home[v].kind == HOME_BLOCK) extend(&p->block.at[p->home[v].number], &use[v]);
     free(use);
 }
