@@ -72,6 +72,8 @@ static const config_field_t fields[] = {
     WORDS(keep_state, "memory", "memory|local|object", "where workers keep inner states"),
     RANGE(quorum, INT, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
     RANGE(deadline_s, FLOAT, "0", 0, 1e6, "but not before so long"),
+    RANGE(outlier, FLOAT, "0", 0, 1e9,
+          "updates of so many times the usual norm are rejected; 0: none"),
     FIELD(balance, BOOL, "false", "fewer inner steps for slower workers"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),

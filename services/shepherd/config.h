@@ -23,7 +23,7 @@ typedef struct {
     char *store, *id, *keep_state;
     bool store_sync, balance;
     int64_t leader_ttl_ms, quorum;
-    double shard_wait_s, deadline_s;
+    double shard_wait_s, deadline_s, outlier;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;

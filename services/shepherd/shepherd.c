@@ -59,6 +59,7 @@ void shepherd_fini(shepherd_t *self)
     free(self->shard_reason);
     store_resume_fini(&self->loaded);
     VEC_FREE(&self->returned);
+    VEC_FREE(&self->norms);
     VEC_FREE(&self->members);
     VEC_FREE(&self->plans);
     VEC_FREE(&self->eval);

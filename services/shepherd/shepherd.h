@@ -136,7 +136,8 @@ typedef struct {
     Msg__RoundStats summary;
     double val_loss;
     bool has_val_loss;
-    uint64_t stale; /* answers under an old fence */
+    uint64_t stale;    /* answers under an old fence */
+    VEC(double) norms; /* of the last updates admitted, per step */
 
     int64_t status_ms; /* when the last status was published */
     bool stopping;     /* a signal came: save and leave */
@@ -260,14 +261,17 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost worker held */
 void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
 void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
+void work_reopen_eval(work_t *part);
 void work_revoke(shepherd_t *self, uint32_t replica); /* its holder is to drop it */
 bool work_held(const shepherd_t *self, uint32_t holder);
 size_t work_homes(const shepherd_t *self, uint32_t serial); /* replicas of a worker */
 void work_dispatch(shepherd_t *self);
 void work_open_round(shepherd_t *self);
 void work_open_eval(shepherd_t *self);
+void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
+
+/* --- answers.c --- */
 void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknowledge a lease */
-void work_fences(shepherd_t *self, const member_row_t *aggregator);    /* tell it all of them */
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
