@@ -275,15 +275,19 @@ int eval_call(eval_t *ev, const ir_fn_t *fn, const tensor_t *in, tensor_t *out, 
     return rc;
 }
 
+int64_t eval_max_bytes(const eval_options_t *opt)
+{
+    if (opt && opt->max_bytes > 0) return opt->max_bytes;
+    int64_t page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
+    return page > 0 && pages > 0 ? pages / 4 * 3 * page : (int64_t)4 << 30;
+}
+
 static void eval_init(eval_t *ev, const ir_module_t *module, const eval_options_t *opt)
 {
     *ev = (eval_t){.module = module};
     if (opt) ev->options = *opt;
     if (ev->options.max_depth <= 0) ev->options.max_depth = 200;
-    if (ev->options.max_bytes <= 0) {
-        int64_t page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
-        ev->options.max_bytes = page > 0 && pages > 0 ? pages / 4 * 3 * page : (int64_t)4 << 30;
-    }
+    ev->options.max_bytes = eval_max_bytes(opt);
 }
 
 static void eval_fini(eval_t *ev)

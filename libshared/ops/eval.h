@@ -15,6 +15,8 @@ typedef struct {
     int64_t max_iterations; /* of one while op; 0: no limit */
     uint64_t seed;          /* of the rng ops (ops/draw.h) */
 } eval_options_t;
+/* The limit on bytes that opt stands for; NULL: the defaults. */
+int64_t eval_max_bytes(const eval_options_t *opt);
 
 /* Run fn on in[n parameters], borrowed, types checked. On success fills out[n results] with
  * heap-owned tensors (tensor_fini each; may be splat). opt may be NULL. Errors name line and op;

@@ -28,6 +28,7 @@ typedef struct {
     VEC(ir_val_t) checked;            /* in @run, the first operand of each check */
     VEC(ir_type_t) types;             /* and its type */
     int n_judged;
+    const eval_options_t *limits;
 } split_t;
 
 static bool is_check(const ir_op_t *op)
@@ -123,12 +124,32 @@ static int read_results(exec_t *exec, const plan_t *plan, int n, tensor_t *out, 
     return 0;
 }
 
+/* Before anything of that size is allocated. */
+static int check_bytes(const split_t *split, const char *what, uint64_t n_bytes, err_t *err)
+{
+    int64_t limit = eval_max_bytes(split->limits);
+    if (n_bytes <= (uint64_t)limit) return 0;
+    return err_set(err, ERR_MEMORY, "%s of %llu bytes: over the limit of %lld", what,
+                   (unsigned long long)n_bytes, (long long)limit);
+}
+
+static int check_results(const split_t *split, err_t *err)
+{
+    uint64_t n_bytes = 0;
+    for (size_t i = 0; i < split->types.n; i++) {
+        n_bytes += (uint64_t)ir_type_bytes(&split->types.at[i]);
+        if (check_bytes(split, "checked values", n_bytes, err) < 0) return -1;
+    }
+    return 0;
+}
+
 /* Compile the module (its only public function is @run), run it, fill out[]. */
 static int run_plan(ir_module_t *module, const split_t *split, tensor_t *out, err_t *err)
 {
     plan_t *plan = compile_module(module, "", NULL, target_host(), err);
     exec_options_t options = {.threads = 1};
-    exec_t *exec = plan ? exec_new(plan, &options, err) : NULL;
+    bool fits = plan && check_bytes(split, "an arena", plan->arena_bytes, err) == 0;
+    exec_t *exec = fits ? exec_new(plan, &options, err) : NULL;
     int rc = exec ? write_inputs(exec, plan, split, err) : -1;
     if (rc == 0) rc = exec_run(exec, RUN, err);
     if (rc == 0) rc = read_results(exec, plan, (int)split->checked.n, out, err);
@@ -163,7 +184,7 @@ static int collect_inputs(const ir_module_t *module, split_t *split, err_t *err)
     if (inputs && inputs->body->n_arg > 0)
         return err_set(err, ERR_ARG, "@inputs takes arguments: it must take none");
     tensor_t *out = mem_calloc((size_t)n + 1, sizeof *out);
-    int rc = inputs ? eval_fn(module, inputs, NULL, out, NULL, err) : 0;
+    int rc = inputs ? eval_fn(module, inputs, NULL, out, split->limits, err) : 0;
     for (int i = 0; rc == 0 && i < n; i++) add_input(split, out[i]);
     free(out);
     split->n_owned = (int)split->in.n;
@@ -177,6 +198,7 @@ static int collect_inputs(const ir_module_t *module, split_t *split, err_t *err)
 static int judge(ir_module_t *module, split_t *split, err_t *err)
 {
     int n = (int)split->checked.n;
+    if (check_results(split, err) < 0) return -1;
     ir_module_t *copy = only_run(module, split->from->name, err);
     if (!copy) return -1;
     tensor_t *out = mem_calloc((size_t)n + 1, sizeof *out);
@@ -184,7 +206,9 @@ static int judge(ir_module_t *module, split_t *split, err_t *err)
     int rc = run_plan(copy, split, out, err);
     ir_fn_t *fn = NULL;
     if (rc == 0) fn = derive(module, "pcp.judge", n, split->types.at, rewrite_judge, split, err);
-    rc = fn && ir_fn_finish(fn, 0, NULL, err) == 0 ? eval_fn(module, fn, out, NULL, NULL, err) : -1;
+    rc = fn && ir_fn_finish(fn, 0, NULL, err) == 0
+             ? eval_fn(module, fn, out, NULL, split->limits, err)
+             : -1;
     for (int i = 0; i < n; i++) tensor_fini(&out[i]);
     free(out);
     ir_module_destroy(&copy);
@@ -206,8 +230,14 @@ static int check_entry(ir_module_t *module, split_t *split, err_t *err)
 
 int check_module_on_cpu(ir_module_t *module, err_t *err)
 {
+    return check_module_on_cpu_within(module, NULL, err);
+}
+
+int check_module_on_cpu_within(ir_module_t *module, const eval_options_t *limits, err_t *err)
+{
     err_t why = {0};
-    split_t split = {.from = ir_verify(module, &why) == 0 ? ir_module_entry(module, &why) : NULL};
+    split_t split = {.limits = limits};
+    split.from = ir_verify(module, &why) == 0 ? ir_module_entry(module, &why) : NULL;
     int rc = split.from ? check_entry(module, &split, &why) : -1;
     for (int i = 0; i < split.n_owned; i++) tensor_fini(&split.in.at[i]);
     VEC_FREE(&split.in);

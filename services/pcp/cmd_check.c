@@ -14,11 +14,16 @@ enum { CHECK_HOLDS = 0, CHECK_MISMATCH = 1, CHECK_UNSUPPORTED = 2 };
 
 typedef struct {
     char *backend;
+    int64_t memory_budget;
 } options_t;
 
 static const config_field_t fields[] = {
     {"backend", CONFIG_ENUM, offsetof(options_t, backend), "interp", "what runs the file", 0, 0,
      "interp|cpu", false},
+    {"memory_budget", CONFIG_INT, offsetof(options_t, memory_budget), "0",
+     "refuse what takes more bytes of tensors at once (512Mi, 2Gi); 0: 3/4 of this machine's "
+     "memory",
+     0, 1e15, NULL, false},
 };
 static const config_table_t table = {
     .usage =
@@ -33,12 +38,16 @@ static const config_table_t table = {
 };
 
 /* One section: its status, and what is wrong with it on stderr. */
-static int check_section(const parse_sections_t *s, const char *path, bool on_cpu)
+static int check_section(const parse_sections_t *s, const char *path, const options_t *o)
 {
     err_t err = {0};
     ir_module_t *module = parse_section(s->at, s->n, path, s->line, &err);
     int result = -1;
-    if (module) result = on_cpu ? check_module_on_cpu(module, &err) : check_module(module, &err);
+    const eval_options_t limits = {.max_bytes = o->memory_budget};
+    bool on_cpu = strcmp(o->backend, "cpu") == 0;
+    if (module)
+        result = on_cpu ? check_module_on_cpu_within(module, &limits, &err)
+                        : check_module_within(module, &limits, &err);
     if (result != 0) {
         bool placed = str_starts(err.text, path); /* the parser names the file itself */
         fprintf(stderr, "pcp check: %s%s%s\n", placed ? "" : path, placed ? "" : ": ", err.text);
@@ -48,7 +57,7 @@ static int check_section(const parse_sections_t *s, const char *path, bool on_cp
 }
 
 /* The worst status over all sections. */
-static int check_file(const char *path, bool on_cpu, err_t *err)
+static int check_file(const char *path, const options_t *o, err_t *err)
 {
     size_t n;
     char *text = file_read(path, &n, err);
@@ -57,7 +66,7 @@ static int check_file(const char *path, bool on_cpu, err_t *err)
     parse_sections_t s = parse_sections(text, n);
     while (parse_sections_next(&s)) {
         if (parse_is_blank(s.at, s.n)) continue;
-        int status = check_section(&s, path, on_cpu);
+        int status = check_section(&s, path, o);
         if (status > worst) worst = status;
         n_run++;
     }
@@ -79,7 +88,7 @@ int cmd_check(int argc, char **argv)
             err_set(&err, ERR_ARG, "give one StableHLO file (try --help)");
             status = CHECK_UNSUPPORTED;
         } else {
-            status = check_file(args.operands[0], strcmp(options.backend, "cpu") == 0, &err);
+            status = check_file(args.operands[0], &options, &err);
         }
         if (err.code) fprintf(stderr, "pcp check: %s\n", err.text);
     }

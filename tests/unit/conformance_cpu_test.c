@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/str.h"
 #include "corpus.h"
 #include "parse/parse.h"
 #include "runtime/check.h"
@@ -62,8 +63,42 @@ static void test_sample(void **state)
     assert_int_equal(n_held, n_run);
 }
 
+/* Shapes are not believed: what is too large is an error before it is allocated. */
+static void test_memory_limit(void **state)
+{
+    static const struct {
+        const char *size, *says;
+        int64_t max_bytes;
+    } cases[] = {
+        {"3000000x1000x1000xf32", "checked values of 12000000000000 bytes", 0},
+        {"1000xf32", "checked values of 4000 bytes", 2000},
+        {"1000xf32", "an arena of ", 4000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const eval_options_t limits = {.max_bytes = cases[i].max_bytes};
+        err_t err = {0};
+        str_t text = {0};
+        str_addf(&text,
+                 "func.func @main() {\n  %%0 = stablehlo.iota dim = 0 : tensor<%s>\n  %%1 = "
+                 "stablehlo.negate %%0 : tensor<%s>\n  check.expect_eq %%1, %%1 : tensor<%s>\n  "
+                 "return\n}\n",
+                 cases[i].size, cases[i].size, cases[i].size);
+        ir_module_t *module = parse_stablehlo(str_text(&text), text.n, "test", &err);
+        assert_non_null(module);
+        assert_int_equal(check_module_on_cpu_within(module, &limits, &err), -1);
+        assert_int_equal(err.code, ERR_MEMORY);
+        if (!strstr(err.text, cases[i].says)) fail_msg("%s", err.text);
+        ir_module_destroy(&module);
+        str_fini(&text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sample)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_memory_limit),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

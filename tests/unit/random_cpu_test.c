@@ -28,7 +28,7 @@
 
 enum {
     BATCH = 50,
-    MANY = 256,
+    MANY = 1024,
     MANY_HALF = 8,
     AMPLIFIED = 16,
     SHOWN = 12,
