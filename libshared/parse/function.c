@@ -144,8 +144,10 @@ static int begin_fn(parser_t *p, const signature_t *s)
 
 static int name_fn(parser_t *p, const signature_t *s)
 {
-    if (ir_module_find(p->module, s->name))
+    size_t n = strlen(s->name);
+    if (names_find(&p->functions, s->name, n))
         return parse_fail(p, s->at, ERR_PARSE, "function @%.64s is defined twice", s->name);
+    names_add(&p->functions, s->name, n, (ir_val_t)p->module->n_fn - 1, 1);
     p->fn->name = s->name;
     p->fn->is_private = s->is_private;
     p->fn->attrs = s->attrs;

@@ -49,10 +49,11 @@ static void scan_lines(parser_t *p)
 /* Does a use of a function fit its signature? */
 static int check_use(parser_t *p, const use_t *use)
 {
-    const ir_fn_t *callee = ir_module_find(p->module, use->callee);
-    if (!callee)
+    const name_t *found = names_find(&p->functions, use->callee, strlen(use->callee));
+    if (!found)
         return parse_fail(p, use->at, ERR_PARSE, "function @%.64s is not defined in this module",
                           use->callee);
+    const ir_fn_t *callee = p->module->fn[found->value];
     const ir_op_t *op = use->op;
     if (op->n_in != callee->body->n_arg || op->n_out != callee->body->n_result)
         return parse_fail(
@@ -115,12 +116,14 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
     p->arena = p->module->arena;
     p->line_at = text;
     p->line = p->first_line = first_line;
+    names_clear(&p->functions);
     if (run(p) < 0) {
         ir_module_destroy(&p->module);
         if (err) *err = own;
     }
     ir_module_t *module = p->module;
     names_fini(&p->names);
+    names_fini(&p->functions);
     VEC_FREE(&p->aliases);
     VEC_FREE(&p->uses);
     VEC_FREE(&p->resource_list);

@@ -56,9 +56,10 @@ typedef struct {
     arena_t *arena; /* the module's */
     ir_fn_t *fn;    /* being read */
     names_t names;
-    int depth;      /* of regions, attributes and aliases */
-    int first_line; /* number of the text's first line */
-    int line;       /* of line_at; both only move forward */
+    names_t functions; /* value: the place in the module */
+    int depth;         /* of regions, attributes and aliases */
+    int first_line;    /* number of the text's first line */
+    int line;          /* of line_at; both only move forward */
     const char *line_at;
     int alias_depth, n_nested_aliases;
     const char *resources; /* where {-# stands, or NULL */
