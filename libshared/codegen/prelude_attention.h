@@ -90,7 +90,12 @@ PCP_FN pcp_vec_t pcp_vec_exp(pcp_vec_t x)
 #define PCP_SWAP_2(u) ((u) ^ 2)
 #define PCP_SWAP_4(u) ((u) ^ 4)
 #define PCP_SWAP_8(u) ((u) ^ 8)
-#define PCP_SWAPPED(x, h) __builtin_shuffle(x, (pcp_ivec_t){PCP_EACH(PCP_SWAP_##h)})
+#ifdef __clang__
+#define PCP_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define PCP_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (pcp_ivec_t){__VA_ARGS__})
+#endif
+#define PCP_SWAPPED(x, h) PCP_SHUFFLE(x, x, PCP_EACH(PCP_SWAP_##h))
 
 PCP_FN float pcp_vec_sum(pcp_vec_t x)
 {
@@ -228,8 +233,8 @@ PCP_GIVE(f16, uint16_t, pcp_f16_from_f32)
     _Pragma("GCC unroll 16") for (int i = 0; i < PCP_LANES; i++) if (!(i & h)) \
     {                                                                          \
         pcp_vec_t a = v[i], b = v[i + h];                                      \
-        v[i] = __builtin_shuffle(a, b, (pcp_ivec_t){PCP_EACH(PCP_A##h)});      \
-        v[i + h] = __builtin_shuffle(a, b, (pcp_ivec_t){PCP_EACH(PCP_B##h)});  \
+        v[i] = PCP_SHUFFLE(a, b, PCP_EACH(PCP_A##h));                          \
+        v[i + h] = PCP_SHUFFLE(a, b, PCP_EACH(PCP_B##h));                      \
     }
 
 PCP_FN void pcp_turn_square(const float *x, int64_t row, float *to, int64_t ld)

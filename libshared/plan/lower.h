@@ -30,6 +30,7 @@ typedef struct {
     layout_t layout;
     bool plain;    /* read by loops that know no layout */
     int cost;      /* estimated work per element when inlined */
+    int chain;     /* ops between it and the roots it is made of, itself counted */
     int64_t reads; /* elements that users ask for, over all users */
 } lvalue_t;
 

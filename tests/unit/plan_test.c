@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "ir/build.h"
 #include "plan_help.h"
 #include "plan_random.h"
 #include "random_program.h"
@@ -343,6 +344,19 @@ static void test_types(void **state)
     str_fini(&text);
 }
 
+/* Expressions are walked by recursion, and so must not grow as long as programs do. */
+static void test_long_chain(void **state)
+{
+    (void)state;
+    ir_module_t *m = ir_module_new();
+    ir_type_t type = ir_type(DT_I32, 1, (int64_t[]){7}), types[2] = {type, type};
+    ir_fn_t *fn = ir_fn_new(m, "main", 2, types);
+    ir_val_t x = ir_fn_param(fn, 0), y = ir_fn_param(fn, 1);
+    for (int i = 0; i < 30000; i++) x = ir_op2(fn, i % 3 ? OP_add : OP_xor, x, y);
+    assert_int_equal(ir_fn_finish(fn, 1, &x, NULL), 0);
+    plan_check_module(m, &(plan_check_t){3, 100, 1, 0, 1});
+}
+
 static void test_random_programs(void **state)
 {
     (void)state;
@@ -359,8 +373,7 @@ int main(void)
         cmocka_unit_test(test_products),        cmocka_unit_test(test_attention),
         cmocka_unit_test(test_reductions),      cmocka_unit_test(test_row_group),
         cmocka_unit_test(test_indices),         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_random_programs),
-
+        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
