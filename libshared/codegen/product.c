@@ -5,7 +5,10 @@
 
 #include "codegen/tile.h"
 
-enum { ROW_BLOCK = 192 }; /* rows of A that stay in the second-level cache for all panels of B */
+enum {
+    ROW_BLOCK = 192, /* rows of A that stay in the second-level cache for all panels of B */
+    COPY_PAD = 16,   /* elements between rows of A's copy, so that they do not compete */
+};
 
 /* Strides of element (row or column, term) and how the edges fall. */
 typedef struct {
@@ -15,8 +18,8 @@ typedef struct {
     str_t *out;
     int64_t a_row, a_sum, b_sum, b_col;
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
-    int64_t row_block;
-    bool pack_rest; /* the last panel of B is packed */
+    int64_t row_block, a_ld;              /* of A's copy */
+    bool pack_rest;                       /* the last panel of B is packed */
 } writer_t;
 
 static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *out)
@@ -33,6 +36,7 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
+    w.a_ld = (s->trans_a ? w.row_block : t->sum_block) + COPY_PAD;
     return w;
 }
 
@@ -40,8 +44,8 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
 {
     const tiles_t *t = w->tiles;
     tile_t tile = {.lanes = t->simd.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
-    tile.a_row = t->pack_a ? 1 : w->a_row;
-    tile.a_sum = t->pack_a ? rows : w->a_sum;
+    tile.a_row = t->pack_a && !w->step->trans_a ? w->a_ld : w->a_row;
+    tile.a_sum = t->pack_a && w->step->trans_a ? w->a_ld : w->a_sum;
     tile.c_row = w->step->ldc;
     return tile_function(w->helpers, &tile);
 }
@@ -53,7 +57,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     const plan_gemm_step_t *s = w->step;
     str_t a = {0};
     if (t->pack_a)
-        str_addf(&a, "pa + (i - ib) * %" PRId64, t->sum_block);
+        str_addf(&a, "pa + (i - ib) * %" PRId64, w->step->trans_a ? 1 : w->a_ld);
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
@@ -114,24 +118,16 @@ static void write_pack_b(const writer_t *w)
              pack_function(w->helpers, &pack), t->pack_b ? t->sum_block : 0, w->b_sum, w->b_col);
 }
 
+/* A block of A as it is, but for the distance of its rows. */
 static void write_pack_a(const writer_t *w)
 {
-    const tiles_t *t = w->tiles;
-    if (!t->pack_a) return;
-    pack_t pack = {t->rows, t->rows, w->a_sum, w->a_row};
-    str_add(w->out, "            int64_t r = ib;\n");
-    if (w->step->m >= t->rows)
-        str_addf(w->out,
-                 "            for (; r + %d <= ie; r += %d)\n                %s(pa + (r - ib) * "
-                 "%" PRId64 ", a + s * %" PRId64 " + r * %" PRId64 ", n);\n",
-                 t->rows, t->rows, pack_function(w->helpers, &pack), t->sum_block, w->a_sum,
-                 w->a_row);
-    if (!w->rest_rows) return;
-    pack.cols = pack.width = w->rest_rows;
-    str_addf(w->out,
-             "            if (r < ie) %s(pa + (r - ib) * %" PRId64 ", a + s * %" PRId64
-             " + r * %" PRId64 ", n);\n",
-             pack_function(w->helpers, &pack), t->sum_block, w->a_sum, w->a_row);
+    const char *text = w->step->trans_a ? "            for (int64_t p = 0; p < n; p++)\n"
+                                          "                __builtin_memcpy(pa + p * %" PRId64
+                                          ", a + (s + p) * %" PRId64 " + ib, (ie - ib) * 4);\n"
+                                        : "            for (int64_t r = 0; r < ie - ib; r++)\n"
+                                          "                __builtin_memcpy(pa + r * %" PRId64
+                                          ", a + (ib + r) * %" PRId64 " + s, n * 4);\n";
+    if (w->tiles->pack_a) str_addf(w->out, text, w->a_ld, w->step->lda);
 }
 
 static void write_buffers(const writer_t *w)
@@ -143,7 +139,7 @@ static void write_buffers(const writer_t *w)
                  width * t->sum_block);
     if (t->pack_a)
         str_addf(w->out, "    float pa[%" PRId64 "] __attribute__((aligned(64)));\n",
-                 w->row_block * t->sum_block);
+                 w->a_ld * (w->step->trans_a ? t->sum_block : w->row_block));
 }
 
 /* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */

@@ -92,7 +92,8 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
     tiles_choose_registers(self, s->m, s->n, s->k);
     self->sum_block = ceil_div(s->k, ceil_div(s->k, SUM_BLOCK));
     choose_parts(self, s);
-    self->pack_b = s->trans_b || (s->m >= 4 * self->rows && s->ldb > 2 * self->cols);
+    self->pack_b = s->trans_b || (s->m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
+                   (s->m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
     self->pack_a = crowds_cache(s->lda, self->rows) && s->n > self->cols;
     return true;
 }
