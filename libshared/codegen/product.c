@@ -16,7 +16,9 @@ typedef struct {
     const tiles_t *tiles;
     helpers_t *helpers;
     str_t *out;
-    int64_t a_row, a_sum, b_sum, b_col;
+    int64_t a_row, a_sum, b_sum, b_col;   /* in elements; sums from term to term */
+    int64_t wide, terms;                  /* elements of a term; k / wide */
+    const char *type;                     /* of elements */
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
     int64_t row_block, a_ld;              /* of A's copy */
     bool pack_rest;                       /* the last panel of B is packed */
@@ -27,16 +29,19 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     const plan_gemm_step_t *s = &product->step;
     const tiles_t *t = &product->tiles;
     writer_t w = {.step = s, .tiles = t, .helpers = helpers, .out = out};
+    w.wide = s->bf16 ? 2 : 1;
+    w.terms = s->k / w.wide;
+    w.type = s->bf16 ? "uint16_t" : "float";
     w.a_row = s->trans_a ? 1 : s->lda;
-    w.a_sum = s->trans_a ? s->lda : 1;
-    w.b_sum = s->trans_b ? 1 : s->ldb;
+    w.a_sum = s->trans_a ? s->lda * w.wide : w.wide;
+    w.b_sum = s->trans_b ? w.wide : s->ldb * w.wide;
     w.b_col = s->trans_b ? s->ldb : 1;
     w.rest_rows = (int)(s->m % t->rows);
     w.rest_cols = (int)(s->n % t->cols);
     w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
-    w.a_ld = (s->trans_a ? w.row_block : t->sum_block) + COPY_PAD;
+    w.a_ld = ((s->trans_a ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     return w;
 }
 
@@ -44,7 +49,8 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
 {
     const tiles_t *t = w->tiles;
     tile_t tile = {.lanes = t->simd.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
-    tile.a_row = t->pack_a && !w->step->trans_a ? w->a_ld : w->a_row;
+    tile.bf16 = w->step->bf16;
+    tile.a_row = !t->pack_a ? w->a_row : w->step->trans_a ? w->wide : w->a_ld;
     tile.a_sum = t->pack_a && w->step->trans_a ? w->a_ld : w->a_sum;
     tile.c_row = w->step->ldc;
     return tile_function(w->helpers, &tile);
@@ -57,7 +63,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     const plan_gemm_step_t *s = w->step;
     str_t a = {0};
     if (t->pack_a)
-        str_addf(&a, "pa + (i - ib) * %" PRId64, w->step->trans_a ? 1 : w->a_ld);
+        str_addf(&a, "pa + (i - ib) * %" PRId64, w->step->trans_a ? w->wide : w->a_ld);
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
@@ -77,19 +83,19 @@ static void write_panels(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     str_t packed = {0}, plain = {0};
-    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? t->sum_block : 0);
+    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? t->sum_block * w->wide : 0);
     str_addf(&plain, "b + s * %" PRId64 " + j", w->b_sum);
     str_add(w->out, "            int64_t j = j0;\n");
     if (w->step->n >= t->cols) {
         str_addf(w->out, "            for (; j + %d <= j1; j += %d) {\n", t->cols, t->cols);
         write_rows(w, t->cols, str_text(t->pack_b ? &packed : &plain),
-                   t->pack_b ? t->cols : w->b_sum);
+                   t->pack_b ? t->cols * w->wide : w->b_sum);
         str_add(w->out, "            }\n");
     }
     if (w->rest_cols) {
         str_add(w->out, "            if (j < j1) {\n");
         write_rows(w, w->rest_cols, str_text(w->pack_rest ? &packed : &plain),
-                   w->pack_rest ? w->rest_width : w->b_sum);
+                   w->pack_rest ? w->rest_width * w->wide : w->b_sum);
         str_add(w->out, "            }\n");
     }
     str_fini(&packed);
@@ -100,14 +106,15 @@ static void write_pack_b(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     if (!t->pack_b && !w->pack_rest) return;
-    pack_t pack = {t->cols, t->cols, w->b_sum, w->b_col};
+    const plan_gemm_step_t *s = w->step;
+    pack_t pack = {t->cols, t->cols, s->trans_b ? 1 : s->ldb, w->b_col, s->bf16};
+    int64_t panel = t->sum_block * w->wide; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
-    if (t->pack_b && w->step->n >= t->cols)
+    if (t->pack_b && s->n >= t->cols)
         str_addf(w->out,
                  "        for (; k + %d <= j1; k += %d)\n            %s(pb + (k - j0) * %" PRId64
                  ", b + s * %" PRId64 " + k * %" PRId64 ", n);\n",
-                 t->cols, t->cols, pack_function(w->helpers, &pack), t->sum_block, w->b_sum,
-                 w->b_col);
+                 t->cols, t->cols, pack_function(w->helpers, &pack), panel, w->b_sum, w->b_col);
     if (!w->pack_rest) return;
     if (!t->pack_b) str_addf(w->out, "        k += (j1 - k) / %d * %d;\n", t->cols, t->cols);
     pack.cols = w->rest_cols;
@@ -115,19 +122,27 @@ static void write_pack_b(const writer_t *w)
     str_addf(w->out,
              "        if (k < j1) %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64
              " + k * %" PRId64 ", n);\n",
-             pack_function(w->helpers, &pack), t->pack_b ? t->sum_block : 0, w->b_sum, w->b_col);
+             pack_function(w->helpers, &pack), t->pack_b ? panel : 0, w->b_sum, w->b_col);
 }
 
-/* A block of A as it is, but for the distance of its rows. */
+/* A block of A as it is, but for the distance of its rows and that pairs of terms come together. */
 static void write_pack_a(const writer_t *w)
 {
-    const char *text = w->step->trans_a ? "            for (int64_t p = 0; p < n; p++)\n"
-                                          "                __builtin_memcpy(pa + p * %" PRId64
-                                          ", a + (s + p) * %" PRId64 " + ib, (ie - ib) * 4);\n"
-                                        : "            for (int64_t r = 0; r < ie - ib; r++)\n"
-                                          "                __builtin_memcpy(pa + r * %" PRId64
-                                          ", a + (ib + r) * %" PRId64 " + s, n * 4);\n";
-    if (w->tiles->pack_a) str_addf(w->out, text, w->a_ld, w->step->lda);
+    static const char rows[] = "            for (int64_t r = 0; r < ie - ib; r++)\n"
+                               "                __builtin_memcpy(pa + r * %2$" PRId64
+                               ", a + (ib + r) * %1$" PRId64 " + s * %3$" PRId64 ", n * 4);\n";
+    static const char terms[] = "            for (int64_t p = 0; p < n; p++)\n"
+                                "                __builtin_memcpy(pa + p * %2$" PRId64
+                                ", a + (s + p) * %1$" PRId64 " + ib, (ie - ib) * 4);\n";
+    static const char pairs[] = "            for (int64_t p = 0; p < n; p++)\n"
+                                "                for (int64_t r = 0; r < ie - ib; r++) {\n"
+                                "                    pa[p * %2$" PRId64
+                                " + 2 * r] = a[(s + p) * 2 * %1$" PRId64 " + ib + r];\n"
+                                "                    pa[p * %2$" PRId64
+                                " + 2 * r + 1] = a[((s + p) * 2 + 1) * %1$" PRId64 " + ib + r];\n"
+                                "                }\n";
+    const char *text = !w->step->trans_a ? rows : w->step->bf16 ? pairs : terms;
+    if (w->tiles->pack_a) str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
 }
 
 static void write_buffers(const writer_t *w)
@@ -135,10 +150,10 @@ static void write_buffers(const writer_t *w)
     const tiles_t *t = w->tiles;
     int64_t width = t->pack_b ? t->part_cols : w->rest_width;
     if (t->pack_b || w->pack_rest)
-        str_addf(w->out, "    float pb[%" PRId64 "] __attribute__((aligned(64)));\n",
-                 width * t->sum_block);
+        str_addf(w->out, "    %s pb[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
+                 width * t->sum_block * w->wide);
     if (t->pack_a)
-        str_addf(w->out, "    float pa[%" PRId64 "] __attribute__((aligned(64)));\n",
+        str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
                  w->a_ld * (w->step->trans_a ? t->sum_block : w->row_block));
 }
 
@@ -167,9 +182,10 @@ static void write_part(const writer_t *w)
              t->n_part_col, t->part_cols, t->part_cols, s->n, s->n);
     for (int x = 0; x < 3; x++)
         str_addf(w->out,
-                 "        %sfloat *const %c = %c0 + entry / %" PRId64 " * %" PRId64
+                 "        %s%s *const %c = %c0 + entry / %" PRId64 " * %" PRId64
                  " + entry %% %" PRId64 " * %" PRId64 ";\n",
-                 x < 2 ? "const " : "", names[x], names[x], s->inner, outer[x], s->inner, inner[x]);
+                 x < 2 ? "const " : "", x < 2 ? w->type : "float", names[x], names[x], s->inner,
+                 outer[x], s->inner, inner[x]);
 }
 
 void product_render(const product_t *product, helpers_t *helpers, str_t *out)
@@ -178,18 +194,18 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
     const plan_gemm_step_t *s = &product->step;
     const tiles_t *t = &product->tiles;
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
-    str_add(out, "    const float *const a0 = (const float *)(arena + arg[0]);\n"
-                 "    const float *const b0 = (const float *)(arena + arg[1]);\n"
-                 "    float *const c0 = (float *)(arena + arg[2]);\n");
+    str_addf(out, "    const %s *const a0 = (const %s *)(arena + arg[0]);\n", w.type, w.type);
+    str_addf(out, "    const %s *const b0 = (const %s *)(arena + arg[1]);\n", w.type, w.type);
+    str_add(out, "    float *const c0 = (float *)(arena + arg[2]);\n");
     write_buffers(&w);
     str_add(out, "    for (int64_t part = begin, next; part < end; part = next) {\n");
     write_part(&w);
-    str_addf(out, "        for (int64_t s = 0; s < %" PRId64 "; s += %" PRId64 ") {\n", s->k,
+    str_addf(out, "        for (int64_t s = 0; s < %" PRId64 "; s += %" PRId64 ") {\n", w.terms,
              t->sum_block);
     str_addf(out,
              "        const int64_t n = %" PRId64 " - s < %" PRId64 " ? %" PRId64 " - s : %" PRId64
              ";\n",
-             s->k, t->sum_block, s->k, t->sum_block);
+             w.terms, t->sum_block, w.terms, t->sum_block);
     str_addf(out, "        const int add = %s;\n", s->accumulate ? "1" : "s > 0");
     write_pack_b(&w);
     str_addf(out,

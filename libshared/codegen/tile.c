@@ -10,6 +10,16 @@ const char tile_head[] =
     "typedef float kc_v4 __attribute__((vector_size(16), aligned(4), may_alias));\n"
     "typedef float kc_v8 __attribute__((vector_size(32), aligned(4), may_alias));\n"
     "typedef float kc_v16 __attribute__((vector_size(64), aligned(4), may_alias));\n"
+    "typedef int32_t kc_i16 __attribute__((vector_size(64), aligned(2), may_alias));\n"
+    "typedef float kc_h4 __attribute__((vector_size(16), aligned(2), may_alias));\n"
+    "typedef int32_t kc_pair __attribute__((aligned(2), may_alias));\n"
+    "#ifdef __AVX512BF16__\n"
+    "static inline kc_v16 kc_dot(kc_v16 c, kc_i16 a, kc_i16 b)\n"
+    "{\n"
+    "    __asm__(\"vdpbf16ps %2, %1, %0\" : \"+v\"(c) : \"v\"(a), \"v\"(b));\n"
+    "    return c;\n"
+    "}\n"
+    "#endif\n"
     "\n";
 
 static int vectors_of(const tile_t *t)
@@ -17,10 +27,25 @@ static int vectors_of(const tile_t *t)
     return (t->cols + t->lanes - 1) / t->lanes;
 }
 
-static void write_terms(const tile_t *t, str_t *out)
+/* Terms of pairs: the two products and the sum are one instruction. */
+static void write_pairs(const tile_t *t, str_t *out)
+{
+    for (int v = 0; v < vectors_of(t); v++)
+        str_addf(out, "        const kc_i16 b%d = *(const kc_i16 *)(b + %d);\n", v,
+                 2 * v * t->lanes);
+    for (int i = 0; i < t->rows; i++) {
+        str_addf(out,
+                 "        { const kc_i16 x = (kc_i16){0} + *(const kc_pair *)(a + %" PRId64 ");",
+                 i * t->a_row);
+        for (int v = 0; v < vectors_of(t); v++)
+            str_addf(out, " c%d_%d = kc_dot(c%d_%d, x, b%d);", i, v, i, v, v);
+        str_add(out, " }\n");
+    }
+}
+
+static void write_numbers(const tile_t *t, str_t *out)
 {
     int vectors = vectors_of(t);
-    str_add(out, "    for (int64_t p = 0; p < n; p++) {\n");
     for (int v = 0; v < vectors; v++)
         str_addf(out, "        const kc_v%d b%d = *(const kc_v%d *)(b + %d);\n", t->lanes, v,
                  t->lanes, v * t->lanes);
@@ -29,6 +54,15 @@ static void write_terms(const tile_t *t, str_t *out)
         for (int v = 0; v < vectors; v++) str_addf(out, " c%d_%d += x * b%d;", i, v, v);
         str_add(out, " }\n");
     }
+}
+
+static void write_terms(const tile_t *t, str_t *out)
+{
+    str_add(out, "    for (int64_t p = 0; p < n; p++) {\n");
+    if (t->bf16)
+        write_pairs(t, out);
+    else
+        write_numbers(t, out);
     str_addf(out, "        a += %" PRId64 ";\n        b += %" PRId64 ";\n    }\n", t->a_sum,
              t->b_sum);
 }
@@ -66,7 +100,9 @@ const char *tile_function(helpers_t *helpers, const tile_t *t)
 {
     str_t text = {0};
     int vectors = vectors_of(t);
-    str_add(&text, "(const float *a, const float *b, float *restrict c, int64_t n, int add)\n{\n");
+    const char *type = t->bf16 ? "uint16_t" : "float";
+    str_addf(&text, "(const %s *a, const %s *b, float *restrict c, int64_t n, int add)\n{\n", type,
+             type);
     for (int i = 0; i < t->rows; i++) {
         str_addf(&text, "    kc_v%d", t->lanes);
         for (int v = 0; v < vectors; v++) str_addf(&text, "%s c%d_%d = {0}", v ? "," : "", i, v);
@@ -94,52 +130,74 @@ static void write_copy(const pack_t *p, str_t *out)
     str_add(out, "    }\n");
 }
 
-/* Columns of the panel are rows of the source: four by four through registers, then what is left.
- */
+/* Pairs of rows of the source, side by side. */
+static void write_interleave(const pack_t *p, str_t *out)
+{
+    str_addf(out, "    for (int64_t p = 0; p < n; p++, to += %d, from += %" PRId64 ") {\n",
+             2 * p->width, 2 * p->from_sum);
+    str_addf(out,
+             "        for (int64_t j = 0; j < %d; j++) {\n            to[2 * j] = from[j];\n"
+             "            to[2 * j + 1] = from[j + %" PRId64 "];\n        }\n",
+             p->cols, p->from_sum);
+    if (p->width > p->cols)
+        str_addf(out, "        __builtin_memset(to + %d, 0, %d);\n", 2 * p->cols,
+                 4 * (p->width - p->cols));
+    str_add(out, "    }\n");
+}
+
+/* Columns [from, to) of the panel, term by term; the loop variable is new. */
+static void write_transpose_rest(const pack_t *p, const char *var, const char *start, int from,
+                                 int to, str_t *out)
+{
+    int wide = p->bf16 ? 2 : 1;
+    str_addf(out,
+             "    for (%s; %s < n; %s++)\n        for (int64_t j = %d; j < %d; j++)\n"
+             "            __builtin_memcpy(to + (%s * %d + j) * %d, from + j * %" PRId64
+             " + %s * %d, 4);\n",
+             start, var, var, from, to, var, p->width, wide, p->from_col, var, wide);
+}
+
+/* Columns of the panel are rows of the source: four by four terms through registers, then what is
+ * left. */
 static void write_transpose(const pack_t *p, str_t *out)
 {
-    int whole = p->cols / 4 * 4;
+    int whole = p->cols / 4 * 4, wide = p->bf16 ? 2 : 1;
     str_add(out, "    int64_t p = 0;\n    for (; p + 4 <= n; p += 4) {\n");
-    str_addf(out, "        for (int64_t j = 0; j < %d; j += 4) {\n", whole);
-    str_addf(out, "            const float *f = from + j * %" PRId64 " + p;\n", p->from_col);
-    str_addf(out, "            float *t = to + p * %d + j;\n", p->width);
+    str_addf(out,
+             "        for (int64_t j = 0; j < %d; j += 4) {\n"
+             "            const __auto_type f = from + j * %" PRId64 " + p * %d;\n"
+             "            const __auto_type t = to + (p * %d + j) * %d;\n",
+             whole, p->from_col, wide, p->width, wide);
     for (int i = 0; i < 4; i++)
-        str_addf(out, "            const kc_v4 x%d = *(const kc_v4 *)(f + %" PRId64 ");\n", i,
+        str_addf(out, "            const kc_h4 x%d = *(const kc_h4 *)(f + %" PRId64 ");\n", i,
                  i * p->from_col);
-    for (int i = 0; i < 2; i++) {
-        str_addf(out,
-                 "            const kc_v4 l%d = __builtin_shufflevector(x%d, x%d, 0, 4, 1, 5);\n",
-                 i, 2 * i, 2 * i + 1);
-        str_addf(out,
-                 "            const kc_v4 h%d = __builtin_shufflevector(x%d, x%d, 2, 6, 3, 7);\n",
-                 i, 2 * i, 2 * i + 1);
-    }
     for (int i = 0; i < 4; i++)
-        str_addf(out, "            *(kc_v4 *)(t + %d) = __builtin_shufflevector(%s0, %s1, %s);\n",
-                 i * p->width, i < 2 ? "l" : "h", i < 2 ? "l" : "h",
-                 i % 2 ? "2, 3, 6, 7" : "0, 1, 4, 5");
+        str_addf(out, "            const kc_h4 y%d = __builtin_shufflevector(x%d, x%d, %s);\n", i,
+                 i / 2 * 2, i / 2 * 2 + 1, i % 2 ? "2, 6, 3, 7" : "0, 4, 1, 5");
+    for (int i = 0; i < 4; i++)
+        str_addf(out, "            *(kc_h4 *)(t + %d) = __builtin_shufflevector(y%d, y%d, %s);\n",
+                 i * p->width * wide, i / 2, i / 2 + 2, i % 2 ? "2, 3, 6, 7" : "0, 1, 4, 5");
     str_add(out, "        }\n    }\n");
-    const char *loop = "    for (%s; %s < n; %s++)\n        for (int64_t j = %d; j < %d; j++)\n"
-                       "            to[%s * %d + j] = from[j * %" PRId64 " + %s];\n";
-    if (whole) str_addf(out, loop, "", "p", "p", 0, whole, "p", p->width, p->from_col, "p");
-    if (whole < p->cols)
-        str_addf(out, loop, "int64_t q = 0", "q", "q", whole, p->cols, "q", p->width, p->from_col,
-                 "q");
+    if (whole) write_transpose_rest(p, "p", "", 0, whole, out);
+    if (whole < p->cols) write_transpose_rest(p, "q", "int64_t q = 0", whole, p->cols, out);
     if (p->cols < p->width)
         str_addf(out,
                  "    for (int64_t q = 0; q < n; q++)\n"
-                 "        __builtin_memset(to + q * %d + %d, 0, %d);\n",
-                 p->width, p->cols, 4 * (p->width - p->cols));
+                 "        __builtin_memset(to + (q * %d + %d) * %d, 0, %d);\n",
+                 p->width, p->cols, wide, 4 * (p->width - p->cols));
 }
 
 const char *pack_function(helpers_t *helpers, const pack_t *pack)
 {
     str_t text = {0};
-    str_add(&text, "(float *restrict to, const float *restrict from, int64_t n)\n{\n");
-    if (pack->from_col == 1)
-        write_copy(pack, &text);
-    else
+    const char *type = pack->bf16 ? "uint16_t" : "float";
+    str_addf(&text, "(%s *restrict to, const %s *restrict from, int64_t n)\n{\n", type, type);
+    if (pack->from_col != 1)
         write_transpose(pack, &text);
+    else if (pack->bf16)
+        write_interleave(pack, &text);
+    else
+        write_copy(pack, &text);
     str_add(&text, "}\n");
     const char *name = helpers_add(helpers, "pack", str_text(&text));
     str_fini(&text);

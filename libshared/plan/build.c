@@ -170,7 +170,7 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     p->first_kernel = (int)self->kernel.n;
     VEC_PUSH(&self->program, p);
     if (bind_tensors(self, p, fn, err) < 0) return -1;
-    p->lower = lower_fn(self->module, fn, err);
+    p->lower = lower_fn(self->module, fn, self->simd, err);
     if (!p->lower) return -1;
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
@@ -252,19 +252,19 @@ static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_
                       plan_step_t *step)
 {
     plan_gemm_step_t *g = &step->gemm;
-    int64_t size = (int64_t)dtype_bytes(s->gemm.dtype);
+    int64_t size = (int64_t)dtype_bytes(s->gemm.dtype), from = s->gemm.bf16 ? 2 : size;
     step->kind = STEP_GEMM;
     *g = s->gemm;
-    g->a = offset_of(self, p, s->lhs) + g->a * size;
-    g->b = offset_of(self, p, s->rhs) + g->b * size;
+    g->a = offset_of(self, p, s->lhs) + g->a * from;
+    g->b = offset_of(self, p, s->rhs) + g->b * from;
     g->c = offset_of(self, p, s->value) + g->c * size;
     double count = (double)g->batch * (double)g->inner;
     double m = (double)g->m, n = (double)g->n, k = (double)g->k;
     step->flops = 2 * count * m * n * k;
-    step->bytes = count * (m * k + k * n + m * n) * (double)size;
-    step->label = mem_printf("gemm %c%c %lldx%lldx%lld", g->trans_a ? 't' : 'n',
-                             g->trans_b ? 't' : 'n', (long long)g->m, (long long)g->n,
-                             (long long)g->k);
+    step->bytes = count * ((m * k + k * n) * (double)from + m * n * (double)size);
+    step->label = mem_printf("gemm%s %c%c %lldx%lldx%lld", g->bf16 ? " bf16" : "",
+                             g->trans_a ? 't' : 'n', g->trans_b ? 't' : 'n', (long long)g->m,
+                             (long long)g->n, (long long)g->k);
     if (g->batch * g->inner > 1) {
         char *label = mem_printf("%s x%lld", step->label, (long long)(g->batch * g->inner));
         free(step->label);

@@ -26,7 +26,7 @@ static int64_t operand_reach(const operand_t *x, int64_t batch, int64_t inner)
 
 static int check_operand(const operand_t *x, const plan_gemm_step_t *s, uint64_t arena, err_t *err)
 {
-    int64_t width = s->dtype == DT_F64 ? 8 : 4, bytes;
+    int64_t width = s->bf16 && x->name[0] != 'C' ? 2 : (int64_t)dtype_bytes(s->dtype), bytes;
     if (x->ld < x->columns || x->ld < 1 || x->ld > INT_MAX)
         return err_set(err, ERR_CORRUPT, "gemm: operand %s: leading dimension %lld of %lld columns",
                        x->name, (long long)x->ld, (long long)x->columns);
@@ -74,6 +74,8 @@ int plan_check_gemm(const plan_gemm_step_t *s, uint64_t arena_bytes, err_t *err)
     int64_t entries;
     if (s->dtype != DT_F32 && s->dtype != DT_F64)
         return err_set(err, ERR_CORRUPT, "gemm: element type %d, want f32 or f64", (int)s->dtype);
+    if (s->bf16 && (s->dtype != DT_F32 || s->parts < 1 || s->k % 2))
+        return err_set(err, ERR_CORRUPT, "gemm: bf16 without a kernel, or of an odd sum");
     if (s->batch < 1 || s->inner < 1 || s->m < 0 || s->n < 0 || s->k < 0 || s->m > INT_MAX ||
         s->n > INT_MAX || s->k > INT_MAX || !i64_mul(s->batch, s->inner, &entries) ||
         entries > INT_MAX)

@@ -157,6 +157,7 @@ static int product_step(dot_t *p, matrices_t *x, plan_gemm_step_t *s)
 {
     *s = (plan_gemm_step_t){.m = p->m, .n = p->n, .k = p->k};
     s->dtype = ir_type_of(p->lower->fn, p->op->out)->dtype;
+    s->bf16 = ir_type_of(p->lower->fn, p->op->in[0])->dtype == DT_BF16;
     kx_t a = operand_at(p, 0, &x->a.root), b = operand_at(p, 1, &x->b.root), c = result_at(p);
     x->c.root = p->op->out;
     bool transposed = false;

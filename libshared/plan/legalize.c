@@ -1,6 +1,6 @@
 /* Before lowering: products and reductions that no kernel shape covers, rewritten into others.
  *   dot_general                -> [batch, rows, sum] x [batch, columns, sum]
- *   dot_general of halves      -> convert, f32 product, convert
+ *   dot_general of halves      -> convert, f32 product, convert; bf16 as it is if the target has it
  *   dot_general of integers    -> broadcast, multiply, reduce
  *   reduce of halves           -> convert, f32 sum, convert
  *   empty operands             -> what ops make of them (empty.h)
@@ -163,6 +163,18 @@ static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b)
     return ir_reduce(fn, OP_add, ir_op2(fn, OP_multiply, a, b), (int64_t[]){3}, 1);
 }
 
+/* Does the target multiply pairs of bf16, and does the sum come in pairs? */
+static bool keeps_pairs(simd_t simd, const ir_fn_t *fn, const ir_op_t *op, const ir_dot_t *dot)
+{
+    const ir_type_t *a = ir_type_of(fn, op->in[0]), *b = ir_type_of(fn, op->in[1]);
+    const ir_type_t *y = ir_type_of(fn, op->out);
+    int64_t terms = 1;
+    for (int i = 0; i < dot->n_contract; i++) terms *= a->dim[dot->lhs_contract[i]];
+    return simd.bf16 && a->dtype == DT_BF16 && b->dtype == DT_BF16 &&
+           (y->dtype == DT_BF16 || y->dtype == DT_F32) && terms > 0 && terms % 2 == 0 &&
+           ir_type_count(y) > 0;
+}
+
 /* The type that products compute in. */
 static dtype_t product_type(dtype_t a, dtype_t b, dtype_t result)
 {
@@ -179,8 +191,10 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
                                    result.dtype);
     ir_dot_t d, three = {1, 1, {0}, {0}, {2}, {2}};
     ir_dot_dims(op, &d);
-    a = ir_convert(fn, a, compute);
-    b = ir_convert(fn, b, compute);
+    if (!keeps_pairs(((branches_t *)self->user)->simd, self->from, op, &d)) {
+        a = ir_convert(fn, a, compute);
+        b = ir_convert(fn, b, compute);
+    }
     a = to_three(fn, a, d.lhs_batch, d.n_batch, d.lhs_contract, d.n_contract);
     b = to_three(fn, b, d.rhs_batch, d.n_batch, d.rhs_contract, d.n_contract);
     if (dtype_is_float(compute))
@@ -260,9 +274,9 @@ static void own_results(ir_fn_t *fn)
     }
 }
 
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err)
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err)
 {
-    branches_t branches = {IR_NONE};
+    branches_t branches = {IR_NONE, simd};
     ir_fn_t *to = ir_clone_fn(module, fn, rewrite, &branches, err);
     if (!to) return NULL;
     own_results(to);

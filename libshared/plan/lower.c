@@ -54,12 +54,12 @@ static int place_all(lower_t *self)
     return 0;
 }
 
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err)
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err)
 {
     lower_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
     self->err = err;
-    self->fn = legalize_fn(module, fn, err);
+    self->fn = legalize_fn(module, fn, simd, err);
     if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
     int status = self->fn ? 0 : -1;

@@ -95,7 +95,8 @@ typedef struct {
 } lower_t;
 
 /* --- legalize.c: rewrite what has no direct kernel into ops that have one --------------------- */
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err);
+/* simd: of the target. */
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err);
 
 /* --- inline.c: a value at an index, as an expression ------------------------------------------ */
 typedef struct {
@@ -144,7 +145,7 @@ int gemm_place(lower_t *self, const ir_op_t *op);
 int emit_group(lower_t *self, group_t *group);
 
 /* One function to groups and steps with kernels emitted. Returns, caller destroys. */
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, err_t *err);
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err);
 void lower_destroy(lower_t **self_p);
 
 #endif

@@ -52,6 +52,7 @@ typedef struct {
  * [n, k]. Entry (o, i) of an operand lies at its byte offset plus (o * stride + i * inner_stride)
  * elements (0 repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in
  * elements. A matrix never overlaps another one of C. dtype f32 or f64.
+ * bf16: A and B are bf16, C is f32 (dtype), k is even; then parts > 0.
  * parts > 0: kernel `kernel` of the code blob does it, made for these sizes and strides, run over
  * [0, parts) with the arguments a, b, c; else the BLAS library. */
 typedef struct {
@@ -59,7 +60,7 @@ typedef struct {
     int64_t batch, inner, m, n, k; /* batch, inner >= 1 */
     int64_t a, b, c;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, inner_a, inner_b, inner_c;
-    bool trans_a, trans_b, accumulate;
+    bool trans_a, trans_b, accumulate, bf16;
     int64_t parts;
     uint32_t kernel; /* index into plan->kernel_names */
 } plan_gemm_step_t;

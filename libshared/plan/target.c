@@ -21,15 +21,25 @@ typedef struct {
 
 /* The best of a machine comes last. */
 static const target_t targets[] = {
-    {"cpu:x86-64", MACHINE_X86_64, 1, "-march=x86-64", {4, 16}},
-    {"cpu:x86-64-v2", MACHINE_X86_64, 2, "-march=x86-64-v2", {4, 16}},
-    {"cpu:x86-64-v3", MACHINE_X86_64, 3, "-march=x86-64-v3", {8, 16}},
-    {"cpu:x86-64-v4", MACHINE_X86_64, 4, "-march=x86-64-v4 -mprefer-vector-width=512", {16, 32}},
-    {"cpu:aarch64", MACHINE_AARCH64, 1, "-march=armv8-a", {4, 32}},
+    {"cpu:x86-64", MACHINE_X86_64, 1, "-march=x86-64", {4, 16, false}},
+    {"cpu:x86-64-v2", MACHINE_X86_64, 2, "-march=x86-64-v2", {4, 16, false}},
+    {"cpu:x86-64-v3", MACHINE_X86_64, 3, "-march=x86-64-v3", {8, 16, false}},
+    {"cpu:x86-64-v4",
+     MACHINE_X86_64,
+     4,
+     "-march=x86-64-v4 -mprefer-vector-width=512",
+     {16, 32, false}},
+    {"cpu:x86-64-v4-bf16",
+     MACHINE_X86_64,
+     5,
+     "-march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512",
+     {16, 32, true}},
+    {"cpu:aarch64", MACHINE_AARCH64, 1, "-march=armv8-a", {4, 32, false}},
 };
 enum { N_TARGET = sizeof targets / sizeof targets[0] };
 
-#define KNOWN_TARGETS "cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64"
+#define KNOWN_TARGETS \
+    "cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:x86-64-v4-bf16, cpu:aarch64"
 
 static const target_t *find(const char *name)
 {
@@ -43,6 +53,16 @@ static const target_t *find(const char *name)
 static bool has_bits(uint32_t word, uint32_t bits)
 {
     return (word & bits) == bits;
+}
+
+/* Dot products of bf16, by the vector units: where a matrix unit is there for them (AMX), those run
+ * no faster than f32. */
+static bool has_fast_bf16(void)
+{
+    enum { AVX512_BF16 = 1 << 5, AMX_BF16 = 1 << 22 };
+    uint32_t a = 0, b, c, d = 0;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & AMX_BF16)) return false;
+    return a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX512_BF16);
 }
 
 /* __builtin_cpu_supports also asks whether the operating system saves the wide registers, which
@@ -62,7 +82,7 @@ static int host_level(void)
         !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
         !__builtin_cpu_supports("avx512vl"))
         return 3;
-    return 4;
+    return has_fast_bf16() ? 5 : 4;
 }
 static const machine_t host_machine = MACHINE_X86_64;
 #elif defined(__aarch64__)

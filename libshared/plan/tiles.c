@@ -60,12 +60,6 @@ void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
     }
 }
 
-/* Rows that follow each other at such distances evict each other from a set-associative cache. */
-static bool crowds_cache(int64_t ld, int rows)
-{
-    return ld % CACHE_LINES_APART == 0 && rows > 4;
-}
-
 static int64_t round_up(int64_t size, int64_t unit)
 {
     return ceil_div(size, unit) * unit;
@@ -89,12 +83,17 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
 {
     *self = (tiles_t){.simd = simd};
     if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
-    tiles_choose_registers(self, s->m, s->n, s->k);
-    self->sum_block = ceil_div(s->k, ceil_div(s->k, SUM_BLOCK));
+    if (s->bf16 && (!simd.bf16 || s->k % 2)) return false;
+    int64_t terms = s->bf16 ? s->k / 2 : s->k;
+    tiles_choose_registers(self, s->m, s->n, terms);
+    self->sum_block = ceil_div(terms, ceil_div(terms, SUM_BLOCK));
     choose_parts(self, s);
-    self->pack_b = s->trans_b || (s->m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
+    int64_t wide = s->bf16 ? 2 : 1;
+    self->pack_b = s->bf16 || s->trans_b ||
+                   (s->m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
                    (s->m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
-    self->pack_a = crowds_cache(s->lda, self->rows) && s->n > self->cols;
+    self->pack_a = (s->bf16 && s->trans_a) || (s->lda % (wide * CACHE_LINES_APART) == 0 &&
+                                               self->rows > 4 && s->n > self->cols);
     return true;
 }
 

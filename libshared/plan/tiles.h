@@ -12,7 +12,7 @@
 typedef struct {
     simd_t simd;
     int rows, cols;                 /* of C in registers; cols is a multiple of simd.lanes */
-    int64_t sum_block;              /* terms of the sum per pass over C, 1 .. k */
+    int64_t sum_block;              /* terms (codegen/tile.h) of the sum per pass over C */
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
     bool pack_a, pack_b;

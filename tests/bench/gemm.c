@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "bench.h"
 #include "codegen/codegen.h"
+#include "codegen/compiler.h"
 #include "runtime/code.h"
 
 typedef struct {
@@ -72,16 +73,29 @@ static const shape_t shapes[] = {
     {"row nn", 1, 1, 1, 1024, 256, false, false},
     {"rows nt", 1, 1, 4, 1024, 256, false, true},
 };
-enum { N_SHAPE = sizeof shapes / sizeof shapes[0], MAX_REPEATS = 1000 };
+enum { N_SHAPE = sizeof shapes / sizeof shapes[0] };
+
+enum { OWN, BLAS, HALF, N_WAY }; /* HALF: own kernels with bf16 operands */
+
+/* A product with its kernel; without one where the target has none (bf16) or the sum is odd. */
+typedef struct {
+    product_t product;
+    kernel_t *kernel;
+    plan_kernel_fn *fn;
+} own_t;
 
 typedef struct {
     const shape_t *shape;
-    product_t product;
-    kernel_t *kernel;
+    own_t own[N_WAY]; /* OWN and HALF */
     char *arena;
-    plan_kernel_fn *fn;
-    double *own, *blas; /* seconds per call */
+    double *seconds[N_WAY]; /* per call */
 } row_t;
+
+/* A call of one of the ways. */
+typedef struct {
+    row_t *row;
+    int way;
+} call_t;
 
 static int64_t place(int64_t at, int64_t count)
 {
@@ -113,20 +127,20 @@ static plan_gemm_step_t step_of(const shape_t *x, int64_t *n_bytes)
 
 static void run_part(void *context, int64_t begin, int64_t end, int worker)
 {
-    const row_t *row = context;
-    const plan_gemm_step_t *s = &row->product.step;
+    const call_t *call = context;
+    const own_t *own = &call->row->own[call->way];
+    const plan_gemm_step_t *s = &own->product.step;
     (void)worker;
-    row->fn(row->arena, (const int64_t[]){s->a, s->b, s->c}, begin, end);
+    own->fn(call->row->arena, (const int64_t[]){s->a, s->b, s->c}, begin, end);
 }
 
-static void run_own(row_t *row, pool_t *pool)
+static void run_call(call_t *call, pool_t *pool)
 {
-    pool_run(pool, run_part, row, tiles_n_part(&row->product), 1);
-}
-
-static void run_blas(row_t *row, pool_t *pool)
-{
-    gemm_run(pool, row->arena, &row->product.step);
+    const row_t *row = call->row;
+    if (call->way == BLAS)
+        gemm_run(pool, row->arena, &row->own[OWN].product.step);
+    else
+        pool_run(pool, run_part, call, tiles_n_part(&row->own[call->way].product), 1);
 }
 
 /* Seconds of processor time, summed over the threads. */
@@ -138,12 +152,12 @@ static double cpu_s(void)
 }
 
 /* Seconds of the fastest call in a row of them: what other load on the machine does not reach. */
-static double time_of(void (*run)(row_t *, pool_t *), row_t *row, pool_t *pool, double seconds)
+static double time_of(call_t call, pool_t *pool, double seconds)
 {
     bool alone = pool_threads(pool) == 1; /* then other load does not count either */
     double start = alone ? cpu_s() : clock_mono_s(), last = start, best = 1e9;
     for (int n = 0; last - start < seconds || n < 3; n++) {
-        run(row, pool);
+        run_call(&call, pool);
         double now = alone ? cpu_s() : clock_mono_s();
         if (now - last < best) best = now - last;
         last = now;
@@ -151,36 +165,57 @@ static double time_of(void (*run)(row_t *, pool_t *), row_t *row, pool_t *pool, 
     return best;
 }
 
-static int open_row(row_t *row, const shape_t *shape, int64_t repeats)
+static void open_own(own_t *own, const plan_gemm_step_t *step, bool bf16)
+{
+    own->product.step = *step;
+    own->product.step.bf16 = bf16;
+    if (!tiles_cut(&own->product.tiles, &own->product.step, target_simd(target_host()))) return;
+    own->kernel = kernel_new();
+    own->kernel->product = &own->product;
+}
+
+static void open_row(row_t *row, const shape_t *shape, int64_t repeats)
 {
     int64_t n_bytes;
+    plan_gemm_step_t step = step_of(shape, &n_bytes);
     row->shape = shape;
-    row->product.step = step_of(shape, &n_bytes);
     row->arena = aligned_alloc(4096, (size_t)(n_bytes + 4095) / 4096 * 4096);
     if (!row->arena) mem_fail((size_t)n_bytes);
     for (int64_t i = 0; i < n_bytes / 4; i++) ((float *)row->arena)[i] = (float)(i % 13) - 6;
-    row->own = mem_calloc((size_t)repeats, sizeof(double));
-    row->blas = mem_calloc((size_t)repeats, sizeof(double));
-    row->kernel = kernel_new();
-    row->kernel->product = &row->product;
-    return tiles_cut(&row->product.tiles, &row->product.step, target_simd(target_host())) ? 0 : -1;
+    for (int w = 0; w < N_WAY; w++) row->seconds[w] = mem_calloc((size_t)repeats, sizeof(double));
+    open_own(&row->own[OWN], &step, false);
+    open_own(&row->own[HALF], &step, true);
+}
+
+static void close_row(row_t *row)
+{
+    for (int w = 0; w < N_WAY; w++) {
+        kernel_destroy(&row->own[w].kernel);
+        free(row->seconds[w]);
+    }
+    free(row->arena);
 }
 
 /* Compile all kernels into one object. */
-static code_t *compile(row_t *rows, int n, err_t *err)
+static code_t *compile(row_t *rows, int n_row, err_t *err)
 {
-    const kernel_t *kernels[N_SHAPE];
+    const kernel_t *kernels[N_WAY * N_SHAPE];
+    own_t *own[N_WAY * N_SHAPE];
     codegen_t gen;
     code_t *code = NULL;
     size_t n_bytes = 0;
+    int n = 0;
     double start = clock_mono_s();
-    for (int i = 0; i < n; i++) kernels[i] = rows[i].kernel;
+    for (int i = 0; i < N_WAY * n_row; i++) {
+        own[n] = &rows[i / N_WAY].own[i % N_WAY];
+        if (own[n]->kernel) kernels[n] = own[n]->kernel, n++;
+    }
     codegen_init(&gen, n, kernels);
     uint8_t *bytes = codegen_compile(&gen, target_host(), &n_bytes, err);
     if (bytes) code = code_load(bytes, n_bytes, err);
     for (int i = 0; code && i < n; i++) {
         void *address = code_symbol(code, gen.name[gen.symbol[i]], err);
-        memcpy(&rows[i].fn, &address, sizeof address);
+        memcpy(&own[i]->fn, &address, sizeof address);
     }
     printf("# %d kernels of %zu bytes, compiled in %.2f s\n", n, n_bytes, clock_mono_s() - start);
     codegen_fini(&gen);
@@ -188,49 +223,104 @@ static code_t *compile(row_t *rows, int n, err_t *err)
     return code;
 }
 
-static void report(row_t *rows, int n, int repeats, double peak)
+/* --- The peak --------------------------------------------------------------------------------- */
+
+enum { PEAK_ROUNDS = 1000, PEAK_CHAINS = 12 };
+
+/* Multiply-adds on registers alone, in so many independent chains as cover their latency. */
+static const char peak_text[] = "typedef float v __attribute__((vector_size(4 * LANES)));\n"
+                                "void peak(char *arena, const long *arg, long begin, long end) {\n"
+                                "    v c[CHAINS], x = (v){0} + ((float *)arena)[0], y = x;\n"
+                                "    for (int k = 0; k < CHAINS; k++) c[k] = x * (float)k;\n"
+                                "    for (long i = begin * ROUNDS; i < end * ROUNDS; i++) {\n"
+                                "        for (int k = 0; k < CHAINS; k++) c[k] = c[k] * y + x;\n"
+                                "    }\n"
+                                "    for (int k = 1; k < CHAINS; k++) c[0] += c[k];\n"
+                                "    ((float *)arena)[16 + begin] = c[0][0];\n"
+                                "}\n";
+
+static code_t *compile_peak(plan_kernel_fn **fn, err_t *err)
 {
-    printf("\nmultiply-add peak: %.1f GFLOP/s\n\n%-26s %-24s %8s %8s %6s %7s\n", peak, "product",
-           "entries m n k", "own", "blas", "ratio", "of peak");
-    for (int i = 0; i < n; i++) {
-        const shape_t *x = rows[i].shape;
-        const tiles_t *t = &rows[i].product.tiles;
-        char sizes[64];
-        double flops = 2e-9 * (double)(x->batch * x->inner * x->m) * (double)(x->n * x->k);
-        double own = flops / bench_median(rows[i].own, repeats);
-        double blas = flops / bench_median(rows[i].blas, repeats);
-        snprintf(sizes, sizeof sizes, "%lld %lld %lld %lld", (long long)(x->batch * x->inner),
-                 (long long)x->m, (long long)x->n, (long long)x->k);
-        printf("%-26s %-24s %8.1f %8.1f %6.2f %6.1f%%  %dx%d%s%s\n", x->name, sizes, own, blas,
-               own / blas, 100 * own / peak, t->rows, t->cols, t->pack_a ? " a" : "",
-               t->pack_b ? " b" : "");
+    size_t n = 0;
+    const char *target = target_host();
+    char *text = mem_printf("#define LANES %d\n#define ROUNDS %d\n#define CHAINS %d\n%s",
+                            target_simd(target).lanes, PEAK_ROUNDS, PEAK_CHAINS, peak_text);
+    const char *unit = text;
+    uint8_t *bytes = compiler_run(1, &unit, target_cflags(target), &n, err);
+    code_t *code = bytes ? code_load(bytes, n, err) : NULL;
+    void *address = code ? code_symbol(code, "peak", err) : NULL;
+    memcpy(fn, &address, sizeof address);
+    free(bytes);
+    free(text);
+    return code;
+}
+
+/* GFLOP/s of one thread: of the fastest of many short runs. */
+static double peak_rate(plan_kernel_fn *fn)
+{
+    float arena[32] = {0.5f};
+    double best = 1e9;
+    for (int i = 0; i < 2000; i++) {
+        double start = cpu_s();
+        fn((char *)arena, NULL, 0, 1);
+        double took = cpu_s() - start;
+        if (took < best) best = took;
     }
+    return 2e-9 * PEAK_ROUNDS * PEAK_CHAINS * target_simd(target_host()).lanes / best;
+}
+
+static void report_row(row_t *row, int repeats, double peak)
+{
+    const shape_t *x = row->shape;
+    const tiles_t *t = &row->own[OWN].product.tiles;
+    char sizes[64];
+    double flops = 2e-9 * (double)(x->batch * x->inner * x->m) * (double)(x->n * x->k);
+    double own = flops / bench_median(row->seconds[OWN], repeats);
+    double blas = flops / bench_median(row->seconds[BLAS], repeats);
+    snprintf(sizes, sizeof sizes, "%lld %lld %lld %lld", (long long)(x->batch * x->inner),
+             (long long)x->m, (long long)x->n, (long long)x->k);
+    printf("%-24s %-20s %8.1f %8.1f %6.2f %6.1f%%", x->name, sizes, own, blas, own / blas,
+           100 * own / peak);
+    if (row->own[HALF].fn)
+        printf(" %8.1f", flops / bench_median(row->seconds[HALF], repeats));
+    else
+        printf(" %8s", "-");
+    printf("  %dx%d%s%s\n", t->rows, t->cols, t->pack_a ? " a" : "", t->pack_b ? " b" : "");
+}
+
+static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, err_t *err)
+{
+    plan_kernel_fn *fn;
+    int repeats = (int)options->repeats;
+    code_t *code = compile(rows, n, err), *peak = code ? compile_peak(&fn, err) : NULL;
+    int rc = peak && blas_open(target_host(), err) == 0 ? 0 : -1;
+    for (int r = 0; rc == 0 && r < repeats; r++)
+        for (int i = 0; i < n; i++)
+            for (int w = 0; w < N_WAY; w++)
+                if (w == BLAS || rows[i].own[w].fn)
+                    rows[i].seconds[w][r] = time_of((call_t){&rows[i], w}, pool, options->seconds);
+    if (rc == 0) {
+        double rate = peak_rate(fn) * pool_threads(pool);
+        printf("\nf32 multiply-add peak of %d threads: %.1f GFLOP/s\n\n", pool_threads(pool), rate);
+        printf("%-24s %-20s %8s %8s %6s %7s %8s  %s\n", "product", "entries m n k", "own", "blas",
+               "ratio", "of peak", "bf16", "tile, copies");
+        for (int i = 0; i < n; i++) report_row(&rows[i], repeats, rate);
+    }
+    code_destroy(&code);
+    code_destroy(&peak);
+    return rc;
 }
 
 static int run(const options_t *options, const char *wanted, err_t *err)
 {
     static row_t rows[N_SHAPE];
-    int n = 0, rc = 0, repeats = (int)options->repeats;
-    int threads = options->threads ? (int)options->threads : pool_cores();
+    int n = 0, threads = options->threads ? (int)options->threads : pool_cores();
     pool_t *pool = pool_new(threads, false, err);
     for (int i = 0; i < N_SHAPE; i++)
         if (!wanted || strstr(shapes[i].name, wanted))
-            rc |= open_row(&rows[n++], &shapes[i], options->repeats);
-    code_t *code = pool && rc == 0 ? compile(rows, n, err) : NULL;
-    if (!code || blas_open(target_host(), err) < 0) rc = -1;
-    for (int r = 0; rc == 0 && r < repeats; r++)
-        for (int i = 0; i < n; i++) {
-            rows[i].own[r] = time_of(run_own, &rows[i], pool, options->seconds);
-            rows[i].blas[r] = time_of(run_blas, &rows[i], pool, options->seconds);
-        }
-    if (rc == 0) report(rows, n, repeats, 118.0 * threads);
-    for (int i = 0; i < n; i++) {
-        kernel_destroy(&rows[i].kernel);
-        free(rows[i].arena);
-        free(rows[i].own);
-        free(rows[i].blas);
-    }
-    code_destroy(&code);
+            open_row(&rows[n++], &shapes[i], options->repeats);
+    int rc = pool ? measure(rows, n, pool, options, err) : -1;
+    for (int i = 0; i < n; i++) close_row(&rows[i]);
     pool_destroy(&pool);
     return rc;
 }

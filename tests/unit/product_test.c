@@ -1,5 +1,6 @@
 /* Generated matrix products against sums in doubles: random sizes, transposes, strides, batches,
- * accumulation, every target that runs here; the same bits for every cut; nothing else touched. */
+ * accumulation, bf16 operands, every target that runs here; the same bits for every cut; nothing
+ * else touched. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/half.h"
 #include "base/rng.h"
 #include "codegen/codegen.h"
 #include "codegen/tile.h"
@@ -61,11 +63,13 @@ static int64_t draw_size(uint64_t seed, uint64_t i)
     return kind < 8 ? draw(seed, i + 100, 5, 70) : draw(seed, i + 100, 200, 530);
 }
 
-static void draw_case(case_t *c, uint64_t seed)
+static void draw_case(case_t *c, bool bf16, uint64_t seed)
 {
     plan_gemm_step_t *s = &c->product.step;
     *s = (plan_gemm_step_t){
         .dtype = DT_F32, .m = draw_size(seed, 1), .n = draw_size(seed, 2), .k = draw_size(seed, 3)};
+    s->bf16 = bf16;
+    if (bf16) s->k += s->k % 2;
     bool big = s->m * s->n * s->k > 1 << 20;
     s->batch = big ? 1 : draw(seed, 4, 1, 3);
     s->inner = big ? 1 : draw(seed, 5, 1, 3);
@@ -88,7 +92,7 @@ static const struct {
 };
 enum { N_HAND = sizeof hand / sizeof hand[0] };
 
-static void hand_case(case_t *c, int i)
+static void hand_case(case_t *c, bool bf16, int i)
 {
     c->product.step = (plan_gemm_step_t){.dtype = DT_F32,
                                          .batch = hand[i].batch,
@@ -97,7 +101,9 @@ static void hand_case(case_t *c, int i)
                                          .n = hand[i].n,
                                          .k = hand[i].k,
                                          .trans_a = hand[i].trans_a,
-                                         .trans_b = hand[i].trans_b};
+                                         .trans_b = hand[i].trans_b,
+                                         .bf16 = bf16};
+    if (bf16) c->product.step.k += hand[i].k % 2;
     finish_case(c, false, hand[i].pad);
 }
 
@@ -112,6 +118,7 @@ static code_t *compile(case_t *cases, int n, const char *target)
             tiles_cut(&cases[i].product.tiles, &cases[i].product.step, target_simd(target)));
         kernels[i] = cases[i].kernel = kernel_new();
         cases[i].kernel->product = &cases[i].product;
+        cases[i].product.step.parts = tiles_n_part(&cases[i].product);
     }
     codegen_init(&gen, n, kernels);
     uint8_t *bytes = codegen_compile(&gen, target, &n_bytes, &err);
@@ -141,15 +148,22 @@ static void run_part(void *context, int64_t begin, int64_t end, int worker)
     run->c->fn(run->arena, (const int64_t[]){s->a, s->b, s->c}, begin, end);
 }
 
+/* Element i of the operand at `at` bytes. */
+static double operand(const float *x, const plan_gemm_step_t *s, int64_t at, int64_t i)
+{
+    const char *bytes = (const char *)x + at;
+    return s->bf16 ? (double)half_from_bf16(((const uint16_t *)bytes)[i])
+                   : (double)((const float *)bytes)[i];
+}
+
 static double entry(const float *x, const plan_gemm_step_t *s, int64_t e, int64_t i, int64_t j)
 {
     int64_t o = e / s->inner, h = e % s->inner;
-    const float *a = x + o * s->stride_a + h * s->inner_a;
-    const float *b = x + s->b / 4 + o * s->stride_b + h * s->inner_b;
+    int64_t a = o * s->stride_a + h * s->inner_a, b = o * s->stride_b + h * s->inner_b;
     double sum = 0;
     for (int64_t p = 0; p < s->k; p++)
-        sum += (double)a[s->trans_a ? p * s->lda + i : i * s->lda + p] *
-               (double)b[s->trans_b ? j * s->ldb + p : p * s->ldb + j];
+        sum += operand(x, s, s->a, a + (s->trans_a ? p * s->lda + i : i * s->lda + p)) *
+               operand(x, s, s->b, b + (s->trans_b ? j * s->ldb + p : p * s->ldb + j));
     return sum;
 }
 
@@ -176,6 +190,8 @@ static double check_case(const case_t *c)
     err_t err = {0};
     if (plan_check_gemm(&c->product.step, n, &err) < 0) fail_msg("%s", err.text);
     for (size_t i = 0; i < n / 4; i++) before[i] = (float)rng_uniform(7, i) - 0.5f;
+    for (size_t i = 0; c->product.step.bf16 && i < (size_t)c->product.step.c / 2; i++)
+        ((uint16_t *)before)[i] = half_to_bf16(rng_uniform(8, i) - 0.5);
     for (int threads = 0; threads < 4; threads++) {
         run_t run = {c, (char *)(threads ? again : got)};
         memcpy(run.arena, before, n);
@@ -196,7 +212,7 @@ static double check_case(const case_t *c)
     return worst;
 }
 
-static void check_target(const char *target, int n_random, uint64_t seed)
+static void check_target(const char *target, bool bf16, int n_random, uint64_t seed)
 {
     case_t cases[MAX_CASE] = {0};
     double worst = 0;
@@ -204,41 +220,48 @@ static void check_target(const char *target, int n_random, uint64_t seed)
         print_message("%s does not run here: skipped\n", target);
         return;
     }
-    for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], i);
-    for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], seed + (uint64_t)i);
+    for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], bf16, i);
+    for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], bf16, seed + (uint64_t)i);
     int n = N_HAND + n_random;
     code_t *code = compile(cases, n, target);
     for (int i = 0; i < n; i++) {
         double off = check_case(&cases[i]);
         const plan_gemm_step_t *s = &cases[i].product.step;
         if (!(off < 1))
-            fail_msg("%s: case %d, %c%c %dx%dx%d: %g roundings a term", target, i,
-                     s->trans_a ? 't' : 'n', s->trans_b ? 't' : 'n', (int)s->m, (int)s->n,
-                     (int)s->k, off);
+            fail_msg("%s%s: case %d, %c%c %dx%dx%d: %g roundings a term", target,
+                     bf16 ? " bf16" : "", i, s->trans_a ? 't' : 'n', s->trans_b ? 't' : 'n',
+                     (int)s->m, (int)s->n, (int)s->k, off);
         if (off > worst) worst = off;
     }
-    print_message("%s: %d products, largest deviation %.3f roundings a term\n", target, n, worst);
+    print_message("%s%s: %d products, largest deviation %.3f roundings a term\n", target,
+                  bf16 ? ", bf16" : "", n, worst);
     code_destroy(&code);
 }
 
 static void test_host(void **state)
 {
     (void)state;
-    check_target(target_host(), 24, 100);
+    check_target(target_host(), false, 24, 100);
+}
+
+static void test_bf16(void **state)
+{
+    (void)state;
+    check_target("cpu:x86-64-v4-bf16", true, 16, 400);
 }
 
 static void test_lower_targets(void **state)
 {
     static const char *const targets[] = {"cpu:x86-64", "cpu:x86-64-v3"};
     (void)state;
-    for (int i = 0; i < 2; i++) check_target(targets[i], 4, 200 + 50 * (uint64_t)i);
+    for (int i = 0; i < 2; i++) check_target(targets[i], false, 4, 200 + 50 * (uint64_t)i);
 }
 
 /* Parts cover C for any shape, tiles fit the registers. */
 static void test_cut(void **state)
 {
     static const int64_t sizes[] = {1, 2, 15, 16, 17, 65, 100, 1000, 50257};
-    static const simd_t simds[] = {{16, 32}, {8, 16}, {4, 16}, {4, 32}};
+    static const simd_t simds[] = {{16, 32, false}, {8, 16, false}, {4, 16, false}, {4, 32, false}};
     (void)state;
     for (int i = 0; i < 9 * 9 * 9 * 4; i++) {
         plan_gemm_step_t s = {.dtype = DT_F32,
@@ -265,7 +288,7 @@ static void test_cut(void **state)
 static void test_refused(void **state)
 {
     plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1, .m = 4, .n = 4, .k = 4};
-    simd_t simd = {16, 32};
+    simd_t simd = {16, 32, false};
     tiles_t t;
     (void)state;
     assert_true(tiles_cut(&t, &s, simd));
@@ -273,6 +296,13 @@ static void test_refused(void **state)
     s.k = 0;
     assert_false(tiles_cut(&t, &s, simd));
     s.k = 4;
+    s.bf16 = true; /* the target has no such product */
+    assert_false(tiles_cut(&t, &s, simd));
+    simd.bf16 = true;
+    assert_true(tiles_cut(&t, &s, simd));
+    s.k = 5;
+    assert_false(tiles_cut(&t, &s, simd));
+    s.bf16 = false;
     s.dtype = DT_F64;
     assert_false(tiles_cut(&t, &s, simd));
 }
@@ -295,9 +325,9 @@ static void test_helpers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),    cmocka_unit_test(test_lower_targets),
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_helpers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
