@@ -1,5 +1,6 @@
 /* Rules for ops that take tensors apart and put them together: slice, pad, concatenate, reverse,
- * and gathers of known rows. Exact, but for sums of padded parts, which may turn -0 + 0 into -0. */
+ * and gathers of known rows. Exact, but for sums of padded parts, which may turn -0 + 0 into -0,
+ * and sums with scattered rows. */
 #include "ir/build_index.h"
 #include "passes/rules.h"
 
@@ -137,6 +138,25 @@ static ir_val_t gather_first_rows(const match_t *m)
     return ir_slice(m->fn, m->in[0], start, x.dim, NULL);
 }
 
+/* x + scatter(0, rows): the rows are added to x, so that one gradient is kept where an embedding is
+ * tied to the last layer. Sums of several updates round in another order. */
+static ir_val_t add_scattered(const match_t *m)
+{
+    dtype_t dtype = m->type.dtype;
+    if (dtype != DT_F32 && dtype != DT_F64) return IR_NONE;
+    for (int i = 0; i < 2; i++) {
+        const ir_op_t *op = match_def(m, i, OP_scatter);
+        if (!op || !m->single[i] || op->n_in != 3 || ir_reducer_op(op->region[0]) != OP_add)
+            continue;
+        const tensor_t *start = ir_const_of(m->fn, op->in[0]);
+        ir_gather_t d;
+        ir_scatter_dims(op, ir_type_of(m->fn, op->in[0]), ir_type_of(m->fn, op->in[2]), &d);
+        if (!start || !start->splat || tensor_get_f64(start, 0) != 0 || d.n_offset == 0) continue;
+        return ir_scatter(m->fn, OP_add, m->in[1 - i], op->in[1], op->in[2], &d);
+    }
+    return IR_NONE;
+}
+
 const rule_t rules_parts[] = {
     {OP_slice, slice_all},
     {OP_slice, slice_chain},
@@ -146,6 +166,7 @@ const rule_t rules_parts[] = {
     {OP_reverse, reverse_twice},
     {OP_concatenate, concatenate_nested},
     {OP_add, add_padded_parts},
+    {OP_add, add_scattered},
     {OP_gather, gather_first_rows},
     {OP_invalid, NULL},
 };

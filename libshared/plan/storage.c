@@ -264,6 +264,40 @@ static void extend(memory_block_t *block, const use_t *use)
     if (use->last_read > block->last) block->last = use->last_read;
 }
 
+/* All that the statements do is to store elements of `from` where they are. */
+static bool only_copies(const kernel_t *k, const kblock_t *block, int from)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        if (s->kind == KS_FOR && only_copies(k, &s->body, from)) continue;
+        if (s->kind != KS_STORE) return false;
+        const kx_node_t *n = &k->graph.node.at[s->value];
+        if (n->kind != KX_LOAD || n->i != from || n->in[0] != s->index) return false;
+    }
+    return true;
+}
+
+/* A step that copies a temporary over itself: a scatter that starts from what ends there. */
+static bool is_idle(const program_t *p, const lstep_t *s)
+{
+    if (s->kind != LOWER_GROUP) return false;
+    const kernel_t *k = p->lower->group.at[s->group]->kernel;
+    if (k->op || k->product || k->arg.n != 2 || k->arg.at[0].written == k->arg.at[1].written)
+        return false;
+    const home_t *a = &p->home[k->arg.at[0].value], *b = &p->home[k->arg.at[1].value];
+    return a->kind == HOME_BLOCK && b->kind == HOME_BLOCK && a->number == b->number &&
+           only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
+}
+
+static void drop_idle(program_t *p)
+{
+    lower_t *lower = p->lower;
+    size_t n = 0;
+    for (size_t i = 0; i < lower->step.n; i++)
+        if (!is_idle(p, &lower->step.at[i])) lower->step.at[n++] = lower->step.at[i];
+    lower->step.n = n;
+}
+
 void storage_assign(plan_build_t *self, program_t *p)
 {
     const lower_t *lower = p->lower;
@@ -280,4 +314,5 @@ void storage_assign(plan_build_t *self, program_t *p)
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
         if (p->home[v].kind == HOME_BLOCK) extend(&p->block.at[p->home[v].number], &use[v]);
     free(use);
+    drop_idle(p);
 }

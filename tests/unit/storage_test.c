@@ -94,8 +94,47 @@ static void test_sharing(void **state)
     }
 }
 
+/* Rows added to a product: no step but the product and the additions, which work on its memory. */
+static void test_scatter_in_place(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<64x8xf32>, %w: tensor<8x32xf32>, %i: tensor<9x1xi32>,\n"
+        "    %u: tensor<9x32xf32>, %v: tensor<32x4xf32>) -> tensor<64x4xf32> {\n"
+        "  %s = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+        "      : (tensor<64x8xf32>, tensor<8x32xf32>) -> tensor<64x32xf32>\n"
+        "  %t = \"stablehlo.scatter\"(%s, %i, %u) <{scatter_dimension_numbers = "
+        "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+        "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %c = stablehlo.add %a, %b : tensor<f32>\n"
+        "    stablehlo.return %c : tensor<f32>\n"
+        "  }) : (tensor<64x32xf32>, tensor<9x1xi32>, tensor<9x32xf32>) -> tensor<64x32xf32>\n"
+        "  %y = stablehlo.dot_general %t, %v, contracting_dims = [1] x [0]\n"
+        "      : (tensor<64x32xf32>, tensor<32x4xf32>) -> tensor<64x4xf32>\n"
+        "  return %y : tensor<64x4xf32>\n}\n";
+    (void)state;
+    err_t err = {0};
+    size_t n;
+    uint8_t *bytes = compile_text(text, strlen(text), "test", NULL, target_host(), &n, &err);
+    if (!bytes) fail_msg("%s", err.text);
+    plan_t *plan = plan_unpack(bytes, n, &err);
+    if (!plan) fail_msg("%s", err.text);
+    int n_scatter = 0, n_other = 0;
+    for (int i = 0; i < plan->program[0].n_step; i++) {
+        const char *label = plan->program[0].step[i].label;
+        n_scatter += strncmp(label, "scatter", 7) == 0;
+        n_other += strncmp(label, "scatter", 7) != 0 && strncmp(label, "gemm", 4) != 0;
+    }
+    assert_int_equal(n_scatter, 1);
+    assert_true(n_other <= 1); /* the result, where it is no product's own place */
+    plan_destroy(&plan);
+    free(bytes);
+    plan_check_text(text, 3, 64, 1e-5);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing),
+                                       cmocka_unit_test(test_scatter_in_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
