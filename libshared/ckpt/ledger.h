@@ -17,6 +17,8 @@
 #include "base/hash.h"
 #include "data/range.h"
 
+#define LEDGER_FILE "ledger.json" /* in the checkpoint */
+
 enum { LEDGER_REPLICAS = 65536, LEDGER_RANGES = 1 << 20 };
 
 typedef struct {

@@ -53,7 +53,7 @@ static int fill_epoch(store_t *self, const char *run, const store_rewind_t *to,
     return 0;
 }
 
-/* A store that has never seen the rounds before: one row stands for all of them. */
+/* One row stands for all the rounds that the store has not seen. */
 static int stand_in(store_t *self, const store_leader_t *leader, const store_rewind_t *to,
                     const pieces_t *returned, uint64_t n_windows, err_t *err)
 {
@@ -72,11 +72,11 @@ static int stand_in(store_t *self, const store_leader_t *leader, const store_rew
     return 0;
 }
 
-static int forget(store_t *self, const store_leader_t *leader, const store_rewind_t *to, err_t *err)
+static int forget(store_t *self, const store_leader_t *leader, uint64_t round, err_t *err)
 {
     for (size_t i = 0; i < sizeof voids / sizeof *voids; i++)
-        if (SQL_RUN(self->db, err, NULL, voids[i], sql_text(leader->run),
-                    sql_int((int64_t)to->round)) < 0)
+        if (SQL_RUN(self->db, err, NULL, voids[i], sql_text(leader->run), sql_int((int64_t)round)) <
+            0)
             return -1;
     return SQL_RUN(self->db, err, NULL, "DELETE FROM returned WHERE run_id = $1",
                    sql_text(leader->run)) < 0
@@ -99,14 +99,15 @@ static int rewind_run(store_t *self, const store_leader_t *leader, const store_r
 {
     uint64_t n_windows = 0, before = to->round ? to->round - 1 : 0;
     pieces_t returned = {0};
-    int rc = run_data(self, leader->run, &n_windows, err);
-    if (rc == 0) rc = forget(self, leader, to, err);
+    int base = has_base(self, leader->run, to->round, err);
+    int rc = base < 0 ? -1 : run_data(self, leader->run, &n_windows, err);
+    /* A store that lacks rounds before is of no use. */
+    if (rc == 0) rc = forget(self, leader, base ? to->round : 0, err);
     for (size_t i = 0; rc == 0 && i < to->n_returned; i++)
         rc = pieces_add(&returned, &to->returned[i], n_windows, err);
     for (size_t i = 0; rc == 0 && i < returned.n; i++)
         rc = returned_add(self, leader->run, before, &returned.at[i], err);
-    int base = rc == 0 ? has_base(self, leader->run, to->round, err) : -1;
-    if (base <= 0) rc = base < 0 ? -1 : stand_in(self, leader, to, &returned, n_windows, err);
+    if (rc == 0 && base == 0) rc = stand_in(self, leader, to, &returned, n_windows, err);
     VEC_FREE(&returned);
     return rc;
 }

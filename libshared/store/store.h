@@ -289,9 +289,9 @@ typedef struct {
 int store_checkpoint_add(store_t *self, const store_leader_t *leader, uint64_t round,
                          const char *manifest_hash, const char *path, int64_t n_bytes, err_t *err);
 /* A checkpoint is what remains: forget all rounds from `round` on, with their part of the ledger.
- * In a store that has not seen the rounds before (a new one), one committed row stands for them,
- * and the ledger counts what lies before the cursor and was not returned. The run's data must be
- * known. A repeat changes nothing. */
+ * In a store that has not seen all the rounds before (a new one, an old copy), one committed row
+ * stands for them, and the ledger counts what lies before the cursor and was not returned. The
+ * run's data must be known. A repeat changes nothing. */
 typedef struct {
     uint64_t round; /* that opens next */
     uint64_t tokens;

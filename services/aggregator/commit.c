@@ -139,6 +139,13 @@ static int close_sum(aggregator_t *self, const Msg__Commit *commit, err_t *err)
     return 0;
 }
 
+/* For a checkpoint, until FORGET; one at a time. */
+static void keep_result(aggregator_t *self)
+{
+    shared_drop(&self->held);
+    self->held = shared_hold(self->now);
+}
+
 static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *err)
 {
     /* The snapshot before the present one makes room for the next. */
@@ -171,6 +178,7 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
         return; /* it is on the way */
     if (here && commit->round + 1 == self->meta.round && self->meta.shares) {
         if (shares_hash(commit) == self->meta.shares) {
+            if (commit->hold) keep_result(self);
             tell_applied(self);
             return;
         }
@@ -232,10 +240,7 @@ static void finish_commit(aggregator_t *self)
     self->before = self->now;
     self->now = self->next;
     self->next = NULL;
-    if (self->hold) {
-        shared_drop(&self->held);
-        self->held = shared_hold(self->now);
-    }
+    if (self->hold) keep_result(self);
     self->committing = false;
     tell_applied(self);
 }

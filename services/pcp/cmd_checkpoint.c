@@ -7,11 +7,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "pcp/checkpoint_now.h"
 #include "pcp/cmd.h"
 
 typedef struct {
-    char *out, *dir;
-    int64_t keep;
+    char *out, *dir, *shepherd;
+    int64_t keep, wait_ms;
 } options_t;
 
 static const config_field_t fields[] = {
@@ -19,15 +20,21 @@ static const config_field_t fields[] = {
      0, NULL, false},
     {"dir", CONFIG_STRING, offsetof(options_t, dir), NULL,
      "export: directory to copy the whole round to", 0, 0, NULL, false},
+    {"shepherd", CONFIG_STRING, offsetof(options_t, shepherd), "ipc://run/control",
+     "now: control endpoint of the shepherd", 0, 0, NULL, false},
+    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
+     "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
     {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,
      NULL, false},
 };
 static const config_table_t table = {
-    .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n\n"
+    .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n"
+             "       pcp checkpoint now --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"
              "verify  check every file of each (or of one round's directory) against its hash\n"
              "export  the parameters of the newest whole one (or of the given round) as one file\n"
              "prune   remove all but the last few, and what crashed writers left\n"
+             "now     ask a running shepherd for one; training goes on meanwhile\n"
              "Exit status: 0 well, 1 something is damaged or cannot be read, 2 usage.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
@@ -100,11 +107,13 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const options_t *o = options;
     bool two = args->n_operands == 2;
     const char *verb = two ? args->operands[0] : "", *path = two ? args->operands[1] : "";
+    if (args->n_operands == 1 && strcmp(args->operands[0], "now") == 0)
+        return checkpoint_now(o->shepherd, o->wait_ms, err);
     if (strcmp(verb, "list") == 0) return list(path, false, err);
     if (strcmp(verb, "verify") == 0) return verify(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);
     if (strcmp(verb, "prune") == 0) return checkpoint_prune(path, (int)o->keep, err);
-    return err_set(err, ERR_ARG, "say one of list, verify, export, prune, and a directory");
+    return err_set(err, ERR_ARG, "say one of list, verify, export, prune and a directory, or now");
 }
 
 int cmd_checkpoint(int argc, char **argv)

@@ -21,7 +21,8 @@ typedef struct {
     double outer_lr, outer_momentum;
     char *codec;
     /* where */
-    char *checkpoint, *run_dir, *log_level;
+    char *checkpoint, *resume, *run_dir, *log_level;
+    int64_t checkpoint_every, checkpoint_keep;
     bool prepare_only;
 } train_config_t;
 

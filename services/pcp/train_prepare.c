@@ -182,6 +182,11 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     if (status == 0 && p->validation_tokens > 0)
         status = json_object_set_new(json, "validation_tokens",
                                      json_sprintf("%svalidation.u16", base));
+    json_t *saves = json_pack("{s:I, s:I}", "checkpoint_every", (json_int_t)c->checkpoint_every,
+                              "checkpoint_keep", (json_int_t)c->checkpoint_keep);
+    if (c->resume) json_object_set_new(saves, "resume", json_string(c->resume));
+    if (status == 0) status = json_object_update(json, saves);
+    json_decref(saves);
     char *text = status == 0 ? json_dumps(json, JSON_INDENT(2)) : NULL;
     if (!text)
         status = err_set(err, ERR_ARG, "run.json: a path or name is not UTF-8");
@@ -238,7 +243,8 @@ int train_prepare(const train_config_t *c, train_prepared_t *out, err_t *err)
     if (status == 0) status = prepare_tokens(c, &model, out, err);
     if (status == 0) status = prepare_init(c, &model, out, err);
     if (status == 0) status = write_run_json(c, out, err);
-    if (status == 0) forget_run(c);
+    if (status == 0)
+        if (!c->resume) forget_run(c);
     if (status == 0) status = make_socket_dir(out, err);
     model_info_fini(&model);
     free(logs);

@@ -68,6 +68,8 @@ void commit_send(shepherd_t *self, const member_row_t *only)
     commit.round = self->round;
     commit.n_shares = n_share;
     commit.shares = list;
+    if (!only) self->holding = checkpoint_hold(self);
+    commit.hold = self->holding;
     for (size_t i = 0; i < self->members.n; i++) {
         member_row_t *row = &self->members.at[i];
         if (row->shard < 0 || (only && row != only)) continue;
@@ -107,11 +109,14 @@ static void committed(shepherd_t *self)
     ranges_settle(self);
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
-        if (lease->state == WORK_DONE) memcpy(lease->state_in, lease->state_out, HASH_HEX);
+        if (lease->state != WORK_DONE) continue;
+        checkpoint_forget_state(self, lease->state_in);
+        memcpy(lease->state_in, lease->state_out, HASH_HEX);
     }
     self->round++;
     self->decided = self->opened = false;
     self->phase = PHASE_OPEN;
+    checkpoint_boundary(self, self->holding);
     self->awaits = RECORD_COMMIT;
     if (self->round < self->config->rounds) {
         work_open_round(self);
@@ -127,6 +132,8 @@ static void opened(shepherd_t *self)
 {
     self->opened = true;
     self->phase = PHASE_TRAIN;
+    checkpoint_start(self);
+    checkpoint_forget(self, false);
     if (self->summary_waits) {
         rounds_validate(self);
         if (self->eval.n == 0) commit_summary(self);

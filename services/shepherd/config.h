@@ -21,6 +21,8 @@ typedef struct {
     double outer_lr, outer_momentum;
     char *precision, *codec, *checkpoint, *tokenizer;
     char *store, *id, *keep_state;
+    int64_t checkpoint_every, checkpoint_keep;
+    char *resume; /* NULL: do not */
     bool store_sync, balance;
     int64_t leader_ttl_ms, quorum;
     double shard_wait_s, deadline_s, outlier;

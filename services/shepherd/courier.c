@@ -1,4 +1,4 @@
-/* The courier: publishes a run's files, sends its first parameters, writes its checkpoint. */
+/* The courier: publishes a run's files, sends its first parameters; checkpoints are next door. */
 #include "shepherd/courier.h"
 
 #include <stdlib.h>
@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ckpt/checkpoint.h"
-#include "msg/data_client.h"
 
 courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n)
 {
@@ -27,13 +25,17 @@ void courier_job_destroy(courier_job_t **self_p)
     for (size_t i = 0; i < job->n_endpoint; i++) free(job->endpoints[i]);
     free(job->endpoints);
     layout_fini(&job->layout);
+    ledger_fini(&job->ledger);
+    free(job->path);
     free(job);
     *self_p = NULL;
 }
 
 void courier_result_destroy(courier_result_t **self_p)
 {
-    if (*self_p) free((*self_p)->checkpoint);
+    if (!*self_p) return;
+    ledger_fini(&(*self_p)->ledger);
+    free((*self_p)->checkpoint);
     free(*self_p);
     *self_p = NULL;
 }
@@ -85,23 +87,6 @@ static int publish(const shepherd_config_t *config, data_client_t *client, couri
 
 /* --- INIT --- */
 
-static int same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
-                      err_t *err)
-{
-    if (!have)
-        return err_set(err, ERR_ARG, "%s: has no tensor \"%s\", a parameter of the model", path,
-                       want->name);
-    bool same = have->rank == want->type.rank && have->dtype == DT_F32;
-    for (int d = 0; same && d < have->rank; d++) same = have->dims[d] == want->type.dim[d];
-    if (same) return 0;
-    ir_type_t type = {.dtype = have->dtype, .rank = have->rank};
-    for (int d = 0; d < have->rank; d++) type.dim[d] = have->dims[d];
-    char found[IR_TYPE_TEXT], needed[IR_TYPE_TEXT];
-    ir_type_t f32 = ir_type_with(want->type, DT_F32);
-    return err_set(err, ERR_SHAPE, "%s: \"%s\" is %s, the model needs %s", path, want->name,
-                   ir_type_text(&type, found), ir_type_text(&f32, needed));
-}
-
 static int init(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
                 err_t *err)
 {
@@ -116,7 +101,7 @@ static int init(const shepherd_config_t *config, const courier_job_t *job, data_
     for (size_t i = 0; rc == 0 && i < layout->n; i++) {
         const layout_tensor_t *want = &layout->tensor[i];
         const safetensor_t *have = safetensors_find(file, want->name);
-        rc = same_shape(config->init, want, have, err);
+        rc = courier_same_shape(config->init, want, have, err);
         if (rc == 0) memcpy(theta + want->begin, have->data, have->n_bytes);
     }
     if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, theta, err);
@@ -125,70 +110,15 @@ static int init(const shepherd_config_t *config, const courier_job_t *job, data_
     return rc;
 }
 
-/* --- SAVE --- */
-
-static int write_checkpoint(const shepherd_config_t *config, const courier_job_t *job,
-                            const safetensor_t *tensors, courier_result_t *result, err_t *err)
-{
-    size_t n_model = 0;
-    char *model = file_read(config->model, &n_model, err), *tokenizer = NULL;
-    char *text = config_print(&shepherd_table, config, true);
-    int rc = model ? 0 : -1;
-    if (rc == 0 && config->tokenizer && *config->tokenizer) {
-        size_t n;
-        tokenizer = file_read(config->tokenizer, &n, err);
-        if (!tokenizer) rc = -1;
-    }
-    if (rc == 0) {
-        checkpoint_info_t info = {
-            .run = config->run,
-            .round = job->round,
-            .tokens = (int64_t)job->tokens,
-            .loss = job->loss,
-            .validation = job->validation,
-            .module_hash = job->module_hash,
-            .config = text,
-            .tokenizer = tokenizer,
-        };
-        checkpoint_file_t files[] = {{.name = "model.mlir", .bytes = model, .n = n_model}};
-        rc = checkpoint_write(config->checkpoint, &info, tensors, job->layout.n, NULL, 0, files, 1,
-                              &result->checkpoint, err);
-    }
-    free(text);
-    free(tokenizer);
-    free(model);
-    return rc;
-}
-
-static int save(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
-                courier_result_t *result, err_t *err)
-{
-    const layout_t *layout = &job->layout;
-    float *theta = mem_calloc(layout->total, sizeof *theta);
-    safetensor_t *tensors = mem_calloc(layout->n, sizeof *tensors);
-    int rc = data_get_params(client, layout->bounds, job->round, theta, err);
-    for (size_t i = 0; i < layout->n; i++) {
-        const layout_tensor_t *from = &layout->tensor[i];
-        safetensor_t *to = &tensors[i];
-        *to = (safetensor_t){.name = from->name,
-                             .dtype = DT_F32,
-                             .rank = from->type.rank,
-                             .data = theta + from->begin,
-                             .n_bytes = from->count * sizeof(float)};
-        for (int d = 0; d < to->rank && d < SAFETENSORS_MAX_RANK; d++)
-            to->dims[d] = from->type.dim[d];
-    }
-    if (rc == 0) rc = write_checkpoint(config, job, tensors, result, err);
-    free(tensors);
-    free(theta);
-    return rc;
-}
-
 void courier_do(const shepherd_config_t *config, const courier_job_t *job,
                 bool (*stopped)(void *user), void *user, courier_result_t *result)
 {
     *result = (courier_result_t){.kind = job->kind};
     err_t *err = &result->err;
+    if (job->kind == COURIER_LEDGER) { /* files alone */
+        courier_find(config, result, err);
+        return;
+    }
     data_options_t options = {.endpoints = job->endpoints,
                               .n_endpoint = job->n_endpoint,
                               .run = job->run_hash,
@@ -199,7 +129,10 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job,
     switch (job->kind) {
     case COURIER_PUBLISH: publish(config, client, result, err); break;
     case COURIER_INIT: init(config, job, client, err); break;
-    case COURIER_SAVE: save(config, job, client, result, err); break;
+    case COURIER_SAVE:
+    case COURIER_CHECKPOINT: courier_save(config, job, client, result, err); break;
+    case COURIER_RESTORE: courier_restore(job, client, err); break;
+    default: break;
     }
     data_client_destroy(&client);
 }

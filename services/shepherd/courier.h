@@ -6,13 +6,20 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "ckpt/ledger.h"
+#include "ckpt/safetensors.h"
+#include "msg/data_client.h"
 #include "shepherd/config.h"
 #include "shepherd/layout.h"
 
 typedef enum {
-    COURIER_PUBLISH, /* module and token files into the object service */
-    COURIER_INIT,    /* the init file's values to the aggregators */
-    COURIER_SAVE,    /* the parameters of a round into a checkpoint */
+    COURIER_PUBLISH,    /* module and token files into the object service */
+    COURIER_INIT,       /* the init file's values to the aggregators */
+    COURIER_SAVE,       /* the last checkpoint */
+    COURIER_CHECKPOINT, /* one while training goes on, of the result that the shards hold */
+    COURIER_LEDGER,     /* which checkpoint to go on from, and its ledger */
+    COURIER_RESTORE,    /* that checkpoint to the aggregators */
+    COURIER_COUNT,
 } courier_kind_t;
 
 /* A job owns everything in it. */
@@ -24,8 +31,11 @@ typedef struct {
     uint32_t round;
     uint64_t tokens;         /* trained so far, for the manifest */
     double loss, validation; /* the latest; NaN: unknown */
-    layout_t layout;         /* INIT, SAVE */
+    layout_t layout;         /* INIT, SAVE, CHECKPOINT, RESTORE */
     char module_hash[HASH_HEX];
+    bool has_ledger; /* SAVE, CHECKPOINT: the run can go on from it */
+    ledger_t ledger;
+    char *path; /* RESTORE: the round's directory */
 } courier_job_t;
 
 typedef struct {
@@ -33,7 +43,12 @@ typedef struct {
     err_t err; /* ERR_OK: done */
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
     uint64_t train_tokens, validation_tokens;
-    char *checkpoint; /* SAVE: the directory; freed by courier_result_destroy */
+    /* SAVE, CHECKPOINT: what was written; LEDGER: what was found, NULL: no checkpoint yet */
+    char *checkpoint;
+    char checkpoint_hash[HASH_HEX]; /* of its manifest */
+    uint64_t checkpoint_bytes;
+    uint32_t round;
+    ledger_t ledger; /* LEDGER */
 } courier_result_t;
 
 courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n);
@@ -49,5 +64,16 @@ zactor_t *courier_new(const shepherd_config_t *config);
 void courier_start(zactor_t *self, courier_job_t *job);
 courier_result_t *courier_take(zactor_t *self); /* caller destroys */
 void courier_result_destroy(courier_result_t **self_p);
+
+/* --- courier_save.c --- */
+int courier_save(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
+                 courier_result_t *result, err_t *err);
+
+/* --- courier_restore.c --- */
+int courier_find(const shepherd_config_t *config, courier_result_t *result, err_t *err);
+int courier_restore(const courier_job_t *job, data_client_t *client, err_t *err);
+/* The file's tensor is the parameter that is wanted, in f32. */
+int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
+                       err_t *err);
 
 #endif

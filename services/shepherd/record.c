@@ -21,6 +21,7 @@ void record_destroy(record_t **self_p)
     free(self->detail);
     free(self->worker);
     free(self->leases);
+    free(self->ranges);
     free(self->entries);
     free(self);
     *self_p = NULL;
@@ -109,6 +110,16 @@ static int write_checkpoint(const record_t *r, store_t *store, const store_leade
                                 err);
 }
 
+static int write_rewind(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    store_rewind_t to = {.round = r->round,
+                         .tokens = r->tokens,
+                         .cursor = r->cursor,
+                         .returned = r->ranges,
+                         .n_returned = r->n_range};
+    return store_run_rewind(store, leader, &to, err);
+}
+
 static const struct {
     const char *name;
     write_fn *write;
@@ -126,6 +137,7 @@ static const struct {
     [RECORD_WAITS] = {"waits", write_waits},
     [RECORD_REJECTION] = {"rejection", write_rejection},
     [RECORD_CHECKPOINT] = {"checkpoint", write_checkpoint},
+    [RECORD_REWIND] = {"rewind", write_rewind},
 };
 
 int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err)

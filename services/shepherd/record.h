@@ -19,6 +19,7 @@ typedef enum {
     RECORD_WAITS,      /* round, text */
     RECORD_REJECTION,  /* round, replica, fence, text: reason, detail, worker */
     RECORD_CHECKPOINT, /* round, state: hash of the manifest, text: path, tokens: its bytes */
+    RECORD_REWIND,     /* round, cursor, tokens, ranges: returned */
 } record_kind_t;
 
 typedef struct {
@@ -33,6 +34,8 @@ typedef struct {
     data_range_t cursor;
     store_lease_t *leases; /* owned */
     size_t n_lease;
+    data_range_t *ranges; /* owned */
+    size_t n_range;
     store_commit_entry_t *entries; /* owned */
     size_t n_entry;
     store_commit_t commit;

@@ -143,16 +143,8 @@ static void validated(shepherd_t *self)
 static void save(shepherd_t *self)
 {
     self->phase = PHASE_SAVE;
-    char **endpoints = members_endpoints(self);
-    courier_job_t *job = courier_job_new(COURIER_SAVE, endpoints, self->layout.n_shard);
-    free(endpoints);
-    job->run_hash = self->run_hash;
-    job->round = self->round;
-    job->tokens = self->tokens;
-    job->loss = self->summary.loss;
-    job->validation = self->has_val_loss ? self->val_loss : NAN;
-    memcpy(job->module_hash, self->module_hash, HASH_HEX);
-    layout_copy(&self->layout, &job->layout);
+    courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
+    checkpoint_ledger(self, job);
     log_event(LOG_INFO, "saving", "round=%u", self->round);
     shepherd_start(self, job);
 }

@@ -119,13 +119,8 @@ static void all_assigned(shepherd_t *self)
         return;
     }
     self->phase = PHASE_INIT;
-    char **endpoints = members_endpoints(self);
-    courier_job_t *job = courier_job_new(COURIER_INIT, endpoints, self->layout.n_shard);
-    free(endpoints);
-    job->run_hash = self->run_hash;
-    job->round = self->round;
-    layout_copy(&self->layout, &job->layout);
-    shepherd_start(self, job);
+    shepherd_start(self,
+                   self->restoring ? checkpoint_restore(self) : checkpoint_job(self, COURIER_INIT));
 }
 
 void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message)

@@ -11,7 +11,7 @@
 
 #define ROW(kind, limit, handler) [MSG__ENVELOPE__BODY_##kind] = {limit, handler}
 const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
-    ROW(HELLO, 8u << 10, on_hello),
+    ROW(HELLO, 128u << 10, on_hello),
     ROW(HEARTBEAT, 64, on_heartbeat),
     ROW(BYE, 4u << 10, on_bye),
     ROW(GONE, 4u << 10, on_gone),
@@ -20,8 +20,8 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     ROW(CONTROL_REPLY, 1u << 20, on_control_reply),
     ROW(RUN_EVENT, 4u << 10, on_run_event),
     ROW(PLAN_REPLY, 1u << 20, on_plan_reply),
-    ROW(ASSIGNED, 4u << 10, on_assigned),
-    ROW(COMMITTED, 4u << 10, on_committed),
+    ROW(ASSIGNED, 128u << 10, on_assigned),
+    ROW(COMMITTED, 128u << 10, on_committed),
     ROW(LEASE_DONE, 4u << 10, on_lease_done),
     ROW(EVAL_DONE, 4u << 10, on_eval_done),
     ROW(LEASE_FAILED, 8u << 10, on_lease_failed),
@@ -58,6 +58,7 @@ void shepherd_fini(shepherd_t *self)
     free(self->shard_endpoint);
     free(self->shard_reason);
     store_resume_fini(&self->loaded);
+    checkpoint_fini(self);
     VEC_FREE(&self->returned);
     VEC_FREE(&self->norms);
     VEC_FREE(&self->members);
@@ -153,7 +154,10 @@ void shepherd_gather(shepherd_t *self)
     self->keeping = self->resumed && shards_claimed(self);
     if (self->keeping)
         self->phase = PHASE_COMPILE; /* they have the objects, too */
-    else if ((!self->resumed || (self->round == 0 && !self->decided)) && all_new(self))
+    else if (self->restoring && all_new(self))
+        publish(self);
+    else if (!self->restoring && !checkpoint_resume(self) &&
+             (!self->resumed || (self->round == 0 && !self->decided)) && all_new(self))
         publish(self); /* nothing is lost by beginning again */
 }
 
@@ -226,16 +230,17 @@ static void initialised(shepherd_t *self)
     record_t *record = record_new(RECORD_DATA, 0);
     record->windows = layout_units(&self->layout, self->train_tokens);
     records_write(self, record);
+    if (self->restoring) checkpoint_restored(self);
     if (self->resumed)
         resume_round(self);
     else
         self->phase = PHASE_TRAIN;
 }
 
-static void saved(shepherd_t *self, const char *checkpoint)
+static void saved(shepherd_t *self, const courier_result_t *result)
 {
     Msg__RunDone done = MSG__RUN_DONE__INIT;
-    done.checkpoint = (char *)checkpoint;
+    done.checkpoint = result->checkpoint;
     done.val_loss = self->val_loss;
     done.has_val_loss = self->has_val_loss;
     Msg__Event event = MSG__EVENT__INIT;
@@ -243,6 +248,7 @@ static void saved(shepherd_t *self, const char *checkpoint)
     event.run_done = &done;
     log_event(LOG_INFO, "run_done", "checkpoint=%s rounds=%u tokens=%llu", done.checkpoint,
               self->round, (unsigned long long)self->tokens);
+    checkpoint_record(self, result);
     finish(self, self->stopping ? 3 : 0, &event, "the run is over");
 }
 
@@ -265,14 +271,20 @@ void shepherd_over(shepherd_t *self, bool done, const char *reason)
 /* A job from before an aggregator was lost: its result is of no use any more. */
 static bool is_late(const shepherd_t *self, courier_kind_t kind)
 {
-    static const phase_t wanted[] = {[COURIER_PUBLISH] = PHASE_PUBLISH,
-                                     [COURIER_INIT] = PHASE_INIT,
-                                     [COURIER_SAVE] = PHASE_SAVE};
+    static const phase_t wanted[COURIER_COUNT] = {
+        [COURIER_PUBLISH] = PHASE_PUBLISH, [COURIER_INIT] = PHASE_INIT,
+        [COURIER_SAVE] = PHASE_SAVE,       [COURIER_LEDGER] = PHASE_GATHER,
+        [COURIER_RESTORE] = PHASE_INIT,
+    };
     return self->phase != wanted[kind];
 }
 
-void shepherd_on_courier(shepherd_t *self, const courier_result_t *result)
+void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
 {
+    if (result->kind == COURIER_CHECKPOINT) {
+        if (!self->finished) checkpoint_done(self, result);
+        return;
+    }
     self->courier_busy = false;
     if (self->finished || is_late(self, result->kind)) return;
     if (result->err.code != ERR_OK) {
@@ -281,8 +293,11 @@ void shepherd_on_courier(shepherd_t *self, const courier_result_t *result)
     }
     switch (result->kind) {
     case COURIER_PUBLISH: published(self, result); break;
-    case COURIER_INIT: initialised(self); break;
-    case COURIER_SAVE: saved(self, result->checkpoint); break;
+    case COURIER_INIT:
+    case COURIER_RESTORE: initialised(self); break;
+    case COURIER_SAVE: saved(self, result); break;
+    case COURIER_LEDGER: checkpoint_found(self, result); break;
+    default: break;
     }
     if (!self->finished) rounds_dispatch(self);
 }

@@ -89,6 +89,10 @@ typedef struct {
 } work_t;
 
 typedef struct {
+    char hash[HASH_HEX];
+} forget_t;
+
+typedef struct {
     const shepherd_config_t *config;
     msg_out_t out;
     void (*publish)(void *user, Msg__Event *event); /* telemetry out; may be NULL */
@@ -139,6 +143,15 @@ typedef struct {
     uint64_t stale;    /* answers under an old fence */
     VEC(double) norms; /* of the last updates admitted, per step */
 
+    uint32_t checkpoint_at;          /* asked for: parameters that enter this round; 0: none */
+    courier_job_t *checkpoint_job;   /* of a result that the shards hold; the courier's when busy */
+    bool checkpoint_busy, holding;   /* holding: COMMIT of the open round says so */
+    ledger_t ledger;                 /* of the boundary before the open round, if known */
+    bool ledger_known, ledger_whole; /* whole: no inner state is with its worker only */
+    VEC(forget_t) forget;            /* inner states that no lease begins with any more */
+    bool restoring;                  /* the run goes on from a checkpoint ... */
+    char *restore_path;              /* ... this one; NULL: from the beginning */
+
     int64_t status_ms; /* when the last status was published */
     bool stopping;     /* a signal came: save and leave */
     bool finished;     /* main leaves its loop */
@@ -153,7 +166,7 @@ void shepherd_fini(shepherd_t *self);
 extern const msg_route_t shepherd_routes[MSG_KIND_COUNT];
 
 void shepherd_tick(shepherd_t *self, int64_t now_ms);
-void shepherd_on_courier(shepherd_t *self, const courier_result_t *result);
+void shepherd_on_courier(shepherd_t *self, courier_result_t *result);
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
 /* Publish an event, and send it to every CLI, reliably. Fills in source and run. */
@@ -193,6 +206,32 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- checkpoints.c --- */
+/* Is a checkpoint of the parameters that enter `round` due? Then the leases of the round before
+ * keep their states as objects. */
+bool checkpoint_due(const shepherd_t *self, uint32_t round);
+bool checkpoint_hold(const shepherd_t *self); /* shall COMMIT of the open round hold its result? */
+const char *checkpoint_refusal(
+    const shepherd_t *self);           /* why none can be asked for; NULL: it can */
+void checkpoint_ask(shepherd_t *self); /* an operator wants one */
+/* A new round is reached and draws its leases next; `held`: its parameters are to be saved. */
+void checkpoint_boundary(shepherd_t *self, bool held);
+void checkpoint_start(shepherd_t *self); /* the boundary is in the store */
+courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind);
+void checkpoint_ledger(const shepherd_t *self, courier_job_t *job); /* if it is of that round */
+void checkpoint_done(shepherd_t *self, const courier_result_t *result);
+void checkpoint_record(shepherd_t *self, const courier_result_t *result);
+/* This inner state was followed by another; tell the shards of such, and that they need not hold.
+ */
+void checkpoint_forget_state(shepherd_t *self, const char *hash);
+void checkpoint_forget(shepherd_t *self, bool hold);
+/* No shard holds the run: go on from a checkpoint, if so configured (false: it is not). */
+bool checkpoint_resume(shepherd_t *self);
+void checkpoint_found(shepherd_t *self, courier_result_t *result);
+courier_job_t *checkpoint_restore(const shepherd_t *self);
+void checkpoint_restored(shepherd_t *self);
+void checkpoint_fini(shepherd_t *self);
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */

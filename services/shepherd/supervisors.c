@@ -80,8 +80,9 @@ void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_
     member_row_t *client = member_known(self, from, message->id);
     if (!client) return;
     const Msg__Control *control = message->control;
-    const char *owner = owner_of(self, control->member);
-    const char *wrong = check(self, control, owner);
+    bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT; /* no supervisor has a part in it */
+    const char *owner = own ? NULL : owner_of(self, control->member);
+    const char *wrong = own ? checkpoint_refusal(self) : check(self, control, owner);
     if (client->kind != MSG__KIND__KIND_CLI) wrong = "only the command line may ask this";
     log_event(wrong ? LOG_WARN : LOG_INFO, "control", "verb=%d member=%s client=%s error=\"%s\"",
               (int)control->verb, control->member, client->id, wrong ? wrong : "");
@@ -89,14 +90,18 @@ void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_
     reply.client = client->id;
     reply.request = message->id;
     reply.error = (char *)(wrong ? wrong : "");
-    for (size_t i = 0; !wrong && i < self->members.n; i++)
+    for (size_t i = 0; !wrong && !own && i < self->members.n; i++)
         reply.parts += is_supervisor(&self->members.at[i], owner);
     if (!wrong && control->verb == MSG__CONTROL__VERB__LIST)
         reply.workers = list_workers(self, &reply.n_workers);
     MSG_SEND(self->out, from, message->id, CONTROL_REPLY, control_reply, &reply);
     for (size_t i = 0; i < reply.n_workers; i++) free(reply.workers[i]);
     free(reply.workers);
-    if (!wrong) hand_on(self, control, client, message->id, owner);
+    if (wrong) return;
+    if (own)
+        checkpoint_ask(self);
+    else
+        hand_on(self, control, client, message->id, owner);
 }
 
 void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)

@@ -204,7 +204,8 @@ static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
 static Msg__StateKeep keep_state(const shepherd_t *self)
 {
     const char *word = self->config->keep_state;
-    if (strcmp(word, "object") == 0) return MSG__STATE_KEEP__STATE_OBJECT;
+    if (strcmp(word, "object") == 0 || checkpoint_due(self, self->round + 1))
+        return MSG__STATE_KEEP__STATE_OBJECT;
     return strcmp(word, "local") == 0 ? MSG__STATE_KEEP__STATE_LOCAL
                                       : MSG__STATE_KEEP__STATE_MEMORY;
 }

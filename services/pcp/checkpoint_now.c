@@ -1,0 +1,82 @@
+/* One CONTROL message and its answer. */
+#include "pcp/checkpoint_now.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "msg/member.h"
+
+typedef struct {
+    member_t *member;
+    int64_t limit_ms;
+    bool asked, answered;
+    err_t refusal;
+} ask_t;
+
+static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    ask_t *self = state;
+    self->answered = true;
+    if (*message->control_reply->error)
+        err_set(&self->refusal, ERR_STATE, "%s", message->control_reply->error);
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 16, on_reply},
+};
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    ask_t *self = state;
+    if (self->asked) return;
+    Msg__Control control = MSG__CONTROL__INIT;
+    control.verb = MSG__CONTROL__VERB__CHECKPOINT;
+    MSG_SEND(member_out(self->member), NULL, 0, CONTROL, control, &control);
+    self->asked = true;
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)state, (void)reason; /* the time limit ends it */
+}
+
+static int on_tick(zloop_t *loop, int timer, void *state)
+{
+    (void)loop, (void)timer;
+    const ask_t *self = state;
+    return self->answered || clock_mono_ms() >= self->limit_ms ? -1 : 0;
+}
+
+int checkpoint_now(const char *shepherd, int64_t wait_ms, err_t *err)
+{
+    char id[64];
+    ask_t self = {.limit_ms = clock_mono_ms() + wait_ms};
+    snprintf(id, sizeof id, "pcp-checkpoint-%d", (int)getpid());
+    member_options_t options = {.endpoint = shepherd,
+                                .kind = MSG__KIND__KIND_CLI,
+                                .id = id,
+                                .routes = routes,
+                                .state = &self,
+                                .on_welcome = on_welcome,
+                                .on_lost = on_lost};
+    zsys_handler_set(NULL);
+    zloop_t *loop = zloop_new();
+    self.member = member_new(loop, &options, err);
+    int rc = self.member ? 0 : -1;
+    if (rc == 0) {
+        zloop_timer(loop, 10, 0, on_tick, &self);
+        zloop_start(loop);
+        member_leave(self.member, "has its answer");
+    }
+    member_destroy(&self.member);
+    zloop_destroy(&loop);
+    if (rc < 0) return -1;
+    if (!self.answered)
+        return err_set(err, ERR_NET, "no answer from the shepherd at %s within %lld ms", shepherd,
+                       (long long)wait_ms);
+    if (self.refusal.code) return err_set(err, self.refusal.code, "%s", self.refusal.text);
+    return 0;
+}

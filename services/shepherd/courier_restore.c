@@ -1,0 +1,149 @@
+/* Going on from a checkpoint: which one, and what is in it to the aggregators. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ckpt/checkpoint.h"
+#include "shepherd/courier.h"
+
+/* The checkpoint is of this run: model, seed and replicas are its. */
+static int check_run(const shepherd_config_t *config, const checkpoint_t *checkpoint,
+                     const ledger_t *ledger, err_t *err)
+{
+    char module[HASH_HEX];
+    const checkpoint_info_t *info = checkpoint_info(checkpoint);
+    if (hash_file(config->model, module, err) < 0) return -1;
+    if (strcmp(module, info->module_hash) != 0)
+        return err_set(err, ERR_ARG, "it is of another model than %s", config->model);
+    if (ledger->seed != (uint64_t)config->seed)
+        return err_set(err, ERR_ARG, "its seed is %llu, the run's %lld",
+                       (unsigned long long)ledger->seed, (long long)config->seed);
+    if (ledger->n_state != (size_t)config->replicas)
+        return err_set(err, ERR_ARG, "it has %zu replicas, the run %lld", ledger->n_state,
+                       (long long)config->replicas);
+    if (ledger->round != (uint64_t)info->round || ledger->round > (uint64_t)config->rounds)
+        return err_set(err, ERR_ARG, "it is of round %llu of %lld",
+                       (unsigned long long)ledger->round, (long long)config->rounds);
+    return checkpoint_state(checkpoint) ? 0 : err_set(err, ERR_ARG, "it has no outer momentum");
+}
+
+/* Open one and read its ledger. ERR_STATE: whole, but made without one. */
+static int look(const shepherd_config_t *config, const char *path, courier_result_t *result,
+                err_t *err)
+{
+    checkpoint_t *checkpoint = checkpoint_open(path, err);
+    if (!checkpoint) return -1;
+    size_t n = 0;
+    ledger_t ledger = {0};
+    const char *text = checkpoint_file(checkpoint, LEDGER_FILE, &n);
+    int rc = text ? ledger_parse(text, n, &ledger, err)
+                  : err_set(err, ERR_STATE, "it does not say where its run stood");
+    if (rc == 0) rc = check_run(config, checkpoint, &ledger, err);
+    if (rc == 0) {
+        result->checkpoint = mem_strdup(checkpoint_path(checkpoint));
+        result->ledger = ledger;
+    } else {
+        ledger_fini(&ledger);
+        err_prefix(err, "checkpoint %s: ", path);
+    }
+    checkpoint_close(&checkpoint);
+    return rc;
+}
+
+/* The newest of the run's own that is whole and has a ledger; damaged ones are named in the log. */
+static int find_latest(const shepherd_config_t *config, courier_result_t *result, err_t *err)
+{
+    checkpoint_list_t list;
+    err_t worst = {0};
+    if (!file_exists(config->checkpoint)) return 0; /* none was written yet */
+    if (checkpoint_list(config->checkpoint, false, &list, err) < 0) return -1;
+    for (size_t i = 0; i < list.n && !result->checkpoint; i++) {
+        err_t fault = {0};
+        if (look(config, list.at[i].path, result, &fault) == 0) break;
+        log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", fault.text);
+        if (fault.code != ERR_STATE && worst.code == ERR_OK) worst = fault;
+    }
+    checkpoint_list_fini(&list);
+    if (result->checkpoint || worst.code == ERR_OK) return 0;
+    return err_set(err, worst.code, "%s; and none of the others can be gone on from", worst.text);
+}
+
+int courier_find(const shepherd_config_t *config, courier_result_t *result, err_t *err)
+{
+    if (strcmp(config->resume, "latest") == 0) return find_latest(config, result, err);
+    return look(config, config->resume, result, err);
+}
+
+int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
+                       err_t *err)
+{
+    if (!have)
+        return err_set(err, ERR_ARG, "%s: has no tensor \"%s\", a parameter of the model", path,
+                       want->name);
+    bool same = have->rank == want->type.rank && have->dtype == DT_F32;
+    for (int d = 0; same && d < have->rank; d++) same = have->dims[d] == want->type.dim[d];
+    if (same) return 0;
+    ir_type_t type = {.dtype = have->dtype, .rank = have->rank};
+    for (int d = 0; d < have->rank; d++) type.dim[d] = have->dims[d];
+    char found[IR_TYPE_TEXT], needed[IR_TYPE_TEXT];
+    ir_type_t f32 = ir_type_with(want->type, DT_F32);
+    return err_set(err, ERR_SHAPE, "%s: \"%s\" is %s, the model needs %s", path, want->name,
+                   ir_type_text(&type, found), ir_type_text(&f32, needed));
+}
+
+/* The flat vector of a file's tensors. Returns, caller frees. */
+static float *flatten(const char *path, const layout_t *layout, const safetensors_t *file,
+                      err_t *err)
+{
+    float *values = mem_calloc(layout->total + 1, sizeof *values);
+    for (size_t i = 0; i < layout->n; i++) {
+        const layout_tensor_t *want = &layout->tensor[i];
+        const safetensor_t *have = safetensors_find(file, want->name);
+        if (courier_same_shape(path, want, have, err) < 0) {
+            free(values);
+            return NULL;
+        }
+        memcpy(values + want->begin, have->data, have->n_bytes);
+    }
+    return values;
+}
+
+static int put_states(const char *dir, const ledger_t *ledger, data_client_t *client, err_t *err)
+{
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < ledger->n_state; k++) {
+        if (!*ledger->state[k]) continue;
+        char name[32], hash[HASH_HEX];
+        ledger_state_name(k, name);
+        char *path = mem_printf("%s/%s", dir, name);
+        file_map_t map;
+        rc = file_map(path, &map, err);
+        if (rc == 0) {
+            hash_content(map.at, map.n, hash);
+            if (strcmp(hash, ledger->state[k]) != 0)
+                rc = err_set(err, ERR_CORRUPT, "%s: not the state that the ledger names", path);
+            if (rc == 0) rc = data_put_object(client, hash, map.at, map.n, err);
+            file_unmap(&map);
+        }
+        free(path);
+    }
+    return rc;
+}
+
+int courier_restore(const courier_job_t *job, data_client_t *client, err_t *err)
+{
+    const layout_t *layout = &job->layout;
+    checkpoint_t *checkpoint = checkpoint_open(job->path, err);
+    if (!checkpoint) return -1;
+    float *theta = flatten(job->path, layout, checkpoint_params(checkpoint), err);
+    float *v = theta ? flatten(job->path, layout, checkpoint_state(checkpoint), err) : NULL;
+    int rc = v ? put_states(job->path, &job->ledger, client, err) : -1;
+    if (rc == 0) rc = data_put_outer(client, layout->bounds, job->round, v, err);
+    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, theta, err);
+    free(theta);
+    free(v);
+    checkpoint_close(&checkpoint);
+    return rc;
+}
