@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -66,6 +67,7 @@ static void thread_main(zsock_t *pipe, void *arg)
         run(user, &job, message);
         msg_free(&message);
     }
+    hand_over(self);
 }
 
 jobs_t *jobs_new(job_fn *run, void *user)
@@ -82,6 +84,7 @@ void jobs_destroy(jobs_t **self_p)
     jobs_t *self = *self_p;
     if (!self) return;
     zactor_destroy(&self->actor); /* sends $TERM */
+    take_over(self);
     free(self);
     *self_p = NULL;
 }

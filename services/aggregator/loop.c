@@ -5,6 +5,7 @@
 #include <zmq.h>
 
 #include "base/clock.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "msg/control.h"
 #include "msg/publish.h"
@@ -13,7 +14,7 @@
 static void sent(void *data, void *hint)
 {
     (void)data;
-    shared_t *keep = hint;
+    shared_t *keep = take_over(hint);
     shared_drop(&keep);
 }
 
@@ -26,7 +27,7 @@ static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
     wire_pack(header, bytes);
     zmq_msg_t body;
     if (keep) {
-        zmq_msg_init_data(&body, (void *)payload, n, sent, keep);
+        zmq_msg_init_data(&body, (void *)payload, n, sent, hand_over(keep));
     } else {
         zmq_msg_init_size(&body, n);
         if (n) memcpy(zmq_msg_data(&body), payload, n);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -134,7 +135,7 @@ static bool wait_command(writer_t *self)
     bool batch = rc == 0 && command && strcmp(command, "BATCH") == 0;
     free(command);
     if (batch) {
-        self->batch = pointer;
+        self->batch = take_over(pointer);
         self->number++;
         if (self->wait_ms == 0) self->next_ms = 0; /* no back-off runs: write it now */
     }
@@ -164,7 +165,7 @@ zactor_t *writer_new(const writer_options_t *options, err_t *err)
 
 void writer_give(zactor_t *self, writer_batch_t *batch)
 {
-    zsock_send(self, "sp", "BATCH", (void *)batch);
+    zsock_send(self, "sp", "BATCH", hand_over(batch));
 }
 
 bool writer_receive(zactor_t *self, writer_news_t *news)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -159,11 +160,11 @@ static void courier_main(zsock_t *pipe, void *arg)
         bool work = strcmp(command, "JOB") == 0;
         free(command);
         if (!work) break;
-        courier_job_t *job = pointer;
+        courier_job_t *job = take_over(pointer);
         courier_result_t *result = mem_calloc(1, sizeof *result);
         courier_do(config, job, told_to_stop, pipe, result);
         courier_job_destroy(&job);
-        zsock_send(pipe, "p", result);
+        zsock_send(pipe, "p", hand_over(result));
     }
 }
 
@@ -174,12 +175,12 @@ zactor_t *courier_new(const shepherd_config_t *config)
 
 void courier_start(zactor_t *self, courier_job_t *job)
 {
-    zsock_send(self, "sp", "JOB", job);
+    zsock_send(self, "sp", "JOB", hand_over(job));
 }
 
 courier_result_t *courier_take(zactor_t *self)
 {
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
-    return pointer;
+    return take_over(pointer);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hand_over.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
@@ -49,7 +50,7 @@ static void tell(recorder_t *self, recorder_event_t event, const err_t *err)
 {
     recorder_result_t *result = result_new(event);
     if (err) result->err = *err;
-    zsock_send(self->pipe, "p", result);
+    zsock_send(self->pipe, "p", hand_over(result));
 }
 
 /* --- The pipe --- */
@@ -64,7 +65,7 @@ static bool hear(recorder_t *self, int64_t timeout_ms)
         int rc = zsock_recv(self->pipe, "sp", &command, &pointer);
         self->stopped = rc < 0 || strcmp(command, "RECORD") != 0;
         free(command);
-        if (!self->stopped) VEC_PUSH(&self->queue, pointer);
+        if (!self->stopped) VEC_PUSH(&self->queue, take_over(pointer));
         timeout_ms = 0;
     }
     return !self->stopped;
@@ -159,7 +160,7 @@ static bool lead(recorder_t *self)
         if (done > 0 && !told) {
             recorder_result_t *result = result_new(RECORDER_STANDBY);
             memcpy(result->holder, leader.holder, sizeof result->holder);
-            zsock_send(self->pipe, "p", result);
+            zsock_send(self->pipe, "p", hand_over(result));
             told = true;
         }
         /* Who led when the database went gets a term to come back. */
@@ -187,7 +188,7 @@ static bool begin(recorder_t *self)
     if (done < 0)
         recorder_result_destroy(&result);
     else
-        zsock_send(self->pipe, "p", result);
+        zsock_send(self->pipe, "p", hand_over(result));
     return done > 0;
 }
 
@@ -216,7 +217,7 @@ static void written(recorder_t *self)
         result->round = record->round;
         result->replica = record->replica;
         result->fence = record->fence;
-        zsock_send(self->pipe, "p", result);
+        zsock_send(self->pipe, "p", hand_over(result));
         record_destroy(&record);
     }
     self->queue.n -= self->n_group;
@@ -284,12 +285,12 @@ zactor_t *recorder_new(const recorder_options_t *options)
 
 void recorder_write(zactor_t *self, record_t *record)
 {
-    zsock_send(self, "sp", "RECORD", record);
+    zsock_send(self, "sp", "RECORD", hand_over(record));
 }
 
 recorder_result_t *recorder_take(zactor_t *self)
 {
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
-    return pointer;
+    return take_over(pointer);
 }

@@ -63,10 +63,10 @@ event() {
     grep -qE -- "$2" "$dir/$1.log"
 }
 
-# A service that ends by itself within 10 s, with status 0 or one given.
+# A service that ends by itself within 60 s, with status 0 or one given.
 leaves() {
     local status=0 gone=${pid[$1]}
-    eventually 10 not_running "$gone" || { echo "$1 still runs"; tail -n 5 "$dir/$1.log"; return 1; }
+    eventually 60 not_running "$gone" || { echo "$1 still runs"; tail -n 5 "$dir/$1.log"; return 1; }
     wait "$gone" || status=$?
     unset "pid[$1]"
     [ "$status" -eq "${2:-0}" ] || { echo "exit status $status"; tail -n 5 "$dir/$1.log"; return 1; }
