@@ -6,6 +6,7 @@
 
 int64_t clock_mono_ms(void);
 double clock_mono_s(void);
+double clock_thread_s(void); /* CPU time that the calling thread has had */
 int64_t clock_wall_ms(void); /* since the Unix epoch */
 
 #endif

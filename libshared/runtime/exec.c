@@ -180,7 +180,7 @@ static int run_watched_step(exec_t *self, const plan_program_t *program, int i, 
 {
     const plan_step_t *step = &program->step[i];
     if (step->kind == STEP_LOOP) return run_step(self, step, err);
-    self->now = (exec_event_t){program, i, -1, clock_mono_s(), 0};
+    self->now = (exec_event_t){program, i, -1, clock_mono_s(), 0, -1};
     if (run_step(self, step, err) < 0 || self->ops->sync(self->device, err) < 0) return -1;
     self->now.end = clock_mono_s();
     self->watch(self->watch_user, &self->now);
@@ -292,10 +292,10 @@ int exec_threads(const exec_t *self)
     return self->threads;
 }
 
-static void on_range(void *user, int worker, double begin, double end)
+static void on_range(void *user, int worker, double begin, double end, double cpu)
 {
     const exec_t *self = user;
-    exec_event_t event = {self->now.program, self->now.step, worker, begin, end};
+    exec_event_t event = {self->now.program, self->now.step, worker, begin, end, cpu};
     self->watch(self->watch_user, &event);
 }
 

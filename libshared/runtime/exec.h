@@ -53,6 +53,7 @@ typedef struct {
     int step;                      /* index into program->step */
     int thread;                    /* of the range; -1: the whole step, as the caller sees it */
     double begin, end;
+    double cpu; /* of a range: what its thread was given of that time; -1 of a step */
 } exec_event_t;
 typedef void exec_watch_fn(void *user, const exec_event_t *event);
 

@@ -240,9 +240,10 @@ void pool_watch(pool_t *self, pool_watch_fn *watch, void *user)
 static void run_watched(void *context, int64_t begin, int64_t end, int worker)
 {
     pool_t *self = context;
-    double start = clock_mono_s();
+    double start = clock_mono_s(), cpu = clock_thread_s();
     self->watched(self->watched_context, begin, end, worker);
-    self->watch(self->watch_user, worker, start, clock_mono_s());
+    cpu = clock_thread_s() - cpu;
+    self->watch(self->watch_user, worker, start, clock_mono_s(), cpu);
 }
 
 void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)

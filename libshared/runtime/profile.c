@@ -144,7 +144,9 @@ profile_row_t *profile_rows(const profile_t *self, int *n)
         for (size_t i = 0; i < self->range[t].n; i++) {
             const exec_event_t *event = &self->range[t].at[i];
             profile_row_t *row = find_row(rows, *n, event);
-            if (row) row->busy += event->end - event->begin;
+            if (!row) continue;
+            row->busy += event->end - event->begin;
+            row->cpu += event->cpu / (double)turns;
         }
     for (int i = 0; i < *n; i++) {
         const plan_step_t *step = &rows[i].program->step[rows[i].step];

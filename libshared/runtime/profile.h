@@ -14,6 +14,7 @@ typedef struct {
     double calls;        /* a turn, mean: more than 1 in loops and micro-batches */
     double seconds;      /* a turn, median over turns */
     double busy;         /* share of the threads' time in which they ran the step, over all turns */
+    double cpu;          /* a turn, mean: CPU seconds of all threads in the step's ranges */
     double flops, bytes; /* a turn, as the plan estimates them */
 } profile_row_t;
 

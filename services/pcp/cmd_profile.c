@@ -45,8 +45,10 @@ static const config_table_t table = {
         "on random tokens, and tells the time, FLOPs, bytes and rates by kind, by shape and by\n"
         "step of the plan. Times are medians; every other step is watched, so that the summary\n"
         "shows what watching costs. FLOPs and bytes are the plan's estimates: bytes are what a\n"
-        "step reads and writes, not what misses a cache. \"busy\" is the share of the threads'\n"
-        "time in which they worked on the step.",
+        "step reads and writes, not what misses a cache. \"CPU ms\" is the time that the threads\n"
+        "were given, all together, a mean; \"a core\" are GFLOP/s of it: on a busy machine these\n"
+        "mean more than the clock. \"busy\" is the share of the threads' time, running or waiting\n"
+        "for a core, in which the step had them.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,

@@ -12,6 +12,7 @@ typedef struct {
     int n; /* plan steps */
     double seconds, flops, bytes;
     double busy; /* share times seconds */
+    double cpu;
 } line_t;
 
 typedef void name_fn(const plan_t *plan, const profile_row_t *row, char *out, size_t n_out);
@@ -63,6 +64,7 @@ static void add_line(line_t *to, const line_t *from)
     to->n += from->n;
     to->seconds += from->seconds;
     to->busy += from->busy;
+    to->cpu += from->cpu;
     to->flops += from->flops;
     to->bytes += from->bytes;
 }
@@ -73,7 +75,7 @@ static int group(const plan_t *plan, const profile_row_t *rows, int n, name_fn *
     int kept = 0;
     for (int i = 0; i < n; i++) {
         const profile_row_t *r = &rows[i];
-        line[i] = (line_t){"", 1, r->seconds, r->flops, r->bytes, r->busy * r->seconds};
+        line[i] = (line_t){"", 1, r->seconds, r->flops, r->bytes, r->busy * r->seconds, r->cpu};
         name(plan, r, line[i].name, sizeof line[i].name);
     }
     qsort(line, (size_t)n, sizeof *line, by_name);
@@ -90,9 +92,11 @@ static int group(const plan_t *plan, const profile_row_t *rows, int n, name_fn *
 static void print_line(const line_t *l, double total, FILE *out)
 {
     double s = l->seconds > 0 ? l->seconds : 1e-12;
-    fprintf(out, "%10.3f %6.1f%% %9.3f %9.1f %9.2f %8.1f %5.0f%% %5d  %s\n", l->seconds * 1e3,
-            100 * l->seconds / total, l->flops / 1e9, l->flops / s / 1e9, l->bytes / 1e6,
-            l->bytes / s / 1e9, 100 * l->busy / s, l->n, l->name);
+    double cpu = l->cpu > 0 ? l->cpu : 1e-12;
+    fprintf(out, "%10.3f %6.1f%% %10.3f %9.3f %9.1f %8.1f %9.2f %8.1f %5.0f%% %5d  %s\n",
+            l->seconds * 1e3, 100 * l->seconds / total, l->cpu * 1e3, l->flops / 1e9,
+            l->flops / s / 1e9, l->flops / cpu / 1e9, l->bytes / 1e6, l->bytes / s / 1e9,
+            100 * l->busy / s, l->n, l->name);
 }
 
 static void print_table(const profile_summary_t *s, const profile_row_t *rows, int n,
@@ -101,8 +105,8 @@ static void print_table(const profile_summary_t *s, const profile_row_t *rows, i
     line_t *line = mem_calloc((size_t)n + 1, sizeof *line), total = {.name = "together"};
     int kept = group(s->trial->plan, rows, n, name, line);
     for (int i = 0; i < kept; i++) add_line(&total, &line[i]);
-    fprintf(out, "\n%10s %7s %9s %9s %9s %8s %6s %5s  %s\n", "ms", "share", "GFLOP", "GFLOP/s",
-            "MB", "GB/s", "busy", "steps", title);
+    fprintf(out, "\n%10s %7s %10s %9s %9s %8s %9s %8s %6s %5s  %s\n", "ms", "share", "CPU ms",
+            "GFLOP", "GFLOP/s", "a core", "MB", "GB/s", "busy", "steps", title);
     int shown = top == 0 || kept < top ? kept : top;
     for (int i = 0; i < shown; i++) print_line(&line[i], total.seconds, out);
     if (shown < kept) {

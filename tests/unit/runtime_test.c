@@ -393,6 +393,7 @@ static void test_profile(void **state)
         assert_int_equal(rows[i].step, i);
         assert_true(rows[i].calls > 2.999 && rows[i].calls < 3.001);
         assert_true(rows[i].seconds > 0 && rows[i].busy > 0);
+        assert_true(rows[i].cpu > 0 && rows[i].cpu < 5);
         sum += rows[i].seconds;
     }
     assert_string_equal(rows[0].program->step[0].label, "axpy");
