@@ -270,6 +270,28 @@ static void test_compiler(void **state)
     codegen_fini(&none);
 }
 
+/* Not every compiler takes every flag of ours. */
+static void test_other_compilers(void **state)
+{
+    static const char *const compilers[] = {"gcc", "clang"};
+    const char *const unit[] = {"int f(int x) { return x; }\n"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        err_t err = {0};
+        size_t n = 0;
+        setenv("PCP_CC", compilers[i], 1);
+        uint8_t *bytes = compiler_run(1, unit, "", &n, &err);
+        unsetenv("PCP_CC");
+        if (!bytes && err.code == ERR_IO) {
+            print_message("%s: not installed, skipped\n", compilers[i]);
+            continue;
+        }
+        if (!bytes) fail_msg("%s: %s", compilers[i], err.text);
+        assert_memory_equal(bytes, "\177ELF", 4);
+        free(bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_softmax_is_one_kernel),
         cmocka_unit_test(test_sharing_and_segments),
         cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_other_compilers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,6 +293,10 @@ static void test_refused(void **state)
     (void)state;
     assert_true(tiles_cut(&t, &s, simd));
     assert_false(tiles_cut(&t, &s, target_simd("cpu:pdp11")));
+    assert_true(tiles_choose(&t, &s, simd));
+    s.trans_b = true; /* can be made, but does not pay */
+    assert_true(tiles_cut(&t, &s, simd));
+    assert_false(tiles_choose(&t, &s, simd));
     s.k = 0;
     assert_false(tiles_cut(&t, &s, simd));
     s.k = 4;
