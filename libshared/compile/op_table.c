@@ -52,7 +52,7 @@ static const char *cpu_text(op_code_t code)
 {
     static const char *const names[] = {
         [PLAN_OP_NONE] = "-", [PLAN_OP_SOME] = "some", [PLAN_OP_ALL] = "yes"};
-    if (is_inlined(code) || op_def(code)->draws) return "inlined";
+    if (is_inlined(code) || op_def(code)->draws || op_def(code)->expand) return "inlined";
     return names[plan_op_support(code)];
 }
 

@@ -89,6 +89,12 @@ typedef struct op_def {
     /* Reference evaluation: out[i] has its type set and data allocated. Plain and slow. */
     int (*eval)(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err);
 
+    /* For ops that others define (ops/expand.h): what the op stands for, on operands in[n_in], to
+     * fn's cursor; out[n_out], of types[n_out]. op may be of another function. NULL for the rest.
+     */
+    void (*expand)(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types, const ir_val_t *in,
+                   ir_val_t *out);
+
     /* Reverse rule; vjp_none declares a zero gradient, NULL means missing (an error by name). */
     int (*vjp)(vjp_t *v, err_t *err);
 

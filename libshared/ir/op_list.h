@@ -28,6 +28,17 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
     OP(chlo_erf) OP(chlo_erfc) OP(chlo_erf_inv) OP(chlo_lgamma) OP(chlo_digamma) OP(chlo_square)
         OP(chlo_tan) OP(chlo_sinh) OP(chlo_cosh) OP(chlo_asin) OP(chlo_acos) OP(chlo_atan)
             OP(chlo_asinh) OP(chlo_acosh) OP(chlo_atanh) OP(chlo_next_after) OP(chlo_top_k)
+    /* ops/chlo_expand.c */
+    OP(chlo_bessel_i1e) OP(chlo_zeta) OP(chlo_polygamma) OP(chlo_is_inf) OP(chlo_is_pos_inf)
+        OP(chlo_is_neg_inf) OP(chlo_constant_like) OP(real) OP(imag) OP(replica_id) OP(partition_id)
+            OP(chlo_broadcast_add) OP(chlo_broadcast_subtract) OP(chlo_broadcast_multiply)
+                OP(chlo_broadcast_divide) OP(chlo_broadcast_remainder) OP(chlo_broadcast_maximum)
+                    OP(chlo_broadcast_minimum) OP(chlo_broadcast_power) OP(chlo_broadcast_atan2)
+                        OP(chlo_broadcast_and) OP(chlo_broadcast_or) OP(chlo_broadcast_xor)
+                            OP(chlo_broadcast_shift_left) OP(chlo_broadcast_shift_right_arithmetic)
+                                OP(chlo_broadcast_shift_right_logical) OP(chlo_broadcast_compare)
+    /* ops/norm.c */
+    OP(batch_norm_inference) OP(batch_norm_training) OP(batch_norm_grad)
     /* ops/shape.c */
     OP(reshape) OP(transpose) OP(broadcast_in_dim) OP(reverse) OP(concatenate) OP(slice) OP(pad)
     /* ops/dynamic.c: operands that give indices or (static) result shapes */

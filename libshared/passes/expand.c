@@ -1,4 +1,5 @@
 /* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors,
+ * ops that others define become those,
  * annotations (custom_call @Sharding and its like) become their operands. pcp.stop_gradient stays:
  * the reverse walk looks for it. */
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include "base/mem.h"
 #include "ir/build.h"
 #include "ops/control.h"
+#include "ops/expand.h"
 #include "passes/passes.h"
 
 /* --- map --- */
@@ -70,8 +72,24 @@ static int drop_annotation(ir_clone_t *self, const ir_op_t *op)
     return 1;
 }
 
+/* --- ops that others define --- */
+
+static int expand_defined(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    ir_val_t *in = mem_calloc((size_t)(op->n_in + op->n_out) + 1, sizeof *in), *out = in + op->n_in;
+    const ir_region_t *cursor = self->to->cursor;
+    int n_before = cursor->n_op;
+    for (int i = 0; i < op->n_in; i++) in[i] = self->map[op->in[i]];
+    int status = expand_op(self->to, self->from, op, in, out, err);
+    for (int i = 0; i < op->n_out; i++) self->map[op->out + (ir_val_t)i] = out[i];
+    for (int i = n_before; i < cursor->n_op; i++) cursor->op[i]->line = op->line;
+    free(in);
+    return status < 0 ? err_prefix(err, "line %d: ", op->line) : 1;
+}
+
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
+    if (op_def(op->code)->expand) return expand_defined(self, op, err);
     if (op->code == OP_map) return expand_map(self, op, err);
     return op->code == OP_custom_call ? drop_annotation(self, op) : 0;
 }
