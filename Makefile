@@ -96,6 +96,8 @@ $(LIB): $(LIB_O)
 build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
 	@mkdir -p build/gen/proto
 	protoc-c --proto_path=proto --c_out=build/gen/proto $<
+# Loops that have to become vector code.
+$(OBJ)/libshared/outer/kernels.o: CFLAGS += $(if $(filter release,$(MODE)),-O3)
 $(OBJ)/gen/%.o: build/gen/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -c -o $@ $<

@@ -1,12 +1,15 @@
 /* Codecs for pseudo-gradients: one row each. */
 #include "outer/codec.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/half.h"
 #include "base/str.h"
+#include "outer/kernels.h"
 
 static int refuse_value(size_t i, float value, err_t *err)
 {
@@ -53,16 +56,24 @@ static size_t size_f32(size_t n)
 static int encode_f32(const float *values, size_t n, uint8_t *out, err_t *err)
 {
     (void)err;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (n) memcpy(out, values, 4 * n);
+#else
     for (size_t i = 0; i < n; i++) put_f32(out + 4 * i, values[i]);
+#endif
     return 0;
 }
 
 static int decode_f32(const uint8_t *bytes, size_t n, float *values, err_t *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        values[i] = get_f32(bytes + 4 * i);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (n) memcpy(values, bytes, 4 * n);
+#else
+    for (size_t i = 0; i < n; i++) values[i] = get_f32(bytes + 4 * i);
+#endif
+    bool finite = outer_kernels()->within(values, n, FLT_MAX);
+    for (size_t i = 0; !finite && i < n; i++)
         if (!isfinite(values[i])) return refuse_decoded("f32", i, values[i], err);
-    }
     return 0;
 }
 
@@ -190,6 +201,14 @@ size_t codec_bytes(const codec_t *codec, size_t n)
     return n <= most_values ? codec->size(n) : 0;
 }
 
+int codec_check(const float *values, size_t n, err_t *err)
+{
+    bool finite = outer_kernels()->within(values, n, FLT_MAX);
+    for (size_t i = 0; !finite && i < n; i++)
+        if (!isfinite(values[i])) return refuse_value(i, values[i], err);
+    return 0;
+}
+
 int codec_encode(const codec_t *codec, const float *values, size_t n, uint8_t *out, size_t space,
                  err_t *err)
 {
@@ -197,8 +216,7 @@ int codec_encode(const codec_t *codec, const float *values, size_t n, uint8_t *o
     if (n > most_values || need > space)
         return err_set(err, ERR_ARG, "%s: %zu values need %zu bytes, there are %zu", codec->name, n,
                        need, space);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) return refuse_value(i, values[i], err);
+    if (codec_check(values, n, err) < 0) return -1;
     return codec->encode(values, n, out, err);
 }
 
@@ -209,4 +227,10 @@ int codec_decode(const codec_t *codec, const uint8_t *bytes, size_t n_bytes, flo
         return err_set(err, ERR_CORRUPT, "%s: %zu values take %zu bytes, not %zu", codec->name, n,
                        codec_bytes(codec, n), n_bytes);
     return codec->decode(bytes, n, values, err);
+}
+
+const float *codec_view(const codec_t *codec, const void *bytes)
+{
+    bool same = codec->id == codecs[0].id && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    return same && (uintptr_t)bytes % _Alignof(float) == 0 ? bytes : NULL;
 }

@@ -38,6 +38,12 @@ size_t codec_bytes(const codec_t *codec, size_t n);
 int codec_encode(const codec_t *codec, const float *values, size_t n, uint8_t *out, size_t space,
                  err_t *err);
 
+/* The values themselves, where the encoding is their memory (f32 on little-endian machines, bytes
+ * that are aligned); NULL: they have to be decoded. Not checked for NaN and Inf. */
+const float *codec_view(const codec_t *codec, const void *bytes);
+
+int codec_check(const float *values, size_t n, err_t *err); /* ERR_NUMERIC: NaN or Inf */
+
 /* Decode exactly n values from n_bytes bytes nobody vouches for. ERR_CORRUPT: another size than
  * codec_bytes(n), a scale that is not finite and positive, NaN or Inf. `values` is unspecified
  * then. */

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "outer/kernels.h"
 
 enum { SUM_BITS = 62, LEAST_SCALE = 8 };
 
 struct fixed_sum {
     size_t n;
     double range, factor; /* factor = 2^scale */
+    float limit;          /* the largest float that is not above range */
     int scale;
     uint64_t weight, weight_max;
     int64_t *sum;
@@ -47,6 +49,8 @@ fixed_sum_t *fixed_sum_new(size_t n, double range, uint64_t weight_max, err_t *e
     fixed_sum_t *self = mem_calloc(1, sizeof *self);
     *self = (fixed_sum_t){.n = n, .range = range, .scale = scale, .weight_max = weight_max};
     self->factor = ldexp(1.0, scale);
+    self->limit = (float)range;
+    if ((double)self->limit > range) self->limit = nextafterf(self->limit, 0);
     self->sum = mem_calloc(n, sizeof *self->sum);
     return self;
 }
@@ -95,6 +99,16 @@ static int check_chunk(const fixed_sum_t *self, size_t offset, size_t count, err
                    offset, count, self->n);
 }
 
+static int refuse(const fixed_sum_t *self, size_t offset, const float *values, size_t count,
+                  err_t *err)
+{
+    size_t i = 0;
+    while (i + 1 < count && fabsf(values[i]) <= self->limit) i++;
+    return err_set(err, ERR_NUMERIC,
+                   "fixed sum: element %zu is %g, outside the accepted range +-%g", offset + i,
+                   (double)values[i], self->range);
+}
+
 int fixed_sum_add(fixed_sum_t *self, size_t offset, const float *values, size_t count,
                   uint64_t weight, err_t *err)
 {
@@ -103,16 +117,12 @@ int fixed_sum_add(fixed_sum_t *self, size_t offset, const float *values, size_t 
         return err_set(err, ERR_ARG, "fixed sum: weight %llu is outside [1, %llu]",
                        (unsigned long long)weight, (unsigned long long)self->weight_max);
     /* All are judged before the first is added, so that an error leaves nothing behind. */
-    for (size_t i = 0; i < count; i++)
-        if (!(fabs((double)values[i]) <= self->range)) /* also false for NaN */
-            return err_set(err, ERR_NUMERIC,
-                           "fixed sum: element %zu is %g, outside the accepted range +-%g",
-                           offset + i, (double)values[i], self->range);
+    const outer_kernels_t *kernels = outer_kernels();
+    if (!kernels->within(values, count, self->limit))
+        return refuse(self, offset, values, count, err);
     /* Announced weights bound the sum to 2^62; a caller that adds more than it announced still gets
      * defined (wrapping) arithmetic. */
-    uint64_t *sum = (uint64_t *)self->sum + offset;
-    for (size_t i = 0; i < count; i++)
-        sum[i] += weight * (uint64_t)(int64_t)llrint((double)values[i] * self->factor);
+    kernels->add((uint64_t *)self->sum + offset, values, count, weight, self->factor);
     return 0;
 }
 
@@ -127,6 +137,6 @@ int fixed_sum_mean(const fixed_sum_t *self, size_t offset, float *out, size_t co
     if (self->weight == 0)
         return err_set(err, ERR_STATE, "fixed sum: no contribution yet, so there is no mean");
     double divisor = (double)self->weight * self->factor; /* exact: 2^40 * 2^scale */
-    for (size_t i = 0; i < count; i++) out[i] = (float)((double)self->sum[offset + i] / divisor);
+    outer_kernels()->mean(self->sum + offset, out, count, divisor);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "outer/kernels.h"
 
 typedef struct {
     const char *name;
@@ -25,12 +26,7 @@ struct outer {
 static void step_nesterov(const outer_t *self, const float *theta, const float *v, const float *d,
                           size_t n, float *theta_next, float *v_next)
 {
-    double lr = self->lr, mu = self->momentum;
-    for (size_t i = 0; i < n; i++) {
-        float momentum = (float)(mu * v[i] + d[i]);
-        theta_next[i] = (float)(theta[i] - lr * (d[i] + mu * momentum));
-        v_next[i] = momentum;
-    }
+    outer_kernels()->nesterov(theta, v, d, n, self->lr, self->momentum, theta_next, v_next);
 }
 
 /* --- sgd: theta <- theta - lr d --- */
@@ -94,8 +90,7 @@ bool outer_has_momentum(const outer_t *self)
 int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
                float *theta_next, float *v_next, err_t *err)
 {
-    int finite = 1;
-    for (size_t i = 0; i < n; i++) finite &= fabsf(d[i]) <= FLT_MAX; /* no exit: it vectorizes */
+    bool finite = outer_kernels()->within(d, n, FLT_MAX);
     for (size_t i = 0; !finite && i < n; i++)
         if (!isfinite(d[i]))
             return err_set(err, ERR_NUMERIC, "pseudo-gradient element %zu of %zu is %g", i, n,

@@ -122,9 +122,11 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, const co
 {
     contribution_t *from = &self->from[header->replica];
     size_t count = (size_t)header->count;
-    if (codec_decode(codec, payload, n, self->scratch, count, err) < 0 ||
-        fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, count, header->weight,
-                      err) < 0)
+    const float *values = codec_view(codec, payload); /* the sum refuses NaN and Inf itself */
+    if (!values && codec_decode(codec, payload, n, self->scratch, count, err) < 0)
+        return NACK_BAD_MESSAGE;
+    if (fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, values ? values : self->scratch, count,
+                      header->weight, err) < 0)
         return NACK_BAD_MESSAGE;
     if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) < 0) {
         if (subtract(self, codec, header->weight, chunk, payload, NULL) < 0) self->broken = true;

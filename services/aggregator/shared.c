@@ -25,6 +25,7 @@ void shared_drop(shared_t **self_p)
     *self_p = NULL;
     if (!self || atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) > 1) return;
     file_unmap(&self->map);
+    free(self->checks);
     free(self);
 }
 

@@ -175,6 +175,8 @@ shared_t *state_slot(state_t *self, uint64_t n, err_t *err)
         find_vectors(slot, n);
     }
     memset(header_of(slot), 0, sizeof(slot_header_t));
+    free(slot->checks);
+    slot->checks = NULL;
     atomic_thread_fence(memory_order_seq_cst); /* struck out before it is written */
     return shared_hold(slot);
 }

@@ -15,6 +15,7 @@
 #include "outer/admission.h"
 #include "outer/codec.h"
 #include "outer/fixed_sum.h"
+#include "outer/kernels.h"
 #include "outer/outer.h"
 
 /* ---- outer rules ---- */
@@ -119,6 +120,45 @@ static void test_outer_options(void **state)
         assert_null(outer_new(&cases[i].options, &err));
         assert_int_equal(err.code, ERR_ARG);
         assert_non_null(strstr(err.text, cases[i].says));
+    }
+}
+
+/* The vector loops against the plain words: every bit, also of ties and of the largest values. */
+static void test_kernels(void **state)
+{
+    (void)state;
+    enum { COUNT = 1003 };
+    const outer_kernels_t *k = outer_kernels();
+    static const int scales[] = {8, 30, 36, 56, 61};
+    for (int s = 0; s < 5; s++) {
+        float values[COUNT], mean[COUNT];
+        uint64_t sum[COUNT];
+        int64_t whole[COUNT];
+        double factor = ldexp(1.0, scales[s]), divisor = 37 * factor;
+        for (int i = 0; i < COUNT; i++) {
+            uint64_t bits = rng_bits(4, (uint64_t)(s * COUNT + i));
+            float tie = (float)(((double)(bits % 4096) + 0.5) / factor);
+            values[i] = i % 3 ? (float)(rng_uniform(5, bits) * 2 - 1) : tie;
+            if (fabsf(values[i]) > 1) values[i] = 1;
+            sum[i] = bits;
+            whole[i] = (int64_t)(i % 2 ? bits : bits >> (i % 64));
+        }
+        k->add(sum, values, COUNT, 12345, factor);
+        k->mean(whole, mean, COUNT, divisor);
+        for (int i = 0; i < COUNT; i++) {
+            uint64_t bits = rng_bits(4, (uint64_t)(s * COUNT + i));
+            uint64_t want = bits + 12345 * (uint64_t)(int64_t)llrint((double)values[i] * factor);
+            if (sum[i] != want) fail_msg("scale %d: %a", scales[s], (double)values[i]);
+            float plain = (float)((double)whole[i] / divisor);
+            if (memcmp(&plain, &mean[i], sizeof plain) != 0) fail_msg("%lld", (long long)whole[i]);
+        }
+        assert_true(k->within(values, COUNT, 1));
+        for (int i = 0; i < COUNT; i += 97) {
+            float kept = values[i];
+            values[i] = i % 2 ? NAN : 1.0001f;
+            assert_false(k->within(values, COUNT, 1));
+            values[i] = kept;
+        }
     }
 }
 
@@ -416,12 +456,19 @@ static void test_admission(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nesterov_by_hand),  cmocka_unit_test(test_nesterov_reference),
-        cmocka_unit_test(test_sgd_and_places),    cmocka_unit_test(test_outer_options),
-        cmocka_unit_test(test_sum_any_order),     cmocka_unit_test(test_sum_exact),
-        cmocka_unit_test(test_sum_refuses),       cmocka_unit_test(test_codec_round_trip),
-        cmocka_unit_test(test_codec_bf16_rounds), cmocka_unit_test(test_codec_bytes),
-        cmocka_unit_test(test_codec_extremes),    cmocka_unit_test(test_codec_random_bytes),
+        cmocka_unit_test(test_nesterov_by_hand),
+        cmocka_unit_test(test_nesterov_reference),
+        cmocka_unit_test(test_sgd_and_places),
+        cmocka_unit_test(test_outer_options),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sum_any_order),
+        cmocka_unit_test(test_sum_exact),
+        cmocka_unit_test(test_sum_refuses),
+        cmocka_unit_test(test_codec_round_trip),
+        cmocka_unit_test(test_codec_bf16_rounds),
+        cmocka_unit_test(test_codec_bytes),
+        cmocka_unit_test(test_codec_extremes),
+        cmocka_unit_test(test_codec_random_bytes),
         cmocka_unit_test(test_admission),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

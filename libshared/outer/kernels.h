@@ -1,0 +1,24 @@
+/* The loops over elements that the aggregator's speed depends on, compiled for several kinds of
+ * processor from one text: the results are the same bits on all. Internal to outer/. Pure. */
+#ifndef OUTER_KERNELS_H
+#define OUTER_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    /* All |values[i]| <= limit; false for NaN. */
+    bool (*within)(const float *values, size_t n, float limit);
+    /* sum[i] += weight * round(values[i] * factor), nearest even; |values[i] * factor| <= 2^62. */
+    void (*add)(uint64_t *sum, const float *values, size_t n, uint64_t weight, double factor);
+    /* out[i] = (double)sum[i] / divisor. */
+    void (*mean)(const int64_t *sum, float *out, size_t n, double divisor);
+    /* outer.h: nesterov */
+    void (*nesterov)(const float *theta, const float *v, const float *d, size_t n, double lr,
+                     double mu, float *theta_next, float *v_next);
+} outer_kernels_t;
+
+const outer_kernels_t *outer_kernels(void); /* the best for this processor; static storage */
+
+#endif
