@@ -1,0 +1,180 @@
+# shellcheck shell=bash disable=SC2154,SC2034 # tap.bash and servers.bash, sourced before, set work, bin, ...
+# chaos.bash: a whole cluster over TCP, kept up as an init system would, and somebody who shoots at it.
+# Source it after tap.bash and servers.bash (PostgreSQL and Redis started).
+#   storm_prepare MODEL DATA ROUNDS    what all runs share: model, tokens, init values
+#   storm_run NAME [SEED]              one run, to its end; with a seed: attacked. Succeeds when the run did
+#   storm_same A B                     both ended with the same parameters, bit for bit
+#   storm_ledger NAME                  every window of the run is in the ledger once
+# The cluster: leader and stand-by shepherd, 2 aggregators, compiler, 2 supervisors x 2 workers. In
+# an attacked run a fault-proxy stands before each shepherd and aggregator.
+storm_limit=${STORM_LIMIT:-240}   # seconds until a run counts as stuck
+storm_attack=${STORM_ATTACK:-30}  # seconds of attacks, then it may finish in peace
+storm_steps=8 storm_replicas=4 storm_units=64 # leases: steps, and windows a step of nanogpt_small
+declare -A storm_pid=() storm_start=() storm_stopped=()
+
+storm_prepare() {
+    storm_rounds=$3
+    "$bin/pcp" train "$1" --data "$2" --workers $storm_replicas --replicas $storm_replicas \
+        --rounds "$storm_rounds" --inner-steps $storm_steps --lr 1e-3 --validate-every 4 \
+        --run-dir "$work/prepared" --prepare-only >/dev/null
+}
+
+# storm_serve NAME PROGRAM FLAGS...: start it now, and whenever it has ended
+storm_serve() {
+    local name=$1
+    shift
+    storm_start[$name]=$(printf '%q ' "$@")
+    storm_up "$name"
+}
+
+storm_up() {
+    eval "${storm_start[$1]}" '>>"$dir/$1.out" 2>>"$dir/$1.log" &'
+    storm_pid[$1]=$!
+}
+
+storm_proxy() { # NAME LISTEN TARGET
+    storm_serve "$1" "$bin/fault-proxy" --listen "$2" --target "$3" --seed "$seed" --drop 0.01 \
+        --duplicate 0.05 --delay 0.1 --delay-ms 150 --cut-ms 4000
+}
+
+storm_endpoint() { echo "tcp://127.0.0.1:$(free_port)"; }
+
+storm_cluster() {
+    local i real seen shepherds=() controls=()
+    for i in 0 1; do
+        real=$(storm_endpoint) seen=$real
+        if [ -n "$seed" ]; then
+            seen=$(storm_endpoint)
+            storm_proxy "proxy-s$i" "$seen" "$real"
+        fi
+        shepherds+=("$real") controls+=("$seen")
+        storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$work/prepared/run.json" --run "$name" \
+            --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
+            --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
+            --heartbeat-ms 100 --timeout-ms 1500
+    done
+    local control=${controls[0]},${controls[1]}
+    for i in 0 1; do
+        real=$(storm_endpoint) seen=$real
+        if [ -n "$seed" ]; then
+            seen=$(storm_endpoint)
+            storm_proxy "proxy-a$i" "$seen" "$real"
+        fi
+        storm_serve "aggregator-$i" "$bin/pcp-aggregator" --shepherd "$control" --id "$name-a$i" \
+            --bind "$real" --advertise "$seen" --object-dir "$dir/objects-$i" --once
+        storm_serve "supervisor-$i" "$bin/pcp-supervisor" --shepherd "$control" --id "$name-n$i" \
+            --scale 2 --threads 1 --cache-dir "$dir/node-$i" --log-dir "$dir/node-$i" --once \
+            --max-exits 64 --window-s 1 --grace-s 5 --heartbeat-timeout-ms 2000
+    done
+    storm_serve compiler "$bin/pcp-compiler" --shepherd "$control" --id "$name-c" \
+        --cache-dir "$work/plans" --once
+}
+
+storm_note() { echo "$(date +%T.%N | cut -c1-12) $*" >>"$dir/storm.log"; }
+
+# Whoever ended is started again. The run is over when a shepherd ended with status 0.
+storm_keep() {
+    local one status
+    for one in "${!storm_pid[@]}"; do
+        kill -0 "${storm_pid[$one]}" 2>/dev/null && continue
+        status=0
+        wait "${storm_pid[$one]}" || status=$?
+        storm_note "$one ended with status $status"
+        if [[ $one = shepherd-* && $status -eq 0 ]]; then storm_over=yes; unset "storm_pid[$one]"; fi
+        if [[ $one = shepherd-* && $status -eq 1 ]]; then storm_over=failed; fi
+        [ -n "$storm_over" ] || storm_up "$one"
+    done
+}
+
+storm_random() { echo $((RANDOM % $1)); }
+
+storm_victim() {
+    local all=(shepherd-0 shepherd-1 aggregator-0 aggregator-1 compiler supervisor-0 supervisor-1)
+    echo "${all[$(storm_random ${#all[@]})]}"
+}
+
+storm_worker() {
+    local all
+    mapfile -t all < <(pgrep -f -- "pcp-worker .*--id $name-n" | sort -n)
+    [ ${#all[@]} -eq 0 ] || echo "${all[$(storm_random ${#all[@]})]}"
+}
+
+# Freeze a process; storm_thaw wakes it up after a while.
+storm_freeze() {
+    [ -n "$1" ] || return 0
+    storm_note "stop $1"
+    kill -STOP "$1" 2>/dev/null && storm_stopped[$1]=$((${EPOCHREALTIME/./} + 1000 * (300 + $(storm_random 2500))))
+}
+
+storm_thaw() {
+    local one
+    for one in "${!storm_stopped[@]}"; do
+        [ -n "${1:-}" ] || [ "${EPOCHREALTIME/./}" -ge "${storm_stopped[$one]}" ] || continue
+        kill -CONT "$one" 2>/dev/null
+        unset "storm_stopped[$one]"
+    done
+}
+
+storm_shot() {
+    local victim
+    case $(storm_random 12) in
+    0 | 1 | 2 | 3 | 4) victim=$(storm_victim); storm_note "kill $victim"; kill -KILL "${storm_pid[$victim]}" 2>/dev/null ;;
+    5 | 6 | 7) victim=$(storm_worker); storm_note "kill worker $victim"; [ -z "$victim" ] || kill -KILL "$victim" 2>/dev/null ;;
+    8) storm_freeze "${storm_pid[$(storm_victim)]:-}" ;;
+    9) storm_freeze "$(storm_worker)" ;;
+    10) storm_note "restart postgres"; postgres_restart immediate ;;
+    11) storm_note "restart redis"; redis_stop; redis_again ;;
+    esac
+}
+
+storm_end() {
+    local one
+    storm_thaw all
+    for one in "${storm_pid[@]}"; do kill -TERM "$one" 2>/dev/null; done
+    eventually 20 storm_gone
+    for one in "${storm_pid[@]}"; do kill -KILL "$one" 2>/dev/null; done
+    wait "${storm_pid[@]}" 2>/dev/null
+    storm_pid=() storm_start=()
+}
+
+storm_gone() {
+    local one
+    for one in "${storm_pid[@]}"; do ! kill -0 "$one" 2>/dev/null || return 1; done
+}
+
+storm_run() {
+    name=$1 seed=${2:-} storm_over='' dir=$work/$1
+    local begin=$SECONDS next=$((SECONDS + 2))
+    mkdir -p "$dir"
+    [ -z "$seed" ] || RANDOM=$seed
+    storm_cluster
+    while [ -z "$storm_over" ] && [ $((SECONDS - begin)) -lt "$storm_limit" ]; do
+        storm_thaw
+        storm_keep
+        if [ -n "$seed" ] && [ "$SECONDS" -ge "$next" ] && [ $((SECONDS - begin)) -lt "$storm_attack" ]; then
+            storm_shot
+            next=$((SECONDS + $(storm_random 3)))
+        fi
+        sleep 0.1
+    done
+    storm_note "over: ${storm_over:-no} after $((SECONDS - begin)) s"
+    storm_end
+    [ "$storm_over" = yes ] || { storm_report; return 1; }
+}
+
+storm_report() {
+    local log
+    tail -n 20 "$dir/storm.log"
+    for log in "$dir"/shepherd-?.log "$dir"/aggregator-?.log; do echo "== $log"; tail -n 8 "$log" | cut -c 1-300; done
+}
+
+storm_same() {
+    cmp "$work/$1/checkpoint/latest/model.safetensors" "$work/$2/checkpoint/latest/model.safetensors"
+}
+
+storm_ledger() {
+    local want=$((storm_rounds * storm_replicas * storm_steps * storm_units)) got
+    got=$("$postgres_bin/psql" -X -q -A -t "$postgres_url" -c "SELECT sum(committed_windows),
+        sum(doubled_windows), sum(missing_windows) FROM pcp_ledger WHERE run = '$1'")
+    [ "$got" = "$want|0|0" ] || { echo "committed|doubled|missing: $got, not $want|0|0"; return 1; }
+}

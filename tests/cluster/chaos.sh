@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# A cluster that is shot at: processes killed and frozen, servers restarted, messages lost, doubled, late,
+# connections cut. It ends with the bits of a run that nobody disturbed, and every window once in the
+# ledger. Seeds: CHAOS_SEEDS (default one); scripts/chaos is the long form.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/servers.bash
+. tests/chaos.bash
+shared=${PCP_SHARED:-../shared}
+model=$shared/data/models/nanogpt_small.mlir text=$shared/data/tiny_shakespeare.txt
+if [ ! -e "$model" ] || [ ! -e "$text" ]; then
+    skip "chaos" "no $model"
+    tap_done
+    exit
+fi
+trap 'storm_end; servers_stop; rm -rf "$work"' EXIT
+
+check "private servers start" postgres_start
+check "both of them" redis_start
+"$bin/pcp" db migrate --store "$postgres_url" >/dev/null
+check "a run is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-12}"
+check "the undisturbed run ends well" storm_run calm
+check "its ledger is complete" storm_ledger calm
+for seed in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
+    check "seed $seed: the attacked run ends well" storm_run "storm-$seed" "$seed"
+    check "seed $seed: with the same bits" storm_same calm "storm-$seed"
+    check "seed $seed: every window once in the ledger" storm_ledger "storm-$seed"
+    check "seed $seed: no process is left" eventually 10 no_orphans
+done
+tap_done
