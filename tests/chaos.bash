@@ -50,8 +50,8 @@ storm_cluster() {
         shepherds+=("$real") controls+=("$seen")
         storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$work/prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
-            --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
-            --heartbeat-ms 100 --timeout-ms 1500
+            --store "$postgres_url" --keep-state object --shards 2 \
+            --heartbeat-ms 200 --timeout-ms 3000 --leader-ttl-ms 4000
     done
     local control=${controls[0]},${controls[1]}
     for i in 0 1; do
@@ -161,6 +161,8 @@ storm_run() {
     storm_end
     [ "$storm_over" = yes ] || { storm_report; return 1; }
 }
+
+storm_shots() { grep -cE ' (kill|stop|restart) ' "$dir/storm.log"; }
 
 storm_report() {
     local log

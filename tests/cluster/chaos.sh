@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A cluster that is shot at: processes killed and frozen, servers restarted, messages lost, doubled, late,
 # connections cut. It ends with the bits of a run that nobody disturbed, and every window once in the
-# ledger. Seeds: CHAOS_SEEDS (default one); scripts/chaos is the long form.
+# ledger. Seeds: CHAOS_SEEDS (default one), while CHAOS_MINUTES last; scripts/chaos is the long form.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
@@ -22,10 +22,14 @@ check "both of them" redis_start
 check "a run is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-12}"
 check "the undisturbed run ends well" storm_run calm
 check "its ledger is complete" storm_ledger calm
-for seed in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
-    check "seed $seed: the attacked run ends well" storm_run "storm-$seed" "$seed"
-    check "seed $seed: with the same bits" storm_same calm "storm-$seed"
-    check "seed $seed: every window once in the ledger" storm_ledger "storm-$seed"
-    check "seed $seed: no process is left" eventually 10 no_orphans
+minutes=${CHAOS_MINUTES:-0}
+for one in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
+    [ "$minutes" -eq 0 ] || [ $SECONDS -lt $((minutes * 60)) ] || break
+    check "seed $one: the attacked run ends well" storm_run "storm-$one" "$one"
+    echo "# seed $one: $(storm_shots) shots; $(tail -n 1 "$work/storm-$one/storm.log")"
+    check "seed $one: with the same bits" storm_same calm "storm-$one"
+    check "seed $one: every window once in the ledger" storm_ledger "storm-$one"
+    check "seed $one: no process is left" eventually 10 no_orphans
+    rm -rf "$work/storm-$one"
 done
 tap_done
