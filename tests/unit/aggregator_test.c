@@ -319,26 +319,48 @@ static void serve(zsock_t *pipe, void *arg)
     zpoller_destroy(&poller);
 }
 
-static void the_client_moves_everything(void **unused)
+typedef struct {
+    rig_t *rig;
+    server_t server;
+    zactor_t *actor;
+    data_client_t *client;
+} pair_t;
+
+static void pair_up(pair_t *self, int damage)
+{
+    static char *const endpoint = "inproc://aggregator-test";
+    self->rig = rig_new();
+    assign(self->rig, 0, N);
+    self->server.state = self->rig->state; /* assigned: the server goes on from here */
+    self->server.state.reply = serve_reply;
+    self->server.state.user = &self->server;
+    self->server.damage = damage;
+    self->server.router = control_bind(ZMQ_ROUTER, endpoint, NULL);
+    self->actor = zactor_new(serve, &self->server);
+    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
+    self->client = data_client_new(&options, NULL);
+    assert_non_null(self->client);
+}
+
+static void pair_down(pair_t *self)
+{
+    data_client_destroy(&self->client);
+    zactor_destroy(&self->actor);
+    zsock_destroy(&self->server.router);
+    assert_int_equal(self->server.damage, 0);
+    self->rig->state = self->server.state;
+    rig_free(self->rig);
+}
+
+static void the_client_moves_objects(void **unused)
 {
     (void)unused;
-    rig_t *rig = rig_new();
-    server_t server = {.state = rig->state, .damage = 2};
-    server.state.reply = serve_reply;
-    server.state.user = &server;
-    server.router = control_bind(ZMQ_ROUTER, "inproc://aggregator-test", NULL);
-    assign(rig, 0, N);
-    server.state = rig->state; /* assigned: the server goes on from here */
-    server.state.reply = serve_reply;
-    server.state.user = &server;
-    zactor_t *actor = zactor_new(serve, &server);
-    char *endpoint = "inproc://aggregator-test";
-    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
-    err_t err = {0};
-    data_client_t *client = data_client_new(&options, &err);
-
     enum { SIZE = 20 * MSG_CHUNK_BYTES + 3 }; /* more than a window */
-    char *bytes = malloc(SIZE), hash[HASH_HEX];
+    pair_t pair = {0};
+    pair_up(&pair, 2);
+    data_client_t *client = pair.client;
+    err_t err = {0};
+    char *bytes = malloc(SIZE), hash[HASH_HEX], piece[10];
     for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 7 + i / 4096);
     hash_content(bytes, SIZE, hash);
     assert_int_equal(data_put_object(client, hash, bytes, SIZE, &err), 0);
@@ -355,34 +377,46 @@ static void the_client_moves_everything(void **unused)
     free(back);
     assert_null(data_get_object(client, hash, SIZE - 1, &n, &err));
     assert_int_equal(err.code, ERR_MEMORY);
-    char piece[10];
     assert_int_equal(data_get_range(client, hash, MSG_CHUNK_BYTES - 5, 10, piece, &err), 0);
     assert_memory_equal(piece, bytes + MSG_CHUNK_BYTES - 5, 10);
     hash[0] = hash[0] == '0' ? '1' : '0';
     assert_null(data_get_object(client, hash, SIZE, &n, &err));
+    free(bytes);
+    pair_down(&pair);
+}
 
+static void the_client_moves_values(void **unused)
+{
+    (void)unused;
+    pair_t pair = {0};
+    pair_up(&pair, 2);
+    data_client_t *client = pair.client;
+    err_t err = {0};
     uint64_t bounds[2] = {0, N};
-    float *theta = calloc(N, sizeof *theta), *again = calloc(N, sizeof *again);
+    float *theta = calloc(N, sizeof *theta), *v = calloc(N, sizeof *v);
+    float *again = calloc(N, sizeof *again);
     for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
+    for (uint64_t i = 0; i < N; i++) v[i] = value(8, i);
+    assert_int_equal(data_put_outer(client, bounds, 0, v, &err), 0);
     assert_int_equal(data_put_init(client, bounds, 0, theta, &err), 0);
     assert_int_equal(data_get_params(client, bounds, 0, again, &err), 0);
     assert_memory_equal(theta, again, N * sizeof *theta);
+    assert_int_equal(data_get_outer(client, bounds, 0, again, &err), 0);
+    assert_memory_equal(v, again, N * sizeof *v);
     data_delta_t delta = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
     assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), 0);
     delta.round = 1;
     assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
     assert_int_equal(err.code, ERR_STATE);
-    assert_int_equal(server.damage, 0);
-
-    data_client_destroy(&client);
-    zactor_destroy(&actor);
-    zsock_destroy(&server.router);
-    assert_true(deltas_complete(&server.state, 1, 1, 5));
-    rig->state = server.state;
+    delta = (data_delta_t){.replica = 2, .fence = 1, .weight = 5, .codec = 1};
+    theta[N - 1] = NAN;
+    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
+    assert_int_equal(err.code, ERR_NUMERIC);
+    assert_true(deltas_complete(&pair.server.state, 1, 1, 5));
     free(theta);
+    free(v);
     free(again);
-    free(bytes);
-    rig_free(rig);
+    pair_down(&pair);
 }
 
 static bool stop_at_once(void *user)
@@ -424,7 +458,8 @@ int main(void)
         cmocka_unit_test(requests_that_do_not_fit),
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
-        cmocka_unit_test(the_client_moves_everything),
+        cmocka_unit_test(the_client_moves_objects),
+        cmocka_unit_test(the_client_moves_values),
         cmocka_unit_test(a_client_can_be_stopped),
     };
     int failed = cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);
