@@ -1,5 +1,5 @@
-/* Forms groups that plans have kernels for. Exact as real numbers; sums may be taken in another
- * order, and roundings in between to 16 bits are left out. */
+/* Forms groups that plans have kernels for, and takes f64 detours out. Exact as real numbers; sums
+ * may be taken in another order, and roundings in between to 16 bits are left out. */
 #include "passes/fuse.h"
 
 #include <stdlib.h>
@@ -155,6 +155,7 @@ static bool is_inside_group(const ir_op_t *op)
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     (void)err;
+    if (op->code == OP_convert) return fuse_variance(self, op);
     if (op->code != OP_dot_general || is_inside_group(op)) return 0;
     return fuse_attention(self, op, self->user);
 }

@@ -7,6 +7,7 @@
 
 /* Replaces op, the last of a pattern, when the pattern is there; 1 when it did, 0 when not. */
 int fuse_attention(ir_clone_t *self, const ir_op_t *op, const uint32_t *uses);
+int fuse_variance(ir_clone_t *self, const ir_op_t *op);
 
 /* v without conversions between float types and reshapes that keep the last two dimensions (of a
  * value of rank 2 or more). */

@@ -18,6 +18,7 @@
 #include "ir/print.h"
 #include "ops/eval.h"
 #include "ops/fused.h"
+#include "parse/parse.h"
 #include "passes/passes.h"
 #include "plan/target.h"
 #include "plan_help.h"
@@ -326,6 +327,66 @@ static void test_same_as_written_out(void **state)
     ir_module_destroy(&m[1]);
 }
 
+/* --- Detours ---------------------------------------------------------------------------------- */
+
+/* torch's variance of rows of %x, %u being x - mean in f64 (or, %square, something else). */
+static const char variance[] =
+    "func.func @main(%%x: tensor<6x40x%s>, %%w: tensor<6x40xf64>) -> tensor<6x40xf32> {\n"
+    "  %%zero = stablehlo.constant dense<0.0> : tensor<f64>\n"
+    "  %%n = stablehlo.constant dense<40.0> : tensor<6x1xf64>\n"
+    "  %%a = stablehlo.convert %%x : (tensor<6x40x%s>) -> tensor<6x40xf64>\n"
+    "  %%s = stablehlo.reduce(%%a init: %%zero) applies stablehlo.add across dimensions = [1]\n"
+    "      : (tensor<6x40xf64>, tensor<f64>) -> tensor<6xf64>\n"
+    "  %%t = stablehlo.reshape %%s : (tensor<6xf64>) -> tensor<6x1xf64>\n"
+    "  %%m = stablehlo.divide %%t, %%n : tensor<6x1xf64>\n"
+    "  %%b = stablehlo.broadcast_in_dim %%m, dims = [0, 1] : (tensor<6x1xf64>) -> "
+    "tensor<6x40xf64>\n"
+    "  %%u = stablehlo.subtract %%a, %%b : tensor<6x40xf64>\n"
+    "  %%q = stablehlo.multiply %%u, %s : tensor<6x40xf64>\n"
+    "  %%v = stablehlo.reduce(%%q init: %%zero) applies stablehlo.add across dimensions = [1]\n"
+    "      : (tensor<6x40xf64>, tensor<f64>) -> tensor<6xf64>\n"
+    "  %%r = stablehlo.reshape %%v : (tensor<6xf64>) -> tensor<6x1xf64>\n"
+    "  %%d = stablehlo.divide %%r, %%n : tensor<6x1xf64>\n"
+    "  %%c = stablehlo.convert %%d : (tensor<6x1xf64>) -> tensor<6x1xf32>\n"
+    "  %%y = stablehlo.broadcast_in_dim %%c, dims = [0, 1] : (tensor<6x1xf32>) -> "
+    "tensor<6x40xf32>\n"
+    "  return %%y : tensor<6x40xf32>\n}\n";
+
+static int count_f64(const ir_fn_t *fn)
+{
+    int n = 0;
+    for (int i = 0; i < fn->body->n_op; i++)
+        n += ir_type_of(fn, fn->body->op[i]->out)->dtype == DT_F64;
+    return n;
+}
+
+static void test_variance(void **state)
+{
+    static const struct {
+        const char *dtype, *times;
+        bool narrowed;
+    } cases[] = {{"f32", "%u", true},
+                 {"bf16", "%u", true},
+                 {"f64", "%u", false},
+                 {"f32", "%w", false},
+                 {"f32", "%a", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[2400];
+        err_t err = {0};
+        snprintf(text, sizeof text, variance, cases[i].dtype, cases[i].dtype, cases[i].times);
+        ir_module_t *m = parse_stablehlo(text, strlen(text), "test", &err);
+        if (!m) fail_msg("%s", err.text);
+        check(passes_run(m, NULL, NULL, &err), "passes", &err);
+        check(pass_fuse(m, &err), "fuse", &err);
+        check(passes_run(m, NULL, NULL, &err), "passes", &err);
+        if ((count_f64(ir_module_find(m, "main")) == 0) != cases[i].narrowed)
+            fail_msg("case %zu: %d ops in f64", i, count_f64(ir_module_find(m, "main")));
+        ir_module_destroy(&m);
+        if (i < 2) plan_check_text(text, 40 + i, 1, 1e-5);
+    }
+}
+
 /* --- Derivatives by differences, in f64 ------------------------------------------------------- */
 
 enum { N = 2, T = 3, S = 4, D = 2, E = 3 };
@@ -439,9 +500,13 @@ static void test_derivatives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spellings_are_found), cmocka_unit_test(test_near_misses_are_not),
-        cmocka_unit_test(test_groups_are_steps),    cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_same_as_written_out), cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_spellings_are_found),
+        cmocka_unit_test(test_near_misses_are_not),
+        cmocka_unit_test(test_groups_are_steps),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_same_as_written_out),
+        cmocka_unit_test(test_derivatives),
+        cmocka_unit_test(test_variance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
