@@ -231,7 +231,7 @@ static const struct {
     {mix_dynamic, 3, false},  {mix_reduce, 8, false},      {mix_product, 7, false},
     {mix_convolve, 2, false}, {mix_pool, 2, false},        {mix_sort, 2, false},
     {mix_arg, 1, true},       {mix_softmax, 3, false},     {mix_norm, 3, false},
-    {mix_dense, 4, false},    {mix_attention, 2, false},   {mix_cross_entropy, 2, false},
+    {mix_dense, 4, false},    {mix_attention, 3, false},   {mix_cross_entropy, 2, false},
     {mix_rotate, 1, false},   {mix_if, 1, false},          {mix_case, 1, false},
     {mix_while, 1, false},    {mix_map_region, 2, false},
 };

@@ -91,32 +91,49 @@ ir_val_t mix_dense(mix_t *mix, ir_val_t x)
     return residual ? ir_op2(fn, OP_add, x, z) : z;
 }
 
-/* [batch, time, depth] of any float, cut from the pool or made. */
-static ir_val_t heads(mix_t *mix, int64_t batch, int64_t time, int64_t depth)
-{
-    return mix_like(mix, ir_type(DT_F32, 3, (int64_t[]){batch, time, depth}));
-}
-
-/* softmax(mask(q k^T / sqrt(d))) v, the mask a triangle or none. */
-ir_val_t mix_attention(mix_t *mix, ir_val_t x)
+/* Scores of later positions hidden, in one of the ways models do it; or nothing hidden. */
+static ir_val_t hide_later(mix_t *mix, ir_val_t s)
 {
     ir_fn_t *fn = mix->fn;
-    int64_t batch = mix->size[2], time = mix->size[0], depth = mix->size[1];
-    if (batch * time * depth > MIX_MOST || batch * time * time > MIX_MOST) return IR_NONE;
-    if (batch * time * time * depth > 100 * MIX_MOST) return IR_NONE;
-    ir_val_t q = mix_fit(mix, dtype_is_float(mix_dtype(mix, x)) ? x : mix_float(mix),
-                         ir_type(DT_F32, 3, (int64_t[]){batch, time, depth}));
-    ir_val_t k = heads(mix, batch, time, depth), v = heads(mix, batch, time, depth);
-    ir_dot_t qk = {.n_batch = 1, .n_contract = 1, .lhs_contract = {2}, .rhs_contract = {2}};
-    ir_dot_t pv = {.n_batch = 1, .n_contract = 1, .lhs_contract = {2}, .rhs_contract = {1}};
-    ir_val_t s = ir_dot(fn, q, k, &qk, DT_F32);
-    s = ir_op2(fn, OP_multiply, s, ir_scalar_like(fn, s, mix_draw(mix, 2) ? 0.25 : 0.125));
     ir_type_t t = mix_type(mix, s), number = ir_type_with(t, DT_I32);
-    if (mix_draw(mix, 2)) {
-        ir_val_t past = ir_compare(fn, "GE", ir_iota(fn, &number, 1), ir_iota(fn, &number, 2));
-        s = ir_select(fn, past, s, ir_scalar_like(fn, s, mix_draw(mix, 2) ? -1e9 : -30));
-    }
-    return ir_dot(fn, softmax(mix, s, 2, false), v, &pv, DT_F32);
+    int how = mix_draw(mix, 4);
+    double hidden = t.dtype == DT_F16 ? -60000 : mix_draw(mix, 4) ? -1e9 : -30;
+    if (how == 0) return s;
+    ir_val_t row = ir_iota(fn, &number, t.rank - 2), col = ir_iota(fn, &number, t.rank - 1);
+    if (mix_draw(mix, 3) == 0) row = ir_op2(fn, OP_add, row, ir_scalar_like(fn, row, 3));
+    if (how == 1)
+        return ir_select(fn, ir_compare(fn, "LT", row, col), ir_scalar_like(fn, s, hidden), s);
+    ir_val_t past = ir_compare(fn, "GE", row, col), low = ir_scalar_like(fn, s, hidden);
+    if (how == 2) return ir_select(fn, past, s, low);
+    return ir_op2(fn, OP_add, s, ir_select(fn, past, ir_scalar_like(fn, s, 0), low));
+}
+
+/* softmax(mask(q k^T scale)) v over [batch, time, depth] or [batch, heads, time, depth]; keys may
+ * be more than queries, and q, k and v one value. */
+ir_val_t mix_attention(mix_t *mix, ir_val_t x)
+{
+    enum { MOST_SCORES = 24000 };
+    ir_fn_t *fn = mix->fn;
+    int n_batch = 1 + mix_draw(mix, 2), r = n_batch + 1;
+    int64_t batch = mix->size[2], t = mix->size[0], s = mix_draw(mix, 3) ? t : mix->size[1];
+    int64_t depth = 1 + mix_draw(mix, 20), heads = n_batch == 2 ? 2 : 1;
+    if (mix_draw(mix, 4) == 0) t = s = 1 + mix_draw(mix, 140), batch = 1;
+    if (batch * heads * t * s > MOST_SCORES || batch * heads * (t > s ? t : s) * depth > MIX_MOST)
+        return IR_NONE;
+    if (!dtype_is_float(mix_dtype(mix, x))) x = mix_float(mix);
+    dtype_t dtype = mix_draw(mix, 3) ? DT_F32 : mix_dtype(mix, x);
+    ir_type_t tq = ir_type(dtype, r + 1, (int64_t[]){batch, heads, t, depth}), tk;
+    if (n_batch == 1) tq = ir_type(dtype, r + 1, (int64_t[]){batch, t, depth});
+    tk = tq;
+    tk.dim[n_batch] = s;
+    ir_val_t q = mix_fit(mix, x, tq), k = mix_like(mix, tk), v = mix_like(mix, tk);
+    if (t == s && mix_draw(mix, 4) == 0) k = v = q;
+    ir_dot_t qk = {n_batch, 1, {0, 1}, {0, 1}, {r}, {r}};
+    ir_dot_t pv = {n_batch, 1, {0, 1}, {0, 1}, {r}, {n_batch}};
+    ir_val_t y = ir_dot(fn, q, k, &qk, dtype);
+    y = mix_draw(mix, 2) ? ir_op2(fn, OP_multiply, y, ir_scalar_like(fn, y, 0.25))
+                         : ir_op2(fn, OP_divide, y, ir_scalar_like(fn, y, 8));
+    return ir_dot(fn, softmax(mix, hide_later(mix, y), r, false), v, &pv, dtype);
 }
 
 /* The mean of -log softmax at a label of each row, picked by gather or by a mask; times a row. */
