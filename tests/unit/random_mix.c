@@ -224,16 +224,16 @@ static const struct {
     int weight;
     bool kinks; /* not for gradients */
 } makers[] = {
-    {mix_map, 6, false},      {mix_arithmetic, 10, false}, {mix_integer, 8, true},
-    {mix_convert, 4, false},  {mix_mask, 5, false},        {mix_turn, 7, false},
-    {mix_reshape, 4, false},  {mix_window, 4, false},      {mix_join, 3, false},
-    {mix_spread, 4, false},   {mix_lookup, 3, false},      {mix_place, 2, false},
-    {mix_dynamic, 3, false},  {mix_reduce, 8, false},      {mix_product, 7, false},
-    {mix_convolve, 2, false}, {mix_pool, 2, false},        {mix_sort, 2, false},
-    {mix_arg, 1, true},       {mix_softmax, 3, false},     {mix_norm, 3, false},
-    {mix_dense, 4, false},    {mix_attention, 3, false},   {mix_cross_entropy, 2, false},
-    {mix_rotate, 1, false},   {mix_if, 1, false},          {mix_case, 1, false},
-    {mix_while, 1, false},    {mix_map_region, 2, false},
+    {mix_map, 6, false},           {mix_arithmetic, 10, false}, {mix_integer, 8, true},
+    {mix_convert, 4, false},       {mix_mask, 5, false},        {mix_random, 2, false},
+    {mix_turn, 7, false},          {mix_reshape, 4, false},     {mix_window, 4, false},
+    {mix_join, 3, false},          {mix_spread, 4, false},      {mix_lookup, 3, false},
+    {mix_place, 2, false},         {mix_dynamic, 3, false},     {mix_reduce, 8, false},
+    {mix_product, 7, false},       {mix_convolve, 2, false},    {mix_pool, 2, false},
+    {mix_sort, 2, false},          {mix_arg, 1, true},          {mix_softmax, 3, false},
+    {mix_norm, 3, false},          {mix_dense, 4, false},       {mix_attention, 3, false},
+    {mix_cross_entropy, 2, false}, {mix_rotate, 1, false},      {mix_if, 1, false},
+    {mix_case, 1, false},          {mix_while, 1, false},       {mix_map_region, 2, false},
 };
 enum { N_MAKER = sizeof makers / sizeof *makers };
 

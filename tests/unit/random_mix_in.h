@@ -40,9 +40,10 @@ ir_val_t mix_index(mix_t *mix, int64_t n); /* an integer scalar in [-1, n] */
 ir_val_t mix_step(mix_t *mix);             /* one op or group, into the pool; may be IR_NONE */
 
 /* --- the families --- */
-mix_maker mix_map, mix_arithmetic, mix_integer, mix_convert, mix_mask; /* random_mix_map.c */
-mix_maker mix_turn, mix_reshape, mix_window, mix_join, mix_spread;     /* random_mix_move.c */
-mix_maker mix_lookup, mix_place, mix_dynamic;                          /* random_mix_move.c */
+mix_maker mix_map, mix_arithmetic, mix_integer, mix_convert, mix_mask,
+    mix_random;                                                    /* random_mix_map.c */
+mix_maker mix_turn, mix_reshape, mix_window, mix_join, mix_spread; /* random_mix_move.c */
+mix_maker mix_lookup, mix_place, mix_dynamic;                      /* random_mix_move.c */
 mix_maker mix_reduce, mix_product, mix_convolve, mix_pool, mix_sort, mix_arg; /* .._fold.c */
 mix_maker mix_softmax, mix_norm, mix_dense, mix_attention, mix_cross_entropy,
     mix_rotate;                                        /* _group */

@@ -127,3 +127,39 @@ ir_val_t mix_mask(mix_t *mix, ir_val_t x)
     ir_val_t other = mix_draw(mix, 2) ? zero : mix_like(mix, type);
     return mix_draw(mix, 2) ? ir_select(fn, p, x, other) : ir_select(fn, p, other, x);
 }
+
+/* Bits from a state that depends on a parameter, folded with an integer of their shape. */
+static ir_val_t bits(mix_t *mix, ir_type_t type)
+{
+    static const char *const algorithms[] = {"THREE_FRY", "PHILOX", "DEFAULT"};
+    static const dtype_t dtypes[] = {DT_UI32, DT_UI64, DT_UI16, DT_I32, DT_UI8};
+    ir_fn_t *fn = mix->fn;
+    ir_attrs_t attrs = {0};
+    attr_set_text(fn->module->arena, &attrs, "rng_algorithm", ATTR_ENUM,
+                  algorithms[mix_draw(mix, 3)]);
+    ir_type_t key = ir_type(DT_UI64, 1, (int64_t[]){2});
+    ir_type_t out[2] = {key, ir_type_with(type, dtypes[mix_draw(mix, 5)])};
+    ir_val_t state = ir_broadcast_scalar(fn, ir_convert(fn, mix_index(mix, 5), DT_UI64), &key);
+    state = ir_op2(fn, OP_add, state, ir_iota(fn, &key, 0));
+    ir_op_t *op = ir_emit(fn, OP_rng_bit_generator, 1, &state, &attrs, 2, out, 0, NULL);
+    return op ? op->out + 1 : IR_NONE;
+}
+
+/* Random numbers of x's shape: bits, or numbers between two bounds. */
+ir_val_t mix_random(mix_t *mix, ir_val_t x)
+{
+    ir_fn_t *fn = mix->fn;
+    ir_type_t type = mix_type(mix, x);
+    if (type.rank == 0 || mix_draw(mix, 2)) return type.rank ? bits(mix, type) : IR_NONE;
+    if (type.dtype == DT_I1) type.dtype = DT_F32;
+    ir_attrs_t attrs = {0};
+    attr_set_text(fn->module->arena, &attrs, "rng_distribution", ATTR_ENUM,
+                  dtype_is_float(type.dtype) && mix_draw(mix, 3) == 0 ? "NORMAL" : "UNIFORM");
+    ir_type_t shape = ir_type(DT_I64, 1, (int64_t[]){type.rank});
+    tensor_t dims = tensor_in(fn->module->arena, &shape);
+    for (int i = 0; i < type.rank; i++) tensor_set_i64(&dims, i, type.dim[i]);
+    ir_val_t in[3] = {ir_scalar(fn, type.dtype, 0), ir_scalar(fn, type.dtype, 2),
+                      ir_const(fn, &dims)};
+    ir_op_t *op = ir_emit(fn, OP_rng, 3, in, &attrs, 1, &type, 0, NULL);
+    return op ? mix_squash(mix, op->out) : IR_NONE;
+}
