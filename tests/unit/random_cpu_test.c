@@ -252,6 +252,8 @@ static void test_random_programs(void **state)
         for (int i = 0; i < n; i++) /* which one was it? */
             tally.n_failed += !run_batch(first + at + (uint64_t)i, 1, &tally);
     }
+    if (plain) unsetenv("PCP_CC");
+    temp_remove(&dir);
     print_message(
         "%d programs (%d gradients), %d results: %d to the bit, the others within %.2g of "
         "their tolerance, %d that amplify, %d wrong\n",

@@ -301,7 +301,9 @@ static ir_val_t loss_of(mix_t *mix)
             ir_val_t place = ir_iota(fn, &type, mix_draw(mix, type.rank));
             x = ir_op2(fn, OP_multiply, x, ir_op1(fn, OP_cosine, place));
         }
-        loss = ir_op2(fn, OP_add, loss, ir_reduce_all(fn, OP_add, mix_squash(mix, x)));
+        x = ir_reduce_all(fn, OP_add, mix_squash(mix, x));
+        x = ir_op2(fn, OP_multiply, x, ir_scalar(fn, DT_F32, 0.125)); /* large sums round more */
+        loss = ir_op2(fn, OP_add, loss, x);
     }
     return loss;
 }
