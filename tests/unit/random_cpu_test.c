@@ -239,7 +239,7 @@ static void use_plain_compiler(const char *dir)
 
 static void test_random_programs(void **state)
 {
-    uint64_t first = 0, count = 200; /* PCP_PROGRAMS=0:10000: more, and all as plans are compiled */
+    uint64_t first = 0, count = 150; /* PCP_PROGRAMS=0:10000: more, and all as plans are compiled */
     bool plain = !getenv("PCP_PROGRAMS") && !getenv("PCP_CC");
     tally_t tally = {0};
     char *dir = temp_dir();
