@@ -105,7 +105,8 @@ static double plain(zsock_t *socket, bool up, const char *block)
 typedef struct {
     zsock_t *control;
     char *endpoint; /* of the data socket */
-    int n_assigned;
+    int n_answer;   /* ASSIGNED and COMMITTED */
+    msg_peer_t aggregator;
 } shepherd_t;
 
 static void send_out(void *user, const msg_peer_t *to, msg_envelope_t *message)
@@ -136,10 +137,11 @@ static void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *
     MSG_SEND(out, from, 0, ASSIGN, assign, &assign);
 }
 
-static void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+static void on_answer(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
-    (void)from, (void)message;
-    ((shepherd_t *)state)->n_assigned++;
+    (void)message;
+    ((shepherd_t *)state)->aggregator = *from;
+    ((shepherd_t *)state)->n_answer++;
 }
 
 static void on_other(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -147,17 +149,38 @@ static void on_other(void *state, const msg_peer_t *from, const msg_envelope_t *
     (void)state, (void)from, (void)message;
 }
 
-static bool assigned(shepherd_t *self)
+static bool answered(shepherd_t *self)
 {
     static const msg_route_t routes[MSG_KIND_COUNT] = {
         [MSG__ENVELOPE__BODY_HELLO] = {1 << 16, on_hello},
-        [MSG__ENVELOPE__BODY_ASSIGNED] = {1 << 16, on_assigned},
+        [MSG__ENVELOPE__BODY_ASSIGNED] = {1 << 16, on_answer},
+        [MSG__ENVELOPE__BODY_COMMITTED] = {1 << 16, on_answer},
         [MSG__ENVELOPE__BODY_HEARTBEAT] = {64, on_other},
     };
     msg_count_t count = {0};
-    for (int64_t end = clock_mono_ms() + 30000; !self->n_assigned && clock_mono_ms() < end;)
+    for (int64_t end = clock_mono_ms() + 30000; !self->n_answer && clock_mono_ms() < end;)
         if (!control_receive(self->control, true, routes, self, &count)) usleep(1000);
-    return self->n_assigned > 0;
+    bool got = self->n_answer > 0;
+    self->n_answer = 0;
+    return got;
+}
+
+static bool commit(shepherd_t *self)
+{
+    Msg__Share share[REPLICAS], *list[REPLICAS];
+    for (uint32_t k = 0; k < REPLICAS; k++) {
+        msg__share__init(&share[k]);
+        share[k].replica = k;
+        share[k].fence = 1;
+        share[k].weight = 10;
+        list[k] = &share[k];
+    }
+    Msg__Commit commit = MSG__COMMIT__INIT;
+    commit.n_shares = REPLICAS;
+    commit.shares = list;
+    msg_out_t out = {send_out, self};
+    MSG_SEND(out, &self->aggregator, 0, COMMIT, commit, &commit);
+    return answered(self);
 }
 
 static pid_t start_aggregator(const char *root, const char *control)
@@ -174,14 +197,14 @@ static pid_t start_aggregator(const char *root, const char *control)
 typedef struct {
     data_client_t *client;
     float *values;
-    uint32_t replica;
+    uint32_t replica, round;
 } peer_t;
 
 static double fetch(peer_t *self)
 {
     double start = clock_mono_s();
     err_t err = {0};
-    if (data_get_params(self->client, BOUNDS, 0, self->values, &err) < 0) return 0;
+    if (data_get_params(self->client, BOUNDS, self->round, self->values, &err) < 0) return 0;
     return 4.0 * N / (clock_mono_s() - start) / 1e9;
 }
 
@@ -189,7 +212,8 @@ static double fetch(peer_t *self)
 static double upload(peer_t *self)
 {
     err_t err = {0};
-    data_delta_t delta = {.replica = self->replica++, .fence = 1, .weight = 10, .codec = 1};
+    data_delta_t delta = {
+        .round = self->round, .replica = self->replica++, .fence = 1, .weight = 10, .codec = 1};
     double start = clock_mono_s();
     if (data_put_delta(self->client, BOUNDS, &delta, self->values, &err) < 0) return 0;
     return 4.0 * N / (clock_mono_s() - start) / 1e9;
@@ -240,11 +264,16 @@ static int transfers(const char *root, pid_t *plain_peer, pid_t *aggregator)
     *aggregator = start_aggregator(root, control);
     err_t err = {0};
     shepherd_t shepherd = {.control = control_bind(ZMQ_ROUTER, control, &err)};
-    if (!assigned(&shepherd)) return -1;
+    if (!answered(&shepherd)) return -1;
     zsock_t *socket = control_connect(ZMQ_DEALER, endpoint, &err);
     data_options_t options = {.endpoints = &shepherd.endpoint, .n_endpoint = 1, .run = RUN};
     peer_t peer = {.client = data_client_new(&options, &err), .values = filled()};
     if (data_put_init(peer.client, BOUNDS, 0, peer.values, &err) < 0) return -1;
+    /* A round unmeasured: from the second one on, the journal is written in place. */
+    for (int k = 0; k < REPLICAS; k++) upload(&peer);
+    if (!commit(&shepherd)) return -1;
+    peer.round = 1;
+    peer.replica = 0;
     double rate[2][REPEATS], zmq[2][REPEATS];
     for (int r = -1; r < REPEATS; r++) { /* once to warm up */
         int i = r < 0 ? 0 : r;
