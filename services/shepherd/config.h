@@ -20,7 +20,7 @@ typedef struct {
     int64_t warmup, accumulate;
     double outer_lr, outer_momentum;
     char *precision, *codec, *checkpoint, *tokenizer;
-    char *store, *id, *keep_state;
+    char *store, *liveness, *id, *keep_state;
     int64_t checkpoint_every, checkpoint_keep;
     char *resume; /* NULL: do not */
     bool store_sync, balance;

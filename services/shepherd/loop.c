@@ -81,11 +81,26 @@ static int on_courier(zloop_t *loop, zsock_t *socket, void *arg)
     return after(self);
 }
 
+static int on_herald(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    herald_heard(self->herald);
+    self->herald_busy = false;
+    return 0;
+}
+
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
     loop_t *self = arg;
-    shepherd_tick(&self->state, clock_mono_ms());
+    int64_t now = clock_mono_ms();
+    shepherd_tick(&self->state, now);
+    if (self->herald && !self->herald_busy && now - self->herald_ms >= HERALD_EVERY_MS) {
+        self->herald_ms = now;
+        self->herald_busy = true;
+        herald_tell(self->herald, herald_news(&self->state, self->state.config->id));
+    }
     return after(self);
 }
 
@@ -132,6 +147,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
             open_door(loop, self);
         zloop_reader(loop, self->telemetry, on_telemetry, self);
         zloop_reader(loop, zactor_sock(self->courier), on_courier, self);
+        if (self->herald) zloop_reader(loop, zactor_sock(self->herald), on_herald, self);
         zloop_timer(loop, TICK_MS, 0, on_tick, self);
         service_loop(loop);
     }

@@ -4,6 +4,7 @@
 
 #include <czmq.h>
 
+#include "shepherd/herald.h"
 #include "shepherd/shepherd.h"
 
 typedef struct {
@@ -11,7 +12,10 @@ typedef struct {
     zsock_t *control, *telemetry, *events;
     zactor_t *courier, *recorder; /* recorder NULL: nothing is kept */
     bool listening;               /* control messages are read */
-    uint64_t n_event;             /* published */
+    zactor_t *herald;             /* NULL: nobody is told who is alive */
+    bool herald_busy;
+    int64_t herald_ms; /* when it was told last */
+    uint64_t n_event;  /* published */
 } loop_t;
 
 /* Run until the state is finished. The sockets are open; the state is initialised. */

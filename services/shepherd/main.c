@@ -59,10 +59,20 @@ static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *er
     return self->courier ? 0 : err_set(err, ERR_STATE, "no courier actor");
 }
 
+static int open_herald(loop_t *self, const shepherd_config_t *config, err_t *err)
+{
+    if (!config->liveness || !*config->liveness) return 0;
+    liveness_t *liveness = liveness_open(config->liveness, 0, err);
+    if (!liveness) return -1;
+    self->herald = herald_new(liveness);
+    return 0;
+}
+
 static void close_sockets(loop_t *self)
 {
     zactor_destroy(&self->courier);
     zactor_destroy(&self->recorder);
+    zactor_destroy(&self->herald);
     zsock_destroy(&self->control);
     zsock_destroy(&self->telemetry);
     zsock_destroy(&self->events);
@@ -87,6 +97,7 @@ static int run(shepherd_config_t *config, err_t *err)
     int status = -1;
     int rc = shepherd_init(&loop.state, config, err);
     if (rc == 0) rc = open_sockets(&loop, config, err);
+    if (rc == 0) rc = open_herald(&loop, config, err);
     if (rc == 0) loop.recorder = open_recorder(config, &recorder);
     if (rc == 0 && loop_run(&loop, signal_fd, err) == 0) status = loop.state.exit_status;
     close_sockets(&loop);

@@ -155,5 +155,30 @@ if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ];
     check "and the run is done" test "$(query 'SELECT state FROM run')" = 'done'
     dismiss
 fi
+# --- Redis comes and goes ---
+in_redis() { redis-cli -p "$redis_port" get "$1" 2>/dev/null | grep -q "$2"; }
+if check "a private Redis starts" redis_start && [ -n "$redis_url" ]; then
+    cluster "$work/redis"
+    store=sqlite://$dir/pcp.db
+    lead s0 --liveness "$redis_url" --rounds 100000
+    lead s1 --liveness "$redis_url" --rounds 100000
+    members "ipc://$dir/s0.control,ipc://$dir/s1.control"
+    leads() { in_redis pcp:shepherd:s0 '"leads":true' || in_redis pcp:shepherd:s1 '"leads":true'; }
+    stands_by() { in_redis pcp:shepherd:s0 '"leads":false' || in_redis pcp:shepherd:s1 '"leads":false'; }
+    warned() { grep -qsE "event=$1" "$dir"/s?.log; }
+    passes() { [ "$(cat "$dir"/s?.log | grep -c 'event=round ')" -gt "$1" ]; }
+    check "Redis shows who leads" eventually 60 leads
+    check "who stands by" eventually 60 stands_by
+    check "and the workers" eventually 60 in_redis pcp:worker:w1 '"target":"cpu'
+    check "they see each other" eventually 60 warned 'shepherds n=2'
+    check "rounds pass" eventually 60 passes 2
+    check "Redis is killed" redis_stop
+    check "a warning" eventually 30 warned liveness_lost
+    check "the run goes on" eventually 60 passes "$(($(cat "$dir"/s?.log | grep -c 'event=round ') + 3))"
+    check "Redis starts again, empty" redis_again
+    check "and is filled" eventually 60 leads
+    check "said, too" eventually 30 warned liveness_back
+    dismiss
+fi
 check "nothing is left running" no_orphans
 tap_done
