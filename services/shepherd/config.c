@@ -1,7 +1,11 @@
 /* The configuration table of the shepherd. */
 #include "shepherd/config.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
 
 #define FIELD(key, what, text, words_help)                                               \
     {                                                                                    \
@@ -70,7 +74,7 @@ static const config_field_t fields[] = {
     RANGE(outer_lr, FLOAT, "0.7", 0, 100, "outer Nesterov learning rate"),
     RANGE(outer_momentum, FLOAT, "0.9", 0, 1, "outer Nesterov momentum"),
     WORDS(codec, "f32", "f32|bf16|int8", "form of pseudo-gradients on the wire"),
-    WORDS(keep_state, "memory", "memory|local|object", "where workers keep inner states"),
+    WORDS(keep_state, "local", "memory|local|object", "where workers keep inner states"),
     RANGE(quorum, INT, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
     RANGE(deadline_s, FLOAT, "0", 0, 1e6, "but not before so long"),
     RANGE(outlier, FLOAT, "0", 0, 1e9,
@@ -150,4 +154,37 @@ char *shepherd_config_result(const shepherd_config_t *self)
             if (strcmp(fields[k].name, result_keys[i]) == 0) some[n++] = fields[k];
     config_table_t table = {.fields = some, .n_fields = n};
     return config_print(&table, self, false);
+}
+
+/* What was not given lies in the run directory. */
+static void set_default(char **field, const char *prefix, const char *run_dir, const char *name)
+{
+    if (*field && **field) return;
+    free(*field);
+    *field = mem_printf("%s%s/%s", prefix, run_dir, name);
+}
+
+/* Members on other machines reach telemetry where they reach control: any free port of that
+ * address. */
+static void default_telemetry(shepherd_config_t *config)
+{
+    const char *colon = strrchr(config->bind, ':');
+    bool given = config->telemetry && *config->telemetry;
+    if (given || !str_starts(config->bind, "tcp://")) return;
+    free(config->telemetry);
+    config->telemetry = mem_printf("%.*s:*", (int)(colon - config->bind), config->bind);
+}
+
+void shepherd_config_fill(shepherd_config_t *config)
+{
+    set_default(&config->bind, "ipc://", config->run_dir, "control");
+    default_telemetry(config);
+    set_default(&config->telemetry, "ipc://", config->run_dir, "telemetry");
+    set_default(&config->events, "ipc://", config->run_dir, "events");
+    set_default(&config->checkpoint, "", config->run_dir, "checkpoint");
+    set_default(&config->store, "sqlite://", config->run_dir, "pcp.db");
+    if (!config->id || !*config->id) {
+        free(config->id);
+        config->id = service_id("shepherd");
+    }
 }

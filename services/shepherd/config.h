@@ -33,6 +33,9 @@ extern const config_table_t shepherd_table;
 /* What the table cannot say: required keys, things that exclude each other. */
 int shepherd_config_check(const shepherd_config_t *self, err_t *err);
 
+/* What was not given: places in the run directory, a name. */
+void shepherd_config_fill(shepherd_config_t *config);
+
 /* Those fields that make the run what it is, as JSON: shepherds of one run must agree on them.
  * Returns, caller frees. */
 char *shepherd_config_result(const shepherd_config_t *self);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hand_over.h"
 #include "base/log.h"
 
 typedef struct {
@@ -108,7 +109,7 @@ static void herald_main(zsock_t *pipe, void *arg)
         bool news = rc == 0 && strcmp(command, "NEWS") == 0;
         free(command);
         if (!news) break;
-        herald_news_t *latest = pointer;
+        herald_news_t *latest = take_over(pointer);
         work(&self, latest);
         herald_news_destroy(&latest);
         zsock_send(pipe, "s", "DONE");
@@ -123,7 +124,7 @@ zactor_t *herald_new(liveness_t *liveness)
 
 void herald_tell(zactor_t *self, herald_news_t *news)
 {
-    zsock_send(self, "sp", "NEWS", news);
+    zsock_send(self, "sp", "NEWS", hand_over(news));
 }
 
 void herald_heard(zactor_t *self)

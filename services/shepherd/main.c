@@ -6,29 +6,9 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "msg/control.h"
 #include "shepherd/loop.h"
-
-/* What was not given lies in the run directory. */
-static void set_default(char **field, const char *prefix, const char *run_dir, const char *name)
-{
-    if (*field && **field) return;
-    free(*field);
-    *field = mem_printf("%s%s/%s", prefix, run_dir, name);
-}
-
-/* Members on other machines reach telemetry where they reach control: any free port of that
- * address. */
-static void default_telemetry(shepherd_config_t *config)
-{
-    const char *colon = strrchr(config->bind, ':');
-    bool given = config->telemetry && *config->telemetry;
-    if (given || !str_starts(config->bind, "tcp://")) return;
-    free(config->telemetry);
-    config->telemetry = mem_printf("%.*s:*", (int)(colon - config->bind), config->bind);
-}
 
 /* NULL: nothing is kept. */
 static zactor_t *open_recorder(const shepherd_config_t *config, recorder_options_t *options)
@@ -80,16 +60,7 @@ static void close_sockets(loop_t *self)
 
 static int run(shepherd_config_t *config, err_t *err)
 {
-    set_default(&config->bind, "ipc://", config->run_dir, "control");
-    default_telemetry(config);
-    set_default(&config->telemetry, "ipc://", config->run_dir, "telemetry");
-    set_default(&config->events, "ipc://", config->run_dir, "events");
-    set_default(&config->checkpoint, "", config->run_dir, "checkpoint");
-    set_default(&config->store, "sqlite://", config->run_dir, "pcp.db");
-    if (!config->id || !*config->id) {
-        free(config->id);
-        config->id = service_id("shepherd");
-    }
+    shepherd_config_fill(config);
     int signal_fd = service_start("shepherd", &config->common, &shepherd_table, config, err);
     if (signal_fd < 0) return -1;
     loop_t loop = {0};

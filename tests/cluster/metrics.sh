@@ -81,7 +81,7 @@ start_run seen
 busy_worker() { above 'pcp_workers{run="run",state="busy"}' 0; }
 idle_aggregator() { is 'pcp_members{run="run",kind="aggregator",state="active"}' 1; }
 check "it hears the shepherd" eventually 20 status /readyz 200
-check "the run has not begun without its second worker" is 'pcp_round{run="run"}' 0
+check "the run has not begun without its second worker" eventually 5 is 'pcp_round{run="run"}' 0
 worker w1
 check "workers are busy" eventually 30 busy_worker
 check "the aggregator is active" eventually 5 idle_aggregator
