@@ -68,9 +68,29 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
     log_event(LOG_INFO, "compile", "target=%s compiler=%s", plan->target, compiler->id);
 }
 
+static bool any_ready(const shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (self->plans.at[i].state == PLAN_READY) return true;
+    return false;
+}
+
+static void assign(shepherd_t *self)
+{
+    self->phase = PHASE_ASSIGN;
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
+    const batch_layout_t *batch = &self->layout.batch;
+    log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
+              self->layout.n, (unsigned long long)self->layout.total,
+              (unsigned long long)batch->tokens, self->layout.n_shard);
+}
+
 void plans_dispatch(shepherd_t *self)
 {
     if (self->phase < PHASE_COMPILE || self->phase >= PHASE_SAVE) return;
+    if (self->phase == PHASE_COMPILE && self->layout.n > 0 && any_ready(self)) /* since before */
+        assign(self);
     for (size_t i = 0; i < self->plans.n; i++) {
         if (self->plans.at[i].state != PLAN_WANTED) continue;
         for (size_t m = 0; m < self->members.n; m++) {
@@ -95,17 +115,6 @@ static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *rep
     bool other = false;
     for (size_t i = 0; i < self->plans.n; i++) other |= self->plans.at[i].state != PLAN_FAILED;
     if (!other) shepherd_fail(self, "compiling for %s: %s", plan->target, reply->error);
-}
-
-static void assign(shepherd_t *self)
-{
-    self->phase = PHASE_ASSIGN;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
-    const batch_layout_t *batch = &self->layout.batch;
-    log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
-              self->layout.n, (unsigned long long)self->layout.total,
-              (unsigned long long)batch->tokens, self->layout.n_shard);
 }
 
 /* The first plan gives the layout, the later ones must have the same. */

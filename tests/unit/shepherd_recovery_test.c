@@ -276,6 +276,31 @@ static void a_lost_shard_comes_back(void **unused)
     rig_free(rig);
 }
 
+/* It starts over; the plan that comes meanwhile is not forgotten. */
+static void a_shard_lost_before_the_first_round(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    tick(rig, 10);
+    plan_reply(rig, "", false);
+    assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 0);
+    published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    only(rig, A, BODY(ASSIGN));
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    assert_int_equal(rig->job->kind, COURIER_INIT);
+    rig_free(rig);
+}
+
 /* --- Policies --- */
 
 static void a_quorum_closes_the_round(void **unused)
@@ -433,6 +458,7 @@ int main(void)
         cmocka_unit_test(a_decision_is_repeated),
         cmocka_unit_test(what_a_shard_lost_is_given_again),
         cmocka_unit_test(a_lost_shard_comes_back),
+        cmocka_unit_test(a_shard_lost_before_the_first_round),
         cmocka_unit_test(a_quorum_closes_the_round),
         cmocka_unit_test(a_drained_worker_hands_in_what_it_has),
         cmocka_unit_test(nonsense_is_not_done),
