@@ -1,11 +1,12 @@
 /* Constant folding: ops whose operands are all constants are run once by the reference evaluators.
- * A splat stays a splat. Results larger than what they replace are left to run time, and so is
- * everything with regions. */
+ * A splat stays a splat. Results larger than what they replace are left to run time, and so are
+ * ops with regions but for small ones (fold_region.c). */
 #include <string.h>
 
 #include "ir/build.h"
 #include "ops/eval.h"
 #include "passes/effects.h"
+#include "passes/fold_region.h"
 #include "passes/passes.h"
 
 enum {
@@ -88,7 +89,9 @@ static int fold_op(ir_clone_t *self, const ir_op_t *op, const tensor_t *in)
     tensor_t out[MAX_IN];
     if (op->n_out > MAX_IN) return 0;
     /* An op that cannot be evaluated keeps its meaning, and its error, for run time. */
-    if (eval_op(self->from->module, self->from, op, in, out, NULL) < 0) return 0;
+    int status = op->n_region > 0 ? fold_region_run(self->from, op, in, out)
+                                  : eval_op(self->from->module, self->from, op, in, out, NULL);
+    if (status < 0) return 0;
     for (int i = 0; i < op->n_out; i++) {
         self->map[op->out + (ir_val_t)i] = constant_of(self->to, &out[i]);
         tensor_fini(&out[i]);
@@ -134,6 +137,7 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
         self->map[op->out] = ir_const(self->to, &splat);
         return 1;
     }
+    if (op->n_region > 0) return fold_region_may_run(self->from, op) ? fold_op(self, op, in) : 0;
     if (!may_run(op)) return 0;
     if (is_splat_map(op, in)) return fold_splat_map(self, op, in);
     return is_small(self->from, op, in) ? fold_op(self, op, in) : 0;
