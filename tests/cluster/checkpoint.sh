@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
     >"$work/model.mlir" || exit 1
-rounds=60 # so many that several checkpoints are complete before the end, however slow the disk
+rounds=100 # so many that several checkpoints are complete before the end, however slow the disk
 
 # train NAME [FLAGS]: a run of two replicas with a checkpoint every third round, if the disk keeps up
 train() {
@@ -41,7 +41,7 @@ killed_when() {
     eventually 20 none_of "$name"
 }
 # The directories of a run's checkpoints, the newest first.
-saved() { find "$work/$1/checkpoint" -maxdepth 1 -name 'round-??????' 2>/dev/null | sort -r; }
+saved() { find "$work/$1/checkpoint" -maxdepth 1 -name "round-??????" 2>/dev/null | sort -r; }
 # shellcheck disable=SC2317 # called by killed_when
 has_saved() { [ "$(saved "$1" | wc -l)" -ge "$2" ]; }
 
@@ -51,7 +51,7 @@ check "it has checkpoints on the way" has_saved calm 3
 middle=$(saved calm | sed -n 2p)
 check "with momentum, ledger and inner states" ls "$middle"/{state.safetensors,ledger.json,replica-0000.state,replica-0001.state}
 check "all of them are whole" "$bin/pcp" checkpoint verify "$work/calm/checkpoint"
-listed() { "$bin/pcp" checkpoint list "$work/calm/checkpoint" | sed -n 2p | grep -q "round-0000$rounds .*resumable"; }
+listed() { "$bin/pcp" checkpoint list "$work/calm/checkpoint" | sed -n 2p | grep -q "round-000$rounds .*resumable"; }
 check "they are listed, the newest first" listed
 check "one can be exported and copied" "$bin/pcp" checkpoint export "$middle" \
     --out "$work/middle.safetensors" --dir "$work/middle"
@@ -84,10 +84,24 @@ check "to the same end" same_end lost
 
 # --- nothing left but the first values ---
 check "a run is killed in its second round" killed_when early logged early 'event=round round=1 '
-rm -r "$work/early/objects" "$work/early/checkpoint"
+rm -rf "$work/early/objects" "$work/early/checkpoint"
 train early --resume latest
 check "without any checkpoint it begins again" test $? -eq 0
 check "to the same end" same_end early
+
+# --- on demand ---
+train asked --rounds 100000 --checkpoint-every 0 &
+check "a run without checkpoints trains" eventually 60 logged asked 'event=round round=2 '
+sockets=$(pgrep -af -- "pcp-shepherd.*$work/asked" | sed -n 's/.*--run-dir \([^ ]*\).*/\1/p' | head -n 1)
+check "it is asked for one" "$bin/pcp" checkpoint now --shepherd "ipc://$sockets/control"
+check "and writes it while it goes on" eventually 60 has_saved asked 1
+pkill -KILL -f -- "$work/asked"
+wait
+asked=$(saved asked)
+check "it can be gone on from" test -s "$asked/ledger.json"
+check "and is whole" "$bin/pcp" checkpoint verify "$asked"
+check "nobody answers without a shepherd" refuses "no answer from the shepherd" \
+    "$bin/pcp" checkpoint now --shepherd "ipc://$work/nobody" --wait-ms 300
 
 # --- checkpoints that do not fit ---
 train other --resume "$work/middle" --seed 7
