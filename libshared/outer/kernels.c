@@ -95,7 +95,11 @@ INLINE void nesterov_body(const float *theta, const float *v, const float *d, si
 KERNELS(plain, )
 #if defined(__x86_64__)
 KERNELS(avx2, __attribute__((target("avx2"))))
+#ifdef __clang__ /* knows no such width */
+KERNELS(avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
+#else
 KERNELS(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,prefer-vector-width=512"))))
+#endif
 #endif
 
 const outer_kernels_t *outer_kernels(void)
