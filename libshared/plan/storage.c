@@ -122,10 +122,12 @@ static void check_block(overwrite_t *o, const kblock_t *block)
         loads = loads || here;
         blind = blind || (s->kind == KS_STORE && s->target == o->to && !loads);
     }
-    for (size_t i = 0; i < block->n; i++)
-        if (block->at[i]->kind == KS_FOR) check_block(o, &block->at[i]->body);
     if (loads && own == KX_NONE) o->bad = o->bad || before;
-    o->stored = o->stored || own != KX_NONE;
+    for (size_t i = 0; i < block->n; i++) { /* in order: loops behind a store come after it */
+        const kstmt_t *s = block->at[i];
+        if (s->kind == KS_FOR) check_block(o, &s->body);
+        o->stored = o->stored || (s->kind == KS_STORE && s->target == o->to);
+    }
 }
 
 /* May kernel k write value `fresh` over the storage of value `old`, which it also reads? */

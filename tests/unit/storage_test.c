@@ -132,6 +132,33 @@ static void test_scatter_in_place(void **state)
     plan_check_text(text, 3, 64, 1e-5);
 }
 
+/* A value per row that is written before the loop over the columns, which still reads the old one:
+ * its memory stays. */
+static void test_rows_read_later(void **state)
+{
+    (void)state;
+    plan_check_text(
+        "func.func @main(%x: tensor<15x7xf32>, %w: tensor<7x7xf32>) -> (tensor<15x7xf32>, "
+        "tensor<7xf32>) {\n"
+        "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %a = stablehlo.abs %x : tensor<15x7xf32>\n"
+        "  %s = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<15x7xf32>, tensor<f32>) -> tensor<15xf32>\n"
+        "  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<15xf32>) -> tensor<15x7xf32>\n"
+        "  %h = stablehlo.multiply %x, %sb : tensor<15x7xf32>\n"
+        "  %g = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<15x7xf32>, "
+        "tensor<7x7xf32>) -> tensor<15x7xf32>\n"
+        "  %t = stablehlo.dot_general %g, %x, batching_dims = [0] x [0], contracting_dims = [1] x "
+        "[1] : (tensor<15x7xf32>, tensor<15x7xf32>) -> tensor<15xf32>\n"
+        "  %y = stablehlo.divide %g, %sb : tensor<15x7xf32>\n"
+        "  %v = stablehlo.tanh %t : tensor<15xf32>\n"
+        "  %z = stablehlo.dot_general %v, %x, contracting_dims = [0] x [0] : (tensor<15xf32>, "
+        "tensor<15x7xf32>) -> tensor<7xf32>\n"
+        "  return %y, %z : tensor<15x7xf32>, tensor<7xf32>\n"
+        "}\n",
+        5, 9, 1e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing),
