@@ -162,6 +162,7 @@ static void test_rows_read_later(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sharing),
-                                       cmocka_unit_test(test_scatter_in_place)};
+                                       cmocka_unit_test(test_scatter_in_place),
+                                       cmocka_unit_test(test_rows_read_later)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
