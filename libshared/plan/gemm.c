@@ -96,7 +96,7 @@ static bool read_strides(dot_t *p, kx_t at, kx_t row, kx_t col, matrix_t *x)
         if (term != row && term != col && term != p->batch && term != hi && term != lo)
             return false;
     }
-    return true;
+    return x->outer >= 0 && x->inner >= 0; /* entries in reverse are copied */
 }
 
 /* The operand's storage location for (batch, free, sum) symbols, or KX_NONE when it is no plain
