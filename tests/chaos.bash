@@ -50,7 +50,7 @@ storm_cluster() {
         shepherds+=("$real") controls+=("$seen")
         storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$work/prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
-            --store "$postgres_url" --keep-state object --shards 2 \
+            --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
             --heartbeat-ms 200 --timeout-ms 3000 --leader-ttl-ms 4000
     done
     local control=${controls[0]},${controls[1]}

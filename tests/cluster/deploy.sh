@@ -22,7 +22,7 @@ compose_flags() {
     awk '
         function flush(   i) { for (i = 1; i <= n; i++) print name, program, flag[i]; n = 0 }
         /^[a-z]/ { flush(); inside = $0 == "services:"; next }
-        inside && /^  [a-z]+:$/ { flush(); name = $1; sub(/:/, "", name); program = "-"; flag[++n] = "." }
+        inside && /^  [a-z]+:( &[a-z]+)?$/ { flush(); name = $1; sub(/:/, "", name); program = "-"; flag[++n] = "." }
         inside && $1 == "SERVICE:" { program = $2 }
         inside && $1 == "-" && $2 ~ /^--/ { flag[++n] = $2 }
         END { flush() }' docker-compose.yml
