@@ -132,6 +132,15 @@ ir_val_t mix_between(mix_t *mix, ir_val_t x, double low, double high)
     return ir_op2(fn, OP_add, y, ir_scalar_like(fn, y, low));
 }
 
+/* A float before n of it are summed: divided by a power of two near the root of n, so that what the
+ * order of a long sum rounds stays small beside values of order one. */
+ir_val_t mix_before_sum(mix_t *mix, ir_val_t x, int64_t n)
+{
+    double scale = 1;
+    while (scale * scale > 4.0 / (double)(n < 1 ? 1 : n)) scale /= 2;
+    return ir_op2(mix->fn, OP_multiply, x, ir_scalar_like(mix->fn, x, scale));
+}
+
 /* The elements of x in order, cut or filled up with ones, as another shape. */
 static ir_val_t reshaped(mix_t *mix, ir_val_t x, ir_type_t type)
 {
@@ -153,6 +162,7 @@ ir_val_t mix_fit(mix_t *mix, ir_val_t x, ir_type_t type)
         x = reshaped(mix, x, type);
     } else if (!ir_shape_equal(&have, &type)) {
         bool is_bool = have.dtype == DT_I1, is_float = dtype_is_float(have.dtype);
+        if (is_float) x = mix_before_sum(mix, x, ir_type_count(&have));
         x = ir_reduce_all(mix->fn, is_bool ? OP_or : is_float ? OP_add : OP_xor, x);
         x = ir_broadcast_scalar(mix->fn, mix_squash(mix, x), &type);
     }
@@ -301,8 +311,8 @@ static ir_val_t loss_of(mix_t *mix)
             ir_val_t place = ir_iota(fn, &type, mix_draw(mix, type.rank));
             x = ir_op2(fn, OP_multiply, x, ir_op1(fn, OP_cosine, place));
         }
-        x = ir_reduce_all(fn, OP_add, mix_squash(mix, x));
-        x = ir_op2(fn, OP_multiply, x, ir_scalar(fn, DT_F32, 0.125)); /* large sums round more */
+        x = mix_before_sum(mix, mix_squash(mix, x), ir_type_count(&type));
+        x = ir_reduce_all(fn, OP_add, x);
         loss = ir_op2(fn, OP_add, loss, x);
     }
     return loss;

@@ -41,7 +41,9 @@ ir_val_t mix_reduce(mix_t *mix, ir_val_t x)
         if (mix_draw(mix, 2)) dims[n++] = i;
     op_code_t code = reducer_for(mix, t.dtype, mix_is_exact(mix, x));
     bool sums = dtype_is_float(t.dtype) && code == OP_add;
-    ir_val_t y = ir_reduce(fn, code, x, dims, n);
+    int64_t count = 1;
+    for (int i = 0; i < n; i++) count *= t.dim[dims[i]];
+    ir_val_t y = ir_reduce(fn, code, sums ? mix_before_sum(mix, x, count) : x, dims, n);
     if (sums) y = mix_squash(mix, y);
     if (n == t.rank || mix_draw(mix, 2)) return y;
     kept_dims(t.rank, dims, n, kept);

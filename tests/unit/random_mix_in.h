@@ -35,9 +35,10 @@ ir_val_t mix_like(mix_t *mix, ir_type_t type);
 ir_val_t mix_fit(mix_t *mix, ir_val_t x, ir_type_t type);
 ir_val_t mix_squash(mix_t *mix, ir_val_t x); /* floats to (-1, 1); others as they are */
 ir_val_t mix_between(mix_t *mix, ir_val_t x, double low, double high); /* a float squashed */
-ir_val_t mix_pred(mix_t *mix, ir_type_t shape);                        /* i1 of this shape */
-ir_val_t mix_index(mix_t *mix, int64_t n); /* an integer scalar in [-1, n] */
-ir_val_t mix_step(mix_t *mix);             /* one op or group, into the pool; may be IR_NONE */
+ir_val_t mix_before_sum(mix_t *mix, ir_val_t x, int64_t n);
+ir_val_t mix_pred(mix_t *mix, ir_type_t shape); /* i1 of this shape */
+ir_val_t mix_index(mix_t *mix, int64_t n);      /* an integer scalar in [-1, n] */
+ir_val_t mix_step(mix_t *mix);                  /* one op or group, into the pool; may be IR_NONE */
 
 /* --- the families --- */
 mix_maker mix_map, mix_arithmetic, mix_integer, mix_convert, mix_mask,
