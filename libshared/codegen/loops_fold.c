@@ -273,22 +273,9 @@ void loops_scatter(loops_t *l)
 
 /* --- convolution ------------------------------------------------------------------------------ */
 
-typedef struct {
-    int64_t a, b, spatial[IR_MAX_RANK];
-} steps_t;
-
-static steps_t steps_of(const ir_type_t *type, const conv_layout_t *layout, int n_spatial)
-{
-    int64_t stride[IR_MAX_RANK];
-    steps_t s = {0};
-    ir_type_strides(type, stride);
-    s.a = stride[layout->a], s.b = stride[layout->b];
-    for (int d = 0; d < n_spatial; d++) s.spatial[d] = stride[layout->spatial[d]];
-    return s;
-}
-
 /* Where in the operands the sum over input features starts: xi, wi; taps outside are left out. */
-static void write_tap(loops_t *l, const conv_t *c, const steps_t *lhs, const steps_t *rhs)
+static void write_tap(loops_t *l, const conv_t *c, const conv_layout_t *lhs,
+                      const conv_layout_t *rhs)
 {
     str_add(l->out, "int64_t xi = x, wi = w; _Bool inside = 1;\n");
     for (int d = 0; d < c->n_spatial; d++) {
@@ -318,7 +305,8 @@ void loops_convolution(loops_t *l)
     char p[LOOPS_NAME], q[LOOPS_NAME];
     int64_t size[IR_MAX_RANK];
     conv_read(op, a, b, &c, NULL);
-    steps_t lhs = steps_of(a, &c.lhs, c.n_spatial), rhs = steps_of(b, &c.rhs, c.n_spatial);
+    conv_layout_t lhs = conv_strides(a, &c.lhs, c.n_spatial),
+                  rhs = conv_strides(b, &c.rhs, c.n_spatial);
     int64_t n_in = b->dim[c.rhs.a], n_out = y->dim[c.out.b], n_batch = y->dim[c.out.a];
     const char *type = dtype_is_float(y->dtype) ? "double" : "uint64_t";
     for (int d = 0; d < c.n_spatial; d++) size[d] = c.w[d].window;

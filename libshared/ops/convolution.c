@@ -121,15 +121,10 @@ static int infer_convolution(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *ou
 
 /* --- Evaluation --- */
 
-/* Strides of each tensor by meaning instead of by position. */
-typedef struct {
-    int64_t a, b, spatial[IR_MAX_RANK];
-} steps_t;
-
-static steps_t steps_of(const ir_type_t *type, const conv_layout_t *layout, int n_spatial)
+conv_layout_t conv_strides(const ir_type_t *type, const conv_layout_t *layout, int n_spatial)
 {
     int64_t stride[IR_MAX_RANK];
-    steps_t s = {0};
+    conv_layout_t s = {0};
     ir_type_strides(type, stride);
     s.a = stride[layout->a], s.b = stride[layout->b];
     for (int d = 0; d < n_spatial; d++) s.spatial[d] = stride[layout->spatial[d]];
@@ -141,8 +136,8 @@ typedef struct {
     int64_t lhs, rhs;
 } tap_t;
 
-static int64_t find_taps(const conv_t *c, const steps_t *lhs, const steps_t *rhs, const int64_t *o,
-                         tap_t *taps)
+static int64_t find_taps(const conv_t *c, const conv_layout_t *lhs, const conv_layout_t *rhs,
+                         const int64_t *o, tap_t *taps)
 {
     int64_t k[IR_MAX_RANK] = {0}, size[IR_MAX_RANK], n = 0;
     for (int d = 0; d < c->n_spatial; d++) size[d] = c->w[d].window;
@@ -164,7 +159,7 @@ static int64_t find_taps(const conv_t *c, const steps_t *lhs, const steps_t *rhs
  * group g (feature groups) or the batch entries of group g (batch groups). */
 typedef struct {
     const conv_t *c;
-    steps_t lhs, rhs, out;
+    conv_layout_t lhs, rhs, out;
     int64_t n_batch, n_in, n_out; /* of the output, of the kernel, of the output */
 } conv_loop_t;
 
@@ -212,9 +207,9 @@ static int eval_convolution(eval_t *ev, const ir_op_t *op, const tensor_t *in, t
     if (ir_type_count(&out->type) == 0) return 0;
     if (conv_read(op, &in[0].type, &in[1].type, &c, err) < 0) return -1;
     conv_loop_t l = {.c = &c,
-                     .lhs = steps_of(&in[0].type, &c.lhs, c.n_spatial),
-                     .rhs = steps_of(&in[1].type, &c.rhs, c.n_spatial),
-                     .out = steps_of(&out->type, &c.out, c.n_spatial),
+                     .lhs = conv_strides(&in[0].type, &c.lhs, c.n_spatial),
+                     .rhs = conv_strides(&in[1].type, &c.rhs, c.n_spatial),
+                     .out = conv_strides(&out->type, &c.out, c.n_spatial),
                      .n_batch = out->type.dim[c.out.a],
                      .n_in = in[1].type.dim[c.rhs.a],
                      .n_out = out->type.dim[c.out.b]};

@@ -22,4 +22,8 @@ typedef struct {
 /* Fills *c from the op's attributes. ERR_SHAPE when they do not fit the operands. */
 int conv_read(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t *rhs, conv_t *c, err_t *err);
 
+/* A tensor's strides, in elements, by the meaning of its dimensions instead of by their position.
+ */
+conv_layout_t conv_strides(const ir_type_t *type, const conv_layout_t *layout, int n_spatial);
+
 #endif

@@ -8,9 +8,20 @@
 #   slay SIGNAL NAME              send a signal to one service
 #   event NAME PATTERN            the log of NAME has a line that matches
 #   dismiss                       end all services of this cluster
+#   golden_model NAME             sets model and golden; without the shared material skips the file as NAME
 # Plans and tokens are cached in $work/plans and $work/cache for all clusters of a test.
 declare -A pid
 trap 'dismiss; rm -rf "$work"' EXIT
+
+golden_model() {
+    local shared=${PCP_SHARED:-../shared}
+    model=$shared/data/models/nanogpt_small.mlir
+    golden=$shared/conformance/golden/training.json
+    [ ! -e "$golden" ] || [ ! -e "$model" ] || return 0
+    skip "$1" "no $golden"
+    tap_done
+    exit
+}
 
 cluster() {
     dir=$1 control=${2:-ipc://$1/control}

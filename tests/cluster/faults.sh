@@ -5,14 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-shared=${PCP_SHARED:-../shared}
-model=$shared/data/models/nanogpt_small.mlir
-golden=$shared/conformance/golden/training.json
-if [ ! -e "$golden" ] || [ ! -e "$model" ]; then
-    skip "runs with faults" "no $golden"
-    tap_done
-    exit
-fi
+golden_model "runs with faults"
 steps=20 # per lease: long enough to be caught in
 
 # run NAME [SHEPHERD FLAGS]: a cluster without workers

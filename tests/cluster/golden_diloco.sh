@@ -5,14 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-shared=${PCP_SHARED:-../shared}
-model=$shared/data/models/nanogpt_small.mlir
-golden=$shared/conformance/golden/training.json
-if [ ! -e "$golden" ] || [ ! -e "$model" ]; then
-    skip "golden DiLoCo trace" "no $golden"
-    tap_done
-    exit
-fi
+golden_model "golden DiLoCo trace"
 
 make_run() {
     "$bin/golden-diloco" make "$model" "$golden" "$1" "$dir"

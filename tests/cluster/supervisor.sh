@@ -4,14 +4,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-shared=${PCP_SHARED:-../shared}
-model=$shared/data/models/nanogpt_small.mlir
-golden=$shared/conformance/golden/training.json
-if [ ! -e "$golden" ] || [ ! -e "$model" ]; then
-    skip "supervised workers" "no $golden"
-    tap_done
-    exit
-fi
+golden_model "supervised workers"
 
 supervisor() {
     rm -f "$dir/node.log" # of the one before

@@ -166,95 +166,8 @@ static void test_distributions(void **state)
     "%b = stablehlo.constant dense<" hi "> : tensor<" type ">\n" \
     "%s = stablehlo.constant dense<5> : tensor<1xi64>\n"
 
-/* A private function that draws twice, called before, in and behind control flow. The condition of
- * the loop draws as well; a draw that nobody reads still counts. */
-static const char flow[] = "func.func private @pair() -> (tensor<5xf32>, tensor<5xf32>) {\n" BOUNDS(
-    "f32", "0.1", "0.7") DRAW("0", "f32", "UNIFORM")
-    DRAW(
-        "1", "f32",
-        "UNIFORM") "return %0, %1 : tensor<5xf32>, tensor<5xf32>\n}\n"
-                   "func.func @main(%take: tensor<i1>, %which: tensor<i32>, %n: tensor<i64>) -> "
-                   "(tensor<5xf32>, "
-                   "tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<i64>) {\n" BOUNDS(
-                       "f32", "-1.0",
-                       "1.0") "%p:2 = call @pair() : () -> (tensor<5xf32>, tensor<5xf32>)\n"
-                              "%i = \"stablehlo.if\"(%take) ({\n" DRAW(
-                                  "t", "f32",
-                                  "UNIFORM") "  stablehlo.return %t : tensor<5xf32>\n}, {\n"
-                                             "  %u:2 = func.call @pair() : () -> (tensor<5xf32>, "
-                                             "tensor<5xf32>)\n"
-                                             "  stablehlo.return %u#1 : tensor<5xf32>\n}) : "
-                                             "(tensor<i1>) -> tensor<5xf32>\n"
-                                             "%c = \"stablehlo.case\"(%which) ({\n"
-                                             "  stablehlo.return %i : tensor<5xf32>\n}, {\n" DRAW(
-                                                 "v", "f32",
-                                                 "UNIFORM") "  stablehlo.return %v : "
-                                                            "tensor<5xf32>\n}) : (tensor<i32>) -> "
-                                                            "tensor<5xf32>\n"
-                                                            "%zero = stablehlo.constant dense<0> : "
-                                                            "tensor<i64>\n"
-                                                            "%one = stablehlo.constant dense<1> : "
-                                                            "tensor<i64>\n"
-                                                            "%w:2 = stablehlo.while(%k = %zero, %x "
-                                                            "= %c) : tensor<i64>, tensor<5xf32> "
-                                                            "cond {\n"
-                                                            "  %lo = stablehlo.constant dense<0> : "
-                                                            "tensor<i64>\n"
-                                                            "  %e = stablehlo.constant dense<> : "
-                                                            "tensor<0xi64>\n"
-                                                            "  %d = stablehlo.rng %lo, %n, %e, "
-                                                            "distribution = UNIFORM : "
-                                                            "(tensor<i64>, tensor<i64>, "
-                                                            "tensor<0xi64>) -> tensor<i64>\n"
-                                                            "  %m = stablehlo.compare LT, %k, %d : "
-                                                            "(tensor<i64>, tensor<i64>) -> "
-                                                            "tensor<i1>\n"
-                                                            "  stablehlo.return %m : tensor<i1>\n} "
-                                                            "do {\n" DRAW("y", "f32", "UNIFORM")
-                                                                DRAW(
-                                                                    "dead", "f32",
-                                                                    "NORMAL") "  %next = "
-                                                                              "stablehlo.add %k, "
-                                                                              "%one : tensor<i64>\n"
-                                                                              "  %sum = "
-                                                                              "stablehlo.add %x, "
-                                                                              "%y : tensor<5xf32>\n"
-                                                                              "  stablehlo.return "
-                                                                              "%next, %sum : "
-                                                                              "tensor<i64>, "
-                                                                              "tensor<5xf32>\n}"
-                                                                              "\n" DRAW(
-                                                                                  "last", "f32",
-                                                                                  "UNIFORM") "retur"
-                                                                                             "n "
-                                                                                             "%p#1,"
-                                                                                             " %c, "
-                                                                                             "%w#1,"
-                                                                                             " %"
-                                                                                             "last,"
-                                                                                             " %w#"
-                                                                                             "0 : "
-                                                                                             "tenso"
-                                                                                             "r<"
-                                                                                             "5xf32"
-                                                                                             ">, "
-                                                                                             "tenso"
-                                                                                             "r<"
-                                                                                             "5xf32"
-                                                                                             ">, "
-                                                                                             "tenso"
-                                                                                             "r<"
-                                                                                             "5xf32"
-                                                                                             ">, "
-                                                                                             "tenso"
-                                                                                             "r<"
-                                                                                             "5xf32"
-                                                                                             ">, "
-                                                                                             "tenso"
-                                                                                             "r<"
-                                                                                             "i64>"
-                                                                                             "\n}"
-                                                                                             "\n";
+/* tests/models/draws.mlir: draws before, in and behind every kind of control flow. */
+static const char FLOW[] = "tests/models/draws.mlir";
 
 static void run_flow(const ir_module_t *module, int64_t take, int64_t which, int64_t n,
                      tensor_t *out)
@@ -276,6 +189,10 @@ static void run_flow(const ir_module_t *module, int64_t take, int64_t which, int
 static void test_control_flow(void **state)
 {
     (void)state;
+    err_t err = {0};
+    size_t n = 0;
+    char *flow = file_read(FLOW, &n, &err);
+    if (!flow) fail_msg("%s", err.text);
     ir_module_t *before = parsed(flow), *after = parsed(flow);
     int64_t turns = 0;
     run_passes(after);
@@ -290,6 +207,7 @@ static void test_control_flow(void **state)
     ir_module_destroy(&before);
     ir_module_destroy(&after);
     for (uint64_t seed = 0; seed < 4; seed++) plan_check_text(flow, seed, 9, 0);
+    free(flow);
 }
 
 typedef struct {
