@@ -18,7 +18,7 @@ enum { TICK_MS = 50 };
 static uint32_t credit(void *state)
 {
     const loop_t *self = state;
-    bool waits = self->acknowledges && self->answers.list.n > 0;
+    bool waits = self->answers.list.n > 0;
     return jobs_busy(self->jobs) || self->leaving || self->drain_ms || waits ? 0 : 1;
 }
 
@@ -49,10 +49,7 @@ static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *m
         out.send(out.user, NULL, known->message);
         return;
     }
-    if (!self->acknowledges)
-        answers_clear(&self->answers);
-    else if (training)
-        answers_drop_replica(&self->answers, lease.replica);
+    if (training) answers_drop_replica(&self->answers, lease.replica);
     self->training = training;
     self->lease = lease;
     self->void_job = false;
@@ -64,7 +61,6 @@ static void on_ack(void *state, const msg_peer_t *from, const msg_envelope_t *me
     (void)from;
     loop_t *self = state;
     const Msg__LeaseAck *ack = message->lease_ack;
-    self->acknowledges = true;
     if (answers_drop(&self->answers, ack->round, ack->replica, ack->fence))
         member_ask(self->member);
 }
@@ -121,13 +117,13 @@ static void finish_job(loop_t *self, msg_envelope_t *reply)
     bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
     bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
     log_done(reply);
-    self->answer_ms = clock_mono_ms();
+    int64_t now = clock_mono_ms();
     if (self->void_job || broken_off) {
         msg_free(&reply);
     } else if (self->training) {
-        answers_add(&self->answers, &self->lease, reply, self->answer_ms);
+        answers_add(&self->answers, &self->lease, reply, now);
         if (member_joined(self->member))
-            answers_say(&self->answers, member_out(self->member), self->answer_ms, false);
+            answers_say(&self->answers, member_out(self->member), now, false);
     } else {
         msg_out_t out = member_out(self->member);
         out.send(out.user, NULL, reply);
@@ -178,7 +174,6 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     if (err.code) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
     free(endpoint);
     self->lost_ms = 0;
-    self->acknowledges = false;
     answers_drop_others(&self->answers, welcome->run_hash);
     bool other = self->training && self->lease.run != welcome->run_hash;
     if (jobs_busy(self->jobs) && other) give_up_job(self);
@@ -215,11 +210,11 @@ static void leave(loop_t *self, const char *reason)
     self->leaving = true;
 }
 
-/* Nothing left to do or to wait for? Without a shepherd, or with one that does not acknowledge,
- * there is no point in using up the grace period. */
+/* Nothing left to do or to wait for? Without a shepherd there is no point in using up the grace
+ * period. */
 static void drain(loop_t *self, int64_t now)
 {
-    enum { NO_SHEPHERD_MS = 5000, NO_ACK_MS = 2000 };
+    enum { NO_SHEPHERD_MS = 5000 };
     bool busy = jobs_busy(self->jobs), waits = self->answers.list.n > 0;
     if (!busy && !waits)
         leave(self, "drained");
@@ -228,9 +223,6 @@ static void drain(loop_t *self, int64_t now)
     else if (!member_joined(self->member) && now - self->lost_ms > NO_SHEPHERD_MS &&
              now - self->drain_ms > NO_SHEPHERD_MS)
         leave(self, "drained without a shepherd");
-    else if (!busy && !self->acknowledges && now - self->answer_ms > NO_ACK_MS &&
-             now - self->drain_ms > NO_ACK_MS)
-        leave(self, "drained, not acknowledged");
 }
 
 static void on_signal(void *user)

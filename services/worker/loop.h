@@ -20,13 +20,11 @@ typedef struct {
     lease_id_t lease;  /* this one */
     bool void_job;     /* the answer of the running job is not wanted any more */
     answers_t answers; /* not acknowledged */
-    bool acknowledges; /* this shepherd does so; one that does not is taken at its next lease */
     Msg__Holding holding;
-    int64_t lost_ms;   /* since when there is no shepherd; 0: there is one */
-    int64_t drain_ms;  /* since when we drain; 0: we do not */
-    int64_t answer_ms; /* when the last job ended */
-    bool leaving;      /* the reactor ends with the next tick */
-    uint64_t n_event;  /* published */
+    int64_t lost_ms;  /* since when there is no shepherd; 0: there is one */
+    int64_t drain_ms; /* since when we drain; 0: we do not */
+    bool leaving;     /* the reactor ends with the next tick */
+    uint64_t n_event; /* published */
 } loop_t;
 
 /* Run until a signal (or the end of the run, with --once). *busy: the thread did not end within the
