@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
 
@@ -68,6 +69,7 @@ const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *
 
 typedef struct {
     char *name, *path, *run;
+    char hash[HASH_HEX]; /* of the manifest; "": it cannot be read */
     long long round, copy;
     int64_t serial, tokens, n_bytes; /* serial: 1 for the first of a root, and so on */
     double loss, validation;         /* NaN: not known */
@@ -82,8 +84,9 @@ int checkpoint_list(const char *root, bool verify, checkpoint_list_t *out, err_t
 void checkpoint_list_fini(checkpoint_list_t *self);
 
 /* Remove all but the last `keep` (at least 1) checkpoints, those without a readable manifest, and
- * leftovers of crashed writers; `latest` always stays. */
-int checkpoint_prune(const char *root, int keep, err_t *err);
+ * leftovers of crashed writers; `latest` always stays. removed (may be NULL): the checkpoints that
+ * are gone, also after an error; caller finishes it. */
+int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err_t *err);
 
 /* The parameters as one safetensors file; the whole round as another directory. ERR_IO; ERR_ARG:
  * the directory holds a checkpoint already. */

@@ -41,6 +41,7 @@ static checkpoint_entry_t look(const char *root, const char *name, bool verify)
         self.loss = json_is_number(loss) ? json_number_value(loss) : (double)NAN;
         self.validation = json_is_number(val) ? json_number_value(val) : (double)NAN;
         self.n_bytes = sum_bytes(json_object_get(m, "files"));
+        ckpt_manifest_check(m, self.hash);
         self.has_state = json_object_get(json_object_get(m, "files"), CKPT_STATE) != NULL;
     }
     if (m && verify) {
@@ -121,18 +122,23 @@ static int remove_leftovers(const char *root, err_t *err)
     return rc;
 }
 
-int checkpoint_prune(const char *root, int keep, err_t *err)
+int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err_t *err)
 {
+    if (removed) *removed = (checkpoint_list_t){0};
     checkpoint_list_t list;
     if (remove_leftovers(root, err) < 0 || checkpoint_list(root, false, &list, err) < 0) return -1;
     char *link = mem_printf("%s/latest", root), *latest = realpath(link, NULL);
     const char *latest_name = latest && strrchr(latest, '/') ? strrchr(latest, '/') + 1 : "";
     int rc = 0;
     for (size_t i = 0, n = 0; rc == 0 && i < list.n; i++) {
-        const checkpoint_entry_t *entry = &list.at[i];
+        checkpoint_entry_t *entry = &list.at[i];
         n += entry->fault == NULL; /* one without a manifest is no checkpoint to keep */
         bool stays = !entry->fault && n <= (size_t)(keep < 1 ? 1 : keep);
-        if (!stays && strcmp(entry->name, latest_name) != 0) rc = ckpt_remove_dir(entry->path, err);
+        if (stays || strcmp(entry->name, latest_name) == 0) continue;
+        rc = ckpt_remove_dir(entry->path, err);
+        if (rc < 0 || !removed) continue;
+        VEC_PUSH(removed, *entry);
+        *entry = (checkpoint_entry_t){0};
     }
     checkpoint_list_fini(&list);
     free(latest);

@@ -9,9 +9,10 @@
 #include "ckpt/checkpoint.h"
 #include "pcp/checkpoint_now.h"
 #include "pcp/cmd.h"
+#include "store/store.h"
 
 typedef struct {
-    char *out, *dir, *shepherd;
+    char *out, *dir, *shepherd, *store;
     int64_t keep, wait_ms;
 } options_t;
 
@@ -26,6 +27,9 @@ static const config_field_t fields[] = {
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
     {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,
      NULL, false},
+    {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
+     "prune: URL of the records to mark them in [pcp.db beside the directory, if it is there]", 0,
+     0, NULL, true},
 };
 static const config_table_t table = {
     .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n"
@@ -102,6 +106,47 @@ static int export(const options_t *o, const char *path, err_t *err)
     return rc;
 }
 
+/* The records of the run that wrote into this directory; NULL: none are known. */
+static char *find_store(const options_t *o, const char *root)
+{
+    if (o->store && *o->store) return mem_strdup(o->store);
+    char *path = mem_printf("%s/../pcp.db", root);
+    char *url = file_exists(path) ? mem_printf("sqlite://%s", path) : NULL;
+    free(path);
+    return url;
+}
+
+static int mark(const options_t *o, const char *root, const checkpoint_list_t *removed, err_t *err)
+{
+    char *url = removed->n ? find_store(o, root) : NULL;
+    store_t *store = url ? store_open(url, NULL, err) : NULL;
+    int rc = url && !store ? -1 : 0;
+    for (size_t i = 0; rc == 0 && store && i < removed->n; i++) {
+        const checkpoint_entry_t *c = &removed->at[i];
+        err_t fault = {0};
+        if (!*c->hash) continue; /* it was never recorded as good */
+        rc = store_checkpoint_mark(store, c->run, c->hash, "pruned", "pcp checkpoint prune",
+                                   &fault);
+        if (fault.code == ERR_STATE) rc = 0; /* the records have not heard of it */
+        if (rc < 0)
+            err_set(err, fault.code, "%s: it is removed, but not marked: %s", c->name, fault.text);
+    }
+    store_destroy(&store);
+    free(url);
+    return rc;
+}
+
+static int prune(const options_t *o, const char *root, err_t *err)
+{
+    checkpoint_list_t removed;
+    err_t fault = {0};
+    int rc = checkpoint_prune(root, (int)o->keep, &removed, err);
+    for (size_t i = 0; i < removed.n; i++) printf("removed %s\n", removed.at[i].name);
+    if (mark(o, root, &removed, rc < 0 ? &fault : err) < 0) rc = -1;
+    checkpoint_list_fini(&removed);
+    return rc;
+}
+
 static int run(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
@@ -112,7 +157,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     if (strcmp(verb, "list") == 0) return list(path, false, err);
     if (strcmp(verb, "verify") == 0) return verify(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);
-    if (strcmp(verb, "prune") == 0) return checkpoint_prune(path, (int)o->keep, err);
+    if (strcmp(verb, "prune") == 0) return prune(o, path, err);
     return err_set(err, ERR_ARG, "say one of list, verify, export, prune and a directory, or now");
 }
 

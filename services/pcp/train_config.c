@@ -64,7 +64,7 @@ static const config_field_t fields[] = {
     REAL(outer_momentum, "0.9", 0, 1, "outer Nesterov momentum"),
     WORD(codec, "f32", "f32|bf16|int8", "pseudo-gradients on the wire"),
     TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
-    WHOLE(checkpoint_every, "0", 0, 1000000000, "rounds between checkpoints; 0: only at the end"),
+    WHOLE(checkpoint_every, "10", 0, 1000000000, "rounds between checkpoints; 0: only at the end"),
     WHOLE(checkpoint_keep, "3", 0, 1000000, "checkpoints to keep; 0: all"),
     TEXT(resume, NULL,
          "go on with the run in RUN_DIR; where that is lost, from PATH or the latest"),

@@ -150,6 +150,13 @@ void checkpoint_record(shepherd_t *self, const courier_result_t *result)
     record->text = mem_strdup(result->checkpoint);
     record->tokens = result->checkpoint_bytes;
     records_write(self, record);
+    for (size_t i = 0; i < result->pruned.n; i++) {
+        record = record_new(RECORD_PRUNED, result->round - 1);
+        memcpy(record->state, result->pruned.at[i].hash, HASH_HEX);
+        record->text = mem_printf("checkpoint_keep is %lld",
+                                  (long long)self->config->checkpoint_keep);
+        records_write(self, record);
+    }
 }
 
 void checkpoint_done(shepherd_t *self, const courier_result_t *result)

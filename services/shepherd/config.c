@@ -82,7 +82,7 @@ static const config_field_t fields[] = {
     FIELD(balance, BOOL, "false", "fewer inner steps for slower workers"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
-    RANGE(checkpoint_every, INT, "0", 0, 1e9, "rounds between checkpoints; 0: only at the end"),
+    RANGE(checkpoint_every, INT, "10", 0, 1e9, "rounds between checkpoints; 0: only at the end"),
     RANGE(checkpoint_keep, INT, "3", 0, 1e6, "checkpoints to keep; 0: all"),
     FIELD(resume, STRING, NULL,
           "checkpoint to go on from where the aggregators hold nothing: PATH or latest"),

@@ -36,6 +36,7 @@ void courier_result_destroy(courier_result_t **self_p)
 {
     if (!*self_p) return;
     ledger_fini(&(*self_p)->ledger);
+    checkpoint_list_fini(&(*self_p)->pruned);
     free((*self_p)->checkpoint);
     free(*self_p);
     *self_p = NULL;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "ckpt/checkpoint.h"
 #include "ckpt/ledger.h"
 #include "ckpt/safetensors.h"
 #include "msg/data_client.h"
@@ -47,6 +48,7 @@ typedef struct {
     char *checkpoint;
     char checkpoint_hash[HASH_HEX]; /* of its manifest */
     uint64_t checkpoint_bytes;
+    checkpoint_list_t pruned; /* older ones that are gone now */
     uint32_t round;
     ledger_t ledger; /* LEDGER */
 } courier_result_t;

@@ -153,7 +153,8 @@ int courier_save(const shepherd_config_t *config, const courier_job_t *job, data
     }
     err_t prune = {0};
     if (rc == 0 && config->checkpoint_keep > 0 &&
-        checkpoint_prune(config->checkpoint, (int)config->checkpoint_keep, &prune) < 0)
+        checkpoint_prune(config->checkpoint, (int)config->checkpoint_keep, &result->pruned,
+                         &prune) < 0)
         log_event(LOG_WARN, "prune", "error=\"%s\"", prune.text);
     return rc;
 }

@@ -110,6 +110,16 @@ static int write_checkpoint(const record_t *r, store_t *store, const store_leade
                                 err);
 }
 
+/* One that the store has never heard of (it is a newer one) is none of its business. */
+static int write_pruned(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    err_t fault = {0};
+    if (store_checkpoint_mark(store, leader->run, r->state, "pruned", r->text, &fault) == 0 ||
+        fault.code == ERR_STATE)
+        return 0;
+    return err_set(err, fault.code, "%s", fault.text);
+}
+
 static int write_rewind(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
 {
     store_rewind_t to = {.round = r->round,
@@ -137,6 +147,7 @@ static const struct {
     [RECORD_WAITS] = {"waits", write_waits},
     [RECORD_REJECTION] = {"rejection", write_rejection},
     [RECORD_CHECKPOINT] = {"checkpoint", write_checkpoint},
+    [RECORD_PRUNED] = {"pruned", write_pruned},
     [RECORD_REWIND] = {"rewind", write_rewind},
 };
 

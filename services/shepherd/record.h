@@ -19,6 +19,7 @@ typedef enum {
     RECORD_WAITS,      /* round, text */
     RECORD_REJECTION,  /* round, replica, fence, text: reason, detail, worker */
     RECORD_CHECKPOINT, /* round, state: hash of the manifest, text: path, tokens: its bytes */
+    RECORD_PRUNED,     /* state: hash of its manifest, text: why */
     RECORD_REWIND,     /* round, cursor, tokens, ranges: returned */
 } record_kind_t;
 

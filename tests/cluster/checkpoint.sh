@@ -16,7 +16,7 @@ train() {
     shift
     timeout 100 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
         --workers 2 --threads 1 --inner-steps 10 --rounds $rounds --lr 3e-3 --validate-every 0 \
-        --checkpoint-every 3 --checkpoint-keep 0 --run-dir "$work/$name" "$@" >>"$work/$name.txt" 2>&1
+        --checkpoint-every 3 --checkpoint-keep "${keep:-0}" --run-dir "$work/$name" "$@" >>"$work/$name.txt" 2>&1
 }
 
 # The parameters are the last 4 bytes x count of the file.
@@ -59,7 +59,7 @@ check "the copy is a checkpoint" "$bin/pcp" checkpoint verify "$work/middle"
 check "the export is its parameters" cmp "$work/middle.safetensors" "$middle/model.safetensors"
 
 # --- from one round's directory, into a new run directory and a new store ---
-train fresh --resume "$work/middle"
+keep=1 train fresh --resume "$work/middle"
 check "another directory goes on from a copy" test $? -eq 0
 check "at that round" logged fresh "event=training .*round=$((10#${middle##*-} + 1)) "
 check "with the same end, bit for bit" same_end fresh
@@ -107,7 +107,14 @@ check "nobody answers without a shepherd" refuses "no answer from the shepherd" 
 train other --resume "$work/middle" --seed 7
 check "a checkpoint of another run is refused" test $? -eq 1
 check "with the reason" grep -q 'its seed is 1337, the run.s 7' "$work/other.txt"
+store() { sqlite3 "file:$work/$1/pcp.db?mode=ro" "$2"; }
+good_and_all="SELECT count(*) FILTER (WHERE state = 'good') || ' ' || count(*) FROM pcp_checkpoints"
+read -r recorded all < <(store fresh "$good_and_all")
+check "what a run has pruned its records do not call good" test "$recorded" -eq 1
+read -r recorded all < <(store calm "$good_and_all")
+check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/calm/checkpoint" -name "round-*" | wc -l)"
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2
+check "the records say so" test "$(store calm "$good_and_all")" = "2 $all"
 check "and removes the others" bash -c "[ \$(find '$work/calm/checkpoint' -name 'round-*' | wc -l) -eq 2 ]"
 check "nothing is left running" eventually 10 no_orphans
 tap_done

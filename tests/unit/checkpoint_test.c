@@ -124,7 +124,16 @@ static void test_checkpoint_latest(void **state)
     assert_int_equal(mkdir(temp_path(root, "round-000004.tmp.1"), 0755), 0);
     temp_write(temp_path(root, "round-000004.tmp.1/model.safetensors"), "half", 4);
     temp_write(temp_path(root, "notes.txt"), "mine", 4);
-    assert_int_equal(checkpoint_prune(root, 1, &err), 0);
+    c = checkpoint_open(temp_path(root, "round-000001"), &err);
+    char hash[HASH_HEX];
+    memcpy(hash, checkpoint_hash(c), HASH_HEX);
+    checkpoint_close(&c);
+    checkpoint_list_t removed;
+    assert_int_equal(checkpoint_prune(root, 1, &removed, &err), 0);
+    assert_int_equal(removed.n, 2); /* rounds 2 and 1, by the names the store has */
+    assert_string_equal(removed.at[0].name, "round-000002");
+    assert_string_equal(removed.at[1].hash, hash);
+    checkpoint_list_fini(&removed);
     assert_int_equal(temp_count(root), 3); /* round-000002-2, latest, notes.txt */
     c = checkpoint_open(root, &err);
     assert_non_null(c);
@@ -132,12 +141,12 @@ static void test_checkpoint_latest(void **state)
     /* The newest is the one written last, whatever its round. */
     assert_int_equal(save(root, 9, NULL, &err), 0);
     assert_int_equal(save(root, 5, NULL, &err), 0);
-    assert_int_equal(checkpoint_prune(root, 1, &err), 0);
+    assert_int_equal(checkpoint_prune(root, 1, NULL, &err), 0);
     c = checkpoint_open(root, &err);
     assert_int_equal(checkpoint_info(c)->round, 5);
     checkpoint_close(&c);
     assert_false(file_exists(temp_path(root, "round-000009")));
-    assert_int_equal(checkpoint_prune(temp_path(root, "absent"), 1, &err), -1);
+    assert_int_equal(checkpoint_prune(temp_path(root, "absent"), 1, NULL, &err), -1);
 }
 
 static void test_checkpoint_refuses(void **state)
