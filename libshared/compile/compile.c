@@ -28,9 +28,11 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
 }
 
 /* Lower every public function. */
-static plan_build_t *lower_module(ir_module_t *module, const char *target, err_t *err)
+static plan_build_t *lower_module(ir_module_t *module, const train_spec_t *spec, const char *target,
+                                  err_t *err)
 {
     plan_build_t *build = plan_build_new(module, target);
+    if (spec) plan_build_budget(build, spec->memory_budget);
     int status = 0, n = module->n_fn; /* lowering adds functions */
     for (int i = 0; status == 0 && i < n; i++)
         if (!module->fn[i]->is_private) status = plan_build_program(build, module->fn[i], err);
@@ -68,7 +70,7 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
 {
     *code = (codegen_t){0};
     if (target_check(target, err) < 0 || prepare(module, spec, true, err) < 0) return NULL;
-    plan_build_t *build = lower_module(module, target, err);
+    plan_build_t *build = lower_module(module, spec, target, err);
     plan_t *plan = build ? plan_build_finish(build, err) : NULL;
     if (plan) {
         render_kernels(build, code);

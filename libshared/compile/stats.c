@@ -73,6 +73,39 @@ static void print_steps(const plan_program_t *program, str_t *out)
              all_flops, all_bytes);
 }
 
+/* Steps that run once more in the place of memory, by label, most first. */
+static void print_again(const plan_program_t *program, str_t *out)
+{
+    size_t n_prefix = strlen(PLAN_AGAIN);
+    double flops = 0, bytes = 0;
+    int n_again = 0;
+    for (int i = 0; i < program->n_step; i++) {
+        const plan_step_t *s = &program->step[i];
+        if (strncmp(s->label, PLAN_AGAIN, n_prefix) != 0) continue;
+        n_again++;
+        flops += s->flops;
+        bytes += s->bytes;
+    }
+    if (n_again == 0) return;
+    str_addf(out, "  %-10s %6d steps %14.0f FLOPs %14.0f bytes, recomputed for less memory\n",
+             "of these", n_again, flops, bytes);
+    for (int i = 0; i < program->n_step; i++) {
+        const char *label = program->step[i].label;
+        int n = 0;
+        if (strncmp(label, PLAN_AGAIN, n_prefix) != 0) continue;
+        for (int k = 0; k < program->n_step && (k >= i || n == 0); k++)
+            if (strcmp(program->step[k].label, label) == 0) n = k < i ? -1 : n + 1;
+        if (n > 0) str_addf(out, "    %4d times %s\n", n, label + n_prefix);
+    }
+}
+
+static void print_peak(const plan_program_t *program, str_t *out)
+{
+    if (program->temporary_bytes == 0) return;
+    str_addf(out, "  temporaries %" PRIu64 " bytes, most at step %u: %s\n",
+             program->temporary_bytes, program->peak, program->step[program->peak].label);
+}
+
 static uint64_t role_bytes(const plan_t *plan, plan_role_t role)
 {
     uint64_t bytes = 0;
@@ -105,20 +138,8 @@ void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out)
         str_addf(out, "program %s\n", program->name);
         if (fn) print_ops(fn, out);
         print_steps(program, out);
+        print_again(program, out);
+        print_peak(program, out);
     }
     print_arena(plan, out);
-}
-
-int stats_check_memory(const plan_t *plan, uint64_t budget, err_t *err)
-{
-    const double mib = 1 << 20;
-    uint64_t kept = role_bytes(plan, ROLE_PARAM) + role_bytes(plan, ROLE_STATE) +
-                    role_bytes(plan, ROLE_ACCUMULATOR);
-    if (plan->arena_bytes <= budget) return 0;
-    return err_set(err, ERR_MEMORY,
-                   "the plan needs %.1f MiB, the budget is %.1f: parameters, state and sums of "
-                   "gradients take %.1f, which no batch changes; the other %.1f shrink with fewer "
-                   "sequences in the model's batch (and more micro-batches, --accumulate)",
-                   (double)plan->arena_bytes / mib, (double)budget / mib, (double)kept / mib,
-                   (double)(plan->arena_bytes - kept) / mib);
 }

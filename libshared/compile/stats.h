@@ -7,13 +7,9 @@
 #include "plan/plan.h"
 
 /* Append, for each program of `plan`: ops of the function of its name in `module` (after the
- * passes), and by kind of step their number, FLOPs and bytes moved; then kernels, constants and the
- * arena by role. FLOPs count a multiply and an add as two; bytes are what steps read and write, not
- * what misses a cache. */
+ * passes), by kind of step their number, FLOPs and bytes moved, what was recomputed, and the peak
+ * of its temporaries; then kernels, constants and the arena by role. FLOPs count a multiply and an
+ * add as two; bytes are what steps read and write, not what misses a cache. */
 void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out);
-
-/* Does the arena, all that a step needs but code and the runtime's few MiB, fit into so many bytes?
- * ERR_MEMORY says what takes how much, and what would take less. */
-int stats_check_memory(const plan_t *plan, uint64_t budget, err_t *err);
 
 #endif

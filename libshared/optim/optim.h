@@ -40,9 +40,10 @@ typedef struct {
     const char *optimizer;                  /* "adamw" | "sgd" */
     double beta1, beta2, eps, weight_decay; /* adamw; decay on parameters of rank >= 2 only */
     double momentum;                        /* sgd */
-    double clip;           /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
-    int accumulate;        /* micro-batches per step, >= 1; gradients are averaged */
-    precision_t precision; /* of products; parameters, state and everything else stay f32 */
+    double clip;            /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
+    int accumulate;         /* micro-batches per step, >= 1; gradients are averaged */
+    precision_t precision;  /* of products; parameters, state and everything else stay f32 */
+    uint64_t memory_budget; /* bytes that a plan's arena may have (plan/build.h), 0: any */
 } train_spec_t;
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1, f32 */

@@ -54,6 +54,8 @@ static const struct {
 };
 enum { N_FIELD = sizeof fields / sizeof *fields, MAX_ACCUMULATE = 65536 };
 
+static const double MAX_BUDGET = 1e15;
+
 static double *field_of(const train_spec_t *spec, int i)
 {
     return (double *)((char *)(uintptr_t)spec + fields[i].offset);
@@ -78,6 +80,8 @@ char *train_spec_print(const train_spec_t *spec)
         str_addf(&out, ",\"%s\":", fields[i].name);
         add_number(&out, *field_of(spec, i));
     }
+    if (spec->memory_budget > 0)
+        str_addf(&out, ",\"memory_budget\":%llu", (unsigned long long)spec->memory_budget);
     str_addf(&out, ",\"optimizer\":\"%s\",\"precision\":\"%s\"}", spec->optimizer,
              precision_name(spec->precision));
     char *text = mem_strdup(str_text(&out));
@@ -104,6 +108,12 @@ static int set_field(train_spec_t *spec, const char *key, const json_t *value, e
             return err_set(err, ERR_ARG, "training spec: accumulate is %g, expected 1 to %d", x,
                            MAX_ACCUMULATE);
         spec->accumulate = (int)x;
+        return 0;
+    }
+    if (strcmp(key, "memory_budget") == 0) {
+        if (!(x >= 0 && x <= MAX_BUDGET) || x != floor(x))
+            return err_set(err, ERR_ARG, "training spec: memory_budget is %g, expected bytes", x);
+        spec->memory_budget = (uint64_t)x;
         return 0;
     }
     for (int i = 0; i < N_FIELD; i++) {

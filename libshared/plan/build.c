@@ -8,6 +8,7 @@
 #include "plan/build_in.h"
 #include "plan/check.h"
 #include "plan/seed.h"
+#include "plan/steps.h"
 #include "plan/tiles.h"
 
 plan_build_t *plan_build_new(ir_module_t *module, const char *target)
@@ -179,7 +180,6 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     for (size_t i = 0; i < p->lower->step.n; i++)
         if (p->lower->step.at[i].kind == LOWER_LOOP && build_loop(self, p, (int)i, err) < 0)
             return -1;
-    storage_assign(self, p);
     return 0;
 }
 
@@ -198,8 +198,9 @@ static uint64_t assign_depth(plan_build_t *self, int depth, uint64_t at)
     for (size_t i = 0; i < self->program.n; i++) {
         program_t *p = self->program.at[i];
         if (p->depth != depth) continue;
-        uint64_t n = memory_assign(p->block.at, p->block.n);
-        most = n > most ? n : most;
+        memory_peak(p->block.at, p->block.n, &p->peak);
+        p->n_bytes = memory_assign(p->block.at, p->block.n);
+        most = p->n_bytes > most ? p->n_bytes : most;
         for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += at;
     }
     return at + most;
@@ -232,20 +233,23 @@ static int64_t offset_of(const plan_build_t *self, const program_t *p, ir_val_t 
     }
 }
 
-static void kernel_step(const plan_build_t *self, const program_t *p, int group, plan_step_t *step)
+static void kernel_step(const plan_build_t *self, const program_t *p, const lstep_t *s,
+                        plan_step_t *step)
 {
-    const kernel_t *k = p->lower->group.at[group]->kernel;
+    const kernel_t *k = p->lower->group.at[s->group]->kernel;
     step->kind = STEP_KERNEL;
     step->label = mem_strdup(k->label);
-    step->flops = k->flops;
-    step->bytes = k->bytes;
-    step->kernel = (plan_kernel_step_t){.kernel = (uint32_t)(p->first_kernel + group),
-                                        .extent = k->extent,
+    steps_cost(p->lower, s, &step->flops, &step->bytes);
+    step->kernel = (plan_kernel_step_t){.kernel = (uint32_t)(p->first_kernel + s->group),
+                                        .begin = s->begin,
+                                        .extent = s->extent > 0 ? s->extent : k->extent,
                                         .grain = k->grain,
                                         .n_arg = (int)k->arg.n};
     step->kernel.arg = mem_calloc(k->arg.n + 1, sizeof(int64_t));
-    for (size_t i = 0; i < k->arg.n; i++)
-        step->kernel.arg[i] = offset_of(self, p, k->arg.at[i].value);
+    for (int i = 0; i < (int)k->arg.n; i++) {
+        int64_t shift = s->shift ? s->shift[i] * (int64_t)dtype_bytes(k->arg.at[i].dtype) : 0;
+        step->kernel.arg[i] = offset_of(self, p, steps_use(p->lower, s, i).value) + shift;
+    }
 }
 
 static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_t *s,
@@ -258,10 +262,7 @@ static void gemm_step(const plan_build_t *self, const program_t *p, const lstep_
     g->a = offset_of(self, p, s->lhs) + g->a * from;
     g->b = offset_of(self, p, s->rhs) + g->b * from;
     g->c = offset_of(self, p, s->value) + g->c * size;
-    double count = (double)g->batch * (double)g->inner;
-    double m = (double)g->m, n = (double)g->n, k = (double)g->k;
-    step->flops = 2 * count * m * n * k;
-    step->bytes = count * ((m * k + k * n) * (double)from + m * n * (double)size);
+    steps_cost(p->lower, s, &step->flops, &step->bytes);
     step->label = mem_printf("gemm%s %c%c %lldx%lldx%lld", g->bf16 ? " bf16" : "",
                              g->trans_a ? 't' : 'n', g->trans_b ? 't' : 'n', (long long)g->m,
                              (long long)g->n, (long long)g->k);
@@ -292,22 +293,32 @@ static void loop_step(const plan_build_t *self, const lstep_t *s, plan_step_t *s
     step->label = mem_printf("loop %s", self->program.at[s->body]->name);
 }
 
+static void prefix_label(plan_step_t *step, const char *prefix)
+{
+    char *label = mem_printf("%s%s", prefix, step->label);
+    free(step->label);
+    step->label = label;
+}
+
 static void fill_program(const plan_build_t *self, const program_t *p, plan_program_t *to)
 {
     const ir_region_t *body = p->lower->fn->body;
     to->name = mem_strdup(p->name);
+    to->temporary_bytes = p->n_bytes;
+    to->peak = (uint32_t)p->peak;
     to->n_step = (int)p->lower->step.n;
     to->step = mem_calloc((size_t)to->n_step + 1, sizeof *to->step);
     for (int i = 0; i < to->n_step; i++) {
         const lstep_t *s = &p->lower->step.at[i];
         if (s->kind == LOWER_GROUP)
-            kernel_step(self, p, s->group, &to->step[i]);
+            kernel_step(self, p, s, &to->step[i]);
         else if (s->kind == LOWER_GEMM)
             gemm_step(self, p, s, &to->step[i]);
         else if (s->kind == LOWER_LOOP)
             loop_step(self, s, &to->step[i]);
         else
             copy_step(self, p, s, &to->step[i]);
+        if (s->again) prefix_label(&to->step[i], PLAN_AGAIN);
     }
     bool *used = mem_calloc(self->tensor.n + 1, sizeof *used);
     for (int i = 0; i < body->n_arg; i++) used[p->param[i]] = true;
@@ -320,12 +331,59 @@ static void fill_program(const plan_build_t *self, const program_t *p, plan_prog
     free(used);
 }
 
+void plan_build_budget(plan_build_t *self, uint64_t n_bytes)
+{
+    self->budget = n_bytes;
+}
+
+/* Which parts of the arena no repetition changes, and of these what a training step keeps. */
+static uint64_t fixed_bytes(plan_build_t *self, uint64_t *kept)
+{
+    uint64_t total = assign_arena(self), most = 0;
+    *kept = 0;
+    for (size_t i = 0; i < self->program.n; i++)
+        if (self->program.at[i]->depth == 0 && self->program.at[i]->n_bytes > most)
+            most = self->program.at[i]->n_bytes;
+    for (size_t i = 0; i < self->tensor.n; i++) {
+        plan_role_t role = self->tensor.at[i].role;
+        if (role == ROLE_PARAM || role == ROLE_STATE || role == ROLE_ACCUMULATOR)
+            *kept += self->tensor.at[i].n_bytes;
+    }
+    return total - most;
+}
+
+/* Recompute what must be for the arena to fit into the budget. */
+static int fit_budget(plan_build_t *self, err_t *err)
+{
+    const double mib = 1 << 20;
+    uint64_t kept, fixed = fixed_bytes(self, &kept), least = fixed;
+    uint64_t limit = self->budget > fixed ? self->budget - fixed : 0;
+    for (size_t i = 0; i < self->program.n; i++) {
+        program_t *p = self->program.at[i];
+        if (p->depth > 0 || p->n_bytes <= limit) continue;
+        uint64_t reached = fixed + remat_fit(self, p, limit);
+        if (reached > least) least = reached;
+    }
+    if (least <= self->budget) return 0;
+    return err_set(
+        err, ERR_MEMORY,
+        "the plan needs %.1f MiB (%llu bytes) with all recomputed that helps, the budget "
+        "is %.1f: parameters, state and sums of gradients take %.1f, which no batch "
+        "changes; the rest shrinks with fewer sequences in the model's batch (and more "
+        "micro-batches, --accumulate)",
+        (double)least / mib, (unsigned long long)least, (double)self->budget / mib,
+        (double)kept / mib);
+}
+
 plan_t *plan_build_finish(plan_build_t *self, err_t *err)
 {
     if (self->program.n == 0) {
         err_set(err, ERR_ARG, "a plan needs at least one public function");
         return NULL;
     }
+    for (size_t i = 0; i < self->program.n; i++) storage_assign(self, self->program.at[i]);
+    if (self->budget > 0 && fit_budget(self, err) < 0) return NULL;
+    for (size_t i = 0; i < self->program.n; i++) storage_finish(self->program.at[i]);
     plan_t *plan = mem_calloc(1, sizeof *plan);
     plan->accumulate = 1;
     plan->alignment = MEMORY_ALIGN;

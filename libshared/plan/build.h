@@ -22,6 +22,11 @@ void plan_build_destroy(plan_build_t **self_p);
  * kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
 
+/* Before finishing: how many bytes the arena may have, 0: any. Where it has more, steps are
+ * repeated instead of keeping what they made (remat.c), as few as will do; plan_build_finish gives
+ * ERR_MEMORY with the smallest budget there is when that does not do. */
+void plan_build_budget(plan_build_t *self, uint64_t n_bytes);
+
 /* Assign the arena and hand out the plan without target, hash, spec, kernel names and code:
  * returns, caller destroys. Kernel steps carry the number of their kernel below. */
 plan_t *plan_build_finish(plan_build_t *self, err_t *err);

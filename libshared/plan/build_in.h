@@ -22,6 +22,8 @@ typedef struct {
     int depth;           /* loops around it */
     int first_kernel;    /* of its groups, in plan_build_t.kernel */
     VEC(memory_block_t) block;
+    uint64_t n_bytes; /* of its temporaries */
+    int peak;         /* step at which most of them are alive */
 } program_t;
 
 struct plan_build {
@@ -36,10 +38,17 @@ struct plan_build {
     })
     product;
     simd_t simd;
+    uint64_t budget; /* bytes that the arena may have, 0: any */
 };
 
 /* Homes for all stored values of the program; results that cannot be written in place get copy
- * steps. */
+ * steps, which come last. May be called again when steps have changed. */
 void storage_assign(plan_build_t *self, program_t *p);
+/* When no steps change any more: those that would copy a temporary over itself go. */
+void storage_finish(program_t *p);
+
+/* Recompute values between their uses until the temporaries of p fit into `limit` bytes (remat.c).
+ * Returns the fewest bytes that were reached. */
+uint64_t remat_fit(plan_build_t *self, program_t *p, uint64_t limit);
 
 #endif

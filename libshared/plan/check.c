@@ -47,10 +47,13 @@ static int check_kernel(const plan_t *plan, const plan_kernel_step_t *s, err_t *
 {
     if (s->kernel >= (uint32_t)plan->n_kernel)
         return err_set(err, ERR_CORRUPT, "kernel %u of %d", s->kernel, plan->n_kernel);
-    if (s->extent < 0 || s->grain < 1 || s->n_arg < 0)
-        return err_set(err, ERR_CORRUPT, "extent %lld, grain %lld, %d operands",
-                       (long long)s->extent, (long long)s->grain, s->n_arg);
+    if (s->begin < 0 || s->extent < 0 || s->begin > INT64_MAX - s->extent || s->grain < 1 ||
+        s->n_arg < 0)
+        return err_set(err, ERR_CORRUPT, "range %lld of %lld, grain %lld, %d operands",
+                       (long long)s->begin, (long long)s->extent, (long long)s->grain, s->n_arg);
     for (int i = 0; i < s->n_arg; i++) {
+        bool behind = s->begin > 0 && s->arg[i] < 0 && s->arg[i] > INT64_MIN / 2;
+        if (behind) continue; /* what is read of it comes later by the range's beginning */
         if (s->arg[i] < 0 || (uint64_t)s->arg[i] > plan->arena_bytes)
             return err_set(err, ERR_CORRUPT, "operand %d at %lld, the arena has %llu bytes", i,
                            (long long)s->arg[i], (unsigned long long)plan->arena_bytes);

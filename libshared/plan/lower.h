@@ -68,6 +68,10 @@ typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY, LOWER_CARRY, LOWER_LOOP } ls
 typedef struct {
     lstep_kind_t kind;
     int group;
+    ir_val_t *arg;            /* group: the kernel's arguments, NULL: its own */
+    int64_t begin, extent;    /* group: a part of the kernel's extent; extent 0: all of it */
+    int64_t *shift;           /* group: elements to add to where arguments lie, NULL: none */
+    bool again;               /* what a step before computed is recomputed */
     ir_val_t value, lhs, rhs; /* gemm: result and the roots of its operands */
     plan_gemm_step_t gemm;    /* a, b, c: element offsets within the roots */
     ir_val_t from;            /* copy to the tensor of result to_result */

@@ -36,6 +36,26 @@ static uint64_t best_gap(memory_block_t *const *placed, size_t n, const memory_b
     return slack == UINT64_MAX ? end : best;
 }
 
+uint64_t memory_peak(const memory_block_t *blocks, size_t n, int *step)
+{
+    int last = -1;
+    for (size_t i = 0; i < n; i++)
+        if (blocks[i].last > last) last = blocks[i].last;
+    int64_t *change = mem_calloc((size_t)last + 3, sizeof *change), now = 0, most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (blocks[i].first > blocks[i].last) continue;
+        change[blocks[i].first] += (int64_t)memory_align(blocks[i].n_bytes);
+        change[blocks[i].last + 1] -= (int64_t)memory_align(blocks[i].n_bytes);
+    }
+    *step = 0;
+    for (int i = 0; i <= last; i++) {
+        now += change[i];
+        if (now > most) most = now, *step = i;
+    }
+    free(change);
+    return (uint64_t)most;
+}
+
 uint64_t memory_assign(memory_block_t *blocks, size_t n)
 {
     memory_block_t **order = mem_calloc(n + 1, sizeof *order);

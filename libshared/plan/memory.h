@@ -17,6 +17,10 @@ typedef struct {
  * into the tightest gap that holds it. Returns the bytes that all need. */
 uint64_t memory_assign(memory_block_t *blocks, size_t n);
 
+/* Most bytes that are alive at one step, which is *step (the first such): what all blocks need at
+ * least. */
+uint64_t memory_peak(const memory_block_t *blocks, size_t n, int *step);
+
 static inline uint64_t memory_align(uint64_t n)
 {
     return (n + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;

@@ -33,6 +33,7 @@ static Pcp__PlanKernelStep *pack_kernel(arena_t *a, const plan_kernel_step_t *k)
     Pcp__PlanKernelStep *m = ARENA_NEW(a, Pcp__PlanKernelStep);
     pcp__plan_kernel_step__init(m);
     m->kernel = k->kernel;
+    m->begin = k->begin;
     m->extent = k->extent;
     m->grain = k->grain;
     m->n_arg = (size_t)k->n_arg;
@@ -104,6 +105,8 @@ static Pcp__PlanProgram *pack_program(arena_t *a, const plan_program_t *p)
     for (int i = 0; i < p->n_step; i++) m->step[i] = pack_step(a, &p->step[i]);
     m->n_tensor = (size_t)p->n_tensor;
     m->tensor = p->tensor;
+    m->temporary_bytes = p->temporary_bytes;
+    m->peak = p->peak;
     return m;
 }
 

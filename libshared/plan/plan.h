@@ -38,11 +38,12 @@ typedef struct {
 
 typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY, STEP_LOOP } plan_step_kind_t;
 
-/* Run kernel `kernel` of the code blob over [0, extent), cut into ranges of `grain` by the thread
- * pool. Its result does not depend on the cut. */
+/* Run kernel `kernel` of the code blob over [begin, begin + extent), cut into ranges of `grain` by
+ * the thread pool. Its result does not depend on the cut. An operand that holds what belongs to
+ * this range alone lies behind its offset, which may then be outside of the arena. */
 typedef struct {
     uint32_t kernel; /* index into plan->kernel_names */
-    int64_t extent, grain;
+    int64_t begin, extent, grain;
     int n_arg;
     int64_t *arg; /* arena byte offsets of the operands, in the kernel's order */
 } plan_kernel_step_t;
@@ -89,12 +90,16 @@ typedef struct {
     };
 } plan_step_t;
 
+#define PLAN_AGAIN "again: " /* in front of the label of a step that was made before */
+
 typedef struct {
     char *name; /* "train", "loss", "logits", "grad"; "accumulate" and "update" when n > 1 */
     int n_step;
     plan_step_t *step;
     int n_tensor; /* the tensors this program reads or writes, by index */
     uint32_t *tensor;
+    uint64_t temporary_bytes; /* of the arena's end, shared with other programs */
+    uint32_t peak;            /* the step at which most of these are in use */
 } plan_program_t;
 
 typedef struct {

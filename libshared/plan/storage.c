@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/build_in.h"
+#include "plan/steps.h"
 
 static uint64_t bytes_of(const program_t *p, ir_val_t v)
 {
@@ -42,16 +43,9 @@ static use_t *find_uses(const program_t *p)
     for (uint32_t v = 0; v < lower->fn->n_value; v++) use[v] = (use_t){INT_MAX, -1};
     for (size_t i = 0; i < lower->step.n; i++) {
         const lstep_t *s = &lower->step.at[i];
-        if (s->kind == LOWER_GEMM) {
-            note(use, s->lhs, (int)i, false);
-            note(use, s->rhs, (int)i, false);
-            note(use, s->value, (int)i, true);
-        } else if (s->kind == LOWER_COPY || s->kind == LOWER_CARRY) {
-            note(use, s->from, (int)i, false);
-        } else if (s->kind == LOWER_GROUP) {
-            const kernel_t *k = lower->group.at[s->group]->kernel;
-            for (size_t a = 0; a < k->arg.n; a++)
-                note(use, k->arg.at[a].value, (int)i, k->arg.at[a].written);
+        for (int a = 0; a < steps_n_use(lower, s); a++) {
+            step_use_t access = steps_use(lower, s, a);
+            note(use, access.value, (int)i, access.written);
         }
     }
     return use;
@@ -130,15 +124,19 @@ static void check_block(overwrite_t *o, const kblock_t *block)
     }
 }
 
-/* May kernel k write value `fresh` over the storage of value `old`, which it also reads? */
-static bool may_overwrite(const kernel_t *k, ir_val_t fresh, ir_val_t old)
+/* May the step of a group write value `fresh` over the storage of value `old`, which it also reads?
+ */
+static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh, ir_val_t old)
 {
+    const kernel_t *k = lower->group.at[s->group]->kernel;
     overwrite_t o = {.kernel = k, .from = -1, .to = -1};
-    for (size_t i = 0; i < k->arg.n; i++) {
-        if (k->arg.at[i].value == old) o.from = (int)i;
-        if (k->arg.at[i].value == fresh) o.to = (int)i;
+    for (int i = 0; i < (int)k->arg.n; i++) {
+        ir_val_t v = steps_use(lower, s, i).value;
+        if (v == old) o.from = i;
+        if (v == fresh) o.to = i;
     }
     if (o.from < 0) return true;
+    if (s->shift && s->shift[o.from] != s->shift[o.to]) return false;
     if (k->op || k->product) return false;
     int n_store = 0;
     o.seen = mem_calloc(k->graph.node.n, sizeof *o.seen);
@@ -165,7 +163,7 @@ static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int 
     if (old == IR_NONE || use[old].last_read < write) return true;
     const lstep_t *s = &p->lower->step.at[write];
     if (use[old].last_read > write || s->kind != LOWER_GROUP) return false;
-    return may_overwrite(p->lower->group.at[s->group]->kernel, v, old);
+    return may_overwrite(p->lower, s, v, old);
 }
 
 /* --- Homes ------------------------------------------------------------------------------------ */
@@ -183,10 +181,9 @@ static bool replaces(const program_t *p, const use_t *use, int i, ir_val_t v, ir
 {
     const ir_fn_t *fn = p->lower->fn;
     const ir_type_t *a = ir_type_of(fn, v), *b = ir_type_of(fn, u);
-    const kernel_t *k = p->lower->group.at[p->lower->step.at[i].group]->kernel;
     return u != v && p->home[u].kind == HOME_BLOCK && use[u].last_read == i &&
            use[u].first_write < i && a->dtype == b->dtype && ir_type_count(a) == ir_type_count(b) &&
-           may_overwrite(k, v, u);
+           may_overwrite(p->lower, &p->lower->step.at[i], v, u);
 }
 
 /* Temporaries of step i take the blocks of temporaries that end there, where they can. */
@@ -194,14 +191,15 @@ static void share_blocks(program_t *p, use_t *use, int i)
 {
     const lstep_t *s = &p->lower->step.at[i];
     if (s->kind != LOWER_GROUP) return;
-    const kernel_t *k = p->lower->group.at[s->group]->kernel;
-    for (size_t a = 0; a < k->arg.n; a++) {
-        ir_val_t v = k->arg.at[a].value;
-        if (!k->arg.at[a].written || p->home[v].kind != HOME_NONE || use[v].first_write != i)
-            continue;
-        for (size_t b = 0; b < k->arg.n && p->home[v].kind == HOME_NONE; b++) {
-            ir_val_t u = k->arg.at[b].value;
-            if (k->arg.at[b].written || !replaces(p, use, i, v, u)) continue;
+    int n = steps_n_use(p->lower, s);
+    for (int a = 0; a < n; a++) {
+        step_use_t to = steps_use(p->lower, s, a);
+        ir_val_t v = to.value;
+        if (!to.written || p->home[v].kind != HOME_NONE || use[v].first_write != i) continue;
+        for (int b = 0; b < n && p->home[v].kind == HOME_NONE; b++) {
+            step_use_t from = steps_use(p->lower, s, b);
+            ir_val_t u = from.value;
+            if (from.written || !replaces(p, use, i, v, u)) continue;
             p->home[v] = p->home[u];
             use[u].last_read = -1; /* taken */
         }
@@ -250,13 +248,10 @@ static void add_copies(program_t *p)
 static void add_written(program_t *p, const use_t *use, int i)
 {
     const lstep_t *s = &p->lower->step.at[i];
-    if (s->kind == LOWER_GEMM && p->home[s->value].kind == HOME_NONE) add_block(p, s->value);
-    if (s->kind != LOWER_GROUP) return;
-    const kernel_t *k = p->lower->group.at[s->group]->kernel;
-    for (size_t a = 0; a < k->arg.n; a++) {
-        ir_val_t v = k->arg.at[a].value;
-        if (k->arg.at[a].written && use[v].first_write == i && p->home[v].kind == HOME_NONE)
-            add_block(p, v);
+    for (int a = 0; a < steps_n_use(p->lower, s); a++) {
+        step_use_t to = steps_use(p->lower, s, a);
+        if (to.written && use[to.value].first_write == i && p->home[to.value].kind == HOME_NONE)
+            add_block(p, to.value);
     }
 }
 
@@ -286,23 +281,46 @@ static bool is_idle(const program_t *p, const lstep_t *s)
     const kernel_t *k = p->lower->group.at[s->group]->kernel;
     if (k->op || k->product || k->arg.n != 2 || k->arg.at[0].written == k->arg.at[1].written)
         return false;
-    const home_t *a = &p->home[k->arg.at[0].value], *b = &p->home[k->arg.at[1].value];
+    const home_t *a = &p->home[steps_use(p->lower, s, 0).value];
+    const home_t *b = &p->home[steps_use(p->lower, s, 1).value];
     return a->kind == HOME_BLOCK && b->kind == HOME_BLOCK && a->number == b->number &&
            only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
 }
 
-static void drop_idle(program_t *p)
+void storage_finish(program_t *p)
 {
     lower_t *lower = p->lower;
     size_t n = 0;
-    for (size_t i = 0; i < lower->step.n; i++)
+    int *place = mem_calloc(lower->step.n + 1, sizeof *place);
+    for (size_t i = 0; i < lower->step.n; i++) {
+        place[i] = (int)n;
         if (!is_idle(p, &lower->step.at[i])) lower->step.at[n++] = lower->step.at[i];
+    }
+    for (size_t b = 0; b < p->block.n; b++) {
+        memory_block_t *block = &p->block.at[b];
+        if (block->first > block->last) continue;
+        block->first = place[block->first];
+        block->last = place[block->last];
+    }
     lower->step.n = n;
+    free(place);
+}
+
+/* As before the first storage_assign. */
+static void storage_reset(program_t *p)
+{
+    lower_t *lower = p->lower;
+    free(p->home);
+    p->home = NULL;
+    p->block.n = 0;
+    while (lower->step.n > 0 && lower->step.at[lower->step.n - 1].kind == LOWER_COPY)
+        lower->step.n--;
 }
 
 void storage_assign(plan_build_t *self, program_t *p)
 {
     const lower_t *lower = p->lower;
+    storage_reset(p);
     p->home = mem_calloc(lower->fn->n_value, sizeof *p->home);
     use_t *use = find_uses(p);
     assign_fixed(self, p, use);
@@ -316,5 +334,4 @@ void storage_assign(plan_build_t *self, program_t *p)
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
         if (p->home[v].kind == HOME_BLOCK) extend(&p->block.at[p->home[v].number], &use[v]);
     free(use);
-    drop_idle(p);
 }

@@ -31,7 +31,7 @@ static int unpack_tensor(const Pcp__PlanTensor *m, plan_tensor_t *t, err_t *err)
 static int unpack_kernel(const Pcp__PlanKernelStep *m, plan_kernel_step_t *k, err_t *err)
 {
     if (m->n_arg > WIRE_MAX_ARGS) return corrupt(err, "operand count");
-    *k = (plan_kernel_step_t){m->kernel, m->extent, m->grain, (int)m->n_arg, NULL};
+    *k = (plan_kernel_step_t){m->kernel, m->begin, m->extent, m->grain, (int)m->n_arg, NULL};
     k->arg = mem_calloc(m->n_arg + 1, sizeof *k->arg);
     if (m->n_arg) memcpy(k->arg, m->arg, m->n_arg * sizeof *k->arg);
     return 0;
@@ -80,6 +80,8 @@ static int unpack_program(const Pcp__PlanProgram *m, plan_program_t *p, err_t *e
     p->step = mem_calloc(m->n_step + 1, sizeof *p->step);
     p->tensor = mem_calloc(m->n_tensor + 1, sizeof *p->tensor);
     p->n_tensor = (int)m->n_tensor;
+    p->temporary_bytes = m->temporary_bytes;
+    p->peak = m->peak;
     if (m->n_tensor) memcpy(p->tensor, m->tensor, m->n_tensor * sizeof *p->tensor);
     for (size_t i = 0; i < m->n_step; i++) {
         p->n_step = (int)i + 1;

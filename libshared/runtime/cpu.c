@@ -110,19 +110,20 @@ typedef struct {
     plan_kernel_fn *fn;
     char *arena;
     const int64_t *arg;
+    int64_t begin;
 } launch_t;
 
 static void launch_part(void *context, int64_t begin, int64_t end, int worker)
 {
     const launch_t *launch = context;
     (void)worker;
-    launch->fn(launch->arena, launch->arg, begin, end);
+    launch->fn(launch->arena, launch->arg, launch->begin + begin, launch->begin + end);
 }
 
 static int cpu_kernel(device_t *self, const plan_kernel_step_t *step, err_t *err)
 {
     (void)err;
-    launch_t launch = {self->kernel[step->kernel], self->arena, step->arg};
+    launch_t launch = {self->kernel[step->kernel], self->arena, step->arg, step->begin};
     pool_run(self->pool, launch_part, &launch, step->extent, step->grain);
     return 0;
 }
@@ -135,7 +136,7 @@ static int cpu_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err)
         return 0;
     }
     const int64_t arg[] = {step->a, step->b, step->c};
-    launch_t launch = {self->kernel[step->kernel], self->arena, arg};
+    launch_t launch = {self->kernel[step->kernel], self->arena, arg, 0};
     pool_run(self->pool, launch_part, &launch, step->parts, 1);
     return 0;
 }

@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "compile/compile.h"
-#include "compile/stats.h"
 #include "pcp/cmd.h"
 #include "plan/target.h"
 
@@ -39,8 +38,8 @@ static const config_field_t fields[] = {
     {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
      false},
     {"memory_budget", CONFIG_INT, AT(memory_budget), "0",
-     "with --output: refuse a plan whose arena has more bytes (512Mi, 2Gi); 0: any", 0, 1e15, NULL,
-     false},
+     "bytes that the plan's arena may have (512Mi, 2Gi), by recomputing instead of keeping; 0: any",
+     0, 1e15, NULL, false},
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
      PRECISION_WORDS, false},
@@ -89,12 +88,7 @@ static int write_plan(const options_t *o, const char *text, size_t n, const char
 {
     size_t n_bytes;
     uint8_t *bytes = compile_text(text, n, path, spec, target, &n_bytes, err);
-    plan_t *plan = bytes ? plan_unpack(bytes, n_bytes, err) : NULL;
-    int status = plan ? 0 : -1;
-    if (status == 0 && o->memory_budget > 0)
-        status = stats_check_memory(plan, (uint64_t)o->memory_budget, err);
-    if (status == 0) status = file_write_atomic(o->output, bytes, n_bytes, err);
-    plan_destroy(&plan);
+    int status = bytes ? file_write_atomic(o->output, bytes, n_bytes, err) : -1;
     free(bytes);
     return status;
 }
@@ -114,12 +108,15 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
                          .weight_decay = o->weight_decay,
                          .momentum = o->momentum,
                          .clip = o->clip,
-                         .accumulate = (int)o->accumulate};
+                         .accumulate = (int)o->accumulate,
+                         .memory_budget = (uint64_t)o->memory_budget};
     const char *target = o->target ? o->target : target_host();
     int status = target_check(target, err);
     if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
-    if (status == 0 && o->memory_budget > 0 && !o->output)
-        status = err_set(err, ERR_ARG, "--memory-budget is for plans: give --output FILE with it");
+    bool plans = o->output || o->stats || stage_of(o->emit) > STAGE_TRAIN;
+    if (status == 0 && o->memory_budget > 0 && !plans)
+        status = err_set(err, ERR_ARG,
+                         "--memory-budget is for plans: give --output FILE or --stats with it");
     if (status == 0 && o->output) {
         status = write_plan(o, text, n, path, &spec, target, err);
     } else if (status == 0) {

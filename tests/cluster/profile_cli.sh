@@ -49,9 +49,15 @@ budget() { "$bin/pcp" compile "$work/model.mlir" --output "$work/plan" --memory-
 check "a plan within its memory budget" budget 16Mi
 rm "$work/plan"
 check "a plan beyond it is refused" refuses "the plan needs 0." budget 64Ki
+budget 64Ki 2>"$work/least"
 check "and not written" test ! -e "$work/plan"
 check "a budget without a plan" refuses "--output" "$bin/pcp" compile "$work/model.mlir" \
     --memory-budget 1Gi
+least=$(sed -n 's/.*[(]\([0-9]*\) bytes[)] with all recomputed.*/\1/p' "$work/least")
+stats() { "$bin/pcp" compile "$work/model.mlir" --stats --memory-budget "$1" >"$work/stats"; }
+check "which does" stats "$least"
+check "and says what is recomputed" grep -q 'recomputed for less memory' "$work/stats"
+check "and where most is in use" grep -Eq 'temporaries [0-9]+ bytes, most at step [0-9]+: ' "$work/stats"
 
 check "an unknown flag" refuses "--step" "$bin/pcp" profile "$work/model.mlir" --stepz 3
 check "no model" refuses "give one StableHLO file" "$bin/pcp" profile
