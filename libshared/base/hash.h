@@ -25,4 +25,8 @@ void hash_stream_finish(hash_stream_t **self_p, char hex[HASH_HEX]);
 
 uint64_t hash_fast(const void *bytes, size_t n_bytes);
 
+/* Copy and hash in one pass. Returns hash_fast of the bytes. `to` may be NULL when there are none.
+ */
+uint64_t hash_fast_copy(void *to, const void *bytes, size_t n_bytes);
+
 #endif

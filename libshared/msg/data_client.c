@@ -3,8 +3,10 @@
  */
 #include "msg/data_client.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "base/clock.h"
@@ -24,7 +26,8 @@ typedef struct {
 } slot_t;
 
 typedef struct {
-    zsock_t *socket;
+    char *endpoint;
+    zsock_t *socket;      /* NULL: to be connected again */
     size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
     slot_t slot[MSG_WINDOW];
     int64_t heard_ms;  /* the last answer that got us further */
@@ -37,6 +40,7 @@ struct data_client {
     shard_t *shard;
     uint32_t seq;
     uint8_t *scratch; /* MSG_PAYLOAD_BYTES for encoded chunks */
+    atomic_int lent;  /* payloads of the caller's that ZeroMQ still reads */
     uint64_t sent, received;
 };
 
@@ -45,7 +49,8 @@ typedef struct {
     wire_header_t header;
     const void *out; /* payload; NULL when n_out is 0 */
     size_t n_out;
-    void *in; /* room for exactly n_in bytes of a DATA answer */
+    bool lend; /* out lasts until the transfer ends: it need not be copied */
+    void *in;  /* room for exactly n_in bytes of a DATA answer */
     size_t n_in;
 } chunk_t;
 
@@ -66,6 +71,19 @@ struct transfer {
     bool known;     /* PUT_OBJECT: it was there already */
 };
 
+/* Those that have no socket. */
+static int connect_all(data_client_t *self, err_t *err)
+{
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        if (shard->socket) continue;
+        shard->socket = control_connect(ZMQ_DEALER, shard->endpoint, err);
+        if (!shard->socket) return -1;
+        zsock_set_linger(shard->socket, 0);
+    }
+    return 0;
+}
+
 data_client_t *data_client_new(const data_options_t *options, err_t *err)
 {
     if (options->n_endpoint == 0 || options->n_endpoint > MSG_MAX_SHARDS) {
@@ -78,14 +96,10 @@ data_client_t *data_client_new(const data_options_t *options, err_t *err)
     self->n_shard = options->n_endpoint;
     self->shard = mem_calloc(self->n_shard, sizeof *self->shard);
     self->scratch = mem_calloc(1, MSG_PAYLOAD_BYTES);
-    for (size_t s = 0; s < self->n_shard; s++) {
-        self->shard[s].socket = control_connect(ZMQ_DEALER, options->endpoints[s], err);
-        if (!self->shard[s].socket) {
-            data_client_destroy(&self);
-            return NULL;
-        }
-        zsock_set_linger(self->shard[s].socket, 0);
-    }
+    atomic_init(&self->lent, 0);
+    for (size_t s = 0; s < self->n_shard; s++)
+        self->shard[s].endpoint = mem_strdup(options->endpoints[s]);
+    if (connect_all(self, err) < 0) data_client_destroy(&self);
     return self;
 }
 
@@ -93,7 +107,10 @@ void data_client_destroy(data_client_t **self_p)
 {
     data_client_t *self = *self_p;
     if (!self) return;
-    for (size_t s = 0; s < self->n_shard; s++) zsock_destroy(&self->shard[s].socket);
+    for (size_t s = 0; s < self->n_shard; s++) {
+        zsock_destroy(&self->shard[s].socket);
+        free(self->shard[s].endpoint);
+    }
     free(self->shard);
     free(self->scratch);
     free(self);
@@ -110,6 +127,37 @@ static int64_t resend_wait(const shard_t *shard, const slot_t *slot)
     return wait < MSG_RESEND_MAX_MS ? wait : MSG_RESEND_MAX_MS;
 }
 
+/* ZeroMQ, on one of its threads, is done with a payload of the caller's. */
+static void given_back(void *data, void *hint)
+{
+    (void)data;
+    atomic_fetch_sub_explicit((atomic_int *)hint, 1, memory_order_release);
+}
+
+static void send_payload(data_client_t *self, void *raw, const chunk_t *chunk)
+{
+    if (!chunk->lend) {
+        zmq_send(raw, chunk->out ? chunk->out : "", chunk->n_out, ZMQ_DONTWAIT);
+        return;
+    }
+    zmq_msg_t body;
+    atomic_fetch_add_explicit(&self->lent, 1, memory_order_relaxed);
+    zmq_msg_init_data(&body, (void *)chunk->out, chunk->n_out, given_back, &self->lent);
+    if (zmq_msg_send(&body, raw, ZMQ_DONTWAIT) < 0) zmq_msg_close(&body);
+}
+
+/* When a transfer has ended nobody may read the caller's memory. What still waits to be sent (a
+ * request sent twice, an aggregator that is away) goes with its socket. */
+static void reclaim(data_client_t *self)
+{
+    enum { PATIENCE_MS = 20 };
+    for (int ms = 0; atomic_load_explicit(&self->lent, memory_order_acquire) > 0; ms++) {
+        for (size_t s = 0; ms == PATIENCE_MS && s < self->n_shard; s++)
+            zsock_destroy(&self->shard[s].socket);
+        usleep(1000);
+    }
+}
+
 static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_t *slot, err_t *err)
 {
     chunk_t chunk = {0};
@@ -122,7 +170,7 @@ static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_
     void *raw = zsock_resolve(self->shard[s].socket);
     /* A full queue (aggregator away) is met by sending again later. */
     if (zmq_send(raw, header, sizeof header, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
-        zmq_send(raw, chunk.out ? chunk.out : "", chunk.n_out, ZMQ_DONTWAIT);
+        send_payload(self, raw, &chunk);
     slot->sent++;
     slot->sent_ms = clock_mono_ms();
     slot->resend_ms = slot->sent_ms + resend_wait(&self->shard[s], slot);
@@ -162,6 +210,19 @@ static int refusal(const wire_header_t *header, const void *payload, size_t n, e
                    (const char *)payload);
 }
 
+/* Put the payload of an answer where it belongs: 0; 1 when it is damaged, so that the room for it
+ * holds nonsense; -1 when it is not what was asked for. */
+static int take(data_client_t *self, transfer_t *transfer, size_t s, const slot_t *slot,
+                const wire_header_t *header, const void *payload, size_t n, err_t *err)
+{
+    chunk_t chunk = {0};
+    if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
+    if (n == chunk.n_in) return hash_fast_copy(chunk.in, payload, n) != header->check;
+    if (wire_check(header, payload, n, NULL) < 0) return 1;
+    return err_set(err, ERR_NET, "shard %zu answers %zu bytes where %zu were asked", s, n,
+                   chunk.n_in);
+}
+
 static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wire_header_t *header,
                   const void *payload, size_t n, err_t *err)
 {
@@ -171,7 +232,11 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
         if (shard->slot[i].used && shard->slot[i].seq == header->seq) slot = &shard->slot[i];
     if (!slot) return 0; /* a second answer to a request sent twice */
     bool damaged = header->type == WIRE_NACK && header->code == NACK_DAMAGED;
-    if (header->type == WIRE_DATA && wire_check(header, payload, n, NULL) < 0) damaged = true;
+    if (header->type == WIRE_DATA) {
+        int rc = take(self, transfer, s, slot, header, payload, n, err);
+        if (rc < 0) return -1;
+        damaged = rc > 0;
+    }
     if (damaged) return send_chunk(self, transfer, s, slot, err);
     if (header->type == WIRE_NACK && header->code == NACK_NOT_READY) {
         /* It has been started again and waits for the shepherd: no answer that gets us further. */
@@ -182,15 +247,7 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
     if (slot->sent == 1) /* otherwise nobody knows which of them is answered */
         shard->answer_ms = (3 * shard->answer_ms + shard->heard_ms - slot->sent_ms) / 4;
     if (header->type == WIRE_NACK) return refusal(header, payload, n, err);
-    if (header->type == WIRE_DATA) {
-        chunk_t chunk = {0};
-        if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
-        if (n != chunk.n_in)
-            return err_set(err, ERR_NET, "shard %zu answers %zu bytes where %zu were asked", s, n,
-                           chunk.n_in);
-        if (n) memcpy(chunk.in, payload, n);
-        self->received += n;
-    }
+    if (header->type == WIRE_DATA) self->received += n;
     transfer->total = header->total;
     transfer->known = header->type == WIRE_ACK && header->code == 1;
     slot->used = false;
@@ -233,6 +290,7 @@ static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
 /* Run a transfer of self->shard[s].n chunks per shard to its end. */
 static int run(data_client_t *self, transfer_t *transfer, err_t *err)
 {
+    if (connect_all(self, err) < 0) return -1;
     zmq_pollitem_t *items = mem_calloc(self->n_shard, sizeof *items);
     int rc = 0;
     for (size_t s = 0; s < self->n_shard; s++) {
@@ -253,6 +311,7 @@ static int run(data_client_t *self, transfer_t *transfer, err_t *err)
             while ((rc = receive(self, transfer, s, err)) > 0) continue;
         if (rc < 0) break;
     }
+    reclaim(self);
     free(items);
     return rc < 0 ? -1 : 0;
 }
@@ -278,6 +337,7 @@ static int make_object(data_client_t *self, transfer_t *transfer, size_t s, size
         header->type = WIRE_PUT_OBJECT;
         header->total = transfer->n;
         out->out = transfer->from + at;
+        out->lend = true;
         out->n_out = n;
     } else {
         header->type = WIRE_GET_OBJECT;
@@ -373,6 +433,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         if (!codec) return -1;
         out->n_out = codec_bytes(codec, (size_t)n);
         out->out = codec_view(codec, values + begin);
+        out->lend = out->out != NULL;
         if (out->out) return codec_check(values + begin, (size_t)n, err);
         out->out = self->scratch;
         return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
@@ -382,6 +443,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
                               : (transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS);
     out->out = values ? values + begin : NULL;
     out->n_out = values ? n * sizeof(float) : 0;
+    out->lend = values != NULL;
     out->in = values ? NULL : transfer->into + begin * sizeof(float);
     out->n_in = values ? 0 : n * sizeof(float);
     return 0;

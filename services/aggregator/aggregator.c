@@ -40,6 +40,7 @@ void aggregator_reset(aggregator_t *self)
     self->share = NULL;
     self->share_list = NULL;
     self->meta = (state_meta_t){0};
+    self->attempt = 0;
     self->assigned = self->ready = self->committing = self->broken = false;
 }
 

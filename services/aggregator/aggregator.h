@@ -68,6 +68,7 @@ typedef struct {
     bool assigned, ready; /* has a range; has all of its first values */
     bool broken;          /* the sum cannot be trusted: no more commits until a restart */
     state_meta_t meta;    /* the range, and the round that is open */
+    uint64_t attempt;     /* of the ASSIGN that gave the range; 0: read back, or none */
     size_t n_chunk;
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;

@@ -85,6 +85,8 @@ void assign_complete(aggregator_t *self)
 
 static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
 {
+    /* Said again, because our answer was late or lost: values may have come since. */
+    if (self->assigned && assign->attempt && assign->attempt == self->attempt) return 0;
     aggregator_reset(self);
     if (state_clear(&self->disk, err) < 0 || check_assign(assign, err) < 0) return -1;
     state_meta_t meta = meta_of(assign);
@@ -93,6 +95,7 @@ static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
     self->now = state_slot(&self->disk, n, err);
     if (!self->now) return -1;
     self->now->round = meta.round;
+    self->attempt = assign->attempt;
     memset(self->now->momentum, 0, (size_t)n * sizeof(float)); /* unless PUT_OUTER follows */
     if (n == 0) assign_complete(self);
     return 0;

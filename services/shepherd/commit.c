@@ -74,6 +74,7 @@ void commit_send(shepherd_t *self, const member_row_t *only)
         member_row_t *row = &self->members.at[i];
         if (row->shard < 0 || (only && row != only)) continue;
         row->answered = false;
+        row->asked_ms = self->now_ms;
         MSG_SEND(self->out, &row->peer, 0, COMMIT, commit, &commit);
     }
     free(share);
@@ -174,7 +175,7 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const Msg__Committed *answer = message->committed;
     member_row_t *row = member_heard(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
-        self->phase != PHASE_COMMIT || (answer->round != self->round && !*answer->error)) {
+        self->phase != PHASE_COMMIT || answer->round != self->round) {
         log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u round=%u", row ? row->id : "?",
                   answer->shard, answer->round);
         return;

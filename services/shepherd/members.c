@@ -242,11 +242,13 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     MSG_SEND(self->out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
     if (!credit) return;
-    if (work_held(self, row->serial)) {
+    if (work_held(self, row->serial) || plans_asked(self, row->serial)) {
         if (self->now_ms - row->issued_ms < LOST_WORK_MS) return;
-        /* It has been idle since long after we gave it work: that message is lost. */
+        /* It has been idle since long after we gave it work: that message, or its answer, is lost.
+         */
         log_event(LOG_WARN, "work_lost", "member=%s", row->id);
         work_release(self, row->serial);
+        plans_lost(self, row->serial);
     }
     row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
 }

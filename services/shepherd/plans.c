@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "shepherd/shepherd.h"
@@ -47,6 +48,24 @@ void plans_forget_compiler(shepherd_t *self, uint32_t serial)
     }
 }
 
+bool plans_asked(const shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (self->plans.at[i].state == PLAN_ASKED && self->plans.at[i].compiler == serial)
+            return true;
+    return false;
+}
+
+void plans_lost(shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->plans.n; i++) {
+        plan_row_t *row = &self->plans.at[i];
+        if (row->state != PLAN_ASKED || row->compiler != serial) continue;
+        row->state = PLAN_WANTED;
+        row->attempts--; /* the compiler is not to blame */
+    }
+}
+
 static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
 {
     char **endpoints = members_endpoints(self);
@@ -78,6 +97,7 @@ static bool any_ready(const shepherd_t *self)
 static void assign(shepherd_t *self)
 {
     self->phase = PHASE_ASSIGN;
+    self->attempt = (uint64_t)self->now_ms << 22 ^ (uint64_t)getpid();
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
     const batch_layout_t *batch = &self->layout.batch;

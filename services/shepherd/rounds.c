@@ -58,6 +58,15 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
     }
 }
 
+static void shards_missing(const shepherd_t *self, str_t *text)
+{
+    str_addf(text, "round %u:", self->round + 1);
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered)
+            str_addf(text, " the outer step of shard %d on %s", self->members.at[i].shard,
+                     self->members.at[i].id);
+}
+
 static void what_is_missing(const shepherd_t *self, str_t *text)
 {
     const shepherd_config_t *config = self->config;
@@ -71,6 +80,7 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
         str_addf(text, "a plan: %zu workers, %zu compilers", workers,
                  members_count(self, MSG__KIND__KIND_COMPILER));
     if (self->phase > PHASE_GATHER && self->shard_lost_ms) str_add(text, "a lost aggregator");
+    if (self->phase == PHASE_COMMIT && !self->shard_lost_ms) shards_missing(self, text);
     if (self->phase == PHASE_TRAIN && !self->started_ms)
         str_addf(text, "workers: %zu of %lld are ready", ready_workers(self),
                  (long long)config->workers);

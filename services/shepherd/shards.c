@@ -12,6 +12,7 @@ static const double DELTA_RANGE = 64;
 void shards_assign(shepherd_t *self, member_row_t *row)
 {
     row->answered = false;
+    row->asked_ms = self->now_ms;
     Msg__Assign assign = MSG__ASSIGN__INIT;
     assign.shard = (uint32_t)row->shard;
     assign.shards = (uint32_t)self->config->shards;
@@ -26,6 +27,7 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.delta_range = DELTA_RANGE;
     assign.weight_max = (uint64_t)self->config->replicas * (uint64_t)self->config->inner_steps;
     assign.keep = self->keeping;
+    assign.attempt = self->attempt;
     MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
 }
 
@@ -101,6 +103,22 @@ void members_wait_for_shards(shepherd_t *self)
     if (self->phase < PHASE_OPEN || !self->shard_lost_ms) return;
     if ((double)(self->now_ms - self->shard_lost_ms) >= self->config->shard_wait_s * 1000)
         shepherd_fail(self, "%s", self->shard_reason);
+}
+
+void shards_repeat(shepherd_t *self)
+{
+    if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (row->shard < 0 || row->answered || self->now_ms - row->asked_ms < MSG_RESEND_MS)
+            continue;
+        log_event(LOG_WARN, "said_again", "member=%s what=%s round=%u", row->id,
+                  self->phase == PHASE_ASSIGN ? "ASSIGN" : "COMMIT", self->round);
+        if (self->phase == PHASE_ASSIGN)
+            shards_assign(self, row);
+        else
+            commit_send(self, row);
+    }
 }
 
 bool shards_claimed(shepherd_t *self)

@@ -193,6 +193,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     if (self->finished) return;
     shepherd_gather(self);
     members_wait_for_shards(self);
+    shards_repeat(self);
     resume_expire(self);
     rounds_check(self);
     rounds_dispatch(self);

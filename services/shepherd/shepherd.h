@@ -49,9 +49,10 @@ typedef struct {
     msg_peer_t peer;
     int64_t heard_ms, issued_ms; /* last sign of life, last work given */
     uint32_t credit;
-    int shard;     /* aggregators: which, -1: spare */
-    bool answered; /* aggregators: ASSIGNED or COMMITTED of the present phase */
-    bool holds;    /* aggregators: `held` says which range and round they have */
+    int shard;        /* aggregators: which, -1: spare */
+    bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
+    int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
+    bool holds;       /* aggregators: `held` says which range and round they have */
     struct {
         uint32_t shard, round;
     } held;
@@ -130,6 +131,7 @@ typedef struct {
     char *shard_reason, **shard_endpoint; /* why; where the lost ones were */
     bool has_objects;                     /* they are published */
     bool keeping;                         /* the shards hold the round: ASSIGN says keep */
+    uint64_t attempt;                     /* at giving ranges; no other process has the same */
     bool courier_busy, store_lost, recorder_gone;
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
@@ -245,6 +247,8 @@ void on_run_event(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void plans_want(shepherd_t *self, const char *target);
 void plans_dispatch(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial);
+void plans_lost(shepherd_t *self, uint32_t serial);        /* that compiler has nothing to do */
+bool plans_asked(const shepherd_t *self, uint32_t serial); /* of that compiler */
 void plans_forget(shepherd_t *self); /* their objects may be gone: compile again */
 const char *plans_ready(const shepherd_t *self, const char *target); /* hash; NULL: not yet */
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
@@ -253,6 +257,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
 void shards_assign(shepherd_t *self, member_row_t *row);
 void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held);
 void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason);
+void shards_repeat(shepherd_t *self);  /* ASSIGN or COMMIT, where the answer is long in coming */
 bool shards_claimed(shepherd_t *self); /* resumed runs: every range is here, given to its holder */
 void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 

@@ -15,7 +15,8 @@
 #include "outer/fixed_sum.h"
 #include "outer/outer.h"
 
-enum { N = 8 << 20, REPEATS = 7, BLOCK = 4096, CHUNK = MSG_CHUNK_FLOATS, REPLICAS = REPEATS + 1 };
+enum { N = 8 << 20, REPEATS = 7, BLOCK = 4096, CHUNK = MSG_CHUNK_FLOATS };
+enum { REPLICAS = 8, TRANSFERS = 6 * REPLICAS };
 static const uint64_t BOUNDS[2] = {0, N};
 static const uint64_t RUN = 7;
 
@@ -165,7 +166,7 @@ static bool answered(shepherd_t *self)
     return got;
 }
 
-static bool commit(shepherd_t *self)
+static bool commit(shepherd_t *self, uint32_t round)
 {
     Msg__Share share[REPLICAS], *list[REPLICAS];
     for (uint32_t k = 0; k < REPLICAS; k++) {
@@ -176,6 +177,7 @@ static bool commit(shepherd_t *self)
         list[k] = &share[k];
     }
     Msg__Commit commit = MSG__COMMIT__INIT;
+    commit.round = round;
     commit.n_shares = REPLICAS;
     commit.shares = list;
     msg_out_t out = {send_out, self};
@@ -221,12 +223,12 @@ static double upload(peer_t *self)
 
 /* --- */
 
-static void report(const char *name, double *x, double *ceiling, const char *of)
+static void report(const char *name, int n, double *x, double *ceiling, const char *of)
 {
-    double share[REPEATS];
-    for (int r = 0; r < REPEATS; r++) share[r] = 100 * x[r] / ceiling[r];
-    printf("%-30s %6.2f GB/s  %5.0f %% of %s %.2f GB/s\n", name, bench_median(x, REPEATS),
-           bench_median(share, REPEATS), of, bench_median(ceiling, REPEATS));
+    double share[TRANSFERS];
+    for (int r = 0; r < n; r++) share[r] = 100 * x[r] / ceiling[r];
+    printf("%-30s %6.2f GB/s  %5.0f %% of %s %.2f GB/s\n", name, bench_median(x, n),
+           bench_median(share, n), of, bench_median(ceiling, n));
 }
 
 static void arithmetic(void)
@@ -243,8 +245,8 @@ static void arithmetic(void)
         rate[0][r] = accumulate(&s);
         rate[1][r] = outer(&s);
     }
-    report("accumulate, f32", rate[0], memory[0], "the triad's");
-    report("outer step", rate[1], memory[1], "the triad's");
+    report("accumulate, f32", REPEATS, rate[0], memory[0], "the triad's");
+    report("outer step", REPEATS, rate[1], memory[1], "the triad's");
     pool_destroy(&one);
     fixed_sum_destroy(&s.sum);
     outer_destroy(&s.outer);
@@ -269,21 +271,20 @@ static int transfers(const char *root, pid_t *plain_peer, pid_t *aggregator)
     data_options_t options = {.endpoints = &shepherd.endpoint, .n_endpoint = 1, .run = RUN};
     peer_t peer = {.client = data_client_new(&options, &err), .values = filled()};
     if (data_put_init(peer.client, BOUNDS, 0, peer.values, &err) < 0) return -1;
+    double rate[2][TRANSFERS], zmq[2][TRANSFERS];
     /* A round unmeasured: from the second one on, the journal is written in place. */
-    for (int k = 0; k < REPLICAS; k++) upload(&peer);
-    if (!commit(&shepherd)) return -1;
-    peer.round = 1;
-    peer.replica = 0;
-    double rate[2][REPEATS], zmq[2][REPEATS];
-    for (int r = -1; r < REPEATS; r++) { /* once to warm up */
+    for (int r = -REPLICAS; r < TRANSFERS; r++) {
         int i = r < 0 ? 0 : r;
         zmq[0][i] = plain(socket, false, (const char *)peer.values);
         rate[0][i] = fetch(&peer);
         zmq[1][i] = plain(socket, true, (const char *)peer.values);
         rate[1][i] = upload(&peer);
+        if (peer.replica < REPLICAS) continue;
+        if (!commit(&shepherd, peer.round++)) return -1;
+        peer.replica = 0;
     }
-    report("parameters down, TCP", rate[0], zmq[0], "plain ZeroMQ's");
-    report("pseudo-gradient up, TCP", rate[1], zmq[1], "plain ZeroMQ's");
+    report("parameters down, TCP", TRANSFERS, rate[0], zmq[0], "plain ZeroMQ's");
+    report("pseudo-gradient up, TCP", TRANSFERS, rate[1], zmq[1], "plain ZeroMQ's");
     free(peer.values);
     data_client_destroy(&peer.client);
     zsock_destroy(&socket);

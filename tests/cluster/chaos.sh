@@ -22,14 +22,20 @@ check "both of them" redis_start
 check "a run is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-12}"
 check "the undisturbed run ends well" storm_run calm
 check "its ledger is complete" storm_ledger calm
+# CHAOS_KEEP: where logs, state and checkpoint of a seed that failed are kept.
+storm_keep_files() {
+    [ -z "${CHAOS_KEEP:-}" ] || { mkdir -p "$CHAOS_KEEP" && cp -r "$work/storm-$1" "$work/calm" "$CHAOS_KEEP/"; }
+}
 minutes=${CHAOS_MINUTES:-0}
 for one in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
     [ "$minutes" -eq 0 ] || [ $SECONDS -lt $((minutes * 60)) ] || break
+    failed=$tap_failed
     check "seed $one: the attacked run ends well" storm_run "storm-$one" "$one"
     echo "# seed $one: $(storm_shots) shots; $(tail -n 1 "$work/storm-$one/storm.log")"
     check "seed $one: with the same bits" storm_same calm "storm-$one"
     check "seed $one: every window once in the ledger" storm_ledger "storm-$one"
     check "seed $one: no process is left" eventually 10 no_orphans
+    [ "$tap_failed" -eq "$failed" ] || storm_keep_files "$one"
     rm -rf "$work/storm-$one"
 done
 tap_done

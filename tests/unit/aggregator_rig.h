@@ -32,7 +32,8 @@ typedef struct {
     int n_committed;
     uint32_t missing[K], n_missing, committed_round; /* of the last COMMITTED */
     double norm2;
-    bool has_state; /* of the last ASSIGNED */
+    bool has_state;   /* of the last ASSIGNED */
+    uint64_t attempt; /* of the next ASSIGN */
     uint32_t state_round, n_shares;
 } rig_t;
 
@@ -151,6 +152,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.weight_max = 100;
     body.round = round;
     body.keep = keep;
+    body.attempt = rig->attempt;
     msg_envelope_t message = MSG__ENVELOPE__INIT;
     message.body_case = MSG__ENVELOPE__BODY_ASSIGN;
     message.assign = &body;

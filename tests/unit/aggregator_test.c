@@ -210,6 +210,28 @@ static void requests_that_do_not_fit(void **unused)
     rig_free(rig);
 }
 
+static void an_assignment_said_again_changes_nothing(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    rig->attempt = 5;
+    assign(rig, 0, N);
+    put_init(rig);
+    assert_true(rig->state.ready);
+    assign(rig, 0, N);
+    assert_string_equal(rig->error, "");
+    assert_true(rig->state.ready);
+    rig->attempt = 6; /* a new beginning */
+    assign(rig, 0, N);
+    assert_false(rig->state.ready);
+    rig->attempt = 0; /* a shepherd that does not number them */
+    assign(rig, 0, N);
+    put_init(rig);
+    assign(rig, 0, N);
+    assert_false(rig->state.ready);
+    rig_free(rig);
+}
+
 static void assignments_that_do_not_fit(void **unused)
 {
     (void)unused;
@@ -456,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_replica_that_is_not_named_is_left_out),
         cmocka_unit_test(commits_that_do_not_fit),
         cmocka_unit_test(requests_that_do_not_fit),
+        cmocka_unit_test(an_assignment_said_again_changes_nothing),
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
         cmocka_unit_test(the_client_moves_objects),

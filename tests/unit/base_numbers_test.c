@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/half.h"
 #include "base/hash.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "temp.h"
 
@@ -151,6 +152,16 @@ static void test_hash(void **state)
     assert_true(hash_fast("", 0) ==
                 0x2D06800538D394C2u); /* XXH3_64bits of nothing, by its authors */
     assert_true(hash_fast("abc", 3) != hash_fast("abd", 3));
+    enum { LONG = 100003 }; /* several steps, and a rest */
+    char *from = mem_calloc(LONG, 1), *to = mem_calloc(LONG, 1);
+    for (int i = 0; i < LONG; i++) from[i] = (char)(i * 7 + i / 256);
+    for (size_t n = 0; n <= LONG; n = n < 600 ? n + 1 : 3 * n + 1) {
+        memset(to, 0, LONG);
+        assert_true(hash_fast_copy(n ? to : NULL, from, n) == hash_fast(from, n));
+        assert_memory_equal(to, from, n);
+    }
+    free(from);
+    free(to);
 }
 
 static void test_hash_file(void **state)

@@ -114,6 +114,37 @@ static void an_aggregator_that_comes_back_costs_time_only(void **unused)
     rig_free(rig);
 }
 
+/* What a stopped transfer had lent to ZeroMQ is not sent any more, for it is the caller's again. */
+static void nothing_is_kept_of_a_stopped_upload(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    const uint64_t bounds[2] = {0, N};
+    char endpoint[160];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/later", rig->dir);
+    char *endpoints[] = {endpoint};
+    data_options_t options = {
+        .endpoints = endpoints, .n_endpoint = 1, .run = 7, .stopped = stopped, .user = rig};
+    data_client_t *client = data_client_new(&options, NULL);
+    data_delta_t which = {
+        .round = 3, .replica = 1, .fence = 9, .weight = 5, .codec = codec_find("f32", NULL)->id};
+    float *delta = mem_calloc(N, sizeof *delta);
+    err_t err = {0};
+    rig->stop = true; /* nobody is at that endpoint yet */
+    assert_int_equal(data_put_delta(client, bounds, &which, delta, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    free(delta);
+    rig->stop = false;
+    data_server_t *server = data_server_new(endpoint, rig->theta, N);
+    assert_int_equal(data_get_params(client, bounds, 3, rig->got, &err), 0);
+    assert_memory_equal(rig->got, rig->theta, N * sizeof(float));
+    server_delta_t got;
+    assert_int_equal(data_server_delta(server, &got), 0);
+    data_client_destroy(&client);
+    data_server_destroy(&server);
+    rig_free(rig);
+}
+
 static void objects(void **unused)
 {
     (void)unused;
@@ -149,6 +180,7 @@ int main(void)
         cmocka_unit_test(lost_requests_are_sent_again),
         cmocka_unit_test(not_ready_is_waited_for),
         cmocka_unit_test(an_aggregator_that_comes_back_costs_time_only),
+        cmocka_unit_test(nothing_is_kept_of_a_stopped_upload),
         cmocka_unit_test(objects),
     };
     int failed = cmocka_run_group_tests_name("data_client", tests, NULL, NULL);

@@ -253,6 +253,67 @@ static void what_a_shard_lost_is_given_again(void **unused)
     rig_free(rig);
 }
 
+static void what_is_not_answered_is_said_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 2);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    const msg_envelope_t *last = NULL;
+    for (int i = 0; i < 31; i++) {
+        tick(rig, 100);
+        for (uint8_t peer = A; peer <= W1; peer++) beat(rig, peer, 0);
+        only(rig, C, BODY(COMPILE)); /* it may be at it */
+    }
+    beat(rig, C, 1);
+    assert_int_equal(count(rig, C, BODY(COMPILE), NULL), 2);
+    assert_int_equal(rig->state.plans.at[0].attempts, 1);
+    plan_reply(rig, "", false);
+    uint64_t attempt = only(rig, A, BODY(ASSIGN))->assign->attempt;
+    assert_true(attempt != 0);
+    tick(rig, MSG_RESEND_MS);
+    assert_int_equal(count(rig, A, BODY(ASSIGN), &last), 2);
+    assert_true(last->assign->attempt == attempt);
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    courier_result_t ready = courier(rig, COURIER_INIT);
+    shepherd_on_courier(&rig->state, &ready);
+    ask(rig, W1);
+    lease_done(rig, W1, only(rig, W1, BODY(LEASE))->lease, 1);
+    only(rig, A, BODY(COMMIT));
+    tick(rig, MSG_RESEND_MS - 1);
+    only(rig, A, BODY(COMMIT));
+    tick(rig, 1);
+    assert_int_equal(count(rig, A, BODY(COMMIT), &last), 2);
+    assert_true(last->commit->round == 0 && last->commit->n_shares == 1);
+    committed(rig, 0, "");
+    assert_int_equal(rig->state.round, 1);
+    tick(rig, MSG_RESEND_MS);
+    assert_int_equal(count(rig, A, BODY(COMMIT), NULL), 2);
+    assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 2);
+    rig_free(rig);
+}
+
+static void late_answers_to_older_commits_mean_nothing(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 3, 1);
+    do_round(rig, 0, W1);
+    ask(rig, W1);
+    lease_done(rig, W1, only(rig, W1, BODY(LEASE))->lease, 1);
+    committed(rig, 0, "round 0 is not open here"); /* a COMMIT of it was on its way for long */
+    committed(rig, 0, "");
+    assert_false(rig->state.finished);
+    assert_int_equal(rig->state.round, 1);
+    committed(rig, 1, "");
+    assert_int_equal(rig->state.round, 2);
+    rig_free(rig);
+}
+
 static void a_lost_shard_comes_back(void **unused)
 {
     (void)unused;
@@ -457,6 +518,8 @@ int main(void)
         cmocka_unit_test(who_does_not_come_back_loses_its_lease),
         cmocka_unit_test(a_decision_is_repeated),
         cmocka_unit_test(what_a_shard_lost_is_given_again),
+        cmocka_unit_test(what_is_not_answered_is_said_again),
+        cmocka_unit_test(late_answers_to_older_commits_mean_nothing),
         cmocka_unit_test(a_lost_shard_comes_back),
         cmocka_unit_test(a_shard_lost_before_the_first_round),
         cmocka_unit_test(a_quorum_closes_the_round),
