@@ -31,7 +31,7 @@ static void set_if_float(ad_t *self, ir_val_t first, int n, bool active)
 {
     for (int i = 0; i < n; i++) {
         ir_val_t v = first + (ir_val_t)i;
-        ad_set_active(self, v, active && dtype_is_float(ir_type_of(self->fn, v)->dtype));
+        ad_set_active(self, v, active && dtype_is_inexact(ir_type_of(self->fn, v)->dtype));
     }
 }
 

@@ -48,7 +48,7 @@ static int differentiate(ir_fn_t *fn, int n_param, const bool *wanted, int n_see
     ad_t ad = {.fn = fn};
     for (int i = 0; i < n_param; i++) {
         ir_val_t p = ir_fn_param(fn, i);
-        ad_set_active(&ad, p, wanted[i] && dtype_is_float(ir_type_of(fn, p)->dtype));
+        ad_set_active(&ad, p, wanted[i] && dtype_is_inexact(ir_type_of(fn, p)->dtype));
     }
     ad_mark_region(&ad, fn->body, 0);
 
@@ -77,10 +77,10 @@ static int check_wanted(const ir_fn_t *fn, const bool *wanted, err_t *err)
     char text[IR_TYPE_TEXT];
     for (int i = 0; i < fn->body->n_arg; i++) {
         const ir_type_t *type = ir_type_of(fn, ir_fn_param(fn, i));
-        if (wanted[i] && !dtype_is_float(type->dtype))
+        if (wanted[i] && !dtype_is_inexact(type->dtype))
             return err_set(err, ERR_TYPE,
                            "@%s: a gradient is wanted for argument %d, which is %s; only floats "
-                           "have one",
+                           "and complex numbers have one",
                            fn->name, i, ir_type_text(type, text));
     }
     return 0;
@@ -139,12 +139,12 @@ ir_fn_t *ad_vjp(ir_module_t *module, const ir_fn_t *fn, const char *name, const 
     ir_val_t *seed = mem_calloc((size_t)n_result + 1, sizeof *seed);
     for (int i = 0; i < n_result; i++) {
         const ir_type_t *type = ir_type_of(fn, fn->body->result[i]);
-        if (dtype_is_float(type->dtype)) types[n_seed++] = *type;
+        if (dtype_is_inexact(type->dtype)) types[n_seed++] = *type;
     }
     ir_fn_t *to = copy_primal(module, fn, name, n_seed, types, results, err);
     if (to) {
         for (int i = 0, k = 0; i < n_result; i++) {
-            if (!dtype_is_float(ir_type_of(to, results[i])->dtype)) continue;
+            if (!dtype_is_inexact(ir_type_of(to, results[i])->dtype)) continue;
             seed_of[k] = results[i];
             seed[k] = ir_fn_param(to, n_param + k);
             k++;

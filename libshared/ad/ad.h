@@ -1,8 +1,12 @@
 /* Reverse-mode differentiation, graph to graph: the reverse walk over the op table's rules.
  *
- * Activity analysis: only values on a path from a wanted float parameter to the differentiated
- * result get cotangents; integers and constants get none; unused parameters get zeros.
- * Contributions to bf16 and f16 values are summed in f32. The walk names no op. */
+ * The cotangent of z = x + iy is dL/dx - i dL/dy (as JAX has it: the transpose, not conjugated), so
+ * that the rule of a holomorphic op is that of real numbers; the direction of steepest descent is
+ * minus its conjugate.
+ *
+ * Activity analysis: only values on a path from a wanted float or complex parameter to the
+ * differentiated result get cotangents; integers and constants get none; unused parameters get
+ * zeros. Contributions to bf16 and f16 values are summed in f32. The walk names no op. */
 #ifndef AD_AD_H
 #define AD_AD_H
 

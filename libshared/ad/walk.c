@@ -39,7 +39,7 @@ int ad_add(ad_scope_t *self, ir_val_t v, ir_val_t ct, err_t *err)
     ir_fn_t *fn = self->ad->fn;
     if (ct == IR_NONE || !ad_is_active(self->ad, v) || v >= self->n_ct) return 0;
     const ir_type_t *have = ir_type_of(fn, ct), *want = ir_type_of(fn, v);
-    if (!ir_shape_equal(have, want) || !dtype_is_float(have->dtype)) {
+    if (!ir_shape_equal(have, want) || !dtype_is_inexact(have->dtype)) {
         char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
         return err_set(err, ERR_TYPE, "the gradient rule gives %s for an operand of %s",
                        ir_type_text(have, a), ir_type_text(want, b));
@@ -144,7 +144,7 @@ static int region_vjp(vjp_t *v, const ir_region_t *region, const ir_val_t *args,
     if (status == 0) {
         ir_op_t **ops = ops_since(cursor, n_before + region->n_arg, &n_op);
         for (int i = 0; i < region->n_arg; i++)
-            ad_set_active(ad, arg_copy[i], dtype_is_float(ir_type_of(fn, arg_copy[i])->dtype));
+            ad_set_active(ad, arg_copy[i], dtype_is_inexact(ir_type_of(fn, arg_copy[i])->dtype));
         ad_mark_region(ad, cursor, n_before + region->n_arg);
         ad_scope_t scope;
         ad_scope_init(&scope, ad, first);

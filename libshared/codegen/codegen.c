@@ -7,7 +7,6 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "codegen/attention.h"
 #include "codegen/compiler.h"
 #include "codegen/render.h"
 #include "plan/target.h"
@@ -65,9 +64,7 @@ static void print_symbol(const codegen_t *self, int i, str_t *out)
 
 void codegen_print(const codegen_t *self, str_t *out)
 {
-    bool attends = false;
-    for (int i = 0; i < self->n_symbol; i++) attends = attends || attention_is_in(self->text[i]);
-    render_c_head(out, attends);
+    render_c_head(out, self->n_symbol, self->text);
     helpers_print(&self->helpers, out);
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, out);
 }
@@ -82,10 +79,11 @@ uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_by
     str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
     const char *text[MAX_UNITS];
     for (int u = 0; u < n_unit; u++) {
-        bool attends = false;
-        for (int i = u; i < self->n_symbol; i += n_unit)
-            attends = attends || attention_is_in(self->text[i]);
-        render_c_head(&units[u], attends);
+        char **own = mem_calloc((size_t)self->n_symbol, sizeof *own);
+        int n_own = 0;
+        for (int i = u; i < self->n_symbol; i += n_unit) own[n_own++] = self->text[i];
+        render_c_head(&units[u], n_own, own);
+        free(own);
         helpers_print(&self->helpers, &units[u]);
     }
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);

@@ -236,10 +236,10 @@ static const char *name_of(const loops_t *l, const ir_region_t *region, ir_val_t
 
 static void write_scalar_op(loops_t *l, const ir_region_t *region, const ir_op_t *op)
 {
-    char buf[3][LOOPS_NAME];
-    const char *in[3] = {0};
+    char buf[4][LOOPS_NAME];
+    const char *in[4] = {0};
     str_t text = {0};
-    for (int i = 0; i < op->n_in && i < 3; i++) in[i] = name_of(l, region, op->in[i], buf[i]);
+    for (int i = 0; i < op->n_in && i < 4; i++) in[i] = name_of(l, region, op->in[i], buf[i]);
     loops_scalar(l, op, in, &text);
     str_addf(l->out, "const %s v%u = %s;\n", render_type(loops_type(l, op->out)->dtype), op->out,
              str_text(&text));
@@ -265,10 +265,10 @@ void loops_region(loops_t *l, const ir_region_t *region, const char *const *args
 
 void loops_map(loops_t *l)
 {
-    char buf[3][LOOPS_NAME];
-    const char *in[3] = {0};
+    char buf[4][LOOPS_NAME];
+    const char *in[4] = {0};
     str_t text = {0};
-    for (int i = 0; i < l->op->n_in && i < 3; i++)
+    for (int i = 0; i < l->op->n_in && i < 4; i++)
         in[i] = loops_load(l, l->op->in[i], loops_type(l, l->op->in[i])->rank ? "o" : "0", buf[i]);
     loops_scalar(l, l->op, in, &text);
     loops_store(l, l->op->out, "o", str_text(&text));

@@ -5,6 +5,7 @@
 #include "codegen/prelude.h"
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
 #include "codegen/prelude_attention.h"
+#include "ops/complex_math.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
 __asm__(".pushsection .rodata\n"
@@ -17,10 +18,15 @@ __asm__(".pushsection .rodata\n"
         "prelude_attention_bytes:\n"
         ".incbin \"libshared/codegen/prelude_attention.h\"\n"
         ".byte 0\n"
+        ".local prelude_complex_bytes\n"
+        "prelude_complex_bytes:\n"
+        ".incbin \"libshared/ops/complex_math.h\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -30,4 +36,9 @@ const char *prelude_text(void)
 const char *prelude_attention_text(void)
 {
     return prelude_attention_bytes;
+}
+
+const char *prelude_complex_text(void)
+{
+    return prelude_complex_bytes;
 }

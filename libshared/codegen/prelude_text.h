@@ -9,4 +9,7 @@ const char *prelude_text(void);
 /* prelude_attention.h, for the sources that use it; behind the first part. */
 const char *prelude_attention_text(void);
 
+/* ops/complex_math.h, in the same way. */
+const char *prelude_complex_text(void);
+
 #endif

@@ -10,8 +10,8 @@
  * so that equal kernels are equal text. Functions that it calls are added to helpers. */
 void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 
-/* What every generated C file starts with: the prelude and conversions; attends: also what the
- * kernels of codegen/attention.h need. */
-void render_c_head(str_t *out, bool attends);
+/* What every generated C file starts with: the prelude and conversions, and what the n kernels in
+ * text[] need beyond: attention (codegen/attention.h), functions of complex numbers. */
+void render_c_head(str_t *out, int n, char *const *text);
 
 #endif

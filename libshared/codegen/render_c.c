@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "codegen/attention.h"
@@ -358,11 +359,23 @@ static const char head[] =
     "static inline uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
     "\n";
 
-void render_c_head(str_t *out, bool attends)
+/* ops/complex_math.h names what it defines so. */
+static bool has_complex(const char *text)
 {
+    return strstr(text, "_real_f") || strstr(text, "_imag_f") || strstr(text, "pcp_cabs_f");
+}
+
+void render_c_head(str_t *out, int n, char *const *text)
+{
+    bool attends = false, is_complex = false;
+    for (int i = 0; i < n; i++) {
+        attends = attends || attention_is_in(text[i]);
+        is_complex = is_complex || has_complex(text[i]);
+    }
     str_add(out, prelude_text());
     str_add(out, "\n");
     if (attends) str_add(out, prelude_attention_text());
+    if (is_complex) str_add(out, prelude_complex_text());
     str_add(out, head);
     str_add(out, loops_head);
     str_add(out, tile_head);

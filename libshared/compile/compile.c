@@ -20,10 +20,12 @@
 static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err_t *err)
 {
     if ((spec || fuse) && passes_run(module, NULL, NULL, err) < 0) return -1;
+    if ((spec || fuse) && pass_real_signature(module, err) < 0) return -1;
     if (fuse && pass_fuse(module, err) < 0) return err_prefix(err, "pass fuse: ");
     if (spec &&
         (optim_build(module, spec, err) < 0 || passes_precision(module, spec->precision, err) < 0))
         return -1;
+    if (fuse && pass_pairs(module, err) < 0) return err_prefix(err, "pass pairs: ");
     return passes_run(module, NULL, NULL, err);
 }
 

@@ -1,6 +1,8 @@
 /* Derived from ops/ and plan/ alone: nothing here is to be kept up by hand but the page's words. */
 #include "compile/op_table.h"
 
+#include <string.h>
+
 #include "ir/op.h"
 #include "plan/build.h"
 
@@ -13,7 +15,9 @@ static const char head[] =
     "  differentiable or has no float operand; `inlined` ops become others before "
     "differentiation.\n"
     "- **cpu**: the plan compiler has kernels for all of its forms, for `some`, or none;\n"
-    "  `inlined` ops become others before, and checks of test files run in `pcp check` only.\n\n";
+    "  `inlined` ops become others before, and checks of test files run in `pcp check` only.\n\n"
+    "Complex numbers are pairs of real ones in plans; cotangents are not conjugated "
+    "(`ad/ad.h`).\n\n";
 
 static const char foot[] =
     "\n## Random numbers\n\n"
@@ -34,6 +38,12 @@ static const char foot[] =
     "switch), the\n"
     "same in every round.\n";
 
+/* Parts of complex functions, which no program names (ops/complex_parts.c). */
+static bool is_internal(op_code_t code)
+{
+    return strncmp(op_def(code)->name, "pcp.c", 5) == 0;
+}
+
 /* Ops that passes or the reverse walk replace by what they stand for. */
 static bool is_inlined(op_code_t code)
 {
@@ -52,7 +62,8 @@ static const char *cpu_text(op_code_t code)
 {
     static const char *const names[] = {
         [PLAN_OP_NONE] = "-", [PLAN_OP_SOME] = "some", [PLAN_OP_ALL] = "yes"};
-    if (is_inlined(code) || op_def(code)->draws || op_def(code)->expand) return "inlined";
+    const op_def_t *def = op_def(code);
+    if (is_inlined(code) || def->draws || def->expand || def->lowered) return "inlined";
     return names[plan_op_support(code)];
 }
 
@@ -64,6 +75,7 @@ void op_table_print(str_t *out)
     str_add(out, "|------------------------------------|---------|----------|---------|\n");
     for (op_code_t code = OP_invalid + 1; code < OP_COUNT; code++) {
         const op_def_t *def = op_def(code);
+        if (is_internal(code)) continue;
         const char *gradient = gradient_text(code), *cpu = cpu_text(code);
         bool forward = def->eval || code == OP_constant;
         str_addf(out, "| %-34s | %-7s | %-8s | %-7s |\n", def->name, forward ? "yes" : "-",

@@ -93,9 +93,9 @@ ir_val_t ir_compare(ir_fn_t *fn, const char *direction, ir_val_t a, ir_val_t b)
     ir_attrs_t attrs = {0};
     attr_set_text(arena, &attrs, "comparison_direction", ATTR_ENUM, direction);
     attr_set_text(arena, &attrs, "compare_type", ATTR_ENUM,
-                  dtype_is_float(dtype) ? "FLOAT"
-                  : is_unsigned         ? "UNSIGNED"
-                                        : "SIGNED");
+                  dtype_is_inexact(dtype) ? "FLOAT"
+                  : is_unsigned           ? "UNSIGNED"
+                                          : "SIGNED");
     return first_result(ir_emit(fn, OP_compare, 2, (ir_val_t[]){a, b}, &attrs, 1, NULL, 0, NULL));
 }
 

@@ -55,3 +55,23 @@ bool dtype_is_unsigned(dtype_t dtype)
 {
     return table[dtype].class == 'u';
 }
+
+bool dtype_is_complex(dtype_t dtype)
+{
+    return table[dtype].class == 'c';
+}
+
+bool dtype_is_inexact(dtype_t dtype)
+{
+    return dtype_is_float(dtype) || dtype_is_complex(dtype);
+}
+
+dtype_t dtype_part(dtype_t dtype)
+{
+    return dtype == DT_C64 ? DT_F32 : dtype == DT_C128 ? DT_F64 : dtype;
+}
+
+dtype_t dtype_complex(dtype_t dtype)
+{
+    return dtype == DT_F32 ? DT_C64 : dtype == DT_F64 ? DT_C128 : DT_NONE;
+}

@@ -79,7 +79,8 @@ typedef struct op_def {
     const char *dims_attr; /* FORM_DIMS, FORM_IOTA, FORM_DIM: the attribute's StableHLO name */
     bool side_effect;      /* never removed, never merged: checks, custom_call with side effects */
     bool commutative;
-    bool draws; /* depends on how often it ran before (rng): pass_draw writes it out */
+    bool lowered; /* plans know it only by what pass_lower writes in its place (passes/passes.h) */
+    bool draws;   /* depends on how often it ran before (rng): pass_draw writes it out */
 
     /* Type rule. out[n_out] holds the declared result types on entry (dtype DT_NONE when unknown)
      * and the result types on success. Checks operands, attributes and regions; messages name the

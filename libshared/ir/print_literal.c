@@ -17,6 +17,18 @@ static uint64_t bits_of(const tensor_t *t, int64_t i)
     return bits;
 }
 
+static void element(str_t *out, const tensor_t *t, int64_t i);
+
+static void complex_number(str_t *out, const tensor_t *t, int64_t i)
+{
+    tensor_t parts = {.type = ir_type_scalar(dtype_part(t->type.dtype)), .data = t->data};
+    str_add(out, "(");
+    element(out, &parts, 2 * i);
+    str_add(out, ", ");
+    element(out, &parts, 2 * i + 1);
+    str_add(out, ")");
+}
+
 /* The shortest of 7 digits and more that reads back to the same value of that type. */
 void print_float(str_t *out, double value, dtype_t dtype)
 {
@@ -34,7 +46,9 @@ void print_float(str_t *out, double value, dtype_t dtype)
 static void element(str_t *out, const tensor_t *t, int64_t i)
 {
     dtype_t dtype = t->type.dtype;
-    if (dtype == DT_I1) {
+    if (dtype_is_complex(dtype)) {
+        complex_number(out, t, i);
+    } else if (dtype == DT_I1) {
         str_add(out, bits_of(t, i) ? "true" : "false");
     } else if (dtype == DT_UI64) {
         str_addf(out, "%llu", (unsigned long long)bits_of(t, i));

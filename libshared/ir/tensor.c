@@ -65,7 +65,19 @@ double tensor_get_f64(const tensor_t *self, int64_t i)
     case DT_F16: return half_from_f16(((const uint16_t *)self->data)[i]);
     case DT_BF16: return half_from_bf16(((const uint16_t *)self->data)[i]);
     case DT_UI64: return (double)((const uint64_t *)self->data)[i];
+    case DT_C64: return ((const float *)self->data)[2 * i];
+    case DT_C128: return ((const double *)self->data)[2 * i];
     default: return (double)tensor_get_i64(self, i);
+    }
+}
+
+double tensor_get_imag(const tensor_t *self, int64_t i)
+{
+    if (self->splat) i = 0;
+    switch (self->type.dtype) {
+    case DT_C64: return ((const float *)self->data)[2 * i + 1];
+    case DT_C128: return ((const double *)self->data)[2 * i + 1];
+    default: return 0;
     }
 }
 
@@ -100,7 +112,20 @@ void tensor_set_f64(tensor_t *self, int64_t i, double value)
     case DT_UI64:
         ((uint64_t *)self->data)[i] = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value;
         break;
+    case DT_C64:
+    case DT_C128: tensor_set_complex(self, i, value, 0); break;
     default: tensor_set_i64(self, i, (int64_t)value);
+    }
+}
+
+void tensor_set_complex(tensor_t *self, int64_t i, double re, double im)
+{
+    if (self->type.dtype == DT_C64) {
+        float *at = (float *)self->data + 2 * i;
+        at[0] = (float)re, at[1] = (float)im;
+    } else {
+        double *at = (double *)self->data + 2 * i;
+        at[0] = re, at[1] = im;
     }
 }
 

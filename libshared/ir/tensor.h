@@ -29,11 +29,14 @@ tensor_t tensor_splat_i64(arena_t *arena, const ir_type_t *type, int64_t value);
 
 /* Element i in row-major order (any i when splat). get: exact for every type but u64 (as i64 bits)
  * and i64 beyond 2^53 (get_f64). set: rounds once to nearest even; integers wrap modulo 2^bits; a
- * float stored to an integer type must be in range. */
+ * float stored to an integer type must be in range. Of complex elements get gives the real part;
+ * set makes the imaginary part 0. */
 double tensor_get_f64(const tensor_t *self, int64_t i);
 int64_t tensor_get_i64(const tensor_t *self, int64_t i);
+double tensor_get_imag(const tensor_t *self, int64_t i); /* imaginary part; 0 of real numbers */
 void tensor_set_f64(tensor_t *self, int64_t i, double value);
 void tensor_set_i64(tensor_t *self, int64_t i, int64_t value);
+void tensor_set_complex(tensor_t *self, int64_t i, double re, double im); /* complex types only */
 
 /* Bytes behind data: one element when splat, else all. */
 int64_t tensor_data_bytes(const tensor_t *self);

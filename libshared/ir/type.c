@@ -49,13 +49,15 @@ int64_t ir_type_bytes(const ir_type_t *type)
 int ir_type_check(const ir_type_t *type, err_t *err)
 {
     char text[IR_TYPE_TEXT];
-    int64_t bytes = 8;
+    bool wide = dtype_is_complex(type->dtype);
+    int64_t bytes = wide ? 16 : 8;
     for (int i = 0; i < type->rank; i++) {
         if (type->dim[i] < 0)
             return err_set(err, ERR_SHAPE, "%s: dimension %d is negative", ir_type_text(type, text),
                            i);
         if (!i64_mul(bytes, type->dim[i] ? type->dim[i] : 1, &bytes))
-            return err_set(err, ERR_SHAPE, "%s: more elements than 2^60", ir_type_text(type, text));
+            return err_set(err, ERR_SHAPE, "%s: more elements than 2^%d", ir_type_text(type, text),
+                           wide ? 59 : 60);
     }
     return 0;
 }

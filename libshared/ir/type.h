@@ -25,7 +25,8 @@ ir_type_t ir_type_with(ir_type_t shape, dtype_t dtype); /* same shape, other ele
 bool ir_type_equal(const ir_type_t *a, const ir_type_t *b);
 bool ir_shape_equal(const ir_type_t *a, const ir_type_t *b);
 
-/* Number of elements; the verifier has made sure that count times 8 bytes fits in int64. */
+/* Number of elements; the verifier has made sure that count times 8 bytes (complex: 16) fits in
+ * int64. */
 int64_t ir_type_count(const ir_type_t *type);
 int64_t ir_type_bytes(const ir_type_t *type);
 

@@ -110,6 +110,11 @@ static int infer_bitcast_convert(const ir_fn_t *fn, const ir_op_t *op, ir_type_t
     if (infer_declared(op, 0, out, err) < 0) return -1;
     ir_type_t type = ir_type_with(*x, out->dtype);
     int from = dtype_bits(x->dtype), to = dtype_bits(out->dtype);
+    if (dtype_is_complex(x->dtype) != dtype_is_complex(out->dtype))
+        return err_set(
+            err, ERR_TYPE,
+            "stablehlo.bitcast_convert: %s cannot become %s: both must be complex, or none",
+            ir_type_text(x, tx), ir_type_text(out, ty));
     if (from > to && from % to == 0 && type.rank < IR_MAX_RANK) {
         type.dim[type.rank++] = from / to;
     } else if (from < to && to % from == 0 && type.rank > 0 &&
@@ -142,10 +147,22 @@ static void set_element_bits(tensor_t *y, int64_t i, uint64_t bits)
         block_store_i64(y, i, 1, (const int64_t[]){(int64_t)bits}); /* extends sub-byte types */
 }
 
+/* Elements are 64 bits at least, and lie in memory as they are counted. */
+static void recast_complex(const tensor_t *x, tensor_t *y)
+{
+    tensor_t whole = {.type = x->type, .data = y->data};
+    int64_t n = ir_type_count(&x->type);
+    for (int64_t i = 0; i < n; i++) element_copy(&whole, i, x, i);
+}
+
 static int eval_bitcast_convert(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out,
                                 err_t *err)
 {
     (void)ev, (void)op, (void)err;
+    if (dtype_is_complex(in->type.dtype)) {
+        recast_complex(in, out);
+        return 0;
+    }
     int from = dtype_bits(in->type.dtype), to = dtype_bits(out->type.dtype);
     int split = from > to ? from / to : 1, join = to > from ? to / from : 1;
     int64_t count = ir_type_count(&out->type);

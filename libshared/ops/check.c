@@ -79,8 +79,8 @@ static bool close_enough(const check_rule_t *rule, const tensor_t *got, const te
     return distance >= rule->min_ulp && distance <= rule->max_ulp;
 }
 
-static bool element_holds(const check_rule_t *rule, const tensor_t *got, const tensor_t *want,
-                          int64_t i)
+static bool number_holds(const check_rule_t *rule, const tensor_t *got, const tensor_t *want,
+                         int64_t i)
 {
     if (!dtype_is_float(got->type.dtype)) return tensor_get_i64(got, i) == tensor_get_i64(want, i);
     if (rule->mode == CHECK_CLOSE) return close_enough(rule, got, want, i);
@@ -88,6 +88,23 @@ static bool element_holds(const check_rule_t *rule, const tensor_t *got, const t
     if (a == b) return true;
     if (rule->mode == CHECK_EQ) return false;
     return (isnan(a) && isnan(b)) || fabs(a - b) <= rule->tolerance;
+}
+
+/* The parts of element i, as two real numbers. */
+static tensor_t parts_of(const tensor_t *x, int64_t i)
+{
+    tensor_t parts = tensor_element(x, i);
+    parts.type.dtype = dtype_part(parts.type.dtype);
+    return parts;
+}
+
+/* Complex numbers agree when both of their parts do. */
+static bool element_holds(const check_rule_t *rule, const tensor_t *got, const tensor_t *want,
+                          int64_t i)
+{
+    if (!dtype_is_complex(got->type.dtype)) return number_holds(rule, got, want, i);
+    tensor_t a = parts_of(got, i), b = parts_of(want, i);
+    return number_holds(rule, &a, &b, 0) && number_holds(rule, &a, &b, 1);
 }
 
 /* "[1, 0, 4]" */
@@ -104,7 +121,9 @@ static void index_text(const ir_type_t *type, int64_t i, char *text, size_t spac
 
 static void value_text(const tensor_t *x, int64_t i, char *text, size_t space)
 {
-    if (dtype_is_float(x->type.dtype))
+    if (dtype_is_complex(x->type.dtype))
+        snprintf(text, space, "(%.17g, %.17g)", tensor_get_f64(x, i), tensor_get_imag(x, i));
+    else if (dtype_is_float(x->type.dtype))
         snprintf(text, space, "%.17g", tensor_get_f64(x, i));
     else if (dtype_is_unsigned(x->type.dtype))
         snprintf(text, space, "%llu", (unsigned long long)tensor_get_i64(x, i));

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/complex_math.h"
 #include "ops/rule.h"
 #include "ops/special.h"
 
 #define UNARY(id, EXPR, TEXT, LO, HI, CT) \
     FLOAT_UNARY(chlo_##id, "chlo." #id, FORM_CHLO, EXPR, TEXT, LO, HI, CT)
+
+#define INEXACT(id, EXPR, CEXPR, TEXT, LO, HI, CT) \
+    INEXACT_UNARY(chlo_##id, "chlo." #id, FORM_CHLO, EXPR, CEXPR, TEXT, LO, HI, CT)
 
 #define TWO_BY_SQRT_PI 1.1283791670955126
 #define HALF_SQRT_PI 0.88622692545275801
@@ -62,7 +66,8 @@ UNARY(digamma, special_digamma(x), "pcp_digamma_$t($0)", 0.5, 3, MUL(g, trigamma
 /* --- square: y' = 2x; integers wrap --- */
 KERNEL_UNARY(chlo_square_f, double, (x) * (x))
 KERNEL_UNARY(chlo_square_i, int64_t, (int64_t)((uint64_t)(x) * (uint64_t)(x)))
-EVAL_MAP(chlo_square, 1, chlo_square_f, chlo_square_i, chlo_square_i)
+KERNEL_UNARY(chlo_square_c, complex_t, pcp_complex_mul(x, x))
+EVAL_MAP(chlo_square, 1, chlo_square_f, chlo_square_i, chlo_square_i, chlo_square_c)
 VJP_UNARY(chlo_square, MUL(SCALE(2, g), x))
 const op_def_t op_chlo_square = {
     .name = "chlo.square",
@@ -77,7 +82,7 @@ const op_def_t op_chlo_square = {
 };
 
 /* --- tan: y' = 1 + y^2 --- */
-UNARY(tan, tan(x), "pcp_tan_$t($0)", -1, 1, MUL(g, ADD(ONE(y), SQUARE(y))))
+INEXACT(tan, tan(x), ctan(x), "pcp_tan_$t($0)", -1, 1, MUL(g, ADD(ONE(y), SQUARE(y))))
 
 /* --- sinh, cosh: below f64 as CHLO expands them, e^(x + log 1/2) -+ e^(-x + log 1/2) with the
  * exponents rounded to f32, which shows in the last digits of large results --- */
@@ -91,38 +96,45 @@ KERNEL_UNARY(sinh_f32, double, fabs(x) < 1 ? sinh(x) : half_exp(x) - half_exp(-x
 KERNEL_UNARY(cosh_f64, double, cosh(x))
 KERNEL_UNARY(cosh_f32, double, half_exp(x) + half_exp(-x))
 
-#define HYPERBOLIC(id, SLOPE)                                                              \
-    static int eval_##id(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, \
-                         err_t *err)                                                       \
-    {                                                                                      \
-        static const map_kernel_t wide = {.f = id##_f64}, narrow = {.f = id##_f32};        \
-        (void)ev, (void)op, (void)err;                                                     \
-        return eval_map(out->type.dtype == DT_F64 ? &wide : &narrow, 1, in, out);          \
-    }                                                                                      \
-    VJP_UNARY(id, MUL(g, APPLY(SLOPE, x)))                                                 \
-    const op_def_t op_chlo_##id = {.name = "chlo." #id,                                    \
-                                   .kind = K_MAP,                                          \
-                                   .n_in = 1,                                              \
-                                   .n_out = 1,                                             \
-                                   .form = FORM_CHLO,                                      \
-                                   .infer = infer_map_float,                               \
-                                   .eval = eval_##id,                                      \
-                                   .vjp = vjp_##id,                                        \
+KERNEL_UNARY(sinh_c, complex_t, csinh(x))
+KERNEL_UNARY(cosh_c, complex_t, ccosh(x))
+
+#define HYPERBOLIC(id, SLOPE)                                                                    \
+    static int eval_##id(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out,       \
+                         err_t *err)                                                             \
+    {                                                                                            \
+        static const map_kernel_t wide = {.f = id##_f64, .c = id##_c}, narrow = {.f = id##_f32}; \
+        bool is_wide = dtype_bits(out->type.dtype) > 32;                                         \
+        (void)ev, (void)op, (void)err;                                                           \
+        return eval_map(is_wide ? &wide : &narrow, 1, in, out);                                  \
+    }                                                                                            \
+    VJP_UNARY(id, MUL(g, APPLY(SLOPE, x)))                                                       \
+    const op_def_t op_chlo_##id = {.name = "chlo." #id,                                          \
+                                   .kind = K_MAP,                                                \
+                                   .n_in = 1,                                                    \
+                                   .n_out = 1,                                                   \
+                                   .form = FORM_CHLO,                                            \
+                                   .infer = infer_map_inexact,                                   \
+                                   .eval = eval_##id,                                            \
+                                   .vjp = vjp_##id,                                              \
                                    .expr = "pcp_" #id "_$t($0)"};
 HYPERBOLIC(sinh, chlo_cosh)
 HYPERBOLIC(cosh, chlo_sinh)
 
 /* --- asin: 1/sqrt(1 - x^2);  acos: the negative;  atan: 1/(1 + x^2) --- */
 #define ASIN_SLOPE APPLY(sqrt, MUL(SUB(ONE(x), x), ADD(ONE(x), x)))
-UNARY(asin, asin(x), "pcp_asin_$t($0)", -0.8, 0.8, DIV(g, ASIN_SLOPE))
-UNARY(acos, acos(x), "pcp_acos_$t($0)", -0.8, 0.8, NEG(DIV(g, ASIN_SLOPE)))
-UNARY(atan, atan(x), "pcp_atan_$t($0)", -2, 2, DIV(g, ADD(ONE(x), SQUARE(x))))
+INEXACT(asin, asin(x), casin(x), "pcp_asin_$t($0)", -0.8, 0.8, DIV(g, ASIN_SLOPE))
+INEXACT(acos, acos(x), cacos(x), "pcp_acos_$t($0)", -0.8, 0.8, NEG(DIV(g, ASIN_SLOPE)))
+INEXACT(atan, atan(x), catan(x), "pcp_atan_$t($0)", -2, 2, DIV(g, ADD(ONE(x), SQUARE(x))))
 
-/* --- asinh: 1/sqrt(x^2 + 1);  acosh: 1/sqrt((x-1)(x+1));  atanh: 1/((1-x)(1+x)) --- */
-UNARY(asinh, asinh(x), "pcp_asinh_$t($0)", -2, 2, DIV(g, APPLY(sqrt, ADD(SQUARE(x), ONE(x)))))
-UNARY(acosh, acosh(x), "pcp_acosh_$t($0)", 1.5, 3,
-      DIV(g, APPLY(sqrt, MUL(SUB(x, ONE(x)), ADD(x, ONE(x))))))
-UNARY(atanh, atanh(x), "pcp_atanh_$t($0)", -0.8, 0.8, DIV(g, MUL(SUB(ONE(x), x), ADD(ONE(x), x))))
+/* --- asinh: 1/sqrt(x^2 + 1);  acosh: 1/(sqrt(x-1) sqrt(x+1)), which
+ * is the branch of the complex function as well;  atanh: 1/((1-x)(1+x)) --- */
+INEXACT(asinh, asinh(x), casinh(x), "pcp_asinh_$t($0)", -2, 2,
+        DIV(g, APPLY(sqrt, ADD(SQUARE(x), ONE(x)))))
+INEXACT(acosh, acosh(x), cacosh(x), "pcp_acosh_$t($0)", 1.5, 3,
+        DIV(g, MUL(APPLY(sqrt, SUB(x, ONE(x))), APPLY(sqrt, ADD(x, ONE(x))))))
+INEXACT(atanh, atanh(x), catanh(x), "pcp_atanh_$t($0)", -0.8, 0.8,
+        DIV(g, MUL(SUB(ONE(x), x), ADD(ONE(x), x))))
 
 /* --- next_after(a, b): the neighbour of a towards b in a's own type; b where they are equal --- */
 static int64_t next_bits(int64_t bits, bool a_is_zero, bool away, int64_t sign_bit, bool b_negative)
@@ -171,7 +183,7 @@ const op_def_t op_chlo_next_after = {
  * IEEE's total order; equal elements keep their order. dx[idx] += g_values --- */
 static int infer_top_k(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
-    if (infer_class(fn, op, 0, CLASS_ANY, err) < 0) return -1;
+    if (infer_class(fn, op, 0, CLASS_BITS | CLASS_FLOAT, err) < 0) return -1;
     ir_type_t type = *op_in_type(fn, op, 0);
     int64_t k = attr_int(&op->attrs, "k", -1);
     char text[IR_TYPE_TEXT];

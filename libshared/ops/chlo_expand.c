@@ -1,5 +1,5 @@
-/* CHLO ops by their decompositions, and StableHLO ops that say nothing on one real machine: real
- * and imag of real numbers, replica_id and partition_id. */
+/* CHLO ops by their decompositions, and StableHLO ops that say nothing on one machine:
+ * replica_id and partition_id. */
 #include <math.h>
 #include <string.h>
 
@@ -179,21 +179,6 @@ static void expand_like(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types, 
     out[0] = ir_splat(fn, &types[0], value->kind == ATTR_FLOAT ? value->f : (double)value->i);
 }
 EXPANDED(chlo_constant_like, "chlo.constant_like", K_MAP, 1, FORM_CHLO, infer_like, expand_like)
-
-/* --- real, imag: complex numbers are not among the element types --- */
-static int infer_part(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
-{
-    if (infer_class(fn, op, 0, CLASS_FLOAT, err) < 0) return -1;
-    return infer_result(op, 0, out, op_in_type(fn, op, 0), err);
-}
-
-static void expand_part(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types, const ir_val_t *in,
-                        ir_val_t *out)
-{
-    out[0] = op->code == OP_real ? in[0] : ir_splat(fn, &types[0], 0);
-}
-EXPANDED(real, "stablehlo.real", K_MAP, 1, FORM_OPERANDS, infer_part, expand_part)
-EXPANDED(imag, "stablehlo.imag", K_MAP, 1, FORM_OPERANDS, infer_part, expand_part)
 
 /* --- replica_id, partition_id: a plan is for one device --- */
 static int infer_id(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)

@@ -14,6 +14,7 @@ unsigned dtype_class(dtype_t dtype)
     if (dtype == DT_I1) return CLASS_BOOL;
     if (dtype_is_float(dtype)) return CLASS_FLOAT;
     if (dtype_is_signed(dtype)) return CLASS_SIGNED;
+    if (dtype_is_complex(dtype)) return CLASS_COMPLEX;
     return dtype_is_unsigned(dtype) ? CLASS_UNSIGNED : 0;
 }
 
@@ -29,11 +30,12 @@ const ir_type_t *op_in_type(const ir_fn_t *fn, const ir_op_t *op, int i)
 
 int infer_class(const ir_fn_t *fn, const ir_op_t *op, int i, unsigned classes, err_t *err)
 {
-    static const char *const words[] = {"i1", "signed integers", "unsigned integers", "floats"};
+    static const char *const words[] = {"i1", "signed integers", "unsigned integers", "floats",
+                                        "complex numbers"};
     const ir_type_t *type = op_in_type(fn, op, i);
     if (dtype_class(type->dtype) & classes) return 0;
     char allowed[96] = "", text[IR_TYPE_TEXT];
-    for (int c = 0; c < 4; c++) {
+    for (int c = 0; c < 5; c++) {
         if (!(classes & (1u << c))) continue;
         if (allowed[0]) strcat(allowed, ", ");
         strcat(allowed, words[c]);
@@ -139,8 +141,9 @@ static int infer_map(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, unsig
         return infer_map(fn, op, out, (classes), err);                                     \
     }
 INFER_MAP(float, CLASS_FLOAT)
-INFER_MAP(number, CLASS_NUMBER)
-INFER_MAP(signed, CLASS_SIGNED | CLASS_FLOAT)
+INFER_MAP(inexact, CLASS_INEXACT)
+INFER_MAP(number, CLASS_NUMBER | CLASS_COMPLEX)
+INFER_MAP(signed, CLASS_SIGNED | CLASS_INEXACT)
 INFER_MAP(int, CLASS_INT)
 INFER_MAP(bits, CLASS_BITS)
 INFER_MAP(any, CLASS_ANY)
@@ -242,12 +245,51 @@ void block_store_i64(tensor_t *y, int64_t at, int n, const int64_t *from)
 #undef STORE
 }
 
+void block_load_complex(const tensor_t *x, int64_t at, int n, complex_t *to)
+{
+    for (int i = 0; i < n; i++)
+        to[i] = __builtin_complex(tensor_get_f64(x, at + i), tensor_get_imag(x, at + i));
+}
+
+void block_store_complex(tensor_t *y, int64_t at, int n, const complex_t *from)
+{
+    for (int i = 0; i < n; i++) tensor_set_complex(y, at + i, __real__ from[i], __imag__ from[i]);
+}
+
 /* The operand as eval_map sees it: a rank-0 operand of a larger result is a splat. */
 static tensor_t map_operand(const tensor_t *x, const tensor_t *y)
 {
     tensor_t view = *x;
     if (x->type.rank == 0 && y->type.rank > 0) view.splat = true;
     return view;
+}
+
+/* One block of results. */
+static void map_float(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t *y,
+                      int64_t at, int n)
+{
+    double x[MAP_MAX_IN][BLOCK], out[BLOCK];
+    for (int k = 0; k < n_in; k++) block_load_f64(&in[k], at, n, x[k]);
+    kernel->f(n, x, out);
+    block_store_f64(y, at, n, out);
+}
+
+static void map_integer(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t *y,
+                        int64_t at, int n)
+{
+    int64_t x[MAP_MAX_IN][BLOCK], out[BLOCK];
+    for (int k = 0; k < n_in; k++) block_load_i64(&in[k], at, n, x[k]);
+    (dtype_is_unsigned(y->type.dtype) ? kernel->u : kernel->s)(n, x, out);
+    block_store_i64(y, at, n, out);
+}
+
+static void map_complex(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t *y,
+                        int64_t at, int n)
+{
+    complex_t x[MAP_MAX_IN][BLOCK], out[BLOCK];
+    for (int k = 0; k < n_in; k++) block_load_complex(&in[k], at, n, x[k]);
+    kernel->c(n, x, out);
+    block_store_complex(y, at, n, out);
 }
 
 int eval_map(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t *y)
@@ -261,19 +303,14 @@ int eval_map(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t 
         splat = splat && x[k].splat;
     }
     if (splat) count = 1;
-    double fx[MAP_MAX_IN][BLOCK], fy[BLOCK];
-    int64_t ix[MAP_MAX_IN][BLOCK], iy[BLOCK];
     for (int64_t at = 0; at < count; at += BLOCK) {
         int n = (int)(count - at < BLOCK ? count - at : BLOCK);
-        if (class == CLASS_FLOAT) {
-            for (int k = 0; k < n_in; k++) block_load_f64(&x[k], at, n, fx[k]);
-            kernel->f(n, fx, fy);
-            block_store_f64(y, at, n, fy);
-        } else {
-            for (int k = 0; k < n_in; k++) block_load_i64(&x[k], at, n, ix[k]);
-            (class == CLASS_UNSIGNED ? kernel->u : kernel->s)(n, ix, iy);
-            block_store_i64(y, at, n, iy);
-        }
+        if (class == CLASS_FLOAT)
+            map_float(kernel, n_in, x, y, at, n);
+        else if (class == CLASS_COMPLEX)
+            map_complex(kernel, n_in, x, y, at, n);
+        else
+            map_integer(kernel, n_in, x, y, at, n);
     }
     y->splat = splat;
     return 0;

@@ -40,12 +40,14 @@ enum {
     CLASS_SIGNED = 2,
     CLASS_UNSIGNED = 4,
     CLASS_FLOAT = 8,
+    CLASS_COMPLEX = 16,
     CLASS_INT = CLASS_SIGNED | CLASS_UNSIGNED,
+    CLASS_INEXACT = CLASS_FLOAT | CLASS_COMPLEX,
     CLASS_NUMBER = CLASS_INT | CLASS_FLOAT,
     CLASS_BITS = CLASS_BOOL | CLASS_INT,
-    CLASS_ANY = CLASS_BITS | CLASS_FLOAT,
+    CLASS_ANY = CLASS_BITS | CLASS_INEXACT,
 };
-unsigned dtype_class(dtype_t dtype); /* one of BOOL, SIGNED, UNSIGNED, FLOAT; 0 for DT_NONE */
+unsigned dtype_class(dtype_t dtype); /* one of BOOL, SIGNED, UNSIGNED, FLOAT, COMPLEX; 0: DT_NONE */
 
 const char *op_name(const ir_op_t *op); /* "stablehlo.add" */
 const ir_type_t *op_in_type(const ir_fn_t *fn, const ir_op_t *op, int i);
@@ -69,10 +71,12 @@ int infer_region(const ir_fn_t *fn, const ir_op_t *op, int r, int n_arg, const i
 
 /* Ready-made rules: all operands and the result have one type, of the classes named. */
 int infer_map_float(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
+int infer_map_inexact(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 int infer_map_number(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 int infer_map_signed(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 int infer_map_int(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 int infer_map_bits(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
+/* number and signed: complex numbers as well */
 int infer_map_any(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err);
 
 /* --- Elements -------------------------------------------------------------------------------- */
@@ -84,15 +88,20 @@ void block_load_f64(const tensor_t *x, int64_t at, int n, double *to);
 void block_load_i64(const tensor_t *x, int64_t at, int n, int64_t *to);    /* u64 as its bits */
 void block_store_f64(tensor_t *y, int64_t at, int n, const double *from);  /* float types only */
 void block_store_i64(tensor_t *y, int64_t at, int n, const int64_t *from); /* wraps; i1: bit 0 */
+typedef double _Complex complex_t;
+void block_load_complex(const tensor_t *x, int64_t at, int n, complex_t *to); /* of any number */
+void block_store_complex(tensor_t *y, int64_t at, int n, const complex_t *from);
 
 /* Element-wise kernels, one per class: f for floats, s for signed integers and i1, u for unsigned
- * (values zero-extended, as int64 bits). NULL where the type rule excludes the class. */
+ * (values zero-extended, as int64 bits), c for complex numbers. NULL where the type rule excludes
+ * the class. */
 typedef struct {
     void (*f)(int n, double (*x)[BLOCK], double *y);
     void (*s)(int n, int64_t (*x)[BLOCK], int64_t *y);
     void (*u)(int n, int64_t (*x)[BLOCK], int64_t *y);
+    void (*c)(int n, complex_t (*x)[BLOCK], complex_t *y);
 } map_kernel_t;
-enum { MAP_MAX_IN = 3 };
+enum { MAP_MAX_IN = 4 };
 /* y = kernel(in[0], ..): all n_in <= MAP_MAX_IN operands of y's element type; rank 0 ones stand for
  * any shape. When all operands are splat so is y. Returns 0. */
 int eval_map(const map_kernel_t *kernel, int n_in, const tensor_t *in, tensor_t *y);

@@ -4,7 +4,8 @@
 #include "ops/rule.h"
 
 /* --- compare: operands of one type -> i1. FLOAT is IEEE (NaN is unequal to everything); TOTALORDER
- * is IEEE 754's total order: -NaN < -Inf < .. < -0 < +0 < .. < +Inf < NaN --- */
+ * is IEEE 754's total order: -NaN < -Inf < .. < -0 < +0 < .. < +Inf < NaN. Complex numbers compare
+ * by their real parts, equal ones by their imaginary parts --- */
 typedef enum { DIR_EQ, DIR_NE, DIR_LT, DIR_LE, DIR_GT, DIR_GE, DIR_NONE } direction_t;
 
 static direction_t direction_of(const ir_op_t *op)
@@ -27,7 +28,7 @@ static int infer_compare(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, e
     unsigned class = dtype_class(op_in_type(fn, op, 0)->dtype), fits = CLASS_ANY;
     const char *kind = attr_text(&op->attrs, "compare_type", "NOTYPE");
     if (strcmp(kind, "FLOAT") == 0 || strcmp(kind, "TOTALORDER") == 0)
-        fits = CLASS_FLOAT;
+        fits = strcmp(kind, "FLOAT") == 0 ? CLASS_INEXACT : CLASS_FLOAT;
     else if (strcmp(kind, "SIGNED") == 0)
         fits = CLASS_SIGNED;
     else if (strcmp(kind, "UNSIGNED") == 0)
@@ -83,6 +84,21 @@ static void total_order(int n, const double *x, int64_t *key)
     }
 }
 
+static bool compare_complex(direction_t direction, const tensor_t *a, const tensor_t *b, int64_t i)
+{
+    double x = tensor_get_f64(a, i), y = tensor_get_f64(b, i);
+    bool by_imag = x == y;
+    if (by_imag) x = tensor_get_imag(a, i), y = tensor_get_imag(b, i);
+    switch (direction) {
+    case DIR_EQ: return by_imag && x == y;
+    case DIR_NE: return !(by_imag && x == y);
+    case DIR_LT: return x < y;
+    case DIR_LE: return x <= y;
+    case DIR_GT: return x > y;
+    default: return x >= y;
+    }
+}
+
 static int eval_compare(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out,
                         err_t *err)
 {
@@ -99,7 +115,9 @@ static int eval_compare(eval_t *ev, const ir_op_t *op, const tensor_t *in, tenso
     for (int64_t at = 0; at < count; at += BLOCK) {
         int n = (int)(count - at < BLOCK ? count - at : BLOCK);
         uint8_t *y = (uint8_t *)out->data + at;
-        if (is_float) {
+        if (dtype_is_complex(dtype)) {
+            for (int i = 0; i < n; i++) y[i] = compare_complex(direction, &in[0], &in[1], at + i);
+        } else if (is_float) {
             block_load_f64(&in[0], at, n, fa);
             block_load_f64(&in[1], at, n, fb);
             if (is_total) {
@@ -160,7 +178,8 @@ static int eval_select(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor
     case 1: SELECT_LOOP(uint8_t); break;
     case 2: SELECT_LOOP(uint16_t); break;
     case 4: SELECT_LOOP(uint32_t); break;
-    default: SELECT_LOOP(uint64_t); break;
+    case 8: SELECT_LOOP(uint64_t); break;
+    default: SELECT_LOOP(complex_t); break;
     }
     return 0;
 }
@@ -223,7 +242,19 @@ static void clamp_f(int n, double (*in)[BLOCK], double *out)
 {
     for (int i = 0; i < n; i++) out[i] = clamp_nan(in[0][i], in[1][i], in[2][i]);
 }
-EVAL_MAP(clamp, 3, clamp_f, clamp_s, clamp_u)
+static bool less(complex_t a, complex_t b)
+{
+    return __real__ a < __real__ b || (__real__ a == __real__ b && __imag__ a < __imag__ b);
+}
+
+static void clamp_c(int n, complex_t (*in)[BLOCK], complex_t *out)
+{
+    for (int i = 0; i < n; i++) {
+        complex_t y = less(in[1][i], in[0][i]) ? in[0][i] : in[1][i];
+        out[i] = less(in[2][i], y) ? in[2][i] : y;
+    }
+}
+EVAL_MAP(clamp, 3, clamp_f, clamp_s, clamp_u, clamp_c)
 
 static ir_val_t spread(ir_fn_t *fn, ir_val_t bound, ir_val_t x)
 {

@@ -6,7 +6,8 @@
 
 /* --- convert: float -> float rounds once to nearest even; float -> integer truncates and
  * saturates, NaN gives 0, as XLA; integer -> float rounds once; integer -> integer wraps; to i1: x
- * != 0. dx = g converted back between floats; integers and i1 have no gradient --- */
+ * != 0; complex -> real drops the imaginary part (to i1: z != 0); real -> complex makes it 0. dx =
+ * g converted back between floats; integers and i1 have no gradient --- */
 static int infer_convert(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     if (infer_declared(op, 0, out, err) < 0) return -1;
@@ -48,11 +49,35 @@ static int64_t int_from_double(double x, dtype_t to)
     return (int64_t)x;
 }
 
+static void convert_complex(const tensor_t *x, tensor_t *y, int64_t at, int n)
+{
+    complex_t z[BLOCK];
+    bool to_bool = y->type.dtype == DT_I1;
+    block_load_complex(x, at, n, z);
+    if (dtype_is_complex(y->type.dtype)) {
+        block_store_complex(y, at, n, z);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        double re = __real__ z[i];
+        if (to_bool)
+            tensor_set_i64(y, at + i, re != 0 || __imag__ z[i] != 0);
+        else if (dtype_is_float(y->type.dtype))
+            tensor_set_f64(y, at + i, re);
+        else
+            block_store_i64(y, at + i, 1, (int64_t[]){int_from_double(re, y->type.dtype)});
+    }
+}
+
 static void convert_block(const tensor_t *x, tensor_t *y, int64_t at, int n)
 {
     dtype_t from = x->type.dtype, to = y->type.dtype;
     double f[BLOCK];
     int64_t s[BLOCK];
+    if (dtype_is_complex(from) || dtype_is_complex(to)) {
+        convert_complex(x, y, at, n);
+        return;
+    }
     if (dtype_is_float(from)) {
         block_load_f64(x, at, n, f);
         if (dtype_is_float(to)) {
@@ -88,8 +113,8 @@ static int eval_convert(eval_t *ev, const ir_op_t *op, const tensor_t *in, tenso
 
 static int vjp_convert(vjp_t *v, err_t *err)
 {
-    bool both = dtype_is_float(op_in_type(v->fn, v->op, 0)->dtype) &&
-                dtype_is_float(ir_type_of(v->fn, v->op->out)->dtype);
+    bool both = dtype_is_inexact(op_in_type(v->fn, v->op, 0)->dtype) &&
+                dtype_is_inexact(ir_type_of(v->fn, v->op->out)->dtype);
     if (both) vjp_give(v, 0, v->ct[0]);
     return vjp_done(v, err);
 }

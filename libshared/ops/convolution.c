@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "ops/common.h"
+#include "ops/complex.h"
 
 static const char *const layout_names[3][3] = {
     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
@@ -109,7 +110,8 @@ static int infer_convolution(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *ou
     if (conv_read(op, lhs, rhs, &c, err) < 0 || check_groups(op, &c, lhs, rhs, err) < 0) return -1;
     ir_type_t is = *lhs;
     if (out->dtype != DT_NONE) is.dtype = out->dtype;
-    if (lhs->dtype != rhs->dtype || dtype_is_float(is.dtype) != dtype_is_float(lhs->dtype))
+    if (lhs->dtype != rhs->dtype || dtype_is_float(is.dtype) != dtype_is_float(lhs->dtype) ||
+        dtype_is_complex(is.dtype) != dtype_is_complex(lhs->dtype))
         return err_set(err, ERR_TYPE, "%s: operands of %s and %s cannot give %s", op_name(op),
                        dtype_name(lhs->dtype), dtype_name(rhs->dtype), dtype_name(is.dtype));
     is.dim[c.out.a] = lhs->dim[c.lhs.a] / c.batch_groups;
@@ -202,9 +204,10 @@ CONV_KERNEL(integer, uint64_t, tensor_get_i64, store_integer)
 static int eval_convolution(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out,
                             err_t *err)
 {
-    (void)ev;
     conv_t c = {0};
     if (ir_type_count(&out->type) == 0) return 0;
+    if (dtype_is_complex(out->type.dtype))
+        return eval_by_parts(eval_convolution, ev, op, in, out, err);
     if (conv_read(op, &in[0].type, &in[1].type, &c, err) < 0) return -1;
     conv_loop_t l = {.c = &c,
                      .lhs = conv_strides(&in[0].type, &c.lhs, c.n_spatial),

@@ -96,7 +96,8 @@ static void copy_row(size_t bytes, int64_t n, void *dst, int64_t dst_stride, con
     case 1: COPY_ROW(uint8_t); break;
     case 2: COPY_ROW(uint16_t); break;
     case 4: COPY_ROW(uint32_t); break;
-    default: COPY_ROW(uint64_t); break;
+    case 8: COPY_ROW(uint64_t); break;
+    default: COPY_ROW(double _Complex); break;
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ops/common.h"
+#include "ops/complex.h"
 #include "ops/dims.h"
 
 static const char *const batch_names[2] = {"lhs_batching_dimensions", "rhs_batching_dimensions"};
@@ -68,7 +69,9 @@ static int check_pairs(const ir_op_t *op, const ir_type_t *lhs, const ir_type_t 
 
 static int check_dtypes(const ir_op_t *op, dtype_t lhs, dtype_t rhs, dtype_t out, err_t *err)
 {
-    if (lhs == rhs && dtype_is_float(lhs) == dtype_is_float(out)) return 0;
+    if (lhs == rhs && dtype_is_float(lhs) == dtype_is_float(out) &&
+        dtype_is_complex(lhs) == dtype_is_complex(out))
+        return 0;
     return err_set(err, ERR_TYPE, "%s: operands of %s and %s cannot give %s", op_name(op),
                    dtype_name(lhs), dtype_name(rhs), dtype_name(out));
 }
@@ -181,7 +184,7 @@ DOT_KERNEL(integer, uint64_t, tensor_get_i64, store_integers)
 
 static int eval_dot(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err)
 {
-    (void)ev, (void)err;
+    if (dtype_is_complex(out->type.dtype)) return eval_by_parts(eval_dot, ev, op, in, out, err);
     dot_t dot;
     dot_read(op, &in[0].type, &in[1].type, &dot);
     side_t a = side_new(&in[0], &dot, 0), b = side_new(&in[1], &dot, 1);

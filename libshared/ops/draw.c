@@ -21,7 +21,7 @@ static int infer_rng(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t
                        "stablehlo.rng: rng_distribution is \"%s\", expected UNIFORM or "
                        "NORMAL",
                        name);
-    unsigned classes = is_uniform(op) ? CLASS_ANY : CLASS_FLOAT;
+    unsigned classes = is_uniform(op) ? CLASS_BITS | CLASS_FLOAT : CLASS_FLOAT;
     if (infer_class(fn, op, 0, classes, err) < 0 || infer_same_type(fn, op, 0, 1, err) < 0 ||
         infer_class(fn, op, 2, CLASS_INT, err) < 0)
         return -1;

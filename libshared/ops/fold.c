@@ -1,4 +1,4 @@
-/* Binary folds on 64-bit slots, and the same by running a region. */
+/* Binary folds on slots, and the same by running a region. */
 #include "ops/fold.h"
 
 #include <math.h>
@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "ops/common.h"
+#include "ops/complex_math.h"
 
 static void f_add(fold_slot_t *s, fold_slot_t x)
 {
@@ -59,23 +60,32 @@ static void i_or(fold_slot_t *s, fold_slot_t x)
 {
     s->i |= x.i;
 }
+static void c_add(fold_slot_t *s, fold_slot_t x)
+{
+    s->c += x.c;
+}
+static void c_multiply(fold_slot_t *s, fold_slot_t x)
+{
+    s->c = pcp_complex_mul(s->c, x.c);
+}
 static void i_xor(fold_slot_t *s, fold_slot_t x)
 {
     s->i ^= x.i;
 }
 
-/* Columns: floats, signed integers, unsigned integers, i1 (where add is "or", multiply "and"). */
+/* Columns: floats, signed integers, unsigned integers, i1 (where add is "or", multiply "and"),
+ * complex numbers. */
 static const struct {
     op_code_t op;
-    fold_fn_t *f, *s, *u, *b;
+    fold_fn_t *f, *s, *u, *b, *c;
 } folds[] = {
-    {OP_add, f_add, i_add, i_add, i_or},
-    {OP_multiply, f_multiply, i_multiply, i_multiply, i_and},
-    {OP_maximum, f_maximum, i_maximum, u_maximum, i_or},
-    {OP_minimum, f_minimum, i_minimum, u_minimum, i_and},
-    {OP_and, NULL, i_and, i_and, i_and},
-    {OP_or, NULL, i_or, i_or, i_or},
-    {OP_xor, NULL, i_xor, i_xor, i_xor},
+    {OP_add, f_add, i_add, i_add, i_or, c_add},
+    {OP_multiply, f_multiply, i_multiply, i_multiply, i_and, c_multiply},
+    {OP_maximum, f_maximum, i_maximum, u_maximum, i_or, NULL},
+    {OP_minimum, f_minimum, i_minimum, u_minimum, i_and, NULL},
+    {OP_and, NULL, i_and, i_and, i_and, NULL},
+    {OP_or, NULL, i_or, i_or, i_or, NULL},
+    {OP_xor, NULL, i_xor, i_xor, i_xor, NULL},
 };
 
 fold_fn_t *fold_of(op_code_t reducer, dtype_t dtype)
@@ -86,6 +96,7 @@ fold_fn_t *fold_of(op_code_t reducer, dtype_t dtype)
         case CLASS_FLOAT: return folds[i].f;
         case CLASS_SIGNED: return folds[i].s;
         case CLASS_UNSIGNED: return folds[i].u;
+        case CLASS_COMPLEX: return folds[i].c;
         default: return folds[i].b;
         }
     }
@@ -99,7 +110,12 @@ fold_fn_t *fold_of_region(const ir_region_t *region, dtype_t dtype)
 
 fold_slot_t fold_load(const tensor_t *x, int64_t i)
 {
+    fold_slot_t slot;
     if (dtype_is_float(x->type.dtype)) return (fold_slot_t){.f = tensor_get_f64(x, i)};
+    if (dtype_is_complex(x->type.dtype)) {
+        block_load_complex(x, i, 1, &slot.c);
+        return slot;
+    }
     return (fold_slot_t){.i = tensor_get_i64(x, i)};
 }
 
@@ -107,6 +123,8 @@ void fold_store(tensor_t *y, int64_t i, fold_slot_t slot)
 {
     if (dtype_is_float(y->type.dtype))
         block_store_f64(y, i, 1, &slot.f);
+    else if (dtype_is_complex(y->type.dtype))
+        block_store_complex(y, i, 1, &slot.c);
     else
         block_store_i64(y, i, 1, &slot.i);
 }
@@ -118,6 +136,8 @@ void fold_load_block(const tensor_t *x, int64_t at, int n, fold_slot_t *slots)
     if (dtype_is_float(x->type.dtype)) {
         block_load_f64(x, at, n, f);
         for (int i = 0; i < n; i++) slots[i].f = f[i];
+    } else if (dtype_is_complex(x->type.dtype)) {
+        for (int i = 0; i < n; i++) slots[i] = fold_load(x, at + i);
     } else {
         block_load_i64(x, at, n, bits);
         for (int i = 0; i < n; i++) slots[i].i = bits[i];

@@ -6,11 +6,13 @@
 #include "ir/tensor.h"
 #include "ops/eval.h"
 
-/* Accumulators that are folded into place: one 64-bit slot each, a double for float element types
- * and the integer's bits otherwise. Float folds are wide: they round once, when they are stored. */
+/* Accumulators that are folded into place: one slot each, a double for float element types, a pair
+ * of them for complex ones and the integer's bits otherwise. Float folds are wide: they round once,
+ * when they are stored. */
 typedef union {
     double f;
     int64_t i;
+    double _Complex c;
 } fold_slot_t;
 
 typedef void fold_fn_t(fold_slot_t *slot, fold_slot_t x);

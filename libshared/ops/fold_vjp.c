@@ -96,7 +96,8 @@ static int reverse_op(tape_t *t, const ir_op_t *op, err_t *err)
     if (!def->vjp) return unsupported(t, op, err);
     for (int i = 0; i < op->n_in; i++) {
         in_ct[i] = IR_NONE;
-        need[i] = dtype_is_float(op_in_type(t->fn, op, i)->dtype) && !ir_const_of(t->fn, op->in[i]);
+        need[i] = dtype_is_inexact(op_in_type(t->fn, op, i)->dtype) &&
+                  !ir_const_of(t->fn, op->in[i]);
     }
     vjp_t sub = *t->v;
     sub.op = op, sub.ct = &ct, sub.need = need, sub.in_ct = in_ct;

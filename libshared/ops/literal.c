@@ -36,8 +36,8 @@ static int infer_iota(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_
     (void)fn;
     char text[IR_TYPE_TEXT];
     if (infer_declared(op, 0, out, err) < 0) return -1;
-    if (!(dtype_class(out->dtype) & CLASS_NUMBER))
-        return err_set(err, ERR_TYPE, "stablehlo.iota: result is %s, expected integers or floats",
+    if (!(dtype_class(out->dtype) & (CLASS_NUMBER | CLASS_COMPLEX)))
+        return err_set(err, ERR_TYPE, "stablehlo.iota: result is %s, expected numbers",
                        ir_type_text(out, text));
     int64_t dim = attr_int(&op->attrs, "iota_dimension", -1);
     if (dim < 0 || dim >= out->rank)
@@ -63,6 +63,8 @@ static int eval_iota(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t
         }
         if (is_float)
             block_store_f64(out, at, n, f);
+        else if (dtype_is_complex(out->type.dtype))
+            for (int i = 0; i < n; i++) tensor_set_f64(out, at + i, f[i]);
         else
             block_store_i64(out, at, n, s);
     }

@@ -129,7 +129,7 @@ static void reduce_plain(fold_fn_t *fold, const fold_walk_t *w, const tensor_t *
 }
 
 /* Element i of x in the accumulator's type; `room` holds the data when it has to be converted. */
-static tensor_t element_as(const tensor_t *x, int64_t i, dtype_t dtype, uint64_t *room)
+static tensor_t element_as(const tensor_t *x, int64_t i, dtype_t dtype, fold_slot_t *room)
 {
     if (x->type.dtype == dtype) return tensor_element(x, i);
     tensor_t t = {.type = ir_type_scalar(dtype), .data = room};
@@ -143,7 +143,7 @@ static int reduce_region(eval_t *ev, const ir_op_t *op, const fold_walk_t *w, co
     int n = op->n_in / 2, status = 0;
     int64_t index[IR_MAX_RANK + 1] = {0}, row = w->dim[w->rank - 1], count = 0;
     tensor_t *acc = mem_calloc(2 * (size_t)n, sizeof *acc), *x = acc + n;
-    uint64_t *room = mem_calloc((size_t)n, sizeof *room);
+    fold_slot_t *room = mem_calloc((size_t)n, sizeof *room);
     for (int k = 0; k < n; k++) dims_fill(&out[k], &in[n + k]);
     count = ir_type_count(&in[0].type);
     for (int64_t at = 0; status == 0 && at < count; at++) {

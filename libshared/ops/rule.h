@@ -38,7 +38,7 @@
         }                                          \
     }
 
-/* eval_NAME over the kernels f, s, u (NULL where the type rule excludes the class). */
+/* eval_NAME over the kernels f, s, u, c (NULL where the type rule excludes the class). */
 #define EVAL_MAP(name, n, ...)                                                               \
     static int eval_##name(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, \
                            err_t *err)                                                       \
@@ -73,7 +73,8 @@
     }
 
 /* A whole block for a unary op on floats: value as a C expression in x (double), expression for
- * codegen, range for the generic tests, cotangent of x. */
+ * codegen, range for the generic tests, cotangent of x. The same formula is the rule for complex
+ * numbers, where they are taken: cotangents are not conjugated (ad/ad.h). */
 #define FLOAT_UNARY(id, spelled, written, EXPR, TEXT, LO, HI, CT) \
     KERNEL_UNARY(id##_f, double, EXPR)                            \
     EVAL_MAP(id, 1, .f = id##_f)                                  \
@@ -88,6 +89,24 @@
                               .vjp = vjp_##id,                    \
                               .expr = TEXT,                       \
                               .test_lo = LO,                      \
+                              .test_hi = HI};
+
+/* The same for floats and complex numbers: CEXPR is the value where x is a double _Complex. */
+#define INEXACT_UNARY(id, spelled, written, EXPR, CEXPR, TEXT, LO, HI, CT) \
+    KERNEL_UNARY(id##_f, double, EXPR)                                     \
+    KERNEL_UNARY(id##_c, complex_t, CEXPR)                                 \
+    EVAL_MAP(id, 1, .f = id##_f, .c = id##_c)                              \
+    VJP_UNARY(id, CT)                                                      \
+    const op_def_t op_##id = {.name = spelled,                             \
+                              .kind = K_MAP,                               \
+                              .n_in = 1,                                   \
+                              .n_out = 1,                                  \
+                              .form = written,                             \
+                              .infer = infer_map_inexact,                  \
+                              .eval = eval_##id,                           \
+                              .vjp = vjp_##id,                             \
+                              .expr = TEXT,                                \
+                              .test_lo = LO,                               \
                               .test_hi = HI};
 
 /* The same without a gradient: piecewise constant. */

@@ -272,7 +272,7 @@ static int reverse_loop(const loop_t *self, int64_t trips, err_t *err)
     backward_t plan = {.carry = mem_calloc(n, sizeof(int)),
                        .start = mem_calloc(n, sizeof(ir_val_t))};
     for (int k = 0; k < self->n; k++) {
-        if (!dtype_is_float(ir_type_of(fn, self->in[k])->dtype)) continue;
+        if (!dtype_is_inexact(ir_type_of(fn, self->in[k])->dtype)) continue;
         ir_val_t g = self->v->ct[k];
         plan.carry[plan.n_ct++] = k;
         plan.start[plan.n_ct] = g == IR_NONE ? ir_scalar_like(fn, self->in[k], 0) : g;

@@ -78,7 +78,7 @@ static void tensor_to_ints(parser_t *p, ir_attr_t *attr)
 {
     const tensor_t *t = attr->tensor;
     int64_t n = ir_type_count(&t->type);
-    if (dtype_is_float(t->type.dtype) || n > MAX_LIST_OF_DENSE) return;
+    if (dtype_is_inexact(t->type.dtype) || n > MAX_LIST_OF_DENSE) return;
     int64_t *ints = ARENA_ARRAY(p->arena, int64_t, n + 1);
     for (int64_t i = 0; i < n; i++) ints[i] = tensor_get_i64(t, i);
     *attr = (ir_attr_t){.name = attr->name, .kind = ATTR_INTS, .ints = ints, .n = (int)n};

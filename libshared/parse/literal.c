@@ -172,6 +172,24 @@ static int scalar(parser_t *p, const char **at, const char *end, tensor_t *t, in
     return dtype_is_float(t->type.dtype) ? floating(p, from, to, t, i) : integer(p, from, to, t, i);
 }
 
+/* `(1.0, 2.0)`: the parts of element i. */
+static int complex_number(parser_t *p, const char **at, const char *end, tensor_t *t, int64_t i)
+{
+    dtype_t part = dtype_part(t->type.dtype);
+    tensor_t parts = {.type = ir_type_scalar(part), .data = t->data};
+    if (**at != '(') return parse_fail(p, *at, ERR_PARSE, "expected ( of a complex number");
+    for (int k = 0; k < 2; k++) {
+        const char *from = lex_skip_blank(*at + 1, end), *to = from;
+        while (to < end && !ends_scalar(*to) && *to != ')') to++;
+        if (floating(p, from, to, &parts, 2 * i + k) < 0) return -1;
+        *at = lex_skip_blank(to, end);
+        if (*at == end || **at != ",)"[k])
+            return parse_fail(p, *at, ERR_PARSE, "expected %c in a complex number", ",)"[k]);
+    }
+    ++*at;
+    return 0;
+}
+
 /* --- nested lists --- */
 
 typedef struct {
@@ -202,7 +220,8 @@ static int list_item(parser_t *p, list_t *l, tensor_t *t)
     if (*l->at != '[') {
         if (l->depth != rank)
             return parse_fail(p, l->at, ERR_PARSE, "expected [ of dimension %d", l->depth);
-        return scalar(p, &l->at, l->end, t, l->n++);
+        return (dtype_is_complex(t->type.dtype) ? complex_number : scalar)(p, &l->at, l->end, t,
+                                                                           l->n++);
     }
     if (l->depth == rank)
         return parse_fail(p, l->at, ERR_PARSE, "expected a number: the type has rank %d", rank);

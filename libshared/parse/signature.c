@@ -123,8 +123,10 @@ static int short_types(parser_t *p, draft_t *d, types_t *types)
         return 0;
     }
     if (types->n != 1) return parse_fail(p, at, ERR_PARSE, "expected one type, or (types) -> type");
+    ir_type_t operand = types->at[0];
+    if (d->def == &op_complex) operand.dtype = dtype_part(operand.dtype); /* T is the result's */
     for (size_t i = 0; i < d->in.n; i++)
-        if (parse_check_operand(p, d, i, &types->at[0], at) < 0) return -1;
+        if (parse_check_operand(p, d, i, &operand, at) < 0) return -1;
     for (int i = 0; i < d->def->n_out; i++) VEC_PUSH(&d->out, types->at[0]);
     return 0;
 }

@@ -43,10 +43,28 @@ static int dimensions(parser_t *p, const char **at_p, ir_type_t *type)
     return 0;
 }
 
+/* `<f32>` behind the word `complex`. */
+static int complex_element(parser_t *p, const char *at, const char **at_p, dtype_t *dtype)
+{
+    const char *end = p->lex.end;
+    at = lex_skip_blank(at, end);
+    if (at == end || *at != '<') return parse_fail(p, at, ERR_PARSE, "expected < after complex");
+    at = lex_skip_blank(at + 1, end);
+    const char *from = at;
+    while (at < end && is_word(*at)) at++;
+    *dtype = dtype_complex(dtype_parse(from, (size_t)(at - from)));
+    at = lex_skip_blank(at, end);
+    if (*dtype == DT_NONE || at == end || *at != '>')
+        return parse_fail(p, from, ERR_UNSUPPORTED, "complex numbers are of f32 or f64");
+    *at_p = at + 1;
+    return 0;
+}
+
 static int element(parser_t *p, const char **at_p, dtype_t *dtype)
 {
     const char *at = *at_p, *from = at, *end = p->lex.end;
     while (at < end && is_word(*at)) at++;
+    if (at - from == 7 && !memcmp(from, "complex", 7)) return complex_element(p, at, at_p, dtype);
     int n = (int)(at - from > 64 ? 64 : at - from);
     *dtype = dtype_parse(from, (size_t)(at - from));
     if (*dtype == DT_NONE && n == 0 && (from == end || *from != '!'))

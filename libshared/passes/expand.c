@@ -89,7 +89,8 @@ static int expand_defined(ir_clone_t *self, const ir_op_t *op, err_t *err)
 
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
-    if (op_def(op->code)->expand) return expand_defined(self, op, err);
+    if (op_def(op->code)->expand && !op_def(op->code)->lowered)
+        return expand_defined(self, op, err);
     if (op->code == OP_map) return expand_map(self, op, err);
     return op->code == OP_custom_call ? drop_annotation(self, op) : 0;
 }

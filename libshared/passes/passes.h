@@ -31,6 +31,14 @@ pass_fn pass_simplify; /* identities: x+0, x*1, convert chains, reshape chains, 
 pass_fn pass_cse;      /* equal op, operands, attributes */
 pass_fn pass_dce;      /* results nobody uses */
 
+/* Complex parameters and results become real ones of the same bytes, with a last dimension of two.
+ * Before training programs are built: optimizers see real parameters. */
+pass_fn pass_real_signature;
+/* Not in the pipeline, for plans alone and behind differentiation: complex values become pairs of
+ * real ones, and ops that no plan knows become what they stand for. ERR_UNSUPPORTED names the op
+ * that has no such form, and its line. */
+pass_fn pass_pairs;
+
 /* Groups of ops that plans have kernels for (ops/fused.h), on a module that passes_run has been
  * over; before differentiation, so that the groups' own gradients are used. Not in the pipeline:
  * what is printed for people is plain StableHLO. */

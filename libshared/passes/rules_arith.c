@@ -102,6 +102,8 @@ static int mantissa_bits(dtype_t dtype)
 /* Every value of a is a value of b. */
 static bool is_exact(dtype_t a, dtype_t b)
 {
+    if (dtype_is_complex(a) && !dtype_is_complex(b)) return false;
+    a = dtype_part(a), b = dtype_part(b);
     if (a == b || a == DT_I1) return true;
     if (b == DT_I1) return false;
     if (dtype_is_float(a))

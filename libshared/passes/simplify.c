@@ -24,6 +24,7 @@ bool match_constant(const match_t *m, int i, double *value)
 {
     const tensor_t *c = ir_const_of(m->fn, m->in[i]);
     if (!c || !(c->splat || ir_type_count(&c->type) == 1)) return false;
+    if (dtype_is_complex(c->type.dtype)) return false;
     *value = tensor_get_f64(c, 0);
     return dtype_is_float(c->type.dtype) || fabs(*value) < 9007199254740992.0;
 }

@@ -248,14 +248,14 @@ static inline_fn *rule_of(const ir_op_t *op)
     if (op->code == OP_optimization_barrier && op->n_in == 1) return view_same;
     if (op->code == OP_custom_call && op->n_in == 1 && control_is_identity(control_target(op)))
         return view_same;
-    return def->kind == K_MAP && def->expr && op->n_out == 1 && op->n_in <= 3 ? map_any : NULL;
+    return def->kind == K_MAP && def->expr && op->n_out == 1 && op->n_in <= 4 ? map_any : NULL;
 }
 
 bool inline_has_rule(op_code_t code)
 {
     const op_def_t *def = op_def(code);
     return rules[code] || code == OP_optimization_barrier || code == OP_custom_call ||
-           (def->kind == K_MAP && def->expr && def->n_in >= 1 && def->n_in <= 3);
+           (def->kind == K_MAP && def->expr && def->n_in >= 1 && def->n_in <= 4);
 }
 
 bool inline_knows(const ir_op_t *op)

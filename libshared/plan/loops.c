@@ -30,7 +30,7 @@ static bool knows_scalar_op(const ir_fn_t *fn, const ir_op_t *op)
     case OP_optimization_barrier:
     case OP_reduce_precision: return true;
     case OP_custom_call: return op->n_in == 1 && control_is_identity(control_target(op));
-    default: return def->kind == K_MAP && def->expr && op->n_in <= 3;
+    default: return def->kind == K_MAP && def->expr && op->n_in <= 4;
     }
 }
 

@@ -1,6 +1,6 @@
-/* Cases of the generic gradient test (op_gradient_test.c): one op on f64 operands, whose reverse
- * rule is compared with central differences. Ops without attributes and regions need no case: the
- * test makes theirs from the op table. */
+/* Cases of the generic gradient test (op_gradient_test.c): one op on f64 or complex<f64> operands,
+ * whose reverse rule is compared with central differences. Ops without attributes and regions need
+ * no case: the test makes theirs from the op table. */
 #ifndef TESTS_GRADIENT_CASES_H
 #define TESTS_GRADIENT_CASES_H
 
@@ -12,7 +12,7 @@ enum { GRADIENT_MAX_IN = 4 };
 typedef struct {
     op_code_t op;                  /* the op under test: the last op of the function built */
     const char *what;              /* which variant, for messages */
-    ir_type_t in[GRADIENT_MAX_IN]; /* parameters (f64), ended by dtype DT_NONE */
+    ir_type_t in[GRADIENT_MAX_IN]; /* parameters, ended by dtype DT_NONE */
     double lo, hi;                 /* parameters are drawn from [lo, hi]; both 0: [-2, 2] */
     /* Append constants and, last, the op itself; its operands that are parameters are
      * differentiated. Called twice per case, once for the rule and once for the differences. */
@@ -26,6 +26,12 @@ typedef struct {
             __VA_ARGS__                                                                      \
         }                                                                                    \
     }
+#define C128(...)                                                                             \
+    {                                                                                         \
+        .dtype = DT_C128, .rank = (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), .dim = { \
+            __VA_ARGS__                                                                       \
+        }                                                                                     \
+    }
 #define F64_SCALAR      \
     {                   \
         .dtype = DT_F64 \
@@ -33,8 +39,9 @@ typedef struct {
 
 /* The tables, by families of ops. */
 extern const gradient_case_t gradient_cases_map[], gradient_cases_structure[],
-    gradient_cases_index[];
-extern const int n_gradient_cases_map, n_gradient_cases_structure, n_gradient_cases_index;
+    gradient_cases_index[], gradient_cases_complex[];
+extern const int n_gradient_cases_map, n_gradient_cases_structure, n_gradient_cases_index,
+    n_gradient_cases_complex;
 
 /* Ends the cmocka test unless the rule of the case agrees with central differences to 1e-6 of the
  * largest gradient, on operands and cotangents drawn from stream `seed`. */

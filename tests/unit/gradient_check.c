@@ -1,4 +1,6 @@
-/* One reverse rule against central differences in f64: L = sum_j <w_j, result_j> with random w. */
+/* One reverse rule against central differences in f64: L = sum_j <w_j, result_j> with random w. Of
+ * complex numbers L is the real part of sum w_j result_j, and both parts of operands are moved: the
+ * cotangent of x + iy is dL/dx - i dL/dy (ad/ad.h). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +81,7 @@ static void build_reverse(trial_t *t)
     t->n_ct = 0;
     for (int j = 0; j < t->n_out; j++) {
         const ir_type_t *type = ir_type_of(t->forward, t->forward->body->result[j]);
-        if (dtype_is_float(type->dtype)) params[t->n_in + t->n_ct++] = *type;
+        if (dtype_is_inexact(type->dtype)) params[t->n_in + t->n_ct++] = *type;
     }
     ir_fn_t *fn = t->reverse = ir_fn_new(t->module, "reverse", t->n_in + t->n_ct, params);
     const ir_op_t *op = build(t->spec, fn);
@@ -90,7 +92,7 @@ static void build_reverse(trial_t *t)
     for (int i = 0; i < t->n_in; i++)
         if (t->at[i] >= 0) need[t->at[i]] = true;
     for (int j = 0, k = 0; j < t->n_out; j++) {
-        bool is_float = dtype_is_float(ir_type_of(fn, op->out + (ir_val_t)j)->dtype);
+        bool is_float = dtype_is_inexact(ir_type_of(fn, op->out + (ir_val_t)j)->dtype);
         ct[j] = is_float ? ir_fn_param(fn, t->n_in + k++) : IR_NONE;
     }
     err_t err = {0};
@@ -107,16 +109,25 @@ static void build_reverse(trial_t *t)
     if (ir_fn_finish(fn, t->n_in, out, &err) < 0) fail_msg("%s", err.text);
 }
 
-static void draw(trial_t *t, uint64_t seed)
+/* Argument i's number from u in [0, 1). */
+static double drawn(const trial_t *t, int i, double u)
 {
     double lo = t->spec->lo, hi = t->spec->hi;
     if (lo == 0 && hi == 0) lo = -2, hi = 2;
+    return i < t->n_in ? lo + (hi - lo) * u : 2 * u - 1;
+}
+
+static void draw(trial_t *t, uint64_t seed)
+{
     uint64_t at = 0;
     for (int i = 0; i < t->n_in + t->n_ct; i++) {
         t->arg[i] = tensor_new(ir_type_of(t->reverse, ir_fn_param(t->reverse, i)));
         for (int64_t k = 0; k < ir_type_count(&t->arg[i].type); k++) {
-            double u = rng_uniform(seed, at++);
-            tensor_set_f64(&t->arg[i], k, i < t->n_in ? lo + (hi - lo) * u : 2 * u - 1);
+            double re = drawn(t, i, rng_uniform(seed, at++));
+            if (dtype_is_complex(t->arg[i].type.dtype))
+                tensor_set_complex(&t->arg[i], k, re, drawn(t, i, rng_uniform(seed, at++)));
+            else
+                tensor_set_f64(&t->arg[i], k, re);
         }
     }
 }
@@ -128,10 +139,11 @@ static double functional(const trial_t *t)
     if (eval_fn(t->module, t->forward, t->arg, out, NULL, &err) < 0) fail_msg("%s", err.text);
     double sum = 0;
     for (int j = 0, k = 0; j < t->n_out; j++) {
-        if (dtype_is_float(out[j].type.dtype)) {
+        if (dtype_is_inexact(out[j].type.dtype)) {
             const tensor_t *w = &t->arg[t->n_in + k++];
             for (int64_t i = 0; i < ir_type_count(&w->type); i++)
-                sum += tensor_get_f64(w, i) * tensor_get_f64(&out[j], i);
+                sum += tensor_get_f64(w, i) * tensor_get_f64(&out[j], i) -
+                       tensor_get_imag(w, i) * tensor_get_imag(&out[j], i);
         }
         tensor_fini(&out[j]);
     }
@@ -144,8 +156,12 @@ static double deviation(const trial_t *t, const tensor_t *grad)
     double worst = 0, scale = 1;
     for (int i = 0; i < t->n_in; i++) {
         double *x = t->arg[i].data;
-        for (int64_t k = 0; k < ir_type_count(&t->arg[i].type) && t->at[i] >= 0; k++) {
-            double kept = x[k], rule = tensor_get_f64(&grad[i], k);
+        bool is_complex = dtype_is_complex(t->arg[i].type.dtype);
+        int64_t n = ir_type_count(&t->arg[i].type) * (is_complex ? 2 : 1);
+        for (int64_t k = 0; k < n && t->at[i] >= 0; k++) {
+            double kept = x[k], rule = is_complex && k % 2
+                                           ? -tensor_get_imag(&grad[i], k / 2)
+                                           : tensor_get_f64(&grad[i], is_complex ? k / 2 : k);
             x[k] = kept + STEP;
             double up = functional(t);
             x[k] = kept - STEP;

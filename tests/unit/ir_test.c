@@ -24,7 +24,7 @@ static void test_dtype_names_read_back(void **state)
         const char *name = dtype_name(d);
         assert_int_equal(dtype_parse(name, strlen(name)), d);
         assert_true(dtype_bytes(d) >= 1);
-        int classes = (d == DT_I1) + dtype_is_float(d) + dtype_is_int(d);
+        int classes = (d == DT_I1) + dtype_is_float(d) + dtype_is_int(d) + dtype_is_complex(d);
         assert_int_equal(classes, 1);
     }
     assert_int_equal(dtype_parse("f31", 3), DT_NONE);

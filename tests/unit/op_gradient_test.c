@@ -67,6 +67,73 @@ static void test_plain_ops(void **state)
     assert_true(n >= 35);
 }
 
+/* The case on complex operands; false where its builder makes real numbers of its own. */
+static bool complex_twin(const gradient_case_t *from, gradient_case_t *to)
+{
+    int n = 0;
+    *to = *from;
+    to->what = "complex";
+    for (; n < GRADIENT_MAX_IN && to->in[n].dtype != DT_NONE; n++)
+        if (to->in[n].dtype == DT_F64) to->in[n].dtype = DT_C128;
+    ir_module_t *module = ir_module_new();
+    ir_fn_t *fn = ir_fn_new(module, "main", n, to->in);
+    if (to->build) to->build(fn);
+    bool takes = to->build && !fn->err.code;
+    if (takes) takes = dtype_is_complex(ir_type_of(fn, fn->n_value - 1)->dtype);
+    ir_module_destroy(&module);
+    return takes;
+}
+
+static int check_twins(const gradient_case_t *cases, int n_case, uint64_t seed)
+{
+    int n = 0;
+    for (int i = 0; i < n_case; i++) {
+        gradient_case_t twin;
+        if (!complex_twin(&cases[i], &twin)) continue;
+        gradient_check(&twin, seed + (uint64_t)i);
+        n++;
+    }
+    return n;
+}
+
+static void test_complex_twins(void **state)
+{
+    (void)state;
+    int n = check_twins(gradient_cases_structure, n_gradient_cases_structure, 500);
+    n += check_twins(gradient_cases_index, n_gradient_cases_index, 600);
+    print_message("%d cases\n", n);
+    assert_true(n >= 30);
+}
+
+/* The same maps where they take complex numbers. */
+static void test_plain_complex_ops(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (op_code_t code = OP_invalid + 1; code < OP_COUNT; code++) {
+        const op_def_t *def = op_def(code);
+        if (!is_plain(def)) continue;
+        gradient_case_t spec = {
+            .op = code, .what = "complex", .lo = def->test_lo, .hi = def->test_hi};
+        for (int i = 0; i < def->n_in; i++) spec.in[i] = (ir_type_t)C128(3, 4);
+        ir_module_t *module = ir_module_new();
+        ir_fn_t *fn = ir_fn_new(module, "main", def->n_in, spec.in);
+        ir_val_t in[2] = {ir_fn_param(fn, 0), def->n_in > 1 ? ir_fn_param(fn, 1) : IR_NONE};
+        bool takes = ir_emit(fn, code, def->n_in, in, NULL, 1, NULL, 0, NULL) != NULL;
+        ir_module_destroy(&module);
+        if (takes) gradient_check(&spec, code);
+        n += takes;
+    }
+    assert_true(n >= 30);
+}
+
+static void test_cases_complex(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_gradient_cases_complex; i++)
+        gradient_check(&gradient_cases_complex[i], 400u + (uint64_t)i);
+}
+
 static bool has_case(op_code_t code, const gradient_case_t *cases, int n)
 {
     for (int i = 0; i < n; i++)
@@ -84,7 +151,8 @@ static void test_every_rule_is_covered(void **state)
         if (def->expand) continue; /* others define it, whose rules are covered: expand_test */
         bool covered = has_case(code, gradient_cases_map, n_gradient_cases_map) ||
                        has_case(code, gradient_cases_structure, n_gradient_cases_structure) ||
-                       has_case(code, gradient_cases_index, n_gradient_cases_index);
+                       has_case(code, gradient_cases_index, n_gradient_cases_index) ||
+                       has_case(code, gradient_cases_complex, n_gradient_cases_complex);
         for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++)
             covered = covered || skipped[i].op == code;
         if (!covered) print_error("no gradient case for %s\n", def->name);
@@ -96,11 +164,10 @@ static void test_every_rule_is_covered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_ops),
-        cmocka_unit_test(test_cases_map),
-        cmocka_unit_test(test_cases_structure),
-        cmocka_unit_test(test_cases_index),
-        cmocka_unit_test(test_every_rule_is_covered),
+        cmocka_unit_test(test_plain_ops),     cmocka_unit_test(test_plain_complex_ops),
+        cmocka_unit_test(test_cases_complex), cmocka_unit_test(test_complex_twins),
+        cmocka_unit_test(test_cases_map),     cmocka_unit_test(test_cases_structure),
+        cmocka_unit_test(test_cases_index),   cmocka_unit_test(test_every_rule_is_covered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

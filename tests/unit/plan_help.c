@@ -27,7 +27,10 @@ static void fill(tensor_t *t, uint64_t seed, const char *role, const plan_check_
     bool is_state = strcmp(role, "state") == 0, is_scalar = strcmp(role, "scalar") == 0;
     int64_t n = ir_type_count(&t->type);
     for (int64_t i = 0; i < n; i++) {
-        if (dtype_is_float(t->type.dtype))
+        if (dtype_is_complex(t->type.dtype))
+            tensor_set_complex(t, i, (rng_uniform(seed, 2 * (uint64_t)i) * 2 - 1) * how->scale,
+                               (rng_uniform(seed, 2 * (uint64_t)i + 1) * 2 - 1) * how->scale);
+        else if (dtype_is_float(t->type.dtype))
             tensor_set_f64(t, i, (rng_uniform(seed, (uint64_t)i) * 2 - !is_state) * how->scale);
         else
             tensor_set_i64(
@@ -38,9 +41,10 @@ static void fill(tensor_t *t, uint64_t seed, const char *role, const plan_check_
 static double compare(const tensor_t *want, const tensor_t *got, double least)
 {
     double largest = least, worst = 0;
-    int64_t n = ir_type_count(&want->type);
+    int64_t n = 2 * ir_type_count(&want->type); /* both parts, 0 of real numbers */
     for (int64_t i = 0; i < n; i++) {
-        double a = tensor_get_f64(want, i), b = tensor_get_f64(got, i);
+        double (*get)(const tensor_t *, int64_t) = i % 2 ? tensor_get_imag : tensor_get_f64;
+        double a = get(want, i / 2), b = get(got, i / 2);
         if (isfinite(a) && fabs(a) > largest) largest = fabs(a);
         if (isnan(a) && isnan(b)) continue;
         if (!isfinite(a) || !isfinite(b))

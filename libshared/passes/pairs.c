@@ -1,0 +1,391 @@
+/* Before plans: complex tensors become pairs of real ones, so that every backend has them, and ops
+ * that only plans do not know (op_def_t.lowered) become what they stand for. Parameters and results
+ * keep their bytes: a complex one is a real one with a last dimension of two. */
+#include "passes/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ops/expand.h"
+#include "passes/passes.h"
+
+/* --- is there anything to do? --- */
+
+static bool region_has(const ir_region_t *region, bool (*test)(const ir_op_t *op))
+{
+    for (int i = 0; i < region->n_op; i++) {
+        if (test(region->op[i])) return true;
+        for (int r = 0; r < region->op[i]->n_region; r++)
+            if (region_has(region->op[i]->region[r], test)) return true;
+    }
+    return false;
+}
+
+static bool is_lowered(const ir_op_t *op)
+{
+    return op_def(op->code)->lowered;
+}
+
+static bool has_complex(const ir_fn_t *fn)
+{
+    for (uint32_t v = 0; v < fn->n_value; v++)
+        if (dtype_is_complex(fn->value[v].type.dtype)) return true;
+    return false;
+}
+
+/* --- parameters and results --- */
+
+static ir_val_t take_part(ir_fn_t *fn, ir_val_t x, int k)
+{
+    ir_type_t type = *ir_type_of(fn, x);
+    int64_t start[IR_MAX_RANK] = {0};
+    int last = type.rank - 1;
+    start[last] = k;
+    ir_type_t cut = type;
+    cut.dim[last] = k + 1;
+    type.dim[--type.rank] = 0;
+    return ir_reshape(fn, ir_slice(fn, x, start, cut.dim, NULL), &type);
+}
+
+static int add_last(ir_type_t *type, err_t *err)
+{
+    char text[IR_TYPE_TEXT];
+    if (type->rank == IR_MAX_RANK)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a parameter or result of %s has no room for its parts",
+                       ir_type_text(type, text));
+    type->dtype = dtype_part(type->dtype);
+    type->dim[type->rank++] = 2;
+    return 0;
+}
+
+/* x as real numbers with a last dimension of two. */
+static ir_val_t as_real(ir_fn_t *fn, ir_val_t x, err_t *err)
+{
+    if (x == IR_NONE || !dtype_is_complex(ir_type_of(fn, x)->dtype)) return x;
+    ir_type_t type = *ir_type_of(fn, x);
+    if (add_last(&type, err) < 0) return IR_NONE;
+    type.dim[type.rank - 1] = 1;
+    ir_val_t parts[2] = {ir_reshape(fn, ir_op1(fn, OP_real, x), &type),
+                         ir_reshape(fn, ir_op1(fn, OP_imag, x), &type)};
+    return ir_concatenate(fn, parts, 2, type.rank - 1);
+}
+
+static void copy_words(ir_fn_t *to, const ir_fn_t *from)
+{
+    for (int i = 0; i < from->body->n_arg; i++) {
+        to->param_attrs[i] = from->param_attrs[i];
+        to->value[ir_fn_param(to, i)].name = from->value[ir_fn_param(from, i)].name;
+    }
+    for (int i = 0; from->result_attrs && i < from->body->n_result; i++)
+        to->result_attrs[i] = from->result_attrs[i];
+    to->attrs = from->attrs;
+    to->is_private = from->is_private;
+}
+
+static int clone_signature(ir_clone_t *clone, err_t *err)
+{
+    ir_fn_t *to = clone->to;
+    const ir_region_t *body = clone->from->body;
+    for (int i = 0; i < body->n_arg; i++) {
+        ir_val_t old = body->arg + (ir_val_t)i, p = ir_fn_param(to, i);
+        bool is_complex = dtype_is_complex(ir_type_of(clone->from, old)->dtype);
+        clone->map[old] = is_complex
+                              ? ir_op2(to, OP_complex, take_part(to, p, 0), take_part(to, p, 1))
+                              : p;
+    }
+    if (ir_clone_ops(clone, body, err) < 0) return -1;
+    ir_val_t *results = mem_calloc((size_t)body->n_result + 1, sizeof *results);
+    for (int i = 0; i < body->n_result; i++)
+        results[i] = as_real(to, clone->map[body->result[i]], err);
+    int status = ir_fn_finish(to, body->n_result, results, err);
+    free(results);
+    return status;
+}
+
+static bool signature_is_complex(const ir_fn_t *fn)
+{
+    bool found = false;
+    for (int i = 0; i < fn->body->n_arg; i++)
+        found = found || dtype_is_complex(ir_type_of(fn, ir_fn_param(fn, i))->dtype);
+    for (int i = 0; i < fn->body->n_result; i++)
+        found = found || dtype_is_complex(ir_type_of(fn, fn->body->result[i])->dtype);
+    return found;
+}
+
+static int real_signature(ir_module_t *module, ir_fn_t *fn, err_t *err)
+{
+    int n = fn->body->n_arg, status = 0;
+    ir_type_t *types = mem_calloc((size_t)n + 1, sizeof *types);
+    for (int i = 0; status == 0 && i < n; i++) {
+        types[i] = *ir_type_of(fn, ir_fn_param(fn, i));
+        if (dtype_is_complex(types[i].dtype)) status = add_last(&types[i], err);
+    }
+    if (status == 0) {
+        ir_fn_t *to = ir_fn_new(module, fn->name, n, types);
+        ir_clone_t clone = {.from = fn, .to = to};
+        clone.map = mem_calloc(fn->n_value + 1u, sizeof *clone.map);
+        memset(clone.map, 0xFF, fn->n_value * sizeof *clone.map);
+        status = clone_signature(&clone, err);
+        free(clone.map);
+        if (status == 0) {
+            copy_words(to, fn);
+            ir_module_replace(module, fn, to);
+        } else {
+            ir_module_remove(module, to);
+        }
+    }
+    free(types);
+    return status;
+}
+
+int pass_real_signature(ir_module_t *module, err_t *err)
+{
+    for (int f = 0; f < module->n_fn; f++) {
+        ir_fn_t *fn = module->fn[f];
+        if (signature_is_complex(fn) && real_signature(module, fn, err) < 0)
+            return err_prefix(err, "@%s: ", fn->name);
+    }
+    return 0;
+}
+
+/* --- ops that plans do not know --- */
+
+static int expand_lowered(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    if (!op_def(op->code)->lowered || !op_def(op->code)->expand) return 0;
+    ir_val_t *in = mem_calloc((size_t)(op->n_in + op->n_out) + 1, sizeof *in), *out = in + op->n_in;
+    for (int i = 0; i < op->n_in; i++) in[i] = self->map[op->in[i]];
+    int status = expand_op(self->to, self->from, op, in, out, err);
+    for (int i = 0; i < op->n_out; i++) self->map[op->out + (ir_val_t)i] = out[i];
+    free(in);
+    return status < 0 ? err_prefix(err, "line %d: ", op->line) : 1;
+}
+
+/* --- ops with regions: every complex operand, argument and result becomes two --- */
+
+static pairs_t *pairs_of(ir_clone_t *clone)
+{
+    return (pairs_t *)clone; /* the first member */
+}
+
+static int flatten(const pairs_t *self, int n, const ir_val_t *values, ir_val_t *to)
+{
+    int n_flat = 0;
+    for (int i = 0; i < n; i++) {
+        to[n_flat++] = pairs_part(self, values[i], 0);
+        if (pairs_is_complex(self, values[i])) to[n_flat++] = pairs_part(self, values[i], 1);
+    }
+    return n_flat;
+}
+
+/* The types of n values from `first` on, taken apart; at[i]: where value i's are. Sorting has its
+ * arguments in twos, which stay together: a, b -> re a, re b, im a, im b. */
+static int flat_types(const pairs_t *self, ir_val_t first, int n, bool in_twos, ir_type_t *types,
+                      int *at, int *step)
+{
+    int n_flat = 0, group = in_twos ? 2 : 1;
+    for (int i = 0; i < n; i += group) {
+        bool is_complex = pairs_is_complex(self, first + (ir_val_t)i);
+        for (int k = 0; k < group; k++) {
+            at[i + k] = n_flat + k;
+            step[i + k] = group;
+        }
+        for (int k = 0; k < group * (is_complex ? 2 : 1); k++) {
+            ir_type_t type = pairs_type(self, first + (ir_val_t)i);
+            types[n_flat++] = ir_type_with(type, dtype_part(type.dtype));
+        }
+    }
+    return n_flat;
+}
+
+/* Values from `first` on are those from `fresh` on, taken apart. */
+static void bind(pairs_t *self, ir_val_t first, int n, ir_val_t fresh, const int *at,
+                 const int *step)
+{
+    for (int i = 0; i < n; i++) {
+        ir_val_t old = first + (ir_val_t)i, y = fresh + (ir_val_t)at[i];
+        if (pairs_is_complex(self, old)) {
+            self->part[0][old] = y;
+            self->part[1][old] = y + (ir_val_t)step[i];
+        } else {
+            self->clone.map[old] = y;
+        }
+    }
+}
+
+static ir_region_t *flat_region(pairs_t *self, const ir_region_t *from, bool in_twos, err_t *err)
+{
+    ir_fn_t *to = self->clone.to;
+    size_t n = 2 * (size_t)(from->n_arg + from->n_result) + 1;
+    ir_type_t *types = mem_calloc(n, sizeof *types);
+    int *at = mem_calloc(2 * n, sizeof *at), *step = at + n;
+    ir_val_t *results = mem_calloc(n, sizeof *results);
+    int n_arg = flat_types(self, from->arg, from->n_arg, in_twos, types, at, step);
+    ir_region_t *saved, *region = ir_region_begin(to, n_arg, types, &saved);
+    bind(self, from->arg, from->n_arg, region->arg, at, step);
+    int status = ir_clone_ops(&self->clone, from, err);
+    if (status == 0)
+        ir_region_end(to, region, flatten(self, from->n_result, from->result, results), results,
+                      saved);
+    to->cursor = saved;
+    free(types);
+    free(at);
+    free(results);
+    return status < 0 ? NULL : region;
+}
+
+static int flat_op(pairs_t *self, const ir_op_t *op, err_t *err)
+{
+    size_t n = 2 * (size_t)(op->n_in + op->n_out) + 1;
+    ir_val_t *in = mem_calloc(n, sizeof *in);
+    ir_type_t *types = mem_calloc(n, sizeof *types);
+    int *at = mem_calloc(2 * n, sizeof *at), *step = at + n, status = 0;
+    ir_region_t **regions = mem_calloc((size_t)op->n_region + 1, sizeof *regions);
+    for (int r = 0; status == 0 && r < op->n_region; r++) {
+        regions[r] = flat_region(self, op->region[r], op->code == OP_sort, err);
+        if (!regions[r]) status = -1;
+    }
+    int n_in = flatten(self, op->n_in, op->in, in);
+    int n_out = flat_types(self, op->out, op->n_out, false, types, at, step);
+    const ir_op_t *flat = status < 0 ? NULL
+                                     : ir_emit(self->clone.to, op->code, n_in, in, &op->attrs,
+                                               n_out, types, op->n_region, regions);
+    if (flat) bind(self, op->out, op->n_out, flat->out, at, step);
+    free(in);
+    free(types);
+    free(at);
+    free(regions);
+    return status;
+}
+
+/* One operand folded by sums, or replaced: each part by itself. */
+static bool folds_parts(const ir_op_t *op)
+{
+    const ir_region_t *r = op->n_region == 1 ? op->region[0] : NULL;
+    bool one = op->n_out == 1 && r && r->n_arg == 2;
+    bool replaces = one && r->n_op == 0 && r->n_result == 1 && r->result[0] == r->arg + 1;
+    switch (op->code) {
+    case OP_reduce:
+    case OP_reduce_window: return one && ir_reducer_op(r) == OP_add;
+    case OP_scatter: return replaces || (one && ir_reducer_op(r) == OP_add);
+    default: return false;
+    }
+}
+
+static ir_region_t *replacer(ir_fn_t *fn, dtype_t dtype)
+{
+    ir_type_t types[2] = {ir_type_scalar(dtype), ir_type_scalar(dtype)};
+    ir_region_t *saved, *region = ir_region_begin(fn, 2, types, &saved);
+    ir_val_t y = region->arg + 1;
+    ir_region_end(fn, region, 1, &y, saved);
+    return region;
+}
+
+static void fold_parts(pairs_t *self, const ir_op_t *op)
+{
+    ir_fn_t *fn = self->clone.to;
+    ir_type_t type = pairs_type(self, op->out);
+    type.dtype = dtype_part(type.dtype);
+    for (int k = 0; k < 2; k++) {
+        ir_val_t in[3];
+        for (int i = 0; i < op->n_in; i++) in[i] = pairs_part(self, op->in[i], k);
+        ir_region_t *region = op->region[0]->n_op ? ir_reducer(fn, OP_add, type.dtype)
+                                                  : replacer(fn, type.dtype);
+        ir_op_t *y = ir_emit(fn, op->code, op->n_in, in, &op->attrs, 1, &type, 1, &region);
+        self->part[k][op->out] = y ? y->out : IR_NONE;
+    }
+}
+
+/* --- the walk --- */
+
+static bool touches_complex(const pairs_t *self, const ir_op_t *op)
+{
+    for (int i = 0; i < op->n_in; i++)
+        if (pairs_is_complex(self, op->in[i])) return true;
+    for (int i = 0; i < op->n_out; i++)
+        if (pairs_is_complex(self, op->out + (ir_val_t)i)) return true;
+    return op->code == OP_real || op->code == OP_imag; /* of real numbers */
+}
+
+/* Do values from around a region, or in it, matter? Regions of everything else are copied as usual,
+ * and their ops come here one by one. */
+static bool is_flat(op_code_t code)
+{
+    switch (code) {
+    case OP_while:
+    case OP_if:
+    case OP_case:
+    case OP_reduce:
+    case OP_reduce_window:
+    case OP_scatter:
+    case OP_sort:
+    case OP_pcp_fused:
+    case OP_optimization_barrier: return true;
+    default: return false;
+    }
+}
+
+static int rewrite(ir_clone_t *clone, const ir_op_t *op, err_t *err)
+{
+    pairs_t *self = pairs_of(clone);
+    const ir_region_t *cursor = clone->to->cursor;
+    int n_before = cursor->n_op, status = 0;
+    if (!touches_complex(self, op)) return 0;
+    pairs_rule_t *rule = pairs_rule(op->code);
+    if (op->code == OP_custom_call && op->n_in == 1 && op->n_out == 1) rule = pairs_each;
+    if (rule)
+        rule(self, op);
+    else if (folds_parts(op))
+        fold_parts(self, op);
+    else if (is_flat(op->code))
+        status = flat_op(self, op, err);
+    else
+        return err_set(err, ERR_UNSUPPORTED,
+                       "line %d: %s: plans do not have it for complex numbers", op->line,
+                       op_def(op->code)->name);
+    for (int i = n_before; i < cursor->n_op; i++) cursor->op[i]->line = op->line;
+    return status < 0 ? -1 : 1;
+}
+
+static int split_fn(ir_module_t *module, ir_fn_t *fn, err_t *err)
+{
+    int n = fn->body->n_arg;
+    ir_type_t *types = mem_calloc((size_t)n + 1, sizeof *types);
+    for (int i = 0; i < n; i++) types[i] = *ir_type_of(fn, ir_fn_param(fn, i));
+    ir_fn_t *to = ir_fn_new(module, fn->name, n, types);
+    pairs_t self = {.clone = {.from = fn, .to = to, .rewrite = rewrite}};
+    size_t n_value = (size_t)fn->n_value + 1;
+    ir_val_t *values = mem_calloc(4 * n_value, sizeof *values), *results = values + 3 * n_value;
+    memset(values, 0xFF, 4 * n_value * sizeof *values);
+    self.clone.map = values;
+    for (int k = 0; k < 2; k++) self.part[k] = values + (size_t)(k + 1) * n_value;
+    for (int i = 0; i < n; i++) self.clone.map[ir_fn_param(fn, i)] = ir_fn_param(to, i);
+    int status = ir_clone_ops(&self.clone, fn->body, err);
+    for (int i = 0; i < fn->body->n_result; i++) results[i] = self.clone.map[fn->body->result[i]];
+    if (status == 0) status = ir_fn_finish(to, fn->body->n_result, results, err);
+    if (status == 0) {
+        copy_words(to, fn);
+        ir_module_replace(module, fn, to);
+    } else {
+        ir_module_remove(module, to);
+    }
+    free(values);
+    free(types);
+    return status;
+}
+
+int pass_pairs(ir_module_t *module, err_t *err)
+{
+    if (pass_real_signature(module, err) < 0) return -1;
+    for (int f = 0; f < module->n_fn; f++) {
+        ir_fn_t *fn = module->fn[f];
+        if (!has_complex(fn) && !region_has(fn->body, is_lowered)) continue;
+        ir_fn_t *plain = ir_clone_fn(module, fn, expand_lowered, NULL, err);
+        if (!plain) return err_prefix(err, "@%s: ", fn->name);
+        ir_module_replace(module, fn, plain);
+        if (split_fn(module, plain, err) < 0) return err_prefix(err, "@%s: ", fn->name);
+    }
+    return ir_verify(module, err);
+}

@@ -1,0 +1,237 @@
+/* Complex numbers as compiled plans, where they are pairs of real ones, against the interpreter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "plan_help.h"
+
+/* One unary or binary op a function, on f32 and f64 parts. */
+static const char *const unary[] = {
+    "stablehlo.exponential",
+    "stablehlo.exponential_minus_one",
+    "stablehlo.log",
+    "stablehlo.log_plus_one",
+    "stablehlo.logistic",
+    "stablehlo.tanh",
+    "stablehlo.sqrt",
+    "stablehlo.rsqrt",
+    "stablehlo.cbrt",
+    "stablehlo.sine",
+    "stablehlo.cosine",
+    "stablehlo.tan",
+    "stablehlo.negate",
+    "stablehlo.sign",
+    "chlo.square",
+    "chlo.tan",
+    "chlo.sinh",
+    "chlo.cosh",
+    "chlo.asin",
+    "chlo.acos",
+    "chlo.atan",
+    "chlo.asinh",
+    "chlo.acosh",
+    "chlo.atanh",
+    "chlo.conj",
+};
+static const char *const binary[] = {
+    "stablehlo.add",   "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide",
+    "stablehlo.power", "stablehlo.atan2",    "stablehlo.maximum",  "stablehlo.minimum",
+};
+
+static void test_maps(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        str_t text = {0};
+        const char *t = wide ? "tensor<40xcomplex<f64>>" : "tensor<40xcomplex<f32>>";
+        int n = 0;
+        for (size_t i = 0; i < sizeof unary / sizeof *unary; i++)
+            str_addf(
+                &text,
+                "func.func @f%d(%%a: %s) -> %s {\n  %%r = \"%s\"(%%a) : (%s) -> %s\n  return %%r : "
+                "%s\n}\n",
+                n++, t, t, unary[i], t, t, t);
+        for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
+            str_addf(
+                &text,
+                "func.func @f%d(%%a: %s, %%b: %s) -> %s {\n  %%r = \"%s\"(%%a, %%b) : (%s, %s) -> "
+                "%s\n  return %%r : %s\n}\n",
+                n++, t, t, t, binary[i], t, t, t, t);
+        plan_check_text(str_text(&text), 11, 4, wide ? 1e-14 : 2e-7);
+        str_fini(&text);
+    }
+}
+
+#define Z "tensor<4x6xcomplex<f32>>"
+#define S "tensor<complex<f32>>"
+static const char movement[] =
+    "func.func @types(%a: " Z ", %b: " Z ", %x: tensor<4x6xf32>) -> (tensor<4x6xf32>, "
+    "tensor<4x6xi1>, tensor<4x6xi1>, tensor<4x6xi1>, " Z ", " Z
+    ", tensor<4x6xi1>, tensor<4x6xcomplex<f64>>, tensor<4x6xf32>, tensor<4x6xf32>) {\n"
+    "  %m = stablehlo.abs %a : (" Z ") -> tensor<4x6xf32>\n"
+    "  %e = stablehlo.compare EQ, %a, %a : (" Z ", " Z ") -> tensor<4x6xi1>\n"
+    "  %n = stablehlo.compare NE, %a, %b, FLOAT : (" Z ", " Z ") -> tensor<4x6xi1>\n"
+    "  %l = stablehlo.compare LE, %a, %b, FLOAT : (" Z ", " Z ") -> tensor<4x6xi1>\n"
+    "  %s = stablehlo.select %l, %a, %b : tensor<4x6xi1>, " Z "\n"
+    "  %c = stablehlo.convert %x : (tensor<4x6xf32>) -> " Z "\n"
+    "  %p = stablehlo.convert %a : (" Z ") -> tensor<4x6xi1>\n"
+    "  %w = stablehlo.convert %a : (" Z ") -> tensor<4x6xcomplex<f64>>\n"
+    "  %r = stablehlo.real %x : (tensor<4x6xf32>) -> tensor<4x6xf32>\n"
+    "  %i = stablehlo.imag %x : (tensor<4x6xf32>) -> tensor<4x6xf32>\n"
+    "  return %m, %e, %n, %l, %s, %c, %p, %w, %r, %i : tensor<4x6xf32>, tensor<4x6xi1>, "
+    "tensor<4x6xi1>, tensor<4x6xi1>, " Z ", " Z
+    ", tensor<4x6xi1>, tensor<4x6xcomplex<f64>>, tensor<4x6xf32>, tensor<4x6xf32>\n}\n"
+    "func.func @moves(%a: " Z ", %b: " Z ", %s: " S
+    ", %i: tensor<i32>, %rows: tensor<3x1xi32>) -> (tensor<6x4xcomplex<f32>>, "
+    "tensor<7x9xcomplex<f32>>, " Z ", " Z ", tensor<3x6xcomplex<f32>>, tensor<2x3xcomplex<f32>>, " Z
+    ", tensor<12x2xcomplex<f32>>) {\n"
+    "  %t = stablehlo.transpose %a, dims = [1, 0] : (" Z ") -> tensor<6x4xcomplex<f32>>\n"
+    "  %p = stablehlo.pad %a, %s, low = [1, -1], high = [2, 4], interior = [0, 0] : (" Z ", " S
+    ") -> tensor<7x9xcomplex<f32>>\n"
+    "  %c = stablehlo.concatenate %a, %b, dim = 0 : (" Z ", " Z ") -> tensor<8x6xcomplex<f32>>\n"
+    "  %v = stablehlo.reverse %c, dims = [0, 1] : tensor<8x6xcomplex<f32>>\n"
+    "  %l = stablehlo.slice %v [1:8:2, 0:6] : (tensor<8x6xcomplex<f32>>) -> " Z "\n"
+    "  %d = stablehlo.broadcast_in_dim %s, dims = [] : (" S ") -> " Z "\n"
+    "  %g = \"stablehlo.gather\"(%a, %rows) <{dimension_numbers = #stablehlo.gather<offset_dims = "
+    "[1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = "
+    "array<i64: 1, 6>}> : (" Z ", tensor<3x1xi32>) -> tensor<3x6xcomplex<f32>>\n"
+    "  %y = stablehlo.dynamic_slice %a, %i, %i, sizes = [2, 3] : (" Z
+    ", tensor<i32>, tensor<i32>) -> tensor<2x3xcomplex<f32>>\n"
+    "  %u = stablehlo.dynamic_update_slice %b, %y, %i, %i : (" Z
+    ", tensor<2x3xcomplex<f32>>, tensor<i32>, tensor<i32>) -> " Z "\n"
+    "  %h = stablehlo.reshape %a : (" Z ") -> tensor<12x2xcomplex<f32>>\n"
+    "  return %t, %p, %l, %d, %g, %y, %u, %h : tensor<6x4xcomplex<f32>>, "
+    "tensor<7x9xcomplex<f32>>, " Z ", " Z ", tensor<3x6xcomplex<f32>>, tensor<2x3xcomplex<f32>>, " Z
+    ", tensor<12x2xcomplex<f32>>\n}\n"
+    "func.func @bits(%a: tensor<3x2xcomplex<f32>>, %b: tensor<3xcomplex<f64>>) -> "
+    "(tensor<3x2xcomplex<f32>>, tensor<3xcomplex<f64>>) {\n"
+    "  %w = stablehlo.bitcast_convert %a : (tensor<3x2xcomplex<f32>>) -> tensor<3xcomplex<f64>>\n"
+    "  %z = stablehlo.add %w, %w : tensor<3xcomplex<f64>>\n"
+    "  %n = stablehlo.bitcast_convert %w : (tensor<3xcomplex<f64>>) -> tensor<3x2xcomplex<f32>>\n"
+    "  %o = stablehlo.bitcast_convert %b : (tensor<3xcomplex<f64>>) -> tensor<3x2xcomplex<f32>>\n"
+    "  %q = stablehlo.bitcast_convert %o : (tensor<3x2xcomplex<f32>>) -> tensor<3xcomplex<f64>>\n"
+    "  return %n, %q : tensor<3x2xcomplex<f32>>, tensor<3xcomplex<f64>>\n}\n";
+
+static void test_movement(void **state)
+{
+    (void)state;
+    plan_check_text(movement, 12, 4, 2e-7);
+}
+
+#define D "tensor<4x6xcomplex<f64>>"
+#define DS "tensor<complex<f64>>"
+static const char folds[] =
+    "func.func @reduce(%a: " D ", %i: " DS ") -> (tensor<4xcomplex<f64>>, tensor<6xcomplex<f64>>, "
+    "tensor<4xcomplex<f64>>) {\n"
+    "  %s = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [1] : (" D
+    ", " DS ") -> tensor<4xcomplex<f64>>\n"
+    "  %p = stablehlo.reduce(%a init: %i) applies stablehlo.multiply across dimensions = [0] : (" D
+    ", " DS ") -> tensor<6xcomplex<f64>>\n"
+    "  %m = stablehlo.reduce(%a init: %i) applies stablehlo.maximum across dimensions = [1] : (" D
+    ", " DS ") -> tensor<4xcomplex<f64>>\n"
+    "  return %s, %p, %m : tensor<4xcomplex<f64>>, tensor<6xcomplex<f64>>, "
+    "tensor<4xcomplex<f64>>\n}\n"
+    "func.func @products(%a: " D ", %b: tensor<6x3xcomplex<f64>>, %x: "
+    "tensor<1x8x2xcomplex<f64>>, %k: tensor<3x2x3xcomplex<f64>>) -> (tensor<4x3xcomplex<f64>>, "
+    "tensor<1x6x3xcomplex<f64>>) {\n"
+    "  %d = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (" D
+    ", tensor<6x3xcomplex<f64>>) -> tensor<4x3xcomplex<f64>>\n"
+    "  %c = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = "
+    "{stride = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+    "(tensor<1x8x2xcomplex<f64>>, tensor<3x2x3xcomplex<f64>>) -> tensor<1x6x3xcomplex<f64>>\n"
+    "  return %d, %c : tensor<4x3xcomplex<f64>>, tensor<1x6x3xcomplex<f64>>\n}\n"
+    "func.func @windows(%a: " D ", %i: " DS ") -> (tensor<4x5xcomplex<f64>>, "
+    "tensor<4x5xcomplex<f64>>) {\n"
+    "  %s = \"stablehlo.reduce_window\"(%a, %i) <{window_dimensions = array<i64: 1, 2>}> ({\n"
+    "  ^bb0(%p: " DS ", %q: " DS "):\n    %r = stablehlo.add %p, %q : " DS
+    "\n    stablehlo.return %r : " DS "\n  }) : (" D ", " DS ") -> tensor<4x5xcomplex<f64>>\n"
+    "  %m = \"stablehlo.reduce_window\"(%a, %i) <{window_dimensions = array<i64: 1, 2>}> ({\n"
+    "  ^bb0(%p: " DS ", %q: " DS "):\n    %r = stablehlo.multiply %p, %q : " DS
+    "\n    stablehlo.return %r : " DS "\n  }) : (" D ", " DS ") -> tensor<4x5xcomplex<f64>>\n"
+    "  return %s, %m : tensor<4x5xcomplex<f64>>, tensor<4x5xcomplex<f64>>\n}\n"
+    "func.func @scatters(%a: " D ", %rows: tensor<3x1xi32>, %u: tensor<3x6xcomplex<f64>>) -> (" D
+    ", " D ", " D ") {\n"
+    "  %s = \"stablehlo.scatter\"(%a, %rows, %u) <{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+    "  ^bb0(%p: " DS ", %q: " DS "):\n    %r = stablehlo.add %p, %q : " DS
+    "\n    stablehlo.return %r : " DS "\n  }) : (" D
+    ", tensor<3x1xi32>, tensor<3x6xcomplex<f64>>) -> " D "\n"
+    "  %t = \"stablehlo.scatter\"(%a, %rows, %u) <{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+    "  ^bb0(%p: " DS ", %q: " DS "):\n    stablehlo.return %q : " DS "\n  }) : (" D
+    ", tensor<3x1xi32>, tensor<3x6xcomplex<f64>>) -> " D "\n"
+    "  %v = \"stablehlo.scatter\"(%a, %rows, %u) <{scatter_dimension_numbers = "
+    "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n"
+    "  ^bb0(%p: " DS ", %q: " DS "):\n    %r = stablehlo.multiply %p, %q : " DS
+    "\n    stablehlo.return %r : " DS "\n  }) : (" D
+    ", tensor<3x1xi32>, tensor<3x6xcomplex<f64>>) -> " D "\n"
+    "  return %s, %t, %v : " D ", " D ", " D "\n}\n";
+
+static void test_folds(void **state)
+{
+    (void)state;
+    plan_check_text(folds, 13, 4, 1e-13);
+}
+
+static const char control[] =
+    "func.func @loop(%z: tensor<5xcomplex<f64>>, %c: tensor<5xcomplex<f64>>, %n: tensor<i32>) -> "
+    "tensor<5xcomplex<f64>> {\n"
+    "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+    "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "  %small = stablehlo.constant dense<(0.25, 0.5)> : tensor<5xcomplex<f64>>\n"
+    "  %r:2 = stablehlo.while(%i = %zero, %x = %z) : tensor<i32>, tensor<5xcomplex<f64>>\n"
+    "  cond {\n    %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+    "    stablehlo.return %p : tensor<i1>\n  } do {\n"
+    "    %j = stablehlo.add %i, %one : tensor<i32>\n"
+    "    %y = stablehlo.multiply %x, %small : tensor<5xcomplex<f64>>\n"
+    "    %w = stablehlo.add %y, %c : tensor<5xcomplex<f64>>\n"
+    "    stablehlo.return %j, %w : tensor<i32>, tensor<5xcomplex<f64>>\n  }\n"
+    "  return %r#1 : tensor<5xcomplex<f64>>\n}\n"
+    "func.func @branch(%z: tensor<5xcomplex<f64>>, %p: tensor<i1>) -> tensor<5xcomplex<f64>> {\n"
+    "  %r = \"stablehlo.if\"(%p) ({\n    %a = stablehlo.sine %z : tensor<5xcomplex<f64>>\n"
+    "    stablehlo.return %a : tensor<5xcomplex<f64>>\n  }, {\n"
+    "    stablehlo.return %z : tensor<5xcomplex<f64>>\n  }) : (tensor<i1>) -> "
+    "tensor<5xcomplex<f64>>\n  return %r : tensor<5xcomplex<f64>>\n}\n"
+    "func.func @order(%z: tensor<9xcomplex<f64>>, %k: tensor<9xi32>) -> (tensor<9xcomplex<f64>>, "
+    "tensor<9xi32>) {\n"
+    "  %r:2 = \"stablehlo.sort\"(%z, %k) <{dimension = 0 : i64, is_stable = true}> ({\n"
+    "  ^bb0(%a: tensor<complex<f64>>, %b: tensor<complex<f64>>, %c: tensor<i32>, %d: "
+    "tensor<i32>):\n"
+    "    %p = stablehlo.compare LT, %a, %b, FLOAT : (tensor<complex<f64>>, tensor<complex<f64>>) "
+    "-> tensor<i1>\n    stablehlo.return %p : tensor<i1>\n  }) : (tensor<9xcomplex<f64>>, "
+    "tensor<9xi32>) -> (tensor<9xcomplex<f64>>, tensor<9xi32>)\n"
+    "  return %r#0, %r#1 : tensor<9xcomplex<f64>>, tensor<9xi32>\n}\n"
+    "func.func @map(%z: tensor<9xcomplex<f64>>) -> tensor<9xcomplex<f64>> {\n"
+    "  %r = \"stablehlo.map\"(%z) <{dimensions = array<i64: 0>}> ({\n"
+    "  ^bb0(%a: tensor<complex<f64>>):\n    %s = stablehlo.multiply %a, %a : "
+    "tensor<complex<f64>>\n    stablehlo.return %s : tensor<complex<f64>>\n  }) : "
+    "(tensor<9xcomplex<f64>>) -> tensor<9xcomplex<f64>>\n"
+    "  %o = stablehlo.optimization_barrier %r : tensor<9xcomplex<f64>>\n"
+    "  return %o : tensor<9xcomplex<f64>>\n}\n";
+
+static void test_control(void **state)
+{
+    (void)state;
+    plan_check_text(control, 14, 5, 1e-14);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_movement),
+        cmocka_unit_test(test_folds),
+        cmocka_unit_test(test_control),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
