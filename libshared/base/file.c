@@ -109,7 +109,7 @@ int file_commit(int fd, const char *temporary, const char *path, err_t *err)
 
 char *file_temporary(const char *path)
 {
-    return mem_printf("%s.tmp.%ld", path, (long)getpid());
+    return mem_printf("%s.tmp.%ld", path, (long)gettid());
 }
 
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)

@@ -34,6 +34,9 @@ static const char *const names[MSG_KIND_COUNT] = {
     [BODY(LEASE_ACK)] = "LEASE_ACK",
     [BODY(REVOKE)] = "REVOKE",
     [BODY(RUN_EVENT)] = "RUN_EVENT",
+    [BODY(RUN_ASK)] = "RUN_ASK",
+    [BODY(RUN_PIECE)] = "RUN_PIECE",
+    [BODY(RUN_ANSWER)] = "RUN_ANSWER",
 };
 
 const char *msg_kind_name(msg_kind_t kind)

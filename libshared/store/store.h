@@ -270,6 +270,38 @@ int store_rejection_add(store_t *self, const char *run, const store_rejection_t 
                         err_t *err);
 int store_rejection_count(store_t *self, const char *run, uint64_t *n, err_t *err);
 
+/* --- submitted runs and the front that leads the cluster (submission.c) ---
+ *   queued -> running -> done | failed;  running | queued -> paused -> queued;  failed -> queued;
+ *   all but done -> cancelled. The front decides; any state may be written here. */
+typedef struct {
+    char id[STORE_ID], key[STORE_ID], state[STORE_WORD];
+    char spec_hash[HASH_HEX]; /* of the run's files */
+    char *reason;             /* of the state; not read by store_submission_add */
+    int64_t number;           /* order of submission, from 1 */
+    uint64_t n_workers, n_shards, n_rounds;
+    int64_t created_ms, started_ms, finished_ms; /* -1: not yet; set by the store */
+} store_submission_t;
+typedef struct {
+    size_t n;
+    store_submission_t *at;
+} store_submissions_t;
+
+/* As store_leader_acquire, _renew and _release, for the cluster; `run` of the leader is empty. */
+int store_front_acquire(store_t *self, const char *holder, int64_t ttl_ms, bool *won,
+                        store_leader_t *out, err_t *err);
+int store_front_renew(store_t *self, const store_leader_t *front, int64_t ttl_ms, err_t *err);
+int store_front_release(store_t *self, const store_leader_t *front, err_t *err);
+
+/* Add one as queued. A repeat with the same key and spec_hash is success, another is ERR_STATE. */
+int store_submission_add(store_t *self, const store_leader_t *front,
+                         const store_submission_t *submission, err_t *err);
+/* ERR_STATE: unknown id. `reason` may be NULL. */
+int store_submission_move(store_t *self, const store_leader_t *front, const char *id,
+                          const char *state, const char *reason, err_t *err);
+/* All, in order of submission. */
+int store_submission_list(store_t *self, store_submissions_t *out, err_t *err);
+void store_submissions_fini(store_submissions_t *self);
+
 /* --- checkpoints (checkpoint.c) --- */
 typedef struct {
     uint64_t round;      /* whose commit made these parameters */

@@ -19,6 +19,13 @@ static const config_field_t fields[] = {
      .offset = offsetof(aggregator_config_t, once),
      .fallback = "false",
      .help = "leave when the run is over"},
+    {.name = "slots",
+     .kind = CONFIG_INT,
+     .offset = offsetof(aggregator_config_t, slots),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .help = "runs that it can serve at the same time; slot I has port + I"},
     SERVICE_FIELDS(aggregator_config_t),
 };
 

@@ -8,6 +8,7 @@ typedef struct {
     service_options_t common;
     char *shepherd, *bind, *advertise, *object_dir, *state_dir, *id;
     bool once;
+    int64_t slots;
 } aggregator_config_t;
 
 extern const config_table_t aggregator_table;

@@ -140,17 +140,14 @@ static void on_bye(void *state, const char *reason)
     self->leaving = self->config->once;
 }
 
-static int on_tick(zloop_t *loop, int timer, void *arg)
+bool loop_tick(loop_t *self)
 {
-    (void)loop, (void)timer;
-    loop_t *self = arg;
     go_on(self); /* a COMMIT came on the control socket */
-    return self->leaving ? -1 : 0;
+    return self->leaving;
 }
 
-static void on_signal(void *user)
+void loop_leave(loop_t *self)
 {
-    loop_t *self = user;
     member_leave(self->member, "stopped by a signal");
     self->leaving = true;
 }
@@ -163,10 +160,11 @@ static void on_control(void *arg, const msg_peer_t *from, const msg_envelope_t *
     go_on(self);
 }
 
-static int start(loop_t *self, const char *endpoint, int signal_fd, service_signals_t *signals,
-                 err_t *err)
+int loop_start(loop_t *self, zloop_t *zloop, const char *endpoint, err_t *err)
 {
-    enum { TICK_MS = 50 };
+    self->zloop = zloop;
+    self->state.reply = reply;
+    self->state.user = self;
     msg_route_t routes[MSG_KIND_COUNT] = {0};
     for (int i = 0; i < MSG_KIND_COUNT; i++)
         if (aggregator_routes[i].handle)
@@ -183,25 +181,15 @@ static int start(loop_t *self, const char *endpoint, int signal_fd, service_sign
         .on_bye = on_bye,
         .hello = hello,
     };
-    if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
     self->member = member_new(self->zloop, &options, err);
     if (!self->member) return -1;
     self->state.out = member_out(self->member);
     zloop_reader(self->zloop, self->data, on_data, self);
-    zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
     return 0;
 }
 
-int loop_run(loop_t *self, const char *endpoint, int signal_fd, err_t *err)
+void loop_stop(loop_t *self)
 {
-    service_signals_t signals = {.on_signal = on_signal, .user = self};
-    self->state.reply = reply;
-    self->state.user = self;
-    self->zloop = zloop_new();
-    int rc = start(self, endpoint, signal_fd, &signals, err);
-    if (rc == 0) service_loop(self->zloop);
     member_destroy(&self->member);
-    zloop_destroy(&self->zloop);
     zsock_destroy(&self->telemetry);
-    return rc;
 }

@@ -19,8 +19,13 @@ typedef struct {
     uint64_t n_event; /* published */
 } loop_t;
 
-/* Run until a signal (or the end of the run, with --once). The data socket is bound at `endpoint`.
- */
-int loop_run(loop_t *self, const char *endpoint, int signal_fd, err_t *err);
+/* Join a cluster from this zloop (borrowed); the data socket is reached at `endpoint`. End with
+ * loop_stop, also after an error. */
+int loop_start(loop_t *self, zloop_t *zloop, const char *endpoint, err_t *err);
+void loop_stop(loop_t *self);
+
+/* Now and then; true: there is nothing left to do here. */
+bool loop_tick(loop_t *self);
+void loop_leave(loop_t *self); /* a signal came: say BYE */
 
 #endif

@@ -16,6 +16,13 @@ static const config_field_t fields[] = {
      .offset = offsetof(compiler_config_t, once),
      .fallback = "false",
      .help = "leave when the run is over"},
+    {.name = "slots",
+     .kind = CONFIG_INT,
+     .offset = offsetof(compiler_config_t, slots),
+     .fallback = "1",
+     .min = 1,
+     .max = 64,
+     .help = "jobs that it can do at the same time, also of several runs"},
     SERVICE_FIELDS(compiler_config_t),
 };
 

@@ -8,6 +8,7 @@ typedef struct {
     service_options_t common;
     char *shepherd, *cache_dir, *id;
     bool once;
+    int64_t slots;
 } compiler_config_t;
 
 extern const config_table_t compiler_table;

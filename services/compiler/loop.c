@@ -116,31 +116,39 @@ static void on_bye(void *state, const char *reason)
     self->leaving = self->config->once;
 }
 
+typedef struct {
+    loop_t *at;
+    size_t n;
+} slots_t;
+
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
-    return ((loop_t *)arg)->leaving ? -1 : 0;
+    const slots_t *slots = arg;
+    bool leaving = true;
+    for (size_t i = 0; i < slots->n; i++) leaving &= slots->at[i].leaving;
+    return leaving ? -1 : 0;
 }
 
 static void on_signal(void *user)
 {
-    loop_t *self = user;
-    member_leave(self->member, "stopped by a signal");
-    self->leaving = true;
+    const slots_t *slots = user;
+    for (size_t i = 0; i < slots->n; i++) {
+        member_leave(slots->at[i].member, "stopped by a signal");
+        slots->at[i].leaving = true;
+    }
 }
 
 static const msg_route_t routes[MSG_KIND_COUNT] = {
     [MSG__ENVELOPE__BODY_COMPILE] = {1 << 20, on_compile},
 };
 
-int loop_run(loop_t *self, int signal_fd, err_t *err)
+static int start(loop_t *self, zloop_t *zloop, err_t *err)
 {
-    enum { TICK_MS = 50 };
-    service_signals_t signals = {.on_signal = on_signal, .user = self};
     member_options_t options = {
         .endpoint = self->config->shepherd,
         .kind = MSG__KIND__KIND_COMPILER,
-        .id = self->config->id,
+        .id = self->id,
         .routes = routes,
         .state = self,
         .on_welcome = on_welcome,
@@ -148,18 +156,28 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
         .on_bye = on_bye,
         .credit = credit,
     };
-    self->zloop = zloop_new();
+    self->zloop = zloop;
     self->jobs = jobs_new(run_job, &self->compiler);
-    int rc = service_on_signal(self->zloop, signal_fd, &signals, err);
-    if (rc == 0) self->member = member_new(self->zloop, &options, err);
-    if (self->member) {
-        zloop_reader(self->zloop, jobs_socket(self->jobs), on_reply, self);
-        zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
-        service_loop(self->zloop);
+    self->member = member_new(zloop, &options, err);
+    if (!self->member) return -1;
+    zloop_reader(zloop, jobs_socket(self->jobs), on_reply, self);
+    return 0;
+}
+
+int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err)
+{
+    enum { TICK_MS = 50 };
+    slots_t all = {slots, n};
+    service_signals_t signals = {.on_signal = on_signal, .user = &all};
+    zloop_t *zloop = zloop_new();
+    int rc = service_on_signal(zloop, signal_fd, &signals, err);
+    for (size_t i = 0; rc == 0 && i < n; i++) rc = start(&slots[i], zloop, err);
+    if (rc == 0) {
+        zloop_timer(zloop, TICK_MS, 0, on_tick, &all);
+        service_loop(zloop);
     }
-    rc = self->member ? 0 : -1;
-    member_destroy(&self->member);
-    zloop_destroy(&self->zloop);
-    jobs_destroy(&self->jobs);
+    for (size_t i = 0; i < n; i++) member_destroy(&slots[i].member);
+    zloop_destroy(&zloop);
+    for (size_t i = 0; i < n; i++) jobs_destroy(&slots[i].jobs);
     return rc;
 }

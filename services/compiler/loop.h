@@ -9,6 +9,7 @@
 
 typedef struct {
     const compiler_config_t *config;
+    const char *id;      /* of this slot */
     compiler_t compiler; /* the thread's, once it runs */
     zloop_t *zloop;
     member_t *member;
@@ -17,7 +18,8 @@ typedef struct {
     bool leaving;
 } loop_t;
 
-/* Run until a signal (or the end of the run, with --once). */
-int loop_run(loop_t *self, int signal_fd, err_t *err);
+/* Run n slots, each a member of its own with a thread for its jobs, until a signal (or, with
+ * --once, until all are dismissed). */
+int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err);
 
 #endif

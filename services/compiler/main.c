@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "compiler/loop.h"
 
 static int run(compiler_config_t *config, err_t *err)
@@ -9,9 +10,18 @@ static int run(compiler_config_t *config, err_t *err)
     if (!config->id) config->id = service_id("compiler");
     int signal_fd = service_start("compiler", &config->common, &compiler_table, config, err);
     if (signal_fd < 0) return -1;
-    loop_t loop = {.config = config};
-    if (compiler_init(&loop.compiler, config->cache_dir, err) < 0) return -1;
-    return loop_run(&loop, signal_fd, err);
+    size_t n = (size_t)config->slots;
+    loop_t *slots = mem_calloc(n, sizeof *slots);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        slots[i].config = config;
+        slots[i].id = n > 1 ? mem_printf("%s-s%zu", config->id, i) : mem_strdup(config->id);
+        rc = compiler_init(&slots[i].compiler, config->cache_dir, err);
+    }
+    if (rc == 0) rc = loop_run(slots, n, signal_fd, err);
+    for (size_t i = 0; i < n; i++) free((char *)slots[i].id);
+    free(slots);
+    return rc;
 }
 
 int main(int argc, char **argv)

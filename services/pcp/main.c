@@ -20,6 +20,7 @@ static const struct {
     {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
+    {"run", cmd_runs, "submit, watch, pause, resume and cancel the runs of a cluster"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},
     {"db", cmd_db, "bring a store's schema up to date, or tell its version"},
 };

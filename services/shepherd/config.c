@@ -94,6 +94,7 @@ const config_table_t shepherd_table = {
         "pcp-shepherd --run-dir DIR --config run.json [--bind ENDPOINT]\n"
         "Runs the rounds of one training run: members, leases, commits, checkpoint.\n"
         "Several with one run and store: one leads, the others stand by.\n"
+        "pcp-shepherd --cluster serves several runs (pcp-shepherd --cluster --help).\n"
         "Exit status: 0 done, 1 failed, 3 stopped by a signal, 4 the store has another schema,\n"
         "5 another shepherd has taken over.",
     .fields = fields,

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "msg/control.h"
+#include "shepherd/front.h"
 #include "shepherd/loop.h"
 
 /* NULL: nothing is kept. */
@@ -77,20 +78,42 @@ static int run(shepherd_config_t *config, err_t *err)
     return status;
 }
 
-int main(int argc, char **argv)
+/* Other flags belong to a cluster: the word decides before they are read. */
+static bool is_cluster(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--cluster") == 0) return true;
+    return false;
+}
+
+static int cluster(int argc, char **argv, err_t *err)
+{
+    front_config_t config = {0};
+    int status = 0, go = service_configure(&front_table, &config, argc, argv);
+    if (go == SERVICE_BAD) status = 2;
+    if (go == SERVICE_GO) status = front_run_all(&config, err);
+    config_fini(&front_table, &config);
+    return status;
+}
+
+static int one_run(int argc, char **argv, err_t *err)
 {
     shepherd_config_t config = {0};
-    err_t err = {0};
     int status = 0, go = service_configure(&shepherd_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
-    if (go == SERVICE_GO) {
-        status = run(&config, &err);
-        if (status < 0) {
-            fprintf(stderr, "pcp-shepherd: %s\n", err.text);
-            status = 1;
-        }
-    }
+    if (go == SERVICE_GO) status = run(&config, err);
     config_fini(&shepherd_table, &config);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    err_t err = {0};
+    int status = is_cluster(argc, argv) ? cluster(argc, argv, &err) : one_run(argc, argv, &err);
+    if (status < 0) {
+        fprintf(stderr, "pcp-shepherd: %s\n", err.text);
+        status = 1;
+    }
     zsys_shutdown();
     return status;
 }

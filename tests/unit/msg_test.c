@@ -38,6 +38,9 @@ static void fill_scalar(const ProtobufCFieldDescriptor *field, void *at, int sal
     case PROTOBUF_C_TYPE_INT64: *(uint64_t *)at = rng_bits(7, (uint64_t)salt) >> 1; break;
     case PROTOBUF_C_TYPE_DOUBLE: *(double *)at = rng_uniform(7, (uint64_t)salt); break;
     case PROTOBUF_C_TYPE_STRING: *(char **)at = make_text(salt); break;
+    case PROTOBUF_C_TYPE_BYTES:
+        *(ProtobufCBinaryData *)at = (ProtobufCBinaryData){6, (uint8_t *)make_text(salt)};
+        break;
     default: fail_msg("field %s: type %d has no value here", field->name, field->type);
     }
 }

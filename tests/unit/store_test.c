@@ -167,6 +167,57 @@ static void test_leadership(void **state)
     STORE_REFUSED(ERR_ARG, store_leader_acquire(f->store, "r", "b", 0, &won, &a, err));
 }
 
+/* Submitted runs, and the front that leads. */
+static void test_submissions(void **state)
+{
+    store_t *s = ((fixture_t *)*state)->store;
+    store_leader_t a, b;
+    bool won;
+    store_submissions_t list;
+    store_submission_t one = {
+        .id = "one", .key = "k'1", .number = 1, .n_workers = 4, .n_shards = 2};
+    store_submission_t two = {.id = "two", .key = "k2", .number = 2, .n_workers = 1, .n_shards = 1};
+    memset(one.spec_hash, 'a', HASH_HEX - 1);
+    memset(two.spec_hash, 'b', HASH_HEX - 1);
+    STORE_OK(store_front_acquire(s, "a", 60000, &won, &a, err));
+    assert_true(won && a.fence == 1);
+    STORE_OK(store_front_acquire(s, "b", 60000, &won, &b, err));
+    assert_false(won);
+    assert_string_equal(b.holder, "a");
+    STORE_OK(store_submission_add(s, &a, &one, err));
+    STORE_OK(store_submission_add(s, &a, &one, err)); /* a repeat */
+    STORE_OK(store_submission_add(s, &a, &two, err));
+    one.spec_hash[0] = 'c'; /* another run of that name, and another of that key */
+    STORE_REFUSED(ERR_STATE, store_submission_add(s, &a, &one, err));
+    snprintf(one.id, sizeof one.id, "three");
+    one.number = 3;
+    STORE_REFUSED(ERR_STATE, store_submission_add(s, &a, &one, err));
+    STORE_OK(store_submission_move(s, &a, "one", "running", NULL, err));
+    STORE_OK(store_submission_move(s, &a, "one", "failed", "it's broken", err));
+    STORE_REFUSED(ERR_ARG, store_submission_move(s, &a, "one", "pending", NULL, err));
+    STORE_REFUSED(ERR_STATE, store_submission_move(s, &a, "nobody", "done", NULL, err));
+    /* The next front: the first's writes are refused. */
+    STORE_OK(store_front_renew(s, &a, 60000, err));
+    STORE_OK(store_front_release(s, &a, err));
+    STORE_OK(store_front_acquire(s, "b", 60000, &won, &b, err));
+    assert_true(won && b.fence == 2);
+    STORE_REFUSED(ERR_FENCE, store_front_renew(s, &a, 60000, err));
+    STORE_REFUSED(ERR_FENCE, store_submission_move(s, &a, "two", "done", NULL, err));
+    STORE_REFUSED(ERR_FENCE, store_submission_add(s, &a, &two, err));
+    STORE_OK(store_submission_list(s, &list, err));
+    assert_int_equal(list.n, 2);
+    const store_submission_t *first = &list.at[0];
+    assert_string_equal(first->id, "one");
+    assert_string_equal(first->key, "k'1");
+    assert_string_equal(first->state, "failed");
+    assert_string_equal(first->reason, "it's broken");
+    assert_true(first->n_workers == 4 && first->n_shards == 2 && first->number == 1);
+    assert_true(first->started_ms >= first->created_ms && first->finished_ms >= first->started_ms);
+    assert_string_equal(list.at[1].state, "queued");
+    assert_true(list.at[1].started_ms == -1 && list.at[1].finished_ms == -1);
+    store_submissions_fini(&list);
+}
+
 static void test_term_ends(void **state)
 {
     store_t *s = ((fixture_t *)*state)->store;
@@ -531,6 +582,7 @@ int main(void)
         TEST(test_bad_values),
         TEST(test_transitions),
         TEST(test_leadership),
+        TEST(test_submissions),
         TEST(test_term_ends),
         TEST(test_rivals),
         TEST(test_workers),

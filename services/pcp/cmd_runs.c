@@ -1,0 +1,327 @@
+/* pcp run: the life of runs on a cluster, by way of its front. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "pcp/cmd.h"
+#include "pcp/progress.h"
+#include "pcp/run_show.h"
+#include "pcp/run_submit.h"
+#include "pcp/train_prepare.h"
+
+typedef struct {
+    char *shepherd, *key, *name;
+    int64_t wait_ms;
+    bool json, follow, watch;
+    train_config_t train; /* submit */
+} options_t;
+
+#define AT(key) offsetof(options_t, key)
+static const config_field_t own_fields[] = {
+    {"shepherd", CONFIG_STRING, AT(shepherd), "ipc://runs/control",
+     "control endpoint of the cluster; \"A,B\" with stand-bys", 0, 0, NULL, false},
+    {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
+     3600000, NULL, false},
+    {"json", CONFIG_BOOL, AT(json), "false", "list, get: print JSON", 0, 0, NULL, false},
+    {"follow", CONFIG_BOOL, AT(follow), "false", "logs: wait for more until the run is over", 0, 0,
+     NULL, false},
+    {"watch", CONFIG_BOOL, AT(watch), "false", "submit: then watch it", 0, 0, NULL, false},
+    {"key", CONFIG_STRING, AT(key), NULL,
+     "submit: a second submission under this key gives the first's run [hash of its files]", 0, 0,
+     NULL, false},
+    {"name", CONFIG_STRING, AT(name), NULL, "submit: id of the run [by the key]", 0, 0, NULL,
+     false},
+};
+enum { N_OWN = sizeof own_fields / sizeof *own_fields };
+
+static const char usage[] =
+    "usage: pcp run submit CONFIG.json|MODEL.mlir|RUN_DIR [FLAGS]\n"
+    "       pcp run list|get|watch|logs|pause|resume|cancel [RUN] [FLAGS]\n\n"
+    "submit   hands a run to the cluster and prints its id: an experiment with the flags of pcp\n"
+    "         train (pcp train --help), or a directory of pcp train --prepare-only\n"
+    "list     all runs\n"
+    "get      one run: state, what it waits for, round, loss\n"
+    "watch    its rounds as they end, until it is over\n"
+    "logs     the log of its shepherd\n"
+    "pause    saves and gives its workers to other runs; nothing trained is lost\n"
+    "resume   a paused or failed run: where it stopped\n"
+    "cancel   for good\n"
+    "Exit status: 0 well, 1 no cluster or refused; watch: 1 when the run fails or is cancelled;\n"
+    "2 usage.\n\n"
+    "  pcp run submit gpt.mlir --data book.txt --workers 4 --shepherd tcp://host:7000 --watch";
+
+/* The flags of submit are ours and those of pcp train. Caller frees. */
+static config_field_t *join_fields(bool with_train, size_t *n)
+{
+    size_t n_train = with_train ? train_config_table.n_fields : 0;
+    config_field_t *fields = mem_calloc(N_OWN + n_train, sizeof *fields);
+    memcpy(fields, own_fields, sizeof own_fields);
+    for (size_t i = 0; i < n_train; i++) {
+        fields[N_OWN + i] = train_config_table.fields[i];
+        fields[N_OWN + i].offset += AT(train);
+    }
+    *n = N_OWN + n_train;
+    return fields;
+}
+
+/* --- submit --- */
+
+static void print_run(const char *id, bool existed)
+{
+    printf("%s\n", id);
+    if (existed) fprintf(stderr, "pcp run: %s was submitted before\n", id);
+}
+
+static int submit_dir(options_t *o, run_talk_t *talk, const char *dir, char *id, err_t *err)
+{
+    run_submission_t submission = {.dir = dir, .key = o->key, .name = o->name};
+    bool existed = false;
+    if (run_submit(talk, &submission, id, &existed, err) < 0) return -1;
+    print_run(id, existed);
+    return 0;
+}
+
+static void remove_prepared(const char *dir)
+{
+    static const char *const names[] = {"train.u16",        "validation.u16", "tokenizer.json",
+                                        "init.safetensors", "run.json",       "logs"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = mem_printf("%s/%s", dir, names[i]);
+        if (unlink(path) < 0) rmdir(path);
+        free(path);
+    }
+    rmdir(dir);
+}
+
+/* Everything a user can get wrong in model and data is found here, before anything is sent. */
+static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *err)
+{
+    char dir[] = "/tmp/pcp-run-XXXXXX";
+    train_prepared_t prepared = {0};
+    if (train_config_check(&o->train, err) < 0) return -1;
+    if (!mkdtemp(dir)) return err_set_errno(err, "%s", dir);
+    free(o->train.run_dir);
+    o->train.run_dir = mem_strdup(dir);
+    int rc = train_prepare(&o->train, &prepared, err);
+    if (rc == 0) rc = submit_dir(o, talk, dir, id, err);
+    train_prepared_fini(&prepared);
+    remove_prepared(dir);
+    return rc;
+}
+
+/* --- watch --- */
+
+typedef struct {
+    progress_t progress;
+    char state[32];
+    int status;
+    char *reason, *checkpoint;
+} watch_t;
+
+static void on_state(watch_t *self, const Msg__RunInfo *info)
+{
+    if (strcmp(self->state, info->state) == 0) return;
+    snprintf(self->state, sizeof self->state, "%s", info->state);
+    bool waits = strcmp(info->state, "queued") == 0 && *info->reason;
+    if (!run_show_over(info))
+        progress_note(&self->progress, "%s is %s%s%s", info->id, info->state,
+                      waits ? ", waits for " : "", waits ? info->reason : "");
+    free(self->reason);
+    self->reason = mem_strdup(info->reason);
+    free(self->checkpoint);
+    self->checkpoint = mem_strdup(info->checkpoint);
+}
+
+static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *answer)
+{
+    watch_t *self = user;
+    if (event && event->body_case == MSG__EVENT__BODY_ROUND) {
+        const Msg__RoundStats *r = event->round;
+        progress_round_t row = {.round = r->round,
+                                .rounds = r->rounds,
+                                .workers = r->workers,
+                                .loss = r->loss,
+                                .val_loss = r->val_loss,
+                                .has_val_loss = r->has_val_loss,
+                                .tokens = r->tokens,
+                                .tokens_per_s = r->tokens_per_s,
+                                .eta_s = r->eta_s};
+        progress_round(&self->progress, &row);
+    }
+    if (!answer) return true;
+    if (answer->n_runs == 0) {
+        free(self->reason);
+        self->reason = mem_strdup(answer->error);
+        return false;
+    }
+    on_state(self, answer->runs[0]);
+    return !run_show_over(answer->runs[0]);
+}
+
+static int watch(run_talk_t *talk, const char *id, err_t *err)
+{
+    watch_t self = {0};
+    progress_init(&self.progress, stdout);
+    int rc = run_talk_watch(talk, id, on_news, &self, err);
+    progress_end(&self.progress);
+    if (rc == 0 && strcmp(self.state, "done") != 0)
+        rc = *self.state ? err_set(err, ERR_STATE, "run %s %s%s%s", id, self.state,
+                                   *self.reason ? ": " : "", self.reason)
+                         : err_set(err, ERR_STATE, "%s", self.reason ? self.reason : "no answer");
+    if (rc == 0) printf("%s is done%s%s\n", id, *self.checkpoint ? ": " : "", self.checkpoint);
+    free(self.reason);
+    free(self.checkpoint);
+    return rc;
+}
+
+/* --- the others --- */
+
+static int ask_about(run_talk_t *talk, Msg__RunAsk__Verb verb, const char *id, uint64_t offset,
+                     msg_envelope_t **answer, err_t *err)
+{
+    Msg__RunAsk ask = MSG__RUN_ASK__INIT;
+    ask.verb = verb;
+    ask.run = (char *)id;
+    ask.offset = offset;
+    return run_talk_ask(talk, &ask, false, answer, err);
+}
+
+static bool is_over(run_talk_t *talk, const char *id)
+{
+    msg_envelope_t *answer = NULL;
+    err_t err = {0};
+    if (ask_about(talk, MSG__RUN_ASK__VERB__GET, id, 0, &answer, &err) < 0) return true;
+    bool over = answer->run_answer->n_runs == 0 || run_show_over(answer->run_answer->runs[0]);
+    msg_free(&answer);
+    return over;
+}
+
+static int logs(const options_t *o, run_talk_t *talk, const char *id, err_t *err)
+{
+    enum { PAUSE_US = 300000 };
+    bool over = false;
+    for (uint64_t offset = 0;;) {
+        msg_envelope_t *answer = NULL;
+        if (ask_about(talk, MSG__RUN_ASK__VERB__LOGS, id, offset, &answer, err) < 0) return -1;
+        const ProtobufCBinaryData *data = &answer->run_answer->data;
+        if (data->len) fwrite(data->data, 1, data->len, stdout);
+        offset = answer->run_answer->offset;
+        bool end = data->len == 0;
+        msg_free(&answer);
+        if (!end) continue;
+        fflush(stdout);
+        if (!o->follow || over) return 0;
+        over = is_over(talk, id); /* what it said last comes with the next piece */
+        if (!over) usleep(PAUSE_US);
+    }
+}
+
+static int print_answer(const options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb,
+                        const char *id, err_t *err)
+{
+    msg_envelope_t *answer = NULL;
+    if (ask_about(talk, verb, id, 0, &answer, err) < 0) return -1;
+    const Msg__RunAnswer *found = answer->run_answer;
+    if (verb == MSG__RUN_ASK__VERB__LIST)
+        run_show_list(found, o->json);
+    else if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || o->json))
+        run_show_one(found->runs[0], o->json);
+    else if (found->n_runs)
+        printf("%s is %s\n", found->runs[0]->id, found->runs[0]->state);
+    msg_free(&answer);
+    return 0;
+}
+
+/* --- words --- */
+
+static const struct {
+    const char *word;
+    Msg__RunAsk__Verb verb;
+} verbs[] = {
+    {"submit", MSG__RUN_ASK__VERB__SUBMIT}, {"list", MSG__RUN_ASK__VERB__LIST},
+    {"get", MSG__RUN_ASK__VERB__GET},       {"watch", MSG__RUN_ASK__VERB__WATCH},
+    {"logs", MSG__RUN_ASK__VERB__LOGS},     {"pause", MSG__RUN_ASK__VERB__PAUSE},
+    {"resume", MSG__RUN_ASK__VERB__RESUME}, {"cancel", MSG__RUN_ASK__VERB__CANCEL},
+};
+
+static Msg__RunAsk__Verb verb_of(const char *word)
+{
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(verbs[i].word, word) == 0) return verbs[i].verb;
+    return MSG__RUN_ASK__VERB__NONE;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int submit(options_t *o, run_talk_t *talk, const char *what, err_t *err)
+{
+    char id[MSG_ID_BYTES] = "";
+    int rc = what && is_directory(what) ? submit_dir(o, talk, what, id, err)
+                                        : submit_experiment(o, talk, id, err);
+    return rc == 0 && o->watch ? watch(talk, id, err) : rc;
+}
+
+static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *args, err_t *err)
+{
+    const char *what = args->n_operands > 1 ? args->operands[1] : NULL;
+    bool alone = verb == MSG__RUN_ASK__VERB__LIST, submits = verb == MSG__RUN_ASK__VERB__SUBMIT;
+    if (verb == MSG__RUN_ASK__VERB__NONE)
+        return err_set(err, ERR_ARG,
+                       "say one of: submit, list, get, watch, logs, pause, resume, cancel");
+    if (args->n_operands > (alone ? 1 : 2))
+        return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[alone ? 1 : 2]);
+    if (!alone && !submits && !what) return err_set(err, ERR_ARG, "say which run");
+    if (submits && what && !is_directory(what) && !str_ends(what, ".json")) {
+        free(o->train.model);
+        o->train.model = mem_strdup(what);
+    }
+    run_talk_t *talk = run_talk_new(o->shepherd, o->wait_ms, err);
+    if (!talk) return -1;
+    int rc = submits                             ? submit(o, talk, what, err)
+             : verb == MSG__RUN_ASK__VERB__WATCH ? watch(talk, what, err)
+             : verb == MSG__RUN_ASK__VERB__LOGS
+                 ? logs(o, talk, what, err)
+                 : print_answer(o, talk, verb, what ? what : "", err);
+    run_talk_destroy(&talk);
+    return rc;
+}
+
+/* `pcp run submit CONFIG.json` reads that file, as pcp train does. */
+static const char *config_of(Msg__RunAsk__Verb verb, int argc, char **argv)
+{
+    bool named = verb == MSG__RUN_ASK__VERB__SUBMIT && argc > 2 && str_ends(argv[2], ".json");
+    return named ? argv[2] : NULL;
+}
+
+int cmd_runs(int argc, char **argv)
+{
+    options_t options = {0};
+    config_args_t args = {0};
+    err_t err = {0};
+    Msg__RunAsk__Verb verb = argc > 1 ? verb_of(argv[1]) : MSG__RUN_ASK__VERB__NONE;
+    size_t n = 0;
+    config_field_t *fields = join_fields(verb == MSG__RUN_ASK__VERB__SUBMIT, &n);
+    config_table_t table = {.usage = usage, .fields = fields, .n_fields = n};
+    int status = CMD_OK;
+    if (config_load(&table, &options, config_of(verb, argc, argv), argc, argv, &args, &err) < 0) {
+        fprintf(stderr, "pcp run: %s\ntry: pcp run --help\n", err.text);
+        status = CMD_USAGE;
+    } else if (args.help) {
+        config_help(&table, stdout);
+    } else if (perform(&options, verb, &args, &err) < 0) {
+        status = cmd_fail("run", &err);
+    }
+    config_args_fini(&args);
+    config_fini(&table, &options);
+    free(fields);
+    return status;
+}

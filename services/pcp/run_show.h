@@ -1,0 +1,16 @@
+/* What pcp run prints. */
+#ifndef PCP_RUN_SHOW_H
+#define PCP_RUN_SHOW_H
+
+#include <stdbool.h>
+
+#include "msg/envelope.h"
+
+/* A table; as JSON an array, or one object when `one`. */
+void run_show_list(const Msg__RunAnswer *answer, bool json);
+void run_show_one(const Msg__RunInfo *info, bool json);
+
+/* Nothing more will happen by itself: done, failed, cancelled. */
+bool run_show_over(const Msg__RunInfo *info);
+
+#endif

@@ -1,0 +1,183 @@
+/* From a run directory to a submission. run.json is written anew: paths become plain names, what is
+ * the cluster's to set is left out, keys are sorted, so that the same run has the same hash. */
+#include "pcp/run_submit.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { N_FILES = 6, PIECE_BYTES = 512 << 10, ATTEMPTS = 5 };
+
+static const struct {
+    const char *key, *name;
+} places[N_FILES - 1] = {{"model", "model.mlir"},
+                         {"init", "init.safetensors"},
+                         {"train_tokens", "train.u16"},
+                         {"validation_tokens", "validation.u16"},
+                         {"tokenizer", "tokenizer.json"}};
+
+/* The cluster's: where things are, who is called how, what goes on from where. */
+static const char *const dropped[] = {
+    "run",       "run_dir",        "bind",        "telemetry",    "events",       "store",
+    "id",        "liveness",       "resume",      "checkpoint",   "keep_state",   "leader_ttl_ms",
+    "config",    "workers_wait_s", "store_sync",  "shard_wait_s", "heartbeat_ms", "timeout_ms",
+    "log_level", "log_format",     "parent_death"};
+
+typedef struct {
+    const char *name;
+    file_map_t map;
+    char hash[HASH_HEX];
+} part_t;
+
+typedef struct {
+    part_t part[N_FILES];
+    size_t n;
+    char *json; /* the text of run.json: part 0 */
+    char spec[HASH_HEX];
+} parts_t;
+
+static void parts_fini(parts_t *self)
+{
+    for (size_t i = 1; i < self->n; i++) file_unmap(&self->part[i].map);
+    free(self->json);
+}
+
+static int add_file(parts_t *self, const char *name, const char *path, err_t *err)
+{
+    part_t *part = &self->part[self->n];
+    if (file_map(path, &part->map, err) < 0) return -1;
+    part->name = name;
+    self->n++;
+    return 0;
+}
+
+/* Take the files that run.json names, and put plain names in their place. */
+static int take_files(parts_t *self, json_t *json, err_t *err)
+{
+    self->n = 1;
+    for (size_t i = 0; i < N_FILES - 1; i++) {
+        const char *path = json_string_value(json_object_get(json, places[i].key));
+        if (!path || !*path) {
+            json_object_del(json, places[i].key);
+            continue;
+        }
+        if (add_file(self, places[i].name, path, err) < 0) return -1;
+        json_object_set_new(json, places[i].key, json_string(places[i].name));
+    }
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) json_object_del(json, dropped[i]);
+    self->json = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS);
+    self->part[0] = (part_t){.name = "run.json",
+                             .map = {(const uint8_t *)self->json, strlen(self->json)}};
+    return 0;
+}
+
+static int read_parts(parts_t *self, const char *dir, err_t *err)
+{
+    json_error_t fault;
+    char *path = mem_printf("%s/run.json", dir);
+    json_t *json = json_load_file(path, 0, &fault);
+    int rc = 0;
+    if (!json)
+        rc = err_set(err, ERR_PARSE, "%s:%d:%d: %s", path, fault.line, fault.column, fault.text);
+    else if (!json_is_object(json))
+        rc = err_set(err, ERR_PARSE, "%s: no object", path);
+    if (rc == 0) rc = take_files(self, json, err);
+    json_decref(json);
+    free(path);
+    if (rc < 0) return -1;
+    str_t all = {0};
+    for (size_t i = 0; i < self->n; i++) {
+        part_t *part = &self->part[i];
+        hash_content(part->map.at, part->map.n, part->hash);
+        str_addf(&all, "%s %s\n", part->name, part->hash);
+    }
+    hash_content(str_text(&all), all.n, self->spec);
+    str_fini(&all);
+    return 0;
+}
+
+/* --- Sending --- */
+
+static int announce(run_talk_t *talk, const run_submission_t *submission, parts_t *parts,
+                    msg_envelope_t **answer, err_t *err)
+{
+    Msg__RunFile file[N_FILES], *list[N_FILES];
+    Msg__RunAsk ask = MSG__RUN_ASK__INIT;
+    ask.verb = MSG__RUN_ASK__VERB__SUBMIT;
+    ask.run = (char *)(submission->name ? submission->name : "");
+    ask.key = (char *)(submission->key ? submission->key : "");
+    ask.spec = parts->spec;
+    for (size_t i = 0; i < parts->n; i++) {
+        msg__run_file__init(&file[i]);
+        file[i].name = (char *)parts->part[i].name;
+        file[i].size = parts->part[i].map.n;
+        file[i].hash = parts->part[i].hash;
+        list[i] = &file[i];
+    }
+    ask.files = list;
+    ask.n_files = parts->n;
+    return run_talk_ask(talk, &ask, false, answer, err);
+}
+
+static int send_file(run_talk_t *talk, const parts_t *parts, size_t index, err_t *err)
+{
+    const file_map_t *map = &parts->part[index].map;
+    size_t at = 0;
+    do { /* an empty file is one empty piece */
+        size_t n = map->n - at < PIECE_BYTES ? map->n - at : PIECE_BYTES;
+        Msg__RunPiece piece = MSG__RUN_PIECE__INIT;
+        piece.file = (uint32_t)index;
+        piece.offset = at;
+        piece.data.data = (uint8_t *)(uintptr_t)map->at + at;
+        piece.data.len = n;
+        if (run_talk_piece(talk, &piece, err) < 0) return -1;
+        at += n;
+    } while (at < map->n);
+    return 0;
+}
+
+static int send_all(run_talk_t *talk, const parts_t *parts, msg_envelope_t **answer, err_t *err)
+{
+    for (size_t i = 0; i < parts->n; i++)
+        if (send_file(talk, parts, i, err) < 0) return -1;
+    Msg__RunAsk ask = MSG__RUN_ASK__INIT;
+    ask.verb = MSG__RUN_ASK__VERB__COMMIT;
+    return run_talk_ask(talk, &ask, true, answer, err);
+}
+
+static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t *parts, char *id,
+                   bool *existed, err_t *err)
+{
+    msg_envelope_t *answer = NULL;
+    if (announce(talk, submission, parts, &answer, err) < 0) return -1;
+    *existed = answer->run_answer->existed;
+    if (answer->run_answer->send) {
+        msg_free(&answer);
+        if (send_all(talk, parts, &answer, err) < 0) return -1;
+    }
+    int rc = answer->run_answer->n_runs == 1 ? 0 : err_set(err, ERR_NET, "an answer without a run");
+    if (rc == 0) snprintf(id, MSG_ID_BYTES, "%s", answer->run_answer->runs[0]->id);
+    msg_free(&answer);
+    return rc;
+}
+
+int run_submit(run_talk_t *talk, const run_submission_t *submission, char *id, bool *existed,
+               err_t *err)
+{
+    parts_t parts = {0};
+    int rc = read_parts(&parts, submission->dir, err);
+    run_talk_renewed(talk);
+    for (int i = 0; rc == 0 && i < ATTEMPTS; i++) {
+        rc = attempt(talk, submission, &parts, id, existed, err);
+        if (rc == 0 || !run_talk_renewed(talk)) break; /* another front knows nothing of it */
+        if (i + 1 < ATTEMPTS) rc = 0;
+    }
+    parts_fini(&parts);
+    return rc;
+}

@@ -1,0 +1,211 @@
+/* Questions to the front over a member's connection. */
+#include "pcp/run_talk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "msg/member.h"
+
+enum { TICK_MS = 5 };
+
+struct run_talk {
+    const char *endpoints;
+    int64_t wait_ms, limit_ms, lost_ms;
+    zloop_t *loop;
+    member_t *member;
+    char id[MSG_ID_BYTES];
+    msg_envelope_t question; /* body borrowed; body_case 0: none */
+    bool once;               /* not to be asked again */
+    bool patient, waits, renewed;
+    msg_envelope_t *answer;
+    run_talk_hear_fn *hear;
+    void *user;
+    bool over; /* hear has heard enough */
+};
+
+static msg_envelope_t *copy_of(const msg_envelope_t *message)
+{
+    size_t n;
+    uint8_t *bytes = msg_pack(message, &n);
+    msg_envelope_t *copy = msg_unpack(bytes, n, NULL);
+    free(bytes);
+    return copy;
+}
+
+static void on_answer(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    run_talk_t *self = state;
+    if (self->hear && !self->over) self->over = !self->hear(self->user, NULL, message->run_answer);
+    if (self->hear || !self->waits) return;
+    self->answer = copy_of(message);
+    self->waits = false;
+}
+
+static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    run_talk_t *self = state;
+    if (self->hear && !self->over) self->over = !self->hear(self->user, message->run_event, NULL);
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_RUN_ANSWER] = {1 << 20, on_answer},
+    [MSG__ENVELOPE__BODY_RUN_EVENT] = {8192 + MSG_NAME_BYTES, on_event},
+};
+
+static void say(run_talk_t *self)
+{
+    msg_out_t out = member_out(self->member);
+    if (self->question.body_case) out.send(out.user, NULL, &self->question);
+}
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)welcome;
+    run_talk_t *self = state;
+    self->renewed = true;
+    self->lost_ms = 0;
+    if (self->member && !self->once) say(self);
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)reason;
+    run_talk_t *self = state;
+    self->lost_ms = clock_mono_ms();
+}
+
+/* Ends a zloop_start: there is what was waited for, or time is up. */
+static int on_tick(zloop_t *loop, int timer, void *state)
+{
+    (void)loop, (void)timer;
+    run_talk_t *self = state;
+    int64_t now = clock_mono_ms();
+    bool joined = member_joined(self->member);
+    if (self->once && self->lost_ms) return -1;
+    if (joined && (self->patient || self->hear)) self->limit_ms = now + self->wait_ms;
+    bool there = self->hear ? self->over : self->question.body_case ? !self->waits : joined;
+    return there || now >= self->limit_ms ? -1 : 0;
+}
+
+static void run(run_talk_t *self)
+{
+    self->limit_ms = clock_mono_ms() + self->wait_ms;
+    zloop_start(self->loop);
+}
+
+run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
+{
+    run_talk_t *self = mem_calloc(1, sizeof *self);
+    self->endpoints = endpoints;
+    self->wait_ms = wait_ms;
+    snprintf(self->id, sizeof self->id, "pcp-run-%d-%llx", (int)getpid(),
+             (unsigned long long)clock_wall_ms());
+    member_options_t options = {.endpoint = endpoints,
+                                .kind = MSG__KIND__KIND_CLI,
+                                .id = self->id,
+                                .routes = routes,
+                                .state = self,
+                                .on_welcome = on_welcome,
+                                .on_lost = on_lost};
+    zsys_handler_set(NULL);
+    self->loop = zloop_new();
+    self->member = member_new(self->loop, &options, err);
+    if (self->member) {
+        zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
+        run(self);
+        if (member_joined(self->member)) return self;
+        err_set(err, ERR_NET, "no cluster answers at %s within %lld ms (--shepherd)", endpoints,
+                (long long)wait_ms);
+    }
+    run_talk_destroy(&self);
+    return NULL;
+}
+
+void run_talk_destroy(run_talk_t **self_p)
+{
+    run_talk_t *self = *self_p;
+    if (!self) return;
+    if (self->member) member_leave(self->member, "has its answer");
+    member_destroy(&self->member);
+    zloop_destroy(&self->loop);
+    msg_free(&self->answer);
+    free(self);
+    *self_p = NULL;
+}
+
+static int no_answer(const run_talk_t *self, err_t *err)
+{
+    return err_set(err, ERR_NET, "no answer from the cluster at %s within %lld ms", self->endpoints,
+                   (long long)self->wait_ms);
+}
+
+static int converse(run_talk_t *self, bool patient, bool once, err_t *err)
+{
+    self->patient = patient;
+    self->once = once;
+    self->waits = true;
+    if (member_joined(self->member)) say(self);
+    run(self);
+    self->question.body_case = 0;
+    self->once = false;
+    if (self->waits) return no_answer(self, err);
+    const Msg__RunAnswer *answer = self->answer ? self->answer->run_answer : NULL;
+    if (!answer) return no_answer(self, err);
+    return *answer->error ? err_set(err, ERR_STATE, "%s", answer->error) : 0;
+}
+
+int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_envelope_t **answer,
+                 err_t *err)
+{
+    msg__envelope__init(&self->question);
+    self->question.body_case = MSG__ENVELOPE__BODY_RUN_ASK;
+    self->question.run_ask = (Msg__RunAsk *)ask;
+    int rc = converse(self, patient, false, err);
+    if (rc == 0 && answer) {
+        *answer = self->answer;
+        self->answer = NULL;
+    }
+    msg_free(&self->answer);
+    return rc;
+}
+
+int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err)
+{
+    msg__envelope__init(&self->question);
+    self->question.body_case = MSG__ENVELOPE__BODY_RUN_PIECE;
+    self->question.run_piece = (Msg__RunPiece *)piece;
+    int rc = converse(self, true, true, err);
+    msg_free(&self->answer);
+    return rc;
+}
+
+bool run_talk_renewed(run_talk_t *self)
+{
+    bool renewed = self->renewed;
+    self->renewed = false;
+    return renewed;
+}
+
+int run_talk_watch(run_talk_t *self, const char *run_id, run_talk_hear_fn *hear, void *user,
+                   err_t *err)
+{
+    Msg__RunAsk ask = MSG__RUN_ASK__INIT;
+    ask.verb = MSG__RUN_ASK__VERB__WATCH;
+    ask.run = (char *)run_id;
+    msg__envelope__init(&self->question);
+    self->question.body_case = MSG__ENVELOPE__BODY_RUN_ASK;
+    self->question.run_ask = &ask;
+    self->hear = hear;
+    self->user = user;
+    self->over = false;
+    if (member_joined(self->member)) say(self);
+    run(self);
+    self->hear = NULL;
+    self->question.body_case = 0;
+    return self->over ? 0 : no_answer(self, err);
+}

@@ -1,0 +1,35 @@
+/* A conversation with the front of a cluster: one question, one answer, through failures of the
+ * front and its stand-bys. One thread; calls block. */
+#ifndef PCP_RUN_TALK_H
+#define PCP_RUN_TALK_H
+
+#include <stdbool.h>
+
+#include "msg/envelope.h"
+
+typedef struct run_talk run_talk_t;
+
+/* `endpoints`: "A,B" of the front and its stand-bys. Waits until one of them answers: ERR_NET after
+ * wait_ms. `endpoints` is borrowed. Returns, caller destroys. */
+run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err);
+void run_talk_destroy(run_talk_t **self_p);
+
+/* Ask, and wait for the answer (caller frees by msg_free); where the connection is lost meanwhile,
+ * ask again, so a question must be one that may be repeated. patient: for as long as the front is
+ * there, not only wait_ms. ERR_NET: no answer; ERR_STATE: the front's refusal. */
+int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_envelope_t **answer,
+                 err_t *err);
+
+/* The same with a piece of a file. ERR_NET, too, when the connection was made anew: the submission
+ * is void, begin again. */
+int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err);
+/* Was it, since the last call? */
+bool run_talk_renewed(run_talk_t *self);
+
+/* After WATCH: hand events and answers to `hear` until it returns false. Lost connections are made
+ * anew, and the question repeated. */
+typedef bool run_talk_hear_fn(void *user, const Msg__Event *event, const Msg__RunAnswer *answer);
+int run_talk_watch(run_talk_t *self, const char *run, run_talk_hear_fn *hear, void *user,
+                   err_t *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* The clerk: an actor that owns the front's store. It leads the cluster or waits to, tells what
+ * runs there are, and writes notes in order, each until it is in: while the database is gone it
+ * keeps them and tries again with back-off. */
+#ifndef SHEPHERD_CLERK_H
+#define SHEPHERD_CLERK_H
+
+#include <czmq.h>
+
+#include "store/store.h"
+
+typedef struct {
+    const char *url, *holder;
+    int64_t ttl_ms; /* of a term; renewed at a third */
+    bool migrate;   /* make the tables; else they must be there (ERR_SCHEMA) */
+} clerk_options_t;
+
+/* One write: a new submission, or its new state. */
+typedef struct {
+    uint64_t ticket; /* told back */
+    bool is_new;
+    store_submission_t row; /* reason owned; not new: id, state and reason count */
+} clerk_note_t;
+
+typedef enum {
+    CLERK_STANDBY, /* somebody else leads: `holder`; said once */
+    CLERK_LEADS,   /* we lead: `runs` */
+    CLERK_WRITTEN, /* the note `ticket` is in, or err says why it never will be */
+    CLERK_LOST,    /* the database is gone: err; said once */
+    CLERK_BACK,
+    CLERK_FAILED, /* ERR_FENCE: another leads; ERR_SCHEMA; else fatal. The last message */
+} clerk_event_t;
+
+typedef struct {
+    clerk_event_t event;
+    err_t err;
+    uint64_t ticket;
+    char holder[STORE_ID];
+    store_submissions_t runs;
+} clerk_result_t;
+
+/* `options` is borrowed, with its texts. Destroyed, it lets others lead at once. */
+zactor_t *clerk_new(const clerk_options_t *options);
+void clerk_write(zactor_t *self, clerk_note_t *note); /* takes it */
+clerk_result_t *clerk_take(zactor_t *self);           /* caller destroys */
+void clerk_result_destroy(clerk_result_t **self_p);
+
+#endif

@@ -1,0 +1,202 @@
+/* The front's own part: leading, what operators and supervisors say, ticks, the end. */
+#include "shepherd/front.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "msg/publish.h"
+
+enum { EXIT_DEPOSED = 5, STOP_MS = 15000 };
+
+/* --- Supervisors and the command line --- */
+
+/* Of the run that is named; of the only active one. */
+static front_run_t *run_of_checkpoint(front_t *self, const char *id, const char **wrong)
+{
+    front_run_t *found = *id ? front_run_find(self, id) : NULL;
+    size_t n = 0;
+    for (size_t i = 0; !*id && i < self->runs.n; i++)
+        if (self->runs.at[i]->active) {
+            found = self->runs.at[i];
+            n++;
+        }
+    *wrong = n > 1                            ? "several runs are active: name one"
+             : !found                         ? "there is no such run"
+             : !found->active || !found->link ? "the run is not active"
+                                              : NULL;
+    return found;
+}
+
+static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    front_t *self = state;
+    const front_member_t *client = front_known(self, from);
+    if (!client) return;
+    const Msg__Control *control = message->control;
+    const char *wrong = NULL;
+    front_run_t *run = NULL;
+    if (control->verb == MSG__CONTROL__VERB__CHECKPOINT)
+        run = run_of_checkpoint(self, control->member, &wrong);
+    roster_t roster = front_roster(self);
+    operators_ask(&roster, &client->is, message->id, control, wrong);
+    free((member_row_t *)roster.rows);
+    if (!run || wrong || client->is.kind != MSG__KIND__KIND_CLI) return;
+    Msg__Control copy = MSG__CONTROL__INIT;
+    copy.verb = control->verb;
+    MSG_SEND(member_out(run->link), NULL, 0, CONTROL, control, &copy);
+}
+
+static void on_control_reply_here(void *state, const msg_peer_t *from,
+                                  const msg_envelope_t *message)
+{
+    front_t *self = state;
+    const front_member_t *member = front_known(self, from);
+    if (!member || member->is.kind != MSG__KIND__KIND_SUPERVISOR) return;
+    roster_t roster = front_roster(self);
+    operators_answer(&roster, message->control_reply);
+    free((member_row_t *)roster.rows);
+}
+
+/* A worker started or ended: news for everybody. */
+static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    front_t *self = state;
+    const front_member_t *member = front_known(self, from);
+    if (!member || member->is.kind != MSG__KIND__KIND_SUPERVISOR ||
+        message->run_event->body_case != MSG__EVENT__BODY_WORKER)
+        return;
+    const front_member_t *worker = front_by_id(self, message->run_event->worker->id);
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_WORKER;
+    event.worker = message->run_event->worker;
+    event.source = (char *)self->config->id;
+    event.sequence = ++self->n_event;
+    if (worker && worker->run) event.run = worker->run->row.id;
+    publish_event(self->events, &event);
+}
+
+#define ROW(kind, limit, handler) [MSG__ENVELOPE__BODY_##kind] = {limit, handler}
+const msg_route_t front_routes[MSG_KIND_COUNT] = {
+    ROW(GONE, 4u << 10, front_on_gone),
+    ROW(CONTROL, 4u << 10, on_control),
+    ROW(CONTROL_REPLY, 1u << 20, on_control_reply_here),
+    ROW(RUN_EVENT, 4u << 10, on_event),
+    ROW(RUN_ASK, 16u << 10, front_on_ask),
+    ROW(RUN_PIECE, FRONT_PIECE_BYTES + 256, front_on_piece),
+};
+
+/* --- The store --- */
+
+void front_write(front_t *self, const front_run_t *run, bool is_new, uint64_t ticket)
+{
+    clerk_note_t *note = mem_calloc(1, sizeof *note);
+    note->ticket = ticket;
+    if (ticket) ((front_run_t *)run)->ticket = ticket;
+    note->is_new = is_new;
+    note->row = run->row;
+    note->row.reason = mem_strdup(run->row.reason);
+    clerk_write(self->clerk, note);
+}
+
+/* Runs that were running go on; what the front before us was sent in pieces is gone with it. */
+static void lead(front_t *self, const store_submissions_t *runs)
+{
+    self->leads = true;
+    log_event(LOG_INFO, "leads", "runs=%zu", runs->n);
+    front_files_start(self->files, front_job_new(FILES_SWEEP, 0, self->config->runs_dir));
+    for (size_t i = 0; i < runs->n; i++) {
+        front_run_t *run = front_run_new(self, &runs->at[i]);
+        run->stored = true;
+        if (front_run_is(run, "running")) front_run_start(run);
+    }
+}
+
+static front_run_t *run_of_ticket(front_t *self, uint64_t ticket)
+{
+    for (size_t i = 0; i < self->runs.n; i++)
+        if (self->runs.at[i]->ticket == ticket) return self->runs.at[i];
+    return NULL;
+}
+
+static void forget_run(front_t *self, front_run_t *run)
+{
+    for (size_t i = 0; i < self->runs.n; i++) {
+        if (self->runs.at[i] != run) continue;
+        self->runs.n--;
+        memmove(&self->runs.at[i], &self->runs.at[i + 1],
+                (self->runs.n - i) * sizeof *self->runs.at);
+        break;
+    }
+    front_run_destroy(run);
+}
+
+static void written(front_t *self, const clerk_result_t *result)
+{
+    front_run_t *run = result->ticket ? run_of_ticket(self, result->ticket) : NULL;
+    front_member_t *client = NULL;
+    for (size_t i = 0; result->ticket && i < self->members.n; i++)
+        if (self->members.at[i]->ticket == result->ticket) client = self->members.at[i];
+    bool refused = result->err.code != ERR_OK;
+    if (refused) log_event(LOG_ERROR, "not_recorded", "error=\"%s\"", result->err.text);
+    if (run && !refused) run->stored = true;
+    if (client) client->ticket = 0;
+    if (client) front_answer(self, client, refused ? NULL : run, refused ? result->err.text : NULL);
+    if (run && refused && !run->stored) forget_run(self, run);
+}
+
+void front_on_clerk(front_t *self, clerk_result_t *result)
+{
+    switch (result->event) {
+    case CLERK_STANDBY: log_event(LOG_INFO, "standby", "leader=%s", result->holder); break;
+    case CLERK_LEADS: lead(self, &result->runs); break;
+    case CLERK_WRITTEN: written(self, result); break;
+    case CLERK_LOST: log_event(LOG_WARN, "store_lost", "error=\"%s\"", result->err.text); break;
+    case CLERK_BACK: log_event(LOG_INFO, "store_back", "runs=%zu", self->runs.n); break;
+    case CLERK_FAILED:
+        log_event(LOG_ERROR, "store_failed", "error=\"%s\"", result->err.text);
+        front_leave(self, result->err.code == ERR_FENCE    ? EXIT_DEPOSED
+                          : result->err.code == ERR_SCHEMA ? STORE_EXIT_SCHEMA
+                                                           : 1);
+        break;
+    }
+}
+
+/* --- Time, and the end --- */
+
+void front_tick(front_t *self, int64_t now_ms)
+{
+    self->now_ms = now_ms;
+    front_runs_reap(self);
+    front_runs_tick(self);
+    front_expire(self);
+    front_balance(self);
+    if (!self->stopping) return;
+    bool late = now_ms - self->stop_ms > STOP_MS;
+    if (late || children_count(self->children, "") == 0) front_leave(self, 0);
+}
+
+void front_leave(front_t *self, int exit_status)
+{
+    self->finished = true;
+    self->exit_status = exit_status;
+}
+
+/* Active runs save and end; whoever leads next goes on with them. */
+void front_on_signal(front_t *self)
+{
+    self->stopping = true;
+    self->stop_ms = self->now_ms;
+    for (size_t i = 0; i < self->runs.n; i++) front_run_stop(self->runs.at[i]);
+}
+
+void front_fini(front_t *self)
+{
+    children_destroy(&self->children); /* kills what is left */
+    while (self->members.n) front_drop(self, self->members.at[0]);
+    for (size_t i = 0; i < self->runs.n; i++) front_run_destroy(self->runs.at[i]);
+    VEC_FREE(&self->members);
+    VEC_FREE(&self->runs);
+    free(self->program);
+}

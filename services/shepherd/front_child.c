@@ -1,0 +1,138 @@
+/* A run's shepherd as a child process: its command line, and what connects it to the front. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "msg/control.h"
+#include "shepherd/front.h"
+
+typedef struct {
+    VEC(char *) words; /* owned */
+} command_t;
+
+static void flag(command_t *c, const char *name, char *value)
+{
+    VEC_PUSH(&c->words, mem_strdup(name));
+    VEC_PUSH(&c->words, value);
+}
+
+/* A file of the run by its usual name, if it has one. */
+static void file_flag(command_t *c, const front_run_t *run, const char *name, const char *file)
+{
+    char *path = mem_printf("%s/%s/%s", run->front->config->runs_dir, run->row.id, file);
+    if (file_exists(path))
+        flag(c, name, path);
+    else
+        free(path);
+}
+
+/* The store's URL may have a password: it goes by the environment (PCP_STORE, front_loop.c). */
+static void add_places(command_t *c, const front_run_t *run)
+{
+    const front_config_t *o = run->front->config;
+    const char *id = run->row.id;
+    flag(c, "--config", mem_printf("%s/%s/run.json", o->runs_dir, id));
+    flag(c, "--run", mem_strdup(id));
+    flag(c, "--run-dir", mem_strdup(run->front->config_dir));
+    flag(c, "--bind", mem_strdup(run->control));
+    flag(c, "--events", mem_strdup(run->events));
+    flag(c, "--telemetry",
+         o->telemetry ? mem_strdup(o->telemetry)
+                      : mem_printf("ipc://%s/%lld.telemetry", run->front->config_dir,
+                                   (long long)run->row.number));
+    flag(c, "--id", mem_printf("%s.%s", o->id, id));
+    file_flag(c, run, "--model", "model.mlir");
+    file_flag(c, run, "--init", "init.safetensors");
+    file_flag(c, run, "--train-tokens", "train.u16");
+    file_flag(c, run, "--validation-tokens", "validation.u16");
+    file_flag(c, run, "--tokenizer", "tokenizer.json");
+    flag(c, "--checkpoint", mem_printf("%s/%s/checkpoint", o->runs_dir, id));
+}
+
+static void add_policy(command_t *c, const front_run_t *run)
+{
+    const front_config_t *o = run->front->config;
+    flag(c, "--resume", mem_strdup("latest"));
+    flag(c, "--workers", mem_strdup("1")); /* how many it gets is ours to say, and may change */
+    flag(c, "--keep-state", mem_strdup(o->keep_state));
+    flag(c, "--heartbeat-ms", mem_printf("%lld", (long long)o->heartbeat_ms));
+    flag(c, "--timeout-ms", mem_printf("%lld", (long long)o->timeout_ms));
+    flag(c, "--leader-ttl-ms", mem_printf("%lld", (long long)o->leader_ttl_ms));
+    flag(c, "--shard-wait-s", mem_printf("%g", o->shard_wait_s));
+    flag(c, "--log-level", mem_strdup(o->common.log_level));
+    flag(c, "--log-format", mem_strdup(o->common.log_format));
+    if (o->liveness) flag(c, "--liveness", mem_strdup(o->liveness));
+}
+
+int front_child_spawn(front_run_t *run, err_t *err)
+{
+    command_t c = {0};
+    VEC_PUSH(&c.words, mem_strdup(run->front->program));
+    VEC_PUSH(&c.words, mem_strdup("--parent-death"));
+    add_places(&c, run);
+    add_policy(&c, run);
+    VEC_PUSH(&c.words, NULL);
+    int rc = children_spawn(run->front->children, run->name, c.words.at, err);
+    for (size_t i = 0; i < c.words.n; i++) free(c.words.at[i]);
+    VEC_FREE(&c.words);
+    return rc;
+}
+
+/* --- The front as a member of the run --- */
+
+static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    front_run_heard(state, message->run_event);
+}
+
+/* A checkpoint that an operator asked for. */
+static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    front_run_t *run = state;
+    const Msg__ControlReply *reply = message->control_reply;
+    log_event(LOG_INFO, "checkpoint_answer", "run=%s error=\"%s\"", run->row.id, reply->error);
+}
+
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [MSG__ENVELOPE__BODY_RUN_EVENT] = {4096 + MSG_NAME_BYTES, on_event},
+    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 20, on_reply},
+};
+
+static void on_welcome(void *state, const Msg__Welcome *welcome)
+{
+    (void)state, (void)welcome;
+}
+
+static void on_lost(void *state, const char *reason)
+{
+    (void)state, (void)reason; /* its end as a process says more */
+}
+
+int front_child_link(front_run_t *run, err_t *err)
+{
+    front_t *self = run->front;
+    if (!run->listening && zsock_connect(self->news, "%s", run->events) < 0)
+        return err_set(err, ERR_NET, "cannot connect to %s", run->events);
+    run->listening = true;
+    if (run->link) return 0;
+    member_options_t options = {.endpoint = run->control,
+                                .kind = MSG__KIND__KIND_CLI,
+                                .id = "front",
+                                .routes = routes,
+                                .state = run,
+                                .on_welcome = on_welcome,
+                                .on_lost = on_lost};
+    run->link = member_new(self->loop, &options, err);
+    return run->link ? 0 : -1;
+}
+
+void front_child_unlink(front_run_t *run)
+{
+    if (run->listening) zsock_disconnect(run->front->news, "%s", run->events);
+    run->listening = false;
+    member_destroy(&run->link);
+}

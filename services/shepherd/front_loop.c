@@ -1,0 +1,195 @@
+/* The front's sockets, actors and loop. */
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "msg/control.h"
+#include "shepherd/front.h"
+
+static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    front_t *self = user;
+    err_t err = {0};
+    if (control_send(self->control, to, message, &err) < 0)
+        log_event(LOG_DEBUG, "send_failed", "error=\"%s\"", err.text);
+}
+
+static int after(const front_t *self)
+{
+    return self->finished ? -1 : 0; /* -1 ends the loop */
+}
+
+static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    front_t *self = arg;
+    self->now_ms = clock_mono_ms();
+    front_receive(self);
+    return after(self);
+}
+
+static int on_news(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    for (int i = 0; i < 256 && front_event(arg); i++) continue;
+    return 0;
+}
+
+static int on_clerk(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    front_t *self = arg;
+    self->now_ms = clock_mono_ms();
+    clerk_result_t *result = clerk_take(self->clerk);
+    if (result) front_on_clerk(self, result);
+    clerk_result_destroy(&result);
+    return after(self);
+}
+
+static int on_files(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    front_t *self = arg;
+    self->now_ms = clock_mono_ms();
+    front_job_t *job = front_files_take(self->files);
+    if (job) front_on_file(self, job);
+    front_job_destroy(&job);
+    return after(self);
+}
+
+static int on_tick(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    front_tick(arg, clock_mono_ms());
+    return after(arg);
+}
+
+static void on_signal(void *user)
+{
+    front_on_signal(user);
+}
+
+/* A connection for each member, each with a descriptor or two. */
+static void raise_limits(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    zsys_set_max_sockets(0); /* as many as the library can */
+}
+
+static int open_sockets(front_t *self, err_t *err)
+{
+    self->control = control_bind(ZMQ_ROUTER, self->config->bind, err);
+    if (!self->control) return -1;
+    self->events = control_bind(ZMQ_PUB, self->config->events, err);
+    if (!self->events) return -1;
+    self->news = zsock_new(ZMQ_SUB);
+    if (!self->news) return err_set(err, ERR_NET, "no socket for events");
+    control_tune(self->news);
+    zsock_set_subscribe(self->news, "");
+    return 0;
+}
+
+static int open_children(front_t *self, err_t *err)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n < 0) return err_set_errno(err, "/proc/self/exe");
+    path[n] = '\0';
+    self->program = mem_strdup(path);
+    /* Whoever takes over starts its own: ours must not outlive us. */
+    self->children = children_new(self->config->runs_dir, SIGKILL);
+    /* Not a flag: command lines are for all to see, and the URL may have a password. */
+    if (setenv("PCP_STORE", self->config->store, 1) < 0) return err_set_errno(err, "PCP_STORE");
+    return 0;
+}
+
+static int start(front_t *self, service_signals_t *signals, int signal_fd,
+                 const clerk_options_t *clerk, err_t *err)
+{
+    enum { TICK_MS = 20 };
+    self->out = (msg_out_t){send_control, self};
+    self->now_ms = clock_mono_ms();
+    self->loop = zloop_new();
+    if (open_sockets(self, err) < 0 || open_children(self, err) < 0 ||
+        service_on_signal(self->loop, signal_fd, signals, err) < 0)
+        return -1;
+    self->clerk = clerk_new(clerk);
+    self->files = front_files_new();
+    if (!self->clerk || !self->files) return err_set(err, ERR_STATE, "no actors");
+    zloop_reader(self->loop, self->control, on_control, self);
+    zloop_reader(self->loop, self->news, on_news, self);
+    zloop_reader(self->loop, zactor_sock(self->clerk), on_clerk, self);
+    zloop_reader(self->loop, zactor_sock(self->files), on_files, self);
+    zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
+    return 0;
+}
+
+static void stop(front_t *self)
+{
+    front_fini(self);
+    zactor_destroy(&self->clerk); /* others may lead at once */
+    zactor_destroy(&self->files);
+    zloop_destroy(&self->loop);
+    zsock_destroy(&self->control);
+    zsock_destroy(&self->events);
+    zsock_destroy(&self->news);
+}
+
+/* Unix sockets allow 107 bytes of path, directories of runs more. */
+static char *make_socket_dir(const front_config_t *config, err_t *err)
+{
+    if (config->socket_dir && *config->socket_dir)
+        return file_make_dirs(config->socket_dir, err) < 0 ? NULL : mem_strdup(config->socket_dir);
+    char name[] = "/tmp/pcp-XXXXXX";
+    if (mkdtemp(name)) return mem_strdup(name);
+    err_set_errno(err, "%s", name);
+    return NULL;
+}
+
+static void remove_sockets(char *dir, const front_t *self)
+{
+    static const char *const kinds[] = {"control", "events", "telemetry"};
+    for (size_t i = 0; i < self->runs.n; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            char *path = mem_printf("%s/%lld.%s", dir, (long long)self->runs.at[i]->row.number,
+                                    kinds[k]);
+            unlink(path);
+            free(path);
+        }
+    rmdir(dir);
+}
+
+int front_run_all(front_config_t *config, err_t *err)
+{
+    front_config_fill(config);
+    if (front_config_check(config, err) < 0) return -1;
+    int signal_fd = service_start("shepherd", &config->common, &front_table, config, err);
+    if (signal_fd < 0 || file_make_dirs(config->runs_dir, err) < 0) return -1;
+    raise_limits();
+    char *sockets = make_socket_dir(config, err);
+    if (!sockets) return -1;
+    front_t front = {.config = config, .config_dir = sockets};
+    clerk_options_t clerk = {.url = config->store,
+                             .holder = config->id,
+                             .ttl_ms = config->leader_ttl_ms,
+                             .migrate = str_starts(config->store, "sqlite:")};
+    service_signals_t signals = {on_signal, &front};
+    int rc = start(&front, &signals, signal_fd, &clerk, err);
+    if (rc == 0) service_loop(front.loop);
+    children_destroy(&front.children);
+    remove_sockets(sockets, &front);
+    stop(&front);
+    free(sockets);
+    return rc < 0 ? -1 : front.exit_status;
+}

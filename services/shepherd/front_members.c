@@ -1,0 +1,268 @@
+/* Who is at the front: HELLO, silence, leaving. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "msg/control.h"
+#include "shepherd/front.h"
+
+front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        const msg_peer_t *one = &self->members.at[i]->is.peer;
+        if (one->n == peer->n && memcmp(one->at, peer->at, peer->n) == 0)
+            return self->members.at[i];
+    }
+    return NULL;
+}
+
+front_member_t *front_by_id(front_t *self, const char *id)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (strcmp(self->members.at[i]->is.id, id) == 0) return self->members.at[i];
+    return NULL;
+}
+
+front_member_t *front_by_serial(front_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i]->is.serial == serial) return self->members.at[i];
+    return NULL;
+}
+
+void front_fault(front_t *self, const msg_peer_t *to, int code, const char *text)
+{
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = (Msg__Fault__Code)code;
+    fault.text = (char *)text;
+    MSG_SEND(self->out, to, 0, FAULT, fault, &fault);
+}
+
+/* --- Leaving --- */
+
+/* BYE in the member's name, so that its work is given again at once. */
+static void say_bye(const front_member_t *member, const char *why)
+{
+    Msg__Bye bye = MSG__BYE__INIT;
+    bye.reason = (char *)why;
+    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
+    envelope.body_case = MSG__ENVELOPE__BODY_BYE;
+    envelope.bye = &bye;
+    control_send(member->pipe, NULL, &envelope, NULL);
+}
+
+static void detach(front_t *self, front_member_t *member, const char *bye)
+{
+    if (member->pipe) {
+        if (bye) say_bye(member, bye);
+        zloop_reader_end(self->loop, member->pipe);
+        zsock_destroy(&member->pipe);
+    }
+    member->run = NULL;
+    member->busy = member->assigned = false;
+    member->moving_ms = 0;
+}
+
+void front_drop(front_t *self, front_member_t *member)
+{
+    detach(self, member, NULL);
+    if (member->upload) front_upload_drop(self, member);
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i] == member) {
+            self->members.at[i] = self->members.at[--self->members.n];
+            break;
+        }
+    free(member->is.id);
+    free(member->is.target);
+    free(member->is.endpoint);
+    free(member->is.supervisor);
+    free(member->is.host);
+    free(member);
+}
+
+void front_kick(front_t *self, front_member_t *member, bool bye, const char *why)
+{
+    log_event(LOG_DEBUG, "moved", "member=%s run=%s reason=\"%s\"", member->is.id,
+              member->run ? member->run->row.id : "", why);
+    detach(self, member, bye ? why : NULL);
+    member->kicked = true;
+    front_fault(self, &member->is.peer, MSG__FAULT__CODE__UNKNOWN_PEER, why);
+}
+
+void front_kick_all(front_t *self, const front_run_t *run, const char *why)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i]->run == run) front_kick(self, self->members.at[i], false, why);
+}
+
+/* The run's shepherd does its own counting, sooner. */
+void front_expire(front_t *self)
+{
+    for (size_t i = self->members.n; i-- > 0;) {
+        front_member_t *member = self->members.at[i];
+        if (self->now_ms - member->is.heard_ms <= 4 * self->config->timeout_ms) continue;
+        log_event(LOG_INFO, "member_lost", "member=%s kind=%s reason=\"silent for too long\"",
+                  member->is.id, member_kind_name(member->is.kind));
+        front_drop(self, member);
+    }
+}
+
+/* --- HELLO --- */
+
+static const char *check_hello(const front_t *self, const Msg__Hello *hello)
+{
+    size_t n_id = strlen(hello->id);
+    if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
+    if (hello->kind <= MSG__KIND__KIND_NONE || hello->kind > MSG__KIND__KIND_SUPERVISOR)
+        return "unknown kind of member";
+    if (strlen(hello->target) >= MSG_ID_BYTES || strlen(hello->host) >= MSG_NAME_BYTES)
+        return "the target's or host's name is too long";
+    if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
+    if (strlen(hello->supervisor) >= MSG_ID_BYTES) return "the supervisor's id is too long";
+    if (self->members.n >= MSG_MAX_MEMBERS) return "too many members";
+    return NULL;
+}
+
+/* To no run: it waits here. */
+static void welcome(front_t *self, const front_member_t *member)
+{
+    Msg__Welcome welcome = MSG__WELCOME__INIT;
+    welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
+    welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
+    MSG_SEND(self->out, &member->is.peer, 0, WELCOME, welcome, &welcome);
+}
+
+static front_member_t *row_new(front_t *self, const msg_peer_t *from, const Msg__Hello *hello)
+{
+    front_member_t *member = mem_calloc(1, sizeof *member);
+    member->front = self;
+    member->is = (member_row_t){
+        .serial = ++self->last_serial,
+        .id = mem_strdup(hello->id),
+        .target = mem_strdup(hello->target),
+        .endpoint = mem_strdup(hello->endpoint),
+        .supervisor = mem_strdup(hello->supervisor),
+        .host = mem_strdup(hello->host),
+        .pid = hello->pid,
+        .threads = hello->threads,
+        .kind = hello->kind,
+        .peer = *from,
+        .heard_ms = self->now_ms,
+        .shard = -1,
+    };
+    if (hello->holding) member->holds = hello->holding->run_hash;
+    if (hello->shard) member->holds = hello->shard->run_hash;
+    return member;
+}
+
+/* One of that id was here: a connection made anew, or a new process. The shepherd of its run, if it
+ * is to have it again, sees to what it holds; another's is told that it has left. */
+static void replace(front_t *self, const char *id, const front_run_t *run)
+{
+    front_member_t *old = front_by_id(self, id);
+    if (!old) return;
+    if (old->run != run) detach(self, old, "it has joined another run");
+    front_drop(self, old);
+}
+
+static void take_in(front_t *self, front_member_t *member, zmq_msg_t *hello)
+{
+    err_t err = {0};
+    bool works = member->is.kind != MSG__KIND__KIND_CLI &&
+                 member->is.kind != MSG__KIND__KIND_SUPERVISOR;
+    front_run_t *run = works ? front_choose(self, member) : NULL;
+    replace(self, member->is.id, run);
+    VEC_PUSH(&self->members, member);
+    log_event(LOG_INFO, "member_joined", "member=%s kind=%s run=%s target=%s pid=%u host=%s",
+              member->is.id, member_kind_name(member->is.kind), run ? run->row.id : "",
+              member->is.target, member->is.pid, member->is.host);
+    if (run && front_attach(self, member, run, &err) < 0) {
+        log_event(LOG_ERROR, "not_attached", "member=%s error=\"%s\"", member->is.id, err.text);
+        run = NULL;
+    }
+    if (run)
+        front_up(member, MSG__ENVELOPE__BODY_HELLO, hello);
+    else
+        welcome(self, member);
+}
+
+static void hello_again(front_t *self, front_member_t *member, zmq_msg_t *body)
+{
+    member->is.heard_ms = self->now_ms;
+    if (member->run)
+        front_up(member, MSG__ENVELOPE__BODY_HELLO, body);
+    else
+        welcome(self, member);
+}
+
+void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
+{
+    enum { HELLO_BYTES = 128 << 10 };
+    size_t n = zmq_msg_size(body);
+    msg_envelope_t *message = n <= HELLO_BYTES ? msg_unpack(zmq_msg_data(body), n, NULL) : NULL;
+    const Msg__Hello *hello = NULL;
+    if (message && message->body_case == MSG__ENVELOPE__BODY_HELLO) hello = message->hello;
+    const char *wrong = hello ? check_hello(self, hello) : NULL;
+    front_member_t *old = hello && !wrong ? front_by_peer(self, from) : NULL;
+    if (!hello) {
+        self->count.dropped++;
+    } else if (!self->leads || self->stopping) {
+        front_fault(self, from, MSG__FAULT__CODE__NOT_LEADER, "another front leads");
+    } else if (wrong) {
+        log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
+        front_fault(self, from, MSG__FAULT__CODE__REFUSED, wrong);
+    } else if (old && !old->kicked && strcmp(old->is.id, hello->id) == 0) {
+        hello_again(self, old, body);
+    } else {
+        if (old) front_drop(self, old);
+        take_in(self, row_new(self, from, hello), body);
+    }
+    msg_free(&message);
+}
+
+front_member_t *front_known(front_t *self, const msg_peer_t *from)
+{
+    front_member_t *member = front_by_peer(self, from);
+    if (member && !member->kicked) {
+        member->is.heard_ms = self->now_ms;
+        return member;
+    }
+    if (self->leads && !self->stopping)
+        front_fault(self, from, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
+    else
+        front_fault(self, from, MSG__FAULT__CODE__NOT_LEADER, "another front leads");
+    return NULL;
+}
+
+/* --- What supervisors see --- */
+
+void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    front_t *self = state;
+    const front_member_t *sender = front_known(self, from);
+    if (!sender ||
+        (sender->is.kind != MSG__KIND__KIND_CLI && sender->is.kind != MSG__KIND__KIND_SUPERVISOR))
+        return;
+    front_member_t *gone = front_by_id(self, message->gone->member);
+    uint32_t pid = message->gone->pid;
+    if (gone && pid != 0 && pid != gone->is.pid) return; /* a new process has the id by now */
+    for (size_t i = 0; i < self->runs.n; i++) {
+        front_run_t *run = self->runs.at[i];
+        if (run->link && (!gone || gone->run == run))
+            MSG_SEND(member_out(run->link), NULL, 0, GONE, gone, message->gone);
+    }
+    if (gone) front_drop(self, gone);
+}
+
+static bool busy(void *user, const member_row_t *row)
+{
+    const front_member_t *member = front_by_serial(user, row->serial);
+    return member && member->busy;
+}
+
+roster_t front_roster(front_t *self)
+{
+    member_row_t *rows = mem_calloc(self->members.n + 1, sizeof *rows);
+    for (size_t i = 0; i < self->members.n; i++) rows[i] = self->members.at[i]->is;
+    return (roster_t){rows, self->members.n, self->out, busy, self};
+}

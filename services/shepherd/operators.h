@@ -1,0 +1,25 @@
+/* What an operator asks of supervisors (list, restart, drain, scale): a shepherd or front hands
+ * questions and answers on, and keeps none. */
+#ifndef SHEPHERD_OPERATORS_H
+#define SHEPHERD_OPERATORS_H
+
+#include "shepherd/shepherd.h"
+
+/* Who is there; all borrowed. */
+typedef struct {
+    const member_row_t *rows;
+    size_t n;
+    msg_out_t out;
+    bool (*busy)(void *user, const member_row_t *row); /* has it work? */
+    void *user;
+} roster_t;
+
+/* Answer `client`, whose question came as envelope `request`, and ask the supervisors. `refusal`:
+ * why it cannot be; NULL: it can. */
+void operators_ask(const roster_t *self, const member_row_t *client, uint64_t request,
+                   const Msg__Control *control, const char *refusal);
+
+/* A supervisor's answer, for the CLI that it names. */
+void operators_answer(const roster_t *self, const Msg__ControlReply *reply);
+
+#endif

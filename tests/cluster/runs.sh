@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Runs on a cluster with a front, its stand-by and a private PostgreSQL: two at once, submitted twice, paused and
+# resumed, cancelled; a run's shepherd and the leading front are killed. Every run that ends has the weights it
+# has alone, bit for bit.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+. tests/servers.bash
+trap 'dismiss; servers_stop; rm -rf "$work"' EXIT
+if ! postgres_start; then
+    skip "runs of a cluster" "PostgreSQL is not installed"
+    tap_done
+    exit
+fi
+
+# Plans are compiled once, for the runs alone and for the cluster.
+export XDG_CACHE_HOME=$work
+plans=$work/pcp/plans
+cat README.md docs/*.md >"$work/text.txt"
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 8 --validate-every 0 --lr 3e-3)
+one=(--seed 1 --rounds 12) two=(--seed 2 --rounds 12) long=(--seed 3 --rounds 80)
+
+# alone NAME FLAGS: the same run without a cluster
+alone() {
+    local name=$1
+    shift
+    timeout 120 "$bin/pcp" train "$work/model.mlir" "${flags[@]}" "$@" --threads 1 --run-dir "$work/alone/$name"
+}
+check "one run alone" alone one "${one[@]}"
+check "another alone" alone two "${two[@]}"
+check "a long one alone" alone long "${long[@]}"
+
+# --- a cluster ---
+cluster "$work/c"
+runs=$work/runs front_a=ipc://$dir/a front_b=ipc://$dir/b
+control=$front_a,$front_b
+export PCP_SHEPHERD=$control
+front() { # NAME
+    serve "$1" shepherd --cluster --store "$postgres_url" --runs-dir "$runs" --socket-dir "$dir/$1.s" \
+        --bind "ipc://$dir/$1" --events "ipc://$dir/$1.events" --id "$1" --heartbeat-ms 100 --timeout-ms 1500
+}
+run() { timeout 100 "$bin/pcp" run "$@"; }
+submit() { run submit "$work/model.mlir" "${flags[@]}" "$@"; }
+says() { # WORDS COMMAND: its output has these words
+    local words=$1
+    shift
+    "$@" >"$work/says.out" 2>&1
+    grep -qE -- "$words" "$work/says.out" || { cat "$work/says.out"; return 1; }
+}
+state() { says "\"state\": \"$2\"" run get "$1" --json; }
+json() { run get "$1" --json | sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\).*/\1/p"; }
+past() { # RUN ROUND: it has finished so many rounds
+    local round
+    round=$(json "$1" round)
+    [ "${round:-0}" -ge "$2" ]
+}
+same_bits() { cmp "$work/alone/$1/checkpoint/latest/model.safetensors" "$runs/$1/checkpoint/latest/model.safetensors"; }
+
+check "no cluster is an error" refuses "no cluster answers" "$bin/pcp" run list --wait-ms 300
+check "the tables are made" "$bin/pcp" db migrate --store "$postgres_url"
+front a
+check "the front leads" eventually 30 event a 'event=leads'
+front b
+check "another one stands by" eventually 30 event b 'event=standby leader=a'
+aggregator a0 --slots 2
+serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans" --slots 2
+check "a run without workers is queued" submit "${one[@]}" --name one --key first
+check "and tells what it waits for" eventually 30 says 'waits for *a worker' run get one
+for i in 0 1 2 3; do worker w$i; done
+
+# --- two at once ---
+check "another run is submitted" submit "${two[@]}" --name two
+both_run() { state one running && state two running; }
+check "both are active at the same time" eventually 60 both_run
+check "the first is watched to its end" run watch one
+check "and so is the second" run watch two
+check "both are done" says '^one +done +12/12' run list
+check "the first has the bits that it has alone" same_bits one
+check "the second, too" same_bits two
+
+# --- once for each key ---
+check "submitting again under its key gives the run that there is" \
+    test "$(submit "${one[@]}" --key first 2>/dev/null)" = one
+check "without a key the files are the key" test "$(submit "${two[@]}" 2>/dev/null)" = two
+check "another run under a used key is refused" refuses "was used for run one" submit "${two[@]}" --key first
+check "another run under a used name is refused" refuses "already, under another key" \
+    submit "${two[@]}" --key other --name one
+check "nothing of it is left" test -z "$(find "$runs" -maxdepth 1 -name '.upload*')"
+check "an unknown run is an error" refuses 'there is no run "nobody"' run get nobody
+check "a run that is done cannot be paused" refuses "run one is done" run pause one
+check "nor cancelled" refuses "run one is done" run cancel one
+check "nor resumed" refuses "run one is done" run resume one
+check "logs are there" says 'event=run_done' run logs one
+
+# --- paused, and another run has its workers meanwhile ---
+check "a long run is submitted" submit "${long[@]}" --name long
+check "it trains" eventually 60 past long 5
+check "it is paused" run pause long
+check "its shepherd saves and ends" eventually 60 event a 'event=shepherd_ended run=long how=.ended with status 3'
+check "it is paused" state long paused
+check "a run for its workers" submit --seed 4 --rounds 3 --name short --watch
+check "it is resumed" run resume long
+check "it trains on" eventually 60 past long 20
+
+# --- its shepherd is killed, then the front ---
+child() { pgrep -f -- "pcp-shepherd .*--run long .*$work" | head -n 1; }
+kill -KILL "$(child)"
+check "a killed shepherd is started again" eventually 60 event a 'event=shepherd_started run=long .*restarts=1'
+check "and goes on" eventually 60 past long 30
+slay KILL a
+wait "${pid[a]}" 2>/dev/null
+unset 'pid[a]'
+check "the stand-by takes over" eventually 60 event b 'event=leads runs=4'
+check "the run ends well there" run watch long
+check "with the bits that it has alone" same_bits long
+
+# --- for good ---
+check "a run is submitted" submit --seed 5 --rounds 100000 --name endless
+check "it trains" eventually 60 past endless 2
+check "it is cancelled" says '^endless is cancelled' run cancel endless
+check "and cannot be resumed" refuses "endless is cancelled" run resume endless
+cancelled() { says "run endless cancelled" run watch endless; }
+check "watching it fails" cancelled
+check "its shepherd has ended" eventually 60 event b 'event=shepherd_ended run=endless'
+slay TERM b
+check "the front leaves at a signal" leaves b
+for name in a0 c0 w0 w1 w2 w3; do slay TERM "$name"; done
+for name in a0 c0 w0 w1 w2 w3; do check "$name leaves" leaves "$name"; done
+check "nothing is left running" no_orphans
+tap_done
