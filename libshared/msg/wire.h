@@ -24,12 +24,18 @@ typedef enum {
     WIRE_PUT_DELTA,      /* run, round, replica, fence, begin, count, codec, weight; payload */
     WIRE_PUT_INIT,       /* run, round, begin, count: f32 payload */
     WIRE_DATA,           /* answers a GET; total: the whole object's bytes */
-    WIRE_ACK,            /* answers a PUT; code 1: this object was there already */
+    WIRE_ACK,            /* answers a PUT; code: wire_ack_t */
     WIRE_NACK,           /* answers either; code, payload: text */
     WIRE_GET_OUTER,      /* as GET_PARAMS: outer momentum */
     WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: outer momentum */
     WIRE_TYPE_COUNT,
 } wire_type_t;
+
+typedef enum {
+    ACK_TAKEN,
+    ACK_COMPLETE, /* this object was there already, or is now */
+    ACK_REFUSED,  /* taken note of: the update it belongs to will not be admitted (INSPECTED) */
+} wire_ack_t;
 
 typedef enum {
     NACK_BAD_MESSAGE = 1, /* header or payload that does not follow this page */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "outer/kernels.h"
+
 int admission_check(const float *values, size_t n, double max_norm, admission_t *out, err_t *err)
 {
     double squares = 0, largest = 0;
@@ -25,4 +27,9 @@ int admission_check(const float *values, size_t n, double max_norm, admission_t 
         return err_set(err, ERR_NUMERIC, "update: norm %g is above the limit %g", norm, max_norm);
     *out = (admission_t){norm, largest};
     return 0;
+}
+
+double admission_norm2(const float *values, size_t n)
+{
+    return outer_kernels()->squares(values, n);
 }

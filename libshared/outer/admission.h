@@ -16,4 +16,7 @@ typedef struct {
  * on success. n = 0 is admitted with norm 0. */
 int admission_check(const float *values, size_t n, double max_norm, admission_t *out, err_t *err);
 
+/* Sum of squares in f64, in a fixed order: the same bits everywhere. */
+double admission_norm2(const float *values, size_t n);
+
 #endif

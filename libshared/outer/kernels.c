@@ -59,6 +59,18 @@ INLINE void mean_body(const int64_t *sum, float *out, size_t n, double divisor)
     }
 }
 
+/* In eight interleaved parts, in index order: the same bits on every machine. */
+INLINE double squares_body(const float *values, size_t n)
+{
+    double part[8] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++) part[j] += (double)values[i + j] * values[i + j];
+    for (; i < n; i++) part[0] += (double)values[i] * values[i];
+    for (int j = 0; j < 8; j++) sum += part[j];
+    return sum;
+}
+
 INLINE void nesterov_body(const float *theta, const float *v, const float *d, size_t n, double lr,
                           double mu, float *theta_next, float *v_next)
 {
@@ -83,6 +95,10 @@ INLINE void nesterov_body(const float *theta, const float *v, const float *d, si
     {                                                                                            \
         mean_body(sum, out, n, divisor);                                                         \
     }                                                                                            \
+    attributes static double squares_##name(const float *values, size_t n)                       \
+    {                                                                                            \
+        return squares_body(values, n);                                                          \
+    }                                                                                            \
     attributes static void nesterov_##name(const float *theta, const float *v, const float *d,   \
                                            size_t n, double lr, double mu, float *theta_next,    \
                                            float *v_next)                                        \
@@ -90,7 +106,7 @@ INLINE void nesterov_body(const float *theta, const float *v, const float *d, si
         nesterov_body(theta, v, d, n, lr, mu, theta_next, v_next);                               \
     }                                                                                            \
     static const outer_kernels_t kernels_##name = {within_##name, add_##name, mean_##name,       \
-                                                   nesterov_##name};
+                                                   squares_##name, nesterov_##name};
 
 KERNELS(plain, )
 #if defined(__x86_64__)

@@ -14,6 +14,7 @@ typedef struct {
     void (*add)(uint64_t *sum, const float *values, size_t n, uint64_t weight, double factor);
     /* out[i] = (double)sum[i] / divisor. */
     void (*mean)(const int64_t *sum, float *out, size_t n, double divisor);
+    double (*squares)(const float *values, size_t n); /* admission.h: admission_norm2 */
     /* outer.h: nesterov */
     void (*nesterov)(const float *theta, const float *v, const float *d, size_t n, double lr,
                      double mu, float *theta_next, float *v_next);

@@ -74,6 +74,32 @@ static int read_losses(store_t *self, const char *run, store_resume_t *out, err_
     return n < 0 ? -1 : 0;
 }
 
+/* Newest first, so that the limit drops the oldest; turned round on the way. */
+static int read_updates(store_t *self, const char *run, store_updates_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT round, replica, state, worker_id, n_steps, norm2, compute_seconds "
+                        "FROM lease WHERE run_id = $1 AND n_steps IS NOT NULL AND "
+                        "state IN ('done', 'committed') ORDER BY round DESC, replica DESC "
+                        "LIMIT $2",
+                        sql_text(run), sql_int(STORE_UPDATES));
+    if (n >= 0)
+        *out = (store_updates_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
+    for (size_t i = 0; i < rows.n_row; i++) {
+        store_update_t *u = &out->at[rows.n_row - 1 - i];
+        u->round = (uint64_t)sql_cell_int(&rows, i, 0);
+        u->replica = (uint32_t)sql_cell_int(&rows, i, 1);
+        u->committed = strcmp(sql_cell(&rows, i, 2), "committed") == 0;
+        sql_cell_copy(&rows, i, 3, u->worker, sizeof u->worker);
+        u->steps = (uint32_t)sql_cell_int(&rows, i, 4);
+        u->norm2 = sql_cell_float(&rows, i, 5);
+        u->compute_s = sql_cell_float(&rows, i, 6);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
 static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *err)
 {
     if (read_run(self, run, out, err) < 0 || read_losses(self, run, out, err) < 0 ||
@@ -81,6 +107,7 @@ static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *
         return -1;
     if (out->has_round && store_lease_list(self, run, out->round.round, &out->leases, err) < 0)
         return -1;
+    if (read_updates(self, run, &out->updates, err) < 0) return -1;
     return store_returned_list(self, run, &out->returned, err);
 }
 
@@ -101,4 +128,6 @@ void store_resume_fini(store_resume_t *self)
     store_round_fini(&self->round);
     store_leases_fini(&self->leases);
     store_ranges_fini(&self->returned);
+    free(self->updates.at);
+    self->updates = (store_updates_t){0};
 }

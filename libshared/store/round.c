@@ -207,7 +207,8 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
     sql_rows_t rows = {0};
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT replica, fence, epoch, first_window, n_windows, state, worker_id, "
-                        "done_windows, loss, n_tokens, decided_windows, state_in, state_out "
+                        "done_windows, loss, n_tokens, decided_windows, state_in, state_out, "
+                        "n_steps, norm2, compute_seconds "
                         "FROM lease WHERE run_id = $1 AND round = $2 "
                         "ORDER BY replica",
                         sql_text(run), sql_int((int64_t)round));
@@ -228,6 +229,9 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
         l->decided_windows = sql_cell_int(&rows, i, 10);
         sql_cell_copy(&rows, i, 11, l->state_in, sizeof l->state_in);
         sql_cell_copy(&rows, i, 12, l->state_out, sizeof l->state_out);
+        l->steps = sql_cell(&rows, i, 13) ? (uint32_t)sql_cell_int(&rows, i, 13) : 0;
+        l->norm2 = sql_cell_float(&rows, i, 14);
+        l->compute_s = sql_cell_float(&rows, i, 15);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
@@ -268,26 +272,28 @@ int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t roun
                    err);
 }
 
-int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
-                     uint32_t fence, uint64_t done_windows, double loss, uint64_t tokens,
-                     const char *state_out, err_t *err)
+int store_lease_done(store_t *self, const store_leader_t *leader, const store_done_t *done,
+                     err_t *err)
 {
-    if (done_windows > INT64_MAX || tokens > INT64_MAX)
+    if (done->windows > INT64_MAX || done->tokens > INT64_MAX)
         return err_set(err, ERR_ARG, "store: %" PRIu64 " windows, %" PRIu64 " tokens of one lease",
-                       done_windows, tokens);
+                       done->windows, done->tokens);
     if (store_leader_begin(self, leader, err) < 0) return -1;
     int64_t n = SQL_RUN(
         self->db, err, NULL,
         "UPDATE lease SET state = 'done', done_windows = $5, loss = $6, n_tokens = $7, "
-        "state_out = $8, "
-        "done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND replica = $3 AND "
-        "fence = $4 AND state IN ('issued', 'done')",
-        sql_text(leader->run), sql_int((int64_t)round), sql_int(replica), sql_int(fence),
-        sql_int((int64_t)done_windows), sql_float(loss), sql_int((int64_t)tokens),
-        sql_text(state_out ? state_out : ""));
+        "state_out = $8, n_steps = $9, norm2 = $10, compute_seconds = $11, sent_bytes = $12, "
+        "received_bytes = $13, done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND "
+        "replica = $3 AND fence = $4 AND state IN ('issued', 'done')",
+        sql_text(leader->run), sql_int((int64_t)done->round), sql_int(done->replica),
+        sql_int(done->fence), sql_int((int64_t)done->windows), sql_float(done->loss),
+        sql_int((int64_t)done->tokens), sql_text(done->state_out ? done->state_out : ""),
+        sql_maybe_int(done->steps ? (int64_t)done->steps : -1), sql_float(done->norm2),
+        sql_float(done->compute_s), sql_maybe_int(done->sent_bytes),
+        sql_maybe_int(done->received_bytes));
     return sql_end(self->db,
                    n < 0    ? -1
-                   : n == 0 ? refused(leader, round, replica, fence, err)
+                   : n == 0 ? refused(leader, done->round, done->replica, done->fence, err)
                             : 0,
                    err);
 }

@@ -30,6 +30,7 @@ enum {
     STORE_ID = 128,        /* ids: 1 to 127 bytes, no control characters */
     STORE_WORD = 32,       /* states, kinds, reasons: a few letters */
     STORE_EXIT_SCHEMA = 4, /* exit status of a service that finds another schema version */
+    STORE_UPDATES = 8192,  /* of a run's past that a new leader reads */
 };
 
 typedef struct store store_t;
@@ -149,6 +150,8 @@ typedef struct {
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* inner state before and after; "": unknown */
     double loss;
     uint64_t tokens;
+    uint32_t steps;          /* trained; 0: unknown, as are the next two */
+    double norm2, compute_s; /* of its update; NaN: unknown */
 } store_lease_t;
 typedef struct {
     size_t n;
@@ -187,11 +190,22 @@ void store_leases_fini(store_leases_t *self);
  * success. ERR_STATE: the fence is not higher, or the lease is done. */
 int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
                       uint32_t fence, const char *worker, err_t *err);
-/* The worker delivered done_windows of it, and its inner state is now `state_out` (may be NULL).
- * ERR_STATE: the fence is not the lease's. */
-int store_lease_done(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
-                     uint32_t fence, uint64_t done_windows, double loss, uint64_t tokens,
-                     const char *state_out, err_t *err);
+/* What a worker delivered under a lease. */
+typedef struct {
+    uint64_t round;
+    uint32_t replica, fence;
+    uint64_t windows; /* of the range, from its beginning */
+    double loss;
+    uint64_t tokens;
+    const char *state_out;              /* its inner state is this now; NULL: unknown */
+    uint32_t steps;                     /* 0: unknown */
+    double norm2, compute_s;            /* squared norm of the update; NaN: unknown */
+    int64_t sent_bytes, received_bytes; /* negative: unknown */
+} store_done_t;
+
+/* It is done. A repeat replaces what was said before. ERR_STATE: the fence is not the lease's. */
+int store_lease_done(store_t *self, const store_leader_t *leader, const store_done_t *done,
+                     err_t *err);
 /* What was delivered up to this fence is lost: the lease, done or not, is to be given again, under
  * a higher fence. ERR_STATE: it has a higher fence, or is closed. */
 int store_lease_reopen(store_t *self, const store_leader_t *leader, uint64_t round,
@@ -236,6 +250,19 @@ typedef struct {
 int store_returned_list(store_t *self, const char *run, store_ranges_t *out, err_t *err);
 void store_ranges_fini(store_ranges_t *self);
 
+/* Updates of past leases that were admitted, the oldest first: by round, then by replica. */
+typedef struct {
+    uint64_t round;
+    uint32_t replica, steps;
+    bool committed; /* else done, in the open round */
+    char worker[STORE_ID];
+    double norm2, compute_s; /* NaN: unknown */
+} store_update_t;
+typedef struct {
+    size_t n;
+    store_update_t *at;
+} store_updates_t;
+
 /* All that a new leader needs to go on. */
 typedef struct {
     bool has_objects, has_round;
@@ -245,6 +272,7 @@ typedef struct {
     store_round_t round; /* the newest, with its leases */
     store_leases_t leases;
     store_ranges_t returned;
+    store_updates_t updates;      /* the last STORE_UPDATES */
     double loss, validation_loss; /* of the newest committed round; NaN: unknown */
 } store_resume_t;
 int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *out, err_t *err);

@@ -24,7 +24,10 @@ int aggregator_init(aggregator_t *self, const char *object_root, const char *sta
 
 void aggregator_reset(aggregator_t *self)
 {
-    for (uint32_t k = 0; self->from && k < self->meta.replicas; k++) free(self->from[k].at);
+    for (uint32_t k = 0; self->from && k < self->meta.replicas; k++) {
+        free(self->from[k].at);
+        free(self->from[k].norm2);
+    }
     free(self->from);
     free(self->init_have);
     free(self->share);
@@ -219,7 +222,10 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
         return;
     }
     if (n && wire_check(&header, payload, n, &err) < 0) {
-        answer_nack(self, from, &header, NACK_DAMAGED, "%s", err.text);
+        if (header.type == WIRE_PUT_DELTA && deltas_damaged(self, &header, err.text))
+            answer_ack(self, from, &header, ACK_REFUSED);
+        else
+            answer_nack(self, from, &header, NACK_DAMAGED, "%s", err.text);
         return;
     }
     self->bytes_in += n;

@@ -34,7 +34,11 @@ typedef struct {
     uint64_t weight;
     const codec_t *codec;
     size_t n_have;
-    uint64_t *at; /* by index: where in the journal, 0: not here */
+    uint64_t *at;       /* by index: where in the journal, 0: not here */
+    double *norm2;      /* by index: sum of squares */
+    uint32_t damaged;   /* chunks that did not arrive as they were sent */
+    const char *reason; /* why it cannot be admitted (static); NULL: nothing is wrong so far */
+    char detail[160];
 } contribution_t;
 
 typedef struct {
@@ -84,6 +88,9 @@ typedef struct {
     uint64_t at_element, check, shares;
     double norm2;
     int64_t commit_ms;
+    struct {
+        uint64_t in, out;
+    } round_bytes, bytes_before; /* of the last round; bytes_in and bytes_out at its commit */
     uint64_t refused, bytes_in, bytes_out;
     msg_count_t control_count;
     uint64_t data_dropped;
@@ -99,7 +106,8 @@ int aggregator_init(aggregator_t *self, const char *object_root, const char *sta
 void aggregator_fini(aggregator_t *self);
 void aggregator_reset(aggregator_t *self); /* forget run and range in memory, keep all files */
 
-extern const msg_route_t aggregator_routes[MSG_KIND_COUNT]; /* ASSIGN, FENCE, COMMIT, FORGET */
+extern const msg_route_t
+    aggregator_routes[MSG_KIND_COUNT]; /* ASSIGN, FENCE, INSPECT, COMMIT, FORGET */
 
 /* One data message; malformed ones are counted and, where the header is readable, answered. */
 void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *header,
@@ -136,6 +144,17 @@ bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence,
 void deltas_clear(aggregator_t *self); /* after a commit: the sum is reset, too */
 /* Which chunk of the range [header->begin, + count) is; -1: it is none of ours. */
 int64_t range_chunk(const aggregator_t *self, const wire_header_t *header);
+
+/* A chunk whose payload is not what was sent: true when it has to be sent again no more, for that
+ * happened so often that the update is refused. */
+bool deltas_damaged(aggregator_t *self, const wire_header_t *header, const char *detail);
+
+/* --- inspect.c --- */
+void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+/* This update cannot be admitted: INSPECTED says why. The rest of it is acknowledged and of no
+ * account. Its header's replica and fence are those that hold. reason is static. */
+void inspect_refuse(aggregator_t *self, const wire_header_t *header, const char *reason,
+                    const char *detail);
 
 /* --- aggregator.c --- */
 void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code);

@@ -53,8 +53,10 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     self->assigned = true;
     self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
     self->from = mem_calloc(meta->replicas, sizeof *self->from);
-    for (uint32_t k = 0; k < meta->replicas; k++)
+    for (uint32_t k = 0; k < meta->replicas; k++) {
         self->from[k].at = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].at);
+        self->from[k].norm2 = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].norm2);
+    }
     self->init_have = mem_calloc(self->n_chunk + 1, 1);
     self->n_init = 0;
     self->outer = outer_new(&options, err);

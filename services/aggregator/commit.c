@@ -6,6 +6,7 @@
 #include "aggregator/aggregator.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "outer/admission.h"
 
 static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *message)
 {
@@ -71,6 +72,8 @@ static void tell_applied(aggregator_t *self)
     done.round = self->meta.round - 1;
     done.delta_norm2 = self->meta.norm2;
     done.seconds = self->meta.seconds;
+    done.bytes_in = self->round_bytes.in;
+    done.bytes_out = self->round_bytes.out;
     tell(self, &done);
 }
 
@@ -199,18 +202,6 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 /* --- The outer step --- */
 
-/* Sum of squares in eight interleaved parts, in index order: the same bits on every machine. */
-static double square_sum(const float *values, size_t n)
-{
-    double part[8] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; j++) part[j] += (double)values[i + j] * values[i + j];
-    for (; i < n; i++) part[0] += (double)values[i] * values[i];
-    for (int j = 0; j < 8; j++) sum += part[j];
-    return sum;
-}
-
 static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
 {
     for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK) {
@@ -221,7 +212,7 @@ static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err
             outer_step(self->outer, self->now->values + at, self->now->momentum + at, mean, count,
                        self->next->values + at, self->next->momentum + at, err) < 0)
             return -1;
-        self->norm2 += square_sum(mean, count);
+        self->norm2 += admission_norm2(mean, count);
     }
     self->check = state_check(self->check, self->next->values + first, self->next->momentum + first,
                               n);
@@ -236,6 +227,10 @@ static void finish_commit(aggregator_t *self)
     self->meta.shares = self->shares;
     /* From here on the round is applied, whatever happens; its deltas are of no more use. */
     state_publish(self->next, &self->meta, self->check);
+    self->round_bytes.in = self->bytes_in - self->bytes_before.in;
+    self->round_bytes.out = self->bytes_out - self->bytes_before.out;
+    self->bytes_before.in = self->bytes_in;
+    self->bytes_before.out = self->bytes_out;
     deltas_clear(self);
     self->before = self->now;
     self->now = self->next;
@@ -278,6 +273,7 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {
     [MSG__ENVELOPE__BODY_ASSIGN] = {4096, on_assign},
     [MSG__ENVELOPE__BODY_FENCE] = {64, on_fence},
+    [MSG__ENVELOPE__BODY_INSPECT] = {64, on_inspect},
     [MSG__ENVELOPE__BODY_COMMIT] = {1 << 20, on_commit},
     [MSG__ENVELOPE__BODY_FORGET] = {1 << 20, on_forget},
 };

@@ -1,11 +1,13 @@
 /* Pseudo-gradients: chunks into the fixed-point sum and the journal as they arrive, and out again
  * when a fence rises. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "aggregator/aggregator.h"
 #include "base/log.h"
 #include "msg/limits.h"
+#include "outer/admission.h"
 
 static const uint64_t NOT_YET = UINT64_MAX; /* a chunk that is not in the journal */
 
@@ -48,6 +50,8 @@ static void drop_chunks(aggregator_t *self, contribution_t *from, bool from_sum)
     }
     from->n_have = 0;
     from->weight = 0;
+    from->damaged = 0;
+    from->reason = NULL;
 }
 
 void deltas_forget(aggregator_t *self, uint32_t replica)
@@ -109,25 +113,56 @@ static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t 
         deltas_forget(self, header->replica);
         from->fence = header->fence;
     }
-    if (from->n_have && (from->weight != header->weight || from->codec->id != header->codec)) {
-        err_set(err, ERR_ARG, "weight or codec changed on the way");
-        return NACK_BAD_MESSAGE;
-    }
     return 0;
 }
 
+/* What is wrong with the form of a chunk, in words; false: nothing. */
+static bool is_misshapen(const aggregator_t *self, const wire_header_t *header, size_t n,
+                         err_t *err)
+{
+    const contribution_t *from = &self->from[header->replica];
+    const codec_t *codec = codec_find_id(header->codec, err);
+    if (!codec) return true;
+    if (range_chunk(self, header) < 0)
+        err_set(err, ERR_ARG, "%llu elements at %llu are no chunk of [%llu, %llu)",
+                (unsigned long long)header->count, (unsigned long long)header->begin,
+                (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
+    else if (n != codec_bytes(codec, (size_t)header->count))
+        err_set(err, ERR_ARG, "%llu elements in %zu bytes", (unsigned long long)header->count, n);
+    else if (from->n_have && (from->weight != header->weight || from->codec != codec))
+        err_set(err, ERR_ARG, "weight or codec changed on the way");
+    else
+        return false;
+    return true;
+}
+
+/* Why the sum does not take these values. */
+static const char *fault_of(const float *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i])) return "finite";
+    return "outlier"; /* beyond what any training gives: the sum has no room for it */
+}
+
 /* Into the sum and, unless it comes from there (`at`), the journal. */
-static wire_nack_t add(aggregator_t *self, const wire_header_t *header, const codec_t *codec,
-                       size_t chunk, const void *payload, size_t n, uint64_t at, err_t *err)
+static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t chunk,
+                       const void *payload, size_t n, uint64_t at, err_t *err)
 {
     contribution_t *from = &self->from[header->replica];
+    const codec_t *codec = codec_find_id(header->codec, NULL);
     size_t count = (size_t)header->count;
     const float *values = codec_view(codec, payload); /* the sum refuses NaN and Inf itself */
-    if (!values && codec_decode(codec, payload, n, self->scratch, count, err) < 0)
-        return NACK_BAD_MESSAGE;
-    if (fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, values ? values : self->scratch, count,
-                      header->weight, err) < 0)
-        return NACK_BAD_MESSAGE;
+    if (!values && codec_decode(codec, payload, n, self->scratch, count, err) < 0) {
+        inspect_refuse(self, header, "finite", err->text); /* a block's scale is not */
+        return 0;
+    }
+    if (!values) values = self->scratch;
+    if (fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, values, count, header->weight, err) <
+        0) {
+        inspect_refuse(self, header, fault_of(values, count), err->text);
+        return 0;
+    }
+    from->norm2[chunk] = admission_norm2(values, count); /* before scratch is used again */
     if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) < 0) {
         if (subtract(self, codec, header->weight, chunk, payload, NULL) < 0) self->broken = true;
         return NACK_STORAGE;
@@ -142,19 +177,25 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, const co
 static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const void *payload,
                         size_t n, uint64_t at, err_t *err)
 {
-    int64_t chunk = range_chunk(self, header);
-    const codec_t *codec = codec_find_id(header->codec, err);
-    if (chunk < 0 || !codec || n != codec_bytes(codec, (size_t)header->count)) {
-        if (codec)
-            err_set(err, ERR_ARG, "%llu elements in %zu bytes", (unsigned long long)header->count,
-                    n);
-        return chunk < 0 ? NACK_BAD_RANGE : NACK_BAD_MESSAGE;
-    }
     /* Applied already: another shard had lost it, and the lease was given again. */
     if (self->ready && self->meta.shares && header->round + 1 == self->meta.round) return 0;
     wire_nack_t code = admit(self, header, err);
-    if (code || self->from[header->replica].at[chunk]) return code; /* sent twice: once counts */
-    return add(self, header, codec, (size_t)chunk, payload, n, at, err);
+    const contribution_t *from = code ? NULL : &self->from[header->replica];
+    if (code || from->reason) return code;
+    err_t shape = {0};
+    if (is_misshapen(self, header, n, &shape)) {
+        inspect_refuse(self, header, "shape", shape.text);
+        return 0;
+    }
+    size_t chunk = (size_t)range_chunk(self, header);
+    if (from->at[chunk]) return 0; /* sent twice: once counts */
+    return add(self, header, chunk, payload, n, at, err);
+}
+
+static bool is_refused(const aggregator_t *self, const wire_header_t *header)
+{
+    return header->replica < self->meta.replicas && self->from[header->replica].reason &&
+           header->round == self->meta.round;
 }
 
 void deltas_put(aggregator_t *self, const msg_peer_t *peer, const wire_header_t *header,
@@ -165,7 +206,18 @@ void deltas_put(aggregator_t *self, const msg_peer_t *peer, const wire_header_t 
     if (code)
         answer_nack(self, peer, header, code, "%s", err.text);
     else
-        answer_ack(self, peer, header, 0);
+        answer_ack(self, peer, header, is_refused(self, header) ? ACK_REFUSED : ACK_TAKEN);
+}
+
+/* Once is a matter of the line; again and again the sender's memory is to blame. */
+bool deltas_damaged(aggregator_t *self, const wire_header_t *header, const char *detail)
+{
+    enum { DAMAGED_MOST = 64 };
+    err_t err = {0};
+    if (!self->assigned || header->run != self->meta.run || admit(self, header, &err)) return false;
+    if (++self->from[header->replica].damaged < DAMAGED_MOST) return false;
+    inspect_refuse(self, header, "hash", detail);
+    return true;
 }
 
 static void replay_one(void *user, const wire_header_t *header, const void *payload, size_t n,

@@ -141,7 +141,7 @@ void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t
     char hash[HASH_HEX];
     wire_hash_print(header->object, hash);
     if (object_has(self->objects, hash)) {
-        answer_ack(self, from, header, 1);
+        answer_ack(self, from, header, ACK_COMPLETE);
         return;
     }
     uint64_t left = header->total - header->begin;
@@ -170,7 +170,7 @@ void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t
     if (rc < 0)
         answer_nack(self, from, header, NACK_STORAGE, "%s", err.text);
     else
-        answer_ack(self, from, header, complete ? 1 : 0);
+        answer_ack(self, from, header, complete ? ACK_COMPLETE : ACK_TAKEN);
 }
 
 void objects_forget(aggregator_t *self, const char *hash)

@@ -198,6 +198,7 @@ void checkpoint_found(shepherd_t *self, courier_result_t *result)
     self->round = self->first_round = (uint32_t)self->ledger.round;
     self->tokens = self->ledger.tokens;
     self->cursor = self->ledger.cursor;
+    admission_rewind(self, self->round);
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
         *lease = (work_t){.fence = self->fence_base + 1};

@@ -42,7 +42,9 @@ void commit_decide(shepherd_t *self)
         work_t *lease = &self->lease[k];
         if (lease->state == WORK_DONE || lease->state == WORK_DROPPED) continue;
         work_revoke(self, (uint32_t)k);
-        records_reject(self, (uint32_t)k, "late", "the round closed without it");
+        rejection_t late = {(uint32_t)k, lease->fence, lease->worker, "late",
+                            "the round closed without it"};
+        records_reject(self, &late);
         lease->state = WORK_DROPPED;
     }
     self->phase = PHASE_DECIDE;
@@ -106,6 +108,8 @@ static void summarise(shepherd_t *self)
 static void committed(shepherd_t *self)
 {
     record_t *commit = records_commit(self), *open = NULL;
+    admission_committed(self);
+    self->bytes_in = self->bytes_out = 0;
     summarise(self);
     ranges_settle(self);
     for (int64_t k = 0; k < self->config->replicas; k++) {
@@ -187,6 +191,10 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     if (*answer->error) {
         shepherd_fail(self, "round %u: aggregator %s: %s", self->round + 1, row->id, answer->error);
         return;
+    }
+    if (!row->answered) {
+        self->bytes_in += answer->bytes_in;
+        self->bytes_out += answer->bytes_out;
     }
     row->answered = true;
     row->held.round = self->round + 1;

@@ -74,7 +74,7 @@ static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
 static double pace(shepherd_t *self, const work_t *lease)
 {
     const member_row_t *home = lease->home ? member_by_serial(self, lease->home) : NULL;
-    return home ? home->speed / (double)work_homes(self, lease->home) : 0;
+    return home ? admission_speed(self, home->id) / (double)work_homes(self, lease->home) : 0;
 }
 
 /* H, or with "balance" the share of it that lets all workers finish at the same time. */

@@ -57,8 +57,12 @@ static int write_issue(const record_t *r, store_t *store, const store_leader_t *
 
 static int write_done(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
 {
-    return store_lease_done(store, leader, r->round, r->replica, r->fence, r->windows, r->loss,
-                            r->tokens, r->state, err);
+    store_done_t done = r->done;
+    done.round = r->round;
+    done.replica = r->replica;
+    done.fence = r->fence;
+    done.state_out = r->state;
+    return store_lease_done(store, leader, &done, err);
 }
 
 static int write_reopen(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)

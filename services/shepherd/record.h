@@ -11,7 +11,7 @@ typedef enum {
     RECORD_DATA,       /* windows: of an epoch */
     RECORD_OPEN,       /* round, cursor, leases */
     RECORD_ISSUE,      /* round, replica, fence, text: worker */
-    RECORD_DONE,       /* round, replica, fence, windows, loss, tokens, state */
+    RECORD_DONE,       /* round, replica, fence, state, done */
     RECORD_REOPEN,     /* round, replica, fence: up to which nothing counts */
     RECORD_DECIDE,     /* round, entries */
     RECORD_COMMIT,     /* commit (its entries: entries) */
@@ -31,6 +31,7 @@ typedef struct {
     char state[HASH_HEX];
     uint64_t windows, tokens;
     double loss;
+    store_done_t done; /* the rest of it */
     store_objects_t objects;
     data_range_t cursor;
     store_lease_t *leases; /* owned */

@@ -88,7 +88,8 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
     commit->transfer_ms = (int64_t)(transfer / (double)n);
     commit->wait_ms = (int64_t)(wait / (double)n);
     commit->recover_ms = (int64_t)(recover / (double)n);
-    commit->received_bytes = commit->sent_bytes = -1;
+    commit->received_bytes = (int64_t)self->bytes_in;
+    commit->sent_bytes = (int64_t)self->bytes_out;
 }
 
 record_t *records_commit(const shepherd_t *self)
@@ -112,9 +113,14 @@ void records_done(shepherd_t *self, uint32_t replica)
 {
     const work_t *lease = &self->lease[replica];
     record_t *record = of_lease(self, RECORD_DONE, replica);
-    record->windows = lease->done_windows;
-    record->loss = lease->loss;
-    record->tokens = lease->tokens;
+    record->done = (store_done_t){.windows = lease->done_windows,
+                                  .loss = lease->loss,
+                                  .tokens = lease->tokens,
+                                  .steps = lease->steps,
+                                  .norm2 = lease->norm2,
+                                  .compute_s = lease->compute_s,
+                                  .sent_bytes = lease->sent_bytes,
+                                  .received_bytes = lease->received_bytes};
     memcpy(record->state, lease->state_out, HASH_HEX);
     records_write(self, record);
 }
@@ -124,15 +130,17 @@ void records_reopen(shepherd_t *self, uint32_t replica)
     records_write(self, of_lease(self, RECORD_REOPEN, replica));
 }
 
-void records_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail)
+void records_reject(shepherd_t *self, const rejection_t *rejected)
 {
-    const char *worker = self->lease[replica].worker;
-    record_t *record = of_lease(self, RECORD_REJECTION, replica);
-    record->text = mem_strdup(reason);
-    record->detail = mem_strdup(detail);
-    record->worker = mem_strdup(*worker ? worker : "nobody");
-    log_event(LOG_WARN, "rejected", "round=%u replica=%u worker=%s reason=%s detail=\"%s\"",
-              self->round, replica, record->worker, reason, detail);
+    record_t *record = record_new(RECORD_REJECTION, self->round);
+    record->replica = rejected->replica;
+    record->fence = rejected->fence;
+    record->text = mem_strdup(rejected->reason);
+    record->detail = mem_strdup(rejected->detail);
+    record->worker = mem_strdup(*rejected->worker ? rejected->worker : "nobody");
+    log_event(LOG_WARN, "rejected",
+              "round=%u replica=%u fence=%u worker=%s reason=%s detail=\"%s\"", self->round,
+              rejected->replica, rejected->fence, record->worker, record->text, record->detail);
     records_write(self, record);
 }
 

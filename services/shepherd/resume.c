@@ -20,7 +20,12 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
                       .range = from->range,
                       .want = from->range.count,
                       .loss = from->loss,
-                      .tokens = from->tokens};
+                      .tokens = from->tokens,
+                      .steps = from->steps,
+                      .norm2 = from->norm2,
+                      .compute_s = from->compute_s > 0 ? from->compute_s : 0,
+                      .sent_bytes = -1,
+                      .received_bytes = -1};
     lease->decided = self->decided && from->decided_windows >= 0;
     if (lease->decided) lease->want = (uint64_t)from->decided_windows; /* no more counts */
     memcpy(lease->state_in, from->state_in, HASH_HEX);
@@ -95,6 +100,7 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
     self->loaded = result->resume; /* taken */
     result->resume = (store_resume_t){0};
     self->tokens = self->loaded.tokens;
+    admission_load(self, &self->loaded.updates);
     self->phase = PHASE_GATHER;
     self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
     load_objects(self);
@@ -112,7 +118,9 @@ void resume_round(shepherd_t *self)
     store_resume_fini(&self->loaded);
     for (size_t i = 0; i < self->members.n; i++) {
         member_row_t *row = &self->members.at[i];
-        if (row->shard >= 0) work_fences(self, row);
+        if (row->shard < 0) continue;
+        work_fences(self, row);
+        admission_ask_again(self, row); /* of leases that were called done before it was here */
     }
     self->phase = PHASE_TRAIN;
     if (!self->decided && !self->has_val_loss) {

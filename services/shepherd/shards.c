@@ -158,6 +158,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
     }
     if (self->phase > PHASE_ASSIGN) { /* back in the middle of a round */
         work_fences(self, row);
+        admission_ask_again(self, row);
         if (self->phase == PHASE_COMMIT) commit_send(self, row);
         return;
     }

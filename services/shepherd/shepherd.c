@@ -22,6 +22,7 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     ROW(PLAN_REPLY, 1u << 20, on_plan_reply),
     ROW(ASSIGNED, 128u << 10, on_assigned),
     ROW(COMMITTED, 128u << 10, on_committed),
+    ROW(INSPECTED, 1u << 10, on_inspected),
     ROW(LEASE_DONE, 4u << 10, on_lease_done),
     ROW(EVAL_DONE, 4u << 10, on_eval_done),
     ROW(LEASE_FAILED, 8u << 10, on_lease_failed),
@@ -40,6 +41,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     self->phase = PHASE_GATHER;
     self->lease = mem_calloc((size_t)config->replicas, sizeof *self->lease);
     self->shard_endpoint = mem_calloc((size_t)config->shards, sizeof *self->shard_endpoint);
+    admission_init(self);
     return 0;
 }
 
@@ -60,7 +62,7 @@ void shepherd_fini(shepherd_t *self)
     store_resume_fini(&self->loaded);
     checkpoint_fini(self);
     VEC_FREE(&self->returned);
-    VEC_FREE(&self->norms);
+    admission_fini(self);
     VEC_FREE(&self->members);
     VEC_FREE(&self->plans);
     VEC_FREE(&self->eval);

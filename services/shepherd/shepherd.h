@@ -56,7 +56,6 @@ typedef struct {
     struct {
         uint32_t shard, round;
     } held;
-    double speed; /* workers: steps/s of the last lease; 0: unknown */
 } member_row_t;
 
 typedef enum { PLAN_WANTED, PLAN_ASKED, PLAN_READY, PLAN_FAILED } plan_state_t;
@@ -86,8 +85,37 @@ typedef struct {
     double loss;    /* of the finished work */
     uint64_t tokens;
     double compute_s, transfer_s;
+    uint32_t steps; /* training, of the finished work, as all below; 0: unknown */
+    double norm2;   /* squared norm of its update, as the shards received it */
+    int64_t sent_bytes, received_bytes;  /* by the worker; negative: unknown */
     int64_t first_ms, given_ms, done_ms; /* given first, given last, done */
 } work_t;
+
+/* What LEASE_DONE said of a lease that the shards are asked about. */
+typedef struct {
+    bool waits;
+    uint32_t round, fence, steps;
+    uint64_t windows, tokens;
+    double loss, compute_s, transfer_s;
+    int64_t sent_bytes, received_bytes;
+    char state[HASH_HEX];
+    double *norm2; /* by shard; negative: it has not answered */
+} inspection_t;
+
+typedef struct {
+    uint32_t replica, fence;
+    const char *worker, *reason, *detail; /* reason: a word, shape hash fence finite outlier late */
+} rejection_t;
+
+typedef struct {
+    uint32_t round;
+    double norm; /* per step */
+} norm_t;
+
+typedef struct {
+    char worker[MSG_ID_BYTES];
+    double speed; /* steps/s of its last lease */
+} speed_t;
 
 typedef struct {
     char hash[HASH_HEX];
@@ -142,8 +170,11 @@ typedef struct {
     Msg__RoundStats summary;
     double val_loss;
     bool has_val_loss;
-    uint64_t stale;    /* answers under an old fence */
-    VEC(double) norms; /* of the last updates admitted, per step */
+    uint64_t stale;               /* answers under an old fence */
+    inspection_t *inspection;     /* by replica */
+    VEC(norm_t) norms;            /* of the last updates committed, by round, then replica */
+    VEC(speed_t) speeds;          /* also of workers that are away */
+    uint64_t bytes_in, bytes_out; /* of the shards, since the commit before */
 
     uint32_t checkpoint_at;          /* asked for: parameters that enter this round; 0: none */
     courier_job_t *checkpoint_job;   /* of a result that the shards hold; the courier's when busy */
@@ -276,7 +307,7 @@ record_t *records_commit(const shepherd_t *self);
 void records_issue(shepherd_t *self, uint32_t replica);
 void records_done(shepherd_t *self, uint32_t replica);
 void records_reopen(shepherd_t *self, uint32_t replica);
-void records_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail);
+void records_reject(shepherd_t *self, const rejection_t *rejected);
 void records_run(shepherd_t *self, const char *state, const char *reason);
 
 /* --- ranges.c --- */
@@ -314,7 +345,26 @@ void work_open_round(shepherd_t *self);
 void work_open_eval(shepherd_t *self);
 void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
 
+/* --- admission.c: an update counts once every shard has said what arrived there --- */
+void admission_init(shepherd_t *self);
+void admission_fini(shepherd_t *self);
+/* LEASE_DONE, the first or a repeat: ask the shards. */
+void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows);
+void admission_ask_again(shepherd_t *self, const member_row_t *aggregator); /* it came back */
+void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail);
+void admission_stale(shepherd_t *self, const member_row_t *worker, const Msg__LeaseDone *done);
+/* What later updates are measured by, and who is how fast: kept, and read back from the store. */
+void admission_committed(shepherd_t *self);
+void admission_load(shepherd_t *self, const store_updates_t *updates);
+void admission_rewind(shepherd_t *self, uint32_t round); /* forget it, and those behind it */
+double admission_speed(const shepherd_t *self, const char *worker); /* 0: unknown */
+void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
 /* --- answers.c --- */
+void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,
+                      uint32_t fence);
+/* A lease is done and admitted. */
+void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2);
 void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknowledge a lease */
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -38,6 +38,7 @@ int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, 
 static void drop_client(trainer_t *self)
 {
     data_client_destroy(&self->client);
+    self->told.sent = self->told.received = 0;
     for (size_t i = 0; i < self->n_endpoint; i++) free(self->endpoints[i]);
     free(self->endpoints);
     self->endpoints = NULL;
@@ -249,17 +250,10 @@ static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progres
     return 0;
 }
 
-static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, double *norm2,
-                  err_t *err)
+static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
     uint64_t n = engine_params(self->engine);
-    double part[8] = {0}; /* independent sums: the compiler can keep several in flight */
-    for (uint64_t i = 0; i < n; i++) {
-        self->end[i] = self->start[i] - self->end[i];
-        part[i % 8] += (double)self->end[i] * self->end[i];
-    }
-    *norm2 = 0;
-    for (int i = 0; i < 8; i++) *norm2 += part[i];
+    for (uint64_t i = 0; i < n; i++) self->end[i] = self->start[i] - self->end[i];
     data_delta_t which = {.round = lease->round,
                           .replica = lease->replica,
                           .fence = lease->fence,
@@ -279,18 +273,28 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
 }
 
 /* The pseudo-gradient up, then the inner state to where the lease wishes. */
-static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, double *norm2,
-                   err_t *err)
+static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
     size_t n = 0;
     if (engine_unload(self->engine, self->end, err) < 0) return -1;
     uint8_t *state = engine_state(self->engine, &n, err);
     if (!state) return -1;
-    if (upload(self, lease, steps, norm2, err) < 0) {
+    if (upload(self, lease, steps, err) < 0) {
         free(state);
         return -1;
     }
     return states_keep(&self->states, lease, state, n, self->client, self->state, err);
+}
+
+/* Since the lease before: its own, and what was asked for in between. */
+static void tell_traffic(trainer_t *self, Msg__LeaseDone *done)
+{
+    uint64_t sent, received;
+    data_client_traffic(self->client, &sent, &received);
+    done->sent_bytes = sent - self->told.sent;
+    done->received_bytes = received - self->told.received;
+    self->told.sent = sent;
+    self->told.received = received;
 }
 
 static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg__LeaseDone *done,
@@ -302,7 +306,7 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
         begin(self, lease, &fresh, err) < 0 || train(self, lease, feed, &progress, err) < 0)
         return -1;
     double trained = clock_mono_s();
-    if (hand_in(self, lease, progress.steps, &done->delta_norm2, err) < 0) return -1;
+    if (hand_in(self, lease, progress.steps, err) < 0) return -1;
     done->round = lease->round;
     done->replica = lease->replica;
     done->fence = lease->fence;
@@ -315,6 +319,7 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
     done->transfer_s = clock_mono_s() - trained;
     done->fresh_state = fresh;
     done->state = self->state;
+    tell_traffic(self, done);
     return 0;
 }
 

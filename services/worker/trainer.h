@@ -25,6 +25,9 @@ typedef struct {
     bool pin;              /* threads to cores; set after trainer_init */
     trainer_hooks_t hooks; /* of the present job */
     data_client_t *client; /* for endpoints and run below */
+    struct {
+        uint64_t sent, received;
+    } told; /* its bytes that a LEASE_DONE has told of */
     char **endpoints;
     size_t n_endpoint;
     uint64_t run;

@@ -45,6 +45,7 @@ static void reply_failed(job_t *control, const msg_envelope_t *job, const err_t 
     failed.fence = eval ? job->eval->fence : job->lease->fence;
     failed.eval = eval;
     failed.fatal = trainer_is_fatal(err->code);
+    failed.numeric = err->code == ERR_NUMERIC;
     failed.error = (char *)err->text;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_LEASE_FAILED;

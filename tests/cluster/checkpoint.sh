@@ -112,6 +112,10 @@ good_and_all="SELECT count(*) FILTER (WHERE state = 'good') || ' ' || count(*) F
 read -r recorded all < <(store fresh "$good_and_all")
 check "what a run has pruned its records do not call good" test "$recorded" -eq 1
 read -r recorded all < <(store calm "$good_and_all")
+told="SELECT count(*) FROM pcp_wire WHERE received_bytes > 0 AND sent_bytes > 0"
+check "they have the bytes on the wire of each round" test "$(store calm "$told")" = "$rounds"
+told="SELECT count(*) FROM pcp_leases WHERE sent_bytes > 0 AND received_bytes > 0 AND norm2 > 0 AND n_steps = 10"
+check "and of each lease, and the norm of its update" test "$(store calm "$told")" = $((2 * rounds))
 check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/calm/checkpoint" -name "round-*" | wc -l)"
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2
 check "the records say so" test "$(store calm "$good_and_all")" = "2 $all"

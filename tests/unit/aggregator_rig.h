@@ -35,6 +35,8 @@ typedef struct {
     bool has_state;   /* of the last ASSIGNED */
     uint64_t attempt; /* of the next ASSIGN */
     uint32_t state_round, n_shares;
+    Msg__Inspected inspected; /* the last one; its texts below */
+    char reason[16], detail[200];
 } rig_t;
 
 static void take_reply(void *user, const msg_peer_t *to, const wire_header_t *header,
@@ -63,6 +65,15 @@ static void take_control(void *user, const msg_peer_t *to, msg_envelope_t *messa
         rig->has_state = held != NULL;
         rig->state_round = held ? held->round : 0;
         rig->n_shares = held ? (uint32_t)held->n_shares : 0;
+        return;
+    }
+    if (message->body_case == MSG__ENVELOPE__BODY_INSPECTED) {
+        rig->inspected = *message->inspected;
+        snprintf(rig->reason, sizeof rig->reason, "%s", rig->inspected.reason);
+        snprintf(rig->detail, sizeof rig->detail, "%s", rig->inspected.detail);
+        rig->inspected.reason = rig->reason;
+        rig->inspected.detail = rig->detail;
+        rig->error = NULL;
         return;
     }
     const Msg__Committed *done = message->committed;

@@ -182,20 +182,6 @@ static void requests_that_do_not_fit(void **unused)
     refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
     bad = good, bad.weight = 101;
     refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
-    bad = good, bad.codec = 99;
-    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
-    bad = good, bad.begin++;
-    refused(rig, NACK_BAD_RANGE, bad, zeros, n);
-    bad = good, bad.count--;
-    refused(rig, NACK_BAD_RANGE, bad, zeros, n - 4);
-    bad = good, bad.begin = N;
-    refused(rig, NACK_BAD_RANGE, bad, zeros, n);
-    refused(rig, NACK_BAD_MESSAGE, good, zeros, n - 4);
-    bad = good, bad.replica = 1;
-    zeros[7] = NAN;
-    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
-    zeros[7] = 65; /* beyond delta_range */
-    refused(rig, NACK_BAD_MESSAGE, bad, zeros, n);
     bad = chunk_header(WIRE_GET_PARAMS, 1), bad.count++;
     refused(rig, NACK_BAD_RANGE, bad, NULL, 0);
     refused(rig, NACK_BAD_MESSAGE, (wire_header_t){.type = WIRE_ACK}, NULL, 0);
@@ -230,6 +216,86 @@ static void an_assignment_said_again_changes_nothing(void **unused)
     assign(rig, 0, N);
     assert_false(rig->state.ready);
     rig_free(rig);
+}
+
+/* What INSPECTED says of replica 1 under fence 1. */
+static const Msg__Inspected *inspect(rig_t *rig, uint32_t replica, uint32_t fence, uint64_t weight)
+{
+    Msg__Inspect body = MSG__INSPECT__INIT;
+    body.replica = replica;
+    body.fence = fence;
+    body.weight = weight;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_INSPECT;
+    message.inspect = &body;
+    control(rig, &message);
+    return &rig->inspected;
+}
+
+/* They are acknowledged, so that the worker comes to its end, and marked; nothing of them counts.
+ */
+static void updates_that_cannot_be_admitted(void **unused)
+{
+    (void)unused;
+    enum { WHOLE, CODEC, PLACE, SHORT, BEHIND, BYTES, NOT_A_NUMBER, HUGE_VALUE, DAMAGED, CASES };
+    static const char *const reasons[CASES] = {"",      "shape",  "shape",   "shape", "shape",
+                                               "shape", "finite", "outlier", "hash"};
+    float *values = calloc(MSG_CHUNK_FLOATS, sizeof *values);
+    for (int i = 0; i < CASES; i++) {
+        rig_t *rig = rig_new();
+        assign(rig, 0, N);
+        put_init(rig);
+        assert_int_equal(put_delta(rig, 0, 1, 1, 10, 0, "f32"), WIRE_ACK);
+        wire_header_t header = chunk_header(WIRE_PUT_DELTA, 1);
+        size_t n = header.count * 4;
+        header.replica = header.fence = 1;
+        header.weight = 10;
+        header.codec = i == CODEC ? 99 : 1;
+        header.begin += i == PLACE ? 1 : i == BEHIND ? N : 0;
+        header.count -= i == SHORT;
+        values[7] = i == NOT_A_NUMBER ? NAN : i == HUGE_VALUE ? 65 : 0.5F;
+        if (i == BYTES || i == SHORT) n -= 4;
+        uint8_t bytes[WIRE_HEADER_BYTES];
+        header.check = hash_fast(values, n) + (i == DAMAGED);
+        wire_pack(&header, bytes);
+        int sent = 0;
+        do {
+            aggregator_on_data(&rig->state, &peer, bytes, sizeof bytes, values, n);
+        } while (rig->answer.type == WIRE_NACK && rig->answer.code == NACK_DAMAGED && ++sent < 999);
+        if (rig->answer.type != WIRE_ACK) fail_msg("case %d: %s", i, (char *)rig->payload);
+        assert_int_equal(rig->answer.code, i == WHOLE ? ACK_TAKEN : ACK_REFUSED);
+        assert_string_equal(inspect(rig, 1, 1, 10)->reason, reasons[i]);
+        assert_int_equal(rig->inspected.complete, i == WHOLE);
+        assert_int_equal(inspect(rig, 1, 1, 11)->complete, false);
+        assert_string_equal(inspect(rig, 1, 2, 10)->reason, ""); /* another lease */
+        /* Given again under the next fence it is judged afresh. */
+        for (int chunk = 0; chunk < 2; chunk++)
+            assert_int_equal(put_delta(rig, 0, 1, 2, 10, chunk, "f32"), WIRE_ACK);
+        assert_int_equal(inspect(rig, 1, 2, 10)->complete, true);
+        assert_string_equal(rig->inspected.reason, "");
+        rig_free(rig);
+    }
+    free(values);
+}
+
+/* Summed over the chunks in their order, whatever the order in which they came. */
+static void norms_are_of_what_arrived(void **unused)
+{
+    (void)unused;
+    double norm2[2] = {0}, expected = 0;
+    for (uint64_t i = 0; i < N; i++) expected += (double)value(1, i) * value(1, i);
+    for (int last = 0; last < 2; last++) {
+        rig_t *rig = rig_new();
+        assign(rig, 0, N);
+        put_init(rig);
+        put_delta(rig, 0, 1, 1, 10, 1 - last, "f32");
+        assert_int_equal(inspect(rig, 1, 1, 10)->complete, false);
+        put_delta(rig, 0, 1, 1, 10, last, "f32");
+        norm2[last] = inspect(rig, 1, 1, 10)->norm2;
+        rig_free(rig);
+    }
+    assert_true(norm2[0] == norm2[1]);
+    assert_true(fabs(norm2[0] - expected) < 1e-9 * expected); /* f64 sums of N terms */
 }
 
 static void assignments_that_do_not_fit(void **unused)
@@ -479,6 +545,8 @@ int main(void)
         cmocka_unit_test(commits_that_do_not_fit),
         cmocka_unit_test(requests_that_do_not_fit),
         cmocka_unit_test(an_assignment_said_again_changes_nothing),
+        cmocka_unit_test(updates_that_cannot_be_admitted),
+        cmocka_unit_test(norms_are_of_what_arrived),
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
         cmocka_unit_test(the_client_moves_objects),

@@ -268,11 +268,23 @@ static rig_t *training(int64_t replicas, int64_t rounds, int n_worker)
     return rig;
 }
 
+/* What the shard says of the lease that it was asked about last. */
+static void inspected(rig_t *rig, double norm2, const char *reason)
+{
+    const msg_envelope_t *last = NULL;
+    if (count(rig, A, BODY(INSPECT), &last) == 0) return; /* the lease is not the worker's */
+    Msg__Inspect asked = *last->inspect;
+    SAY(rig, A, INSPECTED, inspected, Msg__Inspected body = MSG__INSPECTED__INIT;
+        body.round = asked.round; body.replica = asked.replica; body.fence = asked.fence;
+        body.complete = !*reason; body.norm2 = norm2; body.reason = (char *)reason);
+}
+
 static void lease_done(rig_t *rig, uint8_t from, const Msg__Lease *lease, double loss)
 {
     SAY(rig, from, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
         body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
         body.steps = lease->inner_steps; body.tokens = 60; body.mean_loss = loss);
+    inspected(rig, 1, "");
 }
 
 static void committed(rig_t *rig, uint32_t round, const char *error)

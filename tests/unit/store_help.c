@@ -165,3 +165,20 @@ uint64_t ledger_windows(store_t *store)
     assert_int_equal(ledger.doubled_windows, 0);
     return ledger.committed_windows;
 }
+
+int store_help_done(store_t *store, const store_leader_t *leader, uint32_t replica, uint32_t fence,
+                    uint64_t windows, const char *state, err_t *err)
+{
+    store_done_t done = {.replica = replica,
+                         .fence = fence,
+                         .windows = windows,
+                         .loss = 1.5,
+                         .tokens = 640,
+                         .state_out = state,
+                         .steps = 3,
+                         .norm2 = (1.0 + replica) * (1 + replica),
+                         .compute_s = 0.5,
+                         .sent_bytes = 1000,
+                         .received_bytes = -1};
+    return store_lease_done(store, leader, &done, err);
+}

@@ -38,6 +38,12 @@ void ledger_open(ledger_test_t *self, uint64_t r);
 store_commit_t ledger_commit(uint64_t r); /* of the whole lease */
 uint64_t ledger_windows(store_t *store);  /* windows in the ledger, none of them doubled */
 
+/* A lease of round 0 is done: loss 1.5, 640 tokens, three steps of norm 1 + replica in half a
+ * second.
+ */
+int store_help_done(store_t *store, const store_leader_t *leader, uint32_t replica, uint32_t fence,
+                    uint64_t windows, const char *state, err_t *err);
+
 /* Fails the test, showing the error, unless rc is 0. */
 #define STORE_OK(call)                                                 \
     do {                                                               \

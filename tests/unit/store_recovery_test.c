@@ -21,7 +21,7 @@ static void two_done(ledger_test_t *f)
     STORE_OK(store_round_open(f->store, &f->boss, 0, &cursor, two, 2, err));
     for (uint32_t k = 0; k < 2; k++) {
         STORE_OK(store_lease_issue(f->store, &f->boss, 0, k, 1, "w1", err));
-        STORE_OK(store_lease_done(f->store, &f->boss, 0, k, 1, 10 - k, 1.5, 640, "0b5", err));
+        STORE_OK(store_help_done(f->store, &f->boss, k, 1, 10 - k, "0b5", err));
     }
 }
 
@@ -51,7 +51,7 @@ static void test_decide(void **state)
     STORE_REFUSED(ERR_STATE, store_lease_reopen(s, &f->boss, 0, 1, 0, err));
     STORE_OK(store_lease_reopen(s, &f->boss, 0, 1, 1, err));
     STORE_OK(store_lease_issue(s, &f->boss, 0, 1, 2, "w2", err));
-    STORE_OK(store_lease_done(s, &f->boss, 0, 1, 2, 9, 1.5, 640, "0b5", err));
+    STORE_OK(store_help_done(s, &f->boss, 1, 2, 9, "0b5", err));
     both[1].fence = 2;
     STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
     /* The commit is of the decision. */
@@ -87,11 +87,21 @@ static void test_resume(void **state)
                 r.leases.at[1].decided_windows == -1);
     assert_int_equal(strlen(r.leases.at[1].state_in), HASH_HEX - 1);
     assert_string_equal(r.leases.at[1].state_out, "0b5");
+    assert_true(r.leases.at[1].steps == 3 && r.leases.at[1].norm2 == 4);
+    assert_true(r.updates.n == 2 && !r.updates.at[0].committed);
+    assert_true(r.updates.at[1].replica == 1 && r.updates.at[1].norm2 == 4);
     store_resume_fini(&r);
     store_commit_t commit = {.entries = &one, .n_entry = 1, .tokens = 640, .loss = 1};
     STORE_OK(store_round_commit(s, &f->boss, &commit, err));
     STORE_OK(store_resume(s, &f->boss, &r, err));
     assert_string_equal(r.round.state, "committed");
+    /* Only what was committed is a measure for later updates. */
+    assert_true(r.updates.n == 1 && r.updates.at[0].committed && r.updates.at[0].replica == 0);
+    assert_string_equal(r.updates.at[0].worker, "w1");
+    assert_true(r.updates.at[0].steps == 3 && r.updates.at[0].compute_s == 0.5);
+    assert_int_equal(store_help_count(f->url, "SELECT sent_bytes FROM pcp_leases WHERE "
+                                              "replica = 0 AND received_bytes IS NULL"),
+                     1000);
     assert_true(r.tokens == 640 && r.loss == 1 && isnan(r.validation_loss));
     assert_true(r.returned.n == 1 && r.returned.at[0].start == 10 && r.returned.at[0].count == 10);
     store_resume_fini(&r);
@@ -109,7 +119,7 @@ static void test_groups(void **state)
         if (written) continue;
         STORE_OK(store_lease_reopen(s, &f->boss, 0, 0, 1, err));
         STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w2", err));
-        STORE_OK(store_lease_done(s, &f->boss, 0, 0, 2, 10, 1, 640, NULL, err));
+        STORE_OK(store_help_done(s, &f->boss, 0, 2, 10, NULL, err));
         STORE_OK(store_group_end(s, &f->boss, 1, 0, err));
     }
     /* One that fails takes the others with it. */

@@ -77,18 +77,15 @@ static void test_leases(void **state)
     ledger_test_t *f = *state;
     ledger_open(f, 0);
     store_t *s = f->store;
-    STORE_REFUSED(ERR_STATE,
-                  store_lease_done(s, &f->boss, 0, 0, 1, 10, 1.5, 640, NULL, err)); /* not issued */
+    STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 1, 10, NULL, err)); /* not issued */
     for (int i = 0; i < 2; i++) STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w1", err));
     STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 2, "w2", err));
     STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 1, "w1", err));
     STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 7, 2, "w1", err));
     STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 3, "w2", err)); /* w1 was lost */
-    STORE_REFUSED(ERR_STATE, store_lease_done(s, &f->boss, 0, 0, 2, 10, 1.5, 640, NULL, err));
-    STORE_REFUSED(ERR_STATE,
-                  store_lease_done(s, &f->boss, 0, 0, 3, 11, 1.5, 640, NULL, err)); /* too many */
-    for (int i = 0; i < 2; i++)
-        STORE_OK(store_lease_done(s, &f->boss, 0, 0, 3, 10, 1.5, 640, NULL, err));
+    STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 2, 10, NULL, err));
+    STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 3, 11, NULL, err)); /* too many */
+    for (int i = 0; i < 2; i++) STORE_OK(store_help_done(s, &f->boss, 0, 3, 10, NULL, err));
     STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 4, "w3", err));
     store_leases_t list;
     STORE_OK(store_lease_list(s, "r", 0, &list, err));
@@ -151,7 +148,7 @@ static void test_old_fence(void **state)
     store_lease_t lease = {.fence = 1, .range = {.start = 10, .count = 10}};
     STORE_REFUSED(ERR_FENCE, store_round_commit(f->store, &old, &commit, err));
     STORE_REFUSED(ERR_FENCE, store_lease_issue(f->store, &old, 0, 0, 2, "w1", err));
-    STORE_REFUSED(ERR_FENCE, store_lease_done(f->store, &old, 0, 0, 1, 10, 0, 0, NULL, err));
+    STORE_REFUSED(ERR_FENCE, store_help_done(f->store, &old, 0, 1, 10, NULL, err));
     STORE_REFUSED(ERR_FENCE, store_round_waits(f->store, &old, 0, "", err));
     assert_int_equal(ledger_windows(f->store), 0);
     STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));

@@ -1,0 +1,269 @@
+/* Admission: a lease that its worker calls done is admitted, refused or given again by what arrived
+ * at the shards, not by what the worker says of itself. The norm of an update is the sum of what
+ * the shards measured, and is judged by those of the updates that were committed before; these, and
+ * the workers' speeds, are in the store, so that the next leader judges in the same way. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+enum { MAX_REJECTED = 5, FEW_NORMS = 4, MOST_NORMS = 64, MOST_SPEEDS = 8192 };
+
+void admission_init(shepherd_t *self)
+{
+    self->inspection = mem_calloc((size_t)self->config->replicas, sizeof *self->inspection);
+}
+
+void admission_fini(shepherd_t *self)
+{
+    for (int64_t k = 0; self->inspection && k < self->config->replicas; k++)
+        free(self->inspection[k].norm2);
+    free(self->inspection);
+    VEC_FREE(&self->norms);
+    VEC_FREE(&self->speeds);
+}
+
+/* --- The past: norms and speeds --- */
+
+static void remember_norm(shepherd_t *self, uint32_t round, double norm2, uint32_t steps)
+{
+    if (steps == 0 || !(norm2 > 0)) return; /* unknown, or an update of zeros: no measure */
+    if (self->norms.n == MOST_NORMS)
+        memmove(self->norms.at, self->norms.at + 1, --self->norms.n * sizeof *self->norms.at);
+    norm_t norm = {round, sqrt(norm2) / steps};
+    VEC_PUSH(&self->norms, norm);
+}
+
+static speed_t *find_speed(const shepherd_t *self, const char *worker)
+{
+    for (size_t i = 0; i < self->speeds.n; i++)
+        if (strcmp(self->speeds.at[i].worker, worker) == 0) return &self->speeds.at[i];
+    return NULL;
+}
+
+static void remember_speed(shepherd_t *self, const char *worker, uint32_t steps, double compute_s)
+{
+    if (steps == 0 || !(compute_s > 0)) return;
+    speed_t row = {.speed = steps / compute_s}, *old = find_speed(self, worker);
+    snprintf(row.worker, sizeof row.worker, "%s", worker);
+    if (old) {
+        *old = row;
+        return;
+    }
+    if (self->speeds.n == MOST_SPEEDS)
+        memmove(self->speeds.at, self->speeds.at + 1, --self->speeds.n * sizeof *self->speeds.at);
+    VEC_PUSH(&self->speeds, row);
+}
+
+double admission_speed(const shepherd_t *self, const char *worker)
+{
+    const speed_t *row = find_speed(self, worker);
+    return row ? row->speed : 0;
+}
+
+void admission_committed(shepherd_t *self)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state == WORK_DONE) remember_norm(self, self->round, lease->norm2, lease->steps);
+    }
+}
+
+void admission_load(shepherd_t *self, const store_updates_t *updates)
+{
+    self->norms.n = self->speeds.n = 0;
+    for (size_t i = 0; i < updates->n; i++) {
+        const store_update_t *u = &updates->at[i];
+        remember_speed(self, u->worker, u->steps, u->compute_s);
+        if (u->committed) remember_norm(self, (uint32_t)u->round, u->norm2, u->steps);
+    }
+}
+
+void admission_rewind(shepherd_t *self, uint32_t round)
+{
+    size_t n = 0;
+    while (n < self->norms.n && self->norms.at[n].round < round) n++;
+    self->norms.n = n;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = ((const norm_t *)a)->norm, y = ((const norm_t *)b)->norm;
+    return x < y ? -1 : x > y;
+}
+
+static double usual_norm(const shepherd_t *self)
+{
+    size_t n = self->norms.n;
+    if (n < FEW_NORMS) return INFINITY;
+    norm_t sorted[MOST_NORMS];
+    memcpy(sorted, self->norms.at, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_size);
+    return sorted[n / 2].norm;
+}
+
+/* --- Rejection --- */
+
+/* The round goes on without it; if nothing else is left of the round, it is trained again. */
+void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail)
+{
+    work_t *lease = &self->lease[replica];
+    const member_row_t *row = member_by_serial(self, lease->holder);
+    rejection_t rejected = {replica, lease->fence, lease->worker, reason, detail};
+    int64_t out = 0;
+    records_reject(self, &rejected);
+    if (row) work_acknowledge(self, &row->peer, self->round, replica, lease->fence);
+    self->inspection[replica].waits = false;
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        out += self->lease[k].state == WORK_DROPPED;
+    if (!self->decided && out + 1 < self->config->replicas) {
+        lease->state = WORK_DROPPED;
+        return;
+    }
+    if (++lease->failures >= MAX_REJECTED)
+        shepherd_fail(self, "round %u: replica %u: rejected again and again: %s: %s",
+                      self->round + 1, replica, reason, detail);
+    else
+        work_reopen(self, replica);
+}
+
+/* Under a fence that another has replaced: it counts for nothing, and there is a row that says so.
+ */
+void admission_stale(shepherd_t *self, const member_row_t *worker, const Msg__LeaseDone *done)
+{
+    if (done->round != self->round || done->replica >= self->config->replicas || !self->opened)
+        return;
+    const work_t *lease = &self->lease[done->replica];
+    if (done->fence >= lease->fence) return;
+    char detail[64];
+    snprintf(detail, sizeof detail, "fence %u holds", lease->fence);
+    rejection_t rejected = {done->replica, done->fence, worker->id, "fence", detail};
+    records_reject(self, &rejected);
+}
+
+/* --- Inspection --- */
+
+static void ask(const shepherd_t *self, uint32_t replica, const member_row_t *aggregator)
+{
+    const inspection_t *i = &self->inspection[replica];
+    Msg__Inspect inspect = MSG__INSPECT__INIT;
+    inspect.round = i->round;
+    inspect.replica = replica;
+    inspect.fence = i->fence;
+    inspect.weight = i->steps;
+    MSG_SEND(self->out, &aggregator->peer, 0, INSPECT, inspect, &inspect);
+}
+
+/* The lease is still the one that we ask about. */
+static bool waits(const shepherd_t *self, uint32_t replica)
+{
+    const inspection_t *i = &self->inspection[replica];
+    const work_t *lease = &self->lease[replica];
+    return i->waits && lease->state == WORK_ISSUED && i->round == self->round &&
+           i->fence == lease->fence;
+}
+
+void admission_ask_again(shepherd_t *self, const member_row_t *aggregator)
+{
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        if (waits(self, (uint32_t)k) && self->inspection[k].norm2[aggregator->shard] < 0)
+            ask(self, (uint32_t)k, aggregator);
+}
+
+static void begin(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows)
+{
+    inspection_t *i = &self->inspection[done->replica];
+    double *norm2 = i->norm2;
+    size_t shards = (size_t)self->config->shards;
+    if (!norm2) norm2 = mem_calloc(shards, sizeof *norm2);
+    for (size_t s = 0; s < shards; s++) norm2[s] = -1;
+    *i = (inspection_t){.waits = true,
+                        .round = done->round,
+                        .fence = done->fence,
+                        .steps = done->steps,
+                        .windows = windows,
+                        .tokens = done->tokens,
+                        .loss = done->mean_loss,
+                        .compute_s = done->compute_s,
+                        .transfer_s = done->transfer_s,
+                        .sent_bytes = (int64_t)(done->sent_bytes & INT64_MAX),
+                        .received_bytes = (int64_t)(done->received_bytes & INT64_MAX),
+                        .norm2 = norm2};
+    bool hash = strlen(done->state) == HASH_HEX - 1;
+    snprintf(i->state, sizeof i->state, "%s", hash ? done->state : "");
+}
+
+void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows)
+{
+    if (!isfinite(done->mean_loss)) {
+        char detail[64];
+        snprintf(detail, sizeof detail, "the loss is %g", done->mean_loss);
+        admission_reject(self, done->replica, "finite", detail);
+        return;
+    }
+    if (!waits(self, done->replica)) begin(self, done, windows);
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->shard >= 0 && self->inspection[done->replica].norm2[row->shard] < 0)
+            ask(self, done->replica, row);
+    }
+}
+
+/* All shards have it. Compared per step with what is usual; a decision that was made stands. */
+static void judge(shepherd_t *self, uint32_t replica)
+{
+    inspection_t *i = &self->inspection[replica];
+    work_t *lease = &self->lease[replica];
+    double norm2 = 0;
+    for (int64_t s = 0; s < self->config->shards; s++) norm2 += i->norm2[s];
+    /* Of a part that was applied already there is no norm; but the lease had the same before. */
+    if (isnan(norm2) && lease->steps == i->steps) norm2 = lease->norm2;
+    double norm = sqrt(norm2) / i->steps, limit = self->config->outlier * usual_norm(self);
+    i->waits = false;
+    if (!self->decided && self->config->outlier > 0 && norm > limit) {
+        char detail[96];
+        snprintf(detail, sizeof detail, "norm per step %g, usual is %g", norm, usual_norm(self));
+        admission_reject(self, replica, "outlier", detail);
+        return;
+    }
+    remember_speed(self, lease->worker, i->steps, i->compute_s);
+    work_done(self, replica, i, norm2);
+}
+
+/* A shard has not all of it (it was started again, and had lost some): the lease is given again. */
+static void lacks(shepherd_t *self, const Msg__Inspected *answer)
+{
+    log_event(LOG_WARN, "contribution_missing", "round=%u replica=%u shard=%u fence=%u",
+              answer->round, answer->replica, answer->shard, answer->fence);
+    work_reopen(self, answer->replica);
+}
+
+void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__Inspected *answer = message->inspected;
+    const member_row_t *row = member_heard(self, from);
+    if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
+        answer->replica >= self->config->replicas || answer->round != self->round ||
+        !waits(self, answer->replica) || answer->fence != self->lease[answer->replica].fence)
+        return; /* asked twice, or the lease is another's by now */
+    inspection_t *i = &self->inspection[answer->replica];
+    bool good = isfinite(answer->norm2) && answer->norm2 >= 0;
+    if (*answer->reason || (answer->complete && !good)) {
+        char detail[256];
+        snprintf(detail, sizeof detail, "shard %u: %s", answer->shard, answer->detail);
+        admission_reject(self, answer->replica, *answer->reason ? answer->reason : "finite",
+                         detail);
+    } else if (!answer->complete) {
+        lacks(self, answer);
+    } else {
+        i->norm2[answer->shard] = answer->applied ? (double)NAN : answer->norm2;
+        for (int64_t s = 0; s < self->config->shards; s++)
+            if (i->norm2[s] < 0) return;
+        judge(self, answer->replica);
+    }
+    if (!self->finished) rounds_check(self);
+}
