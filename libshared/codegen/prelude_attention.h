@@ -70,11 +70,11 @@ PCP_FN float pcp_exp_low(float x)
 {
     pcp_split_t s = pcp_split_exp(x < -87.0f ? -87.0f : x);
     float p = 1.38143253e-3f, r = s.r;
-    p = p * r + 8.36885135e-3f;
-    p = p * r + 4.16684010e-2f;
-    p = p * r + 1.66665195e-1f;
-    p = p * r + 4.99999934e-1f;
-    return ((p * (r * r) + r) + 1) * pcp_pow2_f32(s.n);
+    p = pcp_fma_f32(p, r, 8.36885135e-3f);
+    p = pcp_fma_f32(p, r, 4.16684010e-2f);
+    p = pcp_fma_f32(p, r, 1.66665195e-1f);
+    p = pcp_fma_f32(p, r, 4.99999934e-1f);
+    return (pcp_fma_f32(p, r * r, r) + 1) * pcp_pow2_f32(s.n);
 }
 
 PCP_FN pcp_vec_t pcp_vec_exp(pcp_vec_t x)

@@ -44,6 +44,28 @@ PCP_FN float pcp_pow2_f32(int32_t n)
     return pcp_of_bits_f32((uint32_t)(n + 127) << 23);
 }
 
+/* --- a b + c, rounded once, on every target --------------------------------------------------- */
+
+/* The f32 functions below say where they fuse, and leave nothing to be fused: their bits do not
+ * depend on the instruction set. Without the instruction, the product is exact in double, and the
+ * sum, rounded to odd, rounds to f32 as the exact one does (Boldo and Melquiond 2008). */
+PCP_FN float pcp_fma_f32(float a, float b, float c)
+{
+#if defined(__FMA__) || defined(__aarch64__)
+    return __builtin_fmaf(a, b, c);
+#else
+    double p = (double)a * (double)b, s = p + (double)c, t = s - p;
+    double left = (p - (s - t)) + ((double)c - t); /* s + left is exact (Knuth's TwoSum) */
+    uint64_t bits = pcp_bits_f64(s), below = bits - ((left < 0) != (s < 0));
+    return (float)((left < 0) | (left > 0) ? pcp_of_bits_f64(below | 1) : s);
+#endif
+}
+
+PCP_FN double pcp_fma_f64(double a, double b, double c)
+{
+    return __builtin_fma(a, b, c); /* without the instruction, libm's */
+}
+
 /* --- Exact functions: one macro for both float types. sqrt rounds correctly; rsqrt, rounded twice:
  * 1.50 ulp --- */
 
@@ -174,8 +196,8 @@ typedef struct {
 
 PCP_FN pcp_split_t pcp_split_exp(float x)
 {
-    float t = x * 1.44269504f + PCP_ROUND_F32, n = t - PCP_ROUND_F32;
-    float r = (x - n * PCP_LN2_HI) - n * PCP_LN2_LO;
+    float t = pcp_fma_f32(x, 1.44269504f, PCP_ROUND_F32), n = t - PCP_ROUND_F32;
+    float r = pcp_fma_f32(n, -PCP_LN2_LO, pcp_fma_f32(n, -PCP_LN2_HI, x));
     return (pcp_split_t){r, (int32_t)(pcp_bits_f32(t) - 0x4B400000u)};
 }
 
@@ -183,11 +205,11 @@ PCP_FN pcp_split_t pcp_split_exp(float x)
 PCP_FN float pcp_exp_scaled(pcp_split_t s, float scale)
 {
     float p = 1.38143253e-3f, r = s.r;
-    p = p * r + 8.36885135e-3f;
-    p = p * r + 4.16684010e-2f;
-    p = p * r + 1.66665195e-1f;
-    p = p * r + 4.99999934e-1f;
-    p = (p * (r * r) + r) + 1;
+    p = pcp_fma_f32(p, r, 8.36885135e-3f);
+    p = pcp_fma_f32(p, r, 4.16684010e-2f);
+    p = pcp_fma_f32(p, r, 1.66665195e-1f);
+    p = pcp_fma_f32(p, r, 4.99999934e-1f);
+    p = pcp_fma_f32(p, r * r, r) + 1;
     int32_t half = s.n >> 1;
     return p * scale * pcp_pow2_f32(half) * pcp_pow2_f32(s.n - half);
 }
@@ -205,12 +227,12 @@ PCP_FN float pcp_expm1_core(float x)
 {
     pcp_split_t s = pcp_split_exp(x);
     float p = 1.39465103e-3f, r = s.r, half = pcp_pow2_f32(s.n - 1);
-    p = p * r + 8.36670084e-3f;
-    p = p * r + 4.16662813e-2f;
-    p = p * r + 1.66665422e-1f;
-    p = p * r + 5.00000006e-1f;
-    p = p * (r * r) + r;
-    return ((half - 0.5f) + half * p) * 2;
+    p = pcp_fma_f32(p, r, 8.36670084e-3f);
+    p = pcp_fma_f32(p, r, 4.16662813e-2f);
+    p = pcp_fma_f32(p, r, 1.66665422e-1f);
+    p = pcp_fma_f32(p, r, 5.00000006e-1f);
+    p = pcp_fma_f32(p, r * r, r);
+    return pcp_fma_f32(half, p, half - 0.5f) * 2;
 }
 
 /* 1.74 ulp */
@@ -256,16 +278,16 @@ PCP_FN pcp_parts_t pcp_parts_f32(float x)
 PCP_FN float pcp_log_parts(pcp_parts_t s, float more)
 {
     float q = 6.74664802e-2f, f = s.f, k = (float)s.k, ff = f * f;
-    q = q * f - 1.16756361e-1f;
-    q = q * f + 1.18881577e-1f;
-    q = q * f - 1.24056047e-1f;
-    q = q * f + 1.42195577e-1f;
-    q = q * f - 1.66679940e-1f;
-    q = q * f + 2.00021180e-1f;
-    q = q * f - 2.50000097e-1f;
-    q = q * f + 3.33333126e-1f;
-    float rest = q * (f * ff) - 0.5f * ff;
-    return k * PCP_LN2_HI + (f + (rest + (k * PCP_LN2_LO + more)));
+    q = pcp_fma_f32(q, f, -1.16756361e-1f);
+    q = pcp_fma_f32(q, f, 1.18881577e-1f);
+    q = pcp_fma_f32(q, f, -1.24056047e-1f);
+    q = pcp_fma_f32(q, f, 1.42195577e-1f);
+    q = pcp_fma_f32(q, f, -1.66679940e-1f);
+    q = pcp_fma_f32(q, f, 2.00021180e-1f);
+    q = pcp_fma_f32(q, f, -2.50000097e-1f);
+    q = pcp_fma_f32(q, f, 3.33333126e-1f);
+    float rest = pcp_fma_f32(q, f * ff, -0.5f * ff);
+    return pcp_fma_f32(k, PCP_LN2_HI, f + (rest + pcp_fma_f32(k, PCP_LN2_LO, more)));
 }
 
 /* 0.85 ulp */
@@ -297,20 +319,20 @@ PCP_FN float pcp_erf_f32(float x)
 {
     float a = __builtin_fabsf(x), s = a * a, t = a > 4.0f ? 4.0f : a;
     float p = -6.09035608e-4f, u = -1.04298780e-5f;
-    p = p * s + 5.01196648e-3f;
-    p = p * s - 2.67789157e-2f;
-    p = p * s + 1.12821412e-1f;
-    p = p * s - 3.76125233e-1f;
-    p = p * s + 1.28379154e-1f;
-    u = u * t + 3.14827549e-4f;
-    u = u * t - 3.61022555e-3f;
-    u = u * t + 2.36943364e-2f;
-    u = u * t - 1.06158801e-1f;
-    u = u * t - 6.35198174e-1f;
-    u = u * t - 1.28637040e-1f;
-    u = u * t - t; /* the leading coefficient in two parts: -1.128637040 */
+    p = pcp_fma_f32(p, s, 5.01196648e-3f);
+    p = pcp_fma_f32(p, s, -2.67789157e-2f);
+    p = pcp_fma_f32(p, s, 1.12821412e-1f);
+    p = pcp_fma_f32(p, s, -3.76125233e-1f);
+    p = pcp_fma_f32(p, s, 1.28379154e-1f);
+    u = pcp_fma_f32(u, t, 3.14827549e-4f);
+    u = pcp_fma_f32(u, t, -3.61022555e-3f);
+    u = pcp_fma_f32(u, t, 2.36943364e-2f);
+    u = pcp_fma_f32(u, t, -1.06158801e-1f);
+    u = pcp_fma_f32(u, t, -6.35198174e-1f);
+    u = pcp_fma_f32(u, t, -1.28637040e-1f);
+    u = pcp_fma_f32(u, t, -t); /* the leading coefficient in two parts: -1.128637040 */
     float tail = __builtin_copysignf(1 - pcp_exp_scaled(pcp_split_exp(u), 1), x);
-    return a > 0.92f ? tail : p * x + x;
+    return a > 0.92f ? tail : pcp_fma_f32(p, x, x);
 }
 
 /* e^(-a^2) R(q) / (1 + 2 a), q = (a - 2) / (a + 2); a^2 in two parts, the first exact; 4.79 ulp */
@@ -319,17 +341,17 @@ PCP_FN float pcp_erfc_f32(float x)
     float a = __builtin_fabsf(x), p = -4.00579848e-4f;
     a = a > 10.1f ? 10.1f : a;
     float q = (a - 2) / (a + 2), hi = pcp_of_bits_f32(pcp_bits_f32(a) & 0xFFFFF000u);
-    p = p * q - 1.22992936e-3f;
-    p = p * q + 1.31352834e-3f;
-    p = p * q + 8.63168486e-3f;
-    p = p * q - 8.05987765e-3f;
-    p = p * q - 5.42043004e-2f;
-    p = p * q + 1.64055347e-1f;
-    p = p * q - 1.66031425e-1f;
-    p = p * q - 9.27639808e-2f;
-    p = (p * q + 1.27697839f) / (1 + 2 * a);
+    p = pcp_fma_f32(p, q, -1.22992936e-3f);
+    p = pcp_fma_f32(p, q, 1.31352834e-3f);
+    p = pcp_fma_f32(p, q, 8.63168486e-3f);
+    p = pcp_fma_f32(p, q, -8.05987765e-3f);
+    p = pcp_fma_f32(p, q, -5.42043004e-2f);
+    p = pcp_fma_f32(p, q, 1.64055347e-1f);
+    p = pcp_fma_f32(p, q, -1.66031425e-1f);
+    p = pcp_fma_f32(p, q, -9.27639808e-2f);
+    p = pcp_fma_f32(p, q, 1.27697839f) / (1 + 2 * a);
     pcp_split_t s = pcp_split_exp(-(hi * hi));
-    s.r -= (a - hi) * (a + hi);
+    s.r = pcp_fma_f32(hi - a, a + hi, s.r);
     float y = pcp_exp_scaled(s, p);
     return x < 0 ? 2 - y : y;
 }
@@ -367,12 +389,12 @@ PCP_FN pcp_angle_t pcp_reduce_f32(float x)
 PCP_FN float pcp_circle_f32(float r, uint32_t which)
 {
     float s = r * r, p = -1.95146249e-4f, c = 2.44324829e-5f;
-    p = p * s + 8.33215604e-3f;
-    p = p * s - 1.66666545e-1f;
-    p = p * (s * r) + r;
-    c = c * s - 1.38873108e-3f;
-    c = c * s + 4.16666456e-2f;
-    c = c * (s * s) + (1 - 0.5f * s);
+    p = pcp_fma_f32(p, s, 8.33215604e-3f);
+    p = pcp_fma_f32(p, s, -1.66666545e-1f);
+    p = pcp_fma_f32(p, s * r, r);
+    c = pcp_fma_f32(c, s, -1.38873108e-3f);
+    c = pcp_fma_f32(c, s, 4.16666456e-2f);
+    c = pcp_fma_f32(c, s * s, 1 - 0.5f * s);
     float y = which & 1 ? c : p;
     return pcp_of_bits_f32(pcp_bits_f32(y) ^ (which & 2) << 30);
 }
@@ -426,12 +448,12 @@ PCP_FN double pcp_log2_f32(float x)
     int tiny = a < 1.17549435e-38f;
     pcp_parts_t s = pcp_parts_f32(tiny ? a * 8388608.0f : a);
     double f = s.f, t = f / (f + 2), z = t * t, p = 0.2829036081214886;
-    p = p * z + 0.31990546867455055;
-    p = p * z + 0.41220925760570537;
-    p = p * z + 0.577077942316621;
-    p = p * z + 0.9617966941134959;
-    p = p * z + 2.88539008177785;
-    double y = p * t + (double)(s.k - (tiny ? 23 : 0));
+    p = pcp_fma_f64(p, z, 0.31990546867455055);
+    p = pcp_fma_f64(p, z, 0.41220925760570537);
+    p = pcp_fma_f64(p, z, 0.577077942316621);
+    p = pcp_fma_f64(p, z, 0.9617966941134959);
+    p = pcp_fma_f64(p, z, 2.88539008177785);
+    double y = pcp_fma_f64(p, t, (double)(s.k - (tiny ? 23 : 0)));
     y = a == 0 ? -__builtin_inf() : y;
     return a - a == 0 ? y : a; /* infinity, NaN */
 }
@@ -443,14 +465,14 @@ PCP_FN double pcp_exp2_f64(double t)
     t = t < -200 ? -200 : t;
     double shifted = t + 6755399441055744.0, r = t - (shifted - 6755399441055744.0);
     double p = 1.3175855889419097e-06;
-    p = p * r + 1.5309760705899363e-05;
-    p = p * r + 0.00015403851924118903;
-    p = p * r + 0.0013333451975201895;
-    p = p * r + 0.009618128542293235;
-    p = p * r + 0.055504109394331466;
-    p = p * r + 0.2402265069888573;
-    p = p * r + 0.6931471805464897;
-    p = p * r + 0.9999999999997612;
+    p = pcp_fma_f64(p, r, 1.5309760705899363e-05);
+    p = pcp_fma_f64(p, r, 0.00015403851924118903);
+    p = pcp_fma_f64(p, r, 0.0013333451975201895);
+    p = pcp_fma_f64(p, r, 0.009618128542293235);
+    p = pcp_fma_f64(p, r, 0.055504109394331466);
+    p = pcp_fma_f64(p, r, 0.2402265069888573);
+    p = pcp_fma_f64(p, r, 0.6931471805464897);
+    p = pcp_fma_f64(p, r, 0.9999999999997612);
     return p * pcp_of_bits_f64((pcp_bits_f64(shifted) + 1023) << 52);
 }
 
@@ -469,16 +491,16 @@ PCP_FN float pcp_pow_f32(float x, float y)
 PCP_FN double pcp_atan_core(double q)
 {
     double s = q * q, p = 0.0010909384133931158;
-    p = p * s - 0.007198924709543981;
-    p = p * s + 0.022274357892862345;
-    p = p * s - 0.04435882898804593;
-    p = p * s + 0.06716312853418793;
-    p = p * s - 0.08798920020390465;
-    p = p * s + 0.110545594569506;
-    p = p * s - 0.1427917211457114;
-    p = p * s + 0.1999960595816085;
-    p = p * s - 0.33333323988959157;
-    p = p * s + 0.99999999963184;
+    p = pcp_fma_f64(p, s, -0.007198924709543981);
+    p = pcp_fma_f64(p, s, 0.022274357892862345);
+    p = pcp_fma_f64(p, s, -0.04435882898804593);
+    p = pcp_fma_f64(p, s, 0.06716312853418793);
+    p = pcp_fma_f64(p, s, -0.08798920020390465);
+    p = pcp_fma_f64(p, s, 0.110545594569506);
+    p = pcp_fma_f64(p, s, -0.1427917211457114);
+    p = pcp_fma_f64(p, s, 0.1999960595816085);
+    p = pcp_fma_f64(p, s, -0.33333323988959157);
+    p = pcp_fma_f64(p, s, 0.99999999963184);
     return p * q;
 }
 

@@ -4,17 +4,18 @@
 #
 #   tests/bench/ulp.sh [--march ARCH] [FUNCTION...]     (as `scripts/bench ulp`)
 #
-#   --march ARCH   instruction set for gcc [native]; x86-64 has no fused multiply-add
+#   --march ARCH   instruction set for gcc [native]
 #   FUNCTION       exp, log, tanh, erf, ...: those of tests/unit/prelude_test.c [those of hot loops]
 #
-# One or two minutes of one core for each function; as many at a time as there are cores. Prints, for
-# each, the error in ulp and the input. libshared/codegen/prelude_math.h states the figures.
+# One or two minutes of one core for each function (more where fused multiply-adds are emulated); as many at a time as there are cores. Prints, for
+# each, the error in ulp and the input, and then whether the bits are those of every other target that
+# runs here. libshared/codegen/prelude_math.h states the figures.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 march=native
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' tests/bench/ulp.sh; exit ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' tests/bench/ulp.sh; exit ;;
     --march) march=${2:?--march needs an instruction set}; shift 2 ;;
     -*) echo "ulp: unknown argument '$1' (try --help)" >&2; exit 2 ;;
     *) break ;;
@@ -30,3 +31,5 @@ trap 'rm -rf "$work"' EXIT
     -ffp-contract=fast -Ilibshared -o "$work/ulp" tests/unit/prelude_test.c \
     build/obj/release/libpcp.a -lcmocka -lm
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -n 1 "$work/ulp" --all
+make -s build/tests/prelude_bits_test
+printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -n 1 build/tests/prelude_bits_test --all
