@@ -7,9 +7,9 @@
 #   --march ARCH   instruction set for gcc [native]
 #   FUNCTION       exp, log, tanh, erf, ...: those of tests/unit/prelude_test.c [those of hot loops]
 #
-# One or two minutes of one core for each function (more where fused multiply-adds are emulated); as many at a time as there are cores. Prints, for
-# each, the error in ulp and the input, and then whether the bits are those of every other target that
-# runs here. libshared/codegen/prelude_math.h states the figures.
+# One or two minutes of one core for each function; as many at a time as there are cores. Prints, for
+# each, the error in ulp and the input, and then, after five more minutes, whether the bits are those of
+# every other target that runs here. libshared/codegen/prelude_math.h states the figures.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 march=native
