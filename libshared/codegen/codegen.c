@@ -88,7 +88,8 @@ uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_by
     }
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);
     for (int u = 0; u < n_unit; u++) text[u] = str_text(&units[u]);
-    uint8_t *code = compiler_run(n_unit, text, target_cflags(target), n_bytes, err);
+    uint8_t *code = compiler_run(target_compiler(target), n_unit, text, target_cflags(target),
+                                 n_bytes, err);
     if (!code) err_prefix(err, "target %s (PCP_CC names a compiler for it): ", target);
     for (int u = 0; u < n_unit; u++) str_fini(&units[u]);
     free(units);

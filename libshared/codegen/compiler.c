@@ -31,6 +31,7 @@ static const char gcc_flag[] = "-fno-ipa-icf";
 enum { MAX_ARGS = 64, MAX_UNITS = 32, SHOWN = 700 };
 
 typedef struct {
+    const char *cc;
     char *dir;
     int n_unit;
     bool is_gcc;
@@ -80,10 +81,10 @@ static int add_words(char **argv, int n, char *text)
 
 /* Start the compiler with the words of `flags` and then n arguments as they are (paths may hold
  * blanks), its output in the file `log`; 0 when it could not be started. */
-static pid_t start(const char *flags, int n, char *const *args, const char *log, err_t *err)
+static pid_t start(const char *cc, const char *flags, int n, char *const *args, const char *log,
+                   err_t *err)
 {
-    const char *cc = getenv("PCP_CC");
-    char *argv[MAX_ARGS], *words = mem_printf("%s %s", cc && *cc ? cc : "cc", flags);
+    char *argv[MAX_ARGS], *words = mem_printf("%s %s", cc, flags);
     int n_word = add_words(argv, 0, words), status = EINVAL;
     pid_t pid = 0;
     for (int i = 0; i < n && n_word < MAX_ARGS - 1; i++) argv[n_word++] = args[i];
@@ -121,7 +122,7 @@ static int finish(pid_t pid, const char *log, err_t *err)
 static int find_kind(job_t *job, err_t *err)
 {
     char *log = path_in(job, "txt", job->n_unit), *args[] = {"-E", "-x", "c", "/dev/null"};
-    pid_t pid = start(gcc_flag, 4, args, log, err);
+    pid_t pid = start(job->cc, gcc_flag, 4, args, log, err);
     if (pid) job->is_gcc = finish(pid, log, NULL) == 0;
     free(log);
     return pid ? 0 : -1;
@@ -132,7 +133,7 @@ static pid_t start_unit(const job_t *job, int i, const char *flags, err_t *err)
     char *c = path_in(job, "c", i), *o = path_in(job, "o", i), *log = path_in(job, "txt", i);
     char *all = mem_printf("%s %s %s", fixed_flags, job->is_gcc ? gcc_flag : "", flags),
          *args[] = {"-c", "-o", o, c};
-    pid_t pid = start(all, 4, args, log, err);
+    pid_t pid = start(job->cc, all, 4, args, log, err);
     free(c);
     free(o);
     free(log);
@@ -176,7 +177,7 @@ static int link_units(const job_t *job, err_t *err)
     args[n++] = so;
     for (int i = 0; i < job->n_unit; i++) args[n++] = path_in(job, "o", i);
     args[n++] = "-lm";
-    pid_t pid = start("-shared -s", n, args, log, err);
+    pid_t pid = start(job->cc, "-shared -s", n, args, log, err);
     int status = pid ? finish(pid, log, err) : -1;
     for (int i = 0; i < job->n_unit; i++) free(args[2 + i]);
     free(so);
@@ -195,10 +196,11 @@ static int write_units(const job_t *job, const char *const *units, err_t *err)
     return status;
 }
 
-uint8_t *compiler_run(int n_unit, const char *const *units, const char *flags, size_t *n_bytes,
-                      err_t *err)
+uint8_t *compiler_run(const char *cc, int n_unit, const char *const *units, const char *flags,
+                      size_t *n_bytes, err_t *err)
 {
-    job_t job = {.n_unit = n_unit};
+    const char *named = getenv("PCP_CC");
+    job_t job = {.cc = named && *named ? named : cc ? cc : "cc", .n_unit = n_unit};
     uint8_t *bytes = NULL;
     if (n_unit < 1 || n_unit > MAX_UNITS) {
         err_set(err, ERR_ARG, "%d C files, want 1 to %d", n_unit, MAX_UNITS);

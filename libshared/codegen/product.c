@@ -21,6 +21,7 @@ typedef struct {
     const char *type;                     /* of elements */
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
     int64_t row_block, a_ld;              /* of A's copy */
+    bool pack_terms;                      /* A's copy has terms as rows */
     bool pack_rest;                       /* the last panel of B is packed */
 } writer_t;
 
@@ -41,7 +42,8 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
-    w.a_ld = ((s->trans_a ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
+    w.pack_terms = s->trans_a && !(s->bf16 && t->simd.amx);
+    w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     return w;
 }
 
@@ -50,8 +52,9 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     const tiles_t *t = w->tiles;
     tile_t tile = {.lanes = t->simd.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
     tile.bf16 = w->step->bf16;
-    tile.a_row = !t->pack_a ? w->a_row : w->step->trans_a ? w->wide : w->a_ld;
-    tile.a_sum = t->pack_a && w->step->trans_a ? w->a_ld : w->a_sum;
+    tile.amx = tile.bf16 && t->simd.amx;
+    tile.a_row = !t->pack_a ? w->a_row : w->pack_terms ? w->wide : w->a_ld;
+    tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
     tile.c_row = w->step->ldc;
     return tile_function(w->helpers, &tile);
 }
@@ -63,7 +66,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     const plan_gemm_step_t *s = w->step;
     str_t a = {0};
     if (t->pack_a)
-        str_addf(&a, "pa + (i - ib) * %" PRId64, w->step->trans_a ? w->wide : w->a_ld);
+        str_addf(&a, "pa + (i - ib) * %" PRId64, w->pack_terms ? w->wide : w->a_ld);
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
@@ -141,7 +144,14 @@ static void write_pack_a(const writer_t *w)
                                 "                    pa[p * %2$" PRId64
                                 " + 2 * r + 1] = a[((s + p) * 2 + 1) * %1$" PRId64 " + ib + r];\n"
                                 "                }\n";
-    const char *text = !w->step->trans_a ? rows : w->step->bf16 ? pairs : terms;
+    static const char turned[] = "            for (int64_t p = 0; p < 2 * n; p++)\n"
+                                 "                for (int64_t r = 0; r < ie - ib; r++)\n"
+                                 "                    pa[r * %2$" PRId64
+                                 " + p] = a[(2 * s + p) * %1$" PRId64 " + ib + r];\n";
+    const char *text = !w->step->trans_a                     ? rows
+                       : w->step->bf16 && w->tiles->simd.amx ? turned
+                       : w->step->bf16                       ? pairs
+                                                             : terms;
     if (w->tiles->pack_a) str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
 }
 
@@ -154,7 +164,7 @@ static void write_buffers(const writer_t *w)
                  width * t->sum_block * w->wide);
     if (t->pack_a)
         str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
-                 w->a_ld * (w->step->trans_a ? t->sum_block : w->row_block));
+                 w->a_ld * (w->pack_terms ? t->sum_block : w->row_block));
 }
 
 /* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */

@@ -16,6 +16,7 @@
 #include "codegen/product.h"
 #include "codegen/render_expr.h"
 #include "codegen/tile.h"
+#include "codegen/tile_amx.h"
 #include "ir/op.h"
 
 static void write_block(render_t *self, const kblock_t *block);
@@ -379,4 +380,5 @@ void render_c_head(str_t *out, int n, char *const *text)
     str_add(out, head);
     str_add(out, loops_head);
     str_add(out, tile_head);
+    str_add(out, tile_amx_head);
 }

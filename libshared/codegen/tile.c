@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "codegen/tile_amx.h"
+
 const char tile_head[] =
     "typedef float kc_v4 __attribute__((vector_size(16), aligned(4), may_alias));\n"
     "typedef float kc_v8 __attribute__((vector_size(32), aligned(4), may_alias));\n"
@@ -98,6 +100,7 @@ static void write_results(const tile_t *t, str_t *out)
 
 const char *tile_function(helpers_t *helpers, const tile_t *t)
 {
+    if (t->amx) return tile_amx_function(helpers, t);
     str_t text = {0};
     int vectors = vectors_of(t);
     const char *type = t->bf16 ? "uint16_t" : "float";

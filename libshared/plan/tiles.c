@@ -2,11 +2,13 @@
 #include "plan/tiles.h"
 
 enum {
-    SUM_BLOCK = 256,   /* terms: a packed panel of B of this height fits the first-level cache */
-    PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
-    WANTED_PARTS = 32, /* of a product that has so many */
-    FEW_ROWS = 8,      /* that do not pay for packing B */
-    MOST_PARTS = 64,   /* rows of tiles beyond these come together: the pool joins parts anyway */
+    SUM_BLOCK = 256,    /* terms: a packed panel of B of this height fits the first-level cache */
+    MATRIX_BLOCK = 512, /* pairs: the same for a matrix unit, from the second-level cache */
+    MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
+    PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
+    WANTED_PARTS = 32,  /* of a product that has so many */
+    FEW_ROWS = 8,       /* that do not pay for packing B */
+    MOST_PARTS = 64,    /* rows of tiles beyond these come together: the pool joins parts anyway */
     CACHE_LINES_APART = 512, /* floats: rows this far apart compete for few places of a cache */
 };
 
@@ -86,8 +88,14 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
     if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
     if (s->bf16 && (!simd.bf16 || s->k % 2)) return false;
     int64_t terms = s->bf16 ? s->k / 2 : s->k;
-    tiles_choose_registers(self, s->m, s->n, terms);
-    self->sum_block = ceil_div(terms, ceil_div(terms, SUM_BLOCK));
+    bool matrix = s->bf16 && simd.amx;
+    int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
+    if (matrix)
+        self->rows = self->cols = MATRIX_TILE;
+    else
+        tiles_choose_registers(self, s->m, s->n, terms);
+    self->sum_block = ceil_div(terms, ceil_div(terms, block));
+    if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
     choose_parts(self, s);
     int64_t wide = s->bf16 ? 2 : 1;
     self->pack_b = s->bf16 || s->trans_b ||

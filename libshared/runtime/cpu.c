@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "plan/target.h"
+#include "runtime/amx.h"
 #include "runtime/blas.h"
 #include "runtime/code.h"
 #include "runtime/device.h"
@@ -46,6 +48,7 @@ static device_t *cpu_open(int threads, bool pin, err_t *err)
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
+    if (target_simd(plan->target).amx && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
     if (plan->n_kernel == 0) return 0;
     self->code = code_load(plan->code, plan->n_code, err);

@@ -246,7 +246,7 @@ static code_t *compile_peak(plan_kernel_fn **fn, err_t *err)
     char *text = mem_printf("#define LANES %d\n#define ROUNDS %d\n#define CHAINS %d\n%s",
                             target_simd(target).lanes, PEAK_ROUNDS, PEAK_CHAINS, peak_text);
     const char *unit = text;
-    uint8_t *bytes = compiler_run(1, &unit, target_cflags(target), &n, err);
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, target_cflags(target), &n, err);
     code_t *code = bytes ? code_load(bytes, n, err) : NULL;
     void *address = code ? code_symbol(code, "peak", err) : NULL;
     memcpy(fn, &address, sizeof address);

@@ -237,31 +237,31 @@ static void test_compiler(void **state)
     err_t err = {0};
     const char *good[] = {"int f(void) { return 1; }\n", "int g(void) { return 2; }\n"};
     const char *bad[] = {"int f(void) { return oops; }\n"};
-    uint8_t *code = compiler_run(2, good, "", &n, &err);
+    uint8_t *code = compiler_run(NULL, 2, good, "", &n, &err);
     if (!code) fail_msg("%s", err.text);
     assert_true(n > 64);
     assert_memory_equal(code, "\177ELF", 4);
     free(code);
-    assert_null(compiler_run(1, bad, "", &n, &err));
+    assert_null(compiler_run(NULL, 1, bad, "", &n, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "oops"));
     err = (err_t){0};
     char dir[] = "/tmp/pcp test XXXXXX"; /* blanks in paths */
     assert_non_null(mkdtemp(dir));
     setenv("TMPDIR", dir, 1);
-    code = compiler_run(1, good, "", &n, &err);
+    code = compiler_run(NULL, 1, good, "", &n, &err);
     if (!code) fail_msg("%s", err.text);
     free(code);
     assert_int_equal(rmdir(dir), 0); /* nothing is left behind */
     setenv("TMPDIR", "/nonexistent dir", 1);
-    assert_null(compiler_run(1, good, "", &n, &err));
+    assert_null(compiler_run(NULL, 1, good, "", &n, &err));
     unsetenv("TMPDIR");
     assert_int_equal(err.code, ERR_IO);
     err = (err_t){0};
     setenv("PCP_CC", "/nonexistent/cc -pipe", 1);
-    assert_null(compiler_run(1, good, "", &n, &err));
+    assert_null(compiler_run(NULL, 1, good, "", &n, &err));
     setenv("PCP_CC", "  ", 1);
-    assert_null(compiler_run(1, good, "", &n, &err));
+    assert_null(compiler_run(NULL, 1, good, "", &n, &err));
     unsetenv("PCP_CC");
     assert_int_equal(err.code, ERR_IO);
     codegen_t none;
@@ -280,7 +280,7 @@ static void test_other_compilers(void **state)
         err_t err = {0};
         size_t n = 0;
         setenv("PCP_CC", compilers[i], 1);
-        uint8_t *bytes = compiler_run(1, unit, "", &n, &err);
+        uint8_t *bytes = compiler_run(NULL, 1, unit, "", &n, &err);
         unsetenv("PCP_CC");
         if (!bytes && err.code == ERR_IO) {
             print_message("%s: not installed, skipped\n", compilers[i]);

@@ -19,6 +19,7 @@
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "plan/target.h"
+#include "plan_emulate.h"
 #include "runtime/exec.h"
 
 /* Optimizer state holds sums of squares and steps count from 1: neither is negative or zero. */
@@ -71,16 +72,45 @@ static int find_slot(const plan_t *plan, const ir_fn_t *fn, const ir_attrs_t *at
     return t;
 }
 
-static void read_back(exec_t *exec, int slot, tensor_t *to)
+/* A plan by the executor, or by an emulator when this machine cannot run it. */
+typedef struct {
+    exec_t *exec;
+    emulated_t *emulated;
+} machine_t;
+
+static void write_to(const machine_t *machine, int slot, const tensor_t *t)
 {
     err_t err = {0};
-    if (exec_read(exec, slot, to->data, (size_t)ir_type_bytes(&to->type), &err) < 0)
+    size_t n = (size_t)ir_type_bytes(&t->type);
+    if (machine->emulated)
+        memcpy(emulated_tensor(machine->emulated, slot), t->data, n);
+    else if (exec_write(machine->exec, slot, t->data, n, &err) < 0)
         fail_msg("%s", err.text);
 }
 
+static void run_on(const machine_t *machine, const char *program)
+{
+    err_t err = {0};
+    if (machine->emulated)
+        emulated_run(machine->emulated, program);
+    else if (exec_run(machine->exec, program, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void read_back(const machine_t *machine, int slot, tensor_t *to)
+{
+    size_t n = (size_t)ir_type_bytes(&to->type);
+    if (machine->emulated) {
+        memcpy(to->data, emulated_tensor(machine->emulated, slot), n);
+        return;
+    }
+    err_t err = {0};
+    if (exec_read(machine->exec, slot, to->data, n, &err) < 0) fail_msg("%s", err.text);
+}
+
 /* Run fn both ways from the same inputs. */
-static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t *plan, exec_t *exec,
-                     const plan_check_t *how)
+static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t *plan,
+                     const machine_t *machine, const plan_check_t *how)
 {
     err_t err = {0};
     int n_in = fn->body->n_arg, n_out = fn->body->n_result;
@@ -91,14 +121,14 @@ static void check_fn(const ir_module_t *module, const ir_fn_t *fn, const plan_t 
         fill(&in[i], rng_derive(how->seed, "input") + (uint64_t)i,
              attr_text(&fn->param_attrs[i], "pcp.role", ""), how);
         int slot = find_slot(plan, fn, &fn->param_attrs[i], ROLE_BATCH, "arg", i);
-        if (exec_write(exec, slot, in[i].data, (size_t)ir_type_bytes(&in[i].type), &err) < 0)
-            fail_msg("%s", err.text);
+        write_to(machine, slot, &in[i]);
     }
-    if (eval_fn(module, fn, in, out, NULL, &err) < 0 || exec_run(exec, fn->name, &err) < 0)
-        fail_msg("%s", err.text);
+    if (eval_fn(module, fn, in, out, NULL, &err) < 0) fail_msg("%s", err.text);
+    run_on(machine, fn->name);
     for (int i = 0; i < n_out; i++) {
         tensor_t got = tensor_new(&out[i].type);
-        read_back(exec, find_slot(plan, fn, &fn->result_attrs[i], ROLE_RESULT, "result", i), &got);
+        read_back(machine, find_slot(plan, fn, &fn->result_attrs[i], ROLE_RESULT, "result", i),
+                  &got);
         double worst = compare(&out[i], &got, how->least);
         if (!(worst <= how->tolerance))
             fail_msg("@%s result %d: relative deviation %g, tolerated %g", fn->name, i, worst,
@@ -118,11 +148,14 @@ void plan_check_module(ir_module_t *module, const plan_check_t *how)
     plan_t *plan = copy ? compile_module(module, "", NULL, target_host(), &err) : NULL;
     if (!plan) fail_msg("%s", err.text);
     exec_options_t options = {.threads = 2};
-    exec_t *exec = exec_new(plan, &options, &err);
-    if (!exec) fail_msg("%s", err.text);
+    bool here = target_runs_here(plan->target, NULL) == 0;
+    machine_t machine = {.emulated = here ? NULL : emulated_new(plan)};
+    if (!machine.emulated) machine.exec = exec_new(plan, &options, &err);
+    if (!machine.emulated && !machine.exec) fail_msg("%s", err.text);
     for (int i = 0; i < module->n_fn; i++)
-        if (!module->fn[i]->is_private) check_fn(module, module->fn[i], plan, exec, how);
-    exec_destroy(&exec);
+        if (!module->fn[i]->is_private) check_fn(module, module->fn[i], plan, &machine, how);
+    exec_destroy(&machine.exec);
+    emulated_destroy(&machine.emulated);
     plan_destroy(&plan);
     ir_module_destroy(&copy);
     ir_module_destroy(&module);

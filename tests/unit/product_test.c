@@ -13,10 +13,13 @@
 
 #include "base/half.h"
 #include "base/rng.h"
+#include "base/str.h"
 #include "codegen/codegen.h"
+#include "codegen/compiler.h"
 #include "codegen/tile.h"
 #include "plan/check.h"
 #include "plan/target.h"
+#include "runtime/amx.h"
 #include "runtime/code.h"
 #include "runtime/pool.h"
 
@@ -107,7 +110,66 @@ static void hand_case(case_t *c, bool bf16, int i)
     finish_case(c, false, hand[i].pad);
 }
 
-static code_t *compile(case_t *cases, int n, const char *target)
+/* The tile instructions of AMX, as the manual defines them, for code that is to run anywhere. What
+ * they fault on traps. */
+static const char emulation[] =
+    "#include <stdint.h>\n"
+    "typedef struct { uint8_t config[64]; union { uint8_t byte[64]; uint16_t half[32]; float "
+    "f32[16]; }\n"
+    "    row[8][16]; } emu_t;\n"
+    "static _Thread_local emu_t emu;\n"
+    "static int emu_rows(int t) { return emu.config[48 + t]; }\n"
+    "static int emu_bytes(int t) { return emu.config[16 + 2 * t] + 256 * emu.config[17 + 2 * t]; "
+    "}\n"
+    "static void emu_config(const uint8_t *x)\n{\n"
+    "    __builtin_memcpy(emu.config, x, 64);\n"
+    "    __builtin_memset(emu.row, 0, sizeof emu.row);\n"
+    "    if (x[0] != 1) __builtin_trap();\n"
+    "    for (int t = 0; t < 8; t++)\n"
+    "        if (emu_rows(t) > 16 || emu_bytes(t) > 64 || emu_bytes(t) % 4) __builtin_trap();\n}\n"
+    "static void emu_load(int t, const void *x, int64_t s)\n{\n"
+    "    if (emu_rows(t) == 0 || emu_bytes(t) == 0) __builtin_trap();\n"
+    "    __builtin_memset(emu.row[t], 0, sizeof emu.row[t]);\n"
+    "    for (int r = 0; r < emu_rows(t); r++)\n"
+    "        __builtin_memcpy(emu.row[t][r].byte, (const char *)x + r * s, emu_bytes(t));\n}\n"
+    "static void emu_store(int t, void *x, int64_t s)\n{\n"
+    "    if (emu_rows(t) == 0 || emu_bytes(t) == 0) __builtin_trap();\n"
+    "    for (int r = 0; r < emu_rows(t); r++)\n"
+    "        __builtin_memcpy((char *)x + r * s, emu.row[t][r].byte, emu_bytes(t));\n}\n"
+    "static float emu_float(uint16_t x)\n{\n"
+    "    uint32_t bits = (uint32_t)x << 16;\n    float y;\n"
+    "    __builtin_memcpy(&y, &bits, 4);\n    return y;\n}\n"
+    "static void emu_dot(int c, int a, int b)\n{\n"
+    "    if (emu_bytes(a) / 4 != emu_rows(b) || emu_rows(a) != emu_rows(c) ||\n"
+    "        emu_bytes(b) != emu_bytes(c) || emu_rows(c) == 0) __builtin_trap();\n"
+    "    for (int m = 0; m < emu_rows(c); m++)\n"
+    "        for (int k = 0; k < emu_bytes(a) / 4; k++)\n"
+    "            for (int n = 0; n < emu_bytes(c) / 4; n++)\n"
+    "                for (int h = 0; h < 2; h++)\n"
+    "                    emu.row[c][m].f32[n] += emu_float(emu.row[a][m].half[2 * k + h]) *\n"
+    "                                            emu_float(emu.row[b][k].half[2 * n + h]);\n}\n"
+    "#define KC_CONFIG(x) emu_config(x)\n"
+    "#define KC_RELEASE() __builtin_memset(emu.config, 0, 64)\n"
+    "#define KC_ZERO(t) __builtin_memset(emu.row[t], 0, sizeof emu.row[t])\n"
+    "#define KC_LOAD(t, x, s) emu_load(t, x, s)\n"
+    "#define KC_STORE(t, x, s) emu_store(t, x, s)\n"
+    "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n";
+
+/* For `target`; emulated: with tile instructions as above, for the machine's lowest one. */
+static uint8_t *compile_code(const codegen_t *gen, const char *target, bool emulated, size_t *n,
+                             err_t *err)
+{
+    if (!emulated) return codegen_compile(gen, target, n, err);
+    str_t text = {0};
+    str_add(&text, emulation);
+    codegen_print(gen, &text);
+    const char *unit = str_text(&text);
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", n, err);
+    str_fini(&text);
+    return bytes;
+}
+
+static code_t *compile(case_t *cases, int n, const char *target, bool emulated)
 {
     const kernel_t *kernels[MAX_CASE];
     codegen_t gen;
@@ -121,7 +183,7 @@ static code_t *compile(case_t *cases, int n, const char *target)
         cases[i].product.step.parts = tiles_n_part(&cases[i].product);
     }
     codegen_init(&gen, n, kernels);
-    uint8_t *bytes = codegen_compile(&gen, target, &n_bytes, &err);
+    uint8_t *bytes = compile_code(&gen, target, emulated, &n_bytes, &err);
     code_t *code = bytes ? code_load(bytes, n_bytes, &err) : NULL;
     if (!code) fail_msg("%s", err.text);
     for (int i = 0; i < n; i++) {
@@ -133,6 +195,22 @@ static code_t *compile(case_t *cases, int n, const char *target)
     codegen_fini(&gen);
     free(bytes);
     return code;
+}
+
+static void compile_only(case_t *c, const char *target)
+{
+    codegen_t gen;
+    err_t err = {0};
+    size_t n = 0;
+    assert_true(tiles_cut(&c->product.tiles, &c->product.step, target_simd(target)));
+    const kernel_t *kernel = c->kernel = kernel_new();
+    c->kernel->product = &c->product;
+    codegen_init(&gen, 1, &kernel);
+    uint8_t *bytes = codegen_compile(&gen, target, &n, &err);
+    if (!bytes) fail_msg("%s", err.text);
+    kernel_destroy(&c->kernel);
+    codegen_fini(&gen);
+    free(bytes);
 }
 
 typedef struct {
@@ -212,18 +290,18 @@ static double check_case(const case_t *c)
     return worst;
 }
 
-static void check_target(const char *target, bool bf16, int n_random, uint64_t seed)
+static void check_target(const char *target, bool bf16, bool emulated, int n_random, uint64_t seed)
 {
     case_t cases[MAX_CASE] = {0};
     double worst = 0;
-    if (target_runs_here(target, NULL) < 0) {
+    if (!emulated && target_runs_here(target, NULL) < 0) {
         print_message("%s does not run here: skipped\n", target);
         return;
     }
     for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], bf16, i);
     for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], bf16, seed + (uint64_t)i);
     int n = N_HAND + n_random;
-    code_t *code = compile(cases, n, target);
+    code_t *code = compile(cases, n, target, emulated);
     for (int i = 0; i < n; i++) {
         double off = check_case(&cases[i]);
         const plan_gemm_step_t *s = &cases[i].product.step;
@@ -233,35 +311,62 @@ static void check_target(const char *target, bool bf16, int n_random, uint64_t s
                      (int)s->m, (int)s->n, (int)s->k, off);
         if (off > worst) worst = off;
     }
-    print_message("%s%s: %d products, largest deviation %.3f roundings a term\n", target,
-                  bf16 ? ", bf16" : "", n, worst);
+    print_message("%s%s%s: %d products, largest deviation %.3f roundings a term\n", target,
+                  bf16 ? ", bf16" : "", emulated ? ", emulated" : "", n, worst);
     code_destroy(&code);
 }
 
 static void test_host(void **state)
 {
     (void)state;
-    check_target(target_host(), false, 24, 100);
+    check_target(target_host(), false, false, 24, 100);
 }
 
 static void test_bf16(void **state)
 {
     (void)state;
-    check_target("cpu:x86-64-v4-bf16", true, 16, 400);
+    check_target("cpu:x86-64-v4-bf16", true, false, 16, 400);
+}
+
+/* The matrix unit: layouts and edges by emulation anywhere, then by the instructions. */
+static void test_amx(void **state)
+{
+    static const char target[] = "cpu:x86-64-v4-amx";
+    (void)state;
+    check_target(target, true, true, 8, 500);
+    if (target_runs_here(target, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
+    check_target(target, true, false, 16, 500);
+}
+
+/* That the assembler takes it, where it cannot run. */
+static void test_amx_compiles(void **state)
+{
+    case_t c = {0};
+    (void)state;
+#if defined(__x86_64__)
+    hand_case(&c, true, 0);
+    compile_only(&c, "cpu:x86-64-v4-amx");
+#else
+    (void)c;
+    skip();
+#endif
 }
 
 static void test_lower_targets(void **state)
 {
-    static const char *const targets[] = {"cpu:x86-64", "cpu:x86-64-v3"};
+    static const char *const targets[] = {"cpu:x86-64-v2", "cpu:x86-64-v3"};
     (void)state;
-    for (int i = 0; i < 2; i++) check_target(targets[i], false, 4, 200 + 50 * (uint64_t)i);
+    for (int i = 0; i < 2; i++) check_target(targets[i], false, false, 4, 200 + 50 * (uint64_t)i);
 }
 
 /* Parts cover C for any shape, tiles fit the registers. */
 static void test_cut(void **state)
 {
     static const int64_t sizes[] = {1, 2, 15, 16, 17, 65, 100, 1000, 50257};
-    static const simd_t simds[] = {{16, 32, false}, {8, 16, false}, {4, 16, false}, {4, 32, false}};
+    static const simd_t simds[] = {{16, 32, false, false},
+                                   {8, 16, false, false},
+                                   {4, 16, false, false},
+                                   {4, 32, false, false}};
     (void)state;
     for (int i = 0; i < 9 * 9 * 9 * 4; i++) {
         plan_gemm_step_t s = {.dtype = DT_F32,
@@ -288,7 +393,7 @@ static void test_cut(void **state)
 static void test_refused(void **state)
 {
     plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1, .m = 4, .n = 4, .k = 4};
-    simd_t simd = {16, 32, false};
+    simd_t simd = {.lanes = 16, .registers = 32};
     tiles_t t;
     (void)state;
     assert_true(tiles_cut(&t, &s, simd));
@@ -330,6 +435,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_amx),           cmocka_unit_test(test_amx_compiles),
         cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_helpers),
     };

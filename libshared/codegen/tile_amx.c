@@ -1,0 +1,110 @@
+/* Text of register tiles for AMX. Tile registers: 0 to 3 hold C, 4 and 5 rows of A, 6 and 7 columns
+ * of B. A configuration gives each its rows and bytes per row, so that edges need no masks; loading
+ * it clears all tiles, so that the pairs left over from blocks of 16 go through C in memory. */
+#include "codegen/tile_amx.h"
+
+#include <inttypes.h>
+
+enum { SIDE = 16, FIRST_A = 4, FIRST_B = 6 };
+
+const char tile_amx_head[] =
+    "#if defined(__AMX_BF16__) && !defined(KC_CONFIG)\n"
+    "#define KC_CONFIG(x) __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(*(const char(*)[64])(x)))\n"
+    "#define KC_RELEASE() __asm__ volatile(\"tilerelease\")\n"
+    "#define KC_ZERO(t) __asm__ volatile(\"tilezero %%tmm\" #t ::)\n"
+    "#define KC_LOAD(t, x, s) __asm__ volatile(\"tileloadd (%0,%1,1), %%tmm\" #t \\\n"
+    "    : : \"r\"((const void *)(x)), \"r\"((int64_t)(s)) : \"memory\")\n"
+    "#define KC_STORE(t, x, s) __asm__ volatile(\"tilestored %%tmm\" #t \", (%0,%1,1)\" \\\n"
+    "    : : \"r\"((void *)(x)), \"r\"((int64_t)(s)) : \"memory\")\n"
+    "#define KC_DOT(c, a, b) \\\n"
+    "    __asm__ volatile(\"tdpbf16ps %%tmm\" #b \", %%tmm\" #a \", %%tmm\" #c ::)\n"
+    "#endif\n";
+
+/* Rows of A and columns of B come in one or two tiles. */
+typedef struct {
+    const tile_t *tile;
+    str_t *out;
+    int n_row, n_col;
+} amx_t;
+
+static int part(int size, int i)
+{
+    int left = size - i * SIDE;
+    return left < SIDE ? left : SIDE;
+}
+
+/* The operand of ldtilecfg: palette 1, bytes a row from byte 16, rows from byte 48; `pairs` of
+ * terms. */
+static void write_config(const amx_t *x, const char *name, const char *pairs)
+{
+    str_addf(x->out, "    _Alignas(64) uint8_t %s[64] = {[0] = 1", name);
+    for (int i = 0; i < x->n_row; i++)
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, ", [%d] = %d, [%d] = %d", 16 + 2 * (2 * i + j),
+                     4 * part(x->tile->cols, j), 48 + 2 * i + j, part(x->tile->rows, i));
+    for (int i = 0; i < x->n_row; i++)
+        str_addf(x->out, ", [%d] = 4 * %s, [%d] = %d", 16 + 2 * (FIRST_A + i), pairs,
+                 48 + FIRST_A + i, part(x->tile->rows, i));
+    for (int j = 0; j < x->n_col; j++)
+        str_addf(x->out, ", [%d] = %d, [%d] = %s", 16 + 2 * (FIRST_B + j),
+                 4 * part(x->tile->cols, j), 48 + FIRST_B + j, pairs);
+    str_add(x->out, "};\n");
+}
+
+/* `format` for each tile of C: its number, where it lies, the distance of rows in bytes. */
+static void write_results(const amx_t *x, const char *format)
+{
+    for (int i = 0; i < x->n_row; i++)
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, format, 2 * i + j, i * SIDE * x->tile->c_row + j * SIDE,
+                     4 * x->tile->c_row);
+}
+
+static void write_block(const amx_t *x, const char *indent)
+{
+    const tile_t *t = x->tile;
+    for (int j = 0; j < x->n_col; j++)
+        str_addf(x->out, "%sKC_LOAD(%d, b + %d, %" PRId64 ");\n", indent, FIRST_B + j, 2 * j * SIDE,
+                 2 * t->b_sum);
+    for (int i = 0; i < x->n_row; i++) {
+        str_addf(x->out, "%sKC_LOAD(%d, a + %" PRId64 ", %" PRId64 ");\n", indent, FIRST_A + i,
+                 i * SIDE * t->a_row, 2 * t->a_row);
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, "%sKC_DOT(%d, %d, %d);\n", indent, 2 * i + j, FIRST_A + i,
+                     FIRST_B + j);
+    }
+}
+
+static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
+static const char store[] = "        KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
+static const char zero[] = "        KC_ZERO(%d);\n";
+
+const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
+{
+    str_t text = {0};
+    amx_t x = {.tile = tile, .out = &text};
+    x.n_row = tile->rows > SIDE ? 2 : 1;
+    x.n_col = tile->cols > SIDE ? 2 : 1;
+    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n");
+    write_config(&x, "whole", "16");
+    str_add(&text, "    int64_t p = 0;\n    if (n >= 16 || !add) {\n        KC_CONFIG(whole);\n"
+                   "    if (add) {\n");
+    write_results(&x, load);
+    str_add(&text, "    } else {\n");
+    write_results(&x, zero);
+    str_addf(&text, "    }\n        for (; p + 16 <= n; p += 16, a += 32, b += %" PRId64 ") {\n",
+             SIDE * tile->b_sum);
+    write_block(&x, "            ");
+    str_add(&text, "        }\n");
+    write_results(&x, store);
+    str_add(&text, "    }\n    if (p < n) {\n        const uint8_t left = (uint8_t)(n - p);\n");
+    write_config(&x, "rest", "left");
+    str_add(&text, "        KC_CONFIG(rest);\n");
+    write_results(&x, load);
+    write_block(&x, "        ");
+    write_results(&x, store);
+    str_add(&text, "    }\n    KC_RELEASE();\n}\n");
+    const char *name = helpers_add(helpers, "tile", str_text(&text));
+    str_fini(&text);
+    return name;
+}

@@ -1,0 +1,19 @@
+/* The tile of codegen/tile.h for bf16 operands on a matrix unit (AMX): C in up to 2 x 2 tile
+ * registers of 16 x 16, TDPBF16PS over 16 pairs at a time. */
+#ifndef CODEGEN_TILE_AMX_H
+#define CODEGEN_TILE_AMX_H
+
+#include "codegen/tile.h"
+
+/* The largest tile. Fewer rows or columns are fine; columns beyond tile->cols are not touched. */
+enum { TILE_AMX_ROWS = 32, TILE_AMX_COLS = 32 };
+
+/* As tile_function with bf16, for tile->amx: pairs of a row of A follow each other (a_sum 2), B is
+ * packed (pack_function). Rounds subnormal numbers to zero, as the instruction does. */
+const char *tile_amx_function(helpers_t *helpers, const tile_t *tile);
+
+/* Tile instructions as macros, so that a test can define its own. After KC_RELEASE the thread has
+ * no tiles to save. Part of the head of generated files. */
+extern const char tile_amx_head[];
+
+#endif
