@@ -87,6 +87,8 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
         OP(optimization_barrier)
     /* ops/fused.c: groups that plans have kernels for */
     OP(pcp_fused)
+    /* ops/quantize.c */
+    OP(pcp_quantize) OP(pcp_dequantize)
     /* ops/draw.c, ops/random.c */
     OP(rng) OP(rng_bit_generator)
     /* ops/check.c: the checks of StableHLO's own test files */

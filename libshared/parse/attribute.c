@@ -114,7 +114,7 @@ static int dense_value(parser_t *p, ir_attr_t *attr)
 static int type_value(parser_t *p, ir_attr_t *attr)
 {
     ir_type_t type;
-    if (parse_type(p, &type) < 0) return -1;
+    if (parse_plain_type(p, &type) < 0) return -1;
     attr->kind = ATTR_TYPE;
     attr->type = arena_copy(p->arena, &type, sizeof type);
     return 0;

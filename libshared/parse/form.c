@@ -47,13 +47,15 @@ static int set_enum(parser_t *p, draft_t *d, const char *name)
     return 0;
 }
 
-/* constant {..} dense<..> : T */
+/* constant {..} dense<..> : T, or constant() {value = dense<..> : T} : () -> U where U is quantised
+ */
 static int form_constant(parser_t *p, draft_t *d)
 {
     ir_attr_t value = {.name = "value", .kind = ATTR_TENSOR};
+    if (parse_accept(p, '(')) return parse_expect(p, ')', ")") < 0 ? -1 : tail(p, d);
     if (parse_optional_attributes(p, &d->attrs) < 0) return -1;
     if (parse_literal(p, &value.tensor) < 0) return -1;
-    VEC_PUSH(&d->out, value.tensor->type);
+    VEC_PUSH(&d->out, p->literal);
     attr_set(p->arena, &d->attrs, value);
     return 0;
 }

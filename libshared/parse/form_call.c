@@ -111,7 +111,7 @@ static int check_members(parser_t *p, draft_t *d, const tensor_t **constant)
         const char *at = p->tok.at;
         ir_attr_t value = {.name = "value", .kind = ATTR_TENSOR};
         if (parse_literal(p, &value.tensor) < 0) return -1;
-        if (parse_check_operand(p, d, 0, &value.tensor->type, at) < 0) return -1;
+        if (parse_check_operand(p, d, 0, &p->literal, at) < 0) return -1;
         attr_set(p->arena, &d->attrs, value);
         *constant = value.tensor;
     }

@@ -1,7 +1,7 @@
 /* Pretty forms with regions: reduce and while. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/wide.h"
 
 /* --- reduce --- */
 
@@ -44,15 +44,26 @@ static int applied_region(parser_t *p, draft_t *d, token_t name)
         return parse_fail(p, name.at, ERR_PARSE, "expected an op with two operands and one result");
     if (d->in.n != 2)
         return parse_fail(p, name.at, ERR_PARSE, "applies is for one input; write reducer(..)");
-    ir_type_t type = *ir_type_of(p->fn, d->in.at[1]), types[2] = {type, type};
-    ir_region_t *region = ir_region_new(p->fn, 2, types);
-    ir_val_t in[2] = {region->arg, region->arg + 1};
-    ir_op_t *op = ir_op_new(p->fn, code, 2, in, 1, &type, 0);
-    op->line = d->line;
-    ir_region_append(region, op, p->arena);
-    ir_region_finish(p->fn, region, 1, &op->out);
+    ir_type_t type = *ir_type_of(p->fn, d->in.at[1]), types[2] = {type, type}, leaf = type;
+    const quant_t *q = wide_quant(p, &type);
+    if (wide_is(&type) && !q)
+        return parse_fail(p, name.at, ERR_TYPE, "expected tensors, got %s",
+                          wide_of(p, &type)->text);
+    if (q) leaf.dtype = q->storage;
+    ir_region_t *region = ir_region_new(p->fn, 2, (ir_type_t[]){leaf, leaf});
+    ir_val_t first = q ? wide_values(p, 2, types, region->arg) : region->arg, result;
     VEC_PUSH(&d->region, region);
-    return 0;
+    draft_t inner = {.name = name, .code = code, .def = def, .line = d->line};
+    VEC_PUSH(&inner.in, first);
+    VEC_PUSH(&inner.in, first + 1);
+    VEC_PUSH(&inner.out, type);
+    vals_t leaves = {0};
+    int rc = parse_emit(p, &inner, region, &result);
+    if (rc == 0) wide_leaves(p, result, &leaves);
+    if (rc == 0) ir_region_finish(p->fn, region, 1, leaves.at);
+    VEC_FREE(&leaves);
+    draft_fini(&inner);
+    return rc;
 }
 
 /* `reducer(%a: S, %c: S) (%b: S, %d: S) {..}`: each pair of parentheses holds the accumulator and

@@ -1,7 +1,7 @@
 /* Modules and functions, in both forms, and what may stand around them. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/wide.h"
 
 /* What is known of a function before its body. */
 typedef struct {
@@ -137,7 +137,12 @@ static int begin_fn(parser_t *p, const signature_t *s)
 {
     if (s->args.name.n != s->args.type.n)
         return parse_fail(p, s->at, ERR_PARSE, "a function with a body names its arguments");
-    p->fn = ir_fn_new(p->module, "", (int)s->args.type.n, s->args.type.at);
+    types_t types = {0};
+    int rc = parse_arg_types(p, &s->args, &types);
+    if (rc == 0) p->fn = ir_fn_new(p->module, "", (int)types.n, types.at);
+    VEC_FREE(&types);
+    if (rc < 0) return -1;
+    p->packs.n = 0;
     names_clear(&p->names);
     return parse_bind_args(p, &s->args, ir_fn_param(p->fn, 0));
 }
@@ -164,19 +169,41 @@ static int check_results(parser_t *p, const signature_t *s, const vals_t *values
         const ir_type_t *type = ir_type_of(p->fn, values->at[i]);
         if (!ir_type_equal(type, &s->results.at[i]))
             return parse_fail(p, s->at, ERR_TYPE, "@%.64s: result %zu is %s, but returns %s",
-                              s->name, i, ir_type_text(&s->results.at[i], want),
-                              ir_type_text(type, got));
+                              s->name, i, parse_type_text(p, &s->results.at[i], want),
+                              parse_type_text(p, type, got));
     }
     return 0;
 }
 
+/* Attributes of arguments or results, as written, to the tensors behind these: those of a tuple
+ * name none of its tensors. */
+static void give_attributes(const parser_t *p, const attrs_list_t *list, size_t n,
+                            const ir_type_t *types, ir_attrs_t *out)
+{
+    for (size_t i = 0, k = 0; i < n; i++) {
+        int64_t n_leaf = wide_is(&types[i]) ? wide_of(p, &types[i])->n_leaf : 1;
+        if (n_leaf == 1 && i < list->n) out[k] = list->at[i];
+        k += (size_t)n_leaf;
+    }
+}
+
 static int finish_fn(parser_t *p, const signature_t *s, const vals_t *values)
 {
-    if (ir_fn_finish(p->fn, (int)values->n, values->at, p->err) < 0) return -1;
-    for (size_t i = 0; i < s->arg_attrs.n && i < s->args.type.n; i++)
-        p->fn->param_attrs[i] = s->arg_attrs.at[i];
-    for (size_t i = 0; i < s->result_attrs.n && i < values->n; i++)
-        p->fn->result_attrs[i] = s->result_attrs.at[i];
+    size_t n_arg = s->args.type.n;
+    ir_type_t *types = ARENA_ARRAY(p->arena, ir_type_t, n_arg + values->n + 1);
+    vals_t leaves = {0};
+    for (size_t i = 0; i < n_arg; i++) types[i] = s->args.type.at[i];
+    for (size_t i = 0; i < values->n; i++) {
+        types[n_arg + i] = *ir_type_of(p->fn, values->at[i]);
+        wide_leaves(p, values->at[i], &leaves);
+    }
+    fn_types_t written = {(int)n_arg, (int)values->n, types};
+    VEC_PUSH(&p->fn_types, written);
+    int rc = ir_fn_finish(p->fn, (int)leaves.n, leaves.at, p->err);
+    VEC_FREE(&leaves);
+    if (rc < 0) return -1;
+    give_attributes(p, &s->arg_attrs, n_arg, types, p->fn->param_attrs);
+    give_attributes(p, &s->result_attrs, values->n, types + n_arg, p->fn->result_attrs);
     return 0;
 }
 

@@ -2,7 +2,7 @@
  * read, and the body is decoded straight into the tensor. Little-endian machines only. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/wide.h"
 
 /* --- bytes in hex --- */
 
@@ -311,6 +311,16 @@ static const char *body_end(const char *at, const char *end)
     }
 }
 
+/* The type of a literal; of a quantised tensor it has the stored integers. */
+static int literal_type(parser_t *p, tensor_t *t)
+{
+    const char *at = p->tok.at;
+    if (parse_type(p, &p->literal) < 0) return -1;
+    const quant_t *q = wide_quant(p, &p->literal);
+    t->type = q ? ir_type_with(p->literal, q->storage) : p->literal;
+    return wide_is(&t->type) ? parse_fail(p, at, ERR_PARSE, "expected a tensor's type") : 0;
+}
+
 static const tensor_t *finish(parser_t *p, tensor_t *t)
 {
     if (!t->data) t->data = arena_alloc(p->arena, 1);
@@ -322,7 +332,7 @@ static const tensor_t *finish(parser_t *p, tensor_t *t)
 /* `dense<tensor<3xi32> : [..]>`; the token is the word tensor. */
 static int typed_first(parser_t *p, tensor_t *t)
 {
-    if (parse_type(p, &t->type) < 0) return -1;
+    if (literal_type(p, t) < 0) return -1;
     if (p->tok.kind != ':') return parse_expected(p, ":");
     const char *from = p->lex.at, *end = body_end(from, p->lex.end);
     if (!end) return parse_fail(p, from, ERR_PARSE, "dense< is never closed");
@@ -342,7 +352,7 @@ static int dense(parser_t *p, tensor_t *t)
     if (!end) return parse_fail(p, open, ERR_PARSE, "dense< is never closed");
     parse_jump(p, end + 1);
     if (parse_expect(p, ':', ": and the literal's type") < 0) return -1;
-    return parse_type(p, &t->type) < 0 ? -1 : body(p, from, end, t);
+    return literal_type(p, t) < 0 ? -1 : body(p, from, end, t);
 }
 
 /* Every `key: "0x.."` of `{-# dialect_resources: { builtin: { .. } } #-}`; the cursor is left
@@ -390,7 +400,7 @@ static int resource(parser_t *p, tensor_t *t)
     parse_next(p);
     if (parse_expect(p, '>', "> of dense_resource") < 0) return -1;
     if (parse_expect(p, ':', ": and the literal's type") < 0) return -1;
-    if (parse_type(p, &t->type) < 0) return -1;
+    if (literal_type(p, t) < 0) return -1;
     const char *here = p->tok.at;
     if (find_resource(p, key, &value) < 0 || from_hex_string(p, value, false, 4, t) < 0) return -1;
     parse_jump(p, here);

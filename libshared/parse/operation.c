@@ -1,7 +1,7 @@
 /* Operations: the frame around both forms, results and their names, regions, terminators. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/wide.h"
 
 /* --- regions --- */
 
@@ -41,27 +41,58 @@ static int define(parser_t *p, token_t tok, ir_val_t first, int count)
         return parse_fail(p, tok.at, ERR_PARSE, "'%.*s' is defined twice",
                           (int)(tok.n > 64 ? 64 : tok.n), tok.at);
     names_add(&p->names, at, n, first, count);
-    for (int i = 0; i < count; i++)
-        p->fn->value[first + (ir_val_t)i].name = count == 1 ? arena_strndup(p->arena, at, n)
-                                                            : arena_printf(p->arena, "%.*s#%d",
-                                                                           (int)n, at, i);
+    for (int i = 0; i < count; i++) {
+        ir_value_t *value = &p->fn->value[first + (ir_val_t)i];
+        if (value->name) continue; /* it passed an op that is the identity */
+        value->name = count == 1 ? arena_strndup(p->arena, at, n)
+                                 : arena_printf(p->arena, "%.*s#%d", (int)n, at, i);
+    }
+    return 0;
+}
+
+int parse_arg_types(parser_t *p, const block_args_t *args, types_t *out)
+{
+    for (size_t i = 0; i < args->type.n; i++)
+        if (wide_leaf_types(p, &args->type.at[i], out) < 0) return -1;
     return 0;
 }
 
 int parse_bind_args(parser_t *p, const block_args_t *args, ir_val_t first)
 {
+    bool plain = true;
+    for (size_t i = 0; i < args->type.n; i++) plain = plain && !wide_is(&args->type.at[i]);
+    if (!plain) first = wide_values(p, args->type.n, args->type.at, first);
     for (size_t i = 0; i < args->name.n; i++)
         if (define(p, args->name.at[i], first + (ir_val_t)i, 1) < 0) return -1;
     return 0;
 }
 
+/* The region's results as tensors; their types as written are kept for finish_op. */
+static void end_region(parser_t *p, draft_t *d, ir_region_t *region, const vals_t *results)
+{
+    vals_t leaves = {0};
+    ir_type_t *types = ARENA_ARRAY(p->arena, ir_type_t, results->n + 1);
+    for (size_t i = 0; i < results->n; i++) {
+        types[i] = *ir_type_of(p->fn, results->at[i]);
+        wide_leaves(p, results->at[i], &leaves);
+    }
+    yield_t yield = {types, results->n};
+    VEC_PUSH(&d->yield, yield);
+    ir_region_finish(p->fn, region, (int)leaves.n, leaves.at);
+    VEC_FREE(&leaves);
+}
+
 static int region_body(parser_t *p, draft_t *d, const block_args_t *args, vals_t *results)
 {
-    ir_region_t *region = ir_region_new(p->fn, (int)args->type.n, args->type.at);
+    types_t types = {0};
+    int rc = parse_arg_types(p, args, &types);
+    ir_region_t *region = rc < 0 ? NULL : ir_region_new(p->fn, (int)types.n, types.at);
+    VEC_FREE(&types);
+    if (rc < 0) return -1;
     VEC_PUSH(&d->region, region);
     if (parse_bind_args(p, args, region->arg) < 0) return -1;
     if (parse_block(p, region, results) < 0) return -1;
-    ir_region_finish(p->fn, region, (int)results->n, results->at);
+    end_region(p, d, region, results);
     return 0;
 }
 
@@ -125,6 +156,14 @@ static int generic_form(parser_t *p, draft_t *d)
 
 /* --- an op --- */
 
+void draft_fini(draft_t *self)
+{
+    VEC_FREE(&self->in);
+    VEC_FREE(&self->out);
+    VEC_FREE(&self->region);
+    VEC_FREE(&self->yield);
+}
+
 /* `%a, %b:2 = `, kept as the tokens of the names and, apart, their counts. */
 typedef struct {
     tokens_t name;
@@ -160,81 +199,29 @@ static int bind_results(parser_t *p, const lefts_t *lefts, ir_val_t first)
     return 0;
 }
 
-static int count_error(parser_t *p, const draft_t *d, const char *what, size_t got, int want)
+static int finish_op(parser_t *p, draft_t *d, const lefts_t *lefts, const text_op_t *text,
+                     ir_region_t *into)
 {
-    if (want < 0 || got == (size_t)want) return 0;
-    return parse_fail(p, d->name.at, ERR_PARSE, "%.*s has %d %s, got %zu", (int)d->name.n,
-                      d->name.at, want, what, got);
-}
-
-/* Remember which function an op uses, to be looked up when all are known. */
-static void note_use(parser_t *p, const draft_t *d, const ir_op_t *op)
-{
-    if (d->code != OP_call && d->code != OP_composite) return;
-    const char *name = d->code == OP_call ? "callee" : "decomposition";
-    const ir_attr_t *callee = attr_find(&op->attrs, name);
-    if (!callee || callee->kind != ATTR_SYMBOL) return; /* the verifier will say so */
-    use_t use = {d->name.at, p->fn, op, callee->text};
-    VEC_PUSH(&p->uses, use);
-}
-
-static int finish_op(parser_t *p, draft_t *d, const lefts_t *lefts, ir_region_t *into)
-{
-    if (count_error(p, d, "operands", d->in.n, d->def->n_in) < 0 ||
-        count_error(p, d, "results", d->out.n, d->def->n_out) < 0 ||
-        count_error(p, d, "regions", d->region.n, d->def->n_region) < 0)
-        return -1;
+    ir_val_t first = IR_NONE;
+    if (parse_check_counts(p, d) < 0) return -1;
+    if ((text ? text->finish : parse_emit)(p, d, into, &first) < 0) return -1;
     if (lefts->total && lefts->total != (int64_t)d->out.n)
         return parse_fail(p, lefts->name.at[0].at, ERR_PARSE,
                           "%lld results are named, but %.*s makes %zu", (long long)lefts->total,
                           (int)d->name.n, d->name.at, d->out.n);
-    ir_op_t *op = ir_op_new(p->fn, d->code, (int)d->in.n, d->in.at, (int)d->out.n, d->out.at,
-                            (int)d->region.n);
-    for (size_t i = 0; i < d->region.n; i++) {
-        op->region[i] = d->region.at[i];
-        op->region[i]->parent = op;
-    }
-    op->attrs = d->attrs;
-    op->line = d->line;
-    ir_region_append(into, op, p->arena);
-    note_use(p, d, op);
-    return bind_results(p, lefts, op->out);
+    return bind_results(p, lefts, first);
 }
 
 static int known_op(parser_t *p, draft_t *d)
 {
+    int shown = (int)(d->name.n > 64 ? 64 : d->name.n);
     d->code = op_by_name(d->name.at, d->name.n);
-    if (d->code == OP_invalid)
-        return parse_fail(p, d->name.at, ERR_UNSUPPORTED, "op '%.*s' is not supported",
-                          (int)(d->name.n > 64 ? 64 : d->name.n), d->name.at);
-    d->def = op_def(d->code);
-    return 0;
-}
-
-/* Sharding ops of the sdy dialect are the identity: their results are their operands. */
-static int sharding_op(parser_t *p, draft_t *d, const lefts_t *lefts, bool generic)
-{
-    static const op_def_t identity = {.name = "sdy", .n_in = -1, .n_out = -1};
-    d->def = &identity;
-    if (generic && parse_expect(p, '(', "(") < 0) return -1;
-    if (parse_operands(p, &d->in) < 0) return -1;
-    if (generic && parse_expect(p, ')', ")") < 0) return -1;
-    if (p->tok.kind == '<' && parse_skip_balanced(p) < 0) return -1;
-    if (p->tok.kind == '{' && parse_skip_balanced(p) < 0) return -1;
-    if (parse_signature(p, d) < 0 || parse_location(p) < 0) return -1;
-    bool same = d->in.n == d->out.n && lefts->name.n == d->in.n && lefts->total == (int64_t)d->in.n;
-    for (size_t i = 0; same && i < d->in.n; i++)
-        same = ir_type_equal(&d->out.at[i], ir_type_of(p->fn, d->in.at[i]));
-    if (!same)
-        return parse_fail(p, d->name.at, ERR_PARSE, "%.*s: expected results like the operands",
-                          (int)d->name.n, d->name.at);
-    for (size_t i = 0; i < d->in.n; i++) {
-        token_t name = lefts->name.at[i];
-        if (names_find(&p->names, name.at + 1, name.n - 1))
-            return parse_fail(p, name.at, ERR_PARSE, "'%.*s' is defined twice", (int)name.n,
-                              name.at);
-        names_add(&p->names, name.at + 1, name.n - 1, d->in.at[i], 1);
+    if (d->code == OP_invalid) {
+        const char *why = parse_refusal(d->name);
+        return parse_fail(p, d->name.at, ERR_UNSUPPORTED, "op '%.*s' is not supported%s%s", shown,
+                          d->name.at, why ? ": " : "", why ? why : "");
     }
+    d->def = op_def(d->code);
     return 0;
 }
 
@@ -247,12 +234,15 @@ static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
     d->name = generic ? (token_t){TOK_ID, name.at + 1, name.n - 2} : name;
     d->line = parse_line_of(p, name.at);
     parse_next(p);
-    if (lex_is(d->name, "sdy.sharding_constraint") || lex_is(d->name, "sdy.reshard"))
-        return sharding_op(p, d, lefts, generic);
-    if (known_op(p, d) < 0) return -1;
-    if ((generic ? generic_form(p, d) : parse_form(p, d)) < 0) return -1;
+    const text_op_t *text = parse_text_op(d->name);
+    if (text)
+        d->def = text->def;
+    else if (known_op(p, d) < 0)
+        return -1;
+    int (*form)(parser_t *, draft_t *) = text && text->form ? text->form : parse_form;
+    if ((generic ? generic_form(p, d) : form(p, d)) < 0) return -1;
     if (lex_is(d->name, "stablehlo.dot") && form_legacy_dot(p, d) < 0) return -1;
-    return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, into);
+    return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, text, into);
 }
 
 static int operation(parser_t *p, ir_region_t *into)
@@ -260,9 +250,7 @@ static int operation(parser_t *p, ir_region_t *into)
     draft_t d = {0};
     lefts_t lefts = {0};
     int rc = op_body(p, &d, &lefts, into);
-    VEC_FREE(&d.in);
-    VEC_FREE(&d.out);
-    VEC_FREE(&d.region);
+    draft_fini(&d);
     VEC_FREE(&lefts.name);
     VEC_FREE(&lefts.count);
     return rc;
@@ -277,7 +265,8 @@ static bool is_terminator(token_t t)
            (lex_is(t, "return") || lex_is(t, "stablehlo.return") || lex_is(t, "func.return"));
 }
 
-/* `return %a, %b : T, T` or `"stablehlo.return"(%a) : (T) -> ()` */
+/* `return %a, %b : T, T` or `"stablehlo.return"(%a) : (T) -> ()`; func.return has its attributes in
+ * front of the operands. */
 static int terminator(parser_t *p, draft_t *d)
 {
     static const op_def_t row = {.name = "return", .n_in = -1, .n_out = -1};
@@ -286,7 +275,9 @@ static int terminator(parser_t *p, draft_t *d)
     d->def = &row;
     parse_next(p);
     if (generic) return generic_form(p, d);
-    if (parse_operands(p, &d->in) < 0 || parse_optional_attributes(p, &d->attrs) < 0) return -1;
+    if (parse_optional_attributes(p, &d->attrs) < 0 || parse_operands(p, &d->in) < 0 ||
+        parse_optional_attributes(p, &d->attrs) < 0)
+        return -1;
     return d->in.n == 0 ? 0 : parse_signature(p, d);
 }
 
@@ -296,9 +287,7 @@ static int end_block(parser_t *p, vals_t *results)
     int rc = terminator(p, &d);
     if (rc == 0) rc = parse_location(p);
     for (size_t i = 0; rc == 0 && i < d.in.n; i++) VEC_PUSH(results, d.in.at[i]);
-    VEC_FREE(&d.in);
-    VEC_FREE(&d.out);
-    VEC_FREE(&d.region);
+    draft_fini(&d);
     if (rc == 0 && p->tok.kind == TOK_LABEL)
         return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "more than one block is not supported");
     return rc < 0 ? -1 : parse_expect(p, '}', "} behind the terminator");

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "parse/parser.h"
+#include "parse/wide.h"
 
 static bool is_word(char c)
 {
@@ -53,25 +53,31 @@ static int check_use(parser_t *p, const use_t *use)
     if (!found)
         return parse_fail(p, use->at, ERR_PARSE, "function @%.64s is not defined in this module",
                           use->callee);
-    const ir_fn_t *callee = p->module->fn[found->value];
-    const ir_op_t *op = use->op;
-    if (op->n_in != callee->body->n_arg || op->n_out != callee->body->n_result)
-        return parse_fail(
-            p, use->at, ERR_TYPE, "@%.64s takes %d operands and gives %d results, not %d and %d",
-            use->callee, callee->body->n_arg, callee->body->n_result, op->n_in, op->n_out);
+    const fn_types_t *callee = &p->fn_types.at[found->value];
+    if (use->n_in != callee->n_in || use->n_out != callee->n_out)
+        return parse_fail(p, use->at, ERR_TYPE,
+                          "@%.64s takes %d operands and gives %d results, not %d and %d",
+                          use->callee, callee->n_in, callee->n_out, use->n_in, use->n_out);
     char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
-    for (int i = 0; i < op->n_in + op->n_out; i++) {
-        bool is_in = i < op->n_in;
-        int k = is_in ? i : i - op->n_in;
-        const ir_type_t *is = ir_type_of(use->fn, is_in ? op->in[k] : op->out + (ir_val_t)k);
-        const ir_type_t *must = ir_type_of(callee, is_in ? ir_fn_param(callee, k)
-                                                         : callee->body->result[k]);
-        if (ir_type_equal(is, must)) continue;
+    for (int i = 0; i < use->n_in + use->n_out; i++) {
+        bool is_in = i < use->n_in;
+        if (ir_type_equal(&use->types[i], &callee->types[i])) continue;
         return parse_fail(p, use->at, ERR_TYPE, "@%.64s: %s %d is %s, not %s", use->callee,
-                          is_in ? "operand" : "result", k, ir_type_text(must, want),
-                          ir_type_text(is, got));
+                          is_in ? "operand" : "result", is_in ? i : i - use->n_in,
+                          parse_type_text(p, &callee->types[i], want),
+                          parse_type_text(p, &use->types[i], got));
     }
     return 0;
+}
+
+/* Values that stood for others are no op's: only their types need to go. */
+static void drop_wide_types(parser_t *p)
+{
+    for (int i = 0; p->wide.n && i < p->module->n_fn; i++) {
+        ir_fn_t *fn = p->module->fn[i];
+        for (ir_val_t v = 0; v < fn->n_value; v++)
+            if (wide_is(&fn->value[v].type)) fn->value[v].type = ir_type_scalar(DT_I1);
+    }
 }
 
 /* The verifier says "@fn: line N: why"; put file and line in front. */
@@ -99,6 +105,7 @@ static int run(parser_t *p)
         if (check_use(p, &p->uses.at[i]) < 0) return -1;
     if (p->module->n_fn == 0)
         return err_set(p->err, ERR_PARSE, "%s: there is no function with a body", p->file);
+    drop_wide_types(p);
     return verify(p);
 }
 
@@ -126,6 +133,9 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
     names_fini(&p->functions);
     VEC_FREE(&p->aliases);
     VEC_FREE(&p->uses);
+    VEC_FREE(&p->fn_types);
+    VEC_FREE(&p->wide);
+    VEC_FREE(&p->packs);
     VEC_FREE(&p->resource_list);
     free(p);
     return module;

@@ -41,10 +41,25 @@ typedef struct {
 /* A use of a function, checked when all are known. */
 typedef struct {
     const char *at; /* in the text */
-    const ir_fn_t *fn;
-    const ir_op_t *op;
     const char *callee;
+    int n_in, n_out;
+    const ir_type_t *types; /* of operands, then results, as written */
 } use_t;
+
+/* The types of a function's arguments, then results, as written; one per function. */
+typedef struct {
+    int n_in, n_out;
+    const ir_type_t *types;
+} fn_types_t;
+
+typedef struct wide wide_t; /* parse/wide.h */
+
+/* A value that stands for others. */
+typedef struct {
+    ir_val_t value;
+    size_t n;
+    const ir_val_t *leaf;
+} pack_t;
 
 typedef struct {
     lexer_t lex;
@@ -65,6 +80,11 @@ typedef struct {
     const char *resources; /* where {-# stands, or NULL */
     VEC(alias_t) aliases;
     VEC(use_t) uses;
+    VEC(fn_types_t) fn_types;
+    VEC(wide_t) wide;
+    VEC(pack_t) packs;             /* of fn, in order of their values */
+    int64_t n_leaf;                /* tensors that tuples stood for so far */
+    ir_type_t literal;             /* the last literal's type as written */
     VEC(resource_t) resource_list; /* read at the first use */
 } parser_t;
 
@@ -111,11 +131,16 @@ int parse_type(parser_t *p, ir_type_t *type);
 /* `T, U` up to something else, or `(T, U)`; appended. */
 int parse_type_list(parser_t *p, types_t *types);
 int parse_type_group(parser_t *p, types_t *types);
+/* A type that is a tensor of plain elements; ERR_UNSUPPORTED otherwise. */
+int parse_plain_type(parser_t *p, ir_type_t *type);
+/* As ir_type_text, also for tuples and their like. */
+const char *parse_type_text(const parser_t *p, const ir_type_t *type, char buf[IR_TYPE_TEXT]);
 /* Skip any type, also those the IR does not have. */
 int parse_skip_type(parser_t *p);
 
 /* --- literal.c --- */
-/* `dense<..> : T` or `dense_resource<..> : T`; the token is the word. */
+/* `dense<..> : T` or `dense_resource<..> : T`; the token is the word. p->literal is T; the tensor
+ * has what is stored of it. */
 int parse_literal(parser_t *p, const tensor_t **tensor);
 
 /* --- attribute.c --- */
@@ -133,6 +158,12 @@ int parse_conv_dims(parser_t *p, ir_attrs_t *attrs);
 ir_attr_t parse_raw(parser_t *p, const char *from, const char *to);
 
 /* --- signature.c, operation.c --- */
+/* What a region returned, as written. */
+typedef struct {
+    const ir_type_t *type;
+    size_t n;
+} yield_t;
+
 /* An op while it is read. */
 typedef struct {
     token_t name; /* as written, for messages */
@@ -142,8 +173,11 @@ typedef struct {
     vals_t in;
     types_t out;
     regions_t region;
+    VEC(yield_t) yield; /* of each region */
     ir_attrs_t attrs;
 } draft_t;
+
+void draft_fini(draft_t *self);
 
 /* Names and types of a region's arguments that were read before its `{`. */
 typedef struct {
@@ -171,7 +205,26 @@ int parse_block(parser_t *p, ir_region_t *into, vals_t *results);
 /* `(%a: T loc(..) {..}, ..)` behind the label or in front of a pretty region; appended. */
 int parse_block_args(parser_t *p, block_args_t *args);
 void block_args_fini(block_args_t *self);
+/* Make the names stand for values from `first` on, the tensors behind the arguments. */
 int parse_bind_args(parser_t *p, const block_args_t *args, ir_val_t first);
+/* The types of those tensors, appended. */
+int parse_arg_types(parser_t *p, const block_args_t *args, types_t *out);
+
+/* --- emit.c --- */
+/* As many operands, results and regions as d->def says? */
+int parse_check_counts(parser_t *p, const draft_t *d);
+/* Append the op, or what stands for it, to `into`; its results are *first and those behind it. */
+int parse_emit(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+
+/* --- text_op.c: ops that are gone once the text is read --- */
+typedef struct {
+    const char *name;
+    const op_def_t *def;
+    int (*form)(parser_t *p, draft_t *d); /* NULL: as def->form has it */
+    int (*finish)(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+} text_op_t;
+const text_op_t *parse_text_op(token_t name); /* NULL if it is none */
+const char *parse_refusal(token_t name);      /* why an op is refused; NULL if unknown */
 
 /* --- form.c: one function per op_form_t; the token is behind the op's name --- */
 int parse_form(parser_t *p, draft_t *d);

@@ -62,8 +62,8 @@ int parse_check_operand(parser_t *p, const draft_t *d, size_t i, const ir_type_t
     const ir_type_t *is = ir_type_of(p->fn, d->in.at[i]);
     if (ir_type_equal(is, type)) return 0;
     return parse_fail(p, at, ERR_TYPE, "%.*s: operand %zu is %s, but %s is written here",
-                      (int)d->name.n, d->name.at, i, ir_type_text(is, want),
-                      ir_type_text(type, got));
+                      (int)d->name.n, d->name.at, i, parse_type_text(p, is, want),
+                      parse_type_text(p, type, got));
 }
 
 /* --- types behind the colon --- */

@@ -2,7 +2,7 @@
  * dimensions 0 and 3 there, not a number in hex. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/quant.h"
 
 static bool is_digit(char c)
 {
@@ -44,7 +44,7 @@ static int dimensions(parser_t *p, const char **at_p, ir_type_t *type)
 }
 
 /* `<f32>` behind the word `complex`. */
-static int complex_element(parser_t *p, const char *at, const char **at_p, dtype_t *dtype)
+static int complex_element(parser_t *p, const char *at, ir_type_t *type)
 {
     const char *end = p->lex.end;
     at = lex_skip_blank(at, end);
@@ -52,27 +52,46 @@ static int complex_element(parser_t *p, const char *at, const char **at_p, dtype
     at = lex_skip_blank(at + 1, end);
     const char *from = at;
     while (at < end && is_word(*at)) at++;
-    *dtype = dtype_complex(dtype_parse(from, (size_t)(at - from)));
+    type->dtype = dtype_complex(dtype_parse(from, (size_t)(at - from)));
     at = lex_skip_blank(at, end);
-    if (*dtype == DT_NONE || at == end || *at != '>')
+    if (type->dtype == DT_NONE || at == end || *at != '>')
         return parse_fail(p, from, ERR_UNSUPPORTED, "complex numbers are of f32 or f64");
-    *at_p = at + 1;
+    parse_jump(p, at + 1);
     return 0;
 }
 
-static int element(parser_t *p, const char **at_p, dtype_t *dtype)
+static int element(parser_t *p, const char *at, ir_type_t *type);
+
+/* `!quant.uniform<..>`, or an alias of an element type. */
+static int marked_element(parser_t *p, const char *at, ir_type_t *type)
 {
-    const char *at = *at_p, *from = at, *end = p->lex.end;
+    parse_jump(p, at);
+    const alias_t *alias = p->tok.kind == TOK_BANG ? parse_alias(p, p->tok) : NULL;
+    if (!alias)
+        return p->tok.kind == TOK_BANG ? quant_element(p, type) : parse_expected(p, "a type");
+    const char *behind = p->lex.at;
+    if (parse_enter_alias(p, alias) < 0 ||
+        element(p, lex_skip_blank(alias->at, p->lex.end), type) < 0)
+        return -1;
+    parse_leave_alias(p, behind);
+    return 0;
+}
+
+/* The element type at a place in the text; the cursor is left behind it. `index` is as wide as a
+ * pointer, so i64 here. */
+static int element(parser_t *p, const char *at, ir_type_t *type)
+{
+    const char *from = at, *end = p->lex.end;
     while (at < end && is_word(*at)) at++;
-    if (at - from == 7 && !memcmp(from, "complex", 7)) return complex_element(p, at, at_p, dtype);
-    int n = (int)(at - from > 64 ? 64 : at - from);
-    *dtype = dtype_parse(from, (size_t)(at - from));
-    if (*dtype == DT_NONE && n == 0 && (from == end || *from != '!'))
-        return parse_fail(p, from, ERR_PARSE, "expected an element type");
-    if (*dtype == DT_NONE)
+    size_t n = (size_t)(at - from);
+    if (n == 7 && !memcmp(from, "complex", 7)) return complex_element(p, at, type);
+    if (n == 0 && from < end && *from == '!') return marked_element(p, from, type);
+    if (n == 0) return parse_fail(p, from, ERR_PARSE, "expected an element type");
+    type->dtype = n == 5 && !memcmp(from, "index", 5) ? DT_I64 : dtype_parse(from, n);
+    if (type->dtype == DT_NONE)
         return parse_fail(p, from, ERR_UNSUPPORTED, "element type '%.*s' is not supported",
-                          n ? n : 6, n ? from : "!quant");
-    *at_p = at;
+                          (int)(n > 64 ? 64 : n), from);
+    parse_jump(p, at);
     return 0;
 }
 
@@ -84,15 +103,17 @@ static int tensor_type(parser_t *p, ir_type_t *type)
     ir_type_t t = {0};
     if (at == end || *at != '<') return parse_fail(p, at, ERR_PARSE, "expected < after tensor");
     at++;
-    if (dimensions(p, &at, &t) < 0 || element(p, &at, &t.dtype) < 0) return -1;
-    parse_jump(p, at);
+    if (dimensions(p, &at, &t) < 0 || element(p, at, &t) < 0) return -1;
     if (parse_accept(p, ',')) { /* an encoding says nothing about a static shape */
         ir_attr_t encoding;
         if (parse_attribute(p, &encoding, NULL) < 0) return -1;
     }
     if (parse_expect(p, '>', "> at the end of the type") < 0) return -1;
     err_t why = {0};
-    if (ir_type_check(&t, &why) < 0) return parse_fail(p, start, why.code, "%s", why.text);
+    const quant_t *q = wide_quant(p, &t);
+    ir_type_t stored = ir_type_with(t, q ? q->storage : t.dtype);
+    if (ir_type_check(&stored, &why) < 0) return parse_fail(p, start, why.code, "%s", why.text);
+    if (quant_check_shape(p, &t, start) < 0) return -1;
     *type = t;
     return 0;
 }
@@ -112,14 +133,26 @@ static int alias_type(parser_t *p, ir_type_t *type)
 int parse_type(parser_t *p, ir_type_t *type)
 {
     if (parse_at(p, "tensor")) return tensor_type(p, type);
+    if (p->tok.kind == TOK_BANG && lex_is(p->tok, "!stablehlo.token"))
+        return wide_token_type(p, type);
     if (p->tok.kind == TOK_BANG) return alias_type(p, type);
-    bool other = parse_at(p, "tuple") || parse_at(p, "index") || parse_at(p, "memref") ||
-                 parse_at(p, "vector") ||
+    if (parse_at(p, "tuple")) return wide_tuple_type(p, type);
+    bool other = parse_at(p, "index") || parse_at(p, "memref") || parse_at(p, "vector") ||
                  (p->tok.kind == TOK_ID && dtype_parse(p->tok.at, p->tok.n) != DT_NONE);
     if (other)
         return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "type '%.*s' is not a tensor",
                           (int)p->tok.n, p->tok.at);
     return parse_expected(p, "a type");
+}
+
+int parse_plain_type(parser_t *p, ir_type_t *type)
+{
+    const char *at = p->tok.at;
+    char text[IR_TYPE_TEXT];
+    if (parse_type(p, type) < 0) return -1;
+    if (!wide_is(type)) return 0;
+    return parse_fail(p, at, ERR_UNSUPPORTED, "%s is not a tensor of plain elements",
+                      parse_type_text(p, type, text));
 }
 
 int parse_type_list(parser_t *p, types_t *types)

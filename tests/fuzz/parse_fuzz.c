@@ -4,7 +4,7 @@
 
 #include "alloc_bound.h"
 
-enum { PARSE_MULTIPLE = 64, PARSE_CONSTANT = 128 << 10 };
+enum { PARSE_MULTIPLE = 128, PARSE_CONSTANT = 128 << 10 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {

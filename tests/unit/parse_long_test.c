@@ -14,7 +14,7 @@
 #include "parse/parse.h"
 
 /* As docs/testing.md states them. */
-enum { PARSE_MULTIPLE = 64, PARSE_CONSTANT = 128 << 10 };
+enum { PARSE_MULTIPLE = 128, PARSE_CONSTANT = 128 << 10 };
 
 /* `first`, then n times `again` with its number for each #N, then `last`. */
 typedef struct {

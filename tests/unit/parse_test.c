@@ -455,7 +455,7 @@ static void test_attribute_values(void **state)
                                        "l = dense<1.500000e+00> : tensor<2xf32>",
                                        "m = loc(\"x\":1:2)",
                                        "n = (tensor<f32>) -> ()",
-                                       "o = dense<[1, 0]> : tensor<2xindex>",
+                                       "o = array<i64: 1, 0>",
                                        "p = tensor<?xf32>",
                                        "q = -1 : i64",
                                        "\"quoted name\" = @a::@b",
