@@ -60,10 +60,11 @@ static const char driver[] =
     "        if (s->kind != 'k') continue;\n"
     "        kernel_t *kernel = dlsym(code, s->name);\n"
     "        if (!kernel) exit(3);\n"
-    "        int64_t half = s->x[0] / 2; /* two ranges, as two threads have them */\n"
-    "        half -= half % s->x[1];\n"
-    "        kernel(arena, s->x + 2, half, s->x[0]);\n"
-    "        if (half > 0) kernel(arena, s->x + 2, 0, half);\n"
+    "        int64_t end = s->x[0] + s->x[1], half = s->x[1] / 2; /* two ranges, as two threads "
+    "have them */\n"
+    "        half -= half % s->x[2];\n"
+    "        kernel(arena, s->x + 3, s->x[0] + half, end);\n"
+    "        if (half > 0) kernel(arena, s->x + 3, s->x[0], s->x[0] + half);\n"
     "    }\n}\n"
     "int main(int argc, char **argv)\n{\n"
     "    FILE *f = fopen(argv[2], \"rb\");\n"
@@ -104,8 +105,9 @@ static void write_step(const plan_t *plan, const plan_step_t *s, str_t *out)
 {
     const plan_gemm_step_t *g = &s->gemm;
     if (s->kind == STEP_KERNEL) {
-        str_addf(out, "k %s %d %" PRId64 " %" PRId64, plan->kernel_name[s->kernel.kernel],
-                 s->kernel.n_arg + 2, s->kernel.extent, s->kernel.grain);
+        str_addf(out, "k %s %d %" PRId64 " %" PRId64 " %" PRId64,
+                 plan->kernel_name[s->kernel.kernel], s->kernel.n_arg + 3, s->kernel.begin,
+                 s->kernel.extent, s->kernel.grain);
         for (int i = 0; i < s->kernel.n_arg; i++) str_addf(out, " %" PRId64, s->kernel.arg[i]);
     } else if (s->kind == STEP_COPY) {
         str_addf(out, "c - 3 %" PRId64 " %" PRId64 " %" PRId64, s->copy.from, s->copy.to,
@@ -113,7 +115,7 @@ static void write_step(const plan_t *plan, const plan_step_t *s, str_t *out)
     } else if (s->kind == STEP_LOOP) {
         str_addf(out, "l - 3 %u %u %" PRId64, s->loop.condition, s->loop.body, s->loop.more);
     } else if (g->parts > 0) {
-        str_addf(out, "k %s 5 %" PRId64 " 1 %" PRId64 " %" PRId64 " %" PRId64,
+        str_addf(out, "k %s 6 0 %" PRId64 " 1 %" PRId64 " %" PRId64 " %" PRId64,
                  plan->kernel_name[g->kernel], g->parts, g->a, g->b, g->c);
     } else {
         const int64_t x[] = {(int64_t)dtype_bytes(g->dtype),

@@ -119,10 +119,13 @@ static plan_t *axpy_plan(axpy_plan_t *p)
         .kernel = {"axpy"},
         .constant = 0.5f,
     };
-    p->step[0] = (plan_step_t){
-        .kind = STEP_KERNEL, .label = "axpy", .flops = 2 * N, .kernel = {0, N, 16, 3, p->arg}};
+    p->step[0] = (plan_step_t){.kind = STEP_KERNEL,
+                               .label = "axpy",
+                               .flops = 2 * N,
+                               .kernel = {.extent = N, .grain = 16, .n_arg = 3, .arg = p->arg}};
     p->step[1] = (plan_step_t){.kind = STEP_COPY, .label = "copy", .copy = {4160, 64, 4 * N}};
-    p->program = (plan_program_t){"main", 2, p->step, 3, p->used};
+    p->program = (plan_program_t){
+        .name = "main", .n_step = 2, .step = p->step, .n_tensor = 3, .tensor = p->used};
     p->constants[0] = (struct plan_constant){0, 4, (uint8_t *)&p->constant};
     p->plan = (plan_t){.target = (char *)target_host(),
                        .accumulate = 1,
@@ -423,13 +426,19 @@ static void test_train_step(void **state)
         tensor("step", ROLE_SCALAR, DT_I64, 0, 256), tensor("loss", ROLE_RESULT, DT_F32, 0, 320),
     };
     int64_t gather_arg[] = {128, 64, 320}, update_arg[] = {192, 256, 64, 0};
-    plan_step_t gather = {.kind = STEP_KERNEL, .label = "g", .kernel = {0, 4, 4, 3, gather_arg}};
-    plan_step_t update = {.kind = STEP_KERNEL, .label = "u", .kernel = {1, 4, 4, 4, update_arg}};
+    plan_step_t gather = {.kind = STEP_KERNEL,
+                          .label = "g",
+                          .kernel = {.extent = 4, .grain = 4, .n_arg = 3, .arg = gather_arg}};
+    plan_step_t update = {
+        .kind = STEP_KERNEL,
+        .label = "u",
+        .kernel = {.kernel = 1, .extent = 4, .grain = 4, .n_arg = 4, .arg = update_arg}};
     plan_step_t both[] = {gather, update};
     uint32_t all[] = {0, 1, 2, 3, 4, 5};
-    plan_program_t programs[] = {{"accumulate", 1, &gather, 6, all},
-                                 {"update", 1, &update, 6, all},
-                                 {"train", 2, both, 6, all}};
+    plan_program_t programs[] = {
+        {.name = "accumulate", .n_step = 1, .step = &gather, .n_tensor = 6, .tensor = all},
+        {.name = "update", .n_step = 1, .step = &update, .n_tensor = 6, .tensor = all},
+        {.name = "train", .n_step = 2, .step = both, .n_tensor = 6, .tensor = all}};
     char *kernels[] = {"gather", "update"};
     plan_t plan = {.target = (char *)target_host(),
                    .accumulate = 3,
