@@ -37,7 +37,7 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.a_sum = s->trans_a ? s->lda * w.wide : w.wide;
     w.b_sum = s->trans_b ? w.wide : s->ldb * w.wide;
     w.b_col = s->trans_b ? s->ldb : 1;
-    w.rest_rows = (int)(s->m % t->rows);
+    w.rest_rows = (int)((t->by_rows ? t->part_rows : s->m) % t->rows);
     w.rest_cols = (int)(s->n % t->cols);
     w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
@@ -70,7 +70,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
-    if (s->m >= t->rows)
+    if ((t->by_rows ? t->part_rows : s->m) >= t->rows)
         str_addf(w->out,
                  "                for (; i + %d <= ie; i += %d)\n"
                  "                    %s(%s, %s, c + i * %" PRId64 " + j, n, add);\n",
@@ -167,14 +167,21 @@ static void write_buffers(const writer_t *w)
                  w->a_ld * (w->pack_terms ? t->sum_block : w->row_block));
 }
 
-/* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */
-static void write_part(const writer_t *w)
+/* Of parts by rows: one at a time, each of the same height. */
+static void write_row_part(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    str_addf(w->out,
+             "        const int64_t column = part %% %" PRId64 ", entry = 0, i0 = part / %" PRId64
+             " * %" PRId64 ", i1 = i0 + %" PRId64 ";\n        next = part + 1;\n",
+             t->n_part_col, t->n_part_col, t->part_rows, t->part_rows);
+}
+
+/* Of parts by columns, as many rows of tiles as the range has. */
+static void write_column_part(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
-    static const char names[] = "abc";
-    const int64_t outer[] = {s->stride_a, s->stride_b, s->stride_c};
-    const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
     str_addf(w->out,
              "        const int64_t first = part / %" PRId64 " * %" PRId64
              ", column = part / %" PRId64 ", entry = column / %" PRId64 ";\n",
@@ -186,6 +193,20 @@ static void write_part(const writer_t *w)
              ", rows = (next - first) * %" PRId64 ", i1 = rows < %" PRId64 " ? rows : %" PRId64
              ";\n",
              t->part_rows, t->part_rows, s->m, s->m);
+}
+
+/* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */
+static void write_part(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    const plan_gemm_step_t *s = w->step;
+    static const char names[] = "abc";
+    const int64_t outer[] = {s->stride_a, s->stride_b, s->stride_c};
+    const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
+    if (t->by_rows)
+        write_row_part(w);
+    else
+        write_column_part(w);
     str_addf(w->out,
              "        const int64_t j0 = column %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
              ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",

@@ -9,6 +9,7 @@
 #include "plan/check.h"
 #include "plan/seed.h"
 #include "plan/steps.h"
+#include "plan/sweep.h"
 #include "plan/tiles.h"
 
 plan_build_t *plan_build_new(ir_module_t *module, const char *target)
@@ -150,7 +151,10 @@ static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err
 static void choose_product(plan_build_t *self, lstep_t *step)
 {
     product_t choice = {.step = step->gemm};
-    if (!tiles_choose(&choice.tiles, &step->gemm, self->simd)) return;
+    bool chosen = step->strips > 0
+                      ? tiles_choose_strips(&choice.tiles, &step->gemm, self->simd, step->strips)
+                      : tiles_choose(&choice.tiles, &step->gemm, self->simd);
+    if (!chosen) return;
     kernel_t *kernel = kernel_new();
     product_t *product = mem_calloc(1, sizeof *product);
     *product = choice;
@@ -173,6 +177,7 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     if (bind_tensors(self, p, fn, err) < 0) return -1;
     p->lower = lower_fn(self->module, fn, self->simd, err);
     if (!p->lower) return -1;
+    sweep_form(p->lower, self->simd);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
     for (size_t i = 0; i < p->lower->step.n; i++)
@@ -300,6 +305,15 @@ static void prefix_label(plan_step_t *step, const char *prefix)
     step->label = label;
 }
 
+static void fill_sweeps(const lower_t *lower, plan_program_t *to)
+{
+    to->sweep = mem_calloc((size_t)to->n_step + 1, sizeof *to->sweep);
+    for (int i = 0; i < to->n_step; i = sweep_last(lower, i) + 1) {
+        int n = sweep_last(lower, i) - i + 1;
+        if (n > 1) to->sweep[to->n_sweep++] = (plan_sweep_t){i, n, lower->step.at[i].strips};
+    }
+}
+
 static void fill_program(const plan_build_t *self, const program_t *p, plan_program_t *to)
 {
     const ir_region_t *body = p->lower->fn->body;
@@ -320,6 +334,7 @@ static void fill_program(const plan_build_t *self, const program_t *p, plan_prog
             copy_step(self, p, s, &to->step[i]);
         if (s->again) prefix_label(&to->step[i], PLAN_AGAIN);
     }
+    fill_sweeps(p->lower, to);
     bool *used = mem_calloc(self->tensor.n + 1, sizeof *used);
     for (int i = 0; i < body->n_arg; i++) used[p->param[i]] = true;
     for (int i = 0; i < body->n_result; i++) used[p->result[i]] = true;

@@ -124,6 +124,24 @@ static int check_step(const plan_t *plan, int program, const plan_step_t *step, 
     return err_set(err, ERR_CORRUPT, "unknown kind %d", (int)step->kind);
 }
 
+/* Whoever runs a sweep calls kernels on parts of their steps' work. What the steps do to each other
+ * is the compiler's word, like what a kernel does. */
+static int check_sweep(const plan_program_t *program, const plan_sweep_t *s, int from, err_t *err)
+{
+    if (s->first < from || s->n < 2 || s->n > program->n_step - s->first || s->strips < 0)
+        return err_set(err, ERR_CORRUPT, "plan: program %s: a sweep of %d steps from %d of %d",
+                       program->name, s->n, s->first, program->n_step);
+    for (int i = s->first; i < s->first + s->n; i++) {
+        const plan_step_t *step = &program->step[i];
+        bool called = step->kind == STEP_KERNEL ||
+                      (step->kind == STEP_GEMM && step->gemm.parts > 0);
+        if (!called || (s->strips > 0 && plan_step_work(step) % s->strips != 0))
+            return err_set(err, ERR_CORRUPT, "plan: program %s: step %d in a sweep of %lld strips",
+                           program->name, i, (long long)s->strips);
+    }
+    return 0;
+}
+
 static int check_program(const plan_t *plan, int number, err_t *err)
 {
     const plan_program_t *program = &plan->program[number];
@@ -132,6 +150,10 @@ static int check_program(const plan_t *plan, int number, err_t *err)
         if (check_step(plan, number, step, err) < 0)
             return err_prefix(err, "plan: program %s, step %d (%s): ", program->name, i,
                               step->label ? step->label : "");
+    }
+    for (int i = 0, from = 0; i < program->n_sweep; i++) {
+        if (check_sweep(program, &program->sweep[i], from, err) < 0) return -1;
+        from = program->sweep[i].first + program->sweep[i].n;
     }
     for (int i = 0; i < program->n_tensor; i++) {
         if (program->tensor[i] >= (uint32_t)plan->n_tensor)

@@ -81,6 +81,8 @@ typedef struct {
     int n_carry;         /* their number */
     int condition, body; /* programs of the builder */
     int more;            /* tensor that the condition leaves */
+    int sweep;           /* steps of equal number, neighbours, run in one go; 0: alone */
+    int64_t strips;      /* of the sweep; 0: its steps are apart (plan/sweep.h) */
 } lstep_t;
 
 typedef struct {

@@ -95,6 +95,16 @@ static Pcp__PlanStep *pack_step(arena_t *a, const plan_step_t *s)
     return m;
 }
 
+static Pcp__PlanSweep *pack_sweep(arena_t *a, const plan_sweep_t *s)
+{
+    Pcp__PlanSweep *m = ARENA_NEW(a, Pcp__PlanSweep);
+    pcp__plan_sweep__init(m);
+    m->first = (uint32_t)s->first;
+    m->n = (uint32_t)s->n;
+    m->strips = s->strips;
+    return m;
+}
+
 static Pcp__PlanProgram *pack_program(arena_t *a, const plan_program_t *p)
 {
     Pcp__PlanProgram *m = ARENA_NEW(a, Pcp__PlanProgram);
@@ -103,6 +113,9 @@ static Pcp__PlanProgram *pack_program(arena_t *a, const plan_program_t *p)
     m->n_step = (size_t)p->n_step;
     m->step = ARENA_ARRAY(a, Pcp__PlanStep *, p->n_step + 1);
     for (int i = 0; i < p->n_step; i++) m->step[i] = pack_step(a, &p->step[i]);
+    m->n_sweep = (size_t)p->n_sweep;
+    m->sweep = ARENA_ARRAY(a, Pcp__PlanSweep *, p->n_sweep + 1);
+    for (int i = 0; i < p->n_sweep; i++) m->sweep[i] = pack_sweep(a, &p->sweep[i]);
     m->n_tensor = (size_t)p->n_tensor;
     m->tensor = p->tensor;
     m->temporary_bytes = p->temporary_bytes;

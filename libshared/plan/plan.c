@@ -41,6 +41,7 @@ static void free_program(plan_program_t *program)
 {
     for (int i = 0; i < program->n_step; i++) free_step(&program->step[i]);
     free(program->step);
+    free(program->sweep);
     free(program->tensor);
     free(program->name);
 }
@@ -70,6 +71,11 @@ const plan_program_t *plan_find_program(const plan_t *self, const char *name)
     for (int i = 0; i < self->n_program; i++)
         if (strcmp(self->program[i].name, name) == 0) return &self->program[i];
     return NULL;
+}
+
+int64_t plan_step_work(const plan_step_t *step)
+{
+    return step->kind == STEP_GEMM ? step->gemm.parts : step->kernel.extent;
 }
 
 int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name)

@@ -92,6 +92,16 @@ typedef struct {
 
 #define PLAN_AGAIN "again: " /* in front of the label of a step that was made before */
 
+/* Steps [first, first + n) of a program that a device may run in one go, kernels and products with
+ * kernels of their own (their *work* is [0, extent) or [0, parts)). strips > 0: it divides the work
+ * of each step, and the i-th part of a step touches nothing that another part of another step
+ * writes: parts i of all steps in order, for each i by any thread at any time. strips 0: no step
+ * touches what another one writes. Running step after step does the same, bit for bit. */
+typedef struct {
+    int first, n;
+    int64_t strips;
+} plan_sweep_t;
+
 typedef struct {
     char *name; /* "train", "loss", "logits", "grad"; "accumulate" and "update" when n > 1 */
     int n_step;
@@ -100,6 +110,8 @@ typedef struct {
     uint32_t *tensor;
     uint64_t temporary_bytes; /* of the arena's end, shared with other programs */
     uint32_t peak;            /* the step at which most of these are in use */
+    int n_sweep; /* in the order of their steps, of which none is in two */
+    plan_sweep_t *sweep;
 } plan_program_t;
 
 typedef struct {
@@ -126,7 +138,9 @@ typedef void plan_kernel_fn(char *arena, const int64_t *arg, int64_t begin, int6
 
 void plan_destroy(plan_t **self_p);
 const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
-int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name);  /* -1: absent */
+/* What the work of a kernel, or of a product with a kernel of its own, is cut into. */
+int64_t plan_step_work(const plan_step_t *step);
+int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name); /* -1: absent */
 
 /* Is this a batch tensor that a training step reads ("train" or "accumulate")? The program "logits"
  * may have batch tensors of its own. In a plan without training programs: is it a batch tensor? */

@@ -15,9 +15,20 @@ static void print_gemm(const plan_gemm_step_t *g, str_t *out)
                  g->inner_b);
 }
 
-static void print_step(const plan_t *plan, const plan_step_t *s, int i, str_t *out)
+/* Of the sweep that step i is in: "|" by strips, ":" apart; " " when in none. */
+static char sweep_mark(const plan_program_t *program, int i)
 {
-    str_addf(out, "  %4d %-44s", i, s->label);
+    for (int k = 0; k < program->n_sweep; k++) {
+        const plan_sweep_t *s = &program->sweep[k];
+        if (i >= s->first && i < s->first + s->n) return s->strips > 0 ? '|' : ':';
+    }
+    return ' ';
+}
+
+static void print_step(const plan_t *plan, const plan_program_t *program, int i, str_t *out)
+{
+    const plan_step_t *s = &program->step[i];
+    str_addf(out, "%c %4d %-44s", sweep_mark(program, i), i, s->label);
     if (s->kind == STEP_GEMM) {
         print_gemm(&s->gemm, out);
     } else if (s->kind == STEP_COPY) {
@@ -54,6 +65,6 @@ void plan_print(const plan_t *plan, str_t *out)
             flops += p->step[s].kind == STEP_GEMM ? p->step[s].flops : 0;
         str_addf(out, "\nprogram %s: %d steps, %.3f GFLOP in products\n", p->name, p->n_step,
                  flops / 1e9);
-        for (int s = 0; s < p->n_step; s++) print_step(plan, &p->step[s], s, out);
+        for (int s = 0; s < p->n_step; s++) print_step(plan, p, s, out);
     }
 }

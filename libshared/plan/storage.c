@@ -5,6 +5,8 @@
 
 #include "plan/build_in.h"
 #include "plan/steps.h"
+#include "plan/strips.h"
+#include "plan/sweep.h"
 
 static uint64_t bytes_of(const program_t *p, ir_val_t v)
 {
@@ -146,6 +148,26 @@ static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh
     return !o.bad;
 }
 
+/* Steps of a sweep run at the same time. May step i write over u, which nobody reads after it and
+ * no other step of its sweep touches but those that agree with it on strips? */
+static bool free_in_sweep(const program_t *p, int i, ir_val_t u)
+{
+    const lower_t *lower = p->lower;
+    touches_t touch = {0};
+    bool others = false, written = false;
+    for (int k = sweep_first(lower, i); k <= sweep_last(lower, i); k++) {
+        if (k == i) continue;
+        strips_touch(lower, &lower->step.at[k], 0, &touch);
+        for (size_t t = 0; t < touch.n; t++) {
+            if (touch.at[t].value != u) continue;
+            others = true;
+            written = written || touch.at[t].written;
+        }
+    }
+    VEC_FREE(&touch);
+    return !others || (written && lower->step.at[i].strips > 0);
+}
+
 /* The parameter of the program that is tensor t, or IR_NONE. */
 static ir_val_t old_value(const program_t *p, int t)
 {
@@ -160,9 +182,10 @@ static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int 
     ir_val_t old = old_value(p, tensor);
     int write = use[v].first_write;
     if (p->home[v].kind != HOME_NONE || write == INT_MAX) return false;
-    if (old == IR_NONE || use[old].last_read < write) return true;
+    if (old == IR_NONE || use[old].last_read < sweep_first(p->lower, write)) return true;
     const lstep_t *s = &p->lower->step.at[write];
-    if (use[old].last_read > write || s->kind != LOWER_GROUP) return false;
+    if (use[old].last_read != write || s->kind != LOWER_GROUP || !free_in_sweep(p, write, old))
+        return false;
     return may_overwrite(p->lower, s, v, old);
 }
 
@@ -183,7 +206,7 @@ static bool replaces(const program_t *p, const use_t *use, int i, ir_val_t v, ir
     const ir_type_t *a = ir_type_of(fn, v), *b = ir_type_of(fn, u);
     return u != v && p->home[u].kind == HOME_BLOCK && use[u].last_read == i &&
            use[u].first_write < i && a->dtype == b->dtype && ir_type_count(a) == ir_type_count(b) &&
-           may_overwrite(p->lower, &p->lower->step.at[i], v, u);
+           free_in_sweep(p, i, u) && may_overwrite(p->lower, &p->lower->step.at[i], v, u);
 }
 
 /* Temporaries of step i take the blocks of temporaries that end there, where they can. */
@@ -255,10 +278,14 @@ static void add_written(program_t *p, const use_t *use, int i)
     }
 }
 
-static void extend(memory_block_t *block, const use_t *use)
+/* A sweep needs the memory of all its steps from its first to its last one. */
+static void extend(const lower_t *lower, memory_block_t *block, const use_t *use)
 {
-    if (use->first_write < block->first) block->first = use->first_write;
-    if (use->last_read > block->last) block->last = use->last_read;
+    int first = use->first_write, last = use->last_read;
+    if (first < (int)lower->step.n) first = sweep_first(lower, first);
+    if (last >= 0) last = sweep_last(lower, last);
+    if (first < block->first) block->first = first;
+    if (last > block->last) block->last = last;
 }
 
 /* All that the statements do is to store elements of `from` where they are. */
@@ -332,6 +359,6 @@ void storage_assign(plan_build_t *self, program_t *p)
     free(use);
     use = find_uses(p);
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
-        if (p->home[v].kind == HOME_BLOCK) extend(&p->block.at[p->home[v].number], &use[v]);
+        if (p->home[v].kind == HOME_BLOCK) extend(lower, &p->block.at[p->home[v].number], &use[v]);
     free(use);
 }

@@ -82,6 +82,13 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
     self->n_part_col = ceil_div(s->n, self->part_cols);
 }
 
+/* Is B copied into panels for blocks of m rows? */
+static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
+{
+    return s->bf16 || s->trans_b || (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
+           (m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
+}
+
 bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
 {
     *self = (tiles_t){.simd = simd};
@@ -98,9 +105,7 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
     choose_parts(self, s);
     int64_t wide = s->bf16 ? 2 : 1;
-    self->pack_b = s->bf16 || s->trans_b ||
-                   (s->m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
-                   (s->m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
+    self->pack_b = packs_b(self, s, s->m);
     self->pack_a = (s->bf16 && s->trans_a) || (s->lda % (wide * CACHE_LINES_APART) == 0 &&
                                                self->rows > 4 && s->n > self->cols);
     return true;
@@ -119,4 +124,21 @@ bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd)
 {
     if (!step->bf16 && step->trans_b && step->m < FEW_ROWS) return false;
     return tiles_cut(self, step, simd);
+}
+
+bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, simd_t simd, int64_t strips)
+{
+    if (!tiles_choose(self, s, simd)) return false;
+    if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
+    int64_t rows = s->m / strips, n_col = ceil_div(s->n, PART_COLS);
+    tiles_choose_registers(self, rows, s->n, s->bf16 ? s->k / 2 : s->k);
+    self->by_rows = true;
+    self->part_rows = rows;
+    self->n_part_row = strips;
+    int64_t most = ceil_div(s->n, self->cols);
+    while (n_col < most && strips * n_col < WANTED_PARTS) n_col++;
+    self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+    self->n_part_col = ceil_div(s->n, self->part_cols);
+    self->pack_b = packs_b(self, s, rows);
+    return true;
 }

@@ -16,6 +16,7 @@ typedef struct {
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
     bool pack_a, pack_b;
+    bool by_rows; /* parts of a row block follow each other; else those of a column block */
 } tiles_t;
 
 /* A product with a kernel of its own. */
@@ -35,6 +36,10 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
 /* Is a generated kernel the better choice for the step on a machine with `simd`? Fills *self then.
  * Depends on its arguments alone. */
 bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
+
+/* The same for a product of a sweep (plan/sweep.h): equal parts, `strips` divides their number, and
+ * neighbours are parts of the same rows. strips divides m, or the number of entries. */
+bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *step, simd_t simd, int64_t strips);
 
 /* Units of parallel work: the extent of the kernel. */
 int64_t tiles_n_part(const product_t *product);

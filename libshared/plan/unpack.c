@@ -74,9 +74,10 @@ static int unpack_step(const Pcp__PlanStep *m, plan_step_t *s, err_t *err)
 
 static int unpack_program(const Pcp__PlanProgram *m, plan_program_t *p, err_t *err)
 {
-    if (m->n_step > WIRE_MAX_STEPS || m->n_tensor > WIRE_MAX_TENSORS)
+    if (m->n_step > WIRE_MAX_STEPS || m->n_sweep > m->n_step || m->n_tensor > WIRE_MAX_TENSORS)
         return corrupt(err, "step count");
     p->name = mem_strdup(m->name);
+    p->sweep = mem_calloc(m->n_sweep + 1, sizeof *p->sweep);
     p->step = mem_calloc(m->n_step + 1, sizeof *p->step);
     p->tensor = mem_calloc(m->n_tensor + 1, sizeof *p->tensor);
     p->n_tensor = (int)m->n_tensor;
@@ -86,6 +87,11 @@ static int unpack_program(const Pcp__PlanProgram *m, plan_program_t *p, err_t *e
     for (size_t i = 0; i < m->n_step; i++) {
         p->n_step = (int)i + 1;
         if (unpack_step(m->step[i], &p->step[i], err) < 0) return -1;
+    }
+    for (size_t i = 0; i < m->n_sweep; i++) {
+        const Pcp__PlanSweep *s = m->sweep[i];
+        if (s->first > m->n_step || s->n > m->n_step) return corrupt(err, "sweep");
+        p->sweep[p->n_sweep++] = (plan_sweep_t){(int)s->first, (int)s->n, s->strips};
     }
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "plan/target.h"
 #include "runtime/amx.h"
@@ -17,8 +18,19 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
+/* A step of a sweep, ready to be called. */
+typedef struct {
+    plan_kernel_fn *fn;
+    const int64_t *arg;
+    int64_t gemm_arg[3];        /* arg of products */
+    int64_t begin, work, grain, first; /* apart: first of its grains among those of the sweep */
+} call_t;
+
 struct device {
     pool_t *pool;
+    call_t *call; /* room for the longest sweep of the plan */
+    device_watch_fn *watch;
+    void *watch_user;
     code_t *code;
     plan_kernel_fn **kernel; /* by index of plan->kernel_name */
     char *arena;             /* aligned, inside the mapping */
@@ -34,6 +46,7 @@ static void cpu_close(device_t **self_p)
     code_destroy(&self->code);
     if (self->map) munmap(self->map, self->map_bytes);
     free(self->kernel);
+    free(self->call);
     free(self);
     *self_p = NULL;
 }
@@ -46,10 +59,20 @@ static device_t *cpu_open(int threads, bool pin, err_t *err)
     return self;
 }
 
+static void make_room(device_t *self, const plan_t *plan)
+{
+    int longest = 0;
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_sweep; i++)
+            if (plan->program[p].sweep[i].n > longest) longest = plan->program[p].sweep[i].n;
+    self->call = mem_calloc((size_t)longest + 1, sizeof *self->call);
+}
+
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
     if (target_simd(plan->target).amx && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
+    make_room(self, plan);
     if (plan->n_kernel == 0) return 0;
     self->code = code_load(plan->code, plan->n_code, err);
     if (!self->code) return -1;
@@ -164,6 +187,100 @@ static int cpu_copy(device_t *self, const plan_copy_step_t *step, err_t *err)
     return 0;
 }
 
+static void on_range(void *user, int worker, double begin, double end, double cpu)
+{
+    const device_t *self = user;
+    self->watch(self->watch_user, 0, worker, begin, end, cpu);
+}
+
+static void watch_pool(device_t *self)
+{
+    pool_watch(self->pool, self->watch ? on_range : NULL, self);
+}
+
+/* --- Sweeps ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    device_t *device;
+    int n;
+    int64_t strips;
+} sweep_t;
+
+static void call_part(device_t *self, int step, int64_t begin, int64_t end, int worker)
+{
+    const call_t *c = &self->call[step];
+    if (!self->watch) {
+        c->fn(self->arena, c->arg, c->begin + begin, c->begin + end);
+        return;
+    }
+    double start = clock_mono_s(), cpu = clock_thread_s();
+    c->fn(self->arena, c->arg, c->begin + begin, c->begin + end);
+    cpu = clock_thread_s() - cpu;
+    self->watch(self->watch_user, step, worker, start, clock_mono_s(), cpu);
+}
+
+static void run_strips(void *context, int64_t begin, int64_t end, int worker)
+{
+    const sweep_t *sweep = context;
+    for (int64_t strip = begin; strip < end; strip++)
+        for (int i = 0; i < sweep->n; i++) {
+            int64_t part = sweep->device->call[i].work / sweep->strips;
+            call_part(sweep->device, i, strip * part, (strip + 1) * part, worker);
+        }
+}
+
+/* Grains of all steps, one step's after another's. */
+static void run_apart(void *context, int64_t begin, int64_t end, int worker)
+{
+    const sweep_t *sweep = context;
+    for (int i = 0; i < sweep->n; i++) {
+        const call_t *c = &sweep->device->call[i];
+        int64_t n = (c->work + c->grain - 1) / c->grain;
+        int64_t from = begin > c->first ? begin - c->first : 0;
+        int64_t to = end - c->first < n ? end - c->first : n;
+        if (from >= to) continue;
+        int64_t last = to == n ? c->work : to * c->grain;
+        call_part(sweep->device, i, from * c->grain, last, worker);
+    }
+}
+
+/* The number of grains. */
+static int64_t prepare_calls(device_t *self, const plan_step_t *step, int n)
+{
+    int64_t first = 0;
+    for (int i = 0; i < n; i++) {
+        call_t *c = &self->call[i];
+        bool kernel = step[i].kind == STEP_KERNEL;
+        const plan_gemm_step_t *g = &step[i].gemm;
+        *c = (call_t){.work = plan_step_work(&step[i]), .grain = 1, .first = first};
+        c->fn = self->kernel[kernel ? step[i].kernel.kernel : g->kernel];
+        if (kernel) {
+            c->arg = step[i].kernel.arg;
+            c->grain = step[i].kernel.grain;
+            c->begin = step[i].kernel.begin;
+        } else {
+            memcpy(c->gemm_arg, (int64_t[]){g->a, g->b, g->c}, sizeof c->gemm_arg);
+            c->arg = c->gemm_arg;
+        }
+        first += (c->work + c->grain - 1) / c->grain;
+    }
+    return first;
+}
+
+static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err)
+{
+    (void)err;
+    sweep_t sweep = {self, n, strips};
+    int64_t grains = prepare_calls(self, step, n);
+    pool_watch(self->pool, NULL, NULL); /* call_part tells, step by step */
+    if (strips > 0)
+        pool_run(self->pool, run_strips, &sweep, strips, 1);
+    else
+        pool_run(self->pool, run_apart, &sweep, grains, 1);
+    watch_pool(self);
+    return 0;
+}
+
 static int cpu_sync(device_t *self, err_t *err)
 {
     (void)self;
@@ -171,9 +288,11 @@ static int cpu_sync(device_t *self, err_t *err)
     return 0;
 }
 
-static void cpu_watch(device_t *self, pool_watch_fn *watch, void *user)
+static void cpu_watch(device_t *self, device_watch_fn *watch, void *user)
 {
-    pool_watch(self->pool, watch, user);
+    self->watch = watch;
+    self->watch_user = user;
+    watch_pool(self);
 }
 
 const device_ops_t device_cpu = {
@@ -189,6 +308,7 @@ const device_ops_t device_cpu = {
     .kernel = cpu_kernel,
     .gemm = cpu_gemm,
     .copy = cpu_copy,
+    .sweep = cpu_sweep,
     .sync = cpu_sync,
     .watch = cpu_watch,
 };

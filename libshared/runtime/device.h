@@ -14,6 +14,11 @@
 
 typedef struct device device_t;
 
+/* Tell of a range of a step that a thread has run: the step's place in its sweep (0 outside of
+ * sweeps), and what pool_watch_fn has. */
+typedef void device_watch_fn(void *user, int step, int worker, double begin, double end,
+                             double cpu);
+
 typedef struct {
     const char *name;          /* "cpu" */
     const char *target_prefix; /* "cpu:": the targets it runs */
@@ -37,11 +42,13 @@ typedef struct {
     int (*kernel)(device_t *self, const plan_kernel_step_t *step, err_t *err);
     int (*gemm)(device_t *self, const plan_gemm_step_t *step, err_t *err);
     int (*copy)(device_t *self, const plan_copy_step_t *step, err_t *err);
+    /* Steps [step, step + n) in one go, as the plan's sweep says (plan_sweep_t). NULL: the device
+     * runs them one by one. */
+    int (*sweep)(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err);
     int (*sync)(device_t *self, err_t *err);
 
-    /* Tell of every range of a step that a thread has run, as pool_watch does. NULL: the device
-     * cannot tell. */
-    void (*watch)(device_t *self, pool_watch_fn *watch, void *user);
+    /* From now on tell `watch`, by the threads that ran the ranges. NULL: the device cannot tell. */
+    void (*watch)(device_t *self, device_watch_fn *watch, void *user);
 } device_ops_t;
 
 /* NULL with ERR_UNSUPPORTED, naming the kinds this build has. Static storage. */

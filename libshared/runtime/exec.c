@@ -25,7 +25,9 @@ struct exec {
     int threads;
     exec_watch_fn *watch; /* NULL: nobody watches */
     void *watch_user;
-    exec_event_t now; /* the step that runs, while somebody watches */
+    exec_event_t now; /* the step, or first of a sweep, that runs, while somebody watches */
+    int longest;      /* steps of a sweep */
+    double *busy;     /* [threads][longest]: seconds in each step of the sweep that runs */
 };
 
 static int find_tensor(const plan_t *plan, plan_role_t role, const char *name, dtype_t dtype)
@@ -86,6 +88,17 @@ static int load_plan(exec_t *self, err_t *err)
     return self->ops->sync(self->device, err);
 }
 
+static void make_room(exec_t *self)
+{
+    self->longest = 1;
+    for (int p = 0; p < self->plan->n_program; p++) {
+        const plan_program_t *program = &self->plan->program[p];
+        for (int i = 0; i < program->n_sweep; i++)
+            if (program->sweep[i].n > self->longest) self->longest = program->sweep[i].n;
+    }
+    self->busy = mem_calloc((size_t)self->threads * (size_t)self->longest, sizeof *self->busy);
+}
+
 exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
 {
     exec_options_t wanted = options ? *options : (exec_options_t){0};
@@ -96,6 +109,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
     exec_t *self = mem_calloc(1, sizeof *self);
     *self = (exec_t){.plan = plan, .ops = ops, .device = device};
     self->threads = wanted.threads > 0 ? wanted.threads : pool_cores();
+    make_room(self);
     find_training_tensors(self);
     if (load_plan(self, err) < 0) exec_destroy(&self);
     return self;
@@ -107,6 +121,7 @@ void exec_destroy(exec_t **self_p)
     if (!self) return;
     self->ops->close(&self->device);
     free(self->batch);
+    free(self->busy);
     free(self);
     *self_p = NULL;
 }
@@ -187,19 +202,56 @@ static int run_watched_step(exec_t *self, const plan_program_t *program, int i, 
     return 0;
 }
 
-static int run_watched(exec_t *self, const plan_program_t *program, err_t *err)
+/* What each step of a sweep took is its share of the threads' work. */
+static void tell_sweep(exec_t *self, const plan_sweep_t *sweep)
 {
-    for (int i = 0; i < program->n_step; i++) {
-        if (run_watched_step(self, program, i, err) < 0) return -1;
+    double all = 0, each[2], length = self->now.end - self->now.begin;
+    for (int i = 0; i < self->threads * self->longest; i++) all += self->busy[i];
+    each[0] = self->now.begin;
+    for (int k = 0; k < sweep->n; k++) {
+        double busy = 0;
+        for (int t = 0; t < self->threads; t++) busy += self->busy[t * self->longest + k];
+        each[1] = each[0] + (all > 0 ? length * busy / all : 0);
+        exec_event_t event = {self->now.program, sweep->first + k, -1, each[0], each[1], -1};
+        self->watch(self->watch_user, &event);
+        each[0] = each[1];
     }
+}
+
+static int run_sweep(exec_t *self, const plan_program_t *program, const plan_sweep_t *sweep,
+                     err_t *err)
+{
+    const plan_step_t *step = &program->step[sweep->first];
+    if (!self->watch) return self->ops->sweep(self->device, step, sweep->n, sweep->strips, err);
+    memset(self->busy, 0, (size_t)self->threads * (size_t)self->longest * sizeof *self->busy);
+    self->now = (exec_event_t){program, sweep->first, -1, clock_mono_s(), 0, -1};
+    if (self->ops->sweep(self->device, step, sweep->n, sweep->strips, err) < 0 ||
+        self->ops->sync(self->device, err) < 0)
+        return -1;
+    self->now.end = clock_mono_s();
+    tell_sweep(self, sweep);
     return 0;
+}
+
+/* Strips that do not come out even on the threads would leave some of them idle for long. */
+static bool pays(const exec_t *self, const plan_sweep_t *sweep)
+{
+    int64_t strips = sweep->strips, threads = self->threads;
+    if (!self->ops->sweep) return false;
+    return strips == 0 || strips >= 8 * threads || (strips % threads == 0 && strips >= 2 * threads);
 }
 
 static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
 {
-    if (self->watch) return run_watched(self, program, err);
-    for (int i = 0; i < program->n_step; i++) {
-        if (run_step(self, &program->step[i], err) < 0) return -1;
+    const plan_sweep_t *sweep = program->sweep, *end = sweep + program->n_sweep;
+    for (int i = 0; i < program->n_step;) {
+        while (sweep < end && (sweep->first < i || !pays(self, sweep))) sweep++;
+        bool sweeps = sweep < end && sweep->first == i;
+        int status = sweeps        ? run_sweep(self, program, sweep, err)
+                     : self->watch ? run_watched_step(self, program, i, err)
+                                   : run_step(self, &program->step[i], err);
+        if (status < 0) return -1;
+        i += sweeps ? sweep->n : 1;
     }
     return self->ops->sync(self->device, err);
 }
@@ -292,10 +344,11 @@ int exec_threads(const exec_t *self)
     return self->threads;
 }
 
-static void on_range(void *user, int worker, double begin, double end, double cpu)
+static void on_range(void *user, int step, int worker, double begin, double end, double cpu)
 {
     const exec_t *self = user;
-    exec_event_t event = {self->now.program, self->now.step, worker, begin, end, cpu};
+    exec_event_t event = {self->now.program, self->now.step + step, worker, begin, end, cpu};
+    self->busy[worker * self->longest + step] += end - begin;
     self->watch(self->watch_user, &event);
 }
 

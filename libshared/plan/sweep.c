@@ -1,0 +1,249 @@
+/* Sweeps by one greedy pass in program order: a step joins the present strips when it may, else it
+ * waits behind them; when a step needs one that waits, or what waits holds too much memory, all is
+ * written down and new strips begin. The number of strips is the one with which most steps join. */
+#include "plan/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/strips.h"
+#include "plan/tiles.h"
+
+enum {
+    MIN_STRIP_ROWS = 32,        /* of a product: fewer do not pay for reading all of its B */
+    MAX_WEIGHT_BYTES = 1 << 20, /* of such a B: every strip reads it */
+    MAX_KEPT_BYTES =
+        16 << 20, /* read or written by steps that wait: it lives longer than it need */
+    MAX_WAITING = 64,
+    MAX_TOGETHER = 32,
+};
+
+/* More strips than these come from more sequences than a machine has use for. */
+static const int64_t strip_counts[] = {64, 48, 32, 24, 16, 12, 8};
+enum { N_STRIP_COUNT = sizeof strip_counts / sizeof strip_counts[0] };
+
+typedef VEC(lstep_t) steps_t;
+
+/* What the steps that are not written down yet do to a value. */
+typedef struct {
+    bool written_in_strips, foreign_in_strips; /* foreign: by a touch that is not local */
+    bool written_waiting, read_waiting;
+} mark_t;
+
+typedef struct {
+    lower_t *lower;
+    simd_t simd;
+    int64_t strips;
+    mark_t *mark; /* by value */
+    steps_t run, waiting, out;
+    touches_t touch;
+    int64_t kept_bytes;
+    int n_sweep, n_joined;
+} former_t;
+
+static int64_t bytes_of(const former_t *f, ir_val_t v)
+{
+    return ir_type_bytes(ir_type_of(f->lower->fn, v));
+}
+
+/* Has the step a kernel that can be called on a part of its work? */
+static bool has_kernel(const former_t *f, const lstep_t *s)
+{
+    tiles_t tiles;
+    if (s->kind == LOWER_GEMM) return tiles_choose(&tiles, &s->gemm, f->simd);
+    return s->kind == LOWER_GROUP;
+}
+
+static bool is_worth(const lstep_t *s, int64_t strips)
+{
+    if (s->kind != LOWER_GEMM || s->gemm.batch * s->gemm.inner > 1) return true;
+    const plan_gemm_step_t *g = &s->gemm;
+    return g->m >= MIN_STRIP_ROWS * strips && g->n * g->k * 4 <= MAX_WEIGHT_BYTES;
+}
+
+/* --- Writing down ----------------------------------------------------------------------------- */
+
+static void write_run(former_t *f)
+{
+    bool alone = f->run.n < 2;
+    int number = alone ? 0 : ++f->n_sweep;
+    for (size_t i = 0; i < f->run.n; i++) {
+        lstep_t s = f->run.at[i];
+        s.sweep = number;
+        s.strips = alone ? 0 : f->strips;
+        VEC_PUSH(&f->out, s);
+    }
+    f->n_joined += alone ? 0 : (int)f->run.n;
+    f->run.n = 0;
+}
+
+static bool conflict(const touches_t *a, const touches_t *b)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t k = 0; k < b->n; k++)
+            if (a->at[i].value == b->at[k].value && (a->at[i].written || b->at[k].written))
+                return true;
+    return false;
+}
+
+/* levels[i]: one more than that of all steps before i that it has to come after. */
+static int find_levels(former_t *f, int *level)
+{
+    size_t n = f->waiting.n;
+    touches_t *touch = mem_calloc(n + 1, sizeof *touch);
+    int highest = 0;
+    for (size_t i = 0; i < n; i++) {
+        strips_touch(f->lower, &f->waiting.at[i], 0, &touch[i]);
+        level[i] = 0;
+        for (size_t k = 0; k < i; k++)
+            if (level[k] >= level[i] && conflict(&touch[i], &touch[k])) level[i] = level[k] + 1;
+        highest = level[i] > highest ? level[i] : highest;
+    }
+    for (size_t i = 0; i < n; i++) VEC_FREE(&touch[i]);
+    free(touch);
+    return highest;
+}
+
+/* The steps of one level: those with kernels together, the others alone. */
+static void write_level(former_t *f, const int *level, int which)
+{
+    size_t first = f->out.n;
+    for (size_t i = 0; i < f->waiting.n; i++)
+        if (level[i] == which && has_kernel(f, &f->waiting.at[i]))
+            VEC_PUSH(&f->out, f->waiting.at[i]);
+    for (size_t i = first; f->out.n - first > 1 && i < f->out.n; i++) {
+        f->n_sweep += (i - first) % MAX_TOGETHER == 0;
+        f->out.at[i].sweep = f->n_sweep;
+    }
+    for (size_t i = 0; i < f->waiting.n; i++)
+        if (level[i] == which && !has_kernel(f, &f->waiting.at[i]))
+            VEC_PUSH(&f->out, f->waiting.at[i]);
+}
+
+static void write_waiting(former_t *f)
+{
+    int *level = mem_calloc(f->waiting.n + 1, sizeof *level), highest = find_levels(f, level);
+    for (int which = 0; f->waiting.n > 0 && which <= highest; which++) write_level(f, level, which);
+    free(level);
+    f->waiting.n = 0;
+}
+
+static void write_down(former_t *f)
+{
+    write_run(f);
+    write_waiting(f);
+    memset(f->mark, 0, f->lower->fn->n_value * sizeof *f->mark);
+    f->kept_bytes = 0;
+}
+
+/* --- One step --------------------------------------------------------------------------------- */
+
+static bool needs_waiting(const former_t *f)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        const touch_t *t = &f->touch.at[i];
+        const mark_t *m = &f->mark[t->value];
+        if (m->written_waiting || (t->written && m->read_waiting)) return true;
+    }
+    return false;
+}
+
+/* May the step, whose work divides, follow the present strips? */
+static bool is_local(const former_t *f)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        const touch_t *t = &f->touch.at[i];
+        const mark_t *m = &f->mark[t->value];
+        if (!t->local && (t->written || m->written_in_strips)) return false;
+        if (t->written && m->foreign_in_strips) return false;
+    }
+    return true;
+}
+
+static void join(former_t *f, const lstep_t *s)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        mark_t *m = &f->mark[f->touch.at[i].value];
+        m->written_in_strips |= f->touch.at[i].written;
+        m->foreign_in_strips |= !f->touch.at[i].local;
+    }
+    VEC_PUSH(&f->run, *s);
+}
+
+static void wait(former_t *f, const lstep_t *s)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        const touch_t *t = &f->touch.at[i];
+        mark_t *m = &f->mark[t->value];
+        bool counted = m->read_waiting || m->written_waiting;
+        if (!counted && f->lower->value[t->value].order != BEFORE)
+            f->kept_bytes += bytes_of(f, t->value);
+        m->written_waiting |= t->written;
+        m->read_waiting |= !t->written;
+    }
+    VEC_PUSH(&f->waiting, *s);
+    if (f->kept_bytes > MAX_KEPT_BYTES || f->waiting.n >= MAX_WAITING) write_down(f);
+}
+
+static void add_step(former_t *f, const lstep_t *s)
+{
+    if (s->kind != LOWER_GROUP && s->kind != LOWER_GEMM) {
+        write_down(f);
+        VEC_PUSH(&f->out, *s);
+        return;
+    }
+    bool divides = strips_touch(f->lower, s, f->strips, &f->touch) && has_kernel(f, s) &&
+                   is_worth(s, f->strips);
+    if (divides && needs_waiting(f) && is_local(f)) write_down(f);
+    if (divides && !needs_waiting(f) && is_local(f))
+        join(f, s);
+    else
+        wait(f, s);
+}
+
+/* The steps in their new order, with so many strips. */
+static void form(former_t *f, int64_t strips)
+{
+    const lower_t *lower = f->lower;
+    f->strips = strips;
+    f->n_sweep = f->n_joined = 0;
+    f->out.n = 0;
+    memset(f->mark, 0, lower->fn->n_value * sizeof *f->mark);
+    for (size_t i = 0; i < lower->step.n; i++) add_step(f, &lower->step.at[i]);
+    write_down(f);
+}
+
+void sweep_form(lower_t *self, simd_t simd)
+{
+    former_t f = {.lower = self, .simd = simd};
+    f.mark = mem_calloc(self->fn->n_value + 1, sizeof *f.mark);
+    int64_t best = 0;
+    int most = 0;
+    for (int i = 0; i < N_STRIP_COUNT; i++) {
+        form(&f, strip_counts[i]);
+        if (f.n_joined <= most) continue;
+        most = f.n_joined;
+        best = strip_counts[i];
+    }
+    form(&f, best);
+    for (size_t i = 0; i < self->step.n; i++) self->step.at[i] = f.out.at[i];
+    free(f.mark);
+    VEC_FREE(&f.run);
+    VEC_FREE(&f.waiting);
+    VEC_FREE(&f.out);
+    VEC_FREE(&f.touch);
+}
+
+int sweep_first(const lower_t *self, int i)
+{
+    const lstep_t *s = self->step.at;
+    while (i > 0 && s[i].sweep != 0 && s[i - 1].sweep == s[i].sweep) i--;
+    return i;
+}
+
+int sweep_last(const lower_t *self, int i)
+{
+    const lstep_t *s = self->step.at;
+    while (i + 1 < (int)self->step.n && s[i].sweep != 0 && s[i + 1].sweep == s[i].sweep) i++;
+    return i;
+}
