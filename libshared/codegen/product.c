@@ -6,6 +6,7 @@
 #include "codegen/tile.h"
 
 enum {
+    MAX_ROW_BLOCK = 256,
     ROW_BLOCK = 192, /* rows of A that stay in the second-level cache for all panels of B */
     COPY_PAD = 16,   /* elements between rows of A's copy, so that they do not compete */
 };
@@ -25,6 +26,12 @@ typedef struct {
     bool pack_rest;                       /* the last panel of B is packed */
 } writer_t;
 
+/* Parts by rows that a range has next to each other share the packing of B. */
+static bool joins_parts(const tiles_t *t)
+{
+    return t->by_rows && t->n_part_col == 1 && t->part_rows <= MAX_ROW_BLOCK;
+}
+
 static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *out)
 {
     const plan_gemm_step_t *s = &product->step;
@@ -42,6 +49,7 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
+    if (joins_parts(t)) w.row_block = t->part_rows;
     w.pack_terms = s->trans_a && !(s->bf16 && t->simd.amx);
     w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     return w;
@@ -167,13 +175,14 @@ static void write_buffers(const writer_t *w)
                  w->a_ld * (w->pack_terms ? t->sum_block : w->row_block));
 }
 
-/* Of parts by rows: one at a time, each of the same height. */
+/* Of parts by rows, all of the same height: as many as the range has when each is a block of A. */
 static void write_row_part(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
+    str_addf(w->out, "        next = %s;\n", joins_parts(t) ? "end" : "part + 1");
     str_addf(w->out,
              "        const int64_t column = part %% %" PRId64 ", entry = 0, i0 = part / %" PRId64
-             " * %" PRId64 ", i1 = i0 + %" PRId64 ";\n        next = part + 1;\n",
+             " * %" PRId64 ", i1 = i0 + (next - part) * %" PRId64 ";\n",
              t->n_part_col, t->n_part_col, t->part_rows, t->part_rows);
 }
 

@@ -177,7 +177,7 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     if (bind_tensors(self, p, fn, err) < 0) return -1;
     p->lower = lower_fn(self->module, fn, self->simd, err);
     if (!p->lower) return -1;
-    sweep_form(p->lower, self->simd);
+    if (self->budget == 0) sweep_form(p->lower, self->simd);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
     for (size_t i = 0; i < p->lower->step.n; i++)

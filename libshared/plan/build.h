@@ -22,8 +22,9 @@ void plan_build_destroy(plan_build_t **self_p);
  * kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
 
-/* Before finishing: how many bytes the arena may have, 0: any. Where it has more, steps are
- * repeated instead of keeping what they made (remat.c), as few as will do; plan_build_finish gives
+/* Before the first program: how many bytes the arena may have, 0: any. With a budget no steps run
+ * in one go (plan/sweep.h), which takes memory; where the arena has more, steps are repeated
+ * instead of keeping what they made (remat.c), as few as will do; plan_build_finish gives
  * ERR_MEMORY with the smallest budget there is when that does not do. */
 void plan_build_budget(plan_build_t *self, uint64_t n_bytes);
 

@@ -54,16 +54,37 @@ static ir_val_t finish_reduce(ir_fn_t *fn, op_code_t reducer, ir_val_t y, ir_val
     return ir_op2(fn, reducer, y, ir_broadcast_scalar(fn, init, ir_type_of(fn, y)));
 }
 
-/* Reduce dim 1 of x[a][b][c], in two stages where that is long. */
-static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, int64_t a, int64_t b,
-                              int64_t c)
+/* Matrices that a recognised group works on one by one (sequences times heads); 1: there is none.
+ */
+static int64_t group_batch(const ir_fn_t *fn)
 {
+    for (int i = 0; i < fn->body->n_op; i++) {
+        const ir_op_t *op = fn->body->op[i];
+        const ir_type_t *t = op->code == OP_pcp_fused ? ir_type_of(fn, op->in[0]) : NULL;
+        if (t && t->rank == 3) return t->dim[0];
+    }
+    return 1;
+}
+
+/* How many chunks b rows are cut into: where it can, so that chunks and the matrices of groups fall
+ * into the same strips (plan/sweep.h). */
+static int64_t chunk_count(const ir_fn_t *fn, int64_t b)
+{
+    int64_t chunks = divisor(group_batch(fn), CHUNKS);
+    return chunks >= CHUNKS / 4 && b % chunks == 0 ? chunks : divisor(b, CHUNKS);
+}
+
+/* Reduce dim 1 of x[a][b][c], in two stages where that is long: sums over rows in `chunks`. */
+static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, const int64_t *abc,
+                              int64_t chunks)
+{
+    int64_t a = abc[0], b = abc[1], c = abc[2];
     dtype_t dtype = ir_type_of(fn, x)->dtype;
     int64_t parts = 1;
     if (c == 1 && a < 8 && b >= LONG_ROW)
         parts = divisor(b, b / PART_OF_ROW);
     else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= WIDE_ROW)
-        parts = divisor(b, CHUNKS);
+        parts = chunks;
     if (parts > 1) {
         ir_type_t cut = ir_type(dtype, 4, (int64_t[]){a, parts, b / parts, c});
         x = ir_reduce(fn, reducer, ir_reshape(fn, x, &cut), (int64_t[]){2}, 1);
@@ -116,7 +137,7 @@ static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op)
     bool identity = true;
     for (int d = 0; d < type.rank; d++) identity = identity && perm[d] == d;
     if (!identity) x = ir_transpose(fn, x, perm);
-    ir_val_t y = reduce_middle(fn, reducer, x, abc[0], abc[1], abc[2]);
+    ir_val_t y = reduce_middle(fn, reducer, x, abc, chunk_count(self->from, abc[1]));
     ir_type_t wide = ir_type_with(result, widen ? DT_F32 : result.dtype);
     y = finish_reduce(fn, reducer, ir_reshape(fn, y, &wide), init);
     self->map[op->out] = widen ? ir_convert(fn, y, result.dtype) : y;

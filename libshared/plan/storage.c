@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/build_in.h"
+#include "plan/reuse.h"
 #include "plan/steps.h"
 #include "plan/strips.h"
 #include "plan/sweep.h"
@@ -278,14 +279,21 @@ static void add_written(program_t *p, const use_t *use, int i)
     }
 }
 
-/* A sweep needs the memory of all its steps from its first to its last one. */
-static void extend(const lower_t *lower, memory_block_t *block, const use_t *use)
+static void extend(memory_block_t *block, const use_t *use)
 {
-    int first = use->first_write, last = use->last_read;
-    if (first < (int)lower->step.n) first = sweep_first(lower, first);
-    if (last >= 0) last = sweep_last(lower, last);
-    if (first < block->first) block->first = first;
-    if (last > block->last) block->last = last;
+    if (use->first_write < block->first) block->first = use->first_write;
+    if (use->last_read > block->last) block->last = use->last_read;
+}
+
+/* A sweep needs the memory of all its steps from its first to its last one. */
+static void extend_to_sweeps(program_t *p)
+{
+    for (size_t b = 0; b < p->block.n; b++) {
+        memory_block_t *block = &p->block.at[b];
+        if (block->first < (int)p->lower->step.n)
+            block->first = sweep_first(p->lower, block->first);
+        if (block->last >= 0) block->last = sweep_last(p->lower, block->last);
+    }
 }
 
 /* All that the statements do is to store elements of `from` where they are. */
@@ -359,6 +367,8 @@ void storage_assign(plan_build_t *self, program_t *p)
     free(use);
     use = find_uses(p);
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
-        if (p->home[v].kind == HOME_BLOCK) extend(lower, &p->block.at[p->home[v].number], &use[v]);
+        if (p->home[v].kind == HOME_BLOCK) extend(&p->block.at[p->home[v].number], &use[v]);
     free(use);
+    reuse_in_strips(p);
+    extend_to_sweeps(p);
 }

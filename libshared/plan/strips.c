@@ -4,6 +4,7 @@
 
 #include "plan/attention.h"
 #include "plan/kx_node.h"
+#include "plan/steps.h"
 
 typedef struct {
     int64_t lo, hi; /* inclusive */
@@ -293,11 +294,30 @@ static bool product_touch(const lower_t *self, const lstep_t *s, int64_t strips,
     return divides;
 }
 
+/* Steps that other passes have moved within their kernel's work, or given other operands. */
+static bool is_changed(const lstep_t *step)
+{
+    return step->arg || step->shift || step->extent > 0;
+}
+
+static void any_touch(const lower_t *self, const lstep_t *step, touches_t *to)
+{
+    for (int i = 0; i < steps_n_use(self, step); i++) {
+        step_use_t use = steps_use(self, step, i);
+        touch_t *t = touch_of(to, use.value);
+        t->written = t->written || use.written;
+        t->local = false;
+    }
+}
+
 bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touches_t *to)
 {
     to->n = 0;
-    if (step->kind == LOWER_GEMM) return product_touch(self, step, strips, to);
-    if (step->kind != LOWER_GROUP) return false;
+    if (strips == 0 || step->kind != LOWER_GROUP || is_changed(step)) {
+        bool product = strips > 0 && step->kind == LOWER_GEMM;
+        if (!product) any_touch(self, step, to);
+        return product && product_touch(self, step, strips, to);
+    }
     const kernel_t *k = self->group.at[step->group]->kernel;
     if (k->attention) return attention_touch(self, k, strips, to);
     return kernel_touch(self, k, strips, to);

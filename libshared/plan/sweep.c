@@ -1,6 +1,6 @@
 /* Sweeps by one greedy pass in program order: a step joins the present strips when it may, else it
- * waits behind them; when a step needs one that waits, or what waits holds too much memory, all is
- * written down and new strips begin. The number of strips is the one with which most steps join. */
+ * comes before them or waits behind them; when a step needs one that waits, or the steps that
+ * changed places hold too much memory, all is written down and new strips begin. */
 #include "plan/sweep.h"
 
 #include <stdlib.h>
@@ -10,35 +10,35 @@
 #include "plan/tiles.h"
 
 enum {
+    STRIP_ROWS = 128,           /* of a product: each strip packs B, and its rows fit the cache */
     MIN_STRIP_ROWS = 32,        /* of a product: fewer do not pay for reading all of its B */
     MAX_WEIGHT_BYTES = 1 << 20, /* of such a B: every strip reads it */
-    MAX_KEPT_BYTES =
-        16 << 20, /* read or written by steps that wait: it lives longer than it need */
+    MAX_KEPT_BYTES = 16 << 20,  /* touched by steps that change places: it lives longer */
     MAX_WAITING = 64,
     MAX_TOGETHER = 32,
 };
 
-/* More strips than these come from more sequences than a machine has use for. */
-static const int64_t strip_counts[] = {64, 48, 32, 24, 16, 12, 8};
+static const int64_t strip_counts[] = {8, 12, 16, 24, 32, 48, 64};
 enum { N_STRIP_COUNT = sizeof strip_counts / sizeof strip_counts[0] };
 
 typedef VEC(lstep_t) steps_t;
 
 /* What the steps that are not written down yet do to a value. */
 typedef struct {
-    bool written_in_strips, foreign_in_strips; /* foreign: by a touch that is not local */
+    bool written_in_strips, foreign_in_strips, read_in_strips; /* foreign: not locally */
     bool written_waiting, read_waiting;
+    bool kept; /* counted in kept_bytes */
 } mark_t;
 
 typedef struct {
     lower_t *lower;
     simd_t simd;
     int64_t strips;
-    mark_t *mark; /* by value */
-    steps_t run, waiting, out;
+    mark_t *mark;                     /* by value */
+    steps_t early, run, waiting, out; /* early: before the strips */
     touches_t touch;
     int64_t kept_bytes;
-    int n_sweep, n_joined;
+    int n_sweep;
 } former_t;
 
 static int64_t bytes_of(const former_t *f, ir_val_t v)
@@ -73,7 +73,6 @@ static void write_run(former_t *f)
         s.strips = alone ? 0 : f->strips;
         VEC_PUSH(&f->out, s);
     }
-    f->n_joined += alone ? 0 : (int)f->run.n;
     f->run.n = 0;
 }
 
@@ -86,14 +85,14 @@ static bool conflict(const touches_t *a, const touches_t *b)
     return false;
 }
 
-/* levels[i]: one more than that of all steps before i that it has to come after. */
-static int find_levels(former_t *f, int *level)
+/* level[i]: one more than that of all steps before i that it has to come after. */
+static int find_levels(former_t *f, const steps_t *steps, int *level)
 {
-    size_t n = f->waiting.n;
+    size_t n = steps->n;
     touches_t *touch = mem_calloc(n + 1, sizeof *touch);
     int highest = 0;
     for (size_t i = 0; i < n; i++) {
-        strips_touch(f->lower, &f->waiting.at[i], 0, &touch[i]);
+        strips_touch(f->lower, &steps->at[i], 0, &touch[i]);
         level[i] = 0;
         for (size_t k = 0; k < i; k++)
             if (level[k] >= level[i] && conflict(&touch[i], &touch[k])) level[i] = level[k] + 1;
@@ -105,33 +104,33 @@ static int find_levels(former_t *f, int *level)
 }
 
 /* The steps of one level: those with kernels together, the others alone. */
-static void write_level(former_t *f, const int *level, int which)
+static void write_level(former_t *f, const steps_t *steps, const int *level, int which)
 {
     size_t first = f->out.n;
-    for (size_t i = 0; i < f->waiting.n; i++)
-        if (level[i] == which && has_kernel(f, &f->waiting.at[i]))
-            VEC_PUSH(&f->out, f->waiting.at[i]);
+    for (size_t i = 0; i < steps->n; i++)
+        if (level[i] == which && has_kernel(f, &steps->at[i])) VEC_PUSH(&f->out, steps->at[i]);
     for (size_t i = first; f->out.n - first > 1 && i < f->out.n; i++) {
         f->n_sweep += (i - first) % MAX_TOGETHER == 0;
         f->out.at[i].sweep = f->n_sweep;
     }
-    for (size_t i = 0; i < f->waiting.n; i++)
-        if (level[i] == which && !has_kernel(f, &f->waiting.at[i]))
-            VEC_PUSH(&f->out, f->waiting.at[i]);
+    for (size_t i = 0; i < steps->n; i++)
+        if (level[i] == which && !has_kernel(f, &steps->at[i])) VEC_PUSH(&f->out, steps->at[i]);
 }
 
-static void write_waiting(former_t *f)
+static void write_levels(former_t *f, steps_t *steps)
 {
-    int *level = mem_calloc(f->waiting.n + 1, sizeof *level), highest = find_levels(f, level);
-    for (int which = 0; f->waiting.n > 0 && which <= highest; which++) write_level(f, level, which);
+    int *level = mem_calloc(steps->n + 1, sizeof *level), highest = find_levels(f, steps, level);
+    for (int which = 0; steps->n > 0 && which <= highest; which++)
+        write_level(f, steps, level, which);
     free(level);
-    f->waiting.n = 0;
+    steps->n = 0;
 }
 
 static void write_down(former_t *f)
 {
+    write_levels(f, &f->early);
     write_run(f);
-    write_waiting(f);
+    write_levels(f, &f->waiting);
     memset(f->mark, 0, f->lower->fn->n_value * sizeof *f->mark);
     f->kept_bytes = 0;
 }
@@ -160,29 +159,58 @@ static bool is_local(const former_t *f)
     return true;
 }
 
+/* May the step come before the present strips? */
+static bool is_early(const former_t *f)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        const touch_t *t = &f->touch.at[i];
+        const mark_t *m = &f->mark[t->value];
+        if (m->written_in_strips || (t->written && m->read_in_strips)) return false;
+    }
+    return !needs_waiting(f);
+}
+
 static void join(former_t *f, const lstep_t *s)
 {
     for (size_t i = 0; i < f->touch.n; i++) {
         mark_t *m = &f->mark[f->touch.at[i].value];
         m->written_in_strips |= f->touch.at[i].written;
         m->foreign_in_strips |= !f->touch.at[i].local;
+        m->read_in_strips = true;
     }
     VEC_PUSH(&f->run, *s);
+}
+
+/* Values of steps that change places live longer than they need. */
+static void keep(former_t *f)
+{
+    for (size_t i = 0; i < f->touch.n; i++) {
+        mark_t *m = &f->mark[f->touch.at[i].value];
+        if (!m->kept && f->lower->value[f->touch.at[i].value].order != BEFORE)
+            f->kept_bytes += bytes_of(f, f->touch.at[i].value);
+        m->kept = true;
+    }
 }
 
 static void wait(former_t *f, const lstep_t *s)
 {
     for (size_t i = 0; i < f->touch.n; i++) {
-        const touch_t *t = &f->touch.at[i];
-        mark_t *m = &f->mark[t->value];
-        bool counted = m->read_waiting || m->written_waiting;
-        if (!counted && f->lower->value[t->value].order != BEFORE)
-            f->kept_bytes += bytes_of(f, t->value);
-        m->written_waiting |= t->written;
-        m->read_waiting |= !t->written;
+        mark_t *m = &f->mark[f->touch.at[i].value];
+        m->written_waiting |= f->touch.at[i].written;
+        m->read_waiting |= !f->touch.at[i].written;
     }
     VEC_PUSH(&f->waiting, *s);
-    if (f->kept_bytes > MAX_KEPT_BYTES || f->waiting.n >= MAX_WAITING) write_down(f);
+}
+
+static void move(former_t *f, const lstep_t *s)
+{
+    keep(f);
+    if (is_early(f))
+        VEC_PUSH(&f->early, *s);
+    else
+        wait(f, s);
+    if (f->kept_bytes > MAX_KEPT_BYTES || f->waiting.n >= MAX_WAITING || f->early.n >= MAX_WAITING)
+        write_down(f);
 }
 
 static void add_step(former_t *f, const lstep_t *s)
@@ -198,7 +226,7 @@ static void add_step(former_t *f, const lstep_t *s)
     if (divides && !needs_waiting(f) && is_local(f))
         join(f, s);
     else
-        wait(f, s);
+        move(f, s);
 }
 
 /* The steps in their new order, with so many strips. */
@@ -206,28 +234,59 @@ static void form(former_t *f, int64_t strips)
 {
     const lower_t *lower = f->lower;
     f->strips = strips;
-    f->n_sweep = f->n_joined = 0;
+    f->n_sweep = 0;
     f->out.n = 0;
     memset(f->mark, 0, lower->fn->n_value * sizeof *f->mark);
     for (size_t i = 0; i < lower->step.n; i++) add_step(f, &lower->step.at[i]);
     write_down(f);
 }
 
+static int64_t most_rows(const lower_t *self)
+{
+    int64_t rows = 0;
+    for (size_t i = 0; i < self->step.n; i++) {
+        const lstep_t *s = &self->step.at[i];
+        bool one = s->kind == LOWER_GEMM && s->gemm.batch * s->gemm.inner == 1;
+        if (one && s->gemm.m > rows) rows = s->gemm.m;
+    }
+    return rows;
+}
+
+/* Sweeps and steps outside of them: each ends with a wait for all threads. */
+static int n_wait(const former_t *f)
+{
+    int n = 0;
+    for (size_t i = 0; i < f->out.n; i++)
+        n += f->out.at[i].sweep == 0 || i == 0 || f->out.at[i].sweep != f->out.at[i - 1].sweep;
+    return n;
+}
+
+/* The number with which threads wait least; among equals the largest that leaves a strip its rows.
+ * 0: strips are of no use. */
+static int64_t best_count(former_t *f)
+{
+    int64_t best = 0, rows = most_rows(f->lower);
+    form(f, 0);
+    int fewest = n_wait(f);
+    for (int i = 0; i < N_STRIP_COUNT; i++) {
+        bool small = rows / strip_counts[i] < STRIP_ROWS;
+        form(f, strip_counts[i]);
+        int n = n_wait(f);
+        if (n > fewest || (n == fewest && (small || best == 0))) continue;
+        fewest = n;
+        best = strip_counts[i];
+    }
+    return best;
+}
+
 void sweep_form(lower_t *self, simd_t simd)
 {
     former_t f = {.lower = self, .simd = simd};
     f.mark = mem_calloc(self->fn->n_value + 1, sizeof *f.mark);
-    int64_t best = 0;
-    int most = 0;
-    for (int i = 0; i < N_STRIP_COUNT; i++) {
-        form(&f, strip_counts[i]);
-        if (f.n_joined <= most) continue;
-        most = f.n_joined;
-        best = strip_counts[i];
-    }
-    form(&f, best);
+    form(&f, best_count(&f));
     for (size_t i = 0; i < self->step.n; i++) self->step.at[i] = f.out.at[i];
     free(f.mark);
+    VEC_FREE(&f.early);
     VEC_FREE(&f.run);
     VEC_FREE(&f.waiting);
     VEC_FREE(&f.out);

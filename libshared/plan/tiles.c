@@ -7,6 +7,7 @@ enum {
     MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
     PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
     WANTED_PARTS = 32,  /* of a product that has so many */
+    FEWEST_PARTS = 16,  /* of a product of a sweep, where each packs its part of B */
     FEW_ROWS = 8,       /* that do not pay for packing B */
     MOST_PARTS = 64,    /* rows of tiles beyond these come together: the pool joins parts anyway */
     CACHE_LINES_APART = 512, /* floats: rows this far apart compete for few places of a cache */
@@ -131,12 +132,12 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, simd_t simd, 
     if (!tiles_choose(self, s, simd)) return false;
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
     int64_t rows = s->m / strips, n_col = ceil_div(s->n, PART_COLS);
-    tiles_choose_registers(self, rows, s->n, s->bf16 ? s->k / 2 : s->k);
+    if (!s->bf16 || !simd.amx) tiles_choose_registers(self, rows, s->n, s->bf16 ? s->k / 2 : s->k);
     self->by_rows = true;
     self->part_rows = rows;
     self->n_part_row = strips;
     int64_t most = ceil_div(s->n, self->cols);
-    while (n_col < most && strips * n_col < WANTED_PARTS) n_col++;
+    while (n_col < most && strips * n_col < FEWEST_PARTS) n_col++;
     self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
     self->n_part_col = ceil_div(s->n, self->part_cols);
     self->pack_b = packs_b(self, s, rows);

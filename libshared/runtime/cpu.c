@@ -22,7 +22,7 @@ enum { HUGE_PAGE = 2 << 20 };
 typedef struct {
     plan_kernel_fn *fn;
     const int64_t *arg;
-    int64_t gemm_arg[3];        /* arg of products */
+    int64_t gemm_arg[3];               /* arg of products */
     int64_t begin, work, grain, first; /* apart: first of its grains among those of the sweep */
 } call_t;
 

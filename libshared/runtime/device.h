@@ -47,7 +47,8 @@ typedef struct {
     int (*sweep)(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err);
     int (*sync)(device_t *self, err_t *err);
 
-    /* From now on tell `watch`, by the threads that ran the ranges. NULL: the device cannot tell. */
+    /* From now on tell `watch`, by the threads that ran the ranges. NULL: the device cannot tell.
+     */
     void (*watch)(device_t *self, device_watch_fn *watch, void *user);
 } device_ops_t;
 

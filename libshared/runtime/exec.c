@@ -233,12 +233,15 @@ static int run_sweep(exec_t *self, const plan_program_t *program, const plan_swe
     return 0;
 }
 
-/* Strips that do not come out even on the threads would leave some of them idle for long. */
+/* Strips that do not come out even on the threads would leave some of them idle for long; a single
+ * thread waits for nobody, and every strip packs operands that all of them share. */
 static bool pays(const exec_t *self, const plan_sweep_t *sweep)
 {
     int64_t strips = sweep->strips, threads = self->threads;
     if (!self->ops->sweep) return false;
-    return strips == 0 || strips >= 8 * threads || (strips % threads == 0 && strips >= 2 * threads);
+    if (strips == 0) return true;
+    if (threads == 1) return false;
+    return strips >= 8 * threads || (strips % threads == 0 && strips >= 2 * threads);
 }
 
 static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
