@@ -110,7 +110,7 @@ typedef struct {
     uint32_t *tensor;
     uint64_t temporary_bytes; /* of the arena's end, shared with other programs */
     uint32_t peak;            /* the step at which most of these are in use */
-    int n_sweep; /* in the order of their steps, of which none is in two */
+    int n_sweep;              /* in the order of their steps, of which none is in two */
     plan_sweep_t *sweep;
 } plan_program_t;
 
