@@ -11,6 +11,7 @@ typedef struct {
     member_t *member;
     int64_t limit_ms;
     bool asked, answered;
+    const char *run;
     err_t refusal;
 } ask_t;
 
@@ -34,6 +35,7 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     if (self->asked) return;
     Msg__Control control = MSG__CONTROL__INIT;
     control.verb = MSG__CONTROL__VERB__CHECKPOINT;
+    control.member = (char *)self->run;
     MSG_SEND(member_out(self->member), NULL, 0, CONTROL, control, &control);
     self->asked = true;
 }
@@ -50,10 +52,10 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     return self->answered || clock_mono_ms() >= self->limit_ms ? -1 : 0;
 }
 
-int checkpoint_now(const char *shepherd, int64_t wait_ms, err_t *err)
+int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t *err)
 {
     char id[64];
-    ask_t self = {.limit_ms = clock_mono_ms() + wait_ms};
+    ask_t self = {.limit_ms = clock_mono_ms() + wait_ms, .run = run ? run : ""};
     snprintf(id, sizeof id, "pcp-checkpoint-%d", (int)getpid());
     member_options_t options = {.endpoint = shepherd,
                                 .kind = MSG__KIND__KIND_CLI,

@@ -33,12 +33,13 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n"
-             "       pcp checkpoint now --shepherd ENDPOINT\n\n"
+             "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"
              "verify  check every file of each (or of one round's directory) against its hash\n"
              "export  the parameters of the newest whole one (or of the given round) as one file\n"
              "prune   remove all but the last few, and what crashed writers left\n"
-             "now     ask a running shepherd for one; training goes on meanwhile\n"
+             "now     ask a running shepherd for one; training goes on meanwhile. RUN: which one "
+             "of a cluster\n"
              "Exit status: 0 well, 1 something is damaged or cannot be read, 2 usage.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
@@ -152,8 +153,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const options_t *o = options;
     bool two = args->n_operands == 2;
     const char *verb = two ? args->operands[0] : "", *path = two ? args->operands[1] : "";
-    if (args->n_operands == 1 && strcmp(args->operands[0], "now") == 0)
-        return checkpoint_now(o->shepherd, o->wait_ms, err);
+    if (args->n_operands > 0 && args->n_operands < 3 && strcmp(args->operands[0], "now") == 0)
+        return checkpoint_now(o->shepherd, two ? path : NULL, o->wait_ms, err);
     if (strcmp(verb, "list") == 0) return list(path, false, err);
     if (strcmp(verb, "verify") == 0) return verify(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);

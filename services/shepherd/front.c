@@ -39,10 +39,14 @@ static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t
     front_run_t *run = NULL;
     if (control->verb == MSG__CONTROL__VERB__CHECKPOINT)
         run = run_of_checkpoint(self, control->member, &wrong);
-    roster_t roster = front_roster(self);
-    operators_ask(&roster, &client->is, message->id, control, wrong);
-    free((member_row_t *)roster.rows);
-    if (!run || wrong || client->is.kind != MSG__KIND__KIND_CLI) return;
+    if (!run || wrong || client->is.kind != MSG__KIND__KIND_CLI) {
+        roster_t roster = front_roster(self);
+        operators_ask(&roster, &client->is, message->id, control, wrong);
+        free((member_row_t *)roster.rows);
+        return;
+    }
+    run->asker = client->is.serial; /* its shepherd answers */
+    run->question = message->id;
     Msg__Control copy = MSG__CONTROL__INIT;
     copy.verb = control->verb;
     MSG_SEND(member_out(run->link), NULL, 0, CONTROL, control, &copy);

@@ -42,6 +42,8 @@ typedef struct {
     int64_t born_ms, stop_ms; /* of the child; when it was asked to stop, 0: it was not */
     int short_lives;          /* in a row */
     uint32_t restarts;
+    uint32_t asker; /* CLI that asked for a checkpoint, and its question */
+    uint64_t question;
     member_t *link;      /* the front as a member of the run: its events, and a way to say GONE */
     VEC(char *) targets; /* of its workers since the child began */
     size_t n_plan;       /* compiled since then */

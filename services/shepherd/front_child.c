@@ -28,7 +28,7 @@ static void file_flag(command_t *c, const front_run_t *run, const char *name, co
         free(path);
 }
 
-/* The store's URL may have a password: it goes by the environment (PCP_STORE, front_loop.c). */
+/* URLs may have passwords: they go by the environment (front_loop.c). */
 static void add_places(command_t *c, const front_run_t *run)
 {
     const front_config_t *o = run->front->config;
@@ -63,7 +63,6 @@ static void add_policy(command_t *c, const front_run_t *run)
     flag(c, "--shard-wait-s", mem_printf("%g", o->shard_wait_s));
     flag(c, "--log-level", mem_strdup(o->common.log_level));
     flag(c, "--log-format", mem_strdup(o->common.log_format));
-    if (o->liveness) flag(c, "--liveness", mem_strdup(o->liveness));
 }
 
 int front_child_spawn(front_run_t *run, err_t *err)
@@ -88,13 +87,19 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     front_run_heard(state, message->run_event);
 }
 
-/* A checkpoint that an operator asked for. */
+/* About the checkpoint that an operator asked for. */
 static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
     front_run_t *run = state;
-    const Msg__ControlReply *reply = message->control_reply;
-    log_event(LOG_INFO, "checkpoint_answer", "run=%s error=\"%s\"", run->row.id, reply->error);
+    Msg__ControlReply reply = *message->control_reply;
+    const front_member_t *client = front_by_serial(run->front, run->asker);
+    if (!client) return;
+    reply.client = client->is.id;
+    reply.request = run->question;
+    MSG_SEND(run->front->out, &client->is.peer, run->question, CONTROL_REPLY, control_reply,
+             &reply);
+    run->asker = 0;
 }
 
 static const msg_route_t routes[MSG_KIND_COUNT] = {

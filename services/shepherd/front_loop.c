@@ -109,8 +109,10 @@ static int open_children(front_t *self, err_t *err)
     self->program = mem_strdup(path);
     /* Whoever takes over starts its own: ours must not outlive us. */
     self->children = children_new(self->config->runs_dir, SIGKILL);
-    /* Not a flag: command lines are for all to see, and the URL may have a password. */
-    if (setenv("PCP_STORE", self->config->store, 1) < 0) return err_set_errno(err, "PCP_STORE");
+    /* No flags: command lines are for all to see, and URLs may have passwords. */
+    const char *liveness = self->config->liveness ? self->config->liveness : "";
+    if (setenv("PCP_STORE", self->config->store, 1) < 0 || setenv("PCP_LIVENESS", liveness, 1) < 0)
+        return err_set_errno(err, "environment");
     return 0;
 }
 

@@ -185,7 +185,7 @@ static void ended(front_run_t *run, const child_end_t *end)
     bool wanted = front_run_is(run, "running");
     if (!end->signalled && end->code == 0) {
         close_run(run);
-        if (!front_run_is(run, "done")) front_run_move(run, "done", "", 0);
+        if (!front_run_is(run, "cancelled")) front_run_move(run, "done", "", 0);
     } else if (!wanted || run->front->stopping) {
         close_run(run); /* paused, cancelled, or queued again meanwhile */
     } else if (end->signalled || end->code == EXIT_STOPPED || end->code == EXIT_DEPOSED) {

@@ -39,11 +39,17 @@ every_program_is_there() {
         grep -q "^$name $name " "$work/flags" || { echo "no service $name in docker-compose.yml"; return 1; }
     done
 }
+flags_of() { # PROGRAM: what it tells about its flags; the file starts a shepherd as the front of a cluster
+    case $1 in
+    shepherd) "$bin/pcp-shepherd" --cluster --help ;;
+    *) "$bin/pcp-$1" --help ;;
+    esac
+}
 every_flag_is_known() {
     local program flag n=0
     while read -r _ program flag; do
         if [ "$program" = - ] || [ "$flag" = . ]; then continue; fi
-        "$bin/pcp-$program" --help | grep -qE "^ *$flag( |\$)" || { echo "pcp-$program has no $flag"; return 1; }
+        flags_of "$program" | grep -qE "^ *$flag( |\$)" || { echo "pcp-$program has no $flag"; return 1; }
         n=$((n + 1))
     done <"$work/flags"
     [ "$n" -gt 10 ]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs on a cluster with a front, its stand-by and a private PostgreSQL: two at once, submitted twice, paused and
-# resumed, cancelled; a run's shepherd and the leading front are killed. Every run that ends has the weights it
+# resumed, cancelled; a worker, a run's shepherd and the leading front are killed. Every run that ends has the weights it
 # has alone, bit for bit.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,7 +20,7 @@ plans=$work/pcp/plans
 cat README.md docs/*.md >"$work/text.txt"
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 8 --validate-every 0 --lr 3e-3)
-one=(--seed 1 --rounds 12) two=(--seed 2 --rounds 12) long=(--seed 3 --rounds 80)
+one=(--seed 1 --rounds 12) two=(--seed 2 --rounds 12) long=(--seed 3 --rounds 150)
 
 # alone NAME FLAGS: the same run without a cluster
 alone() {
@@ -68,7 +68,10 @@ aggregator a0 --slots 2
 serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans" --slots 2
 check "a run without workers is queued" submit "${one[@]}" --name one --key first
 check "and tells what it waits for" eventually 30 says 'waits for *a worker' run get one
-for i in 0 1 2 3; do worker w$i; done
+worker w0
+worker w1
+serve node supervisor --shepherd "$control" --id node --scale 2 --threads 1 --cache-dir "$work/cache" --log-dir "$dir"
+serve m0 metrics --id m0 --events "ipc://$dir/a.events,ipc://$dir/b.events" --http 127.0.0.1:0
 
 # --- two at once ---
 check "another run is submitted" submit "${two[@]}" --name two
@@ -77,6 +80,13 @@ check "both are active at the same time" eventually 60 both_run
 check "the first is watched to its end" run watch one
 check "and so is the second" run watch two
 check "both are done" says '^one +done +12/12' run list
+metric() { # LINE: the metrics service has it
+    local port
+    port=$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/m0.log")
+    curl -sS --max-time 5 "http://127.0.0.1:$port/metrics" | grep -qxF -- "$1"
+}
+check "metrics have heard of the first" eventually 10 metric 'pcp_round{run="one"} 12'
+check "and of the second" eventually 10 metric 'pcp_round{run="two"} 12'
 check "the first has the bits that it has alone" same_bits one
 check "the second, too" same_bits two
 
@@ -116,9 +126,18 @@ check "the stand-by takes over" eventually 60 event b 'event=leads runs=4'
 check "the run ends well there" run watch long
 check "with the bits that it has alone" same_bits long
 
-# --- for good ---
+# --- workers, checkpoints, and an end for good ---
 check "a run is submitted" submit --seed 5 --rounds 100000 --name endless
 check "it trains" eventually 60 past endless 2
+workers() { timeout 20 "$bin/pcp" worker "$@"; }
+check "the front knows its workers" says '^node-w0 +node +running ' workers list
+kill -KILL "$(pgrep -f -- "pcp-worker .*--id node-w0 .*$work" | head -n 1)"
+check "a killed one is replaced" eventually 60 says '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 ' workers list
+check "one is drained" workers drain node-w1
+check "and stays away" eventually 60 says '^node-w1 +node +drained ' workers list
+check "a checkpoint is asked for" timeout 20 "$bin/pcp" checkpoint now endless --shepherd "$control"
+check "one of a run that is over is refused" refuses "the run is not active" "$bin/pcp" checkpoint now one --shepherd "$control"
+check "and it is written" eventually 60 says 'event=checkpoint ' run logs endless
 check "it is cancelled" says '^endless is cancelled' run cancel endless
 check "and cannot be resumed" refuses "endless is cancelled" run resume endless
 cancelled() { says "run endless cancelled" run watch endless; }
@@ -126,7 +145,7 @@ check "watching it fails" cancelled
 check "its shepherd has ended" eventually 60 event b 'event=shepherd_ended run=endless'
 slay TERM b
 check "the front leaves at a signal" leaves b
-for name in a0 c0 w0 w1 w2 w3; do slay TERM "$name"; done
-for name in a0 c0 w0 w1 w2 w3; do check "$name leaves" leaves "$name"; done
+for name in a0 c0 w0 w1 node m0; do slay TERM "$name"; done
+for name in a0 c0 w0 w1 node m0; do check "$name leaves" leaves "$name"; done
 check "nothing is left running" no_orphans
 tap_done
