@@ -43,6 +43,8 @@ typedef enum {
     FORM_REDUCE_PRECISION, /* reduce_precision x, format = e5m10 : T */
     FORM_RNG,              /* rng a, b, s, distribution = UNIFORM : fn */
     FORM_RNG_BITS,         /* rng_bit_generator s, algorithm = THREE_FRY : fn */
+    FORM_FFT,              /* fft x, type = RFFT, length = [8] : fn */
+    FORM_CHOLESKY,         /* cholesky x, lower = true : T */
     FORM_CHLO,             /* chlo.op a, b : T, T -> T */
     FORM_TOP_K,            /* chlo.top_k(x, k = 2) : T -> (T, I) */
     FORM_CHECK,            /* check.expect_..(_const) a, b|dense [, tolerance = x] : T */

@@ -42,6 +42,8 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
         OP(collective_broadcast)
     /* ops/complex.c */
     OP(complex) OP(real) OP(imag) OP(chlo_conj)
+    /* ops/fft.c, ops/linalg.c */
+    OP(fft) OP(cholesky) OP(triangular_solve)
     /* ops/complex_parts.c: the parts of complex functions, in plans */
     OP(pcp_cabs)
     OP(pcp_cexp_real) OP(pcp_cexp_imag)

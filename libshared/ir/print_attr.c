@@ -69,7 +69,9 @@ static const char *enum_name(const char *attr)
 {
     static const struct {
         const char *attr, *name;
-    } names[] = {{"compare_type", "comparison_type"}, {"precision_config", "precision"}};
+    } names[] = {{"compare_type", "comparison_type"},
+                 {"precision_config", "precision"},
+                 {"transpose_a", "transpose"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(attr, names[i].attr) == 0) return names[i].name;
     return is_id(attr, "") ? attr : "word";

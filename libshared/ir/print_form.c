@@ -252,6 +252,22 @@ static void print_rng_bits(printer_t *p, const ir_op_t *op)
     print_fn_tail(p, op);
 }
 
+static void print_fft(printer_t *p, const ir_op_t *op)
+{
+    print_head(p, op);
+    str_addf(p->out, ", type = %s", word_of(op, "fft_type"));
+    print_int_list(p, op, ", length = ", "fft_length");
+    print_fn_tail(p, op);
+}
+
+static void print_cholesky(printer_t *p, const ir_op_t *op)
+{
+    print_head(p, op);
+    if (attr_find(&op->attrs, "lower"))
+        str_addf(p->out, ", lower = %s", attr_bool(&op->attrs, "lower", false) ? "true" : "false");
+    print_tail(p, op);
+}
+
 /* --- calls, CHLO, checks --- */
 
 static void print_symbol_call(printer_t *p, const ir_op_t *op, const char *name)
@@ -426,6 +442,10 @@ static const form_t forms[] = {
                                 {"mantissa_bits", ATTR_INT, false}}},
     [FORM_RNG] = {print_rng, NULL, {{"rng_distribution", ATTR_ENUM, false}}},
     [FORM_RNG_BITS] = {print_rng_bits, NULL, {{"rng_algorithm", ATTR_ENUM, false}}},
+    [FORM_FFT] = {print_fft,
+                  NULL,
+                  {{"fft_type", ATTR_ENUM, false}, {"fft_length", ATTR_INTS, false}}},
+    [FORM_CHOLESKY] = {print_cholesky, NULL, {{"lower", ATTR_BOOL, true}}},
     [FORM_CHLO] = {.print = print_chlo, .fits = has_operands},
     [FORM_TOP_K] = {print_top_k, has_operands, {{"k", ATTR_INT, false}}},
     [FORM_CHECK] = {print_check,

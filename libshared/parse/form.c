@@ -196,6 +196,29 @@ static int form_rng_bits(parser_t *p, draft_t *d)
     return set_enum(p, d, "rng_algorithm") < 0 ? -1 : tail(p, d);
 }
 
+/* fft %x, type = RFFT, length = [8] : fn */
+static int form_fft(parser_t *p, draft_t *d)
+{
+    if (parse_operands(p, &d->in) < 0 || member(p, "type") < 0) return -1;
+    if (set_enum(p, d, "fft_type") < 0 || member(p, "length") < 0) return -1;
+    return set_list(p, d, "fft_length") < 0 ? -1 : tail(p, d);
+}
+
+/* cholesky %x [, lower = true] : T */
+static int form_cholesky(parser_t *p, draft_t *d)
+{
+    if (parse_operands(p, &d->in) < 0) return -1;
+    if (p->tok.kind == ',') {
+        if (member(p, "lower") < 0) return -1;
+        if (!parse_at(p, "true") && !parse_at(p, "false"))
+            return parse_expected(p, "true or false");
+        ir_attr_t lower = {.name = "lower", .kind = ATTR_BOOL, .i = parse_at(p, "true")};
+        attr_set(p->arena, &d->attrs, lower);
+        parse_next(p);
+    }
+    return tail(p, d);
+}
+
 static int form_generic(parser_t *p, draft_t *d)
 {
     return parse_fail(p, d->name.at, ERR_PARSE,
@@ -227,6 +250,8 @@ int parse_form(parser_t *p, draft_t *d)
         [FORM_REDUCE_PRECISION] = form_reduce_precision,
         [FORM_RNG] = form_rng,
         [FORM_RNG_BITS] = form_rng_bits,
+        [FORM_FFT] = form_fft,
+        [FORM_CHOLESKY] = form_cholesky,
         [FORM_CHLO] = form_chlo,
         [FORM_TOP_K] = form_top_k,
         [FORM_CHECK] = form_check,

@@ -1,5 +1,8 @@
-/* Gradient cases of ops that make complex numbers and take them apart. */
+/* Gradient cases of ops that make complex numbers and take them apart, transforms, and linear
+ * algebra. */
 #include "gradient_cases.h"
+#include "ops/fft.h"
+#include "ops/linalg.h"
 
 static void build_select(ir_fn_t *fn)
 {
@@ -43,6 +46,52 @@ static void build_matmul(ir_fn_t *fn)
     ir_matmul(fn, ir_fn_param(fn, 0), ir_fn_param(fn, 1));
 }
 
+/* --- transforms --- */
+
+static void build_fft(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "FFT", (const int64_t[]){3, 6}, 2);
+}
+
+static void build_ifft(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "IFFT", (const int64_t[]){2, 3, 6}, 3);
+}
+
+static void build_rfft_even(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "RFFT", (const int64_t[]){6}, 1);
+}
+
+static void build_rfft_odd(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "RFFT", (const int64_t[]){3, 5}, 2);
+}
+
+static void build_irfft_even(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "IRFFT", (const int64_t[]){3, 6}, 2);
+}
+
+static void build_irfft_odd(ir_fn_t *fn)
+{
+    fft_emit(fn, ir_fn_param(fn, 0), "IRFFT", (const int64_t[]){7}, 1);
+}
+
+/* --- triangular_solve, with diagonals away from 0 --- */
+
+#define SOLVE(name, ...)                                                                \
+    static void build_solve_##name(ir_fn_t *fn)                                         \
+    {                                                                                   \
+        solve_emit(fn, ir_fn_param(fn, 0), ir_fn_param(fn, 1), (solve_t){__VA_ARGS__}); \
+    }
+SOLVE(left, true, true, false, SOLVE_PLAIN)
+SOLVE(left_upper, true, false, false, SOLVE_ADJOINT)
+SOLVE(left_unit, true, true, true, SOLVE_TRANSPOSE)
+SOLVE(right, false, false, false, SOLVE_PLAIN)
+SOLVE(right_transpose, false, true, false, SOLVE_TRANSPOSE)
+SOLVE(right_adjoint, false, true, true, SOLVE_ADJOINT)
+
 const gradient_case_t gradient_cases_complex[] = {
     {OP_complex, "join", {F64(3, 2), F64(3, 2)}, 0, 0, NULL},
     {OP_real, "of complex", {C128(3, 2)}, 0, 0, NULL},
@@ -65,5 +114,83 @@ const gradient_case_t gradient_cases_complex[] = {
     {OP_reduce, "sum", {C128(2, 3, 4)}, 0, 0, build_reduce_add},
     {OP_reduce, "product", {C128(2, 3, 4)}, 0, 0, build_reduce_multiply},
     {OP_dot_general, "matmul", {C128(2, 3), C128(3, 4)}, 0, 0, build_matmul},
+    {OP_fft, "FFT", {C128(2, 3, 6)}, 0, 0, build_fft},
+    {OP_fft, "IFFT", {C128(2, 3, 6)}, 0, 0, build_ifft},
+    {OP_fft, "RFFT, even", {F64(2, 6)}, 0, 0, build_rfft_even},
+    {OP_fft, "RFFT, odd", {F64(3, 5)}, 0, 0, build_rfft_odd},
+    {OP_fft, "IRFFT, even", {C128(3, 4)}, 0, 0, build_irfft_even},
+    {OP_fft, "IRFFT, odd", {C128(2, 4)}, 0, 0, build_irfft_odd},
+    {OP_triangular_solve,
+     "real left, lower",
+     {F64(2, 3, 3), F64(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left},
+    {OP_triangular_solve,
+     "real left, upper, adjoint",
+     {F64(2, 3, 3), F64(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left_upper},
+    {OP_triangular_solve,
+     "real left, unit, transpose",
+     {F64(2, 3, 3), F64(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left_unit},
+    {OP_triangular_solve,
+     "real right, upper",
+     {F64(2, 3, 3), F64(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right},
+    {OP_triangular_solve,
+     "real right, lower, transpose",
+     {F64(2, 3, 3), F64(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right_transpose},
+    {OP_triangular_solve,
+     "real right, unit, adjoint",
+     {F64(2, 3, 3), F64(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right_adjoint},
+    {OP_triangular_solve,
+     "complex left, lower",
+     {C128(2, 3, 3), C128(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left},
+    {OP_triangular_solve,
+     "complex left, upper, adjoint",
+     {C128(2, 3, 3), C128(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left_upper},
+    {OP_triangular_solve,
+     "complex left, unit, transpose",
+     {C128(2, 3, 3), C128(2, 3, 2)},
+     0.5,
+     1,
+     build_solve_left_unit},
+    {OP_triangular_solve,
+     "complex right, upper",
+     {C128(2, 3, 3), C128(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right},
+    {OP_triangular_solve,
+     "complex right, lower, transpose",
+     {C128(2, 3, 3), C128(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right_transpose},
+    {OP_triangular_solve,
+     "complex right, unit, adjoint",
+     {C128(2, 3, 3), C128(2, 2, 3)},
+     0.5,
+     1,
+     build_solve_right_adjoint},
 };
 const int n_gradient_cases_complex = sizeof gradient_cases_complex / sizeof *gradient_cases_complex;

@@ -20,6 +20,7 @@ static const struct {
     {OP_if, "needs the reverse walk for its regions: control_vjp_test"},
     {OP_case, "needs the reverse walk for its regions: control_vjp_test"},
     {OP_while, "needs the reverse walk for its regions: control_vjp_test"},
+    {OP_cholesky, "needs a definite operand: linalg_test"},
     {OP_pcp_fused, "needs the reverse walk for its region: fuse_test"},
 };
 
