@@ -7,6 +7,7 @@
 #include "plan/branches.h"
 #include "plan/build_in.h"
 #include "plan/check.h"
+#include "plan/parts.h"
 #include "plan/seed.h"
 #include "plan/steps.h"
 #include "plan/sweep.h"
@@ -17,6 +18,7 @@ plan_build_t *plan_build_new(ir_module_t *module, const char *target)
     plan_build_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
     self->simd = target_simd(target);
+    self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
     return self;
 }
 
@@ -175,8 +177,9 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     p->first_kernel = (int)self->kernel.n;
     VEC_PUSH(&self->program, p);
     if (bind_tensors(self, p, fn, err) < 0) return -1;
-    p->lower = lower_fn(self->module, fn, self->simd, err);
+    p->lower = lower_fn(self->module, fn, self->simd, parts_large(self->part_bytes), err);
     if (!p->lower) return -1;
+    parts_cut(p->lower, self->part_bytes);
     if (self->budget == 0) sweep_form(p->lower, self->simd);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);

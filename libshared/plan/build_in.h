@@ -38,7 +38,8 @@ struct plan_build {
     })
     product;
     simd_t simd;
-    uint64_t budget; /* bytes that the arena may have, 0: any */
+    uint64_t budget;     /* bytes that the arena may have, 0: any */
+    uint64_t part_bytes; /* of large temporaries (parts.h) */
 };
 
 /* Homes for all stored values of the program; results that cannot be written in place get copy

@@ -161,6 +161,7 @@ typedef struct {
     group_t *group;
     VEC(bool) seen;
     bool refers; /* meets a member, or an operand of the group's */
+    bool late;   /* meets what steps make */
     int loads;
 } walk_t;
 
@@ -191,6 +192,12 @@ static void visit_related(walk_t *w, const kx_node_t *n)
         w->refers = true;
 }
 
+static void visit_late(walk_t *w, const kx_node_t *n)
+{
+    if (n->kind == KX_LOAD && w->lower->value[n->i].order != BEFORE) w->late = true;
+    if (n->kind == KX_REF && w->group->member.at[n->i].late) w->late = true;
+}
+
 /* Loads become arguments; what they read lives in memory. */
 static void visit_record(walk_t *w, const kx_node_t *n)
 {
@@ -213,6 +220,22 @@ static bool is_related(lower_t *self, group_t *group, const member_t *m)
     VEC_FREE(&w.seen);
     bool fits = (int)group->kernel->arg.n + w.loads <= MAX_ARGS;
     return fits && (w.refers || group->rows * group->cols <= SMALL);
+}
+
+static bool is_late(lower_t *self, group_t *group, const member_t *m)
+{
+    walk_t w = {.lower = self, .group = group};
+    walk_member(&w, m, visit_late);
+    VEC_FREE(&w.seen);
+    return w.late;
+}
+
+/* A number that is known from the start, like that of targets that count, does not wait for one
+ * that is made of large temporaries: these come by parts, each of which may need the first. */
+static bool waits_in_vain(const lower_t *self, const group_t *group, const member_t *m)
+{
+    return self->large > 0 && count_of(self, m->value) == 1 && group->member.n > 0 &&
+           group->member.at[0].late != m->late;
 }
 
 static void record(lower_t *self, group_t *group, const member_t *m)
@@ -299,7 +322,9 @@ static bool try_join(lower_t *self, int number, ir_val_t v, const shape_t *s)
     int kind = kind_in(self, group, s);
     if (kind < 0) return false;
     member_t m = {.value = v, .kind = (member_kind_t)kind};
-    if (!group_build_member(self, group, &m) || !is_related(self, group, &m)) {
+    bool fits = group_build_member(self, group, &m) && is_related(self, group, &m);
+    if (fits) m.late = is_late(self, group, &m);
+    if (!fits || waits_in_vain(self, group, &m)) {
         if (group->rows != rows || group->cols != cols) respace(self, group, rows, cols);
         return false;
     }
@@ -327,6 +352,7 @@ static int open_group(lower_t *self, ir_val_t v, const shape_t *s)
                        "line %d: %s reads something that has no storage", op ? op->line : 0,
                        op ? op_def(op->code)->name : "argument");
     }
+    m.late = is_late(self, group, &m);
     add_member(self, number, &m);
     return 0;
 }

@@ -54,10 +54,16 @@ static int place_all(lower_t *self)
     return 0;
 }
 
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err)
+bool lower_is_large(const lower_t *self, ir_val_t v)
+{
+    return self->large > 0 && (uint64_t)ir_type_bytes(ir_type_of(self->fn, v)) > self->large;
+}
+
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large, err_t *err)
 {
     lower_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
+    self->large = large;
     self->err = err;
     self->fn = legalize_fn(module, fn, simd, err);
     if (self->fn) add_scratch(self);

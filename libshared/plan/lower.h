@@ -50,6 +50,7 @@ typedef struct {
     kx_t init;         /* FOLD, SUM: folded in at the end; KX_NONE when neutral */
     kx_t index, guard; /* SCATTER: where to, if at all */
     int phase;
+    bool late; /* reads what steps have made */
 } member_t;
 
 typedef struct {
@@ -97,6 +98,7 @@ typedef struct {
     VEC(group_t *) group;
     VEC(lstep_t) step;
     VEC(scratch_t) scratch;
+    uint64_t large; /* bytes from which temporaries are held by parts (parts.h); 0: never */
     err_t *err;
 } lower_t;
 
@@ -150,8 +152,12 @@ int gemm_place(lower_t *self, const ir_op_t *op);
 /* --- emit.c: groups to kernels of loops and stores -------------------------------------------- */
 int emit_group(lower_t *self, group_t *group);
 
-/* One function to groups and steps with kernels emitted. Returns, caller destroys. */
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err);
+/* One function to groups and steps with kernels emitted; `large` as above. Returns, caller
+ * destroys.
+ */
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large, err_t *err);
+/* Is v a product of so many bytes? */
+bool lower_is_large(const lower_t *self, ir_val_t v);
 void lower_destroy(lower_t **self_p);
 
 #endif

@@ -166,7 +166,8 @@ static void repeat(const remat_t *self, const choice_t *choice)
     for (int a = 0; a < n; a++) {
         step_use_t use = steps_use(lower, &again, a);
         if (!use.written) continue;
-        ir_val_t fresh = steps_fresh(lower, use.value);
+        ir_type_t type = *ir_type_of(lower->fn, use.value);
+        ir_val_t fresh = steps_fresh(lower, use.value, &type);
         if (idles(self, use.value)) rename_value(lower, use.value, fresh, choice->at);
         steps_set(lower, &again, a, fresh);
     }

@@ -52,6 +52,14 @@ static int own_cost(const ir_op_t *op)
     return strncmp(def->name, "chlo.", 5) == 0 ? 16 : 1;
 }
 
+/* A few elements of what is only there by parts: they are picked where its rows are worked on. */
+static bool picks_from_large(const lower_t *self, const ir_op_t *op)
+{
+    const ir_op_t *from = ir_def(self->fn, op->in[0]);
+    return from && from->code != OP_constant && lower_is_large(self, op->in[0]) &&
+           !lower_is_large(self, op->out);
+}
+
 /* Roots whatever they cost. */
 static bool always_root(lower_t *self, const ir_op_t *op)
 {
@@ -59,6 +67,7 @@ static bool always_root(lower_t *self, const ir_op_t *op)
     case OP_dot_general:
     case OP_reduce: return true;
     case OP_scatter: return !inline_scatter_is_direct(self, op);
+    case OP_gather: return picks_from_large(self, op);
     case OP_constant: {
         const tensor_t *t = ir_const_of(self->fn, op->out);
         int64_t slope[IR_MAX_RANK];

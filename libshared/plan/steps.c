@@ -46,10 +46,9 @@ void steps_set(lower_t *lower, lstep_t *step, int i, ir_val_t v)
     }
 }
 
-ir_val_t steps_fresh(lower_t *lower, ir_val_t v)
+ir_val_t steps_fresh(lower_t *lower, ir_val_t v, const ir_type_t *type)
 {
-    ir_type_t type = *ir_type_of(lower->fn, v);
-    ir_val_t fresh = ir_region_new(lower->fn, 1, &type)->arg;
+    ir_val_t fresh = ir_region_new(lower->fn, 1, type)->arg;
     lower->value = mem_realloc(lower->value, lower->fn->n_value * sizeof *lower->value);
     lower->value[fresh] = lower->value[v];
     return fresh;

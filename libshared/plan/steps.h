@@ -19,8 +19,8 @@ step_use_t steps_use(const lower_t *lower, const lstep_t *step, int i);
 /* Let access i be of value v. */
 void steps_set(lower_t *lower, lstep_t *step, int i, ir_val_t v);
 
-/* A new value like v, of no op. */
-ir_val_t steps_fresh(lower_t *lower, ir_val_t v);
+/* A new value like v, of no op; of this type. */
+ir_val_t steps_fresh(lower_t *lower, ir_val_t v, const ir_type_t *type);
 
 /* What step computes and moves: estimates. */
 void steps_cost(const lower_t *lower, const lstep_t *step, double *flops, double *bytes);

@@ -24,6 +24,22 @@ for backend in interp cpu; do
         "$golden/training.json" --training --backend "$backend"
 done
 
+# Logits held by parts of their rows (plan/parts.h), here of less than 100 kB: the same gradients, masked targets
+# included.
+mkdir "$work/parts"
+for model in nanogpt_small nanochat_smoke_d1_128; do
+    sed '1s/^module.*{$/module attributes {pcp.part_bytes = 100000 : i64} {/' "$models/$model.mlir" \
+        >"$work/parts/$model.mlir"
+    by_parts() { "$bin/pcp" compile "$work/parts/$model.mlir" --emit plan | grep -q "gemm tn 65[0-9]*x64x$1 "; }
+    rows=384
+    [ "$model" = nanogpt_small ] || rows=64
+    check "$model comes by parts of $rows rows" by_parts "$rows"
+    check "gradients of $model by parts" "$bin/golden-check" "$work/parts/$model.mlir" \
+        "$golden/gradients.json" --backend cpu
+done
+check "training of nanogpt_small by parts" "$bin/golden-check" "$work/parts/nanogpt_small.mlir" \
+    "$golden/training.json" --training --backend cpu
+
 # finds_change FILE KEY [OPTIONS]: with the first value of KEY in FILE one thousandth larger, the checker fails.
 finds_change() {
     local file=$1 key=$2 status=0
