@@ -15,6 +15,7 @@ void control_tune(zsock_t *socket)
     zsock_set_rcvhwm(socket, 4096);
     zsock_set_linger(socket, 500);
     zsock_set_maxmsgsize(socket, 2 << 20);
+    zsock_set_backlog(socket, 4096); /* all members may come at once, after an outage */
     if (zsock_type(socket) == ZMQ_ROUTER) zsock_set_router_mandatory(socket, 1);
 }
 

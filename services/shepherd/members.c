@@ -29,11 +29,24 @@ member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from)
     return row;
 }
 
+size_t member_place(const shepherd_t *self, uint32_t serial)
+{
+    size_t low = 0, high = self->members.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (self->members.at[middle].serial < serial)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < self->members.n && self->members.at[low].serial == serial;
+    return found ? low : self->members.n;
+}
+
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].serial == serial) return &self->members.at[i];
-    return NULL;
+    size_t i = member_place(self, serial);
+    return i < self->members.n ? &self->members.at[i] : NULL;
 }
 
 member_row_t *member_by_id(shepherd_t *self, const char *id)
@@ -87,7 +100,8 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     member_row_t *row = member_by_serial(self, serial);
     if (!row) return;
     member_row_t gone = *row;
-    *row = self->members.at[--self->members.n];
+    /* The order of serials stays. */
+    memmove(row, row + 1, (size_t)(self->members.at + --self->members.n - row) * sizeof *row);
     log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
               "member=%s kind=%s reason=\"%s\"", gone.id, member_kind_name(gone.kind), reason);
     announce(self, &gone, false, reason);

@@ -133,7 +133,7 @@ typedef struct {
     phase_t phase;
     int64_t now_ms, tick_ms;
     uint32_t last_serial;
-    VEC(member_row_t) members;
+    VEC(member_row_t) members; /* by serial */
     VEC(plan_row_t) plans;
     layout_t layout;
     uint64_t run_hash;
@@ -221,6 +221,7 @@ member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL:
 /* The same for the sender of a message: a sign of its life. */
 member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from);
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial);
+size_t member_place(const shepherd_t *self, uint32_t serial); /* in the table; its n: unknown */
 member_row_t *member_by_id(shepherd_t *self, const char *id);
 /* The sender's row, or NULL after telling it that it is unknown. */
 member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to);

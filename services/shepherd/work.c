@@ -18,17 +18,22 @@ size_t work_homes(const shepherd_t *self, uint32_t serial)
     return n;
 }
 
-/* The ready worker with the fewest replicas (the longest here among equals); NULL: none. */
-static const member_row_t *least_loaded(const shepherd_t *self)
+/* Replicas of each member, by its place in the table. Caller frees. */
+static uint32_t *loads(const shepherd_t *self)
 {
-    const member_row_t *best = NULL;
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        if (!ready(self, row)) continue;
-        size_t n = work_homes(self, row->serial),
-               least = best ? work_homes(self, best->serial) : SIZE_MAX;
-        if (n < least || (n == least && row->serial < best->serial)) best = row;
-    }
+    uint32_t *load = mem_calloc(self->members.n + 1, sizeof *load); /* the last: of nobody */
+    for (int64_t k = 0; k < self->config->replicas; k++)
+        load[member_place(self, self->lease[k].home)]++;
+    return load;
+}
+
+/* Of n workers, named by their places, the one with the fewest replicas (the longest here among
+ * equals). */
+static size_t least_loaded(const uint32_t *load, const size_t *who, size_t n)
+{
+    size_t best = who[0];
+    for (size_t i = 1; i < n; i++)
+        if (load[who[i]] < load[best]) best = who[i];
     return best;
 }
 
@@ -36,17 +41,23 @@ static const member_row_t *least_loaded(const shepherd_t *self)
  * loses its inner state. */
 static void settle(shepherd_t *self)
 {
-    size_t n_ready = 0;
-    for (size_t i = 0; i < self->members.n; i++) n_ready += ready(self, &self->members.at[i]);
-    if (n_ready == 0) return;
-    size_t n = (size_t)self->config->replicas, fair = (n + n_ready - 1) / n_ready;
-    for (size_t k = 0; k < n; k++) {
-        work_t *lease = &self->lease[k];
-        if (lease->home && work_homes(self, lease->home) <= fair) continue;
-        if (lease->home && work_homes(self, least_loaded(self)->serial) >= fair) continue;
-        lease->home = 0;
-        lease->home = least_loaded(self)->serial;
+    size_t n_ready = 0, *who = mem_calloc(self->members.n + 1, sizeof *who);
+    for (size_t i = 0; i < self->members.n; i++)
+        if (ready(self, &self->members.at[i])) who[n_ready++] = i;
+    uint32_t *load = loads(self);
+    size_t n = (size_t)self->config->replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
+    for (size_t k = 0; n_ready > 0 && k < n; k++) {
+        size_t home = member_place(self, self->lease[k].home);
+        bool housed = home < self->members.n;
+        if (housed && load[home] <= fair) continue;
+        if (housed && load[least_loaded(load, who, n_ready)] >= fair) continue;
+        if (housed) load[home]--;
+        home = least_loaded(load, who, n_ready);
+        load[home]++;
+        self->lease[k].home = self->members.at[home].serial;
     }
+    free(load);
+    free(who);
 }
 
 void work_open_round(shepherd_t *self)
@@ -142,12 +153,13 @@ void work_reopen_eval(work_t *part)
  * whoever is free first (home 0), and finds its place when the next round opens. */
 static uint32_t new_home(const shepherd_t *self, uint32_t lost)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
+    uint32_t *load = loads(self), home = 0;
+    for (size_t i = 0; home == 0 && i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
-        if (row->serial != lost && ready(self, row) && work_homes(self, row->serial) == 0)
-            return row->serial;
+        if (row->serial != lost && load[i] == 0 && ready(self, row)) home = row->serial;
     }
-    return 0;
+    free(load);
+    return home;
 }
 
 void work_release(shepherd_t *self, uint32_t holder)
@@ -278,42 +290,68 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     MSG_SEND(self->out, &worker->peer, 0, EVAL, eval, &eval);
 }
 
-/* The replica this worker trains next: its own first, then one whose worker is gone; -1: none. */
-static int64_t next_lease(const shepherd_t *self, uint32_t serial)
+/* Parts of a validation, to whoever has credit; true when some are left. */
+static bool give_evals(shepherd_t *self, char **endpoints)
 {
-    int64_t orphan = -1;
-    if (self->round >= self->config->rounds || !self->opened) return -1;
+    size_t m = 0;
+    for (size_t i = 0; i < self->eval.n; i++) {
+        if (self->eval.at[i].state != WORK_OPEN) continue;
+        while (m < self->members.n &&
+               !(self->members.at[m].credit > 0 && ready(self, &self->members.at[m])))
+            m++;
+        if (m == self->members.n) return true;
+        give_eval(self, (uint32_t)i, &self->members.at[m], endpoints);
+    }
+    return false;
+}
+
+/* Each replica to its home; the number that have none. */
+static size_t give_homes(shepherd_t *self, char **endpoints)
+{
+    size_t homeless = 0;
     for (int64_t k = self->config->replicas; k-- > 0;) {
         const work_t *lease = &self->lease[k];
         if (lease->state != WORK_OPEN) continue;
-        if (lease->home == serial) return k;
-        if (lease->home == 0) orphan = k;
+        homeless += lease->home == 0;
+        member_row_t *row = lease->home ? member_by_serial(self, lease->home) : NULL;
+        if (row && row->credit > 0 && ready(self, row))
+            give_lease(self, (uint32_t)k, row, endpoints);
     }
-    return orphan;
+    return homeless;
 }
 
-static int64_t next_eval(const shepherd_t *self)
+/* Those whose worker is gone, to whoever has credit left. */
+static void give_homeless(shepherd_t *self, char **endpoints)
+{
+    size_t m = 0;
+    for (int64_t k = 0; k < self->config->replicas; k++) {
+        if (self->lease[k].state != WORK_OPEN || self->lease[k].home) continue;
+        while (m < self->members.n &&
+               !(self->members.at[m].credit > 0 && ready(self, &self->members.at[m])))
+            m++;
+        if (m == self->members.n) return;
+        give_lease(self, (uint32_t)k, &self->members.at[m], endpoints);
+    }
+}
+
+static bool any_open(const shepherd_t *self)
 {
     for (size_t i = 0; i < self->eval.n; i++)
-        if (self->eval.at[i].state == WORK_OPEN) return (int64_t)i;
-    return -1;
+        if (self->eval.at[i].state == WORK_OPEN) return true;
+    for (int64_t k = 0; self->opened && k < self->config->replicas; k++)
+        if (self->lease[k].state == WORK_OPEN) return true;
+    return false;
 }
 
+/* Between two rounds most messages find nothing to give: then this looks at each lease once. */
 void work_dispatch(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->stopping || !members_shards_here(self)) return;
+    if (self->phase != PHASE_TRAIN || self->stopping || !any_open(self) ||
+        !members_shards_here(self))
+        return;
     char **endpoints = members_endpoints(self);
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
-        while (row->credit > 0 && ready(self, row)) {
-            int64_t part = next_eval(self), replica = part < 0 ? next_lease(self, row->serial) : -1;
-            if (part >= 0)
-                give_eval(self, (uint32_t)part, row, endpoints);
-            else if (replica >= 0)
-                give_lease(self, (uint32_t)replica, row, endpoints);
-            else
-                break;
-        }
-    }
+    bool evals = give_evals(self, endpoints);
+    bool leases = !evals && self->opened && self->round < self->config->rounds;
+    if (leases && give_homes(self, endpoints) > 0) give_homeless(self, endpoints);
     free(endpoints);
 }

@@ -18,7 +18,7 @@
 
 typedef struct {
     char *shepherd, *target;
-    int64_t count, threads, hold_ms, seconds;
+    int64_t count, threads, join_ms, hold_ms, seconds;
 } options_t;
 
 #define ROW(key, what, text, low, high, words)                                                     \
@@ -31,8 +31,9 @@ static const config_field_t fields[] = {
     ROW(target, STRING, "cpu:x86-64-v3", 0, 0, "what the workers say they are"),
     ROW(count, INT, "1000", 1, 60000, "workers"),
     ROW(threads, INT, "8", 1, 64, "threads they share"),
+    ROW(join_ms, INT, "1000", 0, 3600000, "the workers come one by one over this time"),
     ROW(hold_ms, INT, "500", 1, 600000, "mean time a lease takes"),
-    ROW(seconds, INT, "20", 1, 86400, "to measure, after all have joined"),
+    ROW(seconds, INT, "20", 0, 86400, "to measure, after all have joined"),
 };
 static const config_table_t table = {
     .usage = "worker-crowd --shepherd ENDPOINT --target TARGET [FLAGS]\n"
@@ -46,7 +47,7 @@ static const char *const ask_names[ASK_COUNT] = {"HELLO", "HEARTBEAT", "LEASE_DO
 
 typedef struct {
     char id[32];
-    zsock_t *control;
+    zsock_t *control; /* NULL: it has not come yet */
     bool joined, busy;
     double asked_s[ASK_COUNT]; /* when; 0: nothing asked */
     uint64_t beat_id;
@@ -256,11 +257,21 @@ static void receive_data(group_t *group)
     }
 }
 
+static bool come(const group_t *group, worker_t *worker)
+{
+    err_t err = {0};
+    worker->control = control_connect(ZMQ_DEALER, group->options->shepherd, &err);
+    if (worker->control) return true;
+    log_event(LOG_ERROR, "no_socket", "error=\"%s\"", err.text);
+    exit(1);
+}
+
 static void timers(group_t *group)
 {
     int64_t now = clock_mono_ms();
     for (int i = 0; i < group->n; i++) {
         worker_t *worker = &group->workers[i];
+        if (!worker->control && (now < worker->hello_ms || !come(group, worker))) continue;
         if (!worker->joined && now >= worker->hello_ms) say_hello(group, worker, now);
         if (worker->joined && now >= worker->beat_ms) send_heartbeat(worker, now);
         if (worker->busy && now >= worker->ready_ms) upload(group, worker, (uint32_t)i);
@@ -272,14 +283,14 @@ static void *group_run(void *arg)
     enum { TICK_MS = 5 };
     group_t *group = arg;
     zmq_pollitem_t *items = mem_calloc((size_t)group->n + 1, sizeof *items);
-    for (int i = 0; i < group->n; i++)
-        items[i] = (zmq_pollitem_t){zsock_resolve(group->workers[i].control), 0, ZMQ_POLLIN, 0};
     int64_t tick_ms = 0;
     while (!*group->ending) {
-        if (group->data)
-            items[group->n] = (zmq_pollitem_t){zsock_resolve(group->data), 0, ZMQ_POLLIN, 0};
-        zmq_poll(items, group->n + (group->data != NULL), TICK_MS);
-        for (int i = 0; i < group->n; i++)
+        int n = 0; /* they come in the order of the table */
+        for (; n < group->n && group->workers[n].control; n++)
+            items[n] = (zmq_pollitem_t){zsock_resolve(group->workers[n].control), 0, ZMQ_POLLIN, 0};
+        if (group->data) items[n] = (zmq_pollitem_t){zsock_resolve(group->data), 0, ZMQ_POLLIN, 0};
+        zmq_poll(items, n + (group->data != NULL), TICK_MS);
+        for (int i = 0; i < n; i++)
             if (items[i].revents) receive_control(group, &group->workers[i]);
         if (group->data) receive_data(group);
         if (clock_mono_ms() - tick_ms < TICK_MS) continue;
@@ -311,7 +322,8 @@ static void print_latency(group_t *groups, int n_group, ask_t what)
     VEC_FREE(&all);
 }
 
-static int make_group(group_t *group, const options_t *options, int first, int n, err_t *err)
+/* Each group has its share of every moment, so that its workers come in order. */
+static void make_group(group_t *group, const options_t *options, int first, int n)
 {
     group->options = options;
     group->first = first;
@@ -322,12 +334,9 @@ static int make_group(group_t *group, const options_t *options, int first, int n
     for (int i = 0; i < n; i++) {
         worker_t *worker = &group->workers[i];
         snprintf(worker->id, sizeof worker->id, "crowd-%d", first + i);
-        worker->hello_ms = now + (first + i) % 1000;
-        worker->beat_ms = now + 1000 + (first + i) * 7 % 500;
-        worker->control = control_connect(ZMQ_DEALER, options->shepherd, err);
-        if (!worker->control) return -1;
+        worker->hello_ms = now + options->join_ms * i / n;
+        worker->beat_ms = worker->hello_ms + (first + i) * 7 % 500;
     }
-    return 0;
 }
 
 static uint32_t joined(const group_t *groups, int n)
@@ -350,7 +359,7 @@ static void print_all(const options_t *o, group_t *groups)
            (long long)o->seconds);
 }
 
-static int run(const options_t *o, err_t *err)
+static void run(const options_t *o)
 {
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
@@ -360,16 +369,14 @@ static int run(const options_t *o, err_t *err)
     volatile bool measuring = false, ending = false;
     group_t *groups = mem_calloc((size_t)o->threads, sizeof *groups);
     pthread_t *threads = mem_calloc((size_t)o->threads, sizeof *threads);
-    int status = 0;
-    for (int g = 0; status == 0 && g < o->threads; g++) {
+    for (int g = 0; g < o->threads; g++) {
         int first = (int)(o->count * g / o->threads), end = (int)(o->count * (g + 1) / o->threads);
-        status = make_group(&groups[g], o, first, end - first, err);
+        make_group(&groups[g], o, first, end - first);
         groups[g].measuring = &measuring;
         groups[g].ending = &ending;
     }
-    if (status < 0) return -1;
     for (int g = 0; g < o->threads; g++) pthread_create(&threads[g], NULL, group_run, &groups[g]);
-    int64_t limit = clock_mono_ms() + 60000;
+    int64_t limit = clock_mono_ms() + o->join_ms + 60000;
     while (joined(groups, (int)o->threads) < o->count && clock_mono_ms() < limit) zclock_sleep(100);
     zclock_sleep(3000); /* plans are compiled, the first leases given */
     measuring = true;
@@ -377,7 +384,6 @@ static int run(const options_t *o, err_t *err)
     ending = true;
     for (int g = 0; g < o->threads; g++) pthread_join(threads[g], NULL);
     print_all(o, groups);
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -389,7 +395,7 @@ int main(int argc, char **argv)
     if (status == 0 && args.help)
         config_help(&table, stdout);
     else if (status == 0)
-        status = run(&options, &err);
+        run(&options);
     if (status < 0) fprintf(stderr, "worker-crowd: %s\n", err.text);
     config_args_fini(&args);
     config_fini(&table, &options);

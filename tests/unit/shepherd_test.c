@@ -117,6 +117,27 @@ static void silence_and_sleep(void **unused)
     rig_free(rig);
 }
 
+static void who_leaves_takes_nobody_along(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(4, 1, 4);
+    SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "enough");
+    assert_int_equal(member_place(&rig->state, 0), rig->state.members.n);
+    for (size_t i = 0; i < rig->state.members.n; i++) {
+        uint32_t serial = rig->state.members.at[i].serial;
+        assert_int_equal(member_place(&rig->state, serial), i);
+        assert_ptr_equal(member_by_serial(&rig->state, serial), &rig->state.members.at[i]);
+        assert_true(i == 0 || serial > rig->state.members.at[i - 1].serial);
+    }
+    const uint8_t left[] = {W1, W3, W4};
+    for (int i = 0; i < 3; i++) ask(rig, left[i]);
+    for (int i = 0; i < 3; i++) only(rig, left[i], BODY(LEASE));
+    lease_done(rig, W4, only(rig, W4, BODY(LEASE))->lease, 1);
+    ask(rig, W4); /* what W2 would have trained */
+    assert_int_equal(count(rig, W4, BODY(LEASE), NULL), 2);
+    rig_free(rig);
+}
+
 static void a_lost_lease_message_heals(void **unused)
 {
     (void)unused;
@@ -530,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_run_from_hello_to_bye),
         cmocka_unit_test(a_lost_workers_lease_goes_to_the_spare),
         cmocka_unit_test(silence_and_sleep),
+        cmocka_unit_test(who_leaves_takes_nobody_along),
         cmocka_unit_test(a_lost_lease_message_heals),
         cmocka_unit_test(bad_hellos_are_refused),
         cmocka_unit_test(only_supervisors_report_deaths),
