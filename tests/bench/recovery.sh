@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # recovery: how long a cluster needs until a lost worker is replaced.
 #
-#   tests/bench/recovery.sh [TRIALS]     (default 30; as `scripts/bench recovery`)
+#   tests/bench/recovery.sh [TRIALS [PART...]]     (default 30 exit hang leader; as `scripts/bench recovery`)
 #
-# A run of a small GPT on one supervisor with two workers over ipc://. In each trial one of them
+# A run of a small GPT on one supervisor with two workers over ipc://. exit: in each trial one of them
 # gets SIGKILL; measured from the signal, by the shepherd's and the workers' logs:
 #   noticed    the shepherd gives the lease up (GONE), by which it can be given again
 #   rejoined   the new process has joined
 #   trained    the new process has finished a lease of two steps: plan and tokens loaded, parameters
 #              fetched, pseudo-gradient uploaded
-# As many trials kill the shepherd that leads, of two (leader_ttl_ms 1500): until the other
+# leader: as many trials kill the shepherd that leads, of two (leader_ttl_ms 1500); until the other
 #   leads      has taken over
 #   round      has finished a round, which takes about the time the bench prints
-# Then a third as many trials with SIGSTOP under a heartbeat time-out of 1000 ms: from the signal
+# hang: as many trials with SIGSTOP under a heartbeat time-out of 1000 ms: from the signal
 # until the stopped process is killed (hang) and until its successor has joined.
 # Milliseconds: median and 95th percentile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-trials=${1:-30} bin=${PCP_BIN:-build/bin}
+trials=${1:-30} parts=" ${*:2} " bin=${PCP_BIN:-build/bin}
 case $trials in -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit ;; esac
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-bench.XXXXXX") pids=()
 trap '{ kill -KILL "${pids[@]}"; wait; } 2>/dev/null; rm -rf "$work"' EXIT
@@ -66,6 +66,7 @@ worker_pid() { pgrep -f -- "pcp-worker .*--id $1 .*$work" | head -n 1; }
 figures() { # NAME VALUES...
     local name=$1
     shift
+    [ $# -gt 0 ] || return 0 # this part was not wanted
     printf '%s\n' "$@" | sort -n | awk -v name="$name" '
         { v[NR] = $1 }
         END { printf "%-22s %6d ms %6d ms   (%d trials)\n", name, v[int((NR + 1) / 2)],
@@ -74,8 +75,9 @@ figures() { # NAME VALUES...
 
 since "$work/node-w0.log" 1 event=lease_done >/dev/null
 since "$work/node-w1.log" 1 event=lease_done >/dev/null
+wanted() { [[ $parts = "  " || $parts = *" $1 "* ]]; }
 noticed=() rejoined=() trained=() hang=() hang_rejoined=()
-for ((i = 0; i < trials; i++)); do
+wanted exit && for ((i = 0; i < trials; i++)); do
     id=node-w$((i % 2))
     shepherd_from=$(($(lines "$work/shepherd.log") + 1))
     worker_from=$(($(lines "$work/$id.log") + 1))
@@ -89,7 +91,7 @@ for ((i = 0; i < trials; i++)); do
     [ "$started" -ge "$worker_from" ]
     trained+=($(($(since "$work/$id.log" "$started" event=lease_done) - begin)))
 done
-for ((i = 0; i < (trials + 2) / 3; i++)); do
+wanted hang && for ((i = 0; i < trials; i++)); do
     id=node-w$((i % 2))
     shepherd_from=$(($(lines "$work/shepherd.log") + 1))
     node_from=$(($(lines "$work/node.log") + 1))
@@ -101,11 +103,11 @@ for ((i = 0; i < (trials + 2) / 3; i++)); do
     hang_rejoined+=($(($(since "$work/shepherd.log" "$shepherd_from" "$joined") - begin)))
 done
 # --- the leader ---
-shepherd other
-since "$work/other.log" 1 event=standby >/dev/null
+wanted leader && shepherd other
+wanted leader && since "$work/other.log" 1 event=standby >/dev/null
 leads=() progress=() lasts=()
 leader=shepherd next=other
-for ((i = 0; i < trials; i++)); do
+wanted leader && for ((i = 0; i < trials; i++)); do
     since "$work/$leader.log" "$(($(lines "$work/$leader.log") + 1))" event=round >/dev/null
     from=$(($(lines "$work/$next.log") + 1))
     sleep "0.0$((RANDOM % 90 + 10))"
