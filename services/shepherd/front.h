@@ -82,6 +82,7 @@ struct front {
     const front_config_t *config;
     const char *config_dir; /* of sockets to children */
     zloop_t *loop;
+    int wake;                         /* eventfd: a tick */
     zsock_t *control, *events, *news; /* ROUTER, PUB; SUB to all children */
     zactor_t *clerk, *files;
     children_t *children;

@@ -1,8 +1,10 @@
 /* The front's sockets, actors and loop. */
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -64,10 +66,21 @@ static int on_files(zloop_t *loop, zsock_t *socket, void *arg)
     return after(self);
 }
 
+/* Time is a message to ourselves: a tick ends runs' links, which have timers, and zloop may still
+ * call a timer that was ended by another one's handler. */
 static int on_tick(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
-    front_tick(arg, clock_mono_ms());
+    const front_t *self = arg;
+    uint64_t one = 1;
+    return write(self->wake, &one, sizeof one) < 0 && errno != EAGAIN ? -1 : 0;
+}
+
+static int on_wake(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+{
+    (void)loop;
+    uint64_t ticks;
+    if (read(item->fd, &ticks, sizeof ticks) > 0) front_tick(arg, clock_mono_ms());
     return after(arg);
 }
 
@@ -123,6 +136,8 @@ static int start(front_t *self, service_signals_t *signals, int signal_fd,
     self->out = (msg_out_t){send_control, self};
     self->now_ms = clock_mono_ms();
     self->loop = zloop_new();
+    self->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (self->wake < 0) return err_set_errno(err, "eventfd");
     if (open_sockets(self, err) < 0 || open_children(self, err) < 0 ||
         service_on_signal(self->loop, signal_fd, signals, err) < 0)
         return -1;
@@ -133,6 +148,8 @@ static int start(front_t *self, service_signals_t *signals, int signal_fd,
     zloop_reader(self->loop, self->news, on_news, self);
     zloop_reader(self->loop, zactor_sock(self->clerk), on_clerk, self);
     zloop_reader(self->loop, zactor_sock(self->files), on_files, self);
+    zmq_pollitem_t wake = {.fd = self->wake, .events = ZMQ_POLLIN};
+    zloop_poller(self->loop, &wake, on_wake, self);
     zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
     return 0;
 }
@@ -143,6 +160,7 @@ static void stop(front_t *self)
     zactor_destroy(&self->clerk); /* others may lead at once */
     zactor_destroy(&self->files);
     zloop_destroy(&self->loop);
+    if (self->wake >= 0) close(self->wake);
     zsock_destroy(&self->control);
     zsock_destroy(&self->events);
     zsock_destroy(&self->news);
@@ -181,7 +199,7 @@ int front_run_all(front_config_t *config, err_t *err)
     raise_limits();
     char *sockets = make_socket_dir(config, err);
     if (!sockets) return -1;
-    front_t front = {.config = config, .config_dir = sockets};
+    front_t front = {.config = config, .config_dir = sockets, .wake = -1};
     clerk_options_t clerk = {.url = config->store,
                              .holder = config->id,
                              .ttl_ms = config->leader_ttl_ms,
