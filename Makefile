@@ -68,9 +68,9 @@ $(B)/bin/golden-check: $(TOOL_PARTS)
 $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
-# bench-peers has parts of its own.
+# bench-peers and bench-reference have parts of their own.
 BENCH_PARTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/bench/peers/*.c))
-$(B)/bin/bench-peers: $(BENCH_PARTS)
+$(B)/bin/bench-peers $(B)/bin/bench-reference: $(BENCH_PARTS)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)

@@ -1,9 +1,10 @@
-"""PyTorch's side of `scripts/bench peers`: the GPT-2 of `pcp model gpt2`, trained on command.
+"""PyTorch's side of `scripts/bench peers` and `reference`: the GPT-2 of `pcp model gpt2`, trained on command.
 
 usage: peer_torch.py FILE THREADS PRECISION LAYERS HEADS
 FILE is a safetensors file with the parameters (GPT-2's names, matrices [in, out]) and the batches
-"batch.x", "batch.y" [batches, rows, tokens]. Says "ready", then answers each line "run N" on
-standard input with N words SECONDS:CPU_SECONDS:LOSS, one for each training step (AdamW, clipping at 1).
+"batch.x", "batch.y" [batches, rows, tokens], maybe "valid.x", "valid.y". Says "ready", then answers each
+line "run N RATE" on standard input with N words SECONDS:CPU_SECONDS:LOSS, one for each training step
+(AdamW, clipping at 1), and each line "eval" with the mean loss of the validation batches.
 """
 import json
 import math
@@ -17,7 +18,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 DTYPES = {"F32": numpy.float32, "I32": numpy.int32}
-LEARNING_RATE = 1e-4
 
 
 def read_safetensors(path):
@@ -98,7 +98,7 @@ def make_optimizer(model):
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=LEARNING_RATE, betas=(0.9, 0.95), eps=1e-8)
+    return torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.95), eps=1e-8)
 
 
 def main():
@@ -108,6 +108,7 @@ def main():
     tensors = read_safetensors(path)
     batch_x, batch_y = tensors.pop("batch.x").long(), tensors.pop("batch.y").long()
     (vocab, width), block = tensors["wte.weight"].shape, tensors["wpe.weight"].shape[0]
+    valid_x, valid_y = tensors.pop("valid.x", None), tensors.pop("valid.y", None)
     model = Gpt(vocab, block, width, layers, heads)
     load(model, tensors)
     optimizer = make_optimizer(model)
@@ -123,10 +124,22 @@ def main():
         optimizer.step()
         return loss.item()
 
+    def evaluate():
+        losses = []
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+            for x, y in zip(valid_x.long(), valid_y.long()):
+                losses.append(model(x, y).item())
+        return sum(losses) / len(losses)
+
     print("ready", flush=True)
     for line in sys.stdin:
-        answers = []
-        for _ in range(int(line.split()[1])):
+        words, answers = line.split(), []
+        if words[0] == "eval":
+            print(f"{evaluate():.9g}", flush=True)
+            continue
+        for group in optimizer.param_groups:
+            group["lr"] = float(words[2])
+        for _ in range(int(words[1])):
             i = taken % len(batch_x)
             taken += 1
             start, start_cpu = time.perf_counter(), time.process_time()

@@ -159,8 +159,8 @@ static int check_losses(duel_t *d, result_t *r, err_t *err)
 {
     peer_step_t ours[CHECKED], theirs[CHECKED];
     double limit = strcmp(d->options->precision, "f32") == 0 ? 1e-4 : 1e-2;
-    if (peer_run(&d->ours, CHECKED, ours, err) < 0 ||
-        peer_run(&d->theirs, CHECKED, theirs, err) < 0)
+    if (peer_run(&d->ours, CHECKED, OURS_LEARNING_RATE, ours, err) < 0 ||
+        peer_run(&d->theirs, CHECKED, OURS_LEARNING_RATE, theirs, err) < 0)
         return -1;
     for (int i = 0; i < CHECKED; i++) {
         double off = fabs(ours[i].loss - theirs[i].loss) / fabs(theirs[i].loss);
@@ -175,10 +175,11 @@ static int check_losses(duel_t *d, result_t *r, err_t *err)
 /* The median seconds of a step in one block, and those of its CPU time. */
 static int run_block(duel_t *d, peer_t *peer, double *each, double *each_cpu, err_t *err)
 {
-    if (peer_run(peer, 1, d->step, err) < 0) return -1; /* caches are its own again */
+    if (peer_run(peer, 1, OURS_LEARNING_RATE, d->step, err) < 0)
+        return -1; /* caches are its own again */
     double left = d->options->seconds / d->step[0].seconds;
     int n = left < 1 ? 1 : left > MAX_STEPS ? MAX_STEPS : (int)left;
-    if (peer_run(peer, n, d->step, err) < 0) return -1;
+    if (peer_run(peer, n, OURS_LEARNING_RATE, d->step, err) < 0) return -1;
     for (int i = 0; i < n; i++) d->seconds[i] = d->step[i].seconds;
     *each = bench_median(d->seconds, n);
     for (int i = 0; i < n; i++) d->seconds[i] = d->step[i].cpu_seconds;
@@ -266,7 +267,7 @@ static int run_config(duel_t *d, char letter, err_t *err)
 {
     result_t *r = mem_calloc(1, sizeof *r);
     d->config = configs[letter - 'a'];
-    int status = ours_write_model(&d->config, d->dir, err);
+    int status = ours_write_model(&d->config, NULL, d->dir, err);
     if (status == 0) status = compile_plan(d, err);
     if (status == 0) status = count_work(d, r, err);
     if (status == 0) status = start_ours(d, err);

@@ -8,12 +8,21 @@
 enum { OURS_BATCHES = 4 };
 #define OURS_LEARNING_RATE 1e-4
 
-/* Into the directory: model.mlir; start.safetensors with initial parameters and OURS_BATCHES random
- * batches "batch.x", "batch.y" [batches, rows, tokens] i32. */
-int ours_write_model(const gpt2_config_t *config, const char *dir, err_t *err);
+/* Tokens to train on, and behind them some to validate with. */
+typedef struct {
+    const int32_t *token;
+    int64_t n_train, n_valid; /* more than a row of the model each */
+    int64_t batches, valid_batches;
+} ours_text_t;
 
-/* Answer "run N" lines on standard input until it ends (peers/peer.h): a process of its own, so
- * that its peak memory is that of training alone. */
+/* Into the directory: model.mlir; start.safetensors with initial parameters and the batches
+ * "batch.x", "batch.y" [batches, rows, tokens] i32: OURS_BATCHES random ones, or with a text pieces
+ * of it from random places and "valid.x", "valid.y". */
+int ours_write_model(const gpt2_config_t *config, const ours_text_t *text, const char *dir,
+                     err_t *err);
+
+/* Answer "run N RATE" and "eval" lines on standard input until it ends (peers/peer.h): a process of
+ * its own, so that its peak memory is that of training alone. */
 int ours_serve(const char *plan_path, const char *start_path, int threads, err_t *err);
 
 #endif

@@ -51,11 +51,24 @@ int peer_start(peer_t *self, const char *name, char *const argv[], char *const e
     return status;
 }
 
-int peer_run(peer_t *self, int n, peer_step_t *step, err_t *err)
+int peer_evaluate(peer_t *self, double *loss, err_t *err)
+{
+    char *line = NULL;
+    size_t space = 0;
+    fputs("eval\n", self->to);
+    fflush(self->to);
+    int status = read_line(self, &line, &space, err);
+    if (status == 0 && sscanf(line, "%lf", loss) != 1)
+        status = err_set(err, ERR_IO, "%s: expected a loss, answered \"%s\"", self->name, line);
+    free(line);
+    return status;
+}
+
+int peer_run(peer_t *self, int n, double rate, peer_step_t *step, err_t *err)
 {
     char *line = NULL, *at;
     size_t space = 0;
-    fprintf(self->to, "run %d\n", n);
+    fprintf(self->to, "run %d %.9g\n", n, rate);
     fflush(self->to);
     int status = read_line(self, &line, &space, err);
     at = line;

@@ -1,5 +1,6 @@
-/* A program that trains on command: started with pipes, told "run N", answers a line of N words
- * SECONDS:CPU_SECONDS:LOSS, the CPU time being that of all its threads. */
+/* A program that trains on command: started with pipes, told "run N RATE", answers a line of N
+ * words SECONDS:CPU_SECONDS:LOSS, the CPU time being that of all its threads; told "eval", the mean
+ * loss of its validation batches. */
 #ifndef TESTS_BENCH_PEERS_PEER_H
 #define TESTS_BENCH_PEERS_PEER_H
 
@@ -22,7 +23,9 @@ int peer_start(peer_t *self, const char *name, char *const argv[], char *const e
 typedef struct {
     double seconds, cpu_seconds, loss;
 } peer_step_t;
-int peer_run(peer_t *self, int n, peer_step_t *step, err_t *err); /* n training steps */
+/* n training steps at learning rate `rate`. */
+int peer_run(peer_t *self, int n, double rate, peer_step_t *step, err_t *err);
+int peer_evaluate(peer_t *self, double *loss, err_t *err);
 
 /* The peak of its resident memory so far (VmHWM), in MiB; 0 when the system does not tell. */
 double peer_peak_mib(const peer_t *self);
