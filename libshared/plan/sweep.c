@@ -279,8 +279,17 @@ static int64_t best_count(former_t *f)
     return best;
 }
 
+/* Rows by parts (plan/parts.h) have their order for the sake of memory. */
+static bool has_parts(const lower_t *self)
+{
+    for (size_t i = 0; i < self->step.n; i++)
+        if (self->step.at[i].extent > 0) return true;
+    return false;
+}
+
 void sweep_form(lower_t *self, simd_t simd)
 {
+    if (has_parts(self)) return;
     former_t f = {.lower = self, .simd = simd};
     f.mark = mem_calloc(self->fn->n_value + 1, sizeof *f.mark);
     form(&f, best_count(&f));
