@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "ops/complex_math.h"
+#include "ops/eval.h"
 #include "ops/rule.h"
 #include "ops/special.h"
 
@@ -223,7 +224,7 @@ static int64_t order_key(const tensor_t *x, int64_t i)
 
 static int eval_top_k(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err)
 {
-    (void)ev, (void)op, (void)err;
+    if (eval_reserve(ev, op, in->type.dim[in->type.rank - 1], sizeof(ranked_t), err) < 0) return -1;
     int64_t n = in->type.dim[in->type.rank - 1], k = out->type.dim[out->type.rank - 1];
     int64_t rows = k > 0 ? ir_type_count(&out->type) / k : 0;
     ranked_t *row = mem_calloc((size_t)n + 1, sizeof *row);

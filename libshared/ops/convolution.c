@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "ops/common.h"
 #include "ops/complex.h"
+#include "ops/eval.h"
 
 static const char *const layout_names[3][3] = {
     {"input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"},
@@ -218,6 +219,10 @@ static int eval_convolution(eval_t *ev, const ir_op_t *op, const tensor_t *in, t
                      .n_out = out->type.dim[c.out.b]};
     int64_t size[IR_MAX_RANK], n_out[IR_MAX_RANK], o[IR_MAX_RANK] = {0};
     for (int d = 0; d < c.n_spatial; d++) size[d] = c.w[d].window, n_out[d] = c.w[d].out;
+    if (eval_reserve(ev, op, ir_type_count(&in[0].type), sizeof(double), err) < 0 ||
+        eval_reserve(ev, op, ir_type_count(&in[1].type), sizeof(double), err) < 0 ||
+        eval_reserve(ev, op, dims_count(c.n_spatial, size), sizeof(tap_t), err) < 0)
+        return -1;
     tap_t *taps = mem_calloc((size_t)dims_count(c.n_spatial, size) + 1, sizeof *taps);
     bool is_float = dtype_is_float(out->type.dtype);
     double *lf = is_float ? load_float(&in[0]) : NULL, *rf = is_float ? load_float(&in[1]) : NULL;

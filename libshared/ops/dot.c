@@ -7,6 +7,7 @@
 #include "ops/common.h"
 #include "ops/complex.h"
 #include "ops/dims.h"
+#include "ops/eval.h"
 
 static const char *const batch_names[2] = {"lhs_batching_dimensions", "rhs_batching_dimensions"};
 static const char *const contract_names[2] = {"lhs_contracting_dimensions",
@@ -182,11 +183,26 @@ static void store_integers(tensor_t *y, int64_t at, int n, const uint64_t *sum)
 DOT_KERNEL(float, double, tensor_get_f64, block_store_f64)
 DOT_KERNEL(integer, uint64_t, tensor_get_i64, store_integers)
 
+/* The rows of a batch of the lhs, a panel of the rhs; the offsets of both. */
+static int reserve(eval_t *ev, const ir_op_t *op, const dot_t *dot, const tensor_t *in, err_t *err)
+{
+    int64_t n_k = PANEL;
+    for (int i = 0; i < dot->n_contract; i++) n_k *= in[0].type.dim[dot->contract[0][i]];
+    if (eval_reserve(ev, op, n_k, sizeof(double), err) < 0) return -1;
+    for (int side = 0; side < 2; side++) {
+        int64_t n = ir_type_count(&in[side].type);
+        int64_t n_bytes = sizeof(int64_t) + (side ? 0 : sizeof(double));
+        if (eval_reserve(ev, op, n, (size_t)n_bytes, err) < 0) return -1;
+    }
+    return 0;
+}
+
 static int eval_dot(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *out, err_t *err)
 {
     if (dtype_is_complex(out->type.dtype)) return eval_by_parts(eval_dot, ev, op, in, out, err);
     dot_t dot;
     dot_read(op, &in[0].type, &in[1].type, &dot);
+    if (reserve(ev, op, &dot, in, err) < 0) return -1;
     side_t a = side_new(&in[0], &dot, 0), b = side_new(&in[1], &dot, 1);
     (dtype_is_float(out->type.dtype) ? dot_float : dot_integer)(&a, &b, out);
     side_fini(&a);

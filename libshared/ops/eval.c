@@ -177,6 +177,25 @@ static int check_memory(const eval_t *ev, const ir_fn_t *fn, const ir_op_t *op, 
     return 0;
 }
 
+int eval_reserve(eval_t *ev, const ir_op_t *op, int64_t n, size_t bytes, err_t *err)
+{
+    int64_t want;
+    if (!i64_mul(n, (int64_t)bytes, &want)) want = INT64_MAX;
+    if (want > ev->options.max_bytes - ev->live_bytes)
+        return err_set(err, ERR_MEMORY,
+                       "%s: %lld bytes to work in with %lld in use are over the limit of %lld",
+                       op_name(op), (long long)want, (long long)ev->live_bytes,
+                       (long long)ev->options.max_bytes);
+    ev->live_bytes += want;
+    return 0;
+}
+
+int64_t eval_bytes_left(const eval_t *ev)
+{
+    int64_t left = ev->options.max_bytes - ev->live_bytes;
+    return left > 0 ? left : 1;
+}
+
 /* Make the results and call the evaluator; on failure no result is left. */
 static int run_op(eval_t *ev, const ir_fn_t *fn, const ir_op_t *op, const tensor_t *in,
                   tensor_t *out, err_t *err)
@@ -186,8 +205,16 @@ static int run_op(eval_t *ev, const ir_fn_t *fn, const ir_op_t *op, const tensor
         return err_set(err, ERR_UNSUPPORTED, "%s cannot be evaluated",
                        def ? def->name : "unknown op");
     if (check_memory(ev, fn, op, err) < 0) return -1;
-    for (int i = 0; i < op->n_out; i++) out[i] = tensor_new(ir_type_of(fn, op->out + (ir_val_t)i));
-    if (def->eval(ev, op, in, out, err) == 0) return 0;
+    int64_t live_bytes = ev->live_bytes;
+    bool writes = def->kind != K_CONTROL && !def->expand; /* into results of its own making */
+    for (int i = 0; i < op->n_out; i++) {
+        const ir_type_t *type = ir_type_of(fn, op->out + (ir_val_t)i);
+        out[i] = tensor_new(type);
+        if (writes) ev->live_bytes += ir_type_bytes(type);
+    }
+    int status = def->eval(ev, op, in, out, err);
+    ev->live_bytes = live_bytes;
+    if (status == 0) return 0;
     for (int i = 0; i < op->n_out; i++) tensor_fini(&out[i]);
     return -1;
 }

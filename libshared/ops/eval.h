@@ -42,6 +42,11 @@ int eval_region(eval_t *ev, const ir_region_t *region, const tensor_t *args, ten
 int eval_call(eval_t *ev, const ir_fn_t *fn, const tensor_t *in, tensor_t *out, err_t *err);
 const ir_module_t *eval_module(const eval_t *ev);
 const eval_options_t *eval_options(const eval_t *ev);
+/* Count `bytes` that the evaluator needs beside its tensors until it returns, n times; ask before
+ * allocating them. ERR_MEMORY when they are over the limit. */
+int eval_reserve(eval_t *ev, const ir_op_t *op, int64_t n, size_t bytes, err_t *err);
+/* What is left of max_bytes, at least 1. */
+int64_t eval_bytes_left(const eval_t *ev);
 /* The number of the rng op that runs now: 0, 1, 2, .. in an execution (ops/draw.h). */
 uint64_t eval_next_draw(eval_t *ev);
 

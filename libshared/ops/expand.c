@@ -48,7 +48,9 @@ int eval_expanded(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t *o
     ir_module_t *module = ir_module_new();
     const ir_fn_t *fn = expanded_fn(module, op, in, out, err);
     tensor_t *y = mem_calloc((size_t)op->n_out + 1, sizeof *y);
-    int status = fn ? eval_fn(module, fn, in, y, eval_options(ev), err) : -1;
+    eval_options_t options = *eval_options(ev);
+    options.max_bytes = eval_bytes_left(ev);
+    int status = fn ? eval_fn(module, fn, in, y, &options, err) : -1;
     for (int i = 0; status == 0 && i < op->n_out; i++) {
         tensor_fini(&out[i]);
         out[i] = y[i];

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ops/common.h"
 #include "ops/dims.h"
+#include "ops/eval.h"
 #include "ops/fold.h"
 #include "ops/fold_rule.h"
 #include "ops/fold_vjp.h"
@@ -165,6 +166,7 @@ static int eval_reduce(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor
     fold_walk_t w = walk_new(&in[0].type, &out[0].type, dims_mask(op, "dimensions"));
     fold_fn_t *fold = op->n_in == 2 ? fold_of_region(op->region[0], out->type.dtype) : NULL;
     if (!fold) return reduce_region(ev, op, &w, in, out, err);
+    if (eval_reserve(ev, op, ir_type_count(&out->type), sizeof(fold_slot_t), err) < 0) return -1;
     reduce_plain(fold, &w, &in[0], &in[1], &out[0]);
     return 0;
 }

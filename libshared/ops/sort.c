@@ -100,6 +100,7 @@ static int eval_sort(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t
     int dim = sort_dim(op, x->rank), status = 0;
     int64_t n = x->dim[dim], stride[IR_MAX_RANK], index[IR_MAX_RANK] = {0}, lines[IR_MAX_RANK];
     if (ir_type_count(x) == 0) return 0;
+    if (eval_reserve(ev, op, n, 2 * sizeof(int64_t), err) < 0) return -1;
     ir_type_strides(x, stride);
     memcpy(lines, x->dim, sizeof lines);
     lines[dim] = 1;

@@ -91,6 +91,69 @@ static int rewrite_branches(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return status;
 }
 
+/* The condition on these values at the cursor: whether to go on. */
+static int test_now(ir_clone_t *self, const ir_op_t *op, const ir_val_t *values, ir_val_t *more,
+                    err_t *err)
+{
+    const ir_region_t *cond = op->region[0];
+    for (int i = 0; i < cond->n_arg; i++) self->map[cond->arg + (ir_val_t)i] = values[i];
+    if (ir_clone_ops(self, cond, err) < 0) return -1;
+    *more = self->map[cond->result[0]];
+    return 0;
+}
+
+/* The body, and the condition on what it gives: the carries of the next round. */
+static int rotated_body(ir_clone_t *self, const ir_op_t *op, ir_region_t *to, ir_region_t *saved,
+                        err_t *err)
+{
+    draws_t *draws = self->user;
+    int n = op->n_in;
+    const ir_region_t *body = op->region[1];
+    ir_val_t *next = mem_calloc((size_t)n + 2, sizeof *next);
+    draws->n = to->arg + (ir_val_t)n + 1;
+    for (int i = 0; i < n; i++) self->map[body->arg + (ir_val_t)i] = to->arg + (ir_val_t)i;
+    int status = ir_clone_ops(self, body, err);
+    for (int i = 0; i < n; i++) next[i] = self->map[body->result[i]];
+    if (status == 0) status = test_now(self, op, next, &next[n], err);
+    next[n + 1] = draws->n;
+    if (status == 0) ir_region_end(self->to, to, n + 2, next, saved);
+    self->to->cursor = saved;
+    free(next);
+    return status;
+}
+
+/* How often the condition draws is not known before it runs: it runs ahead of the loop and at the
+ * end of the body, and whether to go on is carried, as is the number of draws. */
+static int rotate_while(ir_clone_t *self, const ir_op_t *op, err_t *err)
+{
+    draws_t *draws = self->user;
+    ir_fn_t *fn = self->to;
+    int n = op->n_in;
+    ir_val_t *in = mem_calloc((size_t)n + 2, sizeof *in);
+    ir_type_t *types = mem_calloc((size_t)n + 2, sizeof *types);
+    ir_region_t *regions[2] = {0}, *saved;
+    for (int i = 0; i < n; i++) in[i] = self->map[op->in[i]];
+    int status = test_now(self, op, in, &in[n], err);
+    in[n + 1] = draws->n;
+    for (int i = 0; i < n + 2 && fn->err.code == ERR_OK; i++) types[i] = *ir_type_of(fn, in[i]);
+    if (status == 0) {
+        regions[0] = ir_region_begin(fn, n + 2, types, &saved);
+        ir_val_t more = regions[0]->arg + (ir_val_t)n;
+        ir_region_end(fn, regions[0], 1, &more, saved);
+        regions[1] = ir_region_begin(fn, n + 2, types, &saved);
+        status = rotated_body(self, op, regions[1], saved, err);
+    }
+    if (status == 0) {
+        const ir_op_t *fresh = ir_emit(fn, op->code, n + 2, in, &op->attrs, n + 2, types, 2,
+                                       regions);
+        map_results(self, op, fresh);
+        draws->n = fresh ? fresh->out + (ir_val_t)n + 1 : IR_NONE;
+    }
+    free(in);
+    free(types);
+    return status;
+}
+
 /* The condition draws a known number of times, so that the body knows where to go on. */
 static int rewrite_while(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
@@ -99,11 +162,7 @@ static int rewrite_while(ir_clone_t *self, const ir_op_t *op, err_t *err)
     int n = op->n_in, tested = 0, status = 0;
     const ir_region_t *cond = op->region[0];
     for (int i = 0; i < cond->n_op; i++) tested += cond->op[i]->code == OP_rng;
-    if (tested != draw_count(cond))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "line %d: the condition of a while draws in a region of its own: how "
-                       "often is not known",
-                       op->line);
+    if (tested != draw_count(cond)) return rotate_while(self, op, err);
     ir_val_t *in = mem_calloc((size_t)n + 1, sizeof *in);
     ir_type_t *types = mem_calloc((size_t)n + 1, sizeof *types);
     for (int i = 0; i <= n; i++) {

@@ -166,8 +166,8 @@ static void test_distributions(void **state)
     "%b = stablehlo.constant dense<" hi "> : tensor<" type ">\n" \
     "%s = stablehlo.constant dense<5> : tensor<1xi64>\n"
 
-/* tests/models/draws.mlir: draws before, in and behind every kind of control flow. */
-static const char FLOW[] = "tests/models/draws.mlir";
+/* Draws before, in and behind every kind of control flow, and in what decides on it. */
+static const char *const flows[] = {"tests/models/draws.mlir", "tests/models/draws_condition.mlir"};
 
 static void run_flow(const ir_module_t *module, int64_t take, int64_t which, int64_t n,
                      tensor_t *out)
@@ -186,12 +186,11 @@ static void run_flow(const ir_module_t *module, int64_t take, int64_t which, int
     for (int i = 0; i < 3; i++) tensor_fini(&in[i]);
 }
 
-static void test_control_flow(void **state)
+static void check_flow(const char *path)
 {
-    (void)state;
     err_t err = {0};
     size_t n = 0;
-    char *flow = file_read(FLOW, &n, &err);
+    char *flow = file_read(path, &n, &err);
     if (!flow) fail_msg("%s", err.text);
     ir_module_t *before = parsed(flow), *after = parsed(flow);
     int64_t turns = 0;
@@ -208,6 +207,12 @@ static void test_control_flow(void **state)
     ir_module_destroy(&after);
     for (uint64_t seed = 0; seed < 4; seed++) plan_check_text(flow, seed, 9, 0);
     free(flow);
+}
+
+static void test_control_flow(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof flows / sizeof *flows; i++) check_flow(flows[i]);
 }
 
 typedef struct {

@@ -157,6 +157,18 @@ static void test_limits(void **state)
                  "  return %y : tensor<1000x1000xf32>\n"
                  "}\n",
                  &(eval_options_t){.max_bytes = 7000000}, ERR_MEMORY, "over the limit of 7000000");
+    /* what the evaluator works in counts too: sorting takes two positions for each element */
+    expect_error("func.func @main() -> tensor<100000xi8> {\n"
+                 "  %x = stablehlo.constant dense<1> : tensor<100000xi8>\n"
+                 "  %y = \"stablehlo.sort\"(%x) ({\n"
+                 "  ^bb0(%a: tensor<i8>, %b: tensor<i8>):\n"
+                 "    %p = stablehlo.compare LT, %a, %b : (tensor<i8>, tensor<i8>) -> tensor<i1>\n"
+                 "    stablehlo.return %p : tensor<i1>\n"
+                 "  }) {dimension = 0 : i64} : (tensor<100000xi8>) -> tensor<100000xi8>\n"
+                 "  return %y : tensor<100000xi8>\n"
+                 "}\n",
+                 &(eval_options_t){.max_bytes = 1000000}, ERR_MEMORY,
+                 "1600000 bytes to work in with 200000 in use are over the limit of 1000000");
     expect_error("func.func @main() -> tensor<f32> {\n"
                  "  %x = stablehlo.constant dense<1.0> : tensor<f32>\n"
                  "  %y = stablehlo.custom_call @nobody(%x) : (tensor<f32>) -> tensor<f32>\n"
