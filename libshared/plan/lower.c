@@ -65,7 +65,8 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t 
     self->module = module;
     self->large = large;
     self->err = err;
-    self->fn = legalize_fn(module, fn, simd, err);
+    fn = convolutions_to_products(module, fn, err);
+    if (fn) self->fn = legalize_fn(module, fn, simd, err);
     if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
     int status = self->fn ? 0 : -1;

@@ -102,6 +102,9 @@ typedef struct {
     err_t *err;
 } lower_t;
 
+/* --- convolution.c: fn, or a copy whose convolutions are products ----------------------------- */
+const ir_fn_t *convolutions_to_products(ir_module_t *module, const ir_fn_t *fn, err_t *err);
+
 /* --- legalize.c: rewrite what has no direct kernel into ops that have one --------------------- */
 /* simd: of the target. */
 ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err);
