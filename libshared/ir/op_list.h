@@ -37,6 +37,8 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
                         OP(chlo_broadcast_and) OP(chlo_broadcast_or) OP(chlo_broadcast_xor)
                             OP(chlo_broadcast_shift_left) OP(chlo_broadcast_shift_right_arithmetic)
                                 OP(chlo_broadcast_shift_right_logical) OP(chlo_broadcast_compare)
+    OP(chlo_broadcast_complex) OP(chlo_broadcast_next_after) OP(chlo_broadcast_zeta)
+        OP(chlo_broadcast_polygamma) OP(chlo_mulhi)
     /* ops/collective.c */
     OP(all_reduce) OP(reduce_scatter) OP(all_gather) OP(all_to_all) OP(collective_permute)
         OP(collective_broadcast)

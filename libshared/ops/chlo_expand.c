@@ -1,6 +1,7 @@
 /* CHLO ops by their decompositions, and StableHLO ops that say nothing on one machine:
  * replica_id and partition_id. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ops/expand.h"
@@ -232,14 +233,19 @@ static int infer_broadcast(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out,
                        ir_type_text(op_in_type(fn, op, 0), a),
                        ir_type_text(op_in_type(fn, op, 1), b));
     if (op->code == OP_chlo_broadcast_compare) is.dtype = DT_I1;
+    if (op->code == OP_chlo_broadcast_complex) is.dtype = dtype_complex(is.dtype);
     return infer_result(op, 0, out, &is, err);
 }
 
-/* "chlo.broadcast_add" -> OP_add */
+/* "chlo.broadcast_add" -> OP_add, "chlo.broadcast_zeta" -> OP_chlo_zeta */
 static op_code_t plain_op(const ir_op_t *op)
 {
-    char name[64] = "stablehlo.";
-    strncat(name, op_name(op) + strlen("chlo.broadcast_"), sizeof name - sizeof "stablehlo.");
+    char name[64];
+    const char *stem = op_name(op) + strlen("chlo.broadcast_");
+    snprintf(name, sizeof name, "stablehlo.%s", stem);
+    op_code_t code = op_by_name(name, strlen(name));
+    if (code != OP_invalid) return code;
+    snprintf(name, sizeof name, "chlo.%s", stem);
     return op_by_name(name, strlen(name));
 }
 
@@ -252,7 +258,7 @@ static void expand_broadcast(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *ty
         ir_type_t from = *ir_type_of(fn, in[i]), to = ir_type_with(types[0], from.dtype);
         int64_t dims[IR_MAX_RANK];
         place_dims(op, from.rank, to.rank, dims);
-        x[i] = ir_type_equal(&from, &to) ? in[i] : ir_broadcast(fn, in[i], &to, dims);
+        x[i] = ir_shape_equal(&from, &to) ? in[i] : ir_broadcast(fn, in[i], &to, dims);
     }
     for (int i = 0; i < op->attrs.n; i++)
         if (strncmp(op->attrs.at[i].name, "compar", 6) == 0)
@@ -281,3 +287,55 @@ BROADCAST(shift_left)
 BROADCAST(shift_right_arithmetic)
 BROADCAST(shift_right_logical)
 BROADCAST(compare)
+BROADCAST(complex)
+BROADCAST(next_after)
+BROADCAST(zeta)
+BROADCAST(polygamma)
+
+/* --- mulhi: the upper half of the product of integers --- */
+static dtype_t twice_as_wide(dtype_t dtype)
+{
+    static const dtype_t wide[DT_COUNT] = {
+        [DT_I2] = DT_I8,     [DT_I4] = DT_I8,    [DT_I8] = DT_I16,  [DT_I16] = DT_I32,
+        [DT_I32] = DT_I64,   [DT_UI2] = DT_UI8,  [DT_UI4] = DT_UI8, [DT_UI8] = DT_UI16,
+        [DT_UI16] = DT_UI32, [DT_UI32] = DT_UI64};
+    return wide[dtype];
+}
+
+/* Of 64-bit numbers a = 2^32 ah + al, b = 2^32 bh + bl, without signs. */
+static ir_val_t upper_half(ir_fn_t *fn, ir_val_t a, ir_val_t b)
+{
+    a = ir_convert(fn, a, DT_UI64), b = ir_convert(fn, b, DT_UI64);
+    ir_val_t by = NUM(a, 32), mask = NUM(a, 4294967295.0);
+#define HIGH(x) ir_op2(fn, OP_shift_right_logical, x, by)
+#define LOW(x) ir_op2(fn, OP_and, x, mask)
+    ir_val_t ah = HIGH(a), al = LOW(a), bh = HIGH(b), bl = LOW(b);
+    ir_val_t p = MUL(al, bh), q = MUL(ah, bl);
+    ir_val_t carry = HIGH(ADD(HIGH(MUL(al, bl)), ADD(LOW(p), LOW(q))));
+    return ADD(ADD(MUL(ah, bh), carry), ADD(HIGH(p), HIGH(q)));
+#undef HIGH
+#undef LOW
+}
+
+static void expand_mulhi(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types, const ir_val_t *in,
+                         ir_val_t *out)
+{
+    dtype_t dtype = types[0].dtype, wide = twice_as_wide(dtype);
+    bool is_signed = dtype_is_signed(dtype);
+    ir_val_t a = in[0], b = in[1], y;
+    (void)op;
+    if (wide != DT_NONE) {
+        y = MUL(ir_convert(fn, a, wide), ir_convert(fn, b, wide));
+        y = ir_op2(fn, is_signed ? OP_shift_right_arithmetic : OP_shift_right_logical, y,
+                   NUM(y, dtype_bits(dtype)));
+    } else {
+        y = ir_convert(fn, upper_half(fn, a, b), dtype);
+        if (is_signed) { /* -1 stands for 2^64 - 1 above */
+            ir_val_t zero = NUM(a, 0);
+            y = SUB(y, SELECT(CMP(a, "LT", zero), b, zero));
+            y = SUB(y, SELECT(CMP(b, "LT", zero), a, zero));
+        }
+    }
+    out[0] = ir_convert(fn, y, dtype);
+}
+EXPANDED(chlo_mulhi, "chlo.mulhi", K_MAP, 2, FORM_CHLO, infer_map_int, expand_mulhi)

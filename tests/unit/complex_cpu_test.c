@@ -9,8 +9,12 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/str.h"
+#include "ops/check.h"
+#include "parse/parse.h"
 #include "plan_help.h"
+#include "runtime/check.h"
 
 /* One unary or binary op a function, on f32 and f64 parts. */
 static const char *const unary[] = {
@@ -225,13 +229,48 @@ static void test_control(void **state)
     plan_check_text(control, 14, 5, 1e-14);
 }
 
+static int verdict(const char *text, bool on_cpu, err_t *err)
+{
+    ir_module_t *module = parse_stablehlo(text, strlen(text), "complex.mlir", err);
+    if (!module) fail_msg("%s", err->text);
+    int rc = on_cpu ? check_module_on_cpu(module, err) : check_module(module, err);
+    ir_module_destroy(&module);
+    return rc;
+}
+
+/* Values by hand; and each part of an expected one counts. */
+static void test_checks(void **state)
+{
+    (void)state;
+    static const char wrong[] =
+        "func.func @main() {\n"
+        "  %%a = stablehlo.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>\n"
+        "  check.expect_%s_const %%a, dense<[(1.0, 2.0), (1.0, %s)]> : tensor<2xcomplex<f32>>\n"
+        "  return\n}\n";
+    static const char *const checks[] = {"eq", "almost_eq"};
+    size_t n;
+    err_t err = {0};
+    char *text = file_read("tests/models/complex.mlir", &n, &err);
+    if (!text) fail_msg("%s", err.text);
+    for (int cpu = 0; cpu < 2; cpu++)
+        if (verdict(text, cpu, &err) != 0) fail_msg("%s", err.text);
+    free(text);
+    for (int k = 0; k < 2; k++) {
+        str_t one = {0};
+        str_addf(&one, wrong, checks[k], "2.5");
+        assert_int_equal(verdict(str_text(&one), false, &err), 1);
+        if (!strstr(err.text, "[1] of complex<f32> is (1, 2), expected (1, 2.5)"))
+            fail_msg("%s", err.text);
+        str_fini(&one);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_movement),
-        cmocka_unit_test(test_folds),
-        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_maps),   cmocka_unit_test(test_movement),
+        cmocka_unit_test(test_folds),  cmocka_unit_test(test_control),
+        cmocka_unit_test(test_checks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
