@@ -74,6 +74,13 @@ $(B)/bin/bench-peers $(B)/bin/bench-reference: $(BENCH_PARTS)
 $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)
+# The library and the fuzz targets through the compiler's checks alone: scripts/check with clang.
+SYNTAX := $(addprefix syntax/,$(LIB_C) $(wildcard tests/fuzz/*.c))
+.PHONY: syntax $(SYNTAX)
+syntax: $(SYNTAX)
+$(SYNTAX): syntax/%: $(GEN_H)
+	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) -fsyntax-only $*
+
 # Fuzz targets, for MODE=fuzz with clang: scripts/fuzz.
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 $(FUZZERS): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%_fuzz.o $(LIB)

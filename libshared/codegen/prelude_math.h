@@ -57,7 +57,7 @@ PCP_FN float pcp_fma_f32(float a, float b, float c)
     double p = (double)a * (double)b, s = p + (double)c, t = s - p;
     double left = (p - (s - t)) + ((double)c - t); /* s + left is exact (Knuth's TwoSum) */
     uint64_t bits = pcp_bits_f64(s), below = bits - ((left < 0) != (s < 0));
-    return (float)((left < 0) | (left > 0) ? pcp_of_bits_f64(below | 1) : s);
+    return (float)(((left < 0) | (left > 0)) ? pcp_of_bits_f64(below | 1) : s);
 #endif
 }
 
