@@ -2,6 +2,8 @@
 #include "ckpt/object.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +79,21 @@ int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], e
     if (file_map(path, &map, err) < 0) return -1;
     int rc = object_put(self, map.at, map.n, hash, err);
     file_unmap(&map);
+    return rc;
+}
+
+int object_adopt(object_dir_t *self, const char *path, const char *hash, err_t *err)
+{
+    char *to = object_path(self, hash, err);
+    if (!to) return -1;
+    char *dir = mem_printf("%s/%.2s", self->root, hash);
+    int rc = file_make_dirs(dir, err), fd = rc == 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || fsync(fd) < 0)) rc = err_set_errno(err, "%s: sync", path);
+    if (rc == 0 && rename(path, to) < 0) rc = err_set_errno(err, "%s: rename to %s", path, to);
+    if (fd >= 0) close(fd);
+    if (rc == 0) rc = file_sync_dir(dir, err);
+    free(dir);
+    free(to);
     return rc;
 }
 

@@ -22,6 +22,10 @@ void object_dir_close(object_dir_t **self_p);
 int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_HEX], err_t *err);
 int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err);
 
+/* The file at `path`, whose content the caller knows to have that hash, becomes the object: synced
+ * and renamed, without a copy. It must lie below the root's file system. ERR_IO names the file. */
+int object_adopt(object_dir_t *self, const char *path, const char *hash, err_t *err);
+
 /* Map an object after checking its bytes against its name; file_unmap ends it. ERR_ARG: not a hash;
  * ERR_IO: absent; ERR_CORRUPT: other bytes than its name says. */
 int object_map(const object_dir_t *self, const char *hash, file_map_t *map, err_t *err);

@@ -52,8 +52,21 @@ typedef struct {
     char *path; /* temporary file */
     int fd;
     uint64_t total, n_have;
-    uint8_t *have; /* one byte per chunk */
+    uint8_t *have;         /* one byte per chunk */
+    hash_stream_t *hasher; /* over the first `hashed` bytes */
+    uint64_t hashed;
 } upload_t;
+
+typedef struct {
+    char hash[HASH_HEX];
+} known_object_t;
+
+typedef struct { /* an object that is being verified */
+    char hash[HASH_HEX];
+    file_map_t map;
+    hash_stream_t *hasher; /* NULL: none is */
+    size_t at;
+} object_check_t;
 
 typedef struct {
     msg_out_t out;
@@ -66,6 +79,8 @@ typedef struct {
     object_dir_t *objects;
     VEC(open_object_t) open;
     VEC(upload_t) uploads;
+    VEC(known_object_t) known; /* verified since the start */
+    object_check_t check_of;
     uint64_t clock;
 
     state_t disk;
@@ -113,8 +128,9 @@ extern const msg_route_t
 void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *header,
                         size_t n_header, const void *payload, size_t n_payload);
 
-/* Do a slice of a commit; true while there is more to do. */
+/* Do a slice of a commit, or of hashing objects; true while there is more to do. */
 bool aggregator_work(aggregator_t *self);
+bool aggregator_busy(const aggregator_t *self); /* is there? */
 
 /* What is held of a run, with the complete contributions, for HELLO and ASSIGNED; NULL: nothing.
  * Borrowed until the next call. */
@@ -131,6 +147,8 @@ void objects_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t
 void objects_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                  const void *payload, size_t n);
 void objects_forget(aggregator_t *self, const char *hash); /* delete it, if it is no upload */
+bool objects_busy(const aggregator_t *self);
+void objects_work(aggregator_t *self);
 void objects_fini(aggregator_t *self);
 
 /* --- deltas.c --- */

@@ -240,9 +240,8 @@ static void finish_commit(aggregator_t *self)
     tell_applied(self);
 }
 
-bool aggregator_work(aggregator_t *self)
+static void commit_slice(aggregator_t *self)
 {
-    if (!self->committing) return false;
     err_t err = {0};
     uint64_t n = self->meta.end - self->meta.begin;
     uint64_t end = n - self->at_element < AGGREGATOR_SLICE ? n
@@ -258,7 +257,20 @@ bool aggregator_work(aggregator_t *self)
     } else if (self->at_element == n) {
         finish_commit(self);
     }
-    return self->committing;
+}
+
+bool aggregator_busy(const aggregator_t *self)
+{
+    return self->committing || objects_busy(self);
+}
+
+bool aggregator_work(aggregator_t *self)
+{
+    if (self->committing)
+        commit_slice(self);
+    else
+        objects_work(self);
+    return aggregator_busy(self);
 }
 
 static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t *message)

@@ -45,10 +45,10 @@ static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
 
 static int on_slice(zloop_t *loop, int timer, void *arg);
 
-/* A commit goes on between other messages. */
+/* A commit, or hashing, goes on between other messages. */
 static void go_on(loop_t *self)
 {
-    if (!self->state.committing || self->working) return;
+    if (!aggregator_busy(&self->state) || self->working) return;
     self->working = true;
     zloop_timer(self->zloop, 1, 1, on_slice, self);
 }
@@ -75,7 +75,9 @@ static int on_slice(zloop_t *loop, int timer, void *arg)
     (void)loop, (void)timer;
     loop_t *self = arg;
     self->working = false;
-    if (!aggregator_work(&self->state)) tell_commit(self);
+    bool committing = self->state.committing;
+    aggregator_work(&self->state);
+    if (committing && !self->state.committing) tell_commit(self);
     go_on(self);
     return 0;
 }

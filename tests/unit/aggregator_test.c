@@ -1,6 +1,7 @@
 /* The aggregator's handlers without sockets, then with the data client over real ones. */
 #include "aggregator_rig.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <zmq.h>
 
@@ -363,6 +364,58 @@ static void objects(void **unused)
     rig_free(rig);
 }
 
+/* An object so large that it is hashed in several goes. */
+static void large_objects(void **unused)
+{
+    (void)unused;
+    enum { CHUNKS = 11, SIZE = (CHUNKS - 1) * MSG_CHUNK_BYTES + 77 };
+    char root[] = "/tmp/pcp-aggregator-test.XXXXXX", hash[HASH_HEX];
+    assert_non_null(mkdtemp(root));
+    rig_t *rig = rig_open(root, false);
+    uint8_t *bytes = calloc(1, SIZE);
+    for (size_t i = 0; i < SIZE; i += 97) bytes[i] = (uint8_t)rng_bits(1, i);
+    hash_content(bytes, SIZE, hash);
+    wire_header_t put = {.type = WIRE_PUT_OBJECT, .total = SIZE};
+    wire_hash_parse(hash, put.object, NULL);
+    wire_header_t get = put;
+    get.type = WIRE_GET_OBJECT;
+    get.count = 10;
+    for (int life = 0; life < 2; life++) {
+        /* From behind: nothing can be hashed before the last one comes, and then not all at once.
+         */
+        for (int i = CHUNKS; i-- > 0;) {
+            put.begin = (uint64_t)i * MSG_CHUNK_BYTES;
+            put.count = SIZE - put.begin < MSG_CHUNK_BYTES ? SIZE - put.begin : MSG_CHUNK_BYTES;
+            wire_type_t type = data(rig, put, bytes + put.begin, put.count);
+            assert_int_equal(type, i > 0 ? WIRE_ACK : WIRE_NACK);
+        }
+        assert_int_equal(rig->answer.code, NACK_NOT_READY);
+        assert_true(aggregator_busy(&rig->state));
+        while (aggregator_work(&rig->state)) continue;
+        assert_int_equal(data(rig, put, bytes, put.count), WIRE_ACK);
+        assert_int_equal(rig->answer.code, ACK_COMPLETE);
+        assert_int_equal(data(rig, get, NULL, 0), WIRE_DATA);
+        /* The next process verifies it before it serves it, a piece at a time. */
+        rig_close(rig);
+        rig = rig_open(root, false);
+        refused(rig, NACK_NOT_READY, get, NULL, 0);
+        while (aggregator_work(&rig->state)) continue;
+        assert_int_equal(data(rig, get, NULL, 0), WIRE_DATA);
+        rig_close(rig);
+        rig = rig_open(root, false);
+        char *path = mem_printf("%s/%.2s/%s", root, hash, hash);
+        int fd = open(path, O_WRONLY);
+        assert_int_equal(pwrite(fd, "!", 1, SIZE / 2), 1); /* damaged: it is none, and can be put */
+        close(fd);
+        free(path);
+        refused(rig, NACK_NOT_READY, get, NULL, 0);
+        while (aggregator_work(&rig->state)) continue;
+        refused(rig, NACK_UNKNOWN_OBJECT, get, NULL, 0);
+    }
+    free(bytes);
+    rig_free(rig);
+}
+
 /* --- The data client against an aggregator behind a ROUTER, with damage on the way. --- */
 
 typedef struct {
@@ -549,6 +602,7 @@ int main(void)
         cmocka_unit_test(norms_are_of_what_arrived),
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
+        cmocka_unit_test(large_objects),
         cmocka_unit_test(the_client_moves_objects),
         cmocka_unit_test(the_client_moves_values),
         cmocka_unit_test(a_client_can_be_stopped),
