@@ -20,6 +20,7 @@ const char *publish_topic(const Msg__Event *event)
     case MSG__EVENT__BODY_COMMIT: return "commit";
     case MSG__EVENT__BODY_STATUS: return "status";
     case MSG__EVENT__BODY_WORKER: return "worker";
+    case MSG__EVENT__BODY_DEGRADED: return "degraded";
     default: return "other";
     }
 }

@@ -57,6 +57,24 @@ void aggregator_fini(aggregator_t *self)
     self->scratch = NULL;
 }
 
+void aggregator_degraded(aggregator_t *self, const char *what, const err_t *err)
+{
+    if (self->degraded) return;
+    self->degraded = true;
+    snprintf(self->degraded_text, sizeof self->degraded_text,
+             "%s in memory only: %s; free space in the state directory: until then the end of this "
+             "process costs leases a repeat or the run a step back to its checkpoint",
+             what, err->text);
+    log_event(LOG_ERROR, "degraded", "round=%u text=\"%s\"", self->meta.round, self->degraded_text);
+}
+
+void aggregator_healed(aggregator_t *self)
+{
+    if (!self->degraded) return;
+    self->degraded = false;
+    log_event(LOG_INFO, "healed", "round=%u", self->meta.round);
+}
+
 Msg__ShardState *aggregator_holds(aggregator_t *self)
 {
     if (!self->assigned || !self->ready) return NULL;

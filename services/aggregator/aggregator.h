@@ -84,10 +84,12 @@ typedef struct {
     uint64_t clock;
 
     state_t disk;
-    bool assigned, ready; /* has a range; has all of its first values */
-    bool broken;          /* the sum cannot be trusted: no more commits until a restart */
-    state_meta_t meta;    /* the range, and the round that is open */
-    uint64_t attempt;     /* of the ASSIGN that gave the range; 0: read back, or none */
+    bool assigned, ready;     /* has a range; has all of its first values */
+    bool degraded;            /* something is in memory only that should be on the disk */
+    char degraded_text[1280]; /* what and why; of the last time */
+    bool broken;              /* the sum cannot be trusted: no more commits until a restart */
+    state_meta_t meta;        /* the range, and the round that is open */
+    uint64_t attempt;         /* of the ASSIGN that gave the range; 0: read back, or none */
     size_t n_chunk;
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;
@@ -135,6 +137,11 @@ bool aggregator_busy(const aggregator_t *self); /* is there? */
 /* What is held of a run, with the complete contributions, for HELLO and ASSIGNED; NULL: nothing.
  * Borrowed until the next call. */
 Msg__ShardState *aggregator_holds(aggregator_t *self);
+
+/* A file of the state directory could not be written: it goes on in memory, and says so (telemetry,
+ * once a change). The disk is tried again with the next round. */
+void aggregator_degraded(aggregator_t *self, const char *what, const err_t *err);
+void aggregator_healed(aggregator_t *self);
 
 /* --- assign.c --- */
 void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -96,6 +96,8 @@ static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
     if (take_up(self, &meta, err) < 0) return -1;
     self->now = state_slot(&self->disk, n, err);
     if (!self->now) return -1;
+    if (self->now->in_memory)
+        aggregator_degraded(self, "parameters and momentum", &self->disk.fault);
     self->now->round = meta.round;
     self->attempt = assign->attempt;
     memset(self->now->momentum, 0, (size_t)n * sizeof(float)); /* unless PUT_OUTER follows */

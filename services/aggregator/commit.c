@@ -26,8 +26,8 @@ static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *
     err_t err = {0};
     /* Without the record a restarted shard would take older deltas; COMMIT's fences still refuse
      * them. */
-    if (journal_append(&self->disk.journal, &record, NULL, 0, &at, &err) < 0)
-        log_event(LOG_ERROR, "journal", "error=\"%s\"", err.text);
+    if (journal_append(&self->disk.journal, &record, NULL, 0, &at, &err) > 0)
+        aggregator_degraded(self, "a fence", &err);
     deltas_fence(self, fence->replica, fence->fence);
 }
 
@@ -235,6 +235,10 @@ static void finish_commit(aggregator_t *self)
     self->before = self->now;
     self->now = self->next;
     self->next = NULL;
+    if (self->now->in_memory)
+        aggregator_degraded(self, "parameters and momentum", &self->disk.fault);
+    else
+        aggregator_healed(self);
     if (self->hold) keep_result(self);
     self->committing = false;
     tell_applied(self);

@@ -163,10 +163,8 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t c
         return 0;
     }
     from->norm2[chunk] = admission_norm2(values, count); /* before scratch is used again */
-    if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) < 0) {
-        if (subtract(self, codec, header->weight, chunk, payload, NULL) < 0) self->broken = true;
-        return NACK_STORAGE;
-    }
+    if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) > 0)
+        aggregator_degraded(self, "deltas of the open round", err);
     from->codec = codec;
     from->weight = header->weight;
     from->at[chunk] = at;

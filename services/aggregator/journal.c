@@ -17,6 +17,15 @@
 
 enum { CHECK_BYTES = 8, HEAD_BYTES = CHECK_BYTES + WIRE_HEADER_BYTES };
 
+/* Places in memory have the highest bit, and count from 1. */
+static const uint64_t SPARE = (uint64_t)1 << 63;
+
+static void drop_spare(journal_t *self)
+{
+    for (size_t i = 0; i < self->spare.n; i++) free(self->spare.at[i].bytes);
+    self->spare.n = 0;
+}
+
 int journal_open(journal_t *self, const char *path, err_t *err)
 {
     int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644)
@@ -29,13 +38,15 @@ int journal_open(journal_t *self, const char *path, err_t *err)
 void journal_close(journal_t *self)
 {
     if (!self->path) return;
+    drop_spare(self);
+    VEC_FREE(&self->spare);
     close(self->fd);
     free(self->path);
     *self = (journal_t){0};
 }
 
-int journal_append(journal_t *self, const wire_header_t *header, const void *payload, size_t n,
-                   uint64_t *at, err_t *err)
+static int append(journal_t *self, const wire_header_t *header, const void *payload, size_t n,
+                  uint64_t *at, err_t *err)
 {
     uint8_t head[HEAD_BYTES];
     wire_pack(header, head + CHECK_BYTES);
@@ -60,6 +71,17 @@ int journal_append(journal_t *self, const wire_header_t *header, const void *pay
     return 0;
 }
 
+int journal_append(journal_t *self, const wire_header_t *header, const void *payload, size_t n,
+                   uint64_t *at, err_t *err)
+{
+    if (append(self, header, payload, n, at, err) == 0) return 0;
+    journal_spare_t row = {.bytes = mem_calloc(n + 1, 1), .n = n};
+    if (n) memcpy(row.bytes, payload, n);
+    VEC_PUSH(&self->spare, row);
+    *at = SPARE + self->spare.n;
+    return 1;
+}
+
 /* All n bytes, or false: an error, or the file ends before. */
 static bool read_all(const journal_t *self, uint64_t at, void *into, size_t n)
 {
@@ -77,17 +99,24 @@ static bool read_all(const journal_t *self, uint64_t at, void *into, size_t n)
 
 int journal_read(const journal_t *self, uint64_t at, void *into, size_t n, err_t *err)
 {
+    if (at > SPARE) {
+        const journal_spare_t *row = &self->spare.at[at - SPARE - 1];
+        memcpy(into, row->bytes, n < row->n ? n : row->n);
+        return 0;
+    }
     if (read_all(self, at, into, n)) return 0;
     return err_set_errno(err, "%s: %zu bytes at %llu", self->path, n, (unsigned long long)at);
 }
 
 void journal_rewind(journal_t *self)
 {
+    drop_spare(self);
     self->end = 0;
 }
 
 int journal_clear(journal_t *self, err_t *err)
 {
+    drop_spare(self);
     self->end = 0;
     return ftruncate(self->fd, 0) < 0 ? err_set_errno(err, "%s: empty it", self->path) : 0;
 }

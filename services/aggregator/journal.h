@@ -11,19 +11,28 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "msg/wire.h"
+
+typedef struct {
+    uint8_t *bytes;
+    size_t n;
+} journal_spare_t;
 
 typedef struct {
     int fd;
     char *path; /* for messages */
     uint64_t end;
+    VEC(journal_spare_t) spare; /* what the file did not take: in memory, until the round is over */
 } journal_t;
 
 /* path NULL: in memory. ERR_IO. */
 int journal_open(journal_t *self, const char *path, err_t *err);
 void journal_close(journal_t *self);
 
-/* *at: where the payload lies. ERR_IO (disk full): nothing is kept. */
+/* *at: where the payload lies. What the file does not take (the disk is full) is kept in memory: it
+ * counts, but does not outlive the process, which costs its lease a repeat. 0; 1: kept in memory,
+ * err says why (ERR_IO). */
 int journal_append(journal_t *self, const wire_header_t *header, const void *payload, size_t n,
                    uint64_t *at, err_t *err);
 int journal_read(const journal_t *self, uint64_t at, void *into, size_t n, err_t *err);

@@ -70,6 +70,23 @@ static void tell_commit(loop_t *self)
     publish_event(self->telemetry, &event);
 }
 
+/* Once a change. */
+static void tell_degraded(loop_t *self)
+{
+    if (self->told_degraded == self->state.degraded) return;
+    self->told_degraded = self->state.degraded;
+    Msg__Degraded degraded = MSG__DEGRADED__INIT;
+    degraded.kind = "aggregator";
+    degraded.text = self->state.degraded_text;
+    degraded.over = !self->state.degraded;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.source = self->config->id;
+    event.sequence = ++self->n_event;
+    event.body_case = MSG__EVENT__BODY_DEGRADED;
+    event.degraded = &degraded;
+    publish_event(self->telemetry, &event);
+}
+
 static int on_slice(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
@@ -145,6 +162,7 @@ static void on_bye(void *state, const char *reason)
 bool loop_tick(loop_t *self)
 {
     go_on(self); /* a COMMIT came on the control socket */
+    tell_degraded(self);
     return self->leaving;
 }
 

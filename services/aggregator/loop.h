@@ -17,6 +17,7 @@ typedef struct {
     bool working; /* a timer for the next slice is set */
     bool leaving;
     uint64_t n_event; /* published */
+    bool told_degraded;
 } loop_t;
 
 /* Join a cluster from this zloop (borrowed); the data socket is reached at `endpoint`. End with

@@ -129,6 +129,21 @@ static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)
     return NULL;
 }
 
+/* Where the disk has no room. */
+static shared_t *make_in_memory(state_t *self, uint64_t n, const err_t *fault, err_t *err)
+{
+    size_t n_bytes = HEADER_BYTES + (size_t)n * 2 * sizeof(float);
+    void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        err_set_errno(err, "%s; and %zu bytes of memory", fault->text, n_bytes);
+        return NULL;
+    }
+    shared_t *slot = shared_file((file_map_t){at, n_bytes});
+    slot->in_memory = true;
+    self->fault = *fault;
+    return slot;
+}
+
 static shared_t *make_slot(const state_t *self, size_t number, uint64_t n, err_t *err)
 {
     char *path = slot_path(self, number);
@@ -140,6 +155,7 @@ static shared_t *make_slot(const state_t *self, size_t number, uint64_t n, err_t
     if (failed) {
         errno = failed; /* posix_fallocate returns it */
         err_set_errno(err, "%s: %zu bytes", path, n_bytes);
+        if (self->dir) unlink(path);
     } else {
         slot = map_slot(fd, n_bytes, path, err);
     }
@@ -155,7 +171,8 @@ static shared_t *spare_slot(const state_t *self, size_t n_bytes, int *number)
     for (int i = STATE_SLOTS; i-- > 0;)
         if (!self->slots[i]) *number = i;
     for (int i = 0; i < STATE_SLOTS; i++)
-        if (self->slots[i] && self->slots[i]->map.n == n_bytes && shared_alone(self->slots[i]))
+        if (self->slots[i] && self->slots[i]->map.n == n_bytes && !self->slots[i]->in_memory &&
+            shared_alone(self->slots[i]))
             return self->slots[i];
     return NULL;
 }
@@ -163,13 +180,18 @@ static shared_t *spare_slot(const state_t *self, size_t n_bytes, int *number)
 shared_t *state_slot(state_t *self, uint64_t n, err_t *err)
 {
     int number;
+    err_t fault = {0};
+    for (size_t i = 0; i < STATE_SLOTS; i++) /* the disk is tried again */
+        if (self->slots[i] && self->slots[i]->in_memory && shared_alone(self->slots[i]))
+            shared_drop(&self->slots[i]);
     shared_t *slot = spare_slot(self, HEADER_BYTES + (size_t)n * 2 * sizeof(float), &number);
     if (!slot && number < 0) {
         err_set(err, ERR_MEMORY, "%d snapshots are still being read", STATE_SLOTS);
         return NULL;
     }
     if (!slot) {
-        slot = make_slot(self, (size_t)number, n, err);
+        slot = make_slot(self, (size_t)number, n, &fault);
+        if (!slot) slot = make_in_memory(self, n, &fault, err);
         if (!slot) return NULL;
         self->slots[number] = slot;
         find_vectors(slot, n);

@@ -41,6 +41,7 @@ typedef struct {
     int lock;
     shared_t *slots[STATE_SLOTS]; /* by number, NULL: no file; each is held once for this list */
     journal_t journal;
+    err_t fault; /* why a slot is in memory */
 } state_t;
 
 /* Make or open the directory and lock it. ERR_STATE: another process uses it; ERR_IO. */
@@ -55,7 +56,9 @@ int state_clear(state_t *self, err_t *err);
 bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
 
 /* A slot for n parameters that nobody reads, struck out, held for the caller; its contents are of
- * no account. NULL: ERR_IO (disk full; the room is reserved before it is written), ERR_MEMORY. */
+ * no account. The room is reserved before it is written; where the disk has none the slot lies in
+ * memory (in_memory, `fault` says why), and the next one is tried on the disk again. NULL:
+ * ERR_MEMORY, no address space; too many readers. */
 shared_t *state_slot(state_t *self, uint64_t n, err_t *err);
 
 /* The slot is complete: from now on it counts. `check` is that of its data (state_check). */

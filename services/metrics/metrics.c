@@ -131,6 +131,25 @@ static void on_member(const heard_t *h)
                         change->reason));
 }
 
+/* Of the member itself, not of the shepherd. */
+static void on_degraded(const heard_t *h)
+{
+    const Msg__Degraded *d = h->event->degraded;
+    if (!h->self->queue || !h->run) return;
+    json_t *detail = json_pack("{ssss}", "text", d->text, "kind", d->kind);
+    record_t record = {.is_event = true,
+                       .time_ms = h->event->time_ms,
+                       .round = -1,
+                       .name = d->over ? "healed" : "degraded",
+                       .level = d->over ? "info" : "error",
+                       .service = strcmp(d->kind, "worker") == 0 ? "worker" : "aggregator",
+                       .detail = detail ? json_dumps(detail, JSON_COMPACT) : NULL};
+    memcpy(record.run, h->run->run, sizeof record.run);
+    snprintf(record.member, sizeof record.member, "%s", h->event->source);
+    queue_push(h->self->queue, &record);
+    json_decref(detail);
+}
+
 static void on_over(const heard_t *h)
 {
     series_set(h->run, M_RUNNING, 0);
@@ -189,6 +208,7 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     case MSG__EVENT__BODY_ROUND: on_round(&h); break;
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
+    case MSG__EVENT__BODY_DEGRADED: on_degraded(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
     case MSG__EVENT__BODY_RUN_FAILED: on_over(&h); break;
     case MSG__EVENT__BODY_STATUS:

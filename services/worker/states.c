@@ -211,18 +211,33 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     return 0;
 }
 
+static bool put_instead(states_t *self, const state_t *state, data_client_t *client,
+                        const err_t *fault)
+{
+    err_t err = {0};
+    bool put = client && data_put_object(client, state->hash, state->bytes, state->n, &err) == 0;
+    self->degraded = true;
+    snprintf(self->fault, sizeof self->fault,
+             "inner state %.12s of replica %u is in %s only: %s; free space there", state->hash,
+             state->replica, put ? "the object service" : "memory", fault->text);
+    log_event(LOG_ERROR, "degraded", "text=\"%s\"", self->fault);
+    return put;
+}
+
 int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
                 data_client_t *client, char hash[HASH_HEX], err_t *err)
 {
     state_t state = {.replica = lease->replica, .round = lease->round + 1, .bytes = bytes, .n = n};
     err_t write_err = {0};
+    bool put = false;
     double begin = clock_mono_s();
     if (lease->keep_state != MSG__STATE_KEEP__STATE_MEMORY) {
         hash_content(bytes, n, state.hash);
-        if (write_file(self, lease, &state, &write_err) < 0)
-            log_event(LOG_WARN, "state_not_written", "error=\"%s\"", write_err.text);
+        put = write_file(self, lease, &state, &write_err) < 0 &&
+              put_instead(self, &state, client, &write_err);
+        if (!write_err.code) self->degraded = false;
     }
-    if (lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT &&
+    if (lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT && !put &&
         data_put_object(client, state.hash, bytes, n, err) < 0) {
         free(bytes);
         return -1;

@@ -21,6 +21,8 @@ typedef struct {
 typedef struct {
     const char *dir; /* borrowed */
     VEC(state_t) held;
+    bool degraded;    /* the last state could not be written to `dir` */
+    char fault[1280]; /* what became of it instead */
 } states_t;
 
 /* Zeroed struct; the directory is made. */
@@ -34,8 +36,9 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
                 const state_t **found, bool *fresh, err_t *err);
 
 /* Keep the state that a lease ends with as the lease wishes, taking (freeing) its bytes. hash: its
- * name, empty for STATE_MEMORY. A file that cannot be written is logged; an object that cannot be
- * put is an error. */
+ * name, empty for STATE_MEMORY. Where the directory has no room the object service takes it (any
+ * worker can then go on), and if that cannot either it stays in memory; `degraded` says so. An
+ * object that was wished for and cannot be put is an error. */
 int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
                 data_client_t *client, char hash[HASH_HEX], err_t *err);
 

@@ -283,7 +283,11 @@ static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err
         free(state);
         return -1;
     }
-    return states_keep(&self->states, lease, state, n, self->client, self->state, err);
+    bool degraded = self->states.degraded;
+    int rc = states_keep(&self->states, lease, state, n, self->client, self->state, err);
+    if (degraded != self->states.degraded && self->hooks.degraded)
+        self->hooks.degraded(self->hooks.user, self->states.fault, degraded);
+    return rc;
 }
 
 /* Since the lease before: its own, and what was asked for in between. */

@@ -16,6 +16,7 @@ typedef struct {
     bool (*stopped)(void *user);  /* the work is void */
     bool (*draining)(void *user); /* bank the steps that are done, at least one */
     void (*stepped)(void *user, uint64_t step, float loss, double tokens_per_s);
+    void (*degraded)(void *user, const char *text, bool over); /* a change of states.h's */
     void *user;
 } trainer_hooks_t;
 

@@ -36,6 +36,22 @@ static void stepped(void *user, uint64_t step, float loss, double tokens_per_s)
     job_reply(news->job, &envelope);
 }
 
+static void degraded(void *user, const char *text, bool over)
+{
+    const news_t *news = user;
+    Msg__Degraded change = MSG__DEGRADED__INIT;
+    change.kind = "worker";
+    change.text = (char *)text;
+    change.over = over;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_DEGRADED;
+    event.degraded = &change;
+    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
+    envelope.body_case = MSG__ENVELOPE__BODY_RUN_EVENT;
+    envelope.run_event = &event;
+    job_reply(news->job, &envelope);
+}
+
 static void reply_failed(job_t *control, const msg_envelope_t *job, const err_t *err)
 {
     bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
@@ -58,7 +74,8 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
     trainer_t *trainer = user;
     bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
     news_t news = {control, eval ? NULL : job->lease};
-    trainer->hooks = (trainer_hooks_t){stopped, draining, eval ? NULL : stepped, &news};
+    trainer->hooks = (trainer_hooks_t){stopped, draining, eval ? NULL : stepped,
+                                       eval ? NULL : degraded, &news};
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     Msg__LeaseDone lease_done = MSG__LEASE_DONE__INIT;
     Msg__EvalDone eval_done = MSG__EVAL_DONE__INIT;

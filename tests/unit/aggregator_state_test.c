@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "temp.h"
 
 enum { ROUNDS = 4 };
 static const uint32_t all[K] = {1, 1, 1};
@@ -362,6 +363,50 @@ static void a_held_result_stays_readable(void **unused)
     rig_free(other);
 }
 
+/* The disk is full while a round is open: everything goes on in memory, the shard says so, and the
+ * next round is on the disk again. */
+static void a_full_disk(void **unused)
+{
+    (void)unused;
+    char *root = new_root();
+    rig_t *rig = rig_open(root, true);
+    assign(rig, 0, N);
+    put_init(rig);
+    temp_disk_full(100);
+    put_deltas(rig, 0);
+    assert_true(rig->state.degraded);
+    assert_non_null(strstr(rig->state.degraded_text, "/journal"));
+    assert_non_null(strstr(rig->state.degraded_text, "free space"));
+    fence(rig, 0, 1, 2); /* taken out of the sum again, from memory */
+    for (int chunk = 0; chunk < 2; chunk++)
+        assert_int_equal(put_delta(rig, 0, 1, 2, weights[1], chunk, "bf16"), WIRE_ACK);
+    fence(rig, 0, 1, 3);
+    assert_false(rig->state.broken);
+    temp_disk_free();
+    rig_close(rig);
+    /* What was in memory is lost with the process, and the shard knows it: these leases are given
+     * again. */
+    rig = rig_open(root, true);
+    assign_as(rig, 0, N, 0, true);
+    assert_int_equal(rig->n_shares, 0);
+    temp_disk_full(100);
+    put_deltas(rig, 0);
+    commit(rig, 0, all, weights);
+    assert_string_equal(rig->error, "");
+    assert_true(rig->state.degraded && rig->state.now->in_memory);
+    put_deltas(rig, 1);
+    commit(rig, 1, all, weights); /* into the file of round 0, which nobody reads any more */
+    assert_false(rig->state.now->in_memory);
+    assert_true(rig->state.before->in_memory);
+    temp_disk_free();
+    put_deltas(rig, 2);
+    commit(rig, 2, all, weights);
+    assert_false(rig->state.degraded || rig->state.now->in_memory);
+    rig_close(rig);
+    assert_same_end(root); /* the next process goes on from there */
+    remove_root(root);
+}
+
 static void one_process_a_directory(void **unused)
 {
     (void)unused;
@@ -391,6 +436,7 @@ int main(void)
         cmocka_unit_test(other_ranges_are_not_kept),
         cmocka_unit_test(fences_survive),
         cmocka_unit_test(a_held_result_stays_readable),
+        cmocka_unit_test(a_full_disk),
         cmocka_unit_test(one_process_a_directory),
         cmocka_unit_test(kill_at_any_moment),
     };

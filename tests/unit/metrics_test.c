@@ -340,6 +340,31 @@ static void events_fill_the_queue(void **state)
     assert_int_equal(self->queue.dropped, 100 - QUEUE);
 }
 
+static void a_member_says_that_it_is_degraded(void **state)
+{
+    fixture_t *self = *state;
+    for (int over = 0; over < 2; over++) {
+        Msg__Degraded degraded = MSG__DEGRADED__INIT;
+        degraded.kind = "aggregator";
+        degraded.text = "the disk is full";
+        degraded.over = over;
+        Msg__Event event = MSG__EVENT__INIT;
+        event.run = "demo";
+        event.source = "a0";
+        event.body_case = MSG__EVENT__BODY_DEGRADED;
+        event.degraded = &degraded;
+        metrics_on_event(&self->state, &event, 5000);
+        record_t out[QUEUE];
+        assert_int_equal(queue_take(&self->queue, out, QUEUE), 1);
+        assert_string_equal(out[0].name, over ? "healed" : "degraded");
+        assert_string_equal(out[0].level, over ? "info" : "error");
+        assert_string_equal(out[0].service, "aggregator");
+        assert_string_equal(out[0].member, "a0");
+        assert_non_null(strstr(out[0].detail, "the disk is full"));
+        record_fini(&out[0]);
+    }
+}
+
 /* --- the writer --- */
 
 static writer_news_t wait_news(zactor_t *writer)
@@ -411,6 +436,7 @@ int main(void)
         cmocka_unit_test(names_are_regular),
         cmocka_unit_test(queue_is_bounded_and_ordered),
         cmocka_unit_test_setup_teardown(events_fill_the_queue, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_member_says_that_it_is_degraded, setup, teardown),
         cmocka_unit_test_setup_teardown(writer_writes, setup, teardown),
         cmocka_unit_test(writer_refuses_urls),
     };

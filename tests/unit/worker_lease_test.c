@@ -298,7 +298,7 @@ static void a_drained_lease_hands_in_its_steps(void **unused)
     rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
     trainer_t *worker = trainer_make(rig, "a"), *short_lease = trainer_make(rig, "b");
     drain_t drain = {.wanted = 2};
-    worker->hooks = (trainer_hooks_t){never, draining, stepped, &drain};
+    worker->hooks = (trainer_hooks_t){never, draining, stepped, NULL, &drain};
     outcome_t part = train(rig, worker, 0, "");
     assert_int_equal(part.steps, 2);
     assert_int_equal(part.done_count, 2 * UNITS);

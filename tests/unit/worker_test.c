@@ -373,6 +373,30 @@ static void states_in_files(void **unused)
     temp_remove(&dir);
 }
 
+/* The state is still there for the next lease of this worker, and the fault is told. */
+static void states_on_a_full_disk(void **unused)
+{
+    (void)unused;
+    char *dir = temp_dir(), hash[HASH_HEX];
+    states_t states = {0};
+    assert_int_equal(states_init(&states, dir, NULL), 0);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    temp_disk_full(3);
+    keep(&states, &lease, "after 0", hash);
+    temp_disk_free();
+    assert_int_equal(strlen(hash), HASH_HEX - 1);
+    assert_true(states.degraded);
+    assert_non_null(strstr(states.fault, "is in memory only: "));
+    assert_non_null(strstr(states.fault, dir));
+    lease.round = 1;
+    begins_with(&states, &lease, hash, "after 0");
+    keep(&states, &lease, "after 1", hash);
+    assert_false(states.degraded);
+    states_forget(&states);
+    temp_remove(&dir);
+}
+
 static void evaluation_changes_nothing(void **unused)
 {
     (void)unused;
@@ -445,6 +469,7 @@ int main(void)
         cmocka_unit_test(states_of_another_model_are_refused),
         cmocka_unit_test(states_in_memory),
         cmocka_unit_test(states_in_files),
+        cmocka_unit_test(states_on_a_full_disk),
         cmocka_unit_test(evaluation_changes_nothing),
         cmocka_unit_test(plans_that_cannot_run),
         cmocka_unit_test(leases_that_make_no_sense),
