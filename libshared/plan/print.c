@@ -61,10 +61,12 @@ void plan_print(const plan_t *plan, str_t *out)
     for (int i = 0; i < plan->n_program; i++) {
         const plan_program_t *p = &plan->program[i];
         double flops = 0;
+        int together = 0; /* steps that follow another one of their sweep */
+        for (int s = 0; s < p->n_sweep; s++) together += p->sweep[s].n - 1;
         for (int s = 0; s < p->n_step; s++)
             flops += p->step[s].kind == STEP_GEMM ? p->step[s].flops : 0;
-        str_addf(out, "\nprogram %s: %d steps, %.3f GFLOP in products\n", p->name, p->n_step,
-                 flops / 1e9);
+        str_addf(out, "\nprogram %s: %d steps, %d waits, %.3f GFLOP in products\n", p->name,
+                 p->n_step, p->n_step - together, flops / 1e9);
         for (int s = 0; s < p->n_step; s++) print_step(plan, p, s, out);
     }
 }
