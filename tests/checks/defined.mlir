@@ -68,3 +68,14 @@ func.func @main() {
   check.expect_eq_const %11, dense<true> : tensor<2x3xi1>
   return
 }
+// -----
+func.func @main() {
+  %a = stablehlo.constant dense<[1.0, 0x7F800000, 2.0]> : tensor<3xf32>
+  %0 = "stablehlo.map"(%a) ({
+  ^bb0(%x: tensor<f32>):
+    %s = chlo.is_inf %x : tensor<f32> -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) {dimensions = array<i64: 0>} : (tensor<3xf32>) -> tensor<3xi1>
+  check.expect_eq_const %0, dense<[false, true, false]> : tensor<3xi1>
+  return
+}

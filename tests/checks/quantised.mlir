@@ -132,3 +132,38 @@ func.func @main() {
   check.expect_eq_const %8, dense<[[[2.5, -2.0], [4.0, -2.0], [5.5, -2.0]]]> : tensor<1x3x2xf32>
   return
 }
+// -----
+// Other ops with regions on quantised elements: map, reduce_window, scatter.
+!q = !quant.uniform<i8:f32, 0.5:2>
+func.func @main() {
+  %a = stablehlo.constant dense<[2, 4, 6]> : tensor<3x!q>
+  %0 = "stablehlo.map"(%a, %a) ({
+  ^bb0(%x: tensor<!q>, %y: tensor<!q>):
+    %s = stablehlo.add %x, %y : tensor<!q>
+    stablehlo.return %s : tensor<!q>
+  }) {dimensions = array<i64: 0>} : (tensor<3x!q>, tensor<3x!q>) -> tensor<3x!q>
+  check.expect_eq_const %0, dense<[2, 6, 10]> : tensor<3x!q>
+  return
+}
+// -----
+!q = !quant.uniform<i8:f32, 0.5:2>
+func.func @main() {
+  %a = stablehlo.constant dense<[[2, 4, 6, 127], [0, 1, 2, 3]]> : tensor<2x4x!q>
+  %z = stablehlo.constant dense<2> : tensor<!q>
+  %0 = "stablehlo.reduce_window"(%a, %z) ({
+  ^bb0(%x: tensor<!q>, %y: tensor<!q>):
+    %s = stablehlo.add %x, %y : tensor<!q>
+    stablehlo.return %s : tensor<!q>
+  }) {window_dimensions = array<i64: 1, 2>} : (tensor<2x4x!q>, tensor<!q>) -> tensor<2x3x!q>
+  check.expect_eq_const %0, dense<[[4, 8, 127], [-1, 1, 3]]> : tensor<2x3x!q>
+  %i = stablehlo.constant dense<[[1], [0]]> : tensor<2x1xi32>
+  %u = stablehlo.constant dense<[4, 6]> : tensor<2x!q>
+  %b = stablehlo.constant dense<[2, 4, 6]> : tensor<3x!q>
+  %1 = "stablehlo.scatter"(%b, %i, %u) ({
+  ^bb0(%x: tensor<!q>, %y: tensor<!q>):
+    %s = stablehlo.add %x, %y : tensor<!q>
+    stablehlo.return %s : tensor<!q>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<3x!q>, tensor<2x1xi32>, tensor<2x!q>) -> tensor<3x!q>
+  check.expect_eq_const %1, dense<[6, 6, 6]> : tensor<3x!q>
+  return
+}
