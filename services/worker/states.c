@@ -205,9 +205,14 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     }
     if (reason.code != ERR_IO && reason.code != ERR_CORRUPT)
         return err_set(err, reason.code, "inner state: %s", reason.text);
-    log_event(LOG_WARN, "state_lost",
-              "replica=%u round=%u state=%.12s error=\"%s; its moments start at zero\"",
-              lease->replica, lease->round, lease->state, reason.text);
+    snprintf(
+        self->fault, sizeof self->fault,
+        "inner state %.12s of replica %u is lost: %.300s; its moments start at zero, and the run "
+        "ends with other weights. To go back to the newest checkpoint instead: stop the services, "
+        "run \"mv OBJECT_DIR.state OBJECT_DIR.lost\" for each aggregator's --object-dir, start "
+        "them again with \"resume\": \"latest\" in run.json (pcp train --resume latest)",
+        lease->state, lease->replica, reason.text);
+    log_event(LOG_ERROR, "state_lost", "round=%u text=\"%s\"", lease->round, self->fault);
     return 0;
 }
 

@@ -268,6 +268,8 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
     if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
                     fresh, err) < 0)
         return -1;
+    if (*fresh && *lease->state && self->hooks.degraded)
+        self->hooks.degraded(self->hooks.user, self->states.fault, false);
     return engine_begin(self->engine, self->start, state ? state->bytes : NULL,
                         state ? state->n : 0, err);
 }

@@ -220,6 +220,8 @@ static void a_lost_state_starts_at_zero(void **unused)
     outcome_t r0 = train(rig, first, 0, ""), r1 = train(rig, first, 1, r0.state);
     outcome_t lost = train(rig, far, 1, r0.state);
     assert_true(lost.fresh); /* and says so */
+    assert_non_null(
+        strstr(far->states.fault, "mv OBJECT_DIR.state OBJECT_DIR.lost")); /* the way out */
     assert_memory_not_equal(lost.delta, r1.delta, sizeof lost.delta);
     rig->lease.state = "not a hash";
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
