@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "ir/build.h"
+#include "ops/complex_math.h"
 #include "ops/eval.h"
 #include "ops/fft.h"
 #include "plan_help.h"
@@ -40,7 +41,7 @@ static tensor_t run_fft(const tensor_t *x, const char *type, int n, const int64_
     ir_module_t *module = ir_module_new();
     ir_fn_t *fn = ir_fn_new(module, "main", 1, &x->type);
     ir_val_t y = fft_emit(fn, ir_fn_param(fn, 0), type, length, n);
-    tensor_t out;
+    tensor_t out = {0};
     if (ir_fn_finish(fn, 1, &y, &err) < 0 || eval_fn(module, fn, x, &out, NULL, &err) < 0)
         fail_msg("%s", err.text);
     ir_module_destroy(&module);
@@ -49,7 +50,7 @@ static tensor_t run_fft(const tensor_t *x, const char *type, int n, const int64_
 
 static double complex at(const tensor_t *x, int64_t i)
 {
-    return CMPLX(tensor_get_f64(x, i), tensor_get_imag(x, i));
+    return PCP_Z(tensor_get_f64(x, i), tensor_get_imag(x, i));
 }
 
 /* sum_j x_j e^(-+ 2 pi i j k / n), by its definition. */
@@ -57,7 +58,7 @@ static double complex naive(const tensor_t *x, int64_t n, int64_t k, int sign)
 {
     double complex sum = 0;
     for (int64_t j = 0; j < n; j++)
-        sum += at(x, j) * cexp(CMPLX(0, sign * 2 * M_PI * (double)(j * k % n) / (double)n));
+        sum += at(x, j) * cexp(PCP_Z(0, sign * 2 * M_PI * (double)(j * k % n) / (double)n));
     return sum;
 }
 

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "gradient_text.h"
 #include "ir/build.h"
+#include "ops/complex_math.h"
 #include "ops/eval.h"
 #include "ops/linalg.h"
 #include "plan_help.h"
@@ -37,7 +38,7 @@ static tensor_t random_tensor(const ir_type_t *type, uint64_t seed)
 
 static double complex at(const tensor_t *x, int64_t i)
 {
-    return CMPLX(tensor_get_f64(x, i), tensor_get_imag(x, i));
+    return PCP_Z(tensor_get_f64(x, i), tensor_get_imag(x, i));
 }
 
 static void put(tensor_t *x, int64_t i, double complex z)
@@ -51,7 +52,7 @@ static void put(tensor_t *x, int64_t i, double complex z)
 static tensor_t run(ir_module_t *module, ir_fn_t *fn, ir_val_t y, const tensor_t *in)
 {
     err_t err = {0};
-    tensor_t out;
+    tensor_t out = {0};
     if (ir_fn_finish(fn, 1, &y, &err) < 0 || eval_fn(module, fn, in, &out, NULL, &err) < 0)
         fail_msg("%s", err.text);
     ir_module_destroy(&module);
