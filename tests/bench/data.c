@@ -1,7 +1,7 @@
 /* bench-data: what the aggregator reaches of what this machine could: accumulation and outer step
  * beside the memory's bandwidth, parameters down and pseudo-gradients up over loopback TCP beside a
- * plain ZeroMQ transfer of 1 MiB messages with the same window. In turn, several times over;
- * medians. */
+ * plain ZeroMQ transfer of 1 MiB messages with the same window: of the same vector, and of one
+ * block over and over, which stays in the cache. In turn, several times over; medians. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -64,7 +64,7 @@ static double outer(shard_t *s)
 static void echo(const char *endpoint)
 {
     zsock_t *router = zsock_new_router(endpoint);
-    char *block = mem_calloc(1, MSG_CHUNK_BYTES);
+    float *values = filled();
     for (;;) {
         zmq_msg_t frame[3];
         for (int i = 0; i < 3; i++) {
@@ -72,23 +72,25 @@ static void echo(const char *endpoint)
             zmq_msg_recv(&frame[i], zsock_resolve(router), 0);
         }
         bool up = zmq_msg_size(&frame[2]) > 0;
+        size_t chunk = *(uint8_t *)zmq_msg_data(&frame[1]);
         zmq_msg_send(&frame[0], zsock_resolve(router), ZMQ_SNDMORE);
         zmq_msg_send(&frame[1], zsock_resolve(router), ZMQ_SNDMORE);
-        zmq_send_const(zsock_resolve(router), block, up ? 0 : MSG_CHUNK_BYTES, 0);
+        zmq_send_const(zsock_resolve(router), values + chunk * CHUNK, up ? 0 : MSG_CHUNK_BYTES, 0);
         zmq_msg_close(&frame[2]);
     }
 }
 
-/* GB/s of 1 MiB messages, down or up. */
-static double plain(zsock_t *socket, bool up, const char *block)
+/* GB/s of 1 MiB messages, down or up; hot: the same block each time. */
+static double plain(zsock_t *socket, bool up, bool hot, const float *values)
 {
-    static const char header[WIRE_HEADER_BYTES];
+    uint8_t header[WIRE_HEADER_BYTES] = {0}; /* its first byte: which chunk */
     void *raw = zsock_resolve(socket);
     double start = clock_mono_s();
     for (int sent = 0, done = 0, n = N / CHUNK; done < n;) {
         for (; sent < n && sent - done < MSG_WINDOW; sent++) {
+            size_t chunk = header[0] = (uint8_t)(hot ? 0 : sent);
             zmq_send(raw, header, sizeof header, ZMQ_SNDMORE);
-            zmq_send(raw, block, up ? MSG_CHUNK_BYTES : 0, 0);
+            zmq_send(raw, values + chunk * CHUNK, up ? MSG_CHUNK_BYTES : 0, 0);
         }
         for (int i = 0; i < 2; i++) {
             zmq_msg_t frame;
@@ -271,20 +273,24 @@ static int transfers(const char *root, pid_t *plain_peer, pid_t *aggregator)
     data_options_t options = {.endpoints = &shepherd.endpoint, .n_endpoint = 1, .run = RUN};
     peer_t peer = {.client = data_client_new(&options, &err), .values = filled()};
     if (data_put_init(peer.client, BOUNDS, 0, peer.values, &err) < 0) return -1;
-    double rate[2][TRANSFERS], zmq[2][TRANSFERS];
+    double rate[2][TRANSFERS], zmq[2][TRANSFERS], hot[2][TRANSFERS];
     /* A round unmeasured: from the second one on, the journal is written in place. */
     for (int r = -REPLICAS; r < TRANSFERS; r++) {
         int i = r < 0 ? 0 : r;
-        zmq[0][i] = plain(socket, false, (const char *)peer.values);
-        rate[0][i] = fetch(&peer);
-        zmq[1][i] = plain(socket, true, (const char *)peer.values);
-        rate[1][i] = upload(&peer);
+        for (int up = 0; up < 2; up++) {
+            hot[up][i] = plain(socket, up, true, peer.values);
+            zmq[up][i] = plain(socket, up, false, peer.values);
+            rate[up][i] = up ? upload(&peer) : fetch(&peer);
+        }
         if (peer.replica < REPLICAS) continue;
         if (!commit(&shepherd, peer.round++)) return -1;
         peer.replica = 0;
     }
-    report("parameters down, TCP", TRANSFERS, rate[0], zmq[0], "plain ZeroMQ's");
-    report("pseudo-gradient up, TCP", TRANSFERS, rate[1], zmq[1], "plain ZeroMQ's");
+    static const char *const names[2] = {"parameters down, TCP", "pseudo-gradient up, TCP"};
+    for (int up = 0; up < 2; up++) {
+        report(names[up], TRANSFERS, rate[up], zmq[up], "plain ZeroMQ's");
+        report("  beside one block from cache", TRANSFERS, rate[up], hot[up], "plain ZeroMQ's");
+    }
     free(peer.values);
     data_client_destroy(&peer.client);
     zsock_destroy(&socket);

@@ -3,6 +3,7 @@
 # file at random moments while it runs, so that the files of a copy are of different moments and some
 # are half written. A run that goes on from the copy ends with the undisturbed run's parameters.
 #   tests/cluster/powercut.sh [COPIES]     default 3; 200 is the long form
+# POWERCUT_KEEP: a directory for copies that failed, as they were (asisN) and as they ended (copyN).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
@@ -19,7 +20,7 @@ train() {
     local dir=$1
     shift
     mkdir -p "$dir"
-    timeout 100 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+    timeout "${POWERCUT_LIMIT:-300}" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
         --workers 2 --threads 1 --inner-steps 10 --rounds $rounds --lr 3e-3 --validate-every 0 \
         --checkpoint-every 4 --run-dir "$dir/run" "$@" >>"$dir/out.txt" 2>&1
 }
@@ -57,11 +58,17 @@ while [ "$taken" -lt "$copies" ]; do
     mkdir -p "$copy"
     cp -r "$work/source/run" "$copy/" 2>/dev/null # what vanishes on the way is not in it
     rm -rf "$copy/run/logs"
+    before=$tap_failed
+    [ -z "${POWERCUT_KEEP:-}" ] || cp -r "$copy" "$work/asis$taken"
     kill -0 "$running" 2>/dev/null || echo "copy $taken: the run had ended" >>"$work/notes"
     check "copy $taken goes on" resumes "$copy" "$taken"
     check "to the undisturbed end, bit for bit" same_end "$copy"
-    grep -shE 'event=(restoring|state_ignored|checkpoint_refused|training)' "$copy"/run/logs/*.log |
+    grep -shE 'event=(state_lost|restoring|state_ignored|checkpoint_refused|training)' "$copy"/run/logs/*.log |
         sed 's/^[^ ]* level=[a-z]* //; s/^/# /'
+    if [ -n "${POWERCUT_KEEP:-}" ]; then
+        [ "$tap_failed" -eq "$before" ] || cp -r "$copy" "$work/asis$taken" "$work/calm" "$POWERCUT_KEEP"
+        rm -rf "$work/asis$taken"
+    fi
     rm -rf "$copy"
 done
 [ -n "$running" ] && pkill -KILL -f -- "$work/source"
