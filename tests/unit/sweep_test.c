@@ -219,7 +219,7 @@ static void check_seed(uint64_t seed, tally_t *tally)
     plan_destroy(&plan);
     ir_module_destroy(&module);
     /* Both in f32, sums in another order, through seven squashed layers whose differences of rows
-     * cancel: 1.2e-4 of the largest element at worst over a few dozen seeds. Bits are checked
+     * cancel: 1.2e-4 of the largest element has been seen. Bits are checked
      * above. */
     plan_check_module(network(seed), &(plan_check_t){seed, 9, 1, 1e-3, 0});
 }
