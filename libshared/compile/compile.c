@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "codegen/codegen.h"
 #include "compile/stats.h"
 #include "ir/print.h"
@@ -31,9 +32,10 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
 
 /* Lower every public function. */
 static plan_build_t *lower_module(ir_module_t *module, const train_spec_t *spec, const char *target,
-                                  err_t *err)
+                                  const tune_t *tune, err_t *err)
 {
     plan_build_t *build = plan_build_new(module, target);
+    plan_build_tune(build, tune);
     if (spec) plan_build_budget(build, spec->memory_budget);
     int status = 0, n = module->n_fn; /* lowering adds functions */
     for (int i = 0; status == 0 && i < n; i++)
@@ -68,11 +70,11 @@ static void name_kernels(plan_t *plan, const codegen_t *code)
 
 /* The plan without its compiled code; *code holds the rendered kernels. */
 static plan_t *plan_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
-                           const char *target, codegen_t *code, err_t *err)
+                           const char *target, const tune_t *tune, codegen_t *code, err_t *err)
 {
     *code = (codegen_t){0};
     if (target_check(target, err) < 0 || prepare(module, spec, true, err) < 0) return NULL;
-    plan_build_t *build = lower_module(module, spec, target, err);
+    plan_build_t *build = lower_module(module, spec, target, tune, err);
     plan_t *plan = build ? plan_build_finish(build, err) : NULL;
     if (plan) {
         render_kernels(build, code);
@@ -86,11 +88,11 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
     return plan;
 }
 
-plan_t *compile_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
-                       const char *target, err_t *err)
+plan_t *compile_module_tuned(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                             const char *target, const tune_t *tune, err_t *err)
 {
     codegen_t code;
-    plan_t *plan = plan_module(module, module_hash, spec, target, &code, err);
+    plan_t *plan = plan_module(module, module_hash, spec, target, tune, &code, err);
     if (plan) {
         plan->code = codegen_compile(&code, target, &plan->n_code, err);
         if (!plan->code) plan_destroy(&plan);
@@ -99,15 +101,49 @@ plan_t *compile_module(ir_module_t *module, const char *module_hash, const train
     return plan;
 }
 
+plan_t *compile_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                       const char *target, err_t *err)
+{
+    return compile_module_tuned(module, module_hash, spec, target, NULL, err);
+}
+
+plan_gemm_step_t *compile_products(const char *text, size_t n_text, const char *file_name,
+                                   const train_spec_t *spec, const char *target, int *n, err_t *err)
+{
+    VEC(plan_gemm_step_t) found = {0};
+    codegen_t code;
+    ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
+    if (!module) return NULL;
+    plan_t *plan = plan_module(module, "", spec, target, NULL, &code, err);
+    for (int p = 0; plan && p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++) {
+            const plan_step_t *s = &plan->program[p].step[i];
+            if (s->kind == STEP_GEMM) VEC_PUSH(&found, s->gemm);
+        }
+    if (plan && found.n == 0) VEC_RESERVE(&found, 1);
+    *n = (int)found.n;
+    plan_destroy(&plan);
+    codegen_fini(&code);
+    ir_module_destroy(&module);
+    return found.at;
+}
+
 uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
                       const train_spec_t *spec, const char *target, size_t *n_bytes, err_t *err)
+{
+    return compile_text_tuned(text, n_text, file_name, spec, target, NULL, n_bytes, err);
+}
+
+uint8_t *compile_text_tuned(const char *text, size_t n_text, const char *file_name,
+                            const train_spec_t *spec, const char *target, const tune_t *tune,
+                            size_t *n_bytes, err_t *err)
 {
     char hash[HASH_HEX];
     uint8_t *bytes = NULL;
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
     if (!module) return NULL;
     hash_content(text, n_text, hash);
-    plan_t *plan = compile_module(module, hash, spec, target, err);
+    plan_t *plan = compile_module_tuned(module, hash, spec, target, tune, err);
     if (plan) bytes = plan_pack(plan, n_bytes, hash);
     plan_destroy(&plan);
     ir_module_destroy(&module);
@@ -133,7 +169,7 @@ static int emit_plan(ir_module_t *module, const char *hash, compile_stage_t stag
                      const train_spec_t *spec, const char *target, str_t *out, err_t *err)
 {
     codegen_t code;
-    plan_t *plan = plan_module(module, hash, spec, target, &code, err);
+    plan_t *plan = plan_module(module, hash, spec, target, NULL, &code, err);
     if (plan && stage == STAGE_PLAN) plan_print(plan, out);
     if (plan && stage == STAGE_C) codegen_print(&code, out);
     if (plan && stage == STAGE_STATS) stats_print(module, plan, out);

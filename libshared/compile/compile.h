@@ -6,6 +6,7 @@
 #include "ir/ir.h"
 #include "optim/optim.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 
 typedef enum {
     STAGE_IR,    /* as parsed and verified */
@@ -25,6 +26,20 @@ plan_t *compile_module(ir_module_t *module, const char *module_hash, const train
 /* Text in, packed plan out: what the compiler service does. Returns, caller frees. */
 uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
                       const train_spec_t *spec, const char *target, size_t *n_bytes, err_t *err);
+
+/* The same with measured choices for products (runtime/tuning.h), which the plan then depends on;
+ * NULL: none. */
+plan_t *compile_module_tuned(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
+                             const char *target, const tune_t *tune, err_t *err);
+uint8_t *compile_text_tuned(const char *text, size_t n_text, const char *file_name,
+                            const train_spec_t *spec, const char *target, const tune_t *tune,
+                            size_t *n_bytes, err_t *err);
+
+/* The products of the plan, *n of them, kernels not compiled: what there is to measure. Returns,
+ * caller frees. */
+plan_gemm_step_t *compile_products(const char *text, size_t n_text, const char *file_name,
+                                   const train_spec_t *spec, const char *target, int *n,
+                                   err_t *err);
 
 /* The text of one stage, for `pcp compile --emit`. Returns, caller frees. */
 char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,

@@ -10,17 +10,22 @@
 #include "model/init.h"
 #include "parse/parse.h"
 #include "plan/target.h"
+#include "runtime/tuning.h"
 
 static int compile_plan(trial_t *self, const char *text, size_t n_text, const char *file_name,
-                        const train_spec_t *spec, err_t *err)
+                        const trial_options_t *o, err_t *err)
 {
     char hash[HASH_HEX];
+    const train_spec_t *spec = o->spec ? o->spec : &TRAIN_SPEC_DEFAULT;
+    const tuning_t tuning = {.dir = o->tune_dir, .target = target_host(), .threads = o->threads};
+    tune_t *tune = o->tune ? tuning_of_text(&tuning, text, n_text, file_name, spec, NULL, err)
+                           : NULL;
+    if (o->tune && !tune) return -1;
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
-    if (!module) return -1;
     hash_content(text, n_text, hash);
-    self->plan = compile_module(module, hash, spec ? spec : &TRAIN_SPEC_DEFAULT, target_host(),
-                                err);
+    if (module) self->plan = compile_module_tuned(module, hash, spec, target_host(), tune, err);
     ir_module_destroy(&module);
+    tune_destroy(&tune);
     return self->plan ? 0 : -1;
 }
 
@@ -109,7 +114,7 @@ int trial_init(trial_t *self, const char *text, size_t n_text, const char *file_
 {
     exec_options_t exec_options = {.threads = options->threads, .pin = options->pin};
     *self = (trial_t){0};
-    if (compile_plan(self, text, n_text, file_name, options->spec, err) < 0) return -1;
+    if (compile_plan(self, text, n_text, file_name, options, err) < 0) return -1;
     self->exec = exec_new(self->plan, &exec_options, err);
     if (!self->exec) return -1;
     if (fill_params(self, text, n_text, file_name, options->seed, err) < 0) return -1;

@@ -20,6 +20,8 @@ typedef struct {
     const train_spec_t *spec; /* NULL: the default */
     int threads;              /* 0: all cores */
     bool pin;                 /* exec_options_t */
+    bool tune;                /* measure products first (runtime/tuning.h) */
+    const char *tune_dir;     /* of tuning_t */
     int64_t vocab;            /* integers of a batch are in [0, vocab) */
     uint64_t seed;
 } trial_options_t;

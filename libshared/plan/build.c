@@ -52,6 +52,11 @@ void plan_build_destroy(plan_build_t **self_p)
     free(self);
 }
 
+void plan_build_tune(plan_build_t *self, const tune_t *tune)
+{
+    self->tune = tune;
+}
+
 int plan_build_n_kernel(const plan_build_t *self)
 {
     return (int)self->kernel.n;
@@ -153,9 +158,13 @@ static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err
 static void choose_product(plan_build_t *self, lstep_t *step)
 {
     product_t choice = {.step = step->gemm};
-    bool chosen = step->strips > 0
-                      ? tiles_choose_strips(&choice.tiles, &step->gemm, self->simd, step->strips)
-                      : tiles_choose(&choice.tiles, &step->gemm, self->simd);
+    tile_choice_t tuned = {0};
+    bool strips = step->strips > 0; /* their cut follows the other steps of the sweep */
+    bool measured = !strips && tune_find(self->tune, &step->gemm, &tuned);
+    if (measured && tuned.library && !step->gemm.bf16) return;
+    bool chosen = strips ? tiles_choose_strips(&choice.tiles, &step->gemm, self->simd, step->strips)
+                  : measured ? tiles_cut_as(&choice.tiles, &step->gemm, self->simd, &tuned)
+                             : tiles_choose(&choice.tiles, &step->gemm, self->simd);
     if (!chosen) return;
     kernel_t *kernel = kernel_new();
     product_t *product = mem_calloc(1, sizeof *product);

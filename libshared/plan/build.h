@@ -7,6 +7,7 @@
 #include "ir/ir.h"
 #include "plan/kernel.h"
 #include "plan/plan.h"
+#include "plan/tune.h"
 
 typedef struct plan_build plan_build_t;
 
@@ -23,6 +24,9 @@ void plan_build_destroy(plan_build_t **self_p);
  * the scalar "seed". ERR_UNSUPPORTED names an op without a
  * kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
+
+/* Before the first program: measured choices for its products; NULL: none. Borrowed. */
+void plan_build_tune(plan_build_t *self, const tune_t *tune);
 
 /* Before the first program: how many bytes the arena may have, 0: any. With a budget no steps run
  * in one go (plan/sweep.h), which takes memory; where the arena has more, steps are repeated

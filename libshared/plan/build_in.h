@@ -38,6 +38,7 @@ struct plan_build {
     })
     product;
     simd_t simd;
+    const tune_t *tune;  /* NULL: none */
     uint64_t budget;     /* bytes that the arena may have, 0: any */
     uint64_t part_bytes; /* of large temporaries (parts.h) */
 };

@@ -3,6 +3,7 @@
 
 enum {
     SUM_BLOCK = 256,    /* terms: a packed panel of B of this height fits the first-level cache */
+    MOST_SUM = 512,     /* a choice may ask for */
     MATRIX_BLOCK = 512, /* pairs: the same for a matrix unit, from the second-level cache */
     MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
     PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
@@ -73,12 +74,13 @@ static int64_t round_up(int64_t size, int64_t unit)
  * few rows of tiles, so that threads end together. */
 static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
 {
+    int64_t wanted = self->wanted_parts > 0 ? self->wanted_parts : WANTED_PARTS;
     int64_t entries = s->batch * s->inner, tiles = ceil_div(s->m, self->rows);
-    int64_t joined = entries >= WANTED_PARTS ? tiles : tiles < MOST_PARTS ? 1 : tiles / MOST_PARTS;
+    int64_t joined = entries >= wanted ? tiles : tiles < MOST_PARTS ? 1 : tiles / MOST_PARTS;
     self->part_rows = joined * self->rows;
     self->n_part_row = ceil_div(s->m, self->part_rows);
     int64_t n_col = ceil_div(s->n, PART_COLS), most = ceil_div(s->n, self->cols);
-    while (n_col < most && entries * self->n_part_row * n_col < WANTED_PARTS) n_col++;
+    while (n_col < most && entries * self->n_part_row * n_col < wanted) n_col++;
     self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
     self->n_part_col = ceil_div(s->n, self->part_cols);
 }
@@ -90,9 +92,18 @@ static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
            (m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
 }
 
-bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
+/* Does the choice fit the registers of the target? */
+static bool choice_fits(const tile_choice_t *c, simd_t simd)
 {
-    *self = (tiles_t){.simd = simd};
+    int vectors = c->cols / simd.lanes;
+    return c->rows > 0 && c->cols > 0 && c->cols % simd.lanes == 0 &&
+           c->rows * vectors + vectors + 2 <= simd.registers;
+}
+
+bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
+                  const tile_choice_t *choice)
+{
+    *self = (tiles_t){.simd = simd, .wanted_parts = choice->parts};
     if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
     if (s->bf16 && (!simd.bf16 || s->k % 2)) return false;
     int64_t terms = s->bf16 ? s->k / 2 : s->k;
@@ -100,8 +111,11 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
     int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
     if (matrix)
         self->rows = self->cols = MATRIX_TILE;
+    else if (choice_fits(choice, simd))
+        self->rows = choice->rows, self->cols = choice->cols;
     else
         tiles_choose_registers(self, s->m, s->n, terms);
+    if (choice->sum_block > 0 && choice->sum_block <= MOST_SUM) block = choice->sum_block;
     self->sum_block = ceil_div(terms, ceil_div(terms, block));
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
     choose_parts(self, s);
@@ -110,6 +124,11 @@ bool tiles_cut(tiles_t *self, const plan_gemm_step_t *s, simd_t simd)
     self->pack_a = (s->bf16 && s->trans_a) || (s->lda % (wide * CACHE_LINES_APART) == 0 &&
                                                self->rows > 4 && s->n > self->cols);
     return true;
+}
+
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd)
+{
+    return tiles_cut_as(self, step, simd, &(tile_choice_t){0});
 }
 
 int64_t tiles_n_part(const product_t *product)

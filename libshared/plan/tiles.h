@@ -16,8 +16,17 @@ typedef struct {
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
     bool pack_a, pack_b;
-    bool by_rows; /* parts of a row block follow each other; else those of a column block */
+    bool by_rows;         /* parts of a row block follow each other; else those of a column block */
+    int64_t wanted_parts; /* 0: the usual number */
 } tiles_t;
+
+/* A way to compute a product that was measured (plan/tune.h). 0: the usual one. What does not fit
+ * the target's registers counts as 0. */
+typedef struct {
+    bool library; /* by OpenBLAS; not for bf16 */
+    int rows, cols;
+    int64_t sum_block, parts; /* terms; parts wanted at least */
+} tile_choice_t;
 
 /* A product with a kernel of its own. */
 typedef struct {
@@ -32,6 +41,8 @@ void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k);
 /* The cutting for a step whose kernel is to be generated; false when it cannot be: not f32, empty,
  * unknown target. */
 bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
+bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *step, simd_t simd,
+                  const tile_choice_t *choice);
 
 /* Is a generated kernel the better choice for the step on a machine with `simd`? Fills *self then.
  * Depends on its arguments alone. */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compile/compile.h"
+#include "runtime/tuning.h"
 
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
 {
@@ -16,9 +17,11 @@ int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
     return hash_file("/proc/self/exe", self->version, err);
 }
 
-char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job)
+char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const tune_t *table)
 {
-    const char *parts[] = {self->version, job->module, job->spec, job->target};
+    char tuned[HASH_HEX];
+    tune_hash(table, tuned);
+    const char *parts[] = {self->version, job->module, job->spec, job->target, tuned};
     hash_stream_t *hash = hash_stream_new();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         hash_stream_add(hash, parts[i], strlen(parts[i]) + 1);
@@ -43,24 +46,54 @@ static uint8_t *cached_plan(const char *path, size_t *n)
     return NULL;
 }
 
+/* The table that this compiler makes plans of the target with; NULL: none. What cannot be measured
+ * is no reason to fail. */
+static tune_t *table_for(const compiler_t *self, const Msg__Compile *job, const char *text,
+                         size_t n, const train_spec_t *spec)
+{
+    err_t err = {0};
+    tune_t *table = NULL;
+    if (self->tune_table) {
+        char *lines = file_read(self->tune_table, NULL, &err);
+        table = lines ? tune_parse(lines, &err) : NULL;
+        free(lines);
+    } else {
+        tuning_t tuning = {.dir = self->cache_dir, .target = job->target};
+        table = tuning_of_text(&tuning, text, n, job->file, spec, NULL, &err);
+    }
+    if (!table) log_event(LOG_WARN, "not_tuned", "target=%s error=\"%s\"", job->target, err.text);
+    return table;
+}
+
 uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
                        bool *cached, size_t *n, err_t *err)
 {
-    char *path = compiler_cache_path(self, job), *text = NULL;
+    bool tuned = self->tune || self->tune_table;
+    char *path = NULL, *text = NULL;
     size_t n_text = 0;
     train_spec_t spec;
-    uint8_t *plan = cached_plan(path, n);
+    uint8_t *plan = NULL;
+    tune_t *table = NULL;
+    *cached = false;
+    if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
+    if (tuned) {
+        text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
+        if (!text) goto done;
+        table = table_for(self, job, text, n_text, &spec);
+    }
+    path = compiler_cache_path(self, job, table);
+    plan = cached_plan(path, n);
     *cached = plan != NULL;
     if (plan) goto done;
-    if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
-    text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
+    if (!text) text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
     if (!text) goto done;
-    plan = compile_text(text, n_text, job->file, &spec, job->target, n, err);
+    plan = compile_text_tuned(text, n_text, job->file, &spec, job->target, table, n, err);
     if (!plan) goto done;
     err_t write_err = {0};
     if (file_write_atomic(path, plan, *n, &write_err) < 0) /* a full cache is no reason to fail */
         log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", write_err.text);
 done:
+    tune_destroy(&table);
     free(text);
     free(path);
     return plan;

@@ -5,21 +5,25 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "msg/data_client.h"
+#include "plan/tune.h"
 #include "proto/control.pb-c.h"
 
 enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };
 
 typedef struct {
     const char *cache_dir;
+    bool tune; /* measure products on this machine (runtime/tuning.h); tables in cache_dir */
+    const char *tune_table;               /* or take this table as it is; NULL: none */
     char version[COMPILER_VERSION_BYTES]; /* content hash of this program: another one, other plans
                                            */
 } compiler_t;
 
-/* Make the cache directory; cache_dir is borrowed. */
+/* Make the cache directory; cache_dir is borrowed. Without tuning: the caller sets those fields. */
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err);
 
-/* Where the plan of (module, spec, target) by this compiler is cached. Returns, caller frees. */
-char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job);
+/* Where the plan of (module, spec, target) by this compiler, with this table (NULL: none), is
+ * cached. Returns, caller frees. */
+char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const tune_t *table);
 
 /* The plan's bytes, from the cache or compiled from the module text. Returns, caller frees. */
 uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,

@@ -23,6 +23,12 @@ static const config_field_t fields[] = {
      .min = 1,
      .max = 64,
      .help = "jobs that it can do at the same time, also of several runs"},
+    {.name = "tune",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(compiler_config_t, tune),
+     .fallback = "false",
+     .help = "choose kernels of products by measuring them on this machine"},
+    TEXT(tune_table, NULL, "choose them by this table (of pcp compile --tune), measuring nothing"),
     SERVICE_FIELDS(compiler_config_t),
 };
 

@@ -9,6 +9,8 @@ typedef struct {
     char *shepherd, *cache_dir, *id;
     bool once;
     int64_t slots;
+    bool tune;
+    char *tune_table;
 } compiler_config_t;
 
 extern const config_table_t compiler_table;

@@ -17,6 +17,8 @@ static int run(compiler_config_t *config, err_t *err)
         slots[i].config = config;
         slots[i].id = n > 1 ? mem_printf("%s-s%zu", config->id, i) : mem_strdup(config->id);
         rc = compiler_init(&slots[i].compiler, config->cache_dir, err);
+        slots[i].compiler.tune = config->tune;
+        slots[i].compiler.tune_table = config->tune_table;
     }
     if (rc == 0) rc = loop_run(slots, n, signal_fd, err);
     for (size_t i = 0; i < n; i++) free((char *)slots[i].id);

@@ -7,10 +7,12 @@
 #include "compile/compile.h"
 #include "pcp/cmd.h"
 #include "plan/target.h"
+#include "runtime/tuning.h"
 
 typedef struct {
     char *emit, *pass, *target, *output, *optimizer, *precision;
-    bool stats;
+    bool stats, tune;
+    char *tune_dir;
     double beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t accumulate, memory_budget;
 } options_t;
@@ -43,6 +45,12 @@ static const config_field_t fields[] = {
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
      PRECISION_WORDS, false},
+    {"tune", CONFIG_BOOL, AT(tune), "false",
+     "with --output: choose kernels of products by measuring them on this machine, once each", 0, 0,
+     NULL, false},
+    {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,
+     "where measured tables are kept (default: $XDG_CACHE_HOME/pcp or ~/.cache/pcp)", 0, 0, NULL,
+     false},
 };
 static const config_table_t table = {
     .usage =
@@ -87,9 +95,13 @@ static int write_plan(const options_t *o, const char *text, size_t n, const char
                       const train_spec_t *spec, const char *target, err_t *err)
 {
     size_t n_bytes;
-    uint8_t *bytes = compile_text(text, n, path, spec, target, &n_bytes, err);
+    const tuning_t tuning = {.dir = o->tune_dir, .target = target};
+    tune_t *tune = o->tune ? tuning_of_text(&tuning, text, n, path, spec, NULL, err) : NULL;
+    if (o->tune && !tune) return -1;
+    uint8_t *bytes = compile_text_tuned(text, n, path, spec, target, tune, &n_bytes, err);
     int status = bytes ? file_write_atomic(o->output, bytes, n_bytes, err) : -1;
     free(bytes);
+    tune_destroy(&tune);
     return status;
 }
 
@@ -117,6 +129,8 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
     if (status == 0 && o->memory_budget > 0 && !plans)
         status = err_set(err, ERR_ARG,
                          "--memory-budget is for plans: give --output FILE or --stats with it");
+    if (status == 0 && o->tune && !o->output)
+        status = err_set(err, ERR_ARG, "--tune is for plans: give --output FILE with it");
     if (status == 0 && o->output) {
         status = write_plan(o, text, n, path, &spec, target, err);
     } else if (status == 0) {

@@ -14,7 +14,8 @@
 typedef struct {
     int64_t threads, steps, warmup, top, vocab, accumulate, seed;
     char *trace, *precision;
-    bool pin;
+    bool pin, tune;
+    char *tune_dir;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -35,6 +36,11 @@ static const config_field_t fields[] = {
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
      PRECISION_WORDS, false},
+    {"tune", CONFIG_BOOL, AT(tune), "false",
+     "choose kernels of products by measuring them first, once each", 0, 0, NULL, false},
+    {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,
+     "where measured tables are kept (default: $XDG_CACHE_HOME/pcp or ~/.cache/pcp)", 0, 0, NULL,
+     false},
     {"seed", CONFIG_INT, AT(seed), "1", "of initial values and tokens", 0, 0, NULL, false},
 };
 static const config_table_t table = {
@@ -123,7 +129,13 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
     if (precision_parse(o->precision, &spec.precision, err) < 0) return -1;
     spec.accumulate = (int)o->accumulate;
-    trial_options_t trial = {&spec, (int)o->threads, o->pin, vocab, (uint64_t)o->seed};
+    trial_options_t trial = {.spec = &spec,
+                             .threads = (int)o->threads,
+                             .pin = o->pin,
+                             .tune = o->tune,
+                             .tune_dir = o->tune_dir,
+                             .vocab = vocab,
+                             .seed = (uint64_t)o->seed};
     return profile_model(o, args->operands[0], &trial, err);
 }
 

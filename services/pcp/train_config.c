@@ -60,6 +60,8 @@ static const config_field_t fields[] = {
     REAL(momentum, "0.9", 0, 1, "sgd"),
     REAL(clip, "1", 0, 1e9, "global gradient norm; 0: off"),
     WORD(precision, "f32", PRECISION_WORDS, "of matrix products; weights and the rest stay f32"),
+    YES_NO(tune, "false",
+           "choose kernels of products by measuring them on this machine, once each"),
     REAL(outer_lr, "0.7", 0, 100, "outer learning rate (DiLoCo); 1 with momentum 0: averaging"),
     REAL(outer_momentum, "0.9", 0, 1, "outer Nesterov momentum"),
     WORD(codec, "f32", "f32|bf16|int8", "pseudo-gradients on the wire"),

@@ -23,7 +23,7 @@ typedef struct {
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
     int64_t checkpoint_every, checkpoint_keep;
-    bool prepare_only;
+    bool prepare_only, tune;
 } train_config_t;
 
 extern const config_table_t train_config_table;

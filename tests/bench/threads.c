@@ -86,7 +86,11 @@ static int compare(const char *text, size_t n_text, int m, const options_t *o, e
     int n = (int)o->repeats, status = precision_parse(o->precision, &spec.precision, err);
     double *ratio = mem_calloc((size_t)n, sizeof *ratio);
     for (int s = 0; s < 2; s++) {
-        trial_options_t options = {&spec, s ? (int)o->threads : 1, o->pin, models[m].gpt2.vocab, 1};
+        trial_options_t options = {.spec = &spec,
+                                   .threads = s ? (int)o->threads : 1,
+                                   .pin = o->pin,
+                                   .vocab = models[m].gpt2.vocab,
+                                   .seed = 1};
         side[s].ms = mem_calloc((size_t)n, sizeof(double));
         side[s].cpu_ms = mem_calloc((size_t)n, sizeof(double));
         if (status == 0)

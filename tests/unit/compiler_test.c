@@ -71,14 +71,14 @@ static void the_cache(void **unused)
     job.spec = spec;
     job.target = (char *)target_host();
     /* Each part of the job names another file; a shift between parts is no equality. */
-    char *path = compiler_cache_path(&compiler, &job);
+    char *path = compiler_cache_path(&compiler, &job, NULL);
     job.module = "n";
-    char *other = compiler_cache_path(&compiler, &job);
+    char *other = compiler_cache_path(&compiler, &job, NULL);
     assert_string_not_equal(path, other);
     free(other);
     job.module = "m";
     job.target = "cpu:other";
-    other = compiler_cache_path(&compiler, &job);
+    other = compiler_cache_path(&compiler, &job, NULL);
     assert_string_not_equal(path, other);
     free(other);
     job.target = (char *)target_host();
@@ -98,7 +98,7 @@ static void the_cache(void **unused)
     assert_int_equal(file_write_atomic(path, plan, n, &err), 0);
     job.spec = "no spec"; /* so that it ends before it needs a client */
     free(path);
-    path = compiler_cache_path(&compiler, &job);
+    path = compiler_cache_path(&compiler, &job, NULL);
     assert_int_equal(file_write_atomic(path, plan, n, &err), 0);
     assert_null(compiler_plan(&compiler, &job, NULL, &cached, &n_found, &err));
     assert_false(cached);

@@ -1,0 +1,12 @@
+/* Inside runtime/: candidates for each product, timed in turn. */
+#ifndef RUNTIME_TUNING_MEASURE_H
+#define RUNTIME_TUNING_MEASURE_H
+
+#include "plan/tune.h"
+
+/* Add the fastest candidate for each of n products to the table. Products too large to hold (a GiB)
+ * get the usual way. Compiles all candidates at once; blocks for seconds. */
+int tuning_measure(tune_t *table, const plan_gemm_step_t *product, int n, const char *target,
+                   int threads, err_t *err);
+
+#endif
