@@ -161,6 +161,8 @@ static void choose_product(plan_build_t *self, lstep_t *step)
     tile_choice_t tuned = {0};
     bool strips = step->strips > 0; /* their cut follows the other steps of the sweep */
     bool measured = !strips && tune_find(self->tune, &step->gemm, &tuned);
+    if (measured && tuned.library && step->sweep > 0)
+        measured = false; /* that runs kernels alone */
     if (measured && tuned.library && !step->gemm.bf16) return;
     bool chosen = strips ? tiles_choose_strips(&choice.tiles, &step->gemm, self->simd, step->strips)
                   : measured ? tiles_cut_as(&choice.tiles, &step->gemm, self->simd, &tuned)

@@ -16,7 +16,7 @@
 #include "runtime/gemm.h"
 #include "runtime/pool.h"
 
-enum { MAX_CANDIDATE = 12, ROUNDS = 7 };
+enum { MAX_CANDIDATE = 12, ROUNDS = 9, MOST_ROUNDS = 7 };
 static const double clearly = 0.97, round_seconds = 1e-3, most_bytes = 1 << 30;
 
 typedef struct {
@@ -24,7 +24,8 @@ typedef struct {
     tile_choice_t choice;
     kernel_t *kernel; /* NULL: the library */
     plan_kernel_fn *fn;
-    double best; /* seconds */
+    double best, last; /* seconds: the least, and in the last round */
+    int wins;          /* rounds in which it was clearly faster than the usual one */
 } candidate_t;
 
 typedef struct {
@@ -155,8 +156,8 @@ static void measure(candidate_t *x, pool_t *pool, char *arena)
     int runs = 0;
     for (; now - start < round_seconds || runs == 0; runs++, now = clock_mono_s())
         run_once(x, pool, arena);
-    double each = (now - start) / runs;
-    if (x->best == 0 || each < x->best) x->best = each;
+    x->last = (now - start) / runs;
+    if (x->best == 0 || x->last < x->best) x->best = x->last;
 }
 
 /* Ordinary numbers in either width: 0x3F003F00 is 0.5006 in f32 and 0.5 twice in bf16; in f64 small
@@ -177,10 +178,17 @@ static void choose(tune_t *table, product_case_t *c, pool_t *pool)
         fill(arena, c->n_bytes);
         for (int i = 0; i < c->n; i++) run_once(&c->candidate[i], pool, arena);
         for (int round = 0; round < ROUNDS; round++)
-            for (int i = 0; i < c->n; i++) measure(&c->candidate[i], pool, arena);
-        for (int i = 1; i < c->n; i++)
-            if (c->candidate[i].best < c->candidate[best].best) best = i;
-        if (c->candidate[best].best > clearly * c->candidate[0].best) best = 0;
+            for (int i = 0; i < c->n; i++) {
+                candidate_t *x = &c->candidate[i];
+                measure(x, pool, arena);
+                x->wins += x->last < clearly * c->candidate[0].last;
+            }
+        for (int i = 1; i < c->n; i++) {
+            const candidate_t *x = &c->candidate[i];
+            if (x->wins >= MOST_ROUNDS && x->best < clearly * c->candidate[0].best &&
+                x->best < c->candidate[best].best)
+                best = i;
+        }
         free(arena);
     }
     if (c->n > 0) tune_set(table, &c->step, &c->candidate[best].choice);
