@@ -12,7 +12,7 @@
 
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
 {
-    self->cache_dir = cache_dir;
+    *self = (compiler_t){.cache_dir = cache_dir};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
     return hash_file("/proc/self/exe", self->version, err);
 }
@@ -75,8 +75,8 @@ uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_cli
     uint8_t *plan = NULL;
     tune_t *table = NULL;
     *cached = false;
-    if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
     if (tuned) {
+        if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
         text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
         if (!text) goto done;
         table = table_for(self, job, text, n_text, &spec);
@@ -85,6 +85,7 @@ uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_cli
     plan = cached_plan(path, n);
     *cached = plan != NULL;
     if (plan) goto done;
+    if (!tuned && train_spec_parse(job->spec, &spec, err) < 0) goto done;
     if (!text) text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
     if (!text) goto done;
     plan = compile_text_tuned(text, n_text, job->file, &spec, job->target, table, n, err);
