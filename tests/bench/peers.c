@@ -17,7 +17,7 @@
 enum { CHECKED = 4, MAX_BLOCK = 100, MAX_STEPS = 1000 };
 
 typedef struct {
-    int64_t threads, blocks;
+    int64_t threads, blocks, memory_budget;
     double seconds;
     char *precision, *python;
 } options_t;
@@ -30,6 +30,8 @@ static const config_field_t fields[] = {
      false},
     {"blocks", CONFIG_INT, FIELD(blocks), "5", "blocks of steps of each side, in turn", 1,
      MAX_BLOCK, NULL, false},
+    {"memory_budget", CONFIG_INT, FIELD(memory_budget), "0",
+     "of our plan, as of pcp compile (640Mi); 0: any", 0, 1e15, NULL, false},
     {"seconds", CONFIG_FLOAT, FIELD(seconds), "2", "length of a block, at least one step", 0, 3600,
      NULL, false},
     {"python", CONFIG_STRING, FIELD(python), "/usr/bin/python3", "a Python that has torch", 0, 0,
@@ -81,8 +83,8 @@ typedef struct {
 static int compile_plan(const duel_t *d, err_t *err)
 {
     char *command = mem_printf(
-        "build/bin/pcp compile %s/model.mlir --output %s/plan --precision %s", d->dir, d->dir,
-        d->options->precision);
+        "build/bin/pcp compile %s/model.mlir --output %s/plan --precision %s --memory-budget %lld",
+        d->dir, d->dir, d->options->precision, (long long)d->options->memory_budget);
     int status = system(command);
     free(command);
     return status == 0 ? 0 : err_set(err, ERR_STATE, "pcp compile failed, see above");
