@@ -90,10 +90,20 @@ int file_sync_dir(const char *dir, err_t *err)
     return rc;
 }
 
+/* A device, pipe or terminal: renaming over it would take it from everybody. */
+static bool is_special(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
 int file_commit(int fd, const char *temporary, const char *path, err_t *err)
 {
     int rc = 0;
-    if (fsync(fd) < 0 && errno != EINVAL) rc = err_set_errno(err, "%s: fsync", temporary);
+    if (is_special(path))
+        rc = err_set(err, ERR_IO, "%s: is not a regular file; name a file in a directory", path);
+    if (rc == 0 && fsync(fd) < 0 && errno != EINVAL)
+        rc = err_set_errno(err, "%s: fsync", temporary);
     if (close(fd) < 0 && rc == 0) rc = err_set_errno(err, "%s: close", temporary);
     if (rc == 0 && rename(temporary, path) < 0)
         rc = err_set_errno(err, "%s: rename to %s", temporary, path);
@@ -112,8 +122,18 @@ char *file_temporary(const char *path)
     return mem_printf("%s.tmp.%ld", path, (long)gettid());
 }
 
+static int write_special(const char *path, const void *bytes, size_t n, err_t *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return err_set_errno(err, "%s", path);
+    int rc = file_write_all(fd, bytes, n, path, err);
+    if (close(fd) < 0 && rc == 0) rc = err_set_errno(err, "%s: close", path);
+    return rc;
+}
+
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
 {
+    if (is_special(path)) return write_special(path, bytes, n, err);
     char *temporary = file_temporary(path);
     int rc;
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -13,7 +13,8 @@ char *file_read(const char *path, size_t *n, err_t *err);
 
 /* Write to `path.tmp.TID` (the thread's id: one writer a thread and path), fsync, rename over
  * `path`, fsync the directory. On error (ERR_IO: full disk, no permission) the temporary file is
- * removed and `path` is as it was. */
+ * removed and `path` is as it was. A device or a pipe (/dev/null, /dev/stdout) is written to as
+ * it stands. */
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
 
 /* The parts of the above for writers that stream: the temporary name for `path` (returns, caller

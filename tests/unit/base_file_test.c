@@ -96,6 +96,32 @@ static void test_write_atomic(void **state)
     free(beside);
 }
 
+/* What is no regular file stays what it is: bytes go into it, or are refused by name. */
+static void test_special(void **state)
+{
+    const char *dir = *state, *pipe = temp_path(dir, "pipe");
+    err_t err = {0};
+    struct stat info;
+    char got[8] = {0};
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    int fd = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write_atomic(pipe, "flows", 5, &err), 0);
+    assert_int_equal(read(fd, got, sizeof got), 5);
+    assert_string_equal(got, "flows");
+    close(fd);
+
+    char *temporary = file_temporary(pipe);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(file_commit(fd, temporary, pipe, &err), -1);
+    assert_non_null(strstr(err.text, "not a regular file"));
+    assert_false(file_exists(temporary));
+    free(temporary);
+    assert_int_equal(stat(pipe, &info), 0);
+    assert_true(S_ISFIFO(info.st_mode));
+}
+
 static void test_full_disk(void **state)
 {
     const char *dir = *state, *path = temp_path(dir, "f");
@@ -231,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_read_and_map, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_read_errors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_write_atomic, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_special, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_make_dirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_logfmt, set_up, tear_down),
