@@ -104,7 +104,7 @@ static int start_compiler(const train_config_t *config, const train_prepared_t *
     int status = begin(&c, config, "compiler", err);
     add_control(&c, p, "compiler-0");
     add_flag(&c, "--cache-dir", plan_cache(config));
-    if (config->tune) add_flag(&c, "--tune", mem_strdup("true"));
+    if (config->tune) add(&c, mem_strdup("--tune"));
     return start(&c, children, "compiler-0", status, err);
 }
 
