@@ -207,7 +207,7 @@ static void the_next_leader_judges_the_same(void **unused)
         assert_int_equal(next->state.norms.at[i].round, rig->state.norms.at[i].round);
     }
     for (int w = 1; w <= K; w++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "w%d", w);
         assert_true(admission_speed(&next->state, id) == 3.0 / w);
         assert_true(admission_speed(&rig->state, id) == 3.0 / w);
