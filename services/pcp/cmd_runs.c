@@ -280,6 +280,7 @@ static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *ar
     if (args->n_operands > (alone ? 1 : 2))
         return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[alone ? 1 : 2]);
     if (!alone && !submits && !what) return err_set(err, ERR_ARG, "say which run");
+    if (submits && what && access(what, R_OK) < 0) return err_set_errno(err, "%s", what);
     if (submits && what && !is_directory(what) && !str_ends(what, ".json")) {
         free(o->train.model);
         o->train.model = mem_strdup(what);

@@ -119,8 +119,10 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
         zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
         run(self);
         if (member_joined(self->member)) return self;
-        err_set(err, ERR_NET, "no cluster answers at %s within %lld ms (--shepherd)", endpoints,
-                (long long)wait_ms);
+        err_set(err, ERR_NET,
+                "no cluster answers at %s within %lld ms: name its front with --shepherd, "
+                "or start one with pcp-shepherd --cluster",
+                endpoints, (long long)wait_ms);
     }
     run_talk_destroy(&self);
     return NULL;
