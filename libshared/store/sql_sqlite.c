@@ -92,6 +92,20 @@ static int lite_script(void *state, const char *text, err_t *err)
     return code == SQLITE_OK ? 0 : fail(self, code, err);
 }
 
+/* WAL mode is a property of the file; the first program to open a new one sets it. SQLite refuses
+ * that at once while another connection is at the file, without its busy handler: it is repeated
+ * here for as long as a statement may wait. */
+static int set_wal(lite_t *self, err_t *err)
+{
+    int64_t deadline = clock_mono_ms() + self->busy_ms;
+    int code;
+    while ((code = sqlite3_exec(self->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL)) ==
+               SQLITE_BUSY &&
+           clock_mono_ms() < deadline)
+        sqlite3_sleep(5);
+    return code == SQLITE_OK ? 0 : fail(self, code, err);
+}
+
 static int lite_connect(void *state, err_t *err)
 {
     lite_t *self = state;
@@ -104,11 +118,11 @@ static int lite_connect(void *state, err_t *err)
     int rc = code == SQLITE_OK ? 0 : fail(self, code, err);
     /* FULL: what was committed survives a power cut, as it does in PostgreSQL. NORMAL: the kill of
      * a process only. */
+    if (rc == 0) rc = set_wal(self, err);
     if (rc == 0)
-        rc = lite_script(self,
-                         self->relaxed ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-                                       : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;",
-                         err);
+        rc = lite_script(
+            self, self->relaxed ? "PRAGMA synchronous = NORMAL;" : "PRAGMA synchronous = FULL;",
+            err);
     if (rc == 0) rc = lite_script(self, "PRAGMA foreign_keys = ON;", err);
     if (rc < 0) lite_disconnect(self);
     return rc;
