@@ -54,9 +54,10 @@ check:
 clean:
 	rm -rf build
 
-# One program per service folder; each links its own objects and the library.
+# One program per service folder; each links its own objects, those of subfolders too, and the library.
+service_o = $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*.c services/$(1)/*/*.c))
 define service_rule
-$(B)/bin/$(call prog,$(1)): $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*.c)) $(LIB)
+$(B)/bin/$(call prog,$(1)): $(call service_o,$(1)) $(LIB)
 	@mkdir -p $$(@D)
 	$(CC) $(LDFLAGS) -o $$@ $$^ $(LDLIBS)
 endef
@@ -89,7 +90,7 @@ $(FUZZERS): $(B)/fuzz/%: $(OBJ)/tests/fuzz/%_fuzz.o $(LIB)
 # A test named after a service (SERVICE_test, SERVICE_part_test) links its handlers (not its main.c).
 TEST_HELP_O := $(patsubst %.c,$(OBJ)/%.o,$(filter-out %_test.c,$(wildcard tests/unit/*.c)))
 define service_test_rule
-$(filter $(B)/tests/$(1)_test $(B)/tests/$(1)_%_test,$(TESTS)): $(patsubst %.c,$(OBJ)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c)))
+$(filter $(B)/tests/$(1)_test $(B)/tests/$(1)_%_test,$(TESTS)): $(filter-out %/main.o,$(call service_o,$(1)))
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_test_rule,$(s))))
 $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)

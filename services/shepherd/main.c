@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "msg/control.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 #include "shepherd/loop.h"
 
 /* NULL: nothing is kept. */

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "shepherd/front_files.h"
-#include "shepherd/front_share.h"
+#include "shepherd/front/files.h"
+#include "shepherd/front/share.h"
 
 enum { RUNS = 5 };
 

@@ -13,8 +13,8 @@
 #include "base/children.h"
 #include "msg/member.h"
 #include "shepherd/clerk.h"
-#include "shepherd/front_config.h"
-#include "shepherd/front_files.h"
+#include "shepherd/front/config.h"
+#include "shepherd/front/files.h"
 #include "shepherd/operators.h"
 
 typedef struct front front_t;
@@ -107,7 +107,7 @@ void front_leave(front_t *self, int exit_status); /* the loop ends; children are
 void front_fini(front_t *self);
 void front_write(front_t *self, const front_run_t *run, bool is_new, uint64_t ticket);
 
-/* --- front_members.c --- */
+/* --- members.c --- */
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer); /* NULL: unknown */
 front_member_t *front_by_id(front_t *self, const char *id);
 front_member_t *front_by_serial(front_t *self, uint32_t serial);
@@ -124,19 +124,19 @@ front_member_t *front_known(front_t *self, const msg_peer_t *from);
 void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 roster_t front_roster(front_t *self); /* caller frees rows */
 
-/* --- front_balance.c --- */
+/* --- balance.c --- */
 /* The run that a member that says HELLO is needed by; NULL: none. */
 front_run_t *front_choose(front_t *self, const front_member_t *member);
 void front_balance(front_t *self);
 unsigned front_count(const front_t *self, Msg__Kind kind, const front_run_t *run);
 
-/* --- front_relay.c --- */
+/* --- relay.c --- */
 int front_attach(front_t *self, front_member_t *member, front_run_t *run, err_t *err);
 void front_up(front_member_t *member, msg_kind_t kind, zmq_msg_t *body); /* to its shepherd */
 void front_receive(front_t *self); /* all that waits on the control socket */
 bool front_event(front_t *self);   /* one event of a child; false: none waits */
 
-/* --- front_runs.c --- */
+/* --- runs.c --- */
 front_run_t *front_run_find(front_t *self, const char *id);
 front_run_t *front_run_by_key(front_t *self, const char *key);
 front_run_t *front_run_new(front_t *self, const store_submission_t *row); /* reason is copied */
@@ -149,25 +149,25 @@ void front_runs_reap(front_t *self);
 void front_runs_tick(front_t *self);
 void front_run_heard(front_run_t *run, const Msg__Event *event);
 
-/* --- front_child.c --- */
+/* --- child.c --- */
 int front_child_spawn(front_run_t *run, err_t *err);
 int front_child_link(front_run_t *run, err_t *err); /* events, and the front as its member */
 void front_child_unlink(front_run_t *run);
 
-/* --- front_ask.c --- */
+/* --- ask.c --- */
 void front_on_ask(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_tell_watchers(front_run_t *run, const Msg__Event *event); /* NULL: its state changed */
 void front_answer(front_t *self, const front_member_t *to, const front_run_t *run,
                   const char *error);
 
-/* --- front_upload.c --- */
+/* --- upload.c --- */
 void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask);
 void front_commit(front_t *self, front_member_t *client);
 void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_file(front_t *self, front_job_t *job); /* an answer of the files actor */
 void front_upload_drop(front_t *self, front_member_t *client);
 
-/* --- front_loop.c --- */
+/* --- loop.c --- */
 /* Serve until a signal; returns the exit status, -1 with err. */
 int front_run_all(front_config_t *config, err_t *err);
 

@@ -1,5 +1,5 @@
 /* The front's own part: leading, what operators and supervisors say, ticks, the end. */
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "msg/control.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
 {

@@ -1,6 +1,6 @@
 /* Fair shares: the next worker goes where the smallest part of the wanted ones is. A run without
  * any has part zero, so each gets one before another gets a second. */
-#include "shepherd/front_share.h"
+#include "shepherd/front/share.h"
 
 #include <stdbool.h>
 #include <stdint.h>

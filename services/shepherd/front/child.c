@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "msg/control.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 typedef struct {
     VEC(char *) words; /* owned */
@@ -28,7 +28,7 @@ static void file_flag(command_t *c, const front_run_t *run, const char *name, co
         free(path);
 }
 
-/* URLs may have passwords: they go by the environment (front_loop.c). */
+/* URLs may have passwords: they go by the environment (loop.c). */
 static void add_places(command_t *c, const front_run_t *run)
 {
     const front_config_t *o = run->front->config;

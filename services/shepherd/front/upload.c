@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 static void upload_free(front_upload_t *upload)
 {

@@ -1,5 +1,5 @@
 /* Pieces of files, and whole submissions. */
-#include "shepherd/front_files.h"
+#include "shepherd/front/files.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "msg/wire.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 enum {
     SHORT_MS = 10000,     /* a life shorter than this counts towards giving up */

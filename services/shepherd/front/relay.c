@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "msg/control.h"
 #include "msg/publish.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 #define BODY(x) MSG__ENVELOPE__BODY_##x
 

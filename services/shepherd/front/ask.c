@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 /* Texts are borrowed. */
 static void describe(front_run_t *run, Msg__RunInfo *info)

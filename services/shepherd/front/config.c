@@ -1,5 +1,5 @@
 /* The configuration table of the front. */
-#include "shepherd/front_config.h"
+#include "shepherd/front/config.h"
 
 #include <stdlib.h>
 #include <string.h>

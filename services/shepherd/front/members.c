@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "msg/control.h"
-#include "shepherd/front.h"
+#include "shepherd/front/front.h"
 
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "shepherd/front.h"
-#include "shepherd/front_share.h"
+#include "shepherd/front/front.h"
+#include "shepherd/front/share.h"
 
 enum { MOVE_MS = 30000, COMPILER_MS = 20000, BALANCE_MS = 100 };
 
