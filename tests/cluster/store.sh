@@ -9,7 +9,7 @@ tests=$bin/../tests
 
 # Plain output: the TAP lines of the programs are no tests of this file.
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
-programs=(store_test store_round_test store_recovery_test store_fault_test store_schema_test)
+programs=(store_test store_url_test store_round_test store_recovery_test store_fault_test store_schema_test)
 for program in "${programs[@]}"; do
     check "$program on SQLite" env -u PCP_TEST_STORE -u PCP_TEST_RESTART "$tests/$program"
 done

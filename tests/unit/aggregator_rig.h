@@ -1,5 +1,5 @@
 /* An aggregator's handlers with recorded answers and values made by counter. For aggregator_test.c
- * and aggregator_state_test.c, which it keeps readable. */
+ * and its neighbours. */
 #ifndef AGGREGATOR_RIG_H
 #define AGGREGATOR_RIG_H
 
@@ -16,6 +16,9 @@
 #include "aggregator/aggregator.h"
 #include "base/rng.h"
 #include "msg/limits.h"
+
+/* Not every test program uses everything. */
+#pragma GCC diagnostic ignored "-Wunused-function"
 
 enum { N = MSG_CHUNK_FLOATS + 5000, K = 3 }; /* two chunks, the second one short */
 static const uint64_t RUN = 77;
@@ -149,6 +152,15 @@ static void control(rig_t *rig, msg_envelope_t *message)
     free(bytes);
 }
 
+/* A control message of that kind; FIELD is its name in the envelope. */
+#define SAY(rig, KIND, FIELD, body)                         \
+    do {                                                    \
+        msg_envelope_t say_message = MSG__ENVELOPE__INIT;   \
+        say_message.body_case = MSG__ENVELOPE__BODY_##KIND; \
+        say_message.FIELD = (body);                         \
+        control((rig), &say_message);                       \
+    } while (0)
+
 static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, bool keep)
 {
     Msg__Assign body = MSG__ASSIGN__INIT;
@@ -164,10 +176,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.round = round;
     body.keep = keep;
     body.attempt = rig->attempt;
-    msg_envelope_t message = MSG__ENVELOPE__INIT;
-    message.body_case = MSG__ENVELOPE__BODY_ASSIGN;
-    message.assign = &body;
-    control(rig, &message);
+    SAY(rig, ASSIGN, assign, &body);
 }
 
 static void assign(rig_t *rig, uint64_t begin, uint64_t end)
@@ -181,10 +190,18 @@ static void fence(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value)
     body.round = round;
     body.replica = replica;
     body.fence = value;
-    msg_envelope_t message = MSG__ENVELOPE__INIT;
-    message.body_case = MSG__ENVELOPE__BODY_FENCE;
-    message.fence = &body;
-    control(rig, &message);
+    SAY(rig, FENCE, fence, &body);
+}
+
+/* What INSPECTED says of a lease of the replica's. */
+static const Msg__Inspected *inspect(rig_t *rig, uint32_t replica, uint32_t held, uint64_t weight)
+{
+    Msg__Inspect body = MSG__INSPECT__INIT;
+    body.replica = replica;
+    body.fence = held;
+    body.weight = weight;
+    SAY(rig, INSPECT, inspect, &body);
+    return &rig->inspected;
 }
 
 /* COMMIT of the replicas whose fence is not 0, without the work that follows. */
@@ -207,10 +224,7 @@ static void commit_begin(rig_t *rig, uint32_t round, const uint32_t *fences,
     body.shares = list;
     body.n_shares = n;
     body.hold = hold;
-    msg_envelope_t message = MSG__ENVELOPE__INIT;
-    message.body_case = MSG__ENVELOPE__BODY_COMMIT;
-    message.commit = &body;
-    control(rig, &message);
+    SAY(rig, COMMIT, commit, &body);
 }
 
 static void commit(rig_t *rig, uint32_t round, const uint32_t *fences, const uint64_t *weights)

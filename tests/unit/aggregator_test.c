@@ -1,13 +1,10 @@
-/* The aggregator's handlers without sockets, then with the data client over real ones. */
+/* The aggregator's handlers without sockets. aggregator_client_test.c has them behind real ones. */
 #include "aggregator_rig.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <zmq.h>
 
 #include "base/log.h"
-#include "msg/control.h"
-#include "msg/data_client.h"
 
 static void refused(rig_t *rig, wire_nack_t code, wire_header_t header, const void *payload,
                     size_t n)
@@ -219,20 +216,6 @@ static void an_assignment_said_again_changes_nothing(void **unused)
     rig_free(rig);
 }
 
-/* What INSPECTED says of replica 1 under fence 1. */
-static const Msg__Inspected *inspect(rig_t *rig, uint32_t replica, uint32_t fence, uint64_t weight)
-{
-    Msg__Inspect body = MSG__INSPECT__INIT;
-    body.replica = replica;
-    body.fence = fence;
-    body.weight = weight;
-    msg_envelope_t message = MSG__ENVELOPE__INIT;
-    message.body_case = MSG__ENVELOPE__BODY_INSPECT;
-    message.inspect = &body;
-    control(rig, &message);
-    return &rig->inspected;
-}
-
 /* They are acknowledged, so that the worker comes to its end, and marked; nothing of them counts.
  */
 static void updates_that_cannot_be_admitted(void **unused)
@@ -416,180 +399,6 @@ static void large_objects(void **unused)
     rig_free(rig);
 }
 
-/* --- The data client against an aggregator behind a ROUTER, with damage on the way. --- */
-
-typedef struct {
-    aggregator_t state;
-    zsock_t *router;
-    int damage; /* answers still to be damaged */
-} server_t;
-
-static void serve_reply(void *user, const msg_peer_t *to, const wire_header_t *header,
-                        const void *payload, size_t n, shared_t *keep)
-{
-    server_t *server = user;
-    uint8_t bytes[WIRE_HEADER_BYTES];
-    wire_header_t sent = *header;
-    if (n > 8 && server->damage > 0) {
-        server->damage--;
-        sent.check++;
-    }
-    wire_pack(&sent, bytes);
-    void *raw = zsock_resolve(server->router);
-    zmq_send(raw, to->at, to->n, ZMQ_SNDMORE);
-    zmq_send(raw, bytes, sizeof bytes, ZMQ_SNDMORE);
-    zmq_send(raw, n ? payload : "", n, 0);
-    shared_drop(&keep);
-}
-
-static void serve(zsock_t *pipe, void *arg)
-{
-    server_t *server = arg;
-    zsock_signal(pipe, 0);
-    zpoller_t *poller = zpoller_new(pipe, server->router, NULL);
-    while (zpoller_wait(poller, -1) == server->router) {
-        zmsg_t *message = zmsg_recv(server->router);
-        zframe_t *from = zmsg_first(message), *header = zmsg_next(message);
-        zframe_t *payload = zmsg_next(message);
-        msg_peer_t to = {.n = (uint8_t)zframe_size(from)};
-        memcpy(to.at, zframe_data(from), to.n);
-        aggregator_on_data(&server->state, &to, zframe_data(header), zframe_size(header),
-                           zframe_data(payload), zframe_size(payload));
-        zmsg_destroy(&message);
-    }
-    zpoller_destroy(&poller);
-}
-
-typedef struct {
-    rig_t *rig;
-    server_t server;
-    zactor_t *actor;
-    data_client_t *client;
-} pair_t;
-
-static void pair_up(pair_t *self, int damage)
-{
-    static char *const endpoint = "inproc://aggregator-test";
-    self->rig = rig_new();
-    assign(self->rig, 0, N);
-    self->server.state = self->rig->state; /* assigned: the server goes on from here */
-    self->server.state.reply = serve_reply;
-    self->server.state.user = &self->server;
-    self->server.damage = damage;
-    self->server.router = control_bind(ZMQ_ROUTER, endpoint, NULL);
-    self->actor = zactor_new(serve, &self->server);
-    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
-    self->client = data_client_new(&options, NULL);
-    assert_non_null(self->client);
-}
-
-static void pair_down(pair_t *self)
-{
-    data_client_destroy(&self->client);
-    zactor_destroy(&self->actor);
-    zsock_destroy(&self->server.router);
-    assert_int_equal(self->server.damage, 0);
-    self->rig->state = self->server.state;
-    rig_free(self->rig);
-}
-
-static void the_client_moves_objects(void **unused)
-{
-    (void)unused;
-    enum { SIZE = 20 * MSG_CHUNK_BYTES + 3 }; /* more than a window */
-    pair_t pair = {0};
-    pair_up(&pair, 2);
-    data_client_t *client = pair.client;
-    err_t err = {0};
-    char *bytes = malloc(SIZE), hash[HASH_HEX], piece[10];
-    for (size_t i = 0; i < SIZE; i++) bytes[i] = (char)(i * 7 + i / 4096);
-    hash_content(bytes, SIZE, hash);
-    uint64_t size = 0, first, both, received;
-    assert_int_equal(data_put_object(client, hash, bytes, SIZE, &err), 0);
-    data_client_traffic(client, &first, &received);
-    assert_int_equal(data_put_object(client, hash, bytes, SIZE, &err), 0);
-    data_client_traffic(client, &both, &received);
-    /* It is known after one chunk; a slow machine may see that one sent again, or a few more. */
-    assert_true(both - first < SIZE / 2);
-    assert_int_equal(data_object_size(client, hash, &size, &err), 0);
-    assert_int_equal(size, SIZE);
-    size_t n = 0;
-    char *back = data_get_object(client, hash, SIZE, &n, &err);
-    assert_non_null(back);
-    assert_memory_equal(back, bytes, SIZE);
-    free(back);
-    assert_null(data_get_object(client, hash, SIZE - 1, &n, &err));
-    assert_int_equal(err.code, ERR_MEMORY);
-    assert_int_equal(data_get_range(client, hash, MSG_CHUNK_BYTES - 5, 10, piece, &err), 0);
-    assert_memory_equal(piece, bytes + MSG_CHUNK_BYTES - 5, 10);
-    hash[0] = hash[0] == '0' ? '1' : '0';
-    assert_null(data_get_object(client, hash, SIZE, &n, &err));
-    free(bytes);
-    pair_down(&pair);
-}
-
-static void the_client_moves_values(void **unused)
-{
-    (void)unused;
-    pair_t pair = {0};
-    pair_up(&pair, 2);
-    data_client_t *client = pair.client;
-    err_t err = {0};
-    uint64_t bounds[2] = {0, N};
-    float *theta = calloc(N, sizeof *theta), *v = calloc(N, sizeof *v);
-    float *again = calloc(N, sizeof *again);
-    for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
-    for (uint64_t i = 0; i < N; i++) v[i] = value(8, i);
-    assert_int_equal(data_put_outer(client, bounds, 0, v, &err), 0);
-    assert_int_equal(data_put_init(client, bounds, 0, theta, &err), 0);
-    assert_int_equal(data_get_params(client, bounds, 0, again, &err), 0);
-    assert_memory_equal(theta, again, N * sizeof *theta);
-    assert_int_equal(data_get_outer(client, bounds, 0, again, &err), 0);
-    assert_memory_equal(v, again, N * sizeof *v);
-    data_delta_t delta = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
-    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), 0);
-    delta.round = 1;
-    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
-    assert_int_equal(err.code, ERR_STATE);
-    delta = (data_delta_t){.replica = 2, .fence = 1, .weight = 5, .codec = 1};
-    theta[N - 1] = NAN;
-    assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
-    assert_int_equal(err.code, ERR_NUMERIC);
-    assert_true(deltas_complete(&pair.server.state, 1, 1, 5));
-    free(theta);
-    free(v);
-    free(again);
-    pair_down(&pair);
-}
-
-static bool stop_at_once(void *user)
-{
-    return ++*(int *)user > 2;
-}
-
-static void a_client_can_be_stopped(void **unused)
-{
-    (void)unused;
-    char *endpoint = "inproc://nobody-is-there";
-    int asked = 0;
-    data_options_t options = {
-        .endpoints = &endpoint, .n_endpoint = 1, .stopped = stop_at_once, .user = &asked};
-    err_t err = {0};
-    data_client_t *client = data_client_new(&options, &err);
-    uint64_t n, bounds[2] = {0, 10};
-    float theta[10];
-    char hash[HASH_HEX];
-    hash_content("x", 1, hash);
-    assert_int_equal(data_object_size(client, hash, &n, &err), -1);
-    assert_int_equal(err.code, ERR_STATE);
-    assert_int_equal(data_get_params(client, bounds, 0, theta, &err), -1);
-    assert_int_equal(data_object_size(client, "no hash", &n, &err), -1);
-    assert_int_equal(err.code, ERR_ARG);
-    data_client_destroy(&client);
-    options.n_endpoint = 0;
-    assert_null(data_client_new(&options, &err));
-}
-
 int main(void)
 {
     log_init("aggregator_test", LOG_OFF, LOG_LOGFMT);
@@ -605,11 +414,6 @@ int main(void)
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
         cmocka_unit_test(large_objects),
-        cmocka_unit_test(the_client_moves_objects),
-        cmocka_unit_test(the_client_moves_values),
-        cmocka_unit_test(a_client_can_be_stopped),
     };
-    int failed = cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);
-    zsys_shutdown();
-    return failed;
+    return cmocka_run_group_tests_name("aggregator", tests, NULL, NULL);
 }
