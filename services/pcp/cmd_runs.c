@@ -140,19 +140,8 @@ static void on_state(watch_t *self, const Msg__RunInfo *info)
 static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *answer)
 {
     watch_t *self = user;
-    if (event && event->body_case == MSG__EVENT__BODY_ROUND) {
-        const Msg__RoundStats *r = event->round;
-        progress_round_t row = {.round = r->round,
-                                .rounds = r->rounds,
-                                .workers = r->workers,
-                                .loss = r->loss,
-                                .val_loss = r->val_loss,
-                                .has_val_loss = r->has_val_loss,
-                                .tokens = r->tokens,
-                                .tokens_per_s = r->tokens_per_s,
-                                .eta_s = r->eta_s};
-        progress_round(&self->progress, &row);
-    }
+    if (event && event->body_case == MSG__EVENT__BODY_ROUND)
+        progress_round(&self->progress, event->round);
     if (!answer) return true;
     if (answer->n_runs == 0) {
         free(self->reason);

@@ -53,20 +53,6 @@ static void fail(train_t *self, const char *reason)
 
 /* --- the shepherd's events --- */
 
-static void on_round(train_t *self, const Msg__RoundStats *r)
-{
-    progress_round_t row = {.round = r->round,
-                            .rounds = r->rounds,
-                            .workers = r->workers,
-                            .loss = r->loss,
-                            .val_loss = r->val_loss,
-                            .has_val_loss = r->has_val_loss,
-                            .tokens = r->tokens,
-                            .tokens_per_s = r->tokens_per_s,
-                            .eta_s = r->eta_s};
-    progress_round(&self->progress, &row);
-}
-
 /* What its supervisor says of a worker: worth a line when it died. */
 static void on_worker(train_t *self, const Msg__WorkerState *worker)
 {
@@ -84,7 +70,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     train_t *self = state;
     const Msg__Event *event = message->run_event;
     switch (event->body_case) {
-    case MSG__EVENT__BODY_ROUND: on_round(self, event->round); break;
+    case MSG__EVENT__BODY_ROUND: progress_round(&self->progress, event->round); break;
     case MSG__EVENT__BODY_WORKER: on_worker(self, event->worker); break;
     case MSG__EVENT__BODY_RUN_DONE:
         self->done = true;

@@ -38,7 +38,7 @@ static void bar(char cells[BAR_CELLS + 1], double share)
     cells[BAR_CELLS] = '\0';
 }
 
-void progress_round(progress_t *self, const progress_round_t *r)
+void progress_round(progress_t *self, const Msg__RoundStats *r)
 {
     char eta[32], cells[BAR_CELLS + 1], val[32] = "";
     progress_duration(r->eta_s, eta);

@@ -5,16 +5,9 @@
 #define PCP_PROGRESS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-typedef struct {
-    uint32_t round, rounds, workers;
-    double loss, val_loss; /* val_loss only when has_val_loss */
-    bool has_val_loss;
-    uint64_t tokens;
-    double tokens_per_s, eta_s;
-} progress_round_t;
+#include "proto/telemetry.pb-c.h"
 
 typedef struct {
     FILE *out;
@@ -24,7 +17,7 @@ typedef struct {
 
 /* `out` is borrowed. */
 void progress_init(progress_t *self, FILE *out);
-void progress_round(progress_t *self, const progress_round_t *round);
+void progress_round(progress_t *self, const Msg__RoundStats *round);
 
 /* A line of text that stays: "compiling ...", "worker-2 left: killed". */
 void progress_note(progress_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
