@@ -53,6 +53,7 @@ static void serve(zsock_t *pipe, void *arg)
 
 typedef struct {
     rig_t *rig;
+    char endpoint[80]; /* its own: a name is free again only some time after its socket is gone */
     server_t server;
     zactor_t *actor;
     data_client_t *client;
@@ -60,15 +61,17 @@ typedef struct {
 
 static void pair_up(pair_t *self, int damage)
 {
-    static char *const endpoint = "inproc://aggregator-test";
     self->rig = rig_new();
+    snprintf(self->endpoint, sizeof self->endpoint, "inproc://%s", self->rig->root);
     assign(self->rig, 0, N);
     self->server.state = self->rig->state; /* assigned: the server goes on from here */
     self->server.state.reply = serve_reply;
     self->server.state.user = &self->server;
     self->server.damage = damage;
-    self->server.router = control_bind(ZMQ_ROUTER, endpoint, NULL);
+    self->server.router = control_bind(ZMQ_ROUTER, self->endpoint, NULL);
+    assert_non_null(self->server.router);
     self->actor = zactor_new(serve, &self->server);
+    char *endpoint = self->endpoint;
     data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
     self->client = data_client_new(&options, NULL);
     assert_non_null(self->client);
