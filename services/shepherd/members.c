@@ -13,6 +13,34 @@ const char *member_kind_name(Msg__Kind kind)
     return (unsigned)kind < sizeof kind_names / sizeof *kind_names ? kind_names[kind] : "unknown";
 }
 
+member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
+                           int64_t now_ms)
+{
+    return (member_row_t){
+        .serial = serial,
+        .id = mem_strdup(hello->id),
+        .target = mem_strdup(hello->target),
+        .endpoint = mem_strdup(hello->endpoint),
+        .supervisor = mem_strdup(hello->supervisor),
+        .host = mem_strdup(hello->host),
+        .pid = hello->pid,
+        .threads = hello->threads,
+        .kind = hello->kind,
+        .peer = *from,
+        .heard_ms = now_ms,
+        .shard = -1,
+    };
+}
+
+void member_row_fini(member_row_t *row)
+{
+    free(row->id);
+    free(row->target);
+    free(row->endpoint);
+    free(row->supervisor);
+    free(row->host);
+}
+
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
 {
     for (size_t i = 0; i < self->members.n; i++) {
@@ -108,11 +136,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
     if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
     if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
-    free(gone.id);
-    free(gone.target);
-    free(gone.endpoint);
-    free(gone.supervisor);
-    free(gone.host);
+    member_row_fini(&gone);
 }
 
 /* Everybody waits for a lost aggregator, so it gets more patience: a slow disk may hold it up. */
@@ -139,22 +163,27 @@ void members_dismiss(shepherd_t *self, const char *reason)
         MSG_SEND(self->out, &self->members.at[i].peer, 0, BYE, bye, &bye);
 }
 
-/* NULL when the HELLO is acceptable, else what is wrong with it. */
-static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
+const char *hello_fault(const Msg__Hello *hello, size_t n_member)
 {
     size_t n_id = strlen(hello->id);
     if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
     if (hello->kind <= MSG__KIND__KIND_NONE || hello->kind > MSG__KIND__KIND_SUPERVISOR)
         return "unknown kind of member";
-    if (strlen(hello->target) >= MSG_ID_BYTES) return "the target's name is too long";
+    if (strlen(hello->target) >= MSG_ID_BYTES || strlen(hello->host) >= MSG_NAME_BYTES)
+        return "the target's or host's name is too long";
     if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
     if (strlen(hello->supervisor) >= MSG_ID_BYTES) return "the supervisor's id is too long";
+    return n_member >= MSG_MAX_MEMBERS ? "too many members" : NULL;
+}
+
+/* NULL when the HELLO is acceptable, else what is wrong with it. */
+static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
+{
     if (hello->kind == MSG__KIND__KIND_AGGREGATOR && !*hello->endpoint)
         return "an aggregator must state its data endpoint";
     if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
         return "a worker must state its target";
-    if (self->members.n >= MSG_MAX_MEMBERS) return "too many members";
-    return NULL;
+    return hello_fault(hello, self->members.n);
 }
 
 static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
@@ -208,20 +237,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (old) member_drop(self, old->serial, "took another id");
     replace(self, hello);
     if (self->finished || self->phase == PHASE_DONE) return;
-    member_row_t row = {
-        .serial = ++self->last_serial,
-        .id = mem_strdup(hello->id),
-        .target = mem_strdup(hello->target),
-        .endpoint = mem_strdup(hello->endpoint),
-        .supervisor = mem_strdup(hello->supervisor),
-        .host = mem_strdup(hello->host),
-        .pid = hello->pid,
-        .threads = hello->threads,
-        .kind = hello->kind,
-        .peer = *from,
-        .heard_ms = self->now_ms,
-        .shard = -1,
-    };
+    member_row_t row = member_row_of(hello, from, ++self->last_serial, self->now_ms);
     VEC_PUSH(&self->members, row);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
               row.id, member_kind_name(row.kind), row.target, hello->threads, hello->pid,

@@ -47,13 +47,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
 
 void shepherd_fini(shepherd_t *self)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
-        free(self->members.at[i].id);
-        free(self->members.at[i].target);
-        free(self->members.at[i].endpoint);
-        free(self->members.at[i].supervisor);
-        free(self->members.at[i].host);
-    }
+    for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
     for (size_t i = 0; i < self->plans.n; i++) free(self->plans.at[i].target);
     for (int64_t i = 0; self->shard_endpoint && i < self->config->shards; i++)
         free(self->shard_endpoint[i]);

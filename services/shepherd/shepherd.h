@@ -217,6 +217,13 @@ void shepherd_over(shepherd_t *self, bool done, const char *reason);
 void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
 
 /* --- members.c --- */
+/* What is wrong with a HELLO, for the run's shepherd and the front alike; NULL: nothing. n_member
+ * are there already. */
+const char *hello_fault(const Msg__Hello *hello, size_t n_member);
+/* A row of one who says HELLO; its texts are copies. */
+member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
+                           int64_t now_ms);
+void member_row_fini(member_row_t *row);
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
 /* The same for the sender of a message: a sign of its life. */
 member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from);

@@ -72,11 +72,7 @@ void front_drop(front_t *self, front_member_t *member)
             self->members.at[i] = self->members.at[--self->members.n];
             break;
         }
-    free(member->is.id);
-    free(member->is.target);
-    free(member->is.endpoint);
-    free(member->is.supervisor);
-    free(member->is.host);
+    member_row_fini(&member->is);
     free(member);
 }
 
@@ -109,20 +105,6 @@ void front_expire(front_t *self)
 
 /* --- HELLO --- */
 
-static const char *check_hello(const front_t *self, const Msg__Hello *hello)
-{
-    size_t n_id = strlen(hello->id);
-    if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
-    if (hello->kind <= MSG__KIND__KIND_NONE || hello->kind > MSG__KIND__KIND_SUPERVISOR)
-        return "unknown kind of member";
-    if (strlen(hello->target) >= MSG_ID_BYTES || strlen(hello->host) >= MSG_NAME_BYTES)
-        return "the target's or host's name is too long";
-    if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
-    if (strlen(hello->supervisor) >= MSG_ID_BYTES) return "the supervisor's id is too long";
-    if (self->members.n >= MSG_MAX_MEMBERS) return "too many members";
-    return NULL;
-}
-
 /* To no run: it waits here. */
 static void welcome(front_t *self, const front_member_t *member)
 {
@@ -136,20 +118,7 @@ static front_member_t *row_new(front_t *self, const msg_peer_t *from, const Msg_
 {
     front_member_t *member = mem_calloc(1, sizeof *member);
     member->front = self;
-    member->is = (member_row_t){
-        .serial = ++self->last_serial,
-        .id = mem_strdup(hello->id),
-        .target = mem_strdup(hello->target),
-        .endpoint = mem_strdup(hello->endpoint),
-        .supervisor = mem_strdup(hello->supervisor),
-        .host = mem_strdup(hello->host),
-        .pid = hello->pid,
-        .threads = hello->threads,
-        .kind = hello->kind,
-        .peer = *from,
-        .heard_ms = self->now_ms,
-        .shard = -1,
-    };
+    member->is = member_row_of(hello, from, ++self->last_serial, self->now_ms);
     if (hello->holding) member->holds = hello->holding->run_hash;
     if (hello->shard) member->holds = hello->shard->run_hash;
     return member;
@@ -202,7 +171,7 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     msg_envelope_t *message = n <= HELLO_BYTES ? msg_unpack(zmq_msg_data(body), n, NULL) : NULL;
     const Msg__Hello *hello = NULL;
     if (message && message->body_case == MSG__ENVELOPE__BODY_HELLO) hello = message->hello;
-    const char *wrong = hello ? check_hello(self, hello) : NULL;
+    const char *wrong = hello ? hello_fault(hello, self->members.n) : NULL;
     front_member_t *old = hello && !wrong ? front_by_peer(self, from) : NULL;
     if (!hello) {
         self->count.dropped++;
