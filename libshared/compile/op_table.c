@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ir/op.h"
+#include "parse/parse.h"
 #include "plan/build.h"
 
 static const char head[] =
@@ -36,8 +37,7 @@ static const char foot[] =
     "Collectives are for a program of one process (one replica, one partition): groups of more "
     "are\n"
     "refused, and so are `infeed`, `outfeed`, `send`, `recv` (they talk to the host or another "
-    "device)\n"
-    "and `set_dimension_size` (its result has no static shape).\n"
+    "device).\n"
     "\n## Random numbers\n\n"
     "`stablehlo.rng` has hidden state; here it is a function of visible values. A run of a "
     "program\n"
@@ -85,6 +85,20 @@ static const char *cpu_text(op_code_t code)
     return names[plan_op_support(code)];
 }
 
+/* Ops that the parser writes as others. */
+static void add_text_ops(str_t *out)
+{
+    const char *name;
+    str_add(
+        out,
+        "\n## Written as others\n\n"
+        "These are ops of the table once the text is read. Dynamic forms are read when their\n"
+        "shapes are static and the operands that say sizes, starts or padding are constants or\n"
+        "follow from constants and static shapes; others are refused. Custom calls such as\n"
+        "`@mhlo.erf` and `@mhlo.topk`, as XLA exports CHLO's ops, are those ops.\n\n");
+    for (size_t i = 0; (name = parse_text_op_name(i)); i++) str_addf(out, "- `%s`\n", name);
+}
+
 void op_table_print(str_t *out)
 {
     int n = 0, n_gradient = 0, n_cpu = 0;
@@ -104,5 +118,6 @@ void op_table_print(str_t *out)
     }
     str_addf(out, "\n%d ops; %d with a known gradient, %d with kernels on cpu.\n", n, n_gradient,
              n_cpu);
+    add_text_ops(out);
     str_add(out, foot);
 }

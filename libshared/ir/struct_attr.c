@@ -28,6 +28,11 @@ const struct_attr_t struct_attrs[] = {
       "kernel_input_feature_dimension", "kernel_output_feature_dimension",
       "kernel_spatial_dimensions", "output_batch_dimension", "output_feature_dimension",
       "output_spatial_dimensions"}},
+    {OP_invalid, /* gone once the text is read */
+     "ragged_dot_dimension_numbers",
+     "#chlo.ragged_dot",
+     {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+      "rhs_contracting_dimensions", "lhs_ragged_dimensions", "rhs_group_dimensions"}},
     {OP_invalid, NULL, NULL, {NULL}},
 };
 

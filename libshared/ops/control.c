@@ -258,8 +258,14 @@ const op_def_t op_composite = {
 /* --- custom_call: annotations that pass their operands on, pcp.stop_gradient, and checks --- */
 bool control_is_identity(const char *target)
 {
-    static const char *const names[] = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape",
-                                        "annotate_device_placement", CONTROL_STOP_GRADIENT};
+    static const char *const names[] = {"Sharding",
+                                        "SPMDFullToShardShape",
+                                        "SPMDShardToFullShape",
+                                        "annotate_device_placement",
+                                        "LayoutConstraint",
+                                        "MoveToHost",
+                                        "MoveToDevice",
+                                        CONTROL_STOP_GRADIENT};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], target) == 0) return true;
     return strncmp(target, "xla.sdy.", 8) == 0;

@@ -1,6 +1,7 @@
 /* Operations: the frame around both forms, results and their names, regions, terminators. */
 #include <string.h>
 
+#include "parse/other_op.h"
 #include "parse/wide.h"
 
 /* --- regions --- */
@@ -242,6 +243,7 @@ static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
     int (*form)(parser_t *, draft_t *) = text && text->form ? text->form : parse_form;
     if ((generic ? generic_form(p, d) : form(p, d)) < 0) return -1;
     if (lex_is(d->name, "stablehlo.dot") && form_legacy_dot(p, d) < 0) return -1;
+    if (d->code == OP_custom_call && form_named_call(p, d) < 0) return -1;
     return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, text, into);
 }
 

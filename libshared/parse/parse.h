@@ -37,6 +37,9 @@ parse_sections_t parse_sections(const char *text, size_t n);
 bool parse_sections_next(parse_sections_t *self);
 bool parse_is_blank(const char *text, size_t n);
 
+/* Ops that others stand for once the text is read, by number from 0; NULL behind the last. */
+const char *parse_text_op_name(size_t i);
+
 /* As parse_stablehlo; messages count lines from `first_line`, the section's place in its file. */
 ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
                            err_t *err);

@@ -1,7 +1,9 @@
-/* Ops that are gone once the text is read: tuples, tokens, conversions of quantised tensors, and
- * sharding; and ops that are refused with a reason. */
+/* Ops that are gone once the text is read: tuples, tokens, conversions of quantised tensors,
+ * sharding, and those of other_op.h; and ops that are refused with a reason. */
 #include <string.h>
 
+#include "parse/other_op.h"
+#include "parse/parse.h"
 #include "parse/quant.h"
 
 /* --- tuples --- */
@@ -135,23 +137,49 @@ static int finish_sharding(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t 
     return 0;
 }
 
+static const op_def_t one = {.n_in = 1, .n_out = 1, .form = FORM_OPERANDS},
+                      any = {.n_in = -1, .n_out = 1, .form = FORM_OPERANDS},
+                      two = {.n_in = 2, .n_out = 1, .form = FORM_OPERANDS},
+                      four = {.n_in = 4, .n_out = 1, .form = FORM_OPERANDS},
+                      five = {.n_in = 5, .n_out = 1, .form = FORM_OPERANDS},
+                      bare_two = {.n_in = 2, .n_out = 1}, bare_three = {.n_in = 3, .n_out = 1},
+                      chlo = {.n_in = 3, .n_out = 1, .form = FORM_CHLO},
+                      dim = {.n_in = 2, .n_out = 1, .form = FORM_DIM, .dims_attr = "dimension"},
+                      conv = {.n_in = 3, .n_out = 1, .form = FORM_CONVOLUTION};
+
+static const text_op_t ops[] = {
+    {"stablehlo.tuple", &any, form_tuple, finish_tuple},
+    {"stablehlo.get_tuple_element", &one, form_element, finish_element},
+    {"stablehlo.after_all", &any, NULL, finish_token},
+    {"stablehlo.create_token", &any, NULL, finish_token},
+    {"stablehlo.uniform_quantize", &one, NULL, finish_quantize},
+    {"stablehlo.uniform_dequantize", &one, NULL, finish_dequantize},
+    {"sdy.sharding_constraint", &one, form_sharding, finish_sharding},
+    {"sdy.reshard", &one, form_sharding, finish_sharding},
+    {"stablehlo.broadcast", &one, form_broadcast, finish_broadcast},
+    {"stablehlo.einsum", &two, form_einsum, finish_einsum},
+    {"stablehlo.unary_einsum", &one, form_einsum, finish_einsum},
+    {"stablehlo.torch_index_select", &bare_two, NULL, finish_torch_index_select},
+    {"stablehlo.dynamic_pad", &five, NULL, finish_dynamic_pad},
+    {"stablehlo.real_dynamic_slice", &four, NULL, finish_real_dynamic_slice},
+    {"stablehlo.dynamic_gather", &bare_three, NULL, finish_dynamic_gather},
+    {"stablehlo.dynamic_conv", &conv, NULL, finish_dynamic_conv},
+    {"stablehlo.set_dimension_size", &dim, NULL, finish_set_dimension_size},
+    {"chlo.dynamic_reshape", &two, NULL, finish_chlo_dynamic_reshape},
+    {"chlo.broadcast_select", &chlo, NULL, finish_broadcast_select},
+    {"chlo.ragged_dot", &bare_three, NULL, finish_ragged_dot},
+};
+
 const text_op_t *parse_text_op(token_t name)
 {
-    static const op_def_t one = {.n_in = 1, .n_out = 1, .form = FORM_OPERANDS},
-                          any = {.n_in = -1, .n_out = 1, .form = FORM_OPERANDS};
-    static const text_op_t ops[] = {
-        {"stablehlo.tuple", &any, form_tuple, finish_tuple},
-        {"stablehlo.get_tuple_element", &one, form_element, finish_element},
-        {"stablehlo.after_all", &any, NULL, finish_token},
-        {"stablehlo.create_token", &any, NULL, finish_token},
-        {"stablehlo.uniform_quantize", &one, NULL, finish_quantize},
-        {"stablehlo.uniform_dequantize", &one, NULL, finish_dequantize},
-        {"sdy.sharding_constraint", &one, form_sharding, finish_sharding},
-        {"sdy.reshard", &one, form_sharding, finish_sharding},
-    };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (lex_is(name, ops[i].name)) return &ops[i];
     return NULL;
+}
+
+const char *parse_text_op_name(size_t i)
+{
+    return i < sizeof ops / sizeof *ops ? ops[i].name : NULL;
 }
 
 const char *parse_refusal(token_t name)
@@ -163,16 +191,20 @@ const char *parse_refusal(token_t name)
                                 "shapes";
     static const struct {
         const char *name, *why;
-    } ops[] = {
+    } refused[] = {
         {"stablehlo.infeed", talk},
         {"stablehlo.outfeed", talk},
         {"stablehlo.send", talk},
         {"stablehlo.recv", talk},
         {"sdy.manual_computation", many},
         {"stablehlo.cross-replica-sum", many},
-        {"stablehlo.set_dimension_size", shape},
+        {"stablehlo.compute_reshape_shape", shape},
+        {"stablehlo.cstr_reshapable", shape},
+        {"chlo.minimum_broadcast_shapes", shape},
+        {"shape.shape_of", shape},
+        {"tensor.dim", shape},
     };
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (lex_is(name, ops[i].name)) return ops[i].why;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (lex_is(name, refused[i].name)) return refused[i].why;
     return NULL;
 }
