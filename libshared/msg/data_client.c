@@ -10,6 +10,7 @@
 #include <zmq.h>
 
 #include "base/clock.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/control.h"
@@ -131,7 +132,7 @@ static int64_t resend_wait(const shard_t *shard, const slot_t *slot)
 static void given_back(void *data, void *hint)
 {
     (void)data;
-    atomic_fetch_sub_explicit((atomic_int *)hint, 1, memory_order_release);
+    atomic_fetch_sub_explicit((atomic_int *)take_over(hint), 1, memory_order_release);
 }
 
 static void send_payload(data_client_t *self, void *raw, const chunk_t *chunk)
@@ -142,7 +143,7 @@ static void send_payload(data_client_t *self, void *raw, const chunk_t *chunk)
     }
     zmq_msg_t body;
     atomic_fetch_add_explicit(&self->lent, 1, memory_order_relaxed);
-    zmq_msg_init_data(&body, (void *)chunk->out, chunk->n_out, given_back, &self->lent);
+    zmq_msg_init_data(&body, (void *)chunk->out, chunk->n_out, given_back, hand_over(&self->lent));
     if (zmq_msg_send(&body, raw, ZMQ_DONTWAIT) < 0) zmq_msg_close(&body);
 }
 

@@ -151,6 +151,20 @@ static int connect_events(loop_t *self, err_t *err)
     return rc;
 }
 
+static int start_writer(loop_t *self, err_t *err)
+{
+    char *source = mem_printf("%s-%lld", self->config->id, (long long)clock_wall_ms());
+    writer_options_t options = {
+        .url = self->config->store, .source = source, .keep_days = self->config->store_days};
+    self->writer = writer_new(&options, err);
+    free(source);
+    if (!self->writer) return -1;
+    self->writer_idle = true;
+    series_set(series_self(self->state.series), M_STORE_UP, 0);
+    zloop_reader(self->zloop, zactor_sock(self->writer), on_news, self);
+    return 0;
+}
+
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
 {
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
@@ -160,13 +174,7 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
     self->http = http_new(self->zloop, self->config->http, on_request, self, err);
     if (!self->http) return -1;
     log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
-    if (self->writer_options.url) {
-        self->writer = writer_new(&self->writer_options, err);
-        if (!self->writer) return -1;
-        self->writer_idle = true;
-        series_set(series_self(self->state.series), M_STORE_UP, 0);
-        zloop_reader(self->zloop, zactor_sock(self->writer), on_news, self);
-    }
+    if (self->config->store && start_writer(self, err) < 0) return -1;
     zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
     return 0;
 }
@@ -174,9 +182,6 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
 int loop_run(loop_t *self, int signal_fd, err_t *err)
 {
     service_signals_t signals = {.on_signal = on_signal, .user = self};
-    char *source = mem_printf("%s-%lld", self->config->id, (long long)clock_wall_ms());
-    self->writer_options = (writer_options_t){
-        .url = self->config->store, .source = source, .keep_days = self->config->store_days};
     queue_init(&self->queue, (size_t)self->config->queue);
     metrics_init(&self->state, self->config->store ? &self->queue : NULL,
                  self->config->keep_s * 1000);
@@ -190,6 +195,5 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     VEC_FREE(&self->events);
     metrics_fini(&self->state);
     queue_fini(&self->queue);
-    free(source);
     return rc;
 }

@@ -22,7 +22,8 @@ enum {
 };
 
 typedef struct {
-    const writer_options_t *options;
+    char *url, *source;
+    int64_t keep_days;
     zsock_t *pipe;
     store_t *store;
     bool checked; /* the schema is ours */
@@ -59,8 +60,8 @@ static int write_batch(writer_t *self, err_t *err)
             samples[n_sample++] = (store_sample_t){r->time_ms, r->name,  r->member,
                                                    run,        r->round, r->value};
     }
-    int rc = store_telemetry_write(self->store, self->options->source, self->number, events,
-                                   n_event, samples, n_sample, err);
+    int rc = store_telemetry_write(self->store, self->source, self->number, events, n_event,
+                                   samples, n_sample, err);
     free(events);
     free(samples);
     return rc;
@@ -68,11 +69,10 @@ static int write_batch(writer_t *self, err_t *err)
 
 static void prune(writer_t *self)
 {
-    if (!self->options->keep_days || clock_mono_ms() < self->prune_ms) return;
+    if (!self->keep_days || clock_mono_ms() < self->prune_ms) return;
     self->prune_ms = clock_mono_ms() + PRUNE_MS;
     err_t err = {0};
-    if (store_telemetry_prune(self->store, clock_wall_ms() - self->options->keep_days * DAY_MS,
-                              &err) < 0)
+    if (store_telemetry_prune(self->store, clock_wall_ms() - self->keep_days * DAY_MS, &err) < 0)
         log_event(LOG_WARN, "prune_failed", "error=\"%s\"", err.text);
 }
 
@@ -144,15 +144,18 @@ static bool wait_command(writer_t *self)
 
 static void writer_main(zsock_t *pipe, void *arg)
 {
-    const writer_options_t *options = arg;
+    writer_t *self = arg;
     store_options_t limits = {.connect_ms = CONNECT_MS, .statement_ms = STATEMENT_MS};
-    writer_t self = {.options = options, .pipe = pipe, .state = WRITER_DOWN};
-    self.store = store_open(options->url, &limits, NULL); /* writer_new has checked the URL */
+    self->pipe = pipe;
+    self->store = store_open(self->url, &limits, NULL); /* writer_new has checked the URL */
     zsock_signal(pipe, 0);
-    while (self.store && wait_command(&self))
-        if (self.state != WRITER_SCHEMA && clock_mono_ms() >= self.next_ms) attempt(&self);
-    free_batch(&self);
-    store_destroy(&self.store);
+    while (self->store && wait_command(self))
+        if (self->state != WRITER_SCHEMA && clock_mono_ms() >= self->next_ms) attempt(self);
+    free_batch(self);
+    store_destroy(&self->store);
+    free(self->source);
+    free(self->url);
+    free(self);
 }
 
 zactor_t *writer_new(const writer_options_t *options, err_t *err)
@@ -160,7 +163,12 @@ zactor_t *writer_new(const writer_options_t *options, err_t *err)
     store_t *probe = store_open(options->url, NULL, err);
     if (!probe) return NULL;
     store_destroy(&probe);
-    return zactor_new(writer_main, (void *)options);
+    writer_t *self = mem_calloc(1, sizeof *self);
+    self->url = mem_strdup(options->url);
+    self->source = mem_strdup(options->source);
+    self->keep_days = options->keep_days;
+    self->state = WRITER_DOWN;
+    return zactor_new(writer_main, self);
 }
 
 void writer_give(zactor_t *self, writer_batch_t *batch)

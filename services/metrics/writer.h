@@ -29,7 +29,7 @@ typedef struct {
     uint32_t written, dropped; /* records since the last news; dropped: the store refuses them */
 } writer_news_t;
 
-/* Options are borrowed for its life. ERR_ARG: malformed URL. */
+/* Options are copied. ERR_ARG: malformed URL. */
 zactor_t *writer_new(const writer_options_t *options, err_t *err);
 
 /* Only while idle; takes the batch. */
