@@ -72,6 +72,16 @@ static int drop_annotation(ir_clone_t *self, const ir_op_t *op)
     return 1;
 }
 
+/* Nothing is drawn: the state stays what it was. */
+static int drop_empty_draw(ir_clone_t *self, const ir_op_t *op)
+{
+    const ir_type_t *bits = ir_type_of(self->from, op->out + 1);
+    if (ir_type_count(bits) > 0) return 0;
+    self->map[op->out] = self->map[op->in[0]];
+    self->map[op->out + 1] = ir_splat(self->to, bits, 0);
+    return 1;
+}
+
 /* --- ops that others define --- */
 
 static int expand_defined(ir_clone_t *self, const ir_op_t *op, err_t *err)
@@ -92,6 +102,7 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     if (op_def(op->code)->expand && !op_def(op->code)->lowered)
         return expand_defined(self, op, err);
     if (op->code == OP_map) return expand_map(self, op, err);
+    if (op->code == OP_rng_bit_generator) return drop_empty_draw(self, op);
     return op->code == OP_custom_call ? drop_annotation(self, op) : 0;
 }
 
