@@ -24,14 +24,9 @@ void ad_scope_fini(ad_scope_t *self)
 
 /* --- sums of contributions --- */
 
-static bool is_half(dtype_t dtype)
-{
-    return dtype == DT_F16 || dtype == DT_BF16;
-}
-
 static ir_val_t widened(ir_fn_t *fn, ir_val_t x)
 {
-    return is_half(ir_type_of(fn, x)->dtype) ? ir_convert(fn, x, DT_F32) : x;
+    return dtype_is_narrow(ir_type_of(fn, x)->dtype) ? ir_convert(fn, x, DT_F32) : x;
 }
 
 int ad_add(ad_scope_t *self, ir_val_t v, ir_val_t ct, err_t *err)

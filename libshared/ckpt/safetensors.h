@@ -15,7 +15,8 @@ enum { SAFETENSORS_MAX_RANK = 8 };
 
 typedef struct {
     const char *name;
-    dtype_t dtype; /* i1 (BOOL), i8..i64, ui8..ui64, f16, bf16, f32, f64 */
+    dtype_t dtype; /* i1 (BOOL), i8..i64, ui8..ui64, f16, bf16, f32, f64, complex<f32> (C64),
+                    * f8E4M3FN (F8_E4M3), f8E5M2 (F8_E5M2), f8E8M0FNU (F8_E8M0) */
     int rank;
     int64_t dims[SAFETENSORS_MAX_RANK];
     const void *data; /* row-major, little-endian */

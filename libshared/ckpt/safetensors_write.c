@@ -15,9 +15,15 @@ static const struct {
     dtype_t dtype;
     const char *name;
 } spellings[] = {
-    {DT_I1, "BOOL"}, {DT_I8, "I8"},     {DT_I16, "I16"},  {DT_I32, "I32"},  {DT_I64, "I64"},
-    {DT_UI8, "U8"},  {DT_UI16, "U16"},  {DT_UI32, "U32"}, {DT_UI64, "U64"}, {DT_F16, "F16"},
-    {DT_F32, "F32"}, {DT_BF16, "BF16"}, {DT_F64, "F64"},
+    {DT_I1, "BOOL"},        {DT_I8, "I8"},
+    {DT_I16, "I16"},        {DT_I32, "I32"},
+    {DT_I64, "I64"},        {DT_UI8, "U8"},
+    {DT_UI16, "U16"},       {DT_UI32, "U32"},
+    {DT_UI64, "U64"},       {DT_F16, "F16"},
+    {DT_F32, "F32"},        {DT_BF16, "BF16"},
+    {DT_F64, "F64"},        {DT_F8E4M3FN, "F8_E4M3"},
+    {DT_F8E5M2, "F8_E5M2"}, {DT_F8E8M0FNU, "F8_E8M0"},
+    {DT_C64, "C64"},
 };
 enum { N_SPELLINGS = sizeof spellings / sizeof *spellings };
 

@@ -95,16 +95,11 @@ int loops_arg(const loops_t *l, ir_val_t v)
     return -1;
 }
 
-static bool is_half(dtype_t dtype)
-{
-    return dtype == DT_BF16 || dtype == DT_F16;
-}
-
 const char *loops_load(const loops_t *l, ir_val_t v, const char *index, char buf[LOOPS_NAME])
 {
     dtype_t dtype = loops_type(l, v)->dtype;
     int arg = loops_arg(l, v);
-    if (is_half(dtype))
+    if (dtype_is_narrow(dtype))
         snprintf(buf, LOOPS_NAME, "pcp_f32_from_%s(a%d[%s])", dtype_name(dtype), arg, index);
     else
         snprintf(buf, LOOPS_NAME, "a%d[%s]", arg, index);
@@ -114,7 +109,7 @@ const char *loops_load(const loops_t *l, ir_val_t v, const char *index, char buf
 void loops_store(loops_t *l, ir_val_t v, const char *index, const char *value)
 {
     dtype_t dtype = loops_type(l, v)->dtype;
-    if (is_half(dtype))
+    if (dtype_is_narrow(dtype))
         str_addf(l->out, "a%d[%s] = pcp_%s_from_f32(%s);\n", loops_arg(l, v), index,
                  dtype_name(dtype), value);
     else
@@ -194,13 +189,12 @@ static void add_compare(const loops_t *l, const ir_op_t *op, const char *const *
 static void add_reduce_precision(const loops_t *l, const ir_op_t *op, const char *x, str_t *text)
 {
     dtype_t dtype = loops_type(l, op->out)->dtype;
-    int own_e = dtype == DT_F16 ? 5 : dtype == DT_F64 ? 11 : 8;
-    int own_m = dtype == DT_F16 ? 10 : dtype == DT_BF16 ? 7 : dtype == DT_F32 ? 23 : 52;
+    const dtype_format_t *own = dtype_format(dtype);
     int64_t e = attr_int(&op->attrs, "exponent_bits", 11);
     int64_t m = attr_int(&op->attrs, "mantissa_bits", 52);
     char wide[LOOPS_NAME + 64];
     snprintf(wide, sizeof wide, "kc_reduce_precision((double)%s, %d, %d)", x,
-             e >= own_e ? 11 : (int)e, m >= own_m ? 52 : (int)m);
+             e >= own->exp_bits ? 11 : (int)e, m >= own->man_bits ? 52 : (int)m);
     render_convert(text, dtype, DT_F64, wide);
 }
 

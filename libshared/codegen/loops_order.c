@@ -106,8 +106,8 @@ static void store_bits(loops_t *l, ir_val_t v, const char *index)
     if (dtype_bits(dtype) >= 8)
         str_addf(l->out, "__builtin_memcpy(&a%d[%s], &bits, %zu);\n", arg, index,
                  dtype_bytes(dtype));
-    else if (dtype == DT_I1)
-        str_addf(l->out, "a%d[%s] = bits & 1;\n", arg, index);
+    else if (dtype == DT_I1 || dtype_is_small(dtype))
+        str_addf(l->out, "a%d[%s] = bits & %u;\n", arg, index, (1u << dtype_bits(dtype)) - 1);
     else
         str_addf(l->out, "a%d[%s] = kc_wrap_%s((%s)bits);\n", arg, index, dtype_name(dtype),
                  render_storage(dtype));

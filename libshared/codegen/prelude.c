@@ -4,6 +4,7 @@
 /* Not used here: included so that this file is built again when the text changes. */
 #include "codegen/prelude.h"
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
+#include "base/small_float.h"
 #include "codegen/prelude_attention.h"
 #include "ops/complex_math.h"
 
@@ -22,11 +23,16 @@ __asm__(".pushsection .rodata\n"
         "prelude_complex_bytes:\n"
         ".incbin \"libshared/ops/complex_math.h\"\n"
         ".byte 0\n"
+        ".local prelude_small_float_bytes\n"
+        "prelude_small_float_bytes:\n"
+        ".incbin \"libshared/base/small_float.h\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -41,4 +47,9 @@ const char *prelude_attention_text(void)
 const char *prelude_complex_text(void)
 {
     return prelude_complex_bytes;
+}
+
+const char *prelude_small_float_text(void)
+{
+    return prelude_small_float_bytes;
 }

@@ -12,4 +12,7 @@ const char *prelude_attention_text(void);
 /* ops/complex_math.h, in the same way. */
 const char *prelude_complex_text(void);
 
+/* base/small_float.h, in the same way. */
+const char *prelude_small_float_text(void);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "codegen/attention.h"
 #include "codegen/loops.h"
+#include "codegen/narrow.h"
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
 #include "codegen/render_expr.h"
@@ -227,8 +228,7 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     render_indent(self);
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
-    bool half = dtype == DT_BF16 || dtype == DT_F16;
-    if (half)
+    if (dtype_is_narrow(dtype))
         str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
     else
         str_add(self->out, "] = (");
@@ -378,6 +378,7 @@ void render_c_head(str_t *out, int n, char *const *text)
     if (attends) str_add(out, prelude_attention_text());
     if (is_complex) str_add(out, prelude_complex_text());
     str_add(out, head);
+    narrow_head(out, n, text);
     str_add(out, loops_head);
     str_add(out, tile_head);
     str_add(out, tile_amx_head);

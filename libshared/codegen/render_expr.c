@@ -38,14 +38,14 @@ const char *render_storage(dtype_t dtype)
     case DT_UI32: return "uint32_t";
     case DT_UI64: return "uint64_t";
     case DT_F64: return "double";
-    default: return "float";
+    default: return dtype_is_small(dtype) ? "uint8_t" : "float";
     }
 }
 
 const char *render_type(dtype_t dtype)
 {
     if (dtype == DT_I1) return "_Bool";
-    return dtype == DT_BF16 || dtype == DT_F16 ? "float" : render_storage(dtype);
+    return dtype_is_narrow(dtype) ? "float" : render_storage(dtype);
 }
 
 const char *render_suffix(dtype_t dtype)
@@ -224,9 +224,11 @@ static bool is_sub_byte(dtype_t dtype)
     return dtype == DT_I2 || dtype == DT_I4 || dtype == DT_UI2 || dtype == DT_UI4;
 }
 
-/* Results that need no rounding when the operands are halves already. */
-static bool is_exact(op_code_t op)
+/* Results that need no rounding when the operands are halves already. The small types have largest
+ * numbers that are no whole ones, or lack -0, or signs. */
+static bool is_exact(op_code_t op, dtype_t result)
 {
+    if (dtype_is_small(result)) return op == OP_maximum || op == OP_minimum || op == OP_clamp;
     return op == OP_negate || op == OP_abs || op == OP_maximum || op == OP_minimum ||
            op == OP_clamp || op == OP_sign || op == OP_floor || op == OP_ceil;
 }
@@ -259,7 +261,11 @@ static const char *op_text(op_code_t op, dtype_t operand)
 void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
                const char *const *in)
 {
-    bool rounds = (result == DT_BF16 || result == DT_F16) && !is_exact(op);
+    bool rounds = dtype_is_narrow(result) && !is_exact(op, result);
+    if (rounds && op == OP_chlo_next_after) {
+        str_addf(out, "kc_next_%s(%s, %s)", dtype_name(result), in[0], in[1]);
+        return;
+    }
     if (rounds) str_addf(out, "kc_round_%s(", dtype_name(result));
     if (is_sub_byte(result)) str_addf(out, "kc_wrap_%s(", dtype_name(result));
     for (const char *p = op_text(op, operand); *p; p++) {
@@ -301,13 +307,13 @@ static void write_map(render_t *self, const kx_node_t *n, str_t *out)
  * gcc does not turn a _Bool into a number in a loop, but it selects. */
 void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
 {
-    bool half = to == DT_BF16 || to == DT_F16, is_float = dtype_is_float(to);
+    bool half = dtype_is_narrow(to), is_float = dtype_is_float(to);
     /* Only sub-byte integers need their range: C has no type for them. */
     long long top = is_sub_byte(to) ? 1ll << (dtype_bits(to) - 1) : 1;
     long long hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
     if (to == DT_I1)
         str_addf(out, "(_Bool)(%s != 0)", text);
-    else if (from == DT_I1)
+    else if (from == DT_I1 && !dtype_is_small(to)) /* 0 and 1 are numbers of every other type */
         str_addf(out, "(%s ? (%s)1 : (%s)0)", text, render_type(to), render_type(to));
     else if (half && (from == DT_F64 || dtype_is_int(from)))
         str_addf(out, "kc_round_%s(pcp_f32_odd_from_f64((double)%s))", dtype_name(to), text);
@@ -335,7 +341,7 @@ static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 static void write_element(render_t *self, const kx_node_t *n, str_t *out)
 {
     const char *base = n->kind == KX_LOAD ? "a" : "l";
-    bool half = n->dtype == DT_BF16 || n->dtype == DT_F16;
+    bool half = dtype_is_narrow(n->dtype);
     if (half) str_addf(out, "pcp_f32_from_%s(", dtype_name(n->dtype));
     str_addf(out, "%s%" PRId64 "[", base, n->i);
     render_use(self, n->in[0], out);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/small_float.h"
 #include "ir/op.h"
 #include "parse/parse.h"
 #include "plan/build.h"
@@ -55,6 +56,44 @@ static const char foot[] =
     "again draws what it drew before; validation draws as well (a model's dropout has no off "
     "switch), the\n"
     "same in every round.\n";
+
+static const char types_text[] =
+    "\n## Element types\n\n"
+    "i1, signed and unsigned integers of 2 to 64 bits (i2, ui4, ..), complex<f32>, complex<f64>, "
+    "and the\n"
+    "floats below: a number is (-1)^s 1.m 2^(e - bias). Floats of less than 32 bits compute in f32 "
+    "and round\n"
+    "once after every op (a reduction or product: once at its end), to nearest even. What is too "
+    "large,\n"
+    "infinities where the type has none included, becomes what the last column says. Types of less "
+    "than a\n"
+    "byte take one byte in memory. f8E8M0FNU has neither signs nor a zero: zeros and what is too "
+    "small become\n"
+    "2^-127, negative numbers NaN, and halfway between two the larger is taken (IEEE 754-2019, "
+    "4.3.1, numbers\n"
+    "of one digit). The FN types of 4 and 6 bits have no NaN: it becomes -0.\n\n"
+    "| type          | e  | m  | bias | -0  | NaN              | too large |\n"
+    "|---------------|----|----|------|-----|------------------|-----------|\n";
+
+static void print_types(str_t *out)
+{
+    static const char *const nan[] = {[SMALL_FLOAT_IEEE] = "e all ones",
+                                      [SMALL_FLOAT_FN] = "all ones",
+                                      [SMALL_FLOAT_FNUZ] = "in place of -0",
+                                      [SMALL_FLOAT_FINITE] = "none",
+                                      [SMALL_FLOAT_SCALE] = "all ones"};
+    str_add(out, types_text);
+    for (dtype_t dtype = DT_NONE + 1; dtype < DT_COUNT; dtype++) {
+        const dtype_format_t *f = dtype_format(dtype);
+        if (!f) continue;
+        bool zero = f->kind != SMALL_FLOAT_FNUZ && f->kind != SMALL_FLOAT_SCALE;
+        const char *beyond = f->kind == SMALL_FLOAT_IEEE     ? "infinity"
+                             : f->kind == SMALL_FLOAT_FINITE ? "largest"
+                                                             : "NaN";
+        str_addf(out, "| %-13s | %-2d | %-2d | %-4d | %-3s | %-16s | %-9s |\n", dtype_name(dtype),
+                 f->exp_bits, f->man_bits, f->bias, zero ? "yes" : "no", nan[f->kind], beyond);
+    }
+}
 
 /* Parts of complex functions, which no program names (ops/complex_parts.c). */
 static bool is_internal(op_code_t code)
@@ -119,5 +158,6 @@ void op_table_print(str_t *out)
     str_addf(out, "\n%d ops; %d with a known gradient, %d with kernels on cpu.\n", n, n_gradient,
              n_cpu);
     add_text_ops(out);
+    print_types(out);
     str_add(out, foot);
 }

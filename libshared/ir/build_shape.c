@@ -109,12 +109,12 @@ static ir_val_t neutral(ir_fn_t *fn, op_code_t reducer, dtype_t dtype)
     case OP_multiply: return ir_scalar(fn, dtype, 1);
     case OP_and: t = tensor_splat_i64(fn->module->arena, &type, -1); return ir_const(fn, &t);
     case OP_maximum:
-        if (is_float) return ir_scalar(fn, dtype, -__builtin_inf());
+        if (is_float) return ir_scalar(fn, dtype, dtype_limit(dtype, true));
         t = tensor_splat_i64(fn->module->arena, &type,
                              is_signed ? (int64_t)(UINT64_MAX << (bits - 1)) : 0);
         return ir_const(fn, &t);
     case OP_minimum:
-        if (is_float) return ir_scalar(fn, dtype, __builtin_inf());
+        if (is_float) return ir_scalar(fn, dtype, dtype_limit(dtype, false));
         t = tensor_splat_i64(fn->module->arena, &type,
                              is_signed ? (int64_t)(UINT64_MAX >> (65 - bits)) : -1);
         return ir_const(fn, &t);

@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "base/mem.h"
+#include "base/small_float.h"
 
 static size_t data_bytes(const ir_type_t *type, bool splat)
 {
@@ -56,6 +57,22 @@ tensor_t tensor_splat_i64(arena_t *arena, const ir_type_t *type, int64_t value)
     return t;
 }
 
+/* --- Floats of a byte and less --- */
+
+static double small_value(dtype_t dtype, uint8_t code)
+{
+    const dtype_format_t *f = dtype_format(dtype);
+    return pcp_small_float_value(code, f->exp_bits, f->man_bits, f->bias, f->kind);
+}
+
+static uint8_t small_code(dtype_t dtype, double value)
+{
+    const dtype_format_t *f = dtype_format(dtype);
+    return (uint8_t)pcp_small_float_code(value, f->exp_bits, f->man_bits, f->bias, f->kind);
+}
+
+/* --- Elements --- */
+
 double tensor_get_f64(const tensor_t *self, int64_t i)
 {
     if (self->splat) i = 0;
@@ -67,8 +84,11 @@ double tensor_get_f64(const tensor_t *self, int64_t i)
     case DT_UI64: return (double)((const uint64_t *)self->data)[i];
     case DT_C64: return ((const float *)self->data)[2 * i];
     case DT_C128: return ((const double *)self->data)[2 * i];
-    default: return (double)tensor_get_i64(self, i);
+    default: break;
     }
+    if (dtype_is_small(self->type.dtype))
+        return small_value(self->type.dtype, ((const uint8_t *)self->data)[i]);
+    return (double)tensor_get_i64(self, i);
 }
 
 double tensor_get_imag(const tensor_t *self, int64_t i)
@@ -114,7 +134,11 @@ void tensor_set_f64(tensor_t *self, int64_t i, double value)
         break;
     case DT_C64:
     case DT_C128: tensor_set_complex(self, i, value, 0); break;
-    default: tensor_set_i64(self, i, (int64_t)value);
+    default:
+        if (dtype_is_small(self->type.dtype))
+            ((uint8_t *)self->data)[i] = small_code(self->type.dtype, value);
+        else
+            tensor_set_i64(self, i, (int64_t)value);
     }
 }
 

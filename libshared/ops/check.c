@@ -57,7 +57,8 @@ static check_rule_t with_attrs(check_rule_t rule, const ir_op_t *op)
 static int64_t ulp_key(const tensor_t *x, int64_t i)
 {
     size_t size = dtype_bytes(x->type.dtype);
-    uint64_t bits = 0, sign = (uint64_t)1 << (8 * size - 1);
+    uint64_t bits = 0, sign = (uint64_t)1 << (dtype_bits(x->type.dtype) - 1);
+    if (x->type.dtype == DT_F8E8M0FNU) sign = 256; /* has none */
     memcpy(&bits, (const char *)x->data + (x->splat ? 0 : (size_t)i * size), size);
     int64_t magnitude = (int64_t)(bits & (sign - 1));
     return bits & sign ? -magnitude : magnitude;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/small_float.h"
 #include "ops/complex_math.h"
 #include "ops/eval.h"
 #include "ops/rule.h"
@@ -151,6 +152,7 @@ static int eval_chlo_next_after(eval_t *ev, const ir_op_t *op, const tensor_t *i
     int64_t count = ir_type_count(&out->type);
     size_t size = dtype_bytes(out->type.dtype);
     int64_t sign_bit = (int64_t)((uint64_t)1 << (dtype_bits(out->type.dtype) - 1));
+    bool has_minus_zero = dtype_format(out->type.dtype)->kind != SMALL_FLOAT_FNUZ;
     for (int64_t i = 0; i < count; i++) {
         double a = tensor_get_f64(&in[0], i), b = tensor_get_f64(&in[1], i);
         if (isnan(a) || a == b) {
@@ -162,6 +164,7 @@ static int eval_chlo_next_after(eval_t *ev, const ir_op_t *op, const tensor_t *i
             element_copy(out, i, &in[0], i);
             memcpy(&bits, (char *)out->data + (size_t)i * size, size);
             bits = next_bits(bits, a == 0, (b > a) == (a > 0), sign_bit, signbit(b) != 0);
+            if (bits == sign_bit && !has_minus_zero) bits = 0;
             memcpy((char *)out->data + (size_t)i * size, &bits, size);
         }
     }

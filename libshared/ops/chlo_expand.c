@@ -21,11 +21,11 @@ typedef void expand_fn(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types, c
                               .eval = eval_expanded,        \
                               .vjp = vjp_expanded};
 
-/* f16 and bf16 in f32, as CHLO has it. */
+/* Narrow floats in f32, as CHLO has it. */
 static ir_val_t widened(ir_fn_t *fn, ir_val_t x)
 {
-    dtype_t dtype = x == IR_NONE ? DT_NONE : ir_type_of(fn, x)->dtype;
-    return dtype == DT_F16 || dtype == DT_BF16 ? ir_convert(fn, x, DT_F32) : x;
+    bool narrow = x != IR_NONE && dtype_is_narrow(ir_type_of(fn, x)->dtype);
+    return narrow ? ir_convert(fn, x, DT_F32) : x;
 }
 
 /* --- bessel_i1e(x) = e^-|x| I1(x): Chebyshev series of Cephes (i1.c), in |x|/2 - 2 up to 8 and in
@@ -157,7 +157,8 @@ static void expand_is_inf(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types
                           const ir_val_t *in, ir_val_t *out)
 {
     (void)types;
-    ir_val_t x = op->code == OP_chlo_is_inf ? APPLY(abs, in[0]) : in[0];
+    ir_val_t x = widened(fn, in[0]); /* not every type has infinities */
+    if (op->code == OP_chlo_is_inf) x = APPLY(abs, x);
     out[0] = CMP(x, "EQ", NUM(x, op->code == OP_chlo_is_neg_inf ? -INFINITY : INFINITY));
 }
 EXPANDED(chlo_is_inf, "chlo.is_inf", K_MAP, 1, FORM_CHLO, infer_is, expand_is_inf)

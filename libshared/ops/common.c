@@ -217,7 +217,9 @@ void block_store_f64(tensor_t *y, int64_t at, int n, const double *from)
     case DT_F16:
         for (int i = 0; i < n; i++) ((uint16_t *)y->data)[at + i] = half_to_f16(from[i]);
         break;
-    default: break; /* callers store floats only */
+    default:
+        for (int i = 0; i < n; i++) tensor_set_f64(y, at + i, from[i]);
+        break;
     }
 }
 
@@ -338,14 +340,9 @@ tensor_t tensor_element(const tensor_t *x, int64_t i)
 
 /* --- Reverse rules --------------------------------------------------------------------------- */
 
-static bool is_half(dtype_t dtype)
-{
-    return dtype == DT_F16 || dtype == DT_BF16;
-}
-
 ir_val_t vjp_wide(ir_fn_t *fn, ir_val_t x)
 {
-    if (x == IR_NONE || !is_half(ir_type_of(fn, x)->dtype)) return x;
+    if (x == IR_NONE || !dtype_is_narrow(ir_type_of(fn, x)->dtype)) return x;
     return ir_convert(fn, x, DT_F32);
 }
 

@@ -4,7 +4,7 @@
  *
  * PRELUDE. In an expr, operators have C's meaning on the compute type; integers wrap modulo 2^bits
  * (compile with -fwrapv; the generated code stores through the element type, which truncates).
- * f16 and bf16 compute in f32 and round once at the end; i2, i4, ui2, ui4 compute in i8 or u8 and
+ * Narrow floats compute in f32 and round once at the end; i2, i4, ui2, ui4 compute in i8 or u8 and
  * are sign- or zero-extended from their width on storing. i1 is 0 or 1. What C lacks is a function
  * with the type's suffix ($t), defined for the suffixes in brackets (F: f32 f64, S: i8..i64, U:
  * u8..u64): pcp_exp expm1 log log1p logistic tanh sqrt rsqrt cbrt sin cos tan [F]   as libm; NaN
@@ -115,7 +115,7 @@ tensor_t tensor_element(const tensor_t *x, int64_t i);
 
 /* --- Reverse rules --------------------------------------------------------------------------- */
 
-/* x in the type that rules compute in: f16 and bf16 become f32, others stay. */
+/* x in the type that rules compute in: narrow floats become f32, others stay. */
 ir_val_t vjp_wide(ir_fn_t *fn, ir_val_t x);
 /* Operand i of the primal op and the cotangent of result i, in that type. */
 ir_val_t vjp_in(const vjp_t *v, int i);

@@ -4,8 +4,9 @@
 
 #include "ops/rule.h"
 
-/* --- convert: float -> float rounds once to nearest even; float -> integer truncates and
- * saturates, NaN gives 0, as XLA; integer -> float rounds once; integer -> integer wraps; to i1: x
+/* --- convert: float -> float rounds once to nearest even, what is too large for a type as that
+ * type has it (base/small_float.h); float -> integer truncates and saturates, NaN gives 0, as XLA;
+ * integer -> float rounds once; integer -> integer wraps; to i1: x
  * != 0; complex -> real drops the imaginary part (to i1: z != 0); real -> complex makes it 0. dx =
  * g converted back between floats; integers and i1 have no gradient --- */
 static int infer_convert(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
@@ -167,18 +168,12 @@ static int eval_reduce_precision(eval_t *ev, const ir_op_t *op, const tensor_t *
                                  err_t *err)
 {
     /* A format at least as fine as the element type changes nothing, subnormals included. */
-    static const struct {
-        dtype_t dtype;
-        int e, m;
-    } own[] = {{DT_F16, 5, 10}, {DT_BF16, 8, 7}, {DT_F32, 8, 23}, {DT_F64, 11, 52}};
+    const dtype_format_t *own = dtype_format(out->type.dtype);
     (void)ev, (void)err;
     int64_t e = attr_int(&op->attrs, "exponent_bits", 11);
     int64_t m = attr_int(&op->attrs, "mantissa_bits", 52);
-    for (int k = 0; k < 4; k++) {
-        if (own[k].dtype != out->type.dtype) continue;
-        if (e >= own[k].e) e = 11;
-        if (m >= own[k].m) m = 52;
-    }
+    if (e >= own->exp_bits) e = 11;
+    if (m >= own->man_bits) m = 52;
     int64_t count = ir_type_count(&out->type);
     double x[BLOCK];
     for (int64_t at = 0; at < count; at += BLOCK) {

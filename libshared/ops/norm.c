@@ -44,7 +44,7 @@ static norm_t norm_of(ir_fn_t *fn, const ir_op_t *op, ir_val_t x)
     norm_t s = {.fn = fn, .shape = *ir_type_of(fn, x), .count = 1};
     s.feature = attr_int(&op->attrs, "feature_index", 0);
     s.epsilon = epsilon && epsilon->kind == ATTR_FLOAT ? epsilon->f : 0;
-    if (s.shape.dtype == DT_F16 || s.shape.dtype == DT_BF16) s.shape.dtype = DT_F32;
+    if (dtype_is_narrow(s.shape.dtype)) s.shape.dtype = DT_F32;
     for (int d = 0; d < s.shape.rank; d++) {
         if (d == s.feature) continue;
         s.gone[s.n_gone++] = d;

@@ -348,7 +348,7 @@ static int vjp_reduce(vjp_t *v, err_t *err)
     r.n_gone = dims_rest(~reduced, x.rank, r.gone);
     int value = arg_extreme(&r);
     if (value >= 0) r.type.dtype = op_in_type(v->fn, op, value)->dtype;
-    if (r.type.dtype == DT_F16 || r.type.dtype == DT_BF16) r.type.dtype = DT_F32;
+    if (dtype_is_narrow(r.type.dtype)) r.type.dtype = DT_F32;
     switch (op->n_in == 2 ? ir_reducer_op(op->region[0]) : OP_invalid) {
     case OP_add: vjp_sum(&r, vjp_ct(v, 0)); break;
     case OP_maximum:

@@ -2,7 +2,7 @@
  * reverse rules as formulas. Only for the op families' own files.
  *
  * In a formula: x (or a, b) operands, y result, g cotangent, all in the type rules compute in
- * (f16 and bf16 widened to f32), fn the function under construction. */
+ * (narrow floats widened to f32), fn the function under construction. */
 #ifndef OPS_RULE_H
 #define OPS_RULE_H
 

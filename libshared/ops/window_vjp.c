@@ -162,7 +162,7 @@ int vjp_reduce_window(vjp_t *v, err_t *err)
     bool forward = true, dilated = false;
     if (window_read(v->op, &r.x, r.w, err) < 0) return -1;
     ir_window_dims(v->op, r.x.rank, &r.dims);
-    if (r.x.dtype == DT_F16 || r.x.dtype == DT_BF16) r.x.dtype = DT_F32;
+    if (dtype_is_narrow(r.x.dtype)) r.x.dtype = DT_F32;
     for (int d = 0; d < r.x.rank; d++)
         dilated |= r.w[d].base_dilation > 1 || r.w[d].window_dilation > 1;
     if (ir_type_count(ir_type_of(v->fn, v->op->out)) == 0) return vjp_done(v, err);

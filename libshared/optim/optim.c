@@ -23,8 +23,7 @@ typedef struct {
 
 static ir_type_t master_type(ir_type_t type)
 {
-    bool is_half = type.dtype == DT_BF16 || type.dtype == DT_F16;
-    return is_half ? ir_type_with(type, DT_F32) : type;
+    return dtype_is_narrow(type.dtype) ? ir_type_with(type, DT_F32) : type;
 }
 
 /* --- signatures --- */

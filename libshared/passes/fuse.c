@@ -37,8 +37,10 @@ bool fuse_constant(const ir_fn_t *fn, ir_val_t v, double *value)
 
 static bool is_float_convert(const ir_fn_t *fn, const ir_op_t *op)
 {
-    return op->code == OP_convert && dtype_is_float(ir_type_of(fn, op->in[0])->dtype) &&
-           dtype_is_float(ir_type_of(fn, op->out)->dtype);
+    if (op->code != OP_convert) return false;
+    dtype_t from = ir_type_of(fn, op->in[0])->dtype, to = ir_type_of(fn, op->out)->dtype;
+    return dtype_is_float(from) && dtype_is_float(to) && !dtype_is_small(from) &&
+           !dtype_is_small(to); /* those round too coarsely to be left out */
 }
 
 static bool keeps_last_two(const ir_type_t *a, const ir_type_t *b)

@@ -220,7 +220,7 @@ static ir_val_t unscaled(ir_clone_t *self, ir_val_t v, double *scale)
     const ir_fn_t *fn = self->from;
     const ir_op_t *op = ir_def(fn, v);
     double c;
-    if (!op) return self->map[v];
+    if (!op || dtype_is_small(ir_type_of(fn, v)->dtype)) return self->map[v];
     for (int i = 0; i < 2 && op->code == OP_multiply; i++)
         if (fuse_constant(fn, op->in[i], &c) && c > 0)
             return *scale *= c, unscaled(self, op->in[1 - i], scale);
@@ -331,9 +331,12 @@ static int emit(ir_clone_t *self, match_t *m, const ir_op_t *pv, int p_side, con
     return self->map[pv->out] != IR_NONE;
 }
 
-static bool is_f64(const ir_fn_t *fn, const ir_op_t *dot)
+/* The kernels compute in f32, and round to nothing narrower than halves on the way. */
+static bool is_beyond_f32(const ir_fn_t *fn, const ir_op_t *dot)
 {
-    return ir_type_of(fn, dot->in[0])->dtype == DT_F64;
+    dtype_t a = ir_type_of(fn, dot->in[0])->dtype, b = ir_type_of(fn, dot->in[1])->dtype;
+    return a == DT_F64 || dtype_is_small(a) || dtype_is_small(b) ||
+           dtype_is_small(ir_type_of(fn, dot->out)->dtype);
 }
 
 static int try_side(ir_clone_t *self, const ir_op_t *pv, int p_side, const uint32_t *uses)
@@ -342,12 +345,12 @@ static int try_side(ir_clone_t *self, const ir_op_t *pv, int p_side, const uint3
     int64_t v_perm[IR_MAX_RANK];
     ir_val_t p = fuse_behind(m.fn, pv->in[p_side]);
     ir_val_t x = uses[p] == 1 ? softmax_of(&m, p) : IR_NONE;
-    if (x == IR_NONE || is_f64(m.fn, pv) || !value_dims(&m, pv, p_side, v_perm)) return 0;
+    if (x == IR_NONE || is_beyond_f32(m.fn, pv) || !value_dims(&m, pv, p_side, v_perm)) return 0;
     const ir_type_t *scores = ir_type_of(m.fn, x);
     m.t = scores->dim[scores->rank - 2];
     m.s = scores->dim[scores->rank - 1];
     int status = 0;
-    if (m.t > 0 && m.s > 0 && find_product(&m, x) && !is_f64(m.fn, m.qk))
+    if (m.t > 0 && m.s > 0 && find_product(&m, x) && !is_beyond_f32(m.fn, m.qk))
         status = emit(self, &m, pv, p_side, v_perm);
     free(m.seen);
     return status;

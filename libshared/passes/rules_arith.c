@@ -5,6 +5,8 @@
  * rule for floats: NaN and Inf times 0 are NaN. */
 #include <math.h>
 
+#include "base/small_float.h"
+
 #include "passes/rules.h"
 
 static bool is_float(const match_t *m)
@@ -48,14 +50,22 @@ static ir_val_t multiply_constant(const match_t *m)
     return IR_NONE;
 }
 
-/* x / 2^k = x * 2^-k, exactly, while 2^-k is a normal number of every float type but f16. */
+/* The largest k for which 2^k and 2^-k are both normal numbers; f64 is no wider than f32 here. */
+static int power_limit(const dtype_format_t *f)
+{
+    int top = (1 << f->exp_bits) - 1 - f->bias - (f->kind == SMALL_FLOAT_IEEE);
+    int limit = top < f->bias - 1 ? top : f->bias - 1;
+    return limit < 126 ? limit : 126;
+}
+
+/* x / 2^k = x * 2^-k, exactly, while 2^-k is a normal number. */
 static ir_val_t divide_constant(const match_t *m)
 {
     double value;
     int exponent;
     if (match_splat(m, 1, 1)) return m->in[0];
     if (!is_float(m) || !match_constant(m, 1, &value) || !isfinite(value)) return IR_NONE;
-    int limit = m->type.dtype == DT_F16 ? 14 : 126;
+    int limit = power_limit(dtype_format(m->type.dtype));
     if (fabs(frexp(value, &exponent)) != 0.5 || exponent - 1 > limit || exponent - 1 < -limit)
         return IR_NONE;
     return ir_op2(m->fn, OP_multiply, m->in[0], ir_scalar_like(m->fn, m->in[1], 1 / value));
@@ -91,12 +101,7 @@ static ir_val_t bits_constant(const match_t *m)
 
 static int mantissa_bits(dtype_t dtype)
 {
-    switch (dtype) {
-    case DT_F16: return 11;
-    case DT_BF16: return 8;
-    case DT_F32: return 24;
-    default: return 53;
-    }
+    return dtype_format(dtype)->man_bits + 1;
 }
 
 /* Every value of a is a value of b. */
@@ -104,8 +109,9 @@ static bool is_exact(dtype_t a, dtype_t b)
 {
     if (dtype_is_complex(a) && !dtype_is_complex(b)) return false;
     a = dtype_part(a), b = dtype_part(b);
-    if (a == b || a == DT_I1) return true;
-    if (b == DT_I1) return false;
+    if (a == b) return true;
+    if (b == DT_I1 || dtype_is_small(b)) return false;
+    if (a == DT_I1) return true;
     if (dtype_is_float(a))
         return dtype_is_float(b) && dtype_bits(b) > dtype_bits(a) && dtype_bits(b) >= 32;
     int bits = dtype_bits(a) - dtype_is_signed(a);
@@ -139,7 +145,7 @@ static ir_val_t power_constant(const match_t *m)
     if (p == 0) return ir_splat(fn, &m->type, 1);
     if (p == 1) return x;
     if (p == 2) return ir_op2(fn, OP_multiply, x, x);
-    bool is_half = is_float(m) && dtype_bits(m->type.dtype) == 16; /* would round twice, coarsely */
+    bool is_half = dtype_is_narrow(m->type.dtype); /* would round twice, coarsely */
     if (p == 3 && !is_half) return ir_op2(fn, OP_multiply, ir_op2(fn, OP_multiply, x, x), x);
     if (!is_float(m)) return IR_NONE;
     if (p == -1) return ir_op2(fn, OP_divide, ir_splat(fn, &m->type, 1), x);

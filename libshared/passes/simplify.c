@@ -120,11 +120,17 @@ static int apply_rules(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return 1;
 }
 
+/* Powers of two alone: without a zero and signs, most rules do not hold. */
+static bool is_scale(const ir_clone_t *self, const ir_op_t *op)
+{
+    return ir_type_of(self->from, op->out)->dtype == DT_F8E8M0FNU;
+}
+
 static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     const ir_region_t *branch = taken_branch(self, op);
     if (branch) return take_branch(self, op, branch, err);
-    bool fits = op->n_out == 1 && op->n_in > 0 && op->n_in <= MAX_IN;
+    bool fits = op->n_out == 1 && op->n_in > 0 && op->n_in <= MAX_IN && !is_scale(self, op);
     return fits ? apply_rules(self, op, err) : 0;
 }
 

@@ -14,10 +14,10 @@ dtype_t emit_dtype(const emit_t *e, ir_val_t v)
     return ir_type_of(e->lower->fn, v)->dtype;
 }
 
-/* Sums of halves are kept in f32. */
+/* Sums of narrow floats are kept in f32. */
 dtype_t emit_wide(dtype_t dtype)
 {
-    return dtype == DT_BF16 || dtype == DT_F16 ? DT_F32 : dtype;
+    return dtype_is_narrow(dtype) ? DT_F32 : dtype;
 }
 
 /* --- Phases ----------------------------------------------------------------------------------- */

@@ -27,11 +27,6 @@ enum {
     WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
 };
 
-static bool is_half(dtype_t dtype)
-{
-    return dtype == DT_BF16 || dtype == DT_F16;
-}
-
 /* The largest divisor of n that is at most `limit`. */
 static int64_t divisor(int64_t n, int64_t limit)
 {
@@ -124,7 +119,7 @@ static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op)
     op_code_t reducer = ir_reducer_op(op->region[0]);
     ir_val_t x = self->map[op->in[0]], init = self->map[op->in[1]];
     const ir_type_t type = *ir_type_of(fn, x), result = *ir_type_of(self->from, op->out);
-    bool reduced[IR_MAX_RANK] = {false}, widen = is_half(type.dtype);
+    bool reduced[IR_MAX_RANK] = {false}, widen = dtype_is_narrow(type.dtype);
     int64_t perm[IR_MAX_RANK], abc[3];
     int n;
     const int64_t *dims = attr_ints(&op->attrs, "dimensions", &n);

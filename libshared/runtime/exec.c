@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ir/tensor.h"
 #include "plan/check.h"
 #include "plan/target.h"
 #include "runtime/device.h"
@@ -293,19 +293,13 @@ static int read_loss(exec_t *self, double *loss, err_t *err)
 {
     if (self->loss < 0) return err_set(err, ERR_ARG, "the plan has no scalar result \"loss\"");
     const plan_tensor_t *t = &self->plan->tensor[self->loss];
-    union {
-        float f32;
-        double f64;
-        uint16_t half;
-    } value = {0};
+    double value = 0; /* room for an element of any type */
+    tensor_t element = {.type = ir_type_scalar(t->type.dtype), .data = &value};
     if (t->n_bytes > sizeof value || !dtype_is_float(t->type.dtype))
         return err_set(err, ERR_TYPE, "result loss is %s, want a float", dtype_name(t->type.dtype));
     if (self->ops->download(self->device, t->offset, &value, (size_t)t->n_bytes, err) < 0)
         return -1;
-    *loss = t->type.dtype == DT_F64    ? value.f64
-            : t->type.dtype == DT_F32  ? value.f32
-            : t->type.dtype == DT_BF16 ? half_from_bf16(value.half)
-                                       : half_from_f16(value.half);
+    *loss = tensor_get_f64(&element, 0);
     return 0;
 }
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/half.h"
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
+#include "ir/tensor.h"
 #include "model/init.h"
 #include "model/tokenizer.h"
 #include "pcp/model_info.h"
@@ -85,17 +85,6 @@ static int prepare_tokens(const train_config_t *c, const model_info_t *model, tr
 
 /* --- initial values --- */
 
-static float value_at(const safetensor_t *t, int64_t i)
-{
-    switch (t->dtype) {
-    case DT_F32: return ((const float *)t->data)[i];
-    case DT_F64: return (float)((const double *)t->data)[i];
-    case DT_BF16: return half_from_bf16(((const uint16_t *)t->data)[i]);
-    case DT_F16: return half_from_f16(((const uint16_t *)t->data)[i]);
-    default: return NAN;
-    }
-}
-
 static int copy_given(const safetensors_t *file, const optim_arg_t *arg, float *values, err_t *err)
 {
     const safetensor_t *t = safetensors_find(file, arg->name);
@@ -105,8 +94,9 @@ static int copy_given(const safetensors_t *file, const optim_arg_t *arg, float *
     if (!ir_shape_equal(&type, &arg->type) || !dtype_is_float(t->dtype))
         return err_set(err, ERR_SHAPE, "\"%s\" is %s, the model has %s", arg->name,
                        ir_type_text(&type, got), ir_type_text(&arg->type, want));
+    const tensor_t given = {.type = type, .data = (void *)(uintptr_t)t->data};
     int64_t n = ir_type_count(&type);
-    for (int64_t i = 0; i < n; i++) values[i] = value_at(t, i);
+    for (int64_t i = 0; i < n; i++) values[i] = (float)tensor_get_f64(&given, i);
     return 0;
 }
 

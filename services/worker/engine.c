@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
+#include "ir/tensor.h"
 #include "plan/plan.h"
 #include "runtime/exec.h"
 
@@ -257,20 +257,12 @@ int engine_step(engine_t *self, const void *const *batch, double lr, float *loss
 static int read_loss(engine_t *self, float *loss, err_t *err)
 {
     const plan_tensor_t *tensor = &self->plan->tensor[self->loss];
-    union {
-        float f32;
-        double f64;
-        uint16_t half;
-    } value = {0};
+    double value = 0; /* room for an element of any type */
+    tensor_t element = {.type = ir_type_scalar(tensor->type.dtype), .data = &value};
     if (tensor->n_bytes > sizeof value || !dtype_is_float(tensor->type.dtype))
         return err_set(err, ERR_TYPE, "a loss of type %s", dtype_name(tensor->type.dtype));
     if (exec_read(self->exec, self->loss, &value, (size_t)tensor->n_bytes, err) < 0) return -1;
-    switch (tensor->type.dtype) {
-    case DT_F32: *loss = value.f32; break;
-    case DT_F64: *loss = (float)value.f64; break;
-    case DT_BF16: *loss = half_from_bf16(value.half); break;
-    default: *loss = half_from_f16(value.half); break;
-    }
+    *loss = (float)tensor_get_f64(&element, 0);
     return 0;
 }
 

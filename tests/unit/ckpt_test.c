@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "ckpt/object.h"
@@ -55,6 +56,38 @@ static void test_round_trip(void **state)
     assert_null(safetensors_meta(file, "run"));
     safetensors_close(&file);
     assert_int_equal(temp_count(*state), 1);
+}
+
+/* Every element type the format names keeps its name; integers and floats of less than a byte,
+ * which it packs, have none here. */
+static void test_element_types(void **state)
+{
+    const char *path = temp_path(*state, "types.safetensors");
+    static const struct {
+        dtype_t dtype;
+        const char *name;
+    } want[] = {{DT_F8E4M3FN, "\"F8_E4M3\""},
+                {DT_F8E5M2, "\"F8_E5M2\""},
+                {DT_F8E8M0FNU, "\"F8_E8M0\""},
+                {DT_C64, "\"C64\""}};
+    static const char bytes[16] = "0123456789abcdef";
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        err_t err = {0};
+        size_t n;
+        safetensor_t t = {"x", want[i].dtype, 1, {2}, bytes, 2 * dtype_bytes(want[i].dtype)};
+        assert_int_equal(safetensors_write(path, &t, 1, NULL, 0, &err), 0);
+        char *text = file_read(path, &n, &err);
+        assert_non_null(text);
+        assert_non_null(strstr(text + 8, want[i].name));
+        free(text);
+        safetensors_t *file = safetensors_open(path, &err);
+        assert_non_null(file);
+        assert_int_equal(safetensors_find(file, "x")->dtype, want[i].dtype);
+        assert_memory_equal(safetensors_find(file, "x")->data, bytes, t.n_bytes);
+        safetensors_close(&file);
+        t.dtype = i % 2 ? DT_F4E2M1FN : DT_C128;
+        assert_int_equal(safetensors_write(path, &t, 1, NULL, 0, &err), -1);
+    }
 }
 
 /* A file from header text and a number of data bytes 0, 1, 2, ... */
@@ -116,7 +149,7 @@ static void test_lying_headers(void **state)
         {"{" ENTRY("a", "1", 0, 4) "}", 4, "shape is missing or no list"},
         {"{" ENTRY("a", "[4611686018427387904,2]", 0, 4) "}", 4, "does not fit into 64 bits"},
         {"{" ENTRY("a", "[1,1,1,1,1,1,1,1,1]", 0, 4) "}", 4, "rank 9 is above 8"},
-        {"{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[],\"data_offsets\":[0,1]}}", 1, "dtype F8_E4M3"},
+        {"{\"a\":{\"dtype\":\"F8_E4M4\",\"shape\":[],\"data_offsets\":[0,1]}}", 1, "dtype F8_E4M4"},
         {"{\"a\":{\"dtype\":4,\"shape\":[],\"data_offsets\":[0,4]}}", 4, "dtype is missing"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0]}}", 4, "not [begin, end]"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4.0]}}", 4,
@@ -306,9 +339,9 @@ static void test_objects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),    TEST(test_foreign_file),  TEST(test_lying_headers),
-        TEST(test_damaged_files), TEST(test_write_refuses), TEST(test_write_full_disk),
-        TEST(test_objects),
+        TEST(test_element_types),   TEST(test_round_trip),    TEST(test_foreign_file),
+        TEST(test_lying_headers),   TEST(test_damaged_files), TEST(test_write_refuses),
+        TEST(test_write_full_disk), TEST(test_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

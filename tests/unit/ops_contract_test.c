@@ -21,11 +21,17 @@ static void test_dot_every_type(void **state)
 {
     (void)state;
     for (dtype_t dtype = DT_NONE + 1; dtype < DT_COUNT; dtype++) {
-        if (dtype_bits(dtype) < 8) continue;
+        if (dtype_bits(dtype) < 8 || dtype == DT_F8E8M0FNU) continue; /* no room, no sums */
         hand_t h = hand_begin();
+        double want[4] = {5, 11, 14, 23};
+        for (int i = 0; i < 4; i++) {
+            ir_type_t one = ir_type_scalar(dtype);
+            tensor_t t = tensor_splat_f64(h.module->arena, &one, want[i]);
+            want[i] = tensor_get_f64(&t, 0); /* rounded to the types of few digits */
+        }
         ir_val_t a = hand_value(h.fn, dtype, SHAPE(2, 3), VALUES(1, 2, 3, 4, 5, 6));
         ir_val_t b = hand_value(h.fn, dtype, SHAPE(3, 2), VALUES(1, 0, 2, 1, 0, 3));
-        hand_expect(&h, ir_matmul(h.fn, a, b), dtype, SHAPE(2, 2), VALUES(5, 11, 14, 23));
+        hand_expect(&h, ir_matmul(h.fn, a, b), dtype, SHAPE(2, 2), 4, want);
     }
 }
 

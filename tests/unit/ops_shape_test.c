@@ -98,6 +98,7 @@ static void test_every_type(void **state)
 {
     (void)state;
     for (dtype_t dtype = DT_NONE + 1; dtype < DT_COUNT; dtype++) {
+        if (dtype == DT_F8E8M0FNU) continue; /* has no zero */
         for (int splat = 0; splat < 2; splat++) {
             hand_t h = hand_begin();
             ir_val_t x = splat ? hand_value(h.fn, dtype, SHAPE(2, 2), VALUES(1))

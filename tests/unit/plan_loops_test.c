@@ -36,8 +36,11 @@ static void check_types(const char *const *types, const char *program, double to
     str_fini(&text);
 }
 
-static const char *const all_types[] = {"f32", "f64", "bf16", "f16", "i8", "i32", "ui16", NULL};
-static const char *const floats[] = {"f32", "f64", "bf16", "f16", NULL};
+static const char *const all_types[] = {
+    "f32",           "f64",        "bf16",     "f16", "f8E4M3FN", "f8E5M2", "f8E3M4",
+    "f8E4M3B11FNUZ", "f8E5M2FNUZ", "f4E2M1FN", "i8",  "i32",      "ui16",   NULL};
+static const char *const floats[] = {"f32",    "f64",        "bf16",     "f16", "f8E4M3FN",
+                                     "f8E5M2", "f8E4M3FNUZ", "f6E2M3FN", NULL};
 
 static void test_windows(void **state)
 {
