@@ -72,6 +72,20 @@
         return vjp_done(v, err);                                 \
     }
 
+/* The entry of a unary op on floats. */
+#define UNARY_OP(id, spelled, written, INFER, VJP, TEXT, LO, HI) \
+    const op_def_t op_##id = {.name = spelled,                   \
+                              .kind = K_MAP,                     \
+                              .n_in = 1,                         \
+                              .n_out = 1,                        \
+                              .form = written,                   \
+                              .infer = INFER,                    \
+                              .eval = eval_##id,                 \
+                              .vjp = VJP,                        \
+                              .expr = TEXT,                      \
+                              .test_lo = LO,                     \
+                              .test_hi = HI};
+
 /* A whole block for a unary op on floats: value as a C expression in x (double), expression for
  * codegen, range for the generic tests, cotangent of x. The same formula is the rule for complex
  * numbers, where they are taken: cotangents are not conjugated (ad/ad.h). */
@@ -79,17 +93,7 @@
     KERNEL_UNARY(id##_f, double, EXPR)                            \
     EVAL_MAP(id, 1, .f = id##_f)                                  \
     VJP_UNARY(id, CT)                                             \
-    const op_def_t op_##id = {.name = spelled,                    \
-                              .kind = K_MAP,                      \
-                              .n_in = 1,                          \
-                              .n_out = 1,                         \
-                              .form = written,                    \
-                              .infer = infer_map_float,           \
-                              .eval = eval_##id,                  \
-                              .vjp = vjp_##id,                    \
-                              .expr = TEXT,                       \
-                              .test_lo = LO,                      \
-                              .test_hi = HI};
+    UNARY_OP(id, spelled, written, infer_map_float, vjp_##id, TEXT, LO, HI)
 
 /* The same for floats and complex numbers: CEXPR is the value where x is a double _Complex. */
 #define INEXACT_UNARY(id, spelled, written, EXPR, CEXPR, TEXT, LO, HI, CT) \
@@ -97,30 +101,12 @@
     KERNEL_UNARY(id##_c, complex_t, CEXPR)                                 \
     EVAL_MAP(id, 1, .f = id##_f, .c = id##_c)                              \
     VJP_UNARY(id, CT)                                                      \
-    const op_def_t op_##id = {.name = spelled,                             \
-                              .kind = K_MAP,                               \
-                              .n_in = 1,                                   \
-                              .n_out = 1,                                  \
-                              .form = written,                             \
-                              .infer = infer_map_inexact,                  \
-                              .eval = eval_##id,                           \
-                              .vjp = vjp_##id,                             \
-                              .expr = TEXT,                                \
-                              .test_lo = LO,                               \
-                              .test_hi = HI};
+    UNARY_OP(id, spelled, written, infer_map_inexact, vjp_##id, TEXT, LO, HI)
 
 /* The same without a gradient: piecewise constant. */
-#define FLOAT_STEP(id, spelled, written, EXPR, TEXT)    \
-    KERNEL_UNARY(id##_f, double, EXPR)                  \
-    EVAL_MAP(id, 1, .f = id##_f)                        \
-    const op_def_t op_##id = {.name = spelled,          \
-                              .kind = K_MAP,            \
-                              .n_in = 1,                \
-                              .n_out = 1,               \
-                              .form = written,          \
-                              .infer = infer_map_float, \
-                              .eval = eval_##id,        \
-                              .vjp = vjp_none,          \
-                              .expr = TEXT};
+#define FLOAT_STEP(id, spelled, written, EXPR, TEXT) \
+    KERNEL_UNARY(id##_f, double, EXPR)               \
+    EVAL_MAP(id, 1, .f = id##_f)                     \
+    UNARY_OP(id, spelled, written, infer_map_float, vjp_none, TEXT, 0, 0)
 
 #endif
