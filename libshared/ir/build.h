@@ -70,6 +70,8 @@ void ir_region_end(ir_fn_t *fn, ir_region_t *region, int n_result, const ir_val_
                    ir_region_t *saved);
 /* The region (a, b) -> a `reducer` b on scalars of dtype. */
 ir_region_t *ir_reducer(ir_fn_t *fn, op_code_t reducer, dtype_t dtype);
+/* The region (old, update) -> update on scalars of dtype. */
+ir_region_t *ir_replacer(ir_fn_t *fn, dtype_t dtype);
 /* The op when a region is exactly (a, b) -> op(a, b) on its two arguments, else OP_invalid. */
 op_code_t ir_reducer_op(const ir_region_t *region);
 

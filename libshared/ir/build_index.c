@@ -74,8 +74,7 @@ ir_val_t ir_gather(ir_fn_t *fn, ir_val_t x, ir_val_t index, const ir_gather_t *d
     return first_result(ir_emit(fn, OP_gather, 2, (ir_val_t[]){x, index}, &a, 1, NULL, 0, NULL));
 }
 
-/* (old, update) -> update */
-static ir_region_t *replacer(ir_fn_t *fn, dtype_t dtype)
+ir_region_t *ir_replacer(ir_fn_t *fn, dtype_t dtype)
 {
     ir_type_t types[2] = {ir_type_scalar(dtype), ir_type_scalar(dtype)};
     ir_region_t *saved, *region = ir_region_begin(fn, 2, types, &saved);
@@ -100,7 +99,7 @@ ir_val_t ir_scatter(ir_fn_t *fn, op_code_t combine, ir_val_t operand, ir_val_t i
     attr_set_int(arena, &a, "index_vector_dim", dims->index_vector_dim);
     attr_set_bool(arena, &a, "indices_are_sorted", dims->sorted);
     attr_set_bool(arena, &a, "unique_indices", dims->unique);
-    ir_region_t *region = combine == OP_invalid ? replacer(fn, dtype)
+    ir_region_t *region = combine == OP_invalid ? ir_replacer(fn, dtype)
                                                 : ir_reducer(fn, combine, dtype);
     return first_result(ir_emit(fn, OP_scatter, 3, in, &a, 1, NULL, 1, &region));
 }

@@ -274,15 +274,6 @@ static bool folds_parts(const ir_op_t *op)
     }
 }
 
-static ir_region_t *replacer(ir_fn_t *fn, dtype_t dtype)
-{
-    ir_type_t types[2] = {ir_type_scalar(dtype), ir_type_scalar(dtype)};
-    ir_region_t *saved, *region = ir_region_begin(fn, 2, types, &saved);
-    ir_val_t y = region->arg + 1;
-    ir_region_end(fn, region, 1, &y, saved);
-    return region;
-}
-
 static void fold_parts(pairs_t *self, const ir_op_t *op)
 {
     ir_fn_t *fn = self->clone.to;
@@ -292,7 +283,7 @@ static void fold_parts(pairs_t *self, const ir_op_t *op)
         ir_val_t in[3];
         for (int i = 0; i < op->n_in; i++) in[i] = pairs_part(self, op->in[i], k);
         ir_region_t *region = op->region[0]->n_op ? ir_reducer(fn, OP_add, type.dtype)
-                                                  : replacer(fn, type.dtype);
+                                                  : ir_replacer(fn, type.dtype);
         ir_op_t *y = ir_emit(fn, op->code, op->n_in, in, &op->attrs, 1, &type, 1, &region);
         self->part[k][op->out] = y ? y->out : IR_NONE;
     }
