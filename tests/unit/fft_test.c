@@ -12,28 +12,15 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
 #include "base/str.h"
 #include "ir/build.h"
 #include "ops/complex_math.h"
 #include "ops/eval.h"
 #include "ops/fft.h"
+#include "ops_help.h"
 #include "plan_help.h"
 
 #define LINE 2e-13 /* of the largest result: sums of at most 5000 terms of order one in double */
-
-static tensor_t random_tensor(const ir_type_t *type, uint64_t seed)
-{
-    tensor_t t = tensor_new(type);
-    for (int64_t i = 0; i < ir_type_count(type); i++) {
-        double re = rng_uniform(seed, 2 * (uint64_t)i) - 0.5;
-        if (dtype_is_complex(type->dtype))
-            tensor_set_complex(&t, i, re, rng_uniform(seed, 2 * (uint64_t)i + 1) - 0.5);
-        else
-            tensor_set_f64(&t, i, re);
-    }
-    return t;
-}
 
 static tensor_t run_fft(const tensor_t *x, const char *type, int n, const int64_t *length)
 {
@@ -72,7 +59,7 @@ static void test_definition(void **state)
     for (int l = 0; l < N_LENGTH; l++) {
         int64_t n = lengths[l];
         ir_type_t type = ir_type(DT_C128, 1, &n), real = ir_type(DT_F64, 1, &n);
-        tensor_t z = random_tensor(&type, 7), x = random_tensor(&real, 8);
+        tensor_t z = help_random(&type, 7), x = help_random(&real, 8);
         tensor_t y = run_fft(&z, "FFT", 1, &n), i = run_fft(&z, "IFFT", 1, &n);
         tensor_t h = run_fft(&x, "RFFT", 1, &n);
         assert_int_equal(h.type.dim[0], n / 2 + 1);
@@ -96,7 +83,7 @@ static void test_several_dimensions(void **state)
     const int64_t dim[] = {2, 6, 5, 7};
     for (int n = 1; n <= 3; n++) {
         ir_type_t type = ir_type(DT_C128, 4, dim), real = ir_type(DT_F64, 4, dim);
-        tensor_t x = random_tensor(&type, 9), r = random_tensor(&real, 10);
+        tensor_t x = help_random(&type, 9), r = help_random(&real, 10);
         tensor_t y = run_fft(&x, "FFT", n, dim + 4 - n), back = run_fft(&y, "IFFT", n, dim + 4 - n);
         tensor_t h = run_fft(&r, "RFFT", n, dim + 4 - n);
         tensor_t again = run_fft(&h, "IRFFT", n, dim + 4 - n);

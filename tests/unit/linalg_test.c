@@ -12,29 +12,16 @@
 
 #include <cmocka.h>
 
-#include "base/rng.h"
 #include "base/str.h"
 #include "gradient_text.h"
 #include "ir/build.h"
 #include "ops/complex_math.h"
 #include "ops/eval.h"
 #include "ops/linalg.h"
+#include "ops_help.h"
 #include "plan_help.h"
 
 enum { N = 5, M = 3, BATCH = 2 };
-
-static tensor_t random_tensor(const ir_type_t *type, uint64_t seed)
-{
-    tensor_t t = tensor_new(type);
-    for (int64_t i = 0; i < ir_type_count(type); i++) {
-        double re = rng_uniform(seed, 2 * (uint64_t)i) - 0.5;
-        if (dtype_is_complex(type->dtype))
-            tensor_set_complex(&t, i, re, rng_uniform(seed, 2 * (uint64_t)i + 1) - 0.5);
-        else
-            tensor_set_f64(&t, i, re);
-    }
-    return t;
-}
 
 static double complex at(const tensor_t *x, int64_t i)
 {
@@ -78,7 +65,7 @@ static void test_cholesky_gives_the_matrix_back(void **state)
     for (int variant = 0; variant < 4; variant++) {
         bool lower = variant % 2;
         type.dtype = variant < 2 ? DT_F64 : DT_C128;
-        tensor_t b = random_tensor(&type, 3), a = tensor_new(&type), spoilt = tensor_new(&type);
+        tensor_t b = help_random(&type, 3), a = tensor_new(&type), spoilt = tensor_new(&type);
         for (int64_t k = 0; k < BATCH * N * N; k++) {
             int64_t row = k / N, col = k / (N * N) * N + k % N;
             double complex sum = row == col;
@@ -133,7 +120,7 @@ static void check_solve(solve_t s, dtype_t dtype)
     int64_t rows = s.left ? N : M, cols = s.left ? M : N;
     ir_type_t types[2] = {ir_type(dtype, 3, (int64_t[]){BATCH, N, N}),
                           ir_type(dtype, 3, (int64_t[]){BATCH, rows, cols})};
-    tensor_t in[2] = {random_tensor(&types[0], 4), random_tensor(&types[1], 5)};
+    tensor_t in[2] = {help_random(&types[0], 4), help_random(&types[1], 5)};
     for (int64_t k = 0; k < BATCH * N; k++) { /* well conditioned */
         int64_t i = k / N * N * N + k % N * (N + 1);
         put(&in[0], i, at(&in[0], i) + 3);

@@ -1,6 +1,8 @@
 /* See ops_help.h. */
 #include "ops_help.h"
 
+#include "base/rng.h"
+
 tensor_t help_floats(dtype_t dtype, int n, const double *values)
 {
     ir_type_t type = ir_type(dtype, 1, (const int64_t[]){n});
@@ -31,6 +33,19 @@ static int run(ir_module_t *module, op_code_t code, int n_in, const tensor_t *in
     if (ir_fn_finish(fn, op ? n_out : 0, values, err) < 0) return -1;
     if (ir_verify(module, err) < 0) return -1;
     return eval_fn(module, fn, in, out, NULL, err);
+}
+
+tensor_t help_random(const ir_type_t *type, uint64_t seed)
+{
+    tensor_t t = tensor_new(type);
+    for (int64_t i = 0; i < ir_type_count(type); i++) {
+        double re = rng_uniform(seed, 2 * (uint64_t)i) - 0.5;
+        if (dtype_is_complex(type->dtype))
+            tensor_set_complex(&t, i, re, rng_uniform(seed, 2 * (uint64_t)i + 1) - 0.5);
+        else
+            tensor_set_f64(&t, i, re);
+    }
+    return t;
 }
 
 int help_run(op_code_t code, int n_in, const tensor_t *in, int n_attr, const help_attr_t *attrs,

@@ -256,14 +256,7 @@ static void what_a_shard_lost_is_given_again(void **unused)
 static void what_is_not_answered_is_said_again(void **unused)
 {
     (void)unused;
-    rig_t *rig = rig_new(1, 2);
-    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
-    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
-    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
-    tick(rig, 10);
-    courier_result_t published = courier(rig, COURIER_PUBLISH);
-    shepherd_on_courier(&rig->state, &published);
-    ask(rig, C);
+    rig_t *rig = compiling(2);
     const msg_envelope_t *last = NULL;
     for (int i = 0; i < 31; i++) {
         tick(rig, 100);
@@ -342,20 +335,13 @@ static void a_lost_shard_comes_back(void **unused)
 static void a_shard_lost_before_the_first_round(void **unused)
 {
     (void)unused;
-    rig_t *rig = rig_new(1, 1);
-    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
-    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
-    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
-    tick(rig, 10);
-    courier_result_t published = courier(rig, COURIER_PUBLISH);
-    shepherd_on_courier(&rig->state, &published);
-    ask(rig, C);
+    rig_t *rig = compiling(1);
     SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
     hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
     tick(rig, 10);
     plan_reply(rig, "", false);
     assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 0);
-    published = courier(rig, COURIER_PUBLISH);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
     shepherd_on_courier(&rig->state, &published);
     only(rig, A, BODY(ASSIGN));
     SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);

@@ -260,6 +260,21 @@ static void reach_training(rig_t *rig, int n_worker)
     forget_sent(rig);
 }
 
+/* One replica and worker, `rounds` rounds, up to the point where the compiler has its job. */
+static rig_t *compiling(int64_t rounds)
+{
+    rig_t *rig = rig_new(1, rounds);
+    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
+    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    ask(rig, C);
+    only(rig, C, BODY(COMPILE));
+    return rig;
+}
+
 static rig_t *training(int64_t replicas, int64_t rounds, int n_worker)
 {
     rig_t *rig = rig_new(replicas, rounds);

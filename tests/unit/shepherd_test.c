@@ -327,31 +327,17 @@ static void supervisors_events_are_told(void **unused)
 }
 
 /* Before training: what ends the run, and what is tried again. */
-static rig_t *compiling(void)
-{
-    rig_t *rig = rig_new(1, 1);
-    hello(rig, A, MSG__KIND__KIND_AGGREGATOR, "a0");
-    hello(rig, C, MSG__KIND__KIND_COMPILER, "c0");
-    hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
-    tick(rig, 10);
-    courier_result_t published = courier(rig, COURIER_PUBLISH);
-    shepherd_on_courier(&rig->state, &published);
-    ask(rig, C);
-    only(rig, C, BODY(COMPILE));
-    return rig;
-}
-
 static void compile_errors(void **unused)
 {
     (void)unused;
-    rig_t *rig = compiling();
+    rig_t *rig = compiling(1);
     plan_reply(rig, "m.mlir:1:1: no", true);
     assert_true(rig->state.finished);
     assert_int_equal(rig->state.exit_status, 1);
     only(rig, W1, BODY(BYE));
     rig_free(rig);
 
-    rig = compiling();
+    rig = compiling(1);
     for (int i = 1; i <= 3; i++) { /* a compiler without memory, say: three times and out */
         assert_false(rig->state.finished);
         assert_int_equal(count(rig, C, BODY(COMPILE), NULL), i);
@@ -361,7 +347,7 @@ static void compile_errors(void **unused)
     assert_true(rig->state.finished);
     rig_free(rig);
 
-    rig = compiling();
+    rig = compiling(1);
     SAY(rig, C, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
     hello(rig, W2, MSG__KIND__KIND_COMPILER, "c1");
     ask(rig, W2);
