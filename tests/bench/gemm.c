@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/config.h"
 #include "bench.h"
 #include "codegen/codegen.h"
 #include "codegen/compiler.h"
+#include "command.h"
 #include "runtime/code.h"
 
 typedef struct {
@@ -311,8 +311,10 @@ static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, e
     return rc;
 }
 
-static int run(const options_t *options, const char *wanted, err_t *err)
+static int run(const void *given, const config_args_t *args, err_t *err)
 {
+    const options_t *options = given;
+    const char *wanted = args->n_operands ? args->operands[0] : NULL;
     static row_t rows[N_SHAPE];
     int n = 0, threads = options->threads ? (int)options->threads : pool_cores();
     pool_t *pool = pool_new(threads, false, err);
@@ -328,16 +330,5 @@ static int run(const options_t *options, const char *wanted, err_t *err)
 int main(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
-    err_t err = {0};
-    int rc = config_load(&table, &options, NULL, argc, argv, &args, &err);
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (rc == 0 && args.help)
-        config_help(&table, stdout);
-    else if (rc == 0)
-        rc = run(&options, args.n_operands ? args.operands[0] : NULL, &err);
-    if (rc < 0) fprintf(stderr, "bench-gemm: %s\n", err.text);
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return rc < 0;
+    return bench_command("bench-gemm", &table, &options, argc, argv, run);
 }

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/config.h"
 #include "base/file.h"
 #include "ceiling.h"
+#include "command.h"
 #include "peers/ours.h"
 #include "peers/peer.h"
 
@@ -285,14 +285,6 @@ static int run_config(duel_t *d, char letter, err_t *err)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static bool has_torch(const char *python)
-{
-    char *command = mem_printf("'%s' -c 'import torch, numpy' 2>/dev/null", python);
-    int status = system(command);
-    free(command);
-    return status == 0;
-}
-
 static int check_operands(const config_args_t *args, err_t *err)
 {
     for (int i = 0; i < args->n_operands; i++) {
@@ -303,8 +295,15 @@ static int check_operands(const config_args_t *args, err_t *err)
     return 0;
 }
 
-static int run(const options_t *options, const config_args_t *args, err_t *err)
+static int run(const void *given, const config_args_t *args, err_t *err)
 {
+    const options_t *options = given;
+    if (check_operands(args, err) < 0) return -1;
+    if (!peer_has_torch(options->python)) {
+        printf("bench-peers: skipped, %s has no torch: scripts/setup --with-peers\n",
+               options->python);
+        return 0;
+    }
     char dir[] = "/tmp/pcp-bench-peers-XXXXXX";
     if (!mkdtemp(dir)) return err_set_errno(err, "%s", dir);
     duel_t d = {.options = options, .dir = dir};
@@ -332,26 +331,6 @@ static int run(const options_t *options, const config_args_t *args, err_t *err)
 int main(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
-    err_t err = {0};
-    int status;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (argc == 5 && strcmp(argv[1], "serve") == 0) {
-        status = ours_serve(argv[2], argv[3], atoi(argv[4]), &err);
-    } else {
-        status = config_load(&table, &options, NULL, argc, argv, &args, &err);
-        if (status == 0 && args.help)
-            config_help(&table, stdout);
-        else if (status == 0 && (status = check_operands(&args, &err)) == 0) {
-            if (has_torch(options.python))
-                status = run(&options, &args, &err);
-            else
-                printf("bench-peers: skipped, %s has no torch: scripts/setup --with-peers\n",
-                       options.python);
-        }
-        config_args_fini(&args);
-        config_fini(&table, &options);
-    }
-    if (status < 0) fprintf(stderr, "bench-peers: %s\n", err.text);
-    return status < 0;
+    int status = ours_main(argc, argv);
+    return status >= 0 ? status : bench_command("bench-peers", &table, &options, argc, argv, run);
 }

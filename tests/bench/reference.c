@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/config.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "command.h"
 #include "peers/ours.h"
 #include "peers/peer.h"
 #include "runtime/pool.h"
@@ -179,13 +179,12 @@ static int run_in(const options_t *o, const char *dir, err_t *err)
     return status;
 }
 
-static int run(const options_t *o, err_t *err)
+static int run(const void *options, const config_args_t *args, err_t *err)
 {
+    const options_t *o = options;
     char dir[] = "/tmp/pcp-bench-reference-XXXXXX";
-    char *torch = mem_printf("'%s' -c 'import torch, numpy' 2>/dev/null", o->python);
-    bool ready = access(o->data, R_OK) == 0 && system(torch) == 0;
-    free(torch);
-    if (!ready) {
+    if (args->n_operands) return err_set(err, ERR_ARG, "no operand is known (try --help)");
+    if (access(o->data, R_OK) != 0 || !peer_has_torch(o->python)) {
         printf("bench-reference: skipped, %s is absent or %s has no torch (scripts/setup "
                "--with-peers)\n",
                o->data, o->python);
@@ -202,20 +201,7 @@ static int run(const options_t *o, err_t *err)
 int main(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
-    err_t err = {0};
-    int status;
-    if (argc == 5 && strcmp(argv[1], "serve") == 0) {
-        status = ours_serve(argv[2], argv[3], atoi(argv[4]), &err);
-    } else {
-        status = config_load(&table, &options, NULL, argc, argv, &args, &err);
-        if (status == 0 && args.help)
-            config_help(&table, stdout);
-        else if (status == 0)
-            status = run(&options, &err);
-        config_args_fini(&args);
-        config_fini(&table, &options);
-    }
-    if (status < 0) fprintf(stderr, "bench-reference: %s\n", err.text);
-    return status < 0;
+    int status = ours_main(argc, argv);
+    return status >= 0 ? status
+                       : bench_command("bench-reference", &table, &options, argc, argv, run);
 }

@@ -4,8 +4,8 @@
  * work does not depend on who does it. */
 #include <stdio.h>
 
-#include "base/config.h"
 #include "bench.h"
+#include "command.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
 #include "model/trial.h"
@@ -135,22 +135,18 @@ static bool wanted(const char *name, const config_args_t *args)
     return args->n_operands == 0;
 }
 
+static int run(const void *options, const config_args_t *args, err_t *err)
+{
+    const options_t *o = options;
+    int status = 0;
+    printf("    prec.      1 thread  %2d threads   CPU ms of  speed-up\n", (int)o->threads);
+    for (int m = 0; status == 0 && m < N_MODEL; m++)
+        if (wanted(models[m].name, args)) status = run_model(m, o, err);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
-    options_t o = {0};
-    config_args_t args = {0};
-    err_t err = {0};
-    int status = config_load(&table, &o, NULL, argc, argv, &args, &err);
-    if (args.help) config_help(&table, stdout);
-    if (status == 0 && !args.help)
-        printf("    prec.      1 thread  %2d threads   CPU ms of  speed-up\n", (int)o.threads);
-    for (int m = 0; status == 0 && !args.help && m < N_MODEL; m++) {
-        if (!wanted(models[m].name, &args)) continue;
-        status = run_model(m, &o, &err);
-        fflush(stdout);
-    }
-    if (status < 0) fprintf(stderr, "bench-threads: %s\n", err.text);
-    config_args_fini(&args);
-    config_fini(&table, &o);
-    return status < 0;
+    options_t options = {0};
+    return bench_command("bench-threads", &table, &options, argc, argv, run);
 }

@@ -4,10 +4,10 @@
  * work is not counted. */
 #include <stdio.h>
 
-#include "base/config.h"
 #include "base/file.h"
 #include "base/rng.h"
 #include "bench.h"
+#include "command.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
@@ -195,7 +195,7 @@ static void report(model_t *model, int n_model, double *peaks, const options_t *
     }
 }
 
-static int run(model_t *model, int n_model, const options_t *options, err_t *err)
+static int race(model_t *model, int n_model, const options_t *options, err_t *err)
 {
     pool_t *pool = pool_new(threads_of(options), false, err);
     double *peaks = mem_calloc((size_t)options->repeats, sizeof *peaks);
@@ -263,24 +263,20 @@ static void free_models(model_t *model, int n_model)
     }
 }
 
+static int run(const void *given, const config_args_t *args, err_t *err)
+{
+    const options_t *options = given;
+    model_t model[MAX_MODEL] = {0};
+    int n_model = 0;
+    int rc = args->n_operands ? read_files(model, &n_model, args, options->vocab, err)
+                              : read_standard(model, &n_model, err);
+    if (rc == 0) rc = race(model, n_model, options, err);
+    free_models(model, n_model);
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     options_t options = {0};
-    config_args_t args = {0};
-    model_t model[MAX_MODEL] = {0};
-    err_t err = {0};
-    int n_model = 0, rc = config_load(&table, &options, NULL, argc, argv, &args, &err);
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    if (rc == 0 && args.help) {
-        config_help(&table, stdout);
-    } else if (rc == 0) {
-        rc = args.n_operands ? read_files(model, &n_model, &args, options.vocab, &err)
-                             : read_standard(model, &n_model, &err);
-        if (rc == 0) rc = run(model, n_model, &options, &err);
-    }
-    if (rc < 0) fprintf(stderr, "bench-train: %s\n", err.text);
-    free_models(model, n_model);
-    config_args_fini(&args);
-    config_fini(&table, &options);
-    return rc < 0;
+    return bench_command("bench-train", &table, &options, argc, argv, run);
 }

@@ -208,7 +208,7 @@ static int serve(server_t *s, err_t *err)
     return status;
 }
 
-int ours_serve(const char *plan_path, const char *start_path, int threads, err_t *err)
+static int serve_plan(const char *plan_path, const char *start_path, int threads, err_t *err)
 {
     server_t s = {0};
     exec_options_t options = {.threads = threads};
@@ -230,4 +230,13 @@ int ours_serve(const char *plan_path, const char *start_path, int threads, err_t
     for (int set = 0; set < N_SET; set++)
         for (int i = 0; i < 2; i++) free(s.bytes[set][i]);
     return status;
+}
+
+int ours_main(int argc, char **argv)
+{
+    err_t err = {0};
+    if (argc != 5 || strcmp(argv[1], "serve") != 0) return -1;
+    if (serve_plan(argv[2], argv[3], atoi(argv[4]), &err) == 0) return 0;
+    fprintf(stderr, "%s: %s\n", argv[0], err.text);
+    return 1;
 }

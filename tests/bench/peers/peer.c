@@ -9,6 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
+bool peer_has_torch(const char *python)
+{
+    char *command = mem_printf("'%s' -c 'import torch, numpy' 2>/dev/null", python);
+    int status = system(command);
+    free(command);
+    return status == 0;
+}
+
 static void become(char *const argv[], char *const environment[], int in, int out)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

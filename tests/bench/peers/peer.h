@@ -4,6 +4,7 @@
 #ifndef TESTS_BENCH_PEERS_PEER_H
 #define TESTS_BENCH_PEERS_PEER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -14,6 +15,9 @@ typedef struct {
     pid_t pid; /* 0: not running */
     FILE *to, *from;
 } peer_t;
+
+/* Has that Python what the peer is written with? */
+bool peer_has_torch(const char *python);
 
 /* Start argv[0] (a path) and wait for its line "ready". `environment`: NAME=VALUE, added, NULL at
  * the end. Its standard error stays ours. */
