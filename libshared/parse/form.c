@@ -73,13 +73,8 @@ static int form_compare(parser_t *p, draft_t *d)
 static int form_select(parser_t *p, draft_t *d)
 {
     if (parse_operands(p, &d->in) < 0 || parse_optional_attributes(p, &d->attrs) < 0) return -1;
-    if (p->tok.kind != ':') return parse_expected(p, ": and the types");
-    token_t colon = p->tok;
-    parse_next(p);
-    if (p->tok.kind == '(') {
-        parse_jump(p, colon.at);
-        return parse_signature(p, d);
-    }
+    if (parse_expect(p, ':', ": and the types") < 0) return -1;
+    if (p->tok.kind == '(') return parse_function_type(p, d);
     ir_type_t type;
     const char *at = p->tok.at;
     if (parse_type(p, &type) < 0 || parse_check_operand(p, d, 0, &type, at) < 0) return -1;

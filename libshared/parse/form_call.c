@@ -42,13 +42,8 @@ int form_composite(parser_t *p, draft_t *d)
 /* `T, U -> V` or fn */
 static int arrow_types(parser_t *p, draft_t *d)
 {
-    if (p->tok.kind != ':') return parse_expected(p, ": and the types");
-    token_t colon = p->tok;
-    parse_next(p);
-    if (p->tok.kind == '(') {
-        parse_jump(p, colon.at);
-        return parse_signature(p, d);
-    }
+    if (parse_expect(p, ':', ": and the types") < 0) return -1;
+    if (p->tok.kind == '(') return parse_function_type(p, d);
     for (size_t i = 0; i == 0 || parse_accept(p, ','); i++) {
         const char *at = p->tok.at;
         ir_type_t type;
@@ -125,13 +120,8 @@ int form_check(parser_t *p, draft_t *d)
     const tensor_t *constant = NULL;
     if (parse_operands(p, &d->in) < 0 || check_members(p, d, &constant) < 0) return -1;
     if (constant) return 0;
-    if (p->tok.kind != ':') return parse_expected(p, ": and the types");
-    token_t colon = p->tok;
-    parse_next(p);
-    if (p->tok.kind == '(') {
-        parse_jump(p, colon.at);
-        return parse_signature(p, d);
-    }
+    if (parse_expect(p, ':', ": and the types") < 0) return -1;
+    if (p->tok.kind == '(') return parse_function_type(p, d);
     size_t n = 0;
     do {
         const char *at = p->tok.at;
