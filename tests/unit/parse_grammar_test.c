@@ -12,24 +12,7 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "parse/parse.h"
-
-/* The canonical text of a module, read back once more; caller frees. */
-static char *canonical(const char *text)
-{
-    str_t first = {0}, second = {0};
-    err_t err = {0};
-    ir_module_t *m = parse_stablehlo(text, strlen(text), "t.mlir", &err);
-    if (!m) fail_msg("%s\nin\n%s", err.text, text);
-    ir_print_module(m, &first);
-    ir_module_t *again = parse_stablehlo(str_text(&first), first.n, "printed", &err);
-    if (!again) fail_msg("%s\nin\n%s", err.text, str_text(&first));
-    ir_print_module(again, &second);
-    assert_string_equal(str_text(&first), str_text(&second));
-    ir_module_destroy(&m);
-    ir_module_destroy(&again);
-    str_fini(&second);
-    return first.at;
-}
+#include "parse_help.h"
 
 /* A function around an op's text. */
 static char *wrapped(const char *body)
@@ -233,19 +216,11 @@ static const struct {
      "\"check.expect_almost_eq\"(%a, %b) <{tolerance = 1.0e-1 : f64}> : (" V ", " V ") -> ()"},
 };
 
-static void assert_same(const char *a, const char *b)
-{
-    char *x = canonical(a), *y = canonical(b);
-    assert_string_equal(x, y);
-    free(x);
-    free(y);
-}
-
 static void test_modules(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof same_modules / sizeof *same_modules; i++)
-        assert_same(same_modules[i].a, same_modules[i].b);
+        parse_help_same(same_modules[i].a, same_modules[i].b);
 }
 
 static void test_ops(void **state)
@@ -253,7 +228,7 @@ static void test_ops(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof same_ops / sizeof *same_ops; i++) {
         char *a = wrapped(same_ops[i].a), *b = wrapped(same_ops[i].b);
-        assert_same(a, b);
+        parse_help_same(a, b);
         free(a);
         free(b);
     }

@@ -12,38 +12,7 @@
 #include "base/mem.h"
 #include "ir/print.h"
 #include "parse/parse.h"
-
-static ir_module_t *parse(const char *text)
-{
-    err_t err = {0};
-    ir_module_t *m = parse_stablehlo(text, strlen(text), "t.mlir", &err);
-    if (!m) print_error("%s\nin\n%s\n", err.text, text);
-    assert_non_null(m);
-    return m;
-}
-
-/* The canonical text of a module given as text; caller frees. Also checks that it reads back. */
-static char *canonical(const char *text)
-{
-    str_t first = {0}, second = {0};
-    ir_module_t *m = parse(text);
-    ir_print_module(m, &first);
-    ir_module_t *again = parse(str_text(&first));
-    ir_print_module(again, &second);
-    assert_string_equal(str_text(&first), str_text(&second));
-    ir_module_destroy(&m);
-    ir_module_destroy(&again);
-    str_fini(&second);
-    return first.at;
-}
-
-static void assert_same(const char *a, const char *b)
-{
-    char *x = canonical(a), *y = canonical(b);
-    assert_string_equal(x, y);
-    free(x);
-    free(y);
-}
+#include "parse_help.h"
 
 /* A module around `body`, with arguments of many types. */
 static char *wrapped(const char *body)
@@ -224,7 +193,7 @@ static void test_forms(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         char *pretty = wrapped(forms[i].pretty), *generic = wrapped(forms[i].generic);
-        assert_same(pretty, generic);
+        parse_help_same(pretty, generic);
         free(pretty);
         free(generic);
     }
@@ -235,7 +204,7 @@ static void test_prints_pretty(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        char *text = wrapped(forms[i].generic), *out = canonical(text);
+        char *text = wrapped(forms[i].generic), *out = parse_help_canonical(text);
         assert_null(strstr(out, "\"stablehlo."));
         assert_null(strstr(out, "\"check."));
         assert_null(strstr(out, "\"chlo."));
@@ -255,7 +224,7 @@ static const char gather_text[] =
 static void test_struct_attributes(void **state)
 {
     (void)state;
-    ir_module_t *m = parse(gather_text);
+    ir_module_t *m = parse_help_module(gather_text);
     const ir_attrs_t *attrs = &ir_def(m->fn[0], m->fn[0]->body->result[0])->attrs;
     int n;
     const int64_t *dims = attr_ints(attrs, "offset_dims", &n);
@@ -265,7 +234,7 @@ static void test_struct_attributes(void **state)
     assert_non_null(attr_find(attrs, "operand_batching_dims")); /* [] when it is not written */
     assert_null(attr_find(attrs, "dimension_numbers"));
     ir_module_destroy(&m);
-    free(canonical(gather_text));
+    free(parse_help_canonical(gather_text));
 }
 
 /* --- literals --- */
@@ -309,13 +278,13 @@ static void test_literals(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof literals / sizeof *literals; i++) {
         char *text = constant_module(literals[i].text);
-        ir_module_t *m = parse(text);
+        ir_module_t *m = parse_help_module(text);
         const tensor_t *t = ir_const_of(m->fn[0], m->fn[0]->body->op[0]->out);
         for (int k = 0; k < literals[i].n; k++)
             assert_true(tensor_get_f64(t, k) == literals[i].want[k]);
         if (literals[i].n == 0) assert_int_equal(ir_type_count(&t->type), 0);
         ir_module_destroy(&m);
-        free(canonical(text));
+        free(parse_help_canonical(text));
         free(text);
     }
 }
@@ -324,14 +293,14 @@ static void test_special_floats(void **state)
 {
     (void)state;
     char *text = constant_module("dense<[0x7FC00001, 0xFF800000, -0.0, 1.0e-45]> : tensor<4xf32>");
-    ir_module_t *m = parse(text);
+    ir_module_t *m = parse_help_module(text);
     const uint32_t *bits = ir_const_of(m->fn[0], m->fn[0]->body->op[0]->out)->data;
     assert_int_equal(bits[0], 0x7FC00001);
     assert_int_equal(bits[1], 0xFF800000);
     assert_int_equal(bits[2], 0x80000000);
     assert_int_equal(bits[3], 1);
     ir_module_destroy(&m);
-    char *out = canonical(text);
+    char *out = parse_help_canonical(text);
     assert_non_null(strstr(out, "dense<[0x7FC00001, 0xFF800000, -0.000000e+00, 1.401298e-45]>"));
     free(out);
     free(text);
@@ -345,13 +314,13 @@ static void test_splat_and_hex(void **state)
     str_add(&list, "func.func @main() {\n  %0 = stablehlo.constant dense<[");
     for (int i = 0; i < 100; i++) str_addf(&list, "%s%d", i ? ", " : "", i);
     str_add(&list, "]> : tensor<100xi16>\n  return\n}\n");
-    char *out = canonical(str_text(&list));
+    char *out = parse_help_canonical(str_text(&list));
     assert_non_null(strstr(out, "dense<\"0x0000010002000300"));
     free(out);
     str_fini(&list);
     char *a = constant_module("dense<[2, 2, 2]> : tensor<3xi64>");
     char *b = constant_module("dense<2> : tensor<3xi64>");
-    assert_same(a, b);
+    parse_help_same(a, b);
     free(a);
     free(b);
 }
@@ -365,11 +334,11 @@ static void test_resources(void **state)
         "    return %0 : tensor<2xf32>\n  }\n}\n"
         "{-#\n  dialect_resources: {\n    builtin: {\n      other: \"0x0400000001\",\n"
         "      w_a.b_1: \"0x040000000000803F00000040\"\n    }\n  }\n#-}\n";
-    ir_module_t *m = parse(text);
+    ir_module_t *m = parse_help_module(text);
     const tensor_t *t = ir_const_of(m->fn[0], m->fn[0]->body->result[0]);
     assert_true(tensor_get_f64(t, 0) == 1 && tensor_get_f64(t, 1) == 2);
     ir_module_destroy(&m);
-    free(canonical(text));
+    free(parse_help_canonical(text));
 }
 
 /* --- modules and functions --- */
@@ -377,7 +346,7 @@ static void test_resources(void **state)
 static void test_module_forms(void **state)
 {
     (void)state;
-    assert_same(
+    parse_help_same(
         "#loc1 = loc(\"a.py\":3:9)\n#map = affine_map<(d0) -> (d0 + 1)>\n"
         "module @m attributes {mhlo.num_partitions = 1 : i32, flag, d.map = #map} {\n"
         "  func.func private @g(tensor<4xf32>) -> tensor<f32> // a declaration\n"
@@ -413,7 +382,7 @@ static void test_names_and_calls(void **state)
         "func.func private @later(%a: tensor<f32>, %b: tensor<f32>) -> (tensor<f32>, tensor<f32>) "
         "{\n"
         "  return %b, %a : tensor<f32>, tensor<f32>\n}\n";
-    ir_module_t *m = parse(text);
+    ir_module_t *m = parse_help_module(text);
     assert_int_equal(m->n_fn, 2);
     assert_true(m->fn[1]->is_private);
     assert_int_equal(m->fn[0]->body->op[0]->line, 2);
@@ -426,13 +395,13 @@ static void test_names_and_calls(void **state)
                         "-> tensor<f32>");
     str_fini(&line);
     ir_module_destroy(&m);
-    free(canonical(text));
+    free(parse_help_canonical(text));
 }
 
 static void test_attribute_values(void **state)
 {
     (void)state;
-    char *out = canonical(
+    char *out = parse_help_canonical(
         "#al = #stablehlo.foo<a -> b, \">\">\n"
         "module attributes {a = 3, b = 0x7F800000 : f32, c = true, d, e = \"q\\22\\n\\C3\", f = "
         "@f, "
