@@ -54,6 +54,14 @@ char *config_print(const config_table_t *table, const void *target, bool mask)
     return out.at;
 }
 
+/* On its line: a line's end is written as in JSON. */
+static void help_default(const char *text, FILE *out)
+{
+    fputs(" [", out);
+    for (; *text; text++) fputs(*text == '\n' ? "\\n" : (char[]){*text, '\0'}, out);
+    fputc(']', out);
+}
+
 static void help_field(const config_field_t *f, FILE *out)
 {
     static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
@@ -64,7 +72,7 @@ static void help_field(const config_field_t *f, FILE *out)
         str_addf(&left, " %s", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);
     fprintf(out, "%-34s%s%s", str_text(&left),
             left.n > 33 ? "\n                                  " : "", f->help ? f->help : "");
-    if (f->fallback && *f->fallback) fprintf(out, " [%s]", f->fallback);
+    if (f->fallback && *f->fallback) help_default(f->fallback, out);
     if (f->max > f->min) fprintf(out, " (%.15g to %.15g)", f->min, f->max);
     fputc('\n', out);
     str_fini(&left);

@@ -266,13 +266,39 @@ static void test_help(void **state)
     free(text);
 }
 
+static void test_help_of_defaults_with_line_ends(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t n;
+    static const config_field_t field = {"prompt", CONFIG_STRING, 0,    "a\nb", "goes on", 0,
+                                         0,        NULL,          false};
+    const config_table_t one = {.usage = "u", .fields = &field, .n_fields = 1, .no_env = true};
+    FILE *out = open_memstream(&text, &n);
+    config_help(&one, out);
+    fclose(out);
+    assert_non_null(strstr(text, "goes on [a\\nb]\n"));
+    free(text);
+}
+
+static void test_no_flags(void **state)
+{
+    (void)state;
+    const config_table_t none = {.usage = "u", .no_env = true};
+    char name[] = "program", flag[] = "--loud", *argv[] = {name, flag};
+    err_t err = {0};
+    assert_int_equal(config_load(&none, NULL, NULL, 2, argv, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "--loud: unknown flag; the nearest known one is --help"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),    cmocka_unit_test(test_flags),
         cmocka_unit_test(test_precedence),  cmocka_unit_test(test_wrong_flags),
         cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_print),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_help),        cmocka_unit_test(test_help_of_defaults_with_line_ends),
+        cmocka_unit_test(test_no_flags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
