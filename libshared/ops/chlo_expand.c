@@ -214,6 +214,32 @@ static void place_dims(const ir_op_t *op, int small, int large, int64_t *dims)
         dims[d] = given && n == small && small < large ? given[d] : large - small + d;
 }
 
+/* "chlo.broadcast_add" -> OP_add, "chlo.broadcast_zeta" -> OP_chlo_zeta */
+static op_code_t plain_op(const ir_op_t *op)
+{
+    char name[64];
+    const char *stem = op_name(op) + strlen("chlo.broadcast_");
+    snprintf(name, sizeof name, "stablehlo.%s", stem);
+    op_code_t code = op_by_name(name, strlen(name));
+    if (code != OP_invalid) return code;
+    snprintf(name, sizeof name, "chlo.%s", stem);
+    return op_by_name(name, strlen(name));
+}
+
+/* What the plain op says of operands of the shape that both get. */
+static int infer_plain(const ir_fn_t *fn, const ir_op_t *op, const ir_type_t *shape, ir_type_t *out,
+                       err_t *err)
+{
+    ir_value_t value[2] = {0};
+    ir_fn_t both = {.value = value, .n_value = 2};
+    ir_op_t plain = {.code = plain_op(op), .n_in = 2, .n_out = 1, .attrs = op->attrs};
+    plain.in = (ir_val_t[]){0, 1};
+    for (int i = 0; i < 2; i++) value[i].type = ir_type_with(*shape, op_in_type(fn, op, i)->dtype);
+    *out = (ir_type_t){0};
+    if (op_def(plain.code)->infer(&both, &plain, out, err) == 0) return 0;
+    return err_prefix(err, "%s: ", op_name(op));
+}
+
 static int infer_broadcast(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     int s = small_operand(fn, op);
@@ -233,21 +259,9 @@ static int infer_broadcast(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out,
         return err_set(err, ERR_SHAPE, "%s: %s and %s do not broadcast", op_name(op),
                        ir_type_text(op_in_type(fn, op, 0), a),
                        ir_type_text(op_in_type(fn, op, 1), b));
-    if (op->code == OP_chlo_broadcast_compare) is.dtype = DT_I1;
-    if (op->code == OP_chlo_broadcast_complex) is.dtype = dtype_complex(is.dtype);
-    return infer_result(op, 0, out, &is, err);
-}
-
-/* "chlo.broadcast_add" -> OP_add, "chlo.broadcast_zeta" -> OP_chlo_zeta */
-static op_code_t plain_op(const ir_op_t *op)
-{
-    char name[64];
-    const char *stem = op_name(op) + strlen("chlo.broadcast_");
-    snprintf(name, sizeof name, "stablehlo.%s", stem);
-    op_code_t code = op_by_name(name, strlen(name));
-    if (code != OP_invalid) return code;
-    snprintf(name, sizeof name, "chlo.%s", stem);
-    return op_by_name(name, strlen(name));
+    ir_type_t y;
+    if (infer_plain(fn, op, &is, &y, err) < 0) return -1;
+    return infer_result(op, 0, out, &y, err);
 }
 
 static void expand_broadcast(ir_fn_t *fn, const ir_op_t *op, const ir_type_t *types,

@@ -80,6 +80,28 @@ int infer_declared(const ir_op_t *op, int i, const ir_type_t *out, err_t *err)
     return err_set(err, ERR_TYPE, "%s: the type of result %d must be given", op_name(op), i);
 }
 
+int infer_precision(const ir_op_t *op, err_t *err)
+{
+    static const char *const names[] = {"DEFAULT", "HIGH", "HIGHEST"};
+    const ir_attr_t *config = attr_find(&op->attrs, "precision_config");
+    if (!config || (config->kind == ATTR_INTS && config->n == 0)) return 0;
+    if (config->kind != ATTR_LIST || config->n > 2)
+        return err_set(err, ERR_ARG,
+                       "%s: precision_config has %d entries, expected 0 to 2 of enums", op_name(op),
+                       config->kind == ATTR_LIST || config->kind == ATTR_INTS ? config->n : 1);
+    for (int i = 0; i < config->n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < 3 && config->items[i].kind == ATTR_ENUM; k++)
+            known = known || strcmp(config->items[i].text, names[k]) == 0;
+        if (!known)
+            return err_set(err, ERR_ARG,
+                           "%s: precision_config[%d] is \"%s\", expected DEFAULT, HIGH or HIGHEST",
+                           op_name(op), i,
+                           config->items[i].kind == ATTR_ENUM ? config->items[i].text : "?");
+    }
+    return 0;
+}
+
 int infer_dims(const ir_op_t *op, const char *name, int rank, const int64_t **dims, int *n,
                err_t *err)
 {

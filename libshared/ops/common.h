@@ -65,6 +65,8 @@ int infer_declared(const ir_op_t *op, int i, const ir_type_t *out, err_t *err);
  * an empty list. */
 int infer_dims(const ir_op_t *op, const char *name, int rank, const int64_t **dims, int *n,
                err_t *err);
+/* precision_config, where there is one, has at most two entries: DEFAULT, HIGH or HIGHEST. */
+int infer_precision(const ir_op_t *op, err_t *err);
 /* Region r has n arguments and results of the given types. */
 int infer_region(const ir_fn_t *fn, const ir_op_t *op, int r, int n_arg, const ir_type_t *args,
                  int n_result, const ir_type_t *results, err_t *err);

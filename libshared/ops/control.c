@@ -147,6 +147,10 @@ static int infer_map(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t
     if (rc == 0 && n != shape->rank)
         rc = err_set(err, ERR_SHAPE, "stablehlo.map: dimensions names %d of %d dimensions", n,
                      shape->rank);
+    for (int i = 0; rc == 0 && i < n; i++)
+        if (dims[i] != i)
+            rc = err_set(err, ERR_SHAPE, "stablehlo.map: dimensions[%d] is %lld, expected %d", i,
+                         (long long)dims[i], i);
     ir_type_t *args = types_of(fn, op->n_in, op->in);
     ir_type_t y = *ir_type_of(fn, op->region[0]->result[0]);
     for (int i = 0; rc == 0 && i < op->n_in; i++) {

@@ -108,6 +108,7 @@ static int infer_convolution(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *ou
 {
     const ir_type_t *lhs = op_in_type(fn, op, 0), *rhs = op_in_type(fn, op, 1);
     conv_t c = {0};
+    if (infer_precision(op, err) < 0) return -1;
     if (conv_read(op, lhs, rhs, &c, err) < 0 || check_groups(op, &c, lhs, rhs, err) < 0) return -1;
     ir_type_t is = *lhs;
     if (out->dtype != DT_NONE) is.dtype = out->dtype;

@@ -81,7 +81,7 @@ static int infer_dot(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t
 {
     const ir_type_t *lhs = op_in_type(fn, op, 0), *rhs = op_in_type(fn, op, 1);
     dot_t dot;
-    if (check_lists(fn, op, err) < 0) return -1;
+    if (check_lists(fn, op, err) < 0 || infer_precision(op, err) < 0) return -1;
     dot_read(op, lhs, rhs, &dot);
     if (check_pairs(op, lhs, rhs, "batching", dot.n_batch, dot.batch[0], dot.batch[1], err) < 0 ||
         check_pairs(op, lhs, rhs, "contracting", dot.n_contract, dot.contract[0], dot.contract[1],

@@ -33,6 +33,10 @@ static int infer_rng(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t
     const tensor_t *dims = ir_const_of(fn, op->in[2]);
     if (!dims) {
         if (infer_declared(op, 0, out, err) < 0) return -1;
+        if (out[0].rank != shape->dim[0])
+            return err_set(err, ERR_SHAPE,
+                           "stablehlo.rng: shape has %lld entries, the result rank %d",
+                           (long long)shape->dim[0], out[0].rank);
         ir_type_t type = ir_type_with(out[0], a->dtype);
         return infer_result(op, 0, out, &type, err);
     }
