@@ -167,6 +167,7 @@ static void courier_main(zsock_t *pipe, void *arg)
         courier_job_destroy(&job);
         zsock_send(pipe, "p", hand_over(result));
     }
+    hand_over(arg);
 }
 
 zactor_t *courier_new(const shepherd_config_t *config)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "msg/control.h"
@@ -73,6 +74,8 @@ static int run(shepherd_config_t *config, err_t *err)
     if (rc == 0) loop.recorder = open_recorder(config, &recorder);
     if (rc == 0 && loop_run(&loop, signal_fd, err) == 0) status = loop.state.exit_status;
     close_sockets(&loop);
+    take_over(&recorder); /* what the threads borrowed */
+    take_over(config);
     shepherd_fini(&loop.state);
     free((char *)recorder.config);
     return status;

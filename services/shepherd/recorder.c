@@ -274,6 +274,7 @@ static void recorder_main(zsock_t *pipe, void *arg)
     for (size_t i = 0; i < self.queue.n; i++) record_destroy(&self.queue.at[i]);
     VEC_FREE(&self.queue);
     store_destroy(&self.store);
+    hand_over(arg);
 }
 
 /* --- Its owner's side --- */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hand_over.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "msg/control.h"
@@ -210,6 +211,7 @@ int front_run_all(front_config_t *config, err_t *err)
     children_destroy(&front.children);
     remove_sockets(sockets, &front);
     stop(&front);
+    take_over(&clerk); /* what its thread borrowed */
     free(sockets);
     return rc < 0 ? -1 : front.exit_status;
 }
