@@ -1,6 +1,7 @@
 /* Whole files: read, map, and replace atomically (temporary name, fsync, rename). */
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -206,4 +207,18 @@ int file_make_dirs(const char *path, err_t *err)
     }
     free(copy);
     return rc;
+}
+
+void file_remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir) return;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        char *inside = mem_printf("%s/%s", path, entry->d_name);
+        if (unlink(inside) < 0) file_remove_tree(inside);
+        free(inside);
+    }
+    closedir(dir);
+    rmdir(path);
 }

@@ -42,4 +42,7 @@ int file_sync_dir(const char *dir, err_t *err);
 /* mkdir -p, mode 0755. */
 int file_make_dirs(const char *path, err_t *err);
 
+/* rm -rf of a directory, as far as it goes; links in it are removed, not followed. */
+void file_remove_tree(const char *path);
+
 #endif

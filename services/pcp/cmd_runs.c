@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "pcp/cmd.h"
@@ -86,18 +87,6 @@ static int submit_dir(options_t *o, run_talk_t *talk, const char *dir, char *id,
     return 0;
 }
 
-static void remove_prepared(const char *dir)
-{
-    static const char *const names[] = {"train.u16",        "validation.u16", "tokenizer.json",
-                                        "init.safetensors", "run.json",       "logs"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = mem_printf("%s/%s", dir, names[i]);
-        if (unlink(path) < 0) rmdir(path);
-        free(path);
-    }
-    rmdir(dir);
-}
-
 /* Everything a user can get wrong in model and data is found here, before anything is sent. */
 static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *err)
 {
@@ -110,7 +99,7 @@ static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *er
     int rc = train_prepare(&o->train, &prepared, err);
     if (rc == 0) rc = submit_dir(o, talk, dir, id, err);
     train_prepared_fini(&prepared);
-    remove_prepared(dir);
+    file_remove_tree(dir);
     return rc;
 }
 

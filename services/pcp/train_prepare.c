@@ -244,15 +244,7 @@ int train_prepare(const train_config_t *c, train_prepared_t *out, err_t *err)
 void train_prepared_fini(train_prepared_t *self)
 {
     free(self->checkpoint);
-    if (self->sockets) {
-        char *names[] = {"control", "telemetry", "events"};
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            char *path = mem_printf("%s/%s", self->sockets, names[i]);
-            unlink(path);
-            free(path);
-        }
-        rmdir(self->sockets);
-    }
+    if (self->sockets) file_remove_tree(self->sockets);
     free(self->sockets);
     *self = (train_prepared_t){0};
 }

@@ -29,6 +29,14 @@ check "the loss falls" loss_fell "$work/first.txt"
 check "a validation loss is printed" grep -q '^validation loss [0-9.]* ' "$work/first.txt"
 check "a checkpoint is written" test -s "$work/first/checkpoint/latest/model.safetensors"
 check "nothing is left running" no_orphans
+no_sockets() { # of a run, in the short-named directory that they are in
+    local dir
+    dir=$(grep -oh 'ipc:///tmp/pcp-[^/"]*' "$work/$1"/logs/*.log | head -n 1)
+    [ -n "$dir" ] || { echo "no log tells where they are"; return 1; }
+    [ ! -e "${dir#ipc://}" ] || ls -d "${dir#ipc://}"/*
+    [ ! -e "${dir#ipc://}" ]
+}
+check "no socket is left in /tmp" no_sockets first
 
 sample() { "$bin/pcp" generate --checkpoint "$work/first/checkpoint" --prompt "The " --tokens 40 --seed "$1"; }
 sample 1 >"$work/s1" 2>&1
@@ -61,6 +69,7 @@ check "a long run makes progress" eventually 60 started "$work/long.txt"
 pkill -INT -f "^$bin/pcp train.*$work/long"
 check "Ctrl-C ends it" eventually 30 bash -c "! kill -0 $pid 2>/dev/null"
 check "and leaves nothing running" eventually 5 no_orphans
+check "nor sockets" no_sockets long
 check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
 
 # pcp train stands still until the shepherd has taken it for dead and gone.

@@ -186,6 +186,22 @@ static void log_some(void)
     log_event(LOG_WARN, "bare", "%s", "");
 }
 
+/* With what is in it, but not what a link in it leads to. */
+static void test_remove_tree(void **state)
+{
+    const char *dir = *state, *tree = temp_path(dir, "tree"), *kept = temp_path(dir, "kept");
+    err_t err = {0};
+    assert_int_equal(file_make_dirs(temp_path(dir, "tree/a/b"), &err), 0);
+    assert_int_equal(file_make_dirs(kept, &err), 0);
+    temp_write(temp_path(dir, "tree/a/b/file"), "x", 1);
+    temp_write(temp_path(dir, "kept/file"), "x", 1);
+    assert_int_equal(symlink(kept, temp_path(dir, "tree/a/link")), 0);
+    file_remove_tree(tree);
+    assert_false(file_exists(tree));
+    assert_true(file_exists(temp_path(dir, "kept/file")));
+    file_remove_tree(tree); /* none */
+}
+
 static void test_logfmt(void **state)
 {
     log_init("unit", LOG_INFO, LOG_LOGFMT);
@@ -260,6 +276,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_special, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_make_dirs, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_remove_tree, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_logfmt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_log_json, set_up, tear_down),
         cmocka_unit_test(test_log_words),

@@ -45,20 +45,6 @@ bool front_name_good(const char *name)
 
 /* --- Directories --- */
 
-static void remove_tree(const char *path)
-{
-    DIR *dir = opendir(path);
-    if (!dir) return;
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        char *inside = mem_printf("%s/%s", path, entry->d_name);
-        if (unlink(inside) < 0) remove_tree(inside);
-        free(inside);
-    }
-    closedir(dir);
-    rmdir(path);
-}
-
 static void sweep(const char *path)
 {
     DIR *dir = opendir(path);
@@ -66,7 +52,7 @@ static void sweep(const char *path)
     for (const struct dirent *entry; (entry = readdir(dir));) {
         if (!str_starts(entry->d_name, ".upload-")) continue;
         char *inside = mem_printf("%s/%s", path, entry->d_name);
-        remove_tree(inside);
+        file_remove_tree(inside);
         free(inside);
     }
     closedir(dir);
@@ -161,7 +147,7 @@ static int seal(front_job_t *job, err_t *err)
     for (size_t i = 0; i < job->n_file; i++)
         if (check_file(job->dir, &job->files[i], err) < 0) return -1;
     if (read_config(job, err) < 0 || file_sync_dir(job->dir, err) < 0) return -1;
-    remove_tree(job->to);
+    file_remove_tree(job->to);
     if (rename(job->dir, job->to) < 0) return err_set_errno(err, "%s", job->to);
     char *parent = mem_strdup(job->to);
     *strrchr(parent, '/') = '\0';
@@ -193,7 +179,7 @@ static void work(front_job_t *job)
     switch (job->kind) {
     case FILES_PIECE: write_piece(job, &job->err); break;
     case FILES_SEAL: seal(job, &job->err); break;
-    case FILES_DROP: remove_tree(job->dir); break;
+    case FILES_DROP: file_remove_tree(job->dir); break;
     case FILES_SWEEP: sweep(job->dir); break;
     case FILES_LOG: read_log(job, &job->err); break;
     }
