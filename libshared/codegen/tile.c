@@ -8,6 +8,8 @@
 
 #include "codegen/tile_amx.h"
 
+enum { AHEAD = 16 }; /* terms: what a line from memory takes */
+
 const char tile_head[] =
     "typedef float kc_v4 __attribute__((vector_size(16), aligned(4), may_alias));\n"
     "typedef float kc_v8 __attribute__((vector_size(32), aligned(4), may_alias));\n"
@@ -58,9 +60,47 @@ static void write_numbers(const tile_t *t, str_t *out)
     }
 }
 
+/* Lines of C, which are often not in the cache when a tile ends. */
+static void write_prefetch_c(const tile_t *t, str_t *out)
+{
+    for (int i = 0; i < t->rows; i++)
+        for (int v = 0; v < vectors_of(t); v++)
+            str_addf(out, "    __builtin_prefetch(c + %" PRId64 ", 1);\n",
+                     i * t->c_row + v * t->lanes);
+}
+
+/* What lies too far apart for the processor to see the pattern: terms of operands as they are. */
+static void write_prefetch_terms(const tile_t *t, str_t *out)
+{
+    int wide = t->bf16 ? 2 : 1, width = vectors_of(t) * t->lanes;
+    if (t->a_sum > wide)
+        str_addf(out, "        __builtin_prefetch(a + %" PRId64 ");\n", AHEAD * t->a_sum);
+    for (int v = 0; t->b_sum > wide * width && v < vectors_of(t); v++)
+        str_addf(out, "        __builtin_prefetch(b + %" PRId64 ");\n",
+                 AHEAD * t->b_sum + v * t->lanes * wide);
+}
+
+/* Rows of A that the next tile will read: n terms of one for each n / rows terms of this tile. */
+static void write_prefetch_rows(const tile_t *t, str_t *out)
+{
+    int wide = t->bf16 ? 2 : 1;
+    str_addf(out,
+             "    const __auto_type below = a + %" PRId64 ";\n"
+             "    for (int64_t r = 0, p = 0; r < %d; r++)\n"
+             "    for (const int64_t first = r * n / %d, end = (r + 1) * n / %d; p < end; p++) {\n"
+             "        __builtin_prefetch(below + r * %" PRId64 " + (p - first) * %d);\n",
+             t->rows * t->a_row, t->rows, t->rows, t->rows, t->a_row, t->rows * wide);
+}
+
 static void write_terms(const tile_t *t, str_t *out)
 {
-    str_add(out, "    for (int64_t p = 0; p < n; p++) {\n");
+    bool plain = t->a_sum == (t->bf16 ? 2 : 1);
+    write_prefetch_c(t, out);
+    if (plain && t->rows > 1)
+        write_prefetch_rows(t, out);
+    else
+        str_add(out, "    for (int64_t p = 0; p < n; p++) {\n");
+    write_prefetch_terms(t, out);
     if (t->bf16)
         write_pairs(t, out);
     else
@@ -160,14 +200,16 @@ static void write_transpose_rest(const pack_t *p, const char *var, const char *s
              start, var, var, from, to, var, p->width, wide, p->from_col, var, wide);
 }
 
-/* Columns of the panel are rows of the source: four by four terms through registers, then what is
- * left. */
+/* Columns of the panel are rows of the source: four by four terms through registers, for the terms
+ * of one line of the cache at a time, since rows may lie so far apart that few lines stay; then
+ * what is left. */
 static void write_transpose(const pack_t *p, str_t *out)
 {
     int whole = p->cols / 4 * 4, wide = p->bf16 ? 2 : 1;
-    str_add(out, "    int64_t p = 0;\n    for (; p + 4 <= n; p += 4) {\n");
     str_addf(out,
-             "        for (int64_t j = 0; j < %d; j += 4) {\n"
+             "    for (int64_t s = 0; s + 4 <= n; s += 16)\n"
+             "        for (int64_t j = 0; j < %d; j += 4)\n"
+             "        for (int64_t p = s; p < s + 16 && p + 4 <= n; p += 4) {\n"
              "            const __auto_type f = from + j * %" PRId64 " + p * %d;\n"
              "            const __auto_type t = to + (p * %d + j) * %d;\n",
              whole, p->from_col, wide, p->width, wide);
@@ -180,8 +222,8 @@ static void write_transpose(const pack_t *p, str_t *out)
     for (int i = 0; i < 4; i++)
         str_addf(out, "            *(kc_h4 *)(t + %d) = __builtin_shufflevector(y%d, y%d, %s);\n",
                  i * p->width * wide, i / 2, i / 2 + 2, i % 2 ? "2, 3, 6, 7" : "0, 1, 4, 5");
-    str_add(out, "        }\n    }\n");
-    if (whole) write_transpose_rest(p, "p", "", 0, whole, out);
+    str_add(out, "        }\n");
+    if (whole) write_transpose_rest(p, "p", "int64_t p = n / 4 * 4", 0, whole, out);
     if (whole < p->cols) write_transpose_rest(p, "q", "int64_t q = 0", whole, p->cols, out);
     if (p->cols < p->width)
         str_addf(out,

@@ -8,10 +8,10 @@ enum {
     MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
     PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
     WANTED_PARTS = 32,  /* of a product that has so many */
-    FEWEST_PARTS = 16,  /* of a product of a sweep, where each packs its part of B */
+    FEWEST_PARTS = 8,   /* of a product of a sweep, where each packs its part of B */
     FEW_ROWS = 8,       /* that do not pay for packing B */
     MOST_PARTS = 64,    /* rows of tiles beyond these come together: the pool joins parts anyway */
-    CACHE_LINES_APART = 512, /* floats: rows this far apart compete for few places of a cache */
+    CACHE_LINES_APART = 1024, /* floats: rows this far apart compete for few places of a cache */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -88,8 +88,7 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
 /* Is B copied into panels for blocks of m rows? */
 static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
-    return s->bf16 || s->trans_b || (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0) ||
-           (m >= 16 * self->rows && s->ldb % (CACHE_LINES_APART / 2) == 0);
+    return s->bf16 || s->trans_b || (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0);
 }
 
 /* Does the choice fit the registers of the target? */
@@ -119,10 +118,9 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
     self->sum_block = ceil_div(terms, ceil_div(terms, block));
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
     choose_parts(self, s);
-    int64_t wide = s->bf16 ? 2 : 1;
     self->pack_b = packs_b(self, s, s->m);
-    self->pack_a = (s->bf16 && s->trans_a) || (s->lda % (wide * CACHE_LINES_APART) == 0 &&
-                                               self->rows > 4 && s->n > self->cols);
+    self->pack_a = s->bf16 && (s->trans_a || (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 &&
+                                              s->n > self->cols));
     return true;
 }
 
