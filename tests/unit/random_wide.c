@@ -14,10 +14,12 @@ typedef struct {
     VEC(ir_val_t) pool;
 } draw_t;
 
-enum { MAX_ELEMENTS = 96, N_DTYPE = 13, N_RESULT = 8 };
+enum { MAX_ELEMENTS = 96, N_DTYPE = 19, N_RESULT = 8 };
 
-static const dtype_t dtypes[N_DTYPE] = {DT_F32, DT_I1,  DT_F64, DT_F16,  DT_BF16, DT_I8,  DT_I16,
-                                        DT_I32, DT_I64, DT_UI8, DT_UI16, DT_UI32, DT_UI64};
+static const dtype_t dtypes[N_DTYPE] = {DT_F32,      DT_I1,         DT_F64,      DT_F16,   DT_BF16,
+                                        DT_I8,       DT_I16,        DT_I32,      DT_I64,   DT_UI8,
+                                        DT_UI16,     DT_UI32,       DT_UI64,     DT_I4,    DT_UI2,
+                                        DT_F8E4M3FN, DT_F8E5M2FNUZ, DT_F4E2M1FN, DT_F8E3M4};
 
 static int draw(draw_t *d, int n)
 {
