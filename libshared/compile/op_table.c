@@ -55,7 +55,10 @@ static const char foot[] =
     "out\n"
     "again draws what it drew before; validation draws as well (a model's dropout has no off "
     "switch), the\n"
-    "same in every round.\n";
+    "same in every round. Regions of map and reduce draw element by element, in row-major order; "
+    "in "
+    "those\n"
+    "of sort, scatter and windows only the interpreter draws: passes and plans refuse.\n";
 
 static const char types_text[] =
     "\n## Element types\n\n"

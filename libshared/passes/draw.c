@@ -1,6 +1,7 @@
 /* rng ops become ordinary ones (ops/draw.h, where the rule is). The number of draws so far is
  * threaded through the function: a constant in straight lines, one more result of if and case, one
- * more carry of while. It runs right behind inlining, before a pass may drop, move or copy a draw.
+ * more carry of while; map and reduce become loops. It runs right behind inlining, before a pass
+ * may drop, move or copy a draw.
  */
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 #include "ir/build.h"
 #include "ops/control.h"
 #include "ops/draw.h"
+#include "passes/element_loop.h"
 #include "passes/passes.h"
 
 typedef struct {
@@ -193,6 +195,8 @@ static int rewrite_op(ir_clone_t *self, const ir_op_t *op, err_t *err)
     case OP_if:
     case OP_case: return rewrite_branches(self, op, err);
     case OP_while: return rewrite_while(self, op, err);
+    case OP_map:
+    case OP_reduce: return element_loop(self, op, &((draws_t *)self->user)->n, err) < 0 ? -1 : 0;
     default:
         return err_set(err, ERR_UNSUPPORTED, "line %d: stablehlo.rng inside of %s", op->line,
                        op_def(op->code)->name);

@@ -1,5 +1,5 @@
-/* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors,
- * ops that others define become those,
+/* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors, or a
+ * loop where its region does not work element by element; ops that others define become those;
  * annotations (custom_call @Sharding and its like) become their operands. pcp.stop_gradient stays:
  * the reverse walk looks for it. */
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "ir/build.h"
 #include "ops/control.h"
 #include "ops/expand.h"
+#include "passes/element_loop.h"
 #include "passes/passes.h"
 
 /* --- map --- */
@@ -48,7 +49,7 @@ static int expand_map(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     const ir_region_t *region = op->region[0];
     const ir_type_t *shape = ir_type_of(self->from, op->out);
-    if (!is_elementwise(region)) return 0;
+    if (!is_elementwise(region)) return element_loop(self, op, NULL, err);
     for (int i = 0; i < region->n_arg; i++)
         self->map[region->arg + (ir_val_t)i] = self->map[op->in[i]];
     for (int k = 0; k < region->n_op; k++) {

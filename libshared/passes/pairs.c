@@ -154,6 +154,9 @@ int pass_real_signature(ir_module_t *module, err_t *err)
 
 static int expand_lowered(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
+    if (op->code == OP_select_and_scatter &&
+        dtype_is_complex(ir_type_of(self->from, op->out)->dtype))
+        return pairs_select_and_scatter(self, op, err);
     if (!op_def(op->code)->lowered || !op_def(op->code)->expand) return 0;
     ir_val_t *in = mem_calloc((size_t)(op->n_in + op->n_out) + 1, sizeof *in), *out = in + op->n_in;
     for (int i = 0; i < op->n_in; i++) in[i] = self->map[op->in[i]];

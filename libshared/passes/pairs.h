@@ -33,4 +33,8 @@ pairs_rule_t *pairs_rule(op_code_t code);
 /* The op without regions on each part by itself. */
 void pairs_each(pairs_t *self, const ir_op_t *op);
 
+/* select_and_scatter of complex numbers as ops that come in parts, still complex, at the cursor of
+ * any clone: 1, or -1 with the error. */
+int pairs_select_and_scatter(ir_clone_t *self, const ir_op_t *op, err_t *err);
+
 #endif

@@ -229,6 +229,36 @@ static void test_control(void **state)
     plan_check_text(control, 14, 5, 1e-14);
 }
 
+/* Overlapping windows, some of padding alone; sums and products of what falls on one element. */
+#define PICK(name, T, compare, combine)                                                            \
+    "func.func @" name "(%x: tensor<6x9x" T ">, %s: tensor<4x4x" T ">, %i: tensor<" T ">) -> "     \
+    "tensor<6x9x" T "> {\n"                                                                        \
+    "  %0 = \"stablehlo.select_and_scatter\"(%x, %s, %i) <{window_dimensions = array<i64: 3, 2>, " \
+    "window_strides = array<i64: 2, 3>, padding = dense<[[0, 4], [2, 2]]> : "                      \
+    "tensor<2x2xi64>}> ({\n"                                                                       \
+    "  ^bb0(%a: tensor<" T ">, %b: tensor<" T ">):\n" compare                                      \
+    "    stablehlo.return %p : tensor<i1>\n  }, {\n"                                               \
+    "  ^bb0(%a: tensor<" T ">, %b: tensor<" T ">):\n"                                              \
+    "    %p = stablehlo." combine " %a, %b : tensor<" T ">\n"                                      \
+    "    stablehlo.return %p : tensor<" T ">\n  }) : (tensor<6x9x" T ">, tensor<4x4x" T            \
+    ">, tensor<" T ">) -> tensor<6x9x" T ">\n"                                                     \
+    "  return %0 : tensor<6x9x" T ">\n}\n"
+#define BY_VALUE(T) \
+    "    %p = stablehlo.compare GE, %a, %b : (tensor<" T ">, tensor<" T ">) -> tensor<i1>\n"
+#define BY_SIZE(T, P)                                                \
+    "    %m = stablehlo.abs %a : (tensor<" T ">) -> tensor<" P ">\n" \
+    "    %n = stablehlo.abs %b : (tensor<" T ">) -> tensor<" P ">\n" \
+    "    %p = stablehlo.compare GT, %m, %n : (tensor<" P ">, tensor<" P ">) -> tensor<i1>\n"
+
+static void test_select_and_scatter(void **state)
+{
+    (void)state;
+    plan_check_text(PICK("a", "complex<f64>", BY_VALUE("complex<f64>"), "add")
+                        PICK("b", "complex<f64>", BY_SIZE("complex<f64>", "f64"), "multiply"),
+                    15, 5, 1e-13);
+    plan_check_text(PICK("a", "complex<f32>", BY_SIZE("complex<f32>", "f32"), "add"), 16, 5, 2e-6);
+}
+
 static int verdict(const char *text, bool on_cpu, err_t *err)
 {
     ir_module_t *module = parse_stablehlo(text, strlen(text), "complex.mlir", err);
@@ -270,7 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_maps),   cmocka_unit_test(test_movement),
         cmocka_unit_test(test_folds),  cmocka_unit_test(test_control),
-        cmocka_unit_test(test_checks),
+        cmocka_unit_test(test_checks), cmocka_unit_test(test_select_and_scatter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -455,38 +455,13 @@ static void test_training(void **state)
     }
 }
 
-/* --- Refusals --------------------------------------------------------------------------------- */
-
-static void test_refusals(void **state)
-{
-    (void)state;
-    static const char in_reduce[] = "func.func @main(%x: tensor<5xf32>) -> tensor<f32> {\n" BOUNDS(
-        "f32", "0.0", "1.0") "%r = \"stablehlo.reduce\"(%x, %a) <{dimensions = array<i64: 0>}> ({\n"
-                             "^bb0(%p: tensor<f32>, %q: tensor<f32>):\n"
-                             "  %e = stablehlo.constant dense<> : tensor<0xi64>\n"
-                             "  %u = stablehlo.rng %a, %b, %e, distribution = UNIFORM : "
-                             "(tensor<f32>, tensor<f32>, "
-                             "tensor<0xi64>) -> tensor<f32>\n"
-                             "  %m = stablehlo.add %p, %u : tensor<f32>\n"
-                             "  stablehlo.return %m : tensor<f32>\n}) : (tensor<5xf32>, "
-                             "tensor<f32>) -> tensor<f32>\n"
-                             "return %r : tensor<f32>\n}\n";
-    ir_module_t *module = parsed(in_reduce);
-    err_t err = {0};
-    assert_int_equal(passes_run(module, NULL, NULL, &err), -1);
-    assert_int_equal(err.code, ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "line 5"));
-    assert_non_null(strstr(err.text, "stablehlo.rng inside of stablehlo.reduce"));
-    ir_module_destroy(&module);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rule),         cmocka_unit_test(test_distributions),
         cmocka_unit_test(test_control_flow), cmocka_unit_test(test_plans),
         cmocka_unit_test(test_gradient),     cmocka_unit_test(test_dropout_gradient),
-        cmocka_unit_test(test_training),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

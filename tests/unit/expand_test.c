@@ -95,6 +95,44 @@ static void test_maps(void **state)
               0.7, 3);
 }
 
+/* One process: each is its operand, or zeros where nobody sends. */
+static const char collectives[] =
+    "func.func @main(%x: tensor<2x3xf64>, %y: tensor<2x3xf64>) -> tensor<f64> {\n"
+    "  %zero = stablehlo.constant dense<0.0> : tensor<f64>\n"
+    "  %r:2 = \"stablehlo.all_reduce\"(%x, %y) ({\n  ^bb0(%p: tensor<f64>, %q: tensor<f64>):\n"
+    "    %s = stablehlo.add %p, %q : tensor<f64>\n    stablehlo.return %s : tensor<f64>\n"
+    "  }) {replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2x3xf64>, tensor<2x3xf64>) -> "
+    "(tensor<2x3xf64>, tensor<2x3xf64>)\n"
+    "  %0 = stablehlo.multiply %r#0, %r#1 : tensor<2x3xf64>\n"
+    "  %1 = \"stablehlo.reduce_scatter\"(%0) ({\n  ^bb0(%p: tensor<f64>, %q: tensor<f64>):\n"
+    "    %s = stablehlo.add %p, %q : tensor<f64>\n    stablehlo.return %s : tensor<f64>\n"
+    "  }) {scatter_dimension = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : "
+    "(tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+    "  %2 = \"stablehlo.all_gather\"(%y) <{all_gather_dim = 1 : i64, replica_groups = dense<0> : "
+    "tensor<1x1xi64>}> : (tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+    "  %3 = \"stablehlo.all_to_all\"(%2) {split_dimension = 1 : i64, concat_dimension = 0 : i64, "
+    "split_count = 1 : i64, replica_groups = dense<0> : tensor<1x1xi64>} : (tensor<2x3xf64>) -> "
+    "tensor<2x3xf64>\n"
+    "  %4 = \"stablehlo.collective_permute\"(%3) {source_target_pairs = dense<0> : "
+    "tensor<1x2xi64>} : (tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+    "  %5 = \"stablehlo.collective_broadcast\"(%1) {replica_groups = dense<0> : "
+    "tensor<1x1xi64>} : (tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+    "  %6 = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<> : "
+    "tensor<0x2xi64>} : (tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+    "  %7 = stablehlo.sine %4 : tensor<2x3xf64>\n"
+    "  %8 = stablehlo.multiply %5, %7 : tensor<2x3xf64>\n"
+    "  %9 = stablehlo.add %8, %6 : tensor<2x3xf64>\n"
+    "  %loss = stablehlo.reduce(%9 init: %zero) applies stablehlo.add across dimensions = [0, 1] : "
+    "(tensor<2x3xf64>, tensor<f64>) -> tensor<f64>\n"
+    "  return %loss : tensor<f64>\n}\n";
+
+static void test_collectives(void **state)
+{
+    (void)state;
+    gradient_text_check("collectives of one process", collectives, 0.3, 1.2);
+    gradient_text_plan("collectives of one process", collectives);
+}
+
 /* None is left in a function or a region, and what came in their place bears their line. */
 static void test_pass(void **state)
 {
@@ -153,9 +191,8 @@ static void test_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_norm),
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_pass),
+        cmocka_unit_test(test_norm),        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_collectives), cmocka_unit_test(test_pass),
         cmocka_unit_test(test_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
