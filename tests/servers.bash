@@ -96,9 +96,10 @@ redis_again_command() {
     printf 'redis-server --port %s --bind 127.0.0.1 --dir %s --save "" --daemonize yes --pidfile %s/pid --logfile %s/log' \
         "$redis_port" "$redis_dir" "$redis_dir" "$redis_dir"
 }
+# Gone, or a zombie, which has no command line: not every container's first process takes up orphans.
 redis_stop_command() {
     # shellcheck disable=SC2016 # the shell that runs it expands these
-    printf 'pid=$(cat %s/pid) && kill -KILL "$pid" && rm %s/pid && while kill -0 "$pid" 2>/dev/null; do sleep 0.01; done' \
+    printf 'pid=$(cat %s/pid) && kill -KILL "$pid" && rm %s/pid && while grep -q . "/proc/$pid/cmdline" 2>/dev/null; do sleep 0.01; done' \
         "$redis_dir" "$redis_dir"
 }
 postgres_restart_command() {
