@@ -8,12 +8,18 @@ static int classify(const ir_fn_t *fn, int i, optim_arg_t *arg, err_t *err)
     const ir_attrs_t *attrs = &fn->param_attrs[i];
     char text[IR_TYPE_TEXT];
     bool is_float = dtype_is_float(arg->type.dtype);
-    const char *role = attr_text(attrs, "pcp.role", is_float ? "param" : "batch");
+    bool trains = dtype_is_inexact(arg->type.dtype); /* a complex argument is no silent batch */
+    const char *role = attr_text(attrs, "pcp.role", trains ? "param" : "batch");
     arg->is_param = strcmp(role, "param") == 0;
     if (!arg->is_param && strcmp(role, "batch") != 0)
         return err_set(err, ERR_ARG,
                        "@%s: argument %d has pcp.role = \"%s\", expected \"param\" or \"batch\"",
                        fn->name, i, role);
+    if (arg->is_param && trains && !is_float)
+        return err_set(err, ERR_TYPE,
+                       "@%s: argument %d is a parameter of %s; train its real and imaginary parts "
+                       "as two real ones (stablehlo.complex joins them)",
+                       fn->name, i, ir_type_text(&arg->type, text));
     if (arg->is_param && !is_float)
         return err_set(err, ERR_TYPE,
                        "@%s: argument %d is a parameter of %s; only floats can be trained",

@@ -11,10 +11,14 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "compile/compile.h"
 #include "ops/check.h"
+#include "optim/optim.h"
 #include "parse/parse.h"
+#include "plan/target.h"
 #include "plan_help.h"
 #include "runtime/check.h"
+#include "runtime/exec.h"
 
 /* One unary or binary op a function, on f32 and f64 parts. */
 static const char *const unary[] = {
@@ -295,12 +299,65 @@ static void test_checks(void **state)
     }
 }
 
+/* --- training --- */
+
+/* The parts of W[3, 2] are trained; the loss is |x W - x V|^2 of complex numbers, V a constant. */
+static const char linear[] =
+    "func.func @main(%p: tensor<3x2xf32>, %q: tensor<3x2xf32>, %b: tensor<8x6xf32> {pcp.role = "
+    "\"batch\"}) -> tensor<f32> {\n"
+    "  %v = stablehlo.constant dense<[[(1.0, -0.5), (0.25, 2.0)], [(-1.5, 0.0), (0.5, 0.5)], "
+    "[(0.0, "
+    "-1.0), (2.0, 0.75)]]> : tensor<3x2xcomplex<f32>>\n"
+    "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %w = stablehlo.complex %p, %q : tensor<3x2xcomplex<f32>>\n"
+    "  %re = stablehlo.slice %b [0:8, 0:3] : (tensor<8x6xf32>) -> tensor<8x3xf32>\n"
+    "  %im = stablehlo.slice %b [0:8, 3:6] : (tensor<8x6xf32>) -> tensor<8x3xf32>\n"
+    "  %x = stablehlo.complex %re, %im : tensor<8x3xcomplex<f32>>\n"
+    "  %d = stablehlo.subtract %w, %v : tensor<3x2xcomplex<f32>>\n"
+    "  %y = stablehlo.dot_general %x, %d, contracting_dims = [1] x [0] : "
+    "(tensor<8x3xcomplex<f32>>, "
+    "tensor<3x2xcomplex<f32>>) -> tensor<8x2xcomplex<f32>>\n"
+    "  %r = stablehlo.real %y : (tensor<8x2xcomplex<f32>>) -> tensor<8x2xf32>\n"
+    "  %i = stablehlo.imag %y : (tensor<8x2xcomplex<f32>>) -> tensor<8x2xf32>\n"
+    "  %rr = stablehlo.multiply %r, %r : tensor<8x2xf32>\n"
+    "  %ii = stablehlo.multiply %i, %i : tensor<8x2xf32>\n"
+    "  %s = stablehlo.add %rr, %ii : tensor<8x2xf32>\n"
+    "  %loss = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0, 1] : "
+    "(tensor<8x2xf32>, tensor<f32>) -> tensor<f32>\n"
+    "  return %loss : tensor<f32>\n}\n";
+
+static void test_training(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    spec.weight_decay = 0;
+    ir_module_t *module = parse_stablehlo(linear, strlen(linear), "linear.mlir", &err);
+    plan_t *plan = module ? compile_module(module, "", &spec, target_host(), &err) : NULL;
+    exec_t *exec = plan ? exec_new(plan, &(exec_options_t){.threads = 1}, &err) : NULL;
+    if (!exec) fail_msg("%s", err.text);
+    float x[48], first = 0, loss = 0;
+    for (int i = 0; i < 48; i++) x[i] = (float)(i * 37 % 19) / 9 - 1;
+    for (long step = 1; step <= 300; step++) {
+        const void *const batch[] = {x};
+        double lr = step < 200 ? 0.05 : 0.005;
+        if (exec_train_step(exec, batch, lr, step, &loss, &err) < 0) fail_msg("%s", err.text);
+        if (step == 1) first = loss;
+    }
+    print_message("loss %.3f -> %.2e\n", (double)first, (double)loss);
+    assert_true(first > 10 && loss < 1e-3f * first);
+    exec_destroy(&exec);
+    plan_destroy(&plan);
+    ir_module_destroy(&module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps),   cmocka_unit_test(test_movement),
-        cmocka_unit_test(test_folds),  cmocka_unit_test(test_control),
-        cmocka_unit_test(test_checks), cmocka_unit_test(test_select_and_scatter),
+        cmocka_unit_test(test_maps),     cmocka_unit_test(test_movement),
+        cmocka_unit_test(test_folds),    cmocka_unit_test(test_control),
+        cmocka_unit_test(test_checks),   cmocka_unit_test(test_select_and_scatter),
+        cmocka_unit_test(test_training),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

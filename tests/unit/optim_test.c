@@ -448,6 +448,23 @@ static void test_bad_arguments(void **state)
     }
 }
 
+/* Their moments would be those of no real number; and they are no batch either. */
+static void test_complex_parameters_are_refused(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    ir_module_t *m = ir_module_new();
+    ir_type_t type = ir_type(DT_C64, 1, (int64_t[]){3});
+    ir_fn_t *fn = ir_fn_new(m, "main", 1, &type);
+    ir_val_t loss = ir_reduce_all(fn, OP_add, ir_op1(fn, OP_real, ir_fn_param(fn, 0)));
+    check(ir_fn_finish(fn, 1, &loss, &err), &err);
+    assert_int_equal(optim_build(m, &TRAIN_SPEC_DEFAULT, &err), -1);
+    assert_int_equal(err.code, ERR_TYPE);
+    assert_non_null(strstr(err.text, "argument 0 is a parameter of tensor<3xcomplex<f32>>"));
+    assert_non_null(strstr(err.text, "real and imaginary parts"));
+    ir_module_destroy(&m);
+}
+
 static void test_logits_of_another_model_are_refused(void **state)
 {
     (void)state;
@@ -517,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_names_and_roles),
         cmocka_unit_test(test_logits_alone),
         cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_complex_parameters_are_refused),
         cmocka_unit_test(test_logits_of_another_model_are_refused),
         cmocka_unit_test(test_spec_round_trip),
         cmocka_unit_test(test_spec_refusals),

@@ -224,14 +224,15 @@ tensor_t *random_inputs(const ir_fn_t *fn, uint64_t seed)
     uint64_t at = 0;
     for (int i = 0; i < n; i++) {
         in[i] = tensor_new(ir_type_of(fn, ir_fn_param(fn, i)));
-        bool is_float = dtype_is_float(in[i].type.dtype);
+        dtype_t dtype = in[i].type.dtype;
         for (int64_t k = 0; k < ir_type_count(&in[i].type); k++) {
             double u = rng_uniform(seed, at++);
-            if (is_float)
+            if (dtype_is_complex(dtype))
+                tensor_set_complex(&in[i], k, 4 * u - 2, 4 * rng_uniform(seed, at++) - 2);
+            else if (dtype_is_float(dtype))
                 tensor_set_f64(&in[i], k, 4 * u - 2);
             else
-                tensor_set_i64(&in[i], k,
-                               in[i].type.dtype == DT_I1 ? u < 0.5 : (int64_t)(17 * u) - 8);
+                tensor_set_i64(&in[i], k, dtype == DT_I1 ? u < 0.5 : (int64_t)(17 * u) - 8);
         }
     }
     return in;
@@ -244,14 +245,19 @@ void tensors_free(tensor_t **tensors_p, int n)
     *tensors_p = NULL;
 }
 
-static double element_deviation(const tensor_t *a, const tensor_t *b, int64_t k)
+static double number_deviation(double x, double y)
 {
-    if (!dtype_is_float(a->type.dtype))
-        return tensor_get_i64(a, k) == tensor_get_i64(b, k) ? 0 : INFINITY;
-    double x = tensor_get_f64(a, k), y = tensor_get_f64(b, k);
     if ((isnan(x) && isnan(y)) || x == y) return 0;
     double d = fabs(x - y) / fmax(1, fabs(x));
     return isnan(d) ? INFINITY : d;
+}
+
+static double element_deviation(const tensor_t *a, const tensor_t *b, int64_t k)
+{
+    if (!dtype_is_inexact(a->type.dtype))
+        return tensor_get_i64(a, k) == tensor_get_i64(b, k) ? 0 : INFINITY;
+    return fmax(number_deviation(tensor_get_f64(a, k), tensor_get_f64(b, k)),
+                number_deviation(tensor_get_imag(a, k), tensor_get_imag(b, k)));
 }
 
 double tensors_deviation(const tensor_t *a, const tensor_t *b, int n)

@@ -14,12 +14,12 @@ typedef struct {
     VEC(ir_val_t) pool;
 } draw_t;
 
-enum { MAX_ELEMENTS = 96, N_DTYPE = 19, N_RESULT = 8 };
+enum { MAX_ELEMENTS = 96, N_DTYPE = 21, N_RESULT = 8 };
 
-static const dtype_t dtypes[N_DTYPE] = {DT_F32,      DT_I1,         DT_F64,      DT_F16,   DT_BF16,
-                                        DT_I8,       DT_I16,        DT_I32,      DT_I64,   DT_UI8,
-                                        DT_UI16,     DT_UI32,       DT_UI64,     DT_I4,    DT_UI2,
-                                        DT_F8E4M3FN, DT_F8E5M2FNUZ, DT_F4E2M1FN, DT_F8E3M4};
+static const dtype_t dtypes[N_DTYPE] = {
+    DT_F32, DT_I1,       DT_F64,        DT_F16,      DT_BF16,   DT_I8,   DT_I16,
+    DT_I32, DT_I64,      DT_UI8,        DT_UI16,     DT_UI32,   DT_UI64, DT_I4,
+    DT_UI2, DT_F8E4M3FN, DT_F8E5M2FNUZ, DT_F4E2M1FN, DT_F8E3M4, DT_C64,  DT_C128};
 
 static int draw(draw_t *d, int n)
 {
@@ -87,8 +87,12 @@ static ir_val_t convert(draw_t *d)
 {
     ir_val_t x = any(d);
     dtype_t from = type_of(d, x).dtype, to = dtypes[draw(d, N_DTYPE)];
+    if (dtype_is_complex(from) && !dtype_is_inexact(to)) {
+        x = ir_op1(d->fn, draw(d, 2) ? OP_real : OP_imag, x);
+        from = dtype_part(from);
+    }
     /* Floats outside of an integer type's range have no defined value there: bring them inside. */
-    if (dtype_is_float(from) && !dtype_is_float(to) && to != DT_I1) {
+    if (dtype_is_float(from) && !dtype_is_inexact(to) && to != DT_I1) {
         x = ir_op3(d->fn, OP_clamp, ir_scalar_like(d->fn, x, 0), x, ir_scalar_like(d->fn, x, 100));
         ir_val_t number = ir_compare(d->fn, "EQ", x, x);
         x = ir_select(d->fn, number, x, ir_scalar_like(d->fn, x, 0));
@@ -160,7 +164,9 @@ static ir_val_t fold(draw_t *d)
     int64_t dims[2] = {draw(d, t.rank), 0};
     int n = 1;
     if (t.rank > 1 && draw(d, 3) == 0) dims[1] = (dims[0] + 1) % t.rank, n = 2;
-    bool is_float = dtype_is_float(t.dtype), is_bool = t.dtype == DT_I1;
+    bool is_float = dtype_is_inexact(t.dtype), is_bool = t.dtype == DT_I1;
+    if (dtype_is_complex(t.dtype)) /* without an order */
+        return ir_reduce(d->fn, draw(d, 2) ? OP_add : OP_multiply, x, dims, n);
     op_code_t code = is_bool || (!is_float && draw(d, 3) == 0) ? bits[draw(d, is_bool ? 2 : 3)]
                                                                : any_number[draw(d, 4)];
     return ir_reduce(d->fn, code, x, dims, n);
