@@ -315,6 +315,9 @@ void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
         str_addf(out, "(_Bool)(%s != 0)", text);
     else if (from == DT_I1 && !dtype_is_small(to)) /* 0 and 1 are numbers of every other type */
         str_addf(out, "(%s ? (%s)1 : (%s)0)", text, render_type(to), render_type(to));
+    else if (half && (from == DT_I64 || from == DT_UI64))
+        str_addf(out, "kc_round_%s(pcp_f32_odd_from_f64(pcp_f64_sticky_from_%s(%s)))",
+                 dtype_name(to), render_suffix(from), text);
     else if (half && (from == DT_F64 || dtype_is_int(from)))
         str_addf(out, "kc_round_%s(pcp_f32_odd_from_f64((double)%s))", dtype_name(to), text);
     else if (half)

@@ -176,3 +176,37 @@ func.func @main() {
   check.expect_eq_const %4, dense<[[2, 1], [15, 15]]> : tensor<2x2xui4>
   return
 }
+// -----
+func.func @main() {
+  // 257 * 2^40 is half way between two bf16 numbers; one more is not, nor is one more of 2^63 + 2^55
+  %l = stablehlo.constant dense<[282574488338432, 282574488338433, 282574488338431, -282574488338433]> : tensor<4xi64>
+  %0 = stablehlo.convert %l : (tensor<4xi64>) -> tensor<4xbf16>
+  check.expect_eq_const %0, dense<[281474976710656.0, 283673999966208.0, 281474976710656.0, -283673999966208.0]> : tensor<4xbf16>
+  %u = stablehlo.constant dense<[9259400833873739776, 9259400833873739777]> : tensor<2xui64>
+  %1 = stablehlo.convert %u : (tensor<2xui64>) -> tensor<2xbf16>
+  check.expect_eq_const %1, dense<[9223372036854775808.0, 9295429630892703744.0]> : tensor<2xbf16>
+  %n = stablehlo.constant dense<[4629700416936869889, -4629700416936869889, -4629700416936869888, 4629700416936869887]> : tensor<4xi64>
+  %10 = stablehlo.convert %n : (tensor<4xi64>) -> tensor<4xbf16>
+  check.expect_eq_const %10, dense<[4647714815446351872.0, -4647714815446351872.0, -4611686018427387904.0, 4611686018427387904.0]> : tensor<4xbf16>
+  %i = stablehlo.constant dense<[16842752, 16842753]> : tensor<2xi32>
+  %2 = stablehlo.convert %i : (tensor<2xi32>) -> tensor<2xbf16>
+  check.expect_eq_const %2, dense<[16777216.0, 16908288.0]> : tensor<2xbf16>
+  %d = stablehlo.constant dense<[9223372036854774784.0, 9223372036854775808.0, -9223372036854775808.0, -9223372036854777856.0]> : tensor<4xf64>
+  %3 = stablehlo.convert %d : (tensor<4xf64>) -> tensor<4xi64>
+  check.expect_eq_const %3, dense<[9223372036854774784, 9223372036854775807, -9223372036854775808, -9223372036854775808]> : tensor<4xi64>
+  %4 = stablehlo.convert %d : (tensor<4xf64>) -> tensor<4xui64>
+  check.expect_eq_const %4, dense<[9223372036854774784, 9223372036854775808, 0, 0]> : tensor<4xui64>
+  %h = stablehlo.constant dense<[127.5, 128.0, -128.9, -129.0, 0x7C00, 0xFC00, 0.5, 15.9]> : tensor<8xf16>
+  %5 = stablehlo.convert %h : (tensor<8xf16>) -> tensor<8xi8>
+  check.expect_eq_const %5, dense<[127, 127, -128, -128, 127, -128, 0, 15]> : tensor<8xi8>
+  %6 = stablehlo.convert %h : (tensor<8xf16>) -> tensor<8xui4>
+  check.expect_eq_const %6, dense<[15, 15, 0, 0, 15, 0, 0, 15]> : tensor<8xui4>
+  %7 = stablehlo.convert %h : (tensor<8xf16>) -> tensor<8xbf16>
+  check.expect_eq_const %7, dense<[127.5, 128.0, -129.0, -129.0, 0x7F80, 0xFF80, 0.5, 15.875]> : tensor<8xbf16>
+  %b = stablehlo.constant dense<[true, false]> : tensor<2xi1>
+  %8 = stablehlo.convert %b : (tensor<2xi1>) -> tensor<2xcomplex<f32>>
+  check.expect_eq_const %8, dense<[(1.0, 0.0), (0.0, 0.0)]> : tensor<2xcomplex<f32>>
+  %9 = stablehlo.convert %b : (tensor<2xi1>) -> tensor<2xi2>
+  check.expect_eq_const %9, dense<[1, 0]> : tensor<2xi2>
+  return
+}
