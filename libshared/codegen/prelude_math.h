@@ -183,8 +183,8 @@ PCP_FN float pcp_f32_odd_from_f64(double x)
     return x != x || a == b ? y : pcp_of_bits_f32(towards | 1);
 }
 
-/* 64-bit integers as the f64 that later rounding to less than 42 bits takes as them: what f64 has no
- * room for becomes one bit that it has room for. */
+/* 64-bit integers as the f64 that later rounding to less than 42 bits takes as them: what f64 has
+ * no room for becomes one bit that it has room for. */
 PCP_FN double pcp_f64_sticky_from_i64(int64_t x)
 {
     int64_t s = (x & ~INT64_C(0x7FF)) | ((x & 0x7FF) != 0 ? 0x800 : 0);
