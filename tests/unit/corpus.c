@@ -2,8 +2,14 @@
 #include "corpus.h"
 
 #include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -56,4 +62,13 @@ char *corpus_shared(const char *path)
 {
     const char *root = getenv("PCP_SHARED");
     return mem_printf("%s/%s", root && *root ? root : "../shared", path);
+}
+
+char **corpus_shared_list(const char *folder, const char *suffix, int *n)
+{
+    char *path = corpus_shared(folder), **files = corpus_list(path, suffix, n);
+    if (!files) print_message("no folder %s: skipped\n", path);
+    free(path);
+    if (!files) skip();
+    return files;
 }

@@ -14,6 +14,10 @@ int corpus_each(const char *folder, int (*run)(const uint8_t *data, size_t n));
 char **corpus_list(const char *folder, const char *suffix, int *n);
 void corpus_free(char **paths);
 
+/* The same of a folder inside the shared material. Skips the running test, and says so, where there
+ * is none. */
+char **corpus_shared_list(const char *folder, const char *suffix, int *n);
+
 /* `path` inside the shared material: $PCP_SHARED or ../shared. Caller frees. */
 char *corpus_shared(const char *path);
 

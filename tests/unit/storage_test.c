@@ -63,7 +63,7 @@ static const char reversed[] = "  %r = stablehlo.reverse %s, dims = [1] : tensor
                                "  %a = stablehlo.logistic %s : tensor<256x256xf32>\n"
                                "  %p = stablehlo.multiply %a, %r : tensor<256x256xf32>\n";
 
-static uint64_t arena_of(const char *text)
+static plan_t *plan_of(const char *text)
 {
     err_t err = {0};
     size_t n;
@@ -71,9 +71,15 @@ static uint64_t arena_of(const char *text)
     if (!bytes) fail_msg("%s", err.text);
     plan_t *plan = plan_unpack(bytes, n, &err);
     if (!plan) fail_msg("%s", err.text);
+    free(bytes);
+    return plan;
+}
+
+static uint64_t arena_of(const char *text)
+{
+    plan_t *plan = plan_of(text);
     uint64_t arena = plan->arena_bytes;
     plan_destroy(&plan);
-    free(bytes);
     return arena;
 }
 
@@ -113,12 +119,7 @@ static void test_scatter_in_place(void **state)
         "      : (tensor<64x32xf32>, tensor<32x4xf32>) -> tensor<64x4xf32>\n"
         "  return %y : tensor<64x4xf32>\n}\n";
     (void)state;
-    err_t err = {0};
-    size_t n;
-    uint8_t *bytes = compile_text(text, strlen(text), "test", NULL, target_host(), &n, &err);
-    if (!bytes) fail_msg("%s", err.text);
-    plan_t *plan = plan_unpack(bytes, n, &err);
-    if (!plan) fail_msg("%s", err.text);
+    plan_t *plan = plan_of(text);
     int n_scatter = 0, n_other = 0;
     for (int i = 0; i < plan->program[0].n_step; i++) {
         const char *label = plan->program[0].step[i].label;
@@ -128,7 +129,6 @@ static void test_scatter_in_place(void **state)
     assert_int_equal(n_scatter, 1);
     assert_true(n_other <= 1); /* the result, where it is no product's own place */
     plan_destroy(&plan);
-    free(bytes);
     plan_check_text(text, 3, 64, 1e-5);
 }
 
