@@ -21,6 +21,7 @@ const char *publish_topic(const Msg__Event *event)
     case MSG__EVENT__BODY_STATUS: return "status";
     case MSG__EVENT__BODY_WORKER: return "worker";
     case MSG__EVENT__BODY_DEGRADED: return "degraded";
+    case MSG__EVENT__BODY_REWOUND: return "rewound";
     default: return "other";
     }
 }

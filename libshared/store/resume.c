@@ -32,6 +32,9 @@ int store_run_objects(store_t *self, const store_leader_t *leader, const store_o
     return sql_end(self->db, rc, err);
 }
 
+/* More than any run keeps. */
+enum { CHECKPOINTS = 4096 };
+
 static int read_run(store_t *self, const char *run, store_resume_t *out, err_t *err)
 {
     sql_rows_t rows = {0};
@@ -100,6 +103,21 @@ static int read_updates(store_t *self, const char *run, store_updates_t *out, er
     return n < 0 ? -1 : 0;
 }
 
+static int read_rewind(store_t *self, const char *run, store_resume_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT reason, from_round FROM rewind WHERE run_id = $1 AND done_ms IS "
+                        "NULL",
+                        sql_text(run));
+    if (n > 0) {
+        out->rewind = sql_cell_dup(&rows, 0, 0);
+        out->rewind_from = (uint64_t)sql_cell_int(&rows, 0, 1);
+    }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
 static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *err)
 {
     if (read_run(self, run, out, err) < 0 || read_losses(self, run, out, err) < 0 ||
@@ -107,7 +125,9 @@ static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *
         return -1;
     if (out->has_round && store_lease_list(self, run, out->round.round, &out->leases, err) < 0)
         return -1;
-    if (read_updates(self, run, &out->updates, err) < 0) return -1;
+    if (read_updates(self, run, &out->updates, err) < 0 || read_rewind(self, run, out, err) < 0 ||
+        store_checkpoint_list(self, run, "good", CHECKPOINTS, &out->good, err) < 0)
+        return -1;
     return store_returned_list(self, run, &out->returned, err);
 }
 
@@ -130,4 +150,7 @@ void store_resume_fini(store_resume_t *self)
     store_ranges_fini(&self->returned);
     free(self->updates.at);
     self->updates = (store_updates_t){0};
+    free(self->rewind);
+    self->rewind = NULL;
+    store_checkpoints_fini(&self->good);
 }

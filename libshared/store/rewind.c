@@ -108,6 +108,11 @@ static int rewind_run(store_t *self, const store_leader_t *leader, const store_r
     for (size_t i = 0; rc == 0 && i < returned.n; i++)
         rc = returned_add(self, leader->run, before, &returned.at[i], err);
     if (rc == 0 && base == 0) rc = stand_in(self, leader, to, &returned, n_windows, err);
+    if (rc == 0 && SQL_RUN(self->db, err, NULL,
+                           "UPDATE rewind SET done_ms = now_ms(), leader_fence = $2 "
+                           "WHERE run_id = $1 AND done_ms IS NULL",
+                           sql_text(leader->run), sql_int(leader->fence)) < 0)
+        rc = -1;
     VEC_FREE(&returned);
     return rc;
 }
@@ -121,4 +126,33 @@ int store_run_rewind(store_t *self, const store_leader_t *leader, const store_re
                        leader->run, to->round);
     if (store_leader_begin(self, leader, err) < 0) return -1;
     return sql_end(self->db, rewind_run(self, leader, to, err), err);
+}
+
+static int begin_rewind(store_t *self, const store_leader_t *leader, const store_rewinding_t *what,
+                        err_t *err)
+{
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE rewind SET to_round = $2, checkpoint = $3, leader_fence = $4 "
+                        "WHERE run_id = $1 AND done_ms IS NULL",
+                        sql_text(leader->run), sql_int((int64_t)what->to),
+                        sql_text(what->checkpoint), sql_int(leader->fence));
+    if (n != 0) return n < 0 ? -1 : 0;
+    n = SQL_RUN(self->db, err, NULL,
+                "INSERT INTO rewind (run_id, number, from_round, to_round, checkpoint, reason, "
+                "leader_fence, begun_ms) VALUES ($1, (SELECT coalesce(max(number), 0) + 1 FROM "
+                "rewind WHERE run_id = $1), $2, $3, $4, $5, $6, now_ms())",
+                sql_text(leader->run), sql_int((int64_t)what->from), sql_int((int64_t)what->to),
+                sql_text(what->checkpoint), sql_text(what->reason), sql_int(leader->fence));
+    return n < 0 ? -1 : 0;
+}
+
+int store_rewind_begin(store_t *self, const store_leader_t *leader, const store_rewinding_t *what,
+                       err_t *err)
+{
+    if (what->from > INT64_MAX / 4 || what->to > INT64_MAX / 4)
+        return err_set(err, ERR_ARG,
+                       "store: run %s: no step back from round %" PRIu64 " to %" PRIu64,
+                       leader->run, what->from, what->to);
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    return sql_end(self->db, begin_rewind(self, leader, what, err), err);
 }

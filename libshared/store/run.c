@@ -161,3 +161,20 @@ int store_run_data(store_t *self, const store_leader_t *leader, uint64_t n_windo
                      leader->run, n_windows);
     return sql_end(self->db, rc, err);
 }
+
+int store_run_init(store_t *self, const store_leader_t *leader, const char *hash, err_t *err)
+{
+    if (store_check_id("hash of the initial values", hash, err) < 0 ||
+        store_leader_begin(self, leader, err) < 0)
+        return -1;
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE run SET init_hash = $2 "
+                        "WHERE id = $1 AND (init_hash IS NULL OR init_hash = $2)",
+                        sql_text(leader->run), sql_text(hash));
+    int rc = n < 0 ? -1 : 0;
+    if (n == 0)
+        rc = err_set(err, ERR_STATE,
+                     "store: run %s began with other initial values: put the file back as it was",
+                     leader->run);
+    return sql_end(self->db, rc, err);
+}

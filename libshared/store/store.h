@@ -128,6 +128,8 @@ int store_run_move(store_t *self, const char *id, const char *state, const char 
                    const store_leader_t *leader, err_t *err);
 /* Windows of an epoch, once and for all. A repeat must name the same number (ERR_STATE). */
 int store_run_data(store_t *self, const store_leader_t *leader, uint64_t n_windows, err_t *err);
+/* The same of the file of initial values, by its content hash. */
+int store_run_init(store_t *self, const store_leader_t *leader, const char *hash, err_t *err);
 
 /* What the run is made of, by content hash. */
 typedef struct {
@@ -263,6 +265,20 @@ typedef struct {
     store_update_t *at;
 } store_updates_t;
 
+/* Checkpoints (checkpoint.c). */
+typedef struct {
+    uint64_t round;      /* whose commit made these parameters */
+    char hash[HASH_HEX]; /* of the manifest */
+    char *path;
+    int64_t n_bytes, created_ms;
+    char state[STORE_WORD]; /* good bad pruned */
+    char *reason;
+} store_checkpoint_t;
+typedef struct {
+    size_t n;
+    store_checkpoint_t *at;
+} store_checkpoints_t;
+
 /* All that a new leader needs to go on. */
 typedef struct {
     bool has_objects, has_round;
@@ -274,6 +290,9 @@ typedef struct {
     store_ranges_t returned;
     store_updates_t updates;      /* the last STORE_UPDATES */
     double loss, validation_loss; /* of the newest committed round; NaN: unknown */
+    char *rewind; /* why a step back to a checkpoint was begun and is not over; NULL: none is */
+    uint64_t rewind_from;     /* with it: the round that was open */
+    store_checkpoints_t good; /* checkpoints of this run */
 } store_resume_t;
 int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *out, err_t *err);
 void store_resume_fini(store_resume_t *self);
@@ -331,18 +350,6 @@ int store_submission_list(store_t *self, store_submissions_t *out, err_t *err);
 void store_submissions_fini(store_submissions_t *self);
 
 /* --- checkpoints (checkpoint.c) --- */
-typedef struct {
-    uint64_t round;      /* whose commit made these parameters */
-    char hash[HASH_HEX]; /* of the manifest */
-    char *path;
-    int64_t n_bytes, created_ms;
-    char state[STORE_WORD]; /* good bad pruned */
-    char *reason;
-} store_checkpoint_t;
-typedef struct {
-    size_t n;
-    store_checkpoint_t *at;
-} store_checkpoints_t;
 
 /* After its files are complete and durable. The round must be committed. A repeat changes nothing.
  */
@@ -361,6 +368,15 @@ typedef struct {
 } store_rewind_t;
 int store_run_rewind(store_t *self, const store_leader_t *leader, const store_rewind_t *to,
                      err_t *err);
+/* Before anything is thrown away for it: a step back is begun, a row of pcp_rewinds. Until
+ * store_run_rewind ends it store_resume tells the next leader, who begins it again: the row keeps
+ * its `from` and `reason` and names the new goal. */
+typedef struct {
+    uint64_t from, to;
+    const char *checkpoint, *reason; /* checkpoint "": the beginning of the run */
+} store_rewinding_t;
+int store_rewind_begin(store_t *self, const store_leader_t *leader, const store_rewinding_t *what,
+                       err_t *err);
 /* Say that it is bad or pruned, and why. */
 int store_checkpoint_mark(store_t *self, const char *run, const char *manifest_hash,
                           const char *state, const char *reason, err_t *err);

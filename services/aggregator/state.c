@@ -109,6 +109,8 @@ int state_clear(state_t *self, err_t *err)
         free(path);
         if (failed) return -1;
     }
+    /* Gone for good: a power cut must not bring back rounds that the run has left. */
+    if (self->dir && file_sync_dir(self->dir, err) < 0) return -1;
     return journal_clear(&self->journal, err);
 }
 

@@ -150,6 +150,14 @@ static void on_degraded(const heard_t *h)
     json_decref(detail);
 }
 
+static void on_rewound(const heard_t *h)
+{
+    const Msg__Rewound *r = h->event->rewound;
+    add_event(h->self, h->event, h->run, "error", "rewound",
+              json_pack("{sIsIssss}", "from", (json_int_t)r->from, "to", (json_int_t)r->to,
+                        "reason", r->reason, "checkpoint", r->checkpoint));
+}
+
 static void on_over(const heard_t *h)
 {
     series_set(h->run, M_RUNNING, 0);
@@ -209,6 +217,7 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
     case MSG__EVENT__BODY_DEGRADED: on_degraded(&h); break;
+    case MSG__EVENT__BODY_REWOUND: on_rewound(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
     case MSG__EVENT__BODY_RUN_FAILED: on_over(&h); break;
     case MSG__EVENT__BODY_STATUS:

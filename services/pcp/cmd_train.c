@@ -53,6 +53,12 @@ static void fail(train_t *self, const char *reason)
 
 /* --- the shepherd's events --- */
 
+static void on_rewound(train_t *self, const Msg__Rewound *r)
+{
+    progress_note(&self->progress, "back from round %u to %u (%s): %s", r->from + 1, r->to + 1,
+                  *r->checkpoint ? r->checkpoint : "the beginning", r->reason);
+}
+
 /* What its supervisor says of a worker: worth a line when it died. */
 static void on_worker(train_t *self, const Msg__WorkerState *worker)
 {
@@ -79,6 +85,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
         self->has_val_loss = event->run_done->has_val_loss;
         self->val_loss = event->run_done->val_loss;
         break;
+    case MSG__EVENT__BODY_REWOUND: on_rewound(self, event->rewound); break;
     case MSG__EVENT__BODY_RUN_FAILED: fail(self, event->run_failed->reason); break;
     default: break;
     }

@@ -132,6 +132,11 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     log_event(LOG_WARN, "work_failed", "%s=%u round=%u fatal=%d error=\"%s\"",
               failed->eval ? "part" : "replica", failed->replica, failed->round, failed->fatal,
               failed->error);
+    if (*failed->lost_state && !failed->eval) { /* somebody else may have it, or nobody */
+        back_refuse(self, failed, member_by_peer(self, from));
+        work_reopen(self, failed->replica);
+        return;
+    }
     if (failed->numeric && !failed->eval) { /* as if it had arrived: the round goes on without it */
         admission_reject(self, failed->replica, "finite", failed->error);
         if (!self->finished) rounds_check(self);

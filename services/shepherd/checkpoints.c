@@ -145,6 +145,9 @@ void checkpoint_forget(shepherd_t *self, bool hold)
 void checkpoint_record(shepherd_t *self, const courier_result_t *result)
 {
     if (result->round == 0) return;
+    checkpoint_name_t name;
+    memcpy(name.hash, result->checkpoint_hash, HASH_HEX);
+    VEC_PUSH(&self->good, name);
     record_t *record = record_new(RECORD_CHECKPOINT, result->round - 1);
     memcpy(record->state, result->checkpoint_hash, HASH_HEX);
     record->text = mem_strdup(result->checkpoint);
@@ -186,19 +189,25 @@ bool checkpoint_resume(shepherd_t *self)
 
 void checkpoint_found(shepherd_t *self, courier_result_t *result)
 {
-    self->restoring = true;
+    free(self->restore_path);
     self->restore_path = result->checkpoint; /* taken, with the ledger */
     result->checkpoint = NULL;
+    if (self->ledger_known) ledger_fini(&self->ledger);
     self->ledger = result->ledger;
     result->ledger = (ledger_t){0};
     self->ledger_known = self->ledger_whole = self->restore_path != NULL;
     store_resume_fini(&self->loaded);
     self->loaded = (store_resume_t){0};
+    if (self->resumed && !self->backing) back_begin(self, "no aggregator holds the open round");
+    self->restoring = true;
+    self->forget.n = 0; /* states that were followed by another may be begun with again */
     self->resumed = self->opened = self->decided = self->has_val_loss = false;
     self->round = self->first_round = (uint32_t)self->ledger.round;
     self->tokens = self->ledger.tokens;
     self->cursor = self->ledger.cursor;
     admission_rewind(self, self->round);
+    /* Our term has used fences in rounds that come again; none may be used twice. */
+    if (self->fence_top > self->fence_base) self->fence_base = self->fence_top;
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
         *lease = (work_t){.fence = self->fence_base + 1};
@@ -207,6 +216,7 @@ void checkpoint_found(shepherd_t *self, courier_result_t *result)
     log_event(LOG_INFO, "restoring", "checkpoint=%s round=%u tokens=%llu",
               self->restore_path ? self->restore_path : "none yet", self->round,
               (unsigned long long)self->tokens);
+    back_found(self);
 }
 
 courier_job_t *checkpoint_restore(const shepherd_t *self)
@@ -232,6 +242,7 @@ void checkpoint_restored(shepherd_t *self)
         ranges_return(self, &self->ledger.returned[i]);
     }
     records_write(self, record);
+    self->backing = self->back_written = false;
 }
 
 void checkpoint_fini(shepherd_t *self)

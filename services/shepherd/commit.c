@@ -119,6 +119,7 @@ static void committed(shepherd_t *self)
         memcpy(lease->state_in, lease->state_out, HASH_HEX);
     }
     self->round++;
+    self->backs = 0;
     self->decided = self->opened = false;
     self->phase = PHASE_OPEN;
     checkpoint_boundary(self, self->holding);

@@ -28,6 +28,7 @@ void courier_job_destroy(courier_job_t **self_p)
     layout_fini(&job->layout);
     ledger_fini(&job->ledger);
     free(job->path);
+    free(job->good);
     free(job);
     *self_p = NULL;
 }
@@ -90,8 +91,9 @@ static int publish(const shepherd_config_t *config, data_client_t *client, couri
 /* --- INIT --- */
 
 static int init(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
-                err_t *err)
+                char hash[HASH_HEX], err_t *err)
 {
+    if (hash_file(config->init, hash, err) < 0) return -1;
     safetensors_t *file = safetensors_open(config->init, err);
     if (!file) return -1;
     const layout_t *layout = &job->layout;
@@ -118,7 +120,7 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job,
     *result = (courier_result_t){.kind = job->kind};
     err_t *err = &result->err;
     if (job->kind == COURIER_LEDGER) { /* files alone */
-        courier_find(config, result, err);
+        courier_find(config, job, result, err);
         return;
     }
     data_options_t options = {.endpoints = job->endpoints,
@@ -130,7 +132,7 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job,
     if (!client) return;
     switch (job->kind) {
     case COURIER_PUBLISH: publish(config, client, result, err); break;
-    case COURIER_INIT: init(config, job, client, err); break;
+    case COURIER_INIT: init(config, job, client, result->init_hash, err); break;
     case COURIER_SAVE:
     case COURIER_CHECKPOINT: courier_save(config, job, client, result, err); break;
     case COURIER_RESTORE: courier_restore(job, client, err); break;

@@ -23,6 +23,10 @@ typedef enum {
     COURIER_COUNT,
 } courier_kind_t;
 
+typedef struct {
+    char hash[HASH_HEX]; /* of its manifest */
+} checkpoint_name_t;
+
 /* A job owns everything in it. */
 typedef struct {
     courier_kind_t kind;
@@ -37,12 +41,18 @@ typedef struct {
     bool has_ledger; /* SAVE, CHECKPOINT: the run can go on from it */
     ledger_t ledger;
     char *path; /* RESTORE: the round's directory */
+    /* LEDGER: back from the middle of the run. Without --resume only these, the run's own, count:
+     * the directory may have another run's. That there is none is no error then. */
+    bool back;
+    checkpoint_name_t *good;
+    size_t n_good;
 } courier_job_t;
 
 typedef struct {
     courier_kind_t kind;
     err_t err; /* ERR_OK: done */
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
+    char init_hash[HASH_HEX]; /* INIT */
     uint64_t train_tokens, validation_tokens;
     /* SAVE, CHECKPOINT: what was written; LEDGER: what was found, NULL: no checkpoint yet */
     char *checkpoint;
@@ -72,7 +82,8 @@ int courier_save(const shepherd_config_t *config, const courier_job_t *job, data
                  courier_result_t *result, err_t *err);
 
 /* --- courier_restore.c --- */
-int courier_find(const shepherd_config_t *config, courier_result_t *result, err_t *err);
+int courier_find(const shepherd_config_t *config, const courier_job_t *job,
+                 courier_result_t *result, err_t *err);
 int courier_restore(const courier_job_t *job, data_client_t *client, err_t *err);
 /* The file's tensor is the parameter that is wanted, in f32. */
 int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,

@@ -52,8 +52,21 @@ static int look(const shepherd_config_t *config, const char *path, courier_resul
     return rc;
 }
 
+static bool has_resume(const shepherd_config_t *config)
+{
+    return config->resume && *config->resume;
+}
+
+static bool is_ours(const shepherd_config_t *config, const courier_job_t *job, const char *hash)
+{
+    bool ours = has_resume(config) || !job->back;
+    for (size_t i = 0; !ours && i < job->n_good; i++) ours = strcmp(job->good[i].hash, hash) == 0;
+    return ours;
+}
+
 /* The newest of the run's own that is whole and has a ledger; damaged ones are named in the log. */
-static int find_latest(const shepherd_config_t *config, courier_result_t *result, err_t *err)
+static int find_latest(const shepherd_config_t *config, const courier_job_t *job,
+                       courier_result_t *result, err_t *err)
 {
     checkpoint_list_t list;
     err_t worst = {0};
@@ -61,6 +74,7 @@ static int find_latest(const shepherd_config_t *config, courier_result_t *result
     if (checkpoint_list(config->checkpoint, false, &list, err) < 0) return -1;
     for (size_t i = 0; i < list.n && !result->checkpoint; i++) {
         err_t fault = {0};
+        if (!is_ours(config, job, list.at[i].hash)) continue;
         if (look(config, list.at[i].path, result, &fault) == 0) break;
         log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", fault.text);
         if (fault.code != ERR_STATE && worst.code == ERR_OK) worst = fault;
@@ -70,10 +84,17 @@ static int find_latest(const shepherd_config_t *config, courier_result_t *result
     return err_set(err, worst.code, "%s; and none of the others can be gone on from", worst.text);
 }
 
-int courier_find(const shepherd_config_t *config, courier_result_t *result, err_t *err)
+int courier_find(const shepherd_config_t *config, const courier_job_t *job,
+                 courier_result_t *result, err_t *err)
 {
-    if (strcmp(config->resume, "latest") == 0) return find_latest(config, result, err);
-    return look(config, config->resume, result, err);
+    bool named = has_resume(config) && strcmp(config->resume, "latest") != 0;
+    if (job->back) {
+        err_t fault = {0}; /* each is in the log */
+        if (find_latest(config, job, result, &fault) == 0 && result->checkpoint) return 0;
+        return named ? look(config, config->resume, result, err) : 0;
+    }
+    return named ? look(config, config->resume, result, err)
+                 : find_latest(config, job, result, err);
 }
 
 int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,

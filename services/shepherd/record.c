@@ -134,6 +134,18 @@ static int write_rewind(const record_t *r, store_t *store, const store_leader_t 
     return store_run_rewind(store, leader, &to, err);
 }
 
+static int write_back(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    store_rewinding_t what = {
+        .from = r->from, .to = r->round, .checkpoint = r->text, .reason = r->detail};
+    return store_rewind_begin(store, leader, &what, err);
+}
+
+static int write_init(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    return store_run_init(store, leader, r->state, err);
+}
+
 static const struct {
     const char *name;
     write_fn *write;
@@ -153,6 +165,8 @@ static const struct {
     [RECORD_CHECKPOINT] = {"checkpoint", write_checkpoint},
     [RECORD_PRUNED] = {"pruned", write_pruned},
     [RECORD_REWIND] = {"rewind", write_rewind},
+    [RECORD_BACK] = {"back", write_back},
+    [RECORD_INIT] = {"init", write_init},
 };
 
 int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err)

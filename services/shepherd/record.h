@@ -21,11 +21,13 @@ typedef enum {
     RECORD_CHECKPOINT, /* round, state: hash of the manifest, text: path, tokens: its bytes */
     RECORD_PRUNED,     /* state: hash of its manifest, text: why */
     RECORD_REWIND,     /* round, cursor, tokens, ranges: returned */
+    RECORD_BACK,       /* round: to, from, text: checkpoint, detail: why */
+    RECORD_INIT,       /* state: hash of the initial values */
 } record_kind_t;
 
 typedef struct {
     record_kind_t kind;
-    uint64_t round;
+    uint64_t round, from;
     uint32_t replica, fence;
     char *text, *detail, *worker; /* owned */
     char state[HASH_HEX];

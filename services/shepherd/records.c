@@ -159,6 +159,7 @@ static void recorded(shepherd_t *self, const recorder_result_t *result)
     case RECORD_DECIDE:
     case RECORD_COMMIT: commit_recorded(self, result); break;
     case RECORD_DONE: work_recorded(self, result); break;
+    case RECORD_BACK: self->back_written = self->backing; break;
     case RECORD_RUN: self->finished |= self->phase == PHASE_DONE; break;
     default: break;
     }

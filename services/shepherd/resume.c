@@ -35,6 +35,7 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     if (strcmp(from->state, "done") == 0) lease->state = WORK_DONE;
     if (lease->state != WORK_OPEN) lease->fence = from->fence;
     lease->recorded = lease->state == WORK_DONE;
+    lease->floor = from->fence;
     lease->adoptable = lease->state == WORK_OPEN || lease->state == WORK_ISSUED;
     if (lease->recorded) lease->done_windows = from->done_windows;
     if (lease->recorded && lease->decided) lease->done_windows = lease->want;
@@ -91,6 +92,19 @@ static bool is_over(shepherd_t *self, const store_run_t *run)
     return true;
 }
 
+/* The leader before us was on its way back to a checkpoint; or had just arrived, and the store,
+ * which has not seen the rounds before, does not know with which inner states the next one begins.
+ */
+static void go_back(shepherd_t *self)
+{
+    bool blank = self->resumed && !self->opened && self->round > 0 && self->loaded.leases.n == 0;
+    if (self->loaded.rewind)
+        back_begin(self, self->loaded.rewind);
+    else if (blank)
+        back_begin(self, "the store does not know the inner states of the round before");
+    if (self->loaded.rewind) self->back_from = (uint32_t)self->loaded.rewind_from;
+}
+
 void resume_run(shepherd_t *self, recorder_result_t *result)
 {
     self->fence_base = recorder_fence(&result->leader);
@@ -104,10 +118,16 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
     self->phase = PHASE_GATHER;
     self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
     load_objects(self);
+    for (size_t i = 0; i < self->loaded.good.n; i++) {
+        checkpoint_name_t name;
+        memcpy(name.hash, self->loaded.good.at[i].hash, HASH_HEX);
+        VEC_PUSH(&self->good, name);
+    }
     if (self->loaded.has_round) load_round(self);
     if (self->resumed)
         log_event(LOG_INFO, "resumed", "round=%u state=%s tokens=%llu", self->round + 1,
                   self->loaded.round.state, (unsigned long long)self->tokens);
+    go_back(self);
 }
 
 void resume_round(shepherd_t *self)
@@ -161,7 +181,7 @@ static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
         return false;
     const work_t *lease = &self->lease[holding->replica];
     if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
-    bool early = holding->fence > 0 && holding->fence <= self->fence_base;
+    bool early = holding->fence > lease->floor && holding->fence <= self->fence_base;
     return lease->state == WORK_OPEN && lease->adoptable && early;
 }
 

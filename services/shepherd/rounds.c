@@ -23,6 +23,7 @@ static bool may_begin(shepherd_t *self)
     size_t ready = ready_workers(self);
     if (self->resumed) return true;
     if (ready == 0) return false;
+    if (self->back_reason) return true;
     if (!self->ready_ms) self->ready_ms = self->now_ms;
     return ready >= (size_t)self->config->workers ||
            self->now_ms - self->ready_ms >= self->config->workers_wait_s * 1000;

@@ -55,6 +55,7 @@ void shepherd_fini(shepherd_t *self)
     free(self->shard_reason);
     store_resume_fini(&self->loaded);
     checkpoint_fini(self);
+    back_fini(self);
     VEC_FREE(&self->returned);
     admission_fini(self);
     VEC_FREE(&self->members);
@@ -126,6 +127,8 @@ static bool all_new(shepherd_t *self)
 {
     size_t shards = (size_t)self->config->shards;
     if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < shards) return false;
+    if (members_shards_here(self)) return true; /* on the way back: their objects stay theirs */
+    plans_forget(self);
     int next = 0;
     for (size_t i = 0; i < self->members.n; i++) {
         bool wanted = self->members.at[i].kind == MSG__KIND__KIND_AGGREGATOR && next < (int)shards;
@@ -144,9 +147,18 @@ static void publish(shepherd_t *self)
     shepherd_start(self, job);
 }
 
+void shepherd_begin(shepherd_t *self)
+{
+    if (all_new(self)) publish(self);
+}
+
 void shepherd_gather(shepherd_t *self)
 {
     if (self->phase != PHASE_GATHER || self->courier_busy) return;
+    if (self->backing) {
+        back_gather(self);
+        return;
+    }
     self->keeping = self->resumed && shards_claimed(self);
     if (self->keeping)
         self->phase = PHASE_COMPILE; /* they have the objects, too */
@@ -189,6 +201,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     if (self->finished) return;
     shepherd_gather(self);
     members_wait_for_shards(self);
+    back_check(self);
     shards_repeat(self);
     resume_expire(self);
     rounds_check(self);
@@ -216,7 +229,7 @@ static void published(shepherd_t *self, const courier_result_t *result)
 }
 
 /* Enough tokens for one row at least; the row's length is known from the plan. */
-static void initialised(shepherd_t *self)
+static void initialised(shepherd_t *self, const char *init_hash)
 {
     if (layout_units(&self->layout, self->train_tokens) == 0) {
         shepherd_fail(self, "%s: %llu tokens, but one row of the model needs %llu",
@@ -227,6 +240,11 @@ static void initialised(shepherd_t *self)
     record_t *record = record_new(RECORD_DATA, 0);
     record->windows = layout_units(&self->layout, self->train_tokens);
     records_write(self, record);
+    if (*init_hash) {
+        record = record_new(RECORD_INIT, 0);
+        memcpy(record->state, init_hash, HASH_HEX);
+        records_write(self, record);
+    }
     if (self->restoring) checkpoint_restored(self);
     if (self->resumed)
         resume_round(self);
@@ -285,13 +303,15 @@ void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
     self->courier_busy = false;
     if (self->finished || is_late(self, result->kind)) return;
     if (result->err.code != ERR_OK) {
-        shepherd_fail(self, "%s", result->err.text);
+        if (back_again(self, result)) return;
+        shepherd_fail(self, "%s%s%s", self->backing ? self->back_reason : "",
+                      self->backing ? "; and the run cannot go back: " : "", result->err.text);
         return;
     }
     switch (result->kind) {
     case COURIER_PUBLISH: published(self, result); break;
     case COURIER_INIT:
-    case COURIER_RESTORE: initialised(self); break;
+    case COURIER_RESTORE: initialised(self, result->init_hash); break;
     case COURIER_SAVE: saved(self, result); break;
     case COURIER_LEDGER: checkpoint_found(self, result); break;
     default: break;
@@ -307,7 +327,9 @@ void shepherd_on_signal(shepherd_t *self)
     else if (self->phase == PHASE_DONE)
         self->finished = true;
     else if (self->phase < PHASE_OPEN || (self->phase <= PHASE_TRAIN && self->round == 0))
-        shepherd_fail(self, "stopped by a signal before the first round was complete");
+        shepherd_fail(self, "stopped by a signal %s",
+                      self->backing ? "on the way back to a checkpoint"
+                                    : "before the first round was complete");
     else
         rounds_check(self);
 }

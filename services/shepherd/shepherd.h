@@ -7,6 +7,8 @@
  *   STANDBY -> GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN -> SAVE -> DONE
  *   leader?   aggregators objects  first plan ranges   values   rounds  checkpoint
  *
+ *   An inner state is lost: back to GATHER, and on from a checkpoint (back.c).
+ *
  *   a round: OPEN (the store writes its leases) -> TRAIN -> DECIDE (the store writes what counts)
  *            -> COMMIT (the outer step) -> OPEN of the next
  *
@@ -79,6 +81,7 @@ typedef struct {
     uint64_t want, done_windows;                  /* training: of the range, from its beginning */
     char worker[MSG_ID_BYTES];                    /* training: who had it last */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
+    uint32_t floor; /* with adoptable: what was given up to this fence is void */
     bool adoptable; /* given before our term, if at all: it may be kept */
     bool recorded;  /* done, and the store knows */
     bool decided;   /* the round's decision counts it */
@@ -120,6 +123,12 @@ typedef struct {
 typedef struct {
     char hash[HASH_HEX];
 } forget_t;
+
+/* This worker has not got the inner state that the replica's lease begins with. */
+typedef struct {
+    uint32_t replica, worker; /* its serial */
+    int64_t since_ms;         /* the first of this replica's */
+} refusal_t;
 
 typedef struct {
     const shepherd_config_t *config;
@@ -185,6 +194,14 @@ typedef struct {
     bool restoring;                  /* the run goes on from a checkpoint ... */
     char *restore_path;              /* ... this one; NULL: from the beginning */
 
+    VEC(refusal_t) refused;     /* in the open round */
+    bool backing, back_written; /* on the way back to a checkpoint; the store knows where to */
+    uint32_t back_from;         /* the round that was open */
+    char *back_reason;
+    int backs;                   /* since a round was committed */
+    uint32_t fence_top;          /* highest fence of our term in rounds that are void */
+    VEC(checkpoint_name_t) good; /* checkpoints of this run */
+
     int64_t status_ms; /* when the last status was published */
     bool stopping;     /* a signal came: save and leave */
     bool finished;     /* main leaves its loop */
@@ -215,6 +232,7 @@ void shepherd_leave(shepherd_t *self, int exit_status);
 /* The store says that the run has ended before. */
 void shepherd_over(shepherd_t *self, bool done, const char *reason);
 void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
+void shepherd_begin(shepherd_t *self);  /* they are, for a fresh beginning: give them shards */
 
 /* --- members.c --- */
 /* What is wrong with a HELLO, for the run's shepherd and the front alike; NULL: nothing. n_member
@@ -273,6 +291,17 @@ void checkpoint_found(shepherd_t *self, courier_result_t *result);
 courier_job_t *checkpoint_restore(const shepherd_t *self);
 void checkpoint_restored(shepherd_t *self);
 void checkpoint_fini(shepherd_t *self);
+
+/* --- back.c: an inner state is lost, the run goes back to a checkpoint --- */
+void back_refuse(shepherd_t *self, const Msg__LeaseFailed *failed, const member_row_t *worker);
+bool back_refused(const shepherd_t *self, uint32_t replica, uint32_t worker); /* by that worker */
+void back_forget(shepherd_t *self);                    /* a new round: nothing is refused yet */
+void back_check(shepherd_t *self);                     /* now and then: has everybody refused? */
+void back_begin(shepherd_t *self, const char *reason); /* from the open round */
+void back_gather(shepherd_t *self);                    /* in PHASE_GATHER, `backing` */
+void back_found(shepherd_t *self); /* the checkpoint is chosen: to the store, and to everybody */
+bool back_again(shepherd_t *self, const courier_result_t *result); /* choose another one */
+void back_fini(shepherd_t *self);
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */

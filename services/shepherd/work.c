@@ -65,9 +65,11 @@ void work_open_round(shepherd_t *self)
     for (int64_t k = 0; k < self->config->replicas; k++) {
         work_t *lease = &self->lease[k];
         work_t next = {.home = lease->home, .fence = self->fence_base + 1};
+        if (lease->fence > self->fence_top) self->fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
         *lease = next;
     }
+    back_forget(self);
     settle(self);
     ranges_plan(self);
     self->round_ms = self->now_ms;
@@ -320,17 +322,24 @@ static size_t give_homes(shepherd_t *self, char **endpoints)
     return homeless;
 }
 
-/* Those whose worker is gone, to whoever has credit left. */
+static bool is_free(const shepherd_t *self, size_t m)
+{
+    return self->members.at[m].credit > 0 && ready(self, &self->members.at[m]);
+}
+
+/* Those whose worker is gone, to whoever has credit left and may have the inner state. */
 static void give_homeless(shepherd_t *self, char **endpoints)
 {
-    size_t m = 0;
+    size_t first = 0;
     for (int64_t k = 0; k < self->config->replicas; k++) {
         if (self->lease[k].state != WORK_OPEN || self->lease[k].home) continue;
+        while (first < self->members.n && !is_free(self, first)) first++;
+        if (first == self->members.n) return;
+        size_t m = first;
         while (m < self->members.n &&
-               !(self->members.at[m].credit > 0 && ready(self, &self->members.at[m])))
+               !(is_free(self, m) && !back_refused(self, (uint32_t)k, self->members.at[m].serial)))
             m++;
-        if (m == self->members.n) return;
-        give_lease(self, (uint32_t)k, &self->members.at[m], endpoints);
+        if (m < self->members.n) give_lease(self, (uint32_t)k, &self->members.at[m], endpoints);
     }
 }
 

@@ -112,13 +112,23 @@ static void prune_old(const states_t *self)
     entries_fini(&list);
 }
 
+/* Its name and size alone prove nothing after a power cut. */
+static bool is_written(const char *path, const state_t *state)
+{
+    size_t n = 0;
+    char *bytes = file_size(path) == (int64_t)state->n ? file_read(path, &n, NULL) : NULL;
+    bool same = bytes && n == state->n && memcmp(bytes, state->bytes, n) == 0;
+    free(bytes);
+    return same;
+}
+
 static int write_file(const states_t *self, const Msg__Lease *lease, const state_t *state,
                       err_t *err)
 {
     char *prefix = mem_printf("%016llx-%u-", (unsigned long long)lease->run_hash, lease->replica);
     char *path = mem_printf("%s/%s%u-%s" SUFFIX, self->dir, prefix, state->round, state->hash);
     int rc = 0;
-    if (file_size(path) == (int64_t)state->n)
+    if (is_written(path, state))
         touch(path); /* the same lease was trained here before */
     else
         rc = file_write_atomic(path, state->bytes, state->n, err);
@@ -185,6 +195,16 @@ static int fetch(states_t *self, const Msg__Lease *lease, data_client_t *client,
     return 0;
 }
 
+/* Nobody but the replica's worker ever had it: so was it wished for. */
+static void tell_fresh(states_t *self, const Msg__Lease *lease)
+{
+    snprintf(self->fault, sizeof self->fault,
+             "replica %u begins round %u with zero moments: keep_state is memory, and the worker "
+             "that had its inner state is gone; keep_state local or object keeps the run exact",
+             lease->replica, lease->round);
+    log_event(LOG_WARN, "state_fresh", "text=\"%s\"", self->fault);
+}
+
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err)
 {
@@ -192,28 +212,25 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     err_t reason = {0};
     *found = NULL;
     *fresh = false;
+    *self->lost = '\0';
     if (named && (strlen(lease->state) != HASH_HEX - 1 ||
                   strspn(lease->state, "0123456789abcdef") != HASH_HEX - 1))
         return err_set(err, ERR_NET, "state \"%.64s\" is no content hash", lease->state);
     if (named || memory) *found = held_as(self, lease);
     if (*found) return 0;
-    *fresh = named || (memory && lease->round > 0);
-    if (!named) return 0;
-    if (fetch(self, lease, client, limit, found, &reason) == 0) {
-        *fresh = false;
+    if (!named) {
+        *fresh = memory && lease->round > 0;
+        if (*fresh) tell_fresh(self, lease);
         return 0;
     }
+    if (fetch(self, lease, client, limit, found, &reason) == 0) return 0;
     if (reason.code != ERR_IO && reason.code != ERR_CORRUPT)
         return err_set(err, reason.code, "inner state: %s", reason.text);
-    snprintf(
-        self->fault, sizeof self->fault,
-        "inner state %.12s of replica %u is lost: %.300s; its moments start at zero, and the run "
-        "ends with other weights. To go back to the newest checkpoint instead: stop the services, "
-        "run \"mv OBJECT_DIR.state OBJECT_DIR.lost\" for each aggregator's --object-dir, start "
-        "them again with \"resume\": \"latest\" in run.json (pcp train --resume latest)",
-        lease->state, lease->replica, reason.text);
-    log_event(LOG_ERROR, "state_lost", "round=%u text=\"%s\"", lease->round, self->fault);
-    return 0;
+    memcpy(self->lost, lease->state, HASH_HEX);
+    return err_set(err, ERR_STATE,
+                   "inner state %.12s of replica %u is not in %s, and not in the object service: "
+                   "%.300s",
+                   lease->state, lease->replica, self->dir, reason.text);
 }
 
 static bool put_instead(states_t *self, const state_t *state, data_client_t *client,

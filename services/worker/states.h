@@ -21,8 +21,9 @@ typedef struct {
 typedef struct {
     const char *dir; /* borrowed */
     VEC(state_t) held;
-    bool degraded;    /* the last state could not be written to `dir` */
-    char fault[1280]; /* what became of it instead; or which one is lost, and the way out */
+    bool degraded;       /* the last state could not be written to `dir` */
+    char fault[1280];    /* what became of it instead; or which replica begins with zero moments */
+    char lost[HASH_HEX]; /* the one that states_find did not find anywhere; empty: none */
 } states_t;
 
 /* Zeroed struct; the directory is made. */
@@ -30,9 +31,10 @@ int states_init(states_t *self, const char *dir, err_t *err);
 void states_forget(states_t *self); /* drop what is in memory; also the end */
 
 /* The state that a lease begins with, at most `limit` bytes: *found, borrowed until the next call,
- * or NULL for zero moments; *fresh tells that these stand for a state that is lost: `fault` says
- * so, as do log and telemetry, with the command that takes the run back to its checkpoint. ERR_NET,
- * ERR_STATE: the object service could not be asked. */
+ * or NULL for zero moments; *fresh tells that these stand for a state that was in another worker's
+ * memory only (STATE_MEMORY): `fault` and the log say so. A state that the lease names is never
+ * replaced: if nobody has it `lost` is its name, ERR_STATE. ERR_NET, ERR_STATE without `lost`: the
+ * object service could not be asked. */
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err);
 

@@ -268,7 +268,7 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
     if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
                     fresh, err) < 0)
         return -1;
-    if (*fresh && *lease->state && self->hooks.degraded)
+    if (*fresh && self->hooks.degraded)
         self->hooks.degraded(self->hooks.user, self->states.fault, false);
     return engine_begin(self->engine, self->start, state ? state->bytes : NULL,
                         state ? state->n : 0, err);
@@ -331,6 +331,7 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
 
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
 {
+    *self->states.lost = '\0';
     work_t work = {.data = lease->data,
                    .n_data = lease->n_data,
                    .bounds = lease->bounds,

@@ -211,22 +211,26 @@ static void states_travel_by_the_object_service(void **unused)
     rig_free(rig);
 }
 
-static void a_lost_state_starts_at_zero(void **unused)
+static void a_lost_state_is_refused_by_name(void **unused)
 {
     (void)unused;
     rig_t *rig = rig_new();
     rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
     trainer_t *first = trainer_make(rig, "a"), *far = trainer_make(rig, "b");
-    outcome_t r0 = train(rig, first, 0, ""), r1 = train(rig, first, 1, r0.state);
-    outcome_t lost = train(rig, far, 1, r0.state);
-    assert_true(lost.fresh); /* and says so */
-    assert_non_null(
-        strstr(far->states.fault, "mv OBJECT_DIR.state OBJECT_DIR.lost")); /* the way out */
-    assert_memory_not_equal(lost.delta, r1.delta, sizeof lost.delta);
-    rig->lease.state = "not a hash";
+    outcome_t r0 = train(rig, first, 0, "");
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    server_delta_t delta;
     err_t err = {0};
+    rig->lease.round = 1;
+    rig->lease.state = r0.state;
     assert_int_equal(trainer_lease(far, &rig->lease, &done, &err), -1);
+    assert_string_equal(far->states.lost, r0.state);             /* told to the shepherd */
+    assert_int_equal(data_server_delta(rig->server, &delta), 1); /* nothing was trained instead */
+    assert_false(trainer_is_fatal(err.code));
+    train(rig, first, 1, r0.state); /* who has it goes on */
+    rig->lease.state = "not a hash";
+    assert_int_equal(trainer_lease(far, &rig->lease, &done, &err), -1);
+    assert_string_equal(far->states.lost, "");
     /* The bytes of something else under a good name: no training on that, anywhere. */
     temp_write(temp_path(rig->dir, "junk"), "junk", 4);
     char hash[HASH_HEX], *path;
@@ -384,7 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_lease_gives_the_same),
         cmocka_unit_test(states_travel_by_the_object_service),
-        cmocka_unit_test(a_lost_state_starts_at_zero),
+        cmocka_unit_test(a_lost_state_is_refused_by_name),
         cmocka_unit_test(memory_alone),
         cmocka_unit_test(a_drained_lease_hands_in_its_steps),
         cmocka_unit_test(answers_wait_for_their_acknowledgement),

@@ -373,6 +373,28 @@ static void states_in_files(void **unused)
     temp_remove(&dir);
 }
 
+/* A power cut may leave a file with the right name and size, and other bytes. */
+static void states_half_written(void **unused)
+{
+    (void)unused;
+    char *dir = temp_dir(), hash[HASH_HEX];
+    states_t writer = {0}, reader = {0};
+    assert_int_equal(states_init(&writer, dir, NULL), 0);
+    assert_int_equal(states_init(&reader, dir, NULL), 0);
+    Msg__Lease lease = MSG__LEASE__INIT;
+    lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    keep(&writer, &lease, "a state", hash);
+    char *path = mem_printf("%s/%016x-0-1-%s.safetensors", dir, 0, hash);
+    assert_int_equal(file_size(path), 7);
+    temp_write(path, "\0\0\0\0\0\0\0", 7);
+    keep(&writer, &lease, "a state", hash); /* trained again */
+    begins_with(&reader, &lease, hash, "a state");
+    free(path);
+    states_forget(&writer);
+    states_forget(&reader);
+    temp_remove(&dir);
+}
+
 /* The state is still there for the next lease of this worker, and the fault is told. */
 static void states_on_a_full_disk(void **unused)
 {
@@ -469,6 +491,7 @@ int main(void)
         cmocka_unit_test(states_of_another_model_are_refused),
         cmocka_unit_test(states_in_memory),
         cmocka_unit_test(states_in_files),
+        cmocka_unit_test(states_half_written),
         cmocka_unit_test(states_on_a_full_disk),
         cmocka_unit_test(evaluation_changes_nothing),
         cmocka_unit_test(plans_that_cannot_run),
