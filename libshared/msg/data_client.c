@@ -440,6 +440,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
                             err);
     }
+    if (values) out->header.weight = self->options.attempt;
     out->header.type = values ? (transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT)
                               : (transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS);
     out->out = values ? values + begin : NULL;

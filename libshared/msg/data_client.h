@@ -23,6 +23,7 @@ typedef struct {
     char *const *endpoints; /* aggregators by shard; copied */
     size_t n_endpoint;
     uint64_t run;                /* wire_run_hash */
+    uint64_t attempt;            /* data_put_init, _outer: of the ASSIGN that they follow */
     bool (*stopped)(void *user); /* asked at least every 100 ms; may be NULL */
     void *user;
 } data_options_t;

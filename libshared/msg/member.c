@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -28,7 +29,7 @@ struct member {
     zloop_t *loop;
     zsock_t *socket, *monitor; /* monitor: news of the socket's connection */
     unsigned n_monitor;        /* made so far */
-    int timer;
+    zmq_pollitem_t tick;       /* a timerfd */
     bool joined, left;
     bool asked;                /* HELLO was said at this endpoint */
     const char *lost;          /* why, when noticed in a handler; dealt with at the next tick */
@@ -237,10 +238,12 @@ static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-static int on_tick(zloop_t *loop, int timer, void *arg)
+static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
-    (void)loop, (void)timer;
+    (void)loop;
     member_t *self = arg;
+    uint64_t n;
+    if (read(item->fd, &n, sizeof n) < 0) return 0; /* none is due: EAGAIN */
     int64_t now = clock_mono_ms();
     /* Who was held up or suspended itself cannot tell how long the other was silent. */
     if (self->tick_ms && now - self->tick_ms > self->timeout_ms / 2)
@@ -293,6 +296,21 @@ static int split_endpoints(member_t *self, err_t *err)
     return 0;
 }
 
+/* A zloop timer may fire once more after it was ended from another timer's handler, on what is
+ * freed then; a descriptor that was ended does not. */
+static int start_ticks(member_t *self, err_t *err)
+{
+    self->tick.events = ZMQ_POLLIN;
+    self->tick.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    struct timespec every = {.tv_nsec = TICK_MS * 1000000L};
+    struct itimerspec times = {every, every};
+    if (self->tick.fd < 0 || timerfd_settime(self->tick.fd, 0, &times, NULL) < 0)
+        return err_set_errno(err, "a timer");
+    zloop_poller(self->loop, &self->tick, on_tick, self);
+    zloop_poller_set_tolerant(self->loop, &self->tick);
+    return 0;
+}
+
 member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
 {
     member_t *self = mem_calloc(1, sizeof *self);
@@ -304,13 +322,16 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     self->lost_ms = clock_mono_ms();
     gethostname(self->host, sizeof self->host - 1);
     build_routes(self);
-    self->timer = -1;
+    self->tick.fd = -1;
     if (split_endpoints(self, err) < 0 || reconnect(self, err) < 0) {
         member_destroy(&self);
         return NULL;
     }
     say_hello(self);
-    self->timer = zloop_timer(loop, TICK_MS, 0, on_tick, self);
+    if (start_ticks(self, err) < 0) {
+        member_destroy(&self);
+        return NULL;
+    }
     return self;
 }
 
@@ -318,7 +339,10 @@ void member_destroy(member_t **self_p)
 {
     member_t *self = *self_p;
     if (!self) return;
-    if (self->timer >= 0) zloop_timer_end(self->loop, self->timer);
+    if (self->tick.fd >= 0) {
+        zloop_poller_end(self->loop, &self->tick);
+        close(self->tick.fd);
+    }
     disconnect(self);
     free(self->endpoints);
     free(self);

@@ -68,8 +68,8 @@ int store_migrate(store_t *self, int to, err_t *err);
 int store_check(store_t *self, err_t *err);
 
 /* --- runs (run.c) ---
- *   pending -> running <-> paused;  running -> done;  any of the three -> failed, cancelled;
- *   failed -> running (started again) */
+ *   pending -> running <-> paused;  pending -> paused;  running -> done;
+ *   any of the three -> failed, cancelled;  failed -> running (started again), cancelled */
 typedef struct {
     const char *id, *key; /* key NULL: the id */
     const char *config;   /* JSON text, stored as given */
@@ -319,7 +319,8 @@ int store_rejection_count(store_t *self, const char *run, uint64_t *n, err_t *er
 
 /* --- submitted runs and the front that leads the cluster (submission.c) ---
  *   queued -> running -> done | failed;  running | queued -> paused -> queued;  failed -> queued;
- *   all but done -> cancelled. The front decides; any state may be written here. */
+ *   all but done -> cancelled. The front decides; any state may be written here. `paused`, `failed`
+ *   and `cancelled` are written to the run's own row as well, if there is one. */
 typedef struct {
     char id[STORE_ID], key[STORE_ID], state[STORE_WORD];
     char spec_hash[HASH_HEX]; /* of the run's files */

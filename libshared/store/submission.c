@@ -111,6 +111,24 @@ int store_submission_add(store_t *self, const store_leader_t *front,
     return sql_end(self->db, add(self, s, err), err);
 }
 
+/* The table `run` says so, too, if a shepherd has made its row: nobody else will, for the shepherd
+ * is gone, or told to go. `running` and `done` are the shepherd's own to write. */
+static int move_run(store_t *self, const char *id, const char *state, const char *reason,
+                    err_t *err)
+{
+    bool ours = strcmp(state, "paused") == 0 || strcmp(state, "cancelled") == 0 ||
+                strcmp(state, "failed") == 0;
+    if (!ours) return 0;
+    int64_t n = SQL_RUN(
+        self->db, err, NULL,
+        "UPDATE run SET state = $2, reason = $3, finished_ms = CASE WHEN $2 <> "
+        "'paused' THEN coalesce(finished_ms, now_ms()) END WHERE id = $1 AND EXISTS "
+        "(SELECT 1 FROM run_transition t WHERE t.before = run.state AND t.after = "
+        "$2)",
+        sql_text(id), sql_text(state), sql_text(reason ? reason : ""));
+    return n < 0 ? -1 : 0;
+}
+
 int store_submission_move(store_t *self, const store_leader_t *front, const char *id,
                           const char *state, const char *reason, err_t *err)
 {
@@ -127,6 +145,7 @@ int store_submission_move(store_t *self, const store_leader_t *front, const char
                         sql_text(id), sql_text(state), sql_text(reason ? reason : ""));
     int rc = n < 0 ? -1 : 0;
     if (n == 0) rc = err_set(err, ERR_STATE, "store: there is no submitted run \"%s\"", id);
+    if (rc == 0) rc = move_run(self, id, state, reason, err);
     return sql_end(self->db, rc, err);
 }
 

@@ -159,6 +159,12 @@ static void put_values(aggregator_t *self, const msg_peer_t *from, const wire_he
         answer_nack(self, from, header, NACK_WRONG_ROUND, "round %u is open", self->meta.round);
         return;
     }
+    if (!self->ready &&
+        header->weight !=
+            self->attempt) { /* of a shepherd that is gone: not a part of these values */
+        answer_nack(self, from, header, NACK_WRONG_ROUND, "the range was given anew since");
+        return;
+    }
     if (!self->ready) {
         float *to = outer ? self->now->momentum : self->now->values;
         memcpy(to + (header->begin - self->meta.begin), payload, n);

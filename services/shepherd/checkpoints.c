@@ -69,6 +69,7 @@ courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind)
     courier_job_t *job = courier_job_new(kind, endpoints, self->layout.n_shard);
     free(endpoints);
     job->run_hash = self->run_hash;
+    job->attempt = self->attempt;
     job->round = self->round;
     job->tokens = self->tokens;
     job->loss = self->summary.loss;

@@ -126,6 +126,7 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job,
     data_options_t options = {.endpoints = job->endpoints,
                               .n_endpoint = job->n_endpoint,
                               .run = job->run_hash,
+                              .attempt = job->attempt,
                               .stopped = stopped,
                               .user = user};
     data_client_t *client = data_client_new(&options, err);

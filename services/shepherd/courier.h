@@ -32,7 +32,7 @@ typedef struct {
     courier_kind_t kind;
     char **endpoints; /* aggregators by shard */
     size_t n_endpoint;
-    uint64_t run_hash;
+    uint64_t run_hash, attempt; /* attempt: INIT, RESTORE: of ASSIGN */
     uint32_t round;
     uint64_t tokens;         /* trained so far, for the manifest */
     double loss, validation; /* the latest; NaN: unknown */

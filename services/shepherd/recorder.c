@@ -117,11 +117,12 @@ static int try_to_lead(recorder_t *self, bool *won, store_leader_t *leader, err_
     return store_leader_acquire(self->store, o->run, o->holder, o->ttl_ms, won, leader, err);
 }
 
-/* What we lead now: pending and failed runs begin, others are as they are. */
+/* What we lead now: pending, paused and failed runs begin, others are as they are. */
 static int load(recorder_t *self, recorder_result_t *result, err_t *err)
 {
     if (store_run_get(self->store, self->options->run, &result->run, err) < 0) return -1;
     bool begins = strcmp(result->run.state, "pending") == 0 ||
+                  strcmp(result->run.state, "paused") == 0 ||
                   strcmp(result->run.state, "failed") == 0;
     if (begins &&
         store_run_move(self->store, self->options->run, "running", "", &self->leader, err) < 0)

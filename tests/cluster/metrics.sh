@@ -67,7 +67,7 @@ mkdir -p "$dir"
 metrics m0 --store "sqlite://$dir/store.db"
 check "it is alive before any shepherd" status /healthz 200
 check "but not ready" status /readyz 503
-check "/readyz says what is missing" grep -q "shepherd: not heard yet" <(get /readyz)
+check "/readyz says what is missing" grep -q "events: connected to 0 of 1" <(get /readyz)
 check "another path" status /etc/passwd 404
 check "another method" status /metrics 405 -X POST -d x=1
 check "HEAD" status /metrics 200 -I
@@ -130,7 +130,7 @@ documented() {
 check "each name is in docs/operations.md" documented
 check "records went to the store" eventually 10 above pcp_store_written_total $((5 * rounds))
 check "none was dropped" is pcp_store_dropped_total 0
-check "silent shepherds make it not ready" eventually 10 status /readyz 503
+check "without a shepherd to hear it is not ready" eventually 10 status /readyz 503
 slay TERM m0
 check "SIGTERM ends it" leaves m0
 dismiss

@@ -2,13 +2,13 @@
 # The power fails: a run's directory (store, objects, state, checkpoints, inner states) is copied file by
 # file at random moments while it runs, so that the files of a copy are of different moments and some
 # are half written. A run that goes on from the copy ends with the undisturbed run's parameters.
-#   tests/cluster/powercut.sh [COPIES]     default 3; 200 is the long form
-# POWERCUT_KEEP: a directory for copies that failed, as they were (asisN) and as they ended (copyN).
+#   tests/cluster/powercut.sh [COPIES [SEED]]     default 3, from seed 1, one for each copy; 200 is the long form
+# POWERCUT_KEEP: a directory for what failed: seed-N/asis, the copy as it was taken; seed-N/ended, as it ended, with
+# its logs; calm, the undisturbed run.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
-copies=${1:-3}
-RANDOM=${SEED:-1}
+copies=${1:-3} first=${2:-1}
 rounds=60
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
@@ -33,14 +33,20 @@ same_end() { test -s "$1/run/checkpoint/latest/model.safetensors" && [ "$(parame
 train "$work/calm"
 check "an undisturbed run ends well" test $? -eq 0
 
-# Goes on from a copy. What the cut has broken beyond use is named; it is left out, and the newest whole
-# checkpoint, which needs nothing else, is gone on from.
+# Goes on from a copy. A lost inner state takes the run back to a checkpoint by itself. A store that is broken
+# beyond use is named; it is left out, and the newest whole checkpoint, which needs nothing else, is gone on from.
 resumes() {
     train "$1" --resume latest && return
-    grep -qE 'pcp.db|database|inner state' "$1/out.txt" || return 1
-    echo "copy $2: $(grep -oE '(pcp.db|database|inner state).*' "$1/out.txt" | head -n 1)" >>"$work/notes"
+    grep -qE 'pcp.db|database' "$1/out.txt" || return 1
+    echo "seed $2: $(grep -oE '(pcp.db|database).*' "$1/out.txt" | head -n 1)" >>"$work/notes"
     rm -rf "$1"/run/pcp.db* "$1"/run/objects
     train "$1" --resume latest
+}
+
+keep_failed() {
+    local to=$POWERCUT_KEEP/seed-$1
+    mkdir -p "$to" && cp -r "$work/asis$taken" "$to/asis" && cp -r "$copy" "$to/ended" && cp -r "$work/calm" "$POWERCUT_KEEP"
+    echo "# seed $1: what was copied, how it ended, and its logs: $to"
 }
 
 taken=0 running=
@@ -51,6 +57,8 @@ while [ "$taken" -lt "$copies" ]; do
         running=$!
         eventually 60 grep -sq 'event=round round=2 ' "$work/source/run/logs/shepherd.log" || exit 1
     fi
+    seed=$((first + taken))
+    RANDOM=$seed
     sleep "0.$((RANDOM % 10))$((RANDOM % 10))"
     kill -0 "$running" 2>/dev/null || continue
     taken=$((taken + 1))
@@ -60,13 +68,13 @@ while [ "$taken" -lt "$copies" ]; do
     rm -rf "$copy/run/logs"
     before=$tap_failed
     [ -z "${POWERCUT_KEEP:-}" ] || cp -r "$copy" "$work/asis$taken"
-    kill -0 "$running" 2>/dev/null || echo "copy $taken: the run had ended" >>"$work/notes"
-    check "copy $taken goes on" resumes "$copy" "$taken"
-    check "to the undisturbed end, bit for bit" same_end "$copy"
-    grep -shE 'event=(state_lost|restoring|state_ignored|checkpoint_refused|training)' "$copy"/run/logs/*.log |
+    kill -0 "$running" 2>/dev/null || echo "seed $seed: the run had ended" >>"$work/notes"
+    check "seed $seed: the copy goes on" resumes "$copy" "$seed"
+    check "seed $seed: to the undisturbed end, bit for bit" same_end "$copy"
+    grep -shE 'event=(state_lost|rewound|restoring|state_ignored|checkpoint_refused|training)' "$copy"/run/logs/*.log |
         sed 's/^[^ ]* level=[a-z]* //; s/^/# /'
     if [ -n "${POWERCUT_KEEP:-}" ]; then
-        [ "$tap_failed" -eq "$before" ] || cp -r "$copy" "$work/asis$taken" "$work/calm" "$POWERCUT_KEEP"
+        [ "$tap_failed" -eq "$before" ] || keep_failed "$seed"
         rm -rf "$work/asis$taken"
     fi
     rm -rf "$copy"

@@ -68,6 +68,9 @@ aggregator a0 --slots 2
 serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans" --slots 2
 serve m0 metrics --id m0 --events "ipc://$dir/a.events,ipc://$dir/b.events" --http 127.0.0.1:0
 check "metrics listen" eventually 30 event m0 'event=listening'
+can_hear() { curl -sS --max-time 5 "http://127.0.0.1:$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/m0.log")/readyz" | grep -qx ready; }
+check "and are ready without a run" eventually 30 can_hear
+run_row() { "$postgres_bin/psql" -X -q -A -t "$postgres_url" -c "SELECT state FROM pcp_runs WHERE run = '$1'" | grep -qx "$2"; }
 check "a run without workers is queued" submit "${one[@]}" --name one --key first
 check "and tells what it waits for" eventually 30 says 'waits for *a worker' run get one
 check "another run is submitted" submit "${two[@]}" --name two
@@ -116,8 +119,10 @@ check "it trains" eventually 60 past long 5
 check "it is paused" run pause long
 check "its shepherd saves and ends" eventually 60 event a 'event=shepherd_ended run=long how=.ended with status 3'
 check "it is paused" state long paused
+check "in the table of runs, too" eventually 20 run_row long paused
 check "a run for its workers" submit --seed 4 --rounds 3 --name short --watch
 check "it is resumed" run resume long
+check "in the table, too" eventually 60 run_row long running
 check "it trains on" eventually 60 past long 20
 
 # --- its shepherd is killed, then the front ---
@@ -145,6 +150,7 @@ check "a checkpoint is asked for" timeout 20 "$bin/pcp" checkpoint now endless -
 check "one of a run that is over is refused" refuses "the run is not active" "$bin/pcp" checkpoint now one --shepherd "$control"
 check "and it is written" eventually 60 says 'event=checkpoint ' run logs endless
 check "it is cancelled" says '^endless is cancelled' run cancel endless
+check "in the table, too" eventually 20 run_row endless cancelled
 check "and cannot be resumed" refuses "endless is cancelled" run resume endless
 cancelled() { says "run endless cancelled" run watch endless; }
 check "watching it fails" cancelled

@@ -251,6 +251,7 @@ static void put_values(rig_t *rig, wire_type_t type, uint64_t stream)
     for (uint64_t i = 0; i < N; i++) theta[i] = value(stream, i);
     for (int chunk = 0; chunk < 2; chunk++) {
         wire_header_t header = chunk_header(type, chunk);
+        header.weight = rig->attempt;
         assert_int_equal(data(rig, header, theta + header.begin, header.count * 4), WIRE_ACK);
     }
     free(theta);

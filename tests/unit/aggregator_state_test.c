@@ -344,6 +344,10 @@ static void a_held_result_stays_readable(void **unused)
         for (int chunk = 0; chunk < 2; chunk++) {
             wire_header_t header = chunk_header(outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT, chunk);
             header.round = 2;
+            header.weight = 77; /* by a courier whose shepherd is gone: it never mixes with ours */
+            assert_int_equal(data(other, header, theta + header.begin, header.count * 4),
+                             WIRE_NACK);
+            header.weight = 0;
             assert_int_equal(
                 data(other, header, (outer ? v : theta) + header.begin, header.count * 4),
                 WIRE_ACK);

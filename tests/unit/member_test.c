@@ -174,6 +174,12 @@ static bool has_beaten(void *rig)
     return ((rig_t *)rig)->n_beat >= 3;
 }
 
+static bool is_gone(void *rig)
+{
+    (void)rig;
+    return false; /* the loop goes on for a while */
+}
+
 static bool has_rejoined(void *rig)
 {
     return ((rig_t *)rig)->n_welcome >= 2;
@@ -480,12 +486,43 @@ static void jobs(void **unused)
     assert_int_equal(n_job, 6);
 }
 
+/* A timer of the owner's ends a member whose own tick is due in the same turn of the loop. */
+static int on_end(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer;
+    rig_t *rig = arg;
+    zclock_sleep(120); /* by now everything is due */
+    member_destroy(&rig->member);
+    return 0;
+}
+
+static int on_late_end(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer, (void)arg;
+    return -1;
+}
+
+static void a_member_may_end_in_a_timer(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    wait_for(rig, has_beaten);
+    rig->until = is_gone;
+    rig->limit_ms = clock_mono_ms() + 5000;
+    zloop_timer(rig->loop, 1, 1, on_end, rig);
+    zloop_timer(rig->loop, 300, 1, on_late_end, rig);
+    service_loop(rig->loop);
+    assert_null(rig->member);
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("member_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joining_and_beating),
         cmocka_unit_test(a_forgotten_member_joins_again),
+        cmocka_unit_test(a_member_may_end_in_a_timer),
         cmocka_unit_test(a_silent_shepherd_is_lost),
         cmocka_unit_test(dismissal),
         cmocka_unit_test(a_stand_by_takes_over),
