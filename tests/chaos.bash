@@ -4,6 +4,7 @@
 #   storm_prepare MODEL DATA ROUNDS    what all runs share: model, tokens, init values
 #   storm_run NAME [SEED]              one run, to its end; with a seed: attacked. Succeeds when the run did
 #   storm_same A B                     both ended with the same parameters, bit for bit
+#   storm_leaks                        nothing is left of the last run but what is in its directory
 #   storm_ledger NAME                  every window of the run is in the ledger once
 # The cluster: leader and stand-by shepherd, 2 aggregators, compiler, 2 supervisors x 2 workers. In
 # an attacked run a fault-proxy stands before each shepherd and aggregator.
@@ -14,6 +15,7 @@ declare -A storm_pid=() storm_start=() storm_stopped=()
 
 storm_prepare() {
     storm_rounds=$3
+    mkdir -p "$work/tmp"
     "$bin/pcp" train "$1" --data "$2" --workers $storm_replicas --replicas $storm_replicas \
         --rounds "$storm_rounds" --inner-steps $storm_steps --lr 1e-3 --validate-every 4 \
         --run-dir "$work/prepared" --prepare-only >/dev/null
@@ -28,7 +30,7 @@ storm_serve() {
 }
 
 storm_up() {
-    eval "${storm_start[$1]}" '>>"$dir/$1.out" 2>>"$dir/$1.log" &'
+    eval "TMPDIR=$work/tmp ${storm_start[$1]}" '>>"$dir/$1.out" 2>>"$dir/$1.log" &'
     storm_pid[$1]=$!
 }
 
@@ -172,6 +174,20 @@ storm_report() {
 
 storm_same() {
     cmp "$work/$1/checkpoint/latest/model.safetensors" "$work/$2/checkpoint/latest/model.safetensors"
+}
+
+# What the run's processes left behind: temporary folders, sockets there, shared memory. (In the processes' own
+# directories ZeroMQ leaves the socket files for their next start.) A compiler sweeps up after compilers that
+# were killed when it starts; so that the last one killed is no leak, one more starts here.
+storm_leaks() {
+    local left sweeper
+    TMPDIR=$work/tmp "$bin/pcp-compiler" --shepherd "ipc://$work/nobody" --cache-dir "$work/plans" >"$work/sweep.log" 2>&1 &
+    sweeper=$!
+    eventually 60 grep -q 'event=start' "$work/sweep.log"
+    kill -TERM "$sweeper"
+    wait "$sweeper"
+    left=$(find "$work/tmp" -mindepth 1; find /dev/shm -newer "$work/prepared" -name '*pcp*' 2>/dev/null)
+    [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
 storm_ledger() {

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "codegen/scratch.h"
 
 extern char **environ;
 
@@ -32,40 +33,14 @@ enum { MAX_ARGS = 64, MAX_UNITS = 32, SHOWN = 700 };
 
 typedef struct {
     const char *cc;
-    char *dir;
+    scratch_t scratch;
     int n_unit;
     bool is_gcc;
 } job_t;
 
 static char *path_in(const job_t *job, const char *kind, int i)
 {
-    return mem_printf("%s/k%d.%s", job->dir, i, kind);
-}
-
-static void remove_files(job_t *job)
-{
-    static const char *const kinds[] = {"c", "o", "txt", "so"};
-    for (int i = 0; i <= job->n_unit; i++)
-        for (int k = 0; k < 4; k++) {
-            char *path = path_in(job, kinds[k], i);
-            unlink(path);
-            free(path);
-        }
-    if (job->dir) rmdir(job->dir);
-    free(job->dir);
-}
-
-static int make_dir(job_t *job, err_t *err)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *dir = mem_printf("%s/pcp-cc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir)) {
-        err_set_errno(err, "%s: no directory for the compiler", dir);
-        free(dir);
-        return -1;
-    }
-    job->dir = dir;
-    return 0;
+    return mem_printf("%s/k%d.%s", job->scratch.dir, i, kind);
 }
 
 /* Words of text, split in place, appended to argv. */
@@ -206,13 +181,13 @@ uint8_t *compiler_run(const char *cc, int n_unit, const char *const *units, cons
         err_set(err, ERR_ARG, "%d C files, want 1 to %d", n_unit, MAX_UNITS);
         return NULL;
     }
-    if (make_dir(&job, err) == 0 && find_kind(&job, err) == 0 &&
+    if (scratch_make(&job.scratch, err) == 0 && find_kind(&job, err) == 0 &&
         write_units(&job, units, err) == 0 && compile_units(&job, flags, err) == 0 &&
         link_units(&job, err) == 0) {
         char *so = path_in(&job, "so", 0);
         bytes = (uint8_t *)file_read(so, n_bytes, err);
         free(so);
     }
-    remove_files(&job);
+    scratch_remove(&job.scratch);
     return bytes;
 }

@@ -33,6 +33,7 @@ typedef struct {
     slot_t slot[MSG_WINDOW];
     int64_t heard_ms;  /* the last answer that got us further */
     int64_t answer_ms; /* how long answers take, smoothed; kept from transfer to transfer */
+    atomic_int lent;   /* payloads of the caller's that ZeroMQ still reads */
 } shard_t;
 
 struct data_client {
@@ -41,7 +42,6 @@ struct data_client {
     shard_t *shard;
     uint32_t seq;
     uint8_t *scratch; /* MSG_PAYLOAD_BYTES for encoded chunks */
-    atomic_int lent;  /* payloads of the caller's that ZeroMQ still reads */
     uint64_t sent, received;
 };
 
@@ -97,9 +97,10 @@ data_client_t *data_client_new(const data_options_t *options, err_t *err)
     self->n_shard = options->n_endpoint;
     self->shard = mem_calloc(self->n_shard, sizeof *self->shard);
     self->scratch = mem_calloc(1, MSG_PAYLOAD_BYTES);
-    atomic_init(&self->lent, 0);
-    for (size_t s = 0; s < self->n_shard; s++)
+    for (size_t s = 0; s < self->n_shard; s++) {
+        atomic_init(&self->shard[s].lent, 0);
         self->shard[s].endpoint = mem_strdup(options->endpoints[s]);
+    }
     if (connect_all(self, err) < 0) data_client_destroy(&self);
     return self;
 }
@@ -135,27 +136,37 @@ static void given_back(void *data, void *hint)
     atomic_fetch_sub_explicit((atomic_int *)take_over(hint), 1, memory_order_release);
 }
 
-static void send_payload(data_client_t *self, void *raw, const chunk_t *chunk)
+static void send_payload(shard_t *shard, void *raw, const chunk_t *chunk)
 {
     if (!chunk->lend) {
         zmq_send(raw, chunk->out ? chunk->out : "", chunk->n_out, ZMQ_DONTWAIT);
         return;
     }
     zmq_msg_t body;
-    atomic_fetch_add_explicit(&self->lent, 1, memory_order_relaxed);
-    zmq_msg_init_data(&body, (void *)chunk->out, chunk->n_out, given_back, hand_over(&self->lent));
+    atomic_fetch_add_explicit(&shard->lent, 1, memory_order_relaxed);
+    zmq_msg_init_data(&body, (void *)chunk->out, chunk->n_out, given_back, hand_over(&shard->lent));
     if (zmq_msg_send(&body, raw, ZMQ_DONTWAIT) < 0) zmq_msg_close(&body);
 }
 
 /* When a transfer has ended nobody may read the caller's memory. What still waits to be sent (a
- * request sent twice, an aggregator that is away) goes with its socket. */
+ * request sent twice, an aggregator that is away) goes with its socket. It is given back within
+ * milliseconds then; if it ever is not, the log names the peer, and waiting goes on: the memory
+ * cannot be freed under a thread that reads it. */
 static void reclaim(data_client_t *self)
 {
-    enum { PATIENCE_MS = 20 };
-    for (int ms = 0; atomic_load_explicit(&self->lent, memory_order_acquire) > 0; ms++) {
-        for (size_t s = 0; ms == PATIENCE_MS && s < self->n_shard; s++)
-            zsock_destroy(&self->shard[s].socket);
-        usleep(1000);
+    enum { PATIENCE_MS = 20, SAY_MS = 10000 };
+    int64_t begin = clock_mono_ms(), said = begin;
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        while (atomic_load_explicit(&shard->lent, memory_order_acquire) > 0) {
+            int64_t now = clock_mono_ms();
+            if (now - begin >= PATIENCE_MS) zsock_destroy(&shard->socket);
+            if (now - said >= SAY_MS)
+                log_event(LOG_ERROR, "buffers_lent", "peer=%s n=%d seconds=%.0f", shard->endpoint,
+                          atomic_load(&shard->lent), (double)(now - begin) / 1000);
+            if (now - said >= SAY_MS) said = now;
+            usleep(1000);
+        }
     }
 }
 
@@ -171,7 +182,7 @@ static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_
     void *raw = zsock_resolve(self->shard[s].socket);
     /* A full queue (aggregator away) is met by sending again later. */
     if (zmq_send(raw, header, sizeof header, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
-        send_payload(self, raw, &chunk);
+        send_payload(&self->shard[s], raw, &chunk);
     slot->sent++;
     slot->sent_ms = clock_mono_ms();
     slot->resend_ms = slot->sent_ms + resend_wait(&self->shard[s], slot);

@@ -35,6 +35,7 @@ for one in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
     check "seed $one: with the same bits" storm_same calm "storm-$one"
     check "seed $one: every window once in the ledger" storm_ledger "storm-$one"
     check "seed $one: no process is left" eventually 10 no_orphans
+    check "seed $one: no file of theirs is left" storm_leaks
     [ "$tap_failed" -eq "$failed" ] || storm_keep_files "$one"
     rm -rf "$work/storm-$one"
 done
