@@ -27,10 +27,11 @@ static int infer_rng_bit_generator(const ir_fn_t *fn, const ir_op_t *op, ir_type
                        "tensor<2xui64>%s",
                        ir_type_text(state, text), name, three_fry ? "" : " or tensor<3xui64>");
     if (infer_declared(op, 1, out, err) < 0) return -1;
-    if (!(dtype_class(out[1].dtype) & CLASS_NUMBER))
-        return err_set(err, ERR_TYPE,
-                       "stablehlo.rng_bit_generator: result 1 is %s, expected numbers",
-                       ir_type_text(&out[1], text));
+    if (!(dtype_class(out[1].dtype) & (CLASS_BOOL | CLASS_NUMBER)))
+        return err_set(
+            err, ERR_TYPE,
+            "stablehlo.rng_bit_generator: result 1 is %s, expected i1, integers or floats",
+            ir_type_text(&out[1], text));
     return infer_result(op, 0, out, state, err);
 }
 
