@@ -275,12 +275,15 @@ static ir_val_t body_many_uses(ir_fn_t *fn, const ir_val_t *p)
 static void test_half_sums_are_wide(void **state)
 {
     (void)state;
-    tensor_t out[2];
-    gradient_at(body_many_uses, DT_BF16, 2, (double[]){1, 2}, out);
-    assert_int_equal(out[1].type.dtype, DT_BF16);
-    expect(&out[1], 2, (double[]){512, 512});
-    tensor_fini(&out[0]);
-    tensor_fini(&out[1]);
+    static const dtype_t narrow[] = {DT_BF16, DT_F16, DT_F8E5M2, DT_F8E5M2FNUZ};
+    for (int i = 0; i < 4; i++) {
+        tensor_t out[2];
+        gradient_at(body_many_uses, narrow[i], 2, (double[]){1, 2}, out);
+        assert_int_equal(out[1].type.dtype, narrow[i]);
+        expect(&out[1], 2, (double[]){512, 512});
+        tensor_fini(&out[0]);
+        tensor_fini(&out[1]);
+    }
 }
 
 /* --- activity --- */
