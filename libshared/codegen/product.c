@@ -118,7 +118,7 @@ static void write_pack_b(const writer_t *w)
     const tiles_t *t = w->tiles;
     if (!t->pack_b && !w->pack_rest) return;
     const plan_gemm_step_t *s = w->step;
-    pack_t pack = {t->cols, t->cols, s->trans_b ? 1 : s->ldb, w->b_col, s->bf16};
+    pack_t pack = {t->simd.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb, w->b_col, s->bf16};
     int64_t panel = t->sum_block * w->wide; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
     if (t->pack_b && s->n >= t->cols)

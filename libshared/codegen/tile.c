@@ -16,6 +16,7 @@ const char tile_head[] =
     "typedef float kc_v16 __attribute__((vector_size(64), aligned(4), may_alias));\n"
     "typedef int32_t kc_i16 __attribute__((vector_size(64), aligned(2), may_alias));\n"
     "typedef float kc_h4 __attribute__((vector_size(16), aligned(2), may_alias));\n"
+    "typedef float kc_h8 __attribute__((vector_size(32), aligned(2), may_alias));\n"
     "typedef int32_t kc_pair __attribute__((aligned(2), may_alias));\n"
     "#ifdef __AVX512BF16__\n"
     "static inline kc_v16 kc_dot(kc_v16 c, kc_i16 a, kc_i16 b)\n"
@@ -200,30 +201,53 @@ static void write_transpose_rest(const pack_t *p, const char *var, const char *s
              start, var, var, from, to, var, p->width, wide, p->from_col, var, wide);
 }
 
-/* Columns of the panel are rows of the source: four by four terms through registers, for the terms
- * of one line of the cache at a time, since rows may lie so far apart that few lines stay; then
- * what is left. */
+/* A square of `size` by `size` terms through registers, by shuffles of two vectors: neighbouring
+ * rows, then pairs of them, then (8) halves. x: rows of the source, u: of the panel. */
+static void write_square(const pack_t *p, int size, str_t *out)
+{
+    static const char *const rows[2][2] = {
+        {"0, 4, 1, 5", "2, 6, 3, 7"}, {"0, 8, 1, 9, 4, 12, 5, 13", "2, 10, 3, 11, 6, 14, 7, 15"}};
+    static const char *const pairs[2][2] = {
+        {"0, 1, 4, 5", "2, 3, 6, 7"}, {"0, 1, 8, 9, 4, 5, 12, 13", "2, 3, 10, 11, 6, 7, 14, 15"}};
+    static const char *const halves[2] = {"0, 1, 2, 3, 8, 9, 10, 11", "4, 5, 6, 7, 12, 13, 14, 15"};
+    static const char shuffle[] = "            const kc_h%d %c%d = "
+                                  "__builtin_shufflevector(%c%d, %c%d, %s);\n";
+    int wide = p->bf16 ? 2 : 1, last = size == 8 ? 'u' : 'z';
+    for (int i = 0; i < size; i++)
+        str_addf(out, "            const kc_h%d x%d = *(const kc_h%d *)(f + %" PRId64 ");\n", size,
+                 i, size, i * p->from_col);
+    for (int i = 0; i < size; i++)
+        str_addf(out, shuffle, size, 'y', i, 'x', i / 2 * 2, 'x', i / 2 * 2 + 1,
+                 rows[size / 8][i % 2]);
+    for (int i = 0; i < size; i++) {
+        int first = i / 4 * 4 + i % 4 / 2;
+        str_addf(out, shuffle, size, 'z', i, 'y', first, 'y', first + 2, pairs[size / 8][i % 2]);
+    }
+    for (int i = 0; size == 8 && i < size; i++)
+        str_addf(out, shuffle, size, 'u', i, 'z', i % 4, 'z', i % 4 + 4, halves[i / 4]);
+    for (int i = 0; i < size; i++)
+        str_addf(out, "            *(kc_h%d *)(t + %d) = %c%d;\n", size, i * p->width * wide, last,
+                 i);
+}
+
+/* Columns of the panel are rows of the source: square by square, for the terms of one line of the
+ * cache at a time, since rows may lie so far apart that few lines stay; then what is left. */
 static void write_transpose(const pack_t *p, str_t *out)
 {
-    int whole = p->cols / 4 * 4, wide = p->bf16 ? 2 : 1;
+    int size = p->lanes >= 8 && p->cols % 8 == 0 ? 8 : 4;
+    int whole = p->cols / size * size, wide = p->bf16 ? 2 : 1;
     str_addf(out,
-             "    for (int64_t s = 0; s + 4 <= n; s += 16)\n"
-             "        for (int64_t j = 0; j < %d; j += 4)\n"
-             "        for (int64_t p = s; p < s + 16 && p + 4 <= n; p += 4) {\n"
+             "    for (int64_t s = 0; s + %d <= n; s += 16)\n"
+             "        for (int64_t j = 0; j < %d; j += %d)\n"
+             "        for (int64_t p = s; p < s + 16 && p + %d <= n; p += %d) {\n"
              "            const __auto_type f = from + j * %" PRId64 " + p * %d;\n"
              "            const __auto_type t = to + (p * %d + j) * %d;\n",
-             whole, p->from_col, wide, p->width, wide);
-    for (int i = 0; i < 4; i++)
-        str_addf(out, "            const kc_h4 x%d = *(const kc_h4 *)(f + %" PRId64 ");\n", i,
-                 i * p->from_col);
-    for (int i = 0; i < 4; i++)
-        str_addf(out, "            const kc_h4 y%d = __builtin_shufflevector(x%d, x%d, %s);\n", i,
-                 i / 2 * 2, i / 2 * 2 + 1, i % 2 ? "2, 6, 3, 7" : "0, 4, 1, 5");
-    for (int i = 0; i < 4; i++)
-        str_addf(out, "            *(kc_h4 *)(t + %d) = __builtin_shufflevector(y%d, y%d, %s);\n",
-                 i * p->width * wide, i / 2, i / 2 + 2, i % 2 ? "2, 3, 6, 7" : "0, 1, 4, 5");
+             size, whole, size, size, size, p->from_col, wide, p->width, wide);
+    write_square(p, size, out);
     str_add(out, "        }\n");
-    if (whole) write_transpose_rest(p, "p", "int64_t p = n / 4 * 4", 0, whole, out);
+    if (whole)
+        write_transpose_rest(p, "p", size == 8 ? "int64_t p = n / 8 * 8" : "int64_t p = n / 4 * 4",
+                             0, whole, out);
     if (whole < p->cols) write_transpose_rest(p, "q", "int64_t q = 0", whole, p->cols, out);
     if (p->cols < p->width)
         str_addf(out,

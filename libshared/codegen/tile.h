@@ -37,7 +37,7 @@ const char *tile_function(helpers_t *helpers, const tile_t *tile);
  * bf16: elements 2 p and 2 p + 1 of column j become the pair to[2 * (p * width + j)]; tiles have
  * b_sum = 2 * width. */
 typedef struct {
-    int cols, width;
+    int lanes, cols, width;     /* lanes: of the vectors that turn squares of 8 x 8 or 4 x 4 */
     int64_t from_sum, from_col; /* from element to element, of pairs too */
     bool bf16;
 } pack_t;
