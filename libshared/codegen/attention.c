@@ -58,11 +58,28 @@ static bool is_direct(const attend_t *self, int view, int64_t rows, int64_t whol
     return v->dtype == DT_F32 && whole % WHOLE == 0 && rows * v->row * 4 <= NEAR;
 }
 
+/* `rows` rows of a view from row `from` on as bf16 and woven; NULL: not wanted. */
+static void halve(attend_t *self, int view, const char *name, const char *from, const char *rows,
+                  int64_t cols, const char *plain, const char *woven, const char *all)
+{
+    int64_t row = self->a->view[view].row;
+    str_addf(self->out,
+             "pcp_halve(%s + %s * %" PRId64 ", %" PRId64 ", %s, %" PRId64
+             ", %s, %s, PCP_UP(%" PRId64 "), %s);\n",
+             name, from, row, row, rows, cols, plain, woven, cols, all);
+}
+
 /* const float *<name>b, int64_t ld<name>: `rows` rows of view `name` from row i on, zeros behind up
  * to `all`; the array w<name> holds them when they are packed. */
 static void load_rows(attend_t *self, int view, const char *name, int64_t cols)
 {
     const attention_view_t *v = &self->a->view[view];
+    if (self->a->pairs) {
+        halve(self, view, name, "i", "rows", cols, "wq", "0", "all");
+        str_addf(self->out, "const uint16_t *const qb = wq;\nenum { ldq = PCP_UP(%" PRId64 ") };\n",
+                 cols);
+        return;
+    }
     if (is_direct(self, view, self->a->t, self->a->t)) {
         str_addf(self->out, "const float *const %sb = %s + i * %" PRId64 ";\n", name, name, v->row);
         str_addf(self->out, "enum { ld%s = %" PRId64 " };\n", name, v->row);
@@ -76,17 +93,41 @@ static void load_rows(attend_t *self, int view, const char *name, int64_t cols)
              name, name, name, cols);
 }
 
+static void declare_of(attend_t *self, const char *type, const char *name, int64_t rows,
+                       int64_t cols)
+{
+    str_addf(self->out, "%s %s[%" PRId64 " * PCP_UP(%" PRId64 ")] __attribute__((aligned(64)));\n",
+             type, name, rows, cols);
+}
+
 static void declare(attend_t *self, const char *name, int64_t rows, int64_t cols)
 {
-    str_addf(self->out,
-             "float %s[%" PRId64 " * PCP_UP(%" PRId64 ")] __attribute__((aligned(64)));\n", name,
-             rows, cols);
+    declare_of(self, "float", name, rows, cols);
+}
+
+/* Keys as columns, of pairs: half as many rows. */
+static void declare_turned(attend_t *self, const char *name, int64_t keys, int64_t cols)
+{
+    if (self->a->pairs)
+        str_addf(self->out,
+                 "pcp_pair_t %s[PCP_UP_PAIRS(%" PRId64 ") * PCP_UP(%" PRId64
+                 ")] __attribute__((aligned(64)));\n",
+                 name, cols, keys);
+    else
+        declare(self, name, cols, keys);
 }
 
 /* Keys c .. c + n of a view as columns of `to`. */
 static void turn_keys(attend_t *self, int view, const char *name, int64_t cols, const char *to)
 {
     const attention_view_t *v = &self->a->view[view];
+    if (self->a->pairs) {
+        str_addf(self->out,
+                 "pcp_halve_turned(%s + c * %" PRId64 ", %" PRId64 ", n, %" PRId64
+                 ", %s, ldk, part);\n",
+                 name, v->row, v->row, cols, to);
+        return;
+    }
     if (v->dtype == DT_F32) {
         str_addf(self->out,
                  "pcp_turn(%s + c * %" PRId64 ", %" PRId64 ", n, %" PRId64
@@ -120,6 +161,7 @@ static void describe(attend_t *self)
 static int64_t chunk_of(const attention_t *a)
 {
     int64_t per_key = a->gradient ? 3 * a->d + 2 * a->e : a->d + a->e;
+    if (a->pairs) per_key = a->gradient ? 2 * a->d + 2 * a->e : (a->d + a->e) / 2 + 1;
     int64_t keys = ROOM / 4 / per_key / BLOCK * BLOCK;
     return least(a->s, keys < BLOCK ? BLOCK : keys);
 }
@@ -136,17 +178,22 @@ static void forward_keys(attend_t *self, bool v_direct)
         str_addf(self->out, "if (i + rows + %" PRId64 " <= c) break;\n", a->how.offset);
     str_addf(self->out, "if (%d || i == 0) {\n", self->chunk < a->s);
     turn_keys(self, K, "k", a->d, "kt");
-    if (!v_direct)
+    if (a->pairs)
+        halve(self, V, "v", "c", "n", a->e, "0", "wv", "(n + 1) / 2 * 2");
+    else if (!v_direct)
         str_addf(self->out,
                  "pcp_pack_%s(v + c * %" PRId64 ", %" PRId64 ", n, %" PRId64 ", wv, PCP_UP(%" PRId64
                  "), n);\n",
                  suffix(self, V), v->row, v->row, a->e, a->e);
     str_add(self->out, "}\n");
     describe(self);
-    str_add(self->out,
-            "for (int64_t b = 0; b < all; b += PCP_BLOCK, x.at += PCP_BLOCK)\n"
-            "pcp_attend(&x, pcp_least(PCP_BLOCK, all - b), n, qb + b * ldq, ldq, kt, ldk, ");
-    if (v_direct)
+    str_addf(self->out,
+             "for (int64_t b = 0; b < all; b += PCP_BLOCK, x.at += PCP_BLOCK)\n"
+             "pcp_attend%s(&x, pcp_least(PCP_BLOCK, all - b), n, qb + b * ldq, ldq, kt, ldk, ",
+             a->pairs ? "_pairs" : "");
+    if (a->pairs)
+        str_add(self->out, "wv");
+    else if (v_direct)
         str_addf(self->out, "v + c * %" PRId64 ", %" PRId64, v->row, v->row);
     else
         str_addf(self->out, "wv, PCP_UP(%" PRId64 ")", a->e);
@@ -157,9 +204,12 @@ static void render_forward(attend_t *self, int64_t group)
 {
     const attention_t *a = self->a;
     bool v_direct = is_direct(self, V, a->s, a->e);
-    declare(self, "kt", a->d, self->chunk + WHOLE);
-    declare(self, "wq", group, a->d);
-    declare(self, "wv", v_direct ? 1 : self->chunk, a->e);
+    declare_turned(self, "kt", self->chunk + WHOLE, a->d);
+    declare_of(self, a->pairs ? "uint16_t" : "float", "wq", group, a->d);
+    if (a->pairs)
+        declare_of(self, "pcp_pair_t", "wv", (self->chunk + 1) / 2, a->e);
+    else
+        declare(self, "wv", v_direct ? 1 : self->chunk, a->e);
     declare(self, "os", group, a->e);
     str_addf(self->out, "float max[%" PRId64 "], sum[%" PRId64 "];\n", group, group);
     str_add(self->out, "for (int64_t o = begin; o < end; o++) {\n");
@@ -201,15 +251,19 @@ static void backward_keys(attend_t *self)
              a->s);
     turn_keys(self, K, "k", a->d, "kt");
     turn_keys(self, V, "v", a->e, "vt");
-    str_addf(self->out,
-             "pcp_pack_%s(k + c * %" PRId64 ", %" PRId64 ", n, %" PRId64 ", wk, PCP_UP(%" PRId64
-             "), n);\n",
-             suffix(self, K), k->row, k->row, a->d, a->d);
+    if (a->pairs)
+        halve(self, K, "k", "c", "n", a->d, "0", "wk", "(n + 1) / 2 * 2");
+    else
+        str_addf(self->out,
+                 "pcp_pack_%s(k + c * %" PRId64 ", %" PRId64 ", n, %" PRId64 ", wk, PCP_UP(%" PRId64
+                 "), n);\n",
+                 suffix(self, K), k->row, k->row, a->d, a->d);
     str_addf(self->out,
              "pcp_zero(wdk, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n"
              "pcp_zero(wdv, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n",
              a->d, a->e);
-    str_add(self->out, "const pcp_keys_t keys = {kt, vt, wk, wdk, wdv, n, ldk};\n");
+    str_addf(self->out, "const %s keys = {kt, vt, wk, wdk, wdv, n, ldk};\n",
+             a->pairs ? "pcp_pair_keys_t" : "pcp_keys_t");
 }
 
 /* lse and delta of rows i .. */
@@ -223,7 +277,13 @@ static void backward_row_values(attend_t *self)
                  "pcp_pack_%s(y + i * %" PRId64 ", %" PRId64 ", rows, %" PRId64
                  ", wo, PCP_UP(%" PRId64 "), rows);\n",
                  suffix(self, O), o->row, o->row, a->e, a->e);
-    str_addf(self->out, "pcp_row_products(rows, %" PRId64 ", gb, ldg, ", a->e);
+    int64_t ct = a->view[CT].row;
+    if (a->pairs)
+        str_addf(self->out,
+                 "pcp_row_products(rows, %" PRId64 ", g + i * %" PRId64 ", %" PRId64 ", ", a->e, ct,
+                 ct);
+    else
+        str_addf(self->out, "pcp_row_products(rows, %" PRId64 ", gb, ldg, ", a->e);
     if (direct)
         str_addf(self->out, "y + i * %" PRId64 ", %" PRId64, o->row, o->row);
     else
@@ -233,6 +293,23 @@ static void backward_row_values(attend_t *self)
              "for (int64_t u = 0; u < rows; u++) shift[u] = lse[(i + u) * %" PRId64 "];\n"
              "for (int64_t u = rows; u < all; u++) shift[u] = delta[u] = 0;\n",
              a->view[LSE].row);
+}
+
+/* Rows of q and of the cotangent as the products want them. */
+static void backward_operands(attend_t *self)
+{
+    const attention_t *a = self->a;
+    if (!a->pairs) {
+        load_rows(self, Q, "q", a->d);
+        load_rows(self, CT, "g", a->e);
+        return;
+    }
+    halve(self, Q, "q", "i", "rows", a->d, "wq", "zq", "all");
+    halve(self, CT, "g", "i", "rows", a->e, "wg", "zg", "all");
+    str_addf(self->out,
+             "const pcp_pair_rows_t qs = {wq, zq, PCP_UP(%" PRId64
+             ")}, gs = {wg, zg, PCP_UP(%" PRId64 ")};\n",
+             a->d, a->e);
 }
 
 static void backward_rows(attend_t *self)
@@ -248,8 +325,7 @@ static void backward_rows(attend_t *self)
     str_addf(self->out, "; i < %" PRId64 "; i += PCP_BLOCK) {\n", a->t);
     str_addf(self->out, "int64_t rows = pcp_least(PCP_BLOCK, %" PRId64 " - i);\n", a->t);
     str_add(self->out, "int64_t all = PCP_UP_ROWS(rows);\n");
-    load_rows(self, Q, "q", a->d);
-    load_rows(self, CT, "g", a->e);
+    backward_operands(self);
     backward_row_values(self);
     str_addf(self->out,
              "if (c > 0) pcp_pack_%s(dq + i * %" PRId64 ", %" PRId64 ", rows, %" PRId64
@@ -257,7 +333,9 @@ static void backward_rows(attend_t *self)
              "else pcp_zero(wdq, all * PCP_UP(%" PRId64 "));\n",
              suffix(self, DQ), dq->row, dq->row, a->d, a->d, a->d);
     describe(self);
-    str_add(self->out, "pcp_attend_back(&x, &keys, all, qb, ldq, gb, ldg, shift, delta, wdq);\n");
+    str_add(self->out,
+            a->pairs ? "pcp_attend_back_pairs(&x, &keys, all, &qs, &gs, shift, delta, wdq);\n"
+                     : "pcp_attend_back(&x, &keys, all, qb, ldq, gb, ldg, shift, delta, wdq);\n");
     str_addf(self->out,
              "pcp_give_%s(wdq, PCP_UP(%" PRId64 "), rows, %" PRId64 ", 0, dq + i * %" PRId64
              ", %" PRId64 ");\n}\n",
@@ -278,13 +356,20 @@ static void render_backward(attend_t *self)
     static const char *const names[] = {"q", "k", "v", "y", "lse", "g", "dq", "dk", "dv"};
     const attention_t *a = self->a;
     int64_t keys = self->chunk + WHOLE;
-    declare(self, "kt", a->d, keys);
-    declare(self, "vt", a->e, keys);
-    declare(self, "wk", self->chunk, a->d);
+    declare_turned(self, "kt", keys, a->d);
+    declare_turned(self, "vt", keys, a->e);
+    if (a->pairs)
+        declare_of(self, "pcp_pair_t", "wk", (self->chunk + 1) / 2, a->d);
+    else
+        declare(self, "wk", self->chunk, a->d);
     declare(self, "wdk", keys, a->d);
     declare(self, "wdv", keys, a->e);
-    declare(self, "wq", BLOCK, a->d);
-    declare(self, "wg", BLOCK, a->e);
+    declare_of(self, a->pairs ? "uint16_t" : "float", "wq", BLOCK, a->d);
+    declare_of(self, a->pairs ? "uint16_t" : "float", "wg", BLOCK, a->e);
+    if (a->pairs) {
+        declare_of(self, "pcp_pair_t", "zq", BLOCK / 2, a->d);
+        declare_of(self, "pcp_pair_t", "zg", BLOCK / 2, a->e);
+    }
     declare(self, "wo", a->view[O].dtype == DT_F32 ? 1 : BLOCK, a->e);
     declare(self, "wdq", BLOCK, a->d);
     str_add(self->out, "float shift[PCP_BLOCK], delta[PCP_BLOCK];\n");
@@ -305,7 +390,7 @@ void attention_render(const kernel_t *kernel, str_t *out)
     const attention_t *a = self.a;
     int64_t wide = a->d > a->e ? a->d : a->e;
     str_addf(out, "enum { ldk = PCP_UP(%" PRId64 ") };\n", self.chunk + WHOLE);
-    declare(&self, "part", a->view[K].dtype == DT_F32 ? 1 : BLOCK, wide);
+    declare(&self, "part", a->view[K].dtype == DT_F32 && !a->pairs ? 1 : BLOCK, wide);
     if (a->gradient)
         render_backward(&self);
     else

@@ -18,7 +18,8 @@ typedef struct {
     helpers_t *helpers;
     str_t *out;
     int64_t a_row, a_sum, b_sum, b_col;   /* in elements; sums from term to term */
-    int64_t wide, terms;                  /* elements of a term; k / wide */
+    int64_t wide, terms;                  /* elements of a term; k / wide, rounded up */
+    bool odd;                             /* the last term has one element */
     const char *type;                     /* of elements */
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
     int64_t row_block, a_ld;              /* of A's copy */
@@ -38,7 +39,8 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     const tiles_t *t = &product->tiles;
     writer_t w = {.step = s, .tiles = t, .helpers = helpers, .out = out};
     w.wide = s->bf16 ? 2 : 1;
-    w.terms = s->k / w.wide;
+    w.terms = (s->k + w.wide - 1) / w.wide;
+    w.odd = s->k % w.wide != 0;
     w.type = s->bf16 ? "uint16_t" : "float";
     w.a_row = s->trans_a ? 1 : s->lda;
     w.a_sum = s->trans_a ? s->lda * w.wide : w.wide;
@@ -113,27 +115,55 @@ static void write_panels(const writer_t *w)
     str_fini(&plain);
 }
 
+/* The panel of B at column k by `pack`, `at` elements per column from the last one in pb. */
+static void write_pack_panel(const writer_t *w, const pack_t *pack, int64_t at)
+{
+    pack_t last = *pack;
+    str_addf(w->out,
+             "{ %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64 " + k * %" PRId64 ", whole);",
+             pack_function(w->helpers, pack), at, w->b_sum, w->b_col);
+    last.last = true;
+    if (w->odd)
+        str_addf(w->out,
+                 " if (whole < n) %s(pb + (k - j0) * %" PRId64
+                 " + whole * %d, b + (s + whole) * %" PRId64 " + k * %" PRId64 ", 1);",
+                 pack_function(w->helpers, &last), at, 2 * pack->width, w->b_sum, w->b_col);
+    str_add(w->out, " }\n");
+}
+
 static void write_pack_b(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     if (!t->pack_b && !w->pack_rest) return;
     const plan_gemm_step_t *s = w->step;
-    pack_t pack = {t->simd.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb, w->b_col, s->bf16};
+    pack_t pack = {t->simd.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb,
+                   w->b_col,      s->bf16, false};
     int64_t panel = t->sum_block * w->wide; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
-    if (t->pack_b && s->n >= t->cols)
-        str_addf(w->out,
-                 "        for (; k + %d <= j1; k += %d)\n            %s(pb + (k - j0) * %" PRId64
-                 ", b + s * %" PRId64 " + k * %" PRId64 ", n);\n",
-                 t->cols, t->cols, pack_function(w->helpers, &pack), panel, w->b_sum, w->b_col);
+    if (t->pack_b && s->n >= t->cols) {
+        str_addf(w->out, "        for (; k + %d <= j1; k += %d) ", t->cols, t->cols);
+        write_pack_panel(w, &pack, panel);
+    }
     if (!w->pack_rest) return;
     if (!t->pack_b) str_addf(w->out, "        k += (j1 - k) / %d * %d;\n", t->cols, t->cols);
     pack.cols = w->rest_cols;
     pack.width = w->rest_width;
-    str_addf(w->out,
-             "        if (k < j1) %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64
-             " + k * %" PRId64 ", n);\n",
-             pack_function(w->helpers, &pack), t->pack_b ? panel : 0, w->b_sum, w->b_col);
+    str_add(w->out, "        if (k < j1) ");
+    write_pack_panel(w, &pack, t->pack_b ? panel : 0);
+}
+
+/* The pair at the end of an odd sum has a zero. */
+static void write_last_of_a(const writer_t *w)
+{
+    str_add(w->out, "            for (int64_t r = 0; whole < n && r < ie - ib; r++) {\n");
+    if (w->pack_terms)
+        str_addf(w->out,
+                 "                pa[whole * %" PRId64 " + 2 * r] = a[(s + whole) * 2 * %" PRId64
+                 " + ib + r];\n                pa[whole * %" PRId64 " + 2 * r + 1] = 0;\n",
+                 w->a_ld, w->step->lda, w->a_ld);
+    else
+        str_addf(w->out, "                pa[r * %" PRId64 " + 2 * whole + 1] = 0;\n", w->a_ld);
+    str_add(w->out, "            }\n");
 }
 
 /* A block of A as it is, but for the distance of its rows and that pairs of terms come together. */
@@ -141,26 +171,27 @@ static void write_pack_a(const writer_t *w)
 {
     static const char rows[] = "            for (int64_t r = 0; r < ie - ib; r++)\n"
                                "                __builtin_memcpy(pa + r * %2$" PRId64
-                               ", a + (ib + r) * %1$" PRId64 " + s * %3$" PRId64 ", n * 4);\n";
+                               ", a + (ib + r) * %1$" PRId64 " + s * %3$" PRId64
+                               ", (n + whole) * 2);\n";
     static const char terms[] = "            for (int64_t p = 0; p < n; p++)\n"
                                 "                __builtin_memcpy(pa + p * %2$" PRId64
                                 ", a + (s + p) * %1$" PRId64 " + ib, (ie - ib) * 4);\n";
-    static const char pairs[] = "            for (int64_t p = 0; p < n; p++)\n"
+    static const char pairs[] = "            for (int64_t p = 0; p < whole; p++)\n"
                                 "                for (int64_t r = 0; r < ie - ib; r++) {\n"
                                 "                    pa[p * %2$" PRId64
                                 " + 2 * r] = a[(s + p) * 2 * %1$" PRId64 " + ib + r];\n"
                                 "                    pa[p * %2$" PRId64
                                 " + 2 * r + 1] = a[((s + p) * 2 + 1) * %1$" PRId64 " + ib + r];\n"
                                 "                }\n";
-    static const char turned[] = "            for (int64_t p = 0; p < 2 * n; p++)\n"
+    static const char turned[] = "            for (int64_t p = 0; p < n + whole; p++)\n"
                                  "                for (int64_t r = 0; r < ie - ib; r++)\n"
                                  "                    pa[r * %2$" PRId64
                                  " + p] = a[(2 * s + p) * %1$" PRId64 " + ib + r];\n";
-    const char *text = !w->step->trans_a                     ? rows
-                       : w->step->bf16 && w->tiles->simd.amx ? turned
-                       : w->step->bf16                       ? pairs
-                                                             : terms;
-    if (w->tiles->pack_a) str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
+    bool turn = w->step->trans_a && w->step->bf16 && w->tiles->simd.amx;
+    const char *text = !w->step->trans_a ? rows : turn ? turned : w->step->bf16 ? pairs : terms;
+    if (!w->tiles->pack_a) return;
+    str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
+    if (w->odd) write_last_of_a(w);
 }
 
 static void write_buffers(const writer_t *w)
@@ -247,6 +278,10 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
              ";\n",
              w.terms, t->sum_block, w.terms, t->sum_block);
     str_addf(out, "        const int add = %s;\n", s->accumulate ? "1" : "s > 0");
+    if (w.odd)
+        str_addf(out, "        const int64_t whole = s + n < %" PRId64 " ? n : n - 1;\n", w.terms);
+    else
+        str_add(out, "        const int64_t whole = n;\n");
     write_pack_b(&w);
     str_addf(out,
              "        for (int64_t ib = i0; ib < i1; ib += %" PRId64 ") {\n"

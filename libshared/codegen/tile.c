@@ -256,12 +256,23 @@ static void write_transpose(const pack_t *p, str_t *out)
                  p->width, p->cols, wide, 4 * (p->width - p->cols));
 }
 
+/* Single elements and zeros. */
+static void write_last(const pack_t *p, str_t *out)
+{
+    str_addf(out,
+             "    __builtin_memset(to, 0, %d * n);\n    for (int64_t j = 0; j < %d; j++)\n"
+             "        to[2 * j] = from[j * %" PRId64 "];\n",
+             4 * p->width, p->cols, p->from_col);
+}
+
 const char *pack_function(helpers_t *helpers, const pack_t *pack)
 {
     str_t text = {0};
     const char *type = pack->bf16 ? "uint16_t" : "float";
     str_addf(&text, "(%s *restrict to, const %s *restrict from, int64_t n)\n{\n", type, type);
-    if (pack->from_col != 1)
+    if (pack->last)
+        write_last(pack, &text);
+    else if (pack->from_col != 1)
         write_transpose(pack, &text);
     else if (pack->bf16)
         write_interleave(pack, &text);

@@ -35,11 +35,12 @@ const char *tile_function(helpers_t *helpers, const tile_t *tile);
  * to[p * width + j] = j < cols ? from[p * from_sum + j * from_col] : 0 for p < n, j < width: a
  * panel of B for tiles with b_sum = width. One of from_sum and from_col is 1. No overlap.
  * bf16: elements 2 p and 2 p + 1 of column j become the pair to[2 * (p * width + j)]; tiles have
- * b_sum = 2 * width. */
+ * b_sum = 2 * width. last: the one term at the end of an odd sum, element 0 of column j and a zero;
+ * n is 1. */
 typedef struct {
     int lanes, cols, width;     /* lanes: of the vectors that turn squares of 8 x 8 or 4 x 4 */
     int64_t from_sum, from_col; /* from element to element, of pairs too */
-    bool bf16;
+    bool bf16, last;
 } pack_t;
 const char *pack_function(helpers_t *helpers, const pack_t *pack);
 

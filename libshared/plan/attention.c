@@ -153,6 +153,25 @@ static int add_views(lower_t *self, const ir_op_t *op, kernel_t *kernel, attenti
     return 0;
 }
 
+/* Does the definition round f32 operands of its products to bf16 (passes/precision.c), once each?
+ * Matrix units have no kernel of their own: on processors that have one, pairs are no faster than
+ * f32. */
+static bool takes_pairs(const lower_t *self, const ir_op_t *op, bool gradient)
+{
+    const ir_region_t *body = op->region[0];
+    int n = 0;
+    if (!self->simd.bf16 || self->simd.amx) return false;
+    if (ir_type_of(self->fn, op->in[0])->dtype != DT_F32) return false;
+    for (int i = 0; i < body->n_op; i++) {
+        const ir_op_t *dot = body->op[i];
+        if (dot->code != OP_dot_general) continue;
+        for (int k = 0; k < 2; k++)
+            if (ir_type_of(self->fn, dot->in[k])->dtype != DT_BF16) return false;
+        n++;
+    }
+    return n == (gradient ? 5 : 2);
+}
+
 /* Products of visible blocks, two forward and five backward, and what is read and written once. */
 static void estimate(const lower_t *self, const ir_op_t *op, kernel_t *kernel, const attention_t *a)
 {
@@ -179,13 +198,14 @@ int attention_place(lower_t *self, const ir_op_t *op)
                        .s = v->dim[1],
                        .d = q->dim[2],
                        .e = v->dim[2]};
+    a->pairs = takes_pairs(self, op, a->gradient);
     kernel->fn = self->fn;
     kernel->op = op;
     kernel->attention = a;
     kernel->extent = q->dim[0];
-    kernel->label = mem_printf("%s%s %lldx%lldx%lld x%lld", a->how.causal ? "causal " : "",
+    kernel->label = mem_printf("%s%s %lldx%lldx%lld x%lld%s", a->how.causal ? "causal " : "",
                                attr_text(&op->attrs, "kind", ""), (long long)a->t, (long long)a->s,
-                               (long long)a->d, (long long)kernel->extent);
+                               (long long)a->d, (long long)kernel->extent, a->pairs ? " bf16" : "");
     group->order = (int)self->step.n;
     int status = add_views(self, op, kernel, a);
     estimate(self, op, kernel, a);

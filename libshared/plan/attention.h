@@ -18,6 +18,7 @@ enum { ATTENTION_MAX_VIEW = 9 };
 typedef struct attention {
     fused_attention_t how;
     bool gradient;
+    bool pairs;         /* operands of f32 are rounded to bf16 for the products */
     int64_t t, s, d, e; /* rows of q, rows of k, columns of q and k, columns of v */
     /* Operands, then results, in the order of the op; the log-sum-exp as [t, 1] matrices. */
     int n_view;

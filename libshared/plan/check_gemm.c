@@ -74,8 +74,8 @@ int plan_check_gemm(const plan_gemm_step_t *s, uint64_t arena_bytes, err_t *err)
     int64_t entries;
     if (s->dtype != DT_F32 && s->dtype != DT_F64)
         return err_set(err, ERR_CORRUPT, "gemm: element type %d, want f32 or f64", (int)s->dtype);
-    if (s->bf16 && (s->dtype != DT_F32 || s->parts < 1 || s->k % 2))
-        return err_set(err, ERR_CORRUPT, "gemm: bf16 without a kernel, or of an odd sum");
+    if (s->bf16 && (s->dtype != DT_F32 || s->parts < 1))
+        return err_set(err, ERR_CORRUPT, "gemm: bf16 without a kernel");
     if (s->batch < 1 || s->inner < 1 || s->m < 0 || s->n < 0 || s->k < 0 || s->m > INT_MAX ||
         s->n > INT_MAX || s->k > INT_MAX || !i64_mul(s->batch, s->inner, &entries) ||
         entries > INT_MAX)

@@ -179,7 +179,7 @@ static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b)
     return ir_reduce(fn, OP_add, ir_op2(fn, OP_multiply, a, b), (int64_t[]){3}, 1);
 }
 
-/* Does the target multiply pairs of bf16, and does the sum come in pairs? */
+/* Does the target multiply pairs of bf16, and are there any? */
 static bool keeps_pairs(simd_t simd, const ir_fn_t *fn, const ir_op_t *op, const ir_dot_t *dot)
 {
     const ir_type_t *a = ir_type_of(fn, op->in[0]), *b = ir_type_of(fn, op->in[1]);
@@ -187,8 +187,7 @@ static bool keeps_pairs(simd_t simd, const ir_fn_t *fn, const ir_op_t *op, const
     int64_t terms = 1;
     for (int i = 0; i < dot->n_contract; i++) terms *= a->dim[dot->lhs_contract[i]];
     return simd.bf16 && a->dtype == DT_BF16 && b->dtype == DT_BF16 &&
-           (y->dtype == DT_BF16 || y->dtype == DT_F32) && terms > 0 && terms % 2 == 0 &&
-           ir_type_count(y) > 0;
+           (y->dtype == DT_BF16 || y->dtype == DT_F32) && terms > 0 && ir_type_count(y) > 0;
 }
 
 /* The type that products compute in. */

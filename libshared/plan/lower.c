@@ -63,6 +63,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t 
 {
     lower_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
+    self->simd = simd;
     self->large = large;
     self->err = err;
     fn = convolutions_to_products(module, fn, err);

@@ -94,6 +94,7 @@ typedef struct {
 typedef struct {
     ir_module_t *module;
     ir_fn_t *fn;
+    simd_t simd;     /* of the target */
     lvalue_t *value; /* fn->n_value */
     VEC(group_t *) group;
     VEC(lstep_t) step;

@@ -104,8 +104,8 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
 {
     *self = (tiles_t){.simd = simd, .wanted_parts = choice->parts};
     if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
-    if (s->bf16 && (!simd.bf16 || s->k % 2)) return false;
-    int64_t terms = s->bf16 ? s->k / 2 : s->k;
+    if (s->bf16 && !simd.bf16) return false;
+    int64_t terms = s->bf16 ? ceil_div(s->k, 2) : s->k;
     bool matrix = s->bf16 && simd.amx;
     int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
     if (matrix)
@@ -119,8 +119,9 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
     choose_parts(self, s);
     self->pack_b = packs_b(self, s, s->m);
-    self->pack_a = s->bf16 && (s->trans_a || (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 &&
-                                              s->n > self->cols));
+    self->pack_a = s->bf16 &&
+                   (s->trans_a || s->k % 2 ||
+                    (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 && s->n > self->cols));
     return true;
 }
 
@@ -149,7 +150,8 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, simd_t simd, 
     if (!tiles_choose(self, s, simd)) return false;
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
     int64_t rows = s->m / strips, n_col = ceil_div(s->n, PART_COLS);
-    if (!s->bf16 || !simd.amx) tiles_choose_registers(self, rows, s->n, s->bf16 ? s->k / 2 : s->k);
+    if (!s->bf16 || !simd.amx)
+        tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;
     self->part_rows = rows;
     self->n_part_row = strips;
