@@ -116,6 +116,7 @@ static void emit_column_loop(emit_t *e, kblock_t *block, const pending_list_t *l
         emit_block_rows(e, block, hi, lo, list);
         return;
     }
+    if (emit_clipped_columns(e->kernel, block, e->group->col_var, e->lo, e->hi, list)) return;
     kstmt_t *loop = kernel_stmt(block, KS_FOR);
     loop->var = e->group->col_var;
     loop->lo = e->lo;

@@ -53,6 +53,10 @@ typedef VEC(pending_t) pending_list_t;
  * Split columns become nested loops; guards on columns (pad, concatenate) split a loop into
  * segments. */
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list);
+/* The columns [lo, hi) of a unit: a loop for each segment that guards cut, clipped to them. False,
+ * and nothing appended, when nothing is cut or a segment would need its columns split. */
+bool emit_clipped_columns(kernel_t *kernel, kblock_t *block, int col, kx_t lo, kx_t hi,
+                          const pending_list_t *list);
 /* The statements inside one loop. */
 void emit_statements(kblock_t *block, const pending_list_t *list);
 

@@ -206,6 +206,54 @@ static void emit_leaf(nest_t *nest, kblock_t *block, int depth, const pending_li
     }
 }
 
+static bool uses_parts(const kx_graph_t *g, const pending_list_t *list, int var)
+{
+    flags_t used = {0};
+    for (size_t v = 0; v < g->var.n; v++) VEC_PUSH(&used, false);
+    visit_list(g, list, mark_variable, &used);
+    bool uses = uses_below(g, &used, var);
+    VEC_FREE(&used);
+    return uses;
+}
+
+/* Columns from + [max(lo - from, 0), min(hi - from, extent)). */
+static void emit_clipped(kx_graph_t *g, kblock_t *block, int part, int64_t from, kx_t lo, kx_t hi,
+                         const pending_list_t *list)
+{
+    kx_t end = kx_int(g, g->var.at[part].extent);
+    kstmt_t *loop = kernel_stmt(block, KS_FOR);
+    loop->var = part;
+    loop->lo = kx_map(g, OP_maximum, DT_I64, 2, (kx_t[]){kx_addi(g, lo, -from), kx_int(g, 0)});
+    loop->hi = kx_map(g, OP_minimum, DT_I64, 2, (kx_t[]){kx_addi(g, hi, -from), end});
+    loop->simd = true;
+    emit_statements(&loop->body, list);
+}
+
+bool emit_clipped_columns(kernel_t *kernel, kblock_t *block, int col, kx_t lo, kx_t hi,
+                          const pending_list_t *list)
+{
+    kx_graph_t *g = &kernel->graph;
+    cuts_t cuts = {.graph = g, .var = col};
+    pending_list_t inside[MAX_CUTS + 1] = {0};
+    int part[MAX_CUTS + 1];
+    bool fits = !uses_parts(g, list, col);
+    visit_list(g, list, find_cut, &cuts);
+    sort_cuts(&cuts);
+    if (cuts.n == 0 || !fits) return false;
+    for (int i = 0; i <= cuts.n; i++) {
+        int64_t from = i == 0 ? 0 : cuts.at[i - 1];
+        int64_t to = i == cuts.n ? g->var.at[col].extent : cuts.at[i];
+        kx_t node = kx_var(g, to - from, &part[i]);
+        exchange_list(kernel, list, &inside[i], col, kx_addi(g, node, from));
+        fits = fits && !uses_parts(g, &inside[i], part[i]);
+    }
+    for (int i = 0; i <= cuts.n; i++) {
+        if (fits) emit_clipped(g, block, part[i], i == 0 ? 0 : cuts.at[i - 1], lo, hi, &inside[i]);
+        VEC_FREE(&inside[i]);
+    }
+    return fits;
+}
+
 void emit_columns(kernel_t *kernel, kblock_t *block, int col, const pending_list_t *list)
 {
     nest_t nest = {.kernel = kernel};

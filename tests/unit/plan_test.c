@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "compile/compile.h"
 #include "ir/build.h"
+#include "plan/target.h"
 #include "plan_help.h"
 #include "plan_random.h"
 #include "random_program.h"
@@ -128,6 +130,32 @@ static void test_products(void **state)
         "tensor<4xf32>) -> tensor<3x4xf32>\n"
         "  return %0 : tensor<3x4xf32>\n}\n",
         3, 5, F32);
+}
+
+/* Pieces side by side, stored and summed over rows by blocks of columns that none of them ends
+ * with: plain loops over each piece's share of a block. */
+static void test_pieces(void **state)
+{
+    static const char text[] =
+        "func.func public @main(%x: tensor<40x48xf32>, %y: tensor<40x50xf32>, %z: "
+        "tensor<40x48xf32>)"
+        " -> (tensor<40x146xbf16>, tensor<146xf32>) {\n"
+        "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %0 = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<40x48xf32>, tensor<40x50xf32>, "
+        "tensor<40x48xf32>) -> tensor<40x146xf32>\n"
+        "  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<40x146xf32>, tensor<f32>) -> tensor<146xf32>\n"
+        "  %2 = stablehlo.convert %0 : (tensor<40x146xf32>) -> tensor<40x146xbf16>\n"
+        "  return %2, %1 : tensor<40x146xbf16>, tensor<146xf32>\n}\n";
+    err_t err = {0};
+    (void)state;
+    char *code = compile_emit(text, strlen(text), "test", STAGE_C, NULL, target_host(), &err);
+    if (!code) fail_msg("%s", err.text);
+    const char *kernels = strstr(code, "\nvoid k");
+    assert_non_null(kernels);
+    assert_null(strstr(kernels, ">= 0")); /* no element asks where it is */
+    free(code);
+    plan_check_text(text, 12, 1, F32);
 }
 
 /* Heads of a [batch, time, head, depth] buffer, both ways, and a backward product into it. */
@@ -380,11 +408,12 @@ static void test_random_programs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_maps_and_views),  cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_products),        cmocka_unit_test(test_attention),
-        cmocka_unit_test(test_reductions),      cmocka_unit_test(test_row_group),
-        cmocka_unit_test(test_indices),         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_long_chain),
+        cmocka_unit_test(test_maps_and_views), cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_products),       cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_row_group),      cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_types),          cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_long_chain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
