@@ -181,6 +181,8 @@ static int check_map(parser_t *p, const draft_t *d)
 static int check_add_axes(parser_t *p, const draft_t *d)
 {
     const quant_t *q[3] = {quant_at(p, d, 0), quant_at(p, d, 1), quant_at(p, d, 2)};
+    for (size_t i = 0; i < 3; i++)
+        if (!q[i]) return mismatch(p, d, "the element types", i, i == 2 ? 0 : 2);
     bool has_axis = q[0]->axis >= 0 || q[1]->axis >= 0;
     for (size_t i = 0; i < 2; i++)
         if (q[i]->axis >= 0 && q[i]->axis != q[2]->axis) return mismatch(p, d, "the axes", i, 2);
