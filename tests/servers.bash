@@ -117,4 +117,4 @@ servers_stop() {
     postgres_dir='' redis_dir=''
 }
 # shellcheck disable=SC2154 # work is tap.bash's
-trap 'servers_stop; rm -rf "$work"' EXIT
+at_exit "servers_stop; rm -rf '$work'"

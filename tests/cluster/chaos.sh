@@ -14,7 +14,7 @@ if [ ! -e "$model" ] || [ ! -e "$text" ]; then
     tap_done
     exit
 fi
-trap 'storm_end; servers_stop; rm -rf "$work"' EXIT
+at_exit "storm_end; servers_stop; rm -rf '$work'"
 
 check "private servers start" postgres_start
 check "both of them" redis_start

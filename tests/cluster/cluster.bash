@@ -11,7 +11,7 @@
 #   golden_model NAME             sets model and golden; without the shared material skips the file as NAME
 # Plans and tokens are cached in $work/plans and $work/cache for all clusters of a test.
 declare -A pid
-trap 'dismiss; rm -rf "$work"' EXIT
+at_exit "dismiss; rm -rf '$work'"
 
 golden_model() {
     local shared=${PCP_SHARED:-../shared}

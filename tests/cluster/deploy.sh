@@ -14,7 +14,7 @@ clean_up() {
     for root in "$roots"/*/; do ! mountpoint -q "$root/proc" || umount "$root/proc"; done
     rm -rf --one-file-system "$work"
 }
-trap clean_up EXIT
+at_exit clean_up
 
 # --- the compose file ---
 # Lines "SERVICE PROGRAM FLAG" of docker-compose.yml; PROGRAM is the build argument, "-" for images.

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
 . tests/servers.bash
-trap 'dismiss; servers_stop; rm -rf "$work"' EXIT
+at_exit "dismiss; servers_stop; rm -rf '$work'"
 rounds=40 inner=8 shards=2
 
 cat README.md docs/*.md >"$work/text.txt"

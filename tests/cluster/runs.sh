@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
 . tests/servers.bash
-trap 'dismiss; servers_stop; rm -rf "$work"' EXIT
+at_exit "dismiss; servers_stop; rm -rf '$work'"
 if ! postgres_start; then
     skip "runs of a cluster" "PostgreSQL is not installed"
     tap_done

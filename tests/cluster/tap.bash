@@ -2,12 +2,20 @@
 # tap.bash: TAP output and process helpers for the cluster tests. Source it; call `tap_done` at the end.
 #   check NAME COMMAND...   ok when the command succeeds
 #   skip NAME REASON        a test that cannot run here
+#   at_exit COMMANDS        when the test ends
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
 tap_n=0 tap_failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
 # shellcheck disable=SC2034 # for the tests that source this file
 bin=${PCP_BIN:-build/bin}
-trap 'rm -rf "$work"' EXIT
+
+# A child that is told to end before it has become its program runs the traps of the shell that it was forked
+# from: it must not clear up what the test still needs.
+at_exit() {
+    # shellcheck disable=SC2064 # the commands are known now
+    trap "[ \$BASHPID -ne $$ ] || { $1; }" EXIT
+}
+at_exit "rm -rf '$work'"
 
 check() {
     local name=$1
