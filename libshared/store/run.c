@@ -9,12 +9,13 @@
 #define RUN_COLUMNS \
     "id, key, state, config, reason, n_rounds, n_windows, created_ms, started_ms, finished_ms"
 
+/* Whichever of the two is there already: of shepherds that begin a run at once, one does. */
 static int insert_run(store_t *self, const store_run_spec_t *spec, const char *key,
                       const char *hash, err_t *err)
 {
     return (int)SQL_RUN(self->db, err, NULL,
                         "INSERT INTO run (id, key, config, config_hash, n_rounds, created_ms) "
-                        "VALUES ($1, $2, $3, $4, $5, now_ms()) ON CONFLICT (key) DO NOTHING",
+                        "VALUES ($1, $2, $3, $4, $5, now_ms()) ON CONFLICT DO NOTHING",
                         sql_text(spec->id), sql_text(key), sql_text(spec->config), sql_text(hash),
                         sql_int((int64_t)spec->n_rounds));
 }
@@ -31,10 +32,15 @@ int store_run_submit(store_t *self, const store_run_spec_t *spec, char id[STORE_
     hash_content(spec->config, strlen(spec->config), hash);
     sql_rows_t rows = {0};
     int n = insert_run(self, spec, key, hash, err);
-    int rc = n < 0 ? -1 : 0;
-    if (rc == 0 && SQL_RUN(self->db, err, &rows, "SELECT id, config_hash FROM run WHERE key = $1",
-                           sql_text(key)) < 1)
-        rc = -1;
+    int64_t found = n < 0
+                        ? -1
+                        : SQL_RUN(self->db, err, &rows,
+                                  "SELECT id, config_hash FROM run WHERE key = $1", sql_text(key));
+    int rc = found < 0 ? -1 : 0;
+    if (found == 0)
+        rc = err_set(err, ERR_STATE,
+                     "store: there is a run \"%s\" already, of another key than \"%s\"", spec->id,
+                     key);
     if (rc == 0 && strcmp(sql_cell(&rows, 0, 1), hash) != 0)
         rc = err_set(err, ERR_STATE, "store: key \"%s\" was used for run %s with another config",
                      key, sql_cell(&rows, 0, 0));

@@ -39,6 +39,55 @@ static int tear_down(void **state)
     return 0;
 }
 
+typedef struct {
+    const char *url;
+    pthread_barrier_t *together;
+    err_t err;
+    int n_created;
+} submitter_t;
+
+enum { SUBMISSIONS = 40 };
+
+static void *submit(void *user)
+{
+    submitter_t *self = user;
+    store_t *s = store_open(self->url, NULL, &self->err);
+    for (int i = 0; i < SUBMISSIONS; i++) {
+        char name[16], id[STORE_ID];
+        bool created = false;
+        snprintf(name, sizeof name, "r%d", i);
+        store_run_spec_t spec = {.id = name, .config = "{}"};
+        pthread_barrier_wait(self->together);
+        if (s) store_run_submit(s, &spec, id, &created, &self->err);
+        self->n_created += created;
+    }
+    store_destroy(&s);
+    return NULL;
+}
+
+/* A leader and its stand-by begin a run at once: one of them does, for the other it is there. */
+static void test_submit_at_once(void **state)
+{
+    enum { N = 4 };
+    submitter_t submitters[N] = {0};
+    pthread_t threads[N];
+    pthread_barrier_t together;
+    int n_created = 0;
+    assert_int_equal(pthread_barrier_init(&together, NULL, N), 0);
+    for (int i = 0; i < N; i++) {
+        submitters[i].together = &together;
+        submitters[i].url = ((fixture_t *)*state)->url;
+        assert_int_equal(pthread_create(&threads[i], NULL, submit, &submitters[i]), 0);
+    }
+    for (int i = 0; i < N; i++) {
+        pthread_join(threads[i], NULL);
+        assert_string_equal(submitters[i].err.text, "");
+        n_created += submitters[i].n_created;
+    }
+    pthread_barrier_destroy(&together);
+    assert_int_equal(n_created, SUBMISSIONS);
+}
+
 static void test_submit(void **state)
 {
     store_t *s = ((fixture_t *)*state)->store;
@@ -506,10 +555,19 @@ static void test_restart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_submit),     TEST(test_bad_values),  TEST(test_transitions),
-        TEST(test_leadership), TEST(test_submissions), TEST(test_submission_and_run),
-        TEST(test_term_ends),  TEST(test_rivals),      TEST(test_workers),
-        TEST(test_artifacts),  TEST(test_telemetry),   TEST(test_checkpoints),
+        TEST(test_submit),
+        TEST(test_submit_at_once),
+        TEST(test_bad_values),
+        TEST(test_transitions),
+        TEST(test_leadership),
+        TEST(test_submissions),
+        TEST(test_submission_and_run),
+        TEST(test_term_ends),
+        TEST(test_rivals),
+        TEST(test_workers),
+        TEST(test_artifacts),
+        TEST(test_telemetry),
+        TEST(test_checkpoints),
         TEST(test_busy),
     };
     const struct CMUnitTest servers[] = {TEST(test_restart)};
