@@ -181,6 +181,7 @@ storm_same() {
 # were killed when it starts; so that the last one killed is no leak, one more starts here.
 storm_leaks() {
     local left sweeper
+    rm -f "$work/sweep.log" # of the run before
     TMPDIR=$work/tmp "$bin/pcp-compiler" --shepherd "ipc://$work/nobody" --cache-dir "$work/plans" >"$work/sweep.log" 2>&1 &
     sweeper=$!
     eventually 60 grep -q 'event=start' "$work/sweep.log"
