@@ -85,6 +85,7 @@ void back_begin(shepherd_t *self, const char *reason)
     self->back_reason = mem_strdup(reason);
     self->back_from = self->round;
     self->backing = true;
+    self->keeping = false; /* what the shards hold is not what they are to hold */
     self->back_written = self->restoring = false;
     drop_work(self);
     self->phase = PHASE_GATHER;

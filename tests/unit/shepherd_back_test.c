@@ -143,6 +143,32 @@ static void the_run_goes_back(void **unused)
     rig_free(rig);
 }
 
+/* What a shard that had been away was told, to keep what it holds, is no longer so. */
+static void nothing_is_kept_on_the_way_back(void **unused)
+{
+    (void)unused;
+    rig_t *rig = in_round_2();
+    Msg__ShardState shard = MSG__SHARD_STATE__INIT;
+    shard.run_hash = rig->state.run_hash;
+    shard.shards = 1;
+    shard.round = 2;
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    forget_sent(rig);
+    SAY(rig, A, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_AGGREGATOR; body.id = "a0"; body.endpoint = "ipc://data";
+        body.shard = &shard);
+    assert_true(only(rig, A, BODY(ASSIGN))->assign->keep);
+    SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
+    lose(rig);
+    wait_out(rig);
+    courier_result_t result = found(rig, 1);
+    give(rig, &result);
+    written(rig, RECORD_BACK);
+    forget_sent(rig);
+    restore(rig, COURIER_RESTORE); /* not kept */
+    rig_free(rig);
+}
+
 static void who_has_the_state_takes_the_lease(void **unused)
 {
     (void)unused;
@@ -284,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_run_goes_back),
+        cmocka_unit_test(nothing_is_kept_on_the_way_back),
         cmocka_unit_test(who_has_the_state_takes_the_lease),
         cmocka_unit_test(without_a_checkpoint_it_begins_again),
         cmocka_unit_test(it_does_not_go_back_for_ever),
