@@ -330,6 +330,28 @@ static void test_views(void **state)
             fail_msg("%s: not %d", rows[i].query, (int)rows[i].value);
 }
 
+/* A step back that one leader begins and the next one begins again is known until it is over. */
+static void begin_again(ledger_test_t *f, const store_rewind_t *to)
+{
+    store_resume_t known = {0};
+    store_rewinding_t back = {.from = 4, .to = 1, .checkpoint = "c/1", .reason = "a state is lost"};
+    STORE_OK(store_rewind_begin(f->store, &f->boss, &back, err));
+    back = (store_rewinding_t){.from = 1, .to = 2, .checkpoint = "c/2", .reason = "again"};
+    STORE_OK(store_rewind_begin(f->store, &f->boss, &back, err)); /* by the next leader */
+    STORE_OK(store_resume(f->store, &f->boss, &known, err));
+    assert_string_equal(known.rewind, "a state is lost");
+    assert_int_equal(known.rewind_from, 4);
+    assert_int_equal(known.good.n, 2);
+    store_resume_fini(&known);
+    STORE_OK(store_run_rewind(f->store, &f->boss, to, err));
+    STORE_OK(store_resume(f->store, &f->boss, &known, err));
+    assert_null(known.rewind); /* it is over */
+    store_resume_fini(&known);
+    STORE_OK(store_run_init(f->store, &f->boss, "aa", err));
+    STORE_OK(store_run_init(f->store, &f->boss, "aa", err));
+    STORE_REFUSED(ERR_STATE, store_run_init(f->store, &f->boss, "bb", err));
+}
+
 /* Back to the checkpoint behind round 1, in the store that saw five rounds and in one that saw
  * none. */
 static void test_rewind(void **state)
@@ -347,23 +369,7 @@ static void test_rewind(void **state)
         STORE_OK(store_run_rewind(f->store, &f->boss, &to, err));
         assert_int_equal(ledger_windows(f->store), 20);
     }
-    store_resume_t known = {0};
-    store_rewinding_t back = {.from = 4, .to = 1, .checkpoint = "c/1", .reason = "a state is lost"};
-    STORE_OK(store_rewind_begin(f->store, &f->boss, &back, err));
-    back = (store_rewinding_t){.from = 1, .to = 2, .checkpoint = "c/2", .reason = "again"};
-    STORE_OK(store_rewind_begin(f->store, &f->boss, &back, err)); /* by the next leader */
-    STORE_OK(store_resume(f->store, &f->boss, &known, err));
-    assert_string_equal(known.rewind, "a state is lost");
-    assert_int_equal(known.rewind_from, 4);
-    assert_int_equal(known.good.n, 2);
-    store_resume_fini(&known);
-    STORE_OK(store_run_rewind(f->store, &f->boss, &to, err));
-    STORE_OK(store_resume(f->store, &f->boss, &known, err));
-    assert_null(known.rewind); /* it is over */
-    store_resume_fini(&known);
-    STORE_OK(store_run_init(f->store, &f->boss, "aa", err));
-    STORE_OK(store_run_init(f->store, &f->boss, "aa", err));
-    STORE_REFUSED(ERR_STATE, store_run_init(f->store, &f->boss, "bb", err));
+    begin_again(f, &to);
     STORE_OK(store_checkpoint_list(f->store, "r", NULL, 9, &checkpoints, err));
     assert_int_equal(checkpoints.n, 2);
     store_checkpoints_fini(&checkpoints);
