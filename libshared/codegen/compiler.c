@@ -14,8 +14,8 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scratch.h"
 #include "base/str.h"
-#include "codegen/scratch.h"
 
 extern char **environ;
 
@@ -181,7 +181,7 @@ uint8_t *compiler_run(const char *cc, int n_unit, const char *const *units, cons
         err_set(err, ERR_ARG, "%d C files, want 1 to %d", n_unit, MAX_UNITS);
         return NULL;
     }
-    if (scratch_make(&job.scratch, err) == 0 && find_kind(&job, err) == 0 &&
+    if (scratch_make(&job.scratch, NULL, "cc", err) == 0 && find_kind(&job, err) == 0 &&
         write_units(&job, units, err) == 0 && compile_units(&job, flags, err) == 0 &&
         link_units(&job, err) == 0) {
         char *so = path_in(&job, "so", 0);

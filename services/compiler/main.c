@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "codegen/scratch.h"
+#include "base/scratch.h"
 #include "compiler/loop.h"
 
 static int run(compiler_config_t *config, err_t *err)
@@ -12,7 +12,7 @@ static int run(compiler_config_t *config, err_t *err)
     if (!config->id) config->id = service_id("compiler");
     int signal_fd = service_start("compiler", &config->common, &compiler_table, config, err);
     if (signal_fd < 0) return -1;
-    int swept = scratch_sweep(); /* of compilers that were killed */
+    int swept = scratch_sweep(NULL, "cc"); /* of compilers that were killed */
     if (swept > 0) log_event(LOG_INFO, "swept", "folders=%d", swept);
     size_t n = (size_t)config->slots;
     loop_t *slots = mem_calloc(n, sizeof *slots);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/scratch.h"
 #include "base/str.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
@@ -90,16 +91,17 @@ static int submit_dir(options_t *o, run_talk_t *talk, const char *dir, char *id,
 /* Everything a user can get wrong in model and data is found here, before anything is sent. */
 static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *err)
 {
-    char dir[] = "/tmp/pcp-run-XXXXXX";
+    scratch_t files = {0};
     train_prepared_t prepared = {0};
     if (train_config_check(&o->train, err) < 0) return -1;
-    if (!mkdtemp(dir)) return err_set_errno(err, "%s", dir);
+    scratch_sweep("/tmp", "submit"); /* of those that were killed */
+    if (scratch_make(&files, "/tmp", "submit", err) < 0) return -1;
     free(o->train.run_dir);
-    o->train.run_dir = mem_strdup(dir);
+    o->train.run_dir = mem_strdup(files.dir);
     int rc = train_prepare(&o->train, &prepared, err);
-    if (rc == 0) rc = submit_dir(o, talk, dir, id, err);
+    if (rc == 0) rc = submit_dir(o, talk, files.dir, id, err);
     train_prepared_fini(&prepared);
-    file_remove_tree(dir);
+    scratch_remove(&files);
     return rc;
 }
 

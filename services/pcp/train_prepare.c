@@ -200,12 +200,13 @@ static void forget_run(const train_config_t *c)
     }
 }
 
-/* Unix sockets allow 107 bytes of path, run directories more. */
+/* Unix sockets allow 107 bytes of path, run directories more. Nothing takes down the sockets of a
+ * process that is killed, so the next one does. */
 static int make_socket_dir(train_prepared_t *out, err_t *err)
 {
-    char name[] = "/tmp/pcp-XXXXXX";
-    if (!mkdtemp(name)) return err_set_errno(err, "%s", name);
-    out->sockets = mem_strdup(name);
+    scratch_sweep("/tmp", "train");
+    if (scratch_make(&out->socket_dir, "/tmp", "train", err) < 0) return -1;
+    out->sockets = out->socket_dir.dir;
     return 0;
 }
 
@@ -244,7 +245,6 @@ int train_prepare(const train_config_t *c, train_prepared_t *out, err_t *err)
 void train_prepared_fini(train_prepared_t *self)
 {
     free(self->checkpoint);
-    if (self->sockets) file_remove_tree(self->sockets);
-    free(self->sockets);
+    scratch_remove(&self->socket_dir);
     *self = (train_prepared_t){0};
 }

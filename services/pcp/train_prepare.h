@@ -9,15 +9,17 @@
 #ifndef PCP_TRAIN_PREPARE_H
 #define PCP_TRAIN_PREPARE_H
 
+#include "base/scratch.h"
 #include "pcp/train_config.h"
 
 typedef struct {
     int64_t n_params; /* elements over all parameters */
     int n_tensors;
     int64_t train_tokens, validation_tokens;
-    int vocab;        /* of the tokens */
-    char *checkpoint; /* the directory to be written */
-    char *sockets;    /* a short directory for ipc endpoints; removed by train_prepared_fini */
+    int vocab;           /* of the tokens */
+    char *checkpoint;    /* the directory to be written */
+    const char *sockets; /* directory of ipc endpoints: socket_dir's */
+    scratch_t socket_dir;
 } train_prepared_t;
 
 /* Reads and checks model, data and init; writes the files above. Everything a user can get wrong is

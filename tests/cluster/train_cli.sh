@@ -131,6 +131,8 @@ train orphan --rounds 100000 >"$work/orphan.txt" 2>&1 &
 check "a run whose pcp will be killed starts" eventually 60 started "$work/orphan.txt"
 pkill -KILL -f "^$bin/pcp train.*$work/orphan"
 check "kill -9 of pcp itself leaves nothing running" eventually 10 no_orphans
+train after --prepare-only >/dev/null
+check "nor sockets, once another one has started" no_sockets orphan
 
 # --- bad input: a clear error, a non-zero exit ---
 printf 'module {\n  func.func @main(%%a: tensor<2xf32>) -> tensor<f32> {\n    return %%b : tensor<f32>\n' >"$work/broken.mlir"

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hand_over.h"
 #include "base/log.h"
+#include "base/scratch.h"
 #include "base/str.h"
 #include "msg/control.h"
 #include "shepherd/front/front.h"
@@ -167,15 +168,14 @@ static void stop(front_t *self)
     zsock_destroy(&self->news);
 }
 
-/* Unix sockets allow 107 bytes of path, directories of runs more. */
-static char *make_socket_dir(const front_config_t *config, err_t *err)
+/* Unix sockets allow 107 bytes of path, directories of runs more. Returns, caller frees. `own`: one
+ * that nobody asked for, to be removed at the end, or by the next front if this one is killed. */
+static char *make_socket_dir(const front_config_t *config, scratch_t *own, err_t *err)
 {
     if (config->socket_dir && *config->socket_dir)
         return file_make_dirs(config->socket_dir, err) < 0 ? NULL : mem_strdup(config->socket_dir);
-    char name[] = "/tmp/pcp-XXXXXX";
-    if (mkdtemp(name)) return mem_strdup(name);
-    err_set_errno(err, "%s", name);
-    return NULL;
+    scratch_sweep("/tmp", "front");
+    return scratch_make(own, "/tmp", "front", err) < 0 ? NULL : mem_strdup(own->dir);
 }
 
 static void remove_sockets(char *dir, const front_t *self)
@@ -198,7 +198,8 @@ int front_run_all(front_config_t *config, err_t *err)
     int signal_fd = service_start("shepherd", &config->common, &front_table, config, err);
     if (signal_fd < 0 || file_make_dirs(config->runs_dir, err) < 0) return -1;
     raise_limits();
-    char *sockets = make_socket_dir(config, err);
+    scratch_t own = {0};
+    char *sockets = make_socket_dir(config, &own, err);
     if (!sockets) return -1;
     front_t front = {.config = config, .config_dir = sockets, .wake = -1};
     clerk_options_t clerk = {.url = config->store,
@@ -210,6 +211,7 @@ int front_run_all(front_config_t *config, err_t *err)
     if (rc == 0) service_loop(front.loop);
     children_destroy(&front.children);
     remove_sockets(sockets, &front);
+    scratch_remove(&own);
     stop(&front);
     take_over(&clerk); /* what its thread borrowed */
     free(sockets);
