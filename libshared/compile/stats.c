@@ -106,11 +106,14 @@ static void print_peak(const plan_program_t *program, str_t *out)
              program->temporary_bytes, program->peak, program->step[program->peak].label);
 }
 
-static uint64_t role_bytes(const plan_t *plan, plan_role_t role)
+/* Of the tensors of a role: those that keep their memory, or those that lie among temporaries. */
+static uint64_t role_bytes(const plan_t *plan, plan_role_t role, bool kept)
 {
     uint64_t bytes = 0;
-    for (int i = 0; i < plan->n_tensor; i++)
-        if (plan->tensor[i].role == role) bytes += plan->tensor[i].n_bytes;
+    for (int i = 0; i < plan->n_tensor; i++) {
+        const plan_tensor_t *t = &plan->tensor[i];
+        if (t->role == role && (t->offset < plan->fixed_bytes) == kept) bytes += t->n_bytes;
+    }
     return bytes;
 }
 
@@ -121,13 +124,16 @@ static void print_arena(const plan_t *plan, str_t *out)
     str_addf(out, "%d kernels, %d constants of %" PRIu64 " bytes\narena %" PRIu64 " bytes",
              plan->n_kernel, plan->n_constant, constants, plan->arena_bytes);
     for (plan_role_t role = ROLE_PARAM; role < ROLE_TEMPORARY; role++) {
-        uint64_t bytes = role_bytes(plan, role);
+        uint64_t bytes = role_bytes(plan, role, true);
         if (bytes == 0) continue;
         listed += bytes;
         str_addf(out, ", %s %" PRIu64, plan_role_name(role), bytes);
     }
     uint64_t rest = plan->arena_bytes > listed ? plan->arena_bytes - listed : 0;
-    str_addf(out, ", temporaries and padding %" PRIu64 "\n", rest);
+    str_addf(out, ", temporaries and padding %" PRIu64, rest);
+    uint64_t among = role_bytes(plan, ROLE_RESULT, false);
+    if (among > 0) str_addf(out, ", results among these %" PRIu64, among);
+    str_add(out, "\n");
 }
 
 void stats_print(const ir_module_t *module, const plan_t *plan, str_t *out)

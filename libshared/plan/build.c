@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/arena.h"
 #include "plan/branches.h"
 #include "plan/build_in.h"
 #include "plan/check.h"
@@ -208,38 +209,7 @@ int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err)
     return seeded ? build_program(self, seeded, 0, err) : -1;
 }
 
-/* --- The arena and the steps ------------------------------------------------------------------ */
-
-/* The temporaries of the programs inside `depth` loops, which share memory; where they end. */
-static uint64_t assign_depth(plan_build_t *self, int depth, uint64_t at)
-{
-    uint64_t most = 0;
-    for (size_t i = 0; i < self->program.n; i++) {
-        program_t *p = self->program.at[i];
-        if (p->depth != depth) continue;
-        memory_peak(p->block.at, p->block.n, &p->peak);
-        p->n_bytes = memory_assign(p->block.at, p->block.n);
-        most = p->n_bytes > most ? p->n_bytes : most;
-        for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += at;
-    }
-    return at + most;
-}
-
-/* Tensors, then constants, then the temporaries: of the programs, of the loops in them, ... */
-static uint64_t assign_arena(plan_build_t *self)
-{
-    uint64_t at = 0;
-    for (size_t i = 0; i < self->tensor.n; i++) {
-        self->tensor.at[i].offset = at;
-        at += memory_align(self->tensor.at[i].n_bytes);
-    }
-    for (size_t i = 0; i < self->constant.n; i++) {
-        self->constant.at[i].offset = at;
-        at += memory_align(self->constant.at[i].n_bytes);
-    }
-    for (int depth = 0; depth <= MAX_LOOP_DEPTH; depth++) at = assign_depth(self, depth, at);
-    return at;
-}
+/* --- Steps ------------------------------------------------------------------------------------ */
 
 static int64_t offset_of(const plan_build_t *self, const program_t *p, ir_val_t v)
 {
@@ -332,7 +302,7 @@ static void fill_program(const plan_build_t *self, const program_t *p, plan_prog
 {
     const ir_region_t *body = p->lower->fn->body;
     to->name = mem_strdup(p->name);
-    to->temporary_bytes = p->n_bytes;
+    to->temporary_bytes = p->own_bytes + p->n_bytes;
     to->peak = (uint32_t)p->peak;
     to->n_step = (int)p->lower->step.n;
     to->step = mem_calloc((size_t)to->n_step + 1, sizeof *to->step);
@@ -365,45 +335,6 @@ void plan_build_budget(plan_build_t *self, uint64_t n_bytes)
     self->budget = n_bytes;
 }
 
-/* Which parts of the arena no repetition changes, and of these what a training step keeps. */
-static uint64_t fixed_bytes(plan_build_t *self, uint64_t *kept)
-{
-    uint64_t total = assign_arena(self), most = 0;
-    *kept = 0;
-    for (size_t i = 0; i < self->program.n; i++)
-        if (self->program.at[i]->depth == 0 && self->program.at[i]->n_bytes > most)
-            most = self->program.at[i]->n_bytes;
-    for (size_t i = 0; i < self->tensor.n; i++) {
-        plan_role_t role = self->tensor.at[i].role;
-        if (role == ROLE_PARAM || role == ROLE_STATE || role == ROLE_ACCUMULATOR)
-            *kept += self->tensor.at[i].n_bytes;
-    }
-    return total - most;
-}
-
-/* Recompute what must be for the arena to fit into the budget. */
-static int fit_budget(plan_build_t *self, err_t *err)
-{
-    const double mib = 1 << 20;
-    uint64_t kept, fixed = fixed_bytes(self, &kept), least = fixed;
-    uint64_t limit = self->budget > fixed ? self->budget - fixed : 0;
-    for (size_t i = 0; i < self->program.n; i++) {
-        program_t *p = self->program.at[i];
-        if (p->depth > 0 || p->n_bytes <= limit) continue;
-        uint64_t reached = fixed + remat_fit(self, p, limit);
-        if (reached > least) least = reached;
-    }
-    if (least <= self->budget) return 0;
-    return err_set(
-        err, ERR_MEMORY,
-        "the plan needs %.1f MiB (%llu bytes) with all recomputed that helps, the budget "
-        "is %.1f: parameters, state and sums of gradients take %.1f, which no batch "
-        "changes; the rest shrinks with fewer sequences in the model's batch (and more "
-        "micro-batches, --accumulate)",
-        (double)least / mib, (unsigned long long)least, (double)self->budget / mib,
-        (double)kept / mib);
-}
-
 plan_t *plan_build_finish(plan_build_t *self, err_t *err)
 {
     if (self->program.n == 0) {
@@ -411,12 +342,12 @@ plan_t *plan_build_finish(plan_build_t *self, err_t *err)
         return NULL;
     }
     for (size_t i = 0; i < self->program.n; i++) storage_assign(self, self->program.at[i]);
-    if (self->budget > 0 && fit_budget(self, err) < 0) return NULL;
+    if (self->budget > 0 && arena_fit(self, err) < 0) return NULL;
     for (size_t i = 0; i < self->program.n; i++) storage_finish(self->program.at[i]);
     plan_t *plan = mem_calloc(1, sizeof *plan);
     plan->accumulate = 1;
     plan->alignment = MEMORY_ALIGN;
-    plan->arena_bytes = assign_arena(self);
+    plan->arena_bytes = arena_assign(self, &plan->fixed_bytes);
     plan->n_tensor = (int)self->tensor.n;
     plan->tensor = mem_calloc(self->tensor.n + 1, sizeof *plan->tensor);
     for (int i = 0; i < plan->n_tensor; i++) {

@@ -1,4 +1,4 @@
-/* Between build.c and storage.c. */
+/* Between build.c, storage.c, remat.c and arena.c. */
 #ifndef PLAN_BUILD_IN_H
 #define PLAN_BUILD_IN_H
 
@@ -22,8 +22,9 @@ typedef struct {
     int depth;           /* loops around it */
     int first_kernel;    /* of its groups, in plan_build_t.kernel */
     VEC(memory_block_t) block;
-    uint64_t n_bytes; /* of its temporaries */
-    int peak;         /* step at which most of them are alive */
+    uint64_t n_bytes;   /* of its temporaries */
+    uint64_t own_bytes; /* of large results that no other program has, which lie before these */
+    int peak;           /* step at which most of them are alive */
 } program_t;
 
 struct plan_build {

@@ -19,6 +19,10 @@ static int check_arena(const plan_t *plan, err_t *err)
     if (plan->arena_bytes > (uint64_t)INT64_MAX / 2)
         return err_set(err, ERR_CORRUPT, "plan: arena of %llu bytes",
                        (unsigned long long)plan->arena_bytes);
+    if (plan->fixed_bytes > plan->arena_bytes)
+        return err_set(err, ERR_CORRUPT, "plan: %llu fixed bytes in an arena of %llu",
+                       (unsigned long long)plan->fixed_bytes,
+                       (unsigned long long)plan->arena_bytes);
     if (plan->accumulate < 1)
         return err_set(err, ERR_CORRUPT, "plan: accumulate %d, want 1 or more", plan->accumulate);
     if (plan->n_tensor < 0 || plan->n_program < 0 || plan->n_kernel < 0 || plan->n_constant < 0)

@@ -159,6 +159,7 @@ uint8_t *plan_pack(const plan_t *self, size_t *n_bytes, char hash[HASH_HEX])
     m.spec = borrow(self->spec);
     m.accumulate = self->accumulate;
     m.arena_bytes = self->arena_bytes;
+    m.fixed_bytes = self->fixed_bytes;
     m.alignment = self->alignment;
     m.code = (ProtobufCBinaryData){self->n_code, self->code};
     pack_tables(a, self, &m);

@@ -108,7 +108,7 @@ typedef struct {
     plan_step_t *step;
     int n_tensor; /* the tensors this program reads or writes, by index */
     uint32_t *tensor;
-    uint64_t temporary_bytes; /* of the arena's end, shared with other programs */
+    uint64_t temporary_bytes; /* behind plan->fixed_bytes, shared with other programs */
     uint32_t peak;            /* the step at which most of these are in use */
     int n_sweep;              /* in the order of their steps, of which none is in two */
     plan_sweep_t *sweep;
@@ -120,6 +120,9 @@ typedef struct {
     char *spec;        /* the training spec as JSON (optim/optim.h) */
     int accumulate;    /* micro-batches per step; 1: program "train" does everything */
     uint64_t arena_bytes, alignment;
+    /* What lies behind the first fixed_bytes of the arena is lost when another program runs:
+     * temporaries, and large results that one program alone has, which are read right after it. */
+    uint64_t fixed_bytes;
     int n_tensor, n_program, n_kernel, n_constant;
     plan_tensor_t *tensor;
     plan_program_t *program;

@@ -138,6 +138,7 @@ static int unpack_plan(const Pcp__Plan *m, plan_t *plan, err_t *err)
     plan->spec = mem_strdup(m->spec);
     plan->accumulate = m->accumulate;
     plan->arena_bytes = m->arena_bytes;
+    plan->fixed_bytes = m->fixed_bytes;
     plan->alignment = m->alignment;
     plan->code = copy_bytes(&m->code);
     plan->n_code = m->code.len;

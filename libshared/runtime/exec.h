@@ -25,7 +25,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err);
 void exec_destroy(exec_t **self_p);
 
 /* Copy a tensor in or out (n_bytes must be the tensor's size). `tensor` as plan_find_tensor has
- * it. */
+ * it. Large results of a program are lost when another one runs (plan_t.fixed_bytes). */
 int exec_write(exec_t *self, int tensor, const void *bytes, size_t n_bytes, err_t *err);
 int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err);
 int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of that role */

@@ -150,6 +150,7 @@ static void test_forged(void **state)
     plan_step_t *gemm = find_step(plan, STEP_GEMM), *kernel = find_step(plan, STEP_KERNEL);
     plan_step_t *copy = find_step(plan, STEP_COPY);
     REFUSE(plan, plan->arena_bytes, 64);
+    REFUSE(plan, plan->fixed_bytes, plan->arena_bytes + 1);
     REFUSE(plan, plan->arena_bytes, UINT64_MAX);
     REFUSE(plan, plan->alignment, 48);
     REFUSE(plan, plan->accumulate, 0);
