@@ -150,8 +150,8 @@ static void send_payload(shard_t *shard, void *raw, const chunk_t *chunk)
 
 /* When a transfer has ended nobody may read the caller's memory. What still waits to be sent (a
  * request sent twice, an aggregator that is away) goes with its socket. It is given back within
- * milliseconds then; if it ever is not, the log names the peer, and waiting goes on: the memory
- * cannot be freed under a thread that reads it. */
+ * milliseconds then (the header says why), or when a name has been looked up; never does this end
+ * before, for the memory cannot be freed under a thread that reads it. */
 static void reclaim(data_client_t *self)
 {
     enum { PATIENCE_MS = 20, SAY_MS = 10000 };
@@ -162,8 +162,10 @@ static void reclaim(data_client_t *self)
             int64_t now = clock_mono_ms();
             if (now - begin >= PATIENCE_MS) zsock_destroy(&shard->socket);
             if (now - said >= SAY_MS)
-                log_event(LOG_ERROR, "buffers_lent", "peer=%s n=%d seconds=%.0f", shard->endpoint,
-                          atomic_load(&shard->lent), (double)(now - begin) / 1000);
+                log_event(LOG_ERROR, "buffers_lent",
+                          "peer=%s n=%d seconds=%.0f "
+                          "fix=\"an address instead of a name, or a resolver that answers\"",
+                          shard->endpoint, atomic_load(&shard->lent), (double)(now - begin) / 1000);
             if (now - said >= SAY_MS) said = now;
             usleep(1000);
         }

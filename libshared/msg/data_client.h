@@ -4,6 +4,14 @@
  * An aggregator that is away and comes back at the same endpoint within MSG_DATA_TIMEOUT_MS costs
  * time, no more.
  *
+ * What a call sends is lent to ZeroMQ, and the caller's again when it returns, also with an error.
+ * For this it waits, and no peer can make it wait long, be it absent, mute, deaf or gone: 20 ms
+ * after the transfer it closes the socket, without linger, upon which libzmq's thread discards what
+ * it has of it, queued or half sent, whatever the connection is at (zmq_setsockopt(3), ZMQ_LINGER).
+ * What can hold up that thread alone is the look-up of a host's name, which ends with the
+ * resolver's own time-outs (resolv.conf(5): 5 s a try); the log names peer and seconds then, every
+ * 10 s.
+ *
  * Calls block: use it from an actor, never from a reactor. One thread at a time. Errors: ERR_NET
  * (an aggregator is silent or refuses), ERR_IO (it has no such object, or a bad disk), ERR_CORRUPT
  * (bytes that do not match their hash), ERR_STATE (the round is over or the fence is old: drop the

@@ -1,11 +1,14 @@
 /* The data client against an aggregator that loses requests, is not ready, or goes away and comes
  * back. */
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -145,6 +148,95 @@ static void nothing_is_kept_of_a_stopped_upload(void **unused)
     rig_free(rig);
 }
 
+/* --- peers that vanish while what is sent to them is lent to ZeroMQ --- */
+
+typedef enum { PEER_ABSENT, PEER_MUTE, PEER_DEAF, PEER_GONE, PEER_KINDS } peer_t;
+enum { N_LENT = 12 * MSG_CHUNK_FLOATS }; /* more than a window and sockets' buffers take */
+
+typedef struct {
+    peer_t kind;
+    zsock_t *router; /* DEAF, GONE: greets, and reads one message at most */
+    int listener;    /* MUTE: takes connections, says nothing */
+    int asked;       /* how often `stopped` was called */
+    char endpoint[160];
+} vanishing_t;
+
+/* By then a window of chunks has been handed over, and sent as far as buffers go. */
+static bool vanish(void *user)
+{
+    vanishing_t *self = user;
+    self->asked++;
+    if (self->asked == 2 && self->kind == PEER_GONE) zsock_destroy(&self->router);
+    return self->asked > 2;
+}
+
+static void vanishing_begin(vanishing_t *self, peer_t kind, const char *dir, bool tcp)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    *self = (vanishing_t){.kind = kind, .listener = -1};
+    snprintf(self->endpoint, sizeof self->endpoint, tcp ? "tcp://127.0.0.1:*" : "ipc://%s/p%d", dir,
+             kind);
+    if (kind == PEER_MUTE || (kind == PEER_ABSENT && tcp)) {
+        self->listener = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(bind(self->listener, (struct sockaddr *)&at, n), 0);
+        assert_int_equal(getsockname(self->listener, (struct sockaddr *)&at, &n), 0);
+        snprintf(self->endpoint, sizeof self->endpoint, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    }
+    if (kind == PEER_MUTE) assert_int_equal(listen(self->listener, 4), 0);
+    if (kind != PEER_DEAF && kind != PEER_GONE) return;
+    self->router = zsock_new(ZMQ_ROUTER);
+    zsock_set_rcvhwm(self->router, 1);
+    zsock_set_rcvbuf(self->router, 64 << 10);
+    zsock_set_linger(self->router, 0);
+    assert_true(zsock_bind(self->router, "%s", self->endpoint) >= 0);
+    snprintf(self->endpoint, sizeof self->endpoint, "%s", zsock_endpoint(self->router));
+}
+
+static void vanishing_end(vanishing_t *self)
+{
+    zsock_destroy(&self->router);
+    if (self->listener >= 0) close(self->listener);
+}
+
+/* The call ends soon after it was stopped, and nobody reads the memory then: it is unmapped. */
+static void buffers_come_back(peer_t kind, const char *dir, bool tcp)
+{
+    enum { SOON_MS = 20000 }; /* milliseconds, in truth; for ever, if it hung */
+    const uint64_t bounds[2] = {0, N_LENT};
+    const size_t n = N_LENT * sizeof(float);
+    vanishing_t peer;
+    vanishing_begin(&peer, kind, dir, tcp);
+    char *endpoints[] = {peer.endpoint};
+    data_options_t options = {
+        .endpoints = endpoints, .n_endpoint = 1, .run = 7, .stopped = vanish, .user = &peer};
+    data_client_t *client = data_client_new(&options, NULL);
+    float *theta = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(theta != MAP_FAILED);
+    memset(theta, 1, n);
+    err_t err = {0};
+    int64_t begin = clock_mono_ms();
+    assert_int_equal(data_put_init(client, bounds, 3, theta, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    munmap(theta, n);
+    assert_true(clock_mono_ms() - begin < SOON_MS);
+    uint64_t sent, received;
+    data_client_traffic(client, &sent, &received);
+    assert_true(sent >= MSG_WINDOW * (uint64_t)MSG_CHUNK_BYTES);
+    assert_int_equal(received, 0);
+    vanishing_end(&peer);
+    data_client_destroy(&client);
+}
+
+static void what_was_lent_to_a_peer_that_vanished_comes_back(void **unused)
+{
+    (void)unused;
+    char *dir = temp_dir();
+    for (int kind = 0; kind < PEER_KINDS; kind++)
+        for (int tcp = 0; tcp < 2; tcp++) buffers_come_back((peer_t)kind, dir, tcp == 1);
+    temp_remove(&dir);
+}
+
 static void objects(void **unused)
 {
     (void)unused;
@@ -181,6 +273,7 @@ int main(void)
         cmocka_unit_test(not_ready_is_waited_for),
         cmocka_unit_test(an_aggregator_that_comes_back_costs_time_only),
         cmocka_unit_test(nothing_is_kept_of_a_stopped_upload),
+        cmocka_unit_test(what_was_lent_to_a_peer_that_vanished_comes_back),
         cmocka_unit_test(objects),
     };
     int failed = cmocka_run_group_tests_name("data_client", tests, NULL, NULL);
