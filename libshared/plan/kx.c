@@ -136,7 +136,9 @@ bool kx_is_number(const kx_graph_t *self, kx_t x, double *f)
 {
     const kx_node_t *n = &self->node.at[x];
     if (n->kind == KX_NUMBER)
-        *f = dtype_is_float(n->dtype) ? n->f : (double)n->i;
+        *f = dtype_is_float(n->dtype) ? n->f
+             : n->dtype == DT_UI64    ? (double)(uint64_t)n->i
+                                      : (double)n->i;
     else if (n->kind == KX_AFFINE && n->n_in == 0)
         *f = (double)n->i;
     else
@@ -154,17 +156,22 @@ static kx_t small_power(kx_graph_t *self, dtype_t dtype, const kx_t *in)
     return KX_NONE;
 }
 
+static bool is_int(const kx_graph_t *self, kx_t x, int64_t *i)
+{
+    const kx_node_t *n = &self->node.at[x];
+    *i = n->i;
+    return n->kind == KX_AFFINE && n->n_in == 0;
+}
+
 /* i64 arithmetic on indices stays index arithmetic, so that masks and positions fold. */
 static kx_t index_map(kx_graph_t *self, op_code_t op, const kx_t *in)
 {
     if (!kx_is_known(self, in[0]) || !kx_is_known(self, in[1])) return KX_NONE;
-    double f;
+    int64_t i;
     if (op == OP_add) return kx_add(self, in[0], in[1]);
     if (op == OP_subtract) return kx_sub(self, in[0], in[1]);
-    if (op == OP_multiply && kx_is_number(self, in[1], &f))
-        return kx_scale(self, in[0], (int64_t)f);
-    if (op == OP_multiply && kx_is_number(self, in[0], &f))
-        return kx_scale(self, in[1], (int64_t)f);
+    if (op == OP_multiply && is_int(self, in[1], &i)) return kx_scale(self, in[0], i);
+    if (op == OP_multiply && is_int(self, in[0], &i)) return kx_scale(self, in[1], i);
     return KX_NONE;
 }
 
@@ -183,14 +190,19 @@ static kx_t within_bounds(const kx_graph_t *self, op_code_t op, int n_in, const 
     return KX_NONE;
 }
 
+static int64_t clamped(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
 /* clamp(lo, x, hi) between constants has a known range. */
 static void clamp_range(const kx_graph_t *self, kx_node_t *n)
 {
     const kx_node_t *lo = &self->node.at[n->in[0]], *x = &self->node.at[n->in[1]];
     const kx_node_t *hi = &self->node.at[n->in[2]];
     if (lo->lo == lo->hi && hi->lo == hi->hi && lo->lo <= hi->hi) {
-        n->lo = x->lo > lo->lo ? x->lo : lo->lo;
-        n->hi = x->hi < hi->hi ? x->hi : hi->hi;
+        n->lo = clamped(x->lo, lo->lo, hi->lo);
+        n->hi = clamped(x->hi, lo->lo, hi->lo);
     }
 }
 
@@ -215,6 +227,13 @@ kx_t kx_map(kx_graph_t *self, op_code_t op, dtype_t dtype, int n_in, const kx_t 
     return kx_intern(self, &n);
 }
 
+/* A number to compare as a double: integers beyond 2^53 are none. */
+static bool is_exact(const kx_graph_t *self, kx_t x, double *f)
+{
+    bool is_float = dtype_is_float(self->node.at[x].dtype);
+    return kx_is_number(self, x, f) && (is_float || (*f > -0x1p53 && *f < 0x1p53));
+}
+
 static bool is_true(kx_compare_t direction, double a, double b)
 {
     switch (direction) {
@@ -233,8 +252,8 @@ static kx_t compare_masked(kx_graph_t *self, kx_compare_t direction, kx_t a, kx_
 {
     const kx_node_t *s = &self->node.at[a];
     double when, otherwise, to;
-    if (s->kind != KX_SELECT || !kx_is_number(self, s->in[1], &when) ||
-        !kx_is_number(self, s->in[2], &otherwise) || !kx_is_number(self, b, &to))
+    if (s->kind != KX_SELECT || !is_exact(self, s->in[1], &when) ||
+        !is_exact(self, s->in[2], &otherwise) || !is_exact(self, b, &to))
         return KX_NONE;
     bool yes = is_true(direction, when, to), no = is_true(direction, otherwise, to);
     kx_t p = s->in[0];
@@ -253,7 +272,7 @@ static kx_t index_behind(const kx_graph_t *self, kx_t a)
 kx_t kx_compare(kx_graph_t *self, kx_compare_t direction, kx_t a, kx_t b)
 {
     double fa, fb;
-    if (kx_is_number(self, a, &fa) && kx_is_number(self, b, &fb))
+    if (is_exact(self, a, &fa) && is_exact(self, b, &fb))
         return kx_number(self, DT_I1, 0, is_true(direction, fa, fb));
     kx_t x = index_behind(self, a), y = index_behind(self, b);
     if (x != KX_NONE && y != KX_NONE && direction >= CMP_LT) {
