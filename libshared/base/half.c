@@ -28,7 +28,7 @@ float half_from_f16(uint16_t bits)
 {
     int exp = bits >> 10 & 31, man = bits & 1023;
     float sign = bits & 0x8000 ? -1.0f : 1.0f;
-    if (exp == 31) return man ? NAN : sign * INFINITY;
+    if (exp == 31) return copysignf(man ? NAN : INFINITY, sign);
     if (exp == 0) return sign * ldexpf((float)man, -24);
     return sign * ldexpf((float)(man | 1024), exp - 25);
 }

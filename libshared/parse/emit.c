@@ -175,6 +175,7 @@ static bool wide_is_used(const parser_t *p, const draft_t *d)
 
 int parse_emit(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
+    parse_promote(p, d, into);
     if (p->wide.n == 0) {
         *first = make(p, d, &d->in, &d->out, into)->out;
         return 0;

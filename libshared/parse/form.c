@@ -12,7 +12,9 @@ static int tail(parser_t *p, draft_t *d)
 
 static int form_operands(parser_t *p, draft_t *d)
 {
-    return parse_operands(p, &d->in) < 0 ? -1 : tail(p, d);
+    if (parse_operands(p, &d->in) < 0) return -1;
+    if (d->in.n == 0 && d->def->n_in < 0 && parse_accept(p, '(')) return parse_expect(p, ')', ")");
+    return tail(p, d);
 }
 
 /* `, word = ` */

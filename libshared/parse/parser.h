@@ -213,6 +213,8 @@ int parse_arg_types(parser_t *p, const block_args_t *args, types_t *out);
 /* --- emit.c --- */
 /* As many operands, results and regions as d->def says? */
 int parse_check_counts(parser_t *p, const draft_t *d);
+/* promote.c: convert operands to the wider types that the op's regions compute in. */
+void parse_promote(parser_t *p, draft_t *d, ir_region_t *into);
 /* Append the op, or what stands for it, to `into`; its results are *first and those behind it. */
 int parse_emit(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
 

@@ -128,6 +128,35 @@ static int form_sharding(parser_t *p, draft_t *d)
     return parse_optional_attributes(p, &d->attrs) < 0 ? -1 : parse_signature(p, d);
 }
 
+/* sdy.propagation_barrier %0 allowed_direction=NONE : T */
+static int form_barrier(parser_t *p, draft_t *d)
+{
+    if (parse_operand(p, &d->in) < 0 || parse_expect_word(p, "allowed_direction") < 0 ||
+        parse_expect(p, '=', "=") < 0)
+        return -1;
+    parse_next(p);
+    return parse_optional_attributes(p, &d->attrs) < 0 ? -1 : parse_signature(p, d);
+}
+
+/* sdy.sharding_group %0 group_id=0 : T */
+static int form_group(parser_t *p, draft_t *d)
+{
+    int64_t id;
+    ir_type_t type;
+    if (parse_operand(p, &d->in) < 0 || parse_expect_word(p, "group_id") < 0 ||
+        parse_expect(p, '=', "=") < 0 || parse_int(p, &id) < 0 ||
+        parse_optional_attributes(p, &d->attrs) < 0 || parse_expect(p, ':', ":") < 0)
+        return -1;
+    const char *at = p->tok.at;
+    return parse_type(p, &type) < 0 ? -1 : parse_check_operand(p, d, 0, &type, at);
+}
+
+static int finish_group(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
+{
+    (void)p, (void)d, (void)into, (void)first;
+    return 0;
+}
+
 static int finish_sharding(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
     (void)into;
@@ -138,6 +167,7 @@ static int finish_sharding(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t 
 }
 
 static const op_def_t one = {.n_in = 1, .n_out = 1, .form = FORM_OPERANDS},
+                      group = {.n_in = 1, .n_out = 0},
                       any = {.n_in = -1, .n_out = 1, .form = FORM_OPERANDS},
                       two = {.n_in = 2, .n_out = 1, .form = FORM_OPERANDS},
                       four = {.n_in = 4, .n_out = 1, .form = FORM_OPERANDS},
@@ -156,6 +186,8 @@ static const text_op_t ops[] = {
     {"stablehlo.uniform_dequantize", &one, NULL, finish_dequantize},
     {"sdy.sharding_constraint", &one, form_sharding, finish_sharding},
     {"sdy.reshard", &one, form_sharding, finish_sharding},
+    {"sdy.propagation_barrier", &one, form_barrier, finish_sharding},
+    {"sdy.sharding_group", &group, form_group, finish_group},
     {"stablehlo.broadcast", &one, form_broadcast, finish_broadcast},
     {"stablehlo.einsum", &two, form_einsum, finish_einsum},
     {"stablehlo.unary_einsum", &one, form_einsum, finish_einsum},

@@ -54,7 +54,8 @@ int empty_rewrite(ir_clone_t *self, const ir_op_t *op)
     case OP_concatenate: return leave_out(self, op);
     case OP_reduce: return give_operands(self, op, op->n_out);
     case OP_pad: return give_operands(self, op, 1);
-    case OP_scatter:
+    case OP_scatter: /* indices without entries name the window at 0: only updates can be missing */
+        return is_empty(self->from, op->in[op->n_in - 1]) ? give_operands(self, op, 0) : 0;
     case OP_dynamic_update_slice: return give_operands(self, op, 0);
     case OP_select_and_scatter: return give_operands(self, op, 2);
     default: return 0;
