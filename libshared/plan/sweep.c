@@ -13,7 +13,7 @@ enum {
     STRIP_ROWS = 256,           /* of a product: each strip packs B, and its rows fit the cache */
     MIN_STRIP_ROWS = 32,        /* of a product: fewer do not pay for reading all of its B */
     MAX_WEIGHT_BYTES = 1 << 20, /* of such a B: every strip reads it */
-    MAX_KEPT_BYTES = 8 << 20,   /* touched by steps that change places: it lives longer */
+    MAX_KEPT_BYTES = 24 << 20,  /* touched by steps that change places: it lives longer */
     MAX_WAITING = 64,
     MAX_TOGETHER = 32,
 };

@@ -149,7 +149,7 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, simd_t simd, 
 {
     if (!tiles_choose(self, s, simd)) return false;
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
-    int64_t rows = s->m / strips, n_col = ceil_div(s->n, PART_COLS);
+    int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, PART_COLS * SUM_BLOCK);
     if (!s->bf16 || !simd.amx)
         tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;

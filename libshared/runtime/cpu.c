@@ -16,7 +16,10 @@
 #include "runtime/gemm.h"
 #include "runtime/pool.h"
 
-enum { HUGE_PAGE = 2 << 20 };
+enum {
+    HUGE_PAGE = 2 << 20,
+    ROWS_TOGETHER = 256, /* of products in strips: what they leave stays in a core's cache */
+};
 
 /* A step of a sweep, ready to be called. */
 typedef struct {
@@ -203,7 +206,7 @@ static void watch_pool(device_t *self)
 typedef struct {
     device_t *device;
     int n;
-    int64_t strips;
+    int64_t strips, together;
 } sweep_t;
 
 static void call_part(device_t *self, int step, int64_t begin, int64_t end, int worker)
@@ -222,11 +225,13 @@ static void call_part(device_t *self, int step, int64_t begin, int64_t end, int 
 static void run_strips(void *context, int64_t begin, int64_t end, int worker)
 {
     const sweep_t *sweep = context;
-    for (int64_t strip = begin; strip < end; strip++)
+    for (int64_t first = begin, next; first < end; first = next) {
+        next = end - first < sweep->together ? end : first + sweep->together;
         for (int i = 0; i < sweep->n; i++) {
             int64_t part = sweep->device->call[i].work / sweep->strips;
-            call_part(sweep->device, i, strip * part, (strip + 1) * part, worker);
+            call_part(sweep->device, i, first * part, next * part, worker);
         }
+    }
 }
 
 /* Grains of all steps, one step's after another's. */
@@ -242,6 +247,18 @@ static void run_apart(void *context, int64_t begin, int64_t end, int worker)
         int64_t last = to == n ? c->work : to * c->grain;
         call_part(sweep->device, i, from * c->grain, last, worker);
     }
+}
+
+/* Strips that go through each step together, since products pack B once for all of them. */
+static int64_t strips_together(const plan_step_t *step, int n, int64_t strips)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < n; i++) {
+        const plan_gemm_step_t *g = &step[i].gemm;
+        bool one = step[i].kind == STEP_GEMM && g->batch * g->inner == 1;
+        if (one && g->m / strips > rows) rows = g->m / strips;
+    }
+    return rows > 0 && rows < ROWS_TOGETHER ? ROWS_TOGETHER / rows : 1;
 }
 
 /* The number of grains. */
@@ -270,7 +287,7 @@ static int64_t prepare_calls(device_t *self, const plan_step_t *step, int n)
 static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err)
 {
     (void)err;
-    sweep_t sweep = {self, n, strips};
+    sweep_t sweep = {self, n, strips, strips > 0 ? strips_together(step, n, strips) : 0};
     int64_t grains = prepare_calls(self, step, n);
     pool_watch(self->pool, NULL, NULL); /* call_part tells, step by step */
     if (strips > 0)

@@ -17,8 +17,9 @@
  * leave the core to others when the program ends. */
 enum { SPINS = 1000 };
 
-/* A worker's stretch is handed out in this many ranges, so that something is left to take over. */
-enum { RANGES = 4 };
+/* A worker's stretch is handed out by halves of what is left, but for ranges below this part of it:
+ * long ranges share what they prepare, short ones at the end let threads end together. */
+enum { SHORTEST = 16 };
 
 typedef struct {
     pool_t *pool;
@@ -36,7 +37,7 @@ struct pool {
     /* the present work: written by the caller while closed and nobody is inside */
     pool_fn *fn;
     void *context;
-    int64_t extent, grain, n_grain, step;
+    int64_t extent, grain, n_grain, shortest;
     atomic_bool stop;
 
     pool_watch_fn *watch; /* NULL: nobody watches */
@@ -94,13 +95,25 @@ static int core_of(int w)
     return -1;
 }
 
+/* The next range of a stretch; false when none is left. */
+static bool take_range(worker_t *stretch, int64_t shortest, int64_t *from_p, int64_t *to_p)
+{
+    long long from = atomic_load_explicit(&stretch->next, memory_order_relaxed);
+    do {
+        int64_t left = stretch->end - from, n = (left + 1) / 2;
+        if (left <= 0) return false;
+        if (n < shortest) n = shortest < left ? shortest : left;
+        *to_p = from + n;
+    } while (!atomic_compare_exchange_weak(&stretch->next, &from, *to_p));
+    *from_p = from;
+    return true;
+}
+
 /* Take ranges of one stretch until none is left. */
 static void run_stretch(pool_t *self, worker_t *stretch, int w)
 {
-    while (atomic_load_explicit(&stretch->next, memory_order_relaxed) < stretch->end) {
-        int64_t from = atomic_fetch_add(&stretch->next, self->step), to = from + self->step;
-        if (from >= stretch->end) return;
-        if (to > stretch->end) to = stretch->end;
+    int64_t from, to;
+    while (take_range(stretch, self->shortest, &from, &to)) {
         int64_t end = to == self->n_grain ? self->extent : to * self->grain;
         self->fn(self->context, from * self->grain, end, w);
     }
@@ -265,7 +278,7 @@ void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t 
     self->extent = extent;
     self->grain = grain;
     int64_t n = self->n_grain = (extent - 1) / grain + 1, t = self->threads;
-    self->step = n / (t * RANGES) > 0 ? n / (t * RANGES) : 1;
+    self->shortest = n / (t * SHORTEST) > 0 ? n / (t * SHORTEST) : 1;
     for (int64_t w = 0; w < t; w++) { /* n w / t without overflow for any n */
         atomic_store_explicit(&self->worker[w].next, n / t * w + n % t * w / t,
                               memory_order_relaxed);

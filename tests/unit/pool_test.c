@@ -55,6 +55,37 @@ static void test_cut(void **state)
     }
 }
 
+typedef struct {
+    int32_t length[MOST]; /* of the range that begins here; 0: none does */
+} ranges_t;
+
+static void record_range(void *context, int64_t begin, int64_t end, int worker)
+{
+    ranges_t *ranges = context;
+    (void)worker;
+    ranges->length[begin] = (int32_t)(end - begin);
+}
+
+/* Whoever takes a range: it is half of what its stretch has left, but not below a sixteenth. */
+static void test_ranges_halve(void **state)
+{
+    static const int32_t few[] = {3, 2, 1}, many[] = {16, 8, 4, 2, 2};
+    (void)state;
+    pool_t *pool = pool_new(2, false, NULL);
+    for (int turn = 0; turn < 20; turn++) {
+        ranges_t of_few = {0}, of_many = {0};
+        pool_run(pool, record_range, &of_few, 12, 1);
+        pool_run(pool, record_range, &of_many, 64, 1);
+        for (int half = 0; half < 2; half++) {
+            for (int i = 0, at = 6 * half; i < 3; at += few[i++])
+                assert_int_equal(of_few.length[at], few[i]);
+            for (int i = 0, at = 32 * half; i < 5; at += many[i++])
+                assert_int_equal(of_many.length[at], many[i]);
+        }
+    }
+    pool_destroy(&pool);
+}
+
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -154,9 +185,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),           cmocka_unit_test(test_nothing_to_do),
-        cmocka_unit_test(test_stress),        cmocka_unit_test(test_held_up),
-        cmocka_unit_test(test_several_pools), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cut),           cmocka_unit_test(test_ranges_halve),
+        cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_stress),
+        cmocka_unit_test(test_held_up),       cmocka_unit_test(test_several_pools),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
