@@ -361,6 +361,12 @@ PCP_FN uint16_t pcp_bf16_from_f32(float x)
     return (uint16_t)(x != x ? nan : rounded);
 }
 
+/* Of a number that is a bf16 already. */
+PCP_FN uint16_t pcp_bf16_of_f32(float x)
+{
+    return (uint16_t)(pcp_bits_f32(x) >> 16);
+}
+
 PCP_FN float pcp_f32_from_f16(uint16_t half)
 {
     uint32_t bits = (uint32_t)(half & 0x7FFF) << 13, exp = bits & 0x0F800000u;

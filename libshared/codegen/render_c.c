@@ -228,7 +228,10 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     render_indent(self);
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
-    if (dtype_is_narrow(dtype))
+    bool rounded = dtype == DT_BF16 && self->kernel->graph.node.at[s->value].kind == KX_CONVERT;
+    if (rounded) /* rounding again would cost as much as many a kernel */
+        str_add(self->out, "] = pcp_bf16_of_f32(");
+    else if (dtype_is_narrow(dtype))
         str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
     else
         str_add(self->out, "] = (");
