@@ -159,6 +159,7 @@ static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t
     *existed = answer->run_answer->existed;
     if (answer->run_answer->send) {
         msg_free(&answer);
+        run_talk_renewed(talk); /* this front knows of it */
         if (send_all(talk, parts, &answer, err) < 0) return -1;
     }
     int rc = answer->run_answer->n_runs == 1 ? 0 : err_set(err, ERR_NET, "an answer without a run");

@@ -86,7 +86,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     run_talk_t *self = state;
     int64_t now = clock_mono_ms();
     bool joined = member_joined(self->member);
-    if (self->once && self->lost_ms) return -1;
+    if (self->once && (self->lost_ms || self->renewed)) return -1;
     if (joined && (self->patient || self->hear)) self->limit_ms = now + self->wait_ms;
     bool there = self->hear ? self->over : self->question.body_case ? !self->waits : joined;
     return there || now >= self->limit_ms ? -1 : 0;
@@ -182,6 +182,7 @@ int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err)
     self->question.body_case = MSG__ENVELOPE__BODY_RUN_PIECE;
     self->question.run_piece = (Msg__RunPiece *)piece;
     int rc = converse(self, true, true, err);
+    if (self->waits) run(self); /* the connection was lost: until there is another */
     msg_free(&self->answer);
     return rc;
 }

@@ -20,10 +20,10 @@ void run_talk_destroy(run_talk_t **self_p);
 int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_envelope_t **answer,
                  err_t *err);
 
-/* The same with a piece of a file. ERR_NET, too, when the connection was made anew: the submission
- * is void, begin again. */
+/* The same with a piece of a file. ERR_NET when the connection was lost; it has been made anew if a
+ * front answers within wait_ms (run_talk_renewed). The submission is void then, begin again. */
 int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err);
-/* Was it, since the last call? */
+/* Was it made anew, since the last call? */
 bool run_talk_renewed(run_talk_t *self);
 
 /* After WATCH: hand events and answers to `hear` until it returns false. Lost connections are made

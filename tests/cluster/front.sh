@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# The front of a cluster, killed -9 while a submission is on its way: a stand-by takes over, or an init system starts
+# it again at the same place. The submission goes on by itself, is one run, and trains to the bits it has alone.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+export XDG_CACHE_HOME=$work
+plans=$work/pcp/plans
+for ((i = 0; i < 200; i++)); do cat docs/*.md; done >"$work/text.txt" # a submission of many pieces
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+killed=() flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 6 --validate-every 0 --lr 3e-3)
+check "a run alone" timeout 120 "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
+
+cluster "$work/c"
+runs=$work/runs control=ipc://$dir/a,ipc://$dir/b
+export PCP_SHEPHERD=$control
+front() { # NAME
+    serve "$1" shepherd --cluster --store "sqlite://$work/pcp.db" --runs-dir "$runs" --bind "ipc://$dir/$1" --id "$1" \
+        --heartbeat-ms 100 --timeout-ms 1500 --leader-ttl-ms 1500
+}
+submit() { # NAME [ENDPOINTS]: in the background
+    "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --name "$1" --key "$1" --wait-ms 60000 \
+        --shepherd "${2:-$control}" >"$work/$1.out" 2>"$work/$1.err" &
+    pid[submit]=$!
+}
+# The tokens of a submission have begun to arrive.
+arriving() { find "$runs" -path '*/.upload-*' -name train.u16 -size +1024k 2>/dev/null | grep -q .; }
+partly() { # of what there is in the end, and no more comes
+    local n
+    n=$(find "$runs" -path '*/.upload-*' -name train.u16 -printf '%s\n' | head -n 1)
+    [ -n "$n" ] && [ "$n" -lt "$(stat -c %s "$work/alone/train.u16")" ]
+}
+# middle NAME: that front is killed in the middle of a submission
+middle() {
+    local limit=$((SECONDS + 60))
+    until arriving; do
+        [ $SECONDS -lt $limit ] || return 1
+        sleep 0.01
+    done
+    slay STOP "$1"
+    partly || return 1
+    slay KILL "$1"
+    wait "${pid[$1]}" 2>/dev/null
+    killed+=("${pid[$1]}")
+    unset "pid[$1]"
+}
+# Sockets to the runs' shepherds.
+swept() {
+    local one
+    for one in "${killed[@]}"; do ! compgen -G "/tmp/pcp-front-$one-*" || return 1; done
+}
+submitted() { # NAME: with that run's id on its output
+    local status=0
+    eventually 120 not_running "${pid[submit]}"
+    wait "${pid[submit]}" || status=$?
+    unset "pid[submit]"
+    [ "$status" -eq 0 ] || { cat "$work/$1.err"; return 1; }
+    [ "$(cat "$work/$1.out")" = "$1" ] || { cat "$work/$1.out" "$work/$1.err"; return 1; }
+}
+runs_called() { find "$runs" -maxdepth 1 -name "$1" | wc -l; }
+no_uploads() { [ "$(runs_called '.upload*')" -eq 0 ]; }
+same_bits() { cmp "$work/alone/checkpoint/latest/model.safetensors" "$runs/$1/checkpoint/latest/model.safetensors"; }
+
+stopped_all() { dismiss && eventually 20 no_orphans; }
+
+front a
+check "a front leads" eventually 60 event a 'event=leads'
+front b
+check "another one stands by" eventually 60 event b 'event=standby leader=a'
+submit one
+check "the front is killed in the middle of a submission" middle a
+check "the stand-by leads" eventually 60 event b 'event=leads'
+check "the submission goes on there" submitted one
+check "nothing else of it is left" no_uploads
+
+# Through a proxy, whose connection stays when the front is gone: the new one says that it does not know the submitter.
+"$bin/fault-proxy" --listen "ipc://$dir/p" --target "ipc://$dir/b" --delay 1 --delay-ms 10 2>"$dir/proxy.log" >&2 &
+pid[proxy]=$!
+submit two "ipc://$dir/p"
+check "this one is killed, too" middle b
+front b
+check "it is started again, and leads" eventually 60 event b 'event=leads runs=1'
+check "of those that were killed there are no sockets left" swept
+check "the submission goes on" submitted two
+check "nothing else of it is left" no_uploads
+
+submit three
+check "a submitter's tokens arrive" eventually 60 arriving
+slay KILL submit
+wait "${pid[submit]}" 2>/dev/null
+unset 'pid[submit]'
+check "it is killed, and nothing of it is left at the front" eventually 60 no_uploads
+check "there is no such run" refuses 'there is no run "three"' "$bin/pcp" run get three
+
+aggregator a0 --slots 2
+serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans"
+worker w0
+worker w1
+check "the first run ends well" timeout 100 "$bin/pcp" run watch one
+check "the second, too" timeout 100 "$bin/pcp" run watch two
+check "the first has the bits that it has alone" same_bits one
+check "so has the second" same_bits two
+slay TERM b
+check "the front leaves" leaves b
+check "nothing is left running" stopped_all
+tap_done
