@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Inner states that are lost: files and objects deleted, and the workers that had them in memory killed. The run
 # goes back to a checkpoint by itself and ends with the weights of an undisturbed one, each window once. With
-# `pcp train`; with a leader and a stand-by, the leader killed on the way back; without any checkpoint.
+# `pcp train`; with a leader and a stand-by, the leader killed on the way back; in a cluster, the front killed on the
+# way back; without any checkpoint.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
@@ -132,6 +133,38 @@ stall() { true; }
 check "the run ends" over s1
 echo "# the stand-by had to begin the way back again: $(grep -c 'event=rewound' "$log")"
 check "bit for bit as the undisturbed one" same_end "$dir"
+check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_ms IS NULL')" = 0
+check "no window was trained twice or skipped" test \
+    "$(ask_store "$dir" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
+dismiss
+
+# --- a cluster; its front, and with it the run's shepherd, dies on the way back ---
+cluster "$work/front" "ipc://$work/front/a,ipc://$work/front/b"
+front() { # NAME
+    serve "$1" shepherd --cluster --store "sqlite://$dir/pcp.db" --runs-dir "$dir/runs" --bind "ipc://$dir/$1" --id "$1" \
+        --socket-dir "$dir/$1.s" --heartbeat-ms 100 --timeout-ms 3000 --leader-ttl-ms 1500
+}
+front a
+check "a front leads" eventually 60 event a 'event=leads'
+front b
+aggregator a0
+compiler c0
+again
+check "a run is submitted" timeout 60 "$bin/pcp" run submit "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+    --workers 2 --inner-steps $inner --rounds $rounds --lr 3e-3 --validate-every 0 --checkpoint-every 5 \
+    --name lost --shepherd "$control"
+log=$dir/runs/lost/shepherd.log
+check "it trains" eventually 120 logged 'event=round round=7 '
+# shellcheck disable=SC2317
+stall() { sleep 0.3 && slay STOP a0; }
+check "its inner states and their objects are lost, and it goes back" lose "$dir"
+slay KILL a
+slay CONT a0
+# shellcheck disable=SC2317
+stall() { true; }
+check "the front is killed, the stand-by leads" eventually 60 event b 'event=leads runs=1'
+check "the run ends well there" timeout 120 "$bin/pcp" run watch lost --shepherd "$control"
+check "bit for bit as the undisturbed one" same_end "$dir/runs/lost"
 check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_ms IS NULL')" = 0
 check "no window was trained twice or skipped" test \
     "$(ask_store "$dir" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
