@@ -83,9 +83,12 @@ static void write_reduction(render_t *self, int acc)
         str_addf(self->out, " reduction(%s : acc%d)", sign, acc);
 }
 
-/* Reductions that `omp simd` can split into lanes. */
-static bool is_lane_op(op_code_t op)
+/* Reductions that `omp simd` can split into lanes. It puts these together by the plain operator,
+ * which does not wrap integers of less than a byte. */
+static bool has_lanes(const kacc_t *a)
 {
+    op_code_t op = a->op;
+    if (dtype_is_int(a->dtype) && dtype_bits(a->dtype) < 8) return false;
     return op == OP_add || op == OP_multiply || op == OP_and || op == OP_or || op == OP_xor ||
            op == OP_maximum || op == OP_minimum;
 }
@@ -128,7 +131,7 @@ static void write_simd(render_t *self, const kstmt_t *loop)
     bool *folds = mem_calloc(n + 1, sizeof *folds), lanes = true;
     find_folds(&loop->body, folds);
     for (size_t i = 0; i < n; i++)
-        lanes = lanes && (!folds[i] || is_lane_op(self->kernel->acc.at[i].op));
+        lanes = lanes && (!folds[i] || has_lanes(&self->kernel->acc.at[i]));
     if (lanes) {
         write_keys(self, folds);
         str_add(self->out, "#pragma omp simd");

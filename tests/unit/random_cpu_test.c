@@ -33,10 +33,12 @@ enum {
     AMPLIFIED = 16,
     SHOWN = 12,
     N_NUDGE = 3,
-    MAX_RESULT = 16
+    MAX_RESULT = 16,
+    WIDE_OPS = 30
 };
 
 typedef struct {
+    bool wide; /* over all element types (random_wide_exact) */
     int n_program, n_result, n_exact, n_amplified, n_failed, n_gradient;
     double worst; /* deviation by tolerance, of what was not amplified */
 } tally_t;
@@ -68,15 +70,15 @@ static void evaluate(const program_t *p, tensor_t *out)
         fail_msg("seed %llu: %s", (unsigned long long)p->seed, err.text);
 }
 
-static void program_init(program_t *p, const ir_module_t *module, uint64_t seed)
+static void program_init(program_t *p, const ir_module_t *module, uint64_t seed, bool wide)
 {
     char name[32];
     snprintf(name, sizeof name, "p%llu", (unsigned long long)seed);
     *p = (program_t){.module = module, .fn = ir_module_find(module, name), .seed = seed};
     int n = p->fn->body->n_arg;
     assert_in_range(p->fn->body->n_result, 1, MAX_RESULT);
-    p->in = mem_calloc((size_t)n + 1, sizeof *p->in);
-    for (int i = 0; i < n; i++) {
+    p->in = wide ? random_inputs(p->fn, seed) : mem_calloc((size_t)n + 1, sizeof *p->in);
+    for (int i = 0; !wide && i < n; i++) {
         p->in[i] = tensor_new(ir_type_of(p->fn, ir_fn_param(p->fn, i)));
         fill(&p->in[i], rng_derive(seed, "input") + (uint64_t)i);
     }
@@ -149,12 +151,13 @@ static void report(const program_t *p, int r, double found, double tolerance, ta
 
 static void compare_result(const program_t *p, int r, const tensor_t *got, tally_t *tally)
 {
-    double roundoff = random_mix_roundoff(p->fn, r), found = deviation(&p->out[r], got);
+    double roundoff = tally->wide ? 0 : random_mix_roundoff(p->fn, r);
+    double found = tally->wide ? tensors_deviation(&p->out[r], got, 1) : deviation(&p->out[r], got);
     double tolerance = roundoff * (roundoff > ldexp(1, -24) ? MANY_HALF : MANY);
     tally->n_result++;
     tally->n_exact += roundoff == 0;
     if (roundoff == 0) {
-        if (!tensor_equal(&p->out[r], got) && !(dtype_is_float(got->type.dtype) && found == 0))
+        if (!tensor_equal(&p->out[r], got) && !(dtype_is_inexact(got->type.dtype) && found == 0))
             report(p, r, found, 0, tally);
     } else if (found <= tolerance) {
         tally->worst = fmax(tally->worst, found / tolerance);
@@ -204,7 +207,10 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
     for (int i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "p%llu", (unsigned long long)first + (unsigned long long)i);
-        if (!random_mix(module, name, first + (uint64_t)i)) fail_msg("%s", name);
+        uint64_t seed = first + (uint64_t)i;
+        bool made = tally->wide ? random_wide_exact(module, name, seed, WIDE_OPS) != NULL
+                                : random_mix(module, name, seed) != NULL;
+        if (!made) fail_msg("%s", name);
     }
     if (ir_verify(module, &err) < 0) fail_msg("%s", err.text);
     ir_module_t *copy = ir_module_clone(module, &err);
@@ -215,7 +221,7 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
     exec_t *exec = plan ? exec_new(plan, &options, &err) : NULL;
     for (int i = 0; exec && i < n; i++) {
         program_t p;
-        program_init(&p, module, first + (uint64_t)i);
+        program_init(&p, module, first + (uint64_t)i, tally->wide);
         run_program(&p, plan, exec, tally);
         program_fini(&p);
     }
@@ -239,23 +245,29 @@ static void use_plain_compiler(const char *dir)
     setenv("PCP_CC", path, 1);
 }
 
-static void test_random_programs(void **state)
+/* Some by default; PCP_PROGRAMS=0:10000: more, and all as plans are compiled. */
+static void run_programs(uint64_t count, tally_t *tally)
 {
-    uint64_t first = 0, count = 150; /* PCP_PROGRAMS=0:10000: more, and all as plans are compiled */
+    uint64_t first = 0;
     bool plain = !getenv("PCP_PROGRAMS") && !getenv("PCP_CC");
-    tally_t tally = {0};
     char *dir = temp_dir();
-    (void)state;
     random_range(&first, &count);
     for (uint64_t at = 0; at < count; at += BATCH) {
         if (plain && at == BATCH) use_plain_compiler(dir);
         int n = count - at < BATCH ? (int)(count - at) : BATCH;
-        if (run_batch(first + at, n, &tally)) continue;
+        if (run_batch(first + at, n, tally)) continue;
         for (int i = 0; i < n; i++) /* which one was it? */
-            tally.n_failed += !run_batch(first + at + (uint64_t)i, 1, &tally);
+            tally->n_failed += !run_batch(first + at + (uint64_t)i, 1, tally);
     }
     if (plain) unsetenv("PCP_CC");
     temp_remove(&dir);
+}
+
+static void test_random_programs(void **state)
+{
+    tally_t tally = {0};
+    (void)state;
+    run_programs(150, &tally);
     print_message(
         "%d programs (%d gradients), %d results: %d to the bit, the others within %.2g of "
         "their tolerance, %d that amplify, %d wrong\n",
@@ -265,8 +277,19 @@ static void test_random_programs(void **state)
     assert_true(tally.n_amplified * 50 <= tally.n_result);
 }
 
+static void test_all_types(void **state)
+{
+    tally_t tally = {.wide = true};
+    (void)state;
+    run_programs(100, &tally);
+    print_message("%d programs, %d results to the bit, %d wrong\n", tally.n_program, tally.n_result,
+                  tally.n_failed);
+    assert_int_equal(tally.n_failed, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs),
+                                       cmocka_unit_test(test_all_types)};
     return cmocka_run_group_tests_name("random_cpu", tests, NULL, NULL);
 }

@@ -14,6 +14,9 @@ ir_module_t *random_program(uint64_t seed, int n_op);
  * regions but reducers. Float results may be NaN and infinite, and amplify rounding: compare bits,
  * or not at all. */
 ir_module_t *random_program_wide(uint64_t seed, int n_op);
+/* Such a program as @name of `module`, whose results are to the bit whatever computes them. NULL
+ * after an error, which is on stderr. */
+ir_fn_t *random_wide_exact(ir_module_t *module, const char *name, uint64_t seed, int n_op);
 
 /* The seeds that PCP_PROGRAMS=FIRST:COUNT in the environment asks for; unset: as they are. */
 void random_range(uint64_t *first, uint64_t *count);

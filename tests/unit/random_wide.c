@@ -12,6 +12,7 @@ typedef struct {
     ir_fn_t *fn;
     uint64_t seed, counter;
     VEC(ir_val_t) pool;
+    VEC(bool) exact; /* by value, as far as they are known */
 } draw_t;
 
 enum { MAX_ELEMENTS = 96, N_DTYPE = 21, N_RESULT = 8 };
@@ -210,14 +211,90 @@ static ir_val_t one_op(draw_t *d)
     }
 }
 
-ir_module_t *random_program_wide(uint64_t seed, int n_op)
+/* --- what every way of computing gives to the bit --- */
+
+/* Plans contract products and sums of f32 and f64, and take their own elementary functions and
+ * order of sums; narrower floats are rounded after each op. */
+static bool rounds_one_way(op_code_t code, dtype_t dtype)
 {
-    ir_module_t *m = ir_module_new();
+    bool narrow = dtype_is_float(dtype) && dtype_bits(dtype) <= 16;
+    switch (code) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply: return narrow;
+    case OP_divide:
+    case OP_sqrt:
+    case OP_remainder:
+    case OP_floor:
+    case OP_ceil:
+    case OP_round_nearest_afz:
+    case OP_round_nearest_even: return dtype_is_float(dtype);
+    case OP_constant:
+    case OP_negate:
+    case OP_abs:
+    case OP_sign:
+    case OP_maximum:
+    case OP_minimum:
+    case OP_chlo_next_after: return !dtype_is_complex(dtype);
+    case OP_select:
+    case OP_clamp:
+    case OP_convert:
+    case OP_complex:
+    case OP_real:
+    case OP_imag:
+    case OP_chlo_conj:
+    case OP_reshape:
+    case OP_transpose:
+    case OP_broadcast_in_dim:
+    case OP_reverse:
+    case OP_concatenate:
+    case OP_slice:
+    case OP_pad:
+    case OP_dynamic_slice:
+    case OP_dynamic_update_slice: return true;
+    default: return false;
+    }
+}
+
+static bool is_exact_op(const draw_t *d, const ir_op_t *op)
+{
+    dtype_t dtype = ir_type_of(d->fn, op->out)->dtype;
+    dtype_t from = op->n_in ? ir_type_of(d->fn, op->in[0])->dtype : dtype;
+    for (int i = 0; i < op->n_in; i++)
+        if (!d->exact.at[op->in[i]]) return false;
+    if (op->code == OP_bitcast_convert) return !dtype_is_inexact(from); /* a NaN has many forms */
+    if (op->code == OP_reduce && dtype_is_inexact(dtype)) {
+        op_code_t reducer = ir_reducer_op(op->region[0]);
+        return reducer == OP_maximum || reducer == OP_minimum;
+    }
+    return !dtype_is_inexact(dtype) || rounds_one_way(op->code, dtype);
+}
+
+static bool is_exact(draw_t *d, ir_val_t v)
+{
+    for (ir_val_t i = (ir_val_t)d->exact.n; i <= v; i++) {
+        const ir_op_t *op = d->fn->value[i].def;
+        bool exact = op ? is_exact_op(d, op) : true;
+        VEC_PUSH(&d->exact, exact);
+    }
+    return d->exact.at[v];
+}
+
+/* A late value; with `exact` one of those, the latest of a few tries. */
+static ir_val_t result(draw_t *d, bool exact)
+{
+    size_t n = d->pool.n, back = (size_t)draw(d, 12);
+    while (exact && !is_exact(d, d->pool.at[n - 1 - back])) back++; /* parameters are exact */
+    return d->pool.at[n - 1 - back];
+}
+
+static ir_fn_t *wide(ir_module_t *m, const char *name, uint64_t seed, int n_op, bool exact)
+{
     ir_type_t types[N_DTYPE];
     draw_t d = {.seed = rng_derive(seed, "wide")};
     for (int i = 0; i < N_DTYPE; i++)
         types[i] = ir_type(dtypes[i], 2, (int64_t[]){2 + (i + (int)seed) % 3, 3});
-    d.fn = ir_fn_new(m, "main", N_DTYPE, types);
+    d.fn = ir_fn_new(m, name, N_DTYPE, types);
     for (int i = 0; i < N_DTYPE; i++) VEC_PUSH(&d.pool, ir_fn_param(d.fn, i));
     for (int i = 0; i < n_op && d.fn->err.code == ERR_OK; i++) {
         ir_val_t v = one_op(&d);
@@ -226,14 +303,26 @@ ir_module_t *random_program_wide(uint64_t seed, int n_op)
         if (n > 0 && n <= MAX_ELEMENTS) VEC_PUSH(&d.pool, v);
     }
     ir_val_t results[N_RESULT];
-    for (int i = 0; i < N_RESULT; i++) results[i] = d.pool.at[d.pool.n - 1 - (size_t)draw(&d, 12)];
+    for (int i = 0; i < N_RESULT; i++) results[i] = result(&d, exact);
     err_t err = {0};
     int status = ir_fn_finish(d.fn, N_RESULT, results, &err);
     VEC_FREE(&d.pool);
-    if (status == 0) return m;
+    VEC_FREE(&d.exact);
+    if (status == 0) return d.fn;
     fprintf(stderr, "random_program_wide(%llu): %s\n", (unsigned long long)seed, err.text);
-    ir_module_destroy(&m);
     return NULL;
+}
+
+ir_module_t *random_program_wide(uint64_t seed, int n_op)
+{
+    ir_module_t *m = ir_module_new();
+    if (!wide(m, "main", seed, n_op, false)) ir_module_destroy(&m);
+    return m;
+}
+
+ir_fn_t *random_wide_exact(ir_module_t *module, const char *name, uint64_t seed, int n_op)
+{
+    return wide(module, arena_strdup(module->arena, name), seed, n_op, true);
 }
 
 void random_range(uint64_t *first, uint64_t *count)
