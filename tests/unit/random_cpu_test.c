@@ -281,7 +281,7 @@ static void test_all_types(void **state)
 {
     tally_t tally = {.wide = true};
     (void)state;
-    run_programs(100, &tally);
+    run_programs(60, &tally);
     print_message("%d programs, %d results to the bit, %d wrong\n", tally.n_program, tally.n_result,
                   tally.n_failed);
     assert_int_equal(tally.n_failed, 0);

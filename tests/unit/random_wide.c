@@ -1,19 +1,11 @@
-/* Random programs over every op without a region of its own that the op table can place: maps by
- * their type rule, views, reductions, products, on tensors of every element type. */
+/* Random programs over tensors of every element type: maps of the op table by their type rule,
+ * views, reductions, products; regions and places from data are in random_wide_more.c. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "base/vec.h"
-#include "ir/build_index.h"
 #include "random_program.h"
-
-typedef struct {
-    ir_fn_t *fn;
-    uint64_t seed, counter;
-    VEC(ir_val_t) pool;
-    VEC(bool) exact; /* by value, as far as they are known */
-} draw_t;
+#include "random_wide_in.h"
 
 enum { MAX_ELEMENTS = 96, N_DTYPE = 21, N_RESULT = 8 };
 
@@ -22,33 +14,33 @@ static const dtype_t dtypes[N_DTYPE] = {
     DT_I32, DT_I64,      DT_UI8,        DT_UI16,     DT_UI32,   DT_UI64, DT_I4,
     DT_UI2, DT_F8E4M3FN, DT_F8E5M2FNUZ, DT_F4E2M1FN, DT_F8E3M4, DT_C64,  DT_C128};
 
-static int draw(draw_t *d, int n)
+int wide_draw(wide_t *d, int n)
 {
     return (int)(rng_bits(d->seed, d->counter++) % (uint64_t)n);
 }
 
-static ir_val_t any(draw_t *d)
+ir_val_t wide_any(wide_t *d)
 {
-    return d->pool.at[draw(d, (int)d->pool.n)];
+    return d->pool.at[wide_draw(d, (int)d->pool.n)];
 }
 
-static ir_type_t type_of(const draw_t *d, ir_val_t v)
+ir_type_t wide_type(const wide_t *d, ir_val_t v)
 {
     return *ir_type_of(d->fn, v);
 }
 
 /* Another value of this type, or a constant. */
-static ir_val_t mate(draw_t *d, ir_type_t type)
+ir_val_t wide_mate(wide_t *d, ir_type_t type)
 {
     for (int i = 0; i < 12; i++) {
-        ir_val_t w = any(d);
+        ir_val_t w = wide_any(d);
         if (ir_type_equal(ir_type_of(d->fn, w), &type)) return w;
     }
-    return ir_splat(d->fn, &type, draw(d, type.dtype == DT_I1 ? 2 : 4));
+    return ir_splat(d->fn, &type, wide_draw(d, type.dtype == DT_I1 ? 2 : 4));
 }
 
 /* The builder keeps its first error for good: ask the type rule first. */
-static bool fits(const draw_t *d, op_code_t code, int n, const ir_val_t *in)
+static bool fits(const wide_t *d, op_code_t code, int n, const ir_val_t *in)
 {
     err_t err = {0};
     ir_type_t out = {.dtype = DT_NONE};
@@ -59,14 +51,14 @@ static bool fits(const draw_t *d, op_code_t code, int n, const ir_val_t *in)
 }
 
 /* Any map of the table that needs no attribute, on operands of one type. */
-static ir_val_t map(draw_t *d)
+static ir_val_t map(wide_t *d)
 {
     for (int attempt = 0; attempt < 20; attempt++) {
-        op_code_t code = (op_code_t)(1 + draw(d, OP_COUNT - 1));
+        op_code_t code = (op_code_t)(1 + wide_draw(d, OP_COUNT - 1));
         const op_def_t *def = op_def(code);
         if (def->kind != K_MAP || !def->expr || def->n_in < 1 || def->n_in > 3) continue;
-        ir_val_t in[3] = {any(d), 0, 0};
-        for (int i = 1; i < def->n_in; i++) in[i] = mate(d, type_of(d, in[0]));
+        ir_val_t in[3] = {wide_any(d), 0, 0};
+        for (int i = 1; i < def->n_in; i++) in[i] = wide_mate(d, wide_type(d, in[0]));
         /* Powers of what may turn out constant become products, which round otherwise. */
         if (code == OP_power && in[1] >= N_DTYPE) continue;
         if (!fits(d, code, def->n_in, in)) continue;
@@ -76,20 +68,20 @@ static ir_val_t map(draw_t *d)
     return IR_NONE;
 }
 
-static ir_val_t compare_select(draw_t *d)
+static ir_val_t compare_select(wide_t *d)
 {
     static const char *const directions[] = {"LT", "LE", "EQ", "NE", "GT", "GE"};
-    ir_val_t a = any(d), b = mate(d, type_of(d, a));
-    ir_val_t p = ir_compare(d->fn, directions[draw(d, 6)], a, b);
-    return draw(d, 2) ? p : ir_select(d->fn, p, a, b);
+    ir_val_t a = wide_any(d), b = wide_mate(d, wide_type(d, a));
+    ir_val_t p = ir_compare(d->fn, directions[wide_draw(d, 6)], a, b);
+    return wide_draw(d, 2) ? p : ir_select(d->fn, p, a, b);
 }
 
-static ir_val_t convert(draw_t *d)
+static ir_val_t convert(wide_t *d)
 {
-    ir_val_t x = any(d);
-    dtype_t from = type_of(d, x).dtype, to = dtypes[draw(d, N_DTYPE)];
+    ir_val_t x = wide_any(d);
+    dtype_t from = wide_type(d, x).dtype, to = dtypes[wide_draw(d, N_DTYPE)];
     if (dtype_is_complex(from) && !dtype_is_inexact(to)) {
-        x = ir_op1(d->fn, draw(d, 2) ? OP_real : OP_imag, x);
+        x = ir_op1(d->fn, wide_draw(d, 2) ? OP_real : OP_imag, x);
         from = dtype_part(from);
     }
     /* Floats outside of an integer type's range have no defined value there: bring them inside. */
@@ -101,103 +93,110 @@ static ir_val_t convert(draw_t *d)
     return ir_convert(d->fn, x, to);
 }
 
-static ir_val_t resize(draw_t *d, ir_val_t x, bool grow)
+static ir_val_t resize(wide_t *d, ir_val_t x, bool grow)
 {
-    ir_type_t t = type_of(d, x);
+    ir_type_t t = wide_type(d, x);
     int64_t a[IR_MAX_RANK] = {0}, b[IR_MAX_RANK] = {0}, c[IR_MAX_RANK] = {0};
     for (int i = 0; i < t.rank; i++) {
         if (grow) { /* pad, sometimes negative, sometimes between */
-            a[i] = draw(d, 3) - (t.dim[i] > 1);
-            b[i] = draw(d, 2);
-            c[i] = draw(d, 3) == 0;
+            a[i] = wide_draw(d, 3) - (t.dim[i] > 1);
+            b[i] = wide_draw(d, 2);
+            c[i] = wide_draw(d, 3) == 0;
         } else {
-            a[i] = draw(d, (int)t.dim[i]);
-            b[i] = a[i] + 1 + draw(d, (int)(t.dim[i] - a[i]));
-            c[i] = 1 + draw(d, 2);
+            a[i] = wide_draw(d, (int)t.dim[i]);
+            b[i] = a[i] + 1 + wide_draw(d, (int)(t.dim[i] - a[i]));
+            c[i] = 1 + wide_draw(d, 2);
         }
     }
-    return grow ? ir_pad(d->fn, x, ir_scalar(d->fn, t.dtype, draw(d, 2)), a, b, c)
+    return grow ? ir_pad(d->fn, x, ir_scalar(d->fn, t.dtype, wide_draw(d, 2)), a, b, c)
                 : ir_slice(d->fn, x, a, b, c);
 }
 
-static ir_val_t reshape(draw_t *d, ir_val_t x)
+static ir_val_t reshape(wide_t *d, ir_val_t x)
 {
-    ir_type_t t = type_of(d, x);
+    ir_type_t t = wide_type(d, x);
     int64_t n = ir_type_count(&t);
     int64_t cut = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
     ir_type_t to = ir_type(t.dtype, 2, (int64_t[]){n / cut, cut});
-    if (draw(d, 3) == 0) to = ir_type(t.dtype, 1, &n);
+    if (wide_draw(d, 3) == 0) to = ir_type(t.dtype, 1, &n);
     return ir_reshape(d->fn, x, &to);
 }
 
-static ir_val_t move(draw_t *d)
+static ir_val_t move(wide_t *d)
 {
-    ir_val_t x = any(d);
-    ir_type_t t = type_of(d, x);
+    ir_val_t x = wide_any(d);
+    ir_type_t t = wide_type(d, x);
     int64_t perm[IR_MAX_RANK] = {0};
-    if (t.rank == 0 || draw(d, 6) == 0) {
+    if (t.rank == 0 || wide_draw(d, 6) == 0) {
         ir_type_t to = ir_type(t.dtype, t.rank + 1, (int64_t[IR_MAX_RANK]){0});
         for (int i = 0; i < t.rank; i++) to.dim[i + 1] = t.dim[i], perm[i] = i + 1;
-        to.dim[0] = 1 + draw(d, 3);
+        to.dim[0] = 1 + wide_draw(d, 3);
         return t.rank > 3 ? x : ir_broadcast(d->fn, x, &to, perm);
     }
     for (int i = 0; i < t.rank; i++) perm[i] = (i + 1) % t.rank;
-    switch (draw(d, 6)) {
+    switch (wide_draw(d, 6)) {
     case 0: return ir_transpose(d->fn, x, perm);
     case 1: return reshape(d, x);
-    case 2: return ir_reverse(d->fn, x, (int64_t[]){draw(d, t.rank)}, 1);
+    case 2: return ir_reverse(d->fn, x, (int64_t[]){wide_draw(d, t.rank)}, 1);
     case 3: return resize(d, x, true);
     case 4: return resize(d, x, false);
     default: {
-        ir_val_t parts[2] = {x, mate(d, t)};
-        return ir_concatenate(d->fn, parts, 2, draw(d, t.rank));
+        ir_val_t parts[2] = {x, wide_mate(d, t)};
+        return ir_concatenate(d->fn, parts, 2, wide_draw(d, t.rank));
     }
     }
 }
 
-static ir_val_t fold(draw_t *d)
+static ir_val_t fold(wide_t *d)
 {
     static const op_code_t any_number[] = {OP_add, OP_maximum, OP_minimum, OP_multiply};
     static const op_code_t bits[] = {OP_and, OP_or, OP_xor};
-    ir_val_t x = any(d);
-    ir_type_t t = type_of(d, x);
+    ir_val_t x = wide_any(d);
+    ir_type_t t = wide_type(d, x);
     if (t.rank == 0) return IR_NONE;
-    int64_t dims[2] = {draw(d, t.rank), 0};
+    int64_t dims[2] = {wide_draw(d, t.rank), 0};
     int n = 1;
-    if (t.rank > 1 && draw(d, 3) == 0) dims[1] = (dims[0] + 1) % t.rank, n = 2;
+    if (t.rank > 1 && wide_draw(d, 3) == 0) dims[1] = (dims[0] + 1) % t.rank, n = 2;
     bool is_float = dtype_is_inexact(t.dtype), is_bool = t.dtype == DT_I1;
     if (dtype_is_complex(t.dtype)) /* without an order */
-        return ir_reduce(d->fn, draw(d, 2) ? OP_add : OP_multiply, x, dims, n);
-    op_code_t code = is_bool || (!is_float && draw(d, 3) == 0) ? bits[draw(d, is_bool ? 2 : 3)]
-                                                               : any_number[draw(d, 4)];
+        return ir_reduce(d->fn, wide_draw(d, 2) ? OP_add : OP_multiply, x, dims, n);
+    op_code_t code = is_bool || (!is_float && wide_draw(d, 3) == 0)
+                         ? bits[wide_draw(d, is_bool ? 2 : 3)]
+                         : any_number[wide_draw(d, 4)];
     return ir_reduce(d->fn, code, x, dims, n);
 }
 
-static ir_val_t product(draw_t *d)
+static ir_val_t product(wide_t *d)
 {
-    ir_val_t a = any(d);
-    ir_type_t t = type_of(d, a);
+    ir_val_t a = wide_any(d);
+    ir_type_t t = wide_type(d, a);
     if (t.rank != 2 || t.dtype == DT_I1) return IR_NONE;
-    ir_type_t other = ir_type(t.dtype, 2, (int64_t[]){t.dim[1], 1 + draw(d, 3)});
-    return ir_matmul(d->fn, a, mate(d, other));
+    ir_type_t other = ir_type(t.dtype, 2, (int64_t[]){t.dim[1], 1 + wide_draw(d, 3)});
+    return ir_matmul(d->fn, a, wide_mate(d, other));
 }
 
-static ir_val_t index_op(draw_t *d)
+static ir_val_t index_op(wide_t *d)
 {
-    ir_val_t x = any(d), at[IR_MAX_RANK];
-    ir_type_t t = type_of(d, x), small = t;
+    ir_val_t x = wide_any(d), at[IR_MAX_RANK];
+    ir_type_t t = wide_type(d, x), small = t;
     if (t.rank == 0) return IR_NONE;
     for (int i = 0; i < t.rank; i++) {
-        at[i] = ir_scalar(d->fn, DT_I32, draw(d, 7) - 2); /* often out of bounds: both clamp */
-        small.dim[i] = 1 + draw(d, (int)t.dim[i]);
+        at[i] = ir_scalar(d->fn, DT_I32, wide_draw(d, 7) - 2); /* often out of bounds: both clamp */
+        small.dim[i] = 1 + wide_draw(d, (int)t.dim[i]);
     }
-    if (draw(d, 2)) return ir_dynamic_slice(d->fn, x, at, small.dim);
-    return ir_dynamic_update_slice(d->fn, x, mate(d, small), at);
+    if (wide_draw(d, 2)) return ir_dynamic_slice(d->fn, x, at, small.dim);
+    return ir_dynamic_update_slice(d->fn, x, wide_mate(d, small), at);
 }
 
-static ir_val_t one_op(draw_t *d)
+static ir_val_t one_op(wide_t *d)
 {
-    switch (draw(d, 12)) {
+    static wide_maker *const others[] = {wide_sort,   wide_lookup, wide_place, wide_window,
+                                         wide_branch, wide_loop,   wide_pick,  wide_dynamic};
+    switch (wide_draw(d, 16)) {
+    case 12:
+    case 13:
+    case 14:
+    case 15: return others[wide_draw(d, 8)](d, wide_any(d));
     case 0:
     case 1:
     case 2:
@@ -251,39 +250,52 @@ static bool rounds_one_way(op_code_t code, dtype_t dtype)
     case OP_slice:
     case OP_pad:
     case OP_dynamic_slice:
-    case OP_dynamic_update_slice: return true;
+    case OP_dynamic_update_slice:
+    case OP_gather:
+    case OP_iota: return true;
     default: return false;
     }
 }
 
-static bool is_exact_op(const draw_t *d, const ir_op_t *op)
+static bool is_control(op_code_t code)
 {
-    dtype_t dtype = ir_type_of(d->fn, op->out)->dtype;
+    return code == OP_if || code == OP_case || code == OP_while;
+}
+
+static bool is_exact_op(const wide_t *d, const ir_op_t *op, ir_val_t v)
+{
+    dtype_t dtype = ir_type_of(d->fn, v)->dtype;
     dtype_t from = op->n_in ? ir_type_of(d->fn, op->in[0])->dtype : dtype;
     for (int i = 0; i < op->n_in; i++)
         if (!d->exact.at[op->in[i]]) return false;
     if (op->code == OP_bitcast_convert) return !dtype_is_inexact(from); /* a NaN has many forms */
-    if (op->code == OP_reduce && dtype_is_inexact(dtype)) {
+    if (op->code == OP_sort) return true;                               /* by integers */
+    for (int r = 0; r < op->n_region && is_control(op->code); r++)
+        for (int i = 0; i < op->region[r]->n_result; i++)
+            if (!d->exact.at[op->region[r]->result[i]]) return false;
+    if (is_control(op->code)) return true;
+    if (op->n_region && dtype_is_inexact(dtype)) { /* scatter: or the update itself */
         op_code_t reducer = ir_reducer_op(op->region[0]);
+        if (op->code == OP_scatter && op->region[0]->n_op == 0) return true;
         return reducer == OP_maximum || reducer == OP_minimum;
     }
     return !dtype_is_inexact(dtype) || rounds_one_way(op->code, dtype);
 }
 
-static bool is_exact(draw_t *d, ir_val_t v)
+static bool is_exact(wide_t *d, ir_val_t v)
 {
     for (ir_val_t i = (ir_val_t)d->exact.n; i <= v; i++) {
         const ir_op_t *op = d->fn->value[i].def;
-        bool exact = op ? is_exact_op(d, op) : true;
+        bool exact = op ? is_exact_op(d, op, i) : true;
         VEC_PUSH(&d->exact, exact);
     }
     return d->exact.at[v];
 }
 
 /* A late value; with `exact` one of those, the latest of a few tries. */
-static ir_val_t result(draw_t *d, bool exact)
+static ir_val_t result(wide_t *d, bool exact)
 {
-    size_t n = d->pool.n, back = (size_t)draw(d, 12);
+    size_t n = d->pool.n, back = (size_t)wide_draw(d, 12);
     while (exact && !is_exact(d, d->pool.at[n - 1 - back])) back++; /* parameters are exact */
     return d->pool.at[n - 1 - back];
 }
@@ -291,7 +303,7 @@ static ir_val_t result(draw_t *d, bool exact)
 static ir_fn_t *wide(ir_module_t *m, const char *name, uint64_t seed, int n_op, bool exact)
 {
     ir_type_t types[N_DTYPE];
-    draw_t d = {.seed = rng_derive(seed, "wide")};
+    wide_t d = {.seed = rng_derive(seed, "wide")};
     for (int i = 0; i < N_DTYPE; i++)
         types[i] = ir_type(dtypes[i], 2, (int64_t[]){2 + (i + (int)seed) % 3, 3});
     d.fn = ir_fn_new(m, name, N_DTYPE, types);
