@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # tap.bash and servers.bash, sourced before, set work, bin, ...
 # chaos.bash: a whole cluster over TCP, kept up as an init system would, and somebody who shoots at it.
 # Source it after tap.bash and servers.bash (PostgreSQL and Redis started).
-#   storm_prepare MODEL DATA ROUNDS    what all runs share: model, tokens, init values
+#   storm_prepare MODEL DATA ROUNDS [SEED [DIR]]   what all runs share: model, tokens, init values; $storm_prepared
 #   storm_run NAME [SEED]              one run, to its end; with a seed: attacked. Succeeds when the run did
 #   storm_same A B                     both ended with the same parameters, bit for bit
 #   storm_leaks                        nothing is left of the last run but what is in its directory
@@ -11,14 +11,17 @@
 storm_limit=${STORM_LIMIT:-240}   # seconds until a run counts as stuck
 storm_attack=${STORM_ATTACK:-30}  # seconds of attacks, then it may finish in peace
 storm_steps=8 storm_replicas=4 storm_units=64 # leases: steps, and windows a step of nanogpt_small
-declare -A storm_pid=() storm_start=() storm_stopped=()
+declare -A storm_pid=() storm_start=() storm_stopped=() storm_ports=()
+# Of the plain cluster; chaos_runs.bash has others. storm_judge: sets storm_over, where no shepherd's end does.
+storm_victims=(shepherd-0 shepherd-1 aggregator-0 aggregator-1 compiler supervisor-0 supervisor-1)
+storm_begin=storm_cluster storm_judge=true storm_others=''
 
 storm_prepare() {
-    storm_rounds=$3
+    storm_rounds=$3 storm_prepared=${5:-$work/prepared}
     mkdir -p "$work/tmp"
     "$bin/pcp" train "$1" --data "$2" --workers $storm_replicas --replicas $storm_replicas \
-        --rounds "$storm_rounds" --inner-steps $storm_steps --lr 1e-3 --validate-every 4 \
-        --run-dir "$work/prepared" --prepare-only >/dev/null
+        --rounds "$storm_rounds" --inner-steps $storm_steps --lr 1e-3 --validate-every 4 --aggregators 2 \
+        --seed "${4:-1337}" --run-dir "$storm_prepared" --prepare-only >/dev/null
 }
 
 # storm_serve NAME PROGRAM FLAGS...: start it now, and whenever it has ended
@@ -39,36 +42,50 @@ storm_proxy() { # NAME LISTEN TARGET
         --duplicate 0.05 --delay 0.1 --delay-ms 150 --cut-ms 4000
 }
 
-storm_endpoint() { echo "tcp://127.0.0.1:$(free_port)"; }
+# A port that nobody listens on, and nobody was given before: what is to listen there may not do so yet.
+storm_port() {
+    port=$(free_port)
+    while [ -n "${storm_ports[$port]:-}" ]; do port=$(free_port); done
+    storm_ports[$port]=given
+}
+
+# A new endpoint of a service in `real`, and in `seen` what the others know it by: a proxy's, when it is attacked.
+storm_place() { # PROXY
+    local port
+    storm_port
+    real=tcp://127.0.0.1:$port seen=$real
+    [ -n "$seed" ] || return 0
+    storm_port
+    seen=tcp://127.0.0.1:$port
+    storm_proxy "$1" "$seen" "$real"
+}
 
 storm_cluster() {
-    local i real seen shepherds=() controls=()
+    local i real seen controls=()
     for i in 0 1; do
-        real=$(storm_endpoint) seen=$real
-        if [ -n "$seed" ]; then
-            seen=$(storm_endpoint)
-            storm_proxy "proxy-s$i" "$seen" "$real"
-        fi
-        shepherds+=("$real") controls+=("$seen")
-        storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$work/prepared/run.json" --run "$name" \
+        storm_place "proxy-s$i"
+        controls+=("$seen")
+        storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$storm_prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
             --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
             --heartbeat-ms 200 --timeout-ms 3000 --leader-ttl-ms 4000
     done
-    local control=${controls[0]},${controls[1]}
-    for i in 0 1; do
-        real=$(storm_endpoint) seen=$real
-        if [ -n "$seed" ]; then
-            seen=$(storm_endpoint)
-            storm_proxy "proxy-a$i" "$seen" "$real"
-        fi
-        storm_serve "aggregator-$i" "$bin/pcp-aggregator" --shepherd "$control" --id "$name-a$i" \
+    storm_members "${controls[0]},${controls[1]}" 2
+}
+
+storm_members() { # ENDPOINTS AGGREGATORS
+    local i real seen
+    for ((i = 0; i < $2; i++)); do
+        storm_place "proxy-a$i"
+        storm_serve "aggregator-$i" "$bin/pcp-aggregator" --shepherd "$1" --id "$name-a$i" \
             --bind "$real" --advertise "$seen" --object-dir "$dir/objects-$i" --once
-        storm_serve "supervisor-$i" "$bin/pcp-supervisor" --shepherd "$control" --id "$name-n$i" \
+    done
+    for i in 0 1; do
+        storm_serve "supervisor-$i" "$bin/pcp-supervisor" --shepherd "$1" --id "$name-n$i" \
             --scale 2 --threads 1 --cache-dir "$dir/node-$i" --log-dir "$dir/node-$i" --once \
             --max-exits 64 --window-s 1 --grace-s 5 --heartbeat-timeout-ms 2000
     done
-    storm_serve compiler "$bin/pcp-compiler" --shepherd "$control" --id "$name-c" \
+    storm_serve compiler "$bin/pcp-compiler" --shepherd "$1" --id "$name-c" \
         --cache-dir "$work/plans" --once
 }
 
@@ -91,13 +108,12 @@ storm_keep() {
 storm_random() { echo $((RANDOM % $1)); }
 
 storm_victim() {
-    local all=(shepherd-0 shepherd-1 aggregator-0 aggregator-1 compiler supervisor-0 supervisor-1)
-    echo "${all[$(storm_random ${#all[@]})]}"
+    echo "${storm_victims[$(storm_random ${#storm_victims[@]})]}"
 }
 
-storm_worker() {
+storm_worker() { # or what else is started by somebody of the cluster
     local all
-    mapfile -t all < <(pgrep -f -- "pcp-worker .*--id $name-n" | sort -n)
+    mapfile -t all < <(pgrep -f -- "pcp-worker .*--id $name-n$storm_others" | sort -n)
     [ ${#all[@]} -eq 0 ] || echo "${all[$(storm_random ${#all[@]})]}"
 }
 
@@ -145,14 +161,16 @@ storm_gone() {
 }
 
 storm_run() {
-    name=$1 seed=${2:-} storm_over='' dir=$work/$1
+    local name=$1 seed=${2:-} # seen by all that it calls
+    storm_over='' dir=$work/$1
     local begin=$SECONDS next=$((SECONDS + 2))
     mkdir -p "$dir"
     [ -z "$seed" ] || RANDOM=$seed
-    storm_cluster
+    "$storm_begin"
     while [ -z "$storm_over" ] && [ $((SECONDS - begin)) -lt "$storm_limit" ]; do
         storm_thaw
         storm_keep
+        "$storm_judge"
         if [ -n "$seed" ] && [ "$SECONDS" -ge "$next" ] && [ $((SECONDS - begin)) -lt "$storm_attack" ]; then
             storm_shot
             next=$((SECONDS + $(storm_random 3)))
@@ -169,7 +187,9 @@ storm_shots() { grep -cE ' (kill|stop|restart) ' "$dir/storm.log"; }
 storm_report() {
     local log
     tail -n 20 "$dir/storm.log"
-    for log in "$dir"/shepherd-?.log "$dir"/aggregator-?.log; do echo "== $log"; tail -n 8 "$log" | cut -c 1-300; done
+    for log in "$dir"/{shepherd,front,aggregator}-?.log "$dir"/runs/*/shepherd.log; do
+        [ ! -e "$log" ] || { echo "== $log"; tail -n 8 "$log" | cut -c 1-300; }
+    done
 }
 
 storm_same() {
@@ -187,7 +207,7 @@ storm_leaks() {
     eventually 60 grep -q 'event=start' "$work/sweep.log"
     kill -TERM "$sweeper"
     wait "$sweeper"
-    left=$(find "$work/tmp" -mindepth 1; find /dev/shm -newer "$work/prepared" -name '*pcp*' 2>/dev/null)
+    left=$(find "$work/tmp" -mindepth 1; find /dev/shm -newer "$storm_prepared" -name '*pcp*' 2>/dev/null)
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # control: one shepherd and a crowd of simulated workers, over TCP on this machine.
 #
-#   tests/bench/control.sh [WORKERS [SECONDS]]     (default 1000 20; as `scripts/bench control`)
+#   tests/bench/control.sh [WORKERS [SECONDS [KIND]]]     (default 1000 20 "leader front"; as `scripts/bench control`)
 #
 # The workers speak the real protocol (HELLO, HEARTBEAT, leases, a pseudo-gradient of a tiny model to a
-# real aggregator, LEASE_DONE) and compute nothing; each is a replica of its own. Two clusters one after
-# the other: the workers come within one second (a storm, as after an outage), then over ten. Printed: how
-# long the shepherd took to answer (median, p99, max; HELLO with its connection, LEASE_DONE until it is in
-# the store), rounds, and the shepherd's memory at the start and end.
+# real aggregator, LEASE_DONE) and compute nothing; each is a replica of its own. KIND leader: workers talk to the
+# run's shepherd; front: to a cluster's front, which relays what they and the run's shepherd say. Each kind has two
+# clusters one after the other: the workers come within one second (a storm, as after an outage), then over ten.
+# Printed: how long the shepherd took to answer (median, p99, max; HELLO with its connection, LEASE_DONE until it is in
+# the store), rounds, and the memory at the start and end, and processor time, of the shepherd and the front.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit ;; esac
+case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit ;; esac
 count=${1:-1000} seconds=${2:-20} bin=${PCP_BIN:-build/bin}
+read -ra kinds <<<"${3:-leader front}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-bench.XXXXXX") pids=()
 trap '{ kill -KILL "${pids[@]}"; wait; } 2>/dev/null; rm -rf "$work"' EXIT
 ulimit -n "$(ulimit -Hn)"
@@ -21,43 +23,66 @@ for _ in $(seq 100); do cat README.md; done >"$work/text"
 "$bin/pcp" train "$work/gpt.mlir" --data "$work/text" --tokenizer byte --workers "$count" --replicas "$count" \
     --rounds 1000000 --codec f32 --inner-steps 2 --validate-every 0 --run-dir "$work/run" --prepare-only >/dev/null
 
-serve() {
-    "$bin/pcp-$1" "${@:2}" 2>"$work/$1.log" &
+serve() { # NAME PROGRAM FLAGS
+    "$bin/pcp-$2" "${@:3}" 2>"$work/$1.log" &
     pids+=($!)
 }
-memory() { awk '/^VmRSS/ { printf "%.1f MB", $2 / 1024 }' "/proc/$shepherd/status"; }
-since() { # PATTERN: the shepherd's log has it within 30 s
+memory() { awk '/^VmRSS/ { printf "%.1f MB", $2 / 1024 }' "/proc/$1/status"; }
+since() { # LOG PATTERN: the log has it within 30 s
     for _ in {1..300}; do
-        grep -q "$1" "$work/shepherd.log" && return
+        grep -qs "$2" "$1" && return
         sleep 0.1
     done
-    echo "control: no '$1' in the shepherd's log" >&2
+    echo "control: no '$2' in $1" >&2
     exit 1
 }
 
-crowd() { # MILLISECONDS over which they come
+# Each sets log and `served`: names and process ids of what answers the workers.
+start_leader() { # ENDPOINT
+    serve shepherd shepherd --config "$work/run/run.json" --run-dir "$work/cluster" --bind "$1"
+    log=$work/shepherd.log served=(shepherd $!)
+    members "$1"
+    since "$log" kind=aggregator
+    since "$log" kind=compiler
+}
+start_front() { # ENDPOINT
+    serve front shepherd --cluster --runs-dir "$work/cluster/runs" --bind "$1"
+    served=(front $!)
+    members "$1"
+    "$bin/pcp" run submit "$work/run" --name crowd --shepherd "$1" --wait-ms 30000 >/dev/null
+    log=$work/cluster/runs/crowd/shepherd.log
+}
+members() { # ENDPOINT
+    serve aggregator aggregator --shepherd "$1" --bind "tcp://127.0.0.1:*" --object-dir "$work/cluster/objects"
+    serve compiler compiler --shepherd "$1" --cache-dir "$work/plans"
+}
+
+each() { # COMMAND of a process id: printed for each that serves
+    for ((i = 0; i < ${#served[@]}; i += 2)); do printf ' %s %s' "${served[i]}" "$("$1" "${served[i + 1]}")"; done
+}
+cpu_time() { ps -o cputime= -p "$1"; }
+
+crowd() { # KIND, MILLISECONDS over which they come
     local port=$((20000 + RANDOM % 20000)) before
     local control=tcp://127.0.0.1:$port
     rm -rf "$work/cluster"
     mkdir "$work/cluster"
-    serve shepherd --config "$work/run/run.json" --run-dir "$work/cluster" --bind "$control"
-    shepherd=$!
-    serve aggregator --shepherd "$control" --bind "tcp://127.0.0.1:*" --object-dir "$work/cluster/objects"
-    serve compiler --shepherd "$control" --cache-dir "$work/plans"
-    since kind=aggregator
-    since kind=compiler
+    "start_$1" "$control"
     # The plan is compiled beforehand, for the compiler would take the processors away.
     "$bin/worker-crowd" --shepherd "$control" --count 1 --threads 1 --seconds 0 --join-ms 0 >/dev/null
-    since event=plan_ready
-    before=$(memory)
-    echo "== $count workers come within $1 ms"
-    "$bin/worker-crowd" --shepherd "$control" --count "$count" --seconds "$seconds" --join-ms "$1"
-    echo "rounds: $(grep -c event=round "$work/shepherd.log")"
-    echo "shepherd's memory: $before alone, $(memory) at the end"
-    ps -o cputime= -p "$shepherd" | awk '{ print "shepherd cpu time:", $1 }'
+    since "$log" event=plan_ready
+    [ "$1" = leader ] || served+=(shepherd "$(pgrep -P "${served[1]}" | head -n 1)")
+    before=$(each memory)
+    echo "== $1: $count workers come within $2 ms"
+    "$bin/worker-crowd" --shepherd "$control" --count "$count" --seconds "$seconds" --join-ms "$2"
+    echo "rounds: $(grep -c event=round "$log")"
+    echo "memory:$before alone,$(each memory) at the end"
+    echo "processor time:$(each cpu_time)"
     kill -KILL "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null || true
     pids=()
 }
-crowd 1000
-crowd 10000
+for kind in "${kinds[@]}"; do
+    crowd "$kind" 1000
+    crowd "$kind" 10000
+done
