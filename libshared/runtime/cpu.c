@@ -255,7 +255,7 @@ static int64_t strips_together(const plan_step_t *step, int n, int64_t strips)
     int64_t rows = 0;
     for (int i = 0; i < n; i++) {
         const plan_gemm_step_t *g = &step[i].gemm;
-        bool one = step[i].kind == STEP_GEMM && g->batch * g->inner == 1;
+        bool one = step[i].kind == STEP_GEMM && g->batch == 1 && g->inner == 1;
         if (one && g->m / strips > rows) rows = g->m / strips;
     }
     return rows > 0 && rows < ROWS_TOGETHER ? ROWS_TOGETHER / rows : 1;

@@ -180,6 +180,22 @@ static void test_golden_kernel(void **state)
     free(c);
 }
 
+/* What was rounded to bf16 is stored as it is. */
+static void test_rounds_once(void **state)
+{
+    (void)state;
+    char *c = emit_c("func.func @main(%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {\n"
+                     "  %0 = stablehlo.tanh %x : tensor<8x32xf32>\n"
+                     "  %1 = stablehlo.convert %0 : (tensor<8x32xf32>) -> tensor<8x32xbf16>\n"
+                     "  return %1 : tensor<8x32xbf16>\n}\n");
+    const char *kernel = strstr(c, "\nvoid k0_");
+    assert_non_null(kernel);
+    assert_int_equal(count(kernel, "= kc_round_bf16("), 1);
+    assert_int_equal(count(kernel, "= pcp_bf16_of_f32("), 1);
+    assert_int_equal(count(kernel, "pcp_bf16_from_f32("), 0);
+    free(c);
+}
+
 /* A softmax is one kernel of three passes over a row that is kept beside; nothing is divided twice.
  * */
 static void test_softmax_is_one_kernel(void **state)
@@ -295,13 +311,10 @@ static void test_other_compilers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index_arithmetic),
-        cmocka_unit_test(test_reshapes_vanish),
-        cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_golden_kernel),
-        cmocka_unit_test(test_softmax_is_one_kernel),
-        cmocka_unit_test(test_sharing_and_segments),
-        cmocka_unit_test(test_compiler),
+        cmocka_unit_test(test_index_arithmetic),     cmocka_unit_test(test_reshapes_vanish),
+        cmocka_unit_test(test_identities),           cmocka_unit_test(test_rounds_once),
+        cmocka_unit_test(test_golden_kernel),        cmocka_unit_test(test_softmax_is_one_kernel),
+        cmocka_unit_test(test_sharing_and_segments), cmocka_unit_test(test_compiler),
         cmocka_unit_test(test_other_compilers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
