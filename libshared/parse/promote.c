@@ -1,5 +1,5 @@
-/* Regions that accumulate in a wider type than their operands have ("is_promotable" in the
- * specification of reduce, reduce_window, scatter, select_and_scatter): the operands are converted
+/* Ops that compute in a wider type than their operands have: regions of reduce, reduce_window,
+ * scatter, select_and_scatter ("is_promotable" in the specification). The operands are converted
  * first, which changes no value, so that behind the parser regions have their operands' types. What
  * reduce and reduce_window fold may stay narrow: only initial values are converted. */
 #include <string.h>
@@ -72,9 +72,24 @@ static void promote_select_and_scatter(parser_t *p, draft_t *d, ir_region_t *int
     for (int k = 0; k < 2; k++) widen_argument(p, select, k, to, d->line);
 }
 
+/* Products of two different floats of a byte (lax.dot of f8E5M2 and f8E4M3FN) are those of f32,
+ * which holds both. */
+static void promote_product(parser_t *p, draft_t *d, ir_region_t *into)
+{
+    if (d->in.n != 2) return;
+    ir_type_t types[2] = {*ir_type_of(p->fn, d->in.at[0]), *ir_type_of(p->fn, d->in.at[1])};
+    if (types[0].dtype >= DT_COUNT || types[1].dtype >= DT_COUNT) return;
+    if (!dtype_is_small(types[0].dtype) || !dtype_is_small(types[1].dtype)) return;
+    for (int i = 0; i < 2 && types[0].dtype != types[1].dtype; i++) {
+        ir_type_t type = ir_type_with(types[i], DT_F32);
+        d->in.at[i] = convert(p, d->in.at[i], &type, d->line, into)->out;
+    }
+}
+
 void parse_promote(parser_t *p, draft_t *d, ir_region_t *into)
 {
     size_t n = d->in.n / 2;
+    if (d->code == OP_dot_general || d->code == OP_convolution) promote_product(p, d, into);
     if (d->region.n == 0) return;
     switch (d->code) {
     case OP_reduce:

@@ -233,6 +233,7 @@ const char *parse_refusal(token_t name)
         {"stablehlo.compute_reshape_shape", shape},
         {"stablehlo.cstr_reshapable", shape},
         {"chlo.minimum_broadcast_shapes", shape},
+        {"chlo.scan", "export the loop as stablehlo.while, as jax.lax.scan does"},
         {"shape.shape_of", shape},
         {"tensor.dim", shape},
     };

@@ -723,3 +723,142 @@ func.func @main() {
   check.expect_eq_const %7, dense<[[1, 2], [1, 2]]> : tensor<2x2xi32>
   return
 }
+// -----
+// chlo on complex, half, f64
+func.func @main() {
+  %c = stablehlo.constant dense<(0.3, 0.4)> : tensor<complex<f64>>
+  %0 = chlo.asin %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %1 = stablehlo.sine %0 : tensor<complex<f64>>
+  check.expect_almost_eq %1, %c : tensor<complex<f64>>
+  %2 = chlo.acos %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %3 = stablehlo.cosine %2 : tensor<complex<f64>>
+  check.expect_almost_eq %3, %c : tensor<complex<f64>>
+  %4 = chlo.atan %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %5 = stablehlo.tan %4 : tensor<complex<f64>>
+  check.expect_almost_eq %5, %c : tensor<complex<f64>>
+  %6 = chlo.acosh %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %7 = chlo.cosh %6 : tensor<complex<f64>> -> tensor<complex<f64>>
+  check.expect_almost_eq %7, %c : tensor<complex<f64>>
+  %8 = chlo.asinh %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %9 = chlo.sinh %8 : tensor<complex<f64>> -> tensor<complex<f64>>
+  check.expect_almost_eq %9, %c : tensor<complex<f64>>
+  %10 = chlo.atanh %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %11 = stablehlo.tanh %10 : tensor<complex<f64>>
+  check.expect_almost_eq %11, %c : tensor<complex<f64>>
+  %12 = chlo.square %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  check.expect_almost_eq_const %12, dense<(-0.07, 0.24)> : tensor<complex<f64>>
+  %13 = chlo.tan %c : tensor<complex<f64>> -> tensor<complex<f64>>
+  %i = stablehlo.constant dense<[-3, 100]> : tensor<2xi8>
+  %14 = chlo.square %i : tensor<2xi8> -> tensor<2xi8>
+  check.expect_eq_const %14, dense<[9, 16]> : tensor<2xi8>
+  %15 = chlo.mulhi %i, %i : tensor<2xi8>, tensor<2xi8> -> tensor<2xi8>
+  check.expect_eq_const %15, dense<[0, 39]> : tensor<2xi8>
+  %h = stablehlo.constant dense<[0.5, -0.5]> : tensor<2xbf16>
+  %16 = chlo.erf_inv %h : tensor<2xbf16> -> tensor<2xbf16>
+  %17 = chlo.erf %16 : tensor<2xbf16> -> tensor<2xbf16>
+  check.expect_almost_eq_const %17, dense<[0.5, -0.5]> : tensor<2xbf16>, tolerance = 0.01
+  %18 = chlo.lgamma %h : tensor<2xbf16> -> tensor<2xbf16>
+  %19 = chlo.bessel_i1e %h : tensor<2xbf16> -> tensor<2xbf16>
+  %20 = chlo.next_after %h, %16 : tensor<2xbf16>, tensor<2xbf16> -> tensor<2xbf16>
+  %21 = "chlo.broadcast_polygamma"(%h, %h) : (tensor<2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
+  %m = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>
+  %v = stablehlo.constant dense<[10, 20]> : tensor<2xi32>
+  %22 = chlo.broadcast_subtract %m, %v {broadcast_dimensions = array<i64: 1>} : (tensor<2x2xi32>, tensor<2xi32>) -> tensor<2x2xi32>
+  check.expect_eq_const %22, dense<[[-9, -18], [-7, -16]]> : tensor<2x2xi32>
+  %23 = chlo.broadcast_shift_left %v, %m : (tensor<2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
+  check.expect_eq_const %23, dense<[[20, 80], [80, 320]]> : tensor<2x2xi32>
+  %f = stablehlo.constant dense<1.0> : tensor<1x2xf32>
+  %g = stablehlo.constant dense<2.0> : tensor<3x1xf32>
+  %24 = chlo.broadcast_complex %f, %g : (tensor<1x2xf32>, tensor<3x1xf32>) -> tensor<3x2xcomplex<f32>>
+  check.expect_eq_const %24, dense<(1.0, 2.0)> : tensor<3x2xcomplex<f32>>
+  %25 = chlo.broadcast_zeta %g, %f : (tensor<3x1xf32>, tensor<1x2xf32>) -> tensor<3x2xf32>
+  check.expect_almost_eq_const %25, dense<1.644934> : tensor<3x2xf32>
+  %26 = chlo.broadcast_next_after %f, %g : (tensor<1x2xf32>, tensor<3x1xf32>) -> tensor<3x2xf32>
+  %s = stablehlo.constant dense<[6]> : tensor<1xi32>
+  %27 = chlo.dynamic_reshape %25, %s : (tensor<3x2xf32>, tensor<1xi32>) -> tensor<6xf32>
+  %28 = "chlo.conj"(%24) : (tensor<3x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>>
+  %29 = chlo.is_inf %f : tensor<1x2xf32> -> tensor<1x2xi1>
+  %30 = chlo.broadcast_atan2 %f, %g : (tensor<1x2xf32>, tensor<3x1xf32>) -> tensor<3x2xf32>
+  check.expect_almost_eq_const %30, dense<0.4636476> : tensor<3x2xf32>
+  %31 = chlo.broadcast_remainder %v, %v : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  return
+}
+// -----
+// scan-like cumulative ops by reduce_window with window over everything, pads both
+func.func @main() {
+  %x = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi8>
+  %z = stablehlo.constant dense<0> : tensor<i8>
+  %0 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 4>, padding = dense<[[3, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %1 = stablehlo.add %a, %b : tensor<i8>
+    stablehlo.return %1 : tensor<i8>
+  }) : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  check.expect_eq_const %0, dense<[1, 3, 6, 10]> : tensor<4xi8>
+  %2 = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 4>, padding = dense<[[0, 3]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i8>, %b: tensor<i8>):
+    %1 = stablehlo.subtract %a, %b : tensor<i8>
+    stablehlo.return %1 : tensor<i8>
+  }) : (tensor<4xi8>, tensor<i8>) -> tensor<4xi8>
+  check.expect_eq_const %2, dense<[-10, -9, -7, -4]> : tensor<4xi8>
+  return
+}
+// -----
+// dot_general with mixed types: f8 x f8 -> f32, bf16 x bf16 -> f32, i4 x i4 -> i32, ui8
+func.func @main() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [-0.5, 448.0]]> : tensor<2x2xf8E4M3FN>
+  %b = stablehlo.constant dense<[[2.0, 1.0], [4.0, 8.0]]> : tensor<2x2xf8E5M2>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<2x2xf8E4M3FN>, tensor<2x2xf8E5M2>) -> tensor<2x2xf32>
+  check.expect_eq_const %0, dense<[[10.0, 17.0], [1791.0, 3583.5]]> : tensor<2x2xf32>
+  %c = stablehlo.constant dense<[7, -8, 3]> : tensor<3xi4>
+  %1 = stablehlo.dot_general %c, %c, contracting_dims = [0] x [0] : (tensor<3xi4>, tensor<3xi4>) -> tensor<i32>
+  check.expect_eq_const %1, dense<122> : tensor<i32>
+  %2 = stablehlo.dot_general %c, %c, contracting_dims = [0] x [0] : (tensor<3xi4>, tensor<3xi4>) -> tensor<i4>
+  check.expect_eq_const %2, dense<-6> : tensor<i4>
+  return
+}
+// -----
+// while that carries nothing of a tensor but a bool; if over tuples of many; case of 0-d i32 from computation
+func.func @main() {
+  %t = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.while(%p = %t) : tensor<i1> cond {
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %1 = stablehlo.not %p : tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }
+  check.expect_eq_const %0, dense<false> : tensor<i1>
+  return
+}
+// -----
+// sort with a comparator over captured values and a nested select; descending ui8; dimension 0 of rank 3
+func.func @main() {
+  %x = stablehlo.constant dense<[[[3]], [[255]], [[0]]]> : tensor<3x1x1xui8>
+  %m = stablehlo.constant dense<128> : tensor<ui8>
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
+  ^bb0(%a: tensor<ui8>, %b: tensor<ui8>):
+    %1 = stablehlo.add %a, %m : tensor<ui8>
+    %2 = stablehlo.add %b, %m : tensor<ui8>
+    %3 = stablehlo.compare LT, %1, %2, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    stablehlo.return %3 : tensor<i1>
+  }) : (tensor<3x1x1xui8>) -> tensor<3x1x1xui8>
+  check.expect_eq_const %0, dense<[[[255]], [[0]], [[3]]]> : tensor<3x1x1xui8>
+  return
+}
+// -----
+// iota in every type; complex iota; clz/popcnt of i1? real of complex const splat
+func.func @main() {
+  %0 = stablehlo.iota dim = 0 : tensor<3xcomplex<f32>>
+  check.expect_eq_const %0, dense<[(0.0, 0.0), (1.0, 0.0), (2.0, 0.0)]> : tensor<3xcomplex<f32>>
+  %1 = stablehlo.iota dim = 1 : tensor<2x3xui4>
+  check.expect_eq_const %1, dense<[[0, 1, 2], [0, 1, 2]]> : tensor<2x3xui4>
+  %2 = stablehlo.iota dim = 0 : tensor<5xi2>
+  check.expect_eq_const %2, dense<[0, 1, -2, -1, 0]> : tensor<5xi2>
+  %3 = stablehlo.iota dim = 0 : tensor<4xf8E5M2>
+  %4 = stablehlo.convert %3 : (tensor<4xf8E5M2>) -> tensor<4xi32>
+  check.expect_eq_const %4, dense<[0, 1, 2, 3]> : tensor<4xi32>
+  %5 = stablehlo.popcnt %1 : tensor<2x3xui4>
+  check.expect_eq_const %5, dense<[[0, 1, 1], [0, 1, 1]]> : tensor<2x3xui4>
+  %6 = stablehlo.count_leading_zeros %1 : tensor<2x3xui4>
+  check.expect_eq_const %6, dense<[[4, 3, 2], [4, 3, 2]]> : tensor<2x3xui4>
+  return
+}

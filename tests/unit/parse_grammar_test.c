@@ -245,6 +245,8 @@ static const struct {
     const char *op, *want;
     err_code_t code;
 } bad[] = {
+    {"%r = \"chlo.scan\"(%v) : (tensor<2xf32>) -> tensor<2xf32>",
+     "'chlo.scan' is not supported: export the loop", ERR_UNSUPPORTED},
     {"%r = \"stablehlo.infeed\"(%k) : (!stablehlo.token) -> (tensor<f32>, !stablehlo.token)",
      "'stablehlo.infeed' is not supported: it talks to the host", ERR_UNSUPPORTED},
     {"%r = \"stablehlo.outfeed\"(%q, %k) : (" Q ", !stablehlo.token) -> !stablehlo.token",
