@@ -180,6 +180,9 @@ static void on_status(const heard_t *h)
     series_set(h->run, M_ROUND, status->round);
     series_set(h->run, M_ROUNDS, status->rounds);
     series_forget_scope(series, SCOPE_MEMBERS, h->event->run);
+    if (*status->phase)
+        series_set(series_get(series, SCOPE_MEMBERS, h->event->run, status->phase, h->now_ms),
+                   M_PHASE, 1);
     for (size_t i = 0; i < status->n_members; i++) {
         const Msg__MemberCount *m = status->members[i];
         char *label = mem_printf("%.20s %.20s", m->kind, m->state);

@@ -54,6 +54,10 @@ static const struct {
                    SCOPE_MEMBERS, "state"},
     [M_MEMBERS] = {"pcp_members", "gauge", "Members other than workers, by kind and state.",
                    SCOPE_MEMBERS, "kind"},
+    [M_PHASE] = {"pcp_phase", "gauge",
+                 "1 for what the run does, or waits for: gather aggregators, compile plans, train "
+                 "leases, commit outer steps, ...",
+                 SCOPE_MEMBERS, "phase"},
     [M_WORKER_LOSS] = {"pcp_worker_loss", "gauge", "Training loss of the worker's last step.",
                        SCOPE_WORKER, "worker"},
     [M_WORKER_TOKENS_PER_S] = {"pcp_worker_tokens_per_second", "gauge",

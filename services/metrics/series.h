@@ -45,6 +45,7 @@ typedef enum {
     /* SCOPE_MEMBERS */
     M_WORKERS,
     M_MEMBERS,
+    M_PHASE,
     /* SCOPE_WORKER */
     M_WORKER_LOSS,
     M_WORKER_TOKENS_PER_S,
@@ -61,7 +62,7 @@ const char *metric_name(metric_t metric); /* as exposed and as stored; static */
 
 typedef struct {
     scope_t scope;
-    char run[SERIES_LABEL], label[SERIES_LABEL]; /* label: worker, shard, or "kind state" */
+    char run[SERIES_LABEL], label[SERIES_LABEL]; /* label: worker, shard, phase, or "kind state" */
     double value[M_COUNT];
     uint64_t has; /* bit m: value[m] is set */
     int64_t heard_ms;

@@ -65,6 +65,10 @@ static const config_field_t fields[] = {
     REAL(outer_lr, "0.7", 0, 100, "outer learning rate (DiLoCo); 1 with momentum 0: averaging"),
     REAL(outer_momentum, "0.9", 0, 1, "outer Nesterov momentum"),
     WORD(codec, "f32", "f32|bf16|int8", "pseudo-gradients on the wire"),
+    WHOLE(quorum, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
+    REAL(deadline_s, "0", 0, 1e6, "but not before so long"),
+    REAL(outlier, "0", 0, 1e9, "updates of so many times the usual norm are rejected; 0: none"),
+    YES_NO(balance, "false", "fewer inner steps for slower workers"),
     TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
     WHOLE(checkpoint_every, "10", 0, 1000000000, "rounds between checkpoints; 0: only at the end"),
     WHOLE(checkpoint_keep, "3", 0, 1000000, "checkpoints to keep; 0: all"),
@@ -101,6 +105,10 @@ int train_config_check(const train_config_t *self, err_t *err)
     bool raw = strcmp(self->tokenizer, "raw") == 0;
     if (strcmp(self->layout, "records") == 0 && !raw)
         return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");
+    int64_t replicas = self->replicas ? self->replicas : self->workers;
+    if (self->quorum > replicas)
+        return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
+                       (long long)replicas);
     if (self->min_lr > self->lr)
         return err_set(err, ERR_ARG, "min_lr %g is above lr %g", self->min_lr, self->lr);
     return 0;

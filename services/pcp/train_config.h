@@ -20,6 +20,10 @@ typedef struct {
     /* outer optimizer and exchange */
     double outer_lr, outer_momentum;
     char *codec;
+    /* when a round closes, and with what */
+    int64_t quorum;
+    double deadline_s, outlier;
+    bool balance;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
     int64_t checkpoint_every, checkpoint_keep;

@@ -175,6 +175,10 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     json_t *saves = json_pack("{s:I, s:I}", "checkpoint_every", (json_int_t)c->checkpoint_every,
                               "checkpoint_keep", (json_int_t)c->checkpoint_keep);
     if (c->resume) json_object_set_new(saves, "resume", json_string(c->resume));
+    if (c->quorum) json_object_set_new(saves, "quorum", json_integer(c->quorum));
+    if (c->deadline_s > 0) json_object_set_new(saves, "deadline_s", json_real(c->deadline_s));
+    if (c->outlier > 0) json_object_set_new(saves, "outlier", json_real(c->outlier));
+    if (c->balance) json_object_set_new(saves, "balance", json_true());
     if (status == 0) status = json_object_update(json, saves);
     json_decref(saves);
     char *text = status == 0 ? json_dumps(json, JSON_INDENT(2)) : NULL;

@@ -61,6 +61,12 @@ check "its loss falls" loss_fell "$work/half.txt"
 check "it trains another plan" bash -c "! cmp -s \
     <(grep -h '^round 4/' '$work/first.txt') <(grep -h '^round 4/' '$work/half.txt')"
 
+# --- when a round closes, and with what ---
+train policy --rounds 3 --quorum 1 --deadline-s 2.5 --outlier 9.5 --balance >"$work/policy.txt" 2>&1
+check "a run with policies ends well" test $? -eq 0
+check "its shepherd has them" grep -qE 'event=start .*"quorum": 1,.*"deadline_s": 2.5,.*"outlier": 9.5,.*"balance": true' "$work/policy/logs/shepherd.log"
+check "a quorum of more replicas than there are" refuses "quorum 3 is above replicas 2" train few --quorum 3
+
 # --- interrupted and damaged runs ---
 train long --rounds 100000 >"$work/long.txt" 2>&1 &
 pid=$!

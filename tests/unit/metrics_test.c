@@ -101,6 +101,7 @@ static void say_status(fixture_t *self, uint32_t busy)
     count[0].kind = "worker", count[0].state = "busy", count[0].count = busy;
     count[1].kind = "compiler", count[1].state = "idle", count[1].count = 1;
     Msg__Status status = MSG__STATUS__INIT;
+    status.phase = busy > 1 ? "train" : "commit";
     status.round = 2;
     status.rounds = 10;
     status.n_members = 2;
@@ -190,6 +191,10 @@ static void members_by_state(void **state)
     say_status(self, 3);
     assert_true(value_of(self, "pcp_workers{run=\"demo\",state=\"busy\"}") == 3);
     assert_true(value_of(self, "pcp_members{run=\"demo\",kind=\"compiler\",state=\"idle\"}") == 1);
+    assert_true(value_of(self, "pcp_phase{run=\"demo\",phase=\"train\"}") == 1);
+    say_status(self, 1);
+    assert_true(value_of(self, "pcp_phase{run=\"demo\",phase=\"commit\"}") == 1);
+    assert_false(shows(self, "phase=\"train\""));
     assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 1);
     say_step(self, "w1", 0);
     say_step(self, "w2", 0);
@@ -200,6 +205,7 @@ static void members_by_state(void **state)
     say_done(self);
     assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 0);
     assert_false(shows(self, "pcp_workers{"));
+    assert_false(shows(self, "pcp_phase{"));
 }
 
 static void series_are_forgotten(void **state)
