@@ -68,25 +68,33 @@ static void shards_missing(const shepherd_t *self, str_t *text)
                      self->members.at[i].id);
 }
 
+/* Several things may be missing. */
+static str_t *next_of(str_t *text)
+{
+    if (text->n) str_add(text, "; ");
+    return text;
+}
+
 static void what_is_missing(const shepherd_t *self, str_t *text)
 {
     const shepherd_config_t *config = self->config;
     size_t workers = members_count(self, MSG__KIND__KIND_WORKER);
-    if (self->store_lost) str_add(text, "the store; ");
+    if (self->store_lost) str_add(text, "the store");
     if (self->phase == PHASE_GATHER)
-        str_addf(text, "aggregators: %zu of %lld%s",
+        str_addf(next_of(text), "aggregators: %zu of %lld%s",
                  members_count(self, MSG__KIND__KIND_AGGREGATOR), (long long)config->shards,
                  self->resumed ? " that hold the run" : "");
     if (self->phase == PHASE_COMPILE)
-        str_addf(text, "a plan: %zu workers, %zu compilers", workers,
+        str_addf(next_of(text), "a plan: %zu workers, %zu compilers", workers,
                  members_count(self, MSG__KIND__KIND_COMPILER));
-    if (self->phase > PHASE_GATHER && self->shard_lost_ms) str_add(text, "a lost aggregator");
-    if (self->phase == PHASE_COMMIT && !self->shard_lost_ms) shards_missing(self, text);
+    if (self->phase > PHASE_GATHER && self->shard_lost_ms)
+        str_add(next_of(text), "a lost aggregator");
+    if (self->phase == PHASE_COMMIT && !self->shard_lost_ms) shards_missing(self, next_of(text));
     if (self->phase == PHASE_TRAIN && !self->started_ms)
-        str_addf(text, "workers: %zu of %lld are ready", ready_workers(self),
+        str_addf(next_of(text), "workers: %zu of %lld are ready", ready_workers(self),
                  (long long)config->workers);
     if (self->phase == PHASE_TRAIN && self->started_ms && self->round < config->rounds)
-        leases_missing(self, workers, text);
+        leases_missing(self, workers, next_of(text));
 }
 
 void rounds_waiting(shepherd_t *self)

@@ -331,6 +331,25 @@ static void a_lost_shard_comes_back(void **unused)
     rig_free(rig);
 }
 
+/* What a round waits for is told in its row, one thing after the other. */
+static void what_is_waited_for_is_told(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    keep_records(rig);
+    ask(rig, W1);
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    for (int i = 0; i < 11; i++) {
+        beat(rig, W1, 0);
+        tick(rig, 1000);
+    }
+    const char *text = NULL;
+    for (size_t i = 0; i < rig->records.n; i++)
+        if (rig->records.at[i]->kind == RECORD_WAITS) text = rig->records.at[i]->text;
+    assert_string_equal(text, "a lost aggregator; round 1 of 1 workers: replica 0 on w1");
+    rig_free(rig);
+}
+
 /* It starts over; the plan that comes meanwhile is not forgotten. */
 static void a_shard_lost_before_the_first_round(void **unused)
 {
@@ -456,6 +475,7 @@ int main(void)
         cmocka_unit_test(what_is_not_answered_is_said_again),
         cmocka_unit_test(late_answers_to_older_commits_mean_nothing),
         cmocka_unit_test(a_lost_shard_comes_back),
+        cmocka_unit_test(what_is_waited_for_is_told),
         cmocka_unit_test(a_shard_lost_before_the_first_round),
         cmocka_unit_test(a_quorum_closes_the_round),
         cmocka_unit_test(a_drained_worker_hands_in_what_it_has),
