@@ -45,10 +45,10 @@ middle() {
     killed+=("${pid[$1]}")
     unset "pid[$1]"
 }
-# Sockets to the runs' shepherds.
+# Sockets to the runs' shepherds, files to be sent.
 swept() {
     local one
-    for one in "${killed[@]}"; do ! compgen -G "/tmp/pcp-front-$one-*" || return 1; done
+    for one in "${killed[@]}"; do ! compgen -G "/tmp/pcp-*-$one-*" || return 1; done
 }
 submitted() { # NAME: with that run's id on its output
     local status=0
@@ -89,9 +89,13 @@ submit three
 check "a submitter's tokens arrive" eventually 60 arriving
 slay KILL submit
 wait "${pid[submit]}" 2>/dev/null
+killed=("${pid[submit]}")
 unset 'pid[submit]'
 check "it is killed, and nothing of it is left at the front" eventually 60 no_uploads
 check "there is no such run" refuses 'there is no run "three"' "$bin/pcp" run get three
+submit one
+check "a run that is there is submitted once more" submitted one
+check "of what the killed one had prepared nothing is left" swept
 
 aggregator a0 --slots 2
 serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans"
