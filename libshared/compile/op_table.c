@@ -58,7 +58,15 @@ static const char foot[] =
     "same in every round. Regions of map and reduce draw element by element, in row-major order; "
     "in "
     "those\n"
-    "of sort, scatter and windows only the interpreter draws: passes and plans refuse.\n";
+    "of sort, scatter and windows only the interpreter draws: passes and plans refuse.\n"
+    "\n## Regions\n\n"
+    "Regions of if, case, while, map and reduce hold anything, compiled too. Those of sort, "
+    "scatter,\n"
+    "reduce_window and select_and_scatter are compiled when they hold element-wise ops and "
+    "branches\n"
+    "between scalars, captured ones included; with others (a loop, a table looked up, a draw) only "
+    "the\n"
+    "interpreter runs them, and the plan compiler refuses by name.\n";
 
 static const char types_text[] =
     "\n## Element types\n\n"

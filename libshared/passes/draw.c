@@ -197,8 +197,9 @@ static int rewrite_op(ir_clone_t *self, const ir_op_t *op, err_t *err)
     case OP_while: return rewrite_while(self, op, err);
     case OP_map:
     case OP_reduce: return element_loop(self, op, &((draws_t *)self->user)->n, err) < 0 ? -1 : 0;
-    default:
-        return err_set(err, ERR_UNSUPPORTED, "line %d: stablehlo.rng inside of %s", op->line,
+    default: /* how often and in which order their regions run is the implementation's choice */
+        return err_set(err, ERR_UNSUPPORTED,
+                       "line %d: stablehlo.rng inside of %s: draw a tensor ahead of it", op->line,
                        op_def(op->code)->name);
     }
 }

@@ -1,7 +1,7 @@
 /* Expansion of ops that only wrap others: map becomes its region's ops on whole tensors, or a
- * loop where its region does not work element by element; ops that others define become those;
- * annotations (custom_call @Sharding and its like) become their operands. pcp.stop_gradient stays:
- * the reverse walk looks for it. */
+ * loop where its region does not work element by element, as reduce does then; ops that others
+ * define become those; annotations (custom_call @Sharding and its like) become their operands.
+ * pcp.stop_gradient stays: the reverse walk looks for it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +63,36 @@ static int expand_map(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return err_set(err, self->to->err.code, "line %d: %s", op->line, self->to->err.text);
 }
 
+/* --- reduce --- */
+
+/* Ops that are left out, or become scalar ones, before kernels are made. */
+static bool ends_scalar(const ir_op_t *op)
+{
+    switch (op->code) {
+    case OP_constant:
+    case OP_if:
+    case OP_case:
+    case OP_reshape:
+    case OP_broadcast_in_dim:
+    case OP_transpose:
+    case OP_optimization_barrier:
+    case OP_custom_call: return true;
+    default: return op_def(op->code)->kind == K_MAP || op_def(op->code)->expand != NULL;
+    }
+}
+
+/* The region loops, looks up or folds: no kernel of a reduction takes that. */
+static bool needs_loop(const ir_region_t *region)
+{
+    for (int k = 0; k < region->n_op; k++) {
+        const ir_op_t *op = region->op[k];
+        if (!ends_scalar(op)) return true;
+        for (int r = 0; r < op->n_region; r++)
+            if (needs_loop(op->region[r])) return true;
+    }
+    return false;
+}
+
 /* --- annotations --- */
 
 static int drop_annotation(ir_clone_t *self, const ir_op_t *op)
@@ -103,6 +133,8 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     if (op_def(op->code)->expand && !op_def(op->code)->lowered)
         return expand_defined(self, op, err);
     if (op->code == OP_map) return expand_map(self, op, err);
+    if (op->code == OP_reduce && needs_loop(op->region[0]))
+        return element_loop(self, op, NULL, err);
     if (op->code == OP_rng_bit_generator) return drop_empty_draw(self, op);
     return op->code == OP_custom_call ? drop_annotation(self, op) : 0;
 }

@@ -862,3 +862,39 @@ func.func @main() {
   check.expect_eq_const %6, dense<[[4, 3, 2], [4, 3, 2]]> : tensor<2x3xui4>
   return
 }
+// -----
+// reduce: a region that looks a table up, and one that loops
+func.func @main() {
+  %x = stablehlo.constant dense<[[0, 1, 2], [2, 2, 1]]> : tensor<2x3xi32>
+  %t = stablehlo.constant dense<[30, 10, 20]> : tensor<3xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %z) across dimensions = [1] : (tensor<2x3xi32>, tensor<i32>) -> tensor<2xi32>
+  reducer(%a: tensor<i32>, %b: tensor<i32>) {
+    %1 = stablehlo.dynamic_slice %t, %b, sizes = [1] : (tensor<3xi32>, tensor<i32>) -> tensor<1xi32>
+    %2 = stablehlo.reshape %1 : (tensor<1xi32>) -> tensor<i32>
+    %3 = stablehlo.add %a, %2 : tensor<i32>
+    stablehlo.return %3 : tensor<i32>
+  }
+  check.expect_eq_const %0, dense<[60, 50]> : tensor<2xi32>
+  return
+}
+// -----
+func.func @main() {
+  %x = stablehlo.constant dense<[[0, 1, 2], [2, 2, 1]]> : tensor<2x3xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.reduce(%x init: %one) across dimensions = [1] : (tensor<2x3xi32>, tensor<i32>) -> tensor<2xi32>
+  reducer(%a: tensor<i32>, %b: tensor<i32>) {
+    %1:2 = stablehlo.while(%k = %z, %v = %a) : tensor<i32>, tensor<i32> cond {
+      %2 = stablehlo.compare LT, %k, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %2 : tensor<i1>
+    } do {
+      %2 = stablehlo.add %v, %v : tensor<i32>
+      %3 = stablehlo.add %k, %one : tensor<i32>
+      stablehlo.return %3, %2 : tensor<i32>, tensor<i32>
+    }
+    stablehlo.return %1#1 : tensor<i32>
+  }
+  check.expect_eq_const %0, dense<[8, 32]> : tensor<2xi32>
+  return
+}
