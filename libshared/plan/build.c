@@ -9,6 +9,7 @@
 #include "plan/build_in.h"
 #include "plan/check.h"
 #include "plan/parts.h"
+#include "plan/recompute.h"
 #include "plan/seed.h"
 #include "plan/steps.h"
 #include "plan/sweep.h"
@@ -20,6 +21,7 @@ plan_build_t *plan_build_new(ir_module_t *module, const char *target)
     self->module = module;
     self->simd = target_simd(target);
     self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
+    self->keep_bytes = attr_int(&module->attrs, "pcp.keep_bytes", -1);
     return self;
 }
 
@@ -179,6 +181,13 @@ static void choose_product(plan_build_t *self, lstep_t *step)
     VEC_PUSH(&self->kernel, kernel);
 }
 
+/* What kept values may take before they are made again (recompute.h). */
+static uint64_t keep_bytes(const plan_build_t *self)
+{
+    if (self->keep_bytes >= 0) return (uint64_t)self->keep_bytes;
+    return self->budget > 0 ? 0 : RECOMPUTE_KEEP;
+}
+
 static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t *err)
 {
     program_t *p = mem_calloc(1, sizeof *p);
@@ -189,7 +198,8 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     p->first_kernel = (int)self->kernel.n;
     VEC_PUSH(&self->program, p);
     if (bind_tensors(self, p, fn, err) < 0) return -1;
-    p->lower = lower_fn(self->module, fn, self->simd, parts_large(self->part_bytes), err);
+    p->lower = lower_fn(self->module, fn, self->simd, parts_large(self->part_bytes),
+                        keep_bytes(self), err);
     if (!p->lower) return -1;
     parts_cut(p->lower, self->part_bytes);
     if (self->budget == 0) sweep_form(p->lower, self->simd);

@@ -213,13 +213,16 @@ static void walk_member(walk_t *w, const member_t *m, void (*visit)(walk_t *, co
         if (roots[i] != KX_NONE) walk(w, roots[i], visit);
 }
 
-static bool is_related(lower_t *self, group_t *group, const member_t *m)
+/* Does the member share operands with the group? Copies need not, between the same two products. */
+static bool is_related(lower_t *self, int number, const member_t *m)
 {
+    group_t *group = self->group.at[number];
+    bool same_pass = m->value >= self->again && number >= self->n_before;
     walk_t w = {.lower = self, .group = group};
     walk_member(&w, m, visit_related);
     VEC_FREE(&w.seen);
     bool fits = (int)group->kernel->arg.n + w.loads <= MAX_ARGS;
-    return fits && (w.refers || group->rows * group->cols <= SMALL);
+    return fits && (w.refers || same_pass || group->rows * group->cols <= SMALL);
 }
 
 static bool is_late(lower_t *self, group_t *group, const member_t *m)
@@ -322,7 +325,7 @@ static bool try_join(lower_t *self, int number, ir_val_t v, const shape_t *s)
     int kind = kind_in(self, group, s);
     if (kind < 0) return false;
     member_t m = {.value = v, .kind = (member_kind_t)kind};
-    bool fits = group_build_member(self, group, &m) && is_related(self, group, &m);
+    bool fits = group_build_member(self, group, &m) && is_related(self, number, &m);
     if (fits) m.late = is_late(self, group, &m);
     if (!fits || waits_in_vain(self, group, &m)) {
         if (group->rows != rows || group->cols != cols) respace(self, group, rows, cols);
@@ -357,10 +360,11 @@ static int open_group(lower_t *self, ir_val_t v, const shape_t *s)
     return 0;
 }
 
+/* Copies of forward values (recompute.h) do not join those that made these. */
 static int place(lower_t *self, ir_val_t v, const shape_t *s)
 {
-    int last = (int)self->group.n - 1;
-    for (int i = last; i >= 0 && i > last - LOOK_BACK; i--)
+    int last = (int)self->group.n - 1, first = v >= self->again ? self->n_early : 0;
+    for (int i = last; i >= first && i > last - LOOK_BACK; i--)
         if (try_join(self, i, v, s)) return 0;
     return open_group(self, v, s);
 }

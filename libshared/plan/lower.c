@@ -4,6 +4,7 @@
 #include "plan/attention.h"
 #include "plan/branches.h"
 #include "plan/loops.h"
+#include "plan/recompute.h"
 
 /* Results without elements are there from the start. */
 static bool skip_empty(lower_t *self, const ir_op_t *op)
@@ -31,12 +32,15 @@ static int place_all(lower_t *self)
     const ir_region_t *body = self->fn->body;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
+        if (i <= self->turn + 1) self->n_early = (int)self->group.n;
         if (skip_empty(self, op)) continue;
         const lvalue_t *lv = &self->value[op->out];
         if (op->code == OP_while) {
             while_place(self, op);
             continue;
         }
+        if (op->code == OP_dot_general || attention_knows(self->fn, op))
+            self->n_before = (int)self->group.n;
         if (attention_knows(self->fn, op)) {
             if (attention_place(self, op) < 0) return -1;
             continue;
@@ -59,7 +63,8 @@ bool lower_is_large(const lower_t *self, ir_val_t v)
     return self->large > 0 && (uint64_t)ir_type_bytes(ir_type_of(self->fn, v)) > self->large;
 }
 
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large, err_t *err)
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large,
+                  uint64_t keep, err_t *err)
 {
     lower_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
@@ -68,6 +73,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t 
     self->err = err;
     fn = convolutions_to_products(module, fn, err);
     if (fn) self->fn = legalize_fn(module, fn, simd, err);
+    if (self->fn) recompute_late(self, keep);
     if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
     int status = self->fn ? 0 : -1;

@@ -100,6 +100,10 @@ typedef struct {
     VEC(lstep_t) step;
     VEC(scratch_t) scratch;
     uint64_t large; /* bytes from which temporaries are held by parts (parts.h); 0: never */
+    int turn;       /* op of the loss, behind which values are made again (recompute.h); -1: none */
+    ir_val_t again; /* the first of these values, fn->n_value: none */
+    int n_early;    /* groups that are opened up to the turn */
+    int n_before;   /* groups that were opened before the last product that has its place */
     err_t *err;
 } lower_t;
 
@@ -137,6 +141,8 @@ void inline_scatter_target(inline_t *self, const ir_op_t *op, const kx_t *update
 
 /* --- roots.c: which values get storage -------------------------------------------------------- */
 int roots_choose(lower_t *self);
+/* Work of one element of a map, in additions; views cost nothing. */
+int roots_cost(const ir_op_t *op);
 /* Position in storage of a root's row-major position. */
 kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear);
 
@@ -156,10 +162,10 @@ int gemm_place(lower_t *self, const ir_op_t *op);
 /* --- emit.c: groups to kernels of loops and stores -------------------------------------------- */
 int emit_group(lower_t *self, group_t *group);
 
-/* One function to groups and steps with kernels emitted; `large` as above. Returns, caller
- * destroys.
- */
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large, err_t *err);
+/* One function to groups and steps with kernels emitted; `large` as above, `keep` as in
+ * recompute.h. Returns, caller destroys. */
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large,
+                  uint64_t keep, err_t *err);
 /* Is v a product of so many bytes? */
 bool lower_is_large(const lower_t *self, ir_val_t v);
 void lower_destroy(lower_t **self_p);

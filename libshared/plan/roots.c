@@ -24,8 +24,7 @@ static int64_t count_of(const lower_t *self, ir_val_t v)
     return ir_type_count(ir_type_of(self->fn, v));
 }
 
-/* Work of one element, in additions. */
-static int own_cost(const ir_op_t *op)
+int roots_cost(const ir_op_t *op)
 {
     switch (op->code) {
     case OP_divide:
@@ -121,7 +120,7 @@ static void choose_by_cost(lower_t *self)
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
         lvalue_t *lv = &self->value[op->out];
-        int64_t cost = own_cost(op), n = count_of(self, op->out), reads = lv->reads;
+        int64_t cost = roots_cost(op), n = count_of(self, op->out), reads = lv->reads;
         for (int k = 0; k < op->n_in; k++)
             cost += self->value[op->in[k]].root ? 1 : self->value[op->in[k]].cost;
         if (ir_type_of(self->fn, op->out)->dtype == DT_I1 && cost > MASK_COST) cost = MASK_COST;

@@ -40,6 +40,16 @@ done
 check "training of nanogpt_small by parts" "$bin/golden-check" "$work/parts/nanogpt_small.mlir" \
     "$golden/training.json" --training --backend cpu
 
+# What the backward pass reads is made again wherever it can be (plan/recompute.h).
+mkdir "$work/again"
+for model in nanogpt_small nanochat_forward_32; do
+    sed '1s/^module.*{$/module attributes {pcp.keep_bytes = 0 : i64} {/' "$models/$model.mlir" >"$work/again/$model.mlir"
+    arena() { "$bin/pcp" compile "$1/$model.mlir" --stats | sed -n "s/^arena \([0-9]*\) .*/\1/p"; }
+    check "$model takes less memory when values are made again" test "$(arena "$work/again")" -lt "$(arena "$models")"
+done
+check "training of nanogpt_small with values made again" "$bin/golden-check" "$work/again/nanogpt_small.mlir" \
+    "$golden/training.json" --training --backend cpu
+
 # finds_change FILE KEY [OPTIONS]: with the first value of KEY in FILE one thousandth larger, the checker fails.
 finds_change() {
     local file=$1 key=$2 status=0

@@ -24,7 +24,9 @@ enum { LAYERS = 6, STEPS = 3, VOCAB = 8, SEED = 7 };
 static char *model_text(void)
 {
     str_t t = {0};
-    str_add(&t, "func.func @main(%x: tensor<128x64xi32>");
+    /* pcp.keep_bytes: nothing but a budget lets values be made again. */
+    str_add(&t, "module attributes {pcp.keep_bytes = 1000000000 : i64} {\nfunc.func @main(%x: "
+                "tensor<128x64xi32>");
     for (int l = 0; l < LAYERS; l++)
         str_addf(&t, ", %%w%d: tensor<64x80xf32>, %%v%d: tensor<80x64xf32>", l, l);
     str_add(&t, ") -> tensor<f32> {\n"
@@ -51,7 +53,7 @@ static char *model_text(void)
              "  %%r = stablehlo.reduce(%%s init: %%zero) applies stablehlo.add across dimensions = "
              "[0, 1]\n      : (tensor<128x64xf32>, tensor<f32>) -> tensor<f32>\n"
              "  %%loss = stablehlo.multiply %%r, %%part : tensor<f32>\n"
-             "  return %%loss : tensor<f32>\n}\n",
+             "  return %%loss : tensor<f32>\n}\n}\n",
              LAYERS, LAYERS);
     return t.at;
 }
