@@ -90,6 +90,10 @@ static int parse_int(const config_field_t *f, const char *text, int64_t *out, er
         {"", 1},         {"k", 1000},     {"M", 1000000},  {"G", 1000000000},
         {"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30},
     };
+    if (f->words && strcmp(text, f->words) == 0) {
+        *out = CONFIG_WORD;
+        return 0;
+    }
     char *end;
     errno = 0;
     long long digits = strtoll(text, &end, 10);

@@ -23,6 +23,8 @@ typedef enum {
     CONFIG_ENUM,   /* char *: one of the words in `words`, split by '|' */
 } config_kind_t;
 
+enum { CONFIG_WORD = -1 }; /* value of a CONFIG_INT that was given as its word */
+
 typedef struct {
     const char *name; /* snake_case, as in the file; the flag is --snake-case */
     config_kind_t kind;
@@ -30,7 +32,7 @@ typedef struct {
     const char *fallback; /* default, as text; NULL: unset (strings only) */
     const char *help;     /* one line for --help */
     double min, max;
-    const char *words; /* CONFIG_ENUM */
+    const char *words; /* CONFIG_ENUM; CONFIG_INT: a word besides the numbers, for CONFIG_WORD */
     bool secret;       /* masked when printed */
 } config_field_t;
 

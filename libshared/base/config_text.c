@@ -31,7 +31,12 @@ static void add_value(str_t *out, const config_field_t *f, const void *at, bool 
     const char *text;
     switch (f->kind) {
     case CONFIG_BOOL: str_add(out, *(const bool *)at ? "true" : "false"); break;
-    case CONFIG_INT: str_addf(out, "%lld", (long long)*(const int64_t *)at); break;
+    case CONFIG_INT:
+        if (f->words && *(const int64_t *)at == CONFIG_WORD)
+            add_quoted(out, f->words);
+        else
+            str_addf(out, "%lld", (long long)*(const int64_t *)at);
+        break;
     case CONFIG_FLOAT: add_float(out, *(const double *)at); break;
     case CONFIG_STRING:
     case CONFIG_ENUM:
@@ -70,6 +75,7 @@ static void help_field(const config_field_t *f, FILE *out)
     for (const char *p = f->name; *p; p++) str_addf(&left, "%c", *p == '_' ? '-' : *p);
     if (f->kind != CONFIG_BOOL)
         str_addf(&left, " %s", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);
+    if (f->kind == CONFIG_INT && f->words) str_addf(&left, "|%s", f->words);
     fprintf(out, "%-34s%s%s", str_text(&left),
             left.n > 33 ? "\n                                  " : "", f->help ? f->help : "");
     if (f->fallback && *f->fallback) help_default(f->fallback, out);

@@ -1,4 +1,5 @@
-/* A round's decision: which leases its outer step sums, settled before the aggregators are told. */
+/* What is settled about a round before anybody acts on it: how many replicas it has, and which
+ * leases its outer step sums. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,4 +100,35 @@ int store_round_decide(store_t *self, const store_leader_t *leader, uint64_t rou
         return err_set(err, ERR_ARG, "store: run %s: a decision without leases", leader->run);
     if (store_leader_begin(self, leader, err) < 0) return -1;
     return sql_end(self->db, decide(self, leader, round, entries, n_entry, err), err);
+}
+
+/* --- The number of replicas --- */
+
+static int set_replicas(store_t *self, const store_leader_t *leader,
+                        const store_replicas_t *decided, const char *reason, err_t *err)
+{
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "INSERT INTO replicas (run_id, round, n, reason, leader_fence, decided_ms) "
+                        "VALUES ($1, $2, $3, $4, $5, now_ms()) ON CONFLICT DO NOTHING",
+                        sql_text(leader->run), sql_int((int64_t)decided->round),
+                        sql_int(decided->n), sql_text(reason), sql_int(leader->fence));
+    if (n == 0)
+        n = SQL_RUN(self->db, err, NULL,
+                    "SELECT n FROM replicas WHERE run_id = $1 AND round = $2 AND n = $3",
+                    sql_text(leader->run), sql_int((int64_t)decided->round), sql_int(decided->n));
+    if (n != 0) return n < 0 ? -1 : 0;
+    return err_set(err, ERR_STATE,
+                   "store: run %s: another number than %" PRIu32
+                   " was decided for the replicas of round %" PRIu64,
+                   leader->run, decided->n, decided->round);
+}
+
+int store_replicas_set(store_t *self, const store_leader_t *leader, const store_replicas_t *decided,
+                       const char *reason, err_t *err)
+{
+    if (decided->n == 0 || decided->round > INT64_MAX / 4)
+        return err_set(err, ERR_ARG, "store: run %s: %" PRIu32 " replicas from round %" PRIu64,
+                       leader->run, decided->n, decided->round);
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    return sql_end(self->db, set_replicas(self, leader, decided, reason, err), err);
 }

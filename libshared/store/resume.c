@@ -118,6 +118,30 @@ static int read_rewind(store_t *self, const char *run, store_resume_t *out, err_
     return n < 0 ? -1 : 0;
 }
 
+/* Rounds that were open before a step back have been decided on, too. */
+static int read_replicas(store_t *self, const char *run, store_resume_t *out, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(self->db, err, &rows,
+                        "SELECT round, n FROM replicas WHERE run_id = $1 ORDER BY round",
+                        sql_text(run));
+    if (n > 0) out->sizes = mem_calloc((size_t)n, sizeof *out->sizes);
+    for (size_t i = 0; i < rows.n_row; i++)
+        out->sizes[out->n_size++] = (store_replicas_t){(uint64_t)sql_cell_int(&rows, i, 0),
+                                                       (uint32_t)sql_cell_int(&rows, i, 1)};
+    sql_rows_fini(&rows);
+    if (n < 0) return -1;
+    if (n > 0) out->sized = out->sizes[n - 1].round + 1;
+    n = SQL_RUN(self->db, err, &rows,
+                "SELECT coalesce(max(from_round), -1) FROM rewind WHERE run_id = $1",
+                sql_text(run));
+    uint64_t from = n > 0 ? (uint64_t)(sql_cell_int(&rows, 0, 0) + 1) : 0;
+    sql_rows_fini(&rows);
+    if (from > out->sized) out->sized = from;
+    if (out->has_round && out->round.round + 1 > out->sized) out->sized = out->round.round + 1;
+    return n < 0 ? -1 : 0;
+}
+
 static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *err)
 {
     if (read_run(self, run, out, err) < 0 || read_losses(self, run, out, err) < 0 ||
@@ -126,6 +150,7 @@ static int read_all(store_t *self, const char *run, store_resume_t *out, err_t *
     if (out->has_round && store_lease_list(self, run, out->round.round, &out->leases, err) < 0)
         return -1;
     if (read_updates(self, run, &out->updates, err) < 0 || read_rewind(self, run, out, err) < 0 ||
+        read_replicas(self, run, out, err) < 0 ||
         store_checkpoint_list(self, run, "good", CHECKPOINTS, &out->good, err) < 0)
         return -1;
     return store_returned_list(self, run, &out->returned, err);
@@ -152,5 +177,8 @@ void store_resume_fini(store_resume_t *self)
     self->updates = (store_updates_t){0};
     free(self->rewind);
     self->rewind = NULL;
+    free(self->sizes);
+    self->sizes = NULL;
+    self->n_size = 0;
     store_checkpoints_fini(&self->good);
 }

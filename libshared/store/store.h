@@ -279,6 +279,16 @@ typedef struct {
     store_checkpoint_t *at;
 } store_checkpoints_t;
 
+/* A decision: from that round on a run has n replicas. */
+typedef struct {
+    uint64_t round;
+    uint32_t n;
+} store_replicas_t;
+/* Before the round's leases. It outlives store_run_rewind, so that rounds that are trained again
+ * have the replicas they had. A repeat is success; ERR_STATE: another number was decided. */
+int store_replicas_set(store_t *self, const store_leader_t *leader, const store_replicas_t *decided,
+                       const char *reason, err_t *err);
+
 /* All that a new leader needs to go on. */
 typedef struct {
     bool has_objects, has_round;
@@ -291,7 +301,10 @@ typedef struct {
     store_updates_t updates;      /* the last STORE_UPDATES */
     double loss, validation_loss; /* of the newest committed round; NaN: unknown */
     char *rewind; /* why a step back to a checkpoint was begun and is not over; NULL: none is */
-    uint64_t rewind_from;     /* with it: the round that was open */
+    uint64_t rewind_from;    /* with it: the round that was open */
+    store_replicas_t *sizes; /* all decisions, by round */
+    size_t n_size;
+    uint64_t sized; /* the rounds before this one have been decided on, whether they exist or not */
     store_checkpoints_t good; /* checkpoints of this run */
 } store_resume_t;
 int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *out, err_t *err);

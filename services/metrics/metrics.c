@@ -158,6 +158,14 @@ static void on_rewound(const heard_t *h)
                         "reason", r->reason, "checkpoint", r->checkpoint));
 }
 
+static void on_resized(const heard_t *h)
+{
+    const Msg__Resized *r = h->event->resized;
+    add_event(h->self, h->event, h->run, "info", "replicas",
+              json_pack("{sIsIsIss}", "round", (json_int_t)r->round, "from", (json_int_t)r->from,
+                        "to", (json_int_t)r->to, "reason", r->reason));
+}
+
 static void on_over(const heard_t *h)
 {
     series_set(h->run, M_RUNNING, 0);
@@ -221,6 +229,7 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
     case MSG__EVENT__BODY_DEGRADED: on_degraded(&h); break;
     case MSG__EVENT__BODY_REWOUND: on_rewound(&h); break;
+    case MSG__EVENT__BODY_RESIZED: on_resized(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
     case MSG__EVENT__BODY_RUN_FAILED: on_over(&h); break;
     case MSG__EVENT__BODY_STATUS:

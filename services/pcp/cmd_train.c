@@ -59,6 +59,13 @@ static void on_rewound(train_t *self, const Msg__Rewound *r)
                   *r->checkpoint ? r->checkpoint : "the beginning", r->reason);
 }
 
+static void on_resized(train_t *self, const Msg__Resized *r)
+{
+    if (r->from > 0)
+        progress_note(&self->progress, "%u replicas from round %u on, not %u: %s", r->to,
+                      r->round + 1, r->from, r->reason);
+}
+
 /* What its supervisor says of a worker: worth a line when it died. */
 static void on_worker(train_t *self, const Msg__WorkerState *worker)
 {
@@ -86,6 +93,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
         self->val_loss = event->run_done->val_loss;
         break;
     case MSG__EVENT__BODY_REWOUND: on_rewound(self, event->rewound); break;
+    case MSG__EVENT__BODY_RESIZED: on_resized(self, event->resized); break;
     case MSG__EVENT__BODY_RUN_FAILED: fail(self, event->run_failed->reason); break;
     default: break;
     }

@@ -40,7 +40,10 @@ static const config_field_t fields[] = {
     YES_NO(shuffle, "true", "permute the windows each epoch"),
     WHOLE(seed, "1337", 0, 0, "of initial values and data order"),
     WHOLE(workers, "2", 1, 4096, "worker processes to start"),
-    WHOLE(replicas, "0", 0, 4096, "replicas per round; 0: one per worker"),
+    {"replicas", CONFIG_INT, AT(replicas), "0",
+     "per round; 0: one per worker; auto: per worker that is there", 0, 4096, "auto", false},
+    WHOLE(max_replicas, "0", 0, 4096, "auto: at most so many; 0: four times the workers"),
+    REAL(shrink_s, "30", 0, 1e6, "auto: fewer only when workers were missing for so long"),
     WHOLE(threads, "0", 0, 1024, "threads per worker; 0: cores / workers"),
     WHOLE(aggregators, "1", 1, 256, "aggregator shards"),
     WHOLE(inner_steps, "10", 1, 1000000, "optimizer steps per round and replica (H)"),
@@ -97,6 +100,12 @@ static int need_file(const char *path, const char *field, err_t *err)
     return 0;
 }
 
+int64_t train_config_most(const train_config_t *self)
+{
+    int64_t most = self->max_replicas ? self->max_replicas : 4 * self->workers;
+    return most < 4096 ? most : 4096;
+}
+
 int train_config_check(const train_config_t *self, err_t *err)
 {
     if (need_file(self->model, "model", err) < 0 || need_file(self->data, "data", err) < 0)
@@ -106,6 +115,7 @@ int train_config_check(const train_config_t *self, err_t *err)
     if (strcmp(self->layout, "records") == 0 && !raw)
         return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");
     int64_t replicas = self->replicas ? self->replicas : self->workers;
+    if (self->replicas == CONFIG_WORD) replicas = train_config_most(self);
     if (self->quorum > replicas)
         return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
                        (long long)replicas);

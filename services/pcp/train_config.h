@@ -11,7 +11,7 @@ typedef struct {
     bool shuffle;
     int64_t seed;
     /* who trains */
-    int64_t workers, replicas, threads, aggregators;
+    int64_t workers, replicas, max_replicas, threads, aggregators;
     /* rounds */
     int64_t inner_steps, rounds, accumulate, validate_every, warmup;
     /* inner optimizer */
@@ -22,7 +22,7 @@ typedef struct {
     char *codec;
     /* when a round closes, and with what */
     int64_t quorum;
-    double deadline_s, outlier;
+    double deadline_s, outlier, shrink_s;
     bool balance;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
@@ -31,6 +31,9 @@ typedef struct {
 } train_config_t;
 
 extern const config_table_t train_config_table;
+
+/* With replicas auto: at most so many. */
+int64_t train_config_most(const train_config_t *self);
 
 /* What no single field can tell: combinations, files that must exist. */
 int train_config_check(const train_config_t *self, err_t *err);

@@ -179,6 +179,11 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     if (c->deadline_s > 0) json_object_set_new(saves, "deadline_s", json_real(c->deadline_s));
     if (c->outlier > 0) json_object_set_new(saves, "outlier", json_real(c->outlier));
     if (c->balance) json_object_set_new(saves, "balance", json_true());
+    if (c->replicas == CONFIG_WORD) {
+        json_object_set_new(saves, "replicas", json_string("auto"));
+        json_object_set_new(saves, "max_replicas", json_integer(train_config_most(c)));
+        json_object_set_new(saves, "shrink_s", json_real(c->shrink_s));
+    }
     if (status == 0) status = json_object_update(json, saves);
     json_decref(saves);
     char *text = status == 0 ? json_dumps(json, JSON_INDENT(2)) : NULL;

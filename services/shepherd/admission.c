@@ -14,12 +14,12 @@ enum { MAX_REJECTED = 5, FEW_NORMS = 4, MOST_NORMS = 64, MOST_SPEEDS = 8192 };
 
 void admission_init(shepherd_t *self)
 {
-    self->inspection = mem_calloc((size_t)self->config->replicas, sizeof *self->inspection);
+    self->inspection = mem_calloc((size_t)shepherd_most(self->config), sizeof *self->inspection);
 }
 
 void admission_fini(shepherd_t *self)
 {
-    for (int64_t k = 0; self->inspection && k < self->config->replicas; k++)
+    for (int64_t k = 0; self->inspection && k < shepherd_most(self->config); k++)
         free(self->inspection[k].norm2);
     free(self->inspection);
     VEC_FREE(&self->norms);
@@ -66,7 +66,7 @@ double admission_speed(const shepherd_t *self, const char *worker)
 
 void admission_committed(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state == WORK_DONE) remember_norm(self, self->round, lease->norm2, lease->steps);
     }
@@ -117,9 +117,8 @@ void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, co
     records_reject(self, &rejected);
     if (row) work_acknowledge(self, &row->peer, self->round, replica, lease->fence);
     self->inspection[replica].waits = false;
-    for (int64_t k = 0; k < self->config->replicas; k++)
-        out += self->lease[k].state == WORK_DROPPED;
-    if (!self->decided && out + 1 < self->config->replicas) {
+    for (int64_t k = 0; k < self->replicas; k++) out += self->lease[k].state == WORK_DROPPED;
+    if (!self->decided && out + 1 < self->replicas) {
         lease->state = WORK_DROPPED;
         return;
     }
@@ -134,8 +133,7 @@ void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, co
  */
 void admission_stale(shepherd_t *self, const member_row_t *worker, const Msg__LeaseDone *done)
 {
-    if (done->round != self->round || done->replica >= self->config->replicas || !self->opened)
-        return;
+    if (done->round != self->round || done->replica >= self->replicas || !self->opened) return;
     const work_t *lease = &self->lease[done->replica];
     if (done->fence >= lease->fence) return;
     char detail[64];
@@ -168,7 +166,7 @@ static bool waits(const shepherd_t *self, uint32_t replica)
 
 void admission_ask_again(shepherd_t *self, const member_row_t *aggregator)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++)
+    for (int64_t k = 0; k < self->replicas; k++)
         if (waits(self, (uint32_t)k) && self->inspection[k].norm2[aggregator->shard] < 0)
             ask(self, (uint32_t)k, aggregator);
 }
@@ -247,7 +245,7 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const Msg__Inspected *answer = message->inspected;
     const member_row_t *row = member_heard(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
-        answer->replica >= self->config->replicas || answer->round != self->round ||
+        answer->replica >= self->replicas || answer->round != self->round ||
         !waits(self, answer->replica) || answer->fence != self->lease[answer->replica].fence)
         return; /* asked twice, or the lease is another's by now */
     inspection_t *i = &self->inspection[answer->replica];

@@ -14,7 +14,7 @@ static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint
                        uint32_t index, uint32_t fence)
 {
     const member_row_t *row = member_heard(self, from);
-    size_t n = eval ? self->eval.n : (size_t)self->config->replicas;
+    size_t n = eval ? self->eval.n : (size_t)self->replicas;
     work_t *work = index < n ? (eval ? &self->eval.at[index] : &self->lease[index]) : NULL;
     if (row && work && work->state == WORK_ISSUED && work->holder == row->serial &&
         work->fence == fence && round == self->round)
@@ -61,7 +61,7 @@ static uint64_t windows_done(const shepherd_t *self, const work_t *lease,
 /* It is recorded, or not wanted any more: in both cases the worker need not say it again. */
 static void answer_stale(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done)
 {
-    bool here = done->round == self->round && done->replica < self->config->replicas;
+    bool here = done->round == self->round && done->replica < self->replicas;
     const work_t *lease = here ? &self->lease[done->replica] : NULL;
     bool pending = lease && lease->state == WORK_DONE && lease->fence == done->fence &&
                    !lease->recorded;

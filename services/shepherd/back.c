@@ -63,7 +63,7 @@ static int64_t lost_since(const shepherd_t *self, uint32_t replica)
 
 static void drop_work(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         work_revoke(self, (uint32_t)k);
         if (lease->fence > self->fence_top) self->fence_top = lease->fence;
@@ -116,7 +116,7 @@ void back_check(shepherd_t *self)
     if (self->phase != PHASE_TRAIN || self->stopping || self->refused.n == 0 ||
         !members_shards_here(self))
         return;
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         if (self->lease[k].state != WORK_OPEN) continue;
         int64_t since = lost_since(self, (uint32_t)k);
         if (!since || self->now_ms - since < self->config->timeout_ms) continue;

@@ -42,7 +42,7 @@ void checkpoint_ask(shepherd_t *self)
  */
 static bool fill_ledger(const shepherd_t *self, ledger_t *ledger)
 {
-    size_t n = (size_t)self->config->replicas;
+    size_t n = (size_t)self->replicas;
     *ledger = (ledger_t){.run = mem_strdup(self->config->run),
                          .round = self->round,
                          .tokens = self->tokens,
@@ -55,10 +55,11 @@ static bool fill_ledger(const shepherd_t *self, ledger_t *ledger)
     if (ledger->n_returned)
         memcpy(ledger->returned, self->returned.at, ledger->n_returned * sizeof *ledger->returned);
     ledger->state = mem_calloc(n + 1, sizeof *ledger->state);
-    bool all = true;
+    /* With auto a state always has a name: none is zero moments, of a replica that is new. */
+    bool all = true, any = shepherd_is_auto(self->config);
     for (size_t k = 0; k < n; k++) {
         memcpy(ledger->state[k], self->lease[k].state_in, HASH_HEX);
-        all &= *ledger->state[k] != '\0';
+        all &= any || *ledger->state[k] != '\0';
     }
     return all;
 }
@@ -118,7 +119,7 @@ void checkpoint_forget_state(shepherd_t *self, const char *hash)
 
 static bool is_needed(const shepherd_t *self, const char *hash)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++)
+    for (int64_t k = 0; k < self->replicas; k++)
         if (strcmp(self->lease[k].state_in, hash) == 0 ||
             strcmp(self->lease[k].state_out, hash) == 0)
             return true;
@@ -209,7 +210,8 @@ void checkpoint_found(shepherd_t *self, courier_result_t *result)
     admission_rewind(self, self->round);
     /* Our term has used fences in rounds that come again; none may be used twice. */
     if (self->fence_top > self->fence_base) self->fence_base = self->fence_top;
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    replicas_resume(self, self->ledger.n_state);
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         *lease = (work_t){.fence = self->fence_base + 1};
         if (self->restore_path) memcpy(lease->state_in, self->ledger.state[k], HASH_HEX);

@@ -38,7 +38,7 @@ void commit_summary(shepherd_t *self)
 
 void commit_decide(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         if (lease->state == WORK_DONE || lease->state == WORK_DROPPED) continue;
         work_revoke(self, (uint32_t)k);
@@ -53,7 +53,7 @@ void commit_decide(shepherd_t *self)
 
 void commit_send(shepherd_t *self, const member_row_t *only)
 {
-    size_t n = (size_t)self->config->replicas, n_share = 0;
+    size_t n = (size_t)self->replicas, n_share = 0;
     Msg__Share *share = mem_calloc(n, sizeof *share);
     Msg__Share **list = mem_calloc(n, sizeof *list);
     for (size_t k = 0; k < n; k++) {
@@ -88,7 +88,7 @@ void commit_send(shepherd_t *self, const member_row_t *only)
 static void summarise(shepherd_t *self)
 {
     uint64_t tokens;
-    double loss = commit_loss(self->lease, (size_t)self->config->replicas, &tokens);
+    double loss = commit_loss(self->lease, (size_t)self->replicas, &tokens);
     double seconds = (double)(self->now_ms - self->round_ms) / 1000;
     double whole = (double)(self->now_ms - self->started_ms) / 1000;
     uint32_t rounds = (uint32_t)self->config->rounds, done = self->round + 1 - self->first_round;
@@ -112,7 +112,7 @@ static void committed(shepherd_t *self)
     self->bytes_in = self->bytes_out = 0;
     summarise(self);
     ranges_settle(self);
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         if (lease->state != WORK_DONE) continue;
         checkpoint_forget_state(self, lease->state_in);
@@ -152,7 +152,7 @@ void commit_recorded(shepherd_t *self, const recorder_result_t *result)
 {
     if (result->kind == RECORD_DECIDE && self->phase == PHASE_DECIDE) {
         self->decided = true;
-        for (int64_t k = 0; k < self->config->replicas; k++)
+        for (int64_t k = 0; k < self->replicas; k++)
             self->lease[k].decided = self->lease[k].state == WORK_DONE;
         self->phase = PHASE_COMMIT;
         commit_send(self, NULL);
@@ -168,7 +168,7 @@ static void give_again(shepherd_t *self, const member_row_t *row, const Msg__Com
     self->phase = PHASE_TRAIN;
     for (size_t i = 0; i < answer->n_missing; i++) {
         uint32_t k = answer->missing[i];
-        if (k >= self->config->replicas || self->lease[k].state != WORK_DONE) continue;
+        if (k >= self->replicas || self->lease[k].state != WORK_DONE) continue;
         records_reopen(self, k);
         work_reopen(self, k);
     }

@@ -50,7 +50,16 @@ static const config_field_t fields[] = {
     FIELD(shuffle, BOOL, "true", "read windows in a keyed random order"),
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
     RANGE(seed, INT, "1337", 0, 9007199254740991.0, "of the data order"),
-    RANGE(replicas, INT, "1", 1, 4096, "logical replicas K"),
+    {.name = "replicas",
+     .kind = CONFIG_INT,
+     .offset = offsetof(shepherd_config_t, replicas),
+     .fallback = "1",
+     .help = "logical replicas K; auto: in each round as many as there are workers",
+     .min = 1,
+     .max = 4096,
+     .words = "auto"},
+    RANGE(max_replicas, INT, "64", 1, 4096, "auto: at most so many"),
+    RANGE(shrink_s, FLOAT, "30", 0, 1e6, "auto: fewer only when workers were missing for so long"),
     RANGE(inner_steps, INT, "50", 1, 1e6, "optimizer steps per round and replica (H)"),
     RANGE(rounds, INT, "10", 1, 1e9, "outer steps"),
     RANGE(shards, INT, "1", 1, MSG_MAX_SHARDS, "aggregators that share the parameters"),
@@ -113,12 +122,26 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (self->timeout_ms <= self->heartbeat_ms)
         return err_set(err, ERR_ARG, "timeout_ms %lld must be above heartbeat_ms %lld",
                        (long long)self->timeout_ms, (long long)self->heartbeat_ms);
-    if (self->quorum > self->replicas)
+    if (self->quorum > shepherd_most(self))
         return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
-                       (long long)self->replicas);
+                       (long long)shepherd_most(self));
+    if (shepherd_is_auto(self) && strcmp(self->keep_state, "memory") == 0)
+        return err_set(err, ERR_ARG,
+                       "replicas auto moves replicas between workers: keep_state must be local or "
+                       "object, not memory");
     if (strlen(self->run) == 0 || strlen(self->run) >= MSG_ID_BYTES)
         return err_set(err, ERR_ARG, "run id \"%s\": 1 to %d bytes", self->run, MSG_ID_BYTES - 1);
     return 0;
+}
+
+bool shepherd_is_auto(const shepherd_config_t *self)
+{
+    return self->replicas == CONFIG_WORD;
+}
+
+int64_t shepherd_most(const shepherd_config_t *self)
+{
+    return shepherd_is_auto(self) ? self->max_replicas : self->replicas;
 }
 
 train_spec_t shepherd_spec(const shepherd_config_t *self)
@@ -139,18 +162,19 @@ train_spec_t shepherd_spec(const shepherd_config_t *self)
 
 /* What is not in this list may change from one start to the next. */
 static const char *const result_keys[] = {
-    "data_layout", "shuffle",  "vocab",          "seed",           "replicas",
-    "inner_steps", "rounds",   "shards",         "optimizer",      "lr",
-    "min_lr",      "warmup",   "schedule",       "decay_fraction", "beta1",
-    "beta2",       "eps",      "weight_decay",   "momentum",       "clip",
-    "accumulate",  "outer_lr", "outer_momentum", "codec",          "precision",
+    "data_layout",  "shuffle",  "vocab",          "seed",           "replicas",
+    "inner_steps",  "rounds",   "shards",         "optimizer",      "lr",
+    "min_lr",       "warmup",   "schedule",       "decay_fraction", "beta1",
+    "beta2",        "eps",      "weight_decay",   "momentum",       "clip",
+    "accumulate",   "outer_lr", "outer_momentum", "codec",          "precision",
+    "max_replicas", /* the last: only with replicas auto */
 };
 
 char *shepherd_config_result(const shepherd_config_t *self)
 {
     config_field_t some[sizeof result_keys / sizeof *result_keys];
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof result_keys / sizeof *result_keys; i++)
+    size_t n = 0, n_key = sizeof result_keys / sizeof *result_keys - !shepherd_is_auto(self);
+    for (size_t i = 0; i < n_key; i++)
         for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
             if (strcmp(fields[k].name, result_keys[i]) == 0) some[n++] = fields[k];
     config_table_t table = {.fields = some, .n_fields = n};

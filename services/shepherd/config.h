@@ -13,7 +13,8 @@ typedef struct {
     int64_t heartbeat_ms, timeout_ms;
     char *run, *model, *init, *train_tokens, *validation_tokens, *data_layout;
     bool shuffle;
-    int64_t vocab, seed, replicas, inner_steps, rounds, shards, workers, workers_wait_s;
+    int64_t max_replicas, vocab, seed, replicas, inner_steps, rounds, shards, workers,
+        workers_wait_s;
     int64_t validate_every;
     char *optimizer, *schedule;
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
@@ -25,13 +26,18 @@ typedef struct {
     char *resume; /* NULL: do not */
     bool store_sync, balance;
     int64_t leader_ttl_ms, quorum;
-    double shard_wait_s, deadline_s, outlier;
+    double shard_wait_s, deadline_s, outlier, shrink_s;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;
 
 /* What the table cannot say: required keys, things that exclude each other. */
 int shepherd_config_check(const shepherd_config_t *self, err_t *err);
+
+/* replicas is "auto": decided for each round (replicas.c). */
+bool shepherd_is_auto(const shepherd_config_t *self);
+/* Replicas of any round: that many, or at most that many with "auto". */
+int64_t shepherd_most(const shepherd_config_t *self);
 
 /* What was not given: places in the run directory, a name. */
 void shepherd_config_fill(shepherd_config_t *config);

@@ -20,9 +20,9 @@ static int check_run(const shepherd_config_t *config, const checkpoint_t *checkp
     if (ledger->seed != (uint64_t)config->seed)
         return err_set(err, ERR_ARG, "its seed is %llu, the run's %lld",
                        (unsigned long long)ledger->seed, (long long)config->seed);
-    if (ledger->n_state != (size_t)config->replicas)
-        return err_set(err, ERR_ARG, "it has %zu replicas, the run %lld", ledger->n_state,
-                       (long long)config->replicas);
+    size_t most = (size_t)shepherd_most(config), least = shepherd_is_auto(config) ? 1 : most;
+    if (ledger->n_state < least || ledger->n_state > most)
+        return err_set(err, ERR_ARG, "it has %zu replicas, the run %zu", ledger->n_state, most);
     if (ledger->round != (uint64_t)info->round || ledger->round > (uint64_t)config->rounds)
         return err_set(err, ERR_ARG, "it is of round %llu of %lld",
                        (unsigned long long)ledger->round, (long long)config->rounds);

@@ -205,7 +205,7 @@ static void replace(shepherd_t *self, const Msg__Hello *hello)
     const Msg__Holding *holding = hello->holding;
     if (!old) return;
     if (holding && holding->run_hash == self->run_hash && holding->round == self->round &&
-        holding->replica < self->config->replicas) {
+        holding->replica < self->replicas) {
         work_t *lease = &self->lease[holding->replica];
         if (lease->state == WORK_ISSUED && lease->holder == old->serial &&
             lease->fence == holding->fence)

@@ -83,7 +83,7 @@ static uint32_t steps_of(shepherd_t *self, const work_t *lease)
     uint32_t most = (uint32_t)self->config->inner_steps;
     if (!self->config->balance) return most;
     double fastest = 0, own = pace(self, lease);
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         double other = pace(self, &self->lease[k]);
         if (other > fastest) fastest = other;
     }
@@ -94,7 +94,7 @@ static uint32_t steps_of(shepherd_t *self, const work_t *lease)
 
 void ranges_plan(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         uint32_t steps = steps_of(self, lease);
         if (!take_returned(self, steps, &lease->range)) {
@@ -108,7 +108,7 @@ void ranges_plan(shepherd_t *self)
 
 void ranges_settle(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         uint64_t done = lease->state == WORK_DONE ? lease->done_windows : 0;
         data_range_t rest = range_at(self, place(self, &lease->range) + done,

@@ -146,6 +146,13 @@ static int write_init(const record_t *r, store_t *store, const store_leader_t *l
     return store_run_init(store, leader, r->state, err);
 }
 
+static int write_replicas(const record_t *r, store_t *store, const store_leader_t *leader,
+                          err_t *err)
+{
+    store_replicas_t decided = {.round = r->round, .n = r->replica};
+    return store_replicas_set(store, leader, &decided, r->text, err);
+}
+
 static const struct {
     const char *name;
     write_fn *write;
@@ -166,6 +173,7 @@ static const struct {
     [RECORD_PRUNED] = {"pruned", write_pruned},
     [RECORD_REWIND] = {"rewind", write_rewind},
     [RECORD_BACK] = {"back", write_back},
+    [RECORD_REPLICAS] = {"replicas", write_replicas},
     [RECORD_INIT] = {"init", write_init},
 };
 

@@ -22,6 +22,7 @@ typedef enum {
     RECORD_PRUNED,     /* state: hash of its manifest, text: why */
     RECORD_REWIND,     /* round, cursor, tokens, ranges: returned */
     RECORD_BACK,       /* round: to, from, text: checkpoint, detail: why */
+    RECORD_REPLICAS,   /* round, replica: their number from then on, text: why */
     RECORD_INIT,       /* state: hash of the initial values */
 } record_kind_t;
 

@@ -31,7 +31,7 @@ static record_t *of_lease(const shepherd_t *self, record_kind_t kind, uint32_t r
 
 record_t *records_open(const shepherd_t *self)
 {
-    size_t n = (size_t)self->config->replicas;
+    size_t n = (size_t)self->replicas;
     record_t *record = record_new(RECORD_OPEN, self->round);
     record->cursor = self->cursor;
     record->leases = mem_calloc(n, sizeof *record->leases);
@@ -48,7 +48,7 @@ record_t *records_open(const shepherd_t *self)
 
 static void fill_entries(const shepherd_t *self, record_t *record)
 {
-    size_t n = (size_t)self->config->replicas;
+    size_t n = (size_t)self->replicas;
     record->entries = mem_calloc(n, sizeof *record->entries);
     for (size_t k = 0; k < n; k++) {
         const work_t *lease = &self->lease[k];
@@ -71,10 +71,10 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
 {
     double compute = 0, transfer = 0, wait = 0, recover = 0;
     int64_t last = 0, n = 0;
-    for (int64_t k = 0; k < self->config->replicas; k++)
+    for (int64_t k = 0; k < self->replicas; k++)
         if (self->lease[k].state == WORK_DONE && self->lease[k].done_ms > last)
             last = self->lease[k].done_ms;
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state != WORK_DONE) continue;
         compute += lease->compute_s * 1000;
@@ -97,8 +97,7 @@ record_t *records_commit(const shepherd_t *self)
     record_t *record = record_new(RECORD_COMMIT, self->round);
     fill_entries(self, record);
     fill_times(self, &record->commit);
-    record->commit.loss = commit_loss(self->lease, (size_t)self->config->replicas,
-                                      &record->commit.tokens);
+    record->commit.loss = commit_loss(self->lease, (size_t)self->replicas, &record->commit.tokens);
     return record;
 }
 

@@ -48,7 +48,7 @@ static void load_leases(shepherd_t *self)
     const store_leases_t *leases = &self->loaded.leases;
     for (size_t i = 0; i < leases->n; i++) {
         const store_lease_t *from = &leases->at[i];
-        if (from->replica >= self->config->replicas) continue;
+        if (from->replica >= shepherd_most(self->config)) continue;
         if (self->opened)
             load_lease(self, from);
         else
@@ -67,6 +67,7 @@ static void load_round(shepherd_t *self)
     self->cursor = (data_range_t){.epoch = round->cursor.epoch, .start = round->cursor.start};
     self->has_val_loss = !isnan(self->loaded.validation_loss);
     if (self->has_val_loss) self->val_loss = self->loaded.validation_loss;
+    replicas_resume(self, self->loaded.leases.n);
     load_leases(self);
 }
 
@@ -117,6 +118,7 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
     admission_load(self, &self->loaded.updates);
     self->phase = PHASE_GATHER;
     self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
+    replicas_load(self);
     load_objects(self);
     for (size_t i = 0; i < self->loaded.good.n; i++) {
         checkpoint_name_t name;
@@ -177,7 +179,7 @@ static void take_back(shepherd_t *self, const member_row_t *row, const Msg__Hold
 static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
 {
     if (holding->run_hash != self->run_hash || holding->round != self->round ||
-        holding->replica >= self->config->replicas || !self->opened)
+        holding->replica >= self->replicas || !self->opened)
         return false;
     const work_t *lease = &self->lease[holding->replica];
     if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
@@ -202,7 +204,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
                   holding->replica, lease->fence, row->id);
     }
     /* What it had and does not speak of any more is lost. */
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state == WORK_ISSUED && lease->holder == 0 &&
             strcmp(lease->worker, row->id) == 0)
@@ -215,7 +217,7 @@ void resume_expire(shepherd_t *self)
     if (!self->adopt_until_ms || self->now_ms < self->adopt_until_ms || self->phase < PHASE_TRAIN)
         return;
     self->adopt_until_ms = 0;
-    for (int64_t k = 0; k < self->config->replicas; k++)
+    for (int64_t k = 0; k < self->replicas; k++)
         if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == 0)
             work_reopen(self, (uint32_t)k);
 }

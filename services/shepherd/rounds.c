@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "shepherd/shepherd.h"
 
-static size_t ready_workers(const shepherd_t *self)
+size_t rounds_workers(const shepherd_t *self)
 {
     size_t n = 0;
     for (size_t i = 0; i < self->members.n; i++) {
@@ -20,7 +20,7 @@ static size_t ready_workers(const shepherd_t *self)
 /* Enough workers, or some and no more patience. What was begun already goes on with anybody. */
 static bool may_begin(shepherd_t *self)
 {
-    size_t ready = ready_workers(self);
+    size_t ready = rounds_workers(self);
     if (self->resumed) return true;
     if (ready == 0) return false;
     if (self->back_reason) return true;
@@ -33,15 +33,16 @@ void rounds_begin(shepherd_t *self)
 {
     if (self->phase != PHASE_TRAIN || self->started_ms || !may_begin(self)) return;
     self->started_ms = self->round_ms = self->now_ms;
+    bool opens = !self->opened && self->round < self->config->rounds;
+    if (opens) work_open_round(self);
     log_event(LOG_INFO, "training",
               "replicas=%lld workers=%zu round=%u rounds=%lld inner_steps=%lld",
-              (long long)self->config->replicas, ready_workers(self), self->round + 1,
+              (long long)self->replicas, rounds_workers(self), self->round + 1,
               (long long)self->config->rounds, (long long)self->config->inner_steps);
-    if (self->opened || self->round >= self->config->rounds) {
+    if (!opens) {
         rounds_check(self);
         return;
     }
-    work_open_round(self);
     self->phase = PHASE_OPEN;
     self->awaits = RECORD_OPEN;
     records_write(self, records_open(self));
@@ -50,7 +51,7 @@ void rounds_begin(shepherd_t *self)
 static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
 {
     str_addf(text, "round %u of %zu workers:", self->round + 1, workers);
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state == WORK_OPEN)
             str_addf(text, " replica %lld (nobody has it)", (long long)k);
@@ -91,7 +92,7 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
         str_add(next_of(text), "a lost aggregator");
     if (self->phase == PHASE_COMMIT && !self->shard_lost_ms) shards_missing(self, next_of(text));
     if (self->phase == PHASE_TRAIN && !self->started_ms)
-        str_addf(next_of(text), "workers: %zu of %lld are ready", ready_workers(self),
+        str_addf(next_of(text), "workers: %zu of %lld are ready", rounds_workers(self),
                  (long long)config->workers);
     if (self->phase == PHASE_TRAIN && self->started_ms && self->round < config->rounds)
         leases_missing(self, workers, next_of(text));
@@ -171,7 +172,7 @@ static void save(shepherd_t *self)
 /* All leases are in; or those that were decided on; or by the run's policy enough of them. */
 static bool closes(const shepherd_t *self)
 {
-    int64_t n = self->config->replicas, done = 0, out = 0, open = 0;
+    int64_t n = self->replicas, done = 0, out = 0, open = 0;
     for (int64_t k = 0; k < n; k++) {
         const work_t *lease = &self->lease[k];
         done += lease->state == WORK_DONE;

@@ -19,13 +19,13 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.begin = self->layout.bounds[row->shard];
     assign.end = self->layout.bounds[row->shard + 1];
     assign.total = self->layout.total;
-    assign.replicas = (uint32_t)self->config->replicas;
+    assign.replicas = (uint32_t)shepherd_most(self->config);
     assign.outer_lr = self->config->outer_lr;
     assign.outer_momentum = self->config->outer_momentum;
     assign.round = self->keeping ? row->held.round : self->round;
     assign.run_hash = self->run_hash;
     assign.delta_range = DELTA_RANGE;
-    assign.weight_max = (uint64_t)self->config->replicas * (uint64_t)self->config->inner_steps;
+    assign.weight_max = (uint64_t)assign.replicas * (uint64_t)self->config->inner_steps;
     assign.keep = self->keeping;
     assign.attempt = self->attempt;
     MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
@@ -55,7 +55,7 @@ static void came_back(shepherd_t *self, member_row_t *row)
     if (members_shards_here(self)) self->shard_lost_ms = 0;
     const char *old = self->shard_endpoint[row->shard];
     if (old && strcmp(old, row->endpoint) != 0)
-        for (int64_t k = 0; k < self->config->replicas; k++)
+        for (int64_t k = 0; k < self->replicas; k++)
             if (self->lease[k].state == WORK_ISSUED) work_reopen(self, (uint32_t)k);
     self->keeping = true;
     shards_assign(self, row);

@@ -39,7 +39,8 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     self->spec = train_spec_print(&spec);
     self->run_hash = wire_run_hash(config->run);
     self->phase = PHASE_GATHER;
-    self->lease = mem_calloc((size_t)config->replicas, sizeof *self->lease);
+    self->lease = mem_calloc((size_t)shepherd_most(config), sizeof *self->lease);
+    replicas_init(self);
     self->shard_endpoint = mem_calloc((size_t)config->shards, sizeof *self->shard_endpoint);
     admission_init(self);
     return 0;
@@ -56,6 +57,7 @@ void shepherd_fini(shepherd_t *self)
     store_resume_fini(&self->loaded);
     checkpoint_fini(self);
     back_fini(self);
+    replicas_fini(self);
     VEC_FREE(&self->returned);
     admission_fini(self);
     VEC_FREE(&self->members);
@@ -204,6 +206,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     back_check(self);
     shards_repeat(self);
     resume_expire(self);
+    replicas_tick(self);
     rounds_check(self);
     rounds_dispatch(self);
     rounds_waiting(self);

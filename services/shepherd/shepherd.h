@@ -154,6 +154,7 @@ typedef struct {
     uint32_t round;             /* that is open: its parameters are being trained */
     uint32_t first_round;       /* of this shepherd */
     store_resume_t loaded;      /* what the store knew, until it is taken up */
+    int64_t replicas;           /* of the open round; 0: not decided yet */
     work_t *lease;              /* one per replica */
     VEC(work_t) eval;           /* open validation of the parameters that enter `round` */
     data_range_t cursor;        /* behind all windows leased so far */
@@ -201,6 +202,11 @@ typedef struct {
     int backs;                   /* since a round was committed */
     uint32_t fence_top;          /* highest fence of our term in rounds that are void */
     VEC(checkpoint_name_t) good; /* checkpoints of this run */
+
+    /* "replicas": "auto" */
+    VEC(store_replicas_t) sizes; /* their number, by the round from which on */
+    uint32_t sized;              /* it is decided for the rounds before this one */
+    int64_t few_ms;              /* since when workers are missing; 0: none is */
 
     int64_t status_ms; /* when the last status was published */
     bool stopping;     /* a signal came: save and leave */
@@ -303,6 +309,14 @@ void back_found(shepherd_t *self); /* the checkpoint is chosen: to the store, an
 bool back_again(shepherd_t *self, const courier_result_t *result); /* choose another one */
 void back_fini(shepherd_t *self);
 
+/* --- replicas.c: how many replicas a round has --- */
+void replicas_init(shepherd_t *self);
+void replicas_fini(shepherd_t *self);
+void replicas_load(shepherd_t *self);             /* from `loaded`: the decisions so far */
+void replicas_resume(shepherd_t *self, size_t n); /* a store or checkpoint has n leases or states */
+void replicas_tick(shepherd_t *self);             /* now and then: are workers missing? */
+void replicas_decide(shepherd_t *self);           /* a round opens next; writes what changes */
+
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */
 
@@ -355,8 +369,9 @@ uint64_t ranges_step(const shepherd_t *self); /* windows of one step */
 uint32_t ranges_steps(const shepherd_t *self, uint64_t windows);
 
 /* --- rounds.c --- */
-void rounds_begin(shepherd_t *self);   /* after INIT: when enough workers are ready */
-void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
+size_t rounds_workers(const shepherd_t *self); /* that have a plan */
+void rounds_begin(shepherd_t *self);           /* after INIT: when enough workers are ready */
+void rounds_waiting(shepherd_t *self);         /* now and then: log what the run waits for */
 void rounds_dispatch(shepherd_t *self);
 void rounds_check(shepherd_t *self);    /* is the round complete? */
 void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */

@@ -14,7 +14,7 @@ static bool ready(const shepherd_t *self, const member_row_t *row)
 size_t work_homes(const shepherd_t *self, uint32_t serial)
 {
     size_t n = 0;
-    for (int64_t k = 0; k < self->config->replicas; k++) n += self->lease[k].home == serial;
+    for (int64_t k = 0; k < self->replicas; k++) n += self->lease[k].home == serial;
     return n;
 }
 
@@ -22,8 +22,7 @@ size_t work_homes(const shepherd_t *self, uint32_t serial)
 static uint32_t *loads(const shepherd_t *self)
 {
     uint32_t *load = mem_calloc(self->members.n + 1, sizeof *load); /* the last: of nobody */
-    for (int64_t k = 0; k < self->config->replicas; k++)
-        load[member_place(self, self->lease[k].home)]++;
+    for (int64_t k = 0; k < self->replicas; k++) load[member_place(self, self->lease[k].home)]++;
     return load;
 }
 
@@ -45,7 +44,7 @@ static void settle(shepherd_t *self)
     for (size_t i = 0; i < self->members.n; i++)
         if (ready(self, &self->members.at[i])) who[n_ready++] = i;
     uint32_t *load = loads(self);
-    size_t n = (size_t)self->config->replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
+    size_t n = (size_t)self->replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
     for (size_t k = 0; n_ready > 0 && k < n; k++) {
         size_t home = member_place(self, self->lease[k].home);
         bool housed = home < self->members.n;
@@ -62,13 +61,14 @@ static void settle(shepherd_t *self)
 
 void work_open_round(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         work_t next = {.home = lease->home, .fence = self->fence_base + 1};
         if (lease->fence > self->fence_top) self->fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
         *lease = next;
     }
+    replicas_decide(self);
     back_forget(self);
     settle(self);
     ranges_plan(self);
@@ -94,7 +94,7 @@ bool work_held(const shepherd_t *self, uint32_t holder)
 {
     for (size_t i = 0; i < self->eval.n; i++)
         if (self->eval.at[i].state == WORK_ISSUED && self->eval.at[i].holder == holder) return true;
-    for (int64_t k = 0; k < self->config->replicas; k++)
+    for (int64_t k = 0; k < self->replicas; k++)
         if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == holder) return true;
     return false;
 }
@@ -110,7 +110,7 @@ static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_
 
 void work_fences(shepherd_t *self, const member_row_t *aggregator)
 {
-    for (int64_t k = 0; self->opened && k < self->config->replicas; k++)
+    for (int64_t k = 0; self->opened && k < self->replicas; k++)
         if (!self->lease[k].adoptable || self->lease[k].state != WORK_OPEN)
             send_fence(self, aggregator, (uint32_t)k);
 }
@@ -170,7 +170,7 @@ void work_release(shepherd_t *self, uint32_t holder)
         work_t *part = &self->eval.at[i];
         if (part->state == WORK_ISSUED && part->holder == holder) work_reopen_eval(part);
     }
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         if (lease->home == holder) lease->home = new_home(self, holder);
         if (lease->state == WORK_ISSUED && lease->holder == holder) work_reopen(self, (uint32_t)k);
@@ -179,7 +179,7 @@ void work_release(shepherd_t *self, uint32_t holder)
 
 void work_gone(shepherd_t *self, const char *worker)
 {
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state == WORK_ISSUED && lease->holder == 0 && strcmp(lease->worker, worker) == 0)
             work_reopen(self, (uint32_t)k);
@@ -311,7 +311,7 @@ static bool give_evals(shepherd_t *self, char **endpoints)
 static size_t give_homes(shepherd_t *self, char **endpoints)
 {
     size_t homeless = 0;
-    for (int64_t k = self->config->replicas; k-- > 0;) {
+    for (int64_t k = self->replicas; k-- > 0;) {
         const work_t *lease = &self->lease[k];
         if (lease->state != WORK_OPEN) continue;
         homeless += lease->home == 0;
@@ -331,7 +331,7 @@ static bool is_free(const shepherd_t *self, size_t m)
 static void give_homeless(shepherd_t *self, char **endpoints)
 {
     size_t first = 0;
-    for (int64_t k = 0; k < self->config->replicas; k++) {
+    for (int64_t k = 0; k < self->replicas; k++) {
         if (self->lease[k].state != WORK_OPEN || self->lease[k].home) continue;
         while (first < self->members.n && !is_free(self, first)) first++;
         if (first == self->members.n) return;
@@ -347,7 +347,7 @@ static bool any_open(const shepherd_t *self)
 {
     for (size_t i = 0; i < self->eval.n; i++)
         if (self->eval.at[i].state == WORK_OPEN) return true;
-    for (int64_t k = 0; self->opened && k < self->config->replicas; k++)
+    for (int64_t k = 0; self->opened && k < self->replicas; k++)
         if (self->lease[k].state == WORK_OPEN) return true;
     return false;
 }

@@ -250,6 +250,34 @@ static void test_print(void **state)
     temp_remove(&dir);
 }
 
+/* A number, or the one word besides. */
+static void test_word(void **state)
+{
+    (void)state;
+    static const config_field_t field = {"replicas", CONFIG_INT, 0,      "1",  "many",
+                                         1,          9,          "auto", false};
+    const config_table_t one = {.usage = "u", .fields = &field, .n_fields = 1, .no_env = true};
+    int64_t n = 0;
+    err_t err = {0};
+    assert_int_equal(config_set(&one, &n, "replicas", "auto", &err), 0);
+    assert_int_equal(n, CONFIG_WORD);
+    char *text = config_print(&one, &n, true);
+    assert_non_null(strstr(text, "\"replicas\": \"auto\""));
+    free(text);
+    assert_int_equal(config_set(&one, &n, "replicas", "9", &err), 0);
+    assert_int_equal(n, 9);
+    static const char *const wrong[] = {"-1", "0", "10", "aut", "automatic", ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(config_set(&one, &n, "replicas", wrong[i], &err), -1);
+    assert_int_equal(n, 9);
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    config_help(&one, out);
+    fclose(out);
+    assert_non_null(strstr(text, "--replicas INT|auto"));
+    free(text);
+}
+
 static void test_help(void **state)
 {
     (void)state;
@@ -298,7 +326,7 @@ int main(void)
         cmocka_unit_test(test_precedence),  cmocka_unit_test(test_wrong_flags),
         cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_print),
         cmocka_unit_test(test_help),        cmocka_unit_test(test_help_of_defaults_with_line_ends),
-        cmocka_unit_test(test_no_flags),
+        cmocka_unit_test(test_no_flags),    cmocka_unit_test(test_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -253,7 +253,8 @@ static void reach_training(rig_t *rig, int n_worker)
     plan_reply(rig, "", false);
     const Msg__Assign *assign = only(rig, A, BODY(ASSIGN))->assign;
     assert_int_equal(assign->end, 12);
-    assert_int_equal(assign->weight_max, (uint64_t)rig->config.replicas * 3);
+    assert_int_equal(assign->replicas, shepherd_most(&rig->config));
+    assert_int_equal(assign->weight_max, (uint64_t)assign->replicas * 3);
     SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
     courier_result_t ready = courier(rig, COURIER_INIT);
     shepherd_on_courier(&rig->state, &ready);
@@ -315,7 +316,7 @@ static void do_round(rig_t *rig, uint32_t round, uint8_t last)
         for (uint8_t w = W1; w <= last; w++) {
             ask(rig, w);
             uint32_t serial = member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {w}})->serial;
-            for (uint32_t k = 0; k < (uint32_t)rig->config.replicas; k++) {
+            for (uint32_t k = 0; k < (uint32_t)rig->state.replicas; k++) {
                 const work_t *held = &rig->state.lease[k];
                 if (held->state != WORK_ISSUED || held->holder != serial) continue;
                 Msg__Lease lease = MSG__LEASE__INIT;

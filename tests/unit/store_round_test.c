@@ -402,6 +402,43 @@ static void test_rewind(void **state)
     assert_int_equal(ledger_windows(f->store), 0);
 }
 
+/* Decided once; a step back forgets the rounds, not what was decided about them. */
+static void test_replicas(void **state)
+{
+    ledger_test_t *f = *state;
+    store_replicas_t two = {.round = 0, .n = 2}, four = {.round = 3, .n = 4}, none = {.round = 5};
+    store_resume_t known = {0};
+    for (int repeat = 0; repeat < 2; repeat++)
+        STORE_OK(store_replicas_set(f->store, &f->boss, &two, "2 workers are there", err));
+    STORE_OK(store_replicas_set(f->store, &f->boss, &four, "4 workers are there", err));
+    STORE_REFUSED(ERR_ARG, store_replicas_set(f->store, &f->boss, &none, "none", err));
+    four.n = 3;
+    STORE_REFUSED(ERR_STATE, store_replicas_set(f->store, &f->boss, &four, "", err));
+    store_leader_t old = f->boss;
+    old.fence--;
+    STORE_REFUSED(ERR_FENCE, store_replicas_set(f->store, &old, &two, "", err));
+    for (uint64_t r = 0; r < 6; r++) {
+        ledger_open(f, r);
+        store_commit_t commit = ledger_commit(r);
+        if (r < 5) STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
+    }
+    STORE_OK(store_resume(f->store, &f->boss, &known, err));
+    assert_int_equal(known.sized, 6); /* round 5 is open */
+    store_resume_fini(&known);
+    store_rewinding_t back = {.from = 5, .to = 0, .checkpoint = "", .reason = "a state is lost"};
+    store_rewind_t to = {.round = 0};
+    STORE_OK(store_rewind_begin(f->store, &f->boss, &back, err));
+    STORE_OK(store_run_rewind(f->store, &f->boss, &to, err));
+    STORE_OK(store_resume(f->store, &f->boss, &known, err));
+    assert_false(known.has_round);
+    assert_int_equal(known.sized, 6);
+    assert_int_equal(known.n_size, 2);
+    assert_true(known.sizes[0].round == 0 && known.sizes[0].n == 2);
+    assert_true(known.sizes[1].round == 3 && known.sizes[1].n == 4);
+    store_resume_fini(&known);
+    assert_int_equal(store_help_count(f->url, "SELECT sum(replicas) FROM pcp_replicas"), 6);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ledger_set_up, ledger_tear_down)
 
 int main(void)
@@ -410,7 +447,7 @@ int main(void)
         TEST(test_open),           TEST(test_open_refusals), TEST(test_leases),
         TEST(test_commit_repeats), TEST(test_old_fence),     TEST(test_epochs),
         TEST(test_ledger_view),    TEST(test_rejections),    TEST(test_views),
-        TEST(test_rewind),
+        TEST(test_rewind),         TEST(test_replicas),
     };
     return cmocka_run_group_tests_name("store, rounds", tests, NULL, NULL);
 }
