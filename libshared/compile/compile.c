@@ -27,7 +27,9 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
         (optim_build(module, spec, err) < 0 || passes_precision(module, spec->precision, err) < 0))
         return -1;
     if (fuse && pass_pairs(module, err) < 0) return err_prefix(err, "pass pairs: ");
-    return passes_run(module, NULL, NULL, err);
+    if (passes_run(module, NULL, NULL, err) < 0) return -1;
+    if (fuse && pass_region_loops(module, err) < 0) return err_prefix(err, "pass region loops: ");
+    return 0;
 }
 
 /* Lower every public function. */

@@ -60,13 +60,15 @@ static const char foot[] =
     "those\n"
     "of sort, scatter and windows only the interpreter draws: passes and plans refuse.\n"
     "\n## Regions\n\n"
-    "Regions of if, case, while, map and reduce hold anything, compiled too. Those of sort, "
-    "scatter,\n"
-    "reduce_window and select_and_scatter are compiled when they hold element-wise ops and "
-    "branches\n"
-    "between scalars, captured ones included; with others (a loop, a table looked up, a draw) only "
-    "the\n"
-    "interpreter runs them, and the plan compiler refuses by name.\n";
+    "Regions hold anything, compiled too: loops, look-ups, draws and further regions. Those of "
+    "sort,\n"
+    "scatter, reduce_window, select_and_scatter and reduce run in kernels when they hold "
+    "element-wise\n"
+    "ops and branches between scalars, captured ones included; with others they are loops of one "
+    "region\n"
+    "run a step, which are slow. Only `stablehlo.rng`, whose order would be the implementation's, "
+    "is\n"
+    "refused in regions of sort, scatter and windows.\n";
 
 static const char types_text[] =
     "\n## Element types\n\n"

@@ -38,6 +38,10 @@ pass_fn pass_real_signature;
  * real ones, and ops that no plan knows become what they stand for. ERR_UNSUPPORTED names the op
  * that has no such form, and its line. */
 pass_fn pass_pairs;
+/* Behind pass_pairs, for plans alone: sort, scatter, windows and reductions whose
+ * regions no kernel takes (they loop, look up or draw) become while loops. Where there are any, the
+ * pipeline runs again. */
+pass_fn pass_region_loops;
 
 /* Groups of ops that plans have kernels for (ops/fused.h), on a module that passes_run has been
  * over; before differentiation, so that the groups' own gradients are used. Not in the pipeline:

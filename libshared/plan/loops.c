@@ -5,40 +5,15 @@
 #include <string.h>
 
 #include "ir/build.h"
-#include "ops/control.h"
+#include "passes/region_loop.h"
 
 /* --- Regions of scalars ----------------------------------------------------------------------- */
-
-static bool is_scalar(const ir_fn_t *fn, ir_val_t v)
-{
-    return ir_type_count(ir_type_of(fn, v)) == 1;
-}
-
-static bool knows_scalar_op(const ir_fn_t *fn, const ir_op_t *op)
-{
-    const op_def_t *def = op_def(op->code);
-    if (op->n_region > 0 || op->n_out != 1 || !is_scalar(fn, op->out)) return false;
-    for (int i = 0; i < op->n_in; i++)
-        if (!is_scalar(fn, op->in[i])) return false;
-    switch (op->code) {
-    case OP_constant:
-    case OP_compare:
-    case OP_select:
-    case OP_convert:
-    case OP_reshape:
-    case OP_broadcast_in_dim:
-    case OP_optimization_barrier:
-    case OP_reduce_precision: return true;
-    case OP_custom_call: return op->n_in == 1 && control_is_identity(control_target(op));
-    default: return def->kind == K_MAP && def->expr && op->n_in <= 4;
-    }
-}
 
 static bool knows_regions(const ir_fn_t *fn, const ir_op_t *op)
 {
     for (int r = 0; r < op->n_region; r++)
         for (int i = 0; i < op->region[r]->n_op; i++)
-            if (!knows_scalar_op(fn, op->region[r]->op[i])) return false;
+            if (!region_op_is_scalar(fn, op->region[r]->op[i])) return false;
     return true;
 }
 

@@ -157,26 +157,6 @@ static bool knows_scatter(const ir_op_t *op)
     return replaces || ir_reducer_op(r) != OP_invalid;
 }
 
-/* What the op's regions hold that no kernel computes between scalars; NULL: nothing. */
-static const ir_op_t *beyond_scalars(const ir_op_t *op)
-{
-    for (int r = 0; r < op->n_region; r++)
-        for (int i = 0; i < op->region[r]->n_op; i++) {
-            const ir_op_t *inner = op->region[r]->op[i];
-            if (op_def(inner->code)->kind != K_MAP && inner->code != OP_constant) return inner;
-        }
-    return NULL;
-}
-
-static int unknown_op(lower_t *self, const ir_op_t *op)
-{
-    const ir_op_t *inner = beyond_scalars(op);
-    return err_set(self->err, ERR_UNSUPPORTED,
-                   "@%s, line %d: the plan compiler has no kernel for %s%s%s%s", self->fn->name,
-                   op->line, op_def(op->code)->name, inner ? " with " : "",
-                   inner ? op_def(inner->code)->name : "", inner ? " in its region" : "");
-}
-
 static int check_ops(lower_t *self)
 {
     const ir_region_t *body = self->fn->body;
@@ -199,7 +179,9 @@ static int check_ops(lower_t *self)
         if (root && known)
             self->value[op->out].root = true;
         else if (!known || !inline_knows(op))
-            return unknown_op(self, op);
+            return err_set(self->err, ERR_UNSUPPORTED,
+                           "@%s, line %d: the plan compiler has no kernel for %s", self->fn->name,
+                           op->line, op_def(op->code)->name);
     }
     return 0;
 }

@@ -11,11 +11,9 @@
 
 #include "ad/ad.h"
 #include "base/str.h"
-#include "ops/check.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
 #include "plan_help.h"
-#include "runtime/check.h"
 
 /* Every step rounds as in the interpreter; only contraction of a product and a sum may differ. */
 static const double EXACT = 0, NEAR = 2e-6;
@@ -335,32 +333,6 @@ static void test_models(void **state)
     }
 }
 
-/* What no kernel holds is named, op and region. */
-static void test_refused_region(void **state)
-{
-    static const char text[] =
-        "func.func @main() {\n"
-        "  %x = stablehlo.constant dense<[0, 1, 2]> : tensor<3xi32>\n"
-        "  %0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n"
-        "  ^bb0(%a: tensor<i32>, %b: tensor<i32>):\n"
-        "    %1 = stablehlo.dynamic_slice %x, %a, sizes = [1] : (tensor<3xi32>, tensor<i32>) -> "
-        "tensor<1xi32>\n"
-        "    %2 = stablehlo.reshape %1 : (tensor<1xi32>) -> tensor<i32>\n"
-        "    %3 = stablehlo.compare GT, %2, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-        "    stablehlo.return %3 : tensor<i1>\n"
-        "  }) : (tensor<3xi32>) -> tensor<3xi32>\n"
-        "  check.expect_eq_const %0, dense<[2, 1, 0]> : tensor<3xi32>\n  return\n}\n";
-    (void)state;
-    err_t err = {0};
-    ir_module_t *module = parse_stablehlo(text, strlen(text), "test", &err);
-    if (!module) fail_msg("%s", err.text);
-    assert_int_equal(check_module(module, &err), 0);
-    assert_int_equal(check_module_on_cpu(module, &err), -1);
-    assert_int_equal(err.code, ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "no kernel for stablehlo.sort with stablehlo.dynamic_slice"));
-    ir_module_destroy(&module);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,7 +347,6 @@ int main(void)
         cmocka_unit_test(test_recurrence),
         cmocka_unit_test(test_case),
         cmocka_unit_test(test_models),
-        cmocka_unit_test(test_refused_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
