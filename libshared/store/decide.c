@@ -22,7 +22,8 @@ static void decision_hash(const store_leases_t *leases, const store_commit_entry
     str_t text = {0};
     for (size_t i = 0; i < leases->n; i++) { /* by replica */
         const store_commit_entry_t *e = find(entries, n, leases->at[i].replica);
-        if (e) str_addf(&text, "%" PRIu32 ":%" PRIu64 " ", e->replica, e->done_windows);
+        if (e && e->late) str_addf(&text, "%" PRIu32 ":late ", e->replica);
+        if (e && !e->late) str_addf(&text, "%" PRIu32 ":%" PRIu64 " ", e->replica, e->done_windows);
     }
     hash_content(text.n ? text.at : "", text.n, hash);
     str_fini(&text);
@@ -66,6 +67,20 @@ static int take(store_t *self, const char *run, uint64_t round, const store_comm
                    run, round, e->replica, e->done_windows, e->fence);
 }
 
+/* It goes on into the next round. */
+static int defer(store_t *self, const char *run, uint64_t round, const store_commit_entry_t *e,
+                 err_t *err)
+{
+    int64_t n = SQL_RUN(self->db, err, NULL,
+                        "UPDATE lease SET late = 1 WHERE run_id = $1 AND round = $2 AND "
+                        "replica = $3 AND state IN ('open', 'issued')",
+                        sql_text(run), sql_int((int64_t)round), sql_int(e->replica));
+    if (n != 0) return n < 0 ? -1 : 0;
+    return err_set(err, ERR_STATE,
+                   "store: run %s, round %" PRIu64 ": replica %" PRIu32 " has no open lease", run,
+                   round, e->replica);
+}
+
 static int decide(store_t *self, const store_leader_t *leader, uint64_t round,
                   const store_commit_entry_t *entries, size_t n, err_t *err)
 {
@@ -76,7 +91,9 @@ static int decide(store_t *self, const store_leader_t *leader, uint64_t round,
     store_leases_fini(&leases);
     int rc = look(self, leader->run, round, hash, err);
     if (rc != 0) return rc;
-    for (size_t i = 0; rc == 0 && i < n; i++) rc = take(self, leader->run, round, &entries[i], err);
+    for (size_t i = 0; rc == 0 && i < n; i++)
+        rc = entries[i].late ? defer(self, leader->run, round, &entries[i], err)
+                             : take(self, leader->run, round, &entries[i], err);
     if (rc == 0 && SQL_RUN(self->db, err, NULL,
                            "UPDATE round SET decided_ms = coalesce(decided_ms, now_ms()), "
                            "decision_hash = $3, leader_fence = $4 WHERE run_id = $1 AND round = $2",
@@ -89,14 +106,17 @@ static int decide(store_t *self, const store_leader_t *leader, uint64_t round,
 int store_round_decide(store_t *self, const store_leader_t *leader, uint64_t round,
                        const store_commit_entry_t *entries, size_t n_entry, err_t *err)
 {
-    for (size_t i = 0; i < n_entry; i++)
-        if (entries[i].done_windows == 0 || entries[i].done_windows > INT64_MAX ||
-            find(entries, i, entries[i].replica))
+    size_t n_late = 0;
+    for (size_t i = 0; i < n_entry; i++) {
+        n_late += entries[i].late;
+        if ((entries[i].done_windows == 0) != entries[i].late ||
+            entries[i].done_windows > INT64_MAX || find(entries, i, entries[i].replica))
             return err_set(err, ERR_ARG,
                            "store: run %s, round %" PRIu64 ": replica %" PRIu32
                            " is decided twice, or without windows",
                            leader->run, round, entries[i].replica);
-    if (n_entry == 0 || round > INT64_MAX)
+    }
+    if (n_entry == n_late || round > INT64_MAX)
         return err_set(err, ERR_ARG, "store: run %s: a decision without leases", leader->run);
     if (store_leader_begin(self, leader, err) < 0) return -1;
     return sql_end(self->db, decide(self, leader, round, entries, n_entry, err), err);

@@ -18,12 +18,13 @@ TEXT(0006, "submissions")
 TEXT(0007, "admission")
 TEXT(0008, "rewinds")
 TEXT(0009, "replicas")
+TEXT(0010, "late")
 
 const migration_t migrations[] = {
     {"0001_runs", migration_0001},      {"0002_rounds", migration_0002},
     {"0003_telemetry", migration_0003}, {"0004_views", migration_0004},
     {"0005_recovery", migration_0005},  {"0006_submissions", migration_0006},
     {"0007_admission", migration_0007}, {"0008_rewinds", migration_0008},
-    {"0009_replicas", migration_0009},
+    {"0009_replicas", migration_0009},  {"0010_late", migration_0010},
 };
 const int n_migrations = sizeof migrations / sizeof *migrations;

@@ -78,6 +78,10 @@ static int forget(store_t *self, const store_leader_t *leader, uint64_t round, e
         if (SQL_RUN(self->db, err, NULL, voids[i], sql_text(leader->run), sql_int((int64_t)round)) <
             0)
             return -1;
+    /* The parameters that late leases went on from are gone; their windows are returned ones. */
+    if (SQL_RUN(self->db, err, NULL, "UPDATE lease SET late = 0 WHERE run_id = $1 AND late > 0",
+                sql_text(leader->run)) < 0)
+        return -1;
     return SQL_RUN(self->db, err, NULL, "DELETE FROM returned WHERE run_id = $1",
                    sql_text(leader->run)) < 0
                ? -1

@@ -102,13 +102,14 @@ static int add_lease(store_t *self, const char *run, uint64_t round, uint64_t n_
         if (rc == 0) VEC_PUSH(taken, mine.at[i]);
     }
     if (rc == 0 &&
-        SQL_RUN(self->db, err, NULL,
-                "INSERT INTO lease (run_id, round, replica, fence, epoch, first_window, "
-                "n_windows, state, state_in) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8)",
-                sql_text(run), sql_int((int64_t)round), sql_int(lease->replica),
-                sql_int(lease->fence), sql_int((int64_t)lease->range.epoch),
-                sql_int((int64_t)lease->range.start), sql_int((int64_t)lease->range.count),
-                sql_text(lease->state_in)) < 0)
+        SQL_RUN(
+            self->db, err, NULL,
+            "INSERT INTO lease (run_id, round, replica, fence, epoch, first_window, "
+            "n_windows, state, state_in, lag) VALUES ($1, $2, $3, $4, $5, $6, $7, 'open', $8, $9)",
+            sql_text(run), sql_int((int64_t)round), sql_int(lease->replica), sql_int(lease->fence),
+            sql_int((int64_t)lease->range.epoch), sql_int((int64_t)lease->range.start),
+            sql_int((int64_t)lease->range.count), sql_text(lease->state_in),
+            sql_int(lease->lag)) < 0)
         rc = -1;
     VEC_FREE(&mine);
     return rc;
@@ -208,7 +209,7 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT replica, fence, epoch, first_window, n_windows, state, worker_id, "
                         "done_windows, loss, n_tokens, decided_windows, state_in, state_out, "
-                        "n_steps, norm2, compute_seconds "
+                        "n_steps, norm2, compute_seconds, late, lag "
                         "FROM lease WHERE run_id = $1 AND round = $2 "
                         "ORDER BY replica",
                         sql_text(run), sql_int((int64_t)round));
@@ -232,6 +233,8 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
         l->steps = sql_cell(&rows, i, 13) ? (uint32_t)sql_cell_int(&rows, i, 13) : 0;
         l->norm2 = sql_cell_float(&rows, i, 14);
         l->compute_s = sql_cell_float(&rows, i, 15);
+        l->late = sql_cell_int(&rows, i, 16) > 0;
+        l->lag = (uint32_t)sql_cell_int(&rows, i, 17);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;

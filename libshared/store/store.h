@@ -154,6 +154,8 @@ typedef struct {
     uint64_t tokens;
     uint32_t steps;          /* trained; 0: unknown, as are the next two */
     double norm2, compute_s; /* of its update; NaN: unknown */
+    bool late;               /* decided: the round closes without it, and the next one counts it */
+    uint32_t lag;            /* it begins with the parameters of so many rounds before */
 } store_lease_t;
 typedef struct {
     size_t n;
@@ -170,10 +172,10 @@ typedef struct {
     char *waits_for;
 } store_round_t;
 
-/* Open round `round` with its leases (their replica, fence, range and state_in count; state
- * "open"), and take their ranges off the returned ones. The run must be running, the round before
- * committed. A repeat with the same ranges is success. ERR_STATE: a range overlaps another of the
- * round or is in the ledger. */
+/* Open round `round` with its leases (their replica, fence, range, state_in and lag count;
+ * state "open"), and take their ranges off the returned ones. The run must be running, the round
+ * before committed. A repeat with the same ranges is success. ERR_STATE: a range overlaps another
+ * of the round or is in the ledger. */
 int store_round_open(store_t *self, const store_leader_t *leader, uint64_t round,
                      const data_range_t *cursor, const store_lease_t *leases, size_t n, err_t *err);
 /* The newest round; *found false: none yet. Free with store_round_fini. */
@@ -217,10 +219,13 @@ int store_lease_reopen(store_t *self, const store_leader_t *leader, uint64_t rou
 typedef struct {
     uint32_t replica, fence;
     uint64_t done_windows; /* from the beginning of the lease's range; 0: nothing of it counts */
+    bool late; /* of a decision: nothing counts yet, the replica's lease of the next round will be
+                  the same windows from the same parameters */
 } store_commit_entry_t;
 
 /* Settle what the round's outer step will sum, before anybody acts on it: each entry names a lease
- * that is done, its fence, and how much of it counts (at least one window). A later decision must
+ * that is done, its fence, and how much of it counts (at least one window), or, with `late`, one
+ * that is not done and goes on into the next round. A later decision must
  * name the same replicas and windows; it may name higher fences, where leases were given again.
  * Leases without an entry are dropped. A repeat is success. */
 int store_round_decide(store_t *self, const store_leader_t *leader, uint64_t round,

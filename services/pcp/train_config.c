@@ -70,6 +70,7 @@ static const config_field_t fields[] = {
     WORD(codec, "f32", "f32|bf16|int8", "pseudo-gradients on the wire"),
     WHOLE(quorum, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
     REAL(deadline_s, "0", 0, 1e6, "but not before so long"),
+    WORD(late, "drop", "drop|next", "deltas that come after that: dropped, or in the next round"),
     REAL(outlier, "0", 0, 1e9, "updates of so many times the usual norm are rejected; 0: none"),
     YES_NO(balance, "false", "fewer inner steps for slower workers"),
     TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),

@@ -23,6 +23,7 @@ typedef struct {
     /* when a round closes, and with what */
     int64_t quorum;
     double deadline_s, outlier, shrink_s;
+    char *late;
     bool balance;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;

@@ -177,6 +177,7 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     if (c->resume) json_object_set_new(saves, "resume", json_string(c->resume));
     if (c->quorum) json_object_set_new(saves, "quorum", json_integer(c->quorum));
     if (c->deadline_s > 0) json_object_set_new(saves, "deadline_s", json_real(c->deadline_s));
+    if (strcmp(c->late, "drop") != 0) json_object_set_new(saves, "late", json_string(c->late));
     if (c->outlier > 0) json_object_set_new(saves, "outlier", json_real(c->outlier));
     if (c->balance) json_object_set_new(saves, "balance", json_true());
     if (c->replicas == CONFIG_WORD) {

@@ -62,6 +62,7 @@ static uint64_t windows_done(const shepherd_t *self, const work_t *lease,
 static void answer_stale(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done)
 {
     bool here = done->round == self->round && done->replica < self->replicas;
+    if (late_waits(self, done->round, done->replica)) return; /* soon it gets its new name */
     const work_t *lease = here ? &self->lease[done->replica] : NULL;
     bool pending = lease && lease->state == WORK_DONE && lease->fence == done->fence &&
                    !lease->recorded;
@@ -125,7 +126,8 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
 {
     shepherd_t *self = state;
     const Msg__LeaseFailed *failed = message->lease_failed;
-    if (!failed->eval) /* heard, whether it matters or not */
+    /* Heard, whether it matters or not. */
+    if (!failed->eval && !late_waits(self, failed->round, failed->replica))
         work_acknowledge(self, from, failed->round, failed->replica, failed->fence);
     work_t *work = held_by(self, from, failed->eval, failed->round, failed->replica, failed->fence);
     if (!work) return;
@@ -142,6 +144,8 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
         if (!self->finished) rounds_check(self);
         return;
     }
+    if (!failed->eval && !failed->fatal && late_failed(self, failed->replica, failed->error))
+        return;
     if (failed->fatal || ++work->failures >= MAX_FAILURES) {
         shepherd_fail(self, "round %u: %s", failed->round + 1, failed->error);
         return;

@@ -69,7 +69,7 @@ static void drop_work(shepherd_t *self)
         if (lease->fence > self->fence_top) self->fence_top = lease->fence;
         lease->state = WORK_OPEN;
         lease->holder = lease->home = 0;
-        lease->adoptable = false;
+        lease->adoptable = lease->late = lease->carry = false;
         self->inspection[k].waits = false;
     }
     self->eval.n = 0;
@@ -91,6 +91,18 @@ void back_begin(shepherd_t *self, const char *reason)
     self->phase = PHASE_GATHER;
 }
 
+void back_or_fail(shepherd_t *self, const char *reason)
+{
+    if (++self->backs > MOST_TIMES)
+        shepherd_fail(
+            self,
+            "%s; the run went back %d times and did not get beyond that round: see to the "
+            "disks of workers and aggregators, then start it again with resume",
+            reason, MOST_TIMES);
+    else
+        back_begin(self, reason);
+}
+
 static void lost(shepherd_t *self, uint32_t replica)
 {
     const char *text =
@@ -100,14 +112,7 @@ static void lost(shepherd_t *self, uint32_t replica)
                               members_count(self, MSG__KIND__KIND_WORKER));
     log_event(LOG_ERROR, "state_lost", "round=%u replica=%u state=%.12s reason=\"%s\"", self->round,
               replica, self->lease[replica].state_in, reason);
-    if (++self->backs > MOST_TIMES)
-        shepherd_fail(
-            self,
-            "%s; the run went back %d times and did not get beyond that round: see to the "
-            "disks of workers and aggregators, then start it again with resume",
-            reason, MOST_TIMES);
-    else
-        back_begin(self, reason);
+    back_or_fail(self, reason);
     free(reason);
 }
 

@@ -41,6 +41,7 @@ void commit_decide(shepherd_t *self)
     for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
         if (lease->state == WORK_DONE || lease->state == WORK_DROPPED) continue;
+        if (late_keep(self, (uint32_t)k)) continue;
         work_revoke(self, (uint32_t)k);
         rejection_t late = {(uint32_t)k, lease->fence, lease->worker, "late",
                             "the round closed without it"};

@@ -86,6 +86,7 @@ static const config_field_t fields[] = {
     WORDS(keep_state, "local", "memory|local|object", "where workers keep inner states"),
     RANGE(quorum, INT, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
     RANGE(deadline_s, FLOAT, "0", 0, 1e6, "but not before so long"),
+    WORDS(late, "drop", "drop|next", "deltas of leases that a round closed without"),
     RANGE(outlier, FLOAT, "0", 0, 1e9,
           "updates of so many times the usual norm are rejected; 0: none"),
     FIELD(balance, BOOL, "false", "fewer inner steps for slower workers"),

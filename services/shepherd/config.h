@@ -27,6 +27,7 @@ typedef struct {
     bool store_sync, balance;
     int64_t leader_ttl_ms, quorum;
     double shard_wait_s, deadline_s, outlier, shrink_s;
+    char *late; /* drop | next */
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;

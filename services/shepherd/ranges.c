@@ -70,6 +70,27 @@ static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
     return false;
 }
 
+/* Exactly this range, which the round before returned. false: it is not there. */
+static bool take_back(shepherd_t *self, const data_range_t *range)
+{
+    uint64_t at = place(self, range), end = at + range->count;
+    for (size_t i = 0; i < self->returned.n; i++) {
+        data_range_t *from = &self->returned.at[i];
+        uint64_t first = place(self, from), last = first + from->count;
+        if (first > at || last < end) continue;
+        data_range_t behind = range_at(self, end, last - end);
+        from->count = at - first;
+        if (from->count == 0) {
+            for (size_t k = i + 1; k < self->returned.n; k++)
+                self->returned.at[k - 1] = self->returned.at[k];
+            self->returned.n--;
+        }
+        ranges_return(self, &behind);
+        return true;
+    }
+    return false;
+}
+
 /* Steps/s that the replica's worker gives it; 0: unknown. */
 static double pace(shepherd_t *self, const work_t *lease)
 {
@@ -94,8 +115,14 @@ static uint32_t steps_of(shepherd_t *self, const work_t *lease)
 
 void ranges_plan(shepherd_t *self)
 {
+    for (int64_t k = 0; k < self->replicas; k++) { /* before others are given from there */
+        work_t *lease = &self->lease[k];
+        if (lease->lag && !take_back(self, &lease->range)) lease->lag = lease->carry = 0;
+        if (lease->lag) lease->want = lease->range.count;
+    }
     for (int64_t k = 0; k < self->replicas; k++) {
         work_t *lease = &self->lease[k];
+        if (lease->lag) continue;
         uint32_t steps = steps_of(self, lease);
         if (!take_returned(self, steps, &lease->range)) {
             uint64_t at = place(self, &self->cursor), count = steps * ranges_step(self);

@@ -41,6 +41,7 @@ record_t *records_open(const shepherd_t *self)
         *to = (store_lease_t){.replica = (uint32_t)k,
                               .fence = self->fence_base, /* below the first one given */
                               .range = self->lease[k].range};
+        to->lag = self->lease[k].lag;
         memcpy(to->state_in, self->lease[k].state_in, HASH_HEX);
     }
     return record;
@@ -62,6 +63,10 @@ record_t *records_decide(const shepherd_t *self)
 {
     record_t *record = record_new(RECORD_DECIDE, self->round);
     fill_entries(self, record);
+    for (int64_t k = 0; k < self->replicas; k++)
+        if (self->lease[k].late)
+            record->entries[record->n_entry++] = (store_commit_entry_t){
+                .replica = (uint32_t)k, .fence = self->lease[k].fence, .late = true};
     return record;
 }
 

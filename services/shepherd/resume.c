@@ -27,6 +27,8 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
                       .sent_bytes = -1,
                       .received_bytes = -1};
     lease->decided = self->decided && from->decided_windows >= 0;
+    lease->late = self->decided && from->late;
+    lease->lag = from->lag;
     if (lease->decided) lease->want = (uint64_t)from->decided_windows; /* no more counts */
     memcpy(lease->state_in, from->state_in, HASH_HEX);
     memcpy(lease->state_out, from->state_out, HASH_HEX);
@@ -49,10 +51,15 @@ static void load_leases(shepherd_t *self)
     for (size_t i = 0; i < leases->n; i++) {
         const store_lease_t *from = &leases->at[i];
         if (from->replica >= shepherd_most(self->config)) continue;
-        if (self->opened)
+        if (self->opened) {
             load_lease(self, from);
-        else
-            memcpy(self->lease[from->replica].state_in, next_state(from), HASH_HEX);
+            continue;
+        }
+        work_t *lease = &self->lease[from->replica];
+        memcpy(lease->state_in, next_state(from), HASH_HEX);
+        lease->late = from->late;
+        lease->range = from->range;
+        snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);
     }
 }
 
@@ -190,7 +197,7 @@ static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
 void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
 {
     bool keeps = holding && may_keep(self, holding);
-    if (holding && !keeps) take_back(self, row, holding);
+    if (holding && !keeps && !late_held(self, row, holding)) take_back(self, row, holding);
     if (keeps) {
         work_t *lease = &self->lease[holding->replica];
         bool known = lease->state == WORK_ISSUED && lease->fence == holding->fence &&

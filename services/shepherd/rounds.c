@@ -56,7 +56,8 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
         if (lease->state == WORK_OPEN)
             str_addf(text, " replica %lld (nobody has it)", (long long)k);
         if (lease->state == WORK_ISSUED)
-            str_addf(text, " replica %lld on %s", (long long)k, lease->worker);
+            str_addf(text, " replica %lld on %s%s", (long long)k, lease->worker,
+                     lease->lag ? " (late, of the round before)" : "");
     }
 }
 

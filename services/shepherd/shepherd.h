@@ -85,6 +85,9 @@ typedef struct {
     bool adoptable; /* given before our term, if at all: it may be kept */
     bool recorded;  /* done, and the store knows */
     bool decided;   /* the round's decision counts it */
+    bool late;      /* the decision: the next round counts it (late.c) */
+    uint32_t lag;   /* 1: it is such a lease: it begins with the parameters of the round before */
+    bool carry;     /* and `worker`, who may be training it, has not been told yet */
     double loss;    /* of the finished work */
     uint64_t tokens;
     double compute_s, transfer_s;
@@ -307,6 +310,8 @@ void back_begin(shepherd_t *self, const char *reason); /* from the open round */
 void back_gather(shepherd_t *self);                    /* in PHASE_GATHER, `backing` */
 void back_found(shepherd_t *self); /* the checkpoint is chosen: to the store, and to everybody */
 bool back_again(shepherd_t *self, const courier_result_t *result); /* choose another one */
+/* The run cannot go on from here: back; or, where that did not help, fail. */
+void back_or_fail(shepherd_t *self, const char *reason);
 void back_fini(shepherd_t *self);
 
 /* --- replicas.c: how many replicas a round has --- */
@@ -316,6 +321,17 @@ void replicas_load(shepherd_t *self);             /* from `loaded`: the decision
 void replicas_resume(shepherd_t *self, size_t n); /* a store or checkpoint has n leases or states */
 void replicas_tick(shepherd_t *self);             /* now and then: are workers missing? */
 void replicas_decide(shepherd_t *self);           /* a round opens next; writes what changes */
+
+/* --- late.c: leases that a round closes without, and the next one counts --- */
+/* The open round closes: does this lease go on? Then it is dropped from this round and marked. */
+bool late_keep(shepherd_t *self, uint32_t replica);
+work_t late_next(const work_t *late, work_t next); /* `next` as the lease it goes on as */
+/* A member says that it holds it, under the round before: it may go on. */
+bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
+/* An answer about a lease that waits for its round: not to be acknowledged yet. */
+bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica);
+/* It failed again, and nobody can train it any more: dropped, with a row. false: not so. */
+bool late_failed(shepherd_t *self, uint32_t replica, const char *error);
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */

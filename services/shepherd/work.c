@@ -66,7 +66,7 @@ void work_open_round(shepherd_t *self)
         work_t next = {.home = lease->home, .fence = self->fence_base + 1};
         if (lease->fence > self->fence_top) self->fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
-        *lease = next;
+        *lease = lease->late ? late_next(lease, next) : next;
     }
     replicas_decide(self);
     back_forget(self);
@@ -211,7 +211,7 @@ static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
 {
     work->state = WORK_ISSUED;
     work->holder = worker->serial;
-    worker->credit--;
+    if (worker->credit) worker->credit--; /* none: it goes on with what it has (late.c) */
     worker->issued_ms = self->now_ms;
 }
 
@@ -236,7 +236,8 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
     lease->count = work->want;
     lease->inner_steps = ranges_steps(self, work->want);
     lease->weight = lease->inner_steps;
-    lease->step_base = (uint64_t)self->round * (uint64_t)self->config->inner_steps;
+    lease->lag = work->lag;
+    lease->step_base = (uint64_t)(self->round - work->lag) * (uint64_t)self->config->inner_steps;
     lease->state = (char *)work->state_in;
     lease->keep_state = keep_state(self);
     lease->codec = self->codec;
@@ -260,7 +261,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     lease.n_bounds = self->layout.n_shard + 1;
     lease.tokens = &tokens;
     work->home = worker->serial;
-    work->adoptable = false;
+    work->adoptable = work->carry = false;
     work->given_ms = self->now_ms;
     if (!work->first_ms) work->first_ms = self->now_ms;
     snprintf(work->worker, sizeof work->worker, "%s", worker->id);
@@ -307,13 +308,28 @@ static bool give_evals(shepherd_t *self, char **endpoints)
     return false;
 }
 
+/* Late leases, to those who have them in hand under the round before, credit or not. One who is not
+ * here is waited for as long as workers may come back to a new leader. */
+static void give_late(shepherd_t *self, char **endpoints)
+{
+    for (int64_t k = 0; self->opened && k < self->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        if (!lease->carry || lease->state != WORK_OPEN) continue;
+        member_row_t *row = member_by_id(self, lease->worker);
+        if (row && ready(self, row))
+            give_lease(self, (uint32_t)k, row, endpoints);
+        else
+            lease->carry = self->now_ms < self->adopt_until_ms;
+    }
+}
+
 /* Each replica to its home; the number that have none. */
 static size_t give_homes(shepherd_t *self, char **endpoints)
 {
     size_t homeless = 0;
     for (int64_t k = self->replicas; k-- > 0;) {
         const work_t *lease = &self->lease[k];
-        if (lease->state != WORK_OPEN) continue;
+        if (lease->state != WORK_OPEN || lease->carry) continue;
         homeless += lease->home == 0;
         member_row_t *row = lease->home ? member_by_serial(self, lease->home) : NULL;
         if (row && row->credit > 0 && ready(self, row))
@@ -332,7 +348,8 @@ static void give_homeless(shepherd_t *self, char **endpoints)
 {
     size_t first = 0;
     for (int64_t k = 0; k < self->replicas; k++) {
-        if (self->lease[k].state != WORK_OPEN || self->lease[k].home) continue;
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_OPEN || lease->carry || lease->home) continue;
         while (first < self->members.n && !is_free(self, first)) first++;
         if (first == self->members.n) return;
         size_t m = first;
@@ -359,6 +376,7 @@ void work_dispatch(shepherd_t *self)
         !members_shards_here(self))
         return;
     char **endpoints = members_endpoints(self);
+    give_late(self, endpoints);
     bool evals = give_evals(self, endpoints);
     bool leases = !evals && self->opened && self->round < self->config->rounds;
     if (leases && give_homes(self, endpoints) > 0) give_homeless(self, endpoints);

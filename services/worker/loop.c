@@ -26,10 +26,49 @@ static uint32_t credit(void *state)
 static void give_up_job(loop_t *self)
 {
     self->void_job = true;
+    msg_free(&self->next);
     jobs_cancel(self->jobs);
 }
 
 /* --- Work in --- */
+
+/* Is `lease` what `late` is a late form of: the round that closed without it has another name? */
+static bool is_late(const Msg__Lease *late, const lease_id_t *lease)
+{
+    return late->lag && late->run_hash == lease->run && late->replica == lease->replica &&
+           late->round - late->lag == lease->round;
+}
+
+/* The lease in hand counts a round later: when it ends it is handed in under its new name, for
+ * which the trainer needs not train it again. */
+static bool rename_job(loop_t *self, const Msg__Lease *late, const msg_envelope_t *message)
+{
+    if (!self->training || self->void_job || !is_late(late, &self->lease)) return false;
+    size_t n = 0;
+    uint8_t *bytes = msg_pack(message, &n);
+    msg_free(&self->next);
+    self->next = msg_unpack(bytes, n, NULL);
+    free(bytes);
+    self->lease = lease_id(late);
+    log_event(LOG_INFO, "lease_late", "round=%u replica=%u fence=%u", late->round, late->replica,
+              late->fence);
+    return true;
+}
+
+static void start_job(loop_t *self, const msg_envelope_t *message)
+{
+    self->void_job = false;
+    jobs_start(self->jobs, message);
+    if (self->drain_ms) jobs_drain(self->jobs);
+}
+
+/* A drained worker's answer came too late for its round. */
+static bool is_answer_late(const loop_t *self, const Msg__Lease *late)
+{
+    for (size_t i = 0; i < self->answers.list.n; i++)
+        if (is_late(late, &self->answers.list.at[i].lease)) return true;
+    return false;
+}
 
 static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
@@ -37,7 +76,10 @@ static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *m
     loop_t *self = state;
     bool training = message->body_case == MSG__ENVELOPE__BODY_LEASE;
     lease_id_t lease = training ? lease_id(message->lease) : (lease_id_t){0};
-    if (jobs_busy(self->jobs) || self->leaving || self->drain_ms) { /* more than we asked for */
+    bool busy = jobs_busy(self->jobs);
+    if (training && busy && rename_job(self, message->lease, message)) return;
+    bool late = training && is_answer_late(self, message->lease);
+    if (busy || self->leaving || (self->drain_ms && !late)) { /* more than we asked for */
         bool again = training && self->training && lease_id_equal(&lease, &self->lease);
         if (!again)
             log_event(LOG_WARN, "work_refused", "kind=%s", msg_kind_name(message->body_case));
@@ -52,8 +94,7 @@ static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *m
     if (training) answers_drop_replica(&self->answers, lease.replica);
     self->training = training;
     self->lease = lease;
-    self->void_job = false;
-    jobs_start(self->jobs, message);
+    start_job(self, message);
 }
 
 static void on_ack(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -117,6 +158,12 @@ static void finish_job(loop_t *self, msg_envelope_t *reply)
     bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
     bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
     log_done(reply);
+    if (self->next && !self->void_job) {
+        start_job(self, self->next);
+        msg_free(&self->next);
+        msg_free(&reply);
+        return;
+    }
     int64_t now = clock_mono_ms();
     if (self->void_job || broken_off) {
         msg_free(&reply);
@@ -297,5 +344,6 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
     jobs_destroy(&self->jobs); /* the thread ends its step */
     zsock_destroy(&self->telemetry);
     answers_fini(&self->answers);
+    msg_free(&self->next);
     return rc;
 }

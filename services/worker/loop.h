@@ -16,10 +16,11 @@ typedef struct {
     zsock_t *telemetry;
     member_t *member;
     jobs_t *jobs;
-    bool training;     /* the running job is a lease: */
-    lease_id_t lease;  /* this one */
-    bool void_job;     /* the answer of the running job is not wanted any more */
-    answers_t answers; /* not acknowledged */
+    bool training;        /* the running job is a lease: */
+    lease_id_t lease;     /* this one */
+    bool void_job;        /* the answer of the running job is not wanted any more */
+    msg_envelope_t *next; /* the same lease, to be handed in as this one; `lease` is of it */
+    answers_t answers;    /* not acknowledged */
     Msg__Holding holding;
     int64_t lost_ms;  /* since when there is no shepherd; 0: there is one */
     int64_t drain_ms; /* since when we drain; 0: we do not */

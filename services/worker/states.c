@@ -167,7 +167,7 @@ static const state_t *held_as(const states_t *self, const Msg__Lease *lease)
 {
     for (size_t i = 0; i < self->held.n; i++) {
         const state_t *state = &self->held.at[i];
-        bool next = state->replica == lease->replica && state->round == lease->round;
+        bool next = state->replica == lease->replica && state->round == lease->round - lease->lag;
         if (*lease->state ? strcmp(state->hash, lease->state) == 0 : next) return state;
     }
     return NULL;
@@ -219,7 +219,7 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     if (named || memory) *found = held_as(self, lease);
     if (*found) return 0;
     if (!named) {
-        *fresh = memory && lease->round > 0;
+        *fresh = memory && lease->round > lease->lag;
         if (*fresh) tell_fresh(self, lease);
         return 0;
     }

@@ -2,6 +2,7 @@
 #include "worker/trainer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ static void drop_engine(trainer_t *self)
     free(self->start);
     free(self->end);
     self->start = self->end = NULL;
+    self->result.here = false;
     *self->plan = '\0';
 }
 
@@ -168,6 +170,7 @@ static int prepare(trainer_t *self, const work_t *work, err_t *err)
         return err_set(err, ERR_NET, "work without aggregators or tokens");
     if (need_client(self, work, err) < 0 || need_engine(self, work, err) < 0) return -1;
     if (check_bounds(self, work, err) < 0 || need_tokens(self, work, err) < 0) return -1;
+    self->result.here = false;
     return data_get_params(self->client, work->bounds, work->round, self->start, err);
 }
 
@@ -303,6 +306,58 @@ static void tell_traffic(trainer_t *self, Msg__LeaseDone *done)
     self->told.received = received;
 }
 
+static void remember(trainer_t *self, const Msg__Lease *lease, const progress_t *progress,
+                     bool fresh)
+{
+    self->result = (trainer_result_t){.here = true,
+                                      .fresh = fresh,
+                                      .run = lease->run_hash,
+                                      .epoch = lease->epoch,
+                                      .first = lease->start,
+                                      .count = lease->count,
+                                      .round = lease->round - lease->lag,
+                                      .replica = lease->replica,
+                                      .inner_steps = lease->inner_steps,
+                                      .steps = progress->steps,
+                                      .tokens = progress->tokens,
+                                      .mean_loss = progress->sum / (double)progress->steps,
+                                      .last_loss = progress->last,
+                                      .compute_s = clock_mono_s() - progress->begin};
+    snprintf(self->result.state, HASH_HEX, "%s", lease->state);
+}
+
+/* It has been trained, and nothing else since. */
+static bool is_here(const trainer_t *self, const Msg__Lease *lease)
+{
+    const trainer_result_t *r = &self->result;
+    return r->here && r->run == lease->run_hash && r->epoch == lease->epoch &&
+           r->first == lease->start && r->count == lease->count &&
+           r->round == lease->round - lease->lag && r->replica == lease->replica &&
+           r->inner_steps == lease->inner_steps && strcmp(r->state, lease->state) == 0 &&
+           strcmp(self->plan, lease->plan) == 0;
+}
+
+static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
+{
+    const trainer_result_t *result = &self->result;
+    double trained = clock_mono_s();
+    if (hand_in(self, lease, result->steps, err) < 0) return -1;
+    done->round = lease->round;
+    done->replica = lease->replica;
+    done->fence = lease->fence;
+    done->steps = (uint32_t)result->steps;
+    done->done_count = result->steps * (lease->count / lease->inner_steps);
+    done->mean_loss = result->mean_loss;
+    done->last_loss = result->last_loss;
+    done->tokens = result->tokens;
+    done->compute_s = result->compute_s;
+    done->transfer_s = clock_mono_s() - trained;
+    done->fresh_state = result->fresh;
+    done->state = self->state;
+    tell_traffic(self, done);
+    return 0;
+}
+
 static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg__LeaseDone *done,
                      err_t *err)
 {
@@ -311,22 +366,8 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
     if (feed_fetch(feed, self->train, self->client, err) < 0 ||
         begin(self, lease, &fresh, err) < 0 || train(self, lease, feed, &progress, err) < 0)
         return -1;
-    double trained = clock_mono_s();
-    if (hand_in(self, lease, progress.steps, err) < 0) return -1;
-    done->round = lease->round;
-    done->replica = lease->replica;
-    done->fence = lease->fence;
-    done->steps = (uint32_t)progress.steps;
-    done->done_count = progress.steps * (lease->count / lease->inner_steps);
-    done->mean_loss = progress.sum / (double)progress.steps;
-    done->last_loss = progress.last;
-    done->tokens = progress.tokens;
-    done->compute_s = trained - progress.begin;
-    done->transfer_s = clock_mono_s() - trained;
-    done->fresh_state = fresh;
-    done->state = self->state;
-    tell_traffic(self, done);
-    return 0;
+    remember(self, lease, &progress, fresh);
+    return deliver(self, lease, done, err);
 }
 
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
@@ -337,12 +378,18 @@ int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done
                    .bounds = lease->bounds,
                    .n_bounds = lease->n_bounds,
                    .run = lease->run_hash,
-                   .round = lease->round,
+                   .round = lease->round - lease->lag,
                    .plan = lease->plan,
                    .tokens = lease->tokens,
                    .training = true};
     if (lease->inner_steps == 0 || !lease->schedule)
         return err_set(err, ERR_NET, "a lease without steps or schedule");
+    if (lease->lag > 1 || lease->lag > lease->round)
+        return err_set(err, ERR_NET, "round %u, %u late", lease->round, lease->lag);
+    if (lease->lag && is_here(self, lease))
+        return need_client(self, &work, err) < 0 || check_bounds(self, &work, err) < 0
+                   ? -1
+                   : deliver(self, lease, done, err);
     if (schedule_check(lease->schedule, err) < 0 || prepare(self, &work, err) < 0) return -1;
     batch_layout_t layout;
     if (engine_layout(self->engine, kind_of(lease->tokens), &layout, err) < 0) return -1;

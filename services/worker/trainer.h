@@ -20,6 +20,18 @@ typedef struct {
     void *user;
 } trainer_hooks_t;
 
+/* A lease is a function: what the engine holds at its end is its result, under whatever round it is
+ * counted. */
+typedef struct {
+    bool here;  /* the engine has its end, `start` of the trainer its beginning */
+    bool fresh; /* as LEASE_DONE says */
+    uint64_t run, epoch, first, count;
+    uint32_t round, replica, inner_steps; /* round: whose parameters it began with */
+    char state[HASH_HEX];                 /* it began with */
+    uint64_t steps, tokens;               /* trained */
+    double mean_loss, last_loss, compute_s;
+} trainer_result_t;
+
 typedef struct {
     const char *cache_dir;
     int threads;
@@ -36,7 +48,8 @@ typedef struct {
     char plan[HASH_HEX]; /* of the engine */
     states_t states;
     tokens_t *train, *validation;
-    float *start, *end;   /* flat parameter vectors */
+    float *start, *end; /* flat parameter vectors */
+    trainer_result_t result;
     char state[HASH_HEX]; /* that the last lease ended with */
 } trainer_t;
 
@@ -46,10 +59,11 @@ int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, 
 void trainer_fini(trainer_t *self);
 void trainer_forget(trainer_t *self); /* the run is over: drop everything but the cache */
 
-/* Do a lease whose message may be anything: every field is checked. On success *done is filled in
- * (its strings point into the trainer, until the next call); done->steps is smaller than the
- * lease's when it was drained, and the pseudo-gradient then weighs so much less. ERR_STATE:
- * stopped, or drained before the first step; the aggregator's wrong round or old fence. */
+/* Do a lease whose message may be anything: every field is checked. A late one that is still in the
+ * engine is only handed in again. On success *done is filled in (its strings point into the
+ * trainer, until the next call); done->steps is smaller than the lease's when it was drained, and
+ * the pseudo-gradient then weighs so much less. ERR_STATE: stopped, or drained before the first
+ * step; the aggregator's wrong round or old fence. */
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err);
 int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err);
 

@@ -135,18 +135,22 @@ static recorder_result_t known(const char *state)
     return result;
 }
 
-static rig_t *successor(const char *state)
+static rig_t *successor_of(recorder_result_t result)
 {
     rig_t *rig = rig_new(4, 9);
     rig->state.phase = PHASE_STANDBY;
     hello(rig, W1, MSG__KIND__KIND_WORKER, "w1");
     assert_int_equal(only(rig, W1, BODY(FAULT))->fault->code, MSG__FAULT__CODE__NOT_LEADER);
     forget_sent(rig);
-    recorder_result_t result = known(state);
     shepherd_on_recorder(&rig->state, &result);
     store_resume_fini(&result.resume);
     assert_int_equal(rig->state.phase, PHASE_GATHER);
     return rig;
+}
+
+static rig_t *successor(const char *state)
+{
+    return successor_of(known(state));
 }
 
 /* The shard and the compiler are there: ASSIGN says keep, nothing is published. */
@@ -228,6 +232,38 @@ static void a_decision_is_repeated(void **unused)
         assert_int_equal(rig->state.lease[0].range.start, 22);
         assert_int_equal(rig->state.lease[2].range.start, 34);
         assert_int_equal(rig->state.lease[3].range.epoch, 3);
+        rig_free(rig);
+    }
+}
+
+/* The leader died between the decision, or the commit, and the opening of the round that counts the
+ * lease of w2; or after that. */
+static void a_late_lease_outlives_its_shepherd(void **unused)
+{
+    (void)unused;
+    static const char *const states[] = {"decided", "committed", "open"};
+    for (int i = 0; i < 3; i++) {
+        recorder_result_t result = known(states[i]);
+        store_lease_t *lease = &result.resume.leases.at[1];
+        lease->late = i < 2;
+        lease->lag = i == 2;
+        snprintf(lease->state, sizeof lease->state, "%s", i == 1 ? "dropped" : "issued");
+        if (i == 1) {
+            result.resume.returned.at = mem_calloc(1, sizeof *result.resume.returned.at);
+            result.resume.returned.at[result.resume.returned.n++] = lease->range;
+        }
+        rig_t *rig = successor_of(result);
+        uint32_t round = i == 2 ? 4 : 5;
+        say_holding(rig, W2, "w2", round - 1, 1, 1);
+        assert_int_equal(count(rig, W2, BODY(REVOKE), NULL), 0);
+        take_over(rig, i == 0 ? 4 : round);
+        if (i == 0) assert_int_equal(only(rig, A, BODY(COMMIT))->commit->n_shares, 1);
+        if (i == 0) committed(rig, 4, "");
+        const Msg__Lease *next = only(rig, W2, BODY(LEASE))->lease;
+        assert_true(next->round == round && next->lag == 1 && next->replica == 1);
+        assert_true(next->start == 22 && next->count == 6 && next->fence > BASE);
+        assert_int_equal(next->step_base, (round - 1) * 3);
+        assert_true(next->state[0] == '1');
         rig_free(rig);
     }
 }
@@ -471,6 +507,7 @@ int main(void)
         cmocka_unit_test(leases_outlive_their_shepherd),
         cmocka_unit_test(who_does_not_come_back_loses_its_lease),
         cmocka_unit_test(a_decision_is_repeated),
+        cmocka_unit_test(a_late_lease_outlives_its_shepherd),
         cmocka_unit_test(what_a_shard_lost_is_given_again),
         cmocka_unit_test(what_is_not_answered_is_said_again),
         cmocka_unit_test(late_answers_to_older_commits_mean_nothing),

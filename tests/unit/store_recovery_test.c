@@ -63,6 +63,51 @@ static void test_decide(void **state)
     assert_int_equal(ledger_windows(s), 19);
 }
 
+/* A lease that goes on into the next round: decided once, opened with the same windows. */
+static void test_late(void **state)
+{
+    ledger_test_t *f = *state;
+    store_t *s = f->store;
+    data_range_t cursor = {.start = 20};
+    store_lease_t two[] = {{.replica = 0, .range = {.start = 0, .count = 10}},
+                           {.replica = 1, .range = {.start = 10, .count = 10}}};
+    STORE_OK(store_round_open(s, &f->boss, 0, &cursor, two, 2, err));
+    for (uint32_t k = 0; k < 2; k++) STORE_OK(store_lease_issue(s, &f->boss, 0, k, 1, "w1", err));
+    STORE_OK(store_help_done(s, &f->boss, 0, 1, 10, "0b5", err));
+    store_commit_entry_t both[] = {{.replica = 0, .fence = 1, .done_windows = 10},
+                                   {.replica = 1, .fence = 1, .late = true}};
+    STORE_REFUSED(ERR_ARG,
+                  store_round_decide(s, &f->boss, 0, &both[1], 1, err)); /* nothing counts */
+    store_commit_entry_t done = {.replica = 0, .fence = 1, .late = true};
+    store_commit_entry_t wrong[] = {done, {.replica = 1, .fence = 1, .done_windows = 1}};
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, wrong, 2, err));
+    for (int i = 0; i < 2; i++) STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
+    STORE_REFUSED(ERR_STATE, store_round_decide(s, &f->boss, 0, both, 1, err)); /* otherwise */
+    store_commit_t commit = {.entries = both, .n_entry = 1, .tokens = 640, .loss = 1};
+    STORE_OK(store_round_commit(s, &f->boss, &commit, err));
+    store_resume_t r;
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_true(r.leases.n == 2 && !r.leases.at[0].late && r.leases.at[1].late);
+    assert_true(r.returned.n == 1 && r.returned.at[0].start == 10 && r.returned.at[0].count == 10);
+    store_resume_fini(&r);
+    cursor.start = 30;
+    two[0].range.start = 20;
+    two[1].lag = 1;
+    STORE_OK(store_round_open(s, &f->boss, 1, &cursor, two, 2, err));
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_true(r.leases.at[0].lag == 0 && r.leases.at[1].lag == 1 && !r.leases.at[1].late);
+    assert_int_equal(r.returned.n, 0);
+    store_resume_fini(&r);
+    /* A step back to before it: nothing waits any more. */
+    data_range_t back = {.start = 10, .count = 10};
+    store_rewind_t to = {
+        .round = 1, .tokens = 640, .cursor = {.start = 20}, .returned = &back, .n_returned = 1};
+    STORE_OK(store_run_rewind(s, &f->boss, &to, err));
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_true(r.leases.n == 2 && !r.leases.at[1].late && r.returned.n == 1);
+    store_resume_fini(&r);
+}
+
 static void test_resume(void **state)
 {
     ledger_test_t *f = *state;
@@ -146,6 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_decide, ledger_set_up, ledger_tear_down),
+        cmocka_unit_test_setup_teardown(test_late, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_resume, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_groups, ledger_set_up, ledger_tear_down),
     };

@@ -204,7 +204,7 @@ static void plan_entries(play_t *p)
         uint64_t count = p->leases[i].range.count;
         uint64_t done = draw(p, 3) ? count : draw(p, count + 1); /* a third is partial */
         if (draw(p, 5) == 0) continue;                           /* a fifth is dropped */
-        p->entries[p->n_entry++] = (store_commit_entry_t){(uint32_t)i, 1, done};
+        p->entries[p->n_entry++] = (store_commit_entry_t){(uint32_t)i, 1, done, false};
         const data_range_t *r = &p->leases[i].range;
         for (uint64_t k = 0; k < done; k++) p->count[r->epoch * LEDGER_EPOCH + r->start + k]++;
     }

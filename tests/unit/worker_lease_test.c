@@ -186,6 +186,73 @@ static void a_repeated_lease_gives_the_same(void **unused)
     rig_free(rig);
 }
 
+static void count_steps(void *user, uint64_t step, float loss, double tokens_per_s)
+{
+    (void)step, (void)loss, (void)tokens_per_s;
+    ++*(int *)user;
+}
+
+/* Under the next round's name: the same windows from the same parameters and state. */
+static outcome_t hand_in_late(rig_t *rig, trainer_t *trainer, const char *state, int *n_step)
+{
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    err_t err = {0};
+    server_delta_t delta;
+    outcome_t out = {0};
+    rig->lease.round = 2;
+    rig->lease.lag = 1;
+    rig->lease.fence = 9;
+    rig->lease.state = (char *)state;
+    *n_step = 0;
+    trainer->hooks = (trainer_hooks_t){.stepped = count_steps, .user = n_step};
+    if (trainer_lease(trainer, &rig->lease, &done, &err) < 0) fail_msg("%s", err.text);
+    data_server_delta(rig->server, &delta);
+    assert_true(delta.round == 2 && delta.fence == 9 && done.round == 2 && done.fence == 9);
+    memcpy(out.delta, delta.values, sizeof out.delta);
+    snprintf(out.state, sizeof out.state, "%s", done.state);
+    out.weight = delta.weight;
+    out.steps = done.steps;
+    out.done_count = done.done_count;
+    trainer->hooks = (trainer_hooks_t){0};
+    rig->lease.lag = 0;
+    rig->lease.fence = 1;
+    return out;
+}
+
+static void a_late_lease_is_trained_once(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    int n_step = 0;
+    rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    trainer_t *first = trainer_make(rig, "a"), *neighbour = trainer_make(rig, "a");
+    outcome_t r0 = train(rig, first, 0, ""), r1 = train(rig, first, 1, r0.state);
+    outcome_t late = hand_in_late(rig, first, r0.state, &n_step);
+    same(&r1, &late);
+    assert_int_equal(n_step, 0);
+    late = hand_in_late(rig, first, r0.state, &n_step); /* asked for once more */
+    same(&r1, &late);
+    assert_int_equal(n_step, 0);
+    late = hand_in_late(rig, neighbour, r0.state, &n_step); /* who has not got it trains it */
+    same(&r1, &late);
+    assert_true(n_step > 0);
+    train(rig, first, 0, ""); /* something else since */
+    rig->lease.start = rig->lease.count;
+    rig->lease.step_base = STEPS;
+    late = hand_in_late(rig, first, r0.state, &n_step);
+    same(&r1, &late);
+    assert_true(n_step > 0);
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    err_t err = {0};
+    rig->lease.lag = 2;
+    assert_int_equal(trainer_lease(first, &rig->lease, &done, &err), -1);
+    rig->lease.round = 0, rig->lease.lag = 1;
+    assert_int_equal(trainer_lease(first, &rig->lease, &done, &err), -1);
+    trainer_free(first);
+    trainer_free(neighbour);
+    rig_free(rig);
+}
+
 static void states_travel_by_the_object_service(void **unused)
 {
     (void)unused;
@@ -387,6 +454,7 @@ int main(void)
     log_init("worker_lease_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_lease_gives_the_same),
+        cmocka_unit_test(a_late_lease_is_trained_once),
         cmocka_unit_test(states_travel_by_the_object_service),
         cmocka_unit_test(a_lost_state_is_refused_by_name),
         cmocka_unit_test(memory_alone),

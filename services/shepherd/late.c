@@ -1,0 +1,93 @@
+/* Leases that a round closes without (quorum, deadline_s) and that the next one counts, where the
+ * run's policy is late = "next".
+ *
+ *   d_k = theta_r - theta_k             what replica k makes of the parameters of round r, late
+ *   theta_(r+2) = outer(theta_(r+1), sum over its shares, d_k among them, by steps)
+ *
+ * A delayed pseudo-gradient, by one round and no more: as in asynchronous DiLoCo (Liu et al.,
+ * "Asynchronous Local-SGD Training for Language Modeling", 2024, arXiv:2401.09135), without its
+ * correction of the momentum. It stands for the replica's own update of round r + 1, which it does
+ * not train: a replica counts once in a round, and shards know nothing of all this.
+ *
+ * The late lease (r, k) becomes the lease (r+1, k): the same windows, which round r returns and
+ * round r + 1 leases again, the same inner state, and `lag` 1: the parameters of round r, which
+ * shards keep beside those of the open round. So it is as good as any other: given again where its
+ * worker dies, with the same result. Its worker goes on with what it has (carry): a LEASE with lag
+ * is the one in hand under a new name. That it goes on is part of round r's decision, that it lags
+ * part of round r + 1's opening: the next leader reads both. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+bool late_keep(shepherd_t *self, uint32_t replica)
+{
+    work_t *lease = &self->lease[replica];
+    const char *policy = self->config->late;
+    if (!policy || strcmp(policy, "next") != 0 || lease->state != WORK_ISSUED || lease->lag ||
+        (int64_t)self->round + 1 >= self->config->rounds)
+        return false;
+    lease->state = WORK_DROPPED;
+    lease->late = true;
+    self->inspection[replica].waits = false;
+    log_event(LOG_INFO, "late", "round=%u replica=%u fence=%u worker=%s", self->round, replica,
+              lease->fence, lease->worker);
+    return true;
+}
+
+work_t late_next(const work_t *late, work_t next)
+{
+    next.lag = 1;
+    next.carry = true;
+    next.range = late->range;
+    memcpy(next.worker, late->worker, sizeof next.worker);
+    return next;
+}
+
+/* Round r is decided, or committed, and this is in the next leader's or the connection's time
+ * before round r + 1; or that is open. */
+bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
+{
+    if (holding->run_hash != self->run_hash || holding->replica >= self->replicas) return false;
+    work_t *lease = &self->lease[holding->replica];
+    bool before = holding->round + 1 == self->round;
+    bool open = lease->state == WORK_OPEN || (lease->state == WORK_ISSUED && lease->holder == 0 &&
+                                              strcmp(lease->worker, row->id) == 0);
+    if (!(lease->late && (before || holding->round == self->round)) &&
+        !(lease->lag && before && open))
+        return false;
+    lease->carry = !lease->late;
+    snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
+    return true;
+}
+
+bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica)
+{
+    return round == self->round && replica < self->replicas && self->lease[replica].late;
+}
+
+/* Of all that it needs only the parameters of the round before can be gone: a shard lost power. */
+bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
+{
+    enum { MOST_FAILURES = 3 };
+    work_t *lease = &self->lease[replica];
+    if (!lease->lag || lease->failures + 1 < MOST_FAILURES) return false;
+    bool others = false;
+    for (int64_t k = 0; k < self->replicas; k++)
+        others |= k != replica && self->lease[k].state != WORK_DROPPED;
+    if (self->decided || !others) {
+        char *reason = mem_printf("round %u counts a lease of the round before, replica %u, which "
+                                  "nobody can train again: %s",
+                                  self->round + 1, replica, error);
+        back_or_fail(self, reason);
+        free(reason);
+        return true;
+    }
+    rejection_t late = {replica, lease->fence, lease->worker, "late", error};
+    records_reject(self, &late);
+    lease->state = WORK_DROPPED;
+    rounds_check(self);
+    return true;
+}
