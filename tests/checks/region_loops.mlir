@@ -267,3 +267,51 @@ func.func @main() {
   check.expect_eq_const %0, dense<[90, 150]> : tensor<2xi32>
   return
 }
+// -----
+// sort: complex numbers along, and an order that is none (equal ones before each other): merged as by sort.c
+func.func @main() {
+  %x = stablehlo.constant dense<[0, 1, 2, 1, 0, 2, 2, 1, 0]> : tensor<9xi32>
+  %c = stablehlo.constant dense<[(0.0,1.0),(1.0,1.0),(2.0,1.0),(3.0,1.0),(4.0,1.0),(5.0,1.0),(6.0,1.0),(7.0,1.0),(8.0,1.0)]> : tensor<9xcomplex<f32>>
+  %t = stablehlo.constant dense<[30, 10, 20]> : tensor<3xi32>
+  %i = stablehlo.iota dim = 0 : tensor<9xi32>
+  %0:3 = "stablehlo.sort"(%x, %i, %c) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %e: tensor<i32>, %f: tensor<i32>, %g: tensor<complex<f32>>, %h: tensor<complex<f32>>):
+    %1 = stablehlo.dynamic_slice %t, %a, sizes = [1] : (tensor<3xi32>, tensor<i32>) -> tensor<1xi32>
+    %2 = stablehlo.dynamic_slice %t, %b, sizes = [1] : (tensor<3xi32>, tensor<i32>) -> tensor<1xi32>
+    %3 = stablehlo.compare GE, %1, %2 : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+    %4 = stablehlo.reshape %3 : (tensor<1xi1>) -> tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }) : (tensor<9xi32>, tensor<9xi32>, tensor<9xcomplex<f32>>) -> (tensor<9xi32>, tensor<9xi32>, tensor<9xcomplex<f32>>)
+  check.expect_eq_const %0#1, dense<[8,4,0,6,5,2,7,3,1]> : tensor<9xi32>
+  check.expect_eq_const %0#2, dense<[(8.0,1.0),(4.0,1.0),(0.0,1.0),(6.0,1.0),(5.0,1.0),(2.0,1.0),(7.0,1.0),(3.0,1.0),(1.0,1.0)]> : tensor<9xcomplex<f32>>
+  return
+}
+// -----
+// select_and_scatter of complex numbers with look-ups
+func.func @main() {
+  %x = stablehlo.constant dense<[(0.0,1.0),(1.0,2.0),(2.0,1.0)]> : tensor<3xcomplex<f32>>
+  %s = stablehlo.constant dense<[(1.0,1.0),(2.0,5.0)]> : tensor<2xcomplex<f32>>
+  %t = stablehlo.constant dense<[3.0, 1.0, 2.0]> : tensor<3xf32>
+  %z = stablehlo.constant dense<(1.0,0.0)> : tensor<complex<f32>>
+  %k0 = stablehlo.constant dense<1> : tensor<i32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %z) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %r = stablehlo.imag %a : (tensor<complex<f32>>) -> tensor<f32>
+    %q = stablehlo.imag %b : (tensor<complex<f32>>) -> tensor<f32>
+    %i = stablehlo.convert %r : (tensor<f32>) -> tensor<i32>
+    %1 = stablehlo.dynamic_slice %t, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>
+    %2 = stablehlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+    %4 = stablehlo.compare GE, %2, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %4 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %1 = stablehlo.dynamic_slice %t, %k0, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>
+    %2 = stablehlo.reshape %1 : (tensor<1xf32>) -> tensor<f32>
+    %3 = stablehlo.complex %2, %2 : tensor<complex<f32>>
+    %5 = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    %4 = stablehlo.add %5, %3 : tensor<complex<f32>>
+    stablehlo.return %4 : tensor<complex<f32>>
+  }) : (tensor<3xcomplex<f32>>, tensor<2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<3xcomplex<f32>>
+  check.expect_eq_const %0, dense<[(1.0,0.0),(-5.0,15.0),(1.0,0.0)]> : tensor<3xcomplex<f32>>
+  return
+}
