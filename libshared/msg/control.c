@@ -16,7 +16,9 @@ void control_tune(zsock_t *socket)
     zsock_set_linger(socket, 500);
     zsock_set_maxmsgsize(socket, 2 << 20);
     zsock_set_backlog(socket, 4096); /* all members may come at once, after an outage */
-    if (zsock_type(socket) == ZMQ_ROUTER) zsock_set_router_mandatory(socket, 1);
+    if (zsock_type(socket) != ZMQ_ROUTER) return;
+    zsock_set_sndhwm(socket, MSG_SHARED_QUEUE); /* a front may read for a thousand members */
+    zsock_set_router_mandatory(socket, 1);
 }
 
 static zsock_t *open_socket(int type, err_t *err)
@@ -51,6 +53,27 @@ zsock_t *control_connect(int type, const char *endpoint, err_t *err)
     return socket;
 }
 
+/* What goes before an envelope. Once a first frame is accepted the rest of the message is. */
+static int send_address(void *raw, const msg_peer_t *to)
+{
+    enum { FLAGS = ZMQ_SNDMORE | ZMQ_DONTWAIT };
+    int rc = to->n ? zmq_send(raw, to->at, to->n, FLAGS) : 0;
+    if (rc >= 0 && to->behind) rc = zmq_send(raw, &to->behind, sizeof to->behind, FLAGS);
+    return rc;
+}
+
+int control_pass(zsock_t *socket, const msg_peer_t *to, zmq_msg_t *body)
+{
+    void *raw = zsock_resolve(socket);
+    zmq_msg_t copy;
+    zmq_msg_init(&copy);
+    zmq_msg_copy(&copy, body);
+    int rc = send_address(raw, to);
+    if (rc >= 0) rc = zmq_msg_send(&copy, raw, ZMQ_DONTWAIT);
+    if (rc < 0) zmq_msg_close(&copy);
+    return rc < 0 ? -1 : 0;
+}
+
 int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message, err_t *err)
 {
     static _Atomic uint64_t last_id;
@@ -59,13 +82,19 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
     size_t n;
     uint8_t *bytes = msg_pack(message, &n);
     void *raw = zsock_resolve(socket);
-    int rc = 0;
-    if (to) rc = zmq_send(raw, to->at, to->n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    int rc = to ? send_address(raw, to) : 0;
     if (rc >= 0) rc = zmq_send(raw, bytes, n, ZMQ_DONTWAIT);
     free(bytes);
     if (rc >= 0) return 0;
     return err_set(err, ERR_NET, "%s not sent: %s", msg_kind_name(message->body_case),
                    zmq_strerror(zmq_errno()));
+}
+
+uint64_t control_number(zmq_msg_t *frame)
+{
+    uint64_t number = 0;
+    if (zmq_msg_size(frame) == sizeof number) memcpy(&number, zmq_msg_data(frame), sizeof number);
+    return number;
 }
 
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
@@ -86,26 +115,34 @@ int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
     return n;
 }
 
+/* The frames before the envelope of a ROUTER's message; false: wrong ones. */
+static bool read_address(zmq_msg_t *frame, int n, msg_peer_t *from)
+{
+    size_t bytes = zmq_msg_size(&frame[0]);
+    if (n < 2 || n > 3 || bytes > sizeof from->at) return false;
+    from->n = (uint8_t)bytes;
+    memcpy(from->at, zmq_msg_data(&frame[0]), bytes);
+    from->behind = n == 3 ? control_number(&frame[1]) : 0;
+    return n == 2 || from->behind;
+}
+
 int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
                     void *state, msg_count_t *count)
 {
-    int wanted = from_router ? 2 : 1;
-    zmq_msg_t frame[2];
-    int n = control_frames(socket, frame, wanted);
+    enum { SPACE = 3 };
+    zmq_msg_t frame[SPACE];
+    int n = control_frames(socket, frame, SPACE);
     if (n == 0) return 0;
     msg_peer_t from = {0};
-    size_t n_from = from_router ? zmq_msg_size(&frame[0]) : 0;
-    if (n == wanted && n_from <= sizeof from.at) {
-        from.n = (uint8_t)n_from;
-        memcpy(from.at, zmq_msg_data(&frame[0]), n_from);
-        zmq_msg_t *body = &frame[wanted - 1];
+    if (from_router ? read_address(frame, n, &from) : n == 1) {
+        zmq_msg_t *body = &frame[n - 1];
         msg_dispatch(routes, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
     } else {
         count->dropped++;
         log_event(LOG_WARN, "message_dropped", "dropped=%llu frames=%d reason=\"wrong framing\"",
                   (unsigned long long)count->dropped, n);
     }
-    for (int i = 0; i < n && i < wanted; i++) zmq_msg_close(&frame[i]);
+    for (int i = 0; i < n && i < SPACE; i++) zmq_msg_close(&frame[i]);
     return 1;
 }
 

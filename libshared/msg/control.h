@@ -16,10 +16,16 @@ zsock_t *control_bind(int type, const char *endpoint, err_t *err);
 zsock_t *control_connect(int type, const char *endpoint, err_t *err);
 
 /* Send without blocking; to NULL on sockets that have no identity frame. Sets version and id.
- * A full queue or a vanished peer drops the message: -1 with ERR_NET. */
+ * A full queue or a vanished peer drops the message: -1 with ERR_NET. The frames: to's routing id
+ * if it has one (ROUTER), its number if it has one, the envelope. */
 int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message, err_t *err);
 
-/* Receive one message without blocking and dispatch it. from_router: the first frame is the sender.
+/* The same with a packed envelope, which stays the caller's and is not copied. -1: dropped, errno.
+ */
+int control_pass(zsock_t *socket, const msg_peer_t *to, zmq_msg_t *body);
+
+/* Receive one message without blocking and dispatch it. from_router: the first frame is the sender,
+ * and a second one of three its number among those who share the connection.
  * Returns 1 when a message was taken (good or dropped), 0 when none waits. */
 int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
                     void *state, msg_count_t *count);
@@ -27,6 +33,10 @@ int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[
 /* Receive the frames of one message without blocking. The first `space` of them are kept in `frame`
  * and the caller's to close (zmq_msg_close). Returns how many there were; 0 when none waits. */
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space);
+
+/* The number that such a frame holds; 0: none. Whoever gives numbers reads them again, and nobody
+ * else, so their bytes are in its machine's order. */
+uint64_t control_number(zmq_msg_t *frame);
 
 /* "tcp://0.0.0.0:5" as seen by somebody who reached `via` ("tcp://host:9"): wildcard hosts are
  * replaced by via's host. Returns, caller frees. */

@@ -3,8 +3,10 @@
 #ifndef MSG_ENVELOPE_H
 #define MSG_ENVELOPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "msg/limits.h"
@@ -14,11 +16,18 @@ typedef Msg__Envelope msg_envelope_t;
 typedef Msg__Envelope__BodyCase msg_kind_t;
 enum { MSG_KIND_COUNT = 64 };
 
-/* Who a message came from: the routing id that a ROUTER socket gives its connection. */
+/* Who a message came from: the routing id that a ROUTER socket gives its connection, and where many
+ * share a connection (those behind a cluster's front), the number of the one among them. */
 typedef struct {
     uint8_t n;
     uint8_t at[MSG_PEER_BYTES];
+    uint64_t behind; /* 0: the connection is its own */
 } msg_peer_t;
+
+static inline bool msg_peer_equal(const msg_peer_t *a, const msg_peer_t *b)
+{
+    return a->n == b->n && a->behind == b->behind && memcmp(a->at, b->at, a->n) == 0;
+}
 
 /* "HELLO", "LEASE_DONE", ...; "unknown" for a kind the protocol has not. */
 const char *msg_kind_name(msg_kind_t kind);

@@ -13,6 +13,7 @@ enum {
     MSG_CHUNK_FLOATS = 1 << 18,           /* the same in f32 elements: grain of parameter ranges */
     MSG_PAYLOAD_BYTES = (1 << 20) + 4096, /* a chunk with the overhead of its codec */
     MSG_WINDOW = 8,                       /* requests a data client has open at one aggregator */
+    MSG_SHARED_QUEUE = 32768,             /* control messages, on a connection of many members */
     MSG_HIGH_WATER = 64,                  /* messages queued per peer before a socket pushes back */
 
     MSG_HEARTBEAT_MS = 500,

@@ -45,7 +45,7 @@ member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
 {
     for (size_t i = 0; i < self->members.n; i++) {
         member_row_t *row = &self->members.at[i];
-        if (row->peer.n == peer->n && memcmp(row->peer.at, peer->at, peer->n) == 0) return row;
+        if (msg_peer_equal(&row->peer, peer)) return row;
     }
     return NULL;
 }

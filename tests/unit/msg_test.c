@@ -355,6 +355,47 @@ static void sockets(void **state)
     zsock_destroy(&router);
 }
 
+static void keep_peer(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)message;
+    *(msg_peer_t *)state = *from;
+}
+
+/* Of a connection that many share: the number goes with the answer; bad ones are dropped. */
+static void numbers(void **state)
+{
+    (void)state;
+    msg_route_t routes[MSG_KIND_COUNT] = {[MSG__ENVELOPE__BODY_HEARTBEAT] = {64, keep_peer}};
+    zsock_t *router = control_bind(ZMQ_ROUTER, "inproc://msg-test-n", NULL);
+    zsock_t *dealer = control_connect(ZMQ_DEALER, "inproc://msg-test-n", NULL);
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
+    envelope.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
+    envelope.heartbeat = &beat;
+    const msg_peer_t seven = {.behind = 7ull << 32 | 7};
+    msg_peer_t from = {0}, own = {0};
+    msg_count_t count = {0};
+    zsock_send(dealer, "ss", "three", "bytes");
+    zsock_send(dealer, "bs", "\0\0\0\0\0\0\0", (size_t)8, "nobody");
+    zsock_send(dealer, "bbs", "12345678", (size_t)8, "12345678", (size_t)8, "too many");
+    assert_int_equal(control_send(dealer, &seven, &envelope, NULL), 0);
+    while (count.handled + count.dropped < 4) control_receive(router, true, routes, &from, &count);
+    assert_int_equal(count.dropped, 3);
+    assert_true(from.n > 0 && from.behind == seven.behind);
+    assert_int_equal(control_send(router, &from, &envelope, NULL), 0);
+    zmq_msg_t frame[2];
+    int n;
+    while ((n = control_frames(dealer, frame, 2)) == 0) continue;
+    assert_int_equal(n, 2);
+    assert_true(control_number(&frame[0]) == seven.behind);
+    assert_int_equal(control_pass(dealer, &(msg_peer_t){0}, &frame[1]), 0); /* its own word */
+    for (int i = 0; i < n; i++) zmq_msg_close(&frame[i]);
+    while (count.handled < 2) control_receive(router, true, routes, &own, &count);
+    assert_true(own.n == from.n && own.behind == 0 && !msg_peer_equal(&own, &from));
+    zsock_destroy(&dealer);
+    zsock_destroy(&router);
+}
+
 static void telemetry(void **state)
 {
     (void)state;
@@ -389,6 +430,7 @@ int main(void)
         cmocka_unit_test(hashes),
         cmocka_unit_test(wildcard_endpoints),
         cmocka_unit_test(sockets),
+        cmocka_unit_test(numbers),
         cmocka_unit_test(telemetry),
     };
     int failed = cmocka_run_group_tests_name("msg", tests, NULL, NULL);

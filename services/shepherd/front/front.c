@@ -201,6 +201,7 @@ void front_fini(front_t *self)
     while (self->members.n) front_drop(self, self->members.at[0]);
     for (size_t i = 0; i < self->runs.n; i++) front_run_destroy(self->runs.at[i]);
     VEC_FREE(&self->members);
+    VEC_FREE(&self->seats);
     VEC_FREE(&self->runs);
     free(self->program);
 }

@@ -1,9 +1,9 @@
 /* The front: the shepherd of a whole cluster. It keeps the table of runs, starts one shepherd (a
  * child process, ours without --cluster) for each active run, and stands between members and those:
- * each member says HELLO here, gets a connection of its own to the shepherd of the run that needs
- * it, and everything is relayed both ways unchanged. When its run ends or has one too many, it is
- * told UNKNOWN_PEER, says HELLO again and gets the next run; one that nobody needs is welcomed to
- * no run and waits. Supervisors and the command line talk to the front itself.
+ * each member says HELLO here, gets a number on the connection to the shepherd of the run that
+ * needs it, and every envelope is relayed both ways unchanged. When its run ends or has one too
+ * many, it is told UNKNOWN_PEER, says HELLO again and gets the next run; one that nobody needs is
+ * welcomed to no run and waits. Supervisors and the command line talk to the front itself.
  *
  * One struct, handlers without sockets of their own but for the pipes to the children; slow work is
  * the clerk's (store) and the files actor's. docs/recovery.md says what survives what. */
@@ -45,6 +45,8 @@ typedef struct {
     uint32_t asker; /* CLI that asked for a checkpoint, and its question */
     uint64_t question;
     member_t *link;      /* the front as a member of the run: its events, and a way to say GONE */
+    zsock_t *pipe;       /* DEALER to its shepherd, for all its members; NULL: none yet */
+    bool choked;         /* the pipe took nothing the last time */
     VEC(char *) targets; /* of its workers since the child began */
     size_t n_plan;       /* compiled since then */
     int64_t compiler_ms; /* since when it has no compiler */
@@ -67,7 +69,7 @@ typedef struct {
     front_t *front;
     member_row_t is;
     front_run_t *run;       /* to whose shepherd it is connected; NULL: to none */
-    zsock_t *pipe;          /* DEALER to that shepherd */
+    uint64_t number;        /* its own on that run's pipe; a new one each time; 0: to none */
     bool kicked;            /* told to say HELLO again */
     bool busy;              /* workers: a lease, compilers: a job is with it */
     bool assigned;          /* aggregators: they have a range of the run */
@@ -94,6 +96,8 @@ struct front {
     uint64_t last_ticket, n_event;
     VEC(front_run_t *) runs; /* by number */
     VEC(front_member_t *) members;
+    VEC(front_member_t *) seats; /* by the low half of their number; NULL: free */
+    uint32_t n_seated;           /* the high half of the last number */
     msg_count_t count;
     msg_out_t out;
 };
@@ -130,10 +134,21 @@ front_run_t *front_choose(front_t *self, const front_member_t *member);
 void front_balance(front_t *self);
 unsigned front_count(const front_t *self, Msg__Kind kind, const front_run_t *run);
 
+/* --- pipe.c --- */
+int front_pipe_open(front_run_t *run, zloop_reader_fn *on_pipe, err_t *err); /* if it is not */
+void front_pipe_close(front_run_t *run); /* what its shepherd has not read is void */
+/* Give the member a number, take it back. */
+void front_seat(front_member_t *member);
+void front_unseat(front_member_t *member);
+front_member_t *front_seated(front_t *self, uint64_t number); /* NULL: it has left */
+/* To the shepherd of its run, in its name; -1: dropped, errno. */
+int front_pipe_send(front_member_t *member, zmq_msg_t *body);
+
 /* --- relay.c --- */
-int front_attach(front_t *self, front_member_t *member, front_run_t *run, err_t *err);
+/* Member of the run from now on; its pipe is opened at the first. */
+int front_attach(front_member_t *member, front_run_t *run, err_t *err);
 void front_up(front_member_t *member, msg_kind_t kind, zmq_msg_t *body); /* to its shepherd */
-void front_receive(front_t *self); /* all that waits on the control socket */
+void front_receive(front_t *self); /* what waits on the control socket, or some of it */
 bool front_event(front_t *self);   /* one event of a child; false: none waits */
 
 /* --- runs.c --- */

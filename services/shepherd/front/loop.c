@@ -91,7 +91,7 @@ static void on_signal(void *user)
     front_on_signal(user);
 }
 
-/* A connection for each member, each with a descriptor or two. */
+/* Each member is a connection, with a descriptor. */
 static void raise_limits(void)
 {
     struct rlimit files;

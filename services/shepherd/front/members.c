@@ -10,8 +10,7 @@ front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
 {
     for (size_t i = 0; i < self->members.n; i++) {
         const msg_peer_t *one = &self->members.at[i]->is.peer;
-        if (one->n == peer->n && memcmp(one->at, peer->at, peer->n) == 0)
-            return self->members.at[i];
+        if (msg_peer_equal(one, peer)) return self->members.at[i];
     }
     return NULL;
 }
@@ -48,16 +47,14 @@ static void say_bye(const front_member_t *member, const char *why)
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_BYE;
     envelope.bye = &bye;
-    control_send(member->pipe, NULL, &envelope, NULL);
+    const msg_peer_t to = {.behind = member->number};
+    if (member->run->pipe) control_send(member->run->pipe, &to, &envelope, NULL);
 }
 
-static void detach(front_t *self, front_member_t *member, const char *bye)
+static void detach(front_member_t *member, const char *bye)
 {
-    if (member->pipe) {
-        if (bye) say_bye(member, bye);
-        zloop_reader_end(self->loop, member->pipe);
-        zsock_destroy(&member->pipe);
-    }
+    if (member->number && bye) say_bye(member, bye);
+    front_unseat(member);
     member->run = NULL;
     member->busy = member->assigned = false;
     member->moving_ms = 0;
@@ -65,7 +62,7 @@ static void detach(front_t *self, front_member_t *member, const char *bye)
 
 void front_drop(front_t *self, front_member_t *member)
 {
-    detach(self, member, NULL);
+    detach(member, NULL);
     if (member->upload) front_upload_drop(self, member);
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i] == member) {
@@ -80,7 +77,7 @@ void front_kick(front_t *self, front_member_t *member, bool bye, const char *why
 {
     log_event(LOG_DEBUG, "moved", "member=%s run=%s reason=\"%s\"", member->is.id,
               member->run ? member->run->row.id : "", why);
-    detach(self, member, bye ? why : NULL);
+    detach(member, bye ? why : NULL);
     member->kicked = true;
     front_fault(self, &member->is.peer, MSG__FAULT__CODE__UNKNOWN_PEER, why);
 }
@@ -130,7 +127,7 @@ static void replace(front_t *self, const char *id, const front_run_t *run)
 {
     front_member_t *old = front_by_id(self, id);
     if (!old) return;
-    if (old->run != run) detach(self, old, "it has joined another run");
+    if (old->run != run) detach(old, "it has joined another run");
     front_drop(self, old);
 }
 
@@ -145,7 +142,7 @@ static void take_in(front_t *self, front_member_t *member, zmq_msg_t *hello)
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s run=%s target=%s pid=%u host=%s",
               member->is.id, member_kind_name(member->is.kind), run ? run->row.id : "",
               member->is.target, member->is.pid, member->is.host);
-    if (run && front_attach(self, member, run, &err) < 0) {
+    if (run && front_attach(member, run, &err) < 0) {
         log_event(LOG_ERROR, "not_attached", "member=%s error=\"%s\"", member->is.id, err.text);
         run = NULL;
     }

@@ -11,6 +11,10 @@
 
 #define BODY(x) MSG__ENVELOPE__BODY_##x
 
+/* Messages that are passed on before others have their turn; for what is left a socket that the
+ * loop polls is ready again at once. */
+enum { BURST = 256 };
+
 static int on_pipe(zloop_t *loop, zsock_t *socket, void *arg);
 
 /* Kinds of machines that the run must compile for. */
@@ -21,13 +25,11 @@ static void note_target(front_run_t *run, const char *target)
     VEC_PUSH(&run->targets, mem_strdup(target));
 }
 
-int front_attach(front_t *self, front_member_t *member, front_run_t *run, err_t *err)
+int front_attach(front_member_t *member, front_run_t *run, err_t *err)
 {
-    member->pipe = control_connect(ZMQ_DEALER, run->control, err);
-    if (!member->pipe) return -1;
+    if (front_pipe_open(run, on_pipe, err) < 0) return -1;
     member->run = run;
-    zloop_reader(self->loop, member->pipe, on_pipe, member);
-    zloop_reader_set_tolerant(self->loop, member->pipe);
+    front_seat(member);
     if (member->is.kind == MSG__KIND__KIND_WORKER) note_target(run, member->is.target);
     return 0;
 }
@@ -59,14 +61,7 @@ void front_up(front_member_t *member, msg_kind_t kind, zmq_msg_t *body)
 {
     front_t *self = member->front;
     bool stays = note_up(member, kind, body);
-    zmq_msg_t copy;
-    zmq_msg_init(&copy);
-    zmq_msg_copy(&copy, body);
-    if (zmq_msg_send(&copy, zsock_resolve(member->pipe), ZMQ_DONTWAIT) < 0) {
-        zmq_msg_close(&copy);
-        log_event(LOG_WARN, "not_relayed", "member=%s kind=%s error=\"%s\"", member->is.id,
-                  msg_kind_name(kind), zmq_strerror(zmq_errno()));
-    }
+    front_pipe_send(member, body); /* not taken: who waits for an answer will say it again */
     if (kind == BODY(BYE))
         front_drop(self, member);
     else if (!stays)
@@ -114,7 +109,7 @@ static void receive(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
 void front_receive(front_t *self)
 {
     zmq_msg_t frame[2];
-    for (int n; (n = control_frames(self->control, frame, 2)) > 0;) {
+    for (int n, i = 0; i < BURST && (n = control_frames(self->control, frame, 2)) > 0; i++) {
         msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
         if (n == 2 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
             memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
@@ -122,7 +117,7 @@ void front_receive(front_t *self)
         } else {
             self->count.dropped++;
         }
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+        for (int k = 0; k < n && k < 2; k++) zmq_msg_close(&frame[k]);
     }
 }
 
@@ -149,41 +144,27 @@ static void note_down(front_member_t *member, msg_kind_t kind)
     }
 }
 
-static void send_down(front_member_t *member, zmq_msg_t *body)
-{
-    void *raw = zsock_resolve(member->front->control);
-    const msg_peer_t *to = &member->is.peer;
-    zmq_msg_t copy;
-    zmq_msg_init(&copy);
-    zmq_msg_copy(&copy, body);
-    int rc = zmq_send(raw, to->at, to->n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
-    if (rc >= 0) rc = zmq_msg_send(&copy, raw, ZMQ_DONTWAIT);
-    if (rc < 0) zmq_msg_close(&copy); /* it is gone, or does not read: it will ask again */
-}
-
-/* False: the member is not connected to this pipe any more. */
-static bool pass_down(front_member_t *member, zmq_msg_t *body)
+static void pass_down(front_member_t *member, zmq_msg_t *body)
 {
     size_t n = zmq_msg_size(body);
     msg_kind_t kind = n <= MSG_CONTROL_BYTES ? msg_peek(zmq_msg_data(body), n) : 0;
-    if (!kind) return true;
-    if (ends_here(member, kind)) return false;
-    send_down(member, body);
+    if (!kind || ends_here(member, kind)) return;
+    /* Not taken: the member is gone, or does not read, and will ask again. */
+    control_pass(member->front->control, &member->is.peer, body);
     note_down(member, kind);
-    if (kind != BODY(LEASE_ACK) || !member->moving_ms) return true;
-    front_kick(member->front, member, true, "another run needs it more");
-    return false;
+    if (kind == BODY(LEASE_ACK) && member->moving_ms)
+        front_kick(member->front, member, true, "another run needs it more");
 }
 
 static int on_pipe(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
-    front_member_t *member = arg;
-    zmq_msg_t frame;
-    bool here = true;
-    for (int n; here && (n = control_frames(socket, &frame, 1)) > 0;) {
-        if (n == 1) here = pass_down(member, &frame);
-        zmq_msg_close(&frame);
+    front_t *self = ((front_run_t *)arg)->front;
+    zmq_msg_t frame[2];
+    for (int n, i = 0; i < BURST && (n = control_frames(socket, frame, 2)) > 0; i++) {
+        front_member_t *member = n == 2 ? front_seated(self, control_number(&frame[0])) : NULL;
+        if (member) pass_down(member, &frame[1]);
+        for (int k = 0; k < n && k < 2; k++) zmq_msg_close(&frame[k]);
     }
     return 0;
 }

@@ -56,6 +56,7 @@ static void forget_targets(front_run_t *run)
 
 void front_run_destroy(front_run_t *run)
 {
+    front_pipe_close(run);
     front_child_unlink(run);
     forget_targets(run);
     free(run->row.reason);
@@ -110,6 +111,8 @@ static void close_run(front_run_t *run)
     run->active = false;
     run->due_ms = run->stop_ms = 0;
     *run->news.phase = '\0';
+    front_kick_all(run->front, run, "the run has stopped");
+    front_pipe_close(run);
     front_child_unlink(run);
 }
 
@@ -182,6 +185,7 @@ static void ended(front_run_t *run, const child_end_t *end)
     log_event(end->signalled ? LOG_WARN : LOG_INFO, "shepherd_ended", "run=%s how=\"%s\"",
               run->row.id, how);
     front_kick_all(run->front, run, "the run's shepherd has ended");
+    front_pipe_close(run);
     bool wanted = front_run_is(run, "running");
     if (!end->signalled && end->code == 0) {
         close_run(run);
