@@ -120,6 +120,9 @@ int train_config_check(const train_config_t *self, err_t *err)
     if (self->quorum > replicas)
         return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
                        (long long)replicas);
+    if (self->quorum == 0 && (self->deadline_s > 0 || strcmp(self->late, "drop") != 0))
+        return err_set(err, ERR_ARG,
+                       "deadline-s and late are for rounds that close early: set --quorum, too");
     if (self->min_lr > self->lr)
         return err_set(err, ERR_ARG, "min_lr %g is above lr %g", self->min_lr, self->lr);
     return 0;
