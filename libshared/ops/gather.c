@@ -22,6 +22,19 @@ static int check_slices(const ir_op_t *op, const ir_type_t *x, const int64_t *sl
     return 0;
 }
 
+/* Slices without entries have nothing to give to a result that has some. */
+static int check_empty(const ir_op_t *op, const int64_t *slice, const ir_type_t *is, err_t *err)
+{
+    uint32_t ones = dims_mask(op, "collapsed_slice_dims") | dims_mask(op, "operand_batching_dims");
+    for (int d = 0; ir_type_count(is) > 0 && d < IR_MAX_RANK; d++)
+        if (dims_has(ones, d) && slice[d] == 0)
+            return err_set(
+                err, ERR_SHAPE,
+                "%s: slice_sizes[%d] is 0, so slices have no entries, but the result has",
+                op_name(op), d);
+    return 0;
+}
+
 static int infer_gather(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     const ir_type_t *x = op_in_type(fn, op, 0), *index = op_in_type(fn, op, 1);
@@ -47,6 +60,7 @@ static int infer_gather(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, er
     for (int d = 0, p = 0, w = 0; d < rank; d++)
         is.dim[d] = dims_has(offset, d) ? slice[window[w++]] : place[p++];
     if (ir_type_check(&is, err) < 0) return err_prefix(err, "%s: ", op_name(op));
+    if (check_empty(op, slice, &is, err) < 0) return -1;
     return infer_result(op, 0, out, &is, err);
 }
 
