@@ -58,6 +58,25 @@ int corpus_each(const char *folder, int (*run)(const uint8_t *data, size_t n))
     return n;
 }
 
+int corpus_sections(const char *folder, corpus_section_fn *run, void *context)
+{
+    int n, n_section = 0;
+    char **files = corpus_list(folder, ".mlir", &n);
+    assert_non_null(files);
+    for (int i = 0; i < n; i++) {
+        err_t err = {0};
+        size_t n_text;
+        char *text = file_read(files[i], &n_text, &err);
+        if (!text) fail_msg("%s", err.text);
+        parse_sections_t s = parse_sections(text, n_text);
+        for (; parse_sections_next(&s); n_section++) run(context, files[i], &s);
+        free(text);
+    }
+    corpus_free(files);
+    print_message("%d sections\n", n_section);
+    return n_section;
+}
+
 char *corpus_shared(const char *path)
 {
     const char *root = getenv("PCP_SHARED");

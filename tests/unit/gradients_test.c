@@ -10,13 +10,13 @@
 
 #include <cmocka.h>
 
-#include "base/file.h"
 #include "corpus.h"
 #include "gradient_text.h"
 #include "parse/parse.h"
 
-static void check_section(const parse_sections_t *s, const char *path)
+static void check_section(void *context, const char *path, const parse_sections_t *s)
 {
+    (void)context;
     char what[300];
     char *text = strndup(s->at, s->n);
     assert_non_null(text);
@@ -29,21 +29,7 @@ static void check_section(const parse_sections_t *s, const char *path)
 static void test_gradients(void **state)
 {
     (void)state;
-    int n, n_section = 0;
-    char **files = corpus_list("tests/gradients", ".mlir", &n);
-    assert_non_null(files);
-    for (int i = 0; i < n; i++) {
-        err_t err = {0};
-        size_t n_text;
-        char *text = file_read(files[i], &n_text, &err);
-        if (!text) fail_msg("%s", err.text);
-        parse_sections_t s = parse_sections(text, n_text);
-        for (; parse_sections_next(&s); n_section++) check_section(&s, files[i]);
-        free(text);
-    }
-    corpus_free(files);
-    print_message("%d sections\n", n_section);
-    assert_true(n_section >= 15);
+    assert_true(corpus_sections("tests/gradients", check_section, NULL) >= 15);
 }
 
 int main(void)
