@@ -32,6 +32,9 @@ void front_pipe_close(front_run_t *run)
 {
     if (!run->pipe) return;
     zloop_reader_end(run->front->loop, run->pipe);
+    /* Closing alone is left to a thread of the library's: on a busy machine the connection could be
+     * made once more before that, with a shepherd that has begun meanwhile. */
+    zsock_disconnect(run->pipe, "%s", run->control);
     zsock_destroy(&run->pipe);
 }
 
