@@ -126,6 +126,9 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (self->quorum > shepherd_most(self))
         return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
                        (long long)shepherd_most(self));
+    if (self->quorum == 0 && (self->deadline_s > 0 || strcmp(self->late, "drop") != 0))
+        return err_set(err, ERR_ARG,
+                       "deadline_s and late are for rounds that close early: set quorum, too");
     if (shepherd_is_auto(self) && strcmp(self->keep_state, "memory") == 0)
         return err_set(err, ERR_ARG,
                        "replicas auto moves replicas between workers: keep_state must be local or "

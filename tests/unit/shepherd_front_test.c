@@ -253,7 +253,7 @@ static void between_check_and_wait(void **state)
 static void many_members(void **state)
 {
     (void)state;
-    serve_crowd((crowd_t){.n = 300, .rounds = 40, .window = 20});
+    serve_crowd((crowd_t){.n = 150, .rounds = 80, .window = 20}); /* three descriptors each */
 }
 
 /* --- Who leaves, and who comes after --- */

@@ -521,6 +521,11 @@ static void configurations(void **unused)
     assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
     assert_non_null(strstr(err.text, "timeout_ms"));
     rig->config.timeout_ms = 4000;
+    rig->config.deadline_s = 1;
+    assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
+    assert_non_null(strstr(err.text, "set quorum"));
+    rig->config.quorum = 1;
+    assert_int_equal(shepherd_config_check(&rig->config, &err), 0);
     config_set(&shepherd_table, &rig->config, "init", "", &err);
     assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
     assert_non_null(strstr(err.text, "init"));
