@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "shepherd/actor.h"
 
 enum { BACK_OFF_MS = 50, BACK_OFF_MAX_MS = 2000 };
 
@@ -219,6 +220,7 @@ static void clerk_main(zsock_t *pipe, void *arg)
     for (size_t i = 0; i < self.queue.n; i++) note_destroy(self.queue.at[i]);
     VEC_FREE(&self.queue);
     store_destroy(&self.store);
+    actor_last(pipe);
     hand_over(arg);
 }
 
@@ -239,4 +241,15 @@ clerk_result_t *clerk_take(zactor_t *self)
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
     return take_over(pointer);
+}
+
+static void drop(void *answer)
+{
+    clerk_result_t *result = answer;
+    clerk_result_destroy(&result);
+}
+
+void clerk_destroy(zactor_t **self_p)
+{
+    actor_end(self_p, drop);
 }

@@ -43,5 +43,6 @@ zactor_t *clerk_new(const clerk_options_t *options);
 void clerk_write(zactor_t *self, clerk_note_t *note); /* takes it */
 clerk_result_t *clerk_take(zactor_t *self);           /* caller destroys */
 void clerk_result_destroy(clerk_result_t **self_p);
+void clerk_destroy(zactor_t **self_p); /* with what nobody took */
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "shepherd/actor.h"
 
 courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n)
 {
@@ -170,6 +171,7 @@ static void courier_main(zsock_t *pipe, void *arg)
         courier_job_destroy(&job);
         zsock_send(pipe, "p", hand_over(result));
     }
+    actor_last(pipe);
     hand_over(arg);
 }
 
@@ -188,4 +190,15 @@ courier_result_t *courier_take(zactor_t *self)
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
     return take_over(pointer);
+}
+
+static void drop(void *answer)
+{
+    courier_result_t *result = answer;
+    courier_result_destroy(&result);
+}
+
+void courier_destroy(zactor_t **self_p)
+{
+    actor_end(self_p, drop);
 }

@@ -76,6 +76,7 @@ zactor_t *courier_new(const shepherd_config_t *config);
 void courier_start(zactor_t *self, courier_job_t *job);
 courier_result_t *courier_take(zactor_t *self); /* caller destroys */
 void courier_result_destroy(courier_result_t **self_p);
+void courier_destroy(zactor_t **self_p); /* with what nobody took */
 
 /* --- courier_save.c --- */
 int courier_save(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,

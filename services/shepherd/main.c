@@ -52,8 +52,8 @@ static int open_herald(loop_t *self, const shepherd_config_t *config, err_t *err
 
 static void close_sockets(loop_t *self)
 {
-    zactor_destroy(&self->courier);
-    zactor_destroy(&self->recorder);
+    courier_destroy(&self->courier);
+    recorder_destroy(&self->recorder);
     zactor_destroy(&self->herald);
     zsock_destroy(&self->control);
     zsock_destroy(&self->telemetry);

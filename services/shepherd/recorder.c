@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "shepherd/actor.h"
 
 enum { BACK_OFF_MS = 50, BACK_OFF_MAX_MS = 2000, GROUP = 256, TERM_FENCES = 4096 };
 
@@ -275,6 +276,7 @@ static void recorder_main(zsock_t *pipe, void *arg)
     for (size_t i = 0; i < self.queue.n; i++) record_destroy(&self.queue.at[i]);
     VEC_FREE(&self.queue);
     store_destroy(&self.store);
+    actor_last(pipe);
     hand_over(arg);
 }
 
@@ -295,4 +297,15 @@ recorder_result_t *recorder_take(zactor_t *self)
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
     return take_over(pointer);
+}
+
+static void drop(void *answer)
+{
+    recorder_result_t *result = answer;
+    recorder_result_destroy(&result);
+}
+
+void recorder_destroy(zactor_t **self_p)
+{
+    actor_end(self_p, drop);
 }

@@ -49,6 +49,7 @@ zactor_t *recorder_new(const recorder_options_t *options);
 void recorder_write(zactor_t *self, record_t *record); /* takes it */
 recorder_result_t *recorder_take(zactor_t *self);      /* caller destroys */
 void recorder_result_destroy(recorder_result_t **self_p);
+void recorder_destroy(zactor_t **self_p); /* with what nobody took */
 
 /* The first fence of leases in a leader's term, less one. */
 uint32_t recorder_fence(const store_leader_t *leader);

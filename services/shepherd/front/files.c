@@ -13,6 +13,7 @@
 #include "base/hand_over.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "shepherd/actor.h"
 #include "shepherd/config.h"
 
 front_job_t *front_job_new(front_job_kind_t kind, uint32_t client, const char *dir)
@@ -199,6 +200,7 @@ static void files_main(zsock_t *pipe, void *arg)
         work(take_over(pointer));
         zsock_send(pipe, "p", hand_over(pointer));
     }
+    actor_last(pipe);
 }
 
 zactor_t *front_files_new(void)
@@ -216,4 +218,15 @@ front_job_t *front_files_take(zactor_t *self)
     void *pointer = NULL;
     zsock_recv(self, "p", &pointer);
     return take_over(pointer);
+}
+
+static void drop(void *answer)
+{
+    front_job_t *job = answer;
+    front_job_destroy(&job);
+}
+
+void front_files_destroy(zactor_t **self_p)
+{
+    actor_end(self_p, drop);
 }

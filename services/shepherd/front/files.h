@@ -48,6 +48,7 @@ void front_job_destroy(front_job_t **self_p);
 zactor_t *front_files_new(void);
 void front_files_start(zactor_t *self, front_job_t *job); /* takes it; done in order */
 front_job_t *front_files_take(zactor_t *self);            /* an answer; caller destroys */
+void front_files_destroy(zactor_t **self_p);              /* with what nobody took */
 
 /* Does the name of a file or run stay within its folder? Letters, digits, '.', '_', '-'; no '.' in
  * front; 1 to 63 bytes. */

@@ -159,8 +159,8 @@ static int start(front_t *self, service_signals_t *signals, int signal_fd,
 static void stop(front_t *self)
 {
     front_fini(self);
-    zactor_destroy(&self->clerk); /* others may lead at once */
-    zactor_destroy(&self->files);
+    clerk_destroy(&self->clerk); /* others may lead at once */
+    front_files_destroy(&self->files);
     zloop_destroy(&self->loop);
     if (self->wake >= 0) close(self->wake);
     zsock_destroy(&self->control);
