@@ -1,7 +1,8 @@
 /* Recomputation of maps behind the loss. A forward value that the backward pass reads is *dropped*
  * when maps and views lead to it from values that are kept anyway, arguments and small ones. Unlike
  * remat.c this needs no budget and repeats no kernel: the copies are ops like any other and become
- * part of the kernels that read them. */
+ * part of the kernels that read them. What is made of a parameter alone, such as weights rounded
+ * for products, is there again at any time: its readers wait for nothing. */
 #include "plan/recompute.h"
 
 #include <string.h>
@@ -16,6 +17,7 @@ enum {
     CHEAP = 8,    /* cost of an element, by roots_cost, that reading a stored one has as well */
     DEAR = 48,    /* ... that may pay for memory */
     SHARE = 800,  /* dear ones may cost 1/800 as many additions as products have operations */
+    LIGHT = 2400, /* weights may cost 1/2400: each is read from memory and written for few rows */
     SMALL = 16,   /* a value of 1/16 of the bytes may be kept instead */
 };
 
@@ -31,7 +33,8 @@ typedef struct {
     bool counted;  /* in late_t.work */
     int at;        /* op that makes it, -1: an argument */
     int use;       /* first in uses, -1: none */
-    ir_val_t base; /* dropped: a kept value of its size that it is made of, or IR_NONE */
+    ir_val_t base; /* dropped: a kept value of its size that it is made of, or IR_NONE; an argument
+                    * only when there is no other */
     ir_val_t copy; /* behind the loss, or IR_NONE */
 } fate_t;
 
@@ -48,6 +51,12 @@ typedef struct {
     VEC(ir_op_t *) order;
 } late_t;
 
+/* What may be dropped. */
+typedef struct {
+    int dearest;        /* cost of an element, by roots_cost */
+    bool rows, weights; /* made of what the forward pass made; of a parameter alone */
+} choice_t;
+
 static const ir_op_t *op_at(const late_t *self, int i)
 {
     return self->fn->body->op[i];
@@ -56,6 +65,11 @@ static const ir_op_t *op_at(const late_t *self, int i)
 static int64_t bytes_of(const late_t *self, ir_val_t v)
 {
     return ir_type_bytes(ir_type_of(self->fn, v));
+}
+
+static bool is_argument(const late_t *self, ir_val_t v)
+{
+    return v != IR_NONE && !ir_def(self->fn, v);
 }
 
 static bool is_product(const ir_op_t *op)
@@ -156,9 +170,10 @@ static void walk(const late_t *self, walk_t *w, ir_val_t x)
         for (int k = 0; k < op->n_in && w->cost <= DEAR; k++) walk(self, w, op->in[k]);
         return;
     }
-    if (!op || op_def(op->code)->kind == K_LITERAL) return;
-    if (!self->fate.at[x].late) w->bytes += bytes_of(self, x);
-    if (w->base == IR_NONE && bytes_of(self, x) * SMALL > bytes_of(self, w->top)) w->base = x;
+    if (op && op_def(op->code)->kind == K_LITERAL) return;
+    if (op && !self->fate.at[x].late) w->bytes += bytes_of(self, x);
+    bool first = w->base == IR_NONE || (op && is_argument(self, w->base));
+    if (first && bytes_of(self, x) * SMALL > bytes_of(self, w->top)) w->base = x;
 }
 
 /* --- Who would read it ------------------------------------------------------------------------ */
@@ -205,6 +220,8 @@ static bool readers_fit(late_t *self, ir_val_t v, ir_val_t base, bool commit, in
         if (i <= self->turn) continue;
         if (is_view(op)) {
             if (!readers_fit(self, op->out, base, commit, n)) return false;
+        } else if (op->code == OP_dot_general && is_argument(self, base)) {
+            *n += 1;
         } else if (op->code == OP_dot_general) {
             int until = base == IR_NONE ? 0 : next_product(self, i, base);
             if (until == 0) return false;
@@ -229,7 +246,15 @@ static void count_work(late_t *self, const walk_t *w)
     }
 }
 
-static void consider(late_t *self, ir_val_t v, int dearest)
+/* A view of a parameter costs nothing to keep; one of what is dropped goes with it. */
+static bool is_wanted(const late_t *self, const walk_t *w, const choice_t *choice)
+{
+    bool weight = is_argument(self, w->base);
+    if (w->cost > choice->dearest || w->bytes * 2 > bytes_of(self, w->top)) return false;
+    return weight ? w->cost > 0 : choice->rows;
+}
+
+static void consider(late_t *self, ir_val_t v, const choice_t *choice)
 {
     fate_t *fate = &self->fate.at[v];
     const ir_op_t *op = ir_def(self->fn, v);
@@ -238,10 +263,11 @@ static void consider(late_t *self, ir_val_t v, int dearest)
     if (ir_type_count(ir_type_of(self->fn, v)) < LEAST || !is_far(self, v)) return;
     walk_t w = {.top = v, .base = IR_NONE};
     walk(self, &w, v);
-    bool pays = w.cost <= dearest && w.bytes * 2 <= bytes_of(self, v);
-    if (pays && readers_fit(self, v, w.base, false, &n_product)) {
+    if (!choice->weights && is_argument(self, w.base)) w.base = IR_NONE;
+    if (is_wanted(self, &w, choice) && readers_fit(self, v, w.base, false, &n_product)) {
         count_work(self, &w);
-        if (n_product > 0) self->saved += (uint64_t)bytes_of(self, v);
+        bool again = is_argument(self, w.base) && is_view(op); /* counted with its operand */
+        if (n_product > 0 && !again) self->saved += (uint64_t)bytes_of(self, v);
         readers_fit(self, v, w.base, true, &n_product);
         fate->dropped = true;
         fate->base = w.base;
@@ -249,7 +275,7 @@ static void consider(late_t *self, ir_val_t v, int dearest)
     VEC_FREE(&w.seen);
 }
 
-static void choose(late_t *self, int dearest)
+static void choose(late_t *self, choice_t choice)
 {
     self->work = 0;
     self->saved = 0;
@@ -257,7 +283,7 @@ static void choose(late_t *self, int dearest)
     for (size_t v = 0; v < self->fate.n; v++)
         self->fate.at[v].dropped = self->fate.at[v].counted = false;
     for (int i = 0; i <= self->turn; i++)
-        if (op_at(self, i)->n_out == 1) consider(self, op_at(self, i)->out, dearest);
+        if (op_at(self, i)->n_out == 1) consider(self, op_at(self, i)->out, &choice);
 }
 
 /* Additions and multiplications of all products, those of bf16 as half: they take half the time. */
@@ -347,6 +373,25 @@ static int find_turn(const ir_fn_t *fn)
     return -1;
 }
 
+/* Rows and weights are worth it each for itself; false: neither is. */
+static bool choose_all(late_t *self, uint64_t keep)
+{
+    choice_t choice = {.dearest = CHEAP, .weights = true};
+    choose(self, choice);
+    bool light = keep == 0 || self->work * LIGHT <= product_work(self);
+    choice.weights = light && self->saved >= keep;
+    choice.rows = true;
+    choice.dearest = DEAR;
+    choose(self, (choice_t){.dearest = DEAR, .rows = true});
+    if (keep > 0 && self->work * SHARE > product_work(self)) {
+        choice.dearest = CHEAP;
+        choose(self, (choice_t){.dearest = CHEAP, .rows = true});
+    }
+    choice.rows = self->saved >= keep;
+    choose(self, choice);
+    return choice.rows || choice.weights;
+}
+
 void recompute_late(lower_t *lower, uint64_t keep)
 {
     late_t self = {.lower = lower, .fn = lower->fn, .n_op = lower->fn->body->n_op};
@@ -356,9 +401,7 @@ void recompute_late(lower_t *lower, uint64_t keep)
     self.products = mem_calloc((size_t)self.n_op + 1, sizeof *self.products);
     self.until = mem_calloc((size_t)self.n_op + 1, sizeof *self.until);
     find_uses(&self);
-    choose(&self, DEAR);
-    if (keep > 0 && self.work * SHARE > product_work(&self)) choose(&self, CHEAP);
-    if (self.saved >= keep) reorder(&self);
+    if (choose_all(&self, keep)) reorder(&self);
     VEC_FREE(&self.fate);
     VEC_FREE(&self.uses);
     VEC_FREE(&self.order);
