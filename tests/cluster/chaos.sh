@@ -62,7 +62,7 @@ for one in ${CHAOS_SEEDS:-$((RANDOM + 1))}; do
     echo "# seed $one: $(storm_shots) shots; $(tail -n 1 "$work/storm-$one/storm.log")"
     check "seed $one: with the same bits" storm_all_same "storm-$one"
     check "seed $one: every window once in the ledger" storm_all_ledgers "storm-$one"
-    check "seed $one: no process is left" eventually 10 no_orphans
+    check "seed $one: no process is left" eventually 60 no_orphans
     check "seed $one: no file of theirs is left" storm_leaks
     [ "$tap_failed" -eq "$failed" ] || storm_keep_files "$one"
     rm -rf "$work/storm-$one"

@@ -38,7 +38,7 @@ killed_when() {
     eventually 60 "$@" || return 1
     pkill -KILL -f -- "$work/$name"
     wait $!
-    eventually 20 none_of "$name"
+    eventually 60 none_of "$name"
 }
 # The directories of a run's checkpoints, the newest first.
 saved() { find "$work/$1/checkpoint" -maxdepth 1 -name "round-??????" 2>/dev/null | sort -r; }
@@ -120,5 +120,5 @@ check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2
 check "the records say so" test "$(store calm "$good_and_all")" = "2 $all"
 check "and removes the others" bash -c "[ \$(find '$work/calm/checkpoint' -name 'round-*' | wc -l) -eq 2 ]"
-check "nothing is left running" eventually 10 no_orphans
+check "nothing is left running" eventually 60 no_orphans
 tap_done

@@ -95,7 +95,7 @@ fi
 # --- health checks ---
 port=$((20000 + RANDOM % 10000))
 healthy() { # SERVICE SHEPHERD_PORT
-    PCP_SERVICE=$1 PCP_SHEPHERD_PORT=$2 PCP_HTTP_PORT=$((port + 3)) timeout 5 deploy/healthcheck
+    PCP_SERVICE=$1 PCP_SHEPHERD_PORT=$2 PCP_HTTP_PORT=$((port + 3)) timeout 30 deploy/healthcheck
 }
 unhealthy() { ! healthy "$@" 2>/dev/null; }
 check "a shepherd that is not there is not well" unhealthy shepherd $port
@@ -105,11 +105,11 @@ cluster "$work/health" "tcp://127.0.0.1:$port"
 printf '{"model": "m", "init": "i", "train_tokens": "t"}' >"$dir/run.json"
 serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json"
 serve metrics metrics --events "ipc://$dir/events" --http "127.0.0.1:$((port + 3))"
-check "a shepherd is well" eventually 10 healthy shepherd $port
-check "a metrics service is well" eventually 10 healthy metrics $port
+check "a shepherd is well" eventually 60 healthy shepherd $port
+check "a metrics service is well" eventually 60 healthy metrics $port
 check "a worker that is not connected is not" unhealthy worker $port
 worker w0
-check "a worker that is connected is well" eventually 10 healthy worker $port
+check "a worker that is connected is well" eventually 60 healthy worker $port
 dismiss
 
 # --- what the images hold ---
@@ -179,7 +179,7 @@ inside() {
 }
 healthy_inside() { # SERVICE
     chroot --userspec=pcp "$roots/$1" env "$(cat "$roots/$1/.ENV")" PCP_SHEPHERD_PORT=$port \
-        PCP_HTTP_PORT=$((port + 3)) timeout 5 healthcheck
+        PCP_HTTP_PORT=$((port + 3)) timeout 30 healthcheck
 }
 
 run_from_roots() {
@@ -205,7 +205,7 @@ run_from_roots() {
     inside metrics metrics --events "tcp://127.0.0.1:$((port + 2))" --http "127.0.0.1:$((port + 3))"
     inside w0 worker --shepherd "$control" --cache-dir cache --threads 1
     for service in shepherd aggregator compiler worker metrics; do
-        check "$service from its image is well" eventually 20 healthy_inside "$service"
+        check "$service from its image is well" eventually 60 healthy_inside "$service"
     done
     inside w1 worker --shepherd "$control" --cache-dir cache --threads 1
     check "a run of services from their images ends" eventually 60 not_running "${pid[shepherd]}"

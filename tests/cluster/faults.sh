@@ -36,7 +36,7 @@ run killed --workers 4
 worker w1
 # shellcheck disable=SC2317 # called by eventually
 joined() { event shepherd 'member_joined member=w1'; }
-eventually 20 joined # first, so that it surely gets a replica
+eventually 60 joined # first, so that it surely gets a replica
 for w in w2 w3 w4; do worker $w; done
 check "w1 has a lease" eventually 60 event shepherd 'event=lease .*round=0 .*worker=w1'
 slay KILL w1
@@ -50,13 +50,13 @@ run frozen --workers 4
 worker w1
 # shellcheck disable=SC2317 # called by eventually
 joined() { event shepherd 'member_joined member=w1'; }
-eventually 20 joined # first, so that it surely gets a replica
+eventually 60 joined # first, so that it surely gets a replica
 for w in w2 w3 w4; do worker $w; done
 check "w1 has a lease" eventually 60 event shepherd 'event=lease .*round=0 .*worker=w1'
 slay STOP w1
-check "the frozen worker is given up" eventually 20 event shepherd 'event=member_lost member=w1'
+check "the frozen worker is given up" eventually 60 event shepherd 'event=member_lost member=w1'
 slay CONT w1
-check "it joins again" eventually 20 event w1 'event=shepherd_lost'
+check "it joins again" eventually 60 event w1 'event=shepherd_lost'
 check "the run with a frozen worker ends well" ends 0
 check "the result is bit for bit that of the undisturbed run" same_bits
 dismiss
@@ -80,7 +80,7 @@ check "a long run makes progress" eventually 60 event shepherd 'event=round roun
 slay TERM shepherd
 check "the shepherd stops with status 3" ends 3
 check "what was trained is saved" saved
-check "the worker is dismissed" eventually 10 event w1 'event=dismissed'
+check "the worker is dismissed" eventually 60 event w1 'event=dismissed'
 dismiss
 
 # --- the only copy of the parameters is lost ---
@@ -136,10 +136,10 @@ cluster "$work/orphan"
 bash -c '"$0" --shepherd ipc://nowhere --parent-death --cache-dir "$1" 2>"$1/orphan.log" & echo $! >"$1/pid"; sleep 60' \
     "$bin/pcp-worker" "$dir" &
 parent=$!
-check "a service starts below a parent" eventually 10 event orphan 'event=start'
+check "a service starts below a parent" eventually 60 event orphan 'event=start'
 kill -KILL "$parent"
 wait "$parent" 2>/dev/null
-check "it dies with its parent" eventually 10 not_running "$(cat "$dir/pid")"
+check "it dies with its parent" eventually 60 not_running "$(cat "$dir/pid")"
 
 check "nothing is left running" no_orphans
 tap_done

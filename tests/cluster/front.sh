@@ -62,7 +62,7 @@ runs_called() { find "$runs" -maxdepth 1 -name "$1" | wc -l; }
 no_uploads() { [ "$(runs_called '.upload*')" -eq 0 ]; }
 same_bits() { cmp "$work/alone/checkpoint/latest/model.safetensors" "$runs/$1/checkpoint/latest/model.safetensors"; }
 
-stopped_all() { dismiss && eventually 20 no_orphans; }
+stopped_all() { dismiss && eventually 60 no_orphans; }
 
 front a
 check "a front leads" eventually 60 event a 'event=leads'

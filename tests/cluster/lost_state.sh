@@ -114,7 +114,7 @@ over() { # NAME: that shepherd ends, with status 0
 cluster "$work/two" "ipc://$work/two/s0.control,ipc://$work/two/s1.control"
 lead s0 --checkpoint-every 5
 log=$dir/s0.log
-check "a leader leads" eventually 30 logged event=leads
+check "a leader leads" eventually 60 logged event=leads
 lead s1 --checkpoint-every 5
 aggregator a0
 compiler c0
@@ -184,5 +184,5 @@ check "the run ends" over s0
 check "bit for bit as the undisturbed one" same_end "$dir"
 dismiss
 
-check "nothing is left running" eventually 20 no_orphans
+check "nothing is left running" eventually 60 no_orphans
 tap_done

@@ -22,7 +22,7 @@ metrics() {
     shift
     serve "$name" metrics --id "$name" --events "ipc://$dir/events" --http 127.0.0.1:0 --stale-ms 2500 "$@"
     listening() { port=$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/$name.log" 2>/dev/null) && [ -n "$port" ]; }
-    eventually 10 listening
+    eventually 60 listening
 }
 
 get() { curl -sS --max-time 5 "http://127.0.0.1:$port$1"; }
@@ -73,26 +73,26 @@ check "another method" status /metrics 405 -X POST -d x=1
 check "HEAD" status /metrics 200 -I
 exec 5<>"/dev/tcp/127.0.0.1/$port"
 printf 'GET /metrics HTTP/1.1\r\nX: ' >&5 # and no more
-printf 'no http at all\r\n\r\n' | timeout 5 bash -c "exec 6<>/dev/tcp/127.0.0.1/$port; cat >&6; cat <&6" >/dev/null
+printf 'no http at all\r\n\r\n' | timeout 30 bash -c "exec 6<>/dev/tcp/127.0.0.1/$port; cat >&6; cat <&6" >/dev/null
 check "half a request and nonsense keep nobody waiting" status /healthz 200
 exec 5>&-
 
 start_run seen
 busy_worker() { above 'pcp_workers{run="run",state="busy"}' 0; }
 idle_aggregator() { is 'pcp_members{run="run",kind="aggregator",state="active"}' 1; }
-check "it hears the shepherd" eventually 20 status /readyz 200
-check "the run has not begun without its second worker" eventually 5 is 'pcp_round{run="run"}' 0
+check "it hears the shepherd" eventually 60 status /readyz 200
+check "the run has not begun without its second worker" eventually 60 is 'pcp_round{run="run"}' 0
 worker w1
-check "workers are busy" eventually 30 busy_worker
-check "the aggregator is active" eventually 5 idle_aggregator
+check "workers are busy" eventually 60 busy_worker
+check "the aggregator is active" eventually 60 idle_aggregator
 check "rounds pass" eventually 60 above 'pcp_round{run="run"}' 0
-check "a worker's steps are seen" eventually 10 above 'pcp_worker_step{run="run",worker="w0"}' 0
+check "a worker's steps are seen" eventually 60 above 'pcp_worker_step{run="run",worker="w0"}' 0
 first=$(value 'pcp_tokens_total{run="run"}' || echo 0)
-check "tokens grow" eventually 30 above 'pcp_tokens_total{run="run"}' "$first"
+check "tokens grow" eventually 60 above 'pcp_tokens_total{run="run"}' "$first"
 check "the run ends well with a listener" ends 0
 check "the result is bit for bit that of the undisturbed run" same_bits
 
-check "the end of the run is seen" eventually 5 is 'pcp_run_running{run="run"}' 0
+check "the end of the run is seen" eventually 60 is 'pcp_run_running{run="run"}' 0
 logged() { # the last KEY=VALUE of the shepherd's rounds
     sed -n "s/.*event=round .* $1=\([^ ]*\).*/\1/p" "$dir/shepherd.log" | tail -n 1
 }
@@ -128,9 +128,9 @@ documented() {
     done
 }
 check "each name is in docs/operations.md" documented
-check "records went to the store" eventually 10 above pcp_store_written_total $((5 * rounds))
+check "records went to the store" eventually 60 above pcp_store_written_total $((5 * rounds))
 check "none was dropped" is pcp_store_dropped_total 0
-check "without a shepherd to hear it is not ready" eventually 10 status /readyz 503
+check "without a shepherd to hear it is not ready" eventually 60 status /readyz 503
 slay TERM m0
 check "SIGTERM ends it" leaves m0
 dismiss
@@ -168,20 +168,20 @@ if postgres_start; then
     check "the migration" "$bin/pcp" db migrate --store "$postgres_url"
     start_run base --rounds 100000
     metrics m1 --store "$postgres_url" --queue 64
-    check "the store is up" eventually 10 is pcp_store_up 1
+    check "the store is up" eventually 60 is pcp_store_up 1
     worker w1
     check "records are written" eventually 60 above pcp_store_written_total 20
     postgres_stop immediate
-    check "the loss of the store is seen" eventually 20 is pcp_store_up 0
+    check "the loss of the store is seen" eventually 60 is pcp_store_up 0
     check "it is not ready" status /readyz 503
     check "what does not fit is dropped and counted" eventually 60 above pcp_store_dropped_total 0
     round=$(value 'pcp_round{run="run"}')
-    check "the run goes on" eventually 30 above 'pcp_round{run="run"}' "$round"
+    check "the run goes on" eventually 60 above 'pcp_round{run="run"}' "$round"
     written=$(value pcp_store_written_total)
     postgres_again
-    check "the store comes again" eventually 20 is pcp_store_up 1
-    check "records are written again" eventually 20 above pcp_store_written_total "$written"
-    check "it is ready" eventually 5 status /readyz 200
+    check "the store comes again" eventually 60 is pcp_store_up 1
+    check "records are written again" eventually 60 above pcp_store_written_total "$written"
+    check "it is ready" eventually 60 status /readyz 200
     slay TERM m1
     check "SIGTERM ends it" leaves m1
     dismiss

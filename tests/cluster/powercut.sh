@@ -82,5 +82,5 @@ done
 [ -n "$running" ] && pkill -KILL -f -- "$work/source"
 wait
 test -s "$work/notes" && sed 's/^/# /' "$work/notes"
-check "nothing is left running" eventually 20 no_orphans
+check "nothing is left running" eventually 60 no_orphans
 tap_done

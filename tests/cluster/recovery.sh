@@ -125,9 +125,9 @@ if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ];
     "$bin/pcp" db migrate --store "$store" >/dev/null
     cluster "$work/two"
     lead s0
-    check "the first shepherd leads" eventually 30 event s0 event=leads
+    check "the first shepherd leads" eventually 60 event s0 event=leads
     lead s1
-    check "the second stands by" eventually 30 event s1 'event=standby leader=s0'
+    check "the second stands by" eventually 60 event s1 'event=standby leader=s0'
     members "ipc://$dir/s0.control,ipc://$dir/s1.control"
     # takeover FROM TO: FROM leads and is killed in a round; TO goes on, FROM stands by
     takeover() {
@@ -173,11 +173,11 @@ if check "a private Redis starts" redis_start && [ -n "$redis_url" ]; then
     check "they see each other" eventually 60 warned 'shepherds n=2'
     check "rounds pass" eventually 60 passes 2
     check "Redis is killed" redis_stop
-    check "a warning" eventually 30 warned liveness_lost
+    check "a warning" eventually 60 warned liveness_lost
     check "the run goes on" eventually 60 passes "$(($(cat "$dir"/s?.log | grep -c 'event=round ') + 3))"
     check "Redis starts again, empty" redis_again
     check "and is filled" eventually 60 leads
-    check "said, too" eventually 30 warned liveness_back
+    check "said, too" eventually 60 warned liveness_back
     dismiss
 fi
 check "nothing is left running" no_orphans

@@ -61,20 +61,20 @@ same_bits() { cmp "$work/alone/$1/checkpoint/latest/model.safetensors" "$runs/$1
 check "no cluster is an error" refuses "no cluster answers" "$bin/pcp" run list --wait-ms 300
 check "the tables are made" "$bin/pcp" db migrate --store "$postgres_url"
 front a
-check "the front leads" eventually 30 event a 'event=leads'
+check "the front leads" eventually 60 event a 'event=leads'
 front b
-check "another one stands by" eventually 30 event b 'event=standby leader=a'
+check "another one stands by" eventually 60 event b 'event=standby leader=a'
 aggregator a0 --slots 2
 serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans" --slots 2
 serve m0 metrics --id m0 --events "ipc://$dir/a.events,ipc://$dir/b.events" --http 127.0.0.1:0
-check "metrics listen" eventually 30 event m0 'event=listening'
+check "metrics listen" eventually 60 event m0 'event=listening'
 can_hear() { curl -sS --max-time 5 "http://127.0.0.1:$(sed -n 's/.*event=listening.* port=\([0-9]*\).*/\1/p' "$dir/m0.log")/readyz" | grep -qx ready; }
-check "and are ready without a run" eventually 30 can_hear
+check "and are ready without a run" eventually 60 can_hear
 run_row() { "$postgres_bin/psql" -X -q -A -t "$postgres_url" -c "SELECT state FROM pcp_runs WHERE run = '$1'" | grep -qx "$2"; }
 check "a run without workers is queued" submit "${one[@]}" --name one --key first
-check "and tells what it waits for" eventually 30 says 'waits for *a worker' run get one
+check "and tells what it waits for" eventually 60 says 'waits for *a worker' run get one
 check "another run is submitted" submit "${two[@]}" --name two
-check "which waits for its turn" eventually 30 says '^two +queued .*its turn' run list
+check "which waits for its turn" eventually 60 says '^two +queued .*its turn' run list
 worker w0
 worker w1
 serve node supervisor --shepherd "$control" --id node --scale 2 --threads 1 --cache-dir "$work/cache" --log-dir "$dir"
@@ -119,7 +119,7 @@ check "it trains" eventually 60 past long 5
 check "it is paused" run pause long
 check "its shepherd saves and ends" eventually 60 event a 'event=shepherd_ended run=long how=.ended with status 3'
 check "it is paused" state long paused
-check "in the table of runs, too" eventually 20 run_row long paused
+check "in the table of runs, too" eventually 60 run_row long paused
 check "a run for its workers" submit --seed 4 --rounds 3 --name short --watch
 check "it is resumed" run resume long
 check "in the table, too" eventually 60 run_row long running
@@ -140,17 +140,17 @@ check "with the bits that it has alone" same_bits long
 # --- workers, checkpoints, and an end for good ---
 check "a run is submitted" submit --seed 5 --rounds 100000 --name endless
 check "it trains" eventually 60 past endless 2
-workers() { timeout 20 "$bin/pcp" worker "$@"; }
+workers() { timeout 60 "$bin/pcp" worker "$@"; }
 check "the front knows its workers" says '^node-w0 +node +running ' workers list
 kill -KILL "$(pgrep -f -- "pcp-worker .*--id node-w0 .*$work" | head -n 1)"
 check "a killed one is replaced" eventually 60 says '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 ' workers list
 check "one is drained" workers drain node-w1
 check "and stays away" eventually 60 says '^node-w1 +node +drained ' workers list
-check "a checkpoint is asked for" timeout 20 "$bin/pcp" checkpoint now endless --shepherd "$control"
+check "a checkpoint is asked for" timeout 60 "$bin/pcp" checkpoint now endless --shepherd "$control"
 check "one of a run that is over is refused" refuses "the run is not active" "$bin/pcp" checkpoint now one --shepherd "$control"
 check "and it is written" eventually 60 says 'event=checkpoint ' run logs endless
 check "it is cancelled" says '^endless is cancelled' run cancel endless
-check "in the table, too" eventually 20 run_row endless cancelled
+check "in the table, too" eventually 60 run_row endless cancelled
 check "and cannot be resumed" refuses "endless is cancelled" run resume endless
 cancelled() { says "run endless cancelled" run watch endless; }
 check "watching it fails" cancelled

@@ -74,8 +74,8 @@ pid=$!
 started() { grep -q '^round 2/' "$1"; }
 check "a long run makes progress" eventually 60 started "$work/long.txt"
 pkill -INT -f "^$bin/pcp train.*$work/long"
-check "Ctrl-C ends it" eventually 30 bash -c "! kill -0 $pid 2>/dev/null"
-check "and leaves nothing running" eventually 5 no_orphans
+check "Ctrl-C ends it" eventually 60 bash -c "! kill -0 $pid 2>/dev/null"
+check "and leaves nothing running" eventually 60 no_orphans
 check "nor sockets" no_sockets long
 check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
 
@@ -109,7 +109,7 @@ check "they die again and again, until the run is given up" eventually 60 crash_
 wait "$pid"
 check "with status 1" test $? -eq 1
 check "and says why" grep -qE 'pcp train: .*(local-w[01]|supervisor)' "$work/hopeless.txt"
-check "and leaves nothing running" eventually 5 no_orphans
+check "and leaves nothing running" eventually 60 no_orphans
 
 train calm --rounds 300 >"$work/calm.txt" 2>&1
 train headless --rounds 300 >"$work/headless.txt" 2>&1 &
@@ -117,12 +117,12 @@ pid=$!
 check "a run with a shepherd to lose starts" eventually 60 started "$work/headless.txt"
 check "the shepherd is killed" kill_one "pcp-shepherd.*$work/headless"
 again() { grep -q "$1 was killed .*starts again" "$work/headless.txt"; }
-check "it starts again" eventually 30 again shepherd
+check "it starts again" eventually 60 again shepherd
 check "the aggregator is killed" kill_one "pcp-aggregator.*$work/headless"
 wait "$pid"
 check "the run ends well" test $? -eq 0
 check "with the parameters of an undisturbed one" same_parameters calm headless
-check "and leaves nothing running" eventually 5 no_orphans
+check "and leaves nothing running" eventually 60 no_orphans
 
 kill_all() { pkill -KILL -f -- "pcp-shepherd.*$work/doomed"; ! kill -0 "$pid" 2>/dev/null; }
 train doomed --rounds 100000 >"$work/doomed.txt" 2>&1 &
@@ -132,12 +132,12 @@ check "after some deaths it is given up" eventually 60 kill_all
 wait "$pid"
 check "with status 1" test $? -eq 1
 check "and says who died" grep -q shepherd "$work/doomed.txt"
-check "and leaves nothing running" eventually 5 no_orphans
+check "and leaves nothing running" eventually 60 no_orphans
 
 train orphan --rounds 100000 >"$work/orphan.txt" 2>&1 &
 check "a run whose pcp will be killed starts" eventually 60 started "$work/orphan.txt"
 pkill -KILL -f "^$bin/pcp train.*$work/orphan"
-check "kill -9 of pcp itself leaves nothing running" eventually 10 no_orphans
+check "kill -9 of pcp itself leaves nothing running" eventually 60 no_orphans
 train after --prepare-only >/dev/null
 check "nor sockets, once another one has started" no_sockets orphan
 

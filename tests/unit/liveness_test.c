@@ -163,7 +163,8 @@ static void test_gone(void **state)
     assert_false(liveness_is_up(l));
     for (int i = 0; i < 10000; i++)
         STORE_REFUSED(ERR_NET, liveness_announce(l, "worker", "w", 1000, "{}", err));
-    assert_true(clock_mono_ms() - begin < 3000);
+    /* 10,000 connections tried, each until its time-out, would take longer. */
+    assert_true(clock_mono_ms() - begin < 60000);
     liveness_destroy(&l);
 }
 
