@@ -14,7 +14,7 @@ rounds=100 # so many that several checkpoints are complete before the end, howev
 train() {
     local name=$1
     shift
-    timeout 100 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+    timeout $((100 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
         --workers 2 --threads 1 --inner-steps 10 --rounds $rounds --lr 3e-3 --validate-every 0 \
         --checkpoint-every 3 --checkpoint-keep "${keep:-0}" --run-dir "$work/$name" "$@" >>"$work/$name.txt" 2>&1
 }

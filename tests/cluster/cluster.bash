@@ -56,7 +56,7 @@ worker() {
 
 shepherd() {
     serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json" \
-        --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms 1500 "$@"
+        --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms $((1500 * slow)) "$@"
 }
 
 ends() {

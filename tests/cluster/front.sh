@@ -10,14 +10,14 @@ plans=$work/pcp/plans
 for ((i = 0; i < 200; i++)); do cat docs/*.md; done >"$work/text.txt" # a submission of many pieces
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 killed=() flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 6 --validate-every 0 --lr 3e-3)
-check "a run alone" timeout 120 "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
+check "a run alone" timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
 
 cluster "$work/c"
 runs=$work/runs control=ipc://$dir/a,ipc://$dir/b
 export PCP_SHEPHERD=$control
 front() { # NAME
     serve "$1" shepherd --cluster --store "sqlite://$work/pcp.db" --runs-dir "$runs" --bind "ipc://$dir/$1" --id "$1" \
-        --heartbeat-ms 100 --timeout-ms 1500 --leader-ttl-ms 1500
+        --heartbeat-ms 100 --timeout-ms $((1500 * slow)) --leader-ttl-ms $((1500 * slow))
 }
 submit() { # NAME [ENDPOINTS]: in the background
     "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --name "$1" --key "$1" --wait-ms 60000 \
@@ -101,8 +101,8 @@ aggregator a0 --slots 2
 serve c0 compiler --shepherd "$control" --id c0 --cache-dir "$plans"
 worker w0
 worker w1
-check "the first run ends well" timeout 100 "$bin/pcp" run watch one
-check "the second, too" timeout 100 "$bin/pcp" run watch two
+check "the first run ends well" timeout $((100 * slow)) "$bin/pcp" run watch one
+check "the second, too" timeout $((100 * slow)) "$bin/pcp" run watch two
 check "the first has the bits that it has alone" same_bits one
 check "so has the second" same_bits two
 slay TERM b

@@ -15,7 +15,7 @@ check "its run.json says so" grep -q '"late": "next"' "$work/run/run.json"
 lead() {
     "$bin/pcp-shepherd" --log-level debug --run-dir "$dir/s0" --bind "ipc://$dir/control" --id s0 \
         --config "$work/run/run.json" --checkpoint "$dir/checkpoint" --store "sqlite://$dir/pcp.db" \
-        --heartbeat-ms 100 --timeout-ms 60000 --leader-ttl-ms 600 "$@" 2>>"$dir/shepherd.log" >>"$dir/s0.out" &
+        --heartbeat-ms 100 --timeout-ms 60000 --leader-ttl-ms $((600 * slow)) "$@" 2>>"$dir/shepherd.log" >>"$dir/s0.out" &
     pid[shepherd]=$!
 }
 
@@ -98,7 +98,7 @@ behind worker 3
 crash w1
 crash shepherd
 worker w2 --state-dir "$dir/state"
-lead --timeout-ms 1500 --deadline-s 60
+lead --timeout-ms $((1500 * slow)) --deadline-s 60
 check "its worker killed: the run ends" ends 0
 check "its worker killed: the same leases" as_it_should
 check "its worker killed: the same ledger" in_the_ledger

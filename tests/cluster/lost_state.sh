@@ -14,7 +14,7 @@ cat README.md docs/*.md >"$work/text.txt"
 
 # --- pcp train ---
 train() { # NAME
-    timeout 300 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --workers 2 \
+    timeout $((300 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --workers 2 \
         --threads 1 --inner-steps $inner --rounds $rounds --lr 3e-3 --validate-every 0 --checkpoint-every 5 \
         --run-dir "$work/$1" >"$work/$1.txt" 2>&1
 }
@@ -91,7 +91,7 @@ lead() { # NAME [FLAGS]
     shift
     serve "$name" shepherd --run-dir "$dir/$name" --bind "ipc://$dir/$name.control" --id "$name" \
         --config "$work/run/run.json" --checkpoint "$dir/checkpoint" --store "sqlite://$dir/pcp.db" \
-        --keep-state object --heartbeat-ms 100 --timeout-ms 3000 --leader-ttl-ms 3000 "$@"
+        --keep-state object --heartbeat-ms 100 --timeout-ms $((3000 * slow)) --leader-ttl-ms $((3000 * slow)) "$@"
 }
 machine() { worker "$1" --state-dir "$dir/$1.state"; } # with a directory of its own
 workers() {
@@ -142,7 +142,7 @@ dismiss
 cluster "$work/front" "ipc://$work/front/a,ipc://$work/front/b"
 front() { # NAME
     serve "$1" shepherd --cluster --store "sqlite://$dir/pcp.db" --runs-dir "$dir/runs" --bind "ipc://$dir/$1" --id "$1" \
-        --socket-dir "$dir/$1.s" --heartbeat-ms 100 --timeout-ms 3000 --leader-ttl-ms 1500
+        --socket-dir "$dir/$1.s" --heartbeat-ms 100 --timeout-ms $((3000 * slow)) --leader-ttl-ms $((1500 * slow))
 }
 front a
 check "a front leads" eventually 60 event a 'event=leads'
@@ -150,7 +150,7 @@ front b
 aggregator a0
 compiler c0
 again
-check "a run is submitted" timeout 60 "$bin/pcp" run submit "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+check "a run is submitted" timeout $((60 * slow)) "$bin/pcp" run submit "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
     --workers 2 --inner-steps $inner --rounds $rounds --lr 3e-3 --validate-every 0 --checkpoint-every 5 \
     --name lost --shepherd "$control"
 log=$dir/runs/lost/shepherd.log
@@ -163,7 +163,7 @@ slay CONT a0
 # shellcheck disable=SC2317
 stall() { true; }
 check "the front is killed, the stand-by leads" eventually 60 event b 'event=leads runs=1'
-check "the run ends well there" timeout 120 "$bin/pcp" run watch lost --shepherd "$control"
+check "the run ends well there" timeout $((120 * slow)) "$bin/pcp" run watch lost --shepherd "$control"
 check "bit for bit as the undisturbed one" same_end "$dir/runs/lost"
 check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_ms IS NULL')" = 0
 check "no window was trained twice or skipped" test \

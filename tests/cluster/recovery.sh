@@ -21,7 +21,7 @@ lead() {
     shift
     "$bin/pcp-shepherd" --log-level debug --run-dir "$dir/$name" --bind "ipc://$dir/$name.control" --id "$name" \
         --config "$work/run/run.json" --checkpoint "$dir/checkpoint" --store "$store" --keep-state local \
-        --heartbeat-ms 100 --timeout-ms 1500 --leader-ttl-ms 600 "$@" 2>>"$dir/$name.log" >>"$dir/$name.out" &
+        --heartbeat-ms 100 --timeout-ms $((1500 * slow)) --leader-ttl-ms $((600 * slow)) "$@" 2>>"$dir/$name.log" >>"$dir/$name.out" &
     pid[$name]=$!
 }
 

@@ -26,7 +26,7 @@ one=(--seed 1 --rounds 40) two=(--seed 2 --rounds 40) long=(--seed 3 --rounds 15
 alone() {
     local name=$1
     shift
-    timeout 120 "$bin/pcp" train "$work/model.mlir" "${flags[@]}" "$@" --threads 1 --run-dir "$work/alone/$name"
+    timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" "${flags[@]}" "$@" --threads 1 --run-dir "$work/alone/$name"
 }
 check "one run alone" alone one "${one[@]}"
 check "another alone" alone two "${two[@]}"
@@ -39,9 +39,9 @@ control=$front_a,$front_b
 export PCP_SHEPHERD=$control
 front() { # NAME
     serve "$1" shepherd --cluster --store "$postgres_url" --runs-dir "$runs" --socket-dir "$dir/$1.s" \
-        --bind "ipc://$dir/$1" --events "ipc://$dir/$1.events" --id "$1" --heartbeat-ms 100 --timeout-ms 1500
+        --bind "ipc://$dir/$1" --events "ipc://$dir/$1.events" --id "$1" --heartbeat-ms 100 --timeout-ms $((1500 * slow))
 }
-run() { timeout 100 "$bin/pcp" run "$@"; }
+run() { timeout $((100 * slow)) "$bin/pcp" run "$@"; }
 submit() { run submit "$work/model.mlir" "${flags[@]}" "$@"; }
 says() { # WORDS COMMAND: its output has these words
     local words=$1
@@ -140,13 +140,13 @@ check "with the bits that it has alone" same_bits long
 # --- workers, checkpoints, and an end for good ---
 check "a run is submitted" submit --seed 5 --rounds 100000 --name endless
 check "it trains" eventually 60 past endless 2
-workers() { timeout 60 "$bin/pcp" worker "$@"; }
+workers() { timeout $((60 * slow)) "$bin/pcp" worker "$@"; }
 check "the front knows its workers" says '^node-w0 +node +running ' workers list
 kill -KILL "$(pgrep -f -- "pcp-worker .*--id node-w0 .*$work" | head -n 1)"
 check "a killed one is replaced" eventually 60 says '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 ' workers list
 check "one is drained" workers drain node-w1
 check "and stays away" eventually 60 says '^node-w1 +node +drained ' workers list
-check "a checkpoint is asked for" timeout 60 "$bin/pcp" checkpoint now endless --shepherd "$control"
+check "a checkpoint is asked for" timeout $((60 * slow)) "$bin/pcp" checkpoint now endless --shepherd "$control"
 check "one of a run that is over is refused" refuses "the run is not active" "$bin/pcp" checkpoint now one --shepherd "$control"
 check "and it is written" eventually 60 says 'event=checkpoint ' run logs endless
 check "it is cancelled" says '^endless is cancelled' run cancel endless

@@ -9,7 +9,7 @@ golden_model "supervised workers"
 supervisor() {
     rm -f "$dir/node.log" # of the one before
     serve node supervisor --shepherd "$control" --id node --cache-dir "$work/cache" \
-        --log-dir "$dir" --threads 1 --heartbeat-timeout-ms 1500 "$@"
+        --log-dir "$dir" --threads 1 --heartbeat-timeout-ms $((1500 * slow)) "$@"
 }
 
 # run NAME [SUPERVISOR FLAGS]: a run without end on supervised workers node-w0, node-w1

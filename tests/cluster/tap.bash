@@ -8,6 +8,8 @@ tap_n=0 tap_failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
 # shellcheck disable=SC2034 # for the tests that source this file
 bin=${PCP_BIN:-build/bin}
+# shellcheck disable=SC2034
+slow=${PCP_SLOW:-1} # time-outs are so many times as long: 10 under valgrind
 
 # A child that is told to end before it has become its program runs the traps of the shell that it was forked
 # from: it must not clear up what the test still needs. (There bash 5.2 mistakes the status of a first `[`; of
@@ -37,7 +39,7 @@ skip() {
 }
 
 eventually() {
-    local limit=$((SECONDS + $1))
+    local limit=$((SECONDS + $1 * slow))
     shift
     until "$@"; do
         [ "$SECONDS" -lt "$limit" ] || return 1

@@ -12,7 +12,7 @@ cat README.md docs/*.md proto/*.md >"$work/text.txt"
 train() {
     local name=$1
     shift
-    timeout 120 "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+    timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
         --workers 2 --threads 1 --inner-steps 5 --rounds 6 --lr 3e-3 --validate-every 3 \
         --run-dir "$work/$name" "$@"
 }

@@ -22,7 +22,7 @@ start() {
     cluster "$work/$1"
     shift
     serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$work/run/run.json" \
-        --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms 1500 --keep-state object --workers 2 "$@"
+        --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms $((1500 * slow)) --keep-state object --workers 2 "$@"
     aggregator a0
     compiler c0
     machine w0
