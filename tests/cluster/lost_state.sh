@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 rounds=120 inner=10
 
 cat README.md docs/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 
 # --- pcp train ---
 train() { # NAME

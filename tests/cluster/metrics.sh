@@ -10,7 +10,7 @@ at_exit "dismiss; servers_stop; rm -rf '$work'"
 rounds=6 inner=300 # leases long enough for news of steps, twice a second
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "pcp train --prepare-only writes a run.json" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
     --tokenizer byte --workers 2 --inner-steps $inner --rounds $rounds --validate-every 3 --lr 3e-3 \
     --run-dir "$work/run" --prepare-only

@@ -12,7 +12,7 @@ copies=${1:-3} first=${2:-1}
 rounds=60
 
 cat README.md docs/*.md proto/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
     >"$work/model.mlir" || exit 1
 
 # train DIR [FLAGS]: in DIR/run

@@ -10,7 +10,7 @@ at_exit "dismiss; servers_stop; rm -rf '$work'"
 rounds=40 inner=8 shards=2
 
 cat README.md docs/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "a run is prepared" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
     --workers 2 --aggregators $shards --inner-steps $inner --rounds $rounds --validate-every 7 --lr 3e-3 \
     --run-dir "$work/run" --prepare-only
@@ -74,7 +74,7 @@ store=sqlite://$dir/pcp.db
 lead s0
 members "ipc://$dir/s0.control"
 check "an undisturbed run ends" over s0
-check "a shepherd that starts after the end says so" bash -c "$(declare -p dir store work bin pid); $(declare -f lead over ended eventually not_running); lead s0; over s0"
+check "a shepherd that starts after the end says so" bash -c "$(declare -p dir store work bin slow pid); $(declare -f lead over ended eventually not_running); lead s0; over s0"
 dismiss
 
 # storm KILLS: the shepherd dies so often, each time at another moment after it has taken the lead
@@ -121,7 +121,7 @@ query() { "$postgres_bin/psql" -X -q -A -t -v ON_ERROR_STOP=1 "$postgres_url" -c
 if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ]; then
     store=$postgres_url
     cluster "$work/empty"
-    check "without tables a shepherd refuses" bash -c "$(declare -p dir store work bin pid); $(declare -f lead); lead s0; wait \${pid[s0]}; [ \$? -eq 4 ]"
+    check "without tables a shepherd refuses" bash -c "$(declare -p dir store work bin slow pid); $(declare -f lead); lead s0; wait \${pid[s0]}; [ \$? -eq 4 ]"
     "$bin/pcp" db migrate --store "$store" >/dev/null
     cluster "$work/two"
     lead s0

@@ -4,6 +4,7 @@
 #   skip NAME REASON        a test that cannot run here
 #   at_exit COMMANDS        when the test ends
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
+#   gpt2 FLAGS              a model as text; the smallest where things are slow (PCP_SLOW)
 tap_n=0 tap_failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
 # shellcheck disable=SC2034 # for the tests that source this file
@@ -45,6 +46,12 @@ eventually() {
         [ "$SECONDS" -lt "$limit" ] || return 1
         sleep 0.1
     done
+}
+
+gpt2() {
+    local small=()
+    [ "$slow" -eq 1 ] || small=(--layers 1 --heads 2 --width 16 --block 16 --batch 1)
+    "$bin/pcp" model gpt2 "$@" "${small[@]}"
 }
 
 # Succeeds when the command fails with a non-zero status below 126 and says the given words on stderr.
