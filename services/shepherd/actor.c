@@ -9,11 +9,17 @@ void actor_last(zsock_t *pipe)
     zsock_send(pipe, "p", NULL);
 }
 
+void *actor_take(zactor_t *self)
+{
+    void *answer = NULL;
+    zsock_recv(self, "p", &answer);
+    return answer ? take_over(answer) : NULL;
+}
+
 void actor_end(zactor_t **self_p, void (*drop)(void *answer))
 {
     if (!*self_p) return;
     zstr_send(*self_p, "$TERM");
-    void *answer = NULL;
-    while (zsock_recv(*self_p, "p", &answer) == 0 && answer) drop(take_over(answer));
+    for (void *answer; (answer = actor_take(*self_p));) drop(answer);
     zactor_destroy(self_p);
 }

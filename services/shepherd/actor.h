@@ -7,6 +7,9 @@
 /* Actor: its last words on the pipe. */
 void actor_last(zsock_t *pipe);
 
+/* Owner: the next answer; NULL: that was the last. */
+void *actor_take(zactor_t *self);
+
 /* Owner: have it end, destroy every answer that nobody took, and the actor. NULL: nothing. */
 void actor_end(zactor_t **self_p, void (*drop)(void *answer));
 

@@ -238,9 +238,7 @@ void clerk_write(zactor_t *self, clerk_note_t *note)
 
 clerk_result_t *clerk_take(zactor_t *self)
 {
-    void *pointer = NULL;
-    zsock_recv(self, "p", &pointer);
-    return take_over(pointer);
+    return actor_take(self);
 }
 
 static void drop(void *answer)

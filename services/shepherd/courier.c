@@ -187,9 +187,7 @@ void courier_start(zactor_t *self, courier_job_t *job)
 
 courier_result_t *courier_take(zactor_t *self)
 {
-    void *pointer = NULL;
-    zsock_recv(self, "p", &pointer);
-    return take_over(pointer);
+    return actor_take(self);
 }
 
 static void drop(void *answer)

@@ -294,9 +294,7 @@ void recorder_write(zactor_t *self, record_t *record)
 
 recorder_result_t *recorder_take(zactor_t *self)
 {
-    void *pointer = NULL;
-    zsock_recv(self, "p", &pointer);
-    return take_over(pointer);
+    return actor_take(self);
 }
 
 static void drop(void *answer)

@@ -215,9 +215,7 @@ void front_files_start(zactor_t *self, front_job_t *job)
 
 front_job_t *front_files_take(zactor_t *self)
 {
-    void *pointer = NULL;
-    zsock_recv(self, "p", &pointer);
-    return take_over(pointer);
+    return actor_take(self);
 }
 
 static void drop(void *answer)
