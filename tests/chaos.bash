@@ -8,8 +8,8 @@
 #   storm_ledger NAME                  every window of the run is in the ledger once
 # The cluster: leader and stand-by shepherd, 2 aggregators, compiler, 2 supervisors x 2 workers. In
 # an attacked run a fault-proxy stands before each shepherd and aggregator.
-storm_limit=${STORM_LIMIT:-240}   # seconds until a run counts as stuck
-storm_attack=${STORM_ATTACK:-30}  # seconds of attacks, then it may finish in peace
+storm_limit=${STORM_LIMIT:-$((240 * slow))}  # seconds until a run counts as stuck
+storm_attack=${STORM_ATTACK:-$((30 * slow))} # seconds of attacks, then it may finish in peace
 storm_steps=8 storm_replicas=4 storm_units=64 # leases: steps, and windows a step of nanogpt_small
 declare -A storm_pid=() storm_start=() storm_stopped=() storm_ports=()
 # Of the plain cluster; chaos_runs.bash has others. storm_judge: sets storm_over, where no shepherd's end does.
@@ -39,7 +39,7 @@ storm_up() {
 
 storm_proxy() { # NAME LISTEN TARGET
     storm_serve "$1" "$bin/fault-proxy" --listen "$2" --target "$3" --seed "$seed" --drop 0.01 \
-        --duplicate 0.05 --delay 0.1 --delay-ms 150 --cut-ms 4000
+        --duplicate 0.05 --delay 0.1 --delay-ms 150 --cut-ms $((4000 * slow))
 }
 
 # A port that nobody listens on, and nobody was given before: what is to listen there may not do so yet.
@@ -68,7 +68,7 @@ storm_cluster() {
         storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$storm_prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
             --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
-            --heartbeat-ms 200 --timeout-ms 3000 --leader-ttl-ms 4000
+            --heartbeat-ms 200 --timeout-ms $((3000 * slow)) --leader-ttl-ms $((4000 * slow))
     done
     storm_members "${controls[0]},${controls[1]}" 2
 }
@@ -83,7 +83,7 @@ storm_members() { # ENDPOINTS AGGREGATORS
     for i in 0 1; do
         storm_serve "supervisor-$i" "$bin/pcp-supervisor" --shepherd "$1" --id "$name-n$i" \
             --scale 2 --threads 1 --cache-dir "$dir/node-$i" --log-dir "$dir/node-$i" --once \
-            --max-exits 64 --window-s 1 --grace-s 5 --heartbeat-timeout-ms 2000
+            --max-exits 64 --window-s 1 --grace-s $((5 * slow)) --heartbeat-timeout-ms $((2000 * slow))
     done
     storm_serve compiler "$bin/pcp-compiler" --shepherd "$1" --id "$name-c" \
         --cache-dir "$work/plans" --once
@@ -121,7 +121,7 @@ storm_worker() { # or what else is started by somebody of the cluster
 storm_freeze() {
     [ -n "$1" ] || return 0
     storm_note "stop $1"
-    kill -STOP "$1" 2>/dev/null && storm_stopped[$1]=$((${EPOCHREALTIME/./} + 1000 * (300 + $(storm_random 2500))))
+    kill -STOP "$1" 2>/dev/null && storm_stopped[$1]=$((${EPOCHREALTIME/./} + 1000 * slow * (300 + $(storm_random 2500))))
 }
 
 storm_thaw() {
@@ -163,7 +163,7 @@ storm_gone() {
 storm_run() {
     local name=$1 seed=${2:-} # seen by all that it calls
     storm_over='' dir=$work/$1
-    local begin=$SECONDS next=$((SECONDS + 2))
+    local begin=$SECONDS next=$((SECONDS + 2 * slow))
     mkdir -p "$dir"
     [ -z "$seed" ] || RANDOM=$seed
     "$storm_begin"
@@ -173,7 +173,7 @@ storm_run() {
         "$storm_judge"
         if [ -n "$seed" ] && [ "$SECONDS" -ge "$next" ] && [ $((SECONDS - begin)) -lt "$storm_attack" ]; then
             storm_shot
-            next=$((SECONDS + $(storm_random 3)))
+            next=$((SECONDS + slow * $(storm_random 3)))
         fi
         sleep 0.1
     done

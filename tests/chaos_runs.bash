@@ -24,7 +24,8 @@ storm_fronts() {
         fronts+=("$real") controls+=("$seen")
         storm_serve "front-$i" "$bin/pcp-shepherd" --cluster --runs-dir "$dir/runs" --socket-dir "$dir/f$i" \
             --bind "$real" --events "ipc://$dir/f$i.events" --id "$name-f$i" --store "$postgres_url" \
-            --liveness "$redis_url" --heartbeat-ms 200 --timeout-ms 3000 --leader-ttl-ms 4000
+            --liveness "$redis_url" --heartbeat-ms 200 --timeout-ms $((3000 * slow)) \
+            --leader-ttl-ms $((4000 * slow))
     done
     storm_members "${controls[0]},${controls[1]}" $((2 * storm_n))
     for ((i = 1; i <= storm_n; i++)); do storm_submit "$i" "${fronts[0]},${fronts[1]}" & done

@@ -16,6 +16,11 @@ if [ ! -e "$model" ] || [ ! -e "$text" ]; then
     tap_done
     exit
 fi
+if [ "$slow" -gt 1 ]; then
+    model=$work/model.mlir storm_units=1
+    gpt2 --vocab 65 >"$model" || exit 1
+    head -c 20000 "$text" >"$work/text.txt" && text=$work/text.txt
+fi
 at_exit "storm_end; servers_stop; rm -rf '$work'"
 
 check "private servers start" postgres_start

@@ -9,6 +9,7 @@
 #   event NAME PATTERN            the log of NAME has a line that matches
 #   dismiss                       end all services of this cluster
 #   golden_model NAME             sets model and golden; without the shared material skips the file as NAME
+#   prepare [FLAGS]               a run of a small model over the documentation: DIR/run.json, flags of pcp train
 # Plans and tokens are cached in $work/plans and $work/cache for all clusters of a test.
 declare -A pid
 at_exit "dismiss; rm -rf '$work'"
@@ -21,6 +22,14 @@ golden_model() {
     skip "$1" "no $golden"
     tap_done
     exit
+}
+
+prepare() {
+    [ -s "$work/text.txt" ] || cat README.md docs/*.md >"$work/text.txt"
+    [ -s "$work/model.mlir" ] ||
+        gpt2 --layers 2 --heads 2 --width 64 --block 32 --vocab 256 --batch 32 >"$work/model.mlir" || return 1
+    "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --val-fraction 0 --lr 3e-3 \
+        --run-dir "$dir" --prepare-only "$@" >"$dir/prepare.out"
 }
 
 cluster() {

@@ -5,15 +5,14 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-golden_model "runs with faults"
 steps=20 # per lease: long enough to be caught in
 
 # run NAME [SHEPHERD FLAGS]: a cluster without workers
 run() {
     cluster "$work/$1"
-    "$bin/golden-diloco" make "$model" "$golden" 2 "$dir" || return 1
+    prepare --replicas 3 --inner-steps $steps --rounds 2 || return 1
     shift
-    shepherd --inner-steps $steps "$@"
+    shepherd "$@"
     aggregator a0
     compiler c0
 }
@@ -116,13 +115,13 @@ fails() {
 
 printf 'module { func.func @main() -> tensor<f32> { oops } }\n' >"$work/bad.mlir"
 fails syntax 'bad.mlir:1:' --model "$work/bad.mlir"
-fails vocabulary 'records.u16: token [0-9]* at place' --vocab 10
+fails vocabulary 'train.u16: token [0-9]* at place' --vocab 10
 fails missing 'nowhere.u16: ' --train-tokens "$work/nowhere.u16"
-fails init 'records.u16' --init "$work/calm/records.u16"
+fails init 'train.u16' --init "$work/calm/train.u16"
 touch "$work/file"
 fails unwritable "$work/file" --rounds 1 --inner-steps 1 --checkpoint "$work/file/checkpoint"
 
-if [ "$(id -u)" = 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=200k none "$work/small" 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && mkdir "$work/small" && mount -t tmpfs -o size=20k none "$work/small" 2>/dev/null; then
     fails full 'No space left' --rounds 1 --inner-steps 1 --checkpoint "$work/small/checkpoint"
     check "full: nothing half-written is left" test -z "$(ls -A "$work/small/checkpoint" 2>/dev/null)"
     umount "$work/small"

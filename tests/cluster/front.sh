@@ -9,7 +9,7 @@ export XDG_CACHE_HOME=$work
 plans=$work/pcp/plans
 for ((i = 0; i < 200; i++)); do cat docs/*.md; done >"$work/text.txt" # a submission of many pieces
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
-killed=() flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 6 --validate-every 0 --lr 3e-3)
+killed=() flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 6 --val-fraction 0.0001 --lr 3e-3)
 check "a run alone" timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
 
 cluster "$work/c"

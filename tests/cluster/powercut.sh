@@ -20,7 +20,7 @@ train() {
     local dir=$1
     shift
     mkdir -p "$dir"
-    timeout "${POWERCUT_LIMIT:-300}" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+    timeout "${POWERCUT_LIMIT:-$((300 * slow))}" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
         --workers 2 --threads 1 --inner-steps 10 --rounds $rounds --lr 3e-3 --validate-every 0 \
         --checkpoint-every 4 --run-dir "$dir/run" "$@" >>"$dir/out.txt" 2>&1
 }

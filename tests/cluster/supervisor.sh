@@ -4,7 +4,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-golden_model "supervised workers"
 
 supervisor() {
     rm -f "$dir/node.log" # of the one before
@@ -15,9 +14,9 @@ supervisor() {
 # run NAME [SUPERVISOR FLAGS]: a run without end on supervised workers node-w0, node-w1
 run() {
     cluster "$work/$1"
-    "$bin/golden-diloco" make "$model" "$golden" 2 "$dir" || return 1
+    prepare --workers 2 --replicas 3 --inner-steps 2 --rounds 1000000 --validate-every 0 --checkpoint-every 0 || return 1
     shift
-    shepherd --inner-steps 2 --rounds 1000000 --workers 2
+    shepherd
     aggregator a0
     compiler c0
     supervisor --scale 2 "$@"

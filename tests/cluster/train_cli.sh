@@ -17,6 +17,10 @@ train() {
         --run-dir "$work/$name" "$@"
 }
 
+# signal SIG NAME: to the pcp train of that run, and to nobody else (timeout has the same words); valgrind's words come
+# before its program's.
+signal() { pkill "-$1" -f -- "^($bin/pcp|[^ ]*valgrind.* [^ ]*/pcp) train .*$work/$2"; }
+
 # The first and last "loss X" of a plain progress log; succeeds when it fell.
 loss_fell() {
     sed -n 's/^round [0-9]*\/[0-9]* *loss \([0-9.]*\).*/\1/p' "$1" |
@@ -73,7 +77,7 @@ train long --rounds 100000 >"$work/long.txt" 2>&1 &
 pid=$!
 started() { grep -q '^round 2/' "$1"; }
 check "a long run makes progress" eventually 60 started "$work/long.txt"
-pkill -INT -f "^$bin/pcp train.*$work/long"
+signal INT long
 check "Ctrl-C ends it" eventually 60 bash -c "! kill -0 $pid 2>/dev/null"
 check "and leaves nothing running" eventually 60 no_orphans
 check "nor sockets" no_sockets long
@@ -83,10 +87,10 @@ check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safe
 train asleep --rounds 30 >"$work/asleep.txt" 2>&1 &
 pid=$!
 check "a run starts whose pcp train falls asleep" eventually 60 started "$work/asleep.txt"
-pkill -STOP -f "^$bin/pcp train.*$work/asleep"
+signal STOP asleep
 shepherd_gone() { ! pgrep -f "pcp-shepherd.*$work/asleep" >/dev/null; } # a zombie has no command line
 check "the run ends without it" eventually 60 shepherd_gone
-pkill -CONT -f "^$bin/pcp train.*$work/asleep"
+signal CONT asleep
 woke_well() { wait "$pid" || { echo "status $?"; tail -n 15 "$work/asleep.txt" "$work"/asleep/logs/*; return 1; }; }
 check "it ends well all the same" woke_well
 check "and knows the result" grep -q '^validation loss [0-9.]* ' "$work/asleep.txt"
@@ -136,7 +140,7 @@ check "and leaves nothing running" eventually 60 no_orphans
 
 train orphan --rounds 100000 >"$work/orphan.txt" 2>&1 &
 check "a run whose pcp will be killed starts" eventually 60 started "$work/orphan.txt"
-pkill -KILL -f "^$bin/pcp train.*$work/orphan"
+signal KILL orphan
 check "kill -9 of pcp itself leaves nothing running" eventually 60 no_orphans
 train after --prepare-only >/dev/null
 check "nor sockets, once another one has started" no_sockets orphan
