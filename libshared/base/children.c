@@ -49,6 +49,19 @@ void children_destroy(children_t **self_p)
     *self_p = NULL;
 }
 
+/* What was sent since the fork takes effect now, as the new program's defaults have it: the
+ * parent's handlers would tell the parent of it. */
+static void default_signals(void)
+{
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction was;
+        if (sigaction(i, NULL, &was) == 0 && was.sa_handler != SIG_IGN) signal(i, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* In the child: never returns. `parent` tells whether the parent died before prctl took effect. */
 static _Noreturn void become(char *const argv[], int log, int kept, pid_t parent, int death_signal)
 {
@@ -61,9 +74,7 @@ static _Noreturn void become(char *const argv[], int log, int kept, pid_t parent
     dup2(log, 2);
     if (kept == CHILDREN_KEPT_FD) fcntl(kept, F_SETFD, 0);
     if (kept >= 0 && kept != CHILDREN_KEPT_FD) dup2(kept, CHILDREN_KEPT_FD);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    default_signals();
     execv(argv[0], argv);
     dprintf(2, "cannot run %s: %s\n", argv[0], strerror(errno));
     _exit(127);
@@ -92,8 +103,12 @@ int children_spawn_with(children_t *self, const char *name, char *const argv[], 
         return -1;
     }
     free(path);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) become(argv, log, kept, parent, self->death_signal);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(log);
     if (pid < 0) return err_set_errno(err, "cannot start %s", name);
     child_t *old = find(self, name);

@@ -16,8 +16,9 @@ if [ ! -e "$model" ] || [ ! -e "$text" ]; then
     tap_done
     exit
 fi
+rounds=12
 if [ "$slow" -gt 1 ]; then
-    model=$work/model.mlir storm_units=1
+    model=$work/model.mlir storm_units=1 rounds=60
     gpt2 --vocab 65 >"$model" || exit 1
     head -c 20000 "$text" >"$work/text.txt" && text=$work/text.txt
 fi
@@ -28,11 +29,11 @@ check "both of them" redis_start
 "$bin/pcp" db migrate --store "$postgres_url" >/dev/null
 runs=${CHAOS_RUNS:-1} calm=(calm) suffix=('')
 if [ "$runs" -eq 1 ]; then
-    check "a run is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-12}"
+    check "a run is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-$rounds}"
 else
     for ((i = 1; i <= runs; i++)); do
         calm[i - 1]=calm-$i suffix[i - 1]=-$i
-        check "run $i is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-12}" "$i" "$work/prepared-$i"
+        check "run $i is prepared" storm_prepare "$model" "$text" "${CHAOS_ROUNDS:-$rounds}" "$i" "$work/prepared-$i"
     done
 fi
 for ((i = 0; i < runs; i++)); do

@@ -120,9 +120,15 @@ aggregator a0
 compiler c0
 again
 check "a run trains" eventually 120 logged 'event=round round=7 '
-# The aggregator does not answer any more once the lease is refused: the way back takes long.
+# The aggregator does not answer any more once the lease is refused by both workers: the way back takes long.
 # shellcheck disable=SC2317
-stall() { sleep 0.3 && slay STOP a0; }
+refused_by_both() {
+    local k
+    for k in 0 1; do [ "$(grep -cE "event=work_failed .*inner state .* of replica $k" "$log")" -lt 2 ] || return 0; done
+    return 1
+}
+# shellcheck disable=SC2317
+stall() { eventually 60 refused_by_both && sleep 0.3 && slay STOP a0; }
 check "its inner states and their objects are lost, and it goes back" lose "$dir"
 slay KILL s0
 slay CONT a0
