@@ -102,6 +102,17 @@ static int signal_ready(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+void service_end(void)
+{
+    sigset_t set; /* a signal would break the end of the context off, and what waits to be sent with
+                     it */
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    zsys_shutdown();
+}
+
 int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, err_t *err)
 {
     zmq_pollitem_t item = {.fd = signal_fd, .events = ZMQ_POLLIN};

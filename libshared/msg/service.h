@@ -57,6 +57,10 @@ int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, er
 /* Run the loop until a handler ends it by returning -1; signals do not. */
 void service_loop(zloop_t *loop);
 
+/* The last thing that main does: what was said is sent, ZeroMQ's threads end. Half a second at
+ * most. */
+void service_end(void);
+
 /* The default id of a member: "<kind>-<host>-<pid>". Returns, caller frees. */
 char *service_id(const char *kind);
 

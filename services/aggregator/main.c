@@ -29,6 +29,6 @@ int main(int argc, char **argv)
         status = 1;
     }
     config_fini(&aggregator_table, &config);
-    zsys_shutdown();
+    service_end();
     return status;
 }

@@ -41,6 +41,6 @@ int main(int argc, char **argv)
         status = 1;
     }
     config_fini(&compiler_table, &config);
-    zsys_shutdown();
+    service_end();
     return status;
 }

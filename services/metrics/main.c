@@ -27,6 +27,6 @@ int main(int argc, char **argv)
         }
     }
     config_fini(&metrics_table, &config);
-    zsys_shutdown();
+    service_end();
     return status;
 }

@@ -117,6 +117,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "pcp-shepherd: %s\n", err.text);
         status = 1;
     }
-    zsys_shutdown();
+    service_end();
     return status;
 }

@@ -31,6 +31,6 @@ int main(int argc, char **argv)
         status = err.code == ERR_ARG ? 2 : 1;
     }
     config_fini(&supervisor_table, &config);
-    zsys_shutdown();
+    service_end();
     return status;
 }

@@ -45,6 +45,6 @@ int main(int argc, char **argv)
         status = 1;
     }
     config_fini(&worker_table, &config);
-    zsys_shutdown();
+    service_end();
     return status;
 }
