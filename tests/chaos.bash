@@ -207,7 +207,7 @@ storm_leaks() {
     eventually 60 grep -q 'event=start' "$work/sweep.log"
     kill -TERM "$sweeper"
     wait "$sweeper"
-    left=$(find "$work/tmp" -mindepth 1; find /dev/shm -newer "$storm_prepared" -name '*pcp*' 2>/dev/null)
+    left=$(find "$work/tmp" -mindepth 1 ! -name 'valgrind_proc_*'; find /dev/shm -newer "$storm_prepared" -name '*pcp*' 2>/dev/null)
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 

@@ -62,7 +62,10 @@ more() { [ "$(count "$1" "$2")" -gt "$3" ] || finished; }
 finished() { grep -qsE 'event=(run_done|run_over)' "$dir"/s?.log; }
 # A pause of 0 to $1 thousandths of a second, the same in each run of the test.
 RANDOM=7
-pause() { sleep "$(printf '0.%03d' $((RANDOM % $1)))"; }
+pause() {
+    local ms=$((RANDOM % $1 * slow))
+    sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
+}
 crash() {
     kill -KILL "${pid[$1]}" 2>/dev/null
     wait "${pid[$1]}" 2>/dev/null
