@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 
-cat README.md docs/*.md proto/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
     >"$work/model.mlir" || exit 1
 rounds=100 # so many that several checkpoints are complete before the end, however slow the disk

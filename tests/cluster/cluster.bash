@@ -25,7 +25,7 @@ golden_model() {
 }
 
 prepare() {
-    [ -s "$work/text.txt" ] || cat README.md docs/*.md >"$work/text.txt"
+    [ -s "$work/text.txt" ] || text >"$work/text.txt"
     [ -s "$work/model.mlir" ] ||
         gpt2 --layers 2 --heads 2 --width 64 --block 32 --vocab 256 --batch 32 >"$work/model.mlir" || return 1
     "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --val-fraction 0 --lr 3e-3 \

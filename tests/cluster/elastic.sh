@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
 
-cat README.md docs/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "a run is prepared" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
     --workers 2 --replicas auto --max-replicas 8 --shrink-s 2 --inner-steps 25 --rounds 100000 --validate-every 0 \

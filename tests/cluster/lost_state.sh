@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/cluster.bash
 rounds=120 inner=10
 
-cat README.md docs/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 
 # --- pcp train ---

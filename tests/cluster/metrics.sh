@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 at_exit "dismiss; servers_stop; rm -rf '$work'"
 rounds=6 inner=300 # leases long enough for news of steps, twice a second
 
-cat README.md docs/*.md proto/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "pcp train --prepare-only writes a run.json" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
     --tokenizer byte --workers 2 --inner-steps $inner --rounds $rounds --validate-every 3 --lr 3e-3 \

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 copies=${1:-3} first=${2:-1}
 rounds=60
 
-cat README.md docs/*.md proto/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
     >"$work/model.mlir" || exit 1
 

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 at_exit "dismiss; servers_stop; rm -rf '$work'"
 rounds=40 inner=8 shards=2
 
-cat README.md docs/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 2 --heads 2 --width 64 --block 64 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 check "a run is prepared" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
     --workers 2 --aggregators $shards --inner-steps $inner --rounds $rounds --validate-every 7 --lr 3e-3 \

@@ -17,7 +17,7 @@ fi
 # Plans are compiled once, for the runs alone and for the cluster.
 export XDG_CACHE_HOME=$work
 plans=$work/pcp/plans
-cat README.md docs/*.md >"$work/text.txt"
+text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 8 --validate-every 0 --lr 3e-3)
 one=(--seed 1 --rounds 40) two=(--seed 2 --rounds 40) long=(--seed 3 --rounds 150)

@@ -4,7 +4,8 @@
 #   skip NAME REASON        a test that cannot run here
 #   at_exit COMMANDS        when the test ends
 #   eventually SECONDS COMMAND...   repeat until it succeeds or time is up
-#   gpt2 FLAGS              a model as text; the smallest where things are slow (PCP_SLOW)
+#   text                    of the documentation, to train on; less of it where things are slow (PCP_SLOW)
+#   gpt2 FLAGS              a model as text; the smallest where things are slow
 tap_n=0 tap_failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
 # shellcheck disable=SC2034 # for the tests that source this file
@@ -47,6 +48,8 @@ eventually() {
         sleep 0.1
     done
 }
+
+text() { cat README.md docs/*.md | head -c $((slow > 1 ? 20000 : 1000000)); }
 
 gpt2() {
     local small=()

@@ -4,9 +4,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 
-cat README.md docs/*.md proto/*.md >"$work/text.txt"
-"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 \
-    >"$work/model.mlir" || exit 1
+text >"$work/text.txt"
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 
 # train NAME [FLAGS]: a short run in its own directory
 train() {
@@ -162,7 +161,7 @@ check "a text with more symbols than the model has words" refuses "vocab" \
     "$bin/pcp" train "$work/tiny.mlir" --data "$work/text.txt" --tokenizer char
 
 mkdir -p "$work/small"
-if mount -t tmpfs -o size=60k tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=20k tmpfs "$work/small" 2>/dev/null; then
     full() { train full --checkpoint "$work/small/checkpoint"; }
     check "a full disk at the checkpoint" refuses "checkpoint" full
     check "leaves no torn checkpoint" bash -c "! test -e '$work/small/checkpoint/latest/model.safetensors'"
