@@ -14,9 +14,9 @@ supervisor() {
 # run NAME [SUPERVISOR FLAGS]: a run without end on supervised workers node-w0, node-w1
 run() {
     cluster "$work/$1"
-    prepare --workers 2 --replicas 3 --inner-steps 2 --rounds 1000000 --validate-every 0 --checkpoint-every 0 || return 1
+    prepare --workers 2 --replicas 3 --inner-steps 2 --validate-every 0 --checkpoint-every 0 || return 1
     shift
-    shepherd
+    shepherd --rounds 1000000
     aggregator a0
     compiler c0
     supervisor --scale 2 "$@"
