@@ -32,18 +32,30 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
     return 0;
 }
 
-/* Lower every public function. */
-static plan_build_t *lower_module(ir_module_t *module, const train_spec_t *spec, const char *target,
-                                  const tune_t *tune, err_t *err)
+/* Lower every public function of the first n; *build_p has what the plan borrows. */
+static plan_t *lower_functions(ir_module_t *module, int n, const char *target, const tune_t *tune,
+                               uint64_t budget, plan_build_t **build_p, err_t *err)
 {
-    plan_build_t *build = plan_build_new(module, target);
+    plan_build_t *build = *build_p = plan_build_new(module, target);
     plan_build_tune(build, tune);
-    if (spec) plan_build_budget(build, spec->memory_budget);
-    int status = 0, n = module->n_fn; /* lowering adds functions */
+    plan_build_budget(build, budget);
+    int status = 0;
     for (int i = 0; status == 0 && i < n; i++)
         if (!module->fn[i]->is_private) status = plan_build_program(build, module->fn[i], err);
-    if (status < 0) plan_build_destroy(&build);
-    return build;
+    return status == 0 ? plan_build_finish(build, err) : NULL;
+}
+
+/* A plan for a budget is slower; where the usual one fits, it is taken. */
+static plan_t *lower_module(ir_module_t *module, const train_spec_t *spec, const char *target,
+                            const tune_t *tune, plan_build_t **build_p, err_t *err)
+{
+    int n = module->n_fn; /* lowering adds functions */
+    plan_t *plan = lower_functions(module, n, target, tune, 0, build_p, err);
+    if (!plan || !spec || spec->memory_budget == 0 || plan->arena_bytes <= spec->memory_budget)
+        return plan;
+    plan_destroy(&plan);
+    plan_build_destroy(build_p);
+    return lower_functions(module, n, target, tune, spec->memory_budget, build_p, err);
 }
 
 static void render_kernels(const plan_build_t *build, codegen_t *code)
@@ -76,8 +88,8 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
 {
     *code = (codegen_t){0};
     if (target_check(target, err) < 0 || prepare(module, spec, true, err) < 0) return NULL;
-    plan_build_t *build = lower_module(module, spec, target, tune, err);
-    plan_t *plan = build ? plan_build_finish(build, err) : NULL;
+    plan_build_t *build = NULL;
+    plan_t *plan = lower_module(module, spec, target, tune, &build, err);
     if (plan) {
         render_kernels(build, code);
         name_kernels(plan, code);

@@ -22,6 +22,7 @@ plan_build_t *plan_build_new(ir_module_t *module, const char *target)
     self->simd = target_simd(target);
     self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
     self->keep_bytes = attr_int(&module->attrs, "pcp.keep_bytes", -1);
+    self->sweeps = attr_int(&module->attrs, "pcp.sweeps", 1) != 0;
     return self;
 }
 
@@ -202,7 +203,7 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
                         keep_bytes(self), err);
     if (!p->lower) return -1;
     parts_cut(p->lower, self->part_bytes);
-    if (self->budget == 0) sweep_form(p->lower, self->simd);
+    if (self->sweeps && self->budget == 0) sweep_form(p->lower, self->simd);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
     for (size_t i = 0; i < p->lower->step.n; i++)

@@ -42,6 +42,7 @@ struct plan_build {
     const tune_t *tune;  /* NULL: none */
     uint64_t budget;     /* bytes that the arena may have, 0: any */
     uint64_t part_bytes; /* of large temporaries (parts.h) */
+    bool sweeps;         /* sweep.h */
     int64_t keep_bytes;  /* as the module says (recompute.h), -1: the usual */
 };
 

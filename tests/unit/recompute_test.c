@@ -96,12 +96,13 @@ static char *gated(int keep)
 
 enum { LAYERS = 9, WEIGHT_BYTES = 96 * 96 * 2 /* of one layer, rounded */ };
 
-/* The mean of squares of x W1 W2 ...: no maps but the rounding of operands. */
+/* The mean of squares of x W1 W2 ...: no maps but the rounding of operands; without sweeps, which
+ * change places. */
 static char *chain(int rows, int keep)
 {
     str_t t = {0};
     str_addf(&t,
-             "module attributes {pcp.keep_bytes = %d : i64} {\n"
+             "module attributes {pcp.keep_bytes = %d : i64, pcp.sweeps = 0 : i64} {\n"
              "func.func @main(%%x: tensor<%dxi32>",
              keep, rows);
     for (int l = 0; l < LAYERS; l++) str_addf(&t, ", %%w%d: tensor<96x96xf32>", l);
@@ -201,19 +202,38 @@ static void test_bf16(void **state)
 }
 
 /* Weights rounded for products are rounded again, where a weight has rows enough: that moves values
- * only. A budget that everything fits in: no sweeps, which would change places. */
+ * only. */
 static void test_rounded_weights(void **state)
 {
     (void)state;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
     spec.precision = PRECISION_BF16;
-    spec.memory_budget = 1 << 30;
     check_same(chain(1024, INT32_MAX), chain(1024, WEIGHT_BYTES), &spec, 0);
     check_same(chain(256, INT32_MAX), chain(256, 0), &spec, 0);
     trial_t kept = start(chain(256, INT32_MAX), &spec), few = start(chain(256, 1), &spec);
     assert_int_equal(few.plan->arena_bytes, kept.plan->arena_bytes);
     trial_fini(&kept);
     trial_fini(&few);
+}
+
+/* A budget that the usual plan keeps to changes nothing: values are kept. */
+static void test_generous(void **state)
+{
+    (void)state;
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    trial_t usual = start(transformer(-1), &spec);
+    spec.memory_budget = usual.plan->arena_bytes;
+    trial_t within = start(transformer(-1), &spec);
+    assert_int_equal(within.plan->arena_bytes, usual.plan->arena_bytes);
+    assert_int_equal(within.plan->n_program, usual.plan->n_program);
+    for (int p = 0; p < usual.plan->n_program; p++)
+        assert_int_equal(within.plan->program[p].n_step, usual.plan->program[p].n_step);
+    spec.memory_budget--;
+    trial_t below = start(transformer(-1), &spec);
+    assert_true(below.plan->arena_bytes <= spec.memory_budget);
+    trial_fini(&usual);
+    trial_fini(&within);
+    trial_fini(&below);
 }
 
 static void test_accumulate(void **state)
@@ -235,8 +255,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transformer),     cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_rounded_weights), cmocka_unit_test(test_accumulate),
-        cmocka_unit_test(test_gated),
+        cmocka_unit_test(test_rounded_weights), cmocka_unit_test(test_generous),
+        cmocka_unit_test(test_accumulate),      cmocka_unit_test(test_gated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
