@@ -90,7 +90,7 @@ behind killed 3
 crash shepherd
 crash a0
 aggregator a0
-lead --deadline-s 60 # however long it takes them to come back
+lead --deadline-s $((60 * slow)) # however long it takes them to come back
 slay CONT w1
 check "leader and aggregator killed: the run ends" ends 0
 check "leader and aggregator killed: the same leases" as_it_should
@@ -102,7 +102,7 @@ behind worker 3
 crash w1
 crash shepherd
 worker w2 --state-dir "$dir/state"
-lead --timeout-ms $((6000 * slow)) --deadline-s 60 # patience with the living: who is lost hands in under an old fence
+lead --timeout-ms $((6000 * slow)) --deadline-s $((60 * slow)) # patience with the living: who is lost hands in under an old fence
 check "its worker killed: the run ends" ends 0
 check "its worker killed: the same leases" as_it_should
 check "its worker killed: the same ledger" in_the_ledger
