@@ -19,8 +19,9 @@ children_t *children_new(const char *log_dir, int death_signal);
 /* Kills (SIGKILL) and reaps whatever still runs. */
 void children_destroy(children_t **self_p);
 
-/* Start argv[0] (a path) with argv. `name` labels it and its log. A name may be used again after
- * its process ended. */
+/* Start argv[0] (a path) with argv, no signal blocked and none handled: what is sent to the child
+ * from now on is its own, also before it runs. `name` labels it and its log. A name may be used
+ * again after its process ended. */
 int children_spawn(children_t *self, const char *name, char *const argv[], err_t *err);
 
 /* The same with an open descriptor, which the child has as CHILDREN_KEPT_FD; borrowed. */

@@ -32,7 +32,7 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
     return 0;
 }
 
-/* Lower every public function of the first n; *build_p has what the plan borrows. */
+/* Lower every public function of the first n; *build_p has the kernels of its steps. */
 static plan_t *lower_functions(ir_module_t *module, int n, const char *target, const tune_t *tune,
                                uint64_t budget, plan_build_t **build_p, err_t *err)
 {

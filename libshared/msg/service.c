@@ -102,10 +102,10 @@ static int signal_ready(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     return 0;
 }
 
+/* A signal would break the end of ZeroMQ's context off, and with it what waits to be sent. */
 void service_end(void)
 {
-    sigset_t set; /* a signal would break the end of the context off, and what waits to be sent with
-                     it */
+    sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);

@@ -58,7 +58,7 @@ int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, er
 void service_loop(zloop_t *loop);
 
 /* The last thing that main does: what was said is sent, ZeroMQ's threads end. Half a second at
- * most. */
+ * most (control.h, linger), in which SIGTERM and SIGINT wait. */
 void service_end(void);
 
 /* The default id of a member: "<kind>-<host>-<pid>". Returns, caller frees. */

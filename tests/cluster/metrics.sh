@@ -107,7 +107,7 @@ check "the loss is the log's" matches pcp_loss loss
 check "the validation loss is the log's" matches pcp_validation_loss val_loss
 check "all rounds are counted" is 'pcp_round{run="run"}' $rounds
 step=$((4 * 64)) # batch x block
-[ "$slow" -eq 1 ] || step=16
+[ "$slow" -eq 1 ] || step=16 # as gpt2 has them there
 check "all tokens are counted" is 'pcp_tokens_total{run="run"}' $((rounds * 2 * inner * step))
 check "bytes of the shard" above 'pcp_received_bytes_total{run="run",shard="0"}' 100000
 check "bytes the shard sent" above 'pcp_sent_bytes_total{run="run",shard="0"}' 100000

@@ -5,8 +5,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/servers.bash
-# shellcheck disable=SC2154 # tap.bash sets it
-tests=${bin%/bin}/tests
 
 # Plain output: the TAP lines of the programs are no tests of this file.
 export CMOCKA_MESSAGE_OUTPUT=STDOUT

@@ -11,6 +11,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-test.XXXXXX")
 # shellcheck disable=SC2034 # for the tests that source this file
 bin=${PCP_BIN:-build/bin}
 # shellcheck disable=SC2034
+tests=${bin%/bin}/tests # the unit tests
+# shellcheck disable=SC2034
 slow=${PCP_SLOW:-1} # time-outs are so many times as long: 10 under valgrind
 
 # A child that is told to end before it has become its program runs the traps of the shell that it was forked

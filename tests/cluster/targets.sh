@@ -8,8 +8,6 @@ cd "$(dirname "$0")/../.." || exit 1
 
 shared=${PCP_SHARED:-../shared}
 models=$shared/data/models golden=$shared/conformance/golden
-# shellcheck disable=SC2154 # tap.bash sets it
-tests=${bin%/bin}/tests
 
 # on TARGET COMMAND...: as if TARGET were the best of this machine
 on() {
