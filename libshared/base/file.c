@@ -118,11 +118,6 @@ int file_commit(int fd, const char *temporary, const char *path, err_t *err)
     return rc;
 }
 
-char *file_temporary(const char *path)
-{
-    return mem_printf("%s.tmp.%ld", path, (long)gettid());
-}
-
 static int write_special(const char *path, const void *bytes, size_t n, err_t *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -132,15 +127,13 @@ static int write_special(const char *path, const void *bytes, size_t n, err_t *e
     return rc;
 }
 
-int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
+int file_write_as(const char *path, mode_t mode, const void *bytes, size_t n, err_t *err)
 {
     if (is_special(path)) return write_special(path, bytes, n, err);
-    char *temporary = file_temporary(path);
-    int rc;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        rc = err_set_errno(err, "%s", temporary);
-    } else if ((rc = file_write_all(fd, bytes, n, path, err)) < 0) {
+    char *temporary = NULL;
+    int rc, fd = file_open_temporary(path, mode, &temporary, err);
+    if (fd < 0) return -1;
+    if ((rc = file_write_all(fd, bytes, n, path, err)) < 0) {
         close(fd);
         unlink(temporary);
     } else {
@@ -148,6 +141,11 @@ int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
     }
     free(temporary);
     return rc;
+}
+
+int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err)
+{
+    return file_write_as(path, 0644, bytes, n, err);
 }
 
 int file_map(const char *path, file_map_t *map, err_t *err)

@@ -5,25 +5,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
 /* The whole file and a NUL behind it (not counted in *n). Returns, caller frees; NULL: ERR_IO. */
 char *file_read(const char *path, size_t *n, err_t *err);
 
-/* Write to `path.tmp.TID` (the thread's id: one writer a thread and path), fsync, rename over
- * `path`, fsync the directory. On error (ERR_IO: full disk, no permission) the temporary file is
- * removed and `path` is as it was. A device or a pipe (/dev/null, /dev/stdout) is written to as
- * it stands. */
+/* Write to a temporary file beside `path`, fsync, rename over `path`, fsync the directory. On error
+ * (ERR_IO: full disk, no permission) the temporary file is removed and `path` is as it was. A
+ * device or a pipe (/dev/null, /dev/stdout) is written to as it stands. The mode is 0644 less the
+ * umask, or what file_write_as is told: 0600 for what is nobody else's business. */
 int file_write_atomic(const char *path, const void *bytes, size_t n, err_t *err);
+int file_write_as(const char *path, mode_t mode, const void *bytes, size_t n, err_t *err);
 
-/* The parts of the above for writers that stream: the temporary name for `path` (returns, caller
- * frees); all n bytes to fd, an error names `path`; fsync(fd), close(fd), rename, fsync of the
- * directory. file_commit always closes fd; on error the temporary file is removed and `path` is as
- * it was. */
+/* The parts of the above for writers that stream.
+ * file_temporary: a name beside `path` that nobody else has ("PATH.tmp." and 128 random bits); for
+ *   a directory or a link, made by calls that fail where the name exists. Returns, caller frees.
+ * file_open_temporary: the same, made as an empty file, open for reading and writing. It never
+ * opens what exists, and its lock (flock) tells until the descriptor is closed that its writer
+ * lives. -1: ERR_IO. *name: caller frees. file_write_all: all n bytes to fd; an error names `path`.
+ * file_commit: fsync(fd), close(fd), rename, fsync of the directory. It always closes fd; on error
+ *   the temporary file is removed and `path` is as it was.
+ * A file that others may have mapped is only ever replaced so, never written to or truncated. */
 char *file_temporary(const char *path);
+int file_open_temporary(const char *path, mode_t mode, char **name, err_t *err);
 int file_write_all(int fd, const void *bytes, size_t n, const char *path, err_t *err);
 int file_commit(int fd, const char *temporary, const char *path, err_t *err);
+
+/* Remove the temporary files in `dir` whose writers were killed: those without a lock that nobody
+ * wrote to for a minute; on file systems without locks, for a day. Writers in other containers hold
+ * their locks, too. Returns how many. */
+size_t file_sweep_temporaries(const char *dir);
 
 /* A read-only mapping of a file; n may be 0 (then at is ""). */
 typedef struct {

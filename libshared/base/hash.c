@@ -1,10 +1,12 @@
 /* Content hashes: BLAKE2b-256 by libsodium, XXH3 by libxxhash. */
 #include "base/hash.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/mem.h"
@@ -44,21 +46,29 @@ void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX])
     sodium_bin2hex(hex, HASH_HEX, digest, sizeof digest);
 }
 
-int hash_file(const char *path, char hex[HASH_HEX], err_t *err)
+int hash_fd(int fd, const char *path, char hex[HASH_HEX], err_t *err)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f) return err_set_errno(err, "%s", path);
     hash_stream_t *stream = hash_stream_new();
     unsigned char *piece = mem_calloc(PIECE_BYTES, 1);
     char result[HASH_HEX];
-    size_t n;
-    while ((n = fread(piece, 1, PIECE_BYTES, f)) > 0) hash_stream_add(stream, piece, n);
-    int rc = ferror(f) ? err_set_errno(err, "%s: read", path) : 0;
+    ssize_t n;
+    while ((n = read(fd, piece, PIECE_BYTES)) != 0) {
+        if (n < 0 && errno != EINTR) break;
+        if (n > 0) hash_stream_add(stream, piece, (size_t)n);
+    }
+    int rc = n < 0 ? err_set_errno(err, "%s: read", path) : 0;
     hash_stream_finish(&stream, result);
-    if (rc == 0)
-        for (int i = 0; i < HASH_HEX; i++) hex[i] = result[i];
+    if (rc == 0) memcpy(hex, result, HASH_HEX);
     free(piece);
-    fclose(f);
+    return rc;
+}
+
+int hash_file(const char *path, char hex[HASH_HEX], err_t *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return err_set_errno(err, "%s", path);
+    int rc = hash_fd(fd, path, hex, err);
+    close(fd);
     return rc;
 }
 

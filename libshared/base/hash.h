@@ -14,8 +14,10 @@ enum { HASH_HEX = 65 }; /* 64 lower-case hex digits and NUL */
 /* BLAKE2b-256 of the bytes as hex. */
 void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX]);
 
-/* The same for a file, read in pieces. -1 with ERR_IO if it cannot be read. */
+/* The same for a file, read in pieces; hash_fd: from where the descriptor stands to the end, an
+ * error names `path`. -1 with ERR_IO if it cannot be read. */
 int hash_file(const char *path, char hex[HASH_HEX], err_t *err);
+int hash_fd(int fd, const char *path, char hex[HASH_HEX], err_t *err);
 
 /* The same over several pieces, in order. */
 typedef struct hash_stream hash_stream_t;

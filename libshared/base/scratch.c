@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -21,19 +22,40 @@ static const char *root_or_default(const char *root)
     return tmp && *tmp ? tmp : "/tmp";
 }
 
+/* Between making a directory and locking it, a sweeper in another container may take it for one
+ * that was left. -1: try another. */
+static int lock_dir(const char *dir)
+{
+    struct stat held, there;
+    int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0) return -1;
+    bool taken = flock(lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    if (!taken && fstat(lock, &held) == 0 && stat(dir, &there) == 0 && held.st_ino == there.st_ino)
+        return lock; /* where there are no locks nothing is swept */
+    close(lock);
+    return -1;
+}
+
 int scratch_make(scratch_t *self, const char *root, const char *kind, err_t *err)
 {
-    char *dir = mem_printf("%s/pcp-%s-%d-XXXXXX", root_or_default(root), kind, (int)getpid());
-    int lock = mkdtemp(dir) ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (lock < 0) {
-        err_set_errno(err, "%s: no temporary directory", dir);
+    enum { TRIES = 10 };
+    for (int i = 0; i < TRIES; i++) {
+        char *dir = mem_printf("%s/pcp-%s-%d-XXXXXX", root_or_default(root), kind, (int)getpid());
+        if (!mkdtemp(dir)) {
+            err_set_errno(err, "%s: no temporary directory", dir);
+            free(dir);
+            return -1;
+        }
+        int lock = lock_dir(dir);
+        if (lock >= 0) {
+            *self = (scratch_t){.dir = dir, .lock = lock};
+            return 0;
+        }
         rmdir(dir);
         free(dir);
-        return -1;
     }
-    flock(lock, LOCK_EX | LOCK_NB); /* where there are no locks nothing is swept */
-    *self = (scratch_t){.dir = dir, .lock = lock};
-    return 0;
+    return err_set(err, ERR_IO, "%s: new temporary directories vanish; who removes them?",
+                   root_or_default(root));
 }
 
 void scratch_remove(scratch_t *self)
@@ -46,16 +68,17 @@ void scratch_remove(scratch_t *self)
 }
 
 /* Neither does its process live, nor has one in another container a lock on it. Of our own number,
- * which in a container is always the same, the lock alone tells. */
-static bool is_stale(const char *path, const char *pid_text)
+ * which in a container is always the same, the lock alone tells. Returns the lock, which is ours
+ * then; -1: it is in use. */
+static int lock_stale(const char *path, const char *pid_text)
 {
     long pid = strtol(pid_text, NULL, 10);
-    if (pid <= 0) return false;
-    if (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) return false;
+    if (pid <= 0) return -1;
+    if (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH)) return -1;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool free_now = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
     if (fd >= 0) close(fd);
-    return free_now;
+    return -1;
 }
 
 int scratch_sweep(const char *root, const char *kind)
@@ -67,9 +90,11 @@ int scratch_sweep(const char *root, const char *kind)
     for (struct dirent *e; at && (e = readdir(at));) {
         if (!str_starts(e->d_name, prefix)) continue;
         char *path = mem_printf("%s/%s", root, e->d_name);
-        if (is_stale(path, e->d_name + strlen(prefix))) {
+        int lock = lock_stale(path, e->d_name + strlen(prefix));
+        if (lock >= 0) {
             file_remove_tree(path);
             n += !file_exists(path);
+            close(lock);
         }
         free(path);
     }

@@ -65,7 +65,6 @@ int ckpt_set_latest(const char *root, const char *name, err_t *err)
 {
     char *path = mem_printf("%s/latest", root), *temporary = file_temporary(path);
     int rc = 0;
-    unlink(temporary); /* of a crashed writer with this process's number */
     if (symlink(name, temporary) < 0 || rename(temporary, path) < 0) {
         rc = err_set_errno(err, "%s: point to %s", path, name);
         unlink(temporary);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/checkpoint_files.h"
 
@@ -113,9 +114,13 @@ static int remove_leftovers(const char *root, err_t *err)
     if (!dir) return err_set_errno(err, "%s", root);
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (strncmp(e->d_name, "round-", 6) != 0 || !strstr(e->d_name, ".tmp.")) continue;
+        bool link = str_starts(e->d_name, "latest.tmp.");
+        if (!link && (!str_starts(e->d_name, "round-") || !strstr(e->d_name, ".tmp."))) continue;
         char *path = mem_printf("%s/%s", root, e->d_name);
-        rc = ckpt_remove_dir(path, err);
+        if (link)
+            unlink(path);
+        else
+            rc = ckpt_remove_dir(path, err);
         free(path);
     }
     closedir(dir);

@@ -125,9 +125,6 @@ static int write_manifest(json_t *manifest, const char *dir, err_t *err)
 static int make_dir(const char *root, const char *dir, err_t *err)
 {
     if (file_make_dirs(root, err) < 0) return -1;
-    if (mkdir(dir, 0755) == 0) return 0;
-    /* Left by a crashed writer that had this process's number. */
-    if (errno == EEXIST && ckpt_remove_dir(dir, err) < 0) return -1;
     return mkdir(dir, 0755) == 0 ? 0 : err_set_errno(err, "%s: mkdir", dir);
 }
 

@@ -118,9 +118,8 @@ int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
     uint8_t length[8];
     for (int i = 0; i < 8; i++) length[i] = (uint8_t)((uint64_t)n_header >> 8 * i);
 
-    char *temporary = file_temporary(path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    int rc = fd < 0 ? err_set_errno(err, "%s", temporary) : 0;
+    char *temporary = NULL;
+    int fd = file_open_temporary(path, 0644, &temporary, err), rc = fd < 0 ? -1 : 0;
     if (rc == 0) rc = file_write_all(fd, length, sizeof length, path, err);
     if (rc == 0) rc = file_write_all(fd, header, n_header, path, err);
     for (size_t i = 0; rc == 0 && i < n; i++)

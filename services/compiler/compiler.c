@@ -14,6 +14,7 @@ int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
 {
     *self = (compiler_t){.cache_dir = cache_dir};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
+    file_sweep_temporaries(cache_dir); /* of compilers that were killed */
     return hash_file("/proc/self/exe", self->version, err);
 }
 

@@ -3,9 +3,7 @@
 #include "worker/states.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,20 +94,16 @@ static void prune_replica(const states_t *self, const char *prefix)
     entries_fini(&list);
 }
 
-/* What other runs left a week ago, and what writers left that were killed ("....tmp.PID"; a writer
- * in another container may have that PID). */
+/* What other runs left a week ago, and what writers left that were killed. */
 static void prune_old(const states_t *self)
 {
-    enum { WEEK_S = 7 * 24 * 3600, WRITING_S = 60 };
+    enum { WEEK_S = 7 * 24 * 3600 };
     time_t now = time(NULL);
-    entries_t list = list_files(self->dir, "", "");
-    for (size_t i = 0; i < list.n; i++) {
-        const char *path = list.at[i].path, *part = strstr(path, SUFFIX ".tmp.");
-        time_t age = now - list.at[i].used.tv_sec;
-        bool dead = part && kill(atoi(part + strlen(SUFFIX ".tmp.")), 0) < 0 && errno == ESRCH;
-        if ((str_ends(path, SUFFIX) && age > WEEK_S) || (dead && age > WRITING_S)) unlink(path);
-    }
+    entries_t list = list_files(self->dir, "", SUFFIX);
+    for (size_t i = 0; i < list.n; i++)
+        if (now - list.at[i].used.tv_sec > WEEK_S) unlink(list.at[i].path);
     entries_fini(&list);
+    file_sweep_temporaries(self->dir);
 }
 
 /* Its name and size alone prove nothing after a power cut. */
@@ -131,7 +125,7 @@ static int write_file(const states_t *self, const Msg__Lease *lease, const state
     if (is_written(path, state))
         touch(path); /* the same lease was trained here before */
     else
-        rc = file_write_atomic(path, state->bytes, state->n, err);
+        rc = file_write_as(path, 0600, state->bytes, state->n, err);
     prune_replica(self, prefix);
     prune_old(self);
     free(prefix);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -16,47 +17,53 @@
 
 struct tokens {
     char hash[HASH_HEX];
-    char *path, *part; /* where a complete file is kept; where it grows */
+    char *path, *part; /* where a complete file is kept; where ours grows, NULL: nowhere */
+    int part_fd;       /* open, for its lock tells others that we live; -1 */
     uint64_t n_bytes;
     uint8_t *at; /* mapping of n_bytes */
     size_t n_chunk, n_have;
     uint8_t *have; /* one byte per chunk */
 };
 
-static int map_file(tokens_t *self, const char *path, bool grow, err_t *err)
+static int map(tokens_t *self, int fd, int protection, const char *path, err_t *err)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC | (grow ? O_CREAT | O_TRUNC : 0), 0644);
-    if (fd < 0) return err_set_errno(err, "%s", path);
-    int rc = 0;
-    /* Reserved, not sparse: a full disk is an error here instead of a signal later. */
-    if (grow && posix_fallocate(fd, 0, (off_t)self->n_bytes) != 0)
-        rc = err_set(err, ERR_IO, "%s: no room for %llu bytes", path,
-                     (unsigned long long)self->n_bytes);
-    if (rc == 0) {
-        void *at = mmap(NULL, self->n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (at == MAP_FAILED)
-            rc = err_set_errno(err, "%s: mmap", path);
-        else
-            self->at = at;
-    }
-    close(fd);
-    if (rc < 0 && grow) unlink(path);
-    return rc;
+    void *at = mmap(NULL, self->n_bytes, protection, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED) return err_set_errno(err, "%s: mmap", path);
+    self->at = at;
+    return 0;
 }
 
+/* A file of our own, beside those of other workers that share the directory. */
+static int grow_part(tokens_t *self, err_t *err)
+{
+    self->part_fd = file_open_temporary(self->path, 0600, &self->part, err);
+    if (self->part_fd < 0) return -1;
+    /* Reserved, not sparse: a full disk is an error here instead of a signal later. */
+    if (posix_fallocate(self->part_fd, 0, (off_t)self->n_bytes) != 0)
+        return err_set(err, ERR_IO, "%s: no room for %llu bytes", self->part,
+                       (unsigned long long)self->n_bytes);
+    return map(self, self->part_fd, PROT_READ | PROT_WRITE, self->part, err);
+}
+
+/* One that is complete under its name was verified by its writer, and is by us, for a disk may have
+ * damaged it. Nobody writes to it again: a better one takes its name, and our mapping stays. */
 static void use_complete(tokens_t *self)
 {
     err_t err = {0};
     char found[HASH_HEX];
-    if (file_size(self->path) != (int64_t)self->n_bytes) return;
-    if (hash_file(self->path, found, &err) < 0 || strcmp(found, self->hash) != 0) {
-        log_event(LOG_WARN, "cache_damaged", "path=%s", self->path);
+    struct stat info;
+    int fd = open(self->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return;
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == self->n_bytes &&
+        hash_fd(fd, self->path, found, &err) == 0 && strcmp(found, self->hash) == 0) {
+        if (map(self, fd, PROT_READ, self->path, &err) == 0) self->n_have = self->n_chunk;
+    } else {
+        log_event(LOG_WARN, "cache_damaged", "path=%s bytes=%lld", self->path,
+                  (long long)info.st_size);
         unlink(self->path);
-        return;
     }
-    if (map_file(self, self->path, false, &err) < 0) return;
-    memset(self->have, 1, self->n_chunk);
-    self->n_have = self->n_chunk;
+    close(fd);
+    if (self->at) memset(self->have, 1, self->n_chunk);
 }
 
 tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, err_t *err)
@@ -73,9 +80,9 @@ tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens,
     self->n_chunk = (size_t)((self->n_bytes + MSG_CHUNK_BYTES - 1) / MSG_CHUNK_BYTES);
     self->have = mem_calloc(self->n_chunk, 1);
     self->path = mem_printf("%s/%s.u16", cache_dir, hash);
-    self->part = mem_printf("%s/%s.part.%d", cache_dir, hash, (int)getpid());
+    self->part_fd = -1;
     use_complete(self);
-    if (!self->at && map_file(self, self->part, true, err) < 0) tokens_destroy(&self);
+    if (!self->at && grow_part(self, err) < 0) tokens_destroy(&self);
     return self;
 }
 
@@ -84,7 +91,8 @@ void tokens_destroy(tokens_t **self_p)
     tokens_t *self = *self_p;
     if (!self) return;
     if (self->at) munmap(self->at, self->n_bytes);
-    if (self->n_have < self->n_chunk) unlink(self->part);
+    if (self->part) unlink(self->part);
+    if (self->part_fd >= 0) close(self->part_fd);
     free(self->path);
     free(self->part);
     free(self->have);
@@ -113,8 +121,15 @@ static int complete(tokens_t *self, err_t *err)
         return err_set(err, ERR_CORRUPT, "tokens %.12s: received bytes have hash %.12s", self->hash,
                        found);
     }
-    if (rename(self->part, self->path) < 0)
+    mprotect(self->at, self->n_bytes, PROT_READ);
+    if (rename(self->part, self->path) < 0) {
         log_event(LOG_WARN, "cache_not_written", "path=%s", self->path);
+        return 0; /* it goes with us */
+    }
+    free(self->part);
+    self->part = NULL;
+    close(self->part_fd);
+    self->part_fd = -1;
     return 0;
 }
 

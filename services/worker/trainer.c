@@ -33,6 +33,7 @@ int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, 
 {
     *self = (trainer_t){.cache_dir = cache_dir, .threads = threads};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
+    file_sweep_temporaries(cache_dir); /* of workers that were killed */
     return states_init(&self->states, state_dir, err);
 }
 

@@ -135,6 +135,30 @@ static void batches(void **unused)
     assert_null(tokens_new("/tmp", cache.hash, 0, &err));
 }
 
+/* Two workers of one process number in two containers (here: in one process) that share the
+ * directory: each has a file of its own, and the one's is not cut under the other's mapping. */
+static void a_cache_directory_is_shared(void **unused)
+{
+    (void)unused;
+    uint16_t values[42];
+    for (uint16_t i = 0; i < 42; i++) values[i] = (uint16_t)(i + 1);
+    cache_t cache = cache_new(values, 42);
+    char *path = mem_printf("%s/%s.u16", cache.dir, cache.hash);
+    assert_int_equal(unlink(path), 0); /* nobody has it yet; a mapping stays */
+    tokens_t *first = tokens_new(cache.dir, cache.hash, 42, NULL);
+    assert_non_null(first);
+    memcpy((void *)(uintptr_t)tokens_at(first), values, sizeof values); /* as it arrives */
+    tokens_t *second = tokens_new(cache.dir, cache.hash, 42, NULL);
+    assert_non_null(second);
+    assert_memory_equal(tokens_at(first), values, sizeof values);
+    assert_memory_equal(tokens_at(cache.tokens), values, sizeof values);
+    tokens_destroy(&second);
+    assert_memory_equal(tokens_at(first), values, sizeof values);
+    tokens_destroy(&first);
+    free(path);
+    cache_fini(&cache);
+}
+
 static void a_damaged_cache_is_not_used(void **unused)
 {
     (void)unused;
@@ -486,6 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schedules),
         cmocka_unit_test(batches),
+        cmocka_unit_test(a_cache_directory_is_shared),
         cmocka_unit_test(a_damaged_cache_is_not_used),
         cmocka_unit_test(inner_states_are_bytes),
         cmocka_unit_test(states_of_another_model_are_refused),
