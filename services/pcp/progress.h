@@ -1,28 +1,56 @@
-/* What `pcp train` shows while it runs: on a terminal one line that is redrawn each round, and a
- * kept line whenever the validation loss was measured; elsewhere a plain line per round. One
- * thread. */
+/* What a command shows while it works: lines that stay (rounds, notes), and under them the phase it
+ * is in.
+ *
+ *   a terminal        one status line that is redrawn: "[####....] sending book.u16  61/200 MB  eta
+ * 9s". It is never wider than the terminal, which is asked for its width each time. a file, a pipe
+ * a line when a phase begins, and one every 10 s of it
+ *
+ * progress_phase is called when something that may take seconds begins, progress_at as often as
+ * convenient meanwhile (it redraws ten times a second at most), progress_tick where nothing is
+ * counted but a loop runs. One thread. */
 #ifndef PCP_PROGRESS_H
 #define PCP_PROGRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "proto/telemetry.pb-c.h"
 
+typedef enum { PROGRESS_THINGS, PROGRESS_BYTES } progress_unit_t;
+
+enum { PROGRESS_TEXT = 160 };
+
 typedef struct {
     FILE *out;
     bool terminal;
-    bool drawn; /* a redrawable line stands on the screen */
+    int drawn;                 /* columns of the status line on the screen; 0: there is none */
+    char phase[PROGRESS_TEXT]; /* "": none */
+    bool is_round;             /* the phase is a round of training: done is the rounds before it */
+    progress_unit_t unit;
+    double done, total; /* total 0: nothing is counted */
+    double eta_s;       /* at `known_ms`; negative: by the rate so far */
+    int64_t begun_ms, known_ms, drawn_ms, told_ms;
 } progress_t;
 
 /* `out` is borrowed. */
 void progress_init(progress_t *self, FILE *out);
+
+/* A phase begins, and the one before is over: "hashing train.u16". */
+void progress_phase(progress_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same for a loop that asks again and again: a text that is shown already changes nothing. */
+void progress_state(progress_t *self, const char *text);
+void progress_at(progress_t *self, double done, double total, progress_unit_t unit);
+void progress_tick(progress_t *self);
+
+/* The line of a round that has ended; the phase is the next round from then on. */
 void progress_round(progress_t *self, const Msg__RoundStats *round);
 
-/* A line of text that stays: "compiling ...", "worker-2 left: killed". */
+/* A line of text that stays: "worker-2 left: killed". */
 void progress_note(progress_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* End the redrawn line, so that what follows starts on a line of its own. */
+/* No phase any more: what follows starts on a line of its own. */
 void progress_end(progress_t *self);
 
 /* "1h02m", "3m20s", "45s" into buf. */

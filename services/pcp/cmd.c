@@ -1,0 +1,39 @@
+/* What all subcommands have in common: flags, help, errors. */
+#include "pcp/cmd.h"
+
+#include <stdio.h>
+
+int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
+             bool *done)
+{
+    err_t err = {0};
+    *done = true;
+    if (config_load(table, target, NULL, argc, argv, args, &err) < 0) {
+        fprintf(stderr, "pcp %s: %s\ntry: pcp %s --help\n", argv[0], err.text, argv[0]);
+        return CMD_USAGE;
+    }
+    if (args->help) {
+        config_help(table, stdout);
+        return CMD_OK;
+    }
+    *done = false;
+    return CMD_OK;
+}
+
+int cmd_fail(const char *command, const err_t *err)
+{
+    fprintf(stderr, "pcp %s: %s\n", command, err->text);
+    return err->code == ERR_ARG ? CMD_USAGE : CMD_FAILED;
+}
+
+int cmd_run(const config_table_t *table, void *options, int argc, char **argv, cmd_body_fn *body,
+            err_t *err)
+{
+    config_args_t args = {0};
+    bool done;
+    int status = cmd_load(table, options, argc, argv, &args, &done);
+    if (!done && body(options, &args, err) < 0) status = cmd_fail(argv[0], err);
+    config_args_fini(&args);
+    config_fini(table, options);
+    return status;
+}
