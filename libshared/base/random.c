@@ -27,6 +27,11 @@ uint64_t random_u64(void)
     return x;
 }
 
+double random_uniform(void)
+{
+    return (double)(random_u64() >> 11) * 0x1p-53;
+}
+
 void random_hex(char *text, size_t n)
 {
     for (size_t i = 0; i < n; i += 16) {

@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 void random_fill(void *bytes, size_t n);
-uint64_t random_u64(void); /* never 0 */
+uint64_t random_u64(void);   /* never 0 */
+double random_uniform(void); /* [0, 1) */
 
 /* n lower-case hex digits and NUL: 4 n random bits. */
 void random_hex(char *text, size_t n);

@@ -15,11 +15,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "msg/control.h"
 #include "msg/service.h"
 
-enum { TICK_MS = 50, PAUSE_MIN_MS = 100 };
+enum { TICK_MS = 50, PAUSE_MIN_MS = 100, TAKEN_MIN_MS = 500 };
 
 struct member {
     member_options_t options;
@@ -42,7 +42,9 @@ struct member {
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
     msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
-    char host[MSG_ID_BYTES];
+    char host[SERVICE_HOST_BYTES];
+    uint64_t incarnation; /* random: tells us from another process that was given our id */
+    int64_t taken_ms;     /* how long to wait when our id is in use */
 };
 
 static int on_readable(zloop_t *loop, zsock_t *socket, void *arg);
@@ -96,8 +98,7 @@ static void next_endpoint(member_t *self)
 /* A time plus up to a quarter at random, so that many members do not come at once. */
 static int64_t jittered(int64_t now, int64_t wait_ms)
 {
-    return now + wait_ms +
-           (int64_t)(rng_uniform((uint64_t)getpid(), (uint64_t)now) * (double)wait_ms / 4);
+    return now + wait_ms + (int64_t)(random_uniform() * (double)wait_ms / 4);
 }
 
 /* Nobody to be asked here: go on to the next endpoint, with a pause after the last. */
@@ -126,6 +127,7 @@ static void say_hello(member_t *self)
     hello.pid = (uint32_t)getpid();
     hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
+    hello.incarnation = self->incarnation;
     if (o->hello) o->hello(o->state, &hello);
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
@@ -159,6 +161,7 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
     if (self->joined) return;
     self->joined = true;
     self->hello_wait_ms = MSG_HELLO_MS;
+    self->taken_ms = TAKEN_MIN_MS;
     if (welcome->heartbeat_ms >= 10 && welcome->heartbeat_ms < welcome->timeout_ms) {
         self->heartbeat_ms = welcome->heartbeat_ms;
         self->timeout_ms = welcome->timeout_ms;
@@ -170,6 +173,22 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
 static void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)state, (void)from, (void)message; /* any message counts as a sign of life */
+}
+
+/* Another process of our id is alive there. It may be the one that we replace, not yet given up. */
+static void id_in_use(member_t *self, const char *text)
+{
+    int64_t now = clock_mono_ms();
+    if (self->joined) return; /* an answer to a HELLO that was repeated */
+    self->hello_ms = jittered(now, self->taken_ms);
+    log_event(
+        LOG_ERROR, "id_in_use",
+        "id=%s shepherd=%s text=\"%.300s\" again_ms=%lld fix=\"give each process its own --id, "
+        "or none\"",
+        self->options.id, self->endpoint, text, (long long)(self->hello_ms - now));
+    self->asked = false; /* here, not at the next endpoint */
+    self->taken_ms *= 2;
+    if (self->taken_ms > MSG_HELLO_MAX_MS) self->taken_ms = MSG_HELLO_MAX_MS;
 }
 
 static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -185,6 +204,7 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
         if (self->joined) self->lost = "it is not the leader any more";
         self->refused = !self->joined;
         break;
+    case MSG__FAULT__CODE__ID_IN_USE: id_in_use(self, fault->text); break;
     default: log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
     }
 }
@@ -320,7 +340,11 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     self->timeout_ms = MSG_TIMEOUT_MS;
     self->hello_wait_ms = MSG_HELLO_MS;
     self->lost_ms = clock_mono_ms();
-    gethostname(self->host, sizeof self->host - 1);
+    self->taken_ms = TAKEN_MIN_MS;
+    self->incarnation = random_u64();
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    service_host(name, self->host);
     build_routes(self);
     self->tick.fd = -1;
     if (split_endpoints(self, err) < 0 || reconnect(self, err) < 0) {

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/random.h"
 
 int service_configure(const config_table_t *table, void *options, int argc, char **argv)
 {
@@ -127,9 +129,25 @@ void service_loop(zloop_t *loop)
     while (zloop_start(loop) == 0) continue;
 }
 
+void service_host(const char *name, char host[SERVICE_HOST_BYTES])
+{
+    size_t n = 0;
+    for (; name[n] && n + 1 < SERVICE_HOST_BYTES; n++) {
+        char c = name[n];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '.' || c == '_';
+        host[n] = plain ? c : '-';
+    }
+    host[n] = '\0';
+    if (n == 0) memcpy(host, "host", sizeof "host");
+}
+
 char *service_id(const char *kind)
 {
-    char host[256] = "host";
-    gethostname(host, sizeof host - 1);
-    return mem_printf("%s-%.32s-%d", kind, host, (int)getpid());
+    enum { RANDOM_DIGITS = 12 };
+    char name[256] = "", host[SERVICE_HOST_BYTES], digits[RANDOM_DIGITS + 1];
+    gethostname(name, sizeof name - 1);
+    service_host(name, host);
+    random_hex(digits, RANDOM_DIGITS);
+    return mem_printf("%s-%s-%s", kind, host, digits);
 }

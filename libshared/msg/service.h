@@ -61,7 +61,15 @@ void service_loop(zloop_t *loop);
  * most (control.h, linger), in which SIGTERM and SIGINT wait. */
 void service_end(void);
 
-/* The default id of a member: "<kind>-<host>-<pid>". Returns, caller frees. */
+/* A host's name as it may stand in ids, file names and logs: at most 24 letters, digits, ".", "_"
+ * and
+ * "-", which replaces every other byte; "host" for an empty one. */
+enum { SERVICE_HOST_BYTES = 25 };
+void service_host(const char *name, char host[SERVICE_HOST_BYTES]);
+
+/* The default id of a process: "<kind>-<host>-<12 random hex digits>", another one at each call; at
+ * most 50 bytes for the kinds that there are. Containers have equal host names and process numbers,
+ * so neither tells them apart. Returns, caller frees. */
 char *service_id(const char *kind);
 
 #define SERVICE_VERSION "0.1.0"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "base/rng.h"
 #include "base/str.h"
 #include "store/liveness_driver.h"
@@ -38,7 +39,7 @@ liveness_t *liveness_open(const char *url, int64_t timeout_ms, err_t *err)
     liveness_t *self = mem_calloc(1, sizeof *self);
     self->driver = driver;
     self->state = state;
-    self->seed = rng_mix((uint64_t)clock_wall_ms() ^ ((uint64_t)getpid() << 40));
+    self->seed = random_u64();
     return self;
 }
 

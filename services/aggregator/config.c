@@ -13,7 +13,7 @@ static const config_field_t fields[] = {
     TEXT(advertise, NULL, "data endpoint as others reach it [the bound one]"),
     TEXT(object_dir, "run/objects", "directory of the object store"),
     TEXT(state_dir, NULL, "directory that outlives the process [OBJECT_DIR.state]"),
-    TEXT(id, NULL, "unique in the cluster [aggregator-HOST-PID]"),
+    TEXT(id, NULL, "unique in the cluster [aggregator-HOST-RANDOM]"),
     {.name = "once",
      .kind = CONFIG_BOOL,
      .offset = offsetof(aggregator_config_t, once),

@@ -10,7 +10,7 @@
 static const config_field_t fields[] = {
     TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
     TEXT(cache_dir, "run/plans", "directory of finished plans"),
-    TEXT(id, NULL, "unique in the cluster [compiler-HOST-PID]"),
+    TEXT(id, NULL, "unique in the cluster [compiler-HOST-RANDOM]"),
     {.name = "once",
      .kind = CONFIG_BOOL,
      .offset = offsetof(compiler_config_t, once),

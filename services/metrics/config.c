@@ -21,7 +21,7 @@ static const config_field_t fields[] = {
      .offset = offsetof(metrics_config_t, store),
      .help = "postgresql://... or sqlite:///PATH to write samples and events to [none]",
      .secret = true},
-    TEXT(id, NULL, "unique in the cluster [metrics-HOST-PID]"),
+    TEXT(id, NULL, "unique in the cluster [metrics-HOST-RANDOM]"),
     COUNT(stale_ms, "5000", 100, 3600000,
           "/readyz says of a shepherd silent for this long that no run is active"),
     COUNT(keep_s, "3600", 1, 31536000, "series not heard of for this long are forgotten"),

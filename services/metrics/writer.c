@@ -8,7 +8,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "store/store.h"
 
 enum {
@@ -89,7 +89,7 @@ static void went_down(writer_t *self, const err_t *err)
     self->wait_ms = self->wait_ms ? 2 * self->wait_ms : RETRY_MS;
     if (self->wait_ms > RETRY_MAX_MS) self->wait_ms = RETRY_MAX_MS;
     int64_t now = clock_mono_ms();
-    double jitter = rng_uniform((uint64_t)getpid(), (uint64_t)now) * (double)self->wait_ms / 4;
+    double jitter = random_uniform() * (double)self->wait_ms / 4;
     self->next_ms = now + self->wait_ms + (int64_t)jitter;
     tell(self, 0, 0);
 }

@@ -1,11 +1,11 @@
 /* One CONTROL message and its answer. */
 #include "pcp/checkpoint_now.h"
 
-#include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "msg/member.h"
+#include "msg/service.h"
 
 typedef struct {
     member_t *member;
@@ -54,9 +54,8 @@ static int on_tick(zloop_t *loop, int timer, void *state)
 
 int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t *err)
 {
-    char id[64];
     ask_t self = {.limit_ms = clock_mono_ms() + wait_ms, .run = run ? run : ""};
-    snprintf(id, sizeof id, "pcp-checkpoint-%d", (int)getpid());
+    char *id = service_id("pcp-checkpoint");
     member_options_t options = {.endpoint = shepherd,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = id,
@@ -75,6 +74,7 @@ int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t
     }
     member_destroy(&self.member);
     zloop_destroy(&loop);
+    free(id);
     if (rc < 0) return -1;
     if (!self.answered)
         return err_set(err, ERR_NET, "no answer from the shepherd at %s within %lld ms", shepherd,

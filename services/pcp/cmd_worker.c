@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "msg/member.h"
+#include "msg/service.h"
 #include "pcp/cmd.h"
 
 typedef struct {
@@ -132,8 +132,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
 
 static int converse(ask_t *self, const options_t *options, err_t *err)
 {
-    char id[MSG_ID_BYTES];
-    snprintf(id, sizeof id, "pcp-worker-command-%d", (int)getpid());
+    char *id = service_id("pcp-worker");
     member_options_t member = {.endpoint = options->shepherd,
                                .kind = MSG__KIND__KIND_CLI,
                                .id = id,
@@ -153,6 +152,7 @@ static int converse(ask_t *self, const options_t *options, err_t *err)
     }
     member_destroy(&self->member);
     zloop_destroy(&loop);
+    free(id);
     if (rc < 0) return -1;
     if (self->error) return err_set(err, ERR_STATE, "%s", self->error);
     if (!self->answered)

@@ -1,13 +1,12 @@
 /* Questions to the front over a member's connection. */
 #include "pcp/run_talk.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "msg/member.h"
+#include "msg/service.h"
 
 enum { TICK_MS = 5 };
 
@@ -16,7 +15,7 @@ struct run_talk {
     int64_t wait_ms, limit_ms, lost_ms;
     zloop_t *loop;
     member_t *member;
-    char id[MSG_ID_BYTES];
+    char *id;
     msg_envelope_t question; /* body borrowed; body_case 0: none */
     bool once;               /* not to be asked again */
     bool patient, waits, renewed;
@@ -103,8 +102,7 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
     run_talk_t *self = mem_calloc(1, sizeof *self);
     self->endpoints = endpoints;
     self->wait_ms = wait_ms;
-    snprintf(self->id, sizeof self->id, "pcp-run-%d-%llx", (int)getpid(),
-             (unsigned long long)clock_wall_ms());
+    self->id = service_id("pcp-run");
     member_options_t options = {.endpoint = endpoints,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = self->id,
@@ -136,6 +134,7 @@ void run_talk_destroy(run_talk_t **self_p)
     member_destroy(&self->member);
     zloop_destroy(&self->loop);
     msg_free(&self->answer);
+    free(self->id);
     free(self);
     *self_p = NULL;
 }

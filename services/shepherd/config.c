@@ -38,7 +38,7 @@ static const config_field_t fields[] = {
     SECRET(store, NULL, "URL of the run's records [sqlite://RUN_DIR/pcp.db]; none: keep none"),
     SECRET(liveness, NULL, "URL of a Redis where operators see who is alive [none]"),
     FIELD(store_sync, BOOL, "true", "SQLite: records survive a power cut, too"),
-    FIELD(id, STRING, NULL, "name among shepherds [shepherd-HOST-PID]"),
+    FIELD(id, STRING, NULL, "name among shepherds [shepherd-HOST-RANDOM]"),
     RANGE(leader_ttl_ms, INT, "1500", 30, 3600000, "a stand-by takes over after such a silence"),
     RANGE(shard_wait_s, FLOAT, "60", 0, 1e6, "how long a lost aggregator may stay away"),
     FIELD(run, STRING, "run", "id of the run"),

@@ -23,7 +23,7 @@ static const config_field_t fields[] = {
          "directory for plans and tokens, a folder in it per worker, and for inner states"),
     TEXT(log_dir, "run/logs", "directory for the workers' logs"),
     TEXT(id, NULL,
-         "unique in the cluster [supervisor-HOST-PID]; its workers are ID-w0, ID-w1, ..."),
+         "unique in the cluster [supervisor-HOST-RANDOM]; its workers are ID-w0, ID-w1, ..."),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
     WHOLE(scale, "1", 0, FLEET_MAX, "workers to keep running"),
     WHOLE(threads, "0", 0, 4096, "threads per worker; 0: cores / scale, at least 1"),

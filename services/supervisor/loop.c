@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rng.h"
+#include "base/random.h"
 #include "supervisor/obey.h"
 
 enum { TICK_MS = 20, EXIT_KILLED = 3, EXIT_CRASH_LOOP = 4 };
@@ -74,8 +74,8 @@ static void changed(void *user, int worker, const char *reason)
 
 static double chance(void *user)
 {
-    loop_t *self = user;
-    return rng_uniform((uint64_t)getpid(), self->n_chance++);
+    (void)user;
+    return random_uniform();
 }
 
 /* --- What happens. --- */

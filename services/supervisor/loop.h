@@ -23,7 +23,6 @@ struct loop {
     zloop_t *zloop;
     member_t *member;
     watch_t *watch[FLEET_MAX]; /* by worker; NULL: never started */
-    uint64_t n_chance;         /* random numbers drawn */
 };
 
 /* Run until a signal, the end of the run (with --once), or until every worker is given up. *status:

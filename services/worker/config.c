@@ -14,7 +14,7 @@ static const config_field_t fields[] = {
     TEXT(state_dir, NULL,
          "directory for inner optimizer states, shared by the workers of a machine "
          "[CACHE_DIR/state]"),
-    TEXT(id, NULL, "unique in the cluster [worker-HOST-PID]"),
+    TEXT(id, NULL, "unique in the cluster [worker-HOST-RANDOM]"),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
     TEXT(supervisor, NULL, "id of the supervisor that starts this worker"),
     {.name = "threads",

@@ -28,7 +28,10 @@ typedef struct {
     int n_hello, n_beat, n_bye, n_welcome, n_lost, n_dismissed, n_work, n_turn;
     uint32_t credit; /* of the last heartbeat */
     char id[32], endpoint[32];
-    bool mute; /* the shepherd says nothing more */
+    bool mute;   /* the shepherd says nothing more */
+    int n_taken; /* HELLOs that are refused, for another process has the id */
+    int64_t hello_at_ms[8];
+    uint64_t incarnation;
     bool (*until)(void *rig);
     int64_t limit_ms;
     msg_count_t count;
@@ -43,14 +46,24 @@ static void seen_hello(void *state, const msg_peer_t *from, const msg_envelope_t
 {
     rig_t *rig = state;
     rig->peer = *from;
-    rig->n_hello++;
+    rig->hello_at_ms[rig->n_hello++ % 8] = clock_mono_ms();
+    assert_int_not_equal(message->hello->incarnation, 0);
+    if (rig->incarnation) assert_int_equal(message->hello->incarnation, rig->incarnation);
+    rig->incarnation = message->hello->incarnation; /* one process, one number */
     snprintf(rig->id, sizeof rig->id, "%s", message->hello->id);
     Msg__Welcome body = MSG__WELCOME__INIT;
     body.heartbeat_ms = 20;
     body.timeout_ms = 300;
     msg_envelope_t reply = MSG__ENVELOPE__INIT;
-    reply.body_case = BODY(WELCOME);
-    reply.welcome = &body;
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = MSG__FAULT__CODE__ID_IN_USE;
+    fault.text = "it lives";
+    bool taken = rig->n_taken > 0 && rig->n_taken-- > 0;
+    reply.body_case = taken ? BODY(FAULT) : BODY(WELCOME);
+    if (taken)
+        reply.fault = &fault;
+    else
+        reply.welcome = &body;
     answer(rig, &reply);
 }
 
@@ -226,6 +239,40 @@ static void a_forgotten_member_joins_again(void **unused)
     assert_int_equal(rig->n_lost, 1);
     assert_int_equal(rig->n_work, 0);
     rig_free(rig);
+}
+
+/* It asks again, after longer and longer pauses, until the holder of its id is gone. */
+static void an_id_in_use(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    rig->n_taken = 2;
+    wait_for(rig, has_beaten);
+    assert_int_equal(rig->n_hello, 3);
+    assert_true(rig->hello_at_ms[1] - rig->hello_at_ms[0] >= 450);
+    assert_true(rig->hello_at_ms[2] - rig->hello_at_ms[1] >= 900);
+    assert_int_equal(rig->n_lost, 0);
+    rig_free(rig);
+}
+
+static void default_ids(void **unused)
+{
+    (void)unused;
+    char *a = service_id("supervisor"), *b = service_id("supervisor"), host[SERVICE_HOST_BYTES];
+    assert_string_not_equal(a, b);
+    assert_true(strlen(a) + sizeof "-w4095" <= 64); /* its workers' begin with it */
+    assert_int_equal(strspn(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._"),
+                     strlen(a));
+    free(a);
+    free(b);
+    service_host("node-1.example", host);
+    assert_string_equal(host, "node-1.example");
+    service_host("k\xc3\xa4se\n\xff/..%s", host);
+    assert_string_equal(host, "k--se---..-s");
+    service_host("", host);
+    assert_string_equal(host, "host");
+    service_host("a-name-that-is-longer-than-it-may-be", host);
+    assert_string_equal(host, "a-name-that-is-longer-th");
 }
 
 static void a_silent_shepherd_is_lost(void **unused)
@@ -507,6 +554,8 @@ int main(void)
         cmocka_unit_test(joining_and_beating),
         cmocka_unit_test(a_forgotten_member_joins_again),
         cmocka_unit_test(a_member_may_end_in_a_timer),
+        cmocka_unit_test(an_id_in_use),
+        cmocka_unit_test(default_ids),
         cmocka_unit_test(a_silent_shepherd_is_lost),
         cmocka_unit_test(dismissal),
         cmocka_unit_test(a_stand_by_takes_over),

@@ -38,7 +38,7 @@ static const config_field_t fields[] = {
     TEXT(events, NULL, "where events of all runs are published [ipc://RUNS_DIR/events]"),
     SECRET(store, NULL, "URL of the cluster's records [sqlite://RUNS_DIR/pcp.db]"),
     SECRET(liveness, NULL, "URL of a Redis where operators see who is alive [none]"),
-    TEXT(id, NULL, "name among shepherds [shepherd-HOST-PID]"),
+    TEXT(id, NULL, "name among shepherds [shepherd-HOST-RANDOM]"),
     WHOLE(most_runs, "16", 1, 1000, "runs that are active at the same time, at most"),
     WHOLE(upload_gib, "64", 1, 1000000, "largest submission"),
     WHOLE(heartbeat_ms, "500", 10, 60000, "members send a heartbeat this often"),
