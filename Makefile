@@ -2,6 +2,7 @@
 #   make            the programs          make test     scripts/test
 #   make check      layers, format, sanitizer builds    make clean
 MODE ?= release
+comma := ,
 MAKEFLAGS += --no-builtin-rules
 
 B := $(if $(filter release,$(MODE)),build,build/$(MODE))
@@ -18,7 +19,11 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS := $(shell pkg-config --libs $(PKGS))
 
 CC ?= gcc
-FLAGS_release := -O2 -g
+# What makes a mistake in C hard to use: checked copies, a stack that cannot jump its guard page, checked jumps,
+# addresses that nobody knows, and tables of functions that nobody can write (tests/cluster/hardened.sh).
+TARGET := $(shell $(CC) -dumpmachine)
+HARDEN := -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE $(if $(filter x86_64%,$(TARGET)),-fcf-protection)
+FLAGS_release := -O2 -g $(HARDEN)
 FLAGS_debug := -O0 -g
 FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
 FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
@@ -27,7 +32,7 @@ FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
   -fstack-protector-strong -MMD -MP -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
 # as-needed: programs load no library they do not call; OpenBLAS is loaded by runtime/blas.c.
-LDFLAGS := $(FLAGS_$(MODE)) -rdynamic -Wl,--as-needed
+LDFLAGS := $(FLAGS_$(MODE)) -rdynamic -Wl,--as-needed $(if $(filter release,$(MODE)),-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now)
 LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
 
 PROTO := $(wildcard proto/*.proto)
@@ -106,14 +111,21 @@ build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
 	protoc-c --proto_path=proto --c_out=build/gen/proto $<
 # Loops that have to become vector code.
 $(OBJ)/libshared/outer/kernels.o: CFLAGS += $(if $(filter release,$(MODE)),-O3)
-$(OBJ)/gen/%.o: build/gen/%.c
+$(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -c -o $@ $<
 # .incbin is no include: -MMD does not see it.
 $(OBJ)/libshared/store/migrations.o: $(wildcard deploy/postgres/*.sql)
-$(OBJ)/%.o: %.c | $(GEN_H)
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<
+
+# Other flags make other objects: this file changes when they do.
+ALL_FLAGS := $(CC) $(CFLAGS) $(LDFLAGS) $(LDLIBS)
+.PHONY: force
+$(OBJ)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(ALL_FLAGS)' | cmp -s - $@ || echo '$(ALL_FLAGS)' >$@
 
 .SECONDARY:
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

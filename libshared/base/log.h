@@ -3,8 +3,10 @@
  *   log_init("worker", LOG_INFO, LOG_LOGFMT);
  *   log_event(LOG_INFO, "lease_done", "round=%d loss=%.4f", round, loss);
  *
- * In LOGFMT the pairs are printed as given; in JSON they become members. Values with blanks are
- * written key="..." . Thread-safe after log_init; a line is written with one write(2). */
+ * The format's words are the pairs (base/log_pairs.h): what a conversion puts into a value stays in
+ * it, escaped and, where it needs them, in quotes, so that nobody's text becomes a key or a line of
+ * its own. key="..." is for values that may have blanks. In JSON the pairs become members.
+ * Thread-safe after log_init; a line is written with one write(2). */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 

@@ -86,7 +86,9 @@ int service_start(const char *name, const service_options_t *common, const confi
     zsys_init();
     zsys_handler_set(NULL);
     char *text = config_print(table, options, true);
-    log_event(LOG_INFO, "start", "version=%s pid=%d config='%s'", SERVICE_VERSION, (int)getpid(),
+    for (char *p = text; *p; p++)
+        if (*p == '\n') *p = ' ';
+    log_event(LOG_INFO, "start", "version=%s pid=%d config=\"%s\"", SERVICE_VERSION, (int)getpid(),
               text);
     free(text);
     return fd;

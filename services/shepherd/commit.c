@@ -1,6 +1,5 @@
 /* The end of a round: decided, committed by the shards, closed in the store; the next one opens. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +23,13 @@ void commit_summary(shepherd_t *self)
     Msg__RoundStats *s = &self->summary;
     self->summary_waits = false;
     s->workers = (uint32_t)members_count(self, MSG__KIND__KIND_WORKER);
-    char validation[48] = "";
-    if (s->has_val_loss) snprintf(validation, sizeof validation, " val_loss=%.4f", s->val_loss);
-    log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f%s tokens_per_s=%.0f workers=%u",
-              s->round, s->rounds, s->loss, validation, s->tokens_per_s, s->workers);
+    if (s->has_val_loss)
+        log_event(LOG_INFO, "round",
+                  "round=%u rounds=%u loss=%.4f val_loss=%.4f tokens_per_s=%.0f workers=%u",
+                  s->round, s->rounds, s->loss, s->val_loss, s->tokens_per_s, s->workers);
+    else
+        log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f tokens_per_s=%.0f workers=%u",
+                  s->round, s->rounds, s->loss, s->tokens_per_s, s->workers);
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_ROUND;
     event.round = s;

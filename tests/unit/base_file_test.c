@@ -1,6 +1,5 @@
-/* base: files (atomic writes, full disk, mapping) and the log. */
+/* base: files (atomic writes, full disk, mapping). */
 #include <fcntl.h>
-#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "temp.h"
 
 static int set_up(void **state)
@@ -157,35 +155,6 @@ static void test_make_dirs(void **state)
     assert_int_equal(file_sync_dir(temp_path(dir, "none"), &err), -1);
 }
 
-/* What `body` writes to stderr. Caller frees. */
-static char *capture(const char *dir, void (*body)(void))
-{
-    const char *path = temp_path(dir, "stderr");
-    err_t err = {0};
-    size_t n;
-    int kept = dup(STDERR_FILENO), fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
-    assert_true(kept >= 0 && fd >= 0);
-    dup2(fd, STDERR_FILENO);
-    body();
-    dup2(kept, STDERR_FILENO);
-    close(kept);
-    close(fd);
-    char *text = file_read(path, &n, &err);
-    assert_non_null(text);
-    return text;
-}
-
-static void log_some(void)
-{
-    log_event(LOG_DEBUG, "hidden", "x=1");
-    log_event(LOG_INFO, "lease_done", "round=%d loss=%.2f why=\"a \\\"b\\\" c\"", 3, 2.5);
-    log_context("run=%s", "demo");
-    log_event(LOG_ERROR, "odd",
-              "free text n=007 e=1e5 z=-0.5 inf=inf bad=1. line=\"a\nb\" open=\"q");
-    log_context("%s", "");
-    log_event(LOG_WARN, "bare", "%s", "");
-}
-
 /* With what is in it, but not what a link in it leads to. */
 static void test_remove_tree(void **state)
 {
@@ -202,71 +171,6 @@ static void test_remove_tree(void **state)
     file_remove_tree(tree); /* none */
 }
 
-static void test_logfmt(void **state)
-{
-    log_init("unit", LOG_INFO, LOG_LOGFMT);
-    char *text = capture(*state, log_some);
-    assert_null(strstr(text, "hidden"));
-    assert_non_null(strstr(text, "Z level=info service=unit event=lease_done round=3 loss=2.50 "
-                                 "why=\"a \\\"b\\\" c\"\n"));
-    assert_non_null(strstr(text, "level=error service=unit event=odd run=demo free text"));
-    assert_non_null(strstr(text, "line=\"a b\"")); /* an event stays one line */
-    assert_non_null(strstr(text, "level=warn service=unit event=bare\n"));
-    assert_int_equal(strncmp(text, "time=20", 7), 0);
-    free(text);
-}
-
-static void test_log_json(void **state)
-{
-    log_init("unit", LOG_INFO, LOG_JSON);
-    char *text = capture(*state, log_some), *rest = NULL;
-    log_init("unit", LOG_INFO, LOG_LOGFMT);
-    json_t *lines[3];
-    for (int i = 0; i < 3; i++) {
-        json_error_t at;
-        char *line = strtok_r(i ? NULL : text, "\n", &rest);
-        assert_non_null(line);
-        lines[i] = json_loads(line, 0, &at);
-        assert_non_null(lines[i]);
-        assert_string_equal(json_string_value(json_object_get(lines[i], "service")), "unit");
-    }
-    assert_null(strtok_r(NULL, "\n", &rest));
-    json_t *first = lines[0], *odd = lines[1];
-    assert_string_equal(json_string_value(json_object_get(first, "event")), "lease_done");
-    assert_int_equal(json_integer_value(json_object_get(first, "round")), 3);
-    assert_true(json_real_value(json_object_get(first, "loss")) == 2.5);
-    assert_string_equal(json_string_value(json_object_get(first, "why")), "a \"b\" c");
-    assert_string_equal(json_string_value(json_object_get(odd, "run")), "demo");
-    /* Numbers only where JSON has them. */
-    assert_string_equal(json_string_value(json_object_get(odd, "n")), "007");
-    assert_true(json_real_value(json_object_get(odd, "e")) == 1e5);
-    assert_true(json_real_value(json_object_get(odd, "z")) == -0.5);
-    assert_string_equal(json_string_value(json_object_get(odd, "inf")), "inf");
-    assert_string_equal(json_string_value(json_object_get(odd, "bad")), "1.");
-    assert_string_equal(json_string_value(json_object_get(odd, "line")), "a\nb");
-    assert_string_equal(json_string_value(json_object_get(odd, "open")), "q");
-    for (int i = 0; i < 3; i++) json_decref(lines[i]);
-    free(text);
-}
-
-static void test_log_words(void **state)
-{
-    (void)state;
-    err_t err = {0};
-    log_level_t level = LOG_OFF;
-    log_format_t format = LOG_LOGFMT;
-    assert_int_equal(log_parse_level("warn", &level, &err), 0);
-    assert_int_equal(level, LOG_WARN);
-    assert_int_equal(log_parse_format("json", &format, &err), 0);
-    assert_int_equal(format, LOG_JSON);
-    assert_int_equal(log_parse_level("loud", &level, &err), -1);
-    assert_int_equal(err.code, ERR_ARG);
-    assert_string_equal(err.text,
-                        "log level \"loud\" is unknown; known are debug, info, warn, error, off");
-    assert_int_equal(log_parse_format("xml", &format, &err), -1);
-    assert_int_equal(level, LOG_WARN);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,9 +181,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_full_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_make_dirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_remove_tree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_logfmt, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_log_json, set_up, tear_down),
-        cmocka_unit_test(test_log_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
