@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -184,6 +185,17 @@ int config_set(const config_table_t *table, void *target, const char *name, cons
                    nearest_name(table, name));
 }
 
+/* As set_field; a secret may be in a file, where neither ps nor /proc shows it. */
+static int set_given(const config_field_t *f, void *target, const char *value, err_t *err)
+{
+    if (!f->secret || *value != '@') return set_field(f, target, value, err);
+    char *text = secret_read(value + 1, err);
+    if (!text) return err_prefix(err, "%s: ", f->name);
+    int rc = set_field(f, target, text, err);
+    free(text);
+    return rc;
+}
+
 /* ---- defaults, file, environment ---- */
 
 static bool is_text(const config_field_t *f)
@@ -286,7 +298,7 @@ static int load_environment(const config_table_t *table, void *target, err_t *er
         char *variable = respell("PCP_", table->fields[i].name, '-', '_', true);
         const char *value = getenv(variable);
         int rc = 0;
-        if (value && *value && (rc = set_field(&table->fields[i], target, value, err)) < 0)
+        if (value && *value && (rc = set_given(&table->fields[i], target, value, err)) < 0)
             err_prefix(err, "environment %s: ", variable);
         free(variable);
         if (rc < 0) return -1;
@@ -377,7 +389,7 @@ static int read_args(const config_table_t *table, walk_t *walk, config_args_t *a
 static int apply_flags(const assignments_t *list, void *target, err_t *err)
 {
     for (size_t i = 0; i < list->n; i++) {
-        if (set_field(list->at[i].field, target, list->at[i].value, err) == 0) continue;
+        if (set_given(list->at[i].field, target, list->at[i].value, err) == 0) continue;
         char *flag = respell("--", list->at[i].field->name, '_', '-', false);
         err_prefix(err, "flag %s: ", flag);
         free(flag);
@@ -412,6 +424,21 @@ int config_load(const config_table_t *table, void *target, const char *file, int
         config_args_fini(&words);
     }
     return rc;
+}
+
+const char *config_hide(const config_table_t *table, int argc, char **argv)
+{
+    const char *found = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (!str_starts(argv[i], "--")) continue;
+        char *name = respell("", argv[i] + 2, '-', '_', false), *equals = strchr(name, '=');
+        if (equals) *equals = '\0';
+        const config_field_t *f = find_field(table, name);
+        free(name);
+        char *value = !f || !f->secret ? NULL : equals ? strchr(argv[i], '=') + 1 : argv[i + 1];
+        if (value && secret_hide(value)) found = f->name;
+    }
+    return found;
 }
 
 void config_args_fini(config_args_t *args)

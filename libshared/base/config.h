@@ -33,7 +33,8 @@ typedef struct {
     const char *help;     /* one line for --help */
     double min, max;
     const char *words; /* CONFIG_ENUM; CONFIG_INT: a word besides the numbers, for CONFIG_WORD */
-    bool secret;       /* masked when printed */
+    bool secret; /* masked when printed; in the environment and as a flag, @FILE stands for the
+                    first line of that file */
 } config_field_t;
 
 typedef struct {
@@ -58,7 +59,12 @@ typedef struct {
 int config_load(const config_table_t *table, void *target, const char *file, int argc, char **argv,
                 config_args_t *args, err_t *err);
 
-/* Set one field from text, as a flag would. */
+/* After config_load: overwrite the passwords of secret fields in argv, which everybody on the
+ * machine may read (ps). Returns the name of a flag that had one; NULL: none had. Not for literals.
+ */
+const char *config_hide(const config_table_t *table, int argc, char **argv);
+
+/* Set one field from text, as a flag would, but for @FILE. */
 int config_set(const config_table_t *table, void *target, const char *name, const char *value,
                err_t *err);
 

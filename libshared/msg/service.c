@@ -13,13 +13,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/secret.h"
 
 int service_configure(const config_table_t *table, void *options, int argc, char **argv)
 {
     err_t err = {0};
     config_args_t args = {0};
     int result = SERVICE_GO;
-    if (config_load(table, options, NULL, argc, argv, &args, &err) < 0) {
+    if (secret_umask(&err) < 0 || config_load(table, options, NULL, argc, argv, &args, &err) < 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err.text);
         result = SERVICE_BAD;
     } else if (args.help) {
@@ -30,6 +31,12 @@ int service_configure(const config_table_t *table, void *options, int argc, char
         result = SERVICE_BAD;
     }
     config_args_fini(&args);
+    const char *shown = config_hide(table, argc, argv);
+    if (shown && result == SERVICE_GO)
+        fprintf(stderr,
+                "%s: the password in --%s could be seen by every user of this machine until now: "
+                "use the environment, @FILE, or PGPASSFILE (see docs/operations.md)\n",
+                argv[0], shown);
     return result;
 }
 

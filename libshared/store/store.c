@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "store/private.h"
 
 /* "INSERT ... VALUES ($1,...),($k,...)" with STORE_BATCH rows of n_column parameters: a fixed text.
@@ -58,27 +59,14 @@ void store_destroy(store_t **self_p)
 char *store_mask_url(const char *url)
 {
     str_t out = {0};
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    size_t n = strcspn(host, "/?");
-    const char *at = NULL; /* the last: an unescaped @ in a password is still a password */
-    for (size_t i = 0; i < n; i++)
-        if (host[i] == '@') at = host + i;
-    const char *colon = at ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    if (colon) {
-        str_addn(&out, url, (size_t)(colon + 1 - url));
+    const char *rest = url, *at;
+    size_t n;
+    while ((at = secret_next(url, rest, &n))) {
+        str_addn(&out, rest, (size_t)(at - rest));
         str_add(&out, "***");
-        url = at;
+        rest = at + n;
     }
-    /* libpq also takes ?password=... */
-    const char *key = strstr(url, "password=");
-    if (key) {
-        key += strlen("password=");
-        str_addn(&out, url, (size_t)(key - url));
-        str_add(&out, "***");
-        url = key + strcspn(key, "&");
-    }
-    str_add(&out, url);
+    str_add(&out, rest);
     return out.at;
 }
 

@@ -8,7 +8,14 @@ int cmd_load(const config_table_t *table, void *target, int argc, char **argv, c
 {
     err_t err = {0};
     *done = true;
-    if (config_load(table, target, NULL, argc, argv, args, &err) < 0) {
+    int loaded = config_load(table, target, NULL, argc, argv, args, &err);
+    const char *shown = config_hide(table, argc, argv);
+    if (shown)
+        fprintf(stderr,
+                "pcp %s: the password in --%s could be seen by every user of this machine: use the "
+                "environment, @FILE, or PGPASSFILE\n",
+                argv[0], shown);
+    if (loaded < 0) {
         fprintf(stderr, "pcp %s: %s\ntry: pcp %s --help\n", argv[0], err.text, argv[0]);
         return CMD_USAGE;
     }

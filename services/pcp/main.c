@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/secret.h"
 #include "pcp/cmd.h"
 
 #define PCP_VERSION "0.1.0"
@@ -41,6 +42,11 @@ static void usage(FILE *out)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    err_t err = {0};
+    if (secret_umask(&err) < 0) {
+        fprintf(stderr, "pcp: %s\n", err.text);
+        return CMD_USAGE;
+    }
     bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
     if (help && argc == 2) {
         usage(stdout);

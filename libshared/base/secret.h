@@ -1,0 +1,26 @@
+/* What other users of the machine are not to see: passwords in URLs, and the files we write. */
+#ifndef BASE_SECRET_H
+#define BASE_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+/* The next password of a URL at or behind `from`: of USER:PASSWORD@HOST, then of each
+ * ?password=...; NULL: none is left. Borrowed from the text; `n` becomes its length. */
+const char *secret_next(const char *url, const char *from, size_t *n);
+
+/* Overwrite each password of a URL with '*', in place. Returns whether there was one. */
+bool secret_hide(char *url);
+
+/* At the start of a program: files and directories that it makes are its user's alone (umask 077),
+ * or as the environment's PCP_UMASK says ("027", "022": also for a group, for everybody).
+ * ERR_ARG: that is no octal number up to 077. */
+int secret_umask(err_t *err);
+
+/* The first line of a file, for a secret that a flag or the environment names as @FILE. Returns,
+ * caller frees; NULL: ERR_IO, or ERR_ARG: it is empty, or longer than a line of 4,095 bytes. */
+char *secret_read(const char *path, err_t *err);
+
+#endif
