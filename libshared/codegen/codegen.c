@@ -1,4 +1,4 @@
-/* Renders kernels, merges equal ones and spreads them over a few units for the system compiler. */
+/* Renders kernels, merges equal ones and spreads them over a few units for the compiler. */
 #include "codegen/codegen.h"
 
 #include <inttypes.h>
@@ -7,9 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "codegen/compiler.h"
-#include "codegen/render.h"
-#include "plan/target.h"
+#include "codegen/backend.h"
 
 enum { KERNELS_PER_UNIT = 12, MAX_UNITS = 16 };
 
@@ -20,26 +18,37 @@ static int find_text(const codegen_t *self, const char *text)
     return -1;
 }
 
-void codegen_init(codegen_t *self, int n_kernel, const kernel_t *const *kernels)
+static void add_kernel(codegen_t *self, const backend_t *backend, int i, const kernel_t *kernel)
 {
-    *self = (codegen_t){0};
+    str_t text = {0};
+    backend->render(kernel, &self->helpers, &text);
+    int at = find_text(self, str_text(&text));
+    if (at < 0) {
+        at = self->n_symbol++;
+        self->text[at] = mem_strdup(str_text(&text));
+        uint64_t hash = hash_fast(text.at, text.n);
+        self->name[at] = mem_printf("k%d_%08" PRIx32, at, (uint32_t)(hash ^ hash >> 32));
+    }
+    self->symbol[i] = at;
+    str_fini(&text);
+}
+
+int codegen_init(codegen_t *self, const target_t *target, int n_kernel,
+                 const kernel_t *const *kernels, err_t *err)
+{
+    const backend_t *backend = target_backend(target);
     size_t space = (size_t)n_kernel + 1;
+    *self = (codegen_t){.target = target};
+    for (int i = 0; i < n_kernel; i++)
+        if (!backend->supports(kernels[i]->kind))
+            return err_set(err, ERR_UNSUPPORTED, "target %s has no code for kernels of kind %s: %s",
+                           target->name, kernel_kind_name(kernels[i]->kind),
+                           kernels[i]->label ? kernels[i]->label : "(no label)");
     self->name = mem_calloc(space, sizeof *self->name);
     self->text = mem_calloc(space, sizeof *self->text);
     self->symbol = mem_calloc(space, sizeof *self->symbol);
-    for (int i = 0; i < n_kernel; i++) {
-        str_t text = {0};
-        render_c(kernels[i], &self->helpers, &text);
-        int at = find_text(self, str_text(&text));
-        if (at < 0) {
-            at = self->n_symbol++;
-            self->text[at] = mem_strdup(str_text(&text));
-            uint64_t hash = hash_fast(text.at, text.n);
-            self->name[at] = mem_printf("k%d_%08" PRIx32, at, (uint32_t)(hash ^ hash >> 32));
-        }
-        self->symbol[i] = at;
-        str_fini(&text);
-    }
+    for (int i = 0; i < n_kernel; i++) add_kernel(self, backend, i, kernels[i]);
+    return 0;
 }
 
 void codegen_fini(codegen_t *self)
@@ -64,14 +73,14 @@ static void print_symbol(const codegen_t *self, int i, str_t *out)
 
 void codegen_print(const codegen_t *self, str_t *out)
 {
-    render_c_head(out, self->n_symbol, self->text);
+    target_backend(self->target)->head(out, self->n_symbol, self->text);
     helpers_print(&self->helpers, out);
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, out);
 }
 
-uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_bytes, err_t *err)
+uint8_t *codegen_compile(const codegen_t *self, size_t *n_bytes, err_t *err)
 {
-    if (target_check(target, err) < 0) return NULL;
+    const backend_t *backend = target_backend(self->target);
     *n_bytes = 0;
     if (self->n_symbol == 0) return mem_calloc(1, 1);
     int n_unit = (self->n_symbol + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
@@ -82,15 +91,14 @@ uint8_t *codegen_compile(const codegen_t *self, const char *target, size_t *n_by
         char **own = mem_calloc((size_t)self->n_symbol, sizeof *own);
         int n_own = 0;
         for (int i = u; i < self->n_symbol; i += n_unit) own[n_own++] = self->text[i];
-        render_c_head(&units[u], n_own, own);
+        backend->head(&units[u], n_own, own);
         free(own);
         helpers_print(&self->helpers, &units[u]);
     }
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);
     for (int u = 0; u < n_unit; u++) text[u] = str_text(&units[u]);
-    uint8_t *code = compiler_run(target_compiler(target), n_unit, text, target_cflags(target),
-                                 n_bytes, err);
-    if (!code) err_prefix(err, "target %s (PCP_CC names a compiler for it): ", target);
+    uint8_t *code = backend->compile(self->target, n_unit, text, n_bytes, err);
+    if (!code) err_prefix(err, "target %s (PCP_CC names a compiler for it): ", self->target->name);
     for (int u = 0; u < n_unit; u++) str_fini(&units[u]);
     free(units);
     return code;

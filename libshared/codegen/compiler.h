@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* Compile n_unit (1 to 32) C files with `flags` (of target_cflags) beside the fixed ones, several
+/* Compile n_unit (1 to 32) C files with `flags` (of target_t) beside the fixed ones, several
  * at a time, and link them. The compiler is $PCP_CC, else `cc`, else (NULL) "cc". Works in a
  * directory of its own under $TMPDIR (else /tmp) that is gone afterwards. Returns the object's
  * bytes, caller frees; NULL with ERR_UNSUPPORTED and the compiler's first lines when it fails,

@@ -48,11 +48,11 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.b_col = s->trans_b ? s->ldb : 1;
     w.rest_rows = (int)((t->by_rows ? t->part_rows : s->m) % t->rows);
     w.rest_cols = (int)(s->n % t->cols);
-    w.rest_width = (w.rest_cols + t->simd.lanes - 1) / t->simd.lanes * t->simd.lanes;
+    w.rest_width = (w.rest_cols + t->caps.lanes - 1) / t->caps.lanes * t->caps.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
     if (joins_parts(t)) w.row_block = t->part_rows;
-    w.pack_terms = s->trans_a && !(s->bf16 && t->simd.amx);
+    w.pack_terms = s->trans_a && !(s->bf16 && t->caps.matrix);
     w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     return w;
 }
@@ -60,9 +60,9 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
 static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
 {
     const tiles_t *t = w->tiles;
-    tile_t tile = {.lanes = t->simd.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
+    tile_t tile = {.lanes = t->caps.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
     tile.bf16 = w->step->bf16;
-    tile.amx = tile.bf16 && t->simd.amx;
+    tile.amx = tile.bf16 && t->caps.matrix;
     tile.a_row = !t->pack_a ? w->a_row : w->pack_terms ? w->wide : w->a_ld;
     tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
     tile.c_row = w->step->ldc;
@@ -136,7 +136,7 @@ static void write_pack_b(const writer_t *w)
     const tiles_t *t = w->tiles;
     if (!t->pack_b && !w->pack_rest) return;
     const plan_gemm_step_t *s = w->step;
-    pack_t pack = {t->simd.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb,
+    pack_t pack = {t->caps.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb,
                    w->b_col,      s->bf16, false};
     int64_t panel = t->sum_block * w->wide; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
@@ -187,7 +187,7 @@ static void write_pack_a(const writer_t *w)
                                  "                for (int64_t r = 0; r < ie - ib; r++)\n"
                                  "                    pa[r * %2$" PRId64
                                  " + p] = a[(2 * s + p) * %1$" PRId64 " + ib + r];\n";
-    bool turn = w->step->trans_a && w->step->bf16 && w->tiles->simd.amx;
+    bool turn = w->step->trans_a && w->step->bf16 && w->tiles->caps.matrix;
     const char *text = !w->step->trans_a ? rows : turn ? turned : w->step->bf16 ? pairs : terms;
     if (!w->tiles->pack_a) return;
     str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);

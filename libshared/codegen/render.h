@@ -13,5 +13,7 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 /* What every generated C file starts with: the prelude and conversions, and what the n kernels in
  * text[] need beyond: attention (codegen/attention.h), functions of complex numbers. */
 void render_c_head(str_t *out, int n, char *const *text);
+/* The same for kernels of the loop-IR and of plain loops alone, as C99. */
+void render_c_head_plain(str_t *out, int n, char *const *text);
 
 #endif

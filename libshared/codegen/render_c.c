@@ -316,7 +316,7 @@ static void write_arguments(render_t *self)
 
 void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {
-    if (kernel->product) {
+    if (kernel->kind == KERNEL_PRODUCT) {
         product_render(kernel->product, helpers, out);
         return;
     }
@@ -338,9 +338,9 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     set_acc_depth(&self, &kernel->body, 0);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
-    if (kernel->attention)
+    if (kernel->kind == KERNEL_ATTENTION)
         attention_render(kernel, out);
-    else if (kernel->op)
+    else if (kernel->kind == KERNEL_OP)
         loops_render(kernel, out);
     else
         write_block(&self, &kernel->body);
@@ -372,13 +372,10 @@ static bool has_complex(const char *text)
     return strstr(text, "_real_f") || strstr(text, "_imag_f") || strstr(text, "pcp_cabs_f");
 }
 
-void render_c_head(str_t *out, int n, char *const *text)
+static void write_head(str_t *out, bool attends, int n, char *const *text)
 {
-    bool attends = false, is_complex = false;
-    for (int i = 0; i < n; i++) {
-        attends = attends || attention_is_in(text[i]);
-        is_complex = is_complex || has_complex(text[i]);
-    }
+    bool is_complex = false;
+    for (int i = 0; i < n; i++) is_complex = is_complex || has_complex(text[i]);
     str_add(out, prelude_text());
     str_add(out, "\n");
     if (attends) str_add(out, prelude_attention_text());
@@ -386,6 +383,18 @@ void render_c_head(str_t *out, int n, char *const *text)
     str_add(out, head);
     narrow_head(out, n, text);
     str_add(out, loops_head);
+}
+
+void render_c_head_plain(str_t *out, int n, char *const *text)
+{
+    write_head(out, false, n, text);
+}
+
+void render_c_head(str_t *out, int n, char *const *text)
+{
+    bool attends = false;
+    for (int i = 0; i < n; i++) attends = attends || attention_is_in(text[i]);
+    write_head(out, attends, n, text);
     str_add(out, tile_head);
     str_add(out, tile_amx_head);
 }

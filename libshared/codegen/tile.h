@@ -6,7 +6,7 @@
  * is new and returns its name, which lives as long as the helpers. The code is C with vector types
  * of gcc and clang; unaligned addresses are fine.
  *
- * Operands are f32, or bf16 for targets with a dot product of pairs (simd_t). A *term* of the sum
+ * Operands are f32, or bf16 for targets with a dot product of pairs (caps_t). A *term* of the sum
  * is then a pair of neighbours along the sum, 32 bits wide: n counts pairs, and vectors hold as
  * many pairs as they hold numbers of f32. */
 #ifndef CODEGEN_TILE_H

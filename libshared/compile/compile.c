@@ -8,13 +8,13 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "codegen/codegen.h"
+#include "codegen/target.h"
 #include "compile/stats.h"
 #include "ir/print.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
 #include "plan/build.h"
 #include "plan/print.h"
-#include "plan/target.h"
 
 /* Training programs when there is a spec, then the passes. They run before as well: gradients need
  * calls inlined, and what has folded is not differentiated. `fuse`: with groups for a plan. */
@@ -33,10 +33,11 @@ static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err
 }
 
 /* Lower every public function of the first n; *build_p has the kernels of its steps. */
-static plan_t *lower_functions(ir_module_t *module, int n, const char *target, const tune_t *tune,
-                               uint64_t budget, plan_build_t **build_p, err_t *err)
+static plan_t *lower_functions(ir_module_t *module, int n, const target_t *target,
+                               const tune_t *tune, uint64_t budget, plan_build_t **build_p,
+                               err_t *err)
 {
-    plan_build_t *build = *build_p = plan_build_new(module, target);
+    plan_build_t *build = *build_p = plan_build_new(module, &target->caps);
     plan_build_tune(build, tune);
     plan_build_budget(build, budget);
     int status = 0;
@@ -46,7 +47,7 @@ static plan_t *lower_functions(ir_module_t *module, int n, const char *target, c
 }
 
 /* A plan for a budget is slower; where the usual one fits, it is taken. */
-static plan_t *lower_module(ir_module_t *module, const train_spec_t *spec, const char *target,
+static plan_t *lower_module(ir_module_t *module, const train_spec_t *spec, const target_t *target,
                             const tune_t *tune, plan_build_t **build_p, err_t *err)
 {
     int n = module->n_fn; /* lowering adds functions */
@@ -58,13 +59,15 @@ static plan_t *lower_module(ir_module_t *module, const train_spec_t *spec, const
     return lower_functions(module, n, target, tune, spec->memory_budget, build_p, err);
 }
 
-static void render_kernels(const plan_build_t *build, codegen_t *code)
+static int render_kernels(const plan_build_t *build, const target_t *target, codegen_t *code,
+                          err_t *err)
 {
     int n = plan_build_n_kernel(build);
     const kernel_t **kernels = mem_calloc((size_t)n + 1, sizeof(kernel_t *));
     for (int i = 0; i < n; i++) kernels[i] = plan_build_kernel(build, i);
-    codegen_init(code, n, kernels);
+    int status = codegen_init(code, target, n, kernels, err);
     free(kernels);
+    return status;
 }
 
 /* Kernel steps and the plan's table speak of symbols, of which equal kernels share one. */
@@ -84,16 +87,17 @@ static void name_kernels(plan_t *plan, const codegen_t *code)
 
 /* The plan without its compiled code; *code holds the rendered kernels. */
 static plan_t *plan_module(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
-                           const char *target, const tune_t *tune, codegen_t *code, err_t *err)
+                           const char *target_name, const tune_t *tune, codegen_t *code, err_t *err)
 {
+    const target_t *target = target_find(target_name, err);
     *code = (codegen_t){0};
-    if (target_check(target, err) < 0 || prepare(module, spec, true, err) < 0) return NULL;
+    if (!target || prepare(module, spec, true, err) < 0) return NULL;
     plan_build_t *build = NULL;
     plan_t *plan = lower_module(module, spec, target, tune, &build, err);
+    if (plan && render_kernels(build, target, code, err) < 0) plan_destroy(&plan);
     if (plan) {
-        render_kernels(build, code);
         name_kernels(plan, code);
-        plan->target = mem_strdup(target);
+        plan->target = mem_strdup(target->name);
         plan->module_hash = mem_strdup(module_hash ? module_hash : "");
         plan->spec = spec ? train_spec_print(spec) : mem_strdup("");
         plan->accumulate = spec ? spec->accumulate : 1;
@@ -108,7 +112,7 @@ plan_t *compile_module_tuned(ir_module_t *module, const char *module_hash, const
     codegen_t code;
     plan_t *plan = plan_module(module, module_hash, spec, target, tune, &code, err);
     if (plan) {
-        plan->code = codegen_compile(&code, target, &plan->n_code, err);
+        plan->code = codegen_compile(&code, &plan->n_code, err);
         if (!plan->code) plan_destroy(&plan);
     }
     codegen_fini(&code);

@@ -6,10 +6,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "model/init.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 #include "runtime/tuning.h"
 
 static int compile_plan(trial_t *self, const char *text, size_t n_text, const char *file_name,

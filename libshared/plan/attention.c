@@ -6,8 +6,9 @@
 /* A thread's room for packed operands, on its stack (codegen/attention.c). */
 static const double MAX_ROOM_BYTES = 3 << 20;
 
-bool attention_knows(const ir_fn_t *fn, const ir_op_t *op)
+bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op)
 {
+    if (!caps->attention) return false;
     bool gradient = fused_is(op, FUSED_ATTENTION_GRADIENT);
     if (!gradient && !fused_is(op, FUSED_ATTENTION)) return false;
     if (op->n_in != (gradient ? 6 : 3) || op->n_out != (gradient ? 3 : 2)) return false;
@@ -160,7 +161,7 @@ static bool takes_pairs(const lower_t *self, const ir_op_t *op, bool gradient)
 {
     const ir_region_t *body = op->region[0];
     int n = 0;
-    if (!self->simd.bf16 || self->simd.amx) return false;
+    if (!self->caps.bf16 || self->caps.matrix) return false;
     if (ir_type_of(self->fn, op->in[0])->dtype != DT_F32) return false;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *dot = body->op[i];
@@ -200,6 +201,7 @@ int attention_place(lower_t *self, const ir_op_t *op)
                        .e = v->dim[2]};
     a->pairs = takes_pairs(self, op, a->gradient);
     kernel->fn = self->fn;
+    kernel->kind = KERNEL_ATTENTION;
     kernel->op = op;
     kernel->attention = a;
     kernel->extent = q->dim[0];

@@ -25,8 +25,8 @@ typedef struct attention {
     attention_view_t view[ATTENTION_MAX_VIEW];
 } attention_t;
 
-/* Is the op such a group, of a type and size that there are kernels for? */
-bool attention_knows(const ir_fn_t *fn, const ir_op_t *op);
+/* Is the op such a group, of a type and size that the target has a kernel for? */
+bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op);
 
 /* Operands and results become roots; operands that strides cannot describe get copies. */
 void attention_mark(lower_t *self, const ir_op_t *op);

@@ -13,7 +13,7 @@
  * clone's user is a branches_t. As the rewrite hooks: 1 done, 0 not such an op, -1. */
 typedef struct {
     ir_val_t taken; /* i1: does the code under construction count? IR_NONE: always */
-    simd_t simd;    /* of the target: legalize.c keeps it here for the same clone */
+    caps_t caps;    /* of the target: legalize.c keeps it here for the same clone */
 } branches_t;
 int branches_rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err);
 

@@ -9,20 +9,21 @@
 #include "plan/build_in.h"
 #include "plan/check.h"
 #include "plan/parts.h"
+#include "plan/product_loops.h"
 #include "plan/recompute.h"
 #include "plan/seed.h"
 #include "plan/steps.h"
 #include "plan/sweep.h"
 #include "plan/tiles.h"
 
-plan_build_t *plan_build_new(ir_module_t *module, const char *target)
+plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps)
 {
     plan_build_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
-    self->simd = target_simd(target);
+    self->caps = caps ? *caps : CAPS_USUAL;
     self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
     self->keep_bytes = attr_int(&module->attrs, "pcp.keep_bytes", -1);
-    self->sweeps = attr_int(&module->attrs, "pcp.sweeps", 1) != 0;
+    self->sweeps = self->caps.sweeps && attr_int(&module->attrs, "pcp.sweeps", 1) != 0;
     return self;
 }
 
@@ -158,8 +159,18 @@ static int build_loop(plan_build_t *self, const program_t *p, int at, err_t *err
     return status;
 }
 
-/* A kernel of its own for a product where that is faster than the library. */
-static void choose_product(plan_build_t *self, lstep_t *step)
+static void add_product(plan_build_t *self, lstep_t *step, kernel_t *kernel, product_t *product,
+                        int64_t parts)
+{
+    VEC_PUSH(&self->product, ((struct product_kernel){kernel, product}));
+    step->gemm.kernel = (uint32_t)self->kernel.n;
+    step->gemm.parts = parts;
+    VEC_PUSH(&self->kernel, kernel);
+}
+
+/* A kernel that is cut for the target's registers, where that is faster than the library; false:
+ * none. */
+static bool choose_tiles(plan_build_t *self, lstep_t *step)
 {
     product_t choice = {.step = step->gemm};
     tile_choice_t tuned = {0};
@@ -167,19 +178,25 @@ static void choose_product(plan_build_t *self, lstep_t *step)
     bool measured = !strips && tune_find(self->tune, &step->gemm, &tuned);
     if (measured && tuned.library && step->sweep > 0)
         measured = false; /* that runs kernels alone */
-    if (measured && tuned.library && !step->gemm.bf16) return;
-    bool chosen = strips ? tiles_choose_strips(&choice.tiles, &step->gemm, self->simd, step->strips)
-                  : measured ? tiles_cut_as(&choice.tiles, &step->gemm, self->simd, &tuned)
-                             : tiles_choose(&choice.tiles, &step->gemm, self->simd);
-    if (!chosen) return;
+    if (measured && tuned.library && !step->gemm.bf16) return false;
+    bool chosen = strips ? tiles_choose_strips(&choice.tiles, &step->gemm, self->caps, step->strips)
+                  : measured ? tiles_cut_as(&choice.tiles, &step->gemm, self->caps, &tuned)
+                             : tiles_choose(&choice.tiles, &step->gemm, self->caps);
+    if (!chosen) return false;
     kernel_t *kernel = kernel_new();
     product_t *product = mem_calloc(1, sizeof *product);
     *product = choice;
+    kernel->kind = KERNEL_PRODUCT;
     kernel->product = product;
-    VEC_PUSH(&self->product, ((struct product_kernel){kernel, product}));
-    step->gemm.kernel = (uint32_t)self->kernel.n;
-    step->gemm.parts = tiles_n_part(product);
-    VEC_PUSH(&self->kernel, kernel);
+    add_product(self, step, kernel, product, tiles_n_part(product));
+    return true;
+}
+
+/* By a kernel for registers, by the device's library, or by loops. */
+static void choose_product(plan_build_t *self, lstep_t *step)
+{
+    if (choose_tiles(self, step) || self->caps.library) return;
+    add_product(self, step, product_loops(&step->gemm), NULL, product_rows(&step->gemm));
 }
 
 /* What kept values may take before they are made again (recompute.h). */
@@ -199,11 +216,11 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     p->first_kernel = (int)self->kernel.n;
     VEC_PUSH(&self->program, p);
     if (bind_tensors(self, p, fn, err) < 0) return -1;
-    p->lower = lower_fn(self->module, fn, self->simd, parts_large(self->part_bytes),
+    p->lower = lower_fn(self->module, fn, self->caps, parts_large(self->part_bytes),
                         keep_bytes(self), err);
     if (!p->lower) return -1;
     parts_cut(p->lower, self->part_bytes);
-    if (self->sweeps && self->budget == 0) sweep_form(p->lower, self->simd);
+    if (self->sweeps && self->budget == 0) sweep_form(p->lower, self->caps);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
     for (size_t i = 0; i < p->lower->step.n; i++)

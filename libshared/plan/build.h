@@ -5,18 +5,19 @@
 #define PLAN_BUILD_H
 
 #include "ir/ir.h"
+#include "plan/caps.h"
 #include "plan/kernel.h"
 #include "plan/plan.h"
 #include "plan/tune.h"
 
 typedef struct plan_build plan_build_t;
 
-/* target (plan/target.h) tells which products get kernels of their own; NULL or unknown: none.
+/* caps: of the target; NULL: CAPS_USUAL.
  * Large temporaries are held by parts (plan/parts.h); the attribute pcp.part_bytes of the module
  * says of how many bytes in the place of PARTS_BYTES, 0: never. Likewise pcp.keep_bytes for what is
  * kept in the place of making it again (plan/recompute.h; without it 0 with a budget), and
  * pcp.sweeps, 0: no steps run in one go (plan/sweep.h). */
-plan_build_t *plan_build_new(ir_module_t *module, const char *target);
+plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps);
 void plan_build_destroy(plan_build_t **self_p);
 
 /* Add function fn as a program of its name. Parameters and results carry pcp.role and pcp.name;

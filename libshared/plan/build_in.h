@@ -38,7 +38,7 @@ struct plan_build {
         product_t *product;
     })
     product;
-    simd_t simd;
+    caps_t caps;
     const tune_t *tune;  /* NULL: none */
     uint64_t budget;     /* bytes that the arena may have, 0: any */
     uint64_t part_bytes; /* of large temporaries (parts.h) */

@@ -7,8 +7,18 @@ kernel_t *kernel_new(void)
 {
     kernel_t *self = mem_calloc(1, sizeof *self);
     kx_init(&self->graph);
-    self->scratch = -1;
     return self;
+}
+
+const char *kernel_kind_name(kernel_kind_t kind)
+{
+    static const char *const names[KERNEL_KIND_COUNT] = {
+        [KERNEL_LOOPS] = "loops",
+        [KERNEL_OP] = "loops of one op",
+        [KERNEL_PRODUCT] = "product",
+        [KERNEL_ATTENTION] = "attention",
+    };
+    return names[kind];
 }
 
 static void block_fini(kblock_t *block)

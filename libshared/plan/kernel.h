@@ -150,22 +150,36 @@ typedef struct {
     op_code_t op;
 } kacc_t;
 
+/* How a kernel is described. A backend says which kinds it has code for (codegen/backend.h). */
+typedef enum {
+    KERNEL_LOOPS,     /* by the loop-IR: graph, array, acc, body */
+    KERNEL_OP,        /* the plain loops of one op, rendered from the op itself (plan/loops.h) */
+    KERNEL_PRODUCT,   /* a matrix product, cut for registers and caches (plan/tiles.h) */
+    KERNEL_ATTENTION, /* attention by blocks, or its gradient (plan/attention.h) */
+    KERNEL_KIND_COUNT,
+} kernel_kind_t;
+
+const char *kernel_kind_name(kernel_kind_t kind); /* "loops", ... for messages */
+
 typedef struct {
-    kx_graph_t graph;
+    kernel_kind_t kind;
     VEC(karg_t) arg;
-    VEC(karray_t) array;
-    VEC(kacc_t) acc;
-    kblock_t body;
     int64_t extent, grain;
     double flops, bytes;
     char *label;
-    /* Set: no loop-IR but the plain loops of one op, rendered from the op itself (plan/loops.h). */
+    /* LOOPS, and the graph of every kernel while it is lowered */
+    kx_graph_t graph;
+    VEC(karray_t) array;
+    VEC(kacc_t) acc;
+    kblock_t body;
+    /* OP, ATTENTION: the op and its function */
     const ir_fn_t *fn;
     const ir_op_t *op;
-    int scratch;              /* argument with room to work in, -1 */
-    const product_t *product; /* set: no loop-IR but a matrix product */
-    /* Set beside op: attention by blocks (plan/attention.h). */
-    const struct attention *attention;
+    union {
+        int scratch;              /* OP: argument with room to work in, -1 */
+        const product_t *product; /* PRODUCT */
+        const struct attention *attention;
+    };
 } kernel_t;
 
 kernel_t *kernel_new(void);

@@ -180,13 +180,13 @@ static ir_val_t product_of_integers(ir_fn_t *fn, ir_val_t a, ir_val_t b)
 }
 
 /* Does the target multiply pairs of bf16, and are there any? */
-static bool keeps_pairs(simd_t simd, const ir_fn_t *fn, const ir_op_t *op, const ir_dot_t *dot)
+static bool keeps_pairs(caps_t caps, const ir_fn_t *fn, const ir_op_t *op, const ir_dot_t *dot)
 {
     const ir_type_t *a = ir_type_of(fn, op->in[0]), *b = ir_type_of(fn, op->in[1]);
     const ir_type_t *y = ir_type_of(fn, op->out);
     int64_t terms = 1;
     for (int i = 0; i < dot->n_contract; i++) terms *= a->dim[dot->lhs_contract[i]];
-    return simd.bf16 && a->dtype == DT_BF16 && b->dtype == DT_BF16 &&
+    return caps.bf16 && a->dtype == DT_BF16 && b->dtype == DT_BF16 &&
            (y->dtype == DT_BF16 || y->dtype == DT_F32) && terms > 0 && ir_type_count(y) > 0;
 }
 
@@ -206,7 +206,7 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
                                    result.dtype);
     ir_dot_t d, three = {1, 1, {0}, {0}, {2}, {2}};
     ir_dot_dims(op, &d);
-    if (!keeps_pairs(((branches_t *)self->user)->simd, self->from, op, &d)) {
+    if (!keeps_pairs(((branches_t *)self->user)->caps, self->from, op, &d)) {
         a = ir_convert(fn, a, compute);
         b = ir_convert(fn, b, compute);
     }
@@ -232,7 +232,7 @@ static int rewrite_barrier(ir_clone_t *self, const ir_op_t *op)
 static int rewrite_group(ir_clone_t *self, const ir_op_t *op, err_t *err)
 {
     const ir_region_t *region = op->region[0];
-    if (attention_knows(self->from, op)) return 0;
+    if (attention_knows(&((branches_t *)self->user)->caps, self->from, op)) return 0;
     for (int i = 0; i < op->n_in; i++) self->map[region->arg + (ir_val_t)i] = self->map[op->in[i]];
     if (ir_clone_ops(self, region, err) < 0) return -1;
     for (int i = 0; i < op->n_out; i++)
@@ -289,9 +289,9 @@ static void own_results(ir_fn_t *fn)
     }
 }
 
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err)
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t *err)
 {
-    branches_t branches = {IR_NONE, simd};
+    branches_t branches = {IR_NONE, caps};
     ir_fn_t *to = ir_clone_fn(module, fn, rewrite, &branches, err);
     if (!to) return NULL;
     own_results(to);

@@ -224,7 +224,9 @@ void loops_place(lower_t *self, const ir_op_t *op)
     group_t *group = mem_calloc(1, sizeof *group);
     kernel_t *kernel = group->kernel = kernel_new();
     kernel->fn = self->fn;
+    kernel->kind = KERNEL_OP;
     kernel->op = op;
+    kernel->scratch = -1;
     kernel->extent = rows[op->code].extent(self->fn, op);
     add_args(self, kernel, op);
     estimate(self, kernel);

@@ -39,9 +39,9 @@ static int place_all(lower_t *self)
             while_place(self, op);
             continue;
         }
-        if (op->code == OP_dot_general || attention_knows(self->fn, op))
+        if (op->code == OP_dot_general || attention_knows(&self->caps, self->fn, op))
             self->n_before = (int)self->group.n;
-        if (attention_knows(self->fn, op)) {
+        if (attention_knows(&self->caps, self->fn, op)) {
             if (attention_place(self, op) < 0) return -1;
             continue;
         }
@@ -63,16 +63,16 @@ bool lower_is_large(const lower_t *self, ir_val_t v)
     return self->large > 0 && (uint64_t)ir_type_bytes(ir_type_of(self->fn, v)) > self->large;
 }
 
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large,
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t large,
                   uint64_t keep, err_t *err)
 {
     lower_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
-    self->simd = simd;
+    self->caps = caps;
     self->large = large;
     self->err = err;
     fn = convolutions_to_products(module, fn, err);
-    if (fn) self->fn = legalize_fn(module, fn, simd, err);
+    if (fn) self->fn = legalize_fn(module, fn, caps, err);
     if (self->fn) recompute_late(self, keep);
     if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
@@ -80,7 +80,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t 
     if (status == 0) status = roots_choose(self);
     if (status == 0) status = place_all(self);
     for (size_t i = 0; status == 0 && i < self->group.n; i++) {
-        if (self->group.at[i]->kernel->op) continue; /* plain loops */
+        if (self->group.at[i]->kernel->kind != KERNEL_LOOPS) continue;
         group_flatten(self, self->group.at[i]);
         status = emit_group(self, self->group.at[i]);
     }

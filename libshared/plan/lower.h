@@ -94,7 +94,7 @@ typedef struct {
 typedef struct {
     ir_module_t *module;
     ir_fn_t *fn;
-    simd_t simd;     /* of the target */
+    caps_t caps;     /* of the target */
     lvalue_t *value; /* fn->n_value */
     VEC(group_t *) group;
     VEC(lstep_t) step;
@@ -111,8 +111,8 @@ typedef struct {
 const ir_fn_t *convolutions_to_products(ir_module_t *module, const ir_fn_t *fn, err_t *err);
 
 /* --- legalize.c: rewrite what has no direct kernel into ops that have one --------------------- */
-/* simd: of the target. */
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, err_t *err);
+/* caps: of the target. */
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t *err);
 
 /* --- inline.c: a value at an index, as an expression ------------------------------------------ */
 typedef struct {
@@ -164,7 +164,7 @@ int emit_group(lower_t *self, group_t *group);
 
 /* One function to groups and steps with kernels emitted; `large` as above, `keep` as in
  * recompute.h. Returns, caller destroys. */
-lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, simd_t simd, uint64_t large,
+lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t large,
                   uint64_t keep, err_t *err);
 /* Is v a product of so many bytes? */
 bool lower_is_large(const lower_t *self, ir_val_t v);

@@ -166,7 +166,7 @@ static int check_ops(lower_t *self)
             while_mark(self, op);
             continue;
         }
-        if (attention_knows(self->fn, op)) {
+        if (attention_knows(&self->caps, self->fn, op)) {
             attention_mark(self, op);
             continue;
         }
@@ -257,13 +257,14 @@ int roots_choose(lower_t *self)
         lvalue_t *lv = &self->value[body->op[i]->out];
         if (body->op[i]->code == OP_constant && always_root(self, body->op[i])) lv->order = BEFORE;
         bool products = body->op[i]->code == OP_dot_general ||
-                        attention_knows(self->fn, body->op[i]);
+                        attention_knows(&self->caps, self->fn, body->op[i]);
         for (int k = 0; k < body->op[i]->n_out && products; k++)
             choose_layout(self, body->op[i]->out + (ir_val_t)k);
     }
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
-        if (attention_knows(self->fn, op) && attention_prepare(self, op) < 0) return -1;
+        if (attention_knows(&self->caps, self->fn, op) && attention_prepare(self, op) < 0)
+            return -1;
         if (op->code == OP_dot_general && gemm_prepare(self, op) < 0) return -1;
     }
     return 0;

@@ -198,7 +198,7 @@ static bool kernel_touch(const lower_t *self, const kernel_t *k, int64_t strips,
         t->written = t->written || k->arg.at[a].written;
         t->local = false;
     }
-    if (strips == 0 || k->op || k->product || k->extent % strips || k->extent < 1) return false;
+    if (strips == 0 || k->kind != KERNEL_LOOPS || k->extent % strips || k->extent < 1) return false;
     probe_t p;
     probe_init(&p, k);
     for (size_t i = 0; i < to->n; i++) to->at[i].local = true;
@@ -319,6 +319,6 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
         return product && product_touch(self, step, strips, to);
     }
     const kernel_t *k = self->group.at[step->group]->kernel;
-    if (k->attention) return attention_touch(self, k, strips, to);
+    if (k->kind == KERNEL_ATTENTION) return attention_touch(self, k, strips, to);
     return kernel_touch(self, k, strips, to);
 }

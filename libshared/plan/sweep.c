@@ -32,7 +32,7 @@ typedef struct {
 
 typedef struct {
     lower_t *lower;
-    simd_t simd;
+    caps_t caps;
     int64_t strips;
     mark_t *mark;                     /* by value */
     steps_t early, run, waiting, out; /* early: before the strips */
@@ -50,7 +50,7 @@ static int64_t bytes_of(const former_t *f, ir_val_t v)
 static bool has_kernel(const former_t *f, const lstep_t *s)
 {
     tiles_t tiles;
-    if (s->kind == LOWER_GEMM) return tiles_choose(&tiles, &s->gemm, f->simd);
+    if (s->kind == LOWER_GEMM) return tiles_choose(&tiles, &s->gemm, f->caps);
     return s->kind == LOWER_GROUP;
 }
 
@@ -287,10 +287,10 @@ static bool has_parts(const lower_t *self)
     return false;
 }
 
-void sweep_form(lower_t *self, simd_t simd)
+void sweep_form(lower_t *self, caps_t caps)
 {
     if (has_parts(self)) return;
-    former_t f = {.lower = self, .simd = simd};
+    former_t f = {.lower = self, .caps = caps};
     f.mark = mem_calloc(self->fn->n_value + 1, sizeof *f.mark);
     form(&f, best_count(&f));
     for (size_t i = 0; i < self->step.n; i++) self->step.at[i] = f.out.at[i];

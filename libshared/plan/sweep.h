@@ -13,7 +13,7 @@
 /* Put the steps in an order in which many of them form sweeps, without keeping much more in memory
  * than before: sets lstep_t.sweep and .strips. Sums for other steps (weight gradients) come after
  * the strips that they need. Once per program, before memory is assigned. */
-void sweep_form(lower_t *self, simd_t simd);
+void sweep_form(lower_t *self, caps_t caps);
 
 /* First and last step of the sweep that step i is in; i itself when in none. */
 int sweep_first(const lower_t *self, int i);

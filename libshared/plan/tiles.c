@@ -51,16 +51,16 @@ static double product_cost(int64_t m, int64_t n, int64_t k, int rows, int vector
 
 void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
 {
-    const simd_t *simd = &self->simd;
+    const caps_t *caps = &self->caps;
     double best = -1;
     k = k < SUM_BLOCK ? k : SUM_BLOCK;
     for (int vectors = 1; vectors <= 4; vectors++) {
-        for (int rows = 1; rows * vectors + vectors + 2 <= simd->registers; rows++) {
-            double cost = product_cost(m, n, k, rows, vectors, simd->lanes);
+        for (int rows = 1; rows * vectors + vectors + 2 <= caps->registers; rows++) {
+            double cost = product_cost(m, n, k, rows, vectors, caps->lanes);
             if (best >= 0 && cost > best) continue;
             best = cost;
             self->rows = rows;
-            self->cols = vectors * simd->lanes;
+            self->cols = vectors * caps->lanes;
         }
     }
 }
@@ -92,25 +92,25 @@ static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 }
 
 /* Does the choice fit the registers of the target? */
-static bool choice_fits(const tile_choice_t *c, simd_t simd)
+static bool choice_fits(const tile_choice_t *c, caps_t caps)
 {
-    int vectors = c->cols / simd.lanes;
-    return c->rows > 0 && c->cols > 0 && c->cols % simd.lanes == 0 &&
-           c->rows * vectors + vectors + 2 <= simd.registers;
+    int vectors = c->cols / caps.lanes;
+    return c->rows > 0 && c->cols > 0 && c->cols % caps.lanes == 0 &&
+           c->rows * vectors + vectors + 2 <= caps.registers;
 }
 
-bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
+bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
                   const tile_choice_t *choice)
 {
-    *self = (tiles_t){.simd = simd, .wanted_parts = choice->parts};
-    if (s->dtype != DT_F32 || simd.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
-    if (s->bf16 && !simd.bf16) return false;
+    *self = (tiles_t){.caps = caps, .wanted_parts = choice->parts};
+    if (s->dtype != DT_F32 || caps.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
+    if (s->bf16 && !caps.bf16) return false;
     int64_t terms = s->bf16 ? ceil_div(s->k, 2) : s->k;
-    bool matrix = s->bf16 && simd.amx;
+    bool matrix = s->bf16 && caps.matrix;
     int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
     if (matrix)
         self->rows = self->cols = MATRIX_TILE;
-    else if (choice_fits(choice, simd))
+    else if (choice_fits(choice, caps))
         self->rows = choice->rows, self->cols = choice->cols;
     else
         tiles_choose_registers(self, s->m, s->n, terms);
@@ -125,9 +125,9 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, simd_t simd,
     return true;
 }
 
-bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd)
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, caps_t caps)
 {
-    return tiles_cut_as(self, step, simd, &(tile_choice_t){0});
+    return tiles_cut_as(self, step, caps, &(tile_choice_t){0});
 }
 
 int64_t tiles_n_part(const product_t *product)
@@ -139,18 +139,18 @@ int64_t tiles_n_part(const product_t *product)
 /* bench-gemm: generated kernels lead on everything but a few rows times a transposed matrix, each
  * element of which is used too seldom to pay for its packing (4 x 1024 x 256 nt: 0.9 of OpenBLAS).
  * The library has no products of bf16. */
-bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd)
+bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, caps_t caps)
 {
     if (!step->bf16 && step->trans_b && step->m < FEW_ROWS) return false;
-    return tiles_cut(self, step, simd);
+    return tiles_cut(self, step, caps);
 }
 
-bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, simd_t simd, int64_t strips)
+bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, int64_t strips)
 {
-    if (!tiles_choose(self, s, simd)) return false;
+    if (!tiles_choose(self, s, caps)) return false;
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
     int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, PART_COLS * SUM_BLOCK);
-    if (!s->bf16 || !simd.amx)
+    if (!s->bf16 || !caps.matrix)
         tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;
     self->part_rows = rows;

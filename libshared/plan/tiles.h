@@ -6,12 +6,12 @@
 #ifndef PLAN_TILES_H
 #define PLAN_TILES_H
 
+#include "plan/caps.h"
 #include "plan/plan.h"
-#include "plan/target.h"
 
 typedef struct {
-    simd_t simd;
-    int rows, cols;                 /* of C in registers; cols is a multiple of simd.lanes */
+    caps_t caps;
+    int rows, cols;                 /* of C in registers; cols is a multiple of caps.lanes */
     int64_t sum_block;              /* terms (codegen/tile.h) of the sum per pass over C */
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
@@ -40,17 +40,17 @@ void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k);
 
 /* The cutting for a step whose kernel is to be generated; false when it cannot be: not f32, empty,
  * unknown target. */
-bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
-bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *step, simd_t simd,
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, caps_t caps);
+bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *step, caps_t caps,
                   const tile_choice_t *choice);
 
-/* Is a generated kernel the better choice for the step on a machine with `simd`? Fills *self then.
+/* Is a generated kernel the better choice for the step on a machine of `caps`? Fills *self then.
  * Depends on its arguments alone. */
-bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, simd_t simd);
+bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, caps_t caps);
 
 /* The same for a product of a sweep (plan/sweep.h): equal parts, `strips` divides their number, and
  * neighbours are parts of the same rows. strips divides m, or the number of entries. */
-bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *step, simd_t simd, int64_t strips);
+bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *step, caps_t caps, int64_t strips);
 
 /* Units of parallel work: the extent of the kernel. */
 int64_t tiles_n_part(const product_t *product);

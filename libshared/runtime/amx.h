@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-/* For all threads of this process; asking again does nothing. Before code of a target whose simd_t
+/* For all threads of this process; asking again does nothing. Before code of a target whose caps_t
  * says amx runs. ERR_UNSUPPORTED: no such processor, or a kernel older than 5.16. */
 int amx_enable(err_t *err);
 

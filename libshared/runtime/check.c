@@ -9,13 +9,13 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/build.h"
 #include "ops/check.h"
 #include "ops/common.h"
 #include "ops/control.h"
 #include "ops/eval.h"
-#include "plan/target.h"
 #include "runtime/exec.h"
 
 #define RUN "pcp.run"

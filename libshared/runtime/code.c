@@ -139,3 +139,17 @@ void *code_symbol(code_t *self, const char *name, err_t *err)
     if (!address) err_set(err, ERR_CORRUPT, "plan code: kernel %s is missing", name);
     return address;
 }
+
+plan_kernel_fn **code_kernels(code_t *self, const plan_t *plan, err_t *err)
+{
+    plan_kernel_fn **kernel = mem_calloc((size_t)plan->n_kernel + 1, sizeof *kernel);
+    for (int i = 0; i < plan->n_kernel; i++) {
+        void *address = code_symbol(self, plan->kernel_name[i], err);
+        if (!address) {
+            free(kernel);
+            return NULL;
+        }
+        memcpy(&kernel[i], &address, sizeof address); /* C has no cast from data to code */
+    }
+    return kernel;
+}

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "plan/plan.h"
 
 typedef struct code code_t;
 
@@ -19,5 +19,8 @@ void code_destroy(code_t **self_p);
 
 /* The address of a symbol; NULL with ERR_CORRUPT naming it. */
 void *code_symbol(code_t *self, const char *name, err_t *err);
+
+/* All kernels of a plan, by their index. Returns, caller frees; NULL as code_symbol. */
+plan_kernel_fn **code_kernels(code_t *self, const plan_t *plan, err_t *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* The CPU device: an arena in this process's memory, kernels called directly, one thread pool.
  * Every step is finished when its call returns. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "plan/target.h"
+#include "codegen/target.h"
 #include "runtime/amx.h"
 #include "runtime/blas.h"
 #include "runtime/code.h"
@@ -30,6 +31,7 @@ typedef struct {
 } call_t;
 
 struct device {
+    device_options_t options;
     pool_t *pool;
     call_t *call; /* room for the longest sweep of the plan */
     device_watch_fn *watch;
@@ -54,12 +56,42 @@ static void cpu_close(device_t **self_p)
     *self_p = NULL;
 }
 
-static device_t *cpu_open(int threads, bool pin, err_t *err)
+/* "AMD EPYC ...": the first model name, or what the machine is called where there is none. */
+static bool cpu_info(int ordinal, device_info_t *info)
 {
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    *info = (device_info_t){.memory_bytes = device_machine_bytes(), .threads = pool_cores()};
+    snprintf(info->text, sizeof info->text, "unknown");
+    while (file && fgets(line, sizeof line, file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(info->text, sizeof info->text, "%s", colon + 2);
+        break;
+    }
+    if (file) fclose(file);
+    return ordinal == 0;
+}
+
+static device_t *cpu_open(const device_options_t *options, err_t *err)
+{
+    if (options->ordinal != 0) {
+        err_set(err, ERR_ARG, "there is no device %d of kind cpu: all cores are device 0",
+                options->ordinal);
+        return NULL;
+    }
     device_t *self = mem_calloc(1, sizeof *self);
-    self->pool = pool_new(threads == 0 ? pool_cores() : threads, pin, err);
+    self->options = *options;
+    self->pool = pool_new(options->threads == 0 ? pool_cores() : options->threads, options->pin,
+                          err);
     if (!self->pool) cpu_close(&self);
     return self;
+}
+
+static int cpu_threads(const device_t *self)
+{
+    return self->options.threads == 0 ? pool_cores() : self->options.threads;
 }
 
 static void make_room(device_t *self, const plan_t *plan)
@@ -73,39 +105,27 @@ static void make_room(device_t *self, const plan_t *plan)
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
-    if (target_simd(plan->target).amx && amx_enable(err) < 0) return -1;
+    if (target_caps(plan->target).matrix && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
     make_room(self, plan);
     if (plan->n_kernel == 0) return 0;
     self->code = code_load(plan->code, plan->n_code, err);
     if (!self->code) return -1;
-    self->kernel = mem_calloc((size_t)plan->n_kernel, sizeof *self->kernel);
-    for (int i = 0; i < plan->n_kernel; i++) {
-        void *address = code_symbol(self->code, plan->kernel_name[i], err);
-        if (!address) return -1;
-        memcpy(&self->kernel[i], &address, sizeof address); /* C has no cast from data to code */
-    }
-    return 0;
-}
-
-/* What the machine has, so that a hopeless plan is refused before the system kills the process. */
-static uint64_t machine_bytes(void)
-{
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    self->kernel = code_kernels(self->code, plan, err);
+    return self->kernel ? 0 : -1;
 }
 
 static int cpu_alloc(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err)
 {
     size_t align = alignment > HUGE_PAGE ? (size_t)alignment : HUGE_PAGE, want;
-    double mib = (double)n_bytes / (1 << 20), have = (double)machine_bytes() / (1 << 20);
-    if (n_bytes > machine_bytes() || !size_add((size_t)n_bytes, 2 * align, &want))
-        return err_set(err, ERR_MEMORY,
-                       "the plan needs an arena of %.1f MiB, this machine has %.1f", mib, have);
+    if (device_check_memory(&self->options, n_bytes, err) < 0) return -1;
+    if (!size_add((size_t)n_bytes, 2 * align, &want))
+        return err_set(err, ERR_MEMORY, "the plan needs an arena of %llu bytes",
+                       (unsigned long long)n_bytes);
     void *map = mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
-        return err_set(err, ERR_MEMORY, "the plan needs an arena of %.1f MiB: %s", mib,
-                       strerror(errno));
+        return err_set(err, ERR_MEMORY, "the plan needs an arena of %.1f MiB: %s",
+                       (double)n_bytes / (1 << 20), strerror(errno));
     self->map = map;
     self->map_bytes = want;
     self->arena = (char *)(((uintptr_t)map + align - 1) / align * align);
@@ -313,8 +333,9 @@ static void cpu_watch(device_t *self, device_watch_fn *watch, void *user)
 }
 
 const device_ops_t device_cpu = {
-    .name = "cpu",
-    .target_prefix = "cpu:",
+    .prefix = "cpu",
+    .info = cpu_info,
+    .threads = cpu_threads,
     .open = cpu_open,
     .close = cpu_close,
     .load = cpu_load,

@@ -20,19 +20,35 @@ typedef void device_watch_fn(void *user, int step, int worker, double begin, dou
                              double cpu);
 
 typedef struct {
-    const char *name;          /* "cpu" */
-    const char *target_prefix; /* "cpu:": the targets it runs */
+    int ordinal;           /* which of the machine's devices of the kind, from 0 */
+    int threads;           /* 0: as many as this process may use */
+    bool pin;              /* bind threads to cores, but for the caller's (pool_new) */
+    uint64_t memory_limit; /* bytes of the arena at most, 0: what the device has */
+} device_options_t;
 
-    /* Open with so many threads (0: as many as this process may use), bound to cores with `pin`.
-     * NULL on error. */
-    device_t *(*open)(int threads, bool pin, err_t *err);
+/* What there is, for people. */
+typedef struct {
+    char text[128]; /* "AMD EPYC ..." */
+    uint64_t memory_bytes;
+    int threads; /* 0: the device has none of its own to be counted */
+} device_info_t;
+
+typedef struct {
+    const char *prefix; /* "cpu": of the names of the targets it runs (codegen/backend.h) */
+
+    /* What the ordinal-th device is; false: there is none. */
+    bool (*info)(int ordinal, device_info_t *info);
+    /* NULL on error; ERR_ARG: no such device. */
+    device_t *(*open)(const device_options_t *options, err_t *err);
     void (*close)(device_t **self_p);
+    int (*threads)(const device_t *self); /* that share the work of a step, 1 at least */
 
     /* Load the plan's code and find its kernels by name. The bytes are not kept.
      * ERR_CORRUPT: not loadable, or a kernel is missing. */
     int (*load)(device_t *self, const plan_t *plan, err_t *err);
 
-    /* The arena, zeroed; alignment is a power of two. ERR_MEMORY says how much was wanted. */
+    /* The arena, zeroed; alignment is a power of two. ERR_MEMORY says how much was wanted, and what
+     * there is or may be had. */
     int (*alloc)(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err);
 
     int (*upload)(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes, err_t *err);
@@ -52,9 +68,16 @@ typedef struct {
     void (*watch)(device_t *self, device_watch_fn *watch, void *user);
 } device_ops_t;
 
-/* NULL with ERR_UNSUPPORTED, naming the kinds this build has. Static storage. */
-const device_ops_t *device_find(const char *name, err_t *err);
+/* The kind that runs plans for `target`. NULL with ERR_UNSUPPORTED, naming the kinds this build
+ * has. Static storage. */
+const device_ops_t *device_find(const char *target, err_t *err);
+const device_ops_t *device_row(int i); /* the i-th kind; NULL behind the last */
 
-extern const device_ops_t device_cpu;
+/* What this machine has: a hopeless plan is refused before the system kills the process. */
+uint64_t device_machine_bytes(void);
+/* ERR_MEMORY when an arena of n_bytes is more than the options allow or this machine has. */
+int device_check_memory(const device_options_t *options, uint64_t n_bytes, err_t *err);
+
+extern const device_ops_t device_cpu, device_c;
 
 #endif

@@ -9,9 +9,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "ir/tensor.h"
 #include "plan/check.h"
-#include "plan/target.h"
 #include "runtime/device.h"
 
 struct exec {
@@ -64,16 +64,6 @@ static void find_training_tensors(exec_t *self)
     }
 }
 
-static int check_target(const plan_t *plan, const device_ops_t *ops, err_t *err)
-{
-    const char *target = plan->target ? plan->target : "";
-    size_t n = strlen(ops->target_prefix);
-    if (strncmp(target, ops->target_prefix, n) != 0)
-        return err_set(err, ERR_UNSUPPORTED, "the plan is for target \"%s\", device %s runs %s*",
-                       target, ops->name, ops->target_prefix);
-    return strcmp(ops->name, "cpu") == 0 ? target_runs_here(target, err) : 0;
-}
-
 static int load_plan(exec_t *self, err_t *err)
 {
     const plan_t *plan = self->plan;
@@ -102,13 +92,13 @@ static void make_room(exec_t *self)
 exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
 {
     exec_options_t wanted = options ? *options : (exec_options_t){0};
-    const device_ops_t *ops = device_find(wanted.device ? wanted.device : "cpu", err);
-    if (!ops || check_target(plan, ops, err) < 0 || plan_check(plan, err) < 0) return NULL;
-    device_t *device = ops->open(wanted.threads, wanted.pin, err);
+    const device_ops_t *ops = device_find(plan->target, err);
+    if (!ops || target_runs_here(plan->target, err) < 0 || plan_check(plan, err) < 0) return NULL;
+    device_t *device = ops->open(&wanted, err);
     if (!device) return NULL;
     exec_t *self = mem_calloc(1, sizeof *self);
     *self = (exec_t){.plan = plan, .ops = ops, .device = device};
-    self->threads = wanted.threads > 0 ? wanted.threads : pool_cores();
+    self->threads = ops->threads(device);
     make_room(self);
     find_training_tensors(self);
     if (load_plan(self, err) < 0) exec_destroy(&self);

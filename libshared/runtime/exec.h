@@ -9,14 +9,11 @@
 #include <stddef.h>
 
 #include "plan/plan.h"
+#include "runtime/device.h"
 
 typedef struct exec exec_t;
 
-typedef struct {
-    int threads;        /* 0: one per core this process may use */
-    bool pin;           /* bind threads to cores, but for the caller's (pool_new) */
-    const char *device; /* NULL: "cpu" */
-} exec_options_t;
+typedef device_options_t exec_options_t; /* the device's kind is the plan's target's */
 
 /* Check the target, load the code, allocate the arena (zeroed, constants in place). The plan is
  * borrowed for the life of the exec. ERR_UNSUPPORTED: foreign instruction set; ERR_MEMORY: says how

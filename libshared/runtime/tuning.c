@@ -10,29 +10,15 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "codegen/product.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
+#include "runtime/device.h"
 #include "runtime/pool.h"
 #include "runtime/tuning_measure.h"
 
 static int threads_of(const tuning_t *self)
 {
     return self->threads > 0 ? self->threads : pool_cores();
-}
-
-/* "AMD EPYC ...": the first model name, or what the machine is called where there is none. */
-static void cpu_model(char *model, size_t size)
-{
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char line[256];
-    snprintf(model, size, "unknown");
-    while (file && fgets(line, sizeof line, file)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        line[strcspn(line, "\n")] = 0;
-        snprintf(model, size, "%s", colon + 2);
-        break;
-    }
-    if (file) fclose(file);
 }
 
 /* The generator's version is what it generates: the text of two kernels. */
@@ -51,7 +37,7 @@ static uint64_t kernel_version(const char *target)
                                 .ldb = 100,
                                 .ldc = 100,
                                 .trans_b = i > 0}};
-        if (tiles_cut(&p.tiles, &p.step, target_simd(target))) product_render(&p, &helpers, &text);
+        if (tiles_cut(&p.tiles, &p.step, target_caps(target))) product_render(&p, &helpers, &text);
     }
     helpers_print(&helpers, &text);
     uint64_t hash = hash_fast(str_text(&text), text.n);
@@ -63,9 +49,9 @@ static uint64_t kernel_version(const char *target)
 /* What the table is of, as the comment at its head and as the name of its file. */
 static char *title(const tuning_t *self)
 {
-    char model[128];
-    cpu_model(model, sizeof model);
-    return mem_printf("# %s\n# %s, %d threads, kernels %016llx\n", model, self->target,
+    device_info_t info;
+    device_cpu.info(0, &info);
+    return mem_printf("# %s\n# %s, %d threads, kernels %016llx\n", info.text, self->target,
                       threads_of(self), (unsigned long long)kernel_version(self->target));
 }
 

@@ -60,12 +60,12 @@ static bool same_tiles(const tiles_t *a, const tiles_t *b)
 }
 
 /* Unless it comes to the same as one that is there. */
-static void add(product_case_t *c, simd_t simd, const tile_choice_t *choice)
+static void add(product_case_t *c, caps_t caps, const tile_choice_t *choice)
 {
     candidate_t x = {.product.step = c->step, .choice = *choice};
     if (c->n == MAX_CANDIDATE) return;
     if (!choice->library) {
-        if (!tiles_cut_as(&x.product.tiles, &c->step, simd, choice)) return;
+        if (!tiles_cut_as(&x.product.tiles, &c->step, caps, choice)) return;
         for (int i = 0; i < c->n; i++)
             if (!c->candidate[i].choice.library &&
                 same_tiles(&c->candidate[i].product.tiles, &x.product.tiles))
@@ -76,29 +76,29 @@ static void add(product_case_t *c, simd_t simd, const tile_choice_t *choice)
 }
 
 /* The usual way comes first, be it a kernel or the library. */
-static void list_candidates(product_case_t *c, simd_t simd)
+static void list_candidates(product_case_t *c, caps_t caps)
 {
     const tile_choice_t usual = {0}, library = {.library = true};
     static const int64_t sums[] = {128, 384, 512}, parts[] = {8, 128};
     tiles_t tiles;
-    bool own = tiles_choose(&tiles, &c->step, simd);
-    if (own) add(c, simd, &usual);
-    if (!c->step.bf16) add(c, simd, &library);
-    if (!own) add(c, simd, &usual);
+    bool own = tiles_choose(&tiles, &c->step, caps);
+    if (own) add(c, caps, &usual);
+    if (!c->step.bf16) add(c, caps, &library);
+    if (!own) add(c, caps, &usual);
     for (int vectors = 1; c->step.dtype == DT_F32 && vectors <= 4; vectors++) {
-        int rows = (simd.registers - 2 - vectors) / vectors;
+        int rows = (caps.registers - 2 - vectors) / vectors;
         if (c->step.m < rows) rows = (int)c->step.m;
-        add(c, simd, &(tile_choice_t){.rows = rows, .cols = vectors * simd.lanes});
+        add(c, caps, &(tile_choice_t){.rows = rows, .cols = vectors * caps.lanes});
     }
-    for (int i = 0; i < 3; i++) add(c, simd, &(tile_choice_t){.sum_block = sums[i]});
-    for (int i = 0; i < 2; i++) add(c, simd, &(tile_choice_t){.parts = parts[i]});
+    for (int i = 0; i < 3; i++) add(c, caps, &(tile_choice_t){.sum_block = sums[i]});
+    for (int i = 0; i < 2; i++) add(c, caps, &(tile_choice_t){.parts = parts[i]});
 }
 
 /* All kernels of all products, in one object. */
 static code_t *compile(product_case_t *cases, int n, const char *target, err_t *err)
 {
     const kernel_t **kernel = mem_calloc((size_t)n * MAX_CANDIDATE + 1, sizeof *kernel);
-    codegen_t gen;
+    codegen_t gen = {0};
     int count = 0;
     size_t n_bytes = 0;
     for (int i = 0; i < n; i++)
@@ -106,11 +106,13 @@ static code_t *compile(product_case_t *cases, int n, const char *target, err_t *
             candidate_t *x = &cases[i].candidate[k];
             if (x->choice.library) continue;
             x->kernel = kernel_new();
+            x->kernel->kind = KERNEL_PRODUCT;
             x->kernel->product = &x->product;
             kernel[count++] = x->kernel;
         }
-    codegen_init(&gen, count, kernel);
-    uint8_t *bytes = codegen_compile(&gen, target, &n_bytes, err);
+    const target_t *row = target_find(target, err);
+    int status = row ? codegen_init(&gen, row, count, kernel, err) : -1;
+    uint8_t *bytes = status == 0 ? codegen_compile(&gen, &n_bytes, err) : NULL;
     code_t *code = bytes && n_bytes > 0 ? code_load(bytes, n_bytes, err) : NULL;
     count = 0;
     for (int i = 0; code && i < n; i++)
@@ -205,9 +207,9 @@ static bool has_kernels(const product_case_t *cases, int n)
 int tuning_measure(tune_t *table, const plan_gemm_step_t *product, int n, const char *target,
                    int threads, err_t *err)
 {
-    simd_t simd = target_simd(target);
+    caps_t caps = target_caps(target);
     product_case_t *cases = mem_calloc((size_t)n + 1, sizeof *cases);
-    int status = simd.amx ? amx_enable(err) : 0;
+    int status = caps.matrix ? amx_enable(err) : 0;
     if (status == 0) status = blas_open(target, err);
     pool_t *pool = status == 0 ? pool_new(threads, false, err) : NULL;
     int n_case = 0;
@@ -215,7 +217,7 @@ int tuning_measure(tune_t *table, const plan_gemm_step_t *product, int n, const 
         if (product[i].m < 1 || product[i].n < 1 || product[i].k < 1) continue;
         cases[n_case].step = product[i];
         lay_out(&cases[n_case]);
-        list_candidates(&cases[n_case++], simd);
+        list_candidates(&cases[n_case++], caps);
     }
     bool kernels = has_kernels(cases, n_case);
     code_t *code = pool && kernels ? compile(cases, n_case, target, err) : NULL;

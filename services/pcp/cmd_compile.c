@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "pcp/cmd.h"
-#include "plan/target.h"
 #include "runtime/tuning.h"
 
 typedef struct {
@@ -123,7 +123,7 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
                          .accumulate = (int)o->accumulate,
                          .memory_budget = (uint64_t)o->memory_budget};
     const char *target = o->target ? o->target : target_host();
-    int status = target_check(target, err);
+    int status = target_find(target, err) ? 0 : -1;
     if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
     bool plans = o->output || o->stats || stage_of(o->emit) > STAGE_TRAIN;
     if (status == 0 && o->memory_budget > 0 && !plans)

@@ -18,6 +18,7 @@ static const struct {
     {"model", cmd_model, "print a model of a known family as StableHLO"},
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
+    {"devices", cmd_devices, "list this machine's devices and the targets of plans"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},

@@ -8,10 +8,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 #include "runtime/exec.h"
 
 struct sampler {

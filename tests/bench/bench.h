@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "plan/target.h"
+#include "codegen/target.h"
 #include "runtime/blas.h"
 #include "runtime/gemm.h"
 #include "runtime/pool.h"

@@ -10,11 +10,11 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "bench.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 
 enum { REPEATS = 5, PARSE_ELEMENTS = 1 << 20 };
 

@@ -169,7 +169,7 @@ static void open_own(own_t *own, const plan_gemm_step_t *step, bool bf16)
 {
     own->product.step = *step;
     own->product.step.bf16 = bf16;
-    if (!tiles_cut(&own->product.tiles, &own->product.step, target_simd(target_host()))) return;
+    if (!tiles_cut(&own->product.tiles, &own->product.step, target_caps(target_host()))) return;
     own->kernel = kernel_new();
     own->kernel->product = &own->product;
 }
@@ -201,7 +201,7 @@ static code_t *compile(row_t *rows, int n_row, err_t *err)
 {
     const kernel_t *kernels[N_WAY * N_SHAPE];
     own_t *own[N_WAY * N_SHAPE];
-    codegen_t gen;
+    codegen_t gen = {0};
     code_t *code = NULL;
     size_t n_bytes = 0;
     int n = 0;
@@ -210,8 +210,9 @@ static code_t *compile(row_t *rows, int n_row, err_t *err)
         own[n] = &rows[i / N_WAY].own[i % N_WAY];
         if (own[n]->kernel) kernels[n] = own[n]->kernel, n++;
     }
-    codegen_init(&gen, n, kernels);
-    uint8_t *bytes = codegen_compile(&gen, target_host(), &n_bytes, err);
+    const target_t *target = target_find(target_host(), err);
+    int status = target ? codegen_init(&gen, target, n, kernels, err) : -1;
+    uint8_t *bytes = status == 0 ? codegen_compile(&gen, &n_bytes, err) : NULL;
     if (bytes) code = code_load(bytes, n_bytes, err);
     for (int i = 0; code && i < n; i++) {
         void *address = code_symbol(code, gen.name[gen.symbol[i]], err);
@@ -244,9 +245,9 @@ static code_t *compile_peak(plan_kernel_fn **fn, err_t *err)
     size_t n = 0;
     const char *target = target_host();
     char *text = mem_printf("#define LANES %d\n#define ROUNDS %d\n#define CHAINS %d\n%s",
-                            target_simd(target).lanes, PEAK_ROUNDS, PEAK_CHAINS, peak_text);
+                            target_caps(target).lanes, PEAK_ROUNDS, PEAK_CHAINS, peak_text);
     const char *unit = text;
-    uint8_t *bytes = compiler_run(NULL, 1, &unit, target_cflags(target), &n, err);
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, target_find(target, NULL)->flags, &n, err);
     code_t *code = bytes ? code_load(bytes, n, err) : NULL;
     void *address = code ? code_symbol(code, "peak", err) : NULL;
     memcpy(fn, &address, sizeof address);
@@ -266,7 +267,7 @@ static double peak_rate(plan_kernel_fn *fn)
         double took = cpu_s() - start;
         if (took < best) best = took;
     }
-    return 2e-9 * PEAK_ROUNDS * PEAK_CHAINS * target_simd(target_host()).lanes / best;
+    return 2e-9 * PEAK_ROUNDS * PEAK_CHAINS * target_caps(target_host()).lanes / best;
 }
 
 static void report_row(row_t *row, int repeats, double peak)

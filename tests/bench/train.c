@@ -7,13 +7,13 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "bench.h"
+#include "codegen/target.h"
 #include "command.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
 #include "model/init.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 #include "runtime/exec.h"
 
 enum { MAX_MODEL = 16 };

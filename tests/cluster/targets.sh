@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plans for other instruction sets than this machine's best: golden gradients, recognised attention and
-# random programs on lower levels of x86-64; aarch64 in an emulator; plans that this processor cannot run
+# Plans for other targets than this machine's best: golden gradients, expected values and random programs as
+# plain C and on lower levels of x86-64; aarch64 in an emulator; plans that this processor cannot run
 # are compiled, and refused by name.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -16,15 +16,17 @@ on() {
     env PCP_TARGET="$target" "$@"
 }
 
-lower=()
-if [ "$(uname -m)" = x86_64 ]; then lower=(cpu:x86-64-v2 cpu:x86-64-v3); fi
+# The portable target is the reference for other renderers: it holds whatever the processor is.
+others=(c:scalar)
+if [ "$(uname -m)" = x86_64 ]; then others+=(cpu:x86-64-v2 cpu:x86-64-v3); fi
 first=1000
-for target in "${lower[@]}"; do
+for target in "${others[@]}"; do
     if [ "$target" = cpu:x86-64-v3 ] && ! grep -qw avx2 /proc/cpuinfo; then
         skip "$target" "this processor does not run it"
         continue
     fi
     check "$target: code generation" on "$target" "$tests/codegen_test"
+    [ "$target" != c:scalar ] || check "$target: programs with expected values" on "$target" "$tests/checks_test"
     check "$target: random programs" on "$target" env PCP_PROGRAMS=$first:15 "$tests/random_cpu_test"
     if [ -e "$golden/gradients.json" ]; then
         check "$target: golden gradients" on "$target" "$bin/golden-check" "$models/nanogpt_small.mlir" \
@@ -51,5 +53,7 @@ if [ "$(uname -m)" = x86_64 ]; then
             "$bin/pcp" profile "$work/model.mlir" --precision bf16 --steps 1
     fi
 fi
+check "a device for the portable target is listed" grep -qE '^c:0 ' <("$bin/pcp" devices)
+check "the target of this machine is marked" grep -qE '^  \*\* ' <("$bin/pcp" devices)
 check "an unknown target is refused" refuses "cpu:z80" on cpu:z80 "$bin/pcp" profile "$work/model.mlir"
 tap_done

@@ -11,11 +11,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
 #include "model/trial.h"
-#include "plan/target.h"
 #include "plan_help.h"
 
 enum { BLOCK = 128, VOCAB = 4096, STEPS = 4, SEED = 11 }; /* 2 MiB of scores */

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "codegen/target.h"
 #include "compile/compile.h"
-#include "plan/target.h"
 
 /* Two equal products (2 * 4 * 8 * 16 = 1024 FLOPs each), one of them through x * 1. */
 static const char text[] =

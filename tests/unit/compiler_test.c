@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "compiler/compiler.h"
-#include "plan/target.h"
 
 /* @logits has data of its own, which is no part of a training batch. */
 static const char MODEL[] =

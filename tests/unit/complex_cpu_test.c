@@ -11,11 +11,11 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ops/check.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 #include "plan_help.h"
 #include "runtime/check.h"
 #include "runtime/exec.h"

@@ -14,12 +14,12 @@
 #include "ad/ad.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ops/eval.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
-#include "plan/target.h"
 #include "plan_help.h"
 #include "runtime/exec.h"
 

@@ -14,13 +14,13 @@
 #include "ad/ad.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "ops/eval.h"
 #include "ops/fused.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
-#include "plan/target.h"
 #include "plan_help.h"
 
 /* --- Spellings -------------------------------------------------------------------------------- */
@@ -306,10 +306,10 @@ static void test_pairs(void **state)
     int n_group = m->n_fn + m->n_fn / 2;
     check(passes_precision(m, PRECISION_BF16, &err), "precision", &err);
     ir_print_module(m, &text);
-    simd_t simd = target_simd(target_host());
+    caps_t caps = target_caps(target_host());
     char *plan = compile_emit(text.at, text.n, "test", STAGE_PLAN, NULL, target_host(), &err);
     if (!plan) fail_msg("%s", err.text);
-    assert_int_equal(count_text(plan, "x6 bf16"), simd.bf16 && !simd.amx ? n_group : 0);
+    assert_int_equal(count_text(plan, "x6 bf16"), caps.bf16 && !caps.matrix ? n_group : 0);
     free(plan);
     str_fini(&text);
     plan_check_module(m, &(plan_check_t){9, 1, 1, 1e-2, 1});

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "plan/check.h"
-#include "plan/target.h"
 #include "runtime/blas.h"
 #include "runtime/gemm.h"
 

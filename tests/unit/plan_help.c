@@ -14,11 +14,11 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
-#include "plan/target.h"
 #include "plan_emulate.h"
 #include "runtime/exec.h"
 

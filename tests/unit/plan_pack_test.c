@@ -10,11 +10,11 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "plan/check.h"
 #include "plan/memory.h"
 #include "plan/print.h"
-#include "plan/target.h"
 #include "runtime/exec.h"
 
 /* A step on a parameter, written over it; its state is read at other places than it is written. */

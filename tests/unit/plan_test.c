@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/build.h"
-#include "plan/target.h"
 #include "plan_help.h"
 #include "plan_random.h"
 #include "random_program.h"

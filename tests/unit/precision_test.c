@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
@@ -21,7 +22,6 @@
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
-#include "plan/target.h"
 #include "plan_help.h"
 #include "runtime/exec.h"
 

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "codegen/compiler.h"
 #include "codegen/prelude_text.h"
-#include "plan/target.h"
+#include "codegen/target.h"
 #include "runtime/code.h"
 
 /* Those that libm computes in double are not among them: it chooses by the processor. */
@@ -56,7 +56,7 @@ static void compile(set_t *set, int t, const char *text)
 {
     err_t err = {0};
     size_t n = 0;
-    uint8_t *bytes = compiler_run(NULL, 1, &text, target_cflags(targets[t]), &n, &err);
+    uint8_t *bytes = compiler_run(NULL, 1, &text, target_find(targets[t], NULL)->flags, &n, &err);
     set->code[t] = bytes ? code_load(bytes, n, &err) : NULL;
     if (!set->code[t]) fail_msg("%s: %s", targets[t], err.text);
     for (int f = 0; f < N_FUNCTION; f++) {

@@ -16,9 +16,9 @@
 #include "base/str.h"
 #include "codegen/codegen.h"
 #include "codegen/compiler.h"
+#include "codegen/target.h"
 #include "codegen/tile.h"
 #include "plan/check.h"
-#include "plan/target.h"
 #include "runtime/amx.h"
 #include "runtime/code.h"
 #include "runtime/pool.h"
@@ -153,11 +153,10 @@ static const char emulation[] =
     "#define KC_STORE(t, x, s) emu_store(t, x, s)\n"
     "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n";
 
-/* For `target`; emulated: with tile instructions as above, for the machine's lowest one. */
-static uint8_t *compile_code(const codegen_t *gen, const char *target, bool emulated, size_t *n,
-                             err_t *err)
+/* Emulated: with tile instructions as above, for the machine's lowest one. */
+static uint8_t *compile_code(const codegen_t *gen, bool emulated, size_t *n, err_t *err)
 {
-    if (!emulated) return codegen_compile(gen, target, n, err);
+    if (!emulated) return codegen_compile(gen, n, err);
     str_t text = {0};
     str_add(&text, emulation);
     codegen_print(gen, &text);
@@ -175,13 +174,14 @@ static code_t *compile(case_t *cases, int n, const char *target, bool emulated)
     size_t n_bytes = 0;
     for (int i = 0; i < n; i++) {
         assert_true(
-            tiles_cut(&cases[i].product.tiles, &cases[i].product.step, target_simd(target)));
+            tiles_cut(&cases[i].product.tiles, &cases[i].product.step, target_caps(target)));
         kernels[i] = cases[i].kernel = kernel_new();
+        cases[i].kernel->kind = KERNEL_PRODUCT;
         cases[i].kernel->product = &cases[i].product;
         cases[i].product.step.parts = tiles_n_part(&cases[i].product);
     }
-    codegen_init(&gen, n, kernels);
-    uint8_t *bytes = compile_code(&gen, target, emulated, &n_bytes, &err);
+    assert_int_equal(codegen_init(&gen, target_find(target, &err), n, kernels, &err), 0);
+    uint8_t *bytes = compile_code(&gen, emulated, &n_bytes, &err);
     code_t *code = bytes ? code_load(bytes, n_bytes, &err) : NULL;
     if (!code) fail_msg("%s", err.text);
     for (int i = 0; i < n; i++) {
@@ -200,11 +200,12 @@ static void compile_only(case_t *c, const char *target)
     codegen_t gen;
     err_t err = {0};
     size_t n = 0;
-    assert_true(tiles_cut(&c->product.tiles, &c->product.step, target_simd(target)));
+    assert_true(tiles_cut(&c->product.tiles, &c->product.step, target_caps(target)));
     const kernel_t *kernel = c->kernel = kernel_new();
+    c->kernel->kind = KERNEL_PRODUCT;
     c->kernel->product = &c->product;
-    codegen_init(&gen, 1, &kernel);
-    uint8_t *bytes = codegen_compile(&gen, target, &n, &err);
+    assert_int_equal(codegen_init(&gen, target_find(target, &err), 1, &kernel, &err), 0);
+    uint8_t *bytes = codegen_compile(&gen, &n, &err);
     if (!bytes) fail_msg("%s", err.text);
     kernel_destroy(&c->kernel);
     codegen_fini(&gen);
@@ -361,10 +362,10 @@ static void test_lower_targets(void **state)
 static void test_cut(void **state)
 {
     static const int64_t sizes[] = {1, 2, 15, 16, 17, 65, 100, 1000, 50257};
-    static const simd_t simds[] = {{16, 32, false, false},
-                                   {8, 16, false, false},
-                                   {4, 16, false, false},
-                                   {4, 32, false, false}};
+    static const caps_t caps_list[] = {{.lanes = 16, .registers = 32},
+                                       {.lanes = 8, .registers = 16},
+                                       {.lanes = 4, .registers = 16},
+                                       {.lanes = 4, .registers = 32}};
     (void)state;
     for (int i = 0; i < 9 * 9 * 9 * 4; i++) {
         plan_gemm_step_t s = {.dtype = DT_F32,
@@ -375,11 +376,11 @@ static void test_cut(void **state)
                               .k = sizes[i / 81 % 9]};
         s.lda = s.k, s.ldb = s.ldc = s.n;
         tiles_t t;
-        simd_t simd = simds[i / 729];
-        assert_true(tiles_cut(&t, &s, simd));
-        int vectors = t.cols / simd.lanes;
-        assert_int_equal(t.cols % simd.lanes, 0);
-        assert_true(t.rows * vectors + vectors + 1 < simd.registers);
+        caps_t caps = caps_list[i / 729];
+        assert_true(tiles_cut(&t, &s, caps));
+        int vectors = t.cols / caps.lanes;
+        assert_int_equal(t.cols % caps.lanes, 0);
+        assert_true(t.rows * vectors + vectors + 1 < caps.registers);
         assert_true(t.part_rows % t.rows == 0 && t.part_cols % t.cols == 0);
         assert_true((t.n_part_row - 1) * t.part_rows < s.m && t.n_part_row * t.part_rows >= s.m);
         assert_true((t.n_part_col - 1) * t.part_cols < s.n && t.n_part_col * t.part_cols >= s.n);
@@ -391,28 +392,28 @@ static void test_cut(void **state)
 static void test_refused(void **state)
 {
     plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1, .m = 4, .n = 4, .k = 4};
-    simd_t simd = {.lanes = 16, .registers = 32};
+    caps_t caps = {.lanes = 16, .registers = 32};
     tiles_t t;
     (void)state;
-    assert_true(tiles_cut(&t, &s, simd));
-    assert_false(tiles_cut(&t, &s, target_simd("cpu:pdp11")));
-    assert_true(tiles_choose(&t, &s, simd));
+    assert_true(tiles_cut(&t, &s, caps));
+    assert_false(tiles_cut(&t, &s, target_caps("cpu:pdp11")));
+    assert_true(tiles_choose(&t, &s, caps));
     s.trans_b = true; /* can be made, but does not pay */
-    assert_true(tiles_cut(&t, &s, simd));
-    assert_false(tiles_choose(&t, &s, simd));
+    assert_true(tiles_cut(&t, &s, caps));
+    assert_false(tiles_choose(&t, &s, caps));
     s.k = 0;
-    assert_false(tiles_cut(&t, &s, simd));
+    assert_false(tiles_cut(&t, &s, caps));
     s.k = 4;
     s.bf16 = true; /* the target has no such product */
-    assert_false(tiles_cut(&t, &s, simd));
-    simd.bf16 = true;
-    assert_true(tiles_cut(&t, &s, simd));
+    assert_false(tiles_cut(&t, &s, caps));
+    caps.bf16 = true;
+    assert_true(tiles_cut(&t, &s, caps));
     assert_false(t.pack_a);
     s.k = 5; /* its last pair is filled up in a copy */
-    assert_true(tiles_cut(&t, &s, simd) && t.pack_a);
+    assert_true(tiles_cut(&t, &s, caps) && t.pack_a);
     s.bf16 = false;
     s.dtype = DT_F64;
-    assert_false(tiles_cut(&t, &s, simd));
+    assert_false(tiles_cut(&t, &s, caps));
 }
 
 /* Equal helpers are one. */

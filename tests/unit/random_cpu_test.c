@@ -17,10 +17,10 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "ops/eval.h"
-#include "plan/target.h"
 #include "random_mix.h"
 #include "random_program.h"
 #include "runtime/exec.h"

@@ -13,9 +13,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "model/trial.h"
-#include "plan/target.h"
 #include "temp.h"
 
 enum { LAYERS = 6, STEPS = 3, VOCAB = 8, SEED = 7 };

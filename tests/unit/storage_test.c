@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "plan/plan.h"
-#include "plan/target.h"
 #include "plan_help.h"
 
 /* A product of 256 KiB, what `middle` makes of %s, and a product with that over dimension `over`.

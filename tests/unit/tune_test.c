@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
-#include "plan/target.h"
 #include "runtime/exec.h"
 #include "runtime/tuning.h"
 #include "temp.h"

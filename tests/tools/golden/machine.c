@@ -1,12 +1,12 @@
 /* Programs run by the interpreter or compiled, on tensors found by role and name. */
 #include "base/mem.h"
 #include "base/rng.h"
+#include "codegen/target.h"
 #include "compile/compile.h"
 #include "golden.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
-#include "plan/target.h"
 
 tensor_t *machine_find(machine_t *self, const char *role, const char *name)
 {

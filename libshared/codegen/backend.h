@@ -1,0 +1,38 @@
+/* Backends: how kernels become the code of a plan. A backend is one file and one row in backend.c;
+ * the device that runs its code is a row in runtime/device.c under the same prefix. */
+#ifndef CODEGEN_BACKEND_H
+#define CODEGEN_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "codegen/helper.h"
+#include "codegen/target.h"
+#include "plan/kernel.h"
+
+typedef struct backend {
+    const char *prefix; /* "cpu": of its targets' names, before the colon */
+    const target_t *targets;
+    int n_target; /* the best of a machine comes last */
+
+    /* Is there code for kernels of this kind? What is not supported is refused by name. */
+    bool (*supports)(kernel_kind_t kind);
+    /* The body of the kernel as a function without its name: everything from the parameter list on,
+     * so that equal kernels are equal text. Functions that it calls are added to helpers. */
+    void (*render)(const kernel_t *kernel, helpers_t *helpers, str_t *out);
+    /* What a source starts with that holds the n kernels in text[]. */
+    void (*head)(str_t *out, int n, char *const *text);
+    /* Sources to the code that a plan carries. Returns, caller frees; NULL with err. */
+    uint8_t *(*compile)(const target_t *target, int n_unit, const char *const *unit,
+                        size_t *n_bytes, err_t *err);
+
+    const target_t *(*best)(void); /* of this machine; NULL: it runs none */
+    int (*runs_here)(const target_t *target, err_t *err);
+} backend_t;
+
+extern const backend_t backend_cpu, backend_c;
+
+const backend_t *backend_row(int i); /* the i-th; NULL behind the last */
+
+#endif
