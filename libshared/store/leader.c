@@ -1,4 +1,6 @@
-/* Leadership of a run: a lease in the database with a fence that grows. */
+/* Leadership of a run: a lease in the database with a fence that grows. A fence is given once, to
+ * one process: names are what processes call themselves, and two may call themselves the same, so
+ * that no name takes a term that is not over. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +28,7 @@ int store_leader_acquire(store_t *self, const char *run, const char *holder, int
         "ON CONFLICT (run_id) DO UPDATE SET holder = excluded.holder, fence = leadership.fence + "
         "1, "
         "expires_ms = excluded.expires_ms, written = 0 "
-        "WHERE leadership.expires_ms <= now_ms() OR leadership.holder = excluded.holder "
+        "WHERE leadership.expires_ms <= now_ms() "
         "RETURNING holder, fence",
         sql_text(run), sql_text(holder), sql_int(ttl_ms));
     bool mine = n > 0;

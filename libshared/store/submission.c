@@ -27,7 +27,7 @@ int store_front_acquire(store_t *self, const char *holder, int64_t ttl_ms, bool 
         "VALUES ('cluster', $1, 1, now_ms() + $2, now_ms()) "
         "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, fence = cluster.fence + 1, "
         "expires_ms = excluded.expires_ms "
-        "WHERE cluster.expires_ms <= now_ms() OR cluster.holder = excluded.holder "
+        "WHERE cluster.expires_ms <= now_ms() "
         "RETURNING holder, fence",
         sql_text(holder), sql_int(ttl_ms));
     bool mine = n > 0;

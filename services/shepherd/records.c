@@ -181,12 +181,24 @@ static void recorder_failed(shepherd_t *self, const err_t *err)
     }
 }
 
+/* A namesake that leads is our predecessor, and its term runs out; or it lives, and no log tells
+ * who is who. */
+static void standby(const shepherd_t *self, const char *leader)
+{
+    log_event(LOG_INFO, "standby", "leader=%s", leader);
+    if (self->config->id && strcmp(self->config->id, leader) == 0)
+        log_event(LOG_WARN, "same_id",
+                  "leader=%s text=\"a shepherd of our id leads, or has died just now; if it lives, "
+                  "start this one with another --id\"",
+                  leader);
+}
+
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)
 {
     if (self->finished) return;
     switch (result->event) {
     case RECORDED: recorded(self, result); break;
-    case RECORDER_STANDBY: log_event(LOG_INFO, "standby", "leader=%s", result->holder); break;
+    case RECORDER_STANDBY: standby(self, result->holder); break;
     case RECORDER_LEADS: resume_run(self, result); break;
     case RECORDER_LOST:
         self->store_lost = true;

@@ -179,6 +179,7 @@ static void test_groups(void **state)
     store_leases_fini(&leases);
     /* The next leader counts from 1 again; the old one is out. */
     store_leader_t old = f->boss;
+    STORE_OK(store_leader_release(s, &old, err));
     STORE_OK(store_leader_acquire(s, "r", "boss", 60000, &written, &f->boss, err));
     assert_true(written && f->boss.fence > old.fence);
     STORE_REFUSED(ERR_FENCE, store_group_begin(s, &old, 2, &written, err));
