@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define BODY(x) MSG__ENVELOPE__BODY_##x
 static const char *const names[MSG_KIND_COUNT] = {
@@ -112,6 +113,51 @@ msg_envelope_t *msg_unpack(const uint8_t *bytes, size_t n, err_t *err)
     return self;
 }
 
+static bool is_utf8(const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    for (size_t i = 0; i < n;) {
+        size_t length = utf8_next(text + i, n - i, NULL);
+        if (length == 0) return false;
+        i += length;
+    }
+    return true;
+}
+
+/* Element i of a field; texts and messages are pointers. */
+static const void *element(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+                           size_t i)
+{
+    void *const *at = (void *const *)((const char *)message + field->offset);
+    return field->label == PROTOBUF_C_LABEL_REPEATED ? ((void *const *)*at)[i] : *at;
+}
+
+/* How many elements a field has that are set. */
+static size_t elements(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+    const char *count = (const char *)message + field->quantifier_offset;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED) return *(const size_t *)count;
+    if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) return *(const uint32_t *)count == field->id;
+    return 1;
+}
+
+const char *msg_bad_text(const ProtobufCMessage *message)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    for (unsigned f = 0; f < type->n_fields; f++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[f];
+        bool text = field->type == PROTOBUF_C_TYPE_STRING;
+        if (!text && field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
+        for (size_t i = 0, n = elements(message, field); i < n; i++) {
+            const void *one = element(message, field, i);
+            const char *bad = text && !is_utf8(one) ? field->name : NULL;
+            if (!text && one) bad = msg_bad_text(one);
+            if (bad) return bad;
+        }
+    }
+    return NULL;
+}
+
 void msg_free(msg_envelope_t **self_p)
 {
     if (*self_p) msg__envelope__free_unpacked(*self_p, NULL);
@@ -144,6 +190,12 @@ int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const ms
     /* A body field of the wrong wire type counts as absent. */
     if (message && message->body_case != kind) {
         err_set(&reason, ERR_NET, "%s without a body", msg_kind_name(kind));
+        msg_free(&message);
+    }
+    /* HELLO's handler checks its texts itself, and tells the sender. */
+    const char *bad = message && kind != BODY(HELLO) ? msg_bad_text(&message->base) : NULL;
+    if (bad) {
+        err_set(&reason, ERR_NET, "%s: its %s is not UTF-8", msg_kind_name(kind), bad);
         msg_free(&message);
     }
     if (!message) {

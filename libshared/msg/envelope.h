@@ -36,10 +36,14 @@ const char *msg_kind_name(msg_kind_t kind);
  * 0 when the bytes are no envelope. Pure. */
 msg_kind_t msg_peek(const uint8_t *bytes, size_t n);
 
-/* Unpack after msg_peek and the limits. Strings are valid UTF-8-agnostic C strings, never NULL.
+/* Unpack after msg_peek and the limits. Texts are C strings of any bytes, never NULL.
  * Returns, caller frees with msg_free; NULL with ERR_NET. */
 msg_envelope_t *msg_unpack(const uint8_t *bytes, size_t n, err_t *err);
 void msg_free(msg_envelope_t **self_p);
+
+/* The name of a field whose text is not UTF-8, in the message or in one within it; NULL: all are.
+ * Protobuf's texts must be, databases and JSON insist, and the library does not look. */
+const char *msg_bad_text(const ProtobufCMessage *message);
 
 /* Returns, caller frees. */
 uint8_t *msg_pack(const msg_envelope_t *self, size_t *n);
@@ -55,8 +59,9 @@ typedef struct {
     uint64_t handled, dropped;
 } msg_count_t;
 
-/* Check kind and size against the table, unpack, call the handler. A bad message is logged, counted
- * and dropped: returns -1 with the reason in err (also logged). */
+/* Check kind and size against the table, unpack, check that texts are UTF-8 (but HELLO's, which has
+ * a handler that answers), call the handler. A bad message is logged, counted and dropped: returns
+ * -1 with the reason in err (also logged). */
 int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const msg_peer_t *from,
                  const uint8_t *bytes, size_t n, msg_count_t *count, err_t *err);
 
