@@ -1,6 +1,7 @@
 /* Control sockets over czmq; never blocks, never trusts a frame's size. */
 #include "msg/control.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -88,6 +89,16 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
     if (rc >= 0) return 0;
     return err_set(err, ERR_NET, "%s not sent: %s", msg_kind_name(message->body_case),
                    zmq_strerror(zmq_errno()));
+}
+
+bool control_reaches(zsock_t *socket, const msg_peer_t *to)
+{
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
+    message.heartbeat = &beat;
+    errno = 0;
+    return control_send(socket, to, &message, NULL) == 0 || zmq_errno() != EHOSTUNREACH;
 }
 
 uint64_t control_number(zmq_msg_t *frame)

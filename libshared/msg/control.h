@@ -24,6 +24,10 @@ int control_send(zsock_t *socket, const msg_peer_t *to, msg_envelope_t *message,
  */
 int control_pass(zsock_t *socket, const msg_peer_t *to, zmq_msg_t *body);
 
+/* Does a peer of this ROUTER's still have its connection? It gets a HEARTBEAT. A process that has
+ * ended has none, as far as its machine or ours could tell. */
+bool control_reaches(zsock_t *socket, const msg_peer_t *to);
+
 /* Receive one message without blocking and dispatch it. from_router: the first frame is the sender,
  * and a second one of three its number among those who share the connection.
  * Returns 1 when a message was taken (good or dropped), 0 when none waits. */

@@ -33,6 +33,11 @@ static void record(void *user, record_t *record)
     recorder_write(((loop_t *)user)->recorder, record);
 }
 
+static bool reaches(void *user, const msg_peer_t *peer)
+{
+    return control_reaches(((loop_t *)user)->control, peer);
+}
+
 static int after(loop_t *self)
 {
     return self->state.finished ? -1 : 0; /* -1 ends the loop */
@@ -132,6 +137,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     state->out = (msg_out_t){send_control, self};
     state->publish = publish;
     state->start = start_job;
+    state->reaches = reaches;
     if (self->recorder) {
         state->record = record;
         state->phase = PHASE_STANDBY;

@@ -24,6 +24,7 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .supervisor = mem_strdup(hello->supervisor),
         .host = mem_strdup(hello->host),
         .pid = hello->pid,
+        .incarnation = hello->incarnation,
         .threads = hello->threads,
         .kind = hello->kind,
         .peer = *from,
@@ -163,19 +164,6 @@ void members_dismiss(shepherd_t *self, const char *reason)
         MSG_SEND(self->out, &self->members.at[i].peer, 0, BYE, bye, &bye);
 }
 
-const char *hello_fault(const Msg__Hello *hello, size_t n_member)
-{
-    size_t n_id = strlen(hello->id);
-    if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
-    if (hello->kind <= MSG__KIND__KIND_NONE || hello->kind > MSG__KIND__KIND_SUPERVISOR)
-        return "unknown kind of member";
-    if (strlen(hello->target) >= MSG_ID_BYTES || strlen(hello->host) >= MSG_NAME_BYTES)
-        return "the target's or host's name is too long";
-    if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";
-    if (strlen(hello->supervisor) >= MSG_ID_BYTES) return "the supervisor's id is too long";
-    return n_member >= MSG_MAX_MEMBERS ? "too many members" : NULL;
-}
-
 /* NULL when the HELLO is acceptable, else what is wrong with it. */
 static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
 {
@@ -197,8 +185,30 @@ static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
     MSG_SEND(self->out, to, reply_to, WELCOME, welcome, &welcome);
 }
 
-/* The same id again: a connection made anew, or a new process. The lease that it still holds stays.
- */
+/* The id belongs to somebody who lives: another process than this one, whose connection stands. One
+ * that a front has passed on from the same connection is the front's to judge. Whose connection has
+ * ended is gone, so that a process which was started again need not wait for a time-out. */
+static bool is_taken(const shepherd_t *self, const member_row_t *old, const msg_peer_t *from,
+                     const Msg__Hello *hello)
+{
+    if (!old || hello_same_process(old, hello)) return false;
+    bool fronted = from->behind && old->peer.behind && from->n == old->peer.n &&
+                   memcmp(from->at, old->peer.at, from->n) == 0;
+    return !fronted && (!self->reaches || self->reaches(self->user, &old->peer));
+}
+
+static void refuse_double(shepherd_t *self, const member_row_t *holder, const msg_peer_t *from,
+                          const msg_envelope_t *message)
+{
+    char text[HELLO_TEXT];
+    hello_taken_text(holder, text);
+    log_event(LOG_WARN, "id_taken", "member=%s pid=%u other_pid=%u host=%s other_host=%s",
+              holder->id, holder->pid, message->hello->pid, holder->host, message->hello->host);
+    refuse(self, from, message->id, MSG__FAULT__CODE__ID_IN_USE, text);
+}
+
+/* The same id again: a connection made anew, or a new process in the place of one that is gone. The
+ * lease that it still holds stays. */
 static void replace(shepherd_t *self, const Msg__Hello *hello)
 {
     const member_row_t *old = member_by_id(self, hello->id);
@@ -232,6 +242,11 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (old && strcmp(old->id, hello->id) == 0) { /* our WELCOME came late: say it again */
         old->heard_ms = self->now_ms;
         welcome(self, from, message->id);
+        return;
+    }
+    const member_row_t *holder = member_by_id(self, hello->id);
+    if (is_taken(self, holder, from, hello)) {
+        refuse_double(self, holder, from, message);
         return;
     }
     if (old) member_drop(self, old->serial, "took another id");
@@ -301,6 +316,12 @@ void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
     }
     member_row_t *gone = member_by_id(self, message->gone->member);
     uint32_t pid = message->gone->pid;
+    /* Another supervisor's worker has that id, or nobody's. */
+    if (gone && row->kind == MSG__KIND__KIND_SUPERVISOR && strcmp(gone->supervisor, row->id) != 0) {
+        log_event(LOG_WARN, "gone_refused", "member=%s of=%s reason=\"not its supervisor\"",
+                  row->id, gone->id);
+        return;
+    }
     /* A new process under the old id may be faster than the news of the old one's end. */
     if (gone && (pid == 0 || pid == gone->pid))
         member_drop(self, gone->serial, message->gone->reason);

@@ -47,6 +47,7 @@ typedef struct {
     uint32_t serial; /* never used twice; leases refer to members by it */
     char *id, *target, *endpoint, *supervisor, *host;
     uint32_t pid, threads;
+    uint64_t incarnation; /* random number of its process; 0: it told none */
     Msg__Kind kind;
     msg_peer_t peer;
     int64_t heard_ms, issued_ms; /* last sign of life, last work given */
@@ -136,11 +137,12 @@ typedef struct {
 typedef struct {
     const shepherd_config_t *config;
     msg_out_t out;
-    void (*publish)(void *user, Msg__Event *event); /* telemetry out; may be NULL */
-    void (*start)(void *user, courier_job_t *job);  /* takes the job */
-    void (*record)(void *user, record_t *record);   /* takes it; NULL: no store */
-    void *user;                                     /* of these */
-    const char *telemetry;                          /* told in WELCOME */
+    void (*publish)(void *user, Msg__Event *event);      /* telemetry out; may be NULL */
+    void (*start)(void *user, courier_job_t *job);       /* takes the job */
+    void (*record)(void *user, record_t *record);        /* takes it; NULL: no store */
+    bool (*reaches)(void *user, const msg_peer_t *peer); /* its connection stands; NULL: it does */
+    void *user;                                          /* of these */
+    const char *telemetry;                               /* told in WELCOME */
 
     phase_t phase;
     int64_t now_ms, tick_ms;
@@ -243,10 +245,18 @@ void shepherd_over(shepherd_t *self, bool done, const char *reason);
 void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
 void shepherd_begin(shepherd_t *self);  /* they are, for a fresh beginning: give them shards */
 
-/* --- members.c --- */
+/* --- hello.c --- */
+enum { HELLO_TEXT = 320 };
 /* What is wrong with a HELLO, for the run's shepherd and the front alike; NULL: nothing. n_member
  * are there already. */
 const char *hello_fault(const Msg__Hello *hello, size_t n_member);
+bool hello_id_valid(const char *id); /* 1 to 63 bytes of the ids' alphabet */
+/* A member's own process says HELLO once more. */
+bool hello_same_process(const member_row_t *row, const Msg__Hello *hello);
+/* What another is told who says HELLO with the holder's id. */
+void hello_taken_text(const member_row_t *holder, char text[HELLO_TEXT]);
+
+/* --- members.c --- */
 /* A row of one who says HELLO; its texts are copies. */
 member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
                            int64_t now_ms);

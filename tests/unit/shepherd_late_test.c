@@ -189,7 +189,7 @@ static void a_new_connection_keeps_it(void **unused)
         uint8_t w = opened ? W3 : W4; /* a new connection each time */
         SAY(rig, w, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
             body.kind = MSG__KIND__KIND_WORKER; body.id = "w3"; body.target = "cpu:x";
-            body.holding = &holding);
+            body.incarnation = 1; body.holding = &holding);
         assert_int_equal(count(rig, w, BODY(REVOKE), NULL), 0);
         all_written(rig);
         if (!opened) committed(rig, 0, "");

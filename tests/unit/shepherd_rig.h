@@ -31,6 +31,7 @@ typedef struct {
     size_t n_sent;
     courier_job_t *job;      /* the last one started, not yet answered */
     VEC(record_t *) records; /* for the store, not yet answered; only after keep_records */
+    bool ended[256];         /* by peer: its connection has */
     int64_t now;
 } rig_t;
 
@@ -50,6 +51,11 @@ static void take_job(void *user, courier_job_t *job)
     rig_t *rig = user;
     assert_null(rig->job);
     rig->job = job;
+}
+
+static bool reaches(void *user, const msg_peer_t *peer)
+{
+    return !((rig_t *)user)->ended[peer->at[0]];
 }
 
 static void take_record(void *user, record_t *record)
@@ -138,10 +144,12 @@ static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
         say(rig, from, &say_);                     \
     } while (0)
 
+/* From one process for each id, over whatever connection. */
 static void hello(rig_t *rig, uint8_t from, Msg__Kind kind, const char *id)
 {
     SAY(rig, from, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = kind;
-        body.id = (char *)id; body.target = (char *)(kind == MSG__KIND__KIND_WORKER ? "cpu:x" : "");
+        body.incarnation = 1; body.id = (char *)id;
+        body.target = (char *)(kind == MSG__KIND__KIND_WORKER ? "cpu:x" : "");
         body.endpoint = (char *)(kind == MSG__KIND__KIND_AGGREGATOR ? "ipc://data" : ""));
 }
 
@@ -218,6 +226,7 @@ static rig_t *rig_new(int64_t replicas, int64_t rounds)
     rig->now = 1000;
     rig->state.out = (msg_out_t){record, rig};
     rig->state.start = take_job;
+    rig->state.reaches = reaches;
     rig->state.user = rig;
     assert_int_equal(shepherd_init(&rig->state, &rig->config, &err), 0);
     tick(rig, 0);

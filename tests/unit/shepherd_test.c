@@ -186,7 +186,7 @@ static void bad_hellos_are_refused(void **unused)
     }
     assert_int_equal(rig->state.members.n, 0);
     hello(rig, W1, MSG__KIND__KIND_WORKER, "same");
-    hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* the newer one wins */
+    hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* another connection of its */
     assert_int_equal(rig->state.members.n, 1);
     hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* repeated: only answered */
     assert_int_equal(count(rig, W2, BODY(WELCOME), NULL), 2);
@@ -296,6 +296,7 @@ static void news_of_a_death_may_come_late(void **unused)
     rig_t *rig = training(1, 1, 1);
     say_hello(rig, W3, MSG__KIND__KIND_WORKER, "n-w0", "n", 70);
     say_hello(rig, S1, MSG__KIND__KIND_SUPERVISOR, "n", "", 72);
+    rig->ended[W3] = true;
     say_hello(rig, W2, MSG__KIND__KIND_WORKER, "n-w0", "n", 71); /* its successor is faster */
     SAY(rig, S1, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "n-w0"; body.pid = 70);
     assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 2);

@@ -121,6 +121,23 @@ static front_member_t *row_new(front_t *self, const msg_peer_t *from, const Msg_
     return member;
 }
 
+/* Of another process that lives. One that was told to say HELLO again lives, too. */
+static bool is_taken(front_t *self, const front_member_t *holder, const Msg__Hello *hello)
+{
+    return holder && !hello_same_process(&holder->is, hello) &&
+           control_reaches(self->control, &holder->is.peer);
+}
+
+static void refuse_double(front_t *self, const front_member_t *holder, const msg_peer_t *from,
+                          const Msg__Hello *hello)
+{
+    char text[HELLO_TEXT];
+    hello_taken_text(&holder->is, text);
+    log_event(LOG_WARN, "id_taken", "member=%s pid=%u other_pid=%u host=%s other_host=%s",
+              holder->is.id, holder->is.pid, hello->pid, holder->is.host, hello->host);
+    front_fault(self, from, MSG__FAULT__CODE__ID_IN_USE, text);
+}
+
 /* One of that id was here: a connection made anew, or a new process. The shepherd of its run, if it
  * is to have it again, sees to what it holds; another's is told that it has left. */
 static void replace(front_t *self, const char *id, const front_run_t *run)
@@ -170,6 +187,7 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     if (message && message->body_case == MSG__ENVELOPE__BODY_HELLO) hello = message->hello;
     const char *wrong = hello ? hello_fault(hello, self->members.n) : NULL;
     front_member_t *old = hello && !wrong ? front_by_peer(self, from) : NULL;
+    front_member_t *holder = hello && !wrong ? front_by_id(self, hello->id) : NULL;
     if (!hello) {
         self->count.dropped++;
     } else if (!self->leads || self->stopping) {
@@ -179,6 +197,8 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
         front_fault(self, from, MSG__FAULT__CODE__REFUSED, wrong);
     } else if (old && !old->kicked && strcmp(old->is.id, hello->id) == 0) {
         hello_again(self, old, body);
+    } else if (holder != old && is_taken(self, holder, hello)) {
+        refuse_double(self, holder, from, hello);
     } else {
         if (old) front_drop(self, old);
         take_in(self, row_new(self, from, hello), body);
@@ -212,6 +232,9 @@ void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *me
     front_member_t *gone = front_by_id(self, message->gone->member);
     uint32_t pid = message->gone->pid;
     if (gone && pid != 0 && pid != gone->is.pid) return; /* a new process has the id by now */
+    if (gone && sender->is.kind == MSG__KIND__KIND_SUPERVISOR &&
+        strcmp(gone->is.supervisor, sender->is.id) != 0)
+        return; /* another's worker */
     for (size_t i = 0; i < self->runs.n; i++) {
         front_run_t *run = self->runs.at[i];
         if (run->link && (!gone || gone->run == run))

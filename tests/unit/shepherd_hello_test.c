@@ -1,0 +1,178 @@
+/* What a HELLO may say, and whose an id is: nobody takes that of somebody who lives. */
+#include "shepherd_rig.h"
+
+enum { S1 = 10, S2 = 11 };
+
+typedef struct {
+    const char *id, *target, *host, *supervisor, *words;
+} bad_t;
+
+static void names_are_checked(void **unused)
+{
+    (void)unused;
+    static const bad_t rows[] = {
+        {"a\xff", "cpu:x", "", "", "UTF-8"},
+        {"a\xc3", "cpu:x", "", "", "UTF-8"},
+        {"a\nlevel=error", "cpu:x", "", "", "UTF-8"},
+        {"a b", "cpu:x", "", "", "UTF-8"},
+        {"a\x1b[2J", "cpu:x", "", "", "UTF-8"},
+        {"a\xc2\x85", "cpu:x", "", "", "UTF-8"},
+        {"a\xe2\x80\xae", "cpu:x", "", "", "UTF-8"},
+        {"../a", "cpu:x", "", "", "UTF-8"},
+        {"a\"b", "cpu:x", "", "", "UTF-8"},
+        {"a", "cpu:\xff", "", "", "target"},
+        {"a", "cpu x", "", "", "target"},
+        {"a", "cpu:x", "h\x01", "", "host"},
+        {"a", "cpu:x", "h\xff", "", "host"},
+        {"a", "cpu:x", "", "s\n", "supervisor"},
+    };
+    rig_t *rig = rig_new(1, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        SAY(rig, W1, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+            body.kind = MSG__KIND__KIND_WORKER; body.id = (char *)rows[i].id;
+            body.target = (char *)rows[i].target; body.host = (char *)rows[i].host;
+            body.supervisor = (char *)rows[i].supervisor);
+        const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
+        assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);
+        if (!strstr(fault->text, rows[i].words)) fail_msg("row %zu: %s", i, fault->text);
+        forget_sent(rig);
+    }
+    assert_int_equal(rig->state.members.n, 0);
+    hello(rig, W1, MSG__KIND__KIND_WORKER, "w-1.Z_b:c@d+e");
+    hello(rig, W2, MSG__KIND__KIND_WORKER,
+          "b\xc3\xbc"
+          "ro-\xe6\x9d\xb1"); /* büro-東 */
+    assert_int_equal(rig->state.members.n, 2);
+    rig_free(rig);
+}
+
+/* Other texts of members go where only UTF-8 may: the store would refuse them, and with them all
+ * that is written in the same transaction. */
+static void other_texts_are_checked(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    ask(rig, W1);
+    const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+    SAY(rig, W1, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
+        body.fence = lease->fence; body.numeric = true; body.error = "nan\xff");
+    assert_int_equal(rig->state.count.dropped, 1);
+    assert_int_equal(rig->state.lease[0].failures, 0);
+    SAY(rig, L, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = MSG__KIND__KIND_CLI;
+        body.id = "\xff");
+    assert_int_equal(only(rig, L, BODY(FAULT))->fault->code, MSG__FAULT__CODE__REFUSED);
+    rig_free(rig);
+}
+
+static void of_process(rig_t *rig, uint8_t from, const char *id, uint64_t incarnation)
+{
+    SAY(rig, from, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_WORKER; body.id = (char *)id; body.target = "cpu:x";
+        body.pid = 7; body.host = "node"; body.incarnation = incarnation);
+}
+
+static uint8_t holder(const rig_t *rig, const char *id)
+{
+    member_row_t *row = member_by_id((shepherd_t *)&rig->state, id);
+    return row ? row->peer.at[0] : 0;
+}
+
+static void a_living_member_keeps_its_id(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    of_process(rig, W1, "w", 100);
+    for (int i = 0; i < 10; i++) { /* in another PID namespace: the same number, the same host */
+        of_process(rig, W2, "w", 200);
+        beat(rig, W1, 0);
+    }
+    assert_int_equal(holder(rig, "w"), W1);
+    assert_int_equal(count(rig, W1, BODY(FAULT), NULL), 0);
+    const msg_envelope_t *last = NULL;
+    assert_int_equal(count(rig, W2, BODY(FAULT), &last), 10);
+    assert_int_equal(last->fault->code, MSG__FAULT__CODE__ID_IN_USE);
+    assert_non_null(strstr(last->fault->text, "the id w belongs to a living worker (process 7 on "
+                                              "node)"));
+    assert_non_null(strstr(last->fault->text, "--id"));
+    /* The one that says nothing of its process is no exception. */
+    of_process(rig, W3, "w", 0);
+    assert_int_equal(holder(rig, "w"), W1);
+    rig_free(rig);
+}
+
+static void who_is_gone_is_replaced(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    of_process(rig, W1, "w", 100);
+    of_process(rig, W2, "w", 100); /* the same process, over a new connection */
+    assert_int_equal(holder(rig, "w"), W2);
+    rig->ended[W2] = true; /* killed; started again at once */
+    of_process(rig, W3, "w", 300);
+    assert_int_equal(holder(rig, "w"), W3);
+    of_process(rig, W4, "w", 400); /* W3's connection stands, but it says nothing any more */
+    assert_int_equal(holder(rig, "w"), W3);
+    for (int i = 0; i < 3; i++) tick(rig, rig->config.timeout_ms / 2 - 1);
+    of_process(rig, W4, "w", 400);
+    assert_int_equal(holder(rig, "w"), W4);
+    assert_int_equal(rig->state.members.n, 1);
+    rig_free(rig);
+}
+
+/* Members that a front passes on share its connection, and it has judged them. */
+static void a_front_judges_for_itself(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    for (uint64_t behind = 1; behind <= 2; behind++) {
+        Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_WORKER;
+        body.id = "w";
+        body.target = "cpu:x";
+        body.incarnation = behind;
+        msg_envelope_t message = MSG__ENVELOPE__INIT;
+        message.version = MSG_VERSION;
+        message.body_case = BODY(HELLO);
+        message.hello = &body;
+        size_t n;
+        uint8_t *bytes = msg_pack(&message, &n);
+        msg_peer_t peer = {.n = 5, .at = {W1}, .behind = behind};
+        msg_dispatch(shepherd_routes, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
+        free(bytes);
+        assert_int_equal(member_by_id(&rig->state, "w")->peer.behind, behind);
+    }
+    of_process(rig, W2, "w", 3);
+    assert_int_equal(holder(rig, "w"), W1);
+    rig_free(rig);
+}
+
+static void supervisors_speak_for_their_own(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new(1, 1);
+    hello(rig, S1, MSG__KIND__KIND_SUPERVISOR, "north");
+    hello(rig, S2, MSG__KIND__KIND_SUPERVISOR, "south");
+    SAY(rig, W1, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_WORKER; body.id = "north-w0"; body.target = "cpu:x";
+        body.pid = 7; body.supervisor = "north");
+    for (uint8_t s = S2; s >= S1; s--) {
+        assert_int_equal(holder(rig, "north-w0"), W1);
+        SAY(rig, s, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "north-w0";
+            body.pid = 7);
+    }
+    assert_int_equal(holder(rig, "north-w0"), 0);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(other_texts_are_checked),
+        cmocka_unit_test(a_living_member_keeps_its_id),
+        cmocka_unit_test(who_is_gone_is_replaced),
+        cmocka_unit_test(a_front_judges_for_itself),
+        cmocka_unit_test(supervisors_speak_for_their_own),
+    };
+    return cmocka_run_group_tests_name("shepherd, hello", tests, NULL, NULL);
+}
