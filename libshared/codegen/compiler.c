@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/scratch.h"
@@ -126,8 +127,7 @@ static int finish_unit(const job_t *job, int i, pid_t pid, err_t *err)
 
 static int compile_units(const job_t *job, const char *flags, err_t *err)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int at_once = cores < 1 ? 1 : cores > 16 ? 16 : (int)cores, status = 0, first = 0, i = 0;
+    int cores = cpus_count(), at_once = cores > 16 ? 16 : cores, status = 0, first = 0, i = 0;
     pid_t *pids = mem_calloc((size_t)job->n_unit, sizeof *pids);
     for (; status == 0 && i < job->n_unit; i++) {
         if (i - first == at_once) {

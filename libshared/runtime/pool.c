@@ -3,14 +3,13 @@
  * those inside. Both are first watched by spinning, then by sleeping on a condition variable. */
 #include "runtime/pool.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/mem.h"
 
 /* About 20 to 50 us of `pause`: longer than the gap between two steps of a program, short enough to
@@ -63,24 +62,10 @@ static void relax(void)
 #endif
 }
 
-/* Cores' worth of time that the container grants (cgroup 2); INT_MAX when it sets no limit. */
-static int quota(void)
-{
-    double allowed = 0, period = 0;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    int n = file ? fscanf(file, "%lf %lf", &allowed, &period) : 0; /* "max 100000": n is 0 */
-    if (file) fclose(file);
-    if (n != 2 || !(allowed > 0) || !(period > 0) || allowed / period > POOL_MAX_THREADS)
-        return INT_MAX;
-    return allowed < period ? 1 : (int)(allowed / period);
-}
-
 int pool_cores(void)
 {
-    cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : CPU_COUNT(&set), granted = quota();
-    n = n < granted ? n : granted;
-    return n < 1 ? 1 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
+    int n = cpus_count();
+    return n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;
 }
 
 /* The w-th core of the affinity mask, round robin; -1 when it cannot be read. */

@@ -20,7 +20,7 @@ typedef struct pool pool_t;
 /* Called with disjoint ranges of whole grains, by `worker` in [0, threads). */
 typedef void pool_fn(void *context, int64_t begin, int64_t end, int worker);
 
-/* Cores this process may use: its affinity mask, and what a container limits it to; at least 1. */
+/* Cores that this process may use (base/cpus.h), at most POOL_MAX_THREADS. */
 int pool_cores(void);
 
 /* threads in [1, POOL_MAX_THREADS]. With `pin`, worker w > 0 is bound to the w-th core of the

@@ -21,7 +21,8 @@ static const config_field_t fields[] = {
      .kind = CONFIG_INT,
      .offset = offsetof(worker_config_t, threads),
      .fallback = "0",
-     .help = "threads that compute; 0: one per core",
+     .help = "threads that compute; 0: one per core that the affinity mask and the container's "
+             "quota leave",
      .min = 0,
      .max = 4096},
     {.name = "pin",

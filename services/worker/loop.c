@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "msg/alive.h"
 #include "msg/control.h"
@@ -303,14 +304,13 @@ static const msg_route_t routes[MSG_KIND_COUNT] = {
 
 static member_options_t member_options(loop_t *self)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
     return (member_options_t){
         .endpoint = self->config->shepherd,
         .kind = MSG__KIND__KIND_WORKER,
         .id = self->config->id,
         .target = self->config->target,
         .supervisor = self->config->supervisor,
-        .threads = (unsigned)(self->config->threads ? self->config->threads : cores),
+        .threads = (unsigned)(self->config->threads ? self->config->threads : cpus_count()),
         .routes = routes,
         .state = self,
         .on_welcome = on_welcome,

@@ -1,0 +1,103 @@
+/* Cores that a process may use: quotas of cgroups, from files that a test wrote. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cpus.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "temp.h"
+
+typedef struct {
+    const char *name, *membership; /* text of /proc/self/cgroup */
+    struct {
+        const char *path, *text;
+    } file[4]; /* beneath the mount */
+    double quota;
+} case_t;
+
+static const case_t cases[] = {
+    {"no limit", "0::/\n", {{"cpu.max", "max 100000\n"}}, INFINITY},
+    {"no files at all", "0::/a\n", {{0}}, INFINITY},
+    {"no membership", NULL, {{"cpu.max", "150000 100000\n"}}, 1.5},
+    {"a container's own root", "0::/\n", {{"cpu.max", "150000 100000\n"}}, 1.5},
+    {"a group of the host", "0::/a/b\n", {{"a/b/cpu.max", "400000 100000\n"}}, 4},
+    {"the group above is smaller",
+     "0::/a/b\n",
+     {{"a/b/cpu.max", "400000 100000\n"}, {"a/cpu.max", "200000 100000\n"}},
+     2},
+    {"the host's path in a container", "0::/docker/1234\n", {{"cpu.max", "50000 100000\n"}}, 0.5},
+    {"not ours", "0::/a\n", {{"b/cpu.max", "100000 100000\n"}}, INFINITY},
+    {"cgroup 1",
+     "4:memory:/m\n3:cpu,cpuacct:/c\n",
+     {{"cpu,cpuacct/c/cpu.cfs_quota_us", "300000\n"},
+      {"cpu,cpuacct/c/cpu.cfs_period_us", "100000\n"}},
+     3},
+    {"cgroup 1 without limit",
+     "1:cpu:/\n",
+     {{"cpu/cpu.cfs_quota_us", "-1\n"}, {"cpu/cpu.cfs_period_us", "100000\n"}},
+     INFINITY},
+    {"cgroup 1, another controller",
+     "1:cpuset:/c\n",
+     {{"cpu/c/cpu.cfs_quota_us", "100000\n"}, {"cpu/c/cpu.cfs_period_us", "100000\n"}},
+     INFINITY},
+    {"both, the smaller counts",
+     "1:cpu:/c\n0::/c\n",
+     {{"cpu/c/cpu.cfs_quota_us", "500000\n"},
+      {"cpu/c/cpu.cfs_period_us", "100000\n"},
+      {"unified/c/cpu.max", "250000 100000\n"}},
+     2.5},
+    {"nonsense", "x\n:\n0:\n0::\n\n0::/\n", {{"cpu.max", "lots of it\n"}}, INFINITY},
+};
+
+static void quotas(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const case_t *c = &cases[i];
+        char *dir = temp_dir(), *membership = mem_printf("%s/cgroup", dir);
+        char *mount = mem_printf("%s/fs", dir);
+        assert_int_equal(file_make_dirs(mount, NULL), 0);
+        if (c->membership) temp_write(membership, c->membership, strlen(c->membership));
+        for (int k = 0; k < 4 && c->file[k].path; k++) {
+            char *path = mem_printf("%s/%s", mount, c->file[k].path), *slash = strrchr(path, '/');
+            *slash = '\0';
+            assert_int_equal(file_make_dirs(path, NULL), 0);
+            *slash = '/';
+            temp_write(path, c->file[k].text, strlen(c->file[k].text));
+            free(path);
+        }
+        double quota = cpus_quota(membership, mount);
+        if (!(quota == c->quota)) fail_msg("%s: %g, want %g", c->name, quota, c->quota);
+        free(mount);
+        free(membership);
+        temp_remove(&dir);
+    }
+}
+
+static void affinity(void **state)
+{
+    (void)state;
+    cpu_set_t before, one;
+    assert_true(cpus_count() >= 1);
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++)
+        if (CPU_ISSET(core, &before)) CPU_SET(core, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(cpus_count(), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(quotas), cmocka_unit_test(affinity)};
+    return cmocka_run_group_tests_name("cpus", tests, NULL, NULL);
+}
