@@ -6,12 +6,14 @@
 #   shepherd [FLAGS]              start it in the background on DIR/run.json
 #   ends STATUS                   wait for the shepherd; succeeds when it leaves with that status
 #   slay SIGNAL NAME              send a signal to one service
+#   process NAME                  its process id, also when it is inside namespaces (world.bash)
 #   event NAME PATTERN            the log of NAME has a line that matches
 #   dismiss                       end all services of this cluster
 #   golden_model NAME             sets model and golden; without the shared material skips the file as NAME
 #   prepare [FLAGS]               a run of a small model over the documentation: DIR/run.json, flags of pcp train
 # Plans and tokens are cached in $work/plans and $work/cache for all clusters of a test.
-declare -A pid
+declare -A pid inside
+within=() # the command that enters namespaces: world.bash
 at_exit "dismiss; rm -rf '$work'"
 
 golden_model() {
@@ -40,8 +42,22 @@ cluster() {
 serve() {
     local name=$1 program=$2
     shift 2
-    "$bin/pcp-$program" --log-level debug "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
-    pid[$name]=$!
+    "${within[@]}" "$bin/pcp-$program" --log-level debug "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
+    pid[$name]=$! inside[$name]=${#within[@]}
+}
+
+# Inside namespaces the service is the one child of the process that made them, as soon as it has done so; and
+# ends as it ends.
+process() {
+    local outer=${pid[$1]:-}
+    if [ "${inside[$1]:-0}" -eq 0 ] || [ -z "$outer" ]; then
+        echo "$outer"
+        return
+    fi
+    until pgrep -P "$outer"; do
+        ! not_running "$outer" || return
+        sleep 0.02
+    done
 }
 
 aggregator() {
@@ -76,7 +92,7 @@ ends() {
 }
 
 slay() {
-    kill "-$1" "${pid[$2]}"
+    kill "-$1" "$(process "$2")"
 }
 
 event() {
@@ -100,7 +116,7 @@ not_running() {
 
 dismiss() {
     local one
-    for one in "${pid[@]}"; do kill -KILL "$one" 2>/dev/null; done
+    for one in "${!pid[@]}"; do slay KILL "$one" 2>/dev/null; done
     for one in "${pid[@]}"; do wait "$one" 2>/dev/null; done
-    pid=()
+    pid=() inside=()
 }
