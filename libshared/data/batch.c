@@ -113,3 +113,10 @@ int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_toke
     }
     return 0;
 }
+
+batch_sample_t batch_sample(const batch_layout_t *self, uint64_t n_units, uint64_t most)
+{
+    uint64_t all = n_units / self->units, some = most / self->tokens;
+    if (most == 0 || all * self->tokens <= most) return (batch_sample_t){all, false};
+    return (batch_sample_t){some ? some : 1, true};
+}

@@ -8,6 +8,7 @@
 #ifndef DATA_BATCH_H
 #define DATA_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,18 @@ typedef struct {
  * for windows, that records may. */
 int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
                  err_t *err);
+
+/* A validation reads a sample: whole batches of at most `most` tokens (at least one batch), 0: of
+ * all. Its units are the first of the permutation of them all (data/shuffle.h) by
+ * BATCH_SAMPLE_SEED, so that it is spread over the whole text and the same each time, for each run
+ * over this text; without `sampled` they are all batches, in order. */
+typedef struct {
+    uint64_t batches;
+    bool sampled;
+} batch_sample_t;
+batch_sample_t batch_sample(const batch_layout_t *self, uint64_t n_units, uint64_t most);
+
+enum { BATCH_SAMPLE_SEED = 65536 };
 
 /* Fill one micro-batch: unit u of it lies at tokens[u * unit_tokens]. n_tokens must be units *
  * unit_tokens; args[i] has room for n[i] elements of dtype[i]. vocab 0: any token; otherwise

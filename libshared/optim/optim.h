@@ -46,7 +46,7 @@ typedef struct {
     uint64_t memory_budget; /* bytes that a plan's arena may have (plan/build.h), 0: any */
 } train_spec_t;
 
-extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .95 1e-8 .1, clip 1, accumulate 1, f32 */
+extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .99 1e-8 .1, clip 1, accumulate 1, f32 */
 
 /* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their
  * default; unknown keys and values out of range are errors. print returns, caller frees. */

@@ -12,7 +12,7 @@
 const train_spec_t TRAIN_SPEC_DEFAULT = {
     .optimizer = "adamw",
     .beta1 = 0.9,
-    .beta2 = 0.95,
+    .beta2 = 0.99,
     .eps = 1e-8,
     .weight_decay = 0.1,
     .momentum = 0.9,

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
+#include "optim/train_options.h"
 #include "pcp/cmd.h"
 #include "runtime/tuning.h"
 
@@ -29,22 +30,10 @@ static const config_field_t fields[] = {
      "for instance cpu:x86-64-v3 (default: this machine)", 0, 0, NULL, false},
     {"output", CONFIG_STRING, AT(output), NULL, "write the packed plan to this file instead", 0, 0,
      NULL, false},
-    {"optimizer", CONFIG_ENUM, AT(optimizer), "adamw", "inner optimizer", 0, 0, "adamw|sgd", false},
-    {"beta1", CONFIG_FLOAT, AT(beta1), "0.9", "adamw", 0, 1, NULL, false},
-    {"beta2", CONFIG_FLOAT, AT(beta2), "0.95", "adamw", 0, 1, NULL, false},
-    {"eps", CONFIG_FLOAT, AT(eps), "1e-8", "adamw", 0, 1, NULL, false},
-    {"weight_decay", CONFIG_FLOAT, AT(weight_decay), "0.1", "adamw, on parameters of rank >= 2", 0,
-     10, NULL, false},
-    {"momentum", CONFIG_FLOAT, AT(momentum), "0.9", "sgd", 0, 1, NULL, false},
-    {"clip", CONFIG_FLOAT, AT(clip), "1", "global gradient norm; 0: off", 0, 1e9, NULL, false},
-    {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
-     false},
+    TRAIN_SPEC_OPTIONS(options_t),
     {"memory_budget", CONFIG_INT, AT(memory_budget), "0",
      "bytes that the plan's arena may have (512Mi, 2Gi), by recomputing instead of keeping; 0: any",
      0, 1e15, NULL, false},
-    {"precision", CONFIG_ENUM, AT(precision), "f32",
-     "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
-     PRECISION_WORDS, false},
     {"tune", CONFIG_BOOL, AT(tune), "false",
      "with --output: choose kernels of products by measuring them on this machine, once each", 0, 0,
      NULL, false},

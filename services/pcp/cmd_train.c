@@ -42,6 +42,7 @@ typedef struct {
     char *failed_worker; /* the last one that its supervisor gave up */
     char *checkpoint;
     double val_loss;
+    uint64_t val_tokens; /* that it is the mean of; 0: not known */
     bool has_val_loss;
 } train_t;
 
@@ -83,7 +84,10 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     train_t *self = state;
     const Msg__Event *event = message->run_event;
     switch (event->body_case) {
-    case MSG__EVENT__BODY_ROUND: progress_round(&self->progress, event->round); break;
+    case MSG__EVENT__BODY_ROUND:
+        progress_round(&self->progress, event->round);
+        if (event->round->has_val_loss) self->val_tokens = event->round->val_tokens;
+        break;
     case MSG__EVENT__BODY_WORKER: on_worker(self, event->worker); break;
     case MSG__EVENT__BODY_RUN_DONE:
         self->done = true;
@@ -279,13 +283,24 @@ static void end_children(train_t *self)
     children_wait(self->children, END_GRACE_MS);
 }
 
+static void print_validation(const train_t *self)
+{
+    long long of = (long long)self->prepared.validation_tokens, most = self->config.validate_tokens;
+    printf("validation loss %.4f over ", self->val_loss);
+    if (most == 0 || of <= most)
+        printf("%lld tokens\n", of);
+    else if (self->val_tokens)
+        printf("%llu of %lld tokens, always the same (--validate-tokens)\n",
+               (unsigned long long)self->val_tokens, of);
+    else
+        printf("a sample of %lld tokens, always the same (--validate-tokens)\n", of);
+}
+
 static int report(train_t *self, err_t *err)
 {
     progress_end(&self->progress);
     if (self->failed) return err_set(err, ERR_STATE, "%s", self->reason);
-    if (self->has_val_loss)
-        printf("validation loss %.4f over %lld tokens\n", self->val_loss,
-               (long long)self->prepared.validation_tokens);
+    if (self->has_val_loss) print_validation(self);
     if (self->checkpoint) printf("checkpoint %s\n", self->checkpoint);
     return 0;
 }

@@ -13,7 +13,7 @@ typedef struct {
     /* who trains */
     int64_t workers, replicas, max_replicas, threads, aggregators;
     /* rounds */
-    int64_t inner_steps, rounds, accumulate, validate_every, warmup;
+    int64_t inner_steps, rounds, accumulate, validate_every, validate_tokens, warmup;
     /* inner optimizer */
     char *optimizer, *schedule, *precision;
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;

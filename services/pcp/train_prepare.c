@@ -151,14 +151,14 @@ static int write_run_json(const train_config_t *c, const train_prepared_t *p, er
     char *base = mem_printf("%s/", c->run_dir);
     char *run = strrchr(c->run_dir, '/') ? strrchr(c->run_dir, '/') + 1 : c->run_dir;
     json_t *json = json_pack(
-        "{s:s, s:s, s:s+, s:s+, s:s+, s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "run",
-        *run ? run : "run", "model", c->model, "init", base, "init.safetensors", "train_tokens",
-        base, "train.u16", "tokenizer", base, "tokenizer.json", "data_layout", c->layout, "shuffle",
-        c->shuffle, "vocab", p->vocab, "seed", (json_int_t)c->seed, "replicas",
-        (json_int_t)(c->replicas ? c->replicas : c->workers), "inner_steps",
+        "{s:s, s:s, s:s+, s:s+, s:s+, s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "run", *run ? run : "run", "model", c->model, "init", base, "init.safetensors",
+        "train_tokens", base, "train.u16", "tokenizer", base, "tokenizer.json", "data_layout",
+        c->layout, "shuffle", c->shuffle, "vocab", p->vocab, "seed", (json_int_t)c->seed,
+        "replicas", (json_int_t)(c->replicas ? c->replicas : c->workers), "inner_steps",
         (json_int_t)c->inner_steps, "rounds", (json_int_t)c->rounds, "shards",
         (json_int_t)c->aggregators, "workers", (json_int_t)c->workers, "validate_every",
-        (json_int_t)c->validate_every);
+        (json_int_t)c->validate_every, "validate_tokens", (json_int_t)c->validate_tokens);
     json_t *more = json_pack("{s:s, s:s, s:f, s:f, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, "
                              "s:I, s:f, s:f, s:s, s:s}",
                              "optimizer", c->optimizer, "precision", c->precision, "lr", c->lr,

@@ -23,6 +23,7 @@ void commit_summary(shepherd_t *self)
     Msg__RoundStats *s = &self->summary;
     self->summary_waits = false;
     s->workers = (uint32_t)members_count(self, MSG__KIND__KIND_WORKER);
+    s->eta_s = rounds_eta(self);
     if (s->has_val_loss)
         log_event(LOG_INFO, "round",
                   "round=%u rounds=%u loss=%.4f val_loss=%.4f tokens_per_s=%.0f workers=%u",
@@ -93,8 +94,7 @@ static void summarise(shepherd_t *self)
     uint64_t tokens;
     double loss = commit_loss(self->lease, (size_t)self->replicas, &tokens);
     double seconds = (double)(self->now_ms - self->round_ms) / 1000;
-    double whole = (double)(self->now_ms - self->started_ms) / 1000;
-    uint32_t rounds = (uint32_t)self->config->rounds, done = self->round + 1 - self->first_round;
+    uint32_t rounds = (uint32_t)self->config->rounds;
     self->tokens += tokens;
     msg__round_stats__init(&self->summary);
     self->summary.round = self->round + 1;
@@ -103,7 +103,6 @@ static void summarise(shepherd_t *self)
     self->summary.tokens = self->tokens;
     self->summary.seconds = seconds;
     self->summary.tokens_per_s = seconds > 0 ? (double)tokens / seconds : 0;
-    self->summary.eta_s = whole / done * (rounds - self->summary.round);
     self->summary_waits = true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "optim/train_options.h"
 
 #define FIELD(key, what, text, words_help)                                               \
     {                                                                                    \
@@ -47,9 +48,7 @@ static const config_field_t fields[] = {
     FIELD(train_tokens, STRING, NULL, "little-endian u16 tokens to train on"),
     FIELD(validation_tokens, STRING, NULL, "u16 tokens to validate on"),
     WORDS(data_layout, "windows", "windows|records", "how rows are cut from the tokens"),
-    FIELD(shuffle, BOOL, "true", "read windows in a keyed random order"),
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
-    RANGE(seed, INT, "1337", 0, 9007199254740991.0, "of the data order"),
     {.name = "replicas",
      .kind = CONFIG_INT,
      .offset = offsetof(shepherd_config_t, replicas),
@@ -59,43 +58,16 @@ static const config_field_t fields[] = {
      .max = 4096,
      .words = "auto"},
     RANGE(max_replicas, INT, "64", 1, 4096, "auto: at most so many"),
-    RANGE(shrink_s, FLOAT, "30", 0, 1e6, "auto: fewer only when workers were missing for so long"),
-    RANGE(inner_steps, INT, "50", 1, 1e6, "optimizer steps per round and replica (H)"),
-    RANGE(rounds, INT, "10", 1, 1e9, "outer steps"),
     RANGE(shards, INT, "1", 1, MSG_MAX_SHARDS, "aggregators that share the parameters"),
     RANGE(workers, INT, "1", 1, 4096, "workers that must be ready before the first round"),
     RANGE(workers_wait_s, INT, "60", 0, 1e6, "seconds after which it begins with fewer"),
-    RANGE(validate_every, INT, "0", 0, 1e9, "rounds between validations; 0: only at the end"),
-    WORDS(optimizer, "adamw", "adamw|sgd", "inner optimizer"),
-    RANGE(lr, FLOAT, "1e-3", 0, 1e3, "inner learning rate"),
-    RANGE(min_lr, FLOAT, "0", 0, 1e3, "where the schedule ends"),
-    RANGE(warmup, INT, "0", 0, 1e9, "steps of linear warm-up"),
-    WORDS(schedule, "constant", "constant|cosine|wsd", "learning rate over the run"),
-    RANGE(decay_fraction, FLOAT, "0.2", 0, 1, "wsd: share of the steps that decay"),
-    RANGE(beta1, FLOAT, "0.9", 0, 1, "AdamW"),
-    RANGE(beta2, FLOAT, "0.95", 0, 1, "AdamW"),
-    RANGE(eps, FLOAT, "1e-8", 0, 1, "AdamW"),
-    RANGE(weight_decay, FLOAT, "0.1", 0, 10, "AdamW, on parameters of rank 2 and more"),
-    RANGE(momentum, FLOAT, "0.9", 0, 1, "SGD"),
-    RANGE(clip, FLOAT, "1", 0, 1e9, "largest global gradient norm; 0: no limit"),
-    RANGE(accumulate, INT, "1", 1, 65536, "micro-batches per step"),
-    WORDS(precision, "f32", PRECISION_WORDS, "of matrix products; weights and the rest stay f32"),
-    RANGE(outer_lr, FLOAT, "0.7", 0, 100, "outer Nesterov learning rate"),
-    RANGE(outer_momentum, FLOAT, "0.9", 0, 1, "outer Nesterov momentum"),
-    WORDS(codec, "f32", "f32|bf16|int8", "form of pseudo-gradients on the wire"),
     WORDS(keep_state, "local", "memory|local|object", "where workers keep inner states"),
-    RANGE(quorum, INT, "0", 0, 4096, "a round closes with so many replicas; 0: with all"),
-    RANGE(deadline_s, FLOAT, "0", 0, 1e6, "but not before so long"),
-    WORDS(late, "drop", "drop|next", "deltas of leases that a round closed without"),
-    RANGE(outlier, FLOAT, "0", 0, 1e9,
-          "updates of so many times the usual norm are rejected; 0: none"),
-    FIELD(balance, BOOL, "false", "fewer inner steps for slower workers"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
-    RANGE(checkpoint_every, INT, "10", 0, 1e9, "rounds between checkpoints; 0: only at the end"),
-    RANGE(checkpoint_keep, INT, "3", 0, 1e6, "checkpoints to keep; 0: all"),
     FIELD(resume, STRING, NULL,
           "checkpoint to go on from where the aggregators hold nothing: PATH or latest"),
+    TRAIN_RUN_OPTIONS(shepherd_config_t),
+    TRAIN_SPEC_OPTIONS(shepherd_config_t),
     SERVICE_FIELDS(shepherd_config_t),
 };
 
@@ -129,6 +101,9 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (self->quorum == 0 && (self->deadline_s > 0 || strcmp(self->late, "drop") != 0))
         return err_set(err, ERR_ARG,
                        "deadline_s and late are for rounds that close early: set quorum, too");
+    if (strcmp(self->schedule, "cosine") == 0 && self->min_lr > self->lr)
+        return err_set(err, ERR_ARG, "min_lr %g is above lr %g: the cosine ends at min_lr",
+                       self->min_lr, self->lr);
     if (shepherd_is_auto(self) && strcmp(self->keep_state, "memory") == 0)
         return err_set(err, ERR_ARG,
                        "replicas auto moves replicas between workers: keep_state must be local or "

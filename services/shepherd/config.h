@@ -15,7 +15,7 @@ typedef struct {
     bool shuffle;
     int64_t max_replicas, vocab, seed, replicas, inner_steps, rounds, shards, workers,
         workers_wait_s;
-    int64_t validate_every;
+    int64_t validate_every, validate_tokens;
     char *optimizer, *schedule;
     double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
     int64_t warmup, accumulate;

@@ -53,6 +53,11 @@ uint64_t layout_units(const layout_t *self, uint64_t tokens)
     return tokens ? (tokens - 1) / self->batch.unit : 0;
 }
 
+batch_sample_t layout_sample(const layout_t *self, uint64_t tokens, int64_t most)
+{
+    return batch_sample(&self->batch, layout_units(self, tokens), (uint64_t)most);
+}
+
 /* Cut at multiples of the codecs' block, as evenly as possible. */
 static void cut(layout_t *self, size_t n_shard)
 {

@@ -33,6 +33,8 @@ int layout_from_plan(const Msg__PlanReply *reply, data_kind_t kind, size_t n_sha
 
 /* Windows or records in so many tokens. */
 uint64_t layout_units(const layout_t *self, uint64_t tokens);
+/* What a validation reads of so many tokens (validate_tokens: `most`). */
+batch_sample_t layout_sample(const layout_t *self, uint64_t tokens, int64_t most);
 
 void layout_fini(layout_t *self);
 

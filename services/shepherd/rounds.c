@@ -144,11 +144,44 @@ void rounds_validate(shepherd_t *self)
     if (validation_due(self)) work_open_eval(self);
 }
 
+/* Of those behind the open round's beginning. */
+static int64_t validations_left(const shepherd_t *self)
+{
+    int64_t every = self->config->validate_every, rounds = self->config->rounds;
+    if (self->validation_tokens == 0 || self->round >= rounds) return 0;
+    return 1 + (every > 0 ? (rounds - 1) / every - self->round / every : 0);
+}
+
+/* Before the first one: it takes a token a third of the time that training does. */
+static double validation_s(const shepherd_t *self)
+{
+    if (self->eval_ms) return (double)self->eval_ms / 1000;
+    uint64_t batches = layout_sample(&self->layout, self->validation_tokens,
+                                     self->config->validate_tokens)
+                           .batches;
+    double speed = 3 * self->summary.tokens_per_s;
+    return speed > 0 ? (double)(batches * self->layout.batch.tokens) / speed : 0;
+}
+
+double rounds_eta(const shepherd_t *self)
+{
+    double trained = (double)(self->now_ms - self->started_ms - self->evaluated_ms) / 1000;
+    uint32_t done = self->round - self->first_round;
+    if (done == 0 || trained < 0) return 0;
+    return trained / done * (double)(self->config->rounds - self->round) +
+           validation_s(self) * (double)validations_left(self);
+}
+
 static void validated(shepherd_t *self)
 {
     uint64_t tokens;
+    if (self->eval.n) {
+        self->eval_ms = self->now_ms - self->eval_begun_ms;
+        self->evaluated_ms += self->eval_ms;
+    }
     self->summary.val_loss = commit_loss(self->eval.at, self->eval.n, &tokens);
     self->summary.has_val_loss = tokens > 0;
+    self->summary.val_tokens = tokens;
     self->eval.n = 0;
     self->round_ms = self->now_ms; /* the round's own time begins after the validation */
     if (tokens > 0) {

@@ -156,13 +156,14 @@ typedef struct {
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
     uint64_t train_tokens, validation_tokens;
 
-    uint32_t round;             /* that is open: its parameters are being trained */
-    uint32_t first_round;       /* of this shepherd */
-    store_resume_t loaded;      /* what the store knew, until it is taken up */
-    int64_t replicas;           /* of the open round; 0: not decided yet */
-    work_t *lease;              /* one per replica */
-    VEC(work_t) eval;           /* open validation of the parameters that enter `round` */
-    data_range_t cursor;        /* behind all windows leased so far */
+    uint32_t round;        /* that is open: its parameters are being trained */
+    uint32_t first_round;  /* of this shepherd */
+    store_resume_t loaded; /* what the store knew, until it is taken up */
+    int64_t replicas;      /* of the open round; 0: not decided yet */
+    work_t *lease;         /* one per replica */
+    VEC(work_t) eval;      /* open validation of the parameters that enter `round` */
+    int64_t eval_begun_ms, eval_ms, evaluated_ms; /* it began; the last took; all took together */
+    data_range_t cursor;                          /* behind all windows leased so far */
     VEC(data_range_t) returned; /* leased, not trained: leased again first; ordered, disjoint */
     bool decided;               /* the open round's decision is in the store */
     bool resumed;               /* the run was begun by another shepherd */
@@ -401,6 +402,8 @@ void rounds_waiting(shepherd_t *self);         /* now and then: log what the run
 void rounds_dispatch(shepherd_t *self);
 void rounds_check(shepherd_t *self);    /* is the round complete? */
 void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */
+/* Seconds that the rest of the run takes, by what this shepherd has seen; with validations. */
+double rounds_eta(const shepherd_t *self);
 
 /* --- commit.c --- */
 void commit_decide(shepherd_t *self);

@@ -55,6 +55,9 @@ void status_tick(shepherd_t *self)
     status.phase = (char *)phase_names[self->phase];
     status.round = self->round;
     status.rounds = (uint32_t)self->config->rounds;
+    status.evals = (uint32_t)self->eval.n;
+    for (size_t i = 0; i < self->eval.n; i++)
+        status.evals_done += self->eval.at[i].state == WORK_DONE;
     status.n_members = n;
     status.members = list;
     Msg__Event event = MSG__EVENT__INIT;

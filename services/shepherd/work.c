@@ -75,13 +75,16 @@ void work_open_round(shepherd_t *self)
     self->round_ms = self->now_ms;
 }
 
+/* In parts that do not depend on who is there, so that the mean does not either; small enough for
+ * unequal workers to end at about the same time. */
 void work_open_eval(shepherd_t *self)
 {
-    uint64_t batches = layout_units(&self->layout, self->validation_tokens) /
-                       self->layout.batch.units;
-    size_t parts = members_count(self, MSG__KIND__KIND_WORKER);
-    if (parts == 0) parts = 1;
-    if (parts > batches) parts = (size_t)batches;
+    enum { PARTS = 32 };
+    uint64_t batches = layout_sample(&self->layout, self->validation_tokens,
+                                     self->config->validate_tokens)
+                           .batches;
+    size_t parts = batches < PARTS ? (size_t)batches : PARTS;
+    self->eval_begun_ms = self->now_ms;
     self->eval.n = 0;
     for (size_t i = 0; i < parts; i++) {
         uint64_t begin = batches * i / parts, end = batches * (i + 1) / parts;
@@ -277,6 +280,10 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
     Msg__Eval eval = MSG__EVAL__INIT;
     fill_tokens(self, false, &tokens);
+    tokens.shuffle = layout_sample(&self->layout, self->validation_tokens,
+                                   self->config->validate_tokens)
+                         .sampled;
+    if (tokens.shuffle) tokens.seed = BATCH_SAMPLE_SEED;
     eval.round = self->round;
     eval.part = part;
     eval.fence = self->eval.at[part].fence;

@@ -53,7 +53,7 @@ static void drop_engine(trainer_t *self)
     free(self->start);
     free(self->end);
     self->start = self->end = NULL;
-    self->result.here = false;
+    self->result.here = self->start_here = false;
     *self->plan = '\0';
 }
 
@@ -98,6 +98,7 @@ static int need_client(trainer_t *self, const work_t *work, err_t *err)
                               .user = self};
     self->client = data_client_new(&options, err);
     if (!self->client) return -1;
+    self->start_here = false;
     if (self->run != work->run) states_forget(&self->states); /* they belong to another run */
     self->run = work->run;
     self->n_endpoint = work->n_data;
@@ -172,7 +173,13 @@ static int prepare(trainer_t *self, const work_t *work, err_t *err)
     if (need_client(self, work, err) < 0 || need_engine(self, work, err) < 0) return -1;
     if (check_bounds(self, work, err) < 0 || need_tokens(self, work, err) < 0) return -1;
     self->result.here = false;
-    return data_get_params(self->client, work->bounds, work->round, self->start, err);
+    bool here = !work->training && self->start_here && self->start_round == work->round;
+    if (here) return 0;
+    self->start_here = false;
+    if (data_get_params(self->client, work->bounds, work->round, self->start, err) < 0) return -1;
+    self->start_here = !work->training;
+    self->start_round = work->round;
+    return 0;
 }
 
 static data_kind_t kind_of(const Msg__TokenSource *tokens)

@@ -49,6 +49,8 @@ typedef struct {
     states_t states;
     tokens_t *train, *validation;
     float *start, *end; /* flat parameter vectors */
+    bool start_here;    /* `start` are the parameters of this round, of a validation's other part */
+    uint32_t start_round;
     trainer_result_t result;
     char state[HASH_HEX]; /* that the last lease ended with */
 } trainer_t;

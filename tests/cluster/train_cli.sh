@@ -64,6 +64,14 @@ check "its loss falls" loss_fell "$work/half.txt"
 check "it trains another plan" bash -c "! cmp -s \
     <(grep -h '^round 4/' '$work/first.txt') <(grep -h '^round 4/' '$work/half.txt')"
 
+# --- validation: a sample of a long text, the same whoever reads it ---
+sampled() { train "sampled$1" --rounds 2 --validate-every 1 --validate-tokens 1000 --workers "$1" --replicas 2 >"$work/sampled$1.txt" 2>&1; }
+check "a run validates on a sample" sampled 2
+check "of whole batches" grep -qE '^validation loss [0-9.]+ over (896|992) of [0-9]+ tokens' "$work/sampled2.txt"
+sampled 1
+check "one worker gets the same losses as two" diff <(grep -oE 'val(idation loss)? [0-9.]+' "$work/sampled1.txt") \
+    <(grep -oE 'val(idation loss)? [0-9.]+' "$work/sampled2.txt")
+
 # --- when a round closes, and with what ---
 train policy --rounds 3 --quorum 1 --deadline-s 2.5 --outlier 9.5 --balance >"$work/policy.txt" 2>&1
 check "a run with policies ends well" test $? -eq 0

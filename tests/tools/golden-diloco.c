@@ -96,15 +96,15 @@ static int write_config(const char *dir, const char *model, const json_t *golden
     char *checkpoint = mem_printf("%s/checkpoint", dir);
     json_t *run = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f,"
-        " s:f, s:f, s:s}",
+        " s:f, s:f, s:s, s:s}",
         "run", "golden-diloco", "model", model, "init", init, "train_tokens", records,
         "data_layout", "records", "shuffle", 0, "vocab", (json_int_t)vocab, "replicas",
         (json_int_t)whole(diloco, "workers"), "inner_steps", (json_int_t)whole(diloco, "tau"),
         "rounds", (json_int_t)rounds, "optimizer", "adamw", "lr", number(adamw, "lr"), "beta1",
         number(adamw, "b1"), "beta2", number(adamw, "b2"), "eps", number(adamw, "eps"),
         "weight_decay", number(adamw, "wd"), "clip", number(adamw, "clip_global_norm"), "outer_lr",
-        number(diloco, "outer_lr"), "outer_momentum", number(diloco, "outer_momentum"),
-        "checkpoint", checkpoint);
+        number(diloco, "outer_lr"), "outer_momentum", number(diloco, "outer_momentum"), "schedule",
+        "constant", "checkpoint", checkpoint);
     char *text = run ? json_dumps(run, JSON_INDENT(2)) : NULL;
     char *path = mem_printf("%s/run.json", dir);
     int rc = text ? file_write_atomic(path, text, strlen(text), err)

@@ -285,6 +285,31 @@ static void test_batch_windows(void **state)
 }
 
 /* Every integer type, several arguments of other shapes, no shift. */
+static void test_validation_sample(void **state)
+{
+    (void)state;
+    const batch_layout_t l = {.units = 4, .unit = 10, .unit_tokens = 11, .tokens = 40};
+    static const struct {
+        uint64_t units, most, batches;
+        bool sampled;
+    } rows[] = {
+        {400, 0, 100, false},    {400, 4000, 100, false}, {400, 3999, 99, true},
+        {400, 80, 2, true},      {400, 119, 2, true},     {400, 1, 1, true},
+        {403, 4000, 100, false}, {3, 1, 0, false},        {0, 100, 0, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        batch_sample_t sample = batch_sample(&l, rows[i].units, rows[i].most);
+        assert_int_equal(sample.batches, rows[i].batches);
+        assert_int_equal(sample.sampled, rows[i].sampled);
+    }
+    /* The sample lies all over the text: of 1,000 windows of a million each tenth has its share. */
+    shuffle_t shuffle;
+    int tenth[10] = {0};
+    shuffle_init(&shuffle, BATCH_SAMPLE_SEED, 0, 1000000);
+    for (uint64_t i = 0; i < 1000; i++) tenth[shuffle_at(&shuffle, i) / 100000]++;
+    for (int i = 0; i < 10; i++) assert_in_range(tenth[i], 60, 140);
+}
+
 static void test_batch_records(void **state)
 {
     (void)state;
@@ -360,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_published_split),
         cmocka_unit_test(test_token_file),
         cmocka_unit_test(test_batch_windows),
+        cmocka_unit_test(test_validation_sample),
         cmocka_unit_test(test_batch_records),
         cmocka_unit_test(test_batch_refuses),
     };

@@ -497,7 +497,7 @@ static void test_spec_round_trip(void **state)
     free(text);
     free(again);
     check(train_spec_parse("{}", &back, &err), &err);
-    assert_true(back.accumulate == 1 && back.beta2 == 0.95 && back.precision == PRECISION_F32);
+    assert_true(back.accumulate == 1 && back.beta2 == 0.99 && back.precision == PRECISION_F32);
 }
 
 static void test_spec_refusals(void **state)

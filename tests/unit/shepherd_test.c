@@ -1,5 +1,7 @@
 /* The shepherd's handlers without sockets: a scripted cluster speaks to it, its answers are
  * recorded. */
+#include <math.h>
+
 #include "shepherd_rig.h"
 
 #include "base/log.h"
@@ -38,19 +40,19 @@ static void a_run_from_hello_to_bye(void **unused)
         committed(rig, round, "");
         assert_true(rig->state.summary.loss == 2.5);
     }
-    /* Validation at the end: (81 - 1) / 10 / 2 = 4 batches over two workers. */
-    ask(rig, W1);
-    ask(rig, W2);
-    const Msg__Eval *first = only(rig, W1, BODY(EVAL))->eval;
-    const Msg__Eval *second = only(rig, W2, BODY(EVAL))->eval;
-    assert_int_equal(first->round, 2);
-    assert_int_equal(first->n_batch + second->n_batch, 4);
-    assert_int_equal(second->first_batch, first->n_batch);
-    for (uint8_t w = W1; w <= W2; w++) {
+    /* Validation at the end: (81 - 1) / 10 / 2 = 4 batches, a part each, whoever is there. */
+    for (uint64_t part = 0; part < 4; part++) {
+        uint8_t w = part < 2 ? W1 : W2;
+        forget_sent(rig);
+        ask(rig, w);
         const Msg__Eval *eval = only(rig, w, BODY(EVAL))->eval;
+        assert_int_equal(eval->round, 2);
+        assert_int_equal(eval->first_batch, part);
+        assert_int_equal(eval->n_batch, 1);
+        assert_false(eval->tokens->shuffle);
         SAY(rig, w, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT; body.round = 2;
             body.part = eval->part; body.fence = eval->fence; body.loss = w == W1 ? 1 : 4;
-            body.tokens = w == W1 ? 20 : 40);
+            body.tokens = w == W1 ? 10 : 20);
     }
     assert_true(rig->state.val_loss == 3); /* (20 + 160) / 60: by tokens */
     assert_int_equal(rig->job->round, 2);
@@ -60,6 +62,53 @@ static void a_run_from_hello_to_bye(void **unused)
     assert_true(rig->state.finished);
     assert_int_equal(rig->state.exit_status, 0);
     for (uint8_t peer = A; peer <= W2; peer++) only(rig, peer, BODY(BYE));
+    rig_free(rig);
+}
+
+/* All leases of the open round are done by one worker, and committed. */
+static void one_round(rig_t *rig, uint32_t round)
+{
+    forget_sent(rig);
+    ask(rig, W1);
+    const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+    rig->now += 1000;
+    lease_done(rig, W1, lease, 2);
+    committed(rig, round, "");
+}
+
+/* Of a long text a sample is validated on: whole batches, the same each time; the time left counts
+ * it. */
+static void a_validation_reads_a_sample(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 10, 1);
+    rig->config.validate_every = 2;
+    rig->config.validate_tokens = 59; /* 2 batches of 20 tokens, of 4 */
+    one_round(rig, 0);
+    /* 1 s and 60 tokens a round: a validation is taken to last 40 / (3 x 60) s; 5 are to come. */
+    assert_true(fabs(rig->state.summary.eta_s - (9 + 5 * 40 / 180.0)) < 1e-9);
+    Msg__Eval seen[2];
+    for (uint32_t round = 1; round <= 3; round += 2) {
+        one_round(rig, round);
+        for (uint64_t part = 0; part < 2; part++) {
+            forget_sent(rig);
+            ask(rig, W1);
+            const Msg__Eval *eval = only(rig, W1, BODY(EVAL))->eval;
+            assert_int_equal(eval->first_batch, part);
+            assert_int_equal(eval->n_batch, 1);
+            assert_true(eval->tokens->shuffle);
+            if (round > 1) assert_int_equal(eval->tokens->seed, seen[part].fence);
+            seen[part] = (Msg__Eval){.fence = (uint32_t)eval->tokens->seed};
+            rig->now += 4000;
+            SAY(rig, W1, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT;
+                body.round = round + 1; body.part = eval->part; body.fence = eval->fence;
+                body.loss = 1; body.tokens = 20);
+        }
+        assert_true(rig->state.has_val_loss);
+        if (round == 1) one_round(rig, 2);
+    }
+    /* 8 s a validation, 3 to come (rounds 6, 8, 10), and 6 rounds of 1 s. */
+    assert_true(fabs(rig->state.summary.eta_s - (6 + 3 * 8)) < 1e-9);
     rig_free(rig);
 }
 
@@ -532,7 +581,7 @@ static void configurations(void **unused)
     assert_non_null(strstr(err.text, "init"));
     train_spec_t spec = shepherd_spec(&rig->config);
     assert_string_equal(spec.optimizer, "adamw");
-    assert_true(spec.beta2 == 0.95 && spec.accumulate == 1);
+    assert_true(spec.beta2 == 0.99 && spec.accumulate == 1);
     rig_free(rig);
 }
 
@@ -541,6 +590,7 @@ int main(void)
     log_init("shepherd_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_from_hello_to_bye),
+        cmocka_unit_test(a_validation_reads_a_sample),
         cmocka_unit_test(a_lost_workers_lease_goes_to_the_spare),
         cmocka_unit_test(silence_and_sleep),
         cmocka_unit_test(who_leaves_takes_nobody_along),

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# An option of training has one default, range and text, whichever program reads it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+# rows PROGRAM...: an option a line, its name first, from --help.
+rows() { "$@" --help | sed -n 's/^  \(--[a-z0-9-]*\) [^ ]* *\(.*\)/\1 \2/p; s/^  \(--[a-z0-9-]*\)   *\(.*\)/\1 \2/p' | sort -u; }
+rows "$bin/pcp" train >"$work/train"
+rows "$bin/pcp" compile >"$work/compile"
+rows "$bin/pcp-shepherd" >"$work/shepherd"
+
+# What has one name and two meanings: of an experiment and of a shepherd by itself.
+own='^--(run-dir|resume|replicas|max-replicas|workers|model|init|tokenizer|checkpoint|log-level|tune) '
+
+# alike A B AT_LEAST: options of both programs, so many at least, have equal rows.
+alike() {
+    join -j 1 -o 0 "$work/$1" "$work/$2" | sed 's/$/ /' | grep -vE "$own" >"$work/both"
+    [ "$(wc -l <"$work/both")" -ge "$3" ] || { echo "only:"; cat "$work/both"; return 1; }
+    diff <(grep -Ff "$work/both" "$work/$1") <(grep -Ff "$work/both" "$work/$2")
+}
+check "pcp train and pcp compile" alike train compile 9
+check "pcp train and pcp-shepherd" alike train shepherd 30
+tap_done
