@@ -256,16 +256,30 @@ static void assign_fixed(plan_build_t *self, program_t *p, const use_t *use)
             p->home[body->result[i]] = (home_t){HOME_TENSOR, p->result[i]};
 }
 
-/* Results that found no place in their tensor are copied there when all else is done. */
+/* All results are copied to their tensors when all else is done. The copies are steps from the
+ * start, so that lifetimes know of them. */
 static void add_copies(program_t *p)
 {
     const ir_region_t *body = p->lower->fn->body;
     for (int i = 0; i < body->n_result; i++) {
-        const home_t *home = &p->home[body->result[i]];
-        if (home->kind == HOME_TENSOR && home->number == p->result[i]) continue;
         lstep_t step = {.kind = LOWER_COPY, .from = body->result[i], .to_result = i};
         VEC_PUSH(&p->lower->step, step);
     }
+}
+
+/* Except for those that are where they belong. */
+static void drop_copies(program_t *p)
+{
+    lower_t *lower = p->lower;
+    size_t n = 0;
+    for (size_t i = 0; i < lower->step.n; i++) {
+        const lstep_t *s = &lower->step.at[i];
+        const home_t *home = &p->home[s->from];
+        bool there = s->kind == LOWER_COPY && home->kind == HOME_TENSOR &&
+                     home->number == p->result[s->to_result];
+        if (!there) lower->step.at[n++] = *s;
+    }
+    lower->step.n = n;
 }
 
 /* Blocks for what step i writes and has no home. */
@@ -356,6 +370,7 @@ void storage_assign(plan_build_t *self, program_t *p)
 {
     const lower_t *lower = p->lower;
     storage_reset(p);
+    add_copies(p);
     p->home = mem_calloc(lower->fn->n_value, sizeof *p->home);
     use_t *use = find_uses(p);
     assign_fixed(self, p, use);
@@ -363,7 +378,7 @@ void storage_assign(plan_build_t *self, program_t *p)
         share_blocks(p, use, (int)i);
         add_written(p, use, (int)i);
     }
-    add_copies(p);
+    drop_copies(p);
     free(use);
     use = find_uses(p);
     for (uint32_t v = 0; v < lower->fn->n_value; v++)
