@@ -8,6 +8,7 @@
 #include "plan/branches.h"
 #include "plan/build_in.h"
 #include "plan/check.h"
+#include "plan/check_lifetimes.h"
 #include "plan/parts.h"
 #include "plan/product_loops.h"
 #include "plan/recompute.h"
@@ -31,6 +32,7 @@ static void program_destroy(program_t *p)
 {
     lower_destroy(&p->lower);
     VEC_FREE(&p->block);
+    VEC_FREE(&p->takeover);
     free(p->home);
     free(p->param);
     free(p->result);
@@ -372,10 +374,13 @@ plan_t *plan_build_finish(plan_build_t *self, err_t *err)
     for (size_t i = 0; i < self->program.n; i++) storage_assign(self, self->program.at[i]);
     if (self->budget > 0 && arena_fit(self, err) < 0) return NULL;
     for (size_t i = 0; i < self->program.n; i++) storage_finish(self->program.at[i]);
+    uint64_t fixed, arena_bytes = arena_assign(self, &fixed);
+    if (check_lifetimes(self, fixed, err) < 0) return NULL;
     plan_t *plan = mem_calloc(1, sizeof *plan);
     plan->accumulate = 1;
     plan->alignment = MEMORY_ALIGN;
-    plan->arena_bytes = arena_assign(self, &plan->fixed_bytes);
+    plan->arena_bytes = arena_bytes;
+    plan->fixed_bytes = fixed;
     plan->n_tensor = (int)self->tensor.n;
     plan->tensor = mem_calloc(self->tensor.n + 1, sizeof *plan->tensor);
     for (int i = 0; i < plan->n_tensor; i++) {

@@ -14,6 +14,12 @@ typedef struct {
     int number;
 } home_t;
 
+/* Before step `at` value `to` takes over the bytes of `from` as they are. */
+typedef struct {
+    int at;
+    ir_val_t from, to;
+} takeover_t;
+
 typedef struct {
     const char *name;
     lower_t *lower;
@@ -22,7 +28,8 @@ typedef struct {
     int depth;           /* loops around it */
     int first_kernel;    /* of its groups, in plan_build_t.kernel */
     VEC(memory_block_t) block;
-    uint64_t n_bytes;   /* of its temporaries */
+    VEC(takeover_t) takeover; /* in the order of steps: what storage_finish took away */
+    uint64_t n_bytes;         /* of its temporaries */
     uint64_t own_bytes; /* of large results that no other program has, which lie before these */
     int peak;           /* step at which most of them are alive */
 } program_t;

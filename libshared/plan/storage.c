@@ -336,6 +336,13 @@ static bool is_idle(const program_t *p, const lstep_t *s)
            only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
 }
 
+static void take_over(program_t *p, const lstep_t *s, int at)
+{
+    step_use_t a = steps_use(p->lower, s, 0), b = steps_use(p->lower, s, 1);
+    VEC_PUSH(&p->takeover,
+             ((takeover_t){at, a.written ? b.value : a.value, a.written ? a.value : b.value}));
+}
+
 void storage_finish(program_t *p)
 {
     lower_t *lower = p->lower;
@@ -343,7 +350,10 @@ void storage_finish(program_t *p)
     int *place = mem_calloc(lower->step.n + 1, sizeof *place);
     for (size_t i = 0; i < lower->step.n; i++) {
         place[i] = (int)n;
-        if (!is_idle(p, &lower->step.at[i])) lower->step.at[n++] = lower->step.at[i];
+        if (is_idle(p, &lower->step.at[i]))
+            take_over(p, &lower->step.at[i], (int)n);
+        else
+            lower->step.at[n++] = lower->step.at[i];
     }
     for (size_t b = 0; b < p->block.n; b++) {
         memory_block_t *block = &p->block.at[b];

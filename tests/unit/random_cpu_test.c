@@ -21,6 +21,7 @@
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "ops/eval.h"
+#include "random_loops.h"
 #include "random_mix.h"
 #include "random_program.h"
 #include "runtime/exec.h"
@@ -37,8 +38,10 @@ enum {
     WIDE_OPS = 30
 };
 
+typedef enum { MIXED, WIDE, LOOPS } family_t;
+
 typedef struct {
-    bool wide; /* over all element types (random_wide_exact) */
+    family_t family; /* random_mix, random_wide_exact (over all element types), random_loops */
     int n_program, n_result, n_exact, n_amplified, n_failed, n_gradient;
     double worst; /* deviation by tolerance, of what was not amplified */
 } tally_t;
@@ -70,8 +73,9 @@ static void evaluate(const program_t *p, tensor_t *out)
         fail_msg("seed %llu: %s", (unsigned long long)p->seed, err.text);
 }
 
-static void program_init(program_t *p, const ir_module_t *module, uint64_t seed, bool wide)
+static void program_init(program_t *p, const ir_module_t *module, uint64_t seed, family_t family)
 {
+    bool wide = family == WIDE;
     char name[32];
     snprintf(name, sizeof name, "p%llu", (unsigned long long)seed);
     *p = (program_t){.module = module, .fn = ir_module_find(module, name), .seed = seed};
@@ -151,8 +155,9 @@ static void report(const program_t *p, int r, double found, double tolerance, ta
 
 static void compare_result(const program_t *p, int r, const tensor_t *got, tally_t *tally)
 {
-    double roundoff = tally->wide ? 0 : random_mix_roundoff(p->fn, r);
-    double found = tally->wide ? tensors_deviation(&p->out[r], got, 1) : deviation(&p->out[r], got);
+    double roundoff = tally->family == WIDE ? 0 : random_mix_roundoff(p->fn, r);
+    double found = tally->family == WIDE ? tensors_deviation(&p->out[r], got, 1)
+                                         : deviation(&p->out[r], got);
     double tolerance = roundoff * (roundoff > ldexp(1, -24) ? MANY_HALF : MANY);
     tally->n_result++;
     tally->n_exact += roundoff == 0;
@@ -208,9 +213,10 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
         char name[32];
         snprintf(name, sizeof name, "p%llu", (unsigned long long)first + (unsigned long long)i);
         uint64_t seed = first + (uint64_t)i;
-        bool made = tally->wide ? random_wide_exact(module, name, seed, WIDE_OPS) != NULL
-                                : random_mix(module, name, seed) != NULL;
-        if (!made) fail_msg("%s", name);
+        ir_fn_t *fn = tally->family == WIDE    ? random_wide_exact(module, name, seed, WIDE_OPS)
+                      : tally->family == LOOPS ? random_loops(module, name, seed)
+                                               : random_mix(module, name, seed);
+        if (!fn) fail_msg("%s", name);
     }
     if (ir_verify(module, &err) < 0) fail_msg("%s", err.text);
     ir_module_t *copy = ir_module_clone(module, &err);
@@ -221,7 +227,7 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
     exec_t *exec = plan ? exec_new(plan, &options, &err) : NULL;
     for (int i = 0; exec && i < n; i++) {
         program_t p;
-        program_init(&p, module, first + (uint64_t)i, tally->wide);
+        program_init(&p, module, first + (uint64_t)i, tally->family);
         run_program(&p, plan, exec, tally);
         program_fini(&p);
     }
@@ -279,7 +285,7 @@ static void test_random_programs(void **state)
 
 static void test_all_types(void **state)
 {
-    tally_t tally = {.wide = true};
+    tally_t tally = {.family = WIDE};
     (void)state;
     run_programs(60, &tally);
     print_message("%d programs, %d results to the bit, %d wrong\n", tally.n_program, tally.n_result,
@@ -287,9 +293,25 @@ static void test_all_types(void **state)
     assert_int_equal(tally.n_failed, 0);
 }
 
+static void test_loops(void **state)
+{
+    tally_t tally = {.family = LOOPS};
+    (void)state;
+    run_programs(200, &tally);
+    print_message(
+        "%d programs of loops, %d results: %d to the bit, the others within %.2g of their "
+        "tolerance, %d that amplify, %d wrong\n",
+        tally.n_program, tally.n_result, tally.n_exact, tally.worst, tally.n_amplified,
+        tally.n_failed);
+    assert_int_equal(tally.n_failed, 0);
+    assert_true(tally.n_amplified * 50 <= tally.n_result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_programs),
-                                       cmocka_unit_test(test_all_types)};
+                                       cmocka_unit_test(test_all_types),
+                                       cmocka_unit_test(test_loops)};
+    if (getenv("PCP_TEST")) cmocka_set_test_filter(getenv("PCP_TEST")); /* one alone: a pattern */
     return cmocka_run_group_tests_name("random_cpu", tests, NULL, NULL);
 }
