@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "msg/text.h"
 
 enum { EVENT_BYTES = 64 << 10 };
 
@@ -59,6 +60,7 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
         zmq_msg_close(&frame);
     }
     if (!found) return err_set(err, ERR_NET, "telemetry message of %d frames is no event", n);
+    msg_text_clean(&found->base);
     *event = found;
     return 1;
 }

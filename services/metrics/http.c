@@ -1,23 +1,36 @@
 /* libmicrohttpd with its epoll descriptor in our loop. Connections are few, short-lived and
- * bounded. */
+ * bounded: one that has not said what it wants in time, or is the oldest when there are many, is
+ * shut, so that clients that say a byte now and then keep nobody else waiting. */
 #include "metrics/http.h"
 
 #include <microhttpd.h>
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum {
-    CONNECTIONS = 64,
-    TIMEOUT_S = 10,
+    CONNECTIONS = 128, /* more than KEPT, for those that come at once */
+    KEPT = 48,
+    BACKLOG = 512,
+    TIMEOUT_S = 10,    /* without a byte */
+    REQUEST_MS = 5000, /* from the connection, or the answer before, to the end of a request */
     MEMORY_BYTES = 16 << 10, /* of a connection: request line and headers */
     TICK_MS = 100,           /* time-outs */
     AT_ONCE = 16,            /* rounds of MHD_run before others have their turn */
 };
 
+/* A connection; free when fd is negative. */
+typedef struct {
+    int fd;
+    bool shut;
+    int64_t since_ms; /* it came, or had its last answer */
+} client_t;
+
 struct http {
     zloop_t *loop;
+    client_t client[CONNECTIONS];
     struct MHD_Daemon *daemon;
     zmq_pollitem_t item;
     int timer;
@@ -57,6 +70,67 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     return reply(connection, status, &body);
 }
 
+/* --- Clients that are slow --- */
+
+static void shut(client_t *client)
+{
+    shutdown(client->fd, SHUT_RDWR); /* microhttpd notices, and closes it */
+    client->shut = true;
+}
+
+static void shut_oldest(http_t *self)
+{
+    client_t *oldest = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        client_t *one = &self->client[i];
+        if (one->fd < 0 || one->shut) continue;
+        n++;
+        if (!oldest || one->since_ms < oldest->since_ms) oldest = one;
+    }
+    if (n > KEPT) shut(oldest);
+}
+
+static void shut_slow(http_t *self, int64_t now_ms)
+{
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        client_t *one = &self->client[i];
+        if (one->fd >= 0 && !one->shut && now_ms - one->since_ms > REQUEST_MS) shut(one);
+    }
+}
+
+static void on_connection(void *user, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    http_t *self = user;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*context) ((client_t *)*context)->fd = -1;
+        return;
+    }
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    for (size_t i = 0; info && i < CONNECTIONS; i++) {
+        if (self->client[i].fd >= 0) continue;
+        self->client[i] = (client_t){.fd = info->connect_fd, .since_ms = clock_mono_ms()};
+        *context = &self->client[i];
+        break;
+    }
+    shut_oldest(self);
+}
+
+/* Answered: the time for its next request begins. */
+static void on_answered(void *user, struct MHD_Connection *connection, void **state,
+                        enum MHD_RequestTerminationCode why)
+{
+    (void)user, (void)state, (void)why;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    client_t *client = info ? info->socket_context : NULL;
+    if (client) client->since_ms = clock_mono_ms();
+}
+
+/* --- In the loop --- */
+
 static void run(http_t *self)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
@@ -76,6 +150,7 @@ static int on_readable(zloop_t *loop, zmq_pollitem_t *item, void *user)
 static int on_tick(zloop_t *loop, int timer, void *user)
 {
     (void)loop, (void)timer;
+    shut_slow(user, clock_mono_ms());
     run(user);
     return 0;
 }
@@ -94,7 +169,7 @@ static int listen_at(const char *address, err_t *err)
     if (found != 0) return err_set(err, ERR_ARG, "%s: %s", address, gai_strerror(found));
     fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, CONNECTIONS) < 0) {
+    if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
         err_set_errno(err, "cannot listen on %s", address);
         if (fd >= 0) close(fd);
         fd = -1;
@@ -109,11 +184,13 @@ http_t *http_new(zloop_t *loop, const char *address, http_answer_fn *answer, voi
     if (fd < 0) return NULL;
     http_t *self = mem_calloc(1, sizeof *self);
     *self = (http_t){.loop = loop, .answer = answer, .user = user, .timer = -1};
-    self->daemon = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, self,
-                                    MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                                    (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                                    (unsigned)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                                    (size_t)MEMORY_BYTES, MHD_OPTION_END);
+    for (size_t i = 0; i < CONNECTIONS; i++) self->client[i].fd = -1;
+    self->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, on_request, self, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY_BYTES,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, self, MHD_OPTION_NOTIFY_COMPLETED, on_answered,
+        self, MHD_OPTION_END);
     const union MHD_DaemonInfo *info =
         self->daemon ? MHD_get_daemon_info(self->daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
     if (!info) {

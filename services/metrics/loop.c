@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "msg/control.h"
 #include "msg/publish.h"
 #include "store/store.h"
 
@@ -46,11 +45,10 @@ static int on_event(zloop_t *loop, zsock_t *socket, void *arg)
 static unsigned ready(loop_t *self, int64_t now_ms, str_t *body)
 {
     int64_t heard = self->state.heard_ms, silent = now_ms - heard;
-    size_t n = 0;
-    for (size_t i = 0; i < self->events.n; i++) n += self->events.at[i].connected;
+    size_t n = sources_connected(&self->events);
     bool store = !self->writer || self->store_up, can = n > 0 && store;
     str_add(body, can ? "ready\n" : "not ready\n");
-    str_addf(body, "events: connected to %zu of %zu\n", n, self->events.n);
+    str_addf(body, "events: connected to %zu of %zu\n", n, self->events.at.n);
     if (!heard)
         str_add(body, "shepherd: not heard yet\n");
     else if (silent <= self->config->stale_ms)
@@ -123,6 +121,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     loop_t *self = arg;
     int64_t now_ms = clock_mono_ms();
     metrics_tick(&self->state, now_ms, clock_wall_ms());
+    sources_tick(&self->events, now_ms);
     count_dropped(self);
     give(self);
     bool written = !self->writer || (self->writer_idle && self->queue.n == 0);
@@ -136,54 +135,6 @@ static void on_signal(void *user)
 }
 
 /* --- start and end --- */
-
-/* A connection that comes or goes; events themselves tell only of runs that are active. */
-static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
-{
-    (void)loop;
-    loop_t *self = arg;
-    zmq_msg_t frame[2]; /* event and value, then the address */
-    for (int n; (n = control_frames(socket, frame, 2)) > 0;) {
-        uint16_t event = 0;
-        if (zmq_msg_size(&frame[0]) >= sizeof event)
-            memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
-        for (size_t i = 0; i < self->events.n; i++)
-            if (self->events.at[i].monitor == socket)
-                self->events.at[i].connected = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    }
-    return 0;
-}
-
-static source_t watch(zsock_t *socket)
-{
-    char name[64];
-    err_t err = {0};
-    source_t source = {.socket = socket};
-    snprintf(name, sizeof name, "inproc://events-%p", (void *)socket);
-    int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
-    if (zmq_socket_monitor(zsock_resolve(socket), name, events) == 0)
-        source.monitor = control_connect(ZMQ_PAIR, name, &err);
-    return source;
-}
-
-static int connect_events(loop_t *self, err_t *err)
-{
-    char *list = mem_strdup(self->config->events), *rest = list;
-    int rc = 0;
-    for (char *one; rc == 0 && (one = strsep(&rest, ", "));) {
-        if (!*one) continue;
-        zsock_t *socket = control_connect(ZMQ_SUB, one, err);
-        if (!socket)
-            rc = -1;
-        else
-            VEC_PUSH(&self->events, watch(socket));
-    }
-    free(list);
-    if (rc == 0 && self->events.n == 0)
-        rc = err_set(err, ERR_ARG, "--events names no endpoint of a shepherd");
-    return rc;
-}
 
 static int start_writer(loop_t *self, err_t *err)
 {
@@ -202,12 +153,8 @@ static int start_writer(loop_t *self, err_t *err)
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
 {
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
-    if (connect_events(self, err) < 0) return -1;
-    for (size_t i = 0; i < self->events.n; i++) {
-        zloop_reader(self->zloop, self->events.at[i].socket, on_event, self);
-        if (self->events.at[i].monitor)
-            zloop_reader(self->zloop, self->events.at[i].monitor, on_monitor, self);
-    }
+    self->events = (sources_t){.loop = self->zloop, .on_event = on_event, .user = self};
+    if (sources_open(&self->events, self->config->events, err) < 0) return -1;
     self->http = http_new(self->zloop, self->config->http, on_request, self, err);
     if (!self->http) return -1;
     log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
@@ -226,14 +173,9 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     int rc = start(self, signal_fd, &signals, err);
     if (rc == 0) service_loop(self->zloop);
     http_destroy(&self->http);
+    sources_close(&self->events);
     zloop_destroy(&self->zloop);
     zactor_destroy(&self->writer);
-    for (size_t i = 0; i < self->events.n; i++) {
-        zmq_socket_monitor(zsock_resolve(self->events.at[i].socket), NULL, 0);
-        zsock_destroy(&self->events.at[i].monitor);
-        zsock_destroy(&self->events.at[i].socket);
-    }
-    VEC_FREE(&self->events);
     metrics_fini(&self->state);
     queue_fini(&self->queue);
     return rc;

@@ -4,23 +4,17 @@
 
 #include <czmq.h>
 
-#include "base/vec.h"
 #include "metrics/config.h"
 #include "metrics/http.h"
 #include "metrics/metrics.h"
+#include "metrics/source.h"
 #include "metrics/writer.h"
-
-/* Where events come from. */
-typedef struct {
-    zsock_t *socket, *monitor; /* monitor: news of the connection; NULL: not known */
-    bool connected;
-} source_t;
 
 typedef struct {
     const metrics_config_t *config;
     metrics_t state;
     queue_t queue;
-    VEC(source_t) events; /* one per shepherd or front */
+    sources_t events; /* one per shepherd or front */
     http_t *http;
     zloop_t *zloop;
     writer_options_t writer_options;

@@ -1,5 +1,6 @@
 /* Batches to store_telemetry_write. Batches are numbered, so that a repeat after a lost answer is
- * harmless. */
+ * harmless. A batch that the store refuses is written record by record: one that is bad costs
+ * itself. */
 #include "metrics/writer.h"
 
 #include <unistd.h>
@@ -28,7 +29,10 @@ typedef struct {
     store_t *store;
     bool checked; /* the schema is ours */
     writer_batch_t *batch;
-    int64_t number; /* of the last batch */
+    int64_t number; /* of the last batch; each record has one, where they are written singly */
+    bool singly;
+    size_t next;      /* singly: the record to write next */
+    uint32_t refused; /* singly: so far */
     int64_t wait_ms, next_ms, prune_ms;
     writer_state_t state;
 } writer_t;
@@ -43,15 +47,16 @@ static void free_batch(writer_t *self)
     for (size_t i = 0; self->batch && i < self->batch->n; i++) record_fini(&self->batch->at[i]);
     free(self->batch);
     self->batch = NULL;
+    self->singly = false;
 }
 
-static int write_batch(writer_t *self, err_t *err)
+static int write_records(writer_t *self, const record_t *records, size_t n, err_t *err)
 {
-    store_event_t *events = mem_calloc(self->batch->n, sizeof *events);
-    store_sample_t *samples = mem_calloc(self->batch->n, sizeof *samples);
+    store_event_t *events = mem_calloc(n, sizeof *events);
+    store_sample_t *samples = mem_calloc(n, sizeof *samples);
     size_t n_event = 0, n_sample = 0;
-    for (size_t i = 0; i < self->batch->n; i++) {
-        const record_t *r = &self->batch->at[i];
+    for (size_t i = 0; i < n; i++) {
+        const record_t *r = &records[i];
         const char *run = *r->run ? r->run : NULL;
         if (r->is_event)
             events[n_event++] = (store_event_t){r->time_ms, r->level, r->service, r->member,
@@ -67,6 +72,38 @@ static int write_batch(writer_t *self, err_t *err)
     return rc;
 }
 
+static bool try_again(err_code_t code)
+{
+    return code == ERR_NET || code == ERR_IO;
+}
+
+/* Each record under a number of its own; -1: the store does not answer, go on later. */
+static int write_singly(writer_t *self, err_t *err)
+{
+    for (; self->next < self->batch->n; self->next++) {
+        const record_t *r = &self->batch->at[self->next];
+        if (write_records(self, r, 1, err) < 0) {
+            if (try_again(err->code)) return -1;
+            self->refused++;
+            log_event(LOG_ERROR, "record_refused", "name=%s member=%s error=\"%s\"", r->name,
+                      r->member, err->text);
+        }
+        self->number++;
+    }
+    return 0;
+}
+
+static int write_batch(writer_t *self, err_t *err)
+{
+    if (self->singly) return write_singly(self, err);
+    if (write_records(self, self->batch->at, self->batch->n, err) == 0) return 0;
+    if (try_again(err->code)) return -1;
+    log_event(LOG_WARN, "batch_refused", "records=%zu error=\"%s\"", self->batch->n, err->text);
+    self->singly = true;
+    self->next = self->refused = 0;
+    return write_singly(self, err);
+}
+
 static void prune(writer_t *self)
 {
     if (!self->keep_days || clock_mono_ms() < self->prune_ms) return;
@@ -74,11 +111,6 @@ static void prune(writer_t *self)
     err_t err = {0};
     if (store_telemetry_prune(self->store, clock_wall_ms() - self->keep_days * DAY_MS, &err) < 0)
         log_event(LOG_WARN, "prune_failed", "error=\"%s\"", err.text);
-}
-
-static bool try_again(err_code_t code)
-{
-    return code == ERR_NET || code == ERR_IO;
 }
 
 static void went_down(writer_t *self, const err_t *err)
@@ -112,13 +144,14 @@ static void attempt(writer_t *self)
         went_down(self, &err);
         return;
     }
-    if (rc < 0) log_event(LOG_ERROR, "batch_refused", "records=%u error=\"%s\"", n, err.text);
+    if (rc < 0) log_event(LOG_ERROR, "store_refused", "error=\"%s\"", err.text);
+    uint32_t refused = self->batch && self->singly ? self->refused : 0;
     if (rc == 0 && self->state != WRITER_UP) log_event(LOG_INFO, "store_up", "records=%u", n);
     if (rc == 0) self->state = WRITER_UP;
     self->wait_ms = 0;
     self->next_ms = clock_mono_ms() + PING_MS;
     free_batch(self);
-    tell(self, rc == 0 ? n : 0, rc == 0 ? 0 : n);
+    tell(self, rc == 0 ? n - refused : 0, rc == 0 ? refused : n);
     if (rc == 0) prune(self);
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "metrics/metrics.h"
 #include "metrics/writer.h"
+#include "msg/publish.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -421,6 +422,72 @@ static void writer_writes(void **state)
     temp_remove(&dir);
 }
 
+/* A record that the store refuses costs itself, not those beside it. */
+static void writer_keeps_the_others(void **state)
+{
+    fixture_t *self = *state;
+    char *dir = temp_dir(), *url = mem_printf("sqlite://%s/store.db", dir);
+    err_t err = {0};
+    uint64_t n_event = 0, n_sample = 0;
+    writer_options_t options = {.url = url, .source = "metrics-test"};
+    store_t *store = store_open(url, NULL, &err);
+    assert_int_equal(store_migrate(store, 0, &err), 0);
+    zactor_t *writer = writer_new(&options, &err);
+    assert_int_equal(wait_news(writer).state, WRITER_UP);
+    for (int i = 0; i < 58; i++) say_left(self, "w1");
+    writer_batch_t *batch = make_batch(self);
+    assert_int_equal(batch->n, 58);
+    batch->at[20].level = "dreadful"; /* the table knows no such level */
+    writer_give(writer, batch);
+    writer_news_t news = wait_news(writer);
+    assert_true(news.idle && news.state == WRITER_UP && news.written == 57 && news.dropped == 1);
+    say_left(self, "w2");
+    writer_give(writer, make_batch(self));
+    news = wait_news(writer);
+    assert_true(news.idle && news.written == 1 && news.dropped == 0);
+    assert_int_equal(store_telemetry_count(store, "demo", &n_event, &n_sample, &err), 0);
+    assert_int_equal(n_event, 58);
+    zactor_destroy(&writer);
+    store_destroy(&store);
+    free(url);
+    temp_remove(&dir);
+}
+
+/* Whatever bytes a peer calls a text. */
+static void texts_are_cleaned(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    zsock_t *out = zsock_new(ZMQ_PUSH), *in = zsock_new(ZMQ_PULL);
+    assert_int_equal(zsock_bind(in, "inproc://texts"), 0);
+    assert_int_equal(zsock_connect(out, "inproc://texts"), 0);
+    Msg__MemberCount one = MSG__MEMBER_COUNT__INIT, *list[] = {&one};
+    one.kind = "wor\xE9ker";
+    one.state = "";
+    Msg__Status status = MSG__STATUS__INIT;
+    status.phase = "a\x1b[2J\nb";
+    status.n_members = 1;
+    status.members = list;
+    Msg__Event event = MSG__EVENT__INIT, *got = NULL;
+    event.run = "demo\xFF";
+    event.source = "caf\xC3\xA9";
+    event.body_case = MSG__EVENT__BODY_STATUS;
+    event.status = &status;
+    publish_event(out, &event);
+    zpoller_t *poller = zpoller_new(in, NULL);
+    assert_non_null(zpoller_wait(poller, 10000));
+    zpoller_destroy(&poller);
+    assert_int_equal(publish_receive(in, &got, &err), 1);
+    assert_string_equal(got->run, "demo\xEF\xBF\xBD");
+    assert_string_equal(got->source, "caf\xC3\xA9");
+    assert_string_equal(got->status->phase, "a\xEF\xBF\xBD[2J\nb");
+    assert_string_equal(got->status->members[0]->kind, "wor\xEF\xBF\xBDker");
+    assert_string_equal(got->status->members[0]->state, "");
+    msg__event__free_unpacked(got, NULL);
+    zsock_destroy(&out);
+    zsock_destroy(&in);
+}
+
 static void writer_refuses_urls(void **state)
 {
     (void)state;
@@ -444,6 +511,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_fill_the_queue, setup, teardown),
         cmocka_unit_test_setup_teardown(a_member_says_that_it_is_degraded, setup, teardown),
         cmocka_unit_test_setup_teardown(writer_writes, setup, teardown),
+        cmocka_unit_test_setup_teardown(writer_keeps_the_others, setup, teardown),
+        cmocka_unit_test(texts_are_cleaned),
         cmocka_unit_test(writer_refuses_urls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

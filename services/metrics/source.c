@@ -1,0 +1,157 @@
+/* Subscriptions: opened, watched, opened again. */
+#include "metrics/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+
+enum { RECONNECT_MS = 100, RECONNECT_MAX_MS = 2000, CONNECT_MS = 5000 };
+
+static void went_down(source_t *self, int64_t now_ms)
+{
+    self->connected = false;
+    self->down_ms = now_ms;
+    self->tell_wait_ms = SOURCE_TELL_MS;
+    self->renew_wait_ms = SOURCE_RENEW_MS;
+    self->tell_ms = now_ms + self->tell_wait_ms;
+    self->renew_ms = now_ms + self->renew_wait_ms;
+}
+
+static void news(source_t *self, uint16_t event)
+{
+    bool up = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    if (up && !self->connected) log_event(LOG_INFO, "connected", "endpoint=%s", self->endpoint);
+    if (!up && self->connected) log_event(LOG_WARN, "disconnected", "endpoint=%s", self->endpoint);
+    if (up)
+        self->connected = true;
+    else if (self->connected)
+        went_down(self, clock_mono_ms());
+}
+
+/* A connection that comes or goes; events themselves tell only of runs that are active. */
+static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop;
+    sources_t *self = arg;
+    zmq_msg_t frame[2]; /* event and value, then the address */
+    for (int n; (n = control_frames(socket, frame, 2)) > 0;) {
+        uint16_t event = 0;
+        if (zmq_msg_size(&frame[0]) >= sizeof event)
+            memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+        for (size_t i = 0; i < self->at.n; i++)
+            if (self->at.at[i].monitor == socket) news(&self->at.at[i], event);
+        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    }
+    return 0;
+}
+
+static void watch(sources_t *self, source_t *source)
+{
+    char name[64];
+    err_t err = {0};
+    snprintf(name, sizeof name, "inproc://events-%p-%u", (void *)self, self->n_monitor++);
+    int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
+    if (zmq_socket_monitor(zsock_resolve(source->socket), name, events) < 0) return;
+    source->monitor = control_connect(ZMQ_PAIR, name, &err);
+    if (!source->monitor) return;
+    zloop_reader(self->loop, source->monitor, on_monitor, self);
+    zloop_reader_set_tolerant(self->loop, source->monitor);
+}
+
+static void disconnect(sources_t *self, source_t *source)
+{
+    if (source->monitor) zloop_reader_end(self->loop, source->monitor);
+    if (source->socket) zloop_reader_end(self->loop, source->socket);
+    if (source->socket) zmq_socket_monitor(zsock_resolve(source->socket), NULL, 0);
+    zsock_destroy(&source->monitor);
+    zsock_destroy(&source->socket);
+}
+
+/* The options must be set before the connection: so not control_connect. */
+static int connect_source(sources_t *self, source_t *source, err_t *err)
+{
+    source->socket = zsock_new(ZMQ_SUB);
+    if (!source->socket)
+        return err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
+    control_tune(source->socket);
+    zsock_set_subscribe(source->socket, "");
+    zsock_set_reconnect_ivl(source->socket, RECONNECT_MS);
+    zsock_set_reconnect_ivl_max(source->socket, RECONNECT_MAX_MS);
+    zsock_set_connect_timeout(source->socket, CONNECT_MS);
+    zsock_set_heartbeat_ivl(source->socket, SOURCE_BEAT_MS);
+    zsock_set_heartbeat_timeout(source->socket, SOURCE_BEAT_OUT_MS);
+    watch(self, source); /* before the connection, so that it misses nothing */
+    if (zsock_connect(source->socket, "%s", source->endpoint) < 0) {
+        err_set(err, ERR_NET, "cannot connect to %s: %s", source->endpoint,
+                zmq_strerror(zmq_errno()));
+        disconnect(self, source);
+        return -1;
+    }
+    zloop_reader(self->loop, source->socket, self->on_event, self->user);
+    zloop_reader_set_tolerant(self->loop, source->socket);
+    return 0;
+}
+
+int sources_open(sources_t *self, const char *endpoints, err_t *err)
+{
+    char *list = mem_strdup(endpoints), *rest = list;
+    int rc = 0;
+    for (char *one; rc == 0 && (one = strsep(&rest, ", "));) {
+        if (!*one) continue;
+        source_t source = {.endpoint = mem_strdup(one)};
+        went_down(&source, clock_mono_ms());
+        rc = connect_source(self, &source, err);
+        VEC_PUSH(&self->at, source);
+    }
+    free(list);
+    if (rc == 0 && self->at.n == 0)
+        rc = err_set(err, ERR_ARG, "--events names no endpoint of a shepherd");
+    return rc;
+}
+
+void sources_close(sources_t *self)
+{
+    for (size_t i = 0; i < self->at.n; i++) {
+        disconnect(self, &self->at.at[i]);
+        free(self->at.at[i].endpoint);
+    }
+    VEC_FREE(&self->at);
+}
+
+size_t sources_connected(const sources_t *self)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->at.n; i++) n += self->at.at[i].connected;
+    return n;
+}
+
+static int64_t twice(int64_t wait_ms, int64_t most_ms)
+{
+    return 2 * wait_ms < most_ms ? 2 * wait_ms : most_ms;
+}
+
+void sources_tick(sources_t *self, int64_t now_ms)
+{
+    for (size_t i = 0; i < self->at.n; i++) {
+        source_t *source = &self->at.at[i];
+        if (source->connected) continue;
+        if (now_ms >= source->tell_ms) {
+            log_event(LOG_WARN, "unreachable", "endpoint=%s seconds=%.0f error=\"cannot reach %s\"",
+                      source->endpoint, (double)(now_ms - source->down_ms) / 1000,
+                      source->endpoint);
+            source->tell_wait_ms = twice(source->tell_wait_ms, SOURCE_TELL_MAX_MS);
+            source->tell_ms = now_ms + source->tell_wait_ms;
+        }
+        if (now_ms < source->renew_ms || (source->socket && !source->monitor)) continue;
+        err_t err = {0};
+        disconnect(self, source);
+        if (connect_source(self, source, &err) < 0)
+            log_event(LOG_ERROR, "reconnect", "error=\"%s\"", err.text);
+        source->renew_wait_ms = twice(source->renew_wait_ms, SOURCE_RENEW_MAX_MS);
+        source->renew_ms = now_ms + source->renew_wait_ms;
+    }
+}
