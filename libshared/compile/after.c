@@ -5,9 +5,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compile/compile.h"
+#include "compile/stages.h"
 #include "ir/print.h"
 #include "parse/parse.h"
-#include "passes/passes.h"
 
 typedef struct {
     const char *pass;
@@ -23,37 +23,22 @@ static void watch(void *user, const char *pass, const ir_module_t *module)
     ir_print_module(module, &self->text);
 }
 
-static int known(const char *pass, err_t *err)
+static goal_t goal_of(compile_stage_t stage)
 {
-    int n;
-    const char *const *names = passes_names(&n);
-    str_t list = {0};
-    bool found = false;
-    for (int i = 0; i < n; i++) {
-        found = found || strcmp(names[i], pass) == 0;
-        str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-    }
-    if (!found)
-        err_set(err, ERR_ARG, "no pass is called \"%s\"; there are: %s", pass, str_text(&list));
-    str_fini(&list);
-    return found ? 0 : -1;
+    return stage == STAGE_IR      ? GOAL_MODEL
+           : stage == STAGE_GRAD  ? GOAL_GRAD
+           : stage == STAGE_TRAIN ? GOAL_TRAIN
+                                  : GOAL_PLAN;
 }
 
 char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
                          compile_stage_t stage, const train_spec_t *spec, const char *pass,
                          err_t *err)
 {
-    if (known(pass, err) < 0) return NULL;
     watch_t self = {.pass = pass};
+    const stages_t stages = {goal_of(stage), spec, pass, {watch, &self}};
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
-    int status = module ? 0 : -1;
-    if (status == 0 && stage == STAGE_GRAD)
-        status = optim_build_gradient(module, err);
-    else if (status == 0 && stage != STAGE_IR)
-        status = optim_build(module, spec ? spec : &TRAIN_SPEC_DEFAULT, err);
-    if (status == 0 && stage != STAGE_IR && spec)
-        status = passes_precision(module, spec->precision, err);
-    if (status == 0) status = passes_run(module, watch, &self, err);
+    int status = module ? stages_run(module, &stages, err) : -1;
     ir_module_destroy(&module);
     if (status == 0 && self.text.at) return self.text.at;
     str_fini(&self.text);

@@ -9,28 +9,12 @@
 #include "base/vec.h"
 #include "codegen/codegen.h"
 #include "codegen/target.h"
+#include "compile/stages.h"
 #include "compile/stats.h"
 #include "ir/print.h"
 #include "parse/parse.h"
-#include "passes/passes.h"
 #include "plan/build.h"
 #include "plan/print.h"
-
-/* Training programs when there is a spec, then the passes. They run before as well: gradients need
- * calls inlined, and what has folded is not differentiated. `fuse`: with groups for a plan. */
-static int prepare(ir_module_t *module, const train_spec_t *spec, bool fuse, err_t *err)
-{
-    if ((spec || fuse) && passes_run(module, NULL, NULL, err) < 0) return -1;
-    if ((spec || fuse) && pass_real_signature(module, err) < 0) return -1;
-    if (fuse && pass_fuse(module, err) < 0) return err_prefix(err, "pass fuse: ");
-    if (spec &&
-        (optim_build(module, spec, err) < 0 || passes_precision(module, spec->precision, err) < 0))
-        return -1;
-    if (fuse && pass_pairs(module, err) < 0) return err_prefix(err, "pass pairs: ");
-    if (passes_run(module, NULL, NULL, err) < 0) return -1;
-    if (fuse && pass_region_loops(module, err) < 0) return err_prefix(err, "pass region loops: ");
-    return 0;
-}
 
 /* Lower every public function of the first n; *build_p has the kernels of its steps. */
 static plan_t *lower_functions(ir_module_t *module, int n, const target_t *target,
@@ -91,7 +75,8 @@ static plan_t *plan_module(ir_module_t *module, const char *module_hash, const t
 {
     const target_t *target = target_find(target_name, err);
     *code = (codegen_t){0};
-    if (!target || prepare(module, spec, true, err) < 0) return NULL;
+    const stages_t stages = {.goal = GOAL_PLAN, .spec = spec};
+    if (!target || stages_run(module, &stages, err) < 0) return NULL;
     plan_build_t *build = NULL;
     plan_t *plan = lower_module(module, spec, target, tune, &build, err);
     if (plan && render_kernels(build, target, code, err) < 0) plan_destroy(&plan);
@@ -172,13 +157,8 @@ uint8_t *compile_text_tuned(const char *text, size_t n_text, const char *file_na
 static int emit_module(ir_module_t *module, compile_stage_t stage, const train_spec_t *spec,
                        str_t *out, err_t *err)
 {
-    if (stage == STAGE_GRAD &&
-        (passes_run(module, NULL, NULL, err) < 0 || optim_build_gradient(module, err) < 0 ||
-         passes_precision(module, spec ? spec->precision : PRECISION_F32, err) < 0 ||
-         passes_run(module, NULL, NULL, err) < 0))
-        return -1;
-    if (stage == STAGE_TRAIN && prepare(module, spec ? spec : &TRAIN_SPEC_DEFAULT, false, err) < 0)
-        return -1;
+    const stages_t stages = {.goal = stage == STAGE_GRAD ? GOAL_GRAD : GOAL_TRAIN, .spec = spec};
+    if (stage != STAGE_IR && stages_run(module, &stages, err) < 0) return -1;
     ir_print_module(module, out);
     return 0;
 }

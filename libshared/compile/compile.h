@@ -1,5 +1,5 @@
-/* The whole pipeline: StableHLO module to plan. The one place that knows the order of stages
- * (parse -> optim (ad) -> passes -> plan -> codegen -> system compiler). */
+/* The whole pipeline: StableHLO module to plan (parse -> the stages of compile/stages.c -> plan ->
+ * codegen -> system compiler). */
 #ifndef COMPILE_COMPILE_H
 #define COMPILE_COMPILE_H
 
@@ -45,9 +45,10 @@ plan_gemm_step_t *compile_products(const char *text, size_t n_text, const char *
 char *compile_emit(const char *text, size_t n_text, const char *file_name, compile_stage_t stage,
                    const train_spec_t *spec, const char *target, err_t *err);
 
-/* The IR after the first run of the pass `pass` over the programs of `stage`: STAGE_IR the module
- * as it is, STAGE_GRAD @grad, else the training programs. Returns, caller frees; ERR_ARG lists the
- * passes. */
+/* The IR after the first run of the pass `pass` over what `stage` prints: STAGE_IR the module,
+ * STAGE_GRAD @grad, STAGE_TRAIN the training programs, STAGE_PLAN those of a plan, which more
+ * passes go over (passes/passes.h). Returns, caller frees; ERR_ARG lists the passes, or says that
+ * this one does not run there. */
 char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
                          compile_stage_t stage, const train_spec_t *spec, const char *pass,
                          err_t *err);

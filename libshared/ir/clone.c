@@ -139,8 +139,8 @@ static void copy_signature(ir_fn_t *to, const ir_fn_t *from)
     ir_module_t *m = to->module;
     for (int i = 0; i < from->body->n_arg; i++) {
         to->param_attrs[i] = copy_attrs(m, from->module, &from->param_attrs[i]);
-        const char *name = from->value[ir_fn_param(from, i)].name;
-        if (name) to->value[ir_fn_param(to, i)].name = arena_strdup(m->arena, name);
+        const char *name = from->value[from->body->arg + (ir_val_t)i].name;
+        if (name) to->value[to->body->arg + (ir_val_t)i].name = arena_strdup(m->arena, name);
     }
     for (int i = 0; from->result_attrs && i < from->body->n_result; i++)
         to->result_attrs[i] = copy_attrs(m, from->module, &from->result_attrs[i]);
@@ -185,4 +185,17 @@ ir_module_t *ir_module_clone(const ir_module_t *self, err_t *err)
             return NULL;
         }
     return to;
+}
+
+void ir_clone_words(ir_fn_t *to, const ir_fn_t *from)
+{
+    for (int i = 0; i < from->body->n_arg; i++) {
+        to->param_attrs[i] = from->param_attrs[i];
+        to->value[to->body->arg + (ir_val_t)i].name =
+            from->value[from->body->arg + (ir_val_t)i].name;
+    }
+    for (int i = 0; from->result_attrs && i < from->body->n_result; i++)
+        to->result_attrs[i] = from->result_attrs[i];
+    to->attrs = from->attrs;
+    to->is_private = from->is_private;
 }

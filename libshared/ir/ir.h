@@ -140,6 +140,9 @@ ir_op_t *ir_clone_op(ir_clone_t *self, const ir_op_t *op, err_t *err);
 ir_fn_t *ir_clone_fn(ir_module_t *module, const ir_fn_t *fn,
                      int (*rewrite)(ir_clone_t *, const ir_op_t *, err_t *), void *user,
                      err_t *err);
+/* What is said of the function, its parameters and results beside their types: attributes, names,
+ * privacy. `to` is finished and has as many of both. */
+void ir_clone_words(ir_fn_t *to, const ir_fn_t *from);
 /* Put `fresh` in the place of `old` in the module's list. */
 void ir_module_replace(ir_module_t *self, const ir_fn_t *old, ir_fn_t *fresh);
 /* A deep copy of a whole module in an arena of its own. */

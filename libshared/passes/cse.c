@@ -209,8 +209,9 @@ static void cse_fn(ir_fn_t *fn)
     free(self.same);
 }
 
-int pass_cse(ir_module_t *module, err_t *err)
+int pass_cse(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     (void)err;
     for (int f = 0; f < module->n_fn; f++) cse_fn(module->fn[f]);
     return 0;

@@ -29,8 +29,9 @@ static void sweep(ir_region_t *region, bool *used)
     region->n_op -= first;
 }
 
-int pass_dce(ir_module_t *module, err_t *err)
+int pass_dce(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     (void)err;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f];

@@ -139,8 +139,9 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return op->code == OP_custom_call ? drop_annotation(self, op) : 0;
 }
 
-int pass_expand(ir_module_t *module, err_t *err)
+int pass_expand(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f], *fresh = ir_clone_fn(module, fn, rewrite, NULL, err);
         if (!fresh) return err_prefix(err, "@%s: ", fn->name);

@@ -143,8 +143,9 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return is_small(self->from, op, in) ? fold_op(self, op, in) : 0;
 }
 
-int pass_fold(ir_module_t *module, err_t *err)
+int pass_fold(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     ir_module_t *scratch = ir_module_new();
     ir_fn_t *twins = ir_fn_new(scratch, "twins", 0, NULL);
     int status = 0;

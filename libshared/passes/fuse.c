@@ -162,8 +162,9 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return fuse_attention(self, op, self->user);
 }
 
-int pass_fuse(ir_module_t *module, err_t *err)
+int pass_fuse(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f];
         uint32_t *uses = ir_count_uses(fn);

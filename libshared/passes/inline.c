@@ -128,8 +128,9 @@ static void drop_unnamed(ir_module_t *module)
     }
 }
 
-int pass_inline(ir_module_t *module, err_t *err)
+int pass_inline(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     inline_t state = {.module = module};
     for (int second = 0; second <= 1; second++) {
         for (int f = 0; f < module->n_fn; f++) {

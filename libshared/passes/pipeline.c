@@ -1,5 +1,5 @@
-/* The pipeline: a table of passes, the IR verified after each. Passes marked `repeat` run in rounds
- * until a round changes nothing, or MAX_ROUNDS. */
+/* Running passes: the IR is verified after each. Those of the clean-up run in rounds until a round
+ * changes nothing, or MAX_ROUNDS. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,27 +9,39 @@
 
 enum { MAX_ROUNDS = 8 };
 
-/* X(name, repeat), in order. */
-#define PIPELINE(X)  \
-    X(inline, false) \
-    X(draw, false) X(expand, false) X(fold, true) X(simplify, true) X(cse, true) X(dce, true)
-
-static const struct {
-    const char *name;
-    pass_fn *run;
-    bool repeat;
-} pipeline[] = {
-#define ROW(name, repeat) {#name, pass_##name, repeat},
-    PIPELINE(ROW)
+static const pass_t passes[] = {
+#define ROW(name, when) {#name, when, pass_##name},
+    PASS_LIST(ROW)
 #undef ROW
 };
-enum { N_PASS = sizeof pipeline / sizeof *pipeline };
+enum { N_PASS = sizeof passes / sizeof *passes };
 
-static int run_row(ir_module_t *module, int i, pass_hook_fn *hook, void *user, err_t *err)
+const pass_t *pass_row(int i)
 {
-    if (pipeline[i].run(module, err) < 0 || ir_verify(module, err) < 0)
-        return err_prefix(err, "pass %s: ", pipeline[i].name);
-    if (hook) hook(user, pipeline[i].name, module);
+    return i >= 0 && i < N_PASS ? &passes[i] : NULL;
+}
+
+const pass_t *pass_find(const char *name, err_t *err)
+{
+    str_t names = {0};
+    for (int i = 0; i < N_PASS; i++) {
+        if (strcmp(passes[i].name, name) == 0) {
+            str_fini(&names);
+            return &passes[i];
+        }
+        str_addf(&names, "%s%s", i ? ", " : "", passes[i].name);
+    }
+    err_set(err, ERR_ARG, "no pass is called \"%s\"; there are: %s", name, str_text(&names));
+    str_fini(&names);
+    return NULL;
+}
+
+static int run_row(ir_module_t *module, const pass_t *pass, const pass_options_t *options,
+                   const pass_hook_t *hook, err_t *err)
+{
+    if (pass->run(module, options, err) < 0 || ir_verify(module, err) < 0)
+        return err_prefix(err, "pass %s: ", pass->name);
+    if (hook && hook->call) hook->call(hook->user, pass->name, module);
     return 0;
 }
 
@@ -79,42 +91,44 @@ static uint64_t fingerprint(const ir_module_t *module)
     return h;
 }
 
-int passes_run(ir_module_t *module, pass_hook_fn *hook, void *user, err_t *err)
+/* The passes of `when`, in order; PASS_CLEAN: a round of the clean-up, the first one opens it. */
+static int run_round(ir_module_t *module, pass_when_t when, bool first,
+                     const pass_options_t *options, const pass_hook_t *hook, err_t *err)
+{
+    for (int i = 0; i < N_PASS; i++) {
+        bool opens = when == PASS_CLEAN && first && passes[i].when == PASS_OPEN;
+        if (!opens && passes[i].when != when) continue;
+        if (run_row(module, &passes[i], options, hook, err) < 0) return -1;
+    }
+    return 0;
+}
+
+static int clean_up(ir_module_t *module, const pass_options_t *options, const pass_hook_t *hook,
+                    err_t *err)
 {
     uint64_t before = 0, after = 1;
     for (int round = 0; round < MAX_ROUNDS && before != after; round++) {
         before = fingerprint(module);
-        for (int i = 0; i < N_PASS; i++) {
-            if (round > 0 && !pipeline[i].repeat) continue;
-            if (run_row(module, i, hook, user, err) < 0) return -1;
-        }
+        if (run_round(module, PASS_CLEAN, round == 0, options, hook, err) < 0) return -1;
         after = fingerprint(module);
     }
     return 0;
 }
 
-const char *const *passes_names(int *n)
+int passes_run_when(ir_module_t *module, pass_when_t when, const pass_options_t *options,
+                    const pass_hook_t *hook, err_t *err)
 {
-    static const char *const names[] = {
-#define NAME(name, repeat) #name,
-        PIPELINE(NAME)
-#undef NAME
-    };
-    *n = N_PASS;
-    return names;
+    if (when == PASS_OPEN || when == PASS_CLEAN) return clean_up(module, options, hook, err);
+    return run_round(module, when, false, options, hook, err);
+}
+
+int passes_run(ir_module_t *module, pass_hook_fn *hook, void *user, err_t *err)
+{
+    return clean_up(module, &(pass_options_t){0}, &(pass_hook_t){hook, user}, err);
 }
 
 int passes_run_one(ir_module_t *module, const char *name, err_t *err)
 {
-    str_t names = {0};
-    for (int i = 0; i < N_PASS; i++) {
-        if (strcmp(pipeline[i].name, name) == 0) {
-            str_fini(&names);
-            return run_row(module, i, NULL, NULL, err);
-        }
-        str_addf(&names, "%s%s", i ? ", " : "", pipeline[i].name);
-    }
-    err_set(err, ERR_ARG, "no pass is called \"%s\"; there are: %s", name, str_text(&names));
-    str_fini(&names);
-    return -1;
+    const pass_t *pass = pass_find(name, err);
+    return pass ? run_row(module, pass, &(pass_options_t){0}, NULL, err) : -1;
 }

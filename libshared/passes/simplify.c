@@ -134,8 +134,9 @@ static int rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err)
     return fits ? apply_rules(self, op, err) : 0;
 }
 
-int pass_simplify(ir_module_t *module, err_t *err)
+int pass_simplify(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f];
         simplify_t state = {.uses = ir_count_uses(fn)};

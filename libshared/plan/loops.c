@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ir/build.h"
-#include "passes/region_loop.h"
+#include "passes/region_loops.h"
 
 /* --- Regions of scalars ----------------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@ typedef struct {
 static const config_field_t fields[] = {
     {"emit", CONFIG_ENUM, AT(emit), "train", "stage to print", 0, 0, "ir|grad|train|plan|c", false},
     {"pass", CONFIG_STRING, AT(pass), NULL,
-     "print the IR of --emit ir, grad or train after this pass", 0, 0, NULL, false},
+     "print the IR after this pass instead, on the way to what --emit names", 0, 0, NULL, false},
     {"stats", CONFIG_BOOL, AT(stats), "false",
      "print ops, steps, FLOPs, bytes and the arena (--emit ir: of the module as it is)", 0, 0, NULL,
      false},
@@ -69,10 +69,6 @@ static char *print_stage(const options_t *o, const char *text, size_t n, const c
                          const train_spec_t *spec, const char *target, err_t *err)
 {
     compile_stage_t stage = stage_of(o->emit);
-    if (o->pass && stage > STAGE_TRAIN) {
-        err_set(err, ERR_ARG, "--pass prints IR: give --emit ir, grad or train with it");
-        return NULL;
-    }
     if (o->pass) return compile_after_pass(text, n, path, stage, spec, o->pass, err);
     if (o->stats)
         return compile_emit(text, n, path, STAGE_STATS, stage == STAGE_IR ? NULL : spec, target,

@@ -10,6 +10,7 @@
 
 #include "codegen/target.h"
 #include "compile/compile.h"
+#include "passes/passes.h"
 
 /* Two equal products (2 * 4 * 8 * 16 = 1024 FLOPs each), one of them through x * 1. */
 static const char text[] =
@@ -48,6 +49,40 @@ static void test_after_pass(void **state)
     free(fold);
     free(simplify);
     free(cse);
+}
+
+/* A loss through a call: every stage cleans the model up before it makes gradients of it. */
+static const char calling[] =
+    "func.func private @square(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  %y = stablehlo.multiply %x, %x : tensor<4xf32>\n  return %y : tensor<4xf32>\n}\n"
+    "func.func @main(%w: tensor<4xf32>) -> tensor<f32> {\n"
+    "  %y = func.call @square(%w) : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %s = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [0]\n"
+    "      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n  return %s : tensor<f32>\n}\n";
+
+/* Each pass can be looked at on the way to each stage that has it; elsewhere it is refused. */
+static void test_after_each_pass_of_each_stage(void **state)
+{
+    static const compile_stage_t stages[] = {STAGE_IR, STAGE_GRAD, STAGE_TRAIN, STAGE_PLAN};
+    static const int n_passes[] = {7, 8, 9, 12};
+    const pass_t *pass;
+    (void)state;
+    for (int s = 0; s < 4; s++) {
+        int n = 0;
+        for (int i = 0; (pass = pass_row(i)); i++) {
+            err_t err = {0};
+            char *out = compile_after_pass(calling, strlen(calling), "t", stages[s], NULL,
+                                           pass->name, &err);
+            n += out != NULL;
+            if (out) assert_non_null(strstr(out, "func.func"));
+            if (!out) assert_int_equal(err.code, ERR_ARG);
+            if (!out) assert_non_null(strstr(err.text, pass->name));
+            if (out && stages[s] == STAGE_GRAD) assert_non_null(strstr(out, "@grad"));
+            free(out);
+        }
+        assert_int_equal(n, n_passes[s]);
+    }
 }
 
 static void test_unknown_pass(void **state)
@@ -101,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_after_pass),
+        cmocka_unit_test(test_after_each_pass_of_each_stage),
         cmocka_unit_test(test_unknown_pass),
         cmocka_unit_test(test_stats),
         cmocka_unit_test(test_strangers_leave_no_trace),

@@ -210,7 +210,7 @@ static ir_module_t *fused_module(const spelling_t *p)
     ir_module_t *m = ir_module_new();
     build(m, "main", p);
     check(passes_run(m, NULL, NULL, &err), p->what, &err);
-    check(pass_fuse(m, &err), p->what, &err);
+    check(pass_fuse(m, &(pass_options_t){0}, &err), p->what, &err);
     check(passes_run(m, NULL, NULL, &err), p->what, &err);
     return m;
 }
@@ -252,7 +252,7 @@ static ir_module_t *both_ways(const spelling_t *list, int n, bool half, bool fus
         build(m, name, &list[i]);
     }
     check(passes_run(m, NULL, NULL, &err), "passes", &err);
-    if (fuse) check(pass_fuse(m, &err), "fuse", &err);
+    if (fuse) check(pass_fuse(m, &(pass_options_t){0}, &err), "fuse", &err);
     for (int i = 0, n_fn = m->n_fn; i < n_fn; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s.back", m->fn[i]->name);
@@ -304,7 +304,7 @@ static void test_pairs(void **state)
     str_t text = {0};
     ir_module_t *m = both_ways(spellings, N_SPELLING, false, true);
     int n_group = m->n_fn + m->n_fn / 2;
-    check(passes_precision(m, PRECISION_BF16, &err), "precision", &err);
+    check(pass_precision(m, &(pass_options_t){PRECISION_BF16}, &err), "precision", &err);
     ir_print_module(m, &text);
     caps_t caps = target_caps(target_host());
     char *plan = compile_emit(text.at, text.n, "test", STAGE_PLAN, NULL, target_host(), &err);
@@ -398,7 +398,7 @@ static void test_variance(void **state)
         ir_module_t *m = parse_stablehlo(text, strlen(text), "test", &err);
         if (!m) fail_msg("%s", err.text);
         check(passes_run(m, NULL, NULL, &err), "passes", &err);
-        check(pass_fuse(m, &err), "fuse", &err);
+        check(pass_fuse(m, &(pass_options_t){0}, &err), "fuse", &err);
         check(passes_run(m, NULL, NULL, &err), "passes", &err);
         if ((count_f64(ir_module_find(m, "main")) == 0) != cases[i].narrowed)
             fail_msg("case %zu: %d ops in f64", i, count_f64(ir_module_find(m, "main")));
@@ -453,7 +453,7 @@ static ir_fn_t *sum_of_gradients(ir_module_t *m, const ir_fn_t *fn)
         sum = sum == IR_NONE ? one : ir_op2(to, OP_add, sum, one);
     }
     check(ir_fn_finish(to, 1, &sum, &err), "sum", &err);
-    check(pass_inline(m, &err), "inline", &err);
+    check(pass_inline(m, &(pass_options_t){0}, &err), "inline", &err);
     return ir_module_find(m, "sum");
 }
 

@@ -58,7 +58,8 @@ static ir_module_t *rewritten(const char *text, precision_t precision)
 {
     err_t err = {0};
     ir_module_t *module = parse_stablehlo(text, strlen(text), "test", &err);
-    if (!module || passes_precision(module, precision, &err) < 0) fail_msg("%s", err.text);
+    if (!module || pass_precision(module, &(pass_options_t){precision}, &err) < 0)
+        fail_msg("%s", err.text);
     return module;
 }
 
@@ -169,7 +170,7 @@ static exec_t *run_gradient(precision_t precision, plan_t **plan)
     err_t err = {0};
     ir_module_t *module = gpt2_build(&small, &err);
     if (!module || optim_build_gradient(module, &err) < 0 ||
-        passes_precision(module, precision, &err) < 0)
+        pass_precision(module, &(pass_options_t){precision}, &err) < 0)
         fail_msg("%s", err.text);
     *plan = compile_module(module, "", NULL, target_host(), &err);
     exec_options_t options = {.threads = 1};

@@ -8,7 +8,7 @@
 #include "ops/dims.h"
 #include "ops/index.h"
 #include "ops/window.h"
-#include "passes/region_loop.h"
+#include "passes/region_loops.h"
 
 static ir_val_t add(ir_fn_t *fn, ir_val_t a, ir_val_t b)
 {

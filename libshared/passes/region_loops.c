@@ -1,7 +1,7 @@
 /* pass_region_loops: sort, scatter, reduce_window, select_and_scatter and reduce whose regions
  * loop, look up or draw become while loops over comparisons, updates or window entries, one region
  * run each. Slow, as every step goes through memory. */
-#include "passes/region_loop.h"
+#include "passes/region_loops.h"
 
 #include <stdlib.h>
 
@@ -250,8 +250,9 @@ static int rewrite(ir_clone_t *clone, const ir_op_t *op, err_t *err)
     return status < 0 ? -1 : 1;
 }
 
-int pass_region_loops(ir_module_t *module, err_t *err)
+int pass_region_loops(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
+    (void)options;
     bool changed = false;
     for (int f = 0; f < module->n_fn; f++) {
         ir_fn_t *fn = module->fn[f];
