@@ -157,14 +157,23 @@ int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[
     return 1;
 }
 
-char *control_resolve(const char *endpoint, const char *via)
+/* How many bytes of an endpoint say "every interface"; 0: it names a host. */
+static size_t wild_bytes(const char *endpoint)
 {
     static const char *const wild[] = {"tcp://0.0.0.0:", "tcp://*:", "tcp://[::]:"};
-    if (str_starts(via, "tcp://")) {
-        const char *colon = strrchr(via, ':');
-        for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
-            if (str_starts(endpoint, wild[i]))
-                return mem_printf("%.*s:%s", (int)(colon - via), via, endpoint + strlen(wild[i]));
-    }
-    return mem_strdup(endpoint);
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
+        if (str_starts(endpoint, wild[i])) return strlen(wild[i]);
+    return 0;
+}
+
+bool control_is_wild(const char *endpoint)
+{
+    return wild_bytes(endpoint) > 0;
+}
+
+char *control_resolve(const char *endpoint, const char *via)
+{
+    size_t n = wild_bytes(endpoint);
+    if (n == 0 || !str_starts(via, "tcp://")) return mem_strdup(endpoint);
+    return mem_printf("%.*s:%s", (int)(strrchr(via, ':') - via), via, endpoint + n);
 }

@@ -45,5 +45,6 @@ uint64_t control_number(zmq_msg_t *frame);
 /* "tcp://0.0.0.0:5" as seen by somebody who reached `via` ("tcp://host:9"): wildcard hosts are
  * replaced by via's host. Returns, caller frees. */
 char *control_resolve(const char *endpoint, const char *via);
+bool control_is_wild(const char *endpoint);
 
 #endif

@@ -16,8 +16,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/str.h"
+#include "msg/announce.h"
 #include "msg/control.h"
+#include "msg/limits.h"
 #include "msg/service.h"
+#include "msg/unanswered.h"
 
 enum { TICK_MS = 50, PAUSE_MIN_MS = 100, TAKEN_MIN_MS = 500 };
 
@@ -42,6 +46,9 @@ struct member {
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
     msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
+    char *data;      /* what our HELLO announces on this connection; NULL: options.data */
+    char *announced; /* the last one that was logged */
+    unanswered_t *unanswered;
     char host[SERVICE_HOST_BYTES];
     uint64_t incarnation; /* random: tells us from another process that was given our id */
     int64_t taken_ms;     /* how long to wait when our id is in use */
@@ -59,12 +66,13 @@ static void disconnect(member_t *self)
     zsock_destroy(&self->socket);
 }
 
-/* Without a monitor it takes longer to notice a lost shepherd, no more. */
+/* Without a monitor it takes longer to notice a lost shepherd, no more. Before the connection, so
+ * that none of its news is missed. */
 static void watch_connection(member_t *self)
 {
     char name[64];
     snprintf(name, sizeof name, "inproc://member-%p-%u", (void *)self, self->n_monitor++);
-    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED;
+    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_CONNECTED;
     if (zmq_socket_monitor(zsock_resolve(self->socket), name, events) < 0) return;
     err_t err = {0};
     self->monitor = control_connect(ZMQ_PAIR, name, &err);
@@ -78,13 +86,22 @@ static int reconnect(member_t *self, err_t *err)
 {
     disconnect(self);
     self->asked = false;
+    free(self->data);
+    self->data = NULL;
     self->endpoint = self->endpoints;
     for (size_t i = 0; i < self->at; i++) self->endpoint += strlen(self->endpoint) + 1;
-    self->socket = control_connect(ZMQ_DEALER, self->endpoint, err);
-    if (!self->socket) return -1;
+    self->socket = zsock_new(ZMQ_DEALER);
+    if (!self->socket) return err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
+    control_tune(self->socket);
+    watch_connection(self);
+    if (zsock_connect(self->socket, "%s", self->endpoint) < 0) {
+        err_set(err, ERR_NET, "cannot connect to %s: %s", self->endpoint,
+                zmq_strerror(zmq_errno()));
+        disconnect(self);
+        return -1;
+    }
     zloop_reader(self->loop, self->socket, on_readable, self);
     zloop_reader_set_tolerant(self->loop, self->socket);
-    watch_connection(self);
     return 0;
 }
 
@@ -114,16 +131,40 @@ static void refuse(member_t *self, int64_t now)
     self->hello_ms = jittered(now, pause);
 }
 
-static void say_hello(member_t *self)
+/* What is bound to every interface is announced by the address that leads to the shepherd. */
+static void announce_as(member_t *self, int fd)
+{
+    char *data = announce_endpoint(self->options.data, fd);
+    if (!self->announced || strcmp(self->announced, data) != 0) {
+        log_event(LOG_WARN, "announced",
+                  "data=%s bound=%s why=\"it is our address on the way to %s\" fix=\"--advertise, "
+                  "where others reach us by another one\"",
+                  data, self->options.data, self->endpoint);
+        free(self->announced);
+        self->announced = mem_strdup(data);
+    }
+    free(self->data);
+    self->data = data;
+}
+
+/* Is there nothing yet that could be announced? */
+static bool lacks_address(const member_t *self)
+{
+    const char *data = self->options.data;
+    return data && !self->data && control_is_wild(data) && str_starts(self->endpoint, "tcp://");
+}
+
+static void send_hello(member_t *self)
 {
     const member_options_t *o = &self->options;
+    if (lacks_address(self)) return; /* said when there is a connection */
     Msg__Hello hello = MSG__HELLO__INIT;
     hello.kind = o->kind;
     hello.id = (char *)o->id;
     hello.software = SERVICE_VERSION;
     hello.target = (char *)(o->target ? o->target : "");
     hello.threads = o->threads;
-    hello.endpoint = (char *)(o->data ? o->data : "");
+    hello.endpoint = (char *)(self->data ? self->data : o->data ? o->data : "");
     hello.pid = (uint32_t)getpid();
     hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
@@ -133,12 +174,27 @@ static void say_hello(member_t *self)
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;
     if (self->socket) control_send(self->socket, NULL, &envelope, NULL);
+}
+
+static void say_hello(member_t *self)
+{
     int64_t now = clock_mono_ms();
+    send_hello(self);
     self->asked = true;
     self->sent_ms = now;
     self->hello_ms = jittered(now, self->hello_wait_ms);
     self->hello_wait_ms *= 2;
     if (self->hello_wait_ms > MSG_HELLO_MAX_MS) self->hello_wait_ms = MSG_HELLO_MAX_MS;
+}
+
+static void on_unanswered(void *user, const char *text, int again_s)
+{
+    const member_t *self = user;
+    if (self->options.on_unreachable)
+        self->options.on_unreachable(self->options.state, text);
+    else
+        log_event(LOG_WARN, "unreachable", "member=%s text=\"%s\" again_s=%d", self->options.id,
+                  text, again_s);
 }
 
 /* Forget the shepherd and start over, at the next endpoint. */
@@ -148,6 +204,7 @@ static void lose(member_t *self, const char *reason)
     self->joined = false;
     self->refusals = 0;
     self->lost_ms = self->hello_ms = clock_mono_ms();
+    unanswered_begin(self->unanswered);
     self->hello_wait_ms = MSG_HELLO_MS;
     self->options.on_lost(self->options.state, reason);
     next_endpoint(self);
@@ -160,6 +217,7 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
     const Msg__Welcome *welcome = message->welcome;
     if (self->joined) return;
     self->joined = true;
+    unanswered_end(self->unanswered);
     self->hello_wait_ms = MSG_HELLO_MS;
     self->taken_ms = TAKEN_MIN_MS;
     if (welcome->heartbeat_ms >= 10 && welcome->heartbeat_ms < welcome->timeout_ms) {
@@ -196,6 +254,7 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
     (void)from;
     member_t *self = state;
     const Msg__Fault *fault = message->fault;
+    unanswered_heard(self->unanswered, fault->code == MSG__FAULT__CODE__NOT_LEADER);
     switch (fault->code) {
     case MSG__FAULT__CODE__UNKNOWN_PEER:
         if (self->joined) self->lost = "the shepherd does not know us";
@@ -217,8 +276,29 @@ static void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *me
     self->joined = false;
     self->hello_wait_ms = MSG_HELLO_MAX_MS;
     self->lost_ms = clock_mono_ms();
+    unanswered_begin(self->unanswered);
     self->hello_ms = self->lost_ms + MSG_HELLO_MS;
     if (self->options.on_bye) self->options.on_bye(self->options.state, message->bye->reason);
+}
+
+/* Data endpoints of every interface of the shepherd's machine, as seen from here. The message was
+ * unpacked for us alone. */
+static void resolve_data(const member_t *self, const msg_envelope_t *message)
+{
+    size_t n = 0;
+    char **data = NULL;
+    if (message->body_case == MSG__ENVELOPE__BODY_LEASE)
+        data = message->lease->data, n = message->lease->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_EVAL)
+        data = message->eval->data, n = message->eval->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_COMPILE)
+        data = message->compile->data, n = message->compile->n_data;
+    for (size_t i = 0; i < n; i++) {
+        if (!control_is_wild(data[i])) continue;
+        char *seen = control_resolve(data[i], self->endpoint);
+        free(data[i]);
+        data[i] = seen;
+    }
 }
 
 /* The member's own kinds get the member, all others the service's state. */
@@ -226,6 +306,7 @@ static void hand_on(void *arg, const msg_peer_t *from, const msg_envelope_t *mes
 {
     member_t *self = arg;
     if (!self->joined) return; /* an answer to a life before the last HELLO */
+    resolve_data(self, message);
     self->theirs[message->body_case].handle(self->options.state, from, message);
 }
 
@@ -238,18 +319,36 @@ static int on_readable(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-/* The connection was refused or has ended. What the shepherd said before is read first: it may be
- * BYE. */
+/* The next piece of news; 0: there is none. */
+static uint16_t next_news(zsock_t *socket, int32_t *value)
+{
+    zmq_msg_t frame[2]; /* event and value, then the address */
+    uint16_t event = 0;
+    int n = control_frames(socket, frame, 2);
+    if (n > 0 && zmq_msg_size(&frame[0]) >= sizeof event + sizeof *value) {
+        memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+        memcpy(value, (const char *)zmq_msg_data(&frame[0]) + sizeof event, sizeof *value);
+    }
+    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    return event;
+}
+
+/* The connection was made, or refused, or has ended. What the shepherd said before its end is read
+ * first: it may be BYE. */
 static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
 {
     member_t *self = arg;
-    zmq_msg_t frame[2]; /* event and value, then the address */
     uint16_t event = 0;
-    for (int n; (n = control_frames(socket, frame, 2)) > 0;) {
-        if (zmq_msg_size(&frame[0]) >= sizeof event)
-            memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    int32_t value = 0;
+    for (uint16_t next; (next = next_news(socket, &value));) {
+        if (next != ZMQ_EVENT_CONNECTED) event = next;
+        if (next != ZMQ_EVENT_CONNECTED || !self->options.data) continue;
+        if (!control_is_wild(self->options.data)) continue;
+        bool waited = self->asked && lacks_address(self);
+        announce_as(self, value);
+        if (waited) send_hello(self);
     }
+    if (!event) return 0;
     on_readable(loop, self->socket, self);
     if (self->joined)
         self->lost = "the connection has ended";
@@ -277,6 +376,7 @@ static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         refuse(self, now);
     self->lost = NULL;
     self->refused = false;
+    unanswered_tick(self->unanswered);
     if (!self->joined && now >= self->hello_ms) {
         if (self->asked && self->n_endpoint > 1) next_endpoint(self); /* it kept silent */
         say_hello(self);
@@ -347,16 +447,13 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     service_host(name, self->host);
     build_routes(self);
     self->tick.fd = -1;
-    if (split_endpoints(self, err) < 0 || reconnect(self, err) < 0) {
-        member_destroy(&self);
-        return NULL;
+    self->unanswered = unanswered_new(loop, options->endpoint, on_unanswered, self, err);
+    if (self->unanswered && split_endpoints(self, err) == 0 && reconnect(self, err) == 0) {
+        say_hello(self);
+        if (start_ticks(self, err) == 0) return self;
     }
-    say_hello(self);
-    if (start_ticks(self, err) < 0) {
-        member_destroy(&self);
-        return NULL;
-    }
-    return self;
+    member_destroy(&self);
+    return NULL;
 }
 
 void member_destroy(member_t **self_p)
@@ -368,6 +465,9 @@ void member_destroy(member_t **self_p)
         close(self->tick.fd);
     }
     disconnect(self);
+    unanswered_destroy(&self->unanswered);
+    free(self->data);
+    free(self->announced);
     free(self->endpoints);
     free(self);
     *self_p = NULL;

@@ -17,7 +17,11 @@ typedef struct {
     const char *id;
     const char *target; /* workers; NULL otherwise */
     unsigned threads;
-    const char *data;       /* aggregators: endpoint of the data socket; NULL otherwise */
+    /* Aggregators: endpoint of the data socket; NULL otherwise. Of one that is bound to every
+     * interface (tcp://0.0.0.0:PORT) the HELLO names our address on the way to the shepherd; as it
+     * stands where the shepherd is on this machine, and then whoever is given it puts the host
+     * there by which it reaches the shepherd. */
+    const char *data;
     const char *supervisor; /* workers: who started us; NULL: nobody */
     const msg_route_t
         *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE are ours */
@@ -26,6 +30,9 @@ typedef struct {
     void (*on_lost)(void *state, const char *reason);             /* on_welcome follows, one day */
     void (*on_bye)(void *state, const char *reason); /* the shepherd dismisses us; may be NULL */
     uint32_t (*credit)(void *state);                 /* for heartbeats; may be NULL */
+    /* Nobody answers our HELLO, and this is why: "cannot reach ENDPOINT (reason)". Within 2 s, then
+     * after 2, 4, 8 ... 60 s; NULL: it is logged. */
+    void (*on_unreachable)(void *state, const char *text);
     /* Add to a HELLO what is held (Hello.holding, Hello.shard: borrowed until the next call); may
      * be NULL. */
     void (*hello)(void *state, Msg__Hello *hello);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "msg/member.h"
 #include "msg/service.h"
+#include "pcp/cmd.h"
 
 typedef struct {
     member_t *member;
@@ -62,7 +63,8 @@ int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t
                                 .routes = routes,
                                 .state = &self,
                                 .on_welcome = on_welcome,
-                                .on_lost = on_lost};
+                                .on_lost = on_lost,
+                                .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     zloop_t *loop = zloop_new();
     self.member = member_new(loop, &options, err);

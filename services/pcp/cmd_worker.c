@@ -139,7 +139,8 @@ static int converse(ask_t *self, const options_t *options, err_t *err)
                                .routes = routes,
                                .state = self,
                                .on_welcome = on_welcome,
-                               .on_lost = on_lost};
+                               .on_lost = on_lost,
+                               .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     zloop_t *loop = zloop_new();
     self->limit_ms = clock_mono_ms() + options->wait_ms;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "msg/member.h"
 #include "msg/service.h"
+#include "pcp/cmd.h"
 
 enum { TICK_MS = 5 };
 
@@ -109,7 +110,8 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
                                 .routes = routes,
                                 .state = self,
                                 .on_welcome = on_welcome,
-                                .on_lost = on_lost};
+                                .on_lost = on_lost,
+                                .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     self->loop = zloop_new();
     self->member = member_new(self->loop, &options, err);

@@ -1,0 +1,37 @@
+/* Wildcards, and the address of a connection. */
+#include "msg/announce.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "msg/control.h"
+
+/* The address of ours that a connection has, as it stands in an endpoint; false: of no use to other
+ * machines. */
+static bool local_host(int fd, char *host, size_t n_host)
+{
+    struct sockaddr_storage at = {0};
+    socklen_t n = sizeof at;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&at;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&at;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (getsockname(fd, (struct sockaddr *)&at, &n) < 0) return false;
+    if (at.ss_family == AF_INET && ntohl(four->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
+        inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
+    else if (at.ss_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(&six->sin6_addr))
+        inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
+    snprintf(host, n_host, at.ss_family == AF_INET6 ? "[%s]" : "%s", text);
+    return *text != '\0';
+}
+
+char *announce_endpoint(const char *bound, int fd)
+{
+    char host[INET6_ADDRSTRLEN + 2], via[sizeof host + 16];
+    if (!control_is_wild(bound) || !local_host(fd, host, sizeof host)) return mem_strdup(bound);
+    snprintf(via, sizeof via, "tcp://%s:0", host);
+    return control_resolve(bound, via);
+}

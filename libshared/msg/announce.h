@@ -1,0 +1,11 @@
+/* Under which address does a service that is bound to every interface announce itself? */
+#ifndef MSG_ANNOUNCE_H
+#define MSG_ANNOUNCE_H
+
+/* bound: "tcp://0.0.0.0:7100"; fd: a connection to the peer that is to be told. Our address there
+ * in the place of the wildcard; `bound` as it stands where that is of no use to other machines
+ * (loopback, a file's path): then we are on the peer's machine, and who reaches the peer puts the
+ * peer's host there (control_resolve). Returns, caller frees. */
+char *announce_endpoint(const char *bound, int fd);
+
+#endif
