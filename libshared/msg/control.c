@@ -10,6 +10,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+static void set_int(zsock_t *socket, int option, int value)
+{
+    zmq_setsockopt(zsock_resolve(socket), option, &value, sizeof value);
+}
+
 void control_tune(zsock_t *socket)
 {
     zsock_set_sndhwm(socket, 4096);
@@ -17,9 +22,22 @@ void control_tune(zsock_t *socket)
     zsock_set_linger(socket, 500);
     zsock_set_maxmsgsize(socket, 2 << 20);
     zsock_set_backlog(socket, 4096); /* all members may come at once, after an outage */
+    set_int(socket, ZMQ_HEARTBEAT_IVL, MSG_PING_MS);
+    set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, MSG_DEAF_MS);
+    set_int(socket, ZMQ_HEARTBEAT_TTL, MSG_DEAF_MS);
+    /* A peer that lives and does not read: no ping gets as far as the connection then, but the
+     * kernel sees that its window stays shut. */
+    set_int(socket, ZMQ_TCP_MAXRT, MSG_DEAF_MS);
     if (zsock_type(socket) != ZMQ_ROUTER) return;
     zsock_set_sndhwm(socket, MSG_SHARED_QUEUE); /* a front may read for a thousand members */
     zsock_set_router_mandatory(socket, 1);
+}
+
+/* Its messages are a megabyte each. */
+static void tune_data(zsock_t *socket)
+{
+    zsock_set_sndhwm(socket, MSG_HIGH_WATER);
+    zsock_set_rcvhwm(socket, MSG_HIGH_WATER);
 }
 
 static zsock_t *open_socket(int type, err_t *err)
@@ -34,9 +52,8 @@ static zsock_t *open_socket(int type, err_t *err)
     return socket;
 }
 
-zsock_t *control_bind(int type, const char *endpoint, err_t *err)
+static zsock_t *bind_to(zsock_t *socket, const char *endpoint, err_t *err)
 {
-    zsock_t *socket = open_socket(type, err);
     if (socket && zsock_bind(socket, "%s", endpoint) < 0) {
         err_set(err, ERR_NET, "cannot bind %s: %s", endpoint, zmq_strerror(zmq_errno()));
         zsock_destroy(&socket);
@@ -44,14 +61,37 @@ zsock_t *control_bind(int type, const char *endpoint, err_t *err)
     return socket;
 }
 
-zsock_t *control_connect(int type, const char *endpoint, err_t *err)
+zsock_t *control_bind(int type, const char *endpoint, err_t *err)
 {
-    zsock_t *socket = open_socket(type, err);
+    return bind_to(open_socket(type, err), endpoint, err);
+}
+
+zsock_t *control_bind_data(const char *endpoint, err_t *err)
+{
+    zsock_t *socket = open_socket(ZMQ_ROUTER, err);
+    if (socket) tune_data(socket);
+    return bind_to(socket, endpoint, err);
+}
+
+static zsock_t *connect_to(zsock_t *socket, const char *endpoint, err_t *err)
+{
     if (socket && zsock_connect(socket, "%s", endpoint) < 0) {
         err_set(err, ERR_NET, "cannot connect to %s: %s", endpoint, zmq_strerror(zmq_errno()));
         zsock_destroy(&socket);
     }
     return socket;
+}
+
+zsock_t *control_connect(int type, const char *endpoint, err_t *err)
+{
+    return connect_to(open_socket(type, err), endpoint, err);
+}
+
+zsock_t *control_connect_data(const char *endpoint, err_t *err)
+{
+    zsock_t *socket = open_socket(ZMQ_DEALER, err);
+    if (socket) tune_data(socket);
+    return connect_to(socket, endpoint, err);
 }
 
 /* What goes before an envelope. Once a first frame is accepted the rest of the message is. */

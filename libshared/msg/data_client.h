@@ -1,5 +1,7 @@
 /* The client's side of the data plane: objects, parameters and pseudo-gradients in chunks, with a
- * window of open requests at each aggregator (MSG_WINDOW), resent when no answer comes.
+ * window of open requests at each aggregator (msg/pace.h). A request is sent again when answers to
+ * later ones have come, or when nothing comes and no byte passes the connection (msg/progress.h): a
+ * link that is slow carries everything once.
  *
  * An aggregator that is away and comes back at the same endpoint within MSG_DATA_TIMEOUT_MS costs
  * time, no more.
@@ -34,6 +36,9 @@ typedef struct {
     uint64_t attempt;            /* data_put_init, _outer: of the ASSIGN that they follow */
     bool (*stopped)(void *user); /* asked at least every 100 ms; may be NULL */
     void *user;
+    /* Told, every now and then, what a call waits for that only an operator can mend, and "" when
+     * that is over; may be NULL. The log has it, too. */
+    void (*waits)(void *user, const char *text);
 } data_options_t;
 
 /* NULL with ERR_NET or ERR_ARG (no endpoint, more than MSG_MAX_SHARDS). */

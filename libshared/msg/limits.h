@@ -14,15 +14,24 @@ enum {
     MSG_PAYLOAD_BYTES = (1 << 20) + 4096, /* a chunk with the overhead of its codec */
     MSG_WINDOW = 8,                       /* requests a data client has open at one aggregator */
     MSG_SHARED_QUEUE = 32768,             /* control messages, on a connection of many members */
-    MSG_HIGH_WATER = 64,                  /* messages queued per peer before a socket pushes back */
+    MSG_WINDOW_FIRST = 2,                 /* as many before it is known how fast answers come */
+    MSG_HIGH_WATER = 32,                  /* data messages queued per peer, each way */
+    MSG_UPLOADS = 256,                    /* objects that arrive at one aggregator at a time */
+    MSG_PEER_UPLOADS = 8,                 /* and from one peer */
 
     MSG_HEARTBEAT_MS = 500,
     MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */
     MSG_HELLO_MS = 1000,   /* a HELLO without WELCOME is repeated, doubling up to ... */
     MSG_HELLO_MAX_MS = 8000,
-    MSG_RESEND_MS = 1000, /* a data request without reply is sent again, doubling up to ... */
+    MSG_RESEND_MS = 1000, /* a data request goes again when all is silent, doubling up to ... */
     MSG_RESEND_MAX_MS = 8000,
     MSG_NOT_READY_MS = 200,      /* so is one that was told "not ready" */
+    MSG_QUEUE_MS = 500,          /* answers that take less are no reason to ask for less */
+    MSG_CANNOT_WRITE_MS = 1000,  /* one that was told "cannot write", without end */
+    MSG_UPLOAD_IDLE_MS = 120000, /* without a chunk of it for so long an upload ends */
+    MSG_UPLOAD_ROOM_MS = 30000,  /* or when another one needs the room */
+    MSG_PING_MS = 10000,         /* ZeroMQ's own heartbeats, on every connection ... */
+    MSG_DEAF_MS = 60000,         /* which ends when it is silent, or does not read, for so long */
     MSG_DATA_TIMEOUT_MS = 30000, /* nothing but that for this long: the aggregator is lost */
     MSG_MAX_SHARDS = 256,
     MSG_MAX_MEMBERS = 65536,

@@ -28,7 +28,7 @@ static const char *const nacks[NACK_COUNT] = {
     [NACK_WRONG_RUN] = "wrong run",     [NACK_WRONG_ROUND] = "wrong round",
     [NACK_OLD_FENCE] = "old fence",     [NACK_BAD_RANGE] = "bad range",
     [NACK_DAMAGED] = "damaged payload", [NACK_STORAGE] = "storage failed",
-    [NACK_NOT_READY] = "not ready",
+    [NACK_NOT_READY] = "not ready",     [NACK_CANNOT_WRITE] = "cannot write",
 };
 
 static void put(uint8_t *at, uint64_t value, int n)

@@ -45,8 +45,9 @@ typedef enum {
     NACK_OLD_FENCE,
     NACK_BAD_RANGE,
     NACK_DAMAGED, /* the payload does not match its check: send again */
-    NACK_STORAGE, /* disk full or unreadable */
+    NACK_STORAGE, /* unreadable, or other bytes than were announced */
     NACK_NOT_READY,
+    NACK_CANNOT_WRITE, /* a disk that is full or read-only: ask again, for as long as it takes */
     NACK_COUNT,
 } wire_nack_t;
 

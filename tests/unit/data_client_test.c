@@ -148,6 +148,50 @@ static void nothing_is_kept_of_a_stopped_upload(void **unused)
     rig_free(rig);
 }
 
+/* 10 Mbit/s, where eight chunks take 6.7 s: each is carried once, either way. */
+static void a_slow_link_carries_everything_once(void **unused)
+{
+    (void)unused;
+    enum { CHUNKS = 8, MANY = CHUNKS * MSG_CHUNK_FLOATS };
+    rig_t *rig = rig_new();
+    const uint64_t bounds[2] = {0, MANY}, needed = MANY * sizeof(float);
+    float *theta = mem_calloc(MANY, sizeof *theta), *got = mem_calloc(MANY, sizeof *got);
+    char *endpoint = mem_printf("%s-slow", rig->endpoint);
+    data_server_t *server = data_server_new(endpoint, theta, MANY);
+    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = 7};
+    data_client_t *client = data_client_new(&options, NULL);
+    for (int i = 0; i < MANY; i++) theta[i] = (float)i;
+    err_t err = {0};
+    data_server_pace(server, 10e6 / 8);
+    assert_int_equal(data_get_params(client, bounds, 3, got, &err), 0);
+    assert_memory_equal(got, theta, needed);
+    assert_int_equal(data_server_traffic(server), needed);
+    data_delta_t which = {.replica = 1, .fence = 9, .weight = 5, .codec = 1};
+    assert_int_equal(data_put_delta(client, bounds, &which, theta, &err), 0);
+    assert_int_equal(data_server_traffic(server), needed);
+    data_client_destroy(&client);
+    data_server_destroy(&server);
+    free(endpoint);
+    free(theta);
+    free(got);
+    rig_free(rig);
+}
+
+/* What was acknowledged by an aggregator that has forgotten it since is sent again. */
+static void an_upload_that_is_forgotten_begins_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    const size_t n = N * sizeof(float);
+    char hash[HASH_HEX];
+    err_t err = {0};
+    hash_content(rig->theta, n, hash);
+    data_server_forget(rig->server, 1); /* after the first chunk */
+    assert_int_equal(data_put_object(rig->client, hash, rig->theta, n, &err), 0);
+    assert_int_equal(data_server_objects(rig->server), 1);
+    rig_free(rig);
+}
+
 /* --- peers that vanish while what is sent to them is lent to ZeroMQ --- */
 
 typedef enum { PEER_ABSENT, PEER_MUTE, PEER_DEAF, PEER_GONE, PEER_KINDS } peer_t;
@@ -222,7 +266,7 @@ static void buffers_come_back(peer_t kind, const char *dir, bool tcp)
     assert_true(clock_mono_ms() - begin < SOON_MS);
     uint64_t sent, received;
     data_client_traffic(client, &sent, &received);
-    assert_true(sent >= MSG_WINDOW * (uint64_t)MSG_CHUNK_BYTES);
+    assert_true(sent >= MSG_WINDOW_FIRST * (uint64_t)MSG_CHUNK_BYTES);
     assert_int_equal(received, 0);
     vanishing_end(&peer);
     data_client_destroy(&client);
@@ -273,6 +317,8 @@ int main(void)
         cmocka_unit_test(not_ready_is_waited_for),
         cmocka_unit_test(an_aggregator_that_comes_back_costs_time_only),
         cmocka_unit_test(nothing_is_kept_of_a_stopped_upload),
+        cmocka_unit_test(a_slow_link_carries_everything_once),
+        cmocka_unit_test(an_upload_that_is_forgotten_begins_again),
         cmocka_unit_test(what_was_lent_to_a_peer_that_vanished_comes_back),
         cmocka_unit_test(objects),
     };

@@ -24,7 +24,9 @@ struct data_server {
     zactor_t *actor;
     pthread_mutex_t lock; /* of all below */
     server_fault_t fault;
-    int n_fault, vanish_ms;
+    int n_fault, vanish_ms, n_forget;
+    double bytes_per_s;
+    uint64_t traffic;
     VEC(object_t) objects;
     wire_header_t delta; /* of the last chunk */
     float *values;
@@ -61,6 +63,8 @@ static void put_object(data_server_t *self, wire_header_t *h, const uint8_t *pay
     }
     memcpy(object->bytes + h->begin, payload, h->count);
     if (h->begin == object->have) object->have += h->count; /* a repeated chunk counts once */
+    h->code = object->have == object->n;
+    if (self->n_forget > 0 && --self->n_forget == 0) forget_objects(self);
 }
 
 static const void *get_object(data_server_t *self, wire_header_t *h, size_t *n)
@@ -115,7 +119,13 @@ static void serve(data_server_t *self, zsock_t *socket)
     bool fault = self->n_fault > 0 && self->n_fault--;
     size_t n = 0;
     const void *payload = NULL;
+    size_t n_in = good ? zmq_msg_size(&frame[2]) : 0;
     if (good && !fault) payload = answer(self, &h, zmq_msg_data(&frame[2]), &n);
+    self->traffic += n_in + n;
+    double pause_s = self->bytes_per_s > 0 ? (double)(n_in + n) / self->bytes_per_s : 0;
+    pthread_mutex_unlock(&self->lock);
+    if (pause_s > 0) zclock_sleep((int)(1000 * pause_s));
+    pthread_mutex_lock(&self->lock);
     if (fault) h.type = WIRE_NACK, h.code = NACK_NOT_READY;
     if (good && !(fault && self->fault == SERVER_SILENT)) {
         uint8_t bytes[WIRE_HEADER_BYTES];
@@ -197,6 +207,29 @@ void data_server_fault(data_server_t *self, server_fault_t fault, int n)
     self->fault = fault;
     self->n_fault = n;
     pthread_mutex_unlock(&self->lock);
+}
+
+void data_server_forget(data_server_t *self, int n)
+{
+    pthread_mutex_lock(&self->lock);
+    self->n_forget = n;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void data_server_pace(data_server_t *self, double bytes_per_s)
+{
+    pthread_mutex_lock(&self->lock);
+    self->bytes_per_s = bytes_per_s;
+    pthread_mutex_unlock(&self->lock);
+}
+
+uint64_t data_server_traffic(data_server_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t traffic = self->traffic;
+    self->traffic = 0;
+    pthread_mutex_unlock(&self->lock);
+    return traffic;
 }
 
 void data_server_vanish(data_server_t *self, int ms)

@@ -20,6 +20,13 @@ void data_server_fault(data_server_t *self, server_fault_t fault, int n);
  */
 void data_server_vanish(data_server_t *self, int ms);
 
+/* After so many chunks of objects it forgets all objects, once. */
+void data_server_forget(data_server_t *self, int n);
+/* From now on payloads take their time, each after the other: so many bytes a second. 0: none. */
+void data_server_pace(data_server_t *self, double bytes_per_s);
+/* Payload bytes that came and went since the last call. */
+uint64_t data_server_traffic(data_server_t *self);
+
 /* The last pseudo-gradient (n values; f32 only). Returns how many were complete so far. */
 typedef struct {
     uint32_t round, replica, fence;

@@ -1,0 +1,71 @@
+/* The kernel's own figures of the connection (TCP_INFO), which a ZeroMQ monitor names. The
+ * descriptor belongs to libzmq's thread and may be another's by the time it is asked: the answer is
+ * wrong then, once, and nothing else happens. */
+#include "msg/progress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "base/str.h"
+#include "msg/control.h"
+#include "msg/tcp_bytes.h"
+
+enum { LITTLE_BYTES = 4096 }; /* heartbeats, and answers that say nothing */
+
+void progress_begin(progress_t *self, zsock_t *socket, const char *endpoint)
+{
+    static _Atomic unsigned last;
+    char name[64];
+    *self = (progress_t){.fd = -1};
+    if (!str_starts(endpoint, "tcp://")) return;
+    snprintf(name, sizeof name, "inproc://progress-%u", ++last);
+    enum { EVENTS = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED };
+    if (zmq_socket_monitor(zsock_resolve(socket), name, EVENTS) < 0) return;
+    self->monitor = control_connect(ZMQ_PAIR, name, NULL);
+}
+
+void progress_end(progress_t *self, zsock_t *socket)
+{
+    if (socket && self->monitor) zmq_socket_monitor(zsock_resolve(socket), NULL, 0);
+    zsock_destroy(&self->monitor);
+    self->fd = -1;
+}
+
+/* Events are two frames: number (16 bits) and value (32 bits), the endpoint. */
+static void hear(progress_t *self)
+{
+    zmq_msg_t frame[2];
+    for (int n; (n = control_frames(self->monitor, frame, 2)) > 0;) {
+        uint16_t event = 0;
+        int32_t value = -1;
+        if (zmq_msg_size(&frame[0]) >= sizeof event + sizeof value) {
+            const char *at = zmq_msg_data(&frame[0]);
+            memcpy(&event, at, sizeof event);
+            memcpy(&value, at + sizeof event, sizeof value);
+        }
+        self->fd = event == ZMQ_EVENT_CONNECTED ? value : -1;
+        self->seen = 0;
+        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    }
+}
+
+static uint64_t bytes_passed(progress_t *self)
+{
+    if (!self->monitor) return 0;
+    hear(self);
+    return tcp_bytes(self->fd);
+}
+
+bool progress_made(progress_t *self)
+{
+    uint64_t passed = bytes_passed(self);
+    if (passed < self->seen + LITTLE_BYTES) return false;
+    self->seen = passed;
+    return true;
+}
+
+void progress_skip(progress_t *self)
+{
+    self->seen = bytes_passed(self);
+}

@@ -1,0 +1,335 @@
+/* Windowed chunk transfer over one DEALER per aggregator. */
+#include "msg/transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "base/clock.h"
+#include "base/hand_over.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+
+int transfer_connect(data_client_t *self, err_t *err)
+{
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        if (shard->socket) continue;
+        shard->socket = control_connect_data(shard->endpoint, err);
+        if (!shard->socket) return -1;
+        zsock_set_linger(shard->socket, 0);
+        progress_begin(&shard->progress, shard->socket, shard->endpoint);
+    }
+    return 0;
+}
+
+void transfer_disconnect(shard_t *shard)
+{
+    progress_end(&shard->progress, shard->socket);
+    zsock_destroy(&shard->socket);
+}
+
+/* ZeroMQ, on one of its threads, is done with a payload: the caller's, or our copy. */
+static void given_back(void *data, void *hint)
+{
+    (void)data;
+    atomic_fetch_sub_explicit((atomic_int *)take_over(hint), 1, memory_order_release);
+}
+
+static void copy_given_back(void *data, void *hint)
+{
+    free(data);
+    given_back(NULL, hint);
+}
+
+static void send_payload(shard_t *shard, void *raw, const chunk_t *chunk)
+{
+    if (chunk->n_out == 0) {
+        zmq_send(raw, "", 0, ZMQ_DONTWAIT);
+        return;
+    }
+    zmq_msg_t body;
+    void *bytes = (void *)chunk->out;
+    if (!chunk->lend) bytes = memcpy(mem_calloc(1, chunk->n_out), chunk->out, chunk->n_out);
+    atomic_fetch_add_explicit(&shard->lent, 1, memory_order_relaxed);
+    zmq_msg_init_data(&body, bytes, chunk->n_out, chunk->lend ? given_back : copy_given_back,
+                      hand_over(&shard->lent));
+    if (zmq_msg_send(&body, raw, ZMQ_DONTWAIT) < 0) zmq_msg_close(&body);
+}
+
+/* When a transfer has ended nobody may read the caller's memory. What still waits to be sent (a
+ * request sent twice, an aggregator that is away) goes with its socket. It is given back within
+ * milliseconds then (the header says why), or when a name has been looked up; never does this end
+ * before, for the memory cannot be freed under a thread that reads it. */
+static void reclaim(data_client_t *self)
+{
+    enum { PATIENCE_MS = 20, SAY_MS = 10000 };
+    int64_t begin = clock_mono_ms(), said = begin;
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        while (atomic_load_explicit(&shard->lent, memory_order_acquire) > 0) {
+            int64_t now = clock_mono_ms();
+            if (now - begin >= PATIENCE_MS) transfer_disconnect(shard);
+            if (now - said >= SAY_MS)
+                log_event(LOG_ERROR, "buffers_lent",
+                          "peer=%s n=%d seconds=%.0f "
+                          "fix=\"an address instead of a name, or a resolver that answers\"",
+                          shard->endpoint, atomic_load(&shard->lent), (double)(now - begin) / 1000);
+            if (now - said >= SAY_MS) said = now;
+            usleep(1000);
+        }
+    }
+}
+
+static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_t *slot, err_t *err)
+{
+    chunk_t chunk = {0};
+    if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
+    chunk.header.run = self->options.run;
+    chunk.header.seq = ++self->seq;
+    if (chunk.n_out) chunk.header.check = hash_fast(chunk.out, chunk.n_out);
+    uint8_t header[WIRE_HEADER_BYTES];
+    wire_pack(&chunk.header, header);
+    void *raw = zsock_resolve(self->shard[s].socket);
+    /* A full queue (aggregator away) is met by sending again later. */
+    if (zmq_send(raw, header, sizeof header, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
+        send_payload(&self->shard[s], raw, &chunk);
+    slot->sending[slot->sent % SENDINGS].seq = self->seq;
+    slot->sending[slot->sent % SENDINGS].ms = clock_mono_ms();
+    slot->heavy = chunk.n_out > 0;
+    slot->sent++;
+    slot->overtaken = 0;
+    slot->again_ms = 0;
+    self->sent += chunk.n_out;
+    return 0;
+}
+
+/* Bytes that pass are a sign of life, though no message is whole yet; but not those of what we send
+ * again and again because it is not ready there. */
+static void look(shard_t *shard, int64_t now)
+{
+    enum { EVERY_MS = 100 };
+    if (now - shard->looked_ms < EVERY_MS) return;
+    shard->looked_ms = now;
+    if (!progress_made(&shard->progress)) return;
+    shard->alive_ms = now;
+    for (int i = 0; i < MSG_WINDOW; i++)
+        if (shard->slot[i].used && shard->slot[i].put_off) return;
+    shard->heard_ms = now;
+}
+
+/* Requests of one connection are answered in their order: one that was overtaken is lost. So may
+ * be all when nothing comes any more; but not what the connection, if there is one, has not taken
+ * yet. */
+static bool is_due(shard_t *shard, const slot_t *slot, int64_t now)
+{
+    enum { OVERTAKEN_MOST = 2 };
+    if (slot->again_ms) return now >= slot->again_ms;
+    if (slot->overtaken >= OVERTAKEN_MOST) return true;
+    if (slot->heavy && atomic_load_explicit(&shard->lent, memory_order_acquire) > 0) return false;
+    int64_t since = slot->sending[(slot->sent - 1) % SENDINGS].ms;
+    if (since < shard->alive_ms) since = shard->alive_ms;
+    return now - since >= pace_patience(&shard->pace, slot->sent);
+}
+
+/* Keep the window full; send again what got no answer. */
+static int pump(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
+{
+    shard_t *shard = &self->shard[s];
+    int64_t now = clock_mono_ms();
+    if (shard->open) look(shard, now);
+    if (shard->open && now - shard->heard_ms > MSG_DATA_TIMEOUT_MS)
+        return err_set(err, ERR_NET, "aggregator of shard %zu: no answer for %d s", s,
+                       MSG_DATA_TIMEOUT_MS / 1000);
+    for (int i = 0; i < MSG_WINDOW; i++) {
+        slot_t *slot = &shard->slot[i];
+        if (slot->used && !is_due(shard, slot, now)) continue;
+        if (!slot->used) {
+            if (shard->next >= shard->n || shard->open >= (size_t)shard->pace.window) continue;
+            *slot = (slot_t){.used = true, .chunk = shard->next++};
+            shard->open++;
+        }
+        if (send_chunk(self, transfer, s, slot, err) < 0) return -1;
+    }
+    return 0;
+}
+
+static int refusal(const wire_header_t *header, const void *payload, size_t n, err_t *err)
+{
+    err_code_t code = ERR_NET;
+    if (header->code == NACK_OLD_FENCE || header->code == NACK_WRONG_ROUND ||
+        header->code == NACK_WRONG_RUN)
+        code = ERR_STATE;
+    if (header->code == NACK_STORAGE || header->code == NACK_UNKNOWN_OBJECT) code = ERR_IO;
+    return err_set(err, code, "aggregator refuses: %s: %.*s", wire_nack_name(header->code), (int)n,
+                   (const char *)payload);
+}
+
+/* Put the payload of an answer where it belongs: 0; 1 when it is damaged, so that the room for it
+ * holds nonsense; -1 when it is not what was asked for. */
+static int take(data_client_t *self, transfer_t *transfer, size_t s, const slot_t *slot,
+                const wire_header_t *header, const void *payload, size_t n, err_t *err)
+{
+    chunk_t chunk = {0};
+    if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
+    if (n == chunk.n_in) return hash_fast_copy(chunk.in, payload, n) != header->check;
+    if (wire_check(header, payload, n, NULL) < 0) return 1;
+    return err_set(err, ERR_NET, "shard %zu answers %zu bytes where %zu were asked", s, n,
+                   chunk.n_in);
+}
+
+/* When that sending of the slot's request was; negative: it was none of its last. */
+static int64_t when_sent(const slot_t *slot, uint32_t seq)
+{
+    for (int i = 0; slot->used && i < SENDINGS && i < slot->sent; i++)
+        if (slot->sending[i].seq == seq) return slot->sending[i].ms;
+    return -1;
+}
+
+/* Whose answer is this? NULL: a second one to a request sent twice. */
+static slot_t *find_slot(shard_t *shard, uint32_t seq, int64_t *ms)
+{
+    slot_t *found = NULL;
+    for (int i = 0; i < MSG_WINDOW; i++) {
+        slot_t *slot = &shard->slot[i];
+        int64_t sent_ms = when_sent(slot, seq);
+        if (sent_ms >= 0) {
+            found = slot;
+            *ms = clock_mono_ms() - sent_ms;
+        } else if (slot->used && !slot->again_ms) {
+            uint32_t last = slot->sending[(slot->sent - 1) % SENDINGS].seq;
+            slot->overtaken += (int32_t)(seq - last) > 0;
+        }
+    }
+    return found;
+}
+
+static void say_waiting(data_client_t *self, size_t s, const char *text)
+{
+    enum { EVERY_MS = 10000 };
+    shard_t *shard = &self->shard[s];
+    int64_t now = clock_mono_ms();
+    if (!*text && !shard->said_ms) return;
+    if (*text && shard->said_ms && now - shard->said_ms < EVERY_MS) return;
+    shard->said_ms = *text ? now : 0;
+    char *full = *text ? mem_printf("aggregator of shard %zu, which cannot write: %s", s, text)
+                       : mem_strdup("");
+    if (*text) log_event(LOG_WARN, "waiting", "for=\"%s\"", full);
+    if (self->options.waits) self->options.waits(self->options.user, full);
+    free(full);
+}
+
+/* "Come again": sooner when asking costs nothing. */
+static void put_off(data_client_t *self, size_t s, slot_t *slot, const wire_header_t *header,
+                    const void *payload, size_t n)
+{
+    enum { DOUBLINGS = 3 };
+    shard_t *shard = &self->shard[s];
+    bool full = header->code == NACK_CANNOT_WRITE;
+    int64_t wait = full ? MSG_CANNOT_WRITE_MS : MSG_NOT_READY_MS, now = clock_mono_ms();
+    if (slot->heavy) wait <<= slot->put_off < DOUBLINGS ? slot->put_off : DOUBLINGS;
+    slot->put_off++;
+    slot->again_ms = now + wait;
+    progress_skip(&shard->progress);
+    if (!full) return; /* it was started again and waits for the shepherd: not for ever */
+    shard->heard_ms = now;
+    char *text = mem_printf("%.*s", (int)n, (const char *)payload);
+    say_waiting(self, s, text);
+    free(text);
+}
+
+static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wire_header_t *header,
+                  const void *payload, size_t n, err_t *err)
+{
+    shard_t *shard = &self->shard[s];
+    int64_t ms = 0;
+    slot_t *slot = find_slot(shard, header->seq, &ms);
+    shard->alive_ms = clock_mono_ms();
+    if (!slot) return 0;
+    bool damaged = header->type == WIRE_NACK && header->code == NACK_DAMAGED;
+    if (header->type == WIRE_DATA) {
+        int rc = take(self, transfer, s, slot, header, payload, n, err);
+        if (rc < 0) return -1;
+        damaged = rc > 0;
+    }
+    if (damaged) return send_chunk(self, transfer, s, slot, err);
+    if (header->type == WIRE_NACK &&
+        (header->code == NACK_NOT_READY || header->code == NACK_CANNOT_WRITE)) {
+        put_off(self, s, slot, header, payload, n);
+        return 0;
+    }
+    shard->heard_ms = shard->alive_ms;
+    pace_answer(&shard->pace, ms);
+    if (header->type == WIRE_NACK) return refusal(header, payload, n, err);
+    say_waiting(self, s, "");
+    if (header->type == WIRE_DATA) self->received += n;
+    transfer->total = header->total;
+    transfer->known |= header->type == WIRE_ACK && header->code == ACK_COMPLETE;
+    slot->used = false;
+    shard->open--;
+    return 0;
+}
+
+/* Take one answer from a shard's socket: 1, 0 when none waits, -1. */
+static int receive(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
+{
+    zmq_msg_t frame[2];
+    int n = control_frames(self->shard[s].socket, frame, 2);
+    if (n == 0) return 0;
+    int rc = 1;
+    err_t reason = {0};
+    wire_header_t header;
+    size_t n_payload = n == 2 ? zmq_msg_size(&frame[1]) : 0;
+    if (n != 2 || wire_unpack(zmq_msg_data(&frame[0]), zmq_msg_size(&frame[0]), n_payload, &header,
+                              &reason) < 0) {
+        log_event(LOG_WARN, "data_dropped", "frames=%d reason=\"%s\"", n, reason.text);
+    } else {
+        if (answer(self, transfer, s, &header, zmq_msg_data(&frame[1]), n_payload, err) < 0)
+            rc = -1;
+    }
+    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    return rc;
+}
+
+static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
+{
+    if (self->options.stopped && self->options.stopped(self->options.user))
+        return err_set(err, ERR_STATE, "stopped");
+    for (size_t s = 0; s < self->n_shard; s++)
+        items[s] = (zmq_pollitem_t){.socket = zsock_resolve(self->shard[s].socket),
+                                    .events = ZMQ_POLLIN};
+    zmq_poll(items, (int)self->n_shard, 50);
+    return 0;
+}
+
+int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
+{
+    if (transfer_connect(self, err) < 0) return -1;
+    zmq_pollitem_t *items = mem_calloc(self->n_shard, sizeof *items);
+    int rc = 0;
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        shard->next = shard->open = 0;
+        memset(shard->slot, 0, sizeof shard->slot);
+        shard->heard_ms = shard->alive_ms = clock_mono_ms();
+        progress_skip(&shard->progress);
+    }
+    for (;;) {
+        bool busy = false;
+        for (size_t s = 0; s < self->n_shard && rc >= 0; s++) {
+            rc = pump(self, transfer, s, err);
+            busy |= self->shard[s].open > 0;
+        }
+        if (rc < 0 || !busy) break;
+        rc = poll_shards(self, items, err);
+        for (size_t s = 0; s < self->n_shard && rc >= 0; s++)
+            while ((rc = receive(self, transfer, s, err)) > 0) continue;
+        if (rc < 0) break;
+    }
+    for (size_t s = 0; s < self->n_shard; s++) say_waiting(self, s, "");
+    reclaim(self);
+    free(items);
+    return rc < 0 ? -1 : 0;
+}

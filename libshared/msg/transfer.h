@@ -1,0 +1,90 @@
+/* The engine of msg/data_client.h: chunks to and from each aggregator until all are answered. A
+ * transfer is a list of chunks per shard; a chunk is described by a callback, so that payloads are
+ * made (encoded) only when they are sent. */
+#ifndef MSG_TRANSFER_H
+#define MSG_TRANSFER_H
+
+#include <czmq.h>
+#include <stdatomic.h>
+
+#include "msg/data_client.h"
+#include "msg/limits.h"
+#include "msg/pace.h"
+#include "msg/progress.h"
+#include "msg/wire.h"
+
+enum { SENDINGS = 4 }; /* of a request, that an answer is still known by */
+
+typedef struct {
+    bool used;
+    size_t chunk; /* of this shard's list */
+    int sent;     /* how often */
+    struct {
+        uint32_t seq; /* never used twice */
+        int64_t ms;
+    } sending[SENDINGS]; /* number i at i % SENDINGS */
+    int overtaken;       /* answers to requests that were sent after its last sending */
+    bool heavy;          /* it has a payload, so that sending it again costs something */
+    int put_off;         /* times that it was told to come again, in a row */
+    int64_t again_ms;    /* when it shall; 0: it was not told so */
+} slot_t;
+
+typedef struct {
+    char *endpoint;
+    zsock_t *socket;      /* NULL: to be connected again */
+    size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
+    slot_t slot[MSG_WINDOW];
+    pace_t pace; /* kept from transfer to transfer */
+    progress_t progress;
+    int64_t looked_ms; /* at progress */
+    int64_t alive_ms;  /* the last answer of any kind, or bytes of one */
+    int64_t heard_ms;  /* the last one that got us further */
+    int64_t said_ms;   /* that it waits for an operator; 0: it does not */
+    atomic_int lent;   /* payloads that ZeroMQ still reads */
+} shard_t;
+
+struct data_client {
+    data_options_t options;
+    size_t n_shard;
+    shard_t *shard;
+    uint32_t seq;
+    uint8_t *scratch; /* MSG_PAYLOAD_BYTES for encoded chunks */
+    uint64_t sent, received;
+};
+
+/* What a chunk sends and where its answer goes. */
+typedef struct {
+    wire_header_t header;
+    const void *out; /* payload; NULL when n_out is 0 */
+    size_t n_out;
+    bool lend; /* out is the caller's, and lasts: it need not be copied */
+    void *in;  /* room for exactly n_in bytes of a DATA answer */
+    size_t n_in;
+} chunk_t;
+
+typedef struct transfer transfer_t;
+struct transfer {
+    int (*make)(data_client_t *self, transfer_t *transfer, size_t shard, size_t chunk, chunk_t *out,
+                err_t *err);
+    const char *hash;
+    uint8_t object[WIRE_HASH_BYTES];
+    const uint64_t *bounds;
+    const data_delta_t *delta;
+    uint32_t round;
+    bool outer;        /* momentum instead of parameters */
+    uint64_t begin, n; /* of an object, in bytes */
+    const uint8_t *from;
+    uint8_t *into;
+    size_t skip;    /* PUT_OBJECT: chunks at the beginning that are there */
+    uint64_t total; /* of the object, as the aggregator states it */
+    bool known;     /* PUT_OBJECT: it is there */
+};
+
+/* Connect those aggregators that have no socket. */
+int transfer_connect(data_client_t *self, err_t *err);
+void transfer_disconnect(shard_t *shard);
+
+/* Run a transfer of self->shard[s].n chunks per shard to its end. */
+int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err);
+
+#endif
