@@ -16,6 +16,7 @@ int aggregator_init(aggregator_t *self, const char *object_root, const char *sta
     self->objects = object_dir_open(object_root, err);
     self->scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *self->scratch);
     if (!self->objects || state_open(&self->disk, state_dir, err) < 0) return -1;
+    uploads_init(self);
     if (state_load(&self->disk, &self->now, &self->before, &meta) &&
         assign_resume(self, &meta, err) < 0)
         return err_prefix(err, "%s: ", state_dir);
@@ -50,6 +51,7 @@ void aggregator_reset(aggregator_t *self)
 void aggregator_fini(aggregator_t *self)
 {
     aggregator_reset(self);
+    uploads_fini(self);
     objects_fini(self);
     object_dir_close(&self->objects);
     state_close(&self->disk);
@@ -73,6 +75,26 @@ void aggregator_healed(aggregator_t *self)
     if (!self->degraded) return;
     self->degraded = false;
     log_event(LOG_INFO, "healed", "round=%u", self->meta.round);
+}
+
+void aggregator_cannot_write(aggregator_t *self, const msg_peer_t *from,
+                             const wire_header_t *request, const err_t *err)
+{
+    answer_nack(self, from, request, NACK_CANNOT_WRITE, "%s", err->text);
+    if (self->cannot_write || err->code != ERR_IO) return;
+    self->cannot_write = true;
+    snprintf(self->cannot_text, sizeof self->cannot_text,
+             "an object cannot be kept: %s; make room, or the directory writable: who sends it "
+             "waits, and goes on by itself",
+             err->text);
+    log_event(LOG_ERROR, "waiting", "for=\"%s\"", self->cannot_text);
+}
+
+void aggregator_can_write(aggregator_t *self)
+{
+    if (!self->cannot_write) return;
+    self->cannot_write = false;
+    log_event(LOG_INFO, "can_write", "dir=%s", self->object_root);
 }
 
 Msg__ShardState *aggregator_holds(aggregator_t *self)
@@ -121,8 +143,9 @@ void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     self->refused++;
+    /* What is only put off is asked for again and again. */
     log_event(
-        LOG_WARN, "refused",
+        code == NACK_CANNOT_WRITE ? LOG_DEBUG : LOG_WARN, "refused",
         "type=%s code=\"%s\" round=%u replica=%u fence=%u begin=%llu refused=%llu text=\"%s\"",
         wire_type_name(request->type), wire_nack_name(code), request->round, request->replica,
         request->fence, (unsigned long long)request->begin, (unsigned long long)self->refused,

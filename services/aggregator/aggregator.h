@@ -23,6 +23,7 @@
 enum {
     AGGREGATOR_SLICE = 4 << 20, /* elements of the outer step done at once: whole STATE_GRAINs */
     AGGREGATOR_BLOCK = 4096,    /* and of its innermost part, within a core's cache */
+    OBJECTS_SLICE_CHUNKS = 4,   /* chunks hashed at once */
 };
 
 /* What one replica has sent in the open round. The encoded chunks are in the journal, so that they
@@ -49,20 +50,31 @@ typedef struct {
 
 typedef struct {
     char hash[HASH_HEX];
-    char *path; /* temporary file */
+    msg_peer_t owner; /* who began it; chunks may come from others (`shared`) */
+    bool shared;
+    int64_t used_ms; /* the last chunk */
+    char *path;      /* temporary file */
     int fd;
     uint64_t total, n_have;
     uint8_t *have;         /* one byte per chunk */
     hash_stream_t *hasher; /* over the first `hashed` bytes */
     uint64_t hashed;
+    bool settled; /* all of it is right and on the disk; only its name is wanting */
 } upload_t;
+
+typedef struct { /* which file it is, and in which state; no padding, for it is compared */
+    uint64_t device, inode;
+    int64_t bytes, written_s, written_ns, changed_s, changed_ns;
+} stamp_t;
 
 typedef struct {
     char hash[HASH_HEX];
+    stamp_t stamp;
 } known_object_t;
 
 typedef struct { /* an object that is being verified */
     char hash[HASH_HEX];
+    stamp_t stamp;
     file_map_t map;
     hash_stream_t *hasher; /* NULL: none is */
     size_t at;
@@ -74,6 +86,7 @@ typedef struct {
     void (*reply)(void *user, const msg_peer_t *to, const wire_header_t *header,
                   const void *payload, size_t n, shared_t *keep);
     void *user;
+    int64_t now_ms; /* monotonic; set before each call */
 
     const char *object_root;
     object_dir_t *objects;
@@ -87,6 +100,8 @@ typedef struct {
     bool assigned, ready;     /* has a range; has all of its first values */
     bool degraded;            /* something is in memory only that should be on the disk */
     char degraded_text[1280]; /* what and why; of the last time */
+    bool cannot_write;        /* an object waits for its disk; `cannot_text` says what and why */
+    char cannot_text[1280];
     bool broken;              /* the sum cannot be trusted: no more commits until a restart */
     state_meta_t meta;        /* the range, and the round that is open */
     uint64_t attempt;         /* of the ASSIGN that gave the range; 0: read back, or none */
@@ -143,6 +158,11 @@ Msg__ShardState *aggregator_holds(aggregator_t *self);
 void aggregator_degraded(aggregator_t *self, const char *what, const err_t *err);
 void aggregator_healed(aggregator_t *self);
 
+/* An object cannot be written, for now: answer that, and say so, once, until it can. */
+void aggregator_cannot_write(aggregator_t *self, const msg_peer_t *from,
+                             const wire_header_t *request, const err_t *err);
+void aggregator_can_write(aggregator_t *self);
+
 /* --- assign.c --- */
 void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 /* Take up the run that a loaded slot belongs to. */
@@ -157,6 +177,18 @@ void objects_forget(aggregator_t *self, const char *hash); /* delete it, if it i
 bool objects_busy(const aggregator_t *self);
 void objects_work(aggregator_t *self);
 void objects_fini(aggregator_t *self);
+/* The open file, which this process has verified, has become that object. */
+void objects_remember(aggregator_t *self, const char *hash, int fd);
+
+/* --- uploads.c --- */
+void uploads_init(aggregator_t *self); /* remove what a killed process left */
+void uploads_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                 const void *payload, size_t n);
+bool uploads_has(const aggregator_t *self, const char *hash);
+bool uploads_busy(const aggregator_t *self); /* uploads_work has something to hash */
+void uploads_work(aggregator_t *self);
+void uploads_tick(aggregator_t *self); /* now and then: end what nobody goes on with */
+void uploads_fini(aggregator_t *self);
 
 /* --- deltas.c --- */
 void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,

@@ -85,17 +85,20 @@ void assign_complete(aggregator_t *self)
                   state_check_all(self->now, self->meta.end - self->meta.begin));
 }
 
+/* 1: not now, for want of memory or of a disk that takes it; the shepherd asks again. */
 static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
 {
     /* Said again, because our answer was late or lost: values may have come since. */
     if (self->assigned && assign->attempt && assign->attempt == self->attempt) return 0;
     aggregator_reset(self);
-    if (state_clear(&self->disk, err) < 0 || check_assign(assign, err) < 0) return -1;
+    if (check_assign(assign, err) < 0) return -1;
+    if (state_clear(&self->disk, err) < 0) return 1; /* a disk that is read-only, for now */
     state_meta_t meta = meta_of(assign);
     uint64_t n = meta.end - meta.begin;
     if (take_up(self, &meta, err) < 0) return -1;
-    self->now = state_slot(&self->disk, n, err);
-    if (!self->now) return -1;
+    shared_t *const keep[STATE_KEEPS] = {0};
+    self->now = state_slot(&self->disk, n, keep, err);
+    if (!self->now) return 1;
     if (self->now->in_memory)
         aggregator_degraded(self, "parameters and momentum", &self->disk.fault);
     self->now->round = meta.round;
@@ -133,8 +136,10 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
     Msg__Assigned assigned = MSG__ASSIGNED__INIT;
     if (assign->keep) {
         if (go_on(self, assign, &err) == 0) assigned.state = aggregator_holds(self);
-    } else if (begin(self, assign, &err) < 0) {
-        aggregator_reset(self);
+    } else {
+        int rc = begin(self, assign, &err);
+        if (rc) aggregator_reset(self);
+        assigned.busy = rc > 0;
     }
     assigned.shard = assign->shard;
     assigned.error = err.text;

@@ -77,14 +77,20 @@ static void tell_applied(aggregator_t *self)
     tell(self, &done);
 }
 
-static void refuse(aggregator_t *self, uint32_t round, const char *error, uint32_t *missing,
-                   size_t n_missing)
+typedef struct {
+    uint32_t *missing; /* contributions */
+    size_t n_missing;
+    bool busy; /* it may be asked again */
+} refusal_t;
+
+static void refuse(aggregator_t *self, uint32_t round, const char *error, const refusal_t *why)
 {
     Msg__Committed done = MSG__COMMITTED__INIT;
     done.round = round;
     done.error = (char *)error;
-    done.missing = missing;
-    done.n_missing = n_missing;
+    done.missing = why->missing;
+    done.n_missing = why->n_missing;
+    done.busy = why->busy;
     tell(self, &done);
 }
 
@@ -149,12 +155,14 @@ static void keep_result(aggregator_t *self)
     self->held = shared_hold(self->now);
 }
 
+/* 1: not now, for want of memory; the shepherd asks again. */
 static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *err)
 {
     /* The snapshot before the present one makes room for the next. */
     shared_drop(&self->before);
-    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, err);
-    if (!self->next) return -1;
+    shared_t *const keep[STATE_KEEPS] = {self->now, self->held};
+    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, keep, err);
+    if (!self->next) return 1;
     if (close_sum(self, commit, err) < 0) {
         shared_drop(&self->next);
         return -1;
@@ -174,8 +182,7 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
     aggregator_t *self = state;
     const Msg__Commit *commit = message->commit;
     err_t err = {0};
-    uint32_t *missing = NULL;
-    size_t n_missing = 0;
+    refusal_t why = {0};
     bool here = self->assigned && self->ready;
     if (here && self->committing && commit->round == self->meta.round)
         return; /* it is on the way */
@@ -189,15 +196,15 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
     } else if (!here || commit->round != self->meta.round) {
         err_set(&err, ERR_STATE, "round %u is not open here", commit->round);
     } else if (check_shares(self, commit, &err) == 0) {
-        n_missing = find_missing(self, commit, &missing);
-        if (n_missing)
+        why.n_missing = find_missing(self, commit, &why.missing);
+        if (why.n_missing)
             err_set(&err, ERR_STATE, "the contribution of replica %u is not complete here",
-                    missing[0]);
+                    why.missing[0]);
         else
-            begin_commit(self, commit, &err);
+            why.busy = begin_commit(self, commit, &err) > 0;
     }
-    if (err.code) refuse(self, commit->round, err.text, missing, n_missing);
-    free(missing);
+    if (err.code) refuse(self, commit->round, err.text, &why);
+    free(why.missing);
 }
 
 /* --- The outer step --- */
@@ -257,7 +264,7 @@ static void commit_slice(aggregator_t *self)
     if (err.code) {
         self->committing = false;
         shared_drop(&self->next);
-        refuse(self, self->meta.round, err.text, NULL, 0);
+        refuse(self, self->meta.round, err.text, &(refusal_t){0});
     } else if (self->at_element == n) {
         finish_commit(self);
     }

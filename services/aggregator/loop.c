@@ -14,8 +14,18 @@
 static void sent(void *data, void *hint)
 {
     (void)data;
-    shared_t *keep = take_over(hint);
-    shared_drop(&keep);
+    peers_give_back(take_over(hint));
+}
+
+static void fill_body(zmq_msg_t *body, peer_row_t *peer, const void *payload, size_t n,
+                      shared_t *keep)
+{
+    if (keep) {
+        zmq_msg_init_data(body, (void *)payload, n, sent, hand_over(peers_lend(peer, keep)));
+        return;
+    }
+    zmq_msg_init_size(body, n);
+    if (n) memcpy(zmq_msg_data(body), payload, n);
 }
 
 static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
@@ -23,16 +33,16 @@ static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
 {
     loop_t *self = user;
     void *raw = zsock_resolve(self->data);
+    peer_row_t *peer = peers_find(&self->peers, to, self->state.now_ms);
+    /* A peer that is gone or does not read loses its answer; it will ask again. */
+    if (keep && !peers_may_lend(peer)) {
+        shared_drop(&keep);
+        return;
+    }
     uint8_t bytes[WIRE_HEADER_BYTES];
     wire_pack(header, bytes);
     zmq_msg_t body;
-    if (keep) {
-        zmq_msg_init_data(&body, (void *)payload, n, sent, hand_over(keep));
-    } else {
-        zmq_msg_init_size(&body, n);
-        if (n) memcpy(zmq_msg_data(&body), payload, n);
-    }
-    /* A peer that is gone or does not read loses its answer; it will ask again. */
+    fill_body(&body, peer, payload, n, keep);
     int rc = zmq_send(raw, to->at, to->n, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     if (rc >= 0) rc = zmq_send(raw, bytes, sizeof bytes, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     if (rc >= 0) rc = zmq_msg_send(&body, raw, ZMQ_DONTWAIT);
@@ -71,14 +81,14 @@ static void tell_commit(loop_t *self)
 }
 
 /* Once a change. */
-static void tell_degraded(loop_t *self)
+static void tell_degraded(loop_t *self, bool is, bool *told, char *text)
 {
-    if (self->told_degraded == self->state.degraded) return;
-    self->told_degraded = self->state.degraded;
+    if (*told == is) return;
+    *told = is;
     Msg__Degraded degraded = MSG__DEGRADED__INIT;
     degraded.kind = "aggregator";
-    degraded.text = self->state.degraded_text;
-    degraded.over = !self->state.degraded;
+    degraded.text = text;
+    degraded.over = !is;
     Msg__Event event = MSG__EVENT__INIT;
     event.source = self->config->id;
     event.sequence = ++self->n_event;
@@ -122,6 +132,7 @@ static int on_data(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop, (void)socket;
     loop_t *self = arg;
+    self->state.now_ms = clock_mono_ms();
     /* A few at a time, so that heartbeats are not kept waiting. */
     for (int i = 0; i < 32 && receive_data(self); i++) continue;
     go_on(self);
@@ -162,7 +173,12 @@ static void on_bye(void *state, const char *reason)
 bool loop_tick(loop_t *self)
 {
     go_on(self); /* a COMMIT came on the control socket */
-    tell_degraded(self);
+    aggregator_t *state = &self->state;
+    state->now_ms = clock_mono_ms();
+    tell_degraded(self, state->degraded, &self->told_degraded, state->degraded_text);
+    tell_degraded(self, state->cannot_write, &self->told_cannot, state->cannot_text);
+    uploads_tick(state);
+    peers_tick(&self->peers, state->now_ms);
     return self->leaving;
 }
 
@@ -212,4 +228,5 @@ void loop_stop(loop_t *self)
 {
     member_destroy(&self->member);
     zsock_destroy(&self->telemetry);
+    peers_fini(&self->peers);
 }

@@ -6,6 +6,7 @@
 
 #include "aggregator/aggregator.h"
 #include "aggregator/config.h"
+#include "aggregator/peers.h"
 #include "msg/member.h"
 
 typedef struct {
@@ -14,10 +15,11 @@ typedef struct {
     zloop_t *zloop;
     zsock_t *data, *telemetry;
     member_t *member;
+    peers_t peers;
     bool working; /* a timer for the next slice is set */
     bool leaving;
     uint64_t n_event; /* published */
-    bool told_degraded;
+    bool told_degraded, told_cannot;
 } loop_t;
 
 /* Join a cluster from this zloop (borrowed); the data socket is reached at `endpoint`. End with

@@ -2,6 +2,7 @@
 #include "aggregator/shared.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/mem.h"
 
@@ -27,6 +28,13 @@ void shared_drop(shared_t **self_p)
     file_unmap(&self->map);
     free(self->checks);
     free(self);
+}
+
+int shared_take_away(shared_t *self)
+{
+    enum { FLAGS = MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+    void *at = (void *)(uintptr_t)self->map.at;
+    return mmap(at, self->map.n, PROT_READ, FLAGS, -1, 0) == MAP_FAILED ? -1 : 0;
 }
 
 bool shared_alone(shared_t *self)

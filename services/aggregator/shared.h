@@ -1,4 +1,6 @@
-/* Memory that outgoing messages borrow: unmapped when the last holder lets go, from any thread. */
+/* Memory that outgoing messages borrow: unmapped when the last holder lets go, from any thread. A
+ * reader that takes too long loses what it reads (shared_take_away): its answers end in zeros, fail
+ * their checks, and are asked for again. */
 #ifndef AGGREGATOR_SHARED_H
 #define AGGREGATOR_SHARED_H
 
@@ -25,5 +27,10 @@ void shared_drop(shared_t **self_p);   /* thread-safe; NULL is fine */
 
 /* The caller is its only holder: nobody reads it any more. */
 bool shared_alone(shared_t *self);
+
+/* Give the file or memory behind the mapping back to the system, though it is held: from now on its
+ * readers find zeros, which cost no memory. The caller must not read it afterwards, and drops it.
+ * -1: the system refuses (too many mappings). */
+int shared_take_away(shared_t *self);
 
 #endif

@@ -40,7 +40,7 @@ static int slot_init(slot_t *slot, err_t *err)
     slot->loop.config = config;
     if (aggregator_init(&slot->loop.state, config->object_dir, config->state_dir, err) < 0)
         return -1;
-    slot->loop.data = control_bind(ZMQ_ROUTER, config->bind, err);
+    slot->loop.data = control_bind_data(config->bind, err);
     return slot->loop.data ? 0 : -1;
 }
 

@@ -101,6 +101,9 @@ void state_close(state_t *self)
 
 int state_clear(state_t *self, err_t *err)
 {
+    /* Answers that nobody has taken yet may not keep files alive that count no more. */
+    for (size_t i = 0; i < STATE_SLOTS; i++)
+        if (self->slots[i] && !shared_alone(self->slots[i])) shared_take_away(self->slots[i]);
     drop_slots(self);
     for (size_t i = 0; self->dir && i < STATE_SLOTS; i++) {
         char *path = slot_path(self, i);
@@ -179,7 +182,27 @@ static shared_t *spare_slot(const state_t *self, size_t n_bytes, int *number)
     return NULL;
 }
 
-shared_t *state_slot(state_t *self, uint64_t n, err_t *err)
+/* The oldest slot that is none of those to keep, from under its readers. Its number; -1: none can
+ * be taken. */
+static int take_oldest(state_t *self, shared_t *const keep[STATE_KEEPS])
+{
+    int oldest = -1;
+    for (int i = 0; i < STATE_SLOTS; i++) {
+        const shared_t *slot = self->slots[i];
+        if (!slot || slot == keep[0] || slot == keep[1]) continue;
+        if (oldest < 0 || slot->round < self->slots[oldest]->round) oldest = i;
+    }
+    if (oldest < 0 || shared_take_away(self->slots[oldest]) < 0) return -1;
+    log_event(LOG_WARN, "snapshot_taken", "round=%u reason=\"answers from it are still not read\"",
+              self->slots[oldest]->round);
+    char *path = slot_path(self, (size_t)oldest);
+    if (self->dir) unlink(path); /* a file of its own for the next one */
+    free(path);
+    shared_drop(&self->slots[oldest]);
+    return oldest;
+}
+
+shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS], err_t *err)
 {
     int number;
     err_t fault = {0};
@@ -187,8 +210,10 @@ shared_t *state_slot(state_t *self, uint64_t n, err_t *err)
         if (self->slots[i] && self->slots[i]->in_memory && shared_alone(self->slots[i]))
             shared_drop(&self->slots[i]);
     shared_t *slot = spare_slot(self, HEADER_BYTES + (size_t)n * 2 * sizeof(float), &number);
+    if (!slot && number < 0) number = take_oldest(self, keep);
     if (!slot && number < 0) {
-        err_set(err, ERR_MEMORY, "%d snapshots are still being read", STATE_SLOTS);
+        err_set(err, ERR_MEMORY, "%d snapshots are still being read, and the system has no mapping "
+                "to replace one with; raise vm.max_map_count", STATE_SLOTS);
         return NULL;
     }
     if (!slot) {

@@ -3,7 +3,8 @@
  *   DIR/lock      held by the one process that uses the directory
  *       slot-0    parameters and outer momentum of a round, behind a header that says of what
  *       slot-1    those of the round before; more while answers or a checkpoint still read older
- * ones journal   the deltas of the open round, chunk by chunk (journal.h)
+ *                 ones, STATE_SLOTS at most: who reads an older one by then loses it
+ *       journal   the deltas of the open round, chunk by chunk (journal.h)
  *
  * Slots are mapped and written in place, so what was stored survives the process at any instant. A
  * slot counts when its header's check and the check over its data are right; the header is written
@@ -20,7 +21,7 @@
 
 enum {
     STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
-    STATE_SLOTS = 16,      /* snapshots at a time */
+    STATE_SLOTS = 6,       /* snapshots at a time: see there */
 };
 
 /* What a slot says of itself. Plain numbers without padding: it is hashed and compared. */
@@ -48,7 +49,7 @@ typedef struct {
 int state_open(state_t *self, const char *dir, err_t *err);
 void state_close(state_t *self);
 
-/* Forget everything: no slots, an empty journal. Mappings live until their readers let go. */
+/* Forget everything: no slots, an empty journal. Who still reads a slot finds zeros. */
 int state_clear(state_t *self, err_t *err);
 
 /* The newest slot that counts, held for the caller, and the one of the round before it if that
@@ -56,10 +57,13 @@ int state_clear(state_t *self, err_t *err);
 bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
 
 /* A slot for n parameters that nobody reads, struck out, held for the caller; its contents are of
- * no account. The room is reserved before it is written; where the disk has none the slot lies in
- * memory (in_memory, `fault` says why), and the next one is tried on the disk again. NULL:
- * ERR_MEMORY, no address space; too many readers. */
-shared_t *state_slot(state_t *self, uint64_t n, err_t *err);
+ * no account. It never waits for a reader: when all slots are read, the oldest but those in `keep`
+ * (each may be NULL) is taken away from whoever does (shared_take_away). The room is reserved
+ * before it is written; where the disk has none the slot lies in memory (in_memory, `fault` says
+ * why), and the next one is tried on the disk again. NULL: ERR_MEMORY, no memory or address space
+ * at this time. */
+enum { STATE_KEEPS = 2 };
+shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS], err_t *err);
 
 /* The slot is complete: from now on it counts. `check` is that of its data (state_check). */
 void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check);

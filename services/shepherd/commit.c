@@ -191,6 +191,10 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         give_again(self, row, answer);
         return;
     }
+    if (*answer->error && answer->busy) {
+        shards_busy(row, answer->error);
+        return;
+    }
     if (*answer->error) {
         shepherd_fail(self, "round %u: aggregator %s: %s", self->round + 1, row->id, answer->error);
         return;
@@ -200,6 +204,7 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         self->bytes_out += answer->bytes_out;
     }
     row->answered = true;
+    *row->busy = '\0';
     row->held.round = self->round + 1;
     if (!members_shards_here(self)) return;
     for (size_t i = 0; i < self->members.n; i++)

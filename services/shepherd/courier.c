@@ -1,6 +1,7 @@
 /* The courier: publishes a run's files, sends its first parameters; checkpoints are next door. */
 #include "shepherd/courier.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,7 +117,7 @@ static int init(const shepherd_config_t *config, const courier_job_t *job, data_
 }
 
 void courier_do(const shepherd_config_t *config, const courier_job_t *job,
-                bool (*stopped)(void *user), void *user, courier_result_t *result)
+                const courier_ear_t *ear, courier_result_t *result)
 {
     *result = (courier_result_t){.kind = job->kind};
     err_t *err = &result->err;
@@ -128,8 +129,9 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job,
                               .n_endpoint = job->n_endpoint,
                               .run = job->run_hash,
                               .attempt = job->attempt,
-                              .stopped = stopped,
-                              .user = user};
+                              .stopped = ear->stopped,
+                              .waits = ear->waits,
+                              .user = ear->user};
     data_client_t *client = data_client_new(&options, err);
     if (!client) return;
     switch (job->kind) {
@@ -151,9 +153,18 @@ static bool told_to_stop(void *user)
     return (zsock_events(user) & ZMQ_POLLIN) != 0;
 }
 
+static void tell_waits(void *user, const char *text)
+{
+    courier_result_t *news = mem_calloc(1, sizeof *news);
+    news->kind = COURIER_WAITS;
+    snprintf(news->err.text, sizeof news->err.text, "%s", text);
+    zsock_send(user, "p", hand_over(news));
+}
+
 static void courier_main(zsock_t *pipe, void *arg)
 {
     const shepherd_config_t *config = arg;
+    const courier_ear_t ear = {told_to_stop, tell_waits, pipe};
     zsock_signal(pipe, 0);
     for (;;) {
         char *command = NULL;
@@ -167,7 +178,7 @@ static void courier_main(zsock_t *pipe, void *arg)
         if (!work) break;
         courier_job_t *job = take_over(pointer);
         courier_result_t *result = mem_calloc(1, sizeof *result);
-        courier_do(config, job, told_to_stop, pipe, result);
+        courier_do(config, job, &ear, result);
         courier_job_destroy(&job);
         zsock_send(pipe, "p", hand_over(result));
     }

@@ -20,6 +20,7 @@ typedef enum {
     COURIER_CHECKPOINT, /* one while training goes on, of the result that the shards hold */
     COURIER_LEDGER,     /* which checkpoint to go on from, and its ledger */
     COURIER_RESTORE,    /* that checkpoint to the aggregators */
+    COURIER_WAITS,      /* no job, a piece of news: what the present one waits for */
     COURIER_COUNT,
 } courier_kind_t;
 
@@ -50,7 +51,7 @@ typedef struct {
 
 typedef struct {
     courier_kind_t kind;
-    err_t err; /* ERR_OK: done */
+    err_t err; /* ERR_OK: done; WAITS: the text says for what, "" for nothing any more */
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
     char init_hash[HASH_HEX]; /* INIT */
     uint64_t train_tokens, validation_tokens;
@@ -66,9 +67,16 @@ typedef struct {
 courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n);
 void courier_job_destroy(courier_job_t **self_p);
 
-/* Do one job; blocks. `stopped` as in msg/data_client.h. */
+/* Who does a job is asked and told, as in msg/data_client.h. */
+typedef struct {
+    bool (*stopped)(void *user);
+    void (*waits)(void *user, const char *text); /* may be NULL */
+    void *user;
+} courier_ear_t;
+
+/* Do one job; blocks. */
 void courier_do(const shepherd_config_t *config, const courier_job_t *job,
-                bool (*stopped)(void *user), void *user, courier_result_t *result);
+                const courier_ear_t *ear, courier_result_t *result);
 
 /* Actor: send it jobs with courier_start (takes the job); results arrive on its pipe as pointers,
  * courier_take returns one. `config` is borrowed and read-only. */

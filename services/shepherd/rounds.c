@@ -63,11 +63,15 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
 
 static void shards_missing(const shepherd_t *self, str_t *text)
 {
-    str_addf(text, "round %u:", self->round + 1);
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered)
-            str_addf(text, " the outer step of shard %d on %s", self->members.at[i].shard,
-                     self->members.at[i].id);
+    bool step = self->phase == PHASE_COMMIT;
+    if (step) str_addf(text, "round %u:", self->round + 1);
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->shard < 0 || row->answered) continue;
+        str_addf(text, " the %s of shard %d on %s", step ? "outer step" : "range", row->shard,
+                 row->id);
+        if (*row->busy) str_addf(text, " (%s)", row->busy);
+    }
 }
 
 /* Several things may be missing. */
@@ -91,7 +95,9 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
                  members_count(self, MSG__KIND__KIND_COMPILER));
     if (self->phase > PHASE_GATHER && self->shard_lost_ms)
         str_add(next_of(text), "a lost aggregator");
-    if (self->phase == PHASE_COMMIT && !self->shard_lost_ms) shards_missing(self, next_of(text));
+    if ((self->phase == PHASE_ASSIGN || self->phase == PHASE_COMMIT) && !self->shard_lost_ms)
+        shards_missing(self, next_of(text));
+    if (*self->courier_waits) str_add(next_of(text), self->courier_waits);
     if (self->phase == PHASE_TRAIN && !self->started_ms)
         str_addf(next_of(text), "workers: %zu of %lld are ready", rounds_workers(self),
                  (long long)config->workers);

@@ -1,4 +1,5 @@
 /* Aggregators and their ranges: given at first, kept by who comes back with them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,13 @@ void members_wait_for_shards(shepherd_t *self)
         shepherd_fail(self, "%s", self->shard_reason);
 }
 
+void shards_busy(member_row_t *row, const char *reason)
+{
+    if (!*row->busy)
+        log_event(LOG_WARN, "waiting", "for=\"aggregator %s: %s\"", row->id, reason);
+    snprintf(row->busy, sizeof row->busy, "%s", reason);
+}
+
 void shards_repeat(shepherd_t *self)
 {
     if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;
@@ -152,6 +160,11 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
                   answer->shard);
         return;
     }
+    if (*answer->error && answer->busy) {
+        shards_busy(row, answer->error);
+        return;
+    }
+    *row->busy = '\0';
     if (*answer->error) {
         shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
         return;

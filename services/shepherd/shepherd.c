@@ -299,6 +299,11 @@ static bool is_late(const shepherd_t *self, courier_kind_t kind)
 
 void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
 {
+    if (result->kind == COURIER_WAITS) {
+        snprintf(self->courier_waits, sizeof self->courier_waits, "%s", result->err.text);
+        return;
+    }
+    *self->courier_waits = '\0';
     if (result->kind == COURIER_CHECKPOINT) {
         if (!self->finished) checkpoint_done(self, result);
         return;

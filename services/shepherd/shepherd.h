@@ -55,6 +55,7 @@ typedef struct {
     int shard;        /* aggregators: which, -1: spare */
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
     int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
+    char busy[256];   /* aggregators: why it cannot do so yet; "" */
     bool holds;       /* aggregators: `held` says which range and round they have */
     struct {
         uint32_t shard, round;
@@ -176,6 +177,7 @@ typedef struct {
     bool has_objects;                     /* they are published */
     bool keeping;                         /* the shards hold the round: ASSIGN says keep */
     uint64_t attempt;                     /* at giving ranges; no other process has the same */
+    char courier_waits[1024]; /* what the courier's job waits for; "" */
     bool courier_busy, store_lost, recorder_gone;
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
@@ -366,6 +368,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
 void shards_assign(shepherd_t *self, member_row_t *row);
 void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held);
 void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason);
+void shards_busy(member_row_t *row, const char *reason); /* it will be asked again */
 void shards_repeat(shepherd_t *self);  /* ASSIGN or COMMIT, where the answer is long in coming */
 bool shards_claimed(shepherd_t *self); /* resumed runs: every range is here, given to its holder */
 void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message);
