@@ -1,8 +1,8 @@
 /* How fast one aggregator answers: how many requests it is given at a time, and how long its
  * silence may last before they are sent again. Plain numbers; the caller has the clock.
  *
- * Times of answers are smoothed as RFC 6298 does. Each sending of a request has a number of its own,
- * so that an answer to one that was repeated is a sample like any other. */
+ * Times of answers are smoothed as RFC 6298 does. Each sending of a request has a number of its
+ * own, so that an answer to one that was repeated is a sample like any other. */
 #ifndef MSG_PACE_H
 #define MSG_PACE_H
 

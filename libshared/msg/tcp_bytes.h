@@ -1,4 +1,5 @@
-/* A file of its own: the kernel's header, which has the newer figures, clashes with the C library's. */
+/* A file of its own: the kernel's header, which has the newer figures, clashes with the C
+ * library's. */
 #ifndef MSG_TCP_BYTES_H
 #define MSG_TCP_BYTES_H
 

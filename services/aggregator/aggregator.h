@@ -102,9 +102,9 @@ typedef struct {
     char degraded_text[1280]; /* what and why; of the last time */
     bool cannot_write;        /* an object waits for its disk; `cannot_text` says what and why */
     char cannot_text[1280];
-    bool broken;              /* the sum cannot be trusted: no more commits until a restart */
-    state_meta_t meta;        /* the range, and the round that is open */
-    uint64_t attempt;         /* of the ASSIGN that gave the range; 0: read back, or none */
+    bool broken;       /* the sum cannot be trusted: no more commits until a restart */
+    state_meta_t meta; /* the range, and the round that is open */
+    uint64_t attempt;  /* of the ASSIGN that gave the range; 0: read back, or none */
     size_t n_chunk;
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;

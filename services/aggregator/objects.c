@@ -258,7 +258,6 @@ void objects_work(aggregator_t *self)
     uploads_work(self);
 }
 
-
 void objects_forget(aggregator_t *self, const char *hash)
 {
     if (uploads_has(self, hash)) return;

@@ -212,8 +212,10 @@ shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS
     shared_t *slot = spare_slot(self, HEADER_BYTES + (size_t)n * 2 * sizeof(float), &number);
     if (!slot && number < 0) number = take_oldest(self, keep);
     if (!slot && number < 0) {
-        err_set(err, ERR_MEMORY, "%d snapshots are still being read, and the system has no mapping "
-                "to replace one with; raise vm.max_map_count", STATE_SLOTS);
+        err_set(err, ERR_MEMORY,
+                "%d snapshots are still being read, and the system has no mapping "
+                "to replace one with; raise vm.max_map_count",
+                STATE_SLOTS);
         return NULL;
     }
     if (!slot) {

@@ -3,8 +3,8 @@
  * Each is a temporary file of a random name, its own alone (base/file.h), so that no other process
  * or object in the same directory touches its bytes; it is renamed once, and never written to
  * afterwards. Who begins one and leaves does not keep the place: uploads that nobody sends chunks
- * of end after a while, and a peer has room for a few at a time. A disk that takes nothing, for now,
- * is no end: what is here stays, and the sender is told to come again (NACK_CANNOT_WRITE). */
+ * of end after a while, and a peer has room for a few at a time. A disk that takes nothing, for
+ * now, is no end: what is here stays, and the sender is told to come again (NACK_CANNOT_WRITE). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,8 +43,9 @@ void uploads_fini(aggregator_t *self)
 
 static void expire(aggregator_t *self, upload_t *upload, const char *reason)
 {
-    log_event(LOG_WARN, "upload_ended", "hash=%.12s have=%llu bytes=%llu idle_ms=%lld reason=\"%s\"",
-              upload->hash, (unsigned long long)upload->n_have, (unsigned long long)upload->total,
+    log_event(LOG_WARN, "upload_ended",
+              "hash=%.12s have=%llu bytes=%llu idle_ms=%lld reason=\"%s\"", upload->hash,
+              (unsigned long long)upload->n_have, (unsigned long long)upload->total,
               (long long)(self->now_ms - upload->used_ms), reason);
     end_upload(self, upload);
 }

@@ -116,8 +116,8 @@ static int init(const shepherd_config_t *config, const courier_job_t *job, data_
     return rc;
 }
 
-void courier_do(const shepherd_config_t *config, const courier_job_t *job,
-                const courier_ear_t *ear, courier_result_t *result)
+void courier_do(const shepherd_config_t *config, const courier_job_t *job, const courier_ear_t *ear,
+                courier_result_t *result)
 {
     *result = (courier_result_t){.kind = job->kind};
     err_t *err = &result->err;

@@ -75,8 +75,8 @@ typedef struct {
 } courier_ear_t;
 
 /* Do one job; blocks. */
-void courier_do(const shepherd_config_t *config, const courier_job_t *job,
-                const courier_ear_t *ear, courier_result_t *result);
+void courier_do(const shepherd_config_t *config, const courier_job_t *job, const courier_ear_t *ear,
+                courier_result_t *result);
 
 /* Actor: send it jobs with courier_start (takes the job); results arrive on its pipe as pointers,
  * courier_take returns one. `config` is borrowed and read-only. */

@@ -108,8 +108,7 @@ void members_wait_for_shards(shepherd_t *self)
 
 void shards_busy(member_row_t *row, const char *reason)
 {
-    if (!*row->busy)
-        log_event(LOG_WARN, "waiting", "for=\"aggregator %s: %s\"", row->id, reason);
+    if (!*row->busy) log_event(LOG_WARN, "waiting", "for=\"aggregator %s: %s\"", row->id, reason);
     snprintf(row->busy, sizeof row->busy, "%s", reason);
 }
 

@@ -177,7 +177,7 @@ typedef struct {
     bool has_objects;                     /* they are published */
     bool keeping;                         /* the shards hold the round: ASSIGN says keep */
     uint64_t attempt;                     /* at giving ranges; no other process has the same */
-    char courier_waits[1024]; /* what the courier's job waits for; "" */
+    char courier_waits[1024];             /* what the courier's job waits for; "" */
     bool courier_busy, store_lost, recorder_gone;
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
