@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# A worker behind a slow link: parameters and pseudo-gradients are carried once, as they are over a fast one.
+# PCP_RATES: the links' speeds in Mbit/s.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+. tests/cluster/world.bash
+world_needs "a worker behind a slow link"
+# 12 MB of parameters: more than any window.
+"$bin/pcp" model gpt2 --layers 4 --heads 2 --width 256 --block 16 --vocab 256 --batch 1 >"$work/model.mlir" || exit 1
+host core
+host edge
+
+counted() { # bytes that the worker's host has received and sent
+    on edge awk -F: '/eth0/ { split($2, n, " "); print n[1], n[9] }' /proc/net/dev
+}
+# train NAME: a run of one round; how much passed the link is in $down and $up
+train() {
+    local before after
+    cluster "$work/$1" "tcp://${address[core]}:7000"
+    prepare --inner-steps 1 --rounds 1 || return 1
+    on core shepherd --bind tcp://0.0.0.0:7000 --workers 1 --timeout-ms 30000
+    on core aggregator a0 --bind "tcp://${address[core]}:7100"
+    on core compiler c0
+    read -r -a before < <(counted)
+    on edge worker w0
+    ends 0 || return 1
+    read -r -a after < <(counted)
+    down=$((after[0] - before[0])) up=$((after[1] - before[1]))
+    echo "down $down, up $up bytes"
+    dismiss
+}
+same_bits() {
+    cmp "$work/fast/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"
+}
+# once DOWN UP: what passed is at most a twentieth more than over the fast link
+once() {
+    echo "down $down of $1, up $up of $2 bytes"
+    [ $((20 * down)) -le $((21 * $1)) ] && [ $((20 * up)) -le $((21 * $2)) ]
+}
+
+check "a run over a fast link ends" train fast
+fast_down=$down fast_up=$up
+for mbit in ${PCP_RATES:-10 50}; do
+    check "a link of $mbit Mbit/s" rate edge "${mbit}mbit"
+    check "the run over it ends" train "slow$mbit"
+    echo "# $mbit Mbit/s: down $((1000 * down / fast_down)), up $((1000 * up / fast_up)) thousandths of what is needed"
+    check "it carried everything once" once "$fast_down" "$fast_up"
+    check "bit for bit the same run" same_bits
+done
+tap_done
