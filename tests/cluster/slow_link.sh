@@ -13,7 +13,7 @@ host core
 host edge
 
 counted() { # bytes that the worker's host has received and sent
-    on edge awk -F: '/eth0/ { split($2, n, " "); print n[1], n[9] }' /proc/net/dev
+    on edge cat /proc/net/dev | awk -F: '/eth0/ { split($2, n, " "); print n[1], n[9] }'
 }
 # train NAME: a run of one round; how much passed the link is in $down and $up
 train() {
