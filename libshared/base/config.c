@@ -294,7 +294,9 @@ static int load_file(const config_table_t *table, void *target, const char *path
 
 static int load_environment(const config_table_t *table, void *target, err_t *err)
 {
+    const char *only = table->no_env ? table->env_field : NULL;
     for (size_t i = 0; i < table->n_fields; i++) {
+        if (table->no_env && (!only || strcmp(only, table->fields[i].name) != 0)) continue;
         char *variable = respell("PCP_", table->fields[i].name, '-', '_', true);
         const char *value = getenv(variable);
         int rc = 0;
@@ -411,7 +413,7 @@ int config_load(const config_table_t *table, void *target, const char *file, int
     if (!file) file = walk.file;
     if (rc == 0 && !words.help) {
         if (file) rc = load_file(table, target, file, err);
-        if (rc == 0 && !table->no_env) rc = load_environment(table, target, err);
+        if (rc == 0) rc = load_environment(table, target, err);
         if (rc == 0) rc = apply_flags(&flags, target, err);
     }
     if (rc == 0 && !args && words.n_operands > 0)

@@ -42,6 +42,7 @@ typedef struct {
     const config_field_t *fields;
     size_t n_fields;
     bool no_env;
+    const char *env_field; /* with no_env: the one that is read from the environment all the same */
 } config_table_t;
 
 typedef struct {

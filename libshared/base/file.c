@@ -15,10 +15,34 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+/* Why it may not be read: who it belongs to and who we are, which in a container is not who its
+ * user is. */
+static int no_permission(const char *path, err_t *err)
+{
+    struct stat info;
+    if (stat(path, &info) < 0)
+        return err_set(err, ERR_IO,
+                       "%s: user %u may not search its directory: chmod a+x that, or run as its "
+                       "owner",
+                       path, (unsigned)geteuid());
+    return err_set(
+        err, ERR_IO,
+        "%s: user %u may not read it: it has mode %04o and belongs to user %u: chmod a+r "
+        "%s, or run as that user",
+        path, (unsigned)geteuid(), (unsigned)(info.st_mode & 07777), (unsigned)info.st_uid, path);
+}
+
+int file_readable(const char *path, err_t *err)
+{
+    if (access(path, R_OK) == 0) return 0;
+    return errno == EACCES ? no_permission(path, err) : err_set_errno(err, "%s", path);
+}
+
 /* Open for reading and refuse anything but a regular file or a pipe-like stream; -1 with err. */
 static int open_file(const char *path, struct stat *info, err_t *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES) return no_permission(path, err);
     if (fd < 0) return err_set_errno(err, "%s", path);
     if (fstat(fd, info) < 0) {
         err_set_errno(err, "%s", path);
@@ -207,16 +231,57 @@ int file_make_dirs(const char *path, err_t *err)
     return rc;
 }
 
-void file_remove_tree(const char *path)
+/* --- Removing --- */
+
+static int remove_at(int at, const char *name, dev_t device);
+
+/* What is in the directory `fd`, which is closed. */
+static int remove_inside(int fd, dev_t device)
 {
-    DIR *dir = opendir(path);
-    if (!dir) return;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return -1;
+    }
+    int rc = 0;
     for (const struct dirent *entry; (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        char *inside = mem_printf("%s/%s", path, entry->d_name);
-        if (unlink(inside) < 0) file_remove_tree(inside);
-        free(inside);
+        if (remove_at(dirfd(dir), entry->d_name, device) < 0) rc = -1;
     }
+    int why = errno;
     closedir(dir);
-    rmdir(path);
+    errno = why;
+    return rc;
+}
+
+/* Whatever the name stands for by now: a link is removed, and what it leads to is never opened. */
+static int remove_at(int at, const char *name, dev_t device)
+{
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT) return 0;
+    if (errno != EISDIR && errno != EPERM) return -1;
+    struct stat info;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return -1;
+    if (fstat(fd, &info) < 0 || info.st_dev != device) {
+        close(fd);
+        errno = EXDEV; /* another file system is mounted there */
+        return -1;
+    }
+    return remove_inside(fd, device) < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int file_remove_tree(const char *path)
+{
+    char *top = mem_strdup(path);
+    for (size_t n = strlen(top); n > 1 && top[n - 1] == '/';) top[--n] = '\0'; /* it would follow */
+    struct stat info;
+    int fd = open(top, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = -1;
+    if (fd >= 0 && fstat(fd, &info) == 0)
+        rc = remove_inside(fd, info.st_dev) < 0 ? -1 : rmdir(top);
+    else if (fd >= 0)
+        close(fd);
+    else if (errno == ENOENT)
+        rc = 0;
+    free(top);
+    return rc;
 }

@@ -47,6 +47,8 @@ int file_map(const char *path, file_map_t *map, err_t *err);
 void file_unmap(file_map_t *map);
 
 bool file_exists(const char *path);
+/* May we read it? ERR_IO names its mode, its owner and us. */
+int file_readable(const char *path, err_t *err);
 int64_t file_size(const char *path); /* -1 if it cannot be read */
 
 /* Make renames and new names in a directory durable. ERR_IO. */
@@ -55,7 +57,9 @@ int file_sync_dir(const char *dir, err_t *err);
 /* mkdir -p, mode 0755. */
 int file_make_dirs(const char *path, err_t *err);
 
-/* rm -rf of a directory, as far as it goes; links in it are removed, not followed. */
-void file_remove_tree(const char *path);
+/* rm -rf of a directory, as far as it goes. No link is followed, nor is `path` if it is one itself:
+ * links inside are removed, one at `path` stays as it is, as does a file there and whatever is
+ * mounted inside. 0: there is no such directory (any more); -1: not all of it is gone, errno. */
+int file_remove_tree(const char *path);
 
 #endif

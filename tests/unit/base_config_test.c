@@ -28,8 +28,9 @@ static const config_field_t fields[] = {
     {"dtype", CONFIG_ENUM, AT(dtype), "f32", "element type", 0, 0, "f32|bf16", false},
     {"password", CONFIG_STRING, AT(password), NULL, "of the database", 0, 0, NULL, true},
 };
-static const config_table_t table = {"usage: unit [FLAGS] WORDS", fields,
-                                     sizeof fields / sizeof *fields, false};
+static const config_table_t table = {.usage = "usage: unit [FLAGS] WORDS",
+                                     .fields = fields,
+                                     .n_fields = sizeof fields / sizeof *fields};
 
 enum { MAX_WORDS = 8 };
 
@@ -131,6 +132,13 @@ static void test_precedence(void **state)
     deaf.no_env = true;
     assert_int_equal(config_load(&deaf, &s, NULL, 0, NULL, NULL, &err), 0);
     assert_int_equal(s.inner_steps, 50);
+    config_fini(&deaf, &s);
+    deaf.env_field = "inner_steps";
+    setenv("PCP_DATA", "environment", 1);
+    assert_int_equal(config_load(&deaf, &s, NULL, 0, NULL, NULL, &err), 0);
+    assert_int_equal(s.inner_steps, 8);
+    assert_null(s.data); /* no other is read */
+    unsetenv("PCP_DATA");
     config_fini(&deaf, &s);
     setenv("PCP_INNER_STEPS", "many", 1);
     assert_int_equal(load(&s, NULL, "", NULL, &err), -1);

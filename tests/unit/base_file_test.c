@@ -165,10 +165,16 @@ static void test_remove_tree(void **state)
     temp_write(temp_path(dir, "tree/a/b/file"), "x", 1);
     temp_write(temp_path(dir, "kept/file"), "x", 1);
     assert_int_equal(symlink(kept, temp_path(dir, "tree/a/link")), 0);
-    file_remove_tree(tree);
+    assert_int_equal(file_remove_tree(tree), 0);
     assert_false(file_exists(tree));
     assert_true(file_exists(temp_path(dir, "kept/file")));
-    file_remove_tree(tree); /* none */
+    assert_int_equal(file_remove_tree(tree), 0); /* none */
+    assert_int_equal(symlink(kept, tree), 0);
+    assert_int_equal(file_remove_tree(tree), -1); /* not what it leads to either */
+    assert_int_equal(file_remove_tree(temp_path(dir, "tree//")), -1);
+    assert_true(file_exists(temp_path(dir, "kept/file")));
+    assert_int_equal(file_remove_tree(temp_path(dir, "kept/file")), -1); /* no directory */
+    assert_true(file_exists(temp_path(dir, "kept/file")));
 }
 
 int main(void)

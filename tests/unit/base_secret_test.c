@@ -50,7 +50,7 @@ static const config_field_t fields[] = {
     {"store", CONFIG_STRING, offsetof(settings_t, store), NULL, "-", 0, 0, NULL, true},
     {"name", CONFIG_STRING, offsetof(settings_t, name), NULL, "-", 0, 0, NULL, false},
 };
-static const config_table_t table = {"usage", fields, 2, false};
+static const config_table_t table = {.usage = "usage", .fields = fields, .n_fields = 2};
 
 static void test_arguments(void **state)
 {
