@@ -23,6 +23,9 @@ int store_check_word(const char *what, const char *word, const char *words, err_
  * sql_end. */
 int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err);
 
+/* The same for the front that leads the cluster (submission.c). */
+int store_front_begin(store_t *self, const store_leader_t *front, err_t *err);
+
 /* sql_begin, or store_leader_begin when there is a leader. */
 int store_begin(store_t *self, const store_leader_t *leader, err_t *err);
 

@@ -366,6 +366,19 @@ int store_submission_add(store_t *self, const store_leader_t *front,
 /* ERR_STATE: unknown id. `reason` may be NULL. */
 int store_submission_move(store_t *self, const store_leader_t *front, const char *id,
                           const char *state, const char *reason, err_t *err);
+/* Remove one that is done, failed or cancelled, with all that is recorded of it but its events and
+ * samples. Some thousand rows a call: repeat until *done. An unknown one is done. ERR_STATE: it is
+ * not over. */
+int store_submission_delete(store_t *self, const store_leader_t *front, const char *id, bool *done,
+                            err_t *err);
+/* Content hashes of objects (model, tokens, last inner states) that it needed and no run that may
+ * go on needs; ask before it is deleted. */
+typedef struct {
+    size_t n;
+    char (*at)[HASH_HEX];
+} store_hashes_t;
+int store_submission_objects(store_t *self, const char *id, store_hashes_t *out, err_t *err);
+void store_hashes_fini(store_hashes_t *self);
 /* All, in order of submission. */
 int store_submission_list(store_t *self, store_submissions_t *out, err_t *err);
 void store_submissions_fini(store_submissions_t *self);

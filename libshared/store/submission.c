@@ -68,7 +68,7 @@ int store_front_release(store_t *self, const store_leader_t *front, err_t *err)
     return n < 0 ? -1 : 0;
 }
 
-static int begin(store_t *self, const store_leader_t *front, err_t *err)
+int store_front_begin(store_t *self, const store_leader_t *front, err_t *err)
 {
     if (sql_begin(self->db, err) < 0) return -1;
     int64_t n = SQL_RUN(self->db, err, NULL,
@@ -107,7 +107,7 @@ int store_submission_add(store_t *self, const store_leader_t *front,
         return -1;
     if (s->n_workers > INT64_MAX || s->n_shards > INT64_MAX || s->n_rounds > INT64_MAX)
         return err_set(err, ERR_ARG, "store: run %s wants more than can be counted", s->id);
-    if (begin(self, front, err) < 0) return -1;
+    if (store_front_begin(self, front, err) < 0) return -1;
     return sql_end(self->db, add(self, s, err), err);
 }
 
@@ -135,7 +135,7 @@ int store_submission_move(store_t *self, const store_leader_t *front, const char
     if (store_check_id("run id", id, err) < 0 ||
         store_check_word("state of a submitted run", state, STATES, err) < 0)
         return -1;
-    if (begin(self, front, err) < 0) return -1;
+    if (store_front_begin(self, front, err) < 0) return -1;
     int64_t n = SQL_RUN(self->db, err, NULL,
                         "UPDATE submission SET state = $2, reason = $3, "
                         "started_ms = CASE WHEN $2 = 'running' THEN coalesce(started_ms, now_ms()) "
