@@ -36,6 +36,7 @@ void clerk_result_destroy(clerk_result_t **self_p)
 {
     if (!*self_p) return;
     store_submissions_fini(&(*self_p)->runs);
+    store_hashes_fini(&(*self_p)->objects);
     free(*self_p);
     *self_p = NULL;
 }
@@ -48,6 +49,7 @@ static void tell(clerk_t *self, clerk_result_t *result)
 static void note_destroy(clerk_note_t *note)
 {
     free(note->row.reason);
+    store_hashes_fini(&note->objects);
     free(note);
 }
 
@@ -170,10 +172,26 @@ static bool renew(clerk_t *self)
     return done >= 0;
 }
 
-static int put(clerk_t *self, const clerk_note_t *note, err_t *err)
+/* One slice of it; *done: it was the last. */
+static int put_delete(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
+{
+    const char *id = note->row.id;
+    *done = false;
+    if (!note->looked && store_submission_objects(self->store, id, &note->objects, err) < 0)
+        return -1;
+    note->looked = true;
+    return store_submission_delete(self->store, &self->front, id, done, err);
+}
+
+static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
 {
     const store_submission_t *row = &note->row;
-    if (note->is_new) return store_submission_add(self->store, &self->front, row, err);
+    *done = true;
+    switch (note->verb) {
+    case CLERK_ADD: return store_submission_add(self->store, &self->front, row, err);
+    case CLERK_DELETE: return put_delete(self, note, done, err);
+    case CLERK_MOVE: break;
+    }
     return store_submission_move(self->store, &self->front, row->id, row->state, row->reason, err);
 }
 
@@ -183,12 +201,16 @@ static bool write_note(clerk_t *self)
     if (self->queue.n == 0) return true;
     err_t err = {0};
     clerk_note_t *note = self->queue.at[0];
-    int rc = put(self, note, &err);
+    bool last = false;
+    int rc = put(self, note, &last, &err);
     bool refused = rc < 0 && (err.code == ERR_STATE || err.code == ERR_ARG);
     int done = refused ? 1 : settle(self, rc, &err);
     if (done <= 0) return done == 0;
+    if (!last && !refused) return true; /* the rest of it, after the term is renewed */
     clerk_result_t *result = result_new(CLERK_WRITTEN, refused ? &err : NULL);
     result->ticket = note->ticket;
+    result->objects = note->objects;
+    note->objects = (store_hashes_t){0};
     tell(self, result);
     note_destroy(note);
     self->queue.n--;
@@ -200,8 +222,9 @@ static bool write_note(clerk_t *self)
 static void finish(clerk_t *self)
 {
     err_t err = {0};
+    bool last;
     for (size_t i = 0; err.code != ERR_NET && i < self->queue.n; i++)
-        put(self, self->queue.at[i], &err);
+        put(self, self->queue.at[i], &last, &err); /* a deletion goes on under the next front */
     if (self->front.fence > 0 && err.code != ERR_NET)
         store_front_release(self->store, &self->front, &err);
 }

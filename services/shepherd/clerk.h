@@ -14,11 +14,19 @@ typedef struct {
     bool migrate;   /* make the tables; else they must be there (ERR_SCHEMA) */
 } clerk_options_t;
 
-/* One write: a new submission, or its new state. */
+typedef enum {
+    CLERK_ADD,    /* a new submission */
+    CLERK_MOVE,   /* its new state: id, state and reason of the row count */
+    CLERK_DELETE, /* all that is recorded of it: its id counts */
+} clerk_verb_t;
+
+/* One write. */
 typedef struct {
     uint64_t ticket; /* told back */
-    bool is_new;
-    store_submission_t row; /* reason owned; not new: id, state and reason count */
+    clerk_verb_t verb;
+    store_submission_t row; /* reason owned */
+    bool looked;            /* CLERK_DELETE: `objects` are known */
+    store_hashes_t objects; /* owned */
 } clerk_note_t;
 
 typedef enum {
@@ -36,6 +44,7 @@ typedef struct {
     uint64_t ticket;
     char holder[STORE_ID];
     store_submissions_t runs;
+    store_hashes_t objects; /* of a run that was deleted: nobody needs them any more */
 } clerk_result_t;
 
 /* `options` is borrowed, with its texts. Destroyed, it lets others lead at once. */

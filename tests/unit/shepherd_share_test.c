@@ -84,13 +84,13 @@ static void test_names(void **state)
     static const char *const good[] = {"run.json", "a", "run-1_b.C"};
     static const char *const bad[] = {"",     ".",   "..",  ".upload", "a/b",
                                       "../x", "a b", "a\n", "\xc3\xa9"};
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_true(front_name_good(good[i]));
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_false(front_name_good(bad[i]));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_null(front_name_fault(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_non_null(front_name_fault(bad[i]));
     char longest[FRONT_FILE_NAME + 1] = "";
     memset(longest, 'a', FRONT_FILE_NAME - 1);
-    assert_true(front_name_good(longest));
+    assert_null(front_name_fault(longest));
     longest[FRONT_FILE_NAME - 1] = 'a';
-    assert_false(front_name_good(longest));
+    assert_non_null(front_name_fault(longest));
 }
 
 int main(void)

@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "shepherd/front/front.h"
 
-/* Texts are borrowed. */
-static void describe(front_run_t *run, Msg__RunInfo *info)
+void front_describe(front_run_t *run, Msg__RunInfo *info)
 {
     const front_t *self = run->front;
     const store_submission_t *row = &run->row;
@@ -16,7 +15,7 @@ static void describe(front_run_t *run, Msg__RunInfo *info)
     info->id = (char *)row->id;
     info->key = (char *)row->key;
     info->state = (char *)row->state;
-    info->reason = row->reason;
+    info->reason = run->deleting ? (char *)"being deleted" : row->reason;
     info->phase = (char *)news->phase;
     info->workers = front_count(self, MSG__KIND__KIND_WORKER, run);
     info->aggregators = front_count(self, MSG__KIND__KIND_AGGREGATOR, run);
@@ -36,6 +35,8 @@ static void describe(front_run_t *run, Msg__RunInfo *info)
     info->finished_ms = row->finished_ms;
     info->checkpoint = run->checkpoint ? run->checkpoint : "";
     info->restarts = run->restarts;
+    info->number = row->number;
+    info->adopted = run->adopted;
 }
 
 void front_answer(front_t *self, const front_member_t *to, const front_run_t *run,
@@ -45,7 +46,7 @@ void front_answer(front_t *self, const front_member_t *to, const front_run_t *ru
     Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
     answer.error = (char *)(error ? error : "");
     if (run) {
-        describe((front_run_t *)run, &info);
+        front_describe((front_run_t *)run, &info);
         answer.n_runs = 1;
         answer.runs = list;
     }
@@ -75,17 +76,24 @@ static void refuse(front_t *self, const front_member_t *client, const char *form
     free(text);
 }
 
-static void list(front_t *self, const front_member_t *client)
+/* The newest first, as many as are asked for and fit into an answer. */
+static void list(front_t *self, const front_member_t *client, const Msg__RunAsk *ask)
 {
-    enum { MOST = 1000 }; /* the newest: an answer has at most 1 MiB */
-    size_t n = self->runs.n < MOST ? self->runs.n : MOST;
-    Msg__RunInfo *info = mem_calloc(n + 1, sizeof *info), **rows = mem_calloc(n + 1, sizeof *rows);
-    for (size_t i = 0; i < n; i++) {
-        describe(self->runs.at[self->runs.n - n + i], &info[i]);
-        rows[i] = &info[i];
-    }
+    enum { ROOM = MSG_CONTROL_BYTES / 2, OVERHEAD = 16 };
+    size_t most = ask->limit ? ask->limit : self->runs.n, bytes = 0, at = self->runs.n;
+    if (most > self->runs.n) most = self->runs.n;
     Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
-    answer.n_runs = n;
+    Msg__RunInfo *info = mem_calloc(most + 1, sizeof *info),
+                 **rows = mem_calloc(most + 1, sizeof *rows);
+    while (at > 0 && ask->before > 0 && self->runs.at[at - 1]->row.number >= ask->before) at--;
+    for (; at > 0 && answer.n_runs < most; at--) {
+        Msg__RunInfo *row = &info[answer.n_runs];
+        front_describe(self->runs.at[at - 1], row);
+        bytes += msg__run_info__get_packed_size(row) + OVERHEAD;
+        if (bytes > ROOM && answer.n_runs > 0) break;
+        rows[answer.n_runs++] = row;
+    }
+    answer.more = at > 0;
     answer.runs = rows;
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
     free(info);
@@ -152,11 +160,29 @@ static void ask_cancel(front_t *self, front_member_t *client, front_run_t *run)
     }
 }
 
+static bool changes(Msg__RunAsk__Verb verb)
+{
+    return verb == MSG__RUN_ASK__VERB__PAUSE || verb == MSG__RUN_ASK__VERB__RESUME ||
+           verb == MSG__RUN_ASK__VERB__CANCEL || verb == MSG__RUN_ASK__VERB__DELETE;
+}
+
+/* A deletion that the front before us began is not known before its directory is. */
+static const char *cannot_change(const front_t *self, const front_run_t *run)
+{
+    if (run->deleting) return "is being deleted";
+    return self->swept ? NULL : "is not known yet, this front has just begun: try again";
+}
+
 static void about_run(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 {
     front_run_t *run = front_run_find(self, ask->run);
     if (!run || !run->stored) {
         refuse(self, client, "there is no run \"%.64s\"%s", ask->run, "");
+        return;
+    }
+    const char *not_now = changes(ask->verb) ? cannot_change(self, run) : NULL;
+    if (not_now) {
+        refuse(self, client, "run %s %s", run->row.id, not_now);
         return;
     }
     switch (ask->verb) {
@@ -166,6 +192,7 @@ static void about_run(front_t *self, front_member_t *client, const Msg__RunAsk *
     case MSG__RUN_ASK__VERB__PAUSE: ask_pause(self, client, run); break;
     case MSG__RUN_ASK__VERB__RESUME: ask_resume(self, client, run); break;
     case MSG__RUN_ASK__VERB__CANCEL: ask_cancel(self, client, run); break;
+    case MSG__RUN_ASK__VERB__DELETE: front_delete(self, client, run, ask->dry); break;
     default: front_answer(self, client, NULL, "no such question about a run"); break;
     }
 }
@@ -181,7 +208,7 @@ void front_on_ask(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     switch (ask->verb) {
     case MSG__RUN_ASK__VERB__SUBMIT: front_submit(self, client, ask); break;
     case MSG__RUN_ASK__VERB__COMMIT: front_commit(self, client); break;
-    case MSG__RUN_ASK__VERB__LIST: list(self, client); break;
+    case MSG__RUN_ASK__VERB__LIST: list(self, client, ask); break;
     default: about_run(self, client, ask); break;
     }
 }

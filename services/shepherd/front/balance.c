@@ -1,5 +1,6 @@
 /* Which run gets which member: workers by fair shares, aggregators as many as a run has shards, and
  * a compiler for each run that has something to compile. Runs are served in order of submission. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,50 +244,86 @@ static void wait_for(front_run_t *run, const char *what)
     free(run->row.reason);
     run->row.reason = mem_strdup(what);
     log_event(LOG_INFO, "waiting", "run=%s for=\"%s\"", run->row.id, what);
+    front_tell_watchers(run, NULL);
 }
 
-/* What a queued run waits for; NULL: nothing. Runs do not overtake each other. */
-static const char *obstacle(front_t *self, const front_run_t *run, const table_t *aggregators,
-                            char text[128])
+enum { OBSTACLE_BYTES = 192 };
+
+/* What is here, and taken. */
+typedef struct {
+    size_t active;
+    unsigned aggregators, left, workers, compilers;
+} supply_t;
+
+static supply_t supply_of(const front_t *self)
 {
-    unsigned here = 0, taken = 0, n_worker = 0, n_compiler = 0;
+    table_t table = table_of(self, MSG__KIND__KIND_AGGREGATOR, NULL);
+    supply_t supply = {.active = table.n};
+    unsigned taken = 0;
+    for (size_t k = 0; k < table.n; k++) taken += table.share[k];
+    table_fini(&table);
     for (size_t i = 0; i < self->members.n; i++) {
-        here += self->members.at[i]->is.kind == MSG__KIND__KIND_AGGREGATOR;
-        n_worker += self->members.at[i]->is.kind == MSG__KIND__KIND_WORKER;
-        n_compiler += self->members.at[i]->is.kind == MSG__KIND__KIND_COMPILER;
+        supply.aggregators += self->members.at[i]->is.kind == MSG__KIND__KIND_AGGREGATOR;
+        supply.workers += self->members.at[i]->is.kind == MSG__KIND__KIND_WORKER;
+        supply.compilers += self->members.at[i]->is.kind == MSG__KIND__KIND_COMPILER;
     }
-    for (size_t k = 0; k < aggregators->n; k++) taken += aggregators->share[k];
-    unsigned left = here > taken ? here - taken : 0;
-    if (aggregators->n >= (size_t)self->config->most_runs)
-        snprintf(text, 128, "the end of another run: %zu are active", aggregators->n);
-    else if (left < run->row.n_shards)
-        snprintf(text, 128, "aggregators: it needs %u, %u of %u are free",
-                 (unsigned)run->row.n_shards, left, here);
-    else if (n_compiler == 0)
-        snprintf(text, 128, "a compiler");
-    else if (n_worker <= aggregators->n)
-        snprintf(text, 128, "a worker: %u are here, for %zu active runs", n_worker, aggregators->n);
-    else
-        return NULL;
-    return text;
+    supply.left = supply.aggregators > taken ? supply.aggregators - taken : 0;
+    return supply;
 }
 
+/* Could those that are here serve it, if no other run had them? */
+static bool servable(const front_run_t *run, const supply_t *supply)
+{
+    return run->row.n_shards <= supply->aggregators;
+}
+
+/* What a queued run waits for, in words; false: nothing. */
+static bool obstacle(const front_t *self, const front_run_t *run, const supply_t *supply,
+                     char text[OBSTACLE_BYTES])
+{
+    unsigned needs = (unsigned)run->row.n_shards;
+    if (!servable(run, supply))
+        snprintf(text, OBSTACLE_BYTES,
+                 "aggregators: it needs %u, the cluster has %u; runs behind it go first", needs,
+                 supply->aggregators);
+    else if (supply->active >= (size_t)self->config->most_runs)
+        snprintf(text, OBSTACLE_BYTES, "the end of another run: %zu are active", supply->active);
+    else if (supply->left < needs)
+        snprintf(text, OBSTACLE_BYTES, "aggregators: it needs %u, %u of %u are free", needs,
+                 supply->left, supply->aggregators);
+    else if (supply->compilers == 0)
+        snprintf(text, OBSTACLE_BYTES, "a compiler");
+    else if (supply->workers <= supply->active)
+        snprintf(text, OBSTACLE_BYTES, "a worker: %u are here, for %zu active runs",
+                 supply->workers, supply->active);
+    else
+        return false;
+    return true;
+}
+
+/* In order of submission. One that needs more aggregators than there are holds nobody back; any
+ * other is overtaken by none, so that a run that needs many is not starved by those that need few.
+ */
 static void activate(front_t *self)
 {
-    bool blocked = false;
+    const front_run_t *first = NULL; /* of those that wait and could be served */
     for (size_t i = 0; i < self->runs.n; i++) {
         front_run_t *run = self->runs.at[i];
+        char text[OBSTACLE_BYTES];
         if (run->active || !run->stored || !front_run_is(run, "queued")) continue;
-        table_t aggregators = table_of(self, MSG__KIND__KIND_AGGREGATOR, NULL);
-        char text[128];
-        const char *what = blocked ? "its turn: earlier runs are queued"
-                                   : obstacle(self, run, &aggregators, text);
-        table_fini(&aggregators);
-        if (what)
-            wait_for(run, what);
+        supply_t supply = supply_of(self);
+        bool waits = obstacle(self, run, &supply, text);
+        if (!servable(run, &supply)) {
+            wait_for(run, text);
+            continue;
+        }
+        if (first)
+            snprintf(text, sizeof text, "its turn: run %s was submitted before", first->row.id);
+        if (first || waits)
+            wait_for(run, text);
         else
             front_run_start(run);
-        blocked |= what != NULL;
+        if (waits && !first) first = run;
     }
 }
 

@@ -1,5 +1,7 @@
 /* The front's disk work, in an actor: submissions arrive in pieces under a temporary directory, are
- * checked, and appear whole under RUNS_DIR/<run> by a rename; logs are read in pieces. */
+ * checked, and appear whole under RUNS_DIR/<run> by a rename; logs are read in pieces; a deleted
+ * run's directory gets another name at first. Nothing is removed but what the front has made: a
+ * directory that is in the way stays as it is. */
 #ifndef SHEPHERD_FRONT_FILES_H
 #define SHEPHERD_FRONT_FILES_H
 
@@ -7,12 +9,17 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
+#include "shepherd/front/names.h"
 
 enum {
     FRONT_FILES_MAX = 16,         /* of a submission */
-    FRONT_FILE_NAME = 64,         /* bytes, with the NUL */
     FRONT_PIECE_BYTES = 512 << 10 /* of a file, of a log */
 };
+
+/* Under RUNS_DIR: a submission on its way in, and the directory of a run that is being deleted. */
+#define FRONT_UPLOAD_PREFIX ".upload-"
+#define FRONT_DELETED_PREFIX ".deleted-"
 
 typedef struct {
     char name[FRONT_FILE_NAME];
@@ -21,25 +28,30 @@ typedef struct {
 } front_file_t;
 
 typedef enum {
-    FILES_PIECE, /* write data at offset of file `index` in `dir` */
-    FILES_SEAL,  /* all files are there: check them, `dir` becomes `to`; fills n_workers ... */
-    FILES_DROP,  /* remove `dir` */
-    FILES_SWEEP, /* remove what submissions cut short have left in `dir` */
-    FILES_LOG,   /* read the file `dir` from offset: data, offset behind it */
+    FILES_PIECE,   /* write data at offset of file `index` in `dir` */
+    FILES_SEAL,    /* all files are there: check them, `dir` becomes `to`; fills n_workers ... */
+    FILES_DROP,    /* remove `dir` */
+    FILES_SWEEP,   /* remove what submissions cut short have left in `dir`; fills names */
+    FILES_LOG,     /* read the file `dir` from offset: data, offset behind it */
+    FILES_MEASURE, /* fills n_bytes and n_found with what is in `dir` */
+    FILES_RETIRE,  /* the same, and `dir` becomes `to`; no error if there is none */
 } front_job_kind_t;
 
 /* One job, and its answer: the same struct with err and results. */
 typedef struct {
     front_job_kind_t kind;
-    uint32_t client;     /* serial of the member it is for; 0: nobody waits */
-    char *dir, *to;      /* owned */
-    front_file_t *files; /* owned */
+    uint32_t client;      /* serial of the member it is for; 0: nobody waits */
+    char *dir, *to, *run; /* owned */
+    front_file_t *files;  /* owned */
     size_t n_file, index;
     uint64_t offset;
     uint8_t *data; /* owned */
     size_t n;
     err_t err;
     uint64_t n_workers, n_shards, n_rounds; /* of the run.json that was sealed */
+    bool adopted;                           /* `to` was there, with the same files */
+    uint64_t n_bytes, n_found;              /* on the disk; files */
+    VEC(char *) names;                      /* owned: runs whose deletion was cut short */
 } front_job_t;
 
 front_job_t *front_job_new(front_job_kind_t kind, uint32_t client, const char *dir);
@@ -50,8 +62,11 @@ void front_files_start(zactor_t *self, front_job_t *job); /* takes it; done in o
 front_job_t *front_files_take(zactor_t *self);            /* an answer; caller destroys */
 void front_files_destroy(zactor_t **self_p);              /* with what nobody took */
 
-/* Does the name of a file or run stay within its folder? Letters, digits, '.', '_', '-'; no '.' in
- * front; 1 to 63 bytes. */
-bool front_name_good(const char *name);
+/* The work itself; for the actor, and for tests. */
+void front_files_work(front_job_t *job);
+int files_seal(front_job_t *job, err_t *err); /* files_seal.c */
+void files_sweep(front_job_t *job);           /* files_tree.c, as the next two */
+void files_measure(front_job_t *job);
+int files_retire(front_job_t *job, err_t *err);
 
 #endif

@@ -93,12 +93,12 @@ const msg_route_t front_routes[MSG_KIND_COUNT] = {
 
 /* --- The store --- */
 
-void front_write(front_t *self, const front_run_t *run, bool is_new, uint64_t ticket)
+void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint64_t ticket)
 {
     clerk_note_t *note = mem_calloc(1, sizeof *note);
     note->ticket = ticket;
     if (ticket) ((front_run_t *)run)->ticket = ticket;
-    note->is_new = is_new;
+    note->verb = verb;
     note->row = run->row;
     note->row.reason = mem_strdup(run->row.reason);
     clerk_write(self->clerk, note);
@@ -124,8 +124,13 @@ static front_run_t *run_of_ticket(front_t *self, uint64_t ticket)
     return NULL;
 }
 
-static void forget_run(front_t *self, front_run_t *run)
+void front_forget_run(front_t *self, front_run_t *run)
 {
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i]->watches == run) {
+            self->members.at[i]->watches = NULL;
+            front_answer(self, self->members.at[i], NULL, "the run was deleted");
+        }
     for (size_t i = 0; i < self->runs.n; i++) {
         if (self->runs.at[i] != run) continue;
         self->runs.n--;
@@ -139,6 +144,10 @@ static void forget_run(front_t *self, front_run_t *run)
 static void written(front_t *self, const clerk_result_t *result)
 {
     front_run_t *run = result->ticket ? run_of_ticket(self, result->ticket) : NULL;
+    if (run && run->deleting) {
+        front_deleted(self, run, result);
+        return;
+    }
     front_member_t *client = NULL;
     for (size_t i = 0; result->ticket && i < self->members.n; i++)
         if (self->members.at[i]->ticket == result->ticket) client = self->members.at[i];
@@ -147,7 +156,7 @@ static void written(front_t *self, const clerk_result_t *result)
     if (run && !refused) run->stored = true;
     if (client) client->ticket = 0;
     if (client) front_answer(self, client, refused ? NULL : run, refused ? result->err.text : NULL);
-    if (run && refused && !run->stored) forget_run(self, run);
+    if (run && refused && !run->stored) front_forget_run(self, run);
 }
 
 void front_on_clerk(front_t *self, clerk_result_t *result)
@@ -199,6 +208,7 @@ void front_fini(front_t *self)
 {
     children_destroy(&self->children); /* kills what is left */
     while (self->members.n) front_drop(self, self->members.at[0]);
+    front_uploads_fini(self);
     for (size_t i = 0; i < self->runs.n; i++) front_run_destroy(self->runs.at[i]);
     VEC_FREE(&self->members);
     VEC_FREE(&self->seats);

@@ -30,17 +30,21 @@ typedef struct {
 
 typedef struct {
     front_t *front;
-    store_submission_t row;   /* reason owned */
-    bool stored;              /* the store has it */
-    uint64_t ticket;          /* of the last note about it */
-    uint64_t hash;            /* names it in HELLOs of members that hold something of it */
-    char *name;               /* of the child: RUN/shepherd, as its log */
-    char *control, *events;   /* the child's endpoints */
-    bool active;              /* it has a shepherd, or is to have one at due_ms */
-    bool listening;           /* events are subscribed */
-    int64_t due_ms;           /* of the next start; 0: it runs */
-    int64_t born_ms, stop_ms; /* of the child; when it was asked to stop, 0: it was not */
-    int short_lives;          /* in a row */
+    store_submission_t row;      /* reason owned */
+    bool stored;                 /* the store has it */
+    bool adopted;                /* its directory was there when it was submitted */
+    bool deleting;               /* its directory is renamed, its rows are on their way out */
+    uint32_t deleter;            /* serial of the CLI that waits for that; 0: nobody */
+    uint64_t freed, freed_files; /* bytes on the disk, by it */
+    uint64_t ticket;             /* of the last note about it */
+    uint64_t hash;               /* names it in HELLOs of members that hold something of it */
+    char *name;                  /* of the child: RUN/shepherd, as its log */
+    char *control, *events;      /* the child's endpoints */
+    bool active;                 /* it has a shepherd, or is to have one at due_ms */
+    bool listening;              /* events are subscribed */
+    int64_t due_ms;              /* of the next start; 0: it runs */
+    int64_t born_ms, stop_ms;    /* of the child; when it was asked to stop, 0: it was not */
+    int short_lives;             /* in a row */
     uint32_t restarts;
     uint32_t asker; /* CLI that asked for a checkpoint, and its question */
     uint64_t question;
@@ -62,7 +66,7 @@ typedef struct {
     size_t n_file;
     uint64_t awaited; /* bytes written of the file in hand */
     size_t file;
-    bool busy, sealing; /* the files actor has a job of it; the last one */
+    bool busy; /* the files actor has a job of it */
 } front_upload_t;
 
 typedef struct {
@@ -94,7 +98,9 @@ struct front {
     int64_t now_ms, stop_ms, balance_ms;
     uint32_t last_serial;
     uint64_t last_ticket, n_event;
-    VEC(front_run_t *) runs; /* by number */
+    bool swept;                    /* what the front before us began and did not finish is known */
+    VEC(front_run_t *) runs;       /* by number */
+    VEC(front_upload_t *) sealing; /* complete, being checked; their clients may be gone */
     VEC(front_member_t *) members;
     VEC(front_member_t *) seats; /* by the low half of their number; NULL: free */
     uint32_t n_seated;           /* the high half of the last number */
@@ -109,7 +115,8 @@ void front_on_clerk(front_t *self, clerk_result_t *result);
 void front_on_signal(front_t *self);
 void front_leave(front_t *self, int exit_status); /* the loop ends; children are killed */
 void front_fini(front_t *self);
-void front_write(front_t *self, const front_run_t *run, bool is_new, uint64_t ticket);
+void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint64_t ticket);
+void front_forget_run(front_t *self, front_run_t *run);
 
 /* --- members.c --- */
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer); /* NULL: unknown */
@@ -172,6 +179,7 @@ void front_child_unlink(front_run_t *run);
 /* --- ask.c --- */
 void front_on_ask(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_tell_watchers(front_run_t *run, const Msg__Event *event); /* NULL: its state changed */
+void front_describe(front_run_t *run, Msg__RunInfo *info);           /* texts are borrowed */
 void front_answer(front_t *self, const front_member_t *to, const front_run_t *run,
                   const char *error);
 
@@ -181,6 +189,17 @@ void front_commit(front_t *self, front_member_t *client);
 void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_file(front_t *self, front_job_t *job); /* an answer of the files actor */
 void front_upload_drop(front_t *self, front_member_t *client);
+void front_uploads_fini(front_t *self);
+
+/* --- delete.c --- */
+void front_delete(front_t *self, front_member_t *client, front_run_t *run, bool dry);
+/* Answers of the files actor; `client` may be NULL. */
+void front_measured(front_t *self, front_member_t *client, front_job_t *job);
+void front_retired(front_t *self, front_member_t *client, front_job_t *job);
+void front_dropped(front_t *self, front_member_t *client, front_job_t *job);
+void front_swept(front_t *self, const front_job_t *job);
+/* The clerk's: its rows are gone, or it is refused. */
+void front_deleted(front_t *self, front_run_t *run, const clerk_result_t *result);
 
 /* --- loop.c --- */
 /* Serve until a signal; returns the exit status, -1 with err. */

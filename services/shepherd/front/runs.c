@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/str.h"
+#include "base/utf8.h"
 #include "msg/wire.h"
 #include "shepherd/front/front.h"
 
@@ -73,15 +75,27 @@ bool front_run_is(const front_run_t *run, const char *state)
     return strcmp(run->row.state, state) == 0;
 }
 
+/* Last words of a process may be any bytes; the store and our answers take UTF-8. */
+static char *plain_text(const char *reason)
+{
+    str_t text = {0};
+    utf8_add(&text, reason, strlen(reason));
+    char *copy = mem_strdup(str_text(&text));
+    str_fini(&text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127) *at = ' ';
+    return copy;
+}
+
 void front_run_move(front_run_t *run, const char *state, const char *reason, uint64_t ticket)
 {
     log_event(LOG_INFO, "run", "run=%s state=%s before=%s reason=\"%s\"", run->row.id, state,
               run->row.state, reason);
     snprintf(run->row.state, sizeof run->row.state, "%s", state);
     char *old = run->row.reason;
-    run->row.reason = mem_strdup(reason);
+    run->row.reason = plain_text(reason);
     free(old);
-    front_write(run->front, run, false, ticket);
+    front_write(run->front, run, CLERK_MOVE, ticket);
     front_tell_watchers(run, NULL);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/random.h"
 #include "shepherd/front/front.h"
 
 static void upload_free(front_upload_t *upload)
@@ -35,6 +36,14 @@ static void give_up(front_t *self, front_member_t *client, const char *error)
     front_answer(self, client, NULL, error);
 }
 
+/* "what: why" as the answer. */
+static void give_up_about(front_t *self, front_member_t *client, const char *what, const char *why)
+{
+    char *text = mem_printf("%s: %s", what, why);
+    give_up(self, client, text);
+    free(text);
+}
+
 /* --- Announced --- */
 
 static bool hash_good(const char *hash)
@@ -42,32 +51,53 @@ static bool hash_good(const char *hash)
     return strlen(hash) == HASH_HEX - 1 && strspn(hash, "0123456789abcdef") == HASH_HEX - 1;
 }
 
-static const char *check_files(const front_t *self, const Msg__RunAsk *ask)
+/* NULL: good; a file whose name is not plain is called by its number. */
+static const char *check_file(const Msg__RunAsk *ask, size_t i, uint64_t *left)
 {
-    uint64_t left = (uint64_t)self->config->upload_gib << 30;
-    if (ask->n_files == 0 || ask->n_files > FRONT_FILES_MAX)
-        return "1 to 16 files are a submission";
-    for (size_t i = 0; i < ask->n_files; i++) {
-        const Msg__RunFile *file = ask->files[i];
-        if (!front_name_good(file->name)) return "a file's name is not plain";
-        if (!hash_good(file->hash)) return "a file's hash is none";
-        if (file->size > left) return "it is larger than this cluster takes (--upload-gib)";
-        left -= file->size;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(ask->files[k]->name, file->name) == 0) return "two files of one name";
-    }
+    const Msg__RunFile *file = ask->files[i];
+    const char *wrong = front_name_fault(file->name);
+    if (wrong) return wrong;
+    if (!hash_good(file->hash)) return "its hash is none";
+    if (file->size > *left) return "all are larger than this cluster takes (--upload-gib)";
+    *left -= file->size;
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(ask->files[k]->name, file->name) == 0) return "an earlier one has its name";
     return NULL;
 }
 
-static const char *check_ask(const front_t *self, const Msg__RunAsk *ask)
+static bool files_good(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 {
-    if (*ask->run && !front_name_good(ask->run))
-        return "a run's name has 1 to 63 letters, digits, '.', '_' or '-', no '.' in front";
-    if (strlen(ask->key) >= STORE_ID) return "the key is longer than 127 bytes";
-    for (const char *at = ask->key; *at; at++)
-        if ((unsigned char)*at < 32 || *at == 127) return "the key has control characters";
-    if (!hash_good(ask->spec)) return "the hash of the submission is none";
-    return check_files(self, ask);
+    uint64_t left = (uint64_t)self->config->upload_gib << 30;
+    bool has_config = false;
+    if (ask->n_files == 0 || ask->n_files > FRONT_FILES_MAX) {
+        give_up(self, client, "1 to 16 files are a submission");
+        return false;
+    }
+    for (size_t i = 0; i < ask->n_files; i++) {
+        char what[64];
+        const char *wrong = check_file(ask, i, &left);
+        snprintf(what, sizeof what, "file %zu of %zu", i + 1, ask->n_files);
+        if (wrong) give_up_about(self, client, what, wrong);
+        if (wrong) return false;
+        has_config |= strcmp(ask->files[i]->name, "run.json") == 0;
+    }
+    if (!has_config) give_up(self, client, "a submission has a file run.json");
+    return has_config;
+}
+
+static bool ask_good(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
+{
+    const char *name = *ask->run ? front_name_fault(ask->run) : NULL;
+    const char *key = front_key_fault(ask->key);
+    if (name) {
+        give_up_about(self, client, "the run's name", name);
+        return false;
+    }
+    if (key || !hash_good(ask->spec)) {
+        give_up(self, client, key ? key : "the hash of the submission is none");
+        return false;
+    }
+    return files_good(self, client, ask);
 }
 
 static void answer_existing(front_t *self, const front_member_t *client, const front_run_t *run)
@@ -90,14 +120,32 @@ static void answer_send(front_t *self, const front_member_t *client)
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
+/* Another client's of that key or name is complete, and being checked. */
+static bool being_sealed(const front_t *self, const char *key, const char *run)
+{
+    for (size_t i = 0; i < self->sealing.n; i++) {
+        const front_upload_t *upload = self->sealing.at[i];
+        if (strcmp(upload->key, key) == 0 || strcmp(upload->run, run) == 0) return true;
+    }
+    return false;
+}
+
+static void answer_busy(front_t *self, front_member_t *client)
+{
+    Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
+    front_upload_drop(self, client);
+    answer.busy = true;
+    MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
+}
+
 static front_upload_t *upload_new(front_t *self, const Msg__RunAsk *ask, const char *key)
 {
+    char unique[17], hash[HASH_HEX];
     front_upload_t *upload = mem_calloc(1, sizeof *upload);
-    upload->dir = mem_printf("%s/.upload-%s-%llu", self->config->runs_dir, self->config->id,
-                             (unsigned long long)++self->last_ticket);
+    random_hex(unique, sizeof unique - 1);
+    upload->dir = mem_printf("%s/" FRONT_UPLOAD_PREFIX "%s", self->config->runs_dir, unique);
     upload->key = mem_strdup(key);
     upload->spec = mem_strdup(ask->spec);
-    char hash[HASH_HEX];
     hash_content(key, strlen(key), hash);
     upload->run = *ask->run ? mem_strdup(ask->run) : mem_printf("run-%.12s", hash);
     upload->n_file = ask->n_files;
@@ -110,38 +158,43 @@ static front_upload_t *upload_new(front_t *self, const Msg__RunAsk *ask, const c
     return upload;
 }
 
-void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
+static void other_files(front_t *self, front_member_t *client, const front_run_t *run)
 {
-    front_upload_drop(self, client);
-    const char *wrong = check_ask(self, ask);
-    if (wrong) {
-        give_up(self, client, wrong);
-        return;
-    }
-    const char *key = *ask->key ? ask->key : ask->spec;
-    const front_run_t *run = front_run_by_key(self, key);
-    bool same = run && strcmp(run->row.spec_hash, ask->spec) == 0;
-    if (run && !run->stored) {
-        give_up(self, client, "another submission under this key is under way: try again");
-    } else if (same) {
-        answer_existing(self, client, run);
-    } else if (run) {
-        char *text = mem_printf("the key \"%s\" was used for run %s, which has other files or "
-                                "options",
-                                key, run->row.id);
+    char *text = mem_printf("the key \"%s\" was used for run %s, which has other files or options",
+                            run->row.key, run->row.id);
+    give_up(self, client, text);
+    free(text);
+}
+
+static void begin(front_t *self, front_member_t *client, const Msg__RunAsk *ask, const char *key)
+{
+    client->upload = upload_new(self, ask, key);
+    const char *id = client->upload->run;
+    if (being_sealed(self, key, id)) {
+        answer_busy(self, client);
+    } else if (front_run_find(self, id)) {
+        char *text = mem_printf("there is a run \"%s\" already, under another key", id);
         give_up(self, client, text);
         free(text);
     } else {
-        client->upload = upload_new(self, ask, key);
-        if (front_run_find(self, client->upload->run)) {
-            char *text = mem_printf("there is a run \"%s\" already, under another key",
-                                    client->upload->run);
-            give_up(self, client, text);
-            free(text);
-            return;
-        }
         answer_send(self, client);
     }
+}
+
+void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
+{
+    front_upload_drop(self, client);
+    if (!ask_good(self, client, ask)) return;
+    const char *key = *ask->key ? ask->key : ask->spec;
+    const front_run_t *run = front_run_by_key(self, key);
+    if (run && !run->stored)
+        answer_busy(self, client);
+    else if (run && strcmp(run->row.spec_hash, ask->spec) == 0)
+        answer_existing(self, client, run);
+    else if (run)
+        other_files(self, client, run);
+    else
+        begin(self, client, ask, key);
 }
 
 /* --- Sent --- */
@@ -186,20 +239,13 @@ void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *m
 /* Another client's submission of the same key or name may have been faster. */
 static const char *taken(front_t *self, const front_upload_t *upload)
 {
-    if (front_run_by_key(self, upload->key)) return "its key was used meanwhile: submit again";
+    if (being_sealed(self, upload->key, upload->run) || front_run_by_key(self, upload->key))
+        return "its key or name was used meanwhile: submit again";
     return front_run_find(self, upload->run) ? "its name was used meanwhile" : NULL;
 }
 
-/* Two must not become one directory. */
-static bool being_sealed(const front_t *self, const char *run)
-{
-    for (size_t i = 0; i < self->members.n; i++) {
-        const front_upload_t *upload = self->members.at[i]->upload;
-        if (upload && upload->sealing && strcmp(upload->run, run) == 0) return true;
-    }
-    return false;
-}
-
+/* From here on it goes its way without the client: who asks for a run and is gone when it is ready
+ * has it all the same, and asks again under its key. */
 void front_commit(front_t *self, front_member_t *client)
 {
     if (!client->upload || client->upload->busy) {
@@ -207,14 +253,14 @@ void front_commit(front_t *self, front_member_t *client)
         return;
     }
     const char *wrong = taken(self, client->upload);
-    if (being_sealed(self, client->upload->run)) wrong = "its name is being used: submit again";
     if (wrong) {
         give_up(self, client, wrong);
         return;
     }
     front_job_t *job = job_of(client, FILES_SEAL);
-    client->upload->sealing = true;
     job->to = mem_printf("%s/%s", self->config->runs_dir, client->upload->run);
+    VEC_PUSH(&self->sealing, client->upload);
+    client->upload = NULL;
     front_files_start(self->files, job);
 }
 
@@ -228,9 +274,10 @@ static int64_t next_number(const front_t *self)
     return number + 1;
 }
 
-static void enter(front_t *self, front_member_t *client, const front_job_t *job)
+/* `client` may be NULL. */
+static void enter(front_t *self, front_member_t *client, const front_upload_t *upload,
+                  const front_job_t *job)
 {
-    const front_upload_t *upload = client->upload;
     store_submission_t row = {.number = next_number(self),
                               .n_workers = job->n_workers,
                               .n_shards = job->n_shards,
@@ -242,14 +289,36 @@ static void enter(front_t *self, front_member_t *client, const front_job_t *job)
     snprintf(row.key, sizeof row.key, "%s", upload->key);
     snprintf(row.spec_hash, sizeof row.spec_hash, "%s", upload->spec);
     snprintf(row.state, sizeof row.state, "queued");
-    const front_run_t *run = front_run_new(self, &row);
-    client->ticket = ++self->last_ticket;
-    front_write(self, run, true, client->ticket);
-    log_event(LOG_INFO, "submitted", "run=%s key=\"%s\" number=%lld workers=%llu shards=%llu",
-              row.id, row.key, (long long)row.number, (unsigned long long)row.n_workers,
-              (unsigned long long)row.n_shards);
-    upload_free(client->upload); /* its directory is the run's now */
-    client->upload = NULL;
+    front_run_t *run = front_run_new(self, &row);
+    run->adopted = job->adopted;
+    uint64_t ticket = ++self->last_ticket;
+    if (client) client->ticket = ticket;
+    front_write(self, run, CLERK_ADD, ticket);
+    log_event(LOG_INFO, "submitted",
+              "run=%s key=\"%s\" number=%lld workers=%llu shards=%llu adopted=%d", row.id, row.key,
+              (long long)row.number, (unsigned long long)row.n_workers,
+              (unsigned long long)row.n_shards, job->adopted);
+}
+
+/* Its directory is the run's now; or what has arrived goes. */
+static void sealed(front_t *self, front_member_t *client, front_job_t *job)
+{
+    front_upload_t *upload = NULL;
+    for (size_t i = 0; i < self->sealing.n && !upload; i++)
+        if (strcmp(self->sealing.at[i]->dir, job->dir) == 0) {
+            upload = self->sealing.at[i];
+            self->sealing.at[i] = self->sealing.at[--self->sealing.n];
+        }
+    if (!upload) return;
+    if (job->err.code) {
+        log_event(LOG_WARN, "submission_refused", "run=%s reason=\"%s\"", upload->run,
+                  job->err.text);
+        front_files_start(self->files, front_job_new(FILES_DROP, 0, upload->dir));
+        if (client) front_answer(self, client, NULL, job->err.text);
+    } else {
+        enter(self, client, upload, job);
+    }
+    upload_free(upload);
 }
 
 static void log_read(front_t *self, const front_member_t *client, front_job_t *job)
@@ -262,21 +331,37 @@ static void log_read(front_t *self, const front_member_t *client, front_job_t *j
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
+static void piece_written(front_t *self, front_member_t *client, const front_job_t *job)
+{
+    if (!client->upload || strcmp(client->upload->dir, job->dir) != 0) return;
+    client->upload->busy = false;
+    if (job->err.code)
+        give_up(self, client, job->err.text);
+    else
+        answer_send(self, client);
+}
+
 void front_on_file(front_t *self, front_job_t *job)
 {
     front_member_t *client = job->client ? front_by_serial(self, job->client) : NULL;
-    if (!client || client->kicked) return; /* a run's directory without a run is replaced later */
-    if (job->kind == FILES_LOG) {
-        log_read(self, client, job);
-        return;
+    if (client && client->kicked) client = NULL;
+    switch (job->kind) {
+    case FILES_SEAL: sealed(self, client, job); break;
+    case FILES_LOG:
+        if (client) log_read(self, client, job);
+        break;
+    case FILES_PIECE:
+        if (client) piece_written(self, client, job);
+        break;
+    case FILES_SWEEP: front_swept(self, job); break;
+    case FILES_MEASURE: front_measured(self, client, job); break;
+    case FILES_RETIRE: front_retired(self, client, job); break;
+    case FILES_DROP: front_dropped(self, client, job); break;
     }
-    if (!client->upload || strcmp(client->upload->dir, job->dir) != 0) return;
-    client->upload->busy = false;
-    const char *wrong = job->err.code ? job->err.text : NULL;
-    if (wrong)
-        give_up(self, client, wrong);
-    else if (job->kind == FILES_SEAL)
-        enter(self, client, job);
-    else
-        answer_send(self, client);
+}
+
+void front_uploads_fini(front_t *self)
+{
+    for (size_t i = 0; i < self->sealing.n; i++) upload_free(self->sealing.at[i]);
+    VEC_FREE(&self->sealing);
 }
