@@ -8,6 +8,16 @@
 /* What a subcommand returns, and pcp's exit status. */
 enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 
+/* Where the cluster is: the same flag, and PCP_SHEPHERD, for all that talk to it. `type` has a
+ * char *shepherd; a table without an environment says .env_field = "shepherd". */
+#define CMD_SHEPHERD_FIELD(type, fallback)                                                        \
+    {                                                                                             \
+        "shepherd", CONFIG_STRING, offsetof(type, shepherd), fallback,                            \
+            "control endpoint of the cluster's front, or of the shepherd of a run; \"A,B\" with " \
+            "stand-bys [PCP_SHEPHERD]",                                                           \
+            0, 0, NULL, false                                                                     \
+    }
+
 /* argv[0] is the subcommand's name. */
 typedef int cmd_fn(int argc, char **argv);
 

@@ -21,8 +21,7 @@ static const config_field_t fields[] = {
      0, NULL, false},
     {"dir", CONFIG_STRING, offsetof(options_t, dir), NULL,
      "export: directory to copy the whole round to", 0, 0, NULL, false},
-    {"shepherd", CONFIG_STRING, offsetof(options_t, shepherd), "ipc://run/control",
-     "now: control endpoint of the shepherd", 0, 0, NULL, false},
+    CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
     {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,
@@ -44,6 +43,7 @@ static const config_table_t table = {
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
+    .env_field = "shepherd",
 };
 
 static void print_entry(const checkpoint_entry_t *c, bool verified)

@@ -12,26 +12,31 @@
 #include "base/str.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
+#include "pcp/run_delete.h"
+#include "pcp/run_list.h"
 #include "pcp/run_show.h"
 #include "pcp/run_submit.h"
 #include "pcp/train_prepare.h"
 
 typedef struct {
     char *shepherd, *key, *name;
-    int64_t wait_ms;
-    bool json, follow, watch;
+    int64_t wait_ms, limit;
+    bool json, follow, watch, all, yes;
     train_config_t train; /* submit */
 } options_t;
 
 #define AT(key) offsetof(options_t, key)
 static const config_field_t own_fields[] = {
-    {"shepherd", CONFIG_STRING, AT(shepherd), "ipc://runs/control",
-     "control endpoint of the cluster; \"A,B\" with stand-bys", 0, 0, NULL, false},
+    CMD_SHEPHERD_FIELD(options_t, "ipc://runs/control"),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},
     {"json", CONFIG_BOOL, AT(json), "false", "list, get: print JSON", 0, 0, NULL, false},
     {"follow", CONFIG_BOOL, AT(follow), "false", "logs: wait for more until the run is over", 0, 0,
      NULL, false},
+    {"limit", CONFIG_INT, AT(limit), "50", "list: so many, the newest first", 1, 1000000, NULL,
+     false},
+    {"all", CONFIG_BOOL, AT(all), "false", "list: all there are", 0, 0, NULL, false},
+    {"yes", CONFIG_BOOL, AT(yes), "false", "delete: without asking", 0, 0, NULL, false},
     {"watch", CONFIG_BOOL, AT(watch), "false", "submit: then watch it", 0, 0, NULL, false},
     {"key", CONFIG_STRING, AT(key), NULL,
      "submit: a second submission under this key gives the first's run [hash of its files]", 0, 0,
@@ -43,16 +48,17 @@ enum { N_OWN = sizeof own_fields / sizeof *own_fields };
 
 static const char usage[] =
     "usage: pcp run submit CONFIG.json|MODEL.mlir|RUN_DIR [FLAGS]\n"
-    "       pcp run list|get|watch|logs|pause|resume|cancel [RUN] [FLAGS]\n\n"
+    "       pcp run list|get|watch|logs|pause|resume|cancel|delete [RUN] [FLAGS]\n\n"
     "submit   hands a run to the cluster and prints its id: an experiment with the flags of pcp\n"
     "         train (pcp train --help), or a directory of pcp train --prepare-only\n"
-    "list     all runs\n"
+    "list     the newest runs first\n"
     "get      one run: state, what it waits for, round, loss\n"
     "watch    its rounds as they end, until it is over\n"
     "logs     the log of its shepherd\n"
     "pause    saves and gives its workers to other runs; nothing trained is lost\n"
     "resume   a paused or failed run: where it stopped\n"
     "cancel   for good\n"
+    "delete   one that is over: its files, checkpoints and records, after asking (--yes: at once)\n"
     "Exit status: 0 well, 1 no cluster or refused; watch: 1 when the run fails or is cancelled;\n"
     "2 usage.\n\n"
     "  pcp run submit gpt.mlir --data book.txt --workers 4 --shepherd tcp://host:7000 --watch";
@@ -73,23 +79,33 @@ static config_field_t *join_fields(bool with_train, size_t *n)
 
 /* --- submit --- */
 
-static void print_run(const char *id, bool existed)
+static void print_run(const run_submitted_t *run)
 {
-    printf("%s\n", id);
-    if (existed) fprintf(stderr, "pcp run: %s was submitted before\n", id);
+    printf("%s\n", run->id);
+    fflush(stdout);
+    if (run->existed) fprintf(stderr, "pcp run: %s was submitted before\n", run->id);
+    if (run->adopted && !run->existed)
+        fprintf(stderr,
+                "pcp run: the directory of %s was there with the same files: it is the run's "
+                "again, with its checkpoints\n",
+                run->id);
 }
 
-static int submit_dir(options_t *o, run_talk_t *talk, const char *dir, char *id, err_t *err)
+static int submit_dir(options_t *o, run_talk_t *talk, progress_t *progress, const char *dir,
+                      char *id, err_t *err)
 {
-    run_submission_t submission = {.dir = dir, .key = o->key, .name = o->name};
-    bool existed = false;
-    if (run_submit(talk, &submission, id, &existed, err) < 0) return -1;
-    print_run(id, existed);
+    run_submission_t submission = {
+        .dir = dir, .key = o->key, .name = o->name, .progress = progress};
+    run_submitted_t run;
+    if (run_submit(talk, &submission, &run, err) < 0) return -1;
+    print_run(&run);
+    snprintf(id, MSG_ID_BYTES, "%s", run.id);
     return 0;
 }
 
 /* Everything a user can get wrong in model and data is found here, before anything is sent. */
-static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *err)
+static int submit_experiment(options_t *o, run_talk_t *talk, progress_t *progress, char *id,
+                             err_t *err)
 {
     scratch_t files = {0};
     train_prepared_t prepared = {0};
@@ -99,7 +115,7 @@ static int submit_experiment(options_t *o, run_talk_t *talk, char *id, err_t *er
     free(o->train.run_dir);
     o->train.run_dir = mem_strdup(files.dir);
     int rc = train_prepare(&o->train, &prepared, err);
-    if (rc == 0) rc = submit_dir(o, talk, files.dir, id, err);
+    if (rc == 0) rc = submit_dir(o, talk, progress, files.dir, id, err);
     train_prepared_fini(&prepared);
     scratch_remove(&files);
     return rc;
@@ -114,11 +130,13 @@ typedef struct {
     char *reason, *checkpoint;
 } watch_t;
 
+/* Its state has changed, or what a queued one waits for. */
 static void on_state(watch_t *self, const Msg__RunInfo *info)
 {
-    if (strcmp(self->state, info->state) == 0) return;
-    snprintf(self->state, sizeof self->state, "%s", info->state);
+    bool same = strcmp(self->state, info->state) == 0;
     bool waits = strcmp(info->state, "queued") == 0 && *info->reason;
+    if (same && (!waits || strcmp(self->reason, info->reason) == 0)) return;
+    snprintf(self->state, sizeof self->state, "%s", info->state);
     if (!run_show_over(info))
         progress_note(&self->progress, "%s is %s%s%s", info->id, info->state,
                       waits ? ", waits for " : "", waits ? info->reason : "");
@@ -207,9 +225,7 @@ static int print_answer(const options_t *o, run_talk_t *talk, Msg__RunAsk__Verb 
     msg_envelope_t *answer = NULL;
     if (ask_about(talk, verb, id, 0, &answer, err) < 0) return -1;
     const Msg__RunAnswer *found = answer->run_answer;
-    if (verb == MSG__RUN_ASK__VERB__LIST)
-        run_show_list(found, o->json);
-    else if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || o->json))
+    if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || o->json))
         run_show_one(found->runs[0], o->json);
     else if (found->n_runs)
         printf("%s is %s\n", found->runs[0]->id, found->runs[0]->state);
@@ -227,6 +243,7 @@ static const struct {
     {"get", MSG__RUN_ASK__VERB__GET},       {"watch", MSG__RUN_ASK__VERB__WATCH},
     {"logs", MSG__RUN_ASK__VERB__LOGS},     {"pause", MSG__RUN_ASK__VERB__PAUSE},
     {"resume", MSG__RUN_ASK__VERB__RESUME}, {"cancel", MSG__RUN_ASK__VERB__CANCEL},
+    {"delete", MSG__RUN_ASK__VERB__DELETE},
 };
 
 static Msg__RunAsk__Verb verb_of(const char *word)
@@ -245,9 +262,33 @@ static bool is_directory(const char *path)
 static int submit(options_t *o, run_talk_t *talk, const char *what, err_t *err)
 {
     char id[MSG_ID_BYTES] = "";
-    int rc = what && is_directory(what) ? submit_dir(o, talk, what, id, err)
-                                        : submit_experiment(o, talk, id, err);
+    progress_t progress;
+    progress_init(&progress, stderr);
+    int rc = what && is_directory(what) ? submit_dir(o, talk, &progress, what, id, err)
+                                        : submit_experiment(o, talk, &progress, id, err);
+    progress_end(&progress);
     return rc == 0 && o->watch ? watch(talk, id, err) : rc;
+}
+
+/* Before the cluster is asked: in a container files often belong to somebody else. */
+static int inputs_readable(const options_t *o, const char *what, err_t *err)
+{
+    const char *files[] = {what, o->train.model, o->train.data, o->train.init};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i] && *files[i] && file_readable(files[i], err) < 0) return -1;
+    return 0;
+}
+
+static int act(options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb, const char *what, err_t *err)
+{
+    switch (verb) {
+    case MSG__RUN_ASK__VERB__SUBMIT: return submit(o, talk, what, err);
+    case MSG__RUN_ASK__VERB__WATCH: return watch(talk, what, err);
+    case MSG__RUN_ASK__VERB__LOGS: return logs(o, talk, what, err);
+    case MSG__RUN_ASK__VERB__LIST: return run_list(talk, o->limit, o->all, o->json, err);
+    case MSG__RUN_ASK__VERB__DELETE: return run_delete(talk, what, o->yes, err);
+    default: return print_answer(o, talk, verb, what, err);
+    }
 }
 
 static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *args, err_t *err)
@@ -256,22 +297,18 @@ static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *ar
     bool alone = verb == MSG__RUN_ASK__VERB__LIST, submits = verb == MSG__RUN_ASK__VERB__SUBMIT;
     if (verb == MSG__RUN_ASK__VERB__NONE)
         return err_set(err, ERR_ARG,
-                       "say one of: submit, list, get, watch, logs, pause, resume, cancel");
+                       "say one of: submit, list, get, watch, logs, pause, resume, cancel, delete");
     if (args->n_operands > (alone ? 1 : 2))
         return err_set(err, ERR_ARG, "unexpected word \"%s\"", args->operands[alone ? 1 : 2]);
     if (!alone && !submits && !what) return err_set(err, ERR_ARG, "say which run");
-    if (submits && what && access(what, R_OK) < 0) return err_set_errno(err, "%s", what);
+    if (submits && inputs_readable(o, what, err) < 0) return -1;
     if (submits && what && !is_directory(what) && !str_ends(what, ".json")) {
         free(o->train.model);
         o->train.model = mem_strdup(what);
     }
     run_talk_t *talk = run_talk_new(o->shepherd, o->wait_ms, err);
     if (!talk) return -1;
-    int rc = submits                             ? submit(o, talk, what, err)
-             : verb == MSG__RUN_ASK__VERB__WATCH ? watch(talk, what, err)
-             : verb == MSG__RUN_ASK__VERB__LOGS
-                 ? logs(o, talk, what, err)
-                 : print_answer(o, talk, verb, what ? what : "", err);
+    int rc = act(o, talk, verb, what, err);
     run_talk_destroy(&talk);
     return rc;
 }

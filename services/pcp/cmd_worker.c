@@ -16,8 +16,7 @@ typedef struct {
 } options_t;
 
 static const config_field_t fields[] = {
-    {"shepherd", CONFIG_STRING, offsetof(options_t, shepherd), "ipc://run/control",
-     "control endpoint of the shepherd", 0, 0, NULL, false},
+    CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
 };

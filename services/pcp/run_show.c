@@ -35,6 +35,7 @@ static json_t *json_of(const Msg__RunInfo *info)
     json_object_set_new(json, "loss", info->round ? json_real(info->loss) : json_null());
     json_object_set_new(json, "val_loss",
                         info->has_val_loss ? json_real(info->val_loss) : json_null());
+    json_object_set_new(json, "number", json_integer(info->number));
     json_object_set_new(json, "created_ms", json_time(info->created_ms));
     json_object_set_new(json, "started_ms", json_time(info->started_ms));
     json_object_set_new(json, "finished_ms", json_time(info->finished_ms));
@@ -48,19 +49,18 @@ static void print_json(json_t *json)
     json_decref(json);
 }
 
-void run_show_list(const Msg__RunAnswer *answer, bool json)
+void run_show_list(Msg__RunInfo *const *runs, size_t n, bool json)
 {
     if (json) {
         json_t *list = json_array();
-        for (size_t i = 0; i < answer->n_runs; i++)
-            json_array_append_new(list, json_of(answer->runs[i]));
+        for (size_t i = 0; i < n; i++) json_array_append_new(list, json_of(runs[i]));
         print_json(list);
         return;
     }
     printf("%-24s %-10s %15s %9s %9s %10s  %s\n", "RUN", "STATE", "ROUND", "WORKERS", "LOSS",
            "VALIDATION", "REASON");
-    for (size_t i = 0; i < answer->n_runs; i++) {
-        const Msg__RunInfo *info = answer->runs[i];
+    for (size_t i = 0; i < n; i++) {
+        const Msg__RunInfo *info = runs[i];
         char rounds[32], workers[32], loss[32] = "-", validation[32] = "-";
         snprintf(rounds, sizeof rounds, "%u/%u", info->round, info->rounds);
         snprintf(workers, sizeof workers, "%u/%u", info->workers, info->workers_wanted);

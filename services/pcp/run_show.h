@@ -6,8 +6,9 @@
 
 #include "msg/envelope.h"
 
-/* A table; as JSON an array, or one object when `one`. */
-void run_show_list(const Msg__RunAnswer *answer, bool json);
+/* A table; as JSON an array. */
+void run_show_list(Msg__RunInfo *const *runs, size_t n, bool json);
+/* Lines "what value"; as JSON an object. */
 void run_show_one(const Msg__RunInfo *info, bool json);
 
 /* Nothing more will happen by itself: done, failed, cancelled. */

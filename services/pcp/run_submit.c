@@ -6,13 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { N_FILES = 6, PIECE_BYTES = 512 << 10, ATTEMPTS = 5 };
+enum {
+    N_FILES = 6,
+    PIECE_BYTES = 512 << 10,
+    HASH_BYTES = 8 << 20, /* between two looks at the clock */
+    ATTEMPTS = 5,
+    QUIET_MS = 700, /* work that is done by then shows nothing */
+    BUSY_US = 200000,
+};
 
 static const struct {
     const char *key, *name;
@@ -41,6 +50,34 @@ typedef struct {
     char *json; /* the text of run.json: part 0 */
     char spec[HASH_HEX];
 } parts_t;
+
+/* What is under way, shown when it has taken QUIET_MS. */
+typedef struct {
+    progress_t *out;
+    const char *phase;
+    int64_t begun_ms;
+    bool shown;
+    double done, total; /* bytes */
+} meter_t;
+
+static meter_t meter_begin(progress_t *out, const char *phase, const parts_t *parts)
+{
+    meter_t meter = {.out = out, .phase = phase, .begun_ms = clock_mono_ms()};
+    for (size_t i = 0; i < parts->n; i++) meter.total += (double)parts->part[i].map.n;
+    return meter;
+}
+
+static void meter_add(meter_t *self, size_t bytes)
+{
+    self->done += (double)bytes;
+    if (!self->shown && clock_mono_ms() - self->begun_ms < QUIET_MS) return;
+    if (!self->shown) {
+        progress_phase(self->out, "%s", self->phase);
+        self->out->begun_ms = self->begun_ms; /* so the rate is that of all of it */
+    }
+    self->shown = true;
+    progress_at(self->out, self->done, self->total, PROGRESS_BYTES);
+}
 
 static void parts_fini(parts_t *self)
 {
@@ -77,7 +114,26 @@ static int take_files(parts_t *self, json_t *json, err_t *err)
     return 0;
 }
 
-static int read_parts(parts_t *self, const char *dir, err_t *err)
+static void hash_parts(parts_t *self, progress_t *progress)
+{
+    str_t all = {0};
+    meter_t meter = meter_begin(progress, "hashing files", self);
+    for (size_t i = 0; i < self->n; i++) {
+        part_t *part = &self->part[i];
+        hash_stream_t *hash = hash_stream_new();
+        for (size_t at = 0, n; at < part->map.n; at += n) {
+            n = part->map.n - at < HASH_BYTES ? part->map.n - at : HASH_BYTES;
+            hash_stream_add(hash, part->map.at + at, n);
+            meter_add(&meter, n);
+        }
+        hash_stream_finish(&hash, part->hash);
+        str_addf(&all, "%s %s\n", part->name, part->hash);
+    }
+    hash_content(str_text(&all), all.n, self->spec);
+    str_fini(&all);
+}
+
+static int read_parts(parts_t *self, const char *dir, progress_t *progress, err_t *err)
 {
     json_error_t fault;
     char *path = mem_printf("%s/run.json", dir);
@@ -90,16 +146,8 @@ static int read_parts(parts_t *self, const char *dir, err_t *err)
     if (rc == 0) rc = take_files(self, json, err);
     json_decref(json);
     free(path);
-    if (rc < 0) return -1;
-    str_t all = {0};
-    for (size_t i = 0; i < self->n; i++) {
-        part_t *part = &self->part[i];
-        hash_content(part->map.at, part->map.n, part->hash);
-        str_addf(&all, "%s %s\n", part->name, part->hash);
-    }
-    hash_content(str_text(&all), all.n, self->spec);
-    str_fini(&all);
-    return 0;
+    if (rc == 0) hash_parts(self, progress);
+    return rc;
 }
 
 /* --- Sending --- */
@@ -125,7 +173,8 @@ static int announce(run_talk_t *talk, const run_submission_t *submission, parts_
     return run_talk_ask(talk, &ask, false, answer, err);
 }
 
-static int send_file(run_talk_t *talk, const parts_t *parts, size_t index, err_t *err)
+static int send_file(run_talk_t *talk, const parts_t *parts, size_t index, meter_t *meter,
+                     err_t *err)
 {
     const file_map_t *map = &parts->part[index].map;
     size_t at = 0;
@@ -138,47 +187,72 @@ static int send_file(run_talk_t *talk, const parts_t *parts, size_t index, err_t
         piece.data.len = n;
         if (run_talk_piece(talk, &piece, err) < 0) return -1;
         at += n;
+        meter_add(meter, n);
     } while (at < map->n);
     return 0;
 }
 
-static int send_all(run_talk_t *talk, const parts_t *parts, msg_envelope_t **answer, err_t *err)
+static int send_all(run_talk_t *talk, const parts_t *parts, progress_t *progress,
+                    msg_envelope_t **answer, err_t *err)
 {
+    meter_t meter = meter_begin(progress, "sending files", parts);
     for (size_t i = 0; i < parts->n; i++)
-        if (send_file(talk, parts, i, err) < 0) return -1;
+        if (send_file(talk, parts, i, &meter, err) < 0) return -1;
+    /* The front hashes all of it and has it written to its disk. */
+    if (meter.shown) progress_phase(progress, "the cluster checks and stores the files");
     Msg__RunAsk ask = MSG__RUN_ASK__INIT;
     ask.verb = MSG__RUN_ASK__VERB__COMMIT;
     return run_talk_ask(talk, &ask, true, answer, err);
 }
 
-static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t *parts, char *id,
-                   bool *existed, err_t *err)
+/* Another client's submission under this key is about to be a run: wait what becomes of it. */
+static int announce_until_told(run_talk_t *talk, const run_submission_t *submission, parts_t *parts,
+                               msg_envelope_t **answer, err_t *err)
+{
+    for (;;) {
+        if (announce(talk, submission, parts, answer, err) < 0) return -1;
+        if (!(*answer)->run_answer->busy) return 0;
+        msg_free(answer);
+        progress_state(submission->progress, "another submission under this key is being entered");
+        usleep(BUSY_US);
+    }
+}
+
+static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t *parts,
+                   run_submitted_t *out, err_t *err)
 {
     msg_envelope_t *answer = NULL;
-    if (announce(talk, submission, parts, &answer, err) < 0) return -1;
-    *existed = answer->run_answer->existed;
+    if (announce_until_told(talk, submission, parts, &answer, err) < 0) return -1;
+    bool existed = answer->run_answer->existed;
     if (answer->run_answer->send) {
         msg_free(&answer);
         run_talk_renewed(talk); /* this front knows of it */
-        if (send_all(talk, parts, &answer, err) < 0) return -1;
+        if (send_all(talk, parts, submission->progress, &answer, err) < 0) return -1;
     }
     int rc = answer->run_answer->n_runs == 1 ? 0 : err_set(err, ERR_NET, "an answer without a run");
-    if (rc == 0) snprintf(id, MSG_ID_BYTES, "%s", answer->run_answer->runs[0]->id);
+    if (rc == 0) {
+        const Msg__RunInfo *run = answer->run_answer->runs[0];
+        *out = (run_submitted_t){.existed = existed, .adopted = run->adopted};
+        snprintf(out->id, sizeof out->id, "%s", run->id);
+    }
     msg_free(&answer);
     return rc;
 }
 
-int run_submit(run_talk_t *talk, const run_submission_t *submission, char *id, bool *existed,
+int run_submit(run_talk_t *talk, const run_submission_t *submission, run_submitted_t *out,
                err_t *err)
 {
     parts_t parts = {0};
-    int rc = read_parts(&parts, submission->dir, err);
+    int rc = read_parts(&parts, submission->dir, submission->progress, err);
     run_talk_renewed(talk);
+    run_talk_show(talk, submission->progress);
     for (int i = 0; rc == 0 && i < ATTEMPTS; i++) {
-        rc = attempt(talk, submission, &parts, id, existed, err);
+        rc = attempt(talk, submission, &parts, out, err);
         if (rc == 0 || !run_talk_renewed(talk)) break; /* another front knows nothing of it */
         if (i + 1 < ATTEMPTS) rc = 0;
     }
+    run_talk_show(talk, NULL);
+    progress_end(submission->progress);
     parts_fini(&parts);
     return rc;
 }

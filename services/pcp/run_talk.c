@@ -24,6 +24,7 @@ struct run_talk {
     run_talk_hear_fn *hear;
     void *user;
     bool over; /* hear has heard enough */
+    progress_t *progress;
 };
 
 static msg_envelope_t *copy_of(const msg_envelope_t *message)
@@ -86,6 +87,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     run_talk_t *self = state;
     int64_t now = clock_mono_ms();
     bool joined = member_joined(self->member);
+    if (self->progress) progress_tick(self->progress);
     if (self->once && (self->lost_ms || self->renewed)) return -1;
     if (joined && (self->patient || self->hear)) self->limit_ms = now + self->wait_ms;
     bool there = self->hear ? self->over : self->question.body_case ? !self->waits : joined;
@@ -186,6 +188,11 @@ int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err)
     if (self->waits) run(self); /* the connection was lost: until there is another */
     msg_free(&self->answer);
     return rc;
+}
+
+void run_talk_show(run_talk_t *self, progress_t *progress)
+{
+    self->progress = progress;
 }
 
 bool run_talk_renewed(run_talk_t *self)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "msg/envelope.h"
+#include "pcp/progress.h"
 
 typedef struct run_talk run_talk_t;
 
@@ -19,6 +20,10 @@ void run_talk_destroy(run_talk_t **self_p);
  * there, not only wait_ms. ERR_NET: no answer; ERR_STATE: the front's refusal. */
 int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_envelope_t **answer,
                  err_t *err);
+
+/* While a question waits for its answer, `progress` (borrowed) is told that time goes on; NULL:
+ * nothing is. */
+void run_talk_show(run_talk_t *self, progress_t *progress);
 
 /* The same with a piece of a file. ERR_NET when the connection was lost; it has been made anew if a
  * front answers within wait_ms (run_talk_renewed). The submission is void then, begin again. */
