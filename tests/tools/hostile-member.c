@@ -1,0 +1,270 @@
+/* hostile-member: a member of a cluster that says and does what it should not: any bytes as id and
+ * target, leases that are called done and are not, validations that are never answered, errors that
+ * it says are the run's. Otherwise it is a member as others are: it sends heartbeats, and says
+ * HELLO again when it is told to.
+ *
+ * Each thing that happens to it is an event line. One thread. */
+#include <czmq.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+#include "msg/service.h"
+
+typedef struct {
+    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval;
+    int64_t credit, beat_ms;
+    service_options_t common;
+} options_t;
+
+#define ROW(key, what, text, list, words_)                                                         \
+    {                                                                                              \
+        .name = #key, .kind = CONFIG_##what, .offset = offsetof(options_t, key), .fallback = text, \
+        .words = list, .help = words_                                                              \
+    }
+static const config_field_t fields[] = {
+    ROW(shepherd, STRING, NULL, NULL, "control endpoint"),
+    ROW(kind, ENUM, "worker", "worker|compiler|aggregator|cli|supervisor", "what it says it is"),
+    ROW(id, STRING, "hostile", NULL, "\\xNN stands for a byte"),
+    ROW(target, STRING, "cpu:x86-64-v2", NULL, "of a worker; \\xNN as above"),
+    ROW(host, STRING, "", NULL, "likewise"),
+    ROW(endpoint, STRING, "", NULL, "an aggregator's data endpoint, where nobody needs to be"),
+    ROW(lease, ENUM, "done", "nothing|done|failed|fatal|numeric|lost_state",
+        "what it answers at once: nothing; done, though nothing was sent; or an error"),
+    ROW(eval, ENUM, "nothing", "nothing|done|nan|failed|fatal", "what it answers to a validation"),
+    {.name = "credit",
+     .kind = CONFIG_INT,
+     .offset = offsetof(options_t, credit),
+     .fallback = "1",
+     .max = 4e9,
+     .help = "work that it says it would take"},
+    {.name = "beat_ms",
+     .kind = CONFIG_INT,
+     .offset = offsetof(options_t, beat_ms),
+     .fallback = "100",
+     .max = 1e9,
+     .help = "between two heartbeats; 0: it sends none"},
+    SERVICE_FIELDS(options_t),
+};
+static const config_table_t table = {
+    .usage = "hostile-member --shepherd ENDPOINT [FLAGS]\n"
+             "A member that says and does what it should not.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+typedef struct {
+    options_t options;
+    char *id, *target, *host; /* the bytes meant */
+    zsock_t *control;
+    int64_t beat_ms; /* next heartbeat */
+    uint64_t n_lease, n_eval;
+} hostile_t;
+
+/* Returns, caller frees; a byte of zero would end it. */
+static char *bytes_of(const char *text)
+{
+    char *bytes = mem_strdup(text ? text : ""), *out = bytes;
+    for (const char *p = bytes; *p;) {
+        unsigned one;
+        int n = 0;
+        if (sscanf(p, "\\x%2x%n", &one, &n) == 1 && n == 4) {
+            *out++ = (char)one;
+            p += n;
+        } else {
+            *out++ = *p++;
+        }
+    }
+    *out = 0;
+    return bytes;
+}
+
+#define SAY(self, CASE, field_, body_)                          \
+    do {                                                        \
+        msg_envelope_t say_ = MSG__ENVELOPE__INIT;              \
+        say_.body_case = MSG__ENVELOPE__BODY_##CASE;            \
+        say_.field_ = (body_);                                  \
+        (void)control_send((self)->control, NULL, &say_, NULL); \
+    } while (0)
+
+static Msg__Kind kind_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        Msg__Kind kind;
+    } kinds[] = {{"worker", MSG__KIND__KIND_WORKER},
+                 {"compiler", MSG__KIND__KIND_COMPILER},
+                 {"aggregator", MSG__KIND__KIND_AGGREGATOR},
+                 {"cli", MSG__KIND__KIND_CLI},
+                 {"supervisor", MSG__KIND__KIND_SUPERVISOR}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].word, word) == 0) return kinds[i].kind;
+    return MSG__KIND__KIND_NONE;
+}
+
+static void say_hello(hostile_t *self)
+{
+    Msg__Hello hello = MSG__HELLO__INIT;
+    hello.kind = kind_of(self->options.kind);
+    hello.id = self->id;
+    hello.target = self->target;
+    hello.host = self->host;
+    hello.endpoint = self->options.endpoint;
+    hello.software = SERVICE_VERSION;
+    hello.threads = 1;
+    hello.pid = (uint32_t)getpid();
+    SAY(self, HELLO, hello, &hello);
+}
+
+static void say_heartbeat(hostile_t *self)
+{
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    beat.credit = (uint32_t)self->options.credit;
+    SAY(self, HEARTBEAT, heartbeat, &beat);
+}
+
+static void ask_for_work(hostile_t *self)
+{
+    Msg__WorkRequest request = MSG__WORK_REQUEST__INIT;
+    request.credit = (uint32_t)self->options.credit;
+    SAY(self, WORK_REQUEST, work_request, &request);
+}
+
+static void say_failed(hostile_t *self, const char *how, uint32_t round, uint32_t replica,
+                       uint32_t fence, bool eval)
+{
+    Msg__LeaseFailed failed = MSG__LEASE_FAILED__INIT;
+    failed.round = round;
+    failed.replica = replica;
+    failed.fence = fence;
+    failed.eval = eval;
+    failed.error = "said by hostile-member";
+    failed.fatal = strcmp(how, "fatal") == 0;
+    failed.numeric = strcmp(how, "numeric") == 0;
+    if (strcmp(how, "lost_state") == 0)
+        failed.lost_state = "00000000000000000000000000000000"
+                            "00000000000000000000000000000000";
+    SAY(self, LEASE_FAILED, lease_failed, &failed);
+}
+
+static void on_lease(hostile_t *self, const Msg__Lease *lease)
+{
+    const char *how = self->options.lease;
+    self->n_lease++;
+    log_event(LOG_INFO, "lease", "round=%u replica=%u fence=%u answer=%s", lease->round,
+              lease->replica, lease->fence, how);
+    if (strcmp(how, "nothing") == 0) return;
+    if (strcmp(how, "done") != 0) {
+        say_failed(self, how, lease->round, lease->replica, lease->fence, false);
+        return;
+    }
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    done.round = lease->round;
+    done.replica = lease->replica;
+    done.fence = lease->fence;
+    done.steps = lease->inner_steps;
+    done.mean_loss = done.last_loss = 1;
+    done.tokens = done.done_count = lease->count;
+    SAY(self, LEASE_DONE, lease_done, &done);
+}
+
+static void on_eval(hostile_t *self, const Msg__Eval *eval)
+{
+    const char *how = self->options.eval;
+    self->n_eval++;
+    log_event(LOG_INFO, "eval", "round=%u part=%u fence=%u answer=%s", eval->round, eval->part,
+              eval->fence, how);
+    if (strcmp(how, "nothing") == 0) return;
+    if (strcmp(how, "done") != 0 && strcmp(how, "nan") != 0) {
+        say_failed(self, how, eval->round, eval->part, eval->fence, true);
+        return;
+    }
+    Msg__EvalDone done = MSG__EVAL_DONE__INIT;
+    done.round = eval->round;
+    done.part = eval->part;
+    done.fence = eval->fence;
+    done.loss = strcmp(how, "nan") == 0 ? NAN : 1e-3;
+    done.tokens = eval->n_batch;
+    SAY(self, EVAL_DONE, eval_done, &done);
+}
+
+static void on_message(hostile_t *self, const msg_envelope_t *message)
+{
+    switch (message->body_case) {
+    case MSG__ENVELOPE__BODY_WELCOME:
+        log_event(LOG_INFO, "welcome", "run=%s", message->welcome->run);
+        ask_for_work(self);
+        break;
+    case MSG__ENVELOPE__BODY_LEASE: on_lease(self, message->lease); break;
+    case MSG__ENVELOPE__BODY_EVAL: on_eval(self, message->eval); break;
+    case MSG__ENVELOPE__BODY_LEASE_ACK: ask_for_work(self); break;
+    case MSG__ENVELOPE__BODY_REVOKE: log_event(LOG_INFO, "revoked", "by=shepherd"); break;
+    case MSG__ENVELOPE__BODY_BYE: log_event(LOG_INFO, "dismissed", "by=shepherd"); break;
+    case MSG__ENVELOPE__BODY_FAULT:
+        log_event(LOG_INFO, "fault", "code=%d text=\"%s\"", (int)message->fault->code,
+                  message->fault->text);
+        break;
+    default: break;
+    }
+}
+
+static void receive(hostile_t *self)
+{
+    zframe_t *frame = zframe_recv_nowait(self->control);
+    if (!frame) return;
+    msg_envelope_t *message = msg_unpack(zframe_data(frame), zframe_size(frame), NULL);
+    bool unknown = message && message->body_case == MSG__ENVELOPE__BODY_FAULT &&
+                   message->fault->code == MSG__FAULT__CODE__UNKNOWN_PEER;
+    if (message) on_message(self, message);
+    if (unknown) say_hello(self);
+    msg_free(&message);
+    zframe_destroy(&frame);
+}
+
+static int run(hostile_t *self, err_t *err)
+{
+    enum { TICK_MS = 20 };
+    const options_t *o = &self->options;
+    if (!o->shepherd) return err_set(err, ERR_ARG, "--shepherd is needed");
+    int signal_fd = service_start("hostile-member", &o->common, &table, o, err);
+    if (signal_fd < 0) return -1;
+    self->control = control_connect(ZMQ_DEALER, o->shepherd, err);
+    if (!self->control) return -1;
+    say_hello(self);
+    zmq_pollitem_t items[2] = {{.fd = signal_fd, .events = ZMQ_POLLIN},
+                               {.socket = zsock_resolve(self->control), .events = ZMQ_POLLIN}};
+    while (zmq_poll(items, 2, TICK_MS) >= 0 && !items[0].revents) {
+        int64_t now_ms = clock_mono_ms();
+        if (items[1].revents) receive(self);
+        if (!o->beat_ms || now_ms < self->beat_ms) continue;
+        say_heartbeat(self);
+        self->beat_ms = now_ms + o->beat_ms;
+    }
+    log_event(LOG_INFO, "summary", "leases=%llu evals=%llu", (unsigned long long)self->n_lease,
+              (unsigned long long)self->n_eval);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    hostile_t self = {0};
+    err_t err = {0};
+    int go = service_configure(&table, &self.options, argc, argv),
+        status = go == SERVICE_BAD ? 2 : 0;
+    self.id = bytes_of(self.options.id);
+    self.target = bytes_of(self.options.target);
+    self.host = bytes_of(self.options.host);
+    if (go == SERVICE_GO && run(&self, &err) < 0) {
+        fprintf(stderr, "hostile-member: %s\n", err.text);
+        status = 1;
+    }
+    zsock_destroy(&self.control);
+    free(self.id);
+    free(self.target);
+    free(self.host);
+    config_fini(&table, &self.options);
+    zsys_shutdown();
+    return status;
+}
