@@ -49,6 +49,7 @@ struct member {
     char *data;      /* what our HELLO announces on this connection; NULL: options.data */
     char *announced; /* the last one that was logged */
     unanswered_t *unanswered;
+    char why[300]; /* nobody welcomes us, as far as it is known */
     char host[SERVICE_HOST_BYTES];
     uint64_t incarnation; /* random: tells us from another process that was given our id */
     int64_t taken_ms;     /* how long to wait when our id is in use */
@@ -189,7 +190,8 @@ static void say_hello(member_t *self)
 
 static void on_unanswered(void *user, const char *text, int again_s)
 {
-    const member_t *self = user;
+    member_t *self = user;
+    snprintf(self->why, sizeof self->why, "%s", text);
     if (self->options.on_unreachable)
         self->options.on_unreachable(self->options.state, text);
     else
@@ -218,6 +220,7 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
     if (self->joined) return;
     self->joined = true;
     unanswered_end(self->unanswered);
+    *self->why = '\0';
     self->hello_wait_ms = MSG_HELLO_MS;
     self->taken_ms = TAKEN_MIN_MS;
     if (welcome->heartbeat_ms >= 10 && welcome->heartbeat_ms < welcome->timeout_ms) {
@@ -492,6 +495,17 @@ msg_out_t member_out(member_t *self)
 bool member_joined(const member_t *self)
 {
     return self->joined;
+}
+
+bool member_health(const member_t *self, char *text, size_t n)
+{
+    int64_t lost_ms = clock_mono_ms() - self->lost_ms;
+    if (self->joined)
+        snprintf(text, n, "%s, member at %s", self->options.id, self->endpoint);
+    else
+        snprintf(text, n, "%s, no shepherd for %lld s%s%s", self->options.id,
+                 (long long)lost_ms / 1000, *self->why ? ": " : "", self->why);
+    return self->joined || lost_ms < MEMBER_LOST_MS;
 }
 
 const char *member_endpoint(const member_t *self)

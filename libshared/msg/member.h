@@ -46,6 +46,11 @@ void member_destroy(member_t **self_p);
 msg_out_t member_out(member_t *self);
 
 bool member_joined(const member_t *self);
+
+/* How is it, for health probes: into text[n] where it is a member, or for how long of nobody and
+ * why. False: for more than MEMBER_LOST_MS. */
+enum { MEMBER_LOST_MS = 30000 };
+bool member_health(const member_t *self, char *text, size_t n);
 const char *member_endpoint(
     const member_t *self);       /* the present one; borrowed until the next tick */
 void member_ask(member_t *self); /* WORK_REQUEST with the present credit, if there is any */

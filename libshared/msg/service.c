@@ -15,6 +15,27 @@
 #include "base/random.h"
 #include "base/secret.h"
 
+static const void *value_of(const config_table_t *table, const void *options, const char *name)
+{
+    for (size_t i = 0; i < table->n_fields; i++)
+        if (strcmp(table->fields[i].name, name) == 0)
+            return (const char *)options + table->fields[i].offset;
+    return NULL;
+}
+
+/* Ask how another process of this service is. */
+static int probe(const char *program, const char *path)
+{
+    char text[600] = "";
+    err_t err = {0};
+    if (!path || !*path)
+        err_set(&err, ERR_ARG, "--probe: name the socket by --health or PCP_HEALTH");
+    else if (health_ask(path, text, sizeof text, &err) == 0)
+        return puts(text) < 0 ? SERVICE_BAD : SERVICE_HELP;
+    fprintf(stderr, "%s: %s\n", program, err.text);
+    return SERVICE_BAD;
+}
+
 int service_configure(const config_table_t *table, void *options, int argc, char **argv)
 {
     err_t err = {0};
@@ -37,7 +58,9 @@ int service_configure(const config_table_t *table, void *options, int argc, char
                 "%s: the password in --%s could be seen by every user of this machine until now: "
                 "use the environment, @FILE, or PGPASSFILE (see docs/operations.md)\n",
                 argv[0], shown);
-    return result;
+    const bool *asks = value_of(table, options, "probe");
+    char *const *path = value_of(table, options, "health");
+    return result == SERVICE_GO && asks && *asks && path ? probe(argv[0], *path) : result;
 }
 
 static int die_with_parent(err_t *err)
@@ -90,6 +113,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     if (common->parent_death && die_with_parent(err) < 0) return -1;
     int fd = catch_signals(err);
     if (fd < 0) return -1;
+    unsetenv("PCP_HEALTH"); /* it is ours, not of the services that we start */
     zsys_init();
     zsys_handler_set(NULL);
     char *text = config_print(table, options, true);
@@ -130,6 +154,14 @@ int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, er
     if (zloop_poller(loop, &item, signal_ready, watch) < 0)
         return err_set(err, ERR_STATE, "no poller for signals");
     return 0;
+}
+
+int service_health(zloop_t *loop, const service_options_t *common, health_fn *fn, void *user,
+                   health_t **health, err_t *err)
+{
+    if (!common->health || !*common->health) return 0;
+    *health = health_new(loop, common->health, fn, user, err);
+    return *health ? 0 : -1;
 }
 
 void service_loop(zloop_t *loop)

@@ -6,37 +6,49 @@
 
 #include "base/config.h"
 #include "base/err.h"
+#include "msg/health.h"
 
 typedef struct {
     char *log_level, *log_format;
     bool parent_death; /* leave when the starting process dies */
+    char *health;      /* socket for health probes; NULL: none */
+    bool probe;        /* do nothing but ask the process that answers there */
 } service_options_t;
 
 /* Rows of a service's configuration table for its member `common` of type service_options_t. */
-#define SERVICE_FIELDS(type)                                                \
-    {.name = "log_level",                                                   \
-     .kind = CONFIG_ENUM,                                                   \
-     .offset = offsetof(type, common.log_level),                            \
-     .fallback = "info",                                                    \
-     .help = "least level that is logged",                                  \
-     .words = "debug|info|warn|error|off"},                                 \
-        {.name = "log_format",                                              \
-         .kind = CONFIG_ENUM,                                               \
-         .offset = offsetof(type, common.log_format),                       \
-         .fallback = "logfmt",                                              \
-         .help = "form of log lines",                                       \
-         .words = "logfmt|json"},                                           \
-    {                                                                       \
-        .name = "parent_death", .kind = CONFIG_BOOL,                        \
-        .offset = offsetof(type, common.parent_death), .fallback = "false", \
-        .help = "leave when the starting process dies"                      \
+#define SERVICE_FIELDS(type)                                                                     \
+    {.name = "log_level",                                                                        \
+     .kind = CONFIG_ENUM,                                                                        \
+     .offset = offsetof(type, common.log_level),                                                 \
+     .fallback = "info",                                                                         \
+     .help = "least level that is logged",                                                       \
+     .words = "debug|info|warn|error|off"},                                                      \
+        {.name = "log_format",                                                                   \
+         .kind = CONFIG_ENUM,                                                                    \
+         .offset = offsetof(type, common.log_format),                                            \
+         .fallback = "logfmt",                                                                   \
+         .help = "form of log lines",                                                            \
+         .words = "logfmt|json"},                                                                \
+        {.name = "health",                                                                       \
+         .kind = CONFIG_STRING,                                                                  \
+         .offset = offsetof(type, common.health),                                                \
+         .help = "unix socket that answers health probes [none]"},                               \
+        {.name = "probe",                                                                        \
+         .kind = CONFIG_BOOL,                                                                    \
+         .offset = offsetof(type, common.probe),                                                 \
+         .fallback = "false",                                                                    \
+         .help = "ask the process of that --health how it is; then leave, with status 0: well"}, \
+    {                                                                                            \
+        .name = "parent_death", .kind = CONFIG_BOOL,                                             \
+        .offset = offsetof(type, common.parent_death), .fallback = "false",                      \
+        .help = "leave when the starting process dies"                                           \
     }
 
 enum { SERVICE_GO = 1, SERVICE_HELP = 0, SERVICE_BAD = -1 };
 
 /* Read the configuration (flag over environment over --config file). SERVICE_HELP: help was asked
- * for and printed; SERVICE_BAD: the error is on stderr. Call config_fini(table, options) in any
- * case. */
+ * for and printed, or --probe found a process that is well; SERVICE_BAD: the error is on stderr.
+ * Call config_fini(table, options) in any case. */
 int service_configure(const config_table_t *table, void *options, int argc, char **argv);
 
 /* After service_configure, before any socket or thread: logs, signals to a descriptor, parent-death
@@ -53,6 +65,11 @@ typedef struct {
 /* Call on_signal(user) from the loop at the first SIGTERM or SIGINT; a second one ends the process
  * at once with status 128 + signal. `watch` is borrowed until the loop ends. */
 int service_on_signal(zloop_t *loop, int signal_fd, service_signals_t *watch, err_t *err);
+
+/* Answer health probes (msg/health.h) at common->health, if that names a socket; else *health stays
+ * NULL. health_destroy before the loop goes. */
+int service_health(zloop_t *loop, const service_options_t *common, health_fn *fn, void *user,
+                   health_t **health, err_t *err);
 
 /* Run the loop until a handler ends it by returning -1; signals do not. */
 void service_loop(zloop_t *loop);

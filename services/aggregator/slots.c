@@ -88,6 +88,16 @@ static void on_signal(void *user)
     for (size_t i = 0; i < self->n; i++) loop_leave(&self->at[i].loop);
 }
 
+/* As the slot that is worst off. */
+static bool how_it_is(void *user, char *text, size_t n)
+{
+    slots_t *self = user;
+    for (size_t i = 0; i < self->n; i++)
+        if (!member_joined(self->at[i].loop.member))
+            return member_health(self->at[i].loop.member, text, n);
+    return member_health(self->at[0].loop.member, text, n);
+}
+
 int slots_run(slots_t *self, int signal_fd, err_t *err)
 {
     enum { TICK_MS = 50 };
@@ -99,10 +109,15 @@ int slots_run(slots_t *self, int signal_fd, err_t *err)
         const char *advertise = loop->config->advertise;
         rc = loop_start(loop, self->zloop, advertise ? advertise : zsock_endpoint(loop->data), err);
     }
+    health_t *health = NULL;
+    if (rc == 0)
+        rc = service_health(self->zloop, &self->at[0].loop.config->common, how_it_is, self, &health,
+                            err);
     if (rc == 0) {
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
         service_loop(self->zloop);
     }
+    health_destroy(&health);
     for (size_t i = 0; i < self->n; i++) loop_stop(&self->at[i].loop);
     zloop_destroy(&self->zloop);
     return rc;

@@ -164,6 +164,15 @@ static int start(loop_t *self, zloop_t *zloop, err_t *err)
     return 0;
 }
 
+/* As the slot that is worst off. */
+static bool how_it_is(void *user, char *text, size_t n)
+{
+    const slots_t *slots = user;
+    for (size_t i = 0; i < slots->n; i++)
+        if (!member_joined(slots->at[i].member)) return member_health(slots->at[i].member, text, n);
+    return member_health(slots->at[0].member, text, n);
+}
+
 int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err)
 {
     enum { TICK_MS = 50 };
@@ -172,10 +181,14 @@ int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err)
     zloop_t *zloop = zloop_new();
     int rc = service_on_signal(zloop, signal_fd, &signals, err);
     for (size_t i = 0; rc == 0 && i < n; i++) rc = start(&slots[i], zloop, err);
+    health_t *health = NULL;
+    if (rc == 0)
+        rc = service_health(zloop, &slots[0].config->common, how_it_is, &all, &health, err);
     if (rc == 0) {
         zloop_timer(zloop, TICK_MS, 0, on_tick, &all);
         service_loop(zloop);
     }
+    health_destroy(&health);
     for (size_t i = 0; i < n; i++) member_destroy(&slots[i].member);
     zloop_destroy(&zloop);
     for (size_t i = 0; i < n; i++) jobs_destroy(&slots[i].jobs);

@@ -170,8 +170,11 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     metrics_init(&self->state, self->config->store ? &self->queue : NULL,
                  self->config->keep_s * 1000);
     self->zloop = zloop_new();
+    health_t *health = NULL;
     int rc = start(self, signal_fd, &signals, err);
+    if (rc == 0) rc = service_health(self->zloop, &self->config->common, NULL, NULL, &health, err);
     if (rc == 0) service_loop(self->zloop);
+    health_destroy(&health);
     http_destroy(&self->http);
     sources_close(&self->events);
     zloop_destroy(&self->zloop);

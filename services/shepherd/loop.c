@@ -145,7 +145,9 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     state->user = self;
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     zloop_t *loop = zloop_new();
+    health_t *health = NULL;
     int rc = service_on_signal(loop, signal_fd, &signals, err);
+    if (rc == 0) rc = service_health(loop, &state->config->common, NULL, NULL, &health, err);
     if (rc == 0) {
         if (self->recorder)
             zloop_reader(loop, zactor_sock(self->recorder), on_recorder, self);
@@ -157,6 +159,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
         zloop_timer(loop, TICK_MS, 0, on_tick, self);
         service_loop(loop);
     }
+    health_destroy(&health);
     zloop_destroy(&loop);
     return rc;
 }

@@ -167,6 +167,11 @@ static void close_loop(loop_t *self)
     fleet_fini(&self->fleet);
 }
 
+static bool how_it_is(void *user, char *text, size_t n)
+{
+    return member_health(((loop_t *)user)->member, text, n);
+}
+
 int loop_run(loop_t *self, int signal_fd, int *status, err_t *err)
 {
     service_signals_t signals = {.on_signal = on_signal, .user = self};
@@ -188,6 +193,9 @@ int loop_run(loop_t *self, int signal_fd, int *status, err_t *err)
     if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0)
         self->member = member_new(self->zloop, &options, err);
     int rc = self->member ? 0 : -1;
+    health_t *health = NULL;
+    if (rc == 0)
+        rc = service_health(self->zloop, &self->config->common, how_it_is, self, &health, err);
     if (rc == 0) {
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
         service_loop(self->zloop);
@@ -196,6 +204,7 @@ int loop_run(loop_t *self, int signal_fd, int *status, err_t *err)
         log_event(failed ? LOG_ERROR : LOG_INFO, failed ? "all_workers_failed" : "end",
                   "status=%d log_dir=%s", *status, self->config->log_dir);
     }
+    health_destroy(&health);
     close_loop(self);
     return rc;
 }

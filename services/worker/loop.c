@@ -321,8 +321,14 @@ static member_options_t member_options(loop_t *self)
     };
 }
 
+static bool how_it_is(void *user, char *text, size_t n)
+{
+    return member_health(((loop_t *)user)->member, text, n);
+}
+
 int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
 {
+    health_t *health = NULL;
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     member_options_t options = member_options(self);
     self->zloop = zloop_new();
@@ -332,6 +338,8 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
         alive_start(self->zloop, (int)self->config->alive_fd, err) == 0)
         self->member = member_new(self->zloop, &options, err);
     int rc = self->member ? 0 : -1;
+    if (rc == 0)
+        rc = service_health(self->zloop, &self->config->common, how_it_is, self, &health, err);
     if (rc == 0) {
         zloop_reader(self->zloop, jobs_socket(self->jobs), on_reply, self);
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
@@ -339,6 +347,7 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
     }
     *busy = self->drain_ms && jobs_busy(self->jobs);
     if (*busy) return rc;
+    health_destroy(&health);
     member_destroy(&self->member);
     zloop_destroy(&self->zloop);
     jobs_destroy(&self->jobs); /* the thread ends its step */

@@ -94,22 +94,19 @@ fi
 
 # --- health checks ---
 port=$((20000 + RANDOM % 10000))
-healthy() { # SERVICE SHEPHERD_PORT
-    PCP_SERVICE=$1 PCP_SHEPHERD_PORT=$2 PCP_HTTP_PORT=$((port + 3)) timeout 30 deploy/healthcheck
-}
-unhealthy() { ! healthy "$@" 2>/dev/null; }
-check "a shepherd that is not there is not well" unhealthy shepherd $port
-check "nor is a worker without one" unhealthy worker $port
-check "nor a metrics service" unhealthy metrics $port
 cluster "$work/health" "tcp://127.0.0.1:$port"
+healthy() { PCP_HEALTH=$dir/$1.health timeout 30 deploy/healthcheck "$bin/pcp-$1"; }
+unhealthy() { ! healthy "$1" 2>/dev/null; }
+check "a shepherd that is not there is not well" unhealthy shepherd
 printf '{"model": "m", "init": "i", "train_tokens": "t"}' >"$dir/run.json"
-serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json"
-serve metrics metrics --events "ipc://$dir/events" --http "127.0.0.1:$((port + 3))"
-check "a shepherd is well" eventually 60 healthy shepherd $port
-check "a metrics service is well" eventually 60 healthy metrics $port
-check "a worker that is not connected is not" unhealthy worker $port
-worker w0
-check "a worker that is connected is well" eventually 60 healthy worker $port
+PCP_HEALTH=$dir/shepherd.health serve shepherd shepherd --run-dir "$dir" --bind "$control" --config "$dir/run.json"
+PCP_HEALTH=$dir/metrics.health serve metrics metrics --events "ipc://$dir/events" --http "127.0.0.1:$((port + 3))"
+check "a shepherd is well" eventually 60 healthy shepherd
+check "a metrics service is well" eventually 60 healthy metrics
+slay STOP shepherd
+check "a shepherd that is stopped is not" unhealthy shepherd
+slay CONT shepherd
+check "and is when it goes on" eventually 10 healthy shepherd
 dismiss
 
 # --- what the images hold ---
@@ -173,13 +170,12 @@ inside() {
     local name=$1 root=$roots/$2
     shift 2
     # shellcheck disable=SC2016 # expanded inside
-    chroot --userspec="$(cat "$root/.USER")" "$root" sh -c 'cd "$0" && exec "$@"' "$(cat "$root/.WORKDIR")" \
+    chroot --userspec="$(cat "$root/.USER")" "$root" env "$(cat "$root/.ENV").$name" sh -c 'cd "$0" && exec "$@"' "$(cat "$root/.WORKDIR")" \
         "$(tr -d '[]"' <"$root/.ENTRYPOINT")" "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
     pid[$name]=$!
 }
-healthy_inside() { # SERVICE
-    chroot --userspec=pcp "$roots/$1" env "$(cat "$roots/$1/.ENV")" PCP_SHEPHERD_PORT=$port \
-        PCP_HTTP_PORT=$((port + 3)) timeout 30 healthcheck
+healthy_inside() { # SERVICE [NAME]: two workers share a root, so each has a socket of its own
+    chroot --userspec=pcp "$roots/$1" env "$(cat "$roots/$1/.ENV").${2:-$1}" timeout 30 healthcheck
 }
 
 run_from_roots() {
@@ -204,9 +200,10 @@ run_from_roots() {
     inside compiler compiler --shepherd "$control" --cache-dir plans
     inside metrics metrics --events "tcp://127.0.0.1:$((port + 2))" --http "127.0.0.1:$((port + 3))"
     inside w0 worker --shepherd "$control" --cache-dir cache --threads 1
-    for service in shepherd aggregator compiler worker metrics; do
+    for service in shepherd aggregator compiler metrics; do
         check "$service from its image is well" eventually 60 healthy_inside "$service"
     done
+    check "worker from its image is well" eventually 60 healthy_inside worker w0
     inside w1 worker --shepherd "$control" --cache-dir cache --threads 1
     check "a run of services from their images ends" eventually 60 not_running "${pid[shepherd]}"
     not_running "${pid[shepherd]}" || { tail -n 3 "$dir"/*.log | cut -c1-300 | sed 's/^/# /'; slay KILL shepherd; }

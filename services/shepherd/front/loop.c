@@ -208,7 +208,10 @@ int front_run_all(front_config_t *config, err_t *err)
                              .migrate = str_starts(config->store, "sqlite:")};
     service_signals_t signals = {on_signal, &front};
     int rc = start(&front, &signals, signal_fd, &clerk, err);
+    health_t *health = NULL;
+    if (rc == 0) rc = service_health(front.loop, &config->common, NULL, NULL, &health, err);
     if (rc == 0) service_loop(front.loop);
+    health_destroy(&health);
     children_destroy(&front.children);
     remove_sockets(sockets, &front);
     scratch_remove(&own);
