@@ -45,7 +45,10 @@ static const char *check(const roster_t *self, const Msg__Control *control, cons
     for (size_t i = 0; i < self->n; i++)
         if (is_supervisor(&self->rows[i], owner)) return NULL;
     if (control->verb == MSG__CONTROL__VERB__LIST) return NULL;
-    return *owner ? "its supervisor is not here" : "there is no supervisor";
+    return *owner ? "its supervisor is not here"
+                  : "there is no supervisor: workers that were started one by one are scaled by "
+                    "who started "
+                    "them; pcp-supervisor --scale N keeps N of them on a machine";
 }
 
 /* The workers as we see them. Returns the rows' array; caller frees it and each row. */

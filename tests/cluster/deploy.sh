@@ -35,7 +35,7 @@ every_program_is_there() {
     while read -r name program _; do
         [ "$program" = - ] || [ -e "services/$program/main.c" ] || { echo "$name: no services/$program"; return 1; }
     done <"$work/flags"
-    for name in shepherd aggregator compiler worker metrics; do
+    for name in shepherd aggregator compiler supervisor metrics; do
         grep -q "^$name $name " "$work/flags" || { echo "no service $name in docker-compose.yml"; return 1; }
     done
 }
@@ -79,6 +79,15 @@ context_has_it() {
         grep -qxF -e "!$source" -e "!${source%%/*}" .dockerignore || { echo ".dockerignore hides $source"; return 1; }
     done <deploy/Dockerfile
 }
+# Both pages make the folder that containers see, readable by all, before they name a file in it.
+folder_is_made() {
+    local page
+    for page in README.md docs/operations.md; do
+        grep -nE '^    .*input' "$page" | head -n 1 | grep -qF 'install -d -m 755 input && install -m 644' ||
+            { echo "$page"; return 1; }
+    done
+}
+check "README and operations.md make the folder that containers see" folder_is_made
 check "each service of docker-compose.yml has a program" every_program_is_there
 check "each flag in it is one of its program's" every_flag_is_known
 check "each volume is declared and has a folder" every_volume_is_there
@@ -124,6 +133,23 @@ if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
     }
     check "only the compiler's image has a compiler" only_the_compiler_compiles
     check "the worker's has OpenBLAS" grep -q openblas "$work/out/worker/usr/share/pcp/packages"
+    check "the supervisor's has it, too, for its workers" grep -q openblas "$work/out/supervisor/usr/share/pcp/packages"
+    # As docker-compose.yml starts it.
+    cluster "$work/scaled"
+    mkdir "$dir/cache"
+    serve shepherd shepherd --cluster --runs-dir "$dir/runs" --bind "$control"
+    "$work/out/supervisor/usr/local/bin/service" --shepherd "$control" --id node --scale 1 --threads 1 \
+        --cache-dir "$dir/cache" --log-dir "$dir/cache/logs" 2>"$dir/supervisor.log" >&2 &
+    pid[supervisor]=$!
+    workers() { PCP_SHEPHERD=$control timeout $((60 * slow)) "$bin/pcp" worker "$@"; }
+    # shellcheck disable=SC2317 # called by eventually
+    running() { [ "$(workers list | grep -c '^node-w[0-9]* *node *running ')" -eq "$1" ]; }
+    check "a supervisor from its image runs a worker" eventually 60 running 1
+    check "and scales" workers scale 3
+    check "to as many as are asked for" eventually 60 running 3
+    slay TERM supervisor
+    check "it leaves at SIGTERM" leaves supervisor
+    dismiss
 else
     skip "what the images hold" "needs dpkg and a release build"
 fi
