@@ -1,6 +1,8 @@
 /* UTF-8: one decoder, and text made valid. */
 #include "base/utf8.h"
 
+#include <string.h>
+
 #define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 /* By the first byte: how many follow, and the least code point so long a form may have. */
@@ -56,4 +58,13 @@ void utf8_add(str_t *out, const char *text, size_t n)
             str_addn(out, text + i, length);
         i += length ? length : 1;
     }
+}
+
+void utf8_cut(char *to, size_t space, const char *text)
+{
+    size_t n = strlen(text), at = 0;
+    for (size_t length; at < n && (length = utf8_next(text + at, n - at, NULL)) > 0; at += length)
+        if (at + length >= space) break;
+    memcpy(to, text, at);
+    to[at] = '\0';
 }

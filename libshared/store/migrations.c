@@ -19,6 +19,7 @@ TEXT(0007, "admission")
 TEXT(0008, "rewinds")
 TEXT(0009, "replicas")
 TEXT(0010, "late")
+TEXT(0011, "records")
 
 const migration_t migrations[] = {
     {"0001_runs", migration_0001},      {"0002_rounds", migration_0002},
@@ -26,5 +27,6 @@ const migration_t migrations[] = {
     {"0005_recovery", migration_0005},  {"0006_submissions", migration_0006},
     {"0007_admission", migration_0007}, {"0008_rewinds", migration_0008},
     {"0009_replicas", migration_0009},  {"0010_late", migration_0010},
+    {"0011_records", migration_0011},
 };
 const int n_migrations = sizeof migrations / sizeof *migrations;

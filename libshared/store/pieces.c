@@ -132,7 +132,8 @@ int store_ledger_get(store_t *self, const char *run, uint64_t epoch, store_ledge
 {
     sql_rows_t rows = {0};
     int64_t n = SQL_RUN(self->db, err, &rows,
-                        "SELECT committed_windows, doubled_windows, missing_windows, exactly_once "
+                        "SELECT committed_windows, doubled_windows, missing_windows, exactly_once, "
+                        "complete "
                         "FROM pcp_ledger WHERE run = $1 AND epoch = $2",
                         sql_text(run), sql_int((int64_t)epoch));
     if (n >= 0) *out = (store_ledger_t){0};
@@ -140,7 +141,8 @@ int store_ledger_get(store_t *self, const char *run, uint64_t epoch, store_ledge
         *out = (store_ledger_t){.committed_windows = (uint64_t)sql_cell_int(&rows, 0, 0),
                                 .doubled_windows = (uint64_t)sql_cell_int(&rows, 0, 1),
                                 .missing_windows = (uint64_t)sql_cell_int(&rows, 0, 2),
-                                .exactly_once = sql_cell_int(&rows, 0, 3) == 1};
+                                .exactly_once = sql_cell_int(&rows, 0, 3) == 1,
+                                .complete = sql_cell_int(&rows, 0, 4) == 1};
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
 }

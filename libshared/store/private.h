@@ -26,6 +26,10 @@ int store_leader_begin(store_t *self, const store_leader_t *leader, err_t *err);
 /* The same for the front that leads the cluster (submission.c). */
 int store_front_begin(store_t *self, const store_leader_t *front, err_t *err);
 
+/* All that work on a run do so no more, inside a transaction. */
+int store_workers_leave(store_t *self, const char *run, const char *state, const char *reason,
+                        err_t *err);
+
 /* sql_begin, or store_leader_begin when there is a leader. */
 int store_begin(store_t *self, const store_leader_t *leader, err_t *err);
 

@@ -160,6 +160,9 @@ int store_resume(store_t *self, const store_leader_t *leader, store_resume_t *ou
 {
     store_resume_t read = {0};
     if (store_leader_begin(self, leader, err) < 0) return -1;
+    /* They say HELLO to the new leader. */
+    int rc = store_workers_leave(self, leader->run, "lost", "not back at the new leader yet", err);
+    if (rc < 0) return sql_end(self->db, rc, err);
     if (sql_end(self->db, read_all(self, leader->run, &read, err), err) < 0) {
         store_resume_fini(&read);
         return -1;

@@ -155,7 +155,7 @@ int store_round_latest(store_t *self, const char *run, store_round_t *out, bool 
         self->db, err, &rows,
         "SELECT round, CASE WHEN state = 'open' AND decided_ms IS NOT NULL THEN "
         "'decided' ELSE state END, cursor_epoch, cursor_window, parameters_hash, loss, "
-        "validation_loss, n_tokens, waits_for FROM round WHERE run_id = $1 "
+        "validation_loss, n_tokens, waits_for, now_ms() - opened_ms FROM round WHERE run_id = $1 "
         "ORDER BY round DESC LIMIT 1",
         sql_text(run));
     if (n >= 0) *found = n > 0;
@@ -168,6 +168,7 @@ int store_round_latest(store_t *self, const char *run, store_round_t *out, bool 
             .validation_loss = sql_cell_float(&rows, 0, 6),
             .tokens = sql_cell(&rows, 0, 7) ? (uint64_t)sql_cell_int(&rows, 0, 7) : 0,
             .waits_for = sql_cell_dup(&rows, 0, 8),
+            .age_ms = sql_cell_int(&rows, 0, 9),
         };
         sql_cell_copy(&rows, 0, 1, out->state, sizeof out->state);
         sql_cell_copy(&rows, 0, 4, out->parameters_hash, sizeof out->parameters_hash);
@@ -209,7 +210,7 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT replica, fence, epoch, first_window, n_windows, state, worker_id, "
                         "done_windows, loss, n_tokens, decided_windows, state_in, state_out, "
-                        "n_steps, norm2, compute_seconds, late, lag "
+                        "n_steps, norm2, compute_seconds, late, lag, now_ms() - issued_ms "
                         "FROM lease WHERE run_id = $1 AND round = $2 "
                         "ORDER BY replica",
                         sql_text(run), sql_int((int64_t)round));
@@ -235,6 +236,7 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
         l->compute_s = sql_cell_float(&rows, i, 15);
         l->late = sql_cell_int(&rows, i, 16) > 0;
         l->lag = (uint32_t)sql_cell_int(&rows, i, 17);
+        l->issued_age_ms = sql_cell_int(&rows, i, 18);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;

@@ -126,6 +126,8 @@ static int move(store_t *self, const char *id, const char *state, const char *re
         "WHERE id = $1 AND EXISTS (SELECT 1 FROM run_transition t "
         "WHERE t.before = run.state AND t.after = $2)",
         sql_text(id), sql_text(state), sql_text(reason ? reason : ""));
+    if (n > 0 && strcmp(state, "running") != 0) /* nobody works on it any more */
+        return store_workers_leave(self, id, "gone", state, err);
     if (n != 0) return n < 0 ? -1 : 0;
     sql_rows_t rows = {0};
     n = SQL_RUN(self->db, err, &rows, "SELECT state FROM run WHERE id = $1", sql_text(id));

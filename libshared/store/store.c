@@ -7,9 +7,9 @@
 #include "base/secret.h"
 #include "store/private.h"
 
-/* "INSERT ... VALUES ($1,...),($k,...)" with STORE_BATCH rows of n_column parameters: a fixed text.
- */
-static char *batch_insert(const char *head, int n_column)
+/* "INSERT ... VALUES ($1,...),($k,...) tail" with STORE_BATCH rows of n_column parameters: a fixed
+ * text. */
+static char *batch_insert(const char *head, int n_column, const char *tail)
 {
     str_t text = {0};
     str_add(&text, head);
@@ -20,6 +20,7 @@ static char *batch_insert(const char *head, int n_column)
                      : row ? ",("
                            : " (",
                      row * n_column + c + 1, c == n_column - 1 ? ")" : "");
+    str_add(&text, tail);
     return text.at;
 }
 
@@ -38,10 +39,11 @@ store_t *store_open(const char *url, const store_options_t *options, err_t *err)
     store_t *self = mem_calloc(1, sizeof *self);
     self->db = db;
     self->insert_events = batch_insert(
-        "INSERT INTO event (time_ms, level, service, member, name, run_id, round, detail) VALUES",
-        8);
+        "INSERT INTO event (time_ms, level, service, member, name, run_id, round, detail, key) "
+        "VALUES",
+        9, " ON CONFLICT DO NOTHING");
     self->insert_samples = batch_insert(
-        "INSERT INTO sample (time_ms, name, member, run_id, round, value) VALUES", 6);
+        "INSERT INTO sample (time_ms, name, member, run_id, round, value) VALUES", 6, "");
     return self;
 }
 

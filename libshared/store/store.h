@@ -124,8 +124,9 @@ int store_group_begin(store_t *self, const store_leader_t *leader, int64_t numbe
 int store_group_end(store_t *self, const store_leader_t *leader, int64_t number, int rc,
                     err_t *err);
 
-/* Move a run to a state. `leader` NULL: an operator's wish (pause, resume, cancel). In that state
- * already: success. ERR_STATE: no way from the present state. `reason` may be NULL. */
+/* Move a run to a state; in any but "running" its workers are gone from it. `leader` NULL: an
+ * operator's wish (pause, resume, cancel). In that state already: success. ERR_STATE: no way from
+ * the present state. `reason` may be NULL. */
 int store_run_move(store_t *self, const char *id, const char *state, const char *reason,
                    const store_leader_t *leader, err_t *err);
 /* Windows of an epoch, once and for all. A repeat must name the same number (ERR_STATE). */
@@ -158,6 +159,7 @@ typedef struct {
     double norm2, compute_s; /* of its update; NaN: unknown */
     bool late;               /* decided: the round closes without it, and the next one counts it */
     uint32_t lag;            /* it begins with the parameters of so many rounds before */
+    int64_t issued_age_ms;   /* read: since it was given last; -1: it was not */
 } store_lease_t;
 typedef struct {
     size_t n;
@@ -172,6 +174,7 @@ typedef struct {
     double loss, validation_loss;
     uint64_t tokens;
     char *waits_for;
+    int64_t age_ms; /* since it was opened */
 } store_round_t;
 
 /* Open round `round` with its leases (their replica, fence, range, state_in and lag count;
@@ -322,7 +325,8 @@ typedef struct {
     uint64_t committed_windows; /* counted as often as they were committed */
     uint64_t doubled_windows;   /* committed more than once: must be 0 */
     uint64_t missing_windows;   /* below the highest committed one, not committed */
-    bool exactly_once;          /* each window of the whole epoch, once */
+    bool exactly_once;          /* none twice, and none skipped up to the run's cursor */
+    bool complete;              /* each window of the epoch is committed */
 } store_ledger_t;
 int store_ledger_get(store_t *self, const char *run, uint64_t epoch, store_ledger_t *out,
                      err_t *err);
@@ -424,7 +428,8 @@ typedef struct {
     char id[STORE_ID], kind[STORE_WORD],
         state[STORE_WORD]; /* joining idle busy draining lost gone */
     char supervisor[STORE_ID], host[STORE_ID], device[STORE_ID], target[STORE_ID], run[STORE_ID];
-    char *capabilities, *reason; /* JSON; words */
+    char incarnation[STORE_WORD]; /* of its process; "": unknown. Not read back */
+    char *capabilities, *reason;  /* JSON; words */
     int64_t n_starts, first_ms, seen_ms;
 } store_worker_t;
 typedef struct {
@@ -432,12 +437,15 @@ typedef struct {
     store_worker_t *at;
 } store_workers_t;
 
-/* It came (again): a new row, or all it says of itself replaced and n_starts raised. A repeat
- * counts as another start. capabilities NULL: {}. */
+/* It came (again): a new row, or all it says of itself replaced and n_starts raised, unless it is
+ * the same process. capabilities NULL: {}. */
 int store_worker_join(store_t *self, const store_worker_t *worker, err_t *err);
 /* Its state now, and what it works on (NULL: nothing). ERR_STATE: unknown id. */
 int store_worker_move(store_t *self, const char *id, const char *state, const char *run,
                       const char *reason, err_t *err);
+/* It works on this run no more. A repeat, or one that works on another run by now, is success. */
+int store_worker_leave(store_t *self, const store_leader_t *leader, const char *id,
+                       const char *state, const char *reason, err_t *err);
 /* By id; kind NULL: all. */
 int store_worker_list(store_t *self, const char *kind, size_t limit, store_workers_t *out,
                       err_t *err);
@@ -469,6 +477,7 @@ typedef struct {
     const char *run;    /* NULL: none */
     int64_t round;      /* negative: none */
     const char *detail; /* JSON; NULL: {} */
+    const char *key;    /* a second event with this key changes nothing; NULL: it has none */
 } store_event_t;
 
 typedef struct {
@@ -484,6 +493,9 @@ typedef struct {
 int store_telemetry_write(store_t *self, const char *source, int64_t batch,
                           const store_event_t *events, size_t n_event,
                           const store_sample_t *samples, size_t n_sample, err_t *err);
+/* One event, as a part of what a leader writes. */
+int store_event_add(store_t *self, const store_leader_t *leader, const store_event_t *event,
+                    err_t *err);
 /* Forget events and samples from before this time (ms, senders' clocks). */
 int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err);
 /* How many there are; run NULL: all. */

@@ -4,7 +4,7 @@
 
 #include "store/private.h"
 
-enum { EVENT_COLUMNS = 8, SAMPLE_COLUMNS = 6 };
+enum { EVENT_COLUMNS = 9, SAMPLE_COLUMNS = 6 };
 
 static void event_values(const store_event_t *e, sql_value_t v[EVENT_COLUMNS])
 {
@@ -16,6 +16,7 @@ static void event_values(const store_event_t *e, sql_value_t v[EVENT_COLUMNS])
     v[5] = sql_text(e->run);
     v[6] = sql_maybe_int(e->round);
     v[7] = sql_text(e->detail ? e->detail : "{}");
+    v[8] = sql_text(e->key);
 }
 
 static void sample_values(const store_sample_t *s, sql_value_t v[SAMPLE_COLUMNS])
@@ -43,8 +44,8 @@ static int write_events(store_t *self, const store_event_t *events, size_t n, er
         event_values(&events[i], values);
         if (sql_run(
                 self->db,
-                "INSERT INTO event (time_ms, level, service, member, name, run_id, round, detail) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                "INSERT INTO event (time_ms, level, service, member, name, run_id, round, detail, "
+                "key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
                 values, EVENT_COLUMNS, NULL, err) < 0)
             return -1;
     }
@@ -90,6 +91,13 @@ int store_telemetry_write(store_t *self, const char *source, int64_t batch,
     if (fresh > 0) rc = write_events(self, events, n_event, err);
     if (fresh > 0 && rc == 0) rc = write_samples(self, samples, n_sample, err);
     return sql_end(self->db, rc, err);
+}
+
+int store_event_add(store_t *self, const store_leader_t *leader, const store_event_t *event,
+                    err_t *err)
+{
+    if (store_leader_begin(self, leader, err) < 0) return -1;
+    return sql_end(self->db, write_events(self, event, 1, err), err);
 }
 
 int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err)

@@ -1,12 +1,12 @@
 /* Events to values and records. */
 #include "metrics/metrics.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "msg/happening.h"
 
 void metrics_init(metrics_t *self, queue_t *queue, int64_t keep_ms)
 {
@@ -33,23 +33,22 @@ static void add_sample(metrics_t *self, const series_t *row, metric_t metric, co
     queue_push(self->queue, &record);
 }
 
-/* `detail` is taken. */
-static void add_event(metrics_t *self, const Msg__Event *event, const series_t *run,
-                      const char *level, const char *name, json_t *detail)
+/* What the shepherd writes into the run's records, too. */
+static void add_event(metrics_t *self, const Msg__Event *event, const series_t *run)
 {
-    if (self->queue && run) {
-        record_t record = {.is_event = true,
-                           .time_ms = event->time_ms,
-                           .round = -1,
-                           .name = name,
-                           .level = level,
-                           .service = "shepherd",
-                           .detail = detail ? json_dumps(detail, JSON_COMPACT) : NULL};
-        memcpy(record.run, run->run, sizeof record.run);
-        snprintf(record.member, sizeof record.member, "shepherd");
-        queue_push(self->queue, &record);
-    }
-    json_decref(detail);
+    happening_t what;
+    if (!self->queue || !run || !happening_of(event, &what)) return;
+    record_t record = {.is_event = true,
+                       .time_ms = event->time_ms,
+                       .round = what.round,
+                       .name = what.name,
+                       .level = what.level,
+                       .service = what.service,
+                       .detail = what.detail,
+                       .key = what.key};
+    memcpy(record.run, run->run, sizeof record.run);
+    snprintf(record.member, sizeof record.member, "%s", what.member);
+    queue_push(self->queue, &record);
 }
 
 /* --- events --- */
@@ -113,7 +112,7 @@ static void on_commit(const heard_t *h)
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         series_set(row, values[i].metric, values[i].value);
-        add_sample(h->self, row, values[i].metric, shard, h->event->time_ms, c->round);
+        add_sample(h->self, row, values[i].metric, shard, h->event->time_ms, (int64_t)c->round + 1);
     }
 }
 
@@ -125,60 +124,15 @@ static void on_member(const heard_t *h)
                                    h->now_ms);
         if (row) row->heard_ms = INT64_MIN; /* forgotten at the next tick */
     }
-    add_event(h->self, h->event, h->run, change->joined ? "info" : "warn",
-              change->joined ? "member_joined" : "member_left",
-              json_pack("{ssssss}", "member", change->id, "kind", change->kind, "reason",
-                        change->reason));
-}
-
-/* Of the member itself, not of the shepherd. */
-static void on_degraded(const heard_t *h)
-{
-    const Msg__Degraded *d = h->event->degraded;
-    if (!h->self->queue || !h->run) return;
-    json_t *detail = json_pack("{ssss}", "text", d->text, "kind", d->kind);
-    record_t record = {.is_event = true,
-                       .time_ms = h->event->time_ms,
-                       .round = -1,
-                       .name = d->over ? "healed" : "degraded",
-                       .level = d->over ? "info" : "error",
-                       .service = strcmp(d->kind, "worker") == 0 ? "worker" : "aggregator",
-                       .detail = detail ? json_dumps(detail, JSON_COMPACT) : NULL};
-    memcpy(record.run, h->run->run, sizeof record.run);
-    snprintf(record.member, sizeof record.member, "%s", h->event->source);
-    queue_push(h->self->queue, &record);
-    json_decref(detail);
-}
-
-static void on_rewound(const heard_t *h)
-{
-    const Msg__Rewound *r = h->event->rewound;
-    add_event(h->self, h->event, h->run, "error", "rewound",
-              json_pack("{sIsIssss}", "from", (json_int_t)r->from, "to", (json_int_t)r->to,
-                        "reason", r->reason, "checkpoint", r->checkpoint));
-}
-
-static void on_resized(const heard_t *h)
-{
-    const Msg__Resized *r = h->event->resized;
-    add_event(h->self, h->event, h->run, "info", "replicas",
-              json_pack("{sIsIsIss}", "round", (json_int_t)r->round, "from", (json_int_t)r->from,
-                        "to", (json_int_t)r->to, "reason", r->reason));
 }
 
 static void on_over(const heard_t *h)
 {
     series_set(h->run, M_RUNNING, 0);
     series_forget_scope(h->self->series, SCOPE_MEMBERS, h->event->run);
-    if (h->event->body_case == MSG__EVENT__BODY_RUN_FAILED) {
-        add_event(h->self, h->event, h->run, "error", "run_failed",
-                  json_pack("{ss}", "reason", h->event->run_failed->reason));
-        return;
-    }
+    if (h->event->body_case != MSG__EVENT__BODY_RUN_DONE) return;
     const Msg__RunDone *done = h->event->run_done;
     if (done->has_val_loss) series_set(h->run, M_VALIDATION_LOSS, done->val_loss);
-    add_event(h->self, h->event, h->run, "info", "run_done",
-              json_pack("{ss}", "checkpoint", done->checkpoint));
 }
 
 static void on_status(const heard_t *h)
@@ -222,14 +176,12 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     series_add(series_self(self->series), M_EVENTS, 1);
     count_lost(&h);
     if (h.run && !(h.run->has >> M_RUNNING & 1)) series_set(h.run, M_RUNNING, 1);
+    add_event(self, event, h.run);
     switch (event->body_case) {
     case MSG__EVENT__BODY_STEP: on_step(&h); break;
     case MSG__EVENT__BODY_ROUND: on_round(&h); break;
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
-    case MSG__EVENT__BODY_DEGRADED: on_degraded(&h); break;
-    case MSG__EVENT__BODY_REWOUND: on_rewound(&h); break;
-    case MSG__EVENT__BODY_RESIZED: on_resized(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
     case MSG__EVENT__BODY_RUN_FAILED: on_over(&h); break;
     case MSG__EVENT__BODY_STATUS:

@@ -44,5 +44,6 @@ size_t queue_take(queue_t *self, record_t *out, size_t most)
 void record_fini(record_t *self)
 {
     free(self->detail);
-    self->detail = NULL;
+    free(self->key);
+    self->detail = self->key = NULL;
 }

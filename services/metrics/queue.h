@@ -18,6 +18,7 @@ typedef struct {
     /* events */
     const char *level, *service; /* static */
     char *detail;                /* JSON, owned; NULL: {} */
+    char *key;                   /* store_event_t; owned */
 } record_t;
 
 typedef struct {

@@ -59,8 +59,9 @@ static int write_records(writer_t *self, const record_t *records, size_t n, err_
         const record_t *r = &records[i];
         const char *run = *r->run ? r->run : NULL;
         if (r->is_event)
-            events[n_event++] = (store_event_t){r->time_ms, r->level, r->service, r->member,
-                                                r->name,    run,      r->round,   r->detail};
+            events[n_event++] = (store_event_t){r->time_ms, r->level,  r->service,
+                                                r->member,  r->name,   run,
+                                                r->round,   r->detail, r->key};
         else
             samples[n_sample++] = (store_sample_t){r->time_ms, r->name,  r->member,
                                                    run,        r->round, r->value};

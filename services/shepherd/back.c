@@ -74,7 +74,7 @@ static void drop_work(shepherd_t *self)
     }
     self->eval.n = 0;
     self->opened = self->decided = self->summary_waits = self->holding = false;
-    self->started_ms = 0;
+    self->started_ms = self->opened_ms = self->led_ms = self->outage_ms = 0;
     back_forget(self);
     if (!self->checkpoint_busy) courier_job_destroy(&self->checkpoint_job);
 }

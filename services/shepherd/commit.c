@@ -89,11 +89,18 @@ void commit_send(shepherd_t *self, const member_row_t *only)
 
 /* --- The next round --- */
 
+/* Of the open round; where another leader opened it, since then by the store's clock. */
+static double seconds_open(const shepherd_t *self)
+{
+    int64_t since = self->opened_ms ? self->opened_ms : self->round_ms;
+    return (double)(self->now_ms - since) / 1000;
+}
+
 static void summarise(shepherd_t *self)
 {
     uint64_t tokens;
     double loss = commit_loss(self->lease, (size_t)self->replicas, &tokens);
-    double seconds = (double)(self->now_ms - self->round_ms) / 1000;
+    double seconds = seconds_open(self);
     uint32_t rounds = (uint32_t)self->config->rounds;
     self->tokens += tokens;
     msg__round_stats__init(&self->summary);
@@ -122,6 +129,7 @@ static void committed(shepherd_t *self)
     }
     self->round++;
     self->backs = 0;
+    self->opened_ms = self->outage_ms = 0;
     self->decided = self->opened = false;
     self->phase = PHASE_OPEN;
     checkpoint_boundary(self, self->holding);

@@ -119,6 +119,7 @@ static int on_telemetry(zloop_t *loop, zsock_t *socket, void *arg)
         char *unset = event->run;
         event->run = self->state.config->run;
         publish_event(self->events, event);
+        if (event->body_case == MSG__EVENT__BODY_DEGRADED) records_event(&self->state, event);
         event->run = unset;
         msg__event__free_unpacked(event, NULL);
     }

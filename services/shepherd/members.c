@@ -104,6 +104,11 @@ char **members_endpoints(const shepherd_t *self)
 
 static void announce(shepherd_t *self, const member_row_t *row, bool joined, const char *reason)
 {
+    if (joined)
+        records_joined(self, row);
+    else
+        records_left(self, row, "lost", reason);
+    if (row->kind == MSG__KIND__KIND_CLI) return;
     Msg__MemberChange change = MSG__MEMBER_CHANGE__INIT;
     change.id = row->id;
     change.kind = (char *)member_kind_name(row->kind);
@@ -302,6 +307,7 @@ void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(self, from);
+    if (row) records_left(self, row, "gone", message->bye->reason); /* not lost */
     if (row) member_drop(self, row->serial, message->bye->reason);
 }
 

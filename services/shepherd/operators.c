@@ -6,6 +6,13 @@
 
 #include "base/log.h"
 
+const char *operators_verb(Msg__Control__Verb verb)
+{
+    static const char *const words[] = {"none",  "list",  "restart",
+                                        "drain", "scale", "checkpoint_asked"};
+    return (unsigned)verb < sizeof words / sizeof *words ? words[verb] : "unknown";
+}
+
 static bool is_supervisor(const member_row_t *row, const char *id)
 {
     return row->kind == MSG__KIND__KIND_SUPERVISOR && (!*id || strcmp(row->id, id) == 0);

@@ -19,6 +19,9 @@ typedef struct {
 void operators_ask(const roster_t *self, const member_row_t *client, uint64_t request,
                    const Msg__Control *control, const char *refusal);
 
+/* "restart", "drain", "scale", "checkpoint", ...: names of events. */
+const char *operators_verb(Msg__Control__Verb verb);
+
 /* A supervisor's answer, for the CLI that it names. */
 void operators_answer(const roster_t *self, const Msg__ControlReply *reply);
 

@@ -20,6 +20,8 @@ void record_destroy(record_t **self_p)
     free(self->text);
     free(self->detail);
     free(self->worker);
+    free(self->key);
+    free(self->joined);
     free(self->leases);
     free(self->ranges);
     free(self->entries);
@@ -153,6 +155,38 @@ static int write_replicas(const record_t *r, store_t *store, const store_leader_
     return store_replicas_set(store, leader, &decided, r->text, err);
 }
 
+static int write_event(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    store_event_t event = r->event;
+    event.name = r->text;
+    event.detail = r->detail;
+    event.member = r->worker;
+    event.key = r->key;
+    event.run = leader->run;
+    return store_event_add(store, leader, &event, err);
+}
+
+/* A name that no database takes is no reason to fail a run. */
+static int tolerate(int rc, const err_t *fault, err_t *err)
+{
+    if (rc == 0 || fault->code == ERR_ARG) return 0;
+    return err_set(err, fault->code, "%s", fault->text);
+}
+
+static int write_joined(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    err_t fault = {0};
+    (void)leader; /* a part of its group */
+    return tolerate(store_worker_join(store, r->joined, &fault), &fault, err);
+}
+
+static int write_left(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    err_t fault = {0};
+    return tolerate(store_worker_leave(store, leader, r->worker, r->text, r->detail, &fault),
+                    &fault, err);
+}
+
 static const struct {
     const char *name;
     write_fn *write;
@@ -175,6 +209,9 @@ static const struct {
     [RECORD_BACK] = {"back", write_back},
     [RECORD_REPLICAS] = {"replicas", write_replicas},
     [RECORD_INIT] = {"init", write_init},
+    [RECORD_EVENT] = {"event", write_event},
+    [RECORD_JOINED] = {"joined", write_joined},
+    [RECORD_LEFT] = {"left", write_left},
 };
 
 int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err)

@@ -24,13 +24,18 @@ typedef enum {
     RECORD_BACK,       /* round: to, from, text: checkpoint, detail: why */
     RECORD_REPLICAS,   /* round, replica: their number from then on, text: why */
     RECORD_INIT,       /* state: hash of the initial values */
+    RECORD_EVENT,      /* event (its texts: text, detail, worker, key) */
+    RECORD_JOINED,     /* joined: a worker */
+    RECORD_LEFT,       /* worker, text: its state, detail: why */
 } record_kind_t;
 
 typedef struct {
     record_kind_t kind;
     uint64_t round, from;
     uint32_t replica, fence;
-    char *text, *detail, *worker; /* owned */
+    char *text, *detail, *worker, *key; /* owned */
+    store_event_t event;
+    store_worker_t *joined; /* owned */
     char state[HASH_HEX];
     uint64_t windows, tokens;
     double loss;

@@ -1,9 +1,13 @@
 /* The run's truth on its way into the store: what is written when, and what follows once it is in.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/utf8.h"
+#include "msg/happening.h"
 #include "shepherd/shepherd.h"
 
 void records_write(shepherd_t *self, record_t *record)
@@ -85,14 +89,14 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
         compute += lease->compute_s * 1000;
         transfer += lease->transfer_s * 1000;
         wait += (double)(last - lease->done_ms);
-        recover += (double)(lease->given_ms - lease->first_ms);
+        recover += (double)(lease->given_ms - lease->first_ms); /* what it had done, and waiting */
         n++;
     }
     if (n == 0) n = 1;
     commit->compute_ms = (int64_t)(compute / (double)n);
     commit->transfer_ms = (int64_t)(transfer / (double)n);
     commit->wait_ms = (int64_t)(wait / (double)n);
-    commit->recover_ms = (int64_t)(recover / (double)n);
+    commit->recover_ms = (int64_t)(recover / (double)n) + self->outage_ms;
     commit->received_bytes = (int64_t)self->bytes_in;
     commit->sent_bytes = (int64_t)self->bytes_out;
 }
@@ -151,6 +155,90 @@ void records_reject(shepherd_t *self, const rejection_t *rejected)
 void records_run(shepherd_t *self, const char *state, const char *reason)
 {
     record_t *record = record_new(RECORD_RUN, self->round);
+    record->text = mem_strdup(state);
+    record->detail = mem_strdup(reason);
+    records_write(self, record);
+}
+
+/* --- What is told, and who is there --- */
+
+static bool leads(const shepherd_t *self)
+{
+    return self->record && self->phase != PHASE_STANDBY && !self->finished;
+}
+
+/* `detail` and `key` are taken; member is copied. */
+static void write_event(shepherd_t *self, const store_event_t *event, char *detail, char *key)
+{
+    record_t *record = record_new(RECORD_EVENT, self->round);
+    record->event = *event;
+    record->text = mem_strdup(event->name);
+    record->worker = mem_strdup(event->member);
+    record->detail = detail;
+    record->key = key;
+    records_write(self, record);
+}
+
+void records_event(shepherd_t *self, const Msg__Event *event)
+{
+    happening_t what;
+    if (!leads(self) || !happening_of(event, &what)) return;
+    store_event_t row = {.time_ms = event->time_ms,
+                         .level = what.level,
+                         .service = what.service,
+                         .member = what.member,
+                         .name = what.name,
+                         .round = what.round < 0 ? (int64_t)self->round + 1 : what.round};
+    write_event(self, &row, what.detail, what.key);
+}
+
+void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail)
+{
+    char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+    json_decref(detail);
+    store_event_t row = {.time_ms = clock_wall_ms(),
+                         .level = "info",
+                         .service = "shepherd",
+                         .member = member,
+                         .name = name,
+                         .round = (int64_t)self->round + 1};
+    if (leads(self))
+        write_event(self, &row, text ? text : mem_strdup("{}"), NULL);
+    else
+        free(text);
+}
+
+void records_joined(shepherd_t *self, const member_row_t *row)
+{
+    if (!leads(self) || row->kind != MSG__KIND__KIND_WORKER) return;
+    record_t *record = record_new(RECORD_JOINED, self->round);
+    store_worker_t *worker = record->joined = mem_calloc(1, sizeof *worker);
+    const struct {
+        char *to;
+        size_t space;
+        const char *from;
+    } texts[] = {
+        {worker->id, sizeof worker->id, row->id},
+        {worker->kind, sizeof worker->kind, member_kind_name(row->kind)},
+        {worker->state, sizeof worker->state, "idle"},
+        {worker->supervisor, sizeof worker->supervisor, row->supervisor},
+        {worker->host, sizeof worker->host, row->host},
+        {worker->target, sizeof worker->target, row->target},
+        {worker->run, sizeof worker->run, self->config->run},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        utf8_cut(texts[i].to, texts[i].space, texts[i].from);
+    if (row->incarnation)
+        snprintf(worker->incarnation, sizeof worker->incarnation, "%016llx",
+                 (unsigned long long)row->incarnation);
+    records_write(self, record);
+}
+
+void records_left(shepherd_t *self, const member_row_t *row, const char *state, const char *reason)
+{
+    if (!leads(self) || row->kind != MSG__KIND__KIND_WORKER) return;
+    record_t *record = record_new(RECORD_LEFT, self->round);
+    record->worker = mem_strdup(row->id);
     record->text = mem_strdup(state);
     record->detail = mem_strdup(reason);
     records_write(self, record);

@@ -43,6 +43,9 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     if (lease->recorded && lease->decided) lease->done_windows = lease->want;
     if (self->decided && !lease->decided) lease->state = WORK_DROPPED;
     lease->first_ms = lease->given_ms = lease->done_ms = self->now_ms;
+    /* Should it be given again, it costs what was done since it was given first. */
+    if (lease->state == WORK_ISSUED && from->issued_age_ms > 0)
+        lease->first_ms = lease->given_ms = self->now_ms - from->issued_age_ms;
 }
 
 static void load_leases(shepherd_t *self)
@@ -71,6 +74,8 @@ static void load_round(shepherd_t *self)
     self->round = self->first_round = (uint32_t)round->round + committed;
     self->opened = !committed;
     self->decided = strcmp(round->state, "decided") == 0;
+    /* never 0, which says that we opened it */
+    if (self->opened) self->opened_ms = (self->now_ms - round->age_ms) | 1;
     self->cursor = (data_range_t){.epoch = round->cursor.epoch, .start = round->cursor.start};
     self->has_val_loss = !isnan(self->loaded.validation_loss);
     if (self->has_val_loss) self->val_loss = self->loaded.validation_loss;
@@ -133,6 +138,11 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
         VEC_PUSH(&self->good, name);
     }
     if (self->loaded.has_round) load_round(self);
+    if (self->resumed) self->led_ms = self->now_ms;
+    if (self->resumed)
+        records_happened(self, "take_over", result->leader.holder,
+                         json_pack("{sIss}", "term", (json_int_t)result->leader.fence, "round_is",
+                                   self->loaded.round.state));
     if (self->resumed)
         log_event(LOG_INFO, "resumed", "round=%u state=%s tokens=%llu", self->round + 1,
                   self->loaded.round.state, (unsigned long long)self->tokens);
@@ -145,6 +155,8 @@ void resume_round(shepherd_t *self)
     for (size_t i = 0; i < self->loaded.returned.n; i++)
         ranges_return(self, &self->loaded.returned.at[i]);
     store_resume_fini(&self->loaded);
+    if (self->led_ms) self->outage_ms += self->now_ms - self->led_ms;
+    self->led_ms = 0;
     for (size_t i = 0; i < self->members.n; i++) {
         member_row_t *row = &self->members.at[i];
         if (row->shard < 0) continue;

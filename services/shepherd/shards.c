@@ -53,7 +53,10 @@ static void came_back(shepherd_t *self, member_row_t *row)
     row->shard = (int)row->held.shard;
     log_event(LOG_INFO, "shard_back", "member=%s shard=%d round=%u", row->id, row->shard,
               row->held.round);
-    if (members_shards_here(self)) self->shard_lost_ms = 0;
+    if (members_shards_here(self)) {
+        if (self->shard_lost_ms) self->outage_ms += self->now_ms - self->shard_lost_ms;
+        self->shard_lost_ms = 0;
+    }
     const char *old = self->shard_endpoint[row->shard];
     if (old && strcmp(old, row->endpoint) != 0)
         for (int64_t k = 0; k < self->replicas; k++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "msg/wire.h"
 #include "outer/codec.h"
@@ -70,9 +71,11 @@ void shepherd_fini(shepherd_t *self)
 
 void shepherd_tell(shepherd_t *self, Msg__Event *event)
 {
-    if (self->publish) self->publish(self->user, event);
     event->source = "shepherd";
     event->run = self->config->run;
+    if (!event->time_ms) event->time_ms = clock_wall_ms();
+    if (self->publish) self->publish(self->user, event);
+    records_event(self, event);
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].kind == MSG__KIND__KIND_CLI)
             MSG_SEND(self->out, &self->members.at[i].peer, 0, RUN_EVENT, run_event, event);

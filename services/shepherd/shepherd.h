@@ -17,6 +17,7 @@
 #ifndef SHEPHERD_SHEPHERD_H
 #define SHEPHERD_SHEPHERD_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -182,9 +183,12 @@ typedef struct {
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
     int64_t started_ms, round_ms; /* first round, present round */
-    int64_t ready_ms;             /* training could have begun, but for missing workers */
-    int64_t waiting_ms;           /* when the log last said what is waited for */
-    bool summary_waits;           /* the last round's summary waits for its validation */
+    int64_t opened_ms;  /* with `resumed`: when the open round was, before our term; 0: in it */
+    int64_t led_ms;     /* we lead since then, and have not gone on with the run yet; 0: done */
+    int64_t outage_ms;  /* of the open round: taking over, and waiting for lost shards */
+    int64_t ready_ms;   /* training could have begun, but for missing workers */
+    int64_t waiting_ms; /* when the log last said what is waited for */
+    bool summary_waits; /* the last round's summary waits for its validation */
     Msg__RoundStats summary;
     double val_loss;
     bool has_val_loss;
@@ -390,6 +394,12 @@ void records_done(shepherd_t *self, uint32_t replica);
 void records_reopen(shepherd_t *self, uint32_t replica);
 void records_reject(shepherd_t *self, const rejection_t *rejected);
 void records_run(shepherd_t *self, const char *state, const char *reason);
+void records_event(shepherd_t *self, const Msg__Event *event); /* those that are worth a row */
+/* An event that members do not hear of. `detail` is taken. */
+void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail);
+/* A worker of this run; others are left out. */
+void records_joined(shepherd_t *self, const member_row_t *row);
+void records_left(shepherd_t *self, const member_row_t *row, const char *state, const char *reason);
 
 /* --- ranges.c --- */
 void ranges_plan(shepherd_t *self);   /* the windows of the round's leases; moves the cursor */

@@ -23,6 +23,10 @@ void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_
     roster_t roster = roster_of(self);
     operators_ask(&roster, client, message->id, control, refusal);
     if (asked) checkpoint_ask(self);
+    if (client->kind == MSG__KIND__KIND_CLI && control->verb != MSG__CONTROL__VERB__LIST)
+        records_happened(self, operators_verb(control->verb), client->id,
+                         json_pack("{sssIss}", "member", control->member, "scale",
+                                   (json_int_t)control->scale, "refused", refusal ? refusal : ""));
 }
 
 void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)

@@ -176,7 +176,9 @@ static int prepare(trainer_t *self, const work_t *work, err_t *err)
     bool here = !work->training && self->start_here && self->start_round == work->round;
     if (here) return 0;
     self->start_here = false;
+    double asked = clock_mono_s();
     if (data_get_params(self->client, work->bounds, work->round, self->start, err) < 0) return -1;
+    self->fetch_s += clock_mono_s() - asked;
     self->start_here = !work->training;
     self->start_round = work->round;
     return 0;
@@ -359,7 +361,7 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->last_loss = result->last_loss;
     done->tokens = result->tokens;
     done->compute_s = result->compute_s;
-    done->transfer_s = clock_mono_s() - trained;
+    done->transfer_s = self->fetch_s + clock_mono_s() - trained;
     done->fresh_state = result->fresh;
     done->state = self->state;
     tell_traffic(self, done);
@@ -371,9 +373,11 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
 {
     progress_t progress = {0};
     bool fresh = false;
-    if (feed_fetch(feed, self->train, self->client, err) < 0 ||
-        begin(self, lease, &fresh, err) < 0 || train(self, lease, feed, &progress, err) < 0)
+    double asked = clock_mono_s();
+    if (feed_fetch(feed, self->train, self->client, err) < 0 || begin(self, lease, &fresh, err) < 0)
         return -1;
+    self->fetch_s += clock_mono_s() - asked;
+    if (train(self, lease, feed, &progress, err) < 0) return -1;
     remember(self, lease, &progress, fresh);
     return deliver(self, lease, done, err);
 }
@@ -381,6 +385,7 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
 {
     *self->states.lost = '\0';
+    self->fetch_s = 0;
     work_t work = {.data = lease->data,
                    .n_data = lease->n_data,
                    .bounds = lease->bounds,

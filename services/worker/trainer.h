@@ -52,6 +52,7 @@ typedef struct {
     bool start_here;    /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;
+    double fetch_s;       /* of the present lease: what it begins with, down */
     char state[HASH_HEX]; /* that the last lease ended with */
 } trainer_t;
 

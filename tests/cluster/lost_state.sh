@@ -75,7 +75,7 @@ check "it ends" test $? -eq 0
 check "bit for bit as the undisturbed one" same_end "$work/lost"
 check "the reason is named" grep -qE 'event=state_lost .*inner state [0-9a-f]{12} of replica [01]' "$log"
 check "its owner is told" grep -qE 'back from round [0-9]+ to [0-9]+ .*checkpoint/round-.*: inner state' "$work/lost.txt"
-row="SELECT count(*) FROM pcp_rewinds WHERE from_round > to_round AND to_round % 5 = 0 AND checkpoint LIKE '%/round-%' AND reason LIKE 'inner state%' AND done_ms >= begun_ms"
+row="SELECT count(*) FROM pcp_rewinds WHERE from_round > to_round AND to_round % 5 = 1 AND checkpoint LIKE '%/round-%' AND reason LIKE 'inner state%' AND done_at >= begun_at"
 check "a row says from where to where, and why" test "$(ask_store "$work/lost" "$row")" -ge 1
 check "no window was trained twice or skipped" test \
     "$(ask_store "$work/lost" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
@@ -139,7 +139,7 @@ stall() { true; }
 check "the run ends" over s1
 echo "# the stand-by had to begin the way back again: $(grep -c 'event=rewound' "$log")"
 check "bit for bit as the undisturbed one" same_end "$dir"
-check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_ms IS NULL')" = 0
+check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_at IS NULL')" = 0
 check "no window was trained twice or skipped" test \
     "$(ask_store "$dir" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
 dismiss
@@ -171,7 +171,7 @@ stall() { true; }
 check "the front is killed, the stand-by leads" eventually 60 event b 'event=leads runs=1'
 check "the run ends well there" timeout $((120 * slow)) "$bin/pcp" run watch lost --shepherd "$control"
 check "bit for bit as the undisturbed one" same_end "$dir/runs/lost"
-check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_ms IS NULL')" = 0
+check "the step back was finished" test "$(ask_store "$dir" 'SELECT count(*) FROM pcp_rewinds WHERE done_at IS NULL')" = 0
 check "no window was trained twice or skipped" test \
     "$(ask_store "$dir" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
 dismiss

@@ -31,6 +31,7 @@ typedef struct {
     size_t n_sent;
     courier_job_t *job;      /* the last one started, not yet answered */
     VEC(record_t *) records; /* for the store, not yet answered; only after keep_records */
+    VEC(record_t *) told;    /* events and workers that come and go: nobody waits for these */
     bool ended[256];         /* by peer: its connection has */
     int64_t now;
 } rig_t;
@@ -60,7 +61,11 @@ static bool reaches(void *user, const msg_peer_t *peer)
 
 static void take_record(void *user, record_t *record)
 {
-    VEC_PUSH(&((rig_t *)user)->records, record);
+    rig_t *rig = user;
+    if (record->kind >= RECORD_EVENT)
+        VEC_PUSH(&rig->told, record);
+    else
+        VEC_PUSH(&rig->records, record);
 }
 
 /* From now on the store's answers are the test's to give. */
@@ -239,6 +244,8 @@ static void rig_free(rig_t *rig)
     courier_job_destroy(&rig->job);
     for (size_t i = 0; i < rig->records.n; i++) record_destroy(&rig->records.at[i]);
     VEC_FREE(&rig->records);
+    for (size_t i = 0; i < rig->told.n; i++) record_destroy(&rig->told.at[i]);
+    VEC_FREE(&rig->told);
     shepherd_fini(&rig->state);
     config_fini(&shepherd_table, &rig->config);
     free(rig);

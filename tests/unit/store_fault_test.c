@@ -37,7 +37,8 @@ static int one_round(store_t *s, const store_leader_t *leader, contender_t *c, e
     uint64_t r = found ? latest.round + !open : 0;
     store_round_fini(&latest);
     if (r == N_ROUNDS) return 1;
-    data_range_t cursor = {.start = (10 * r + 10) % LEDGER_EPOCH};
+    data_range_t cursor = {.epoch = (10 * r + 10) / LEDGER_EPOCH,
+                           .start = (10 * r + 10) % LEDGER_EPOCH};
     store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
     if (!open && store_round_open(s, leader, r, &cursor, &lease, 1, err) < 0) return -1;
     store_commit_t commit = ledger_commit(r);
