@@ -53,9 +53,8 @@ static const char *check(const roster_t *self, const Msg__Control *control, cons
         if (is_supervisor(&self->rows[i], owner)) return NULL;
     if (control->verb == MSG__CONTROL__VERB__LIST) return NULL;
     return *owner ? "its supervisor is not here"
-                  : "there is no supervisor: workers that were started one by one are scaled by "
-                    "who started "
-                    "them; pcp-supervisor --scale N keeps N of them on a machine";
+                  : "there is no supervisor: start pcp-supervisor --scale N where workers are to "
+                    "run; those that were started by hand are their starter's";
 }
 
 /* The workers as we see them. Returns the rows' array; caller frees it and each row. */

@@ -56,6 +56,25 @@ check "the first's checkpoint is as it was" test "$(saved one)" = "$first"
 check "the very run is submitted again, and has its directory" says 'there with the same files' submit --name one
 check "it ends well" run watch one
 check "with the same weights" test "$(saved one)" = "$first"
+
+# --- and in the middle of a run ---
+reached() { # RUN ROUND
+    local round
+    round=$(run get "$1" --json | sed -n 's/^ *"round": \([0-9]*\).*/\1/p')
+    [ "${round:-0}" -ge "$2" ]
+}
+check "a long run is submitted" submit --name long --seed 10 --rounds 60
+check "it trains" eventually 60 reached long 8
+killed
+rm -f "$work"/pcp.db*
+front
+check "its records are lost" eventually 60 refuses 'there is no run "long"' "$bin/pcp" run get long
+check "it is submitted again" says 'there with the same files' submit --name long --seed 10 --rounds 60
+check "and ends well" run watch long
+check "it went on where its last checkpoint was" says 'event=restoring .*checkpoint=' run logs long
+check "the same under another name, undisturbed" submit --name undisturbed --key undisturbed --seed 10 --rounds 60 --watch
+check "ends with the same weights" test "$(saved long)" = "$(saved undisturbed)"
+check "the first run is submitted again, too" submit --name one --watch
 mkdir "$work/kept"
 echo precious >"$work/kept/file"
 ln -s "$work/kept" "$runs/linked"
@@ -78,19 +97,25 @@ check "and the watching ends" leaves watch 1
 # --- lists ---
 check "the newest is the first" says '^behind ' sh -c "'$bin/pcp' run list --limit 1 | sed -n 2p"
 check "that there are more is told" says 'the newest 1 are shown' run list --limit 1
-check "all are there" test "$(run list --all --json | grep -c '"run":')" -eq 3
+check "all are there" test "$(run list --all --json | grep -c '"run":')" -eq 5
 
 # --- deletion ---
 check "a run is submitted" submit --name endless --seed 8 --rounds 100000
-# shellcheck disable=SC2317 # called by eventually
-trains() { [ "$(run get endless --json | sed -n 's/^ *"round": \([0-9]*\).*/\1/p')" -ge 2 ]; }
-check "it trains" eventually 60 trains
+check "it trains" eventually 60 reached endless 2
 check "a checkpoint is asked for, of the cluster that the environment names" "$bin/pcp" checkpoint now endless
 check "an active run is not deleted" refuses "pcp run cancel endless ends it first" run delete endless --yes
 check "it is cancelled" run cancel endless
 gone() { run delete endless --yes >"$work/delete.out" 2>&1; }
 refused() { refuses "say --yes" run delete endless </dev/null; }
 check "without a terminal it is not deleted unasked" eventually 60 refused
+if command -v script >/dev/null; then
+    at_terminal() { echo "$1" | timeout 60 script -qec "$bin/pcp run delete endless" /dev/null >"$work/terminal.out" 2>&1; }
+    at_terminal n
+    check "at a terminal it asks" grep -q 'Delete it? \[y/N\]' "$work/terminal.out"
+    check "and takes no for an answer" grep -q 'is not deleted' "$work/terminal.out"
+else
+    skip "at a terminal it asks" "no script here"
+fi
 check "its files are there" test -s "$runs/endless/train.u16"
 objects() { find "$dir/a0.objects" -type f -size +"$((slow > 1 ? 1 : 100))"k | wc -l; }
 states() { db "SELECT DISTINCT state_out FROM lease WHERE run_id = 'endless' AND state_out <> '' AND round >= (SELECT max(round) - 1 FROM round WHERE run_id = 'endless')"; }
@@ -106,8 +131,10 @@ forgotten() {
     while read -r hash; do ! find "$dir"/a?.objects -name "*${hash:4}*" | grep -q . || return 1; done <"$work/states"
 }
 check "nor are its states at the aggregators" eventually 60 forgotten
-check "the others are there" test "$(run list --all --json | grep -c '"run":')" -eq 3
+check "the others are there" test "$(run list --all --json | grep -c '"run":')" -eq 5
 check "an unknown run is an error" refuses 'there is no run "endless"' run delete endless --yes
+check "its name is free, for another run" submit --name endless --key another --seed 7 --watch
+check "which has nothing of the old one" test "$(saved endless)" = "$(saved behind)"
 
 # --- and with the front killed in between ---
 killed
