@@ -35,6 +35,7 @@ void data_client_destroy(data_client_t **self_p)
     if (!self) return;
     for (size_t s = 0; s < self->n_shard; s++) {
         transfer_disconnect(&self->shard[s]);
+        unanswered_destroy(&self->shard[s].unanswered);
         free(self->shard[s].endpoint);
     }
     free(self->shard);

@@ -450,7 +450,7 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     service_host(name, self->host);
     build_routes(self);
     self->tick.fd = -1;
-    self->unanswered = unanswered_new(loop, options->endpoint, on_unanswered, self, err);
+    self->unanswered = unanswered_new(options->endpoint, on_unanswered, self, err);
     if (self->unanswered && split_endpoints(self, err) == 0 && reconnect(self, err) == 0) {
         say_hello(self);
         if (start_ticks(self, err) == 0) return self;

@@ -84,10 +84,9 @@ int reach_check(const char *endpoint, err_t *err)
     return 0;
 }
 
-/* --- Beside a loop --- */
+/* --- By threads --- */
 
 struct reach {
-    zloop_t *loop;
     reach_fn *tell;
     void *user;
     int in, out; /* a pair of sockets: answers come in, threads have copies of `out` */
@@ -118,21 +117,18 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static int on_answer(zloop_t *loop, zmq_pollitem_t *item, void *arg)
+void reach_hear(reach_t *self)
 {
-    (void)loop;
-    reach_t *self = arg;
     char text[8192];
-    ssize_t n = recv(item->fd, text, sizeof text - 1, MSG_DONTWAIT);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    const char *fault = text + strlen(text) + 1;
-    self->n_open--;
-    if (fault <= text + n) self->tell(self->user, text, *fault ? fault : NULL);
-    return 0;
+    for (ssize_t n; (n = recv(self->in, text, sizeof text - 1, MSG_DONTWAIT)) > 0;) {
+        text[n] = '\0';
+        const char *fault = text + strlen(text) + 1;
+        self->n_open--;
+        if (fault <= text + n) self->tell(self->user, text, *fault ? fault : NULL);
+    }
 }
 
-reach_t *reach_new(zloop_t *loop, reach_fn *tell, void *user, err_t *err)
+reach_t *reach_new(reach_fn *tell, void *user, err_t *err)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -140,10 +136,7 @@ reach_t *reach_new(zloop_t *loop, reach_fn *tell, void *user, err_t *err)
         return NULL;
     }
     reach_t *self = mem_calloc(1, sizeof *self);
-    *self = (reach_t){.loop = loop, .tell = tell, .user = user, .in = pair[0], .out = pair[1]};
-    zmq_pollitem_t item = {.fd = self->in, .events = ZMQ_POLLIN};
-    zloop_poller(loop, &item, on_answer, self);
-    zloop_poller_set_tolerant(loop, &item);
+    *self = (reach_t){.tell = tell, .user = user, .in = pair[0], .out = pair[1]};
     return self;
 }
 
@@ -151,8 +144,6 @@ void reach_destroy(reach_t **self_p)
 {
     reach_t *self = *self_p;
     if (!self) return;
-    zmq_pollitem_t item = {.fd = self->in, .events = ZMQ_POLLIN};
-    zloop_poller_end(self->loop, &item);
     close(self->in);
     close(self->out);
     free(self);

@@ -1,10 +1,9 @@
 /* Why is there no answer from an endpoint? ZeroMQ tries again in silence; this tries once and says
- * what came of it: a name that is not known, a refused connection, no answer at all. It never holds
- * up the loop: look-ups of names and connections are made by threads of their own. */
+ * what came of it: a name that is not known, a refused connection, no answer at all. */
 #ifndef MSG_REACH_H
 #define MSG_REACH_H
 
-#include <czmq.h>
+#include <stddef.h>
 
 #include "base/err.h"
 
@@ -15,15 +14,16 @@ enum { REACH_MS = 1000 }; /* how long a connection may take */
  * transports are not looked at: 0. Any thread. */
 int reach_check(const char *endpoint, err_t *err);
 
-/* The same beside a loop. fault is NULL when the connection can be made. */
+/* The same without blocking: a thread asks, reach_hear tells. fault is NULL when the connection can
+ * be made. One thread. */
 typedef struct reach reach_t;
 typedef void reach_fn(void *user, const char *endpoint, const char *fault);
 
-reach_t *reach_new(zloop_t *loop, reach_fn *tell, void *user, err_t *err);
-void reach_destroy(reach_t **self_p); /* does not wait for what was asked; nothing is told then */
+reach_t *reach_new(reach_fn *tell, void *user, err_t *err);
+void reach_destroy(reach_t **self_p); /* does not wait for what was asked */
 
-/* tell() follows; when a name is still being looked up after REACH_MS, reach_open says so. */
 void reach_ask(reach_t *self, const char *endpoint);
+void reach_hear(reach_t *self);         /* tell() what has come since */
 size_t reach_open(const reach_t *self); /* questions without answer */
 
 #endif

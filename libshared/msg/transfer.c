@@ -1,6 +1,7 @@
 /* Windowed chunk transfer over one DEALER per aggregator. */
 #include "msg/transfer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -134,15 +135,41 @@ static bool is_due(shard_t *shard, const slot_t *slot, int64_t now)
     return now - since >= pace_patience(&shard->pace, slot->sent);
 }
 
+static void on_unanswered(void *user, const char *text, int again_s)
+{
+    shard_t *shard = user;
+    snprintf(shard->why, sizeof shard->why, ": %s", text);
+    log_event(LOG_WARN, "unreachable", "text=\"%s\" again_s=%d", text, again_s);
+}
+
+/* An aggregator that is silent may be none: why is found out beside the transfer. */
+static void ask_why(shard_t *shard, int64_t now)
+{
+    enum { MOMENT_MS = 300 };
+    bool silent = shard->open && now - shard->alive_ms > MOMENT_MS;
+    if (silent && !shard->unanswered)
+        shard->unanswered = unanswered_new(shard->endpoint, on_unanswered, shard, NULL);
+    if (!shard->unanswered) return;
+    if (silent && !shard->silent) {
+        unanswered_begin(shard->unanswered);
+        unanswered_heard(shard->unanswered, false); /* one that is there and slow is no news */
+    }
+    if (!silent && shard->silent) unanswered_end(shard->unanswered);
+    if (!silent) *shard->why = '\0';
+    shard->silent = silent;
+    unanswered_tick(shard->unanswered);
+}
+
 /* Keep the window full; send again what got no answer. */
 static int pump(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
 {
     shard_t *shard = &self->shard[s];
     int64_t now = clock_mono_ms();
     if (shard->open) look(shard, now);
+    ask_why(shard, now);
     if (shard->open && now - shard->heard_ms > MSG_DATA_TIMEOUT_MS)
-        return err_set(err, ERR_NET, "aggregator of shard %zu: no answer for %d s", s,
-                       MSG_DATA_TIMEOUT_MS / 1000);
+        return err_set(err, ERR_NET, "aggregator of shard %zu: no answer for %d s%s", s,
+                       MSG_DATA_TIMEOUT_MS / 1000, shard->why);
     for (int i = 0; i < MSG_WINDOW; i++) {
         slot_t *slot = &shard->slot[i];
         if (slot->used && !is_due(shard, slot, now)) continue;

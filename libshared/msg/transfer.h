@@ -11,6 +11,7 @@
 #include "msg/limits.h"
 #include "msg/pace.h"
 #include "msg/progress.h"
+#include "msg/unanswered.h"
 #include "msg/wire.h"
 
 enum { SENDINGS = 4 }; /* of a request, that an answer is still known by */
@@ -36,11 +37,14 @@ typedef struct {
     slot_t slot[MSG_WINDOW];
     pace_t pace; /* kept from transfer to transfer */
     progress_t progress;
-    int64_t looked_ms; /* at progress */
-    int64_t alive_ms;  /* the last answer of any kind, or bytes of one */
-    int64_t heard_ms;  /* the last one that got us further */
-    int64_t said_ms;   /* that it waits for an operator; 0: it does not */
-    atomic_int lent;   /* payloads that ZeroMQ still reads */
+    int64_t looked_ms;        /* at progress */
+    int64_t alive_ms;         /* the last answer of any kind, or bytes of one */
+    int64_t heard_ms;         /* the last one that got us further */
+    int64_t said_ms;          /* that it waits for an operator; 0: it does not */
+    unanswered_t *unanswered; /* asks why nobody answers; NULL until it must */
+    bool silent;              /* since more than a moment */
+    char why[300];            /* as far as it is known; empty: it answers, or just does not */
+    atomic_int lent;          /* payloads that ZeroMQ still reads */
 } shard_t;
 
 struct data_client {

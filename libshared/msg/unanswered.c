@@ -42,12 +42,11 @@ static void on_reached(void *user, const char *endpoint, const char *fault)
     tell(self, fault ? fault : text);
 }
 
-unanswered_t *unanswered_new(zloop_t *loop, const char *endpoints, unanswered_fn *tell, void *user,
-                             err_t *err)
+unanswered_t *unanswered_new(const char *endpoints, unanswered_fn *tell, void *user, err_t *err)
 {
     unanswered_t *self = mem_calloc(1, sizeof *self);
     *self = (unanswered_t){.endpoints = endpoints, .tell = tell, .user = user};
-    self->reach = reach_new(loop, on_reached, self, err);
+    self->reach = reach_new(on_reached, self, err);
     if (!self->reach) unanswered_destroy(&self);
     if (self) unanswered_begin(self);
     return self;
@@ -93,6 +92,7 @@ static void ask(unanswered_t *self)
 void unanswered_tick(unanswered_t *self)
 {
     int64_t now = clock_mono_ms();
+    reach_hear(self->reach);
     bool open = reach_open(self->reach) > 0;
     if (!open) self->asked_ms = 0;
     if (!self->waits) return;

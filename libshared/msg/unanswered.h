@@ -3,7 +3,7 @@
 #ifndef MSG_UNANSWERED_H
 #define MSG_UNANSWERED_H
 
-#include <czmq.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -11,8 +11,7 @@ typedef struct unanswered unanswered_t;
 
 /* tell: a text, and in how many seconds it is asked again. endpoints: "A,B"; borrowed. */
 typedef void unanswered_fn(void *user, const char *text, int again_s);
-unanswered_t *unanswered_new(zloop_t *loop, const char *endpoints, unanswered_fn *tell, void *user,
-                             err_t *err);
+unanswered_t *unanswered_new(const char *endpoints, unanswered_fn *tell, void *user, err_t *err);
 void unanswered_destroy(unanswered_t **self_p);
 
 void unanswered_begin(unanswered_t *self); /* nobody is there, as of now */
@@ -22,7 +21,7 @@ void unanswered_end(unanswered_t *self);   /* somebody is */
  * the reason. */
 void unanswered_heard(unanswered_t *self, bool stand_by);
 
-/* Call it every 50 ms or so. */
+/* Call it every 50 ms or so; tells from within. It never blocks. */
 void unanswered_tick(unanswered_t *self);
 
 #endif

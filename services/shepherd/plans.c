@@ -2,9 +2,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "shepherd/shepherd.h"
 
 enum { MAX_ATTEMPTS = 3 };
@@ -97,7 +97,7 @@ static bool any_ready(const shepherd_t *self)
 static void assign(shepherd_t *self)
 {
     self->phase = PHASE_ASSIGN;
-    self->attempt = (uint64_t)self->now_ms << 22 ^ (uint64_t)getpid();
+    self->attempt = random_u64(); /* a process number is that of others, too */
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
     const batch_layout_t *batch = &self->layout.batch;

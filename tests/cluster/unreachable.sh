@@ -33,6 +33,17 @@ check "pcp run names it" told "$bin/pcp" run list --shepherd tcp://127.0.0.1:9
 check "pcp worker names it" told "$bin/pcp" worker list --shepherd tcp://127.0.0.1:9
 check "pcp checkpoint names it" told "$bin/pcp" checkpoint now --shepherd tcp://127.0.0.1:9
 
+# Who is told of an aggregator where none is.
+cluster "$work/data"
+check "a run is prepared" prepare --workers 1 --inner-steps 5 --rounds 3 --validate-every 0
+shepherd --workers 1
+serve a0 aggregator --shepherd "$control" --object-dir "$dir/objects" --bind "tcp://127.0.0.1:*" --advertise tcp://127.0.0.1:9
+compiler c0
+worker w0
+check "all are there" eventually 20 event shepherd 'event=member_joined member=w0'
+check "an aggregator's wrong endpoint is named" says shepherd 'cannot reach tcp://127.0.0.1:9 (Connection refused)'
+dismiss
+
 # --- Between machines ---
 world_needs "an aggregator that is bound to every interface of its machine"
 cluster "$work/far" tcp://10.77.0.1:7000
