@@ -346,12 +346,18 @@ int store_rejection_count(store_t *self, const char *run, uint64_t *n, err_t *er
  *   all but done -> cancelled. The front decides; any state may be written here. `paused`, `failed`
  *   and `cancelled` are written to the run's own row as well, if there is one. */
 typedef struct {
+    uint64_t rounds, tokens;                    /* of finished rounds */
+    double loss, validation_loss, tokens_per_s; /* of the last; NaN: unknown */
+    char *checkpoint;                           /* the newest good one; NULL: none */
+} store_figures_t;
+typedef struct {
     char id[STORE_ID], key[STORE_ID], state[STORE_WORD];
     char spec_hash[HASH_HEX]; /* of the run's files */
     char *reason;             /* of the state; not read by store_submission_add */
     int64_t number;           /* order of submission, from 1 */
     uint64_t n_workers, n_shards, n_rounds;
     int64_t created_ms, started_ms, finished_ms; /* -1: not yet; set by the store */
+    store_figures_t figures;                     /* what its shepherds have written; read only */
 } store_submission_t;
 typedef struct {
     size_t n;

@@ -163,6 +163,15 @@ static store_submission_t take(const sql_rows_t *rows, size_t r)
     s.created_ms = sql_cell_int(rows, r, 9);
     s.started_ms = sql_cell_int(rows, r, 10);
     s.finished_ms = sql_cell_int(rows, r, 11);
+    int64_t rounds = sql_cell_int(rows, r, 12), tokens = sql_cell_int(rows, r, 13);
+    s.figures = (store_figures_t){
+        .rounds = rounds > 0 ? (uint64_t)rounds : 0,
+        .tokens = tokens > 0 ? (uint64_t)tokens : 0,
+        .loss = sql_cell_float(rows, r, 14),
+        .validation_loss = sql_cell_float(rows, r, 15),
+        .tokens_per_s = sql_cell_float(rows, r, 16),
+        .checkpoint = sql_cell(rows, r, 17) ? sql_cell_dup(rows, r, 17) : NULL,
+    };
     return s;
 }
 
@@ -170,9 +179,13 @@ int store_submission_list(store_t *self, store_submissions_t *out, err_t *err)
 {
     sql_rows_t rows = {0};
     int64_t n = SQL_RUN(self->db, err, &rows,
-                        "SELECT id, number, key, spec_hash, state, reason, n_workers, n_shards, "
-                        "n_rounds, created_ms, started_ms, finished_ms FROM submission "
-                        "WHERE number >= $1 ORDER BY number",
+                        "SELECT s.id, s.number, s.key, s.spec_hash, s.state, s.reason, "
+                        "s.n_workers, s.n_shards, s.n_rounds, s.created_ms, s.started_ms, "
+                        "s.finished_ms, r.rounds, r.tokens, r.loss, r.validation_loss, "
+                        "(SELECT p.tokens_per_second FROM pcp_speed p WHERE p.run = s.id "
+                        "ORDER BY p.round DESC LIMIT 1), r.checkpoint "
+                        "FROM submission s LEFT JOIN pcp_runs r ON r.run = s.id "
+                        "WHERE s.number >= $1 ORDER BY s.number",
                         sql_int(0));
     if (n >= 0) {
         *out = (store_submissions_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
@@ -184,7 +197,10 @@ int store_submission_list(store_t *self, store_submissions_t *out, err_t *err)
 
 void store_submissions_fini(store_submissions_t *self)
 {
-    for (size_t i = 0; i < self->n; i++) free(self->at[i].reason);
+    for (size_t i = 0; i < self->n; i++) {
+        free(self->at[i].reason);
+        free(self->at[i].figures.checkpoint);
+    }
     free(self->at);
     *self = (store_submissions_t){0};
 }

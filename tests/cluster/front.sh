@@ -105,7 +105,18 @@ check "the first run ends well" timeout $((100 * slow)) "$bin/pcp" run watch one
 check "the second, too" timeout $((100 * slow)) "$bin/pcp" run watch two
 check "the first has the bits that it has alone" same_bits one
 check "so has the second" same_bits two
+figures() { "$bin/pcp" run get one --json --shepherd "$control" | grep -E '"(loss|val_loss|tokens|round|state|checkpoint)"'; }
+has_figures() { figures >"$work/figures.$1" && [ "$(grep -cE '"loss": [1-9]|"tokens": [1-9]|"checkpoint": "/|"state": "done"' "$work/figures.$1")" -eq 4 ]; }
+has_end() { "$bin/pcp" run get one --json --shepherd "$control" | grep -qE '"finished_ms": [1-9]'; }
+check "a run that has ended is known with its figures" has_figures before
+check "and its end" has_end
 slay TERM b
 check "the front leaves" leaves b
+front b
+check "the next one knows them, too" eventually 60 has_figures after
+check "the same" cmp "$work/figures.before" "$work/figures.after"
+check "and its end" has_end
+slay TERM b
+check "it leaves" leaves b
 check "nothing is left running" stopped_all
 tap_done

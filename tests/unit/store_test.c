@@ -273,6 +273,44 @@ static void test_submissions(void **state)
     store_submissions_fini(&list);
 }
 
+/* A new front hears from the store how far each run is. */
+static void test_submission_figures(void **state)
+{
+    store_t *s = ((fixture_t *)*state)->store;
+    store_leader_t front, boss = store_help_run(s, 100);
+    bool won;
+    store_submissions_t list;
+    STORE_OK(store_front_acquire(s, "a", 60000, &won, &front, err));
+    store_submission_t one = {.id = "r", .key = "k", .number = 1, .n_workers = 1, .n_shards = 1};
+    store_submission_t two = {.id = "two", .key = "l", .number = 2, .n_workers = 1, .n_shards = 1};
+    STORE_OK(store_submission_add(s, &front, &one, err));
+    STORE_OK(store_submission_add(s, &front, &two, err));
+    for (uint64_t r = 0; r < 2; r++) {
+        data_range_t cursor = {.start = 10 * r + 10};
+        store_lease_t lease = {.fence = 1, .range = {.start = 10 * r, .count = 10}};
+        store_commit_entry_t all = {.replica = 0, .fence = 1, .done_windows = 10};
+        store_commit_t commit = {.round = r,
+                                 .entries = &all,
+                                 .n_entry = 1,
+                                 .loss = r ? 2.5 : 3.5,
+                                 .tokens = 640,
+                                 .compute_ms = 1};
+        STORE_OK(store_round_open(s, &boss, r, &cursor, &lease, 1, err));
+        usleep(5000); /* a speed needs time */
+        STORE_OK(store_round_commit(s, &boss, &commit, err));
+    }
+    STORE_OK(store_round_validation(s, &boss, 0, 3.25, err));
+    STORE_OK(store_checkpoint_add(s, &boss, 1, "hash", "/runs/r/checkpoint/round-2", 7, err));
+    STORE_OK(store_submission_list(s, &list, err));
+    const store_figures_t *f = &list.at[0].figures;
+    assert_true(f->rounds == 2 && f->tokens == 1280 && f->loss == 2.5);
+    assert_true(f->validation_loss == 3.25 && f->tokens_per_s > 1);
+    assert_string_equal(f->checkpoint, "/runs/r/checkpoint/round-2");
+    f = &list.at[1].figures;
+    assert_true(f->rounds == 0 && f->tokens == 0 && isnan(f->loss) && !f->checkpoint);
+    store_submissions_fini(&list);
+}
+
 /* What the front decides is in the table of runs, too; what the shepherd writes is its own. */
 static void test_submission_and_run(void **state)
 {
@@ -570,6 +608,7 @@ int main(void)
         TEST(test_leadership),
         TEST(test_submissions),
         TEST(test_submission_and_run),
+        TEST(test_submission_figures),
         TEST(test_term_ends),
         TEST(test_rivals),
         TEST(test_workers),

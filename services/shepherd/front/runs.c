@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -33,6 +34,21 @@ front_run_t *front_run_by_key(front_t *self, const char *key)
     return NULL;
 }
 
+/* What a front before us heard, or nobody did, the store knows. */
+static void take_figures(front_run_t *run, const store_figures_t *figures)
+{
+    front_news_t *news = &run->news;
+    run->row.figures = (store_figures_t){0};
+    if (figures->checkpoint) run->checkpoint = mem_strdup(figures->checkpoint);
+    if (figures->rounds == 0) return;
+    news->round = (uint32_t)figures->rounds;
+    news->tokens = figures->tokens;
+    news->loss = figures->loss;
+    news->has_val_loss = !isnan(figures->validation_loss);
+    if (news->has_val_loss) news->val_loss = figures->validation_loss;
+    news->tokens_per_s = isnan(figures->tokens_per_s) ? 0 : figures->tokens_per_s;
+}
+
 front_run_t *front_run_new(front_t *self, const store_submission_t *row)
 {
     front_run_t *run = mem_calloc(1, sizeof *run);
@@ -45,6 +61,7 @@ front_run_t *front_run_new(front_t *self, const store_submission_t *row)
     run->events = mem_printf("ipc://%s/%lld.events", self->config_dir, (long long)row->number);
     run->news.rounds = (uint32_t)row->n_rounds;
     run->news.loss = NAN;
+    take_figures(run, &row->figures);
     VEC_PUSH(&self->runs, run);
     return run;
 }
@@ -87,8 +104,20 @@ static char *plain_text(const char *reason)
     return copy;
 }
 
+/* The store's own times come with the next front. */
+static void mark_times(store_submission_t *row, const char *state)
+{
+    int64_t now_ms = clock_wall_ms();
+    bool over = strcmp(state, "done") == 0 || strcmp(state, "failed") == 0 ||
+                strcmp(state, "cancelled") == 0;
+    if (strcmp(state, "running") == 0 && row->started_ms < 0) row->started_ms = now_ms;
+    if (!over) row->finished_ms = -1;
+    if (over && row->finished_ms < 0) row->finished_ms = now_ms;
+}
+
 void front_run_move(front_run_t *run, const char *state, const char *reason, uint64_t ticket)
 {
+    mark_times(&run->row, state);
     log_event(LOG_INFO, "run", "run=%s state=%s before=%s reason=\"%s\"", run->row.id, state,
               run->row.state, reason);
     snprintf(run->row.state, sizeof run->row.state, "%s", state);
