@@ -2,6 +2,7 @@
 # cluster.bash: start the services one by one, as on several terminals. Source it after tap.bash.
 #   cluster DIR [ENDPOINT]        the run directory and control endpoint of what follows
 #   serve NAME PROGRAM [FLAGS]    start pcp-PROGRAM as member NAME; its log is DIR/NAME.log
+#   launch NAME COMMAND...        the same with any command
 #   aggregator|compiler|worker NAME [FLAGS]    the same with the usual flags
 #   shepherd [FLAGS]              start it in the background on DIR/run.json
 #   ends STATUS                   wait for the shepherd; succeeds when it leaves with that status
@@ -42,7 +43,13 @@ cluster() {
 serve() {
     local name=$1 program=$2
     shift 2
-    "${within[@]}" "$bin/pcp-$program" --log-level debug "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
+    launch "$name" "$bin/pcp-$program" --log-level debug "$@"
+}
+
+launch() {
+    local name=$1
+    shift
+    "${within[@]}" "$@" 2>"$dir/$name.log" >"$dir/$name.out" &
     pid[$name]=$! inside[$name]=${#within[@]}
 }
 
