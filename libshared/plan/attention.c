@@ -76,6 +76,7 @@ static bool view_operand(lower_t *self, ir_val_t v, ir_val_t *root, attention_vi
     symbols_init(&s, ir_type_of(self->fn, v));
     inline_t in = {.lower = self, .graph = &s.graph};
     kx_t x = inline_value(&in, v, (kx_t[]){s.batch, s.row, s.col});
+    inline_fini(&in);
     const kx_node_t n = s.graph.node.at[x];
     bool plain = n.kind == KX_LOAD && n.dtype == ir_type_of(self->fn, v)->dtype &&
                  read_view(&s, n.in[0], view);

@@ -115,6 +115,7 @@ static kx_t operand_at(dot_t *p, int side, ir_val_t *root)
     scatter_digits(&p->graph, p->sum, t, contract, d->n_contract, index);
     inline_t in = {.lower = p->lower, .graph = &p->graph};
     kx_t x = inline_value(&in, p->op->in[side], index);
+    inline_fini(&in);
     const kx_node_t *node = &p->graph.node.at[x];
     if (node->kind != KX_LOAD) return KX_NONE;
     *root = (ir_val_t)node->i;

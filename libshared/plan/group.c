@@ -132,7 +132,7 @@ static void build_scatter(inline_t *in, group_t *group, member_t *m, const ir_op
 bool group_build_member(lower_t *self, group_t *group, member_t *m)
 {
     kx_graph_t *g = &group->kernel->graph;
-    inline_t in = {.lower = self, .graph = g, .group = group};
+    inline_t in = {.lower = self, .graph = g, .group = group, .attempt = ++group->n_attempt};
     const ir_op_t *op = ir_def(self->fn, m->value);
     kx_t linear = kx_add(g, kx_scale(g, group->row, group->cols), group->col);
     kx_t element = m->kind == MEMBER_ROW ? group->row : linear;

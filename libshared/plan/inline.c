@@ -293,32 +293,37 @@ static kx_t read_root(inline_t *self, ir_val_t v, const kx_t *index)
     return kx_load(self->graph, (int)v, t->dtype, layout_index(self->graph, lv, linear));
 }
 
-/* Remember results by (value, index), so that shared operands are expanded once. */
-static kx_t *memo_slot(inline_t *self, ir_val_t v, const kx_t *index)
+/* Results are remembered by (value, index), so that shared operands are expanded once: what an
+ * attempt makes after it has failed, for itself. */
+static memo_t *memo_slot(inline_t *self, ir_val_t v, const kx_t *index)
 {
-    group_t *group = self->group;
+    memos_t *memo = self->group ? &self->group->memo : &self->memo;
     kx_node_t key = {.kind = KX_REF, .dtype = DT_NONE, .i = (int64_t)v};
     key.n_in = type_of(self, v)->rank;
     key.in = (kx_t *)index;
     kx_t at = kx_intern(self->graph, &key);
-    while (group->memo.n <= at) VEC_PUSH(&group->memo, KX_NONE);
-    return &group->memo.at[at];
+    while (memo->n <= at) VEC_PUSH(memo, ((memo_t){KX_NONE, 0}));
+    return &memo->at[at];
 }
 
 kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index)
 {
     const ir_op_t *op = ir_def(self->lower->fn, v);
     if (self->lower->value[v].root) return read_root(self, v, index);
-    if (self->group) {
-        kx_t known = *memo_slot(self, v, index);
-        if (known != KX_NONE) return known;
-    }
+    const memo_t *known = memo_slot(self, v, index);
+    if (known->x != KX_NONE && (known->attempt == 0 || known->attempt == self->attempt))
+        return known->x;
     inline_fn *rule = op ? rule_of(op) : NULL;
     if (!rule) {
         self->failed = true;
         return kx_int(self->graph, 0);
     }
     kx_t x = rule(self, op, index);
-    if (self->group && !self->failed) *memo_slot(self, v, index) = x;
+    *memo_slot(self, v, index) = (memo_t){x, self->failed ? self->attempt : 0};
     return x;
+}
+
+void inline_fini(inline_t *self)
+{
+    VEC_FREE(&self->memo);
 }

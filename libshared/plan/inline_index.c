@@ -176,6 +176,7 @@ static int entry_is_batch(lower_t *lower, const ir_op_t *op, int k, int n_batch,
     kx_t entry = index_entry(&in, op->in[1], vector_dim, batch, k);
     for (int b = 0; b < n_batch && !in.failed; b++)
         if (entry == batch[b] && extent[b] > 1) is = b;
+    inline_fini(&in);
     kx_fini(&g);
     return is;
 }

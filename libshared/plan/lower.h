@@ -53,6 +53,13 @@ typedef struct {
     bool late; /* reads what steps have made */
 } member_t;
 
+/* Expressions of (value, index), by the node that stands for them. */
+typedef struct {
+    kx_t x;      /* KX_NONE: not known */
+    int attempt; /* that failed, and is the only one that x is for; 0: for all */
+} memo_t;
+typedef VEC(memo_t) memos_t;
+
 typedef struct {
     int64_t rows, cols;
     int64_t chunk;  /* rows per unit of parallelism; rows: by_column */
@@ -62,7 +69,8 @@ typedef struct {
     kx_t row, col;
     int row_var, col_var;
     VEC(member_t) member;
-    VEC(kx_t) memo; /* of inline_value, by node */
+    memos_t memo;  /* of inline_value */
+    int n_attempt; /* to build members */
 } group_t;
 
 typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY, LOWER_CARRY, LOWER_LOOP } lstep_kind_t;
@@ -120,7 +128,10 @@ typedef struct {
     kx_graph_t *graph;
     group_t *group; /* whose members may be referred to; NULL: none */
     bool failed;    /* something is not there yet, or not in this row */
+    int attempt;    /* of the group, from 1 */
+    memos_t memo;   /* without a group */
 } inline_t;
+void inline_fini(inline_t *self); /* which begins with zeros */
 kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index);
 /* v at row-major position. */
 kx_t inline_at(inline_t *self, ir_val_t v, kx_t linear);
