@@ -1,6 +1,7 @@
 /* Which of a module's arguments are parameters and which are data. */
 #include <string.h>
 
+#include "base/index.h"
 #include "optim/optim.h"
 
 static int classify(const ir_fn_t *fn, int i, optim_arg_t *arg, err_t *err)
@@ -27,6 +28,23 @@ static int classify(const ir_fn_t *fn, int i, optim_arg_t *arg, err_t *err)
     return 0;
 }
 
+/* No two of the arguments have one name. */
+static int check_names(const ir_fn_t *fn, const optim_arg_t *args, err_t *err)
+{
+    index_t *names = index_new();
+    int status = 0;
+    for (int i = 0; status == 0 && i < fn->body->n_arg; i++) {
+        int other = index_find(names, args[i].name, strlen(args[i].name));
+        if (other >= 0)
+            status = err_set(err, ERR_ARG, "@%s: arguments %d and %d are both called \"%s\"",
+                             fn->name, other, i, args[i].name);
+        else
+            index_add(names, args[i].name, strlen(args[i].name), i);
+    }
+    index_destroy(&names);
+    return status;
+}
+
 optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err)
 {
     int n = fn->body->n_arg;
@@ -38,12 +56,6 @@ optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err
         args[i].name = attr_text(attrs, "pcp.name", NULL);
         if (!args[i].name) args[i].name = arena_printf(module->arena, "arg%d", i);
         if (classify(fn, i, &args[i], err) < 0) return NULL;
-        for (int k = 0; k < i; k++) {
-            if (strcmp(args[k].name, args[i].name) != 0) continue;
-            err_set(err, ERR_ARG, "@%s: arguments %d and %d are both called \"%s\"", fn->name, k, i,
-                    args[i].name);
-            return NULL;
-        }
     }
-    return args;
+    return check_names(fn, args, err) < 0 ? NULL : args;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ad/ad.h"
+#include "base/index.h"
 #include "base/mem.h"
 #include "optim/programs.h"
 #include "optim/rule.h"
@@ -31,8 +32,11 @@ static ir_type_t master_type(ir_type_t type)
 static void add_slot(slots_t *slots, const char *role, const char *name, ir_type_t type,
                      ir_val_t value)
 {
-    slot_t slot = {.role = role, .name = name, .type = type, .value = value};
+    slot_t slot = {.role = role, .name = name, .type = type, .value = value, .first = slots->n};
+    bool same = slots->n > 0 && strcmp(slots->at[slots->n - 1].role, role) == 0;
+    if (same) slot.first = slots->at[slots->n - 1].first;
     VEC_PUSH(slots, slot);
+    slots->at[slot.first].n_role = slots->n - slot.first;
 }
 
 /* Those of entry's arguments that are (not) parameters; master types when `wide`. */
@@ -77,11 +81,11 @@ static void add_result(ir_fn_t *fn, slots_t *out, const char *name, ir_val_t x)
     add_slot(out, "result", name, type, x);
 }
 
-/* The k-th slot of a role. */
+/* The k-th slot of a role; those of a role come one after another. */
 static slot_t *slot_at(const slots_t *slots, const char *role, int k)
 {
-    for (size_t i = 0; i < slots->n; i++)
-        if (strcmp(slots->at[i].role, role) == 0 && k-- == 0) return &slots->at[i];
+    for (size_t i = 0; i < slots->n; i += slots->at[i].n_role)
+        if (strcmp(slots->at[i].role, role) == 0) return &slots->at[i + (size_t)k];
     return NULL;
 }
 
@@ -284,16 +288,20 @@ static int check_logits(const build_t *b, const ir_fn_t *fn, const optim_arg_t *
     char have[IR_TYPE_TEXT];
     if (fn->body->n_result < 1)
         return err_set(err, ERR_TYPE, "@%s returns nothing; expected logits", fn->name);
-    for (int i = 0; i < fn->body->n_arg; i++) {
-        bool found = !args[i].is_param;
-        for (int k = 0; k < b->n_arg && !found; k++)
-            found = b->arg[k].is_param && strcmp(b->arg[k].name, args[i].name) == 0 &&
-                    ir_type_equal(&b->arg[k].type, &args[i].type);
+    index_t *params = index_new();
+    int status = 0;
+    for (int k = 0; k < b->n_arg; k++)
+        if (b->arg[k].is_param) index_add(params, b->arg[k].name, strlen(b->arg[k].name), k);
+    for (int i = 0; status == 0 && i < fn->body->n_arg; i++) {
+        int k = index_find(params, args[i].name, strlen(args[i].name));
+        bool found = !args[i].is_param || (k >= 0 && ir_type_equal(&b->arg[k].type, &args[i].type));
         if (!found)
-            return err_set(err, ERR_ARG, "@%s: parameter \"%s\" of %s is not one of @%s", fn->name,
-                           args[i].name, ir_type_text(&args[i].type, have), b->entry->name);
+            status = err_set(err, ERR_ARG, "@%s: parameter \"%s\" of %s is not one of @%s",
+                             fn->name, args[i].name, ir_type_text(&args[i].type, have),
+                             b->entry->name);
     }
-    return 0;
+    index_destroy(&params);
+    return status;
 }
 
 /* Its data may have another shape than the loss's data of the same name: call it by its own. */

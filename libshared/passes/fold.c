@@ -1,8 +1,10 @@
 /* Constant folding: ops whose operands are all constants are run once by the reference evaluators.
  * A splat stays a splat. Results larger than what they replace are left to run time, and so are
  * ops with regions but for small ones (fold_region.c). */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "ir/build.h"
 #include "ops/eval.h"
 #include "passes/effects.h"
@@ -84,13 +86,19 @@ static ir_val_t constant_of(ir_fn_t *fn, const tensor_t *x)
     return ir_const(fn, &copy);
 }
 
+typedef struct {
+    ir_fn_t *twins; /* scalar ops that stand for maps of splats */
+    ir_val_t *map;  /* for fold_region_run */
+} fold_t;
+
 static int fold_op(ir_clone_t *self, const ir_op_t *op, const tensor_t *in)
 {
     tensor_t out[MAX_IN];
     if (op->n_out > MAX_IN) return 0;
     /* An op that cannot be evaluated keeps its meaning, and its error, for run time. */
-    int status = op->n_region > 0 ? fold_region_run(self->from, op, in, out)
-                                  : eval_op(self->from->module, self->from, op, in, out, NULL);
+    int status = op->n_region > 0
+                     ? fold_region_run(self->from, op, in, ((fold_t *)self->user)->map, out)
+                     : eval_op(self->from->module, self->from, op, in, out, NULL);
     if (status < 0) return 0;
     for (int i = 0; i < op->n_out; i++) {
         self->map[op->out + (ir_val_t)i] = constant_of(self->to, &out[i]);
@@ -102,7 +110,7 @@ static int fold_op(ir_clone_t *self, const ir_op_t *op, const tensor_t *in)
 /* A map of splats, however large, is worked out on one element: a scalar twin of the op. */
 static int fold_splat_map(ir_clone_t *self, const ir_op_t *op, const tensor_t *in)
 {
-    ir_fn_t *scratch = self->user;
+    ir_fn_t *scratch = ((fold_t *)self->user)->twins;
     ir_type_t type = *ir_type_of(self->from, op->out), scalar = ir_type_scalar(type.dtype);
     ir_op_t *twin = ir_op_new(scratch, op->code, op->n_in, op->in, 1, &scalar, 0);
     twin->attrs = op->attrs;
@@ -147,10 +155,14 @@ int pass_fold(ir_module_t *module, const pass_options_t *options, err_t *err)
 {
     (void)options;
     ir_module_t *scratch = ir_module_new();
-    ir_fn_t *twins = ir_fn_new(scratch, "twins", 0, NULL);
+    fold_t fold = {.twins = ir_fn_new(scratch, "twins", 0, NULL)};
     int status = 0;
     for (int f = 0; f < module->n_fn && status == 0; f++) {
-        ir_fn_t *fn = module->fn[f], *fresh = ir_clone_fn(module, fn, rewrite, twins, err);
+        ir_fn_t *fn = module->fn[f];
+        fold.map = mem_calloc(fn->n_value + 1u, sizeof *fold.map);
+        for (uint32_t v = 0; v < fn->n_value; v++) fold.map[v] = IR_NONE;
+        ir_fn_t *fresh = ir_clone_fn(module, fn, rewrite, &fold, err);
+        free(fold.map);
         if (fresh)
             ir_module_replace(module, fn, fresh);
         else

@@ -84,13 +84,25 @@ static void map_constants(ir_clone_t *clone, const ir_region_t *region)
     }
 }
 
-int fold_region_run(const ir_fn_t *from, const ir_op_t *op, const tensor_t *in, tensor_t *out)
+/* What the clone of op, whose regions have no regions, has left in the map. */
+static void clear_map(ir_val_t *map, const ir_op_t *op)
+{
+    for (int i = 0; i < op->n_in; i++) map[op->in[i]] = IR_NONE;
+    for (int i = 0; i < op->n_out; i++) map[op->out + (ir_val_t)i] = IR_NONE;
+    for (int r = 0; r < op->n_region; r++) {
+        const ir_region_t *region = op->region[r];
+        for (int i = 0; i < region->n_arg; i++) map[region->arg + (ir_val_t)i] = IR_NONE;
+        for (int i = 0; i < region->n_op; i++) clear_map(map, region->op[i]);
+        for (int i = 0; i < region->n_result; i++) map[region->result[i]] = IR_NONE;
+    }
+}
+
+int fold_region_run(const ir_fn_t *from, const ir_op_t *op, const tensor_t *in, ir_val_t *map,
+                    tensor_t *out)
 {
     ir_module_t *module = ir_module_new();
     ir_fn_t *fn = ir_fn_new(module, "fold", 0, NULL);
-    ir_clone_t clone = {.from = from, .to = fn};
-    clone.map = mem_calloc(from->n_value + 1u, sizeof *clone.map);
-    for (uint32_t v = 0; v < from->n_value; v++) clone.map[v] = IR_NONE;
+    ir_clone_t clone = {.from = from, .to = fn, .map = map};
     for (int i = 0; i < op->n_in; i++) clone.map[op->in[i]] = ir_const(fn, &in[i]);
     for (int r = 0; r < op->n_region; r++) map_constants(&clone, op->region[r]);
     ir_val_t *results = mem_calloc((size_t)op->n_out + 1, sizeof *results);
@@ -99,7 +111,7 @@ int fold_region_run(const ir_fn_t *from, const ir_op_t *op, const tensor_t *in, 
     int status = copy ? ir_fn_finish(fn, op->n_out, results, NULL) : -1;
     if (status == 0) status = eval_fn(module, fn, NULL, out, NULL, NULL);
     free(results);
-    free(clone.map);
+    clear_map(map, op);
     ir_module_destroy(&module);
     return status;
 }

@@ -21,6 +21,8 @@ plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps)
 {
     plan_build_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
+    self->tensors = index_new();
+    self->constants = index_new();
     self->caps = caps ? *caps : CAPS_USUAL;
     self->part_bytes = (uint64_t)attr_int(&module->attrs, "pcp.part_bytes", PARTS_BYTES);
     self->keep_bytes = attr_int(&module->attrs, "pcp.keep_bytes", -1);
@@ -47,6 +49,8 @@ void plan_build_destroy(plan_build_t **self_p)
     for (size_t i = 0; i < self->tensor.n; i++) free(self->tensor.at[i].name);
     for (size_t i = 0; i < self->constant.n; i++) free(self->constant.at[i].bytes);
     for (size_t i = 0; i < self->program.n; i++) program_destroy(self->program.at[i]);
+    index_destroy(&self->tensors);
+    index_destroy(&self->constants);
     VEC_FREE(&self->tensor);
     VEC_FREE(&self->constant);
     VEC_FREE(&self->program);
@@ -76,14 +80,6 @@ const kernel_t *plan_build_kernel(const plan_build_t *self, int i)
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
 
-static int find_tensor(const plan_build_t *self, plan_role_t role, const char *name)
-{
-    for (size_t i = 0; i < self->tensor.n; i++)
-        if (self->tensor.at[i].role == role && strcmp(self->tensor.at[i].name, name) == 0)
-            return (int)i;
-    return -1;
-}
-
 /* The number of the tensor that attrs describe, added when new; -1 on error. */
 static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type_t *type,
                       const char *fallback, plan_role_t role, err_t *err)
@@ -91,7 +87,10 @@ static int tensor_for(plan_build_t *self, const ir_attrs_t *attrs, const ir_type
     const char *text = attr_text(attrs, "pcp.role", NULL);
     const char *name = attr_text(attrs, "pcp.name", fallback);
     if (text && plan_role_parse(text, &role, err) < 0) return -1;
-    int i = find_tensor(self, role, name);
+    char *key = mem_printf("%d %s", (int)role, name);
+    int i = index_find(self->tensors, key, strlen(key));
+    if (i < 0) index_add(self->tensors, key, strlen(key), (int)self->tensor.n);
+    free(key);
     if (i < 0) {
         plan_tensor_t t = {.name = mem_strdup(name), .role = role, .type = *type};
         t.n_bytes = (uint64_t)ir_type_bytes(type);

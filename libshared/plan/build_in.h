@@ -2,6 +2,7 @@
 #ifndef PLAN_BUILD_IN_H
 #define PLAN_BUILD_IN_H
 
+#include "base/index.h"
 #include "base/vec.h"
 #include "plan/build.h"
 #include "plan/lower.h"
@@ -38,6 +39,7 @@ struct plan_build {
     ir_module_t *module;
     VEC(plan_tensor_t) tensor;
     VEC(struct plan_constant) constant;
+    index_t *tensors, *constants; /* by role and name, by bytes */
     VEC(program_t *) program;
     VEC(const kernel_t *) kernel; /* of groups: their own; of products: in `product` */
     VEC(struct product_kernel {

@@ -277,16 +277,18 @@ static bool is_passed_through(const ir_fn_t *fn, int i, ir_val_t v)
 static void own_results(ir_fn_t *fn)
 {
     ir_region_t *body = fn->body;
+    bool *given = mem_calloc((size_t)fn->n_value + 1, sizeof *given);
     fn->cursor = body;
     for (int i = 0; i < body->n_result; i++) {
         ir_val_t v = body->result[i];
         const ir_op_t *op = ir_def(fn, v);
-        bool twice = false;
-        for (int k = 0; k < i; k++) twice = twice || body->result[k] == v;
+        bool twice = given[v];
+        given[v] = true;
         if ((op && op->code != OP_constant && !twice) || (!op && is_passed_through(fn, i, v)))
             continue;
         body->result[i] = ir_op1(fn, OP_optimization_barrier, v);
     }
+    free(given);
 }
 
 ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t *err)

@@ -199,31 +199,34 @@ kx_t layout_index(kx_graph_t *graph, const lvalue_t *value, kx_t linear)
     return at;
 }
 
-/* The only user of v in the function, when there is one and v is not returned. Groups, which read
- * through any strides, do not count. */
-static const ir_op_t *only_user(const lower_t *self, ir_val_t v)
+/* By value: its only user in the function, when there is one and it is not returned. Groups, which
+ * read through any strides, do not count. */
+static const ir_op_t **find_only_users(const lower_t *self)
 {
     const ir_region_t *body = self->fn->body;
-    const ir_op_t *user = NULL;
-    for (int i = 0; i < body->n_result; i++)
-        if (body->result[i] == v) return NULL;
+    const ir_op_t **user = mem_calloc((size_t)self->fn->n_value + 1, sizeof(ir_op_t *));
+    bool *several = mem_calloc((size_t)self->fn->n_value + 1, sizeof *several);
+    for (int i = 0; i < body->n_result; i++) several[body->result[i]] = true;
     for (int i = 0; i < body->n_op; i++)
-        for (int k = 0; k < body->op[i]->n_in; k++)
-            if (body->op[i]->in[k] == v && body->op[i]->code != OP_pcp_fused) {
-                if (user && user != body->op[i]) return NULL;
-                user = body->op[i];
-            }
+        for (int k = 0; k < body->op[i]->n_in && body->op[i]->code != OP_pcp_fused; k++) {
+            ir_val_t v = body->op[i]->in[k];
+            several[v] = several[v] || (user[v] && user[v] != body->op[i]);
+            user[v] = body->op[i];
+        }
+    for (uint32_t v = 0; v < self->fn->n_value; v++)
+        if (several[v]) user[v] = NULL;
+    free(several);
     return user;
 }
 
 /* A product that is only read transposed is stored transposed. */
-static void choose_layout(lower_t *self, ir_val_t v)
+static void choose_layout(lower_t *self, const ir_op_t *const *only_user, ir_val_t v)
 {
     if (self->value[v].plain) return;
-    const ir_op_t *user = only_user(self, v);
+    const ir_op_t *user = only_user[v];
     while (user && user->n_out == 1 &&
            (user->code == OP_reshape || (user->n_in == 1 && op_def(user->code)->kind == K_MAP)))
-        user = only_user(self, user->out);
+        user = only_user[user->out];
     if (!user || user->code != OP_transpose) return;
     const ir_type_t *from = ir_type_of(self->fn, user->in[0]),
                     *to = ir_type_of(self->fn, user->out);
@@ -253,14 +256,16 @@ int roots_choose(lower_t *self)
     }
     bound_chains(self);
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].order = BEFORE;
+    const ir_op_t **only_user = find_only_users(self);
     for (int i = 0; i < body->n_op; i++) {
         lvalue_t *lv = &self->value[body->op[i]->out];
         if (body->op[i]->code == OP_constant && always_root(self, body->op[i])) lv->order = BEFORE;
         bool products = body->op[i]->code == OP_dot_general ||
                         attention_knows(&self->caps, self->fn, body->op[i]);
         for (int k = 0; k < body->op[i]->n_out && products; k++)
-            choose_layout(self, body->op[i]->out + (ir_val_t)k);
+            choose_layout(self, only_user, body->op[i]->out + (ir_val_t)k);
     }
+    free(only_user);
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *op = body->op[i];
         if (attention_knows(&self->caps, self->fn, op) && attention_prepare(self, op) < 0)

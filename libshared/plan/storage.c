@@ -17,10 +17,9 @@ static uint64_t bytes_of(const program_t *p, ir_val_t v)
 static int add_constant(plan_build_t *self, const tensor_t *t)
 {
     size_t n = (size_t)tensor_data_bytes(t);
-    for (size_t i = 0; i < self->constant.n; i++)
-        if (self->constant.at[i].n_bytes == n &&
-            memcmp(self->constant.at[i].bytes, t->data, n) == 0)
-            return (int)i;
+    int known = index_find(self->constants, t->data, n);
+    if (known >= 0) return known;
+    index_add(self->constants, t->data, n, (int)self->constant.n);
     struct plan_constant c = {.n_bytes = n, .bytes = mem_calloc(1, n)};
     memcpy(c.bytes, t->data, n);
     VEC_PUSH(&self->constant, c);
@@ -169,18 +168,19 @@ static bool free_in_sweep(const program_t *p, int i, ir_val_t u)
     return !others || (written && lower->step.at[i].strips > 0);
 }
 
-/* The parameter of the program that is tensor t, or IR_NONE. */
-static ir_val_t old_value(const program_t *p, int t)
+/* By tensor: the parameter of the program that it is, or IR_NONE. */
+static ir_val_t *old_values(const plan_build_t *self, const program_t *p)
 {
     const ir_region_t *body = p->lower->fn->body;
-    for (int i = 0; i < body->n_arg; i++)
-        if (p->param[i] == t) return body->arg + (ir_val_t)i;
-    return IR_NONE;
+    ir_val_t *old = mem_calloc(self->tensor.n + 1, sizeof *old);
+    for (size_t t = 0; t < self->tensor.n; t++) old[t] = IR_NONE;
+    for (int i = body->n_arg; i-- > 0;) old[p->param[i]] = body->arg + (ir_val_t)i;
+    return old;
 }
 
-static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, int tensor)
+/* May v be written over `old`, the parameter (IR_NONE: none) in the place of its result? */
+static bool fits_in_place(const program_t *p, const use_t *use, ir_val_t v, ir_val_t old)
 {
-    ir_val_t old = old_value(p, tensor);
     int write = use[v].first_write;
     if (p->home[v].kind != HOME_NONE || write == INT_MAX) return false;
     if (old == IR_NONE || use[old].last_read < sweep_first(p->lower, write)) return true;
@@ -251,9 +251,11 @@ static void assign_fixed(plan_build_t *self, program_t *p, const use_t *use)
             p->home[v] = (home_t){HOME_CONSTANT, add_constant(self, t)};
     }
     for (size_t i = 0; i < p->lower->step.n; i++) assign_loop(p, &p->lower->step.at[i]);
+    ir_val_t *old = old_values(self, p);
     for (int i = 0; i < body->n_result; i++)
-        if (fits_in_place(p, use, body->result[i], p->result[i]))
+        if (fits_in_place(p, use, body->result[i], old[p->result[i]]))
             p->home[body->result[i]] = (home_t){HOME_TENSOR, p->result[i]};
+    free(old);
 }
 
 /* All results are copied to their tensors when all else is done. The copies are steps from the

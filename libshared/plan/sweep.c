@@ -30,11 +30,17 @@ typedef struct {
     bool kept; /* counted in kept_bytes */
 } mark_t;
 
+/* Levels (below) that must come behind steps of a list: those that write, that touch a value. */
+typedef struct {
+    int written, touched;
+} level_t;
+
 typedef struct {
     lower_t *lower;
     caps_t caps;
     int64_t strips;
     mark_t *mark;                     /* by value */
+    level_t *level;                   /* by value; zeros between lists */
     steps_t early, run, waiting, out; /* early: before the strips */
     touches_t touch;
     int64_t kept_bytes;
@@ -76,30 +82,31 @@ static void write_run(former_t *f)
     f->run.n = 0;
 }
 
-static bool conflict(const touches_t *a, const touches_t *b)
-{
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t k = 0; k < b->n; k++)
-            if (a->at[i].value == b->at[k].value && (a->at[i].written || b->at[k].written))
-                return true;
-    return false;
-}
-
 /* level[i]: one more than that of all steps before i that it has to come after. */
 static int find_levels(former_t *f, const steps_t *steps, int *level)
 {
-    size_t n = steps->n;
-    touches_t *touch = mem_calloc(n + 1, sizeof *touch);
+    touches_t touch = {0};
+    VEC(ir_val_t) met = {0};
     int highest = 0;
-    for (size_t i = 0; i < n; i++) {
-        strips_touch(f->lower, &steps->at[i], 0, &touch[i]);
+    for (size_t i = 0; i < steps->n; i++) {
+        strips_touch(f->lower, &steps->at[i], 0, &touch);
         level[i] = 0;
-        for (size_t k = 0; k < i; k++)
-            if (level[k] >= level[i] && conflict(&touch[i], &touch[k])) level[i] = level[k] + 1;
+        for (size_t t = 0; t < touch.n; t++) {
+            const level_t *l = &f->level[touch.at[t].value];
+            int behind = touch.at[t].written ? l->touched : l->written;
+            level[i] = behind > level[i] ? behind : level[i];
+        }
+        for (size_t t = 0; t < touch.n; t++) {
+            level_t *l = &f->level[touch.at[t].value];
+            VEC_PUSH(&met, touch.at[t].value);
+            if (level[i] >= l->touched) l->touched = level[i] + 1;
+            if (touch.at[t].written && level[i] >= l->written) l->written = level[i] + 1;
+        }
         highest = level[i] > highest ? level[i] : highest;
     }
-    for (size_t i = 0; i < n; i++) VEC_FREE(&touch[i]);
-    free(touch);
+    for (size_t i = 0; i < met.n; i++) f->level[met.at[i]] = (level_t){0};
+    VEC_FREE(&met);
+    VEC_FREE(&touch);
     return highest;
 }
 
@@ -292,9 +299,11 @@ void sweep_form(lower_t *self, caps_t caps)
     if (has_parts(self)) return;
     former_t f = {.lower = self, .caps = caps};
     f.mark = mem_calloc(self->fn->n_value + 1, sizeof *f.mark);
+    f.level = mem_calloc(self->fn->n_value + 1, sizeof *f.level);
     form(&f, best_count(&f));
     for (size_t i = 0; i < self->step.n; i++) self->step.at[i] = f.out.at[i];
     free(f.mark);
+    free(f.level);
     VEC_FREE(&f.early);
     VEC_FREE(&f.run);
     VEC_FREE(&f.waiting);
