@@ -152,6 +152,8 @@ void inline_scatter_target(inline_t *self, const ir_op_t *op, const kx_t *update
 
 /* --- roots.c: which values get storage -------------------------------------------------------- */
 int roots_choose(lower_t *self);
+/* bound.c: storage for what would become too large an expression. */
+void roots_bound(lower_t *self);
 /* Work of one element of a map, in additions; views cost nothing. */
 int roots_cost(const ir_op_t *op);
 /* Position in storage of a root's row-major position. */

@@ -13,9 +13,6 @@
 /* Masks are mostly comparisons of positions, which the loops around hoist or fold. */
 enum { MASK_COST = 2 };
 
-/* Ops inlined into one another: expressions are walked by recursion. */
-enum { MAX_CHAIN = 128 };
-
 /* Each round counts reads anew: a user that has become a root asks its operands only once. */
 enum { COST_ROUNDS = 3 };
 
@@ -131,23 +128,6 @@ static void choose_by_cost(lower_t *self)
     }
 }
 
-/* Values that would stand too deep in an expression get storage. */
-static void bound_chains(lower_t *self)
-{
-    const ir_region_t *body = self->fn->body;
-    for (int i = 0; i < body->n_op; i++) {
-        const ir_op_t *op = body->op[i];
-        int chain = 1;
-        for (int k = 0; k < op->n_in; k++) {
-            const lvalue_t *in = &self->value[op->in[k]];
-            if (!in->root && in->chain >= chain) chain = in->chain + 1;
-        }
-        lvalue_t *lv = &self->value[op->out];
-        lv->chain = chain;
-        if (chain >= MAX_CHAIN && op->n_out == 1) lv->root = true;
-    }
-}
-
 /* Scatters fold with one operation, or keep the last update. */
 static bool knows_scatter(const ir_op_t *op)
 {
@@ -254,7 +234,7 @@ int roots_choose(lower_t *self)
         count_reads(self);
         choose_by_cost(self);
     }
-    bound_chains(self);
+    roots_bound(self);
     for (int i = 0; i < body->n_arg; i++) self->value[body->arg + (ir_val_t)i].order = BEFORE;
     const ir_op_t **only_user = find_only_users(self);
     for (int i = 0; i < body->n_op; i++) {
