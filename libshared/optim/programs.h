@@ -10,7 +10,8 @@ typedef struct {
     const char *init; /* parameters: their rule of initial values, or NULL */
     ir_type_t type;
     ir_val_t value;
-    size_t first, n_role; /* where the slots of its role begin; at the first of them: their number */
+    size_t first,
+        n_role; /* where the slots of its role begin; at the first of them: their number */
 } slot_t;
 typedef VEC(slot_t) slots_t;
 
