@@ -81,7 +81,7 @@ static void tell_commit(loop_t *self)
 }
 
 /* Once a change. */
-static void tell_degraded(loop_t *self, bool is, bool *told, char *text)
+static void tell_degraded(loop_t *self, bool is, bool *told, char *text, bool waits)
 {
     if (*told == is) return;
     *told = is;
@@ -89,6 +89,7 @@ static void tell_degraded(loop_t *self, bool is, bool *told, char *text)
     degraded.kind = "aggregator";
     degraded.text = text;
     degraded.over = !is;
+    degraded.waits = waits;
     Msg__Event event = MSG__EVENT__INIT;
     event.source = self->config->id;
     event.sequence = ++self->n_event;
@@ -175,8 +176,8 @@ bool loop_tick(loop_t *self)
     go_on(self); /* a COMMIT came on the control socket */
     aggregator_t *state = &self->state;
     state->now_ms = clock_mono_ms();
-    tell_degraded(self, state->degraded, &self->told_degraded, state->degraded_text);
-    tell_degraded(self, state->cannot_write, &self->told_cannot, state->cannot_text);
+    tell_degraded(self, state->degraded, &self->told_degraded, state->degraded_text, false);
+    tell_degraded(self, state->cannot_write, &self->told_cannot, state->cannot_text, true);
     uploads_tick(state);
     peers_tick(&self->peers, state->now_ms);
     return self->leaving;

@@ -116,6 +116,7 @@ static int on_telemetry(zloop_t *loop, zsock_t *socket, void *arg)
     loop_t *self = arg;
     Msg__Event *event = NULL;
     while (publish_receive(socket, &event, NULL) > 0) {
+        shepherd_on_event(&self->state, event);
         char *unset = event->run;
         event->run = self->state.config->run;
         publish_event(self->events, event);

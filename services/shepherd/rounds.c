@@ -98,6 +98,10 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
     if ((self->phase == PHASE_ASSIGN || self->phase == PHASE_COMMIT) && !self->shard_lost_ms)
         shards_missing(self, next_of(text));
     if (*self->courier_waits) str_add(next_of(text), self->courier_waits);
+    for (size_t i = 0; i < self->members.n; i++)
+        if (*self->members.at[i].waits)
+            str_addf(next_of(text), "aggregator %s: %s", self->members.at[i].id,
+                     self->members.at[i].waits);
     if (self->phase == PHASE_TRAIN && !self->started_ms)
         str_addf(next_of(text), "workers: %zu of %lld are ready", rounds_workers(self),
                  (long long)config->workers);

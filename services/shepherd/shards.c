@@ -115,6 +115,14 @@ void shards_busy(member_row_t *row, const char *reason)
     snprintf(row->busy, sizeof row->busy, "%s", reason);
 }
 
+void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
+{
+    if (event->body_case != MSG__EVENT__BODY_DEGRADED || !event->degraded->waits) return;
+    member_row_t *row = member_by_id(self, event->source);
+    if (!row || row->kind != MSG__KIND__KIND_AGGREGATOR) return;
+    snprintf(row->waits, sizeof row->waits, "%s", event->degraded->over ? "" : event->degraded->text);
+}
+
 void shards_repeat(shepherd_t *self)
 {
     if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;

@@ -57,6 +57,7 @@ typedef struct {
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
     int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
     char busy[256];   /* aggregators: why it cannot do so yet; "" */
+    char waits[256];  /* aggregators: why it keeps others waiting; "" */
     bool holds;       /* aggregators: `held` says which range and round they have */
     struct {
         uint32_t shard, round;
@@ -235,6 +236,7 @@ extern const msg_route_t shepherd_routes[MSG_KIND_COUNT];
 
 void shepherd_tick(shepherd_t *self, int64_t now_ms);
 void shepherd_on_courier(shepherd_t *self, courier_result_t *result);
+void shepherd_on_event(shepherd_t *self, const Msg__Event *event); /* a member's telemetry */
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
 /* Publish an event, and send it to every CLI, reliably. Fills in source and run. */

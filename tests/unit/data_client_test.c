@@ -186,7 +186,7 @@ static void an_upload_that_is_forgotten_begins_again(void **unused)
     char hash[HASH_HEX];
     err_t err = {0};
     hash_content(rig->theta, n, hash);
-    data_server_forget(rig->server, 1); /* after the first chunk */
+    data_server_forget(rig->server, 2); /* with the second chunk */
     assert_int_equal(data_put_object(rig->client, hash, rig->theta, n, &err), 0);
     assert_int_equal(data_server_objects(rig->server), 1);
     rig_free(rig);
