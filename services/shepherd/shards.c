@@ -120,7 +120,8 @@ void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
     if (event->body_case != MSG__EVENT__BODY_DEGRADED || !event->degraded->waits) return;
     member_row_t *row = member_by_id(self, event->source);
     if (!row || row->kind != MSG__KIND__KIND_AGGREGATOR) return;
-    snprintf(row->waits, sizeof row->waits, "%s", event->degraded->over ? "" : event->degraded->text);
+    snprintf(row->waits, sizeof row->waits, "%s",
+             event->degraded->over ? "" : event->degraded->text);
 }
 
 void shards_repeat(shepherd_t *self)

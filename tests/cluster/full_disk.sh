@@ -47,7 +47,7 @@ waits() {
     eventually 30 event "$1" "event=waiting .*for=.*$2" && ! event shepherd event=run_failed
 }
 # Objects that nobody needs any more make room: until somebody waits.
-stays_full() { fill objects && event "$1" "event=waiting .*for=.*$2"; }
+stays_full() { fill objects && cat "$dir"/w?.log | grep -qE "event=waiting .*for=.*$1"; }
 quiet() { ! event shepherd 'event=run_(failed|done)'; }
 trains() { eventually 60 event shepherd "event=round round=$1 "; }
 
