@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -29,9 +30,16 @@ bool ckpt_is_round_name(const char *name)
 
 int ckpt_remove_dir(const char *path, err_t *err)
 {
-    DIR *dir = opendir(path);
-    if (!dir) return err_set_errno(err, "%s", path);
-    int rc = 0;
+    struct stat info;
+    if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) /* what it leads to is not ours */
+        return unlink(path) < 0 ? err_set_errno(err, "%s: remove", path) : 0;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = 0;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        err_set_errno(err, "%s", path);
+        if (fd >= 0) close(fd);
+        return -1;
+    }
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
         if (unlinkat(dirfd(dir), e->d_name, 0) < 0)

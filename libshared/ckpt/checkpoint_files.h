@@ -23,7 +23,7 @@ bool ckpt_is_file_name(const char *name);
 /* "round-N" or "round-N-COPY" and nothing behind it. */
 bool ckpt_is_round_name(const char *name);
 
-/* Remove a directory of plain files. ERR_IO. */
+/* Remove a directory of plain files; of a link to one the link alone. ERR_IO. */
 int ckpt_remove_dir(const char *path, err_t *err);
 
 /* Rename `temporary` to ROOT/round-RRRRRR, or -2, -3 ... where that exists. Returns the name within

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/ledger.h"
@@ -147,6 +148,24 @@ static void test_checkpoint_latest(void **state)
     checkpoint_close(&c);
     assert_false(file_exists(temp_path(root, "round-000009")));
     assert_int_equal(checkpoint_prune(temp_path(root, "absent"), 1, NULL, &err), -1);
+}
+
+/* A round that is kept elsewhere, and a link to it. */
+static void test_prune_links(void **state)
+{
+    const char *root = *state;
+    char *kept = mem_printf("%s-kept", root);
+    err_t err = {0};
+    assert_int_equal(save(root, 1, NULL, &err), 0);
+    assert_int_equal(rename(temp_path(root, "round-000001"), kept), 0);
+    assert_int_equal(symlink(kept, temp_path(root, "round-000001")), 0);
+    assert_int_equal(save(root, 2, NULL, &err), 0);
+    assert_int_equal(checkpoint_prune(root, 1, NULL, &err), 0);
+    checkpoint_t *c = checkpoint_open(kept, &err);
+    assert_non_null(c);
+    checkpoint_close(&c);
+    assert_int_equal(temp_count(root), 2); /* round 2 and latest */
+    temp_remove(&kept);
 }
 
 static void test_checkpoint_refuses(void **state)
@@ -366,6 +385,7 @@ int main(void)
         TEST(test_checkpoint),         TEST(test_checkpoint_minimal), TEST(test_checkpoint_latest),
         TEST(test_checkpoint_refuses), TEST(test_checkpoint_damage),  TEST(test_manifests),
         TEST(test_fallback),           TEST(test_list_and_copies),    TEST(test_ledger),
+        TEST(test_prune_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
