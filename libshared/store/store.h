@@ -499,7 +499,7 @@ typedef struct {
 int store_telemetry_write(store_t *self, const char *source, int64_t batch,
                           const store_event_t *events, size_t n_event,
                           const store_sample_t *samples, size_t n_sample, err_t *err);
-/* One event, as a part of what a leader writes. */
+/* One event, as a part of what a leader writes; `leader` NULL: by anybody. */
 int store_event_add(store_t *self, const store_leader_t *leader, const store_event_t *event,
                     err_t *err);
 /* Forget events and samples from before this time (ms, senders' clocks). */

@@ -96,7 +96,7 @@ int store_telemetry_write(store_t *self, const char *source, int64_t batch,
 int store_event_add(store_t *self, const store_leader_t *leader, const store_event_t *event,
                     err_t *err)
 {
-    if (store_leader_begin(self, leader, err) < 0) return -1;
+    if (store_begin(self, leader, err) < 0) return -1;
     return sql_end(self->db, write_events(self, event, 1, err), err);
 }
 

@@ -183,6 +183,18 @@ static int put_delete(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
     return store_submission_delete(self->store, &self->front, id, done, err);
 }
 
+static int put_event(clerk_t *self, const store_submission_t *row, err_t *err)
+{
+    store_event_t event = {.time_ms = row->created_ms,
+                           .level = "info",
+                           .service = "front",
+                           .member = row->id,
+                           .name = row->key,
+                           .round = -1,
+                           .detail = row->reason};
+    return store_event_add(self->store, NULL, &event, err);
+}
+
 static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
 {
     const store_submission_t *row = &note->row;
@@ -190,6 +202,7 @@ static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
     switch (note->verb) {
     case CLERK_ADD: return store_submission_add(self->store, &self->front, row, err);
     case CLERK_DELETE: return put_delete(self, note, done, err);
+    case CLERK_TELL: return put_event(self, row, err);
     case CLERK_MOVE: break;
     }
     return store_submission_move(self->store, &self->front, row->id, row->state, row->reason, err);

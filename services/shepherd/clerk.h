@@ -18,6 +18,7 @@ typedef enum {
     CLERK_ADD,    /* a new submission */
     CLERK_MOVE,   /* its new state: id, state and reason of the row count */
     CLERK_DELETE, /* all that is recorded of it: its id counts */
+    CLERK_TELL,   /* an event of no run: of the row, key is its name, id whose, reason its detail */
 } clerk_verb_t;
 
 /* One write. */

@@ -105,6 +105,10 @@ check "the first run ends well" timeout $((100 * slow)) "$bin/pcp" run watch one
 check "the second, too" timeout $((100 * slow)) "$bin/pcp" run watch two
 check "the first has the bits that it has alone" same_bits one
 check "so has the second" same_bits two
+# No supervisor is here: asked, and refused, all the same.
+"$bin/pcp" worker scale 3 --shepherd "$control" --wait-ms 5000 >/dev/null 2>&1
+wished() { [ "$(sqlite3 "$work/pcp.db" ".timeout 10000" "SELECT detail LIKE '%\"scale\":3%' FROM pcp_events WHERE name = 'scale'")" = 1 ]; }
+check "what operators ask is an event" eventually 30 wished
 figures() { "$bin/pcp" run get one --json --shepherd "$control" | grep -E '"(loss|val_loss|tokens|round|state|checkpoint)"'; }
 has_figures() { figures >"$work/figures.$1" && [ "$(grep -cE '"loss": [1-9]|"tokens": [1-9]|"checkpoint": "/|"state": "done"' "$work/figures.$1")" -eq 4 ]; }
 has_end() { "$bin/pcp" run get one --json --shepherd "$control" | grep -qE '"finished_ms": [1-9]'; }

@@ -113,6 +113,53 @@ static void *migrate(void *user)
     return NULL;
 }
 
+/* Rows of a program of version 10 are as good as ours, and read by the views of ours. */
+static void test_views_of_older(void **state)
+{
+    store_t *s = store_help_open(*state, false);
+    STORE_OK(store_migrate(s, 10, err));
+    store_help_script(
+        *state,
+        "INSERT INTO run (id, key, config, config_hash, state, n_windows, created_ms, started_ms, "
+        "finished_ms) VALUES ('r', 'r', '{}', '', 'done', 20, 1000, 2000, 9000);"
+        "INSERT INTO round (run_id, round, state, leader_fence, cursor_epoch, cursor_window, "
+        "opened_ms, committed_ms, loss, n_tokens, compute_ms, recover_ms) VALUES "
+        "('r', 0, 'committed', 1, 0, 10, 2000, 4000, 3.5, 640, 500, 0),"
+        "('r', 1, 'committed', 1, 0, 20, 4000, 6500, 2.5, 640, 5000, 0);"
+        "INSERT INTO ledger VALUES ('r', 0, 0, 10, 0, 0, 1, 'w'), ('r', 0, 10, 10, 1, 0, 1, 'w');"
+        "INSERT INTO worker (id, kind, state, first_ms, seen_ms) VALUES ('w', 'worker', 'idle', 1, "
+        "2);"
+        "INSERT INTO event (time_ms, level, service, member, name) VALUES (1, 'info', 'shepherd', "
+        "'s', 'old'), (1, 'info', 'shepherd', 's', 'old');"
+        "INSERT INTO rewind VALUES ('r', 1, 7, 5, '', 'why', 1, 1000, 2000);"
+        "INSERT INTO replicas VALUES ('r', 0, 2, 'why', 1, 1000);"
+        "INSERT INTO checkpoint VALUES ('r', 1, 'h', '/c/round-2', 5, 'good', '', 7000);");
+    STORE_OK(store_migrate(s, 0, err));
+    const struct {
+        const char *query;
+        int64_t value;
+    } rows[] = {
+        {"SELECT sum(round) FROM pcp_loss", 3},
+        {"SELECT CAST(tokens_per_second AS bigint) FROM pcp_speed WHERE round = 1", 320},
+        {"SELECT rounds FROM pcp_runs WHERE tokens = 1280 AND loss = 2.5 AND checkpoint = "
+         "'/c/round-2' AND finished_at > started_at",
+         2},
+        {"SELECT other_ms FROM pcp_round_time WHERE round = 1 AND committed_at > opened_at", 1500},
+        {"SELECT other_ms FROM pcp_round_time WHERE round = 2", 0},
+        {"SELECT exactly_once + complete FROM pcp_ledger", 2},
+        {"SELECT count(*) FROM pcp_workers WHERE state = 'idle' AND first_at IS NOT NULL", 1},
+        {"SELECT count(*) FROM pcp_events WHERE told_at IS NOT NULL", 2},
+        {"SELECT from_round * 100 + to_round FROM pcp_rewinds WHERE done_at > begun_at", 806},
+        {"SELECT round * 100 + replicas FROM pcp_replicas", 102},
+        {"SELECT round FROM pcp_checkpoints WHERE created_at IS NOT NULL", 2},
+        {"SELECT count(*) FROM pcp_submissions", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (store_help_count(*state, rows[i].query) != rows[i].value)
+            fail_msg("%s: not %d", rows[i].query, (int)rows[i].value);
+    store_destroy(&s);
+}
+
 static void test_at_once(void **state)
 {
     enum { N = 5 };
@@ -199,7 +246,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files), TEST(test_empty),   TEST(test_older),
-        TEST(test_at_once),           TEST(test_failing), TEST(test_foreign),
+        TEST(test_views_of_older),    TEST(test_at_once), TEST(test_failing),
+        TEST(test_foreign),
     };
     const struct CMUnitTest roles[] = {TEST(test_reader)};
     int failed = cmocka_run_group_tests_name("store, schema", tests, NULL, NULL);

@@ -1,11 +1,15 @@
 /* The front's own part: leading, what operators and supervisors say, ticks, the end. */
 #include "shepherd/front/front.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 #include "msg/publish.h"
 
 enum { EXIT_DEPOSED = 5, STOP_MS = 15000 };
@@ -29,6 +33,25 @@ static front_run_t *run_of_checkpoint(front_t *self, const char *id, const char 
     return found;
 }
 
+/* What operators ask of the cluster's machines is an event of no run. */
+static void note_request(front_t *self, const front_member_t *client, const Msg__Control *control)
+{
+    if (!self->clerk || !self->leads || client->is.kind != MSG__KIND__KIND_CLI ||
+        control->verb == MSG__CONTROL__VERB__LIST)
+        return;
+    json_t *detail = json_pack("{sssI}", "member", control->member, "scale",
+                               (json_int_t)control->scale);
+    char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+    json_decref(detail);
+    clerk_note_t *note = mem_calloc(1, sizeof *note);
+    note->verb = CLERK_TELL;
+    note->row.created_ms = clock_wall_ms();
+    utf8_cut(note->row.id, sizeof note->row.id, client->is.id);
+    utf8_cut(note->row.key, sizeof note->row.key, operators_verb(control->verb));
+    note->row.reason = text ? text : mem_strdup("{}");
+    clerk_write(self->clerk, note);
+}
+
 static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
@@ -43,6 +66,7 @@ static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t
         roster_t roster = front_roster(self);
         operators_ask(&roster, &client->is, message->id, control, wrong);
         free((member_row_t *)roster.rows);
+        note_request(self, client, control);
         return;
     }
     run->asker = client->is.serial; /* its shepherd answers */
