@@ -449,6 +449,27 @@ static void answers_wait_for_their_acknowledgement(void **unused)
     answers_fini(&answers);
 }
 
+/* Parameters that come slowly are time of transfer as updates that leave slowly are. */
+static void transfer_is_both_ways(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    trainer_t *trainer = trainer_make(rig, "a");
+    train(rig, trainer, 0, ""); /* plan and tokens are here */
+    const double each_s = 0.4;
+    data_server_pace(rig->server, sizeof THETA / each_s);
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    err_t err = {0};
+    rig->lease.round = 1;
+    rig->lease.start = rig->lease.count;
+    rig->lease.step_base = STEPS;
+    if (trainer_lease(trainer, &rig->lease, &done, &err) < 0) fail_msg("%s", err.text);
+    print_message("# transfer_s %.3f, compute_s %.3f\n", done.transfer_s, done.compute_s);
+    assert_true(done.transfer_s > 1.8 * each_s);
+    trainer_free(trainer);
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("worker_lease_test", LOG_OFF, LOG_LOGFMT);
@@ -460,6 +481,7 @@ int main(void)
         cmocka_unit_test(memory_alone),
         cmocka_unit_test(a_drained_lease_hands_in_its_steps),
         cmocka_unit_test(answers_wait_for_their_acknowledgement),
+        cmocka_unit_test(transfer_is_both_ways),
     };
     int failed = cmocka_run_group_tests_name("worker_lease", tests, NULL, NULL);
     zsys_shutdown();
