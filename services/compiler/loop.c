@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "codegen/target.h"
 
 /* --- In the thread --- */
 
@@ -42,7 +43,8 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
     if (do_job(user, control, job, &reply, hash, &lists, &err) < 0) {
         if (!*err.text) err_set(&err, ERR_STATE, "the compiler gave no reason");
         reply.error = err.text;
-        reply.model_at_fault = compiler_model_at_fault(err.code);
+        reply.target_at_fault = !target_find(job->target, NULL);
+        reply.model_at_fault = !reply.target_at_fault && compiler_model_at_fault(err.code);
         reply.n_params = reply.n_batch = 0;
     } else {
         reply.plan = hash;

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "shepherd/shepherd.h"
 
-enum { MAX_REJECTED = 5, FEW_NORMS = 4, MOST_NORMS = 64, MOST_SPEEDS = 8192 };
+enum { FEW_NORMS = 4, MOST_NORMS = 64, MOST_SPEEDS = 8192 };
 
 void admission_init(shepherd_t *self)
 {
@@ -44,24 +44,71 @@ static speed_t *find_speed(const shepherd_t *self, const char *worker)
     return NULL;
 }
 
-static void remember_speed(shepherd_t *self, const char *worker, uint32_t steps, double compute_s)
+static speed_t *speed_row(shepherd_t *self, const char *worker)
 {
-    if (steps == 0 || !(compute_s > 0)) return;
-    speed_t row = {.speed = steps / compute_s}, *old = find_speed(self, worker);
+    speed_t row = {0}, *old = find_speed(self, worker);
+    if (old) return old;
     snprintf(row.worker, sizeof row.worker, "%s", worker);
-    if (old) {
-        *old = row;
-        return;
-    }
     if (self->speeds.n == MOST_SPEEDS)
         memmove(self->speeds.at, self->speeds.at + 1, --self->speeds.n * sizeof *self->speeds.at);
     VEC_PUSH(&self->speeds, row);
+    return &self->speeds.at[self->speeds.n - 1];
+}
+
+static void remember_speed(shepherd_t *self, const char *worker, uint32_t steps, double compute_s)
+{
+    if (steps > 0 && compute_s > 0) speed_row(self, worker)->speed = steps / compute_s;
 }
 
 double admission_speed(const shepherd_t *self, const char *worker)
 {
     const speed_t *row = find_speed(self, worker);
     return row ? row->speed : 0;
+}
+
+void admission_timed(shepherd_t *self, uint32_t replica)
+{
+    const work_t *lease = &self->lease[replica];
+    double ms = (double)(lease->done_ms - lease->given_ms + 1); /* never 0: that is unknown */
+    if (lease->steps) speed_row(self, lease->worker)->step_ms = ms / lease->steps;
+}
+
+/* The longer of what we saw and what it says of its computing alone. */
+static double step_ms(const speed_t *row)
+{
+    double said = row->speed > 0 ? 1000 / row->speed : 0;
+    return said > row->step_ms ? said : row->step_ms;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double usual_step_ms(const shepherd_t *self)
+{
+    size_t n = self->speeds.n;
+    if (n == 0) return 0;
+    double *all = mem_calloc(n, sizeof *all);
+    for (size_t i = 0; i < n; i++) all[i] = step_ms(&self->speeds.at[i]);
+    qsort(all, n, sizeof *all, by_value);
+    double middle = all[n / 2];
+    free(all);
+    return middle;
+}
+
+double admission_expected_ms(const shepherd_t *self, const char *worker, double steps)
+{
+    enum { SLOWEST = 64 }; /* times the usual: what a worker says of itself goes no further */
+    const speed_t *row = find_speed(self, worker);
+    double least = (double)self->config->inner_steps; /* transfers take as long for fewer */
+    double own = row ? step_ms(row) : 0;
+    if (!row || own > row->step_ms) {
+        double usual = usual_step_ms(self);
+        if (!row || own > SLOWEST * usual) own = row ? SLOWEST * usual : usual;
+    }
+    return own * (steps > least ? steps : least);
 }
 
 void admission_committed(shepherd_t *self)
@@ -107,12 +154,20 @@ static double usual_norm(const shepherd_t *self)
 
 /* --- Rejection --- */
 
+static void blame(shepherd_t *self, uint32_t worker, const char *reason, const char *detail)
+{
+    char why[160];
+    snprintf(why, sizeof why, "its updates are rejected: %s: %.120s", reason, detail);
+    blame_strike(self, worker, STRIKE_LIE, why);
+}
+
 /* The round goes on without it; if nothing else is left of the round, it is trained again. */
 void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail)
 {
     work_t *lease = &self->lease[replica];
     const member_row_t *row = member_by_serial(self, lease->holder);
     rejection_t rejected = {replica, lease->fence, lease->worker, reason, detail};
+    uint32_t holder = lease->holder;
     int64_t out = 0;
     records_reject(self, &rejected);
     if (row) work_acknowledge(self, &row->peer, self->round, replica, lease->fence);
@@ -120,13 +175,16 @@ void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, co
     for (int64_t k = 0; k < self->replicas; k++) out += self->lease[k].state == WORK_DROPPED;
     if (!self->decided && out + 1 < self->replicas) {
         lease->state = WORK_DROPPED;
+        blame(self, holder, reason, detail);
         return;
     }
-    if (++lease->failures >= MAX_REJECTED)
-        shepherd_fail(self, "round %u: replica %u: rejected again and again: %s: %s",
+    if (blame_agreed(self, replica, row)) {
+        shepherd_fail(self, "round %u: replica %u: rejected from worker after worker: %s: %s",
                       self->round + 1, replica, reason, detail);
-    else
-        work_reopen(self, replica);
+        return;
+    }
+    work_again(self, replica);
+    blame(self, holder, reason, detail);
 }
 
 /* Under a fence that another has replaced: it counts for nothing, and there is a row that says so.
@@ -156,7 +214,7 @@ static void ask(const shepherd_t *self, uint32_t replica, const member_row_t *ag
 }
 
 /* The lease is still the one that we ask about. */
-static bool waits(const shepherd_t *self, uint32_t replica)
+bool admission_waits(const shepherd_t *self, uint32_t replica)
 {
     const inspection_t *i = &self->inspection[replica];
     const work_t *lease = &self->lease[replica];
@@ -167,7 +225,7 @@ static bool waits(const shepherd_t *self, uint32_t replica)
 void admission_ask_again(shepherd_t *self, const member_row_t *aggregator)
 {
     for (int64_t k = 0; k < self->replicas; k++)
-        if (waits(self, (uint32_t)k) && self->inspection[k].norm2[aggregator->shard] < 0)
+        if (admission_waits(self, (uint32_t)k) && self->inspection[k].norm2[aggregator->shard] < 0)
             ask(self, (uint32_t)k, aggregator);
 }
 
@@ -202,7 +260,7 @@ void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t window
         admission_reject(self, done->replica, "finite", detail);
         return;
     }
-    if (!waits(self, done->replica)) begin(self, done, windows);
+    if (!admission_waits(self, done->replica)) begin(self, done, windows);
     for (size_t i = 0; i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
         if (row->shard >= 0 && self->inspection[done->replica].norm2[row->shard] < 0)
@@ -236,7 +294,9 @@ static void lacks(shepherd_t *self, const Msg__Inspected *answer)
 {
     log_event(LOG_WARN, "contribution_missing", "round=%u replica=%u shard=%u fence=%u",
               answer->round, answer->replica, answer->shard, answer->fence);
-    work_reopen(self, answer->replica);
+    uint32_t holder = self->lease[answer->replica].holder;
+    work_again(self, answer->replica);
+    blame_strike(self, holder, STRIKE_LIE, "what it calls done has not arrived");
 }
 
 void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -246,7 +306,8 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const member_row_t *row = member_heard(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
         answer->replica >= self->replicas || answer->round != self->round ||
-        !waits(self, answer->replica) || answer->fence != self->lease[answer->replica].fence)
+        !admission_waits(self, answer->replica) ||
+        answer->fence != self->lease[answer->replica].fence)
         return; /* asked twice, or the lease is another's by now */
     inspection_t *i = &self->inspection[answer->replica];
     bool good = isfinite(answer->norm2) && answer->norm2 >= 0;

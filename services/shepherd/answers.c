@@ -7,8 +7,6 @@
 #include "base/log.h"
 #include "shepherd/shepherd.h"
 
-enum { MAX_FAILURES = 5 };
-
 /* The work an answer is about, if the sender holds it under this fence; else NULL, counted. */
 static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32_t round,
                        uint32_t index, uint32_t fence)
@@ -87,6 +85,8 @@ void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, dou
     log_event(LOG_DEBUG, "lease_done",
               "round=%u replica=%u loss=%.4f norm=%.4g compute_s=%.3f transfer_s=%.3f", self->round,
               replica, lease->loss, sqrt(norm2), lease->compute_s, lease->transfer_s);
+    if (lease->timed) admission_timed(self, replica);
+    blame_clear(self, lease->holder);
     records_done(self, replica);
 }
 
@@ -103,7 +103,9 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
     }
     uint64_t windows = windows_done(self, lease, done);
     if (windows == 0) {
-        work_reopen(self, done->replica);
+        uint32_t holder = lease->holder;
+        work_again(self, done->replica);
+        blame_strike(self, holder, STRIKE_LIE, "LEASE_DONE makes no sense");
         return;
     }
     admission_ask(self, done, windows);
@@ -116,10 +118,36 @@ void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const Msg__EvalDone *done = message->eval_done;
     work_t *part = held_by(self, from, true, done->round, done->part, done->fence);
     if (!part) return;
+    member_row_t *row = member_by_serial(self, part->holder);
+    if (done->tokens == 0) { /* a part has some */
+        work_again_eval(part);
+        if (row) blame_strike(self, row->serial, STRIKE_LIE, "it validated nothing");
+        return;
+    }
+    if (row) row->blame.overdue = 0;
     part->state = WORK_DONE;
     part->loss = done->loss;
     part->tokens = done->tokens;
     rounds_check(self);
+}
+
+/* Again, by the same worker once, then by another if there is one. That a late lease's parameters
+ * are gone is no fault of the worker's. */
+static void fail_work(shepherd_t *self, work_t *work, const Msg__LeaseFailed *failed)
+{
+    uint32_t holder = work->holder;
+    bool blameless = !failed->eval && !failed->fatal && work->lag;
+    if (blameless) {
+        work->failures++;
+        work_reopen(self, failed->replica);
+        return;
+    }
+    if (failed->fatal) work->failures++; /* at once by another */
+    if (failed->eval)
+        work_again_eval(work);
+    else
+        work_again(self, failed->replica);
+    blame_strike(self, holder, failed->fatal ? STRIKE_FATAL : STRIKE_FAILED, failed->error);
 }
 
 void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -146,12 +174,5 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     }
     if (!failed->eval && !failed->fatal && late_failed(self, failed->replica, failed->error))
         return;
-    if (failed->fatal || ++work->failures >= MAX_FAILURES) {
-        shepherd_fail(self, "round %u: %s", failed->round + 1, failed->error);
-        return;
-    }
-    if (failed->eval)
-        work_reopen_eval(work);
-    else
-        work_reopen(self, failed->replica);
+    fail_work(self, work, failed);
 }

@@ -53,6 +53,7 @@ static int64_t lost_since(const shepherd_t *self, uint32_t replica)
     for (size_t i = 0; since && i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
         if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(self, row->target)) continue;
+        if (row->blame.refused) continue;
         if (!back_refused(self, replica, row->serial)) return 0;
         asked++;
     }

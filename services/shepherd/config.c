@@ -42,6 +42,8 @@ static const config_field_t fields[] = {
     FIELD(id, STRING, NULL, "name among shepherds [shepherd-HOST-RANDOM]"),
     RANGE(leader_ttl_ms, INT, "1500", 30, 3600000, "a stand-by takes over after such a silence"),
     RANGE(shard_wait_s, FLOAT, "60", 0, 1e6, "how long a lost aggregator may stay away"),
+    RANGE(work_wait_s, FLOAT, "60", 0, 1e6,
+          "work that takes too long is not given again before this"),
     FIELD(run, STRING, "run", "id of the run"),
     FIELD(model, STRING, NULL, "StableHLO text of the model"),
     FIELD(init, STRING, NULL, "safetensors file with every parameter"),

@@ -26,7 +26,7 @@ typedef struct {
     char *resume; /* NULL: do not */
     bool store_sync, balance;
     int64_t leader_ttl_ms, quorum;
-    double shard_wait_s, deadline_s, outlier, shrink_s;
+    double shard_wait_s, work_wait_s, deadline_s, outlier, shrink_s;
     char *late; /* drop | next */
 } shepherd_config_t;
 

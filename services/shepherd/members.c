@@ -139,6 +139,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
               "member=%s kind=%s reason=\"%s\"", gone.id, member_kind_name(gone.kind), reason);
     announce(self, &gone, false, reason);
+    blame_keep(self, &gone);
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
     if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
     if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
@@ -238,6 +239,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         return;
     }
     const char *wrong = check_hello(self, hello);
+    if (!wrong && hello->kind == MSG__KIND__KIND_WORKER) wrong = plans_refusal(self, hello->target);
     if (wrong) {
         log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
         refuse(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
@@ -258,6 +260,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     replace(self, hello);
     if (self->finished || self->phase == PHASE_DONE) return;
     member_row_t row = member_row_of(hello, from, ++self->last_serial, self->now_ms);
+    blame_take(self, &row);
     VEC_PUSH(&self->members, row);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
               row.id, member_kind_name(row.kind), row.target, hello->threads, hello->pid,
@@ -265,6 +268,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     welcome(self, from, message->id);
     announce(self, &row, true, "");
     member_row_t *here = member_by_serial(self, row.serial);
+    if (row.kind == MSG__KIND__KIND_COMPILER) plans_retry(self);
     if (row.kind == MSG__KIND__KIND_AGGREGATOR) shards_hello(self, here, hello->shard);
     if (row.kind != MSG__KIND__KIND_WORKER) return;
     plans_want(self, row.target);
@@ -297,8 +301,12 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         /* It has been idle since long after we gave it work: that message, or its answer, is lost.
          */
         log_event(LOG_WARN, "work_lost", "member=%s", row->id);
-        work_release(self, row->serial);
-        plans_lost(self, row->serial);
+        uint32_t serial = row->serial;
+        bool held = work_held(self, serial);
+        work_release(self, serial);
+        plans_lost(self, serial);
+        if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");
+        row = member_by_serial(self, serial);
     }
     row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
 }

@@ -1,5 +1,6 @@
 /* Plans: one for each target that workers have, compiled once by whichever compiler asks for work.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,13 +8,46 @@
 #include "base/random.h"
 #include "shepherd/shepherd.h"
 
-enum { MAX_ATTEMPTS = 3 };
+enum { MAX_ATTEMPTS = 3, MOST_TARGETS = 64 };
 
 static plan_row_t *find(const shepherd_t *self, const char *target)
 {
     for (size_t i = 0; i < self->plans.n; i++)
         if (strcmp(self->plans.at[i].target, target) == 0) return &self->plans.at[i];
     return NULL;
+}
+
+const char *plans_refusal(const shepherd_t *self, const char *target)
+{
+    const plan_row_t *row = find(self, target);
+    if (!row && self->plans.n >= MOST_TARGETS) return "there are workers of too many targets";
+    return row && row->state == PLAN_FAILED ? row->why : NULL;
+}
+
+void plans_retry(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.n; i++) {
+        plan_row_t *row = &self->plans.at[i];
+        if (row->state != PLAN_FAILED) continue;
+        row->state = PLAN_WANTED;
+        row->attempts = 0;
+    }
+}
+
+void plans_missing(const shepherd_t *self, str_t *text)
+{
+    for (size_t i = 0; i < self->plans.n; i++)
+        if (self->plans.at[i].state == PLAN_FAILED)
+            str_addf(text, "%s%s", text->n ? "; " : "", self->plans.at[i].why);
+}
+
+void plans_fini(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.n; i++) {
+        free(self->plans.at[i].target);
+        free(self->plans.at[i].why);
+    }
+    VEC_FREE(&self->plans);
 }
 
 void plans_want(shepherd_t *self, const char *target)
@@ -35,16 +69,46 @@ const char *plans_ready(const shepherd_t *self, const char *target)
     return row && row->state == PLAN_READY ? row->hash : NULL;
 }
 
+/* Workers of this target are of no use to the run, and told so; they may come back once another
+ * compiler has. */
+static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
+{
+    for (size_t i = self->members.n; i-- > 0;) {
+        if (i >= self->members.n) continue;
+        const member_row_t *row = &self->members.at[i];
+        if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
+        Msg__Fault fault = MSG__FAULT__INIT;
+        fault.code = MSG__FAULT__CODE__REFUSED;
+        fault.text = plan->why;
+        MSG_SEND(self->out, &row->peer, 0, FAULT, fault, &fault);
+        member_drop(self, row->serial, plan->why);
+    }
+}
+
+/* No plan for this target. The run fails if that is so for every target that somebody has, unless
+ * the targets alone are to blame: then others are waited for. */
+static void give_up(shepherd_t *self, plan_row_t *plan, const char *why)
+{
+    bool other = plan->unknown;
+    plan->state = PLAN_FAILED;
+    free(plan->why);
+    plan->why = mem_printf("no plan for target %s: %s", plan->target, why);
+    for (size_t i = 0; i < self->plans.n; i++) other |= self->plans.at[i].state != PLAN_FAILED;
+    if (other)
+        refuse_workers(self, plan);
+    else
+        shepherd_fail(self, "compiling for %s: %s", plan->target, why);
+}
+
 void plans_forget_compiler(shepherd_t *self, uint32_t serial)
 {
     for (size_t i = 0; i < self->plans.n; i++) {
         plan_row_t *row = &self->plans.at[i];
         if (row->state != PLAN_ASKED || row->compiler != serial) continue;
         row->state = PLAN_WANTED;
-        if (row->attempts < MAX_ATTEMPTS) continue;
-        shepherd_fail(self, "compiling for %s: %d compilers were lost on it", row->target,
-                      row->attempts);
-        return;
+        char why[64];
+        snprintf(why, sizeof why, "%d compilers were lost on it", row->attempts);
+        if (row->attempts >= MAX_ATTEMPTS) give_up(self, row, why);
     }
 }
 
@@ -87,6 +151,15 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
     log_event(LOG_INFO, "compile", "target=%s compiler=%s", plan->target, compiler->id);
 }
 
+static bool other_compiler(const shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->kind == MSG__KIND__KIND_COMPILER && row->serial != serial) return true;
+    }
+    return false;
+}
+
 static bool any_ready(const shepherd_t *self)
 {
     for (size_t i = 0; i < self->plans.n; i++)
@@ -116,13 +189,16 @@ void plans_dispatch(shepherd_t *self)
         for (size_t m = 0; m < self->members.n; m++) {
             member_row_t *row = &self->members.at[m];
             if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0) continue;
+            if (row->serial == self->plans.at[i].failed && other_compiler(self, row->serial))
+                continue;
             ask(self, &self->plans.at[i], row);
             break;
         }
     }
 }
 
-/* A plan that cannot be had: fatal when the model is wrong or no worker could run. */
+/* A plan that cannot be had: fatal when the model is wrong. Otherwise another compiler is asked, or
+ * the same one again. */
 static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
 {
     log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
@@ -130,11 +206,10 @@ static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *rep
         shepherd_fail(self, "%s", reply->error);
         return;
     }
-    plan->state = plan->attempts < MAX_ATTEMPTS ? PLAN_WANTED : PLAN_FAILED;
-    if (plan->state == PLAN_WANTED) return;
-    bool other = false;
-    for (size_t i = 0; i < self->plans.n; i++) other |= self->plans.at[i].state != PLAN_FAILED;
-    if (!other) shepherd_fail(self, "compiling for %s: %s", plan->target, reply->error);
+    plan->state = PLAN_WANTED;
+    plan->failed = plan->compiler;
+    plan->unknown = reply->target_at_fault;
+    if (plan->unknown || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, reply->error);
 }
 
 /* The first plan gives the layout, the later ones must have the same. */
@@ -175,6 +250,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
         shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
         return;
     }
+    plan->unknown = false;
     memcpy(plan->hash, reply->plan, HASH_HEX);
     plan->state = PLAN_READY;
     log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,

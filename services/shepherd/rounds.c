@@ -12,7 +12,8 @@ size_t rounds_workers(const shepherd_t *self)
     size_t n = 0;
     for (size_t i = 0; i < self->members.n; i++) {
         const member_row_t *row = &self->members.at[i];
-        n += row->kind == MSG__KIND__KIND_WORKER && plans_ready(self, row->target) != NULL;
+        n += row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
+             plans_ready(self, row->target) != NULL;
     }
     return n;
 }
@@ -61,6 +62,26 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
     }
 }
 
+/* Several things may be missing. */
+static str_t *next_of(str_t *text)
+{
+    if (text->n) str_add(text, "; ");
+    return text;
+}
+
+static void evals_missing(const shepherd_t *self, str_t *text)
+{
+    if (self->eval.n) str_addf(next_of(text), "the validation of round %u:", self->round);
+    for (size_t i = 0; i < self->eval.n; i++) {
+        const work_t *part = &self->eval.at[i];
+        const member_row_t *row = member_by_serial((shepherd_t *)self, part->holder);
+        if (part->state == WORK_OPEN) str_addf(text, " part %zu (nobody has it)", i);
+        if (part->state == WORK_ISSUED)
+            str_addf(text, " part %zu on %s, for %.0f s", i, row ? row->id : "?",
+                     (double)(self->now_ms - part->given_ms) / 1000);
+    }
+}
+
 static void shards_missing(const shepherd_t *self, str_t *text)
 {
     bool step = self->phase == PHASE_COMMIT;
@@ -72,13 +93,6 @@ static void shards_missing(const shepherd_t *self, str_t *text)
                  row->id);
         if (*row->busy) str_addf(text, " (%s)", row->busy);
     }
-}
-
-/* Several things may be missing. */
-static str_t *next_of(str_t *text)
-{
-    if (text->n) str_add(text, "; ");
-    return text;
 }
 
 static void what_is_missing(const shepherd_t *self, str_t *text)
@@ -105,8 +119,11 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
     if (self->phase == PHASE_TRAIN && !self->started_ms)
         str_addf(next_of(text), "workers: %zu of %lld are ready", rounds_workers(self),
                  (long long)config->workers);
+    if (self->phase == PHASE_TRAIN) evals_missing(self, text);
     if (self->phase == PHASE_TRAIN && self->started_ms && self->round < config->rounds)
         leases_missing(self, workers, next_of(text));
+    if (self->phase == PHASE_TRAIN) blame_missing(self, text);
+    plans_missing(self, text);
 }
 
 void rounds_waiting(shepherd_t *self)

@@ -50,7 +50,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
 void shepherd_fini(shepherd_t *self)
 {
     for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
-    for (size_t i = 0; i < self->plans.n; i++) free(self->plans.at[i].target);
+    plans_fini(self);
     for (int64_t i = 0; self->shard_endpoint && i < self->config->shards; i++)
         free(self->shard_endpoint[i]);
     free(self->shard_endpoint);
@@ -61,8 +61,8 @@ void shepherd_fini(shepherd_t *self)
     replicas_fini(self);
     VEC_FREE(&self->returned);
     admission_fini(self);
+    blame_fini(self);
     VEC_FREE(&self->members);
-    VEC_FREE(&self->plans);
     VEC_FREE(&self->eval);
     layout_fini(&self->layout);
     free(self->spec);
@@ -180,6 +180,9 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
     if (gap_ms < self->config->timeout_ms / 2) return;
     log_event(LOG_WARN, "slept", "ms=%lld", (long long)gap_ms);
     for (size_t i = 0; i < self->members.n; i++) self->members.at[i].heard_ms += gap_ms;
+    for (size_t i = 0; i < self->eval.n; i++) self->eval.at[i].given_ms += gap_ms;
+    for (int64_t k = 0; k < self->replicas; k++)
+        if (self->lease[k].state == WORK_ISSUED) self->lease[k].given_ms += gap_ms;
 }
 
 /* The last record is awaited, but not for ever. */
@@ -207,6 +210,9 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     shepherd_gather(self);
     members_wait_for_shards(self);
     back_check(self);
+    blame_check(self);
+    if (self->finished) return;
+    overdue_check(self);
     shards_repeat(self);
     resume_expire(self);
     replicas_tick(self);

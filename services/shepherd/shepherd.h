@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 #include "msg/envelope.h"
 #include "shepherd/config.h"
@@ -44,6 +45,21 @@ typedef enum {
     PHASE_COUNT,
 } phase_t;
 
+/* What is held against a worker (blame.c, overdue.c); all in a row. */
+typedef struct {
+    uint8_t strikes, lies; /* failures; those that it did not tell, or that are no accident */
+    uint8_t overdue;       /* work that it did not end in time */
+    bool refused;          /* it gets no more work */
+    int64_t rest_ms;       /* nor before that */
+    char why[160];         /* the last of them */
+} blame_t;
+
+typedef struct {
+    char id[MSG_ID_BYTES];
+    uint64_t incarnation;
+    blame_t blame;
+} blamed_t;
+
 typedef struct {
     uint32_t serial; /* never used twice; leases refer to members by it */
     char *id, *target, *endpoint, *supervisor, *host;
@@ -62,6 +78,7 @@ typedef struct {
     struct {
         uint32_t shard, round;
     } held;
+    blame_t blame; /* workers */
 } member_row_t;
 
 typedef enum { PLAN_WANTED, PLAN_ASKED, PLAN_READY, PLAN_FAILED } plan_state_t;
@@ -69,21 +86,28 @@ typedef struct {
     char *target;
     plan_state_t state;
     uint32_t compiler; /* serial, when asked */
+    uint32_t failed;   /* serial of the compiler that failed last */
     int attempts;
+    bool unknown; /* by the compiler's word no compiler here knows the target */
+    char *why;    /* PLAN_FAILED: its workers are refused with it */
     char hash[HASH_HEX];
 } plan_row_t;
 
+enum { WORK_WITNESSES = 3 };
 typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED } work_state_t;
 typedef struct {
     work_state_t state;
     uint32_t holder; /* serial of the worker, when issued; 0: `worker`, which is not back yet */
     uint32_t home;   /* training: the worker that has this replica's inner state; 0: none */
     uint32_t fence;  /* raised each time the work is given again */
-    int failures;
-    uint64_t begin, n;                            /* validation: batches */
-    data_range_t range;                           /* training: windows */
-    uint64_t want, done_windows;                  /* training: of the range, from its beginning */
-    char worker[MSG_ID_BYTES];                    /* training: who had it last */
+    int failures, overdue;
+    uint32_t avoid; /* serial of a worker who gets it only when there is no other */
+    uint64_t witness[WORK_WITNESSES]; /* training: workers whose update was rejected, by name */
+    bool timed;                       /* training: the worker began it when it was given */
+    uint64_t begin, n;                /* validation: batches */
+    data_range_t range;               /* training: windows */
+    uint64_t want, done_windows;      /* training: of the range, from its beginning */
+    char worker[MSG_ID_BYTES];        /* training: who had it last */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
     uint32_t floor; /* with adoptable: what was given up to this fence is void */
     bool adoptable; /* given before our term, if at all: it may be kept */
@@ -124,7 +148,8 @@ typedef struct {
 
 typedef struct {
     char worker[MSG_ID_BYTES];
-    double speed; /* steps/s of its last lease */
+    double speed;   /* steps/s of its last lease, as it says; 0: unknown */
+    double step_ms; /* of all its time for a lease, as we saw it; 0: unknown */
 } speed_t;
 
 typedef struct {
@@ -184,12 +209,15 @@ typedef struct {
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
     int64_t started_ms, round_ms; /* first round, present round */
-    int64_t opened_ms;  /* with `resumed`: when the open round was, before our term; 0: in it */
-    int64_t led_ms;     /* we lead since then, and have not gone on with the run yet; 0: done */
-    int64_t outage_ms;  /* of the open round: taking over, and waiting for lost shards */
-    int64_t ready_ms;   /* training could have begun, but for missing workers */
-    int64_t waiting_ms; /* when the log last said what is waited for */
-    bool summary_waits; /* the last round's summary waits for its validation */
+    int64_t opened_ms;    /* with `resumed`: when the open round was, before our term; 0: in it */
+    int64_t led_ms;       /* we lead since then, and have not gone on with the run yet; 0: done */
+    int64_t outage_ms;    /* of the open round: taking over, and waiting for lost shards */
+    int64_t ready_ms;     /* training could have begun, but for missing workers */
+    int64_t waiting_ms;   /* when the log last said what is waited for */
+    int64_t overdue_ms;   /* when work was last looked at for being overdue */
+    int64_t barren_ms;    /* since when no worker can do anything; 0: some can */
+    VEC(blamed_t) blamed; /* of workers that are away */
+    bool summary_waits;   /* the last round's summary waits for its validation */
     Msg__RoundStats summary;
     double val_loss;
     bool has_val_loss;
@@ -363,11 +391,17 @@ void on_run_event(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 /* --- plans.c --- */
 void plans_want(shepherd_t *self, const char *target);
 void plans_dispatch(shepherd_t *self);
+void plans_missing(const shepherd_t *self, str_t *text); /* targets that are refused, and why */
+void plans_fini(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial);
 void plans_lost(shepherd_t *self, uint32_t serial);        /* that compiler has nothing to do */
 bool plans_asked(const shepherd_t *self, uint32_t serial); /* of that compiler */
 void plans_forget(shepherd_t *self); /* their objects may be gone: compile again */
 const char *plans_ready(const shepherd_t *self, const char *target); /* hash; NULL: not yet */
+/* Why workers of this target are refused; NULL: they are not. */
+const char *plans_refusal(const shepherd_t *self, const char *target);
+void plans_retry(
+    shepherd_t *self); /* a compiler has come: perhaps it can do what others could not */
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- shards.c: aggregators that come (back) with a range --- */
@@ -433,9 +467,13 @@ void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost work
 void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
 void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
 void work_reopen_eval(work_t *part);
+/* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
+void work_again(shepherd_t *self, uint32_t replica);
+void work_again_eval(work_t *part);
 void work_revoke(shepherd_t *self, uint32_t replica); /* its holder is to drop it */
 bool work_held(const shepherd_t *self, uint32_t holder);
-size_t work_homes(const shepherd_t *self, uint32_t serial); /* replicas of a worker */
+bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
+size_t work_homes(const shepherd_t *self, uint32_t serial);      /* replicas of a worker */
 void work_dispatch(shepherd_t *self);
 void work_open_round(shepherd_t *self);
 void work_open_eval(shepherd_t *self);
@@ -454,7 +492,34 @@ void admission_committed(shepherd_t *self);
 void admission_load(shepherd_t *self, const store_updates_t *updates);
 void admission_rewind(shepherd_t *self, uint32_t round); /* forget it, and those behind it */
 double admission_speed(const shepherd_t *self, const char *worker); /* 0: unknown */
+/* What so many steps take the worker from LEASE to LEASE_DONE, by its last lease; by those of
+ * others where it has none; 0: unknown. */
+double admission_expected_ms(const shepherd_t *self, const char *worker, double steps);
+void admission_timed(shepherd_t *self, uint32_t replica);       /* its lease is done */
+bool admission_waits(const shepherd_t *self, uint32_t replica); /* for the shards' answers */
 void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- blame.c: workers that get no work for a while, or no more --- */
+typedef enum {
+    STRIKE_FAILED, /* it says so itself, of itself */
+    STRIKE_LIE,    /* what it calls done is not there, or is of no use */
+    STRIKE_FATAL,  /* it says that nobody could */
+} strike_t;
+/* Its work is given to others before. May refuse it, which reopens all that it holds. */
+void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why);
+void blame_clear(shepherd_t *self, uint32_t serial); /* a lease of its is admitted */
+bool blame_rests(const shepherd_t *self, const member_row_t *row);
+void blame_keep(shepherd_t *self, const member_row_t *gone); /* and take it up again */
+void blame_take(shepherd_t *self, member_row_t *come);
+void blame_check(shepherd_t *self); /* now and then: is nobody left who could work? */
+/* An update of this lease was rejected that the worker (NULL: gone) made: have so many who have
+ * trained here before made such that it is not their fault? */
+bool blame_agreed(shepherd_t *self, uint32_t replica, const member_row_t *row);
+void blame_missing(const shepherd_t *self, str_t *text); /* who does not work, and why */
+void blame_fini(shepherd_t *self);
+
+/* --- overdue.c --- */
+void overdue_check(shepherd_t *self); /* now and then: take work from who does not end it */
 
 /* --- answers.c --- */
 void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,

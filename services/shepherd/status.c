@@ -20,6 +20,7 @@ static const char *member_state(const shepherd_t *self, const member_row_t *row)
 {
     switch (row->kind) {
     case MSG__KIND__KIND_WORKER:
+        if (row->blame.refused) return "refused";
         if (work_held(self, row->serial)) return "busy";
         return plans_ready(self, row->target) ? "idle" : "preparing";
     case MSG__KIND__KIND_COMPILER: return compiler_busy(self, row->serial) ? "busy" : "idle";

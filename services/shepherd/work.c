@@ -8,7 +8,13 @@
 
 static bool ready(const shepherd_t *self, const member_row_t *row)
 {
-    return row->kind == MSG__KIND__KIND_WORKER && plans_ready(self, row->target);
+    return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
+           plans_ready(self, row->target);
+}
+
+bool work_free(const shepherd_t *self, const member_row_t *row)
+{
+    return row->credit > 0 && !blame_rests(self, row) && ready(self, row);
 }
 
 size_t work_homes(const shepherd_t *self, uint32_t serial)
@@ -139,7 +145,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
     lease->state = WORK_OPEN;
     lease->holder = 0;
     lease->done_windows = 0;
-    lease->recorded = lease->adoptable = false;
+    lease->recorded = lease->adoptable = lease->timed = false;
     lease->fence = (lease->fence > self->fence_base ? lease->fence : self->fence_base) + 1;
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0) send_fence(self, &self->members.at[i], replica);
@@ -165,6 +171,22 @@ static uint32_t new_home(const shepherd_t *self, uint32_t lost)
     }
     free(load);
     return home;
+}
+
+void work_again(shepherd_t *self, uint32_t replica)
+{
+    work_t *lease = &self->lease[replica];
+    uint32_t holder = lease->holder;
+    if (++lease->failures > 1) lease->avoid = holder;
+    work_reopen(self, replica);
+    if (lease->avoid && lease->home == holder && rounds_workers(self) > 1)
+        lease->home = new_home(self, holder);
+}
+
+void work_again_eval(work_t *part)
+{
+    if (++part->failures > 1) part->avoid = part->holder;
+    work_reopen_eval(part);
 }
 
 void work_release(shepherd_t *self, uint32_t holder)
@@ -214,6 +236,7 @@ static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
 {
     work->state = WORK_ISSUED;
     work->holder = worker->serial;
+    work->given_ms = self->now_ms;
     if (worker->credit) worker->credit--; /* none: it goes on with what it has (late.c) */
     worker->issued_ms = self->now_ms;
 }
@@ -265,7 +288,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     lease.tokens = &tokens;
     work->home = worker->serial;
     work->adoptable = work->carry = false;
-    work->given_ms = self->now_ms;
+    work->timed = work->lag == 0; /* a late one may be half done */
     if (!work->first_ms) work->first_ms = self->now_ms;
     snprintf(work->worker, sizeof work->worker, "%s", worker->id);
     issued(self, work, worker);
@@ -300,15 +323,26 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     MSG_SEND(self->out, &worker->peer, 0, EVAL, eval, &eval);
 }
 
+/* The first from there on who is free, but not the one to be avoided while there is another to be
+ * waited for; members.n: nobody. */
+static size_t taker(const shepherd_t *self, const work_t *work, size_t first)
+{
+    size_t m = first;
+    while (m < self->members.n &&
+           !(work_free(self, &self->members.at[m]) && self->members.at[m].serial != work->avoid))
+        m++;
+    if (m < self->members.n || !work->avoid || rounds_workers(self) > 1) return m;
+    return first;
+}
+
 /* Parts of a validation, to whoever has credit; true when some are left. */
 static bool give_evals(shepherd_t *self, char **endpoints)
 {
-    size_t m = 0;
+    size_t first = 0;
     for (size_t i = 0; i < self->eval.n; i++) {
         if (self->eval.at[i].state != WORK_OPEN) continue;
-        while (m < self->members.n &&
-               !(self->members.at[m].credit > 0 && ready(self, &self->members.at[m])))
-            m++;
+        while (first < self->members.n && !work_free(self, &self->members.at[first])) first++;
+        size_t m = taker(self, &self->eval.at[i], first);
         if (m == self->members.n) return true;
         give_eval(self, (uint32_t)i, &self->members.at[m], endpoints);
     }
@@ -339,15 +373,9 @@ static size_t give_homes(shepherd_t *self, char **endpoints)
         if (lease->state != WORK_OPEN || lease->carry) continue;
         homeless += lease->home == 0;
         member_row_t *row = lease->home ? member_by_serial(self, lease->home) : NULL;
-        if (row && row->credit > 0 && ready(self, row))
-            give_lease(self, (uint32_t)k, row, endpoints);
+        if (row && work_free(self, row)) give_lease(self, (uint32_t)k, row, endpoints);
     }
     return homeless;
-}
-
-static bool is_free(const shepherd_t *self, size_t m)
-{
-    return self->members.at[m].credit > 0 && ready(self, &self->members.at[m]);
 }
 
 /* Those whose worker is gone, to whoever has credit left and may have the inner state. */
@@ -357,11 +385,12 @@ static void give_homeless(shepherd_t *self, char **endpoints)
     for (int64_t k = 0; k < self->replicas; k++) {
         const work_t *lease = &self->lease[k];
         if (lease->state != WORK_OPEN || lease->carry || lease->home) continue;
-        while (first < self->members.n && !is_free(self, first)) first++;
+        while (first < self->members.n && !work_free(self, &self->members.at[first])) first++;
         if (first == self->members.n) return;
-        size_t m = first;
+        size_t m = taker(self, lease, first);
         while (m < self->members.n &&
-               !(is_free(self, m) && !back_refused(self, (uint32_t)k, self->members.at[m].serial)))
+               !(work_free(self, &self->members.at[m]) &&
+                 !back_refused(self, (uint32_t)k, self->members.at[m].serial)))
             m++;
         if (m < self->members.n) give_lease(self, (uint32_t)k, &self->members.at[m], endpoints);
     }

@@ -436,27 +436,6 @@ static void losses_that_end_the_run(void **unused)
     rig_free(rig);
 }
 
-static void failed_leases(void **unused)
-{
-    (void)unused;
-    for (int fatal = 0; fatal < 2; fatal++) {
-        rig_t *rig = training(1, 1, 1);
-        int n = 0;
-        for (; n < 10 && !rig->state.finished; n++) {
-            ask(rig, W1);
-            const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
-            assert_int_equal(lease->fence, n + 1);
-            SAY(rig, W1, LEASE_FAILED, lease_failed,
-                Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
-                body.round = 0; body.fence = lease->fence; body.fatal = fatal;
-                body.error = "the loss is nan");
-            if (!rig->state.finished) forget_sent(rig);
-        }
-        assert_int_equal(n, fatal ? 1 : 5);
-        rig_free(rig);
-    }
-}
-
 static void replicas_move_only_where_it_helps(void **unused)
 {
     (void)unused;
@@ -603,7 +582,6 @@ int main(void)
         cmocka_unit_test(supervisors_events_are_told),
         cmocka_unit_test(compile_errors),
         cmocka_unit_test(losses_that_end_the_run),
-        cmocka_unit_test(failed_leases),
         cmocka_unit_test(replicas_move_only_where_it_helps),
         cmocka_unit_test(patience_with_missing_workers_ends),
         cmocka_unit_test(signals),

@@ -1,0 +1,68 @@
+/* Work that does not end: its worker lives, says so, and never answers. What may be expected of a
+ * worker is measured by what it took before, or, where it is new, by what others take; after eight
+ * times that (and work_wait_s at least) the work goes to another one who is free, under a higher
+ * fence. A slow worker is not broken off for ever: its time doubles with each repetition, and as
+ * soon as it has ended something, it is measured by that. While nobody else is free, or nothing was
+ * measured yet, everybody has all the time there is. */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "shepherd/shepherd.h"
+
+enum { FACTOR = 8, MOST_DOUBLED = 10, EVERY_MS = 500 };
+
+/* Somebody who could take it over now. */
+static bool other_free(const shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].serial != serial && work_free(self, &self->members.at[i]))
+            return true;
+    return false;
+}
+
+/* Is it time to take this work from its worker? It is then the worker's mark, too. */
+static bool is_overdue(shepherd_t *self, work_t *work, double steps, const char *what, size_t index)
+{
+    double least = self->config->work_wait_s * 1000;
+    int64_t took = self->now_ms - work->given_ms;
+    member_row_t *row = work->state == WORK_ISSUED ? member_by_serial(self, work->holder) : NULL;
+    if (!row || (double)took < least) return false;
+    double enough = FACTOR * admission_expected_ms(self, row->id, steps);
+    if (!(enough > 0)) return false;
+    if (enough < least) enough = least;
+    int doubled = row->blame.overdue + work->overdue;
+    enough *= (double)(1 << (doubled < MOST_DOUBLED ? doubled : MOST_DOUBLED));
+    if ((double)took < enough || !other_free(self, row->serial)) return false;
+    log_event(LOG_WARN, "work_overdue", "%s=%zu round=%u worker=%s seconds=%.1f enough=%.1f", what,
+              index, self->round, row->id, (double)took / 1000, enough / 1000);
+    work->overdue++;
+    work->avoid = row->serial;
+    if (row->blame.overdue < MOST_DOUBLED) row->blame.overdue++;
+    snprintf(row->blame.why, sizeof row->blame.why, "no answer for %.0f s", (double)took / 1000);
+    return true;
+}
+
+/* A batch that is validated costs no more than one that is trained. */
+static double steps_of(const shepherd_t *self, const work_t *part)
+{
+    return (double)part->n / (double)self->config->accumulate;
+}
+
+void overdue_check(shepherd_t *self)
+{
+    if (self->phase != PHASE_TRAIN || self->now_ms - self->overdue_ms < EVERY_MS) return;
+    self->overdue_ms = self->now_ms;
+    for (size_t i = 0; i < self->eval.n; i++) {
+        work_t *part = &self->eval.at[i];
+        if (is_overdue(self, part, steps_of(self, part), "part", i)) work_reopen_eval(part);
+    }
+    for (int64_t k = 0; self->opened && k < self->replicas; k++) {
+        work_t *lease = &self->lease[k];
+        if (admission_waits(self, (uint32_t)k)) continue; /* the shards are asked */
+        double steps = (double)ranges_steps(self, lease->want);
+        if (!is_overdue(self, lease, steps, "replica", (size_t)k)) continue;
+        work_reopen(self, (uint32_t)k);
+        lease->home = 0; /* whoever is free */
+    }
+}
