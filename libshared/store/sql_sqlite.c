@@ -19,7 +19,9 @@ typedef struct {
     char *path;
     int64_t busy_ms;
     bool relaxed;
-    sqlite3 *db; /* NULL: not open */
+    bool spoiled; /* the connection is of no more use: another one, once its file can be used again
+                   */
+    sqlite3 *db;  /* NULL: not open */
     VEC(prepared_t) prepared;
 } lite_t;
 
@@ -27,10 +29,10 @@ static err_code_t classify(int code)
 {
     switch (code & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return ERR_NET;
-    case SQLITE_CANTOPEN:
-    case SQLITE_IOERR:
+    case SQLITE_LOCKED:
     case SQLITE_FULL:
+    case SQLITE_IOERR: return ERR_NET; /* what an operator mends; nothing is lost by waiting */
+    case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH: return ERR_IO;
@@ -46,8 +48,25 @@ static err_code_t classify(int code)
     }
 }
 
-static int fail(const lite_t *self, int code, err_t *err)
+static bool is_disk(int code)
 {
+    switch (code & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY: return true;
+    default: return false;
+    }
+}
+
+static int fail(lite_t *self, int code, err_t *err)
+{
+    if (is_disk(code)) {
+        self->spoiled = strcmp(self->path, ":memory:") != 0;
+        return err_set(err, classify(code),
+                       "store: %s: %s: make room, or the file's disk and directory writable again",
+                       self->path, self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code));
+    }
     return err_set(err, classify(code), "store: %s: %s", self->path,
                    self->db ? sqlite3_errmsg(self->db) : sqlite3_errstr(code));
 }
@@ -76,6 +95,13 @@ static void lite_disconnect(void *state)
     self->prepared.n = 0;
     sqlite3_close(self->db);
     self->db = NULL;
+    self->spoiled = false;
+}
+
+/* After the last use of what a call had prepared. */
+static void drop_spoiled(lite_t *self)
+{
+    if (self->spoiled) lite_disconnect(self);
 }
 
 static void now_ms(sqlite3_context *context, int n, sqlite3_value **args)
@@ -89,7 +115,9 @@ static int lite_script(void *state, const char *text, err_t *err)
 {
     lite_t *self = state;
     int code = sqlite3_exec(self->db, text, NULL, NULL, NULL);
-    return code == SQLITE_OK ? 0 : fail(self, code, err);
+    int rc = code == SQLITE_OK ? 0 : fail(self, code, err);
+    drop_spoiled(self);
+    return rc;
 }
 
 /* WAL mode is a property of the file; the first program to open a new one sets it. SQLite refuses
@@ -185,6 +213,7 @@ static int64_t lite_run(void *state, const char *statement, const sql_value_t *a
 {
     lite_t *self = state;
     sqlite3_stmt *stmt = prepare(self, statement, err);
+    if (!stmt) drop_spoiled(self);
     if (!stmt) return -1;
     int code = bind(stmt, args, n);
     int n_column = sqlite3_column_count(stmt);
@@ -200,6 +229,7 @@ static int64_t lite_run(void *state, const char *statement, const sql_value_t *a
     if (code != SQLITE_DONE) count = fail(self, code, err);
     sqlite3_reset(stmt);
     sqlite3_clear_bindings(stmt);
+    drop_spoiled(self);
     return count;
 }
 

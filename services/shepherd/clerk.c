@@ -90,6 +90,13 @@ static bool back_off(clerk_t *self, const err_t *err)
     return rest(self, self->wait_ms + (int64_t)((double)self->wait_ms * jitter));
 }
 
+/* It will do again later: the database is gone, or its disk is full; or, once we lead and so have
+ * written, its file has become unwritable. */
+static bool may_pass(const clerk_t *self, const err_t *err)
+{
+    return err->code == ERR_NET || (err->code == ERR_IO && self->front.fence > 0);
+}
+
 /* One attempt at a step; 1: done, 0: the database did not answer and the wait is over, -1: leave.
  */
 static int settle(clerk_t *self, int rc, const err_t *err)
@@ -99,7 +106,7 @@ static int settle(clerk_t *self, int rc, const err_t *err)
         self->wait_ms = 0;
         return 1;
     }
-    if (err->code == ERR_NET) return back_off(self, err) ? 0 : -1;
+    if (may_pass(self, err)) return back_off(self, err) ? 0 : -1;
     tell(self, result_new(CLERK_FAILED, err));
     return -1;
 }

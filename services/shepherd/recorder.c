@@ -131,6 +131,13 @@ static int load(recorder_t *self, recorder_result_t *result, err_t *err)
     return store_resume(self->store, &self->leader, &result->resume, err);
 }
 
+/* It will do again later: the database is gone, or its disk is full; or, once we lead and so have
+ * written, its file has become unwritable. */
+static bool may_pass(const recorder_t *self, const err_t *err)
+{
+    return err->code == ERR_NET || (err->code == ERR_IO && self->leader.fence > 0);
+}
+
 /* One attempt at a step; 1: done, 0: the database did not answer and the wait is over, -1: leave.
  */
 static int settle(recorder_t *self, int rc, const err_t *err)
@@ -139,7 +146,7 @@ static int settle(recorder_t *self, int rc, const err_t *err)
         answered(self);
         return 1;
     }
-    if (err->code == ERR_NET) return back_off(self, err) ? 0 : -1;
+    if (may_pass(self, err)) return back_off(self, err) ? 0 : -1;
     tell(self, RECORDER_FAILED, err);
     return -1;
 }

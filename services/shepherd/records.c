@@ -281,6 +281,35 @@ static void standby(const shepherd_t *self, const char *leader)
                   leader);
 }
 
+static void tell_degraded(shepherd_t *self, bool over)
+{
+    Msg__Degraded change = MSG__DEGRADED__INIT;
+    change.kind = "shepherd";
+    change.text = self->store_fault;
+    change.over = over;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.body_case = MSG__EVENT__BODY_DEGRADED;
+    event.degraded = &change;
+    shepherd_tell(self, &event);
+}
+
+/* The run pauses where it would have to be recorded; nothing is lost, and nobody is asked. */
+static void store_lost(shepherd_t *self, const err_t *err)
+{
+    self->store_lost = true;
+    free(self->store_fault);
+    self->store_fault = mem_strdup(err->text);
+    log_event(LOG_WARN, "store_lost", "error=\"%s\"", err->text);
+    tell_degraded(self, false);
+}
+
+static void store_back(shepherd_t *self)
+{
+    self->store_lost = false;
+    log_event(LOG_WARN, "store_back", "round=%u", self->round);
+    if (self->store_fault) tell_degraded(self, true);
+}
+
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)
 {
     if (self->finished) return;
@@ -288,14 +317,8 @@ void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)
     case RECORDED: recorded(self, result); break;
     case RECORDER_STANDBY: standby(self, result->holder); break;
     case RECORDER_LEADS: resume_run(self, result); break;
-    case RECORDER_LOST:
-        self->store_lost = true;
-        log_event(LOG_WARN, "store_lost", "error=\"%s\"", result->err.text);
-        break;
-    case RECORDER_BACK:
-        self->store_lost = false;
-        log_event(LOG_WARN, "store_back", "round=%u", self->round);
-        break;
+    case RECORDER_LOST: store_lost(self, &result->err); break;
+    case RECORDER_BACK: store_back(self); break;
     case RECORDER_FAILED: recorder_failed(self, &result->err); break;
     }
 }

@@ -99,7 +99,7 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
 {
     const shepherd_config_t *config = self->config;
     size_t workers = members_count(self, MSG__KIND__KIND_WORKER);
-    if (self->store_lost) str_add(text, "the store");
+    if (self->store_lost) str_addf(text, "the store (%s)", self->store_fault);
     if (self->phase == PHASE_GATHER)
         str_addf(next_of(text), "aggregators: %zu of %lld%s",
                  members_count(self, MSG__KIND__KIND_AGGREGATOR), (long long)config->shards,

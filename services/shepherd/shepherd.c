@@ -55,6 +55,7 @@ void shepherd_fini(shepherd_t *self)
         free(self->shard_endpoint[i]);
     free(self->shard_endpoint);
     free(self->shard_reason);
+    free(self->store_fault);
     store_resume_fini(&self->loaded);
     checkpoint_fini(self);
     back_fini(self);

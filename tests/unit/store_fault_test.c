@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,15 +210,66 @@ static void test_vanished(void **state)
     free(url);
 }
 
+static int open_round(ledger_test_t *f, err_t *err)
+{
+    data_range_t cursor = {.start = 10};
+    store_lease_t lease = {.fence = 1, .range = {.count = 10}};
+    return store_round_open(f->store, &f->boss, 0, &cursor, &lease, 1, err);
+}
+
+/* A disk that takes nothing more: said as what may pass, and what was to be written can be written
+ * later, by the same store. */
+static void test_no_room(void **state)
+{
+    ledger_test_t *f = *state;
+    struct rlimit old, none;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    none = (struct rlimit){.rlim_cur = 1, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    err_t first = {0}, second = {0};
+    int rc = open_round(f, &first) + open_round(f, &second);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(rc, -2);
+    assert_true(first.code == ERR_NET && second.code == ERR_NET);
+    assert_non_null(strstr(first.text, "make room"));
+    STORE_OK(open_round(f, err));
+    store_commit_t commit = ledger_commit(0);
+    STORE_OK(store_round_commit(f->store, &f->boss, &commit, err));
+    assert_int_equal(ledger_windows(f->store), 10);
+}
+
+/* What a server says that has no room, no memory, no connection to spare, or is about to leave. */
+static void test_server_without_room(void **state)
+{
+    static const char *const codes[] = {"53000", "53100", "53200", "53300", "57P01", "57P03"};
+    ledger_test_t *f = *state;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        char *script = mem_printf(
+            "CREATE OR REPLACE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN "
+            "RAISE EXCEPTION 'no room' USING ERRCODE = '%s'; END $f$; "
+            "CREATE OR REPLACE TRIGGER no_room BEFORE INSERT ON round EXECUTE FUNCTION no_room()",
+            codes[i]);
+        store_help_script(f->url, script);
+        free(script);
+        STORE_REFUSED(ERR_NET, open_round(f, err));
+    }
+    store_help_script(f->url, "DROP TRIGGER no_room ON round");
+    STORE_OK(open_round(f, err));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ledger_set_up, ledger_tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(test_contenders), TEST(test_dead_writer)};
     const struct CMUnitTest cuts[] = {TEST(test_cut_before), TEST(test_cut_after),
-                                      TEST(test_vanished)};
+                                      TEST(test_vanished), TEST(test_server_without_room)};
+    const struct CMUnitTest disks[] = {TEST(test_no_room)};
     int failed = cmocka_run_group_tests_name("store, faults", tests, NULL, NULL);
     if (store_help_postgres())
         failed += cmocka_run_group_tests_name("store, cut connections", cuts, NULL, NULL);
+    else
+        failed += cmocka_run_group_tests_name("store, a full disk", disks, NULL, NULL);
     return failed;
 }
