@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/secret.h"
+#include "msg/door.h"
 
 static const void *value_of(const config_table_t *table, const void *options, const char *name)
 {
@@ -114,8 +115,10 @@ int service_start(const char *name, const service_options_t *common, const confi
     int fd = catch_signals(err);
     if (fd < 0) return -1;
     unsetenv("PCP_HEALTH"); /* it is ours, not of the services that we start */
+    door_raise_limit();     /* a connection costs a descriptor */
     zsys_init();
     zsys_handler_set(NULL);
+    zsys_set_max_sockets(0); /* as many as the library can */
     char *text = config_print(table, options, true);
     for (char *p = text; *p; p++)
         if (*p == '\n') *p = ' ';

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "msg/control.h"
+#include "msg/door.h"
 
 char *slot_endpoint(const char *endpoint, size_t slot)
 {
@@ -98,6 +99,18 @@ static bool how_it_is(void *user, char *text, size_t n)
     return member_health(self->at[0].loop.member, text, n);
 }
 
+static int serve(slots_t *self, err_t *err)
+{
+    zsock_t **doors = mem_calloc(self->n + 1, sizeof *doors);
+    for (size_t i = 0; i < self->n; i++) doors[i] = self->at[i].loop.data;
+    door_t *door = door_new(self->zloop, doors, self->n, err);
+    free(doors);
+    if (!door) return -1;
+    service_loop(self->zloop);
+    door_destroy(&door);
+    return 0;
+}
+
 int slots_run(slots_t *self, int signal_fd, err_t *err)
 {
     enum { TICK_MS = 50 };
@@ -115,7 +128,7 @@ int slots_run(slots_t *self, int signal_fd, err_t *err)
                             err);
     if (rc == 0) {
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
-        service_loop(self->zloop);
+        rc = serve(self, err);
     }
     health_destroy(&health);
     for (size_t i = 0; i < self->n; i++) loop_stop(&self->at[i].loop);

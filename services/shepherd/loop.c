@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "msg/control.h"
+#include "msg/door.h"
 #include "msg/publish.h"
 
 static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
@@ -159,7 +160,11 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
         zloop_reader(loop, zactor_sock(self->courier), on_courier, self);
         if (self->herald) zloop_reader(loop, zactor_sock(self->herald), on_herald, self);
         zloop_timer(loop, TICK_MS, 0, on_tick, self);
-        service_loop(loop);
+        zsock_t *const doors[] = {self->control, self->telemetry, self->events};
+        door_t *door = door_new(loop, doors, 3, err);
+        rc = door ? 0 : -1;
+        if (door) service_loop(loop);
+        door_destroy(&door);
     }
     health_destroy(&health);
     zloop_destroy(&loop);

@@ -11,6 +11,7 @@
 #define SHEPHERD_FRONT_H
 
 #include "base/children.h"
+#include "msg/door.h"
 #include "msg/member.h"
 #include "shepherd/clerk.h"
 #include "shepherd/front/config.h"
@@ -90,6 +91,7 @@ struct front {
     zloop_t *loop;
     int wake;                         /* eventfd: a tick */
     zsock_t *control, *events, *news; /* ROUTER, PUB; SUB to all children */
+    door_t *door;
     zactor_t *clerk, *files;
     children_t *children;
     char *program;

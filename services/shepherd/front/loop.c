@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +14,7 @@
 #include "base/scratch.h"
 #include "base/str.h"
 #include "msg/control.h"
+#include "msg/door.h"
 #include "shepherd/front/front.h"
 
 static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
@@ -91,17 +91,6 @@ static void on_signal(void *user)
     front_on_signal(user);
 }
 
-/* Each member is a connection, with a descriptor. */
-static void raise_limits(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-    zsys_set_max_sockets(0); /* as many as the library can */
-}
-
 static int open_sockets(front_t *self, err_t *err)
 {
     self->control = control_bind(ZMQ_ROUTER, self->config->bind, err);
@@ -153,7 +142,9 @@ static int start(front_t *self, service_signals_t *signals, int signal_fd,
     zmq_pollitem_t wake = {.fd = self->wake, .events = ZMQ_POLLIN};
     zloop_poller(self->loop, &wake, on_wake, self);
     zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
-    return 0;
+    zsock_t *const doors[] = {self->control, self->events};
+    self->door = door_new(self->loop, doors, 2, err);
+    return self->door ? 0 : -1;
 }
 
 static void stop(front_t *self)
@@ -162,6 +153,7 @@ static void stop(front_t *self)
     clerk_destroy(&self->clerk); /* others may lead at once */
     front_files_destroy(&self->files);
     zloop_destroy(&self->loop);
+    door_destroy(&self->door);
     if (self->wake >= 0) close(self->wake);
     zsock_destroy(&self->control);
     zsock_destroy(&self->events);
@@ -197,7 +189,6 @@ int front_run_all(front_config_t *config, err_t *err)
     if (front_config_check(config, err) < 0) return -1;
     int signal_fd = service_start("shepherd", &config->common, &front_table, config, err);
     if (signal_fd < 0 || file_make_dirs(config->runs_dir, err) < 0) return -1;
-    raise_limits();
     scratch_t own = {0};
     char *sockets = make_socket_dir(config, &own, err);
     if (!sockets) return -1;
