@@ -206,7 +206,7 @@ typedef struct {
     uint64_t attempt;                     /* at giving ranges; no other process has the same */
     char courier_waits[1024];             /* what the courier's job waits for; "" */
     bool courier_busy, store_lost, recorder_gone;
-    char *store_fault; /* why it was lost last */
+    char *store_fault;            /* why it was lost last */
     int64_t ending_ms;            /* the last record is on its way since then */
     uint64_t tokens;              /* trained in committed rounds */
     int64_t started_ms, round_ms; /* first round, present round */

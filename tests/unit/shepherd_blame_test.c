@@ -155,6 +155,7 @@ static rig_t *measured(int64_t rounds, int n_worker, int64_t ms)
     rig_t *rig = rig_new(n_worker, rounds);
     rig->config.workers = n_worker;
     rig->config.validate_every = 1;
+    rig->config.validate_tokens = 40; /* two parts */
     reach_training(rig, n_worker);
     char alive[8] = {A, C};
     for (int i = 0; i < n_worker; i++) alive[2 + i] = (char)(W1 + i);
