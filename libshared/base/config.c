@@ -412,7 +412,8 @@ int config_load(const config_table_t *table, void *target, const char *file, int
         rc = err_set(err, ERR_ARG, "--config: the file is already given as %s", file);
     if (!file) file = walk.file;
     if (rc == 0 && !words.help) {
-        if (file) rc = load_file(table, target, file, err);
+        if (table->base) rc = load_file(table, target, table->base, err);
+        if (rc == 0 && file) rc = load_file(table, target, file, err);
         if (rc == 0) rc = load_environment(table, target, err);
         if (rc == 0) rc = apply_flags(&flags, target, err);
     }

@@ -83,6 +83,9 @@ typedef VEC(checkpoint_entry_t) checkpoint_list_t;
 int checkpoint_list(const char *root, bool verify, checkpoint_list_t *out, err_t *err);
 void checkpoint_list_fini(checkpoint_list_t *self);
 
+/* Remove what crashed writers have left in a root: nobody may be writing in it. ERR_IO. */
+int checkpoint_sweep(const char *root, err_t *err);
+
 /* Remove all but the last `keep` (at least 1) checkpoints, those without a readable manifest, and
  * leftovers of crashed writers; `latest` always stays. removed (may be NULL): the checkpoints that
  * are gone, also after an error; caller finishes it. */

@@ -108,7 +108,7 @@ checkpoint_t *checkpoint_open_newest(const char *root, err_t *err)
 
 /* --- Pruning --- */
 
-static int remove_leftovers(const char *root, err_t *err)
+int checkpoint_sweep(const char *root, err_t *err)
 {
     DIR *dir = opendir(root);
     if (!dir) return err_set_errno(err, "%s", root);
@@ -131,7 +131,7 @@ int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err
 {
     if (removed) *removed = (checkpoint_list_t){0};
     checkpoint_list_t list;
-    if (remove_leftovers(root, err) < 0 || checkpoint_list(root, false, &list, err) < 0) return -1;
+    if (checkpoint_sweep(root, err) < 0 || checkpoint_list(root, false, &list, err) < 0) return -1;
     char *link = mem_printf("%s/latest", root), *latest = realpath(link, NULL);
     const char *latest_name = latest && strrchr(latest, '/') ? strrchr(latest, '/') + 1 : "";
     int rc = 0;

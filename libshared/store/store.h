@@ -91,6 +91,10 @@ typedef struct {
  * its id in `id`), one with another config is ERR_STATE. `created` may be NULL. */
 int store_run_submit(store_t *self, const store_run_spec_t *spec, char id[STORE_ID], bool *created,
                      err_t *err);
+/* The run of this id gets the new config and number of rounds if they are its own but for more
+ * `rounds`; one that is done is paused then, and can begin again. Otherwise, and on a repeat,
+ * nothing changes: store_run_submit says what is wrong. */
+int store_run_lengthen(store_t *self, const store_run_spec_t *spec, err_t *err);
 int store_run_get(store_t *self, const char *id, store_run_t *out,
                   err_t *err); /* ERR_STATE: none */
 /* Newest first; state NULL: all. */

@@ -7,6 +7,8 @@
 #include "ckpt/checkpoint.h"
 #include "model/tokenizer.h"
 #include "pcp/cmd.h"
+#include "pcp/progress.h"
+#include "pcp/run_checkpoint.h"
 #include "pcp/sampler.h"
 
 typedef struct {
@@ -17,8 +19,8 @@ typedef struct {
 
 #define AT(name) offsetof(options_t, name)
 static const config_field_t fields[] = {
-    {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL, "directory that pcp train wrote", 0, 0,
-     NULL, false},
+    {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL,
+     "a run's directory, its checkpoints' (the newest is taken) or one of them", 0, 0, NULL, false},
     {"prompt", CONFIG_STRING, AT(prompt), "\n", "text to go on from", 0, 0, NULL, false},
     {"tokens", CONFIG_INT, AT(tokens), "200", "tokens to write", 1, 1e9, NULL, false},
     {"temperature", CONFIG_FLOAT, AT(temperature), "1", "below 1: safer; 0: always the likeliest",
@@ -62,20 +64,34 @@ static int write_text(const options_t *o, const tokenizer_t *tokenizer, sampler_
     return 0;
 }
 
+/* Of several checkpoints one was taken. */
+static void tell_which(const char *given, const checkpoint_t *checkpoint)
+{
+    char *path = realpath(given, NULL);
+    if (path && strcmp(path, checkpoint_path(checkpoint)) != 0)
+        fprintf(stderr, "pcp generate: %s\n", checkpoint_path(checkpoint));
+    free(path);
+}
+
 static int generate(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
     if (args->n_operands > 0)
         return err_set(err, ERR_ARG, "\"%s\" is no flag (try --help)", args->operands[0]);
     if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
-    checkpoint_t *checkpoint = checkpoint_open(o->checkpoint, err);
+    checkpoint_t *checkpoint = run_checkpoint_open(o->checkpoint, err);
     if (!checkpoint) return -1;
+    tell_which(o->checkpoint, checkpoint);
     const char *json = checkpoint_info(checkpoint)->tokenizer;
     tokenizer_t *tokenizer = NULL;
     sampler_t *sampler = NULL;
     int status = json ? 0 : err_set(err, ERR_CORRUPT, "the checkpoint names no tokenizer");
     if (status == 0 && !(tokenizer = tokenizer_parse(json, err))) status = -1;
+    progress_t progress;
+    progress_init(&progress, stderr);
+    if (progress.terminal) progress_phase(&progress, "compiling the model for this machine");
     if (status == 0 && !(sampler = sampler_new(checkpoint, (int)o->threads, err))) status = -1;
+    progress_end(&progress);
     if (status < 0) err_prefix(err, "%s: ", o->checkpoint);
     if (status == 0) status = write_text(o, tokenizer, sampler, err);
     sampler_destroy(&sampler);

@@ -114,7 +114,7 @@ static int submit_experiment(options_t *o, run_talk_t *talk, progress_t *progres
     if (scratch_make(&files, "/tmp", "submit", err) < 0) return -1;
     free(o->train.run_dir);
     o->train.run_dir = mem_strdup(files.dir);
-    int rc = train_prepare(&o->train, &prepared, err);
+    int rc = train_prepare(&o->train, progress, &prepared, err);
     if (rc == 0) rc = submit_dir(o, talk, progress, files.dir, id, err);
     train_prepared_fini(&prepared);
     scratch_remove(&files);

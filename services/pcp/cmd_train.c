@@ -6,30 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/children.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "ckpt/checkpoint.h"
+#include "msg/control.h"
 #include "msg/member.h"
+#include "msg/publish.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "pcp/restarts.h"
+#include "pcp/train_dir.h"
+#include "pcp/train_phase.h"
 #include "pcp/train_prepare.h"
 #include "pcp/train_processes.h"
+#include "pcp/train_resume.h"
 
 enum { EXIT_INTERRUPTED = 130, END_GRACE_MS = 10000, LAST_WORDS_MS = 500, LOG_TAIL_BYTES = 600 };
 
 typedef struct {
     train_config_t config;
+    train_resume_t resume;
     train_prepared_t prepared;
     children_t *children;
     progress_t progress;
     member_t *member;
+    zsock_t *events; /* of the shepherd; what is lost is not shown */
     zloop_t *loop;
+    int signals;
     bool members_started;
     int interrupts;
     restarts_t restarts;
@@ -44,6 +50,7 @@ typedef struct {
     double val_loss;
     uint64_t val_tokens; /* that it is the mean of; 0: not known */
     bool has_val_loss;
+    bool trained; /* a round has ended since we began */
 } train_t;
 
 static void fail(train_t *self, const char *reason)
@@ -86,6 +93,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     switch (event->body_case) {
     case MSG__EVENT__BODY_ROUND:
         progress_round(&self->progress, event->round);
+        self->trained = true;
         if (event->round->has_val_loss) self->val_tokens = event->round->val_tokens;
         break;
     case MSG__EVENT__BODY_WORKER: on_worker(self, event->worker); break;
@@ -124,6 +132,20 @@ static const msg_route_t routes[MSG_KIND_COUNT] = {
     [MSG__ENVELOPE__BODY_RUN_EVENT] = {4096 + MSG_NAME_BYTES, on_event},
 };
 
+/* What everybody says of itself: only for the eye. */
+static int on_telemetry(zloop_t *loop, zsock_t *socket, void *state)
+{
+    (void)loop;
+    train_t *self = state;
+    Msg__Event *event = NULL;
+    while (publish_receive(socket, &event, NULL) > 0) {
+        if (!self->done && !self->failed && self->interrupts == 0)
+            train_phase_event(&self->progress, event, self->config.inner_steps);
+        msg__event__free_unpacked(event, NULL);
+    }
+    return 0;
+}
+
 /* --- children that end --- */
 
 static void fail_with_log(train_t *self, const char *name, const char *how)
@@ -161,8 +183,8 @@ static void on_interrupt(train_t *self)
 {
     self->interrupts++;
     if (self->interrupts > 1) return;
-    progress_note(&self->progress,
-                  "stopping after the last finished round (press Ctrl-C again to leave at once)");
+    progress_note(&self->progress, "stopping with a checkpoint (Ctrl-C again: at once)");
+    progress_phase(&self->progress, "writing the checkpoint");
     children_signal(self->children, "shepherd", SIGTERM);
 }
 
@@ -225,6 +247,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     (void)timer;
     train_t *self = state;
     bool leaving = self->done || self->failed || self->interrupts > 0;
+    progress_tick(&self->progress);
     if (!leaving) restart(self);
     if (self->judge_ms && !leaving && clock_mono_ms() >= self->judge_ms) judge(self);
     bool gone = !children_running(self->children, "shepherd");
@@ -248,9 +271,10 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int watch(train_t *self, int signals, err_t *err)
+static int watch(train_t *self, err_t *err)
 {
     char *control = mem_printf("ipc://%s/control", self->prepared.sockets);
+    char *events = mem_printf("ipc://%s/events", self->prepared.sockets);
     member_options_t options = {.endpoint = control,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = "pcp-train",
@@ -261,26 +285,49 @@ static int watch(train_t *self, int signals, err_t *err)
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true); /* signals arrive by descriptor */
     self->member = member_new(self->loop, &options, err);
-    zmq_pollitem_t item = {.fd = signals, .events = ZMQ_POLLIN};
+    self->events = control_connect(ZMQ_SUB, events, NULL);
+    zmq_pollitem_t item = {.fd = self->signals, .events = ZMQ_POLLIN};
     if (self->member) {
         zloop_poller(self->loop, &item, on_signal, self);
+        if (self->events) zloop_reader(self->loop, self->events, on_telemetry, self);
         zloop_timer(self->loop, 100, 0, on_tick, self);
         zloop_start(self->loop);
     }
     int status = self->member ? 0 : -1;
     member_destroy(&self->member);
     zloop_destroy(&self->loop);
+    zsock_destroy(&self->events);
     free(control);
+    free(events);
     return status;
 }
 
-/* The run is over. Whoever has not heard of it, or hangs, is helped along. */
+/* Up to limit_ms; a Ctrl-C, the first or another one, ends the patience. */
+static bool wait_for_children(train_t *self, int limit_ms)
+{
+    enum { STEP_MS = 100, QUIET_MS = 1000 };
+    for (int ms = 0; ms < limit_ms; ms += STEP_MS) {
+        struct signalfd_siginfo info;
+        if (children_wait(self->children, STEP_MS)) return true;
+        if (ms == QUIET_MS) progress_phase(&self->progress, "waiting for the services to end");
+        progress_tick(&self->progress);
+        while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
+            if (info.ssi_signo != SIGCHLD) return false;
+    }
+    return false;
+}
+
+/* The run is over. Whoever has not heard of it, or hangs, is helped along; a checkpoint that was
+ * being written then is half of one, and nobody else writes where we have the lock. */
 static void end_children(train_t *self)
 {
     children_signal(self->children, "", self->interrupts > 1 ? SIGKILL : SIGTERM);
-    if (children_wait(self->children, END_GRACE_MS)) return;
+    if (wait_for_children(self, END_GRACE_MS)) {
+        if (self->interrupts > 1) train_dir_sweep(self->config.run_dir);
+        return;
+    }
     children_signal(self->children, "", SIGKILL);
-    children_wait(self->children, END_GRACE_MS);
+    if (children_wait(self->children, END_GRACE_MS)) train_dir_sweep(self->config.run_dir);
 }
 
 static void print_validation(const train_t *self)
@@ -300,62 +347,73 @@ static int report(train_t *self, err_t *err)
 {
     progress_end(&self->progress);
     if (self->failed) return err_set(err, ERR_STATE, "%s", self->reason);
+    if (self->resume.dir && self->done && !self->trained)
+        printf("the run had ended before: --rounds %lld, for instance, goes on with it\n",
+               (long long)self->config.rounds * 2);
     if (self->has_val_loss) print_validation(self);
     if (self->checkpoint) printf("checkpoint %s\n", self->checkpoint);
+    if (self->interrupts) printf("pcp train --resume %s goes on\n", self->config.run_dir);
     return 0;
 }
 
-static int train(train_t *self, err_t *err)
+/* What is trained, and where. */
+static void introduce(train_t *self)
 {
-    if (train_config_check(&self->config, err) < 0 ||
-        train_prepare(&self->config, &self->prepared, err) < 0)
-        return -1;
-    progress_init(&self->progress, stdout);
+    const train_resume_t *resume = &self->resume;
+    if (resume->dir)
+        progress_note(&self->progress, "going on with the run in %s%s%s%s", self->config.run_dir,
+                      resume->searched ? ", the newest" : "", resume->text ? ": " : "",
+                      resume->text ? resume->text : "");
     progress_note(&self->progress,
                   "%s: %lld parameters in %d tensors; %lld tokens to train on; run in %s",
                   self->config.model, (long long)self->prepared.n_params, self->prepared.n_tensors,
                   (long long)self->prepared.train_tokens, self->config.run_dir);
+}
+
+static int prepare(train_t *self, err_t *err)
+{
+    train_config_t *c = &self->config;
+    bool again = self->resume.dir != NULL;
+    progress_init(&self->progress, stdout);
+    if (!c->prepare_only && train_processes_there(err) < 0) return -1;
+    if ((again ? train_config_combine(c, err) : train_config_check(c, err)) < 0) return -1;
+    int rc = again ? train_prepare_again(c, &self->progress, &self->prepared, err)
+                   : train_prepare(c, &self->progress, &self->prepared, err);
+    progress_end(&self->progress);
+    return rc;
+}
+
+static int train(train_t *self, err_t *err)
+{
+    if (prepare(self, err) < 0) return -1;
+    introduce(self);
     if (self->config.prepare_only) return 0;
     char *logs = mem_printf("%s/logs", self->config.run_dir);
     self->children = children_new(logs, SIGTERM);
     free(logs);
-    int signals = block_signals();
-    int status = signals < 0 ? err_set_errno(err, "signalfd") : 0;
+    self->signals = block_signals();
+    int status = self->signals < 0 ? err_set_errno(err, "signalfd") : 0;
     if (status == 0)
         status = train_processes_shepherd(&self->config, &self->prepared, self->children, err);
-    if (status == 0) status = watch(self, signals, err);
+    if (status == 0) status = watch(self, err);
     end_children(self);
     children_destroy(&self->children);
-    if (signals >= 0) close(signals);
+    if (self->signals >= 0) close(self->signals);
     return status == 0 ? report(self, err) : -1;
 }
 
-/* The operand is a configuration or a model; runs without a directory get one by time. */
+/* Flags, --help, what is gone on with. */
 static int load(train_t *self, int argc, char **argv, config_args_t *args, bool *done)
 {
-    const char *operand = argc > 1 ? argv[1] : "";
     err_t err = {0};
     *done = true;
-    const char *file = str_ends(operand, ".json") ? operand : NULL;
-    if (config_load(&train_config_table, &self->config, file, argc, argv, args, &err) < 0) {
+    if (train_resume_load(&self->config, &self->resume, argc, argv, args, &err) < 0) {
         fprintf(stderr, "pcp train: %s\ntry: pcp train --help\n", err.text);
         return CMD_USAGE;
     }
     if (args->help) {
         config_help(&train_config_table, stdout);
         return CMD_OK;
-    }
-    if (args->n_operands > 1 || (args->n_operands == 1 && args->operands[0] != operand)) {
-        err_set(&err, ERR_ARG, "one operand, before the flags: CONFIG.json or MODEL.mlir");
-        return cmd_fail("train", &err);
-    }
-    if (args->n_operands == 1 && !file)
-        config_set(&train_config_table, &self->config, "model", operand, &err);
-    if (!self->config.run_dir) {
-        char stamp[32];
-        time_t now = time(NULL);
-        strftime(stamp, sizeof stamp, "runs/%Y%m%d-%H%M%S", localtime(&now));
-        config_set(&train_config_table, &self->config, "run_dir", stamp, &err);
     }
     *done = false;
     return CMD_OK;
@@ -371,6 +429,7 @@ int cmd_train(int argc, char **argv)
     if (!done && train(&self, &err) < 0) status = cmd_fail("train", &err);
     if (!done && self.interrupts) status = EXIT_INTERRUPTED;
     train_prepared_fini(&self.prepared);
+    train_resume_fini(&self.resume);
     restarts_fini(&self.restarts);
     free(self.reason);
     free(self.checkpoint);

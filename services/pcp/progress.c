@@ -120,7 +120,7 @@ static void timed(const progress_t *self, double seconds, int64_t now, char text
     *text = '\0';
     if (left >= 0) {
         left -= (double)(now - self->known_ms) / 1000;
-    } else if (self->done > 0 && self->done <= self->total && seconds >= 1) {
+    } else if (self->round == 0 && self->done > 0 && self->done <= self->total && seconds >= 1) {
         left = seconds / self->done * (self->total - self->done);
     } else {
         if (seconds * 1000 >= QUIET_MS) snprintf(text, 48, "%s", progress_duration(seconds, time));
@@ -136,13 +136,13 @@ static void describe(const progress_t *self, int columns, int64_t now, str_t *li
     double seconds = (double)(now - self->begun_ms) / 1000;
     str_t rest = {0};
     add_part(&rest, columns, self->phase);
-    if (self->total > 0 && !self->is_round) {
+    if (self->total > 0 && self->round == 0) {
         counted(self, part);
         add_part(&rest, columns, part);
     }
     timed(self, seconds, now, part);
     add_part(&rest, columns, part);
-    if (self->total > 0 && !self->is_round) {
+    if (self->total > 0 && self->round == 0) {
         rated(self, seconds, part);
         add_part(&rest, columns, part);
     }
@@ -178,17 +178,12 @@ static void draw(progress_t *self, int64_t now)
 
 /* --- phases --- */
 
-static void begin(progress_t *self, bool is_round, bool told)
+static void begin(progress_t *self)
 {
-    int64_t now = clock_mono_ms();
-    self->is_round = is_round;
+    self->round = 0;
     self->done = self->total = 0;
     self->eta_s = -1;
-    self->begun_ms = self->told_ms = now;
-    draw(self, now);
-    if (self->terminal || !told) return;
-    fprintf(self->out, "%s\n", self->phase);
-    fflush(self->out);
+    self->begun_ms = self->told_ms = self->known_ms = clock_mono_ms();
 }
 
 void progress_phase(progress_t *self, const char *format, ...)
@@ -197,7 +192,11 @@ void progress_phase(progress_t *self, const char *format, ...)
     va_start(args, format);
     vsnprintf(self->phase, sizeof self->phase, format, args);
     va_end(args);
-    begin(self, false, true);
+    begin(self);
+    draw(self, self->begun_ms);
+    if (self->terminal) return;
+    fprintf(self->out, "%s\n", self->phase);
+    fflush(self->out);
 }
 
 void progress_state(progress_t *self, const char *text)
@@ -210,7 +209,7 @@ void progress_tick(progress_t *self)
     int64_t now = clock_mono_ms();
     if (!*self->phase) return;
     if (self->terminal && now - self->drawn_ms >= REDRAW_MS) draw(self, now);
-    if (self->terminal || self->is_round || now - self->told_ms < TELL_MS) return;
+    if (self->terminal || self->round > 0 || now - self->told_ms < TELL_MS) return;
     self->told_ms = now;
     str_t line = {0};
     describe(self, PROGRESS_TEXT, now, &line);
@@ -252,6 +251,35 @@ static void round_line(progress_t *self, const Msg__RoundStats *r)
     str_fini(&line);
 }
 
+static void enter_round(progress_t *self, uint32_t round, uint32_t rounds, double eta_s)
+{
+    begin(self);
+    snprintf(self->phase, sizeof self->phase, "round %u/%u", round, rounds);
+    self->round = round;
+    self->rounds = rounds;
+    self->step = 0;
+    self->done = round - 1;
+    self->total = rounds;
+    self->eta_s = eta_s;
+    draw(self, self->begun_ms);
+}
+
+void progress_in_round(progress_t *self, uint32_t round, uint32_t rounds)
+{
+    bool same = *self->phase && self->round == round && self->rounds == rounds;
+    if (!same) enter_round(self, round, rounds, -1);
+}
+
+void progress_step(progress_t *self, uint32_t round, int64_t step, int64_t steps)
+{
+    if (!*self->phase || self->round != round || step <= self->step) return;
+    self->step = step;
+    snprintf(self->phase, sizeof self->phase, "round %u/%u  step %lld/%lld", round, self->rounds,
+             (long long)step, (long long)steps);
+    self->done = round - 1 + (double)step / (double)steps;
+    progress_tick(self);
+}
+
 void progress_round(progress_t *self, const Msg__RoundStats *r)
 {
     clear_line(self);
@@ -259,13 +287,7 @@ void progress_round(progress_t *self, const Msg__RoundStats *r)
     fflush(self->out);
     *self->phase = '\0';
     if (r->round >= r->rounds) return;
-    snprintf(self->phase, sizeof self->phase, "round %u/%u", r->round + 1, r->rounds);
-    begin(self, true, false);
-    self->done = r->round;
-    self->total = r->rounds;
-    self->eta_s = r->eta_s;
-    self->known_ms = self->begun_ms;
-    draw(self, self->begun_ms);
+    enter_round(self, r->round + 1, r->rounds, r->eta_s);
 }
 
 void progress_note(progress_t *self, const char *format, ...)

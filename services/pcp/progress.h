@@ -26,7 +26,8 @@ typedef struct {
     bool terminal;
     int drawn;                 /* columns of the status line on the screen; 0: there is none */
     char phase[PROGRESS_TEXT]; /* "": none */
-    bool is_round;             /* the phase is a round of training: done is the rounds before it */
+    uint32_t round, rounds;    /* the phase is this round of training; 0: another one */
+    int64_t step;              /* of the round, from 1; 0: not known */
     progress_unit_t unit;
     double done, total; /* total 0: nothing is counted */
     double eta_s;       /* at `known_ms`; negative: by the rate so far */
@@ -46,6 +47,10 @@ void progress_tick(progress_t *self);
 
 /* The line of a round that has ended; the phase is the next round from then on. */
 void progress_round(progress_t *self, const Msg__RoundStats *round);
+
+/* A round is being trained, if that is not the phase already; how far it is. */
+void progress_in_round(progress_t *self, uint32_t round, uint32_t rounds);
+void progress_step(progress_t *self, uint32_t round, int64_t step, int64_t steps);
 
 /* A line of text that stays: "worker-2 left: killed". */
 void progress_note(progress_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -49,8 +49,8 @@ static const config_field_t fields[] = {
     TRAIN_SPEC_OPTIONS(train_config_t),
     TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
     TEXT(resume, NULL,
-         "go on with the run in RUN_DIR; where that is lost, from PATH or the latest"),
-    TEXT(run_dir, NULL, "logs and working files; default runs/<time>"),
+         "go on with a run: its directory, or latest; or begin one from a checkpoint (directory)"),
+    TEXT(run_dir, NULL, "a new run's logs and working files; default runs/<time>"),
     YES_NO(prepare_only, "false", "write the run directory and stop (docs/services.md)"),
     WORD(log_level, "info", "debug|info|warn|error", "of the services' logs"),
 };
@@ -61,7 +61,13 @@ const config_table_t train_config_table = {
         "Trains a StableHLO model on this machine: starts a shepherd, aggregators, a compiler and\n"
         "workers, shows progress, writes a checkpoint. Flags override PCP_* variables, which\n"
         "override the file. Ctrl-C stops after the last finished round, with a checkpoint.\n\n"
-        "  pcp train gpt.mlir --data book.txt --workers 2 --rounds 100",
+        "--resume RUN_DIR goes on with that run, --resume latest with the newest in runs/ (of "
+        "MODEL,\n"
+        "if given) or with that in --run-dir. Options come from the run; those given now may make "
+        "it\n"
+        "longer (--rounds), also when it has ended, or change who trains and what is saved.\n\n"
+        "  pcp train gpt.mlir --data book.txt --workers 2 --rounds 100\n"
+        "  pcp train --resume latest --rounds 200",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };
@@ -84,6 +90,11 @@ int train_config_check(const train_config_t *self, err_t *err)
     if (need_file(self->model, "model", err) < 0 || need_file(self->data, "data", err) < 0)
         return -1;
     if (self->init && need_file(self->init, "init", err) < 0) return -1;
+    return train_config_combine(self, err);
+}
+
+int train_config_combine(const train_config_t *self, err_t *err)
+{
     bool raw = strcmp(self->tokenizer, "raw") == 0;
     if (strcmp(self->layout, "records") == 0 && !raw)
         return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");

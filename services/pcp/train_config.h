@@ -36,7 +36,8 @@ extern const config_table_t train_config_table;
 /* With replicas auto: at most so many. */
 int64_t train_config_most(const train_config_t *self);
 
-/* What no single field can tell: combinations, files that must exist. */
+/* What no single field can tell: combinations; and files that must exist. */
+int train_config_combine(const train_config_t *self, err_t *err);
 int train_config_check(const train_config_t *self, err_t *err);
 
 #endif

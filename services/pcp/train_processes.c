@@ -25,16 +25,39 @@ static void add_flag(command_t *c, const char *flag, char *value)
     add(c, value);
 }
 
-/* `pcp-<service> --parent-death --log-level L`, from the folder this program was started from. */
-static int begin(command_t *c, const train_config_t *config, const char *service, err_t *err)
+/* `pcp-<service>` in the folder that this program was started from. Returns, caller frees. */
+static char *beside(const char *service)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0) return err_set_errno(err, "/proc/self/exe");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
+    self[n < 0 ? 0 : n] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    return mem_printf("%s/pcp-%s", self, service);
+}
+
+int train_processes_there(err_t *err)
+{
+    static const char *const services[] = {"shepherd", "aggregator", "compiler", "supervisor",
+                                           "worker"};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < sizeof services / sizeof *services; i++) {
+        char *program = beside(services[i]);
+        if (access(program, X_OK) < 0)
+            rc = err_set(err, ERR_STATE,
+                         "%s: no such program; pcp train starts the services that lie beside it "
+                         "(make builds all of them; a cluster trains what pcp run submit gives it)",
+                         program);
+        free(program);
+    }
+    return rc;
+}
+
+/* `pcp-<service> --parent-death --log-level L`. */
+static int begin(command_t *c, const train_config_t *config, const char *service, err_t *err)
+{
     *c = (command_t){0};
-    char *program = mem_printf("%s/pcp-%s", self, service);
+    char *program = beside(service);
     int status = access(program, X_OK) < 0 ? err_set_errno(err, "%s", program) : 0;
     add(c, program);
     add(c, mem_strdup("--parent-death"));
@@ -71,6 +94,7 @@ int train_processes_shepherd(const train_config_t *config, const train_prepared_
     add(&c, mem_strdup("--no-store-sync"));
     add_flag(&c, "--id", mem_strdup("shepherd"));
     add_flag(&c, "--keep-state", mem_strdup("local"));
+    if (config->resume) add(&c, mem_strdup("--lengthen"));
     return start(&c, children, "shepherd", status, err);
 }
 

@@ -8,6 +8,9 @@
 #define TRAIN_SUPERVISOR "local" /* its workers are local-w0, local-w1, ... */
 enum { TRAIN_GRACE_S = 8 };      /* a worker may take so long to end its step */
 
+/* ERR_STATE: the services' programs are not beside this one, as in an image of the command line. */
+int train_processes_there(err_t *err);
+
 /* Start the shepherd; then, once it answers, aggregators, compiler and supervisor: so nothing
  * happens before the caller can hear of it. Programs are found beside this one. The caller stops
  * and reaps the children, also after an error. */

@@ -103,6 +103,7 @@ static void summarise(shepherd_t *self)
     double seconds = seconds_open(self);
     uint32_t rounds = (uint32_t)self->config->rounds;
     self->tokens += tokens;
+    self->speed = rounds_speed(self);
     msg__round_stats__init(&self->summary);
     self->summary.round = self->round + 1;
     self->summary.rounds = rounds;

@@ -38,6 +38,7 @@ static const config_field_t fields[] = {
     RANGE(timeout_ms, INT, "4000", 50, 600000, "a member silent for this long is lost"),
     SECRET(store, NULL, "URL of the run's records [sqlite://RUN_DIR/pcp.db]; none: keep none"),
     SECRET(liveness, NULL, "URL of a Redis where operators see who is alive [none]"),
+    FIELD(lengthen, BOOL, "false", "the run was begun with fewer rounds, and may be over"),
     FIELD(store_sync, BOOL, "true", "SQLite: records survive a power cut, too"),
     FIELD(id, STRING, NULL, "name among shepherds [shepherd-HOST-RANDOM]"),
     RANGE(leader_ttl_ms, INT, "1500", 30, 3600000, "a stand-by takes over after such a silence"),

@@ -24,7 +24,7 @@ typedef struct {
     char *store, *liveness, *id, *keep_state;
     int64_t checkpoint_every, checkpoint_keep;
     char *resume; /* NULL: do not */
-    bool store_sync, balance;
+    bool store_sync, lengthen, balance;
     int64_t leader_ttl_ms, quorum;
     double shard_wait_s, work_wait_s, deadline_s, outlier, shrink_s;
     char *late; /* drop | next */

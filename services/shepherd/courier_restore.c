@@ -6,28 +6,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/fits.h"
 #include "shepherd/courier.h"
-
-/* The checkpoint is of this run: model, seed and replicas are its. */
-static int check_run(const shepherd_config_t *config, const checkpoint_t *checkpoint,
-                     const ledger_t *ledger, err_t *err)
-{
-    char module[HASH_HEX];
-    const checkpoint_info_t *info = checkpoint_info(checkpoint);
-    if (hash_file(config->model, module, err) < 0) return -1;
-    if (strcmp(module, info->module_hash) != 0)
-        return err_set(err, ERR_ARG, "it is of another model than %s", config->model);
-    if (ledger->seed != (uint64_t)config->seed)
-        return err_set(err, ERR_ARG, "its seed is %llu, the run's %lld",
-                       (unsigned long long)ledger->seed, (long long)config->seed);
-    size_t most = (size_t)shepherd_most(config), least = shepherd_is_auto(config) ? 1 : most;
-    if (ledger->n_state < least || ledger->n_state > most)
-        return err_set(err, ERR_ARG, "it has %zu replicas, the run %zu", ledger->n_state, most);
-    if (ledger->round != (uint64_t)info->round || ledger->round > (uint64_t)config->rounds)
-        return err_set(err, ERR_ARG, "it is of round %llu of %lld",
-                       (unsigned long long)ledger->round, (long long)config->rounds);
-    return checkpoint_state(checkpoint) ? 0 : err_set(err, ERR_ARG, "it has no outer momentum");
-}
 
 /* Open one and read its ledger. ERR_STATE: whole, but made without one. */
 static int look(const shepherd_config_t *config, const char *path, courier_result_t *result,
@@ -35,19 +15,17 @@ static int look(const shepherd_config_t *config, const char *path, courier_resul
 {
     checkpoint_t *checkpoint = checkpoint_open(path, err);
     if (!checkpoint) return -1;
-    size_t n = 0;
-    ledger_t ledger = {0};
-    const char *text = checkpoint_file(checkpoint, LEDGER_FILE, &n);
-    int rc = text ? ledger_parse(text, n, &ledger, err)
-                  : err_set(err, ERR_STATE, "it does not say where its run stood");
-    if (rc == 0) rc = check_run(config, checkpoint, &ledger, err);
-    if (rc == 0) {
+    size_t most = (size_t)shepherd_most(config);
+    checkpoint_run_t run = {.model = config->model,
+                            .seed = (uint64_t)config->seed,
+                            .rounds = (uint64_t)config->rounds,
+                            .least = shepherd_is_auto(config) ? 1 : most,
+                            .most = most};
+    int rc = checkpoint_fits(checkpoint, &run, &result->ledger, err);
+    if (rc == 0)
         result->checkpoint = mem_strdup(checkpoint_path(checkpoint));
-        result->ledger = ledger;
-    } else {
-        ledger_fini(&ledger);
+    else
         err_prefix(err, "checkpoint %s: ", path);
-    }
     checkpoint_close(&checkpoint);
     return rc;
 }

@@ -23,6 +23,7 @@ static zactor_t *open_recorder(const shepherd_config_t *config, recorder_options
                                     .n_rounds = (uint64_t)config->rounds,
                                     .ttl_ms = config->leader_ttl_ms,
                                     .relaxed = !config->store_sync,
+                                    .lengthen = config->lengthen,
                                     .migrate = str_starts(config->store, "sqlite:")};
     return recorder_new(options);
 }

@@ -109,6 +109,7 @@ static int prepare(recorder_t *self, err_t *err)
     char id[STORE_ID];
     if (o->migrate && store_migrate(self->store, 0, err) < 0) return -1;
     if (store_check(self->store, err) < 0) return -1;
+    if (o->lengthen && store_run_lengthen(self->store, &spec, err) < 0) return -1;
     return store_run_submit(self->store, &spec, id, NULL, err);
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     uint64_t n_rounds;
     int64_t ttl_ms; /* a leader's term; renewed at a third */
     bool relaxed;   /* store_options_t */
+    bool lengthen;  /* the run may have fewer rounds: from now on it has these */
     bool migrate;   /* make the tables; else they must be there (ERR_SCHEMA) */
 } recorder_options_t;
 

@@ -179,6 +179,22 @@ static int64_t validations_left(const shepherd_t *self)
     return 1 + (every > 0 ? (rounds - 1) / every - self->round / every : 0);
 }
 
+/* Tokens/s that workers train, without what they send and wait for; 0: unknown. Of the round that
+ * has just ended, while its leases are there. */
+double rounds_speed(const shepherd_t *self)
+{
+    double busy_s = 0, tokens = 0;
+    size_t n = 0, most = rounds_workers(self);
+    for (int64_t k = 0; k < self->replicas; k++) {
+        const work_t *lease = &self->lease[k];
+        if (lease->state != WORK_DONE || lease->compute_s <= 0) continue;
+        busy_s += lease->compute_s;
+        tokens += (double)lease->tokens;
+        n++;
+    }
+    return busy_s > 0 ? tokens / busy_s * (double)(n < most ? n : most) : 0;
+}
+
 /* Before the first one: it takes a token a third of the time that training does. */
 static double validation_s(const shepherd_t *self)
 {
@@ -186,7 +202,7 @@ static double validation_s(const shepherd_t *self)
     uint64_t batches = layout_sample(&self->layout, self->validation_tokens,
                                      self->config->validate_tokens)
                            .batches;
-    double speed = 3 * self->summary.tokens_per_s;
+    double speed = 3 * (self->speed > 0 ? self->speed : self->summary.tokens_per_s);
     return speed > 0 ? (double)(batches * self->layout.batch.tokens) / speed : 0;
 }
 

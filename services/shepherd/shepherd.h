@@ -190,6 +190,7 @@ typedef struct {
     int64_t replicas;      /* of the open round; 0: not decided yet */
     work_t *lease;         /* one per replica */
     VEC(work_t) eval;      /* open validation of the parameters that enter `round` */
+    double speed;          /* tokens/s of the last round's training; 0: unknown */
     int64_t eval_begun_ms, eval_ms, evaluated_ms; /* it began; the last took; all took together */
     data_range_t cursor;                          /* behind all windows leased so far */
     VEC(data_range_t) returned; /* leased, not trained: leased again first; ordered, disjoint */
@@ -454,6 +455,7 @@ void rounds_check(shepherd_t *self);    /* is the round complete? */
 void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */
 /* Seconds that the rest of the run takes, by what this shepherd has seen; with validations. */
 double rounds_eta(const shepherd_t *self);
+double rounds_speed(const shepherd_t *self);
 
 /* --- commit.c --- */
 void commit_decide(shepherd_t *self);

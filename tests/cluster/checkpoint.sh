@@ -105,7 +105,8 @@ check "nobody answers without a shepherd" refuses "no answer from the shepherd" 
 
 # --- checkpoints that do not fit ---
 train other --resume "$work/middle" --seed 7
-check "a checkpoint of another run is refused" test $? -eq 1
+check "a checkpoint of another run is refused" test $? -eq 2
+check "before anything is written" test ! -e "$work/other"
 check "with the reason" grep -q 'its seed is 1337, the run.s 7' "$work/other.txt"
 store() { sqlite3 "file:$work/$1/pcp.db?mode=ro" "$2"; }
 good_and_all="SELECT count(*) FILTER (WHERE state = 'good') || ' ' || count(*) FROM pcp_checkpoints"

@@ -121,17 +121,17 @@ dismiss
 # --- what the images hold ---
 if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
     check "deploy/stage lays out the images" deploy/stage "$bin" "$work/out"
-    only_the_compiler_compiles() {
+    who_compiles() {
         local list
         for list in "$work"/out/*/usr/share/pcp/packages; do
             [ -s "$list" ] || { echo "$list is empty"; return 1; }
             case $list in
-            */compiler/*) grep -qx gcc "$list" || return 1 ;;
+            */compiler/* | */pcp/*) grep -qx gcc "$list" || { echo "$list has none"; return 1; } ;;
             *) ! grep -E -e '-dev$|^gcc|^g\+\+|^clang|^make' "$list" || { echo "$list"; return 1; } ;;
             esac
         done
     }
-    check "only the compiler's image has a compiler" only_the_compiler_compiles
+    check "the compiler's image and the command line's have a compiler, and no other" who_compiles
     check "the worker's has OpenBLAS" grep -q openblas "$work/out/worker/usr/share/pcp/packages"
     check "the supervisor's has it, too, for its workers" grep -q openblas "$work/out/supervisor/usr/share/pcp/packages"
     # As docker-compose.yml starts it.
@@ -234,6 +234,13 @@ run_from_roots() {
     check "a run of services from their images ends" eventually 60 not_running "${pid[shepherd]}"
     not_running "${pid[shepherd]}" || { tail -n 3 "$dir"/*.log | cut -c1-300 | sed 's/^/# /'; slay KILL shepherd; }
     check "and ends well" ends 0
+    cp -a "$roots/shepherd/$d/run/checkpoint" "$roots/pcp/$d/run/"
+    inside generate pcp generate --checkpoint run --tokens 5
+    check "the image of the command line lets it write" wait "${pid[generate]}"
+    unset 'pid[generate]'
+    inside profile pcp profile model.mlir --steps 1 --threads 1
+    check "and profiles the model" wait "${pid[profile]}"
+    unset 'pid[profile]'
     check "its checkpoint is there" test -s "$roots/shepherd/$d/run/checkpoint/latest/model.safetensors"
     check "what they wrote belongs to the image's user" \
         test "$(stat -c %u "$roots/shepherd/$d/run/checkpoint")" = "$(chroot "$roots/shepherd" id -u pcp)"

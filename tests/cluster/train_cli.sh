@@ -42,9 +42,9 @@ no_sockets() { # of a run, in the short-named directory that they are in
 check "no socket is left in /tmp" no_sockets first
 
 sample() { "$bin/pcp" generate --checkpoint "$work/first/checkpoint" --prompt "The " --tokens 40 --seed "$1"; }
-sample 1 >"$work/s1" 2>&1
-sample 1 >"$work/s2" 2>&1
-sample 2 >"$work/s3" 2>&1
+sample 1 >"$work/s1" 2>"$work/s1.err"
+sample 1 >"$work/s2" 2>"$work/s2.err"
+sample 2 >"$work/s3" 2>"$work/s3.err"
 check "generate writes at least the prompt and 40 bytes" test "$(wc -c <"$work/s1")" -ge 44
 check "the same seed writes the same" cmp "$work/s1" "$work/s2"
 check "another seed writes something else" bash -c "! cmp -s '$work/s1' '$work/s3'"
@@ -63,6 +63,15 @@ check "pcp train with bf16 products ends well" test $? -eq 0
 check "its loss falls" loss_fell "$work/half.txt"
 check "it trains another plan" bash -c "! cmp -s \
     <(grep -h '^round 4/' '$work/first.txt') <(grep -h '^round 4/' '$work/half.txt')"
+
+for what in first first/checkpoint first/checkpoint/latest; do
+    check "generate takes ${what#first/}" bash -c "cmp '$work/s1' <('$bin/pcp' generate --checkpoint '$work/$what' \
+        --prompt 'The ' --tokens 40 --seed 1 2>/dev/null)"
+done
+newest_named() { "$bin/pcp" generate --checkpoint "$work/first" --tokens 1 2>&1 >/dev/null | grep -q "first/checkpoint/round-000006"; }
+check "and says which it is" newest_named
+train unborn --prepare-only >/dev/null 2>&1
+check "a run without one is refused" refuses "has written no checkpoint yet" "$bin/pcp" generate --checkpoint "$work/unborn"
 
 # --- validation: a sample of a long text, the same whoever reads it ---
 sampled() { train "sampled$1" --rounds 2 --validate-every 1 --validate-tokens 1000 --workers "$1" --replicas 2 >"$work/sampled$1.txt" 2>&1; }
@@ -89,6 +98,23 @@ check "Ctrl-C ends it" eventually 60 bash -c "! kill -0 $pid 2>/dev/null"
 check "and leaves nothing running" eventually 60 no_orphans
 check "nor sockets" no_sockets long
 check "and leaves a checkpoint" test -s "$work/long/checkpoint/latest/model.safetensors"
+
+# A second Ctrl-C leaves at once. Half of a checkpoint, which the shepherd may have been writing then, goes; what is
+# not of that kind stays.
+train hasty --rounds 100000 --checkpoint-every 1 >"$work/hasty.txt" 2>&1 &
+pid=$!
+check "another long run makes progress" eventually 60 started "$work/hasty.txt"
+eventually 60 test -e "$work/hasty/checkpoint/latest"
+mkdir "$work/hasty/checkpoint/round-999999.tmp.0123456789abcdef"
+touch "$work/hasty/checkpoint/round-999999.tmp.0123456789abcdef/model.safetensors" "$work/hasty/checkpoint/notes.tmp.txt"
+signal STOP hasty
+signal INT hasty
+signal TERM hasty # another signal: of one kind only one waits
+signal CONT hasty
+check "two signals end it" eventually 20 bash -c "! kill -0 $pid 2>/dev/null"
+check "and leave nothing running" eventually 60 no_orphans
+check "nor half a checkpoint" test -z "$(find "$work/hasty/checkpoint" -name 'round-*.tmp.*' -o -name 'latest.tmp.*')"
+check "but all that is not one" test -e "$work/hasty/checkpoint/notes.tmp.txt"
 
 # pcp train stands still until the shepherd has taken it for dead and gone.
 train asleep --rounds 30 >"$work/asleep.txt" 2>&1 &

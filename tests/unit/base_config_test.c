@@ -128,6 +128,17 @@ static void test_precedence(void **state)
     assert_int_equal(load(&s, path, flags, NULL, &err), -1); /* two files */
     config_fini(&table, &s);
 
+    config_table_t based = table; /* the base is beneath the file */
+    based.base = path;
+    const char *upper = temp_path(dir, "upper.json");
+    temp_write(upper, "{\"inner_steps\": 70}", 19);
+    unsetenv("PCP_INNER_STEPS");
+    assert_int_equal(config_load(&based, &s, upper, 0, NULL, NULL, &err), 0);
+    assert_int_equal(s.inner_steps, 70);
+    assert_int_equal(s.bytes, 2000);
+    config_fini(&based, &s);
+    setenv("PCP_INNER_STEPS", "8", 1);
+
     config_table_t deaf = table;
     deaf.no_env = true;
     assert_int_equal(config_load(&deaf, &s, NULL, 0, NULL, NULL, &err), 0);

@@ -1,0 +1,48 @@
+/* From a path to a checkpoint. */
+#include "pcp/run_checkpoint.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+static bool has(const char *dir, const char *name)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    bool there = file_exists(path);
+    free(path);
+    return there;
+}
+
+/* Where the run in `dir` writes its checkpoints. A directory that was moved has them in itself. */
+static char *root_of(const char *dir)
+{
+    if (has(dir, "checkpoint")) return mem_printf("%s/checkpoint", dir);
+    char *path = mem_printf("%s/run.json", dir);
+    json_t *json = json_load_file(path, 0, NULL);
+    const char *root = json_string_value(json_object_get(json, "checkpoint"));
+    char *copy = root ? mem_strdup(root) : mem_printf("%s/checkpoint", dir);
+    json_decref(json);
+    free(path);
+    return copy;
+}
+
+checkpoint_t *run_checkpoint_open(const char *path, err_t *err)
+{
+    if (!file_exists(path)) {
+        err_set(err, ERR_IO, "%s: there is no such directory", path);
+        return NULL;
+    }
+    bool is_run = !has(path, "manifest.json") && (has(path, "run.json") || has(path, "checkpoint"));
+    if (!is_run) return checkpoint_open(path, err);
+    char *root = root_of(path);
+    checkpoint_t *found = NULL;
+    if (file_exists(root))
+        found = checkpoint_open(root, err);
+    else
+        err_set(err, ERR_IO, "%s: the run has written no checkpoint yet (%s)", path, root);
+    free(root);
+    return found;
+}

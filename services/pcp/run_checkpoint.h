@@ -1,0 +1,11 @@
+/* The checkpoint that a path means: one round's directory, a directory of several, or a run's. */
+#ifndef PCP_RUN_CHECKPOINT_H
+#define PCP_RUN_CHECKPOINT_H
+
+#include "ckpt/checkpoint.h"
+
+/* Of several the newest that is whole (checkpoint_open); checkpoint_path tells which. ERR_IO: there
+ * is none, with what the path is instead. */
+checkpoint_t *run_checkpoint_open(const char *path, err_t *err);
+
+#endif

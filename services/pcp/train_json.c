@@ -1,0 +1,137 @@
+/* train.json and run.json. */
+#include "pcp/train_json.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "optim/train_options.h"
+#include "pcp/train_dir.h"
+
+static int write_in(const char *dir, const char *name, const char *text, err_t *err)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    int rc = file_write_atomic(path, text, strlen(text), err);
+    free(path);
+    return rc;
+}
+
+/* --- train.json --- */
+
+static bool is_of_one_start(const char *key)
+{
+    return strcmp(key, "run_dir") == 0 || strcmp(key, "resume") == 0 ||
+           strcmp(key, "prepare_only") == 0;
+}
+
+int train_json_write_experiment(const train_config_t *config, err_t *err)
+{
+    config_field_t *fields = mem_calloc(train_config_table.n_fields, sizeof *fields);
+    config_table_t kept = {.fields = fields};
+    for (size_t i = 0; i < train_config_table.n_fields; i++)
+        if (!is_of_one_start(train_config_table.fields[i].name))
+            fields[kept.n_fields++] = train_config_table.fields[i];
+    train_config_t copy = *config;
+    copy.model = train_dir_absolute(config->model);
+    copy.data = train_dir_absolute(config->data);
+    copy.init = train_dir_absolute(config->init);
+    copy.checkpoint = train_dir_absolute(config->checkpoint);
+    char *text = config_print(&kept, &copy, false);
+    int rc = write_in(config->run_dir, TRAIN_EXPERIMENT, text, err);
+    free(text);
+    free(copy.model);
+    free(copy.data);
+    free(copy.init);
+    free(copy.checkpoint);
+    free(fields);
+    return rc;
+}
+
+/* --- run.json --- */
+
+/* The options that have the same name there. */
+static json_t *shared_options(const train_config_t *c)
+{
+    static const config_field_t fields[] = {TRAIN_RUN_OPTIONS(train_config_t),
+                                            TRAIN_SPEC_OPTIONS(train_config_t)};
+    const config_table_t table = {.fields = fields, .n_fields = sizeof fields / sizeof *fields};
+    char *text = config_print(&table, c, false);
+    json_t *json = json_loads(text, 0, NULL);
+    free(text);
+    return json;
+}
+
+static json_t *files(const train_config_t *c, const train_prepared_t *p)
+{
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:s}", "model", json_sprintf("%s/model.mlir", c->run_dir), "init",
+        json_sprintf("%s/init.safetensors", c->run_dir), "train_tokens",
+        json_sprintf("%s/train.u16", c->run_dir), "tokenizer",
+        json_sprintf("%s/tokenizer.json", c->run_dir), "checkpoint", p->checkpoint);
+    if (p->validation_tokens > 0)
+        json_object_set_new(json, "validation_tokens",
+                            json_sprintf("%s/validation.u16", c->run_dir));
+    return json;
+}
+
+static json_t *members(const train_config_t *c, const train_prepared_t *p)
+{
+    bool is_auto = c->replicas == CONFIG_WORD;
+    json_t *json = json_pack("{s:s, s:s, s:i, s:o, s:I, s:I}", "run", p->run, "data_layout",
+                             c->layout, "vocab", p->vocab, "replicas",
+                             is_auto ? json_string("auto") : json_integer(c->replicas), "shards",
+                             (json_int_t)c->aggregators, "workers", (json_int_t)c->workers);
+    if (is_auto) json_object_set_new(json, "max_replicas", json_integer(c->max_replicas));
+    if (c->resume) json_object_set_new(json, "resume", json_string(c->resume));
+    return json;
+}
+
+int train_json_write_run(const train_config_t *config, const train_prepared_t *prepared, err_t *err)
+{
+    json_t *json = shared_options(config), *more = files(config, prepared),
+           *most = members(config, prepared);
+    bool good = json && more && most && json_object_update(json, more) == 0 &&
+                json_object_update(json, most) == 0;
+    char *text = good ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    int rc = text ? write_in(config->run_dir, "run.json", text, err)
+                  : err_set(err, ERR_ARG, "run.json: a path or name is not UTF-8");
+    free(text);
+    json_decref(json);
+    json_decref(more);
+    json_decref(most);
+    return rc;
+}
+
+/* Tokens in a file of the run, u16 each; -1: it cannot be read. */
+static int64_t count_tokens(const char *dir, const char *name, err_t *err)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    int64_t n = file_size(path);
+    if (n < 0) err_set(err, ERR_IO, "%s: it is missing, and the run cannot go on without it", path);
+    free(path);
+    return n < 0 ? -1 : n / 2;
+}
+
+int train_json_read_run(const char *dir, train_prepared_t *out, err_t *err)
+{
+    json_error_t fault;
+    const char *run = NULL;
+    char *path = mem_printf("%s/run.json", dir);
+    json_t *json = json_load_file(path, 0, &fault);
+    int rc = 0;
+    if (!json)
+        rc = err_set(err, ERR_PARSE, "%s:%d:%d: %s", path, fault.line, fault.column, fault.text);
+    else if (json_unpack(json, "{s:s, s:i}", "run", &run, "vocab", &out->vocab) < 0)
+        rc = err_set(err, ERR_PARSE, "%s: no \"run\" or \"vocab\" in it", path);
+    if (rc == 0) out->run = mem_strdup(run);
+    if (rc == 0) out->train_tokens = count_tokens(dir, "train.u16", err);
+    if (rc == 0 && json_object_get(json, "validation_tokens"))
+        out->validation_tokens = count_tokens(dir, "validation.u16", err);
+    if (rc == 0 && (out->train_tokens < 0 || out->validation_tokens < 0)) rc = -1;
+    if (rc == 0 && count_tokens(dir, "init.safetensors", err) < 0) rc = -1;
+    json_decref(json);
+    free(path);
+    return rc;
+}

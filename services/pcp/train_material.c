@@ -1,0 +1,190 @@
+/* Tokens and initial values of a run. */
+#include "pcp/train_material.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "ir/tensor.h"
+#include "model/init.h"
+#include "model/tokenizer.h"
+
+/* Less than this takes no time worth a word. */
+static const size_t MUCH_BYTES = 16 << 20;
+
+static void tell(progress_t *progress, const char *what, const char *of, size_t n_bytes)
+{
+    if (progress && n_bytes >= MUCH_BYTES)
+        progress_phase(progress, "%s %s (%zu MB)", what, of, n_bytes / 1000000);
+}
+
+/* --- tokens --- */
+
+static int check_tokens(const model_info_t *model, const char *data, const tokenizer_t *tokenizer,
+                        const uint16_t *tokens, size_t n, int *vocab, err_t *err)
+{
+    unsigned top = 0;
+    for (size_t i = 0; i < n; i++)
+        if (tokens[i] > top) top = tokens[i];
+    *vocab = tokenizer_vocab(tokenizer) ? tokenizer_vocab(tokenizer) : (int)top + 1;
+    if (model->vocab && *vocab > model->vocab)
+        return err_set(
+            err, ERR_ARG,
+            "%s: %d different tokens (tokenizer %s), but the model's vocabulary has %lld", data,
+            *vocab, tokenizer_kind(tokenizer), (long long)model->vocab);
+    return 0;
+}
+
+static int split(const train_config_t *c, const model_info_t *model, size_t n,
+                 train_material_t *out, err_t *err)
+{
+    size_t row = (size_t)(model->row_tokens ? model->row_tokens : 1);
+    size_t n_val = (size_t)((double)n * c->val_fraction), n_train = n - n_val;
+    if (n_train < row + 1)
+        return err_set(err, ERR_ARG,
+                       "%s: %zu tokens to train on, a sequence of the model takes %zu", c->data,
+                       n_train, row + 1);
+    if (n_val > 0 && n_val < row + 1)
+        return err_set(err, ERR_ARG,
+                       "%s: %zu tokens to validate on, a sequence takes %zu: raise val_fraction or "
+                       "set it to 0",
+                       c->data, n_val, row + 1);
+    out->n_train = n_train;
+    out->n_validation = n_val;
+    return 0;
+}
+
+static int make_tokens(const train_config_t *c, const model_info_t *model, progress_t *progress,
+                       train_material_t *out, err_t *err)
+{
+    size_t n = 0, n_tokens = 0;
+    int64_t size = file_size(c->data);
+    tell(progress, "reading", c->data, size > 0 ? (size_t)size : 0);
+    char *text = file_read(c->data, &n, err);
+    if (!text) return -1;
+    tell(progress, "making tokens of", c->data, n);
+    tokenizer_t *tokenizer = tokenizer_new(c->tokenizer, text, n, err);
+    out->tokens = tokenizer ? tokenizer_encode(tokenizer, text, n, &n_tokens, err) : NULL;
+    int status = out->tokens ? 0 : err_prefix(err, "%s: ", c->data);
+    if (status == 0)
+        status = check_tokens(model, c->data, tokenizer, out->tokens, n_tokens, &out->vocab, err);
+    if (status == 0) status = split(c, model, n_tokens, out, err);
+    if (status == 0) out->tokenizer = tokenizer_print(tokenizer);
+    tokenizer_destroy(&tokenizer);
+    free(text);
+    return status;
+}
+
+/* --- initial values --- */
+
+static int copy_given(const safetensors_t *file, const optim_arg_t *arg, float *values, err_t *err)
+{
+    const safetensor_t *t = safetensors_find(file, arg->name);
+    char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
+    if (!t) return err_set(err, ERR_ARG, "has no tensor \"%s\"", arg->name);
+    ir_type_t type = ir_type(t->dtype, t->rank, t->dims);
+    if (!ir_shape_equal(&type, &arg->type) || !dtype_is_float(t->dtype))
+        return err_set(err, ERR_SHAPE, "\"%s\" is %s, the model has %s", arg->name,
+                       ir_type_text(&type, got), ir_type_text(&arg->type, want));
+    const tensor_t given = {.type = type, .data = (void *)(uintptr_t)t->data};
+    int64_t n = ir_type_count(&type);
+    for (int64_t i = 0; i < n; i++) values[i] = (float)tensor_get_f64(&given, i);
+    return 0;
+}
+
+static int make_values(const train_config_t *c, const model_info_t *model, int arg,
+                       const safetensors_t *given, safetensor_t *out, err_t *err)
+{
+    const optim_arg_t *a = &model->args[arg];
+    int64_t n = ir_type_count(&a->type);
+    float *values = mem_calloc((size_t)n, sizeof *values);
+    *out = (safetensor_t){.name = a->name,
+                          .dtype = DT_F32,
+                          .rank = a->type.rank,
+                          .data = values,
+                          .n_bytes = (size_t)n * sizeof *values};
+    if (a->type.rank > SAFETENSORS_MAX_RANK)
+        return err_set(err, ERR_UNSUPPORTED, "parameter \"%s\" has rank %d, at most %d", a->name,
+                       a->type.rank, SAFETENSORS_MAX_RANK);
+    for (int i = 0; i < a->type.rank; i++) out->dims[i] = a->type.dim[i];
+    if (given) {
+        if (copy_given(given, a, values, err) < 0) return err_prefix(err, "%s: ", c->init);
+        return 0;
+    }
+    return init_fill(init_rule(model->entry, arg), (uint64_t)c->seed, a->name, values, n, err);
+}
+
+static int64_t count_values(const model_info_t *model)
+{
+    int64_t n = 0;
+    for (int i = 0; i < model->entry->body->n_arg; i++)
+        if (model->args[i].is_param) n += ir_type_count(&model->args[i].type);
+    return n;
+}
+
+static int make_init(const train_config_t *c, const model_info_t *model, progress_t *progress,
+                     train_material_t *out, err_t *err)
+{
+    safetensors_t *given = NULL;
+    if (c->init && !(given = safetensors_open(c->init, err))) return -1;
+    int64_t n_all = count_values(model);
+    out->tensors = mem_calloc((size_t)model->n_params, sizeof *out->tensors);
+    tell(progress, "making the initial values of", c->model, (size_t)n_all * sizeof(float));
+    int status = 0;
+    for (int i = 0; status == 0 && i < model->entry->body->n_arg; i++) {
+        if (!model->args[i].is_param) continue;
+        status = make_values(c, model, i, given, &out->tensors[out->n_tensors++], err);
+        out->n_params += ir_type_count(&model->args[i].type);
+        if (progress)
+            progress_at(progress, (double)out->n_params * sizeof(float),
+                        (double)n_all * sizeof(float), PROGRESS_BYTES);
+    }
+    safetensors_close(&given);
+    return status;
+}
+
+int train_material_make(const train_config_t *config, const model_info_t *model,
+                        progress_t *progress, train_material_t *out, err_t *err)
+{
+    *out = (train_material_t){0};
+    if (make_tokens(config, model, progress, out, err) < 0) return -1;
+    return make_init(config, model, progress, out, err);
+}
+
+/* --- files --- */
+
+static int write_in(const char *dir, const char *name, const void *bytes, size_t n,
+                    progress_t *progress, err_t *err)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    tell(progress, "writing", path, n);
+    int status = file_write_atomic(path, bytes, n, err);
+    free(path);
+    return status;
+}
+
+int train_material_write(const train_material_t *self, const char *dir, progress_t *progress,
+                         err_t *err)
+{
+    const uint16_t *rest = self->tokens + self->n_train;
+    if (write_in(dir, "train.u16", self->tokens, 2 * self->n_train, progress, err) < 0 ||
+        write_in(dir, "validation.u16", rest, 2 * self->n_validation, progress, err) < 0 ||
+        write_in(dir, "tokenizer.json", self->tokenizer, strlen(self->tokenizer), progress, err) <
+            0)
+        return -1;
+    char *path = mem_printf("%s/init.safetensors", dir);
+    tell(progress, "writing", path, (size_t)self->n_params * sizeof(float));
+    int status = safetensors_write(path, self->tensors, (size_t)self->n_tensors, NULL, 0, err);
+    free(path);
+    return status;
+}
+
+void train_material_fini(train_material_t *self)
+{
+    for (int i = 0; i < self->n_tensors; i++) free((void *)(uintptr_t)self->tensors[i].data);
+    free(self->tensors);
+    free(self->tokens);
+    free(self->tokenizer);
+    *self = (train_material_t){0};
+}
