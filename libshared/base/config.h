@@ -43,7 +43,7 @@ typedef struct {
     size_t n_fields;
     bool no_env;
     const char *env_field; /* with no_env: the one that is read from the environment all the same */
-    const char *base; /* a JSON file that is read before the others; NULL: none */
+    const char *base;      /* a JSON file that is read before the others; NULL: none */
 } config_table_t;
 
 typedef struct {

@@ -8,6 +8,7 @@
 #include "compile/compile.h"
 #include "optim/train_options.h"
 #include "pcp/cmd.h"
+#include "pcp/progress.h"
 #include "runtime/tuning.h"
 
 typedef struct {
@@ -116,14 +117,19 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
                          "--memory-budget is for plans: give --output FILE or --stats with it");
     if (status == 0 && o->tune && !o->output)
         status = err_set(err, ERR_ARG, "--tune is for plans: give --output FILE with it");
+    progress_t progress;
+    progress_aside(&progress, "compiling");
     if (status == 0 && o->output) {
         status = write_plan(o, text, n, path, &spec, target, err);
+        progress_end(&progress);
     } else if (status == 0) {
         char *out = print_stage(o, text, n, path, &spec, target, err);
+        progress_end(&progress);
         status = out ? 0 : -1;
         if (out) fputs(out, stdout);
         free(out);
     }
+    progress_end(&progress);
     free(text);
     return status;
 }

@@ -88,8 +88,7 @@ static int generate(const void *options, const config_args_t *args, err_t *err)
     int status = json ? 0 : err_set(err, ERR_CORRUPT, "the checkpoint names no tokenizer");
     if (status == 0 && !(tokenizer = tokenizer_parse(json, err))) status = -1;
     progress_t progress;
-    progress_init(&progress, stderr);
-    if (progress.terminal) progress_phase(&progress, "compiling the model for this machine");
+    progress_aside(&progress, "compiling the model for this machine");
     if (status == 0 && !(sampler = sampler_new(checkpoint, (int)o->threads, err))) status = -1;
     progress_end(&progress);
     if (status < 0) err_prefix(err, "%s: ", o->checkpoint);

@@ -10,6 +10,7 @@
 #include "pcp/cmd.h"
 #include "pcp/model_info.h"
 #include "pcp/profile_print.h"
+#include "pcp/progress.h"
 
 typedef struct {
     int64_t threads, steps, warmup, top, vocab, accumulate, seed;
@@ -71,8 +72,8 @@ static void forget_peak(void)
 }
 
 /* Plain and watched steps in turn. */
-static int measure(trial_t *trial, profile_t *profile, const options_t *o, double *plain,
-                   err_t *err)
+static int measure(trial_t *trial, profile_t *profile, const options_t *o, progress_t *progress,
+                   double *plain, err_t *err)
 {
     for (int64_t i = 0; i < o->warmup; i++) {
         if (trial_step(trial, NULL, err) < 0) return -1;
@@ -85,6 +86,7 @@ static int measure(trial_t *trial, profile_t *profile, const options_t *o, doubl
         int status = trial_step(trial, NULL, err);
         profile_end(profile);
         if (status < 0) return -1;
+        progress_at(progress, (double)i + 1, (double)o->steps, PROGRESS_THINGS);
     }
     return 0;
 }
@@ -96,6 +98,8 @@ static int profile_model(const options_t *o, const char *path, const trial_optio
     size_t n;
     char *text = file_read(path, &n, err);
     if (!text) return -1;
+    progress_t progress;
+    progress_aside(&progress, "compiling");
     double start = clock_mono_s();
     int status = trial_init(&trial, text, n, path, options, err);
     double compiled = clock_mono_s() - start;
@@ -104,8 +108,10 @@ static int profile_model(const options_t *o, const char *path, const trial_optio
     double *plain = mem_calloc((size_t)o->steps, sizeof *plain);
     if (status == 0) {
         forget_peak();
-        status = measure(&trial, profile, o, plain, err);
+        progress_aside(&progress, "measuring");
+        status = measure(&trial, profile, o, &progress, plain, err);
     }
+    progress_end(&progress);
     if (status == 0) {
         profile_summary_t summary = {path, &trial, profile, plain, (int)o->steps, compiled};
         profile_print(&summary, (int)o->top, stdout);

@@ -199,6 +199,12 @@ void progress_phase(progress_t *self, const char *format, ...)
     fflush(self->out);
 }
 
+void progress_aside(progress_t *self, const char *text)
+{
+    progress_init(self, stderr);
+    if (self->terminal) progress_phase(self, "%s", text);
+}
+
 void progress_state(progress_t *self, const char *text)
 {
     if (strcmp(self->phase, text) != 0) progress_phase(self, "%s", text);

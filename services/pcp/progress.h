@@ -37,6 +37,10 @@ typedef struct {
 /* `out` is borrowed. */
 void progress_init(progress_t *self, FILE *out);
 
+/* For commands whose output is their result: a phase on the terminal of stderr, nothing elsewhere.
+ * progress_end takes it away. */
+void progress_aside(progress_t *self, const char *text);
+
 /* A phase begins, and the one before is over: "hashing train.u16". */
 void progress_phase(progress_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

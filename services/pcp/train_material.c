@@ -55,6 +55,47 @@ static int split(const train_config_t *c, const model_info_t *model, size_t n,
     return 0;
 }
 
+/* Where a piece from `at` may end: between two characters, or after whole tokens of two bytes. */
+static size_t piece_end(const tokenizer_t *tokenizer, const char *text, size_t n, size_t at)
+{
+    enum { PIECE_BYTES = 8 << 20 };
+    if (n - at <= PIECE_BYTES) return n;
+    size_t end = at + PIECE_BYTES;
+    bool raw = strcmp(tokenizer_kind(tokenizer), "raw") == 0;
+    while (!raw && end > at + 1 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
+    return end;
+}
+
+/* The whole text, piece by piece, so that it can be seen how far it is. NULL: a piece is wrong. */
+static uint16_t *encode_pieces(const tokenizer_t *tokenizer, const char *text, size_t n,
+                               progress_t *progress, size_t *n_tokens)
+{
+    uint16_t *all = mem_calloc(n ? n : 1, sizeof *all);
+    *n_tokens = 0;
+    for (size_t at = 0, end; at < n; at = end) {
+        size_t some = 0;
+        end = piece_end(tokenizer, text, n, at);
+        uint16_t *piece = tokenizer_encode(tokenizer, text + at, end - at, &some, NULL);
+        if (!piece) {
+            free(all);
+            return NULL;
+        }
+        memcpy(all + *n_tokens, piece, some * sizeof *piece);
+        *n_tokens += some;
+        free(piece);
+        if (progress) progress_at(progress, (double)end, (double)n, PROGRESS_BYTES);
+    }
+    return all;
+}
+
+/* What is wrong, and where, is said of the whole text. */
+static uint16_t *encode(const tokenizer_t *tokenizer, const char *text, size_t n,
+                        progress_t *progress, size_t *n_tokens, err_t *err)
+{
+    uint16_t *tokens = encode_pieces(tokenizer, text, n, progress, n_tokens);
+    return tokens ? tokens : tokenizer_encode(tokenizer, text, n, n_tokens, err);
+}
+
 static int make_tokens(const train_config_t *c, const model_info_t *model, progress_t *progress,
                        train_material_t *out, err_t *err)
 {
@@ -63,9 +104,10 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
     tell(progress, "reading", c->data, size > 0 ? (size_t)size : 0);
     char *text = file_read(c->data, &n, err);
     if (!text) return -1;
-    tell(progress, "making tokens of", c->data, n);
+    tell(progress, "collecting the symbols of", c->data, n);
     tokenizer_t *tokenizer = tokenizer_new(c->tokenizer, text, n, err);
-    out->tokens = tokenizer ? tokenizer_encode(tokenizer, text, n, &n_tokens, err) : NULL;
+    tell(progress, "making tokens of", c->data, n);
+    out->tokens = tokenizer ? encode(tokenizer, text, n, progress, &n_tokens, err) : NULL;
     int status = out->tokens ? 0 : err_prefix(err, "%s: ", c->data);
     if (status == 0)
         status = check_tokens(model, c->data, tokenizer, out->tokens, n_tokens, &out->vocab, err);

@@ -132,6 +132,50 @@ static void test_submit(void **state)
     STORE_REFUSED(ERR_ARG, store_run_list(s, "walking", 10, &runs, err));
 }
 
+/* More rounds, and nothing else: one that is done can go on. */
+static void test_lengthen(void **state)
+{
+    store_t *s = ((fixture_t *)*state)->store;
+    static const struct {
+        const char *config;
+        uint64_t rounds;
+        bool taken;
+    } rows[] = {
+        {"{\"lr\": 1, \"rounds\": 6}", 6, false},
+        {"{\"lr\": 2, \"rounds\": 8}", 8, false},
+        {"{\"rounds\": 9}", 9, false},
+        {"{\"lr\": 1, \"rounds\": 12}", 12, true},
+        {"{\"lr\": 1, \"rounds\": 12}", 12, false},
+        {"no JSON", 13, false},
+    };
+    char id[STORE_ID];
+    store_run_spec_t spec = {.id = "r", .config = "{\"lr\": 1, \"rounds\": 7}", .n_rounds = 7};
+    STORE_OK(store_run_lengthen(s, &spec, err)); /* none is there */
+    STORE_OK(store_run_submit(s, &spec, id, NULL, err));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool won;
+        store_run_t run;
+        store_leader_t boss;
+        STORE_OK(store_leader_acquire(s, "r", "boss", 60000, &won, &boss, err));
+        STORE_OK(store_run_get(s, "r", &run, err));
+        if (strcmp(run.state, "done") != 0) {
+            STORE_OK(store_run_move(s, "r", "running", NULL, &boss, err));
+            STORE_OK(store_run_move(s, "r", "done", NULL, &boss, err));
+        }
+        store_run_fini(&run);
+        spec.config = rows[i].config;
+        spec.n_rounds = rows[i].rounds;
+        STORE_OK(store_run_lengthen(s, &spec, err));
+        STORE_OK(store_run_get(s, "r", &run, err));
+        assert_string_equal(run.state, rows[i].taken ? "paused" : "done");
+        assert_int_equal(run.n_rounds, i < 3 ? 7 : 12);
+        assert_true((run.finished_ms < 0) == rows[i].taken);
+        store_run_fini(&run);
+        if (rows[i].taken) STORE_OK(store_run_submit(s, &spec, id, NULL, err));
+        if (i < 3) STORE_REFUSED(ERR_STATE, store_run_submit(s, &spec, id, NULL, err));
+    }
+}
+
 static void test_bad_values(void **state)
 {
     store_t *s = ((fixture_t *)*state)->store;
@@ -603,6 +647,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_submit),
         TEST(test_submit_at_once),
+        TEST(test_lengthen),
         TEST(test_bad_values),
         TEST(test_transitions),
         TEST(test_leadership),
