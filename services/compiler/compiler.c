@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compile/compile.h"
+#include "compiler/task.h"
 #include "runtime/tuning.h"
 
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
@@ -55,7 +56,8 @@ static tune_t *table_for(const compiler_t *self, const Msg__Compile *job, const 
     err_t err = {0};
     tune_t *table = NULL;
     if (self->tune_table) {
-        char *lines = file_read(self->tune_table, NULL, &err);
+        size_t n_line = 0;
+        char *lines = file_read(self->tune_table, &n_line, &err);
         table = lines ? tune_parse(lines, &err) : NULL;
         free(lines);
     } else {
@@ -66,38 +68,45 @@ static tune_t *table_for(const compiler_t *self, const Msg__Compile *job, const 
     return table;
 }
 
-uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
-                       bool *cached, size_t *n, err_t *err)
+uint8_t *compiler_make(const compiler_t *self, const Msg__Compile *job, const char *text,
+                       size_t n_text, bool *cached, size_t *n, err_t *err)
 {
-    bool tuned = self->tune || self->tune_table;
-    char *path = NULL, *text = NULL;
-    size_t n_text = 0;
     train_spec_t spec;
-    uint8_t *plan = NULL;
-    tune_t *table = NULL;
     *cached = false;
-    if (tuned) {
-        if (train_spec_parse(job->spec, &spec, err) < 0) goto done;
-        text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
-        if (!text) goto done;
-        table = table_for(self, job, text, n_text, &spec);
-    }
-    path = compiler_cache_path(self, job, table);
-    plan = cached_plan(path, n);
+    if (train_spec_parse(job->spec, &spec, err) < 0) return NULL;
+    bool tuned = self->tune || self->tune_table;
+    tune_t *table = tuned ? table_for(self, job, text, n_text, &spec) : NULL;
+    char *path = compiler_cache_path(self, job, table);
+    uint8_t *plan = tuned ? cached_plan(path, n) : NULL;
     *cached = plan != NULL;
-    if (plan) goto done;
-    if (!tuned && train_spec_parse(job->spec, &spec, err) < 0) goto done;
-    if (!text) text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
-    if (!text) goto done;
-    plan = compile_text_tuned(text, n_text, job->file, &spec, job->target, table, n, err);
-    if (!plan) goto done;
+    if (!plan)
+        plan = compile_text_tuned(text, n_text, job->file, &spec, job->target, table, n, err);
     err_t write_err = {0};
-    if (file_write_atomic(path, plan, *n, &write_err) < 0) /* a full cache is no reason to fail */
-        log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", write_err.text);
-done:
+    if (plan && !*cached && file_write_atomic(path, plan, *n, &write_err) < 0)
+        log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", write_err.text); /* go on */
     tune_destroy(&table);
-    free(text);
     free(path);
+    return plan;
+}
+
+/* Without a table the cache is looked into before the module is fetched. */
+uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
+                       const compiler_stop_t *stop, bool *cached, size_t *n, err_t *err)
+{
+    train_spec_t spec;
+    size_t n_text = 0;
+    *cached = false;
+    if (!self->tune && !self->tune_table) {
+        char *path = compiler_cache_path(self, job, NULL);
+        uint8_t *plan = cached_plan(path, n);
+        free(path);
+        *cached = plan != NULL;
+        if (plan) return plan;
+    }
+    if (train_spec_parse(job->spec, &spec, err) < 0) return NULL;
+    char *text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
+    uint8_t *plan = text ? task_run(self, job, text, n_text, stop, cached, n, err) : NULL;
+    free(text);
     return plan;
 }
 

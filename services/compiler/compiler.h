@@ -1,9 +1,11 @@
-/* One compile job from module to plan object, with a cache on disk. */
+/* One compile job from module to plan object, with a cache on disk. What compiles is a process of
+ * its own, which can be stopped (task.h). */
 #ifndef COMPILER_COMPILER_H
 #define COMPILER_COMPILER_H
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "compiler/child.h"
 #include "msg/data_client.h"
 #include "plan/tune.h"
 #include "proto/control.pb-c.h"
@@ -14,6 +16,8 @@ typedef struct {
     const char *cache_dir;
     bool tune; /* measure products on this machine (runtime/tuning.h); tables in cache_dir */
     const char *tune_table;               /* or take this table as it is; NULL: none */
+    child_limits_t limits;                /* of a job's process */
+    const char *program;                  /* of that process; NULL: this one's */
     char version[COMPILER_VERSION_BYTES]; /* content hash of this program: another one, other plans
                                            */
 } compiler_t;
@@ -25,9 +29,21 @@ int compiler_init(compiler_t *self, const char *cache_dir, err_t *err);
  * cached. Returns, caller frees. */
 char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const tune_t *table);
 
-/* The plan's bytes, from the cache or compiled from the module text. Returns, caller frees. */
+/* Asked while a job runs: is its answer not wanted any more? */
+typedef struct {
+    bool (*stopped)(void *user);
+    void *user;
+} compiler_stop_t;
+
+/* The plan's bytes, from the cache or compiled from the module text, by a process of its own within
+ * the limits (task.h). Returns, caller frees. */
 uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_client_t *client,
-                       bool *cached, size_t *n, err_t *err);
+                       const compiler_stop_t *stop, bool *cached, size_t *n, err_t *err);
+
+/* The part of it that the process does: measure, look into the cache, compile, fill the cache.
+ * Returns, caller frees. */
+uint8_t *compiler_make(const compiler_t *self, const Msg__Compile *job, const char *text,
+                       size_t n_text, bool *cached, size_t *n, err_t *err);
 
 /* Would another compiler fail on it, too? */
 bool compiler_model_at_fault(err_code_t code);

@@ -29,6 +29,20 @@ static const config_field_t fields[] = {
      .fallback = "false",
      .help = "choose kernels of products by measuring them on this machine"},
     TEXT(tune_table, NULL, "choose them by this table (of pcp compile --tune), measuring nothing"),
+    {.name = "compile_timeout_s",
+     .kind = CONFIG_INT,
+     .offset = offsetof(compiler_config_t, compile_timeout_s),
+     .fallback = "1800",
+     .min = 1,
+     .max = 1000000,
+     .help = "seconds after which a compilation is given up"},
+    {.name = "compile_memory",
+     .kind = CONFIG_INT,
+     .offset = offsetof(compiler_config_t, compile_memory),
+     .fallback = "0",
+     .max = 1e15,
+     .help = "bytes that each process of a compilation may take (8Gi); 0: 3/4 of this machine's "
+             "memory"},
     SERVICE_FIELDS(compiler_config_t),
 };
 

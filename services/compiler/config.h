@@ -11,6 +11,7 @@ typedef struct {
     int64_t slots;
     bool tune;
     char *tune_table;
+    int64_t compile_timeout_s, compile_memory;
 } compiler_config_t;
 
 extern const config_table_t compiler_table;

@@ -18,7 +18,8 @@ static int do_job(const compiler_t *self, job_t *control, const Msg__Compile *jo
     if (!client) return -1;
     bool cached = false;
     size_t n = 0;
-    uint8_t *plan = compiler_plan(self, job, client, &cached, &n, err);
+    const compiler_stop_t stop = {job_stopped, control};
+    uint8_t *plan = compiler_plan(self, job, client, &stop, &cached, &n, err);
     int rc = plan ? 0 : -1;
     if (rc == 0) {
         *lists = compiler_describe(plan, n, reply, err);

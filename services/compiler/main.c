@@ -1,11 +1,21 @@
 /* pcp-compiler: configuration and loop. The jobs are in compiler.c. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/scratch.h"
 #include "compiler/loop.h"
+#include "compiler/task.h"
+
+/* What a compilation may take of the machine's memory. */
+static int64_t most_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (int64_t)pages * size / 4 * 3 : 0;
+}
 
 static int run(compiler_config_t *config, err_t *err)
 {
@@ -16,6 +26,7 @@ static int run(compiler_config_t *config, err_t *err)
     if (swept > 0) log_event(LOG_INFO, "swept", "folders=%d", swept);
     size_t n = (size_t)config->slots;
     loop_t *slots = mem_calloc(n, sizeof *slots);
+    int64_t memory = config->compile_memory > 0 ? config->compile_memory : most_memory();
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         slots[i].config = config;
@@ -23,6 +34,7 @@ static int run(compiler_config_t *config, err_t *err)
         rc = compiler_init(&slots[i].compiler, config->cache_dir, err);
         slots[i].compiler.tune = config->tune;
         slots[i].compiler.tune_table = config->tune_table;
+        slots[i].compiler.limits = (child_limits_t){config->compile_timeout_s, memory};
     }
     if (rc == 0) rc = loop_run(slots, n, signal_fd, err);
     for (size_t i = 0; i < n; i++) free((char *)slots[i].id);
@@ -34,6 +46,7 @@ int main(int argc, char **argv)
 {
     compiler_config_t config = {0};
     err_t err = {0};
+    if (argc > 1 && strcmp(argv[1], TASK_COMMAND) == 0) return task_main(argc, argv);
     int status = 0, go = service_configure(&compiler_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
     if (go == SERVICE_GO && run(&config, &err) < 0) {
