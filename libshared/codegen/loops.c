@@ -13,6 +13,7 @@ const char loops_head[] =
     "static inline double kc_reduce_precision(double x, int e, int m)\n"
     "{\n"
     "    int at;\n"
+    "    if (x != x && m == 0) return __builtin_copysign(__builtin_inf(), x);\n"
     "    if (!(x - x == 0) || x == 0) return x;\n"
     "    frexp(x, &at);\n"
     "    if (m < 52) {\n"

@@ -132,8 +132,9 @@ const op_def_t op_convert = {
 };
 
 /* --- reduce_precision: round to exponent_bits and mantissa_bits, kept in the same type. Nearest
- * even; too large becomes infinity, below the smallest normal becomes zero, as XLA. dx = the same
- * rounding of g (as JAX) --- */
+ * even; too large becomes infinity, below the smallest normal becomes zero, as XLA; NaN becomes
+ * infinity where no bit of the mantissa is left to tell them apart. dx = the same rounding of g (as
+ * JAX) --- */
 static int infer_reduce_precision(const ir_fn_t *fn, const ir_op_t *op, ir_type_t *out, err_t *err)
 {
     long long e = (long long)attr_int(&op->attrs, "exponent_bits", 0);
@@ -148,6 +149,7 @@ static int infer_reduce_precision(const ir_fn_t *fn, const ir_op_t *op, ir_type_
 
 static double reduce_precision(double x, int exponent_bits, int mantissa_bits)
 {
+    if (isnan(x) && mantissa_bits == 0) return copysign(INFINITY, x);
     if (!isfinite(x) || x == 0) return x;
     int exponent;
     frexp(x, &exponent); /* |x| = [0.5, 1) 2^exponent */

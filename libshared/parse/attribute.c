@@ -45,6 +45,18 @@ static int number_type(parser_t *p, dtype_t *dtype)
     return parse_skip_type(p);
 }
 
+/* Attributes hold integers as i64. What is beyond: hex stands for the bits, a ui64 stays as it is
+ * written, others are wrong. */
+static int large_int(parser_t *p, token_t t, dtype_t dtype, ir_attr_t *attr)
+{
+    if (dtype != DT_UI64)
+        return parse_fail(p, t.at, ERR_PARSE,
+                          "this integer does not fit into an i64; up to 18446744073709551615 go "
+                          "into a ui64");
+    *attr = parse_raw(p, t.at, p->behind);
+    return 0;
+}
+
 static int number_value(parser_t *p, ir_attr_t *attr)
 {
     token_t t = p->tok;
@@ -61,6 +73,9 @@ static int number_value(parser_t *p, ir_attr_t *attr)
     }
     if (!number_int(t.at, t.n, &negative, &magnitude))
         return parse_fail(p, t.at, ERR_PARSE, "this integer does not fit in 64 bits");
+    bool is_hex = t.n > 2 && t.at[1] == 'x';
+    if (magnitude > (uint64_t)INT64_MAX + negative && (!is_hex || dtype == DT_UI64))
+        return large_int(p, t, dtype, attr);
     attr->kind = ATTR_INT;
     attr->i = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
     if (!dtype_is_float(dtype)) return 0;
@@ -68,7 +83,6 @@ static int number_value(parser_t *p, ir_attr_t *attr)
     uint8_t bits[8];
     memcpy(bits, &attr->i, sizeof bits); /* hex is the bit pattern */
     tensor_t one = {.type = ir_type_scalar(dtype), .splat = true, .data = bits};
-    bool is_hex = t.n > 2 && t.at[1] == 'x';
     attr->f = is_hex ? tensor_get_f64(&one, 0) : (double)attr->i;
     return 0;
 }
@@ -80,7 +94,10 @@ static void tensor_to_ints(parser_t *p, ir_attr_t *attr)
     int64_t n = ir_type_count(&t->type);
     if (dtype_is_inexact(t->type.dtype) || n > MAX_LIST_OF_DENSE) return;
     int64_t *ints = ARENA_ARRAY(p->arena, int64_t, n + 1);
-    for (int64_t i = 0; i < n; i++) ints[i] = tensor_get_i64(t, i);
+    for (int64_t i = 0; i < n; i++) {
+        ints[i] = tensor_get_i64(t, i);
+        if (t->type.dtype == DT_UI64 && ints[i] < 0) return; /* beyond an i64: stays a tensor */
+    }
     *attr = (ir_attr_t){.name = attr->name, .kind = ATTR_INTS, .ints = ints, .n = (int)n};
 }
 

@@ -7,6 +7,7 @@
 #include "codegen/codegen.h"
 #include "codegen/compiler.h"
 #include "command.h"
+#include "runtime/amx.h"
 #include "runtime/code.h"
 
 typedef struct {
@@ -295,6 +296,7 @@ static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, e
     int repeats = (int)options->repeats;
     code_t *code = compile(rows, n, err), *peak = code ? compile_peak(&fn, err) : NULL;
     int rc = peak && blas_open(target_host(), err) == 0 ? 0 : -1;
+    if (rc == 0 && target_caps(target_host()).matrix) rc = amx_enable(err);
     for (int r = 0; rc == 0 && r < repeats; r++)
         for (int i = 0; i < n; i++)
             for (int w = 0; w < N_WAY; w++)

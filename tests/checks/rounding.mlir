@@ -147,7 +147,8 @@ func.func @main() {
 }
 // -----
 func.func @main() {
-  // reduce_precision: mantissa to even, exponent to infinity or (signed) zero, NaN stays NaN
+  // reduce_precision: mantissa to even, exponent to infinity or (signed) zero; NaN stays NaN, but
+  // for infinity where there is no mantissa
   %x = stablehlo.constant dense<[1.125, 1.375, 1.25, -1.124, 61440.0, 57344.0, 5.0e-6, -1.0e-30, 0x7FC00000, 0xFF800000]> : tensor<10xf32>
   %0 = stablehlo.reduce_precision %x, format = e5m2 : tensor<10xf32>
   %e = stablehlo.constant dense<[1.0, 1.5, 1.25, -1.0, 0x7F800000, 57344.0, 0.0, -0.0, 0x7FC00000, 0xFF800000]> : tensor<10xf32>
@@ -155,7 +156,10 @@ func.func @main() {
   %1 = stablehlo.reduce_precision %x, format = e8m23 : tensor<10xf32>
   check.expect_close %1, %x, max_ulp_difference = 0 : tensor<10xf32>, tensor<10xf32>
   %2 = stablehlo.reduce_precision %x, format = e8m0 : tensor<10xf32>
-  %f = stablehlo.constant dense<[1.0, 1.0, 1.0, -1.0, 65536.0, 65536.0, 3.814697265625e-06, -7.888609052210118e-31, 0x7FC00000, 0xFF800000]> : tensor<10xf32>
+  %f = stablehlo.constant dense<[1.0, 1.0, 1.0, -1.0, 65536.0, 65536.0, 3.814697265625e-06, -7.888609052210118e-31, 0x7F800000, 0xFF800000]> : tensor<10xf32>
+  %3 = stablehlo.constant dense<[0x7FC00000, 0xFFC00000, 0x7FFFFFFF, 1.0, 3.0, -65536.0]> : tensor<6xf32>
+  %4 = stablehlo.reduce_precision %3, format = e5m0 : tensor<6xf32>
+  check.expect_eq_const %4, dense<[0x7F800000, 0xFF800000, 0x7F800000, 1.0, 4.0, 0xFF800000]> : tensor<6xf32>
   check.expect_close %2, %f, max_ulp_difference = 0 : tensor<10xf32>, tensor<10xf32>
   return
 }

@@ -202,6 +202,7 @@ static void a_plan_of_a_process(void **unused)
     uint8_t *same = task_do(&task, MODEL, &n, &err);
     if (!same) fail_msg("%s", err.text);
     free(same);
+    task.compiler.tune_table = NULL;
     assert_null(task_do(&task, "func.func @main( {", &n, &err));
     assert_int_equal(err.code, ERR_PARSE);
     assert_non_null(strstr(err.text, "m.mlir:1:"));

@@ -80,6 +80,10 @@ static const struct {
     {"func.func @f() {\n  %0 = stablehlo.iota dim = 9223372036854775808 : tensor<2xi8>\n  "
      "return\n}",
      "2:29: this integer does not fit in 64 bits", ERR_PARSE},
+    {"func.func @f() attributes {a = 18446744073709551615 : i64} { return }",
+     "1:32: this integer does not fit into an i64", ERR_PARSE},
+    {"func.func @f() attributes {a = [1, 9223372036854775808]} { return }",
+     "1:36: this integer does not fit into an i64", ERR_PARSE},
     {"func.func @f() attributes {a = 1, a = 2} { return }", "1:35: attribute 'a' is given twice",
      ERR_PARSE},
     {"func.func @f() attributes {a = #b} { return }", "1:32: '#b' is not defined in this text",

@@ -426,7 +426,7 @@ static void test_attribute_values(void **state)
                                        "n = (tensor<f32>) -> ()",
                                        "o = array<i64: 1, 0>",
                                        "p = tensor<?xf32>",
-                                       "q = -1 : i64",
+                                       "q = 18446744073709551615 : ui64",
                                        "\"quoted name\" = @a::@b",
                                        "s = \"nul\\00byte\""};
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
