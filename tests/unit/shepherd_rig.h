@@ -228,6 +228,7 @@ static rig_t *rig_new(int64_t replicas, int64_t rounds)
     rig->config.rounds = rounds;
     rig->config.inner_steps = 3;
     rig->config.shuffle = false;
+    rig->config.validate_every = 0; /* tests that want validations say so */
     rig->now = 1000;
     rig->state.out = (msg_out_t){record, rig};
     rig->state.start = take_job;
