@@ -242,6 +242,7 @@ static void id_in_use(member_t *self, const char *text)
     int64_t now = clock_mono_ms();
     if (self->joined) return; /* an answer to a HELLO that was repeated */
     self->hello_ms = jittered(now, self->taken_ms);
+    snprintf(self->why, sizeof self->why, "%s", text);
     log_event(
         LOG_ERROR, "id_in_use",
         "id=%s shepherd=%s text=\"%.300s\" again_ms=%lld fix=\"give each process its own --id, "
@@ -267,6 +268,11 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
         self->refused = !self->joined;
         break;
     case MSG__FAULT__CODE__ID_IN_USE: id_in_use(self, fault->text); break;
+    case MSG__FAULT__CODE__REFUSED:
+        snprintf(self->why, sizeof self->why, "%s", fault->text);
+        log_event(LOG_ERROR, "refused", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
+                  self->endpoint, fault->text);
+        break;
     default: log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
     }
 }

@@ -242,13 +242,24 @@ static void a_forgotten_member_joins_again(void **unused)
     rig_free(rig);
 }
 
+static bool said_hello_twice(void *rig)
+{
+    return ((rig_t *)rig)->n_hello >= 2;
+}
+
 /* It asks again, after longer and longer pauses, until the holder of its id is gone. */
 static void an_id_in_use(void **unused)
 {
     (void)unused;
     rig_t *rig = rig_new();
+    char text[300];
     rig->n_taken = 2;
+    wait_for(rig, said_hello_twice);
+    assert_true(member_health(rig->member, text, sizeof text)); /* not for long yet */
+    assert_non_null(strstr(text, "no shepherd for 0 s: it lives"));
     wait_for(rig, has_beaten);
+    assert_true(member_health(rig->member, text, sizeof text));
+    assert_non_null(strstr(text, "w1, member at inproc://"));
     assert_int_equal(rig->n_hello, 3);
     assert_true(rig->hello_at_ms[1] - rig->hello_at_ms[0] >= 450);
     assert_true(rig->hello_at_ms[2] - rig->hello_at_ms[1] >= 900);
