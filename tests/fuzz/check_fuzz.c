@@ -1,11 +1,12 @@
 /* Fuzz target: evaluation of any module that verifies ends within its limits, with a verdict or an
- * error in words; the passes keep the verdict. Modules with large tensors are left out: their loops
- * are long, not deep. */
+ * error in words; the passes keep the verdict, and plans of it keep what they read. Modules with
+ * large tensors are left out: their loops are long, not deep. */
 #include "ir/op.h"
 #include "ops/check.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "passes/passes.h"
+#include "plan/build.h"
 
 #include "alloc_bound.h"
 
@@ -54,6 +55,21 @@ static int check_copies(const ir_module_t *m)
     return n_op << n_call;
 }
 
+/* What the plan compiler makes of it keeps what it still reads (plan/check_lifetimes.h), or is
+ * refused for what it cannot lower. Checks themselves have no kernels: functions without any. */
+static void check_plan(ir_module_t *m)
+{
+    err_t err = {0};
+    plan_build_t *build = plan_build_new(m, NULL);
+    int status = 0;
+    for (int i = 0, n = m->n_fn; i < n && status == 0; i++)
+        if (!m->fn[i]->is_private) status = plan_build_program(build, m->fn[i], &err);
+    plan_t *plan = status == 0 ? plan_build_finish(build, &err) : NULL;
+    if (!plan && err.code == ERR_CORRUPT) broken("a plan keeps what it reads", err.text);
+    plan_destroy(&plan);
+    plan_build_destroy(&build);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const eval_options_t limits = {.max_depth = 20, .max_bytes = CHECK_BYTES, .max_iterations = 20};
@@ -75,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         } else if (verdict >= 0 && check_module_within(m, &limits, &err) != verdict) {
             broken("the passes keep the verdict", err.text);
         }
+        if (passed == 0) check_plan(m);
     }
     ir_module_destroy(&m);
     return 0;
