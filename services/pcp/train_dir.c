@@ -61,8 +61,11 @@ char *train_dir_new(err_t *err)
 int train_dir_claim(const char *dir, err_t *err)
 {
     if (file_make_dirs(dir, err) < 0) return -1;
-    int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock < 0) return err_set_errno(err, "%s", dir);
+    char *path = mem_printf("%s/.lock", dir); /* a lock on the directory itself is scratch.h's */
+    int lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (lock < 0) err_set_errno(err, "%s", path);
+    free(path);
+    if (lock < 0) return -1;
     if (flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return lock;
     close(lock);
     return err_set(err, ERR_STATE, "%s: another pcp train is at work in it", dir);

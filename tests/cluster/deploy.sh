@@ -126,7 +126,7 @@ if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
         for list in "$work"/out/*/usr/share/pcp/packages; do
             [ -s "$list" ] || { echo "$list is empty"; return 1; }
             case $list in
-            */compiler/* | */pcp/*) grep -qx gcc "$list" || { echo "$list has none"; return 1; } ;;
+            */out/compiler/* | */out/pcp/*) grep -qx gcc "$list" || { echo "$list has none"; return 1; } ;;
             *) ! grep -E -e '-dev$|^gcc|^g\+\+|^clang|^make' "$list" || { echo "$list"; return 1; } ;;
             esac
         done
