@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# The services of docker-compose.yml from their images, by podman: each container with processes, a file system and a host
+# of its own, the volumes shared as the file says; three supervisors with two workers each, on one cache. Ten runs, and
+# neither a container nor a worker ends. With PCP_TEST_DEPLOY=1: needs root, podman, runc, catatonit, mmdebstrap and a Debian mirror; half an hour the first time, for
+# the images; they are kept in PCP_TEST_IMAGES (default build/images) and made again from what has changed.
+#   PCP_TEST_RUNS      runs, default 10
+#   PCP_TEST_APT_CONF  a file of apt's configuration that the builds need here
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+. tests/cluster/world.bash
+. tests/servers.bash
+if [ "${PCP_TEST_DEPLOY:-0}" != 1 ]; then
+    skip "containers by docker-compose.yml" "takes half an hour; set PCP_TEST_DEPLOY=1"
+    tap_done
+    exit
+fi
+world_needs "containers by docker-compose.yml"
+for tool in podman runc catatonit mmdebstrap docker-compose redis-server; do
+    command -v $tool >/dev/null && continue
+    skip "containers by docker-compose.yml" "there is no $tool here"
+    tap_done
+    exit
+done
+images=${PCP_TEST_IMAGES:-$PWD/build/images} runs=${PCP_TEST_RUNS:-10} mirror=http://deb.debian.org/debian
+apt_conf=${PCP_TEST_APT_CONF:-}
+mkdir -p "$images"
+
+# Storage of its own: neither images nor containers nor networks of the machine's are touched.
+engine() {
+    podman --root "$images/root" --runroot "$images/run" --storage-driver overlay --cgroup-manager cgroupfs \
+        --runtime runc --events-backend none "$@"
+}
+clean_up() {
+    engine rm --force --all --time 0
+    engine volume rm --force --all
+    dismiss
+    world_end
+    umount "$images/root/overlay"
+    rm -rf --one-file-system "$work"
+} >/dev/null 2>&1
+at_exit clean_up
+engine rm --force --all --time 0 >/dev/null 2>&1 # of a test that was killed
+engine volume rm --force --all >/dev/null 2>&1
+
+# --- the images ---
+make_base() { # what Debian's own images are, without their registry
+    local name
+    engine image exists debian:bookworm && return
+    mmdebstrap --quiet --variant=minbase ${apt_conf:+"--aptopt=$apt_conf"} bookworm "$images/base.tar" "$mirror" || return 1
+    engine import --quiet "$images/base.tar" docker.io/library/debian:bookworm || return 1
+    rm "$images/base.tar"
+    for name in docker.io/library/debian:bookworm-slim debian:bookworm; do
+        engine tag docker.io/library/debian:bookworm "$name"
+    done
+}
+build() { # SERVICE
+    engine build --isolation chroot --network host --pull=never --format docker --layers --quiet \
+        ${apt_conf:+--volume "$apt_conf:/etc/apt/apt.conf.d/99test:ro"} \
+        -f deploy/Dockerfile --build-arg "SERVICE=$1" -t "pcp-$1" .
+}
+check "a Debian image" make_base
+for service in shepherd aggregator compiler supervisor metrics pcp; do check "the image of $service" build $service; done
+if [ "$tap_failed" -gt 0 ]; then
+    tap_done
+    exit 1
+fi
+
+# --- the hosts ---
+services=(shepherd standby aggregator compiler metrics supervisor-1 supervisor-2 supervisor-3)
+for name in postgres redis pcp "${services[@]}"; do host "$name"; done
+hosts=()
+for name in "${!address[@]}"; do hosts+=(--add-host "$name:${address[$name]}"); done
+
+# Servers from packages, in place of the two images that are not ours.
+as_server() { setpriv --reuid=postgres --regid=postgres --clear-groups env HOME="$work/pg" "$@"; }
+start_servers() {
+    postgres_bin=$(postgres_programs)
+    install -d -o postgres -g postgres "$work/pg" && chmod a+x "$work" || return 1
+    as_server "$postgres_bin/initdb" -D "$work/pg/data" -U pcp -A trust -E UTF8 --locale=C --no-sync || return 1
+    echo "host all all 10.77.0.0/24 trust" >>"$work/pg/data/pg_hba.conf"
+    cluster "$work"
+    on postgres launch postgres setpriv --reuid=postgres --regid=postgres --clear-groups "$postgres_bin/postgres" -D "$work/pg/data" \
+        -c "listen_addresses=*" -c "unix_socket_directories=$work/pg" -c fsync=off
+    on redis launch redis redis-server --bind 0.0.0.0 --protected-mode no --save "" --dir "$work/pg"
+    eventually 60 "$postgres_bin/createdb" -h "$work/pg" -U pcp pcp
+}
+check "the servers start" start_servers
+
+# --- the containers ---
+# A line for each service of the file: name, flags, image, command, as words for the shell. HOST is the host's name.
+compose() {
+    PCP_WORKERS=2 PCP_NODE=HOST docker-compose config | /usr/bin/python3 -c '
+import shlex, sys, yaml
+for name, one in yaml.safe_load(sys.stdin)["services"].items():
+    flags = ["--init"] if one.get("init") else []
+    for key, value in (one.get("environment") or {}).items():
+        flags += ["--env", "%s=%s" % (key, value)]
+    for volume in one.get("volumes") or []:
+        flags += ["--volume", volume]
+    command = one.get("command") or []
+    print(name, shlex.join(flags), one["image"], shlex.join(command), sep="|")'
+}
+check "docker-compose.yml is read" compose
+compose >"$work/compose"
+
+# contain HOST SERVICE [PODMAN_FLAGS] -- [COMMAND]: that service of the file, on that host
+contain() {
+    local host=$1 service=$2 more=() flags image command
+    shift 2
+    while [ "$1" != -- ]; do more+=("$1"); shift; done
+    shift
+    IFS='|' read -r _ flags image command < <(grep "^$service|" "$work/compose")
+    eval "flags=($flags) command=($command)"
+    # shellcheck disable=SC2154 # made by eval
+    flags=("${flags[@]/#"$PWD"\/input/$work/input}")
+    command=("${command[@]/#HOST/$host}")
+    [ $# -eq 0 ] || command=("$@")
+    # Health checks are asked for below: podman's own need systemd. Nor may limits be raised everywhere.
+    engine run --ulimit "nofile=$(ulimit -n):$(ulimit -n)" --ulimit nproc=4096:4096 --no-healthcheck --name "$host" --hostname node --network "ns:/proc/${world_holder[$host]}/ns/net" "${hosts[@]}" \
+        "${more[@]}" "${flags[@]}" "localhost/$image" "${command[@]}"
+}
+pcp() { contain pcp pcp --rm -- "$@"; }
+
+mkdir -p "$work/input"
+text >"$work/input/text.txt"
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/input/model.mlir"
+chmod -R a+rX "$work/input" && chmod a+x "$work"
+host migrate
+check "the tables are made" contain migrate migrate --rm --
+for name in "${services[@]}"; do check "$name is started" contain "$name" "${name%-[0-9]*}" --detach --; done
+well() { engine exec "$1" healthcheck; }
+for name in "${services[@]}"; do check "$name is well" eventually 90 well "$name"; done
+first_process() { engine exec "$1" cat /proc/1/comm | grep -qE 'catatonit|podman-init'; }
+check "processes of a container are its own" first_process supervisor-1
+lives() { engine inspect --format '{{.Name}} {{.State.Status}} {{.State.Pid}} {{.RestartCount}}' "${services[@]}"; }
+check "all of them run" lives
+lives >"$work/lives"
+
+run_once() { # I: with data of its own, so that each run's tokens are new to the shared volume
+    tail -c "+$1" "$work/input/text.txt" >"$work/input/$1.txt"
+    pcp run submit input/model.mlir --data "input/$1.txt" --tokenizer byte --workers 6 --inner-steps 4 --rounds 4 \
+        --lr 3e-3 --name "run-$1" --watch
+}
+for ((i = 1; i <= runs; i++)); do check "run $i of six workers ends well" run_once $i; done
+
+all_done() {
+    pcp run list >"$work/list"
+    cat "$work/list"
+    [ "$(grep -cE '^run-[0-9]+ +done ' "$work/list")" -eq "$runs" ]
+}
+check "all are done" all_done
+nobody_ended() { lives | diff "$work/lives" -; }
+check "no container has ended, none was started again" nobody_ended
+no_worker_ended() { ! for name in 1 2 3; do engine logs "supervisor-$name"; done 2>&1 | grep -E 'event=worker .*restarts=[1-9]'; }
+check "no worker has ended" no_worker_ended
+no_worker_lost() { ! engine logs shepherd 2>&1 | grep -E 'event=(member_lost|work_lost)'; }
+check "no member was lost" no_worker_lost
+for name in "${services[@]}"; do check "$name leaves when it is told to" engine stop --time 25 "$name"; done
+ended_well() {
+    local name code
+    for name in "${services[@]}"; do
+        code=$(engine inspect --format '{{.State.ExitCode}}' "$name")
+        [ "$code" -eq 0 ] || { echo "$name: $code"; engine logs "$name" 2>&1 | tail -n 5; return 1; }
+    done
+}
+check "with status 0" ended_well
+tap_done
