@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/options.h"
 
 enum { MAX_SYMBOLS = 65536, CODE_POINTS = 0x110000 };
 
-typedef enum { KIND_CHAR, KIND_BYTE, KIND_RAW, KIND_COUNT } kind_t;
-static const char *const kind_names[KIND_COUNT] = {"char", "byte", "raw"};
+#define KIND_CONSTANT(word, constant) constant,
+typedef enum { TOKENIZERS(KIND_CONSTANT) KIND_COUNT } kind_t;
+#define KIND_NAME(word, constant) [constant] = #word,
+static const char *const kind_names[KIND_COUNT] = {TOKENIZERS(KIND_NAME)};
 
 struct tokenizer {
     kind_t kind;
@@ -93,7 +96,8 @@ tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *
     while (self->kind < KIND_COUNT && strcmp(kind_names[self->kind], kind) != 0) self->kind++;
     int status = 0;
     if (self->kind == KIND_COUNT)
-        status = err_set(err, ERR_ARG, "tokenizer \"%s\": use char, byte or raw", kind);
+        status = err_set(err, ERR_ARG, "tokenizer \"%s\" is none of %s", kind,
+                         OPTION_WORDS(TOKENIZERS));
     else if (self->kind == KIND_CHAR)
         status = learn_symbols(self, text, n, err);
     if (status < 0) tokenizer_destroy(&self);

@@ -14,6 +14,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
+/* X(word, constant). */
+#define TOKENIZERS(X) X(char, KIND_CHAR) X(byte, KIND_BYTE) X(raw, KIND_RAW)
+
 typedef struct tokenizer tokenizer_t;
 
 /* A tokenizer for `text` (char: learns its symbols; others ignore it, text may be NULL).

@@ -20,33 +20,36 @@
  * data of @logits is called "tokens" (several: "logits.<name>"), because its shape need not be that
  * of the loss. Calls must have been inlined (passes/). The module is scratch after an error.
  *
- * A new optimizer is one row in rules.c. */
+ * A new optimizer is a word of OPTIMIZERS (spec_options.h) and its rule in rules.c. */
 #ifndef OPTIM_OPTIM_H
 #define OPTIM_OPTIM_H
 
 #include "ir/ir.h"
+#include "optim/spec_options.h"
 
-/* What the products of an f32 model compute with: passes/precision.c. */
-typedef enum {
-    PRECISION_F32,
-    PRECISION_BF16,   /* operands rounded to bf16, sums in f32 */
-    PRECISION_BF16X3, /* three such products of operands split in two: near f32 */
-} precision_t;
-#define PRECISION_WORDS "f32|bf16|bf16x3"
+#define PRECISION_CONSTANT(word, constant) constant,
+typedef enum { PRECISIONS(PRECISION_CONSTANT) N_PRECISION } precision_t;
 const char *precision_name(precision_t precision);
 int precision_parse(const char *text, precision_t *precision, err_t *err);
 
+/* Its numbers are those of spec_options.h. adamw: beta1, beta2, eps, weight_decay; sgd: momentum.
+ * clip: global L2 norm, 0: off; g *= min(1, clip / (norm + 1e-6)). Gradients of `accumulate`
+ * micro-batches are averaged. */
+#define SPEC_BOOL bool
+#define SPEC_INT int
+#define SPEC_FLOAT double
+#define SPEC_MEMBER(T, what, key, ...) SPEC_##what key;
 typedef struct {
-    const char *optimizer;                  /* "adamw" | "sgd" */
-    double beta1, beta2, eps, weight_decay; /* adamw; decay on parameters of rank >= 2 only */
-    double momentum;                        /* sgd */
-    double clip;            /* global L2 norm; 0: off.  g *= min(1, clip / (norm + 1e-6)) */
-    int accumulate;         /* micro-batches per step, >= 1; gradients are averaged */
+    const char *optimizer;
+    TRAIN_SPEC_NUMBERS(SPEC_MEMBER, )
     precision_t precision;  /* of products; parameters, state and everything else stay f32 */
     uint64_t memory_budget; /* bytes that a plan's arena may have (plan/build.h), 0: any */
 } train_spec_t;
 
-extern const train_spec_t TRAIN_SPEC_DEFAULT; /* adamw .9 .99 1e-8 .1, clip 1, accumulate 1, f32 */
+extern const train_spec_t TRAIN_SPEC_DEFAULT; /* the rows' defaults */
+
+/* The spec that checked options ask for, without memory_budget; borrows the optimizer's name. */
+train_spec_t train_spec_of(const spec_options_t *options);
 
 /* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their
  * default; unknown keys and values out of range are errors. print returns, caller frees. */

@@ -96,10 +96,13 @@ static ir_val_t sgd_update(const optim_step_t *s, ir_val_t p, ir_val_t g, const 
     return descend(s, p, decayed(s, p, g));
 }
 
-static const optim_rule_t optim_rules[] = {
-    {"adamw", {"m", "v"}, adamw_n_state, adamw_prepare, adamw_update},
-    {"sgd", {"momentum"}, sgd_n_state, NULL, sgd_update},
-};
+/* WORD_rule for each word of OPTIMIZERS. */
+static const optim_rule_t adamw_rule = {
+    "adamw", {"m", "v"}, adamw_n_state, adamw_prepare, adamw_update};
+static const optim_rule_t sgd_rule = {"sgd", {"momentum"}, sgd_n_state, NULL, sgd_update};
+
+#define RULE(word) &word##_rule,
+static const optim_rule_t *const optim_rules[] = {OPTIMIZERS(RULE)};
 
 const optim_rule_t *optim_rule_find(const char *name, err_t *err)
 {
@@ -107,8 +110,8 @@ const optim_rule_t *optim_rule_find(const char *name, err_t *err)
     const size_t n = sizeof optim_rules / sizeof *optim_rules;
     const optim_rule_t *found = NULL;
     for (size_t i = 0; i < n && !found; i++) {
-        if (name && strcmp(optim_rules[i].name, name) == 0) found = &optim_rules[i];
-        str_addf(&names, "%s%s", i ? ", " : "", optim_rules[i].name);
+        if (name && strcmp(optim_rules[i]->name, name) == 0) found = optim_rules[i];
+        str_addf(&names, "%s%s", i ? ", " : "", optim_rules[i]->name);
     }
     if (!found)
         err_set(err, ERR_ARG, "no optimizer is called \"%s\"; there are: %s", name ? name : "",

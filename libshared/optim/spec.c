@@ -9,20 +9,11 @@
 #include "base/str.h"
 #include "optim/rule.h"
 
-const train_spec_t TRAIN_SPEC_DEFAULT = {
-    .optimizer = "adamw",
-    .beta1 = 0.9,
-    .beta2 = 0.99,
-    .eps = 1e-8,
-    .weight_decay = 0.1,
-    .momentum = 0.9,
-    .clip = 1,
-    .accumulate = 1,
-};
+#define NUMBER(T, what, key, text, ...) .key = text,
+const train_spec_t TRAIN_SPEC_DEFAULT = {.optimizer = "adamw", TRAIN_SPEC_NUMBERS(NUMBER, )};
 
-static const char *const precision_names[] = {
-    [PRECISION_F32] = "f32", [PRECISION_BF16] = "bf16", [PRECISION_BF16X3] = "bf16x3"};
-enum { N_PRECISION = sizeof precision_names / sizeof *precision_names };
+#define PRECISION_NAME(word, constant) [constant] = #word,
+static const char *const precision_names[N_PRECISION] = {PRECISIONS(PRECISION_NAME)};
 
 const char *precision_name(precision_t precision)
 {
@@ -36,29 +27,56 @@ int precision_parse(const char *text, precision_t *precision, err_t *err)
             *precision = (precision_t)i;
             return 0;
         }
-    return err_set(err, ERR_ARG, "precision \"%s\" is none of f32, bf16, bf16x3", text ? text : "");
+    return err_set(err, ERR_ARG, "precision \"%s\" is none of %s", text ? text : "",
+                   OPTION_WORDS(PRECISIONS));
 }
 
-/* Numbers, sorted by name; words come behind them by hand. `max` itself is allowed. */
-static const struct {
+#define TAKE(from, what, key, ...) .key = (SPEC_##what)(from)->key,
+train_spec_t train_spec_of(const spec_options_t *options)
+{
+    train_spec_t spec = {.optimizer = options->optimizer, TRAIN_SPEC_NUMBERS(TAKE, options)};
+    err_t none; /* the table allows known words alone */
+    (void)precision_parse(options->precision, &spec.precision, &none);
+    return spec;
+}
+
+/* Numbers; words come behind them by hand. */
+typedef struct {
     const char *name;
     size_t offset;
+    config_kind_t kind;
     double min, max;
-} fields[] = {
-    {"beta1", offsetof(train_spec_t, beta1), 0, 0.999999},
-    {"beta2", offsetof(train_spec_t, beta2), 0, 0.99999999},
-    {"clip", offsetof(train_spec_t, clip), 0, 1e30},
-    {"eps", offsetof(train_spec_t, eps), 0, 1},
-    {"momentum", offsetof(train_spec_t, momentum), 0, 0.999999},
-    {"weight_decay", offsetof(train_spec_t, weight_decay), 0, 1e6},
-};
-enum { N_FIELD = sizeof fields / sizeof *fields, MAX_ACCUMULATE = 65536 };
+} number_t;
+#define ROW(T, what, key, text, low, high, ...) \
+    {#key, offsetof(train_spec_t, key), CONFIG_##what, low, high},
+static const number_t numbers[] = {TRAIN_SPEC_NUMBERS(ROW, )};
+enum { N_NUMBER = sizeof numbers / sizeof *numbers };
 
 static const double MAX_BUDGET = 1e15;
 
-static double *field_of(const train_spec_t *spec, int i)
+static double get(const number_t *f, const train_spec_t *spec)
 {
-    return (double *)((char *)(uintptr_t)spec + fields[i].offset);
+    const void *at = (const char *)spec + f->offset;
+    return f->kind == CONFIG_INT ? *(const int *)at : *(const double *)at;
+}
+
+static int set(const number_t *f, train_spec_t *spec, double x, err_t *err)
+{
+    void *at = (char *)spec + f->offset;
+    bool whole = f->kind == CONFIG_INT;
+    if (!(x >= f->min && x <= f->max) || (whole && x != floor(x)))
+        return err_set(err, ERR_ARG, "training spec: %s is %g, expected %g to %g", f->name, x,
+                       f->min, f->max);
+    if (whole)
+        *(int *)at = (int)x;
+    else
+        *(double *)at = x;
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const number_t *)a)->name, ((const number_t *)b)->name);
 }
 
 /* The shortest decimal that reads back to the same double. */
@@ -75,10 +93,12 @@ static void add_number(str_t *out, double x)
 char *train_spec_print(const train_spec_t *spec)
 {
     str_t out = {0};
-    str_addf(&out, "{\"accumulate\":%d", spec->accumulate);
-    for (int i = 0; i < N_FIELD; i++) {
-        str_addf(&out, ",\"%s\":", fields[i].name);
-        add_number(&out, *field_of(spec, i));
+    number_t sorted[N_NUMBER];
+    memcpy(sorted, numbers, sizeof numbers);
+    qsort(sorted, N_NUMBER, sizeof *sorted, by_name);
+    for (int i = 0; i < N_NUMBER; i++) {
+        str_addf(&out, "%s\"%s\":", i ? "," : "{", sorted[i].name);
+        add_number(&out, get(&sorted[i], spec));
     }
     if (spec->memory_budget > 0)
         str_addf(&out, ",\"memory_budget\":%llu", (unsigned long long)spec->memory_budget);
@@ -103,27 +123,14 @@ static int set_field(train_spec_t *spec, const char *key, const json_t *value, e
     if (!json_is_number(value))
         return err_set(err, ERR_PARSE, "training spec: \"%s\" must be a number", key);
     double x = json_number_value(value);
-    if (strcmp(key, "accumulate") == 0) {
-        if (!(x >= 1 && x <= MAX_ACCUMULATE) || x != floor(x))
-            return err_set(err, ERR_ARG, "training spec: accumulate is %g, expected 1 to %d", x,
-                           MAX_ACCUMULATE);
-        spec->accumulate = (int)x;
-        return 0;
-    }
     if (strcmp(key, "memory_budget") == 0) {
         if (!(x >= 0 && x <= MAX_BUDGET) || x != floor(x))
             return err_set(err, ERR_ARG, "training spec: memory_budget is %g, expected bytes", x);
         spec->memory_budget = (uint64_t)x;
         return 0;
     }
-    for (int i = 0; i < N_FIELD; i++) {
-        if (strcmp(key, fields[i].name) != 0) continue;
-        if (!(x >= fields[i].min && x <= fields[i].max))
-            return err_set(err, ERR_ARG, "training spec: %s is %g, expected %g to %g", key, x,
-                           fields[i].min, fields[i].max);
-        *field_of(spec, i) = x;
-        return 0;
-    }
+    for (int i = 0; i < N_NUMBER; i++)
+        if (strcmp(key, numbers[i].name) == 0) return set(&numbers[i], spec, x, err);
     return err_set(err, ERR_PARSE, "training spec: unknown key \"%s\"", key);
 }
 

@@ -163,11 +163,8 @@ static int decode_int8(const uint8_t *bytes, size_t n, float *values, err_t *err
 /* Largest input of size(): keeps every size_ function free of overflow. */
 static const size_t most_values = SIZE_MAX / 16;
 
-static const codec_t codecs[] = {
-    {"f32", 1, size_f32, encode_f32, decode_f32},
-    {"bf16", 2, size_bf16, encode_bf16, decode_bf16},
-    {"int8", 3, size_int8, encode_int8, decode_int8},
-};
+#define CODEC(word, id) {#word, id, size_##word, encode_##word, decode_##word},
+static const codec_t codecs[] = {CODECS(CODEC)};
 enum { N_CODECS = sizeof codecs / sizeof *codecs };
 
 static const codec_t *refuse_name(const char *name, err_t *err)

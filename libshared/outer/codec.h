@@ -18,9 +18,13 @@
 
 enum { CODEC_BLOCK = 4096 };
 
+/* X(word, id on the wire, which is never reused): codec.c has size_WORD, encode_WORD, decode_WORD.
+ */
+#define CODECS(X) X(f32, 1) X(bf16, 2) X(int8, 3)
+
 typedef struct codec {
     const char *name;
-    uint32_t id; /* on the wire; never reused */
+    uint32_t id; /* on the wire */
     size_t (*size)(size_t n);
     int (*encode)(const float *values, size_t n, uint8_t *out, err_t *err);
     int (*decode)(const uint8_t *bytes, size_t n, float *values, err_t *err);

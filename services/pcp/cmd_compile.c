@@ -6,17 +6,16 @@
 #include "base/file.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "optim/train_options.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "runtime/tuning.h"
 
 typedef struct {
-    char *emit, *pass, *target, *output, *optimizer, *precision;
+    char *emit, *pass, *target, *output;
     bool stats, tune;
     char *tune_dir;
-    double beta1, beta2, eps, weight_decay, momentum, clip;
-    int64_t accumulate, memory_budget;
+    int64_t memory_budget;
+    TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -31,10 +30,10 @@ static const config_field_t fields[] = {
      "for instance cpu:x86-64-v3 (default: this machine)", 0, 0, NULL, false},
     {"output", CONFIG_STRING, AT(output), NULL, "write the packed plan to this file instead", 0, 0,
      NULL, false},
-    TRAIN_SPEC_OPTIONS(options_t),
-    {"memory_budget", CONFIG_INT, AT(memory_budget), "0",
-     "bytes that the plan's arena may have (512Mi, 2Gi), by recomputing instead of keeping; 0: any",
-     0, 1e15, NULL, false},
+    TRAIN_SPEC_OPTIONS(OPTION_FIELD, options_t){"memory_budget", CONFIG_INT, AT(memory_budget), "0",
+                                                "bytes that the plan's arena may have (512Mi, "
+                                                "2Gi), by recomputing instead of keeping; 0: any",
+                                                0, 1e15, NULL, false},
     {"tune", CONFIG_BOOL, AT(tune), "false",
      "with --output: choose kernels of products by measuring them on this machine, once each", 0, 0,
      NULL, false},
@@ -99,18 +98,11 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
     size_t n;
     char *text = file_read(path, &n, err);
     if (!text) return -1;
-    train_spec_t spec = {.optimizer = o->optimizer,
-                         .beta1 = o->beta1,
-                         .beta2 = o->beta2,
-                         .eps = o->eps,
-                         .weight_decay = o->weight_decay,
-                         .momentum = o->momentum,
-                         .clip = o->clip,
-                         .accumulate = (int)o->accumulate,
-                         .memory_budget = (uint64_t)o->memory_budget};
+    const spec_options_t wanted = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, o)};
+    train_spec_t spec = train_spec_of(&wanted);
+    spec.memory_budget = (uint64_t)o->memory_budget;
     const char *target = o->target ? o->target : target_host();
     int status = target_find(target, err) ? 0 : -1;
-    if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
     bool plans = o->output || o->stats || stage_of(o->emit) > STAGE_TRAIN;
     if (status == 0 && o->memory_budget > 0 && !plans)
         status = err_set(err, ERR_ARG,

@@ -36,7 +36,7 @@ static const config_field_t fields[] = {
      false},
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
-     PRECISION_WORDS, false},
+     OPTION_WORDS(PRECISIONS), false},
     {"tune", CONFIG_BOOL, AT(tune), "false",
      "choose kernels of products by measuring them first, once each", 0, 0, NULL, false},
     {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "optim/train_options.h"
+#include "model/tokenizer.h"
 
 #define AT(name) offsetof(train_config_t, name)
 #define TEXT(name, fallback, help)                                        \
@@ -31,8 +31,8 @@
 static const config_field_t fields[] = {
     TEXT(model, NULL, "StableHLO file with a scalar loss"),
     TEXT(data, NULL, "text file (tokenizer char, byte) or u16 tokens (tokenizer raw)"),
-    WORD(tokenizer, "char", "char|byte|raw", "how the data becomes tokens"),
-    WORD(layout, "windows", "windows|records",
+    WORD(tokenizer, "char", OPTION_WORDS(TOKENIZERS), "how the data becomes tokens"),
+    WORD(layout, "windows", DATA_LAYOUT_WORDS,
          "next-token windows, or raw records (docs/models.md)"),
     TEXT(init, NULL, "safetensors file with every parameter's initial value"),
     WORD(dtype, "auto", "auto|f32|bf16", "refuse a model whose parameters are of another type"),
@@ -45,9 +45,8 @@ static const config_field_t fields[] = {
     WHOLE(aggregators, "1", 1, 256, "aggregator shards"),
     YES_NO(tune, "false",
            "choose kernels of products by measuring them on this machine, once each"),
-    TRAIN_RUN_OPTIONS(train_config_t),
-    TRAIN_SPEC_OPTIONS(train_config_t),
-    TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
+    TRAIN_OPTIONS(OPTION_FIELD, train_config_t)
+        TEXT(checkpoint, NULL, "directory to write at the end; default RUN_DIR/checkpoint"),
     TEXT(resume, NULL,
          "go on with a run: its directory, or latest; or begin one from a checkpoint (directory)"),
     TEXT(run_dir, NULL, "a new run's logs and working files; default runs/<time>"),
@@ -95,18 +94,13 @@ int train_config_check(const train_config_t *self, err_t *err)
 
 int train_config_combine(const train_config_t *self, err_t *err)
 {
-    bool raw = strcmp(self->tokenizer, "raw") == 0;
-    if (strcmp(self->layout, "records") == 0 && !raw)
-        return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");
-    int64_t replicas = self->replicas ? self->replicas : self->workers;
-    if (self->replicas == CONFIG_WORD) replicas = train_config_most(self);
-    if (self->quorum > replicas)
-        return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
-                       (long long)replicas);
-    if (self->quorum == 0 && (self->deadline_s > 0 || strcmp(self->late, "drop") != 0))
-        return err_set(err, ERR_ARG,
-                       "deadline-s and late are for rounds that close early: set --quorum, too");
-    if (self->min_lr > self->lr)
-        return err_set(err, ERR_ARG, "min_lr %g is above lr %g", self->min_lr, self->lr);
-    return 0;
+    bool is_auto = self->replicas == CONFIG_WORD;
+    const train_rules_t rules = {.options = {TRAIN_OPTIONS(OPTION_TAKE, self)},
+                                 .is_auto = is_auto,
+                                 .most_replicas = is_auto          ? train_config_most(self)
+                                                  : self->replicas ? self->replicas
+                                                                   : self->workers,
+                                 .tokenizer = self->tokenizer,
+                                 .layout = self->layout};
+    return train_rules_check(&rules, err);
 }

@@ -2,32 +2,17 @@
 #ifndef PCP_TRAIN_CONFIG_H
 #define PCP_TRAIN_CONFIG_H
 
-#include "base/config.h"
+#include "options/train.h"
 
 typedef struct {
+    TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
     char *model, *data, *tokenizer, *layout, *init, *dtype;
     double val_fraction;
-    bool shuffle;
-    int64_t seed;
     /* who trains */
     int64_t workers, replicas, max_replicas, threads, aggregators;
-    /* rounds */
-    int64_t inner_steps, rounds, accumulate, validate_every, validate_tokens, warmup;
-    /* inner optimizer */
-    char *optimizer, *schedule, *precision;
-    double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
-    /* outer optimizer and exchange */
-    double outer_lr, outer_momentum;
-    char *codec;
-    /* when a round closes, and with what */
-    int64_t quorum;
-    double deadline_s, outlier, shrink_s;
-    char *late;
-    bool balance;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
-    int64_t checkpoint_every, checkpoint_keep;
     bool prepare_only, tune;
 } train_config_t;
 

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "optim/train_options.h"
 #include "pcp/train_dir.h"
 
 static int write_in(const char *dir, const char *name, const char *text, err_t *err)
@@ -54,8 +53,7 @@ int train_json_write_experiment(const train_config_t *config, err_t *err)
 /* The options that have the same name there. */
 static json_t *shared_options(const train_config_t *c)
 {
-    static const config_field_t fields[] = {TRAIN_RUN_OPTIONS(train_config_t),
-                                            TRAIN_SPEC_OPTIONS(train_config_t)};
+    static const config_field_t fields[] = {TRAIN_OPTIONS(OPTION_FIELD, train_config_t)};
     const config_table_t table = {.fields = fields, .n_fields = sizeof fields / sizeof *fields};
     char *text = config_print(&table, c, false);
     json_t *json = json_loads(text, 0, NULL);

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "optim/train_options.h"
 
 #define FIELD(key, what, text, words_help)                                               \
     {                                                                                    \
@@ -50,7 +49,7 @@ static const config_field_t fields[] = {
     FIELD(init, STRING, NULL, "safetensors file with every parameter"),
     FIELD(train_tokens, STRING, NULL, "little-endian u16 tokens to train on"),
     FIELD(validation_tokens, STRING, NULL, "u16 tokens to validate on"),
-    WORDS(data_layout, "windows", "windows|records", "how rows are cut from the tokens"),
+    WORDS(data_layout, "windows", DATA_LAYOUT_WORDS, "how rows are cut from the tokens"),
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
     {.name = "replicas",
      .kind = CONFIG_INT,
@@ -69,9 +68,7 @@ static const config_field_t fields[] = {
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
     FIELD(resume, STRING, NULL,
           "checkpoint to go on from where the aggregators hold nothing: PATH or latest"),
-    TRAIN_RUN_OPTIONS(shepherd_config_t),
-    TRAIN_SPEC_OPTIONS(shepherd_config_t),
-    SERVICE_FIELDS(shepherd_config_t),
+    TRAIN_OPTIONS(OPTION_FIELD, shepherd_config_t) SERVICE_FIELDS(shepherd_config_t),
 };
 
 const config_table_t shepherd_table = {
@@ -98,22 +95,14 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (self->timeout_ms <= self->heartbeat_ms)
         return err_set(err, ERR_ARG, "timeout_ms %lld must be above heartbeat_ms %lld",
                        (long long)self->timeout_ms, (long long)self->heartbeat_ms);
-    if (self->quorum > shepherd_most(self))
-        return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)self->quorum,
-                       (long long)shepherd_most(self));
-    if (self->quorum == 0 && (self->deadline_s > 0 || strcmp(self->late, "drop") != 0))
-        return err_set(err, ERR_ARG,
-                       "deadline_s and late are for rounds that close early: set quorum, too");
-    if (strcmp(self->schedule, "cosine") == 0 && self->min_lr > self->lr)
-        return err_set(err, ERR_ARG, "min_lr %g is above lr %g: the cosine ends at min_lr",
-                       self->min_lr, self->lr);
-    if (shepherd_is_auto(self) && strcmp(self->keep_state, "memory") == 0)
-        return err_set(err, ERR_ARG,
-                       "replicas auto moves replicas between workers: keep_state must be local or "
-                       "object, not memory");
     if (strlen(self->run) == 0 || strlen(self->run) >= MSG_ID_BYTES)
         return err_set(err, ERR_ARG, "run id \"%s\": 1 to %d bytes", self->run, MSG_ID_BYTES - 1);
-    return 0;
+    const train_rules_t rules = {.options = {TRAIN_OPTIONS(OPTION_TAKE, self)},
+                                 .is_auto = shepherd_is_auto(self),
+                                 .most_replicas = shepherd_most(self),
+                                 .layout = self->data_layout,
+                                 .keep_state = self->keep_state};
+    return train_rules_check(&rules, err);
 }
 
 bool shepherd_is_auto(const shepherd_config_t *self)
@@ -128,18 +117,8 @@ int64_t shepherd_most(const shepherd_config_t *self)
 
 train_spec_t shepherd_spec(const shepherd_config_t *self)
 {
-    train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    spec.optimizer = self->optimizer;
-    spec.beta1 = self->beta1;
-    spec.beta2 = self->beta2;
-    spec.eps = self->eps;
-    spec.weight_decay = self->weight_decay;
-    spec.momentum = self->momentum;
-    spec.clip = self->clip;
-    spec.accumulate = (int)self->accumulate;
-    err_t none; /* the table allows known words alone */
-    (void)precision_parse(self->precision, &spec.precision, &none);
-    return spec;
+    const spec_options_t options = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, self)};
+    return train_spec_of(&options);
 }
 
 /* What is not in this list may change from one start to the next. */

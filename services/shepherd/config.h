@@ -6,28 +6,21 @@
 #include "msg/limits.h"
 #include "msg/service.h"
 #include "optim/optim.h"
+#include "options/train.h"
 
 typedef struct {
     service_options_t common;
+    TRAIN_OPTIONS(OPTION_MEMBER, )
     char *run_dir, *bind, *telemetry, *events;
     int64_t heartbeat_ms, timeout_ms;
     char *run, *model, *init, *train_tokens, *validation_tokens, *data_layout;
-    bool shuffle;
-    int64_t max_replicas, vocab, seed, replicas, inner_steps, rounds, shards, workers,
-        workers_wait_s;
-    int64_t validate_every, validate_tokens;
-    char *optimizer, *schedule;
-    double lr, min_lr, decay_fraction, beta1, beta2, eps, weight_decay, momentum, clip;
-    int64_t warmup, accumulate;
-    double outer_lr, outer_momentum;
-    char *precision, *codec, *checkpoint, *tokenizer;
+    int64_t max_replicas, vocab, replicas, shards, workers, workers_wait_s;
+    char *checkpoint, *tokenizer;
     char *store, *liveness, *id, *keep_state;
-    int64_t checkpoint_every, checkpoint_keep;
     char *resume; /* NULL: do not */
-    bool store_sync, lengthen, balance;
-    int64_t leader_ttl_ms, quorum;
-    double shard_wait_s, work_wait_s, deadline_s, outlier, shrink_s;
-    char *late; /* drop | next */
+    bool store_sync, lengthen;
+    int64_t leader_ttl_ms;
+    double shard_wait_s, work_wait_s;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "options/train.h"
+
 static double cosine(const Msg__Schedule *self, double t, double w, double total)
 {
     double r = total > w ? (t - w) / (total - w) : 1;
@@ -27,10 +29,11 @@ static double constant(const Msg__Schedule *self, double t, double w, double tot
     return self->lr;
 }
 
+#define KIND(word) {#word, word},
 static const struct {
     const char *kind;
     double (*lr)(const Msg__Schedule *self, double t, double w, double total);
-} kinds[] = {{"constant", constant}, {"cosine", cosine}, {"wsd", wsd}};
+} kinds[] = {SCHEDULES(KIND)};
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
 static int find(const char *kind)
@@ -43,7 +46,8 @@ static int find(const char *kind)
 int schedule_check(const Msg__Schedule *self, err_t *err)
 {
     if (find(self->kind) < 0)
-        return err_set(err, ERR_ARG, "schedule \"%.32s\": constant, cosine or wsd", self->kind);
+        return err_set(err, ERR_ARG, "schedule \"%.32s\" is none of %s", self->kind,
+                       OPTION_WORDS(SCHEDULES));
     bool good = isfinite(self->lr) && self->lr >= 0 && isfinite(self->min_lr) &&
                 self->min_lr >= 0 && self->decay_fraction >= 0 && self->decay_fraction <= 1;
     if (!good)

@@ -23,8 +23,8 @@ static const config_field_t fields[] = {
     {"repeats", CONFIG_INT, FIELD(repeats), "7", "blocks of each number of threads", 1, 1000, NULL,
      false},
     {"seconds", CONFIG_FLOAT, FIELD(seconds), "1", "length of one block", 0.01, 3600, NULL, false},
-    {"precision", CONFIG_ENUM, FIELD(precision), "f32", "of matrix products", 0, 0, PRECISION_WORDS,
-     false},
+    {"precision", CONFIG_ENUM, FIELD(precision), "f32", "of matrix products", 0, 0,
+     OPTION_WORDS(PRECISIONS), false},
     {"pin", CONFIG_BOOL, FIELD(pin), "false", "bind threads to cores", 0, 0, NULL, false},
 };
 static const config_table_t table = {

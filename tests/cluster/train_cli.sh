@@ -86,7 +86,7 @@ train policy --rounds 3 --quorum 1 --deadline-s 2.5 --outlier 9.5 --balance >"$w
 check "a run with policies ends well" test $? -eq 0
 check "its shepherd has them" grep -qE 'event=start .*"quorum\\": 1,.*"deadline_s\\": 2.5,.*"outlier\\": 9.5,.*"balance\\": true' "$work/policy/logs/shepherd.log"
 check "a quorum of more replicas than there are" refuses "quorum 3 is above replicas 2" train few --quorum 3
-check "late updates where every round waits for all" refuses "set --quorum, too" train few --late next
+check "late updates where every round waits for all" refuses "set quorum, too" train few --late next
 
 # --- interrupted and damaged runs ---
 train long --rounds 100000 >"$work/long.txt" 2>&1 &

@@ -512,7 +512,7 @@ static void test_spec_refusals(void **state)
         {"{\"optimizer\": \"muon\"}", "adamw, sgd"},
         {"{\"optimizer\": 3}", "adamw, sgd"},
         {"{\"precision\": \"f16\"}", "precision \"f16\" is none of"},
-        {"{\"precision\": 16}", "none of f32, bf16"},
+        {"{\"precision\": 16}", "none of f32|bf16"},
         {"{\"beta1\": 1.5}", "beta1 is 1.5"},
         {"{\"beta1\": \"0.9\"}", "must be a number"},
         {"{\"accumulate\": 0}", "accumulate is 0"},

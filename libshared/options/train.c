@@ -1,0 +1,72 @@
+/* The rows as a table, and the rules between them: a list of functions, each of which knows one. */
+#include "options/train.h"
+
+#include <string.h>
+
+#define ROW(spec, what, key, text, low, high, choice, is_fixed, say) \
+    {{.name = #key,                                                  \
+      .kind = CONFIG_##what,                                         \
+      .offset = offsetof(train_options_t, key),                      \
+      .fallback = #text,                                             \
+      .help = say,                                                   \
+      .min = low,                                                    \
+      .max = high,                                                   \
+      .words = choice},                                              \
+     is_fixed,                                                       \
+     spec},
+const train_option_t train_option_rows[] = {TRAIN_RUN_OPTIONS(ROW, false)
+                                                TRAIN_SPEC_OPTIONS(ROW, true)};
+const size_t n_train_option_rows = sizeof train_option_rows / sizeof *train_option_rows;
+
+const train_option_t *train_option_find(const char *name)
+{
+    for (size_t i = 0; i < n_train_option_rows; i++)
+        if (strcmp(train_option_rows[i].field.name, name) == 0) return &train_option_rows[i];
+    return NULL;
+}
+
+static int check_layout(const train_rules_t *self, err_t *err)
+{
+    if (!self->tokenizer || !self->layout || strcmp(self->layout, "records") != 0 ||
+        strcmp(self->tokenizer, "raw") == 0)
+        return 0;
+    return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");
+}
+
+static int check_quorum(const train_rules_t *self, err_t *err)
+{
+    const train_options_t *o = &self->options;
+    if (o->quorum > self->most_replicas)
+        return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)o->quorum,
+                       (long long)self->most_replicas);
+    if (o->quorum == 0 && (o->deadline_s > 0 || strcmp(o->late, "drop") != 0))
+        return err_set(err, ERR_ARG,
+                       "deadline_s and late are for rounds that close early: set quorum, too");
+    return 0;
+}
+
+/* A constant rate does not look at min_lr, the others would rise to it. */
+static int check_rates(const train_rules_t *self, err_t *err)
+{
+    const train_options_t *o = &self->options;
+    if (o->min_lr <= o->lr || strcmp(o->schedule, "constant") == 0) return 0;
+    return err_set(err, ERR_ARG, "min_lr %g is above lr %g: the schedule %s ends at min_lr",
+                   o->min_lr, o->lr, o->schedule);
+}
+
+static int check_auto(const train_rules_t *self, err_t *err)
+{
+    if (!self->is_auto || !self->keep_state || strcmp(self->keep_state, "memory") != 0) return 0;
+    return err_set(err, ERR_ARG,
+                   "replicas auto moves replicas between workers: keep_state must be local or "
+                   "object, not memory");
+}
+
+int train_rules_check(const train_rules_t *self, err_t *err)
+{
+    static int (*const rules[])(const train_rules_t *, err_t *) = {check_layout, check_quorum,
+                                                                   check_rates, check_auto};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i](self, err) < 0) return -1;
+    return 0;
+}
