@@ -69,106 +69,106 @@ PCP_FN double pcp_fma_f64(double a, double b, double c)
 /* --- Exact functions: one macro for both float types. sqrt rounds correctly; rsqrt, rounded twice:
  * 1.50 ulp --- */
 
-#define PCP_FLOAT(T, t, UINT, SINT, NAN_KEY, f)                                         \
-    PCP_FN T pcp_abs_##t(T x)                                                           \
-    {                                                                                   \
-        return __builtin_fabs##f(x);                                                    \
-    }                                                                                   \
-    PCP_FN T pcp_add_##t(T a, T b)                                                      \
-    {                                                                                   \
-        return a + b;                                                                   \
-    }                                                                                   \
-    PCP_FN T pcp_sub_##t(T a, T b)                                                      \
-    {                                                                                   \
-        return a - b;                                                                   \
-    }                                                                                   \
-    PCP_FN T pcp_mul_##t(T a, T b)                                                      \
-    {                                                                                   \
-        return a * b;                                                                   \
-    }                                                                                   \
-    PCP_FN T pcp_div_##t(T a, T b)                                                      \
-    {                                                                                   \
-        return a / b;                                                                   \
-    }                                                                                   \
-    PCP_FN T pcp_neg_##t(T a)                                                           \
-    {                                                                                   \
-        return -a;                                                                      \
-    }                                                                                   \
-    PCP_FN T pcp_ceil_##t(T x)                                                          \
-    {                                                                                   \
-        return __builtin_ceil##f(x);                                                    \
-    }                                                                                   \
-    PCP_FN T pcp_floor_##t(T x)                                                         \
-    {                                                                                   \
-        return __builtin_floor##f(x);                                                   \
-    }                                                                                   \
-    PCP_FN T pcp_rint_##t(T x)                                                          \
-    {                                                                                   \
-        return __builtin_rint##f(x);                                                    \
-    }                                                                                   \
-    PCP_FN T pcp_sqrt_##t(T x)                                                          \
-    {                                                                                   \
-        return __builtin_sqrt##f(x);                                                    \
-    }                                                                                   \
-    PCP_FN T pcp_rsqrt_##t(T x)                                                         \
-    {                                                                                   \
-        return 1 / __builtin_sqrt##f(x);                                                \
-    }                                                                                   \
-    PCP_FN int pcp_isfinite_##t(T x)                                                    \
-    {                                                                                   \
-        return x - x == 0;                                                              \
-    }                                                                                   \
-    PCP_FN T pcp_round_##t(T x) /* half away from zero */                               \
-    {                                                                                   \
-        T a = __builtin_fabs##f(x), whole = __builtin_trunc##f(a);                      \
-        return __builtin_copysign##f(whole + (a - whole >= (T)0.5 ? (T)1 : (T)0), x);   \
-    }                                                                                   \
-    PCP_FN T pcp_sign_##t(T x)                                                          \
-    {                                                                                   \
-        return x > 0 ? (T)1 : x < 0 ? (T)-1 : x;                                        \
-    }                                                                                   \
-    PCP_FN T pcp_max_##t(T a, T b) /* NaN if either is; -0 < +0 */                      \
-    {                                                                                   \
-        T r = a > b ? a : b, zero = pcp_of_bits_##t(pcp_bits_##t(a) & pcp_bits_##t(b)); \
-        r = a == b ? zero : r;                                                          \
-        return a != a ? a : r;                                                          \
-    }                                                                                   \
-    PCP_FN T pcp_min_##t(T a, T b)                                                      \
-    {                                                                                   \
-        T r = a < b ? a : b, zero = pcp_of_bits_##t(pcp_bits_##t(a) | pcp_bits_##t(b)); \
-        r = a == b ? zero : r;                                                          \
-        return a != a ? a : r;                                                          \
-    }                                                                                   \
-    PCP_FN T pcp_clamp_##t(T lo, T x, T hi)                                             \
-    {                                                                                   \
-        return pcp_min_##t(pcp_max_##t(x, lo), hi);                                     \
-    }                                                                                   \
-    PCP_FN T pcp_rem_##t(T a, T b)                                                      \
-    {                                                                                   \
-        return fmod##f(a, b);                                                           \
-    }                                                                                   \
-    PCP_FN T pcp_nextafter_##t(T a, T b)                                                \
-    {                                                                                   \
-        return nextafter##f(a, b);                                                      \
-    }                                                                                   \
-    PCP_FN SINT pcp_key_##t(T x) /* integers in IEEE total order */                     \
-    {                                                                                   \
-        SINT bits = (SINT)pcp_bits_##t(x);                                              \
-        return bits ^ (SINT)((UINT)(bits >> (8 * sizeof(T) - 1)) >> 1);                 \
-    }                                                                                   \
-    PCP_FN T pcp_of_key_##t(SINT key) /* and back */                                    \
-    {                                                                                   \
-        return pcp_of_bits_##t((UINT)key ^ (UINT)(key >> (8 * sizeof(T) - 1)) >> 1);    \
-    }                                                                                   \
+#define PCP_FLOAT(T, t, UINT, SINT, NAN_KEY, f)                                           \
+    PCP_FN T pcp_abs_##t(T x)                                                             \
+    {                                                                                     \
+        return __builtin_fabs##f(x);                                                      \
+    }                                                                                     \
+    PCP_FN T pcp_add_##t(T a, T b)                                                        \
+    {                                                                                     \
+        return a + b;                                                                     \
+    }                                                                                     \
+    PCP_FN T pcp_sub_##t(T a, T b)                                                        \
+    {                                                                                     \
+        return a - b;                                                                     \
+    }                                                                                     \
+    PCP_FN T pcp_mul_##t(T a, T b)                                                        \
+    {                                                                                     \
+        return a * b;                                                                     \
+    }                                                                                     \
+    PCP_FN T pcp_div_##t(T a, T b)                                                        \
+    {                                                                                     \
+        return a / b;                                                                     \
+    }                                                                                     \
+    PCP_FN T pcp_neg_##t(T a)                                                             \
+    {                                                                                     \
+        return -a;                                                                        \
+    }                                                                                     \
+    PCP_FN T pcp_ceil_##t(T x)                                                            \
+    {                                                                                     \
+        return __builtin_ceil##f(x);                                                      \
+    }                                                                                     \
+    PCP_FN T pcp_floor_##t(T x)                                                           \
+    {                                                                                     \
+        return __builtin_floor##f(x);                                                     \
+    }                                                                                     \
+    PCP_FN T pcp_rint_##t(T x)                                                            \
+    {                                                                                     \
+        return __builtin_rint##f(x);                                                      \
+    }                                                                                     \
+    PCP_FN T pcp_sqrt_##t(T x)                                                            \
+    {                                                                                     \
+        return __builtin_sqrt##f(x);                                                      \
+    }                                                                                     \
+    PCP_FN T pcp_rsqrt_##t(T x)                                                           \
+    {                                                                                     \
+        return 1 / __builtin_sqrt##f(x);                                                  \
+    }                                                                                     \
+    PCP_FN int pcp_isfinite_##t(T x)                                                      \
+    {                                                                                     \
+        return x - x == 0;                                                                \
+    }                                                                                     \
+    PCP_FN T pcp_round_##t(T x) /* half away from zero */                                 \
+    {                                                                                     \
+        T a = __builtin_fabs##f(x), whole = __builtin_trunc##f(a);                        \
+        return __builtin_copysign##f(whole + (a - whole >= (T)0.5 ? (T)1 : (T)0), x);     \
+    }                                                                                     \
+    PCP_FN T pcp_sign_##t(T x)                                                            \
+    {                                                                                     \
+        return x > 0 ? (T)1 : x < 0 ? (T)-1 : x;                                          \
+    }                                                                                     \
+    PCP_FN T pcp_max_##t(T a, T b) /* NaN if either is; -0 < +0 */                        \
+    {                                                                                     \
+        T r = a > b ? a : b, zero = pcp_of_bits_##t(pcp_bits_##t(a) & pcp_bits_##t(b));   \
+        r = a == b ? zero : r;                                                            \
+        return a != a ? a : r;                                                            \
+    }                                                                                     \
+    PCP_FN T pcp_min_##t(T a, T b)                                                        \
+    {                                                                                     \
+        T r = a < b ? a : b, zero = pcp_of_bits_##t(pcp_bits_##t(a) | pcp_bits_##t(b));   \
+        r = a == b ? zero : r;                                                            \
+        return a != a ? a : r;                                                            \
+    }                                                                                     \
+    PCP_FN T pcp_clamp_##t(T lo, T x, T hi)                                               \
+    {                                                                                     \
+        return pcp_min_##t(pcp_max_##t(x, lo), hi);                                       \
+    }                                                                                     \
+    PCP_FN T pcp_rem_##t(T a, T b)                                                        \
+    {                                                                                     \
+        return fmod##f(a, b);                                                             \
+    }                                                                                     \
+    PCP_FN T pcp_nextafter_##t(T a, T b)                                                  \
+    {                                                                                     \
+        return nextafter##f(a, b);                                                        \
+    }                                                                                     \
+    PCP_FN SINT pcp_key_##t(T x) /* integers in IEEE total order */                       \
+    {                                                                                     \
+        SINT bits = (SINT)pcp_bits_##t(x);                                                \
+        return bits ^ (SINT)((UINT)(bits >> (8 * sizeof(T) - 1)) >> 1);                   \
+    }                                                                                     \
+    PCP_FN T pcp_of_key_##t(SINT key) /* and back */                                      \
+    {                                                                                     \
+        return pcp_of_bits_##t((UINT)key ^ (UINT)(key >> (8 * sizeof(T) - 1)) >> 1);      \
+    }                                                                                     \
     /* For reductions: maximum and minimum of the keys, in any order, are those of      \
-     * pcp_max and pcp_min. Every NaN is the largest or the smallest. */                \
-    PCP_FN SINT pcp_max_key_##t(T x)                                                    \
-    {                                                                                   \
-        return x != x ? NAN_KEY : pcp_key_##t(x);                                       \
-    }                                                                                   \
-    PCP_FN SINT pcp_min_key_##t(T x)                                                    \
-    {                                                                                   \
-        return x != x ? -NAN_KEY - 1 : pcp_key_##t(x);                                  \
+     * pcp_max and pcp_min. Every NaN is the largest or the smallest. */ \
+    PCP_FN SINT pcp_max_key_##t(T x)                                                      \
+    {                                                                                     \
+        return x != x ? NAN_KEY : pcp_key_##t(x);                                         \
+    }                                                                                     \
+    PCP_FN SINT pcp_min_key_##t(T x)                                                      \
+    {                                                                                     \
+        return x != x ? -NAN_KEY - 1 : pcp_key_##t(x);                                    \
     }
 PCP_FLOAT(float, f32, uint32_t, int32_t, 0x7FC00000, f)
 PCP_FLOAT(double, f64, uint64_t, int64_t, INT64_C(0x7FF8000000000000), )

@@ -6,25 +6,34 @@
  * (compile with -fwrapv; the generated code stores through the element type, which truncates).
  * Narrow floats compute in f32 and round once at the end; i2, i4, ui2, ui4 compute in i8 or u8 and
  * are sign- or zero-extended from their width on storing. i1 is 0 or 1. What C lacks is a function
- * with the type's suffix ($t), defined for the suffixes in brackets (F: f32 f64, S: i8..i64, U:
- * u8..u64): pcp_exp expm1 log log1p logistic tanh sqrt rsqrt cbrt sin cos tan [F]   as libm; NaN
- * in, NaN out pcp_ceil floor round rint [F]  round: halves away from zero; rint: halves to even
- *   pcp_isfinite [F] -> 0 or 1
+ * with the type's suffix ($t), defined for the suffixes in brackets (F: f32 f64, S: i8..i64,
+ * U: u8..u64):
+ *   pcp_exp expm1 log log1p logistic tanh sqrt rsqrt cbrt sin cos tan
+ *             [F]        as libm; NaN in, NaN out
+ *   pcp_ceil floor round rint
+ *             [F]        round: halves away from zero; rint: halves to even
+ *   pcp_isfinite [F]     0 or 1
  *   pcp_abs   [F S]      F clears the sign bit; S wraps: abs(MIN) = MIN
  *   pcp_sign  [F S]      -1, 0, 1; F keeps signed zeros and NaN
  *   pcp_div   [F S U i1] F: a / b. S: b == 0 -> -1; MIN / -1 -> MIN; U: b == 0 -> all ones
  *   pcp_rem   [F S U]    F: fmod. S: b == 0 -> a; MIN % -1 -> 0; U: b == 0 -> a. Sign of the
- * dividend pcp_max pcp_min [F S U i1] F: NaN if either is NaN; -0 < +0 pcp_pow   [F S U]    F:
- * libm's pow. S, U: wrapping product; negative exponent: a == 1 -> 1, a == -1 -> 1 or -1 by parity,
- * else 0 pcp_atan2 [F]        libm pcp_add   [F S U i1] a + b; i1: a | b pcp_popcnt pcp_clz [S U
- * i1]     over the element's own width; clz(0) = width pcp_shl   [S U]      b >= width (as
- * unsigned) -> 0 pcp_shra  [S U]      b >= width -> all sign bits;  U types shift their bits as
- * signed ones do pcp_shrl  [S U]      b >= width -> 0; shifts in zeros, also for S pcp_not   [S U
- * i1]   ~a; i1: !a pcp_clamp [F S U i1] (lo, x, hi) -> pcp_min(pcp_max(x, lo), hi) pcp_erf erfc
- * erf_inv lgamma digamma asin acos atan asinh acosh atanh nextafter [F] pcp_sinh pcp_cosh [F]  f32:
- * e^(x + log 1/2) -+ e^(-x + log 1/2), exponents rounded to f32 On i1 add and maximum are "or",
- * multiply and minimum are "and". compare, convert, reduce_precision, constant and iota have no
- * expr: codegen reads their attributes and types. */
+ *                        dividend
+ *   pcp_max pcp_min [F S U i1] F: NaN if either is NaN; -0 < +0
+ *   pcp_pow   [F S U]    F: libm's pow. S, U: wrapping product; negative exponent: a == 1 -> 1,
+ *                        a == -1 -> 1 or -1 by parity, else 0
+ *   pcp_atan2 [F]        libm
+ *   pcp_add   [F S U i1] a + b; i1: a | b
+ *   pcp_popcnt pcp_clz [S U i1] over the element's own width; clz(0) = width
+ *   pcp_shl   [S U]      b >= width (as unsigned) -> 0
+ *   pcp_shra  [S U]      b >= width -> all sign bits; U types shift their bits as signed ones do
+ *   pcp_shrl  [S U]      b >= width -> 0; shifts in zeros, also for S
+ *   pcp_not   [S U i1]   ~a; i1: !a
+ *   pcp_clamp [F S U i1] (lo, x, hi) -> pcp_min(pcp_max(x, lo), hi)
+ *   pcp_erf erfc erf_inv lgamma digamma asin acos atan asinh acosh atanh nextafter [F]
+ *   pcp_sinh pcp_cosh [F] f32: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents rounded to f32
+ *
+ * On i1 add and maximum are "or", multiply and minimum are "and". compare, convert,
+ * reduce_precision, constant and iota have no expr: codegen reads their attributes and types. */
 #ifndef OPS_COMMON_H
 #define OPS_COMMON_H
 

@@ -211,9 +211,9 @@ static int eval_dot(eval_t *ev, const ir_op_t *op, const tensor_t *in, tensor_t 
 }
 
 /* --- Reverse rule. ct has axes (batch, lhs free, rhs free).
- *   d lhs = dot(ct, rhs) over the rhs's free axes: axes (batch, lhs free, rhs contracting
- * ascending) d rhs = dot(lhs, ct) over the lhs's free axes: axes (batch, lhs contracting ascending,
- * rhs free) then each axis moves to where the operand has it. --- */
+ *   d lhs = dot(ct, rhs) over the rhs's free axes: axes (batch, lhs free, rhs contracting ascending)
+ *   d rhs = dot(lhs, ct) over the lhs's free axes: axes (batch, lhs contracting ascending, rhs free)
+ * Then each axis moves to where the operand has it. --- */
 
 /* x's axis r becomes axis place[r]. */
 static ir_val_t move_axes(ir_fn_t *fn, ir_val_t x, int rank, const int64_t *place)

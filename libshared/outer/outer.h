@@ -30,9 +30,10 @@ bool outer_has_momentum(const outer_t *self);
  *             SGD(nesterov=True); DiLoCo, arXiv 2311.08105, Algorithm 1)
  *   d[n]                    f32, weighted mean pseudo-gradient
  *   theta[n], theta_next[n] f32; may be the same
- *   v[n], v_next[n]         f32, momentum, zero before the first step; may be the same; not touched
- * by rules without momentum Computed in f64 and rounded once to f32 for v and once for theta. All
- * borrowed. Returns 0; -1 with ERR_NUMERIC, nothing written, if d holds NaN or Inf. */
+ *   v[n], v_next[n]         f32, momentum, zero before the first step; may be the same; rules
+ *                           without momentum do not touch them
+ * Computed in f64 and rounded once to f32 for v and once for theta. All borrowed. Returns 0; -1 with
+ * ERR_NUMERIC, nothing written, if d holds NaN or Inf. */
 int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
                float *theta_next, float *v_next, err_t *err);
 

@@ -76,9 +76,9 @@ sql_dialect_t sql_dialect(const sql_t *self);
 /* Run one statement. `statement` must outlive `self` and be the same pointer each time it is meant
  * (a string literal): it is prepared once a connection, and each parameter keeps its kind. Returns
  * the number of rows found or changed; -1 with
- *   ERR_NET      the server is gone, starting, stopping, too slow, or out of room, the disk of
- * SQLite's file is full or fails: try again later. The outcome of a statement outside a
- *                transaction, and of a commit, is then unknown
+ *   ERR_NET      the server is gone, starting, stopping, too slow or out of room, or the disk of
+ *                SQLite's file is full or fails: try again later. The outcome of a statement outside
+ *                a transaction, and of a commit, is then unknown
  *   ERR_STATE    a constraint or a permission refuses it
  *   ERR_ARG      a value does not fit its column
  *   ERR_SCHEMA   a table or column is missing

@@ -7,8 +7,9 @@
  *
  * Each function is one transaction: all of it happens or nothing. Errors of all of them:
  *   ERR_NET      no answer from the database, or none in time. Whether the change happened is
- * unknown; call again, with back-off, until it answers: every function says what a repeat does. The
- * next call connects again by itself ERR_FENCE    the caller no longer leads the run: stop writing
+ *                unknown; call again, with back-off, until it answers: every function says what a
+ *                repeat does. The next call connects again by itself
+ *   ERR_FENCE    the caller no longer leads the run: stop writing
  *   ERR_STATE    refused: the present rows do not allow it; the text says what stands in the way
  *   ERR_ARG      a value that no database could take: an empty or over-long id, an unknown word
  *   ERR_SCHEMA   the tables are not those of this program (store_check)

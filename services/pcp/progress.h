@@ -1,9 +1,10 @@
 /* What a command shows while it works: lines that stay (rounds, notes), and under them the phase it
  * is in.
  *
- *   a terminal        one status line that is redrawn: "[####....] sending book.u16  61/200 MB  eta
- * 9s". It is never wider than the terminal, which is asked for its width each time. a file, a pipe
- * a line when a phase begins, and one every 10 s of it
+ *   a terminal        one status line that is redrawn:
+ *                     "[####....] sending book.u16  61/200 MB  eta 9s"; it is never wider than the
+ *                     terminal, which is asked for its width each time
+ *   a file, a pipe    a line when a phase begins, and one every 10 s of it
  *
  * progress_phase is called when something that may take seconds begins, progress_at as often as
  * convenient meanwhile (it redraws ten times a second at most), progress_tick where nothing is

@@ -173,7 +173,7 @@ static bool lead(recorder_t *self)
             zsock_send(self->pipe, "p", hand_over(result));
             told = true;
         }
-        /* Who led when the database went gets a term to come back. */
+        /* When the database was away, the leader from before gets one term to come back. */
         int64_t wait_ms = done > 0 ? self->options->ttl_ms / 6 + 1 : self->options->ttl_ms;
         if ((done > 0 || told) && !rest(self, wait_ms)) return false;
     }

@@ -7,7 +7,7 @@
  *   STANDBY -> GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN -> SAVE -> DONE
  *   leader?   aggregators objects  first plan ranges   values   rounds  checkpoint
  *
- *   An inner state is lost: back to GATHER, and on from a checkpoint (back.c).
+ *   When an inner state is lost, the run returns to GATHER and goes on from a checkpoint (back.c).
  *
  *   a round: OPEN (the store writes its leases) -> TRAIN -> DECIDE (the store writes what counts)
  *            -> COMMIT (the outer step) -> OPEN of the next
@@ -72,9 +72,9 @@ typedef struct {
     int shard;        /* aggregators: which, -1: spare */
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
     int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
-    char busy[256];   /* aggregators: why it cannot do so yet; "" */
-    char waits[256];  /* aggregators: why it keeps others waiting; "" */
-    bool holds;       /* aggregators: `held` says which range and round they have */
+    char busy[256];   /* aggregators: why this one cannot answer yet; "" */
+    char waits[256];  /* aggregators: why this one keeps others waiting; "" */
+    bool holds;       /* aggregators: the state files hold the shard and round in `held` */
     struct {
         uint32_t shard, round;
     } held;
@@ -88,8 +88,8 @@ typedef struct {
     uint32_t compiler; /* serial, when asked */
     uint32_t failed;   /* serial of the compiler that failed last */
     int attempts;
-    bool unknown; /* by the compiler's word no compiler here knows the target */
-    char *why;    /* PLAN_FAILED: its workers are refused with it */
+    bool unknown; /* a compiler said that no compiler here knows the target */
+    char *why;    /* PLAN_FAILED: the text with which workers of the target are refused */
     char hash[HASH_HEX];
 } plan_row_t;
 
@@ -109,13 +109,13 @@ typedef struct {
     uint64_t want, done_windows;      /* training: of the range, from its beginning */
     char worker[MSG_ID_BYTES];        /* training: who had it last */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
-    uint32_t floor; /* with adoptable: what was given up to this fence is void */
-    bool adoptable; /* given before our term, if at all: it may be kept */
-    bool recorded;  /* done, and the store knows */
+    uint32_t floor; /* when adoptable: work given under a fence up to this one is void */
+    bool adoptable; /* a leader before us may have given the lease: its worker may keep it */
+    bool recorded;  /* the store has recorded the finished work */
     bool decided;   /* the round's decision counts it */
-    bool late;      /* the decision: the next round counts it (late.c) */
-    uint32_t lag;   /* 1: it is such a lease: it begins with the parameters of the round before */
-    bool carry;     /* and `worker`, who may be training it, has not been told yet */
+    bool late;      /* the round's decision leaves it to the next round (late.c) */
+    uint32_t lag;   /* 1: a late lease: it begins with the parameters of the round before */
+    bool carry;     /* a late lease whose `worker` may be training it and was not told yet */
     double loss;    /* of the finished work */
     uint64_t tokens;
     double compute_s, transfer_s;

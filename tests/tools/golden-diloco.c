@@ -2,7 +2,7 @@
  * conformance/README.md of the shared material).
  *   make   writes init.safetensors, records.u16 and run.json for a shepherd into a directory
  *   check  compares the run's checkpoint with the trace: per parameter l2 norm, first and last
- * element, and the round's mean loss, each within 1e-4 relative */
+ *          element, and the round's mean loss, each within 1e-4 relative */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
