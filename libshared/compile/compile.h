@@ -27,7 +27,7 @@ plan_t *compile_module(ir_module_t *module, const char *module_hash, const train
 uint8_t *compile_text(const char *text, size_t n_text, const char *file_name,
                       const train_spec_t *spec, const char *target, size_t *n_bytes, err_t *err);
 
-/* The same with measured choices for products (runtime/tuning.h), which the plan then depends on;
+/* The same with measured choices for products (tools/tuning.h), which the plan then depends on;
  * NULL: none. */
 plan_t *compile_module_tuned(ir_module_t *module, const char *module_hash, const train_spec_t *spec,
                              const char *target, const tune_t *tune, err_t *err);

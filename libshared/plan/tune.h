@@ -1,5 +1,5 @@
 /* Measured choices of how products are computed: a table from a product's sizes and strides to the
- * way that was fastest on one machine (runtime/tuning.h measures). A plan depends on the table it
+ * way that was fastest on one machine (tools/tuning.h measures). A plan depends on the table it
  * is made with, never on the machine that makes it: equal tables, equal plans. Not shared between
  * threads while it is filled; read-only after. */
 #ifndef PLAN_TUNE_H

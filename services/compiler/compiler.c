@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "compile/compile.h"
 #include "compiler/task.h"
-#include "runtime/tuning.h"
+#include "tools/tuning.h"
 
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
 {

@@ -14,7 +14,7 @@ enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };
 
 typedef struct {
     const char *cache_dir;
-    bool tune; /* measure products on this machine (runtime/tuning.h); tables in cache_dir */
+    bool tune; /* measure products on this machine (tools/tuning.h); tables in cache_dir */
     const char *tune_table;               /* or take this table as it is; NULL: none */
     child_limits_t limits;                /* of a job's process */
     const char *program;                  /* of that process; NULL: this one's */

@@ -8,7 +8,7 @@
 #include "ops/check.h"
 #include "parse/parse.h"
 #include "pcp/cmd.h"
-#include "runtime/check.h"
+#include "tools/check_compiled.h"
 
 enum { CHECK_HOLDS = 0, CHECK_MISMATCH = 1, CHECK_UNSUPPORTED = 2 };
 

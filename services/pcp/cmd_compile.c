@@ -8,7 +8,7 @@
 #include "compile/compile.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
-#include "runtime/tuning.h"
+#include "tools/tuning.h"
 
 typedef struct {
     char *emit, *pass, *target, *output;

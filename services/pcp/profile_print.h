@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "model/trial.h"
 #include "runtime/profile.h"
+#include "tools/trial.h"
 
 typedef struct {
     const char *name;

@@ -8,7 +8,7 @@
 #include "command.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
-#include "model/trial.h"
+#include "tools/trial.h"
 
 typedef struct {
     int64_t threads, repeats;

@@ -15,8 +15,8 @@
 #include "compile/compile.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
-#include "model/trial.h"
 #include "plan_help.h"
+#include "tools/trial.h"
 
 enum { BLOCK = 128, VOCAB = 4096, STEPS = 4, SEED = 11 }; /* 2 MiB of scores */
 

@@ -12,7 +12,7 @@
 #include "corpus.h"
 #include "ops/check.h"
 #include "parse/parse.h"
-#include "runtime/check.h"
+#include "tools/check_compiled.h"
 
 typedef struct {
     bool on_cpu;

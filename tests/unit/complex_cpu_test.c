@@ -17,8 +17,8 @@
 #include "optim/optim.h"
 #include "parse/parse.h"
 #include "plan_help.h"
-#include "runtime/check.h"
 #include "runtime/exec.h"
+#include "tools/check_compiled.h"
 
 /* One unary or binary op a function, on f32 and f64 parts. */
 static const char *const unary[] = {

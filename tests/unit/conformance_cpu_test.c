@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "corpus.h"
 #include "parse/parse.h"
-#include "runtime/check.h"
+#include "tools/check_compiled.h"
 
 enum { AT_LEAST = 40, PER_FAMILY = 12 }; /* every 12th file of a family, and its first one */
 

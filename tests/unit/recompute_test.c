@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "ir/print.h"
 #include "model/gpt2.h"
-#include "model/trial.h"
+#include "tools/trial.h"
 
 enum { STEPS = 3, VOCAB = 16, SEED = 5 };
 

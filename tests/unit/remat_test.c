@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "model/trial.h"
 #include "temp.h"
+#include "tools/trial.h"
 
 enum { LAYERS = 6, STEPS = 3, VOCAB = 8, SEED = 7 };
 

@@ -18,7 +18,7 @@
 #include "ir/tensor.h"
 #include "ops/check.h"
 #include "parse/parse.h"
-#include "runtime/check.h"
+#include "tools/check_compiled.h"
 
 typedef struct {
     const char *name;

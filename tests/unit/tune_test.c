@@ -14,8 +14,8 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "runtime/exec.h"
-#include "runtime/tuning.h"
 #include "temp.h"
+#include "tools/tuning.h"
 
 static const char text[] =
     "func.func @main(%a: tensor<24x40xf32>, %b: tensor<40x33xf32>, %c: tensor<33x40xf32>)\n"

@@ -2,7 +2,7 @@
  * parts, the library. Each product's candidates run in turn, several rounds; the least time counts,
  * which load from elsewhere disturbs least. The usual one stays unless another is clearly faster,
  * so that noise decides nothing. */
-#include "runtime/tuning_measure.h"
+#include "tools/tuning_measure.h"
 
 #include <stdlib.h>
 #include <string.h>

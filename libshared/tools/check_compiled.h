@@ -1,7 +1,7 @@
 /* The checks of StableHLO's test files (ops/check.h) with what they check computed by a compiled
  * plan instead of the interpreter. */
-#ifndef RUNTIME_CHECK_H
-#define RUNTIME_CHECK_H
+#ifndef TOOLS_CHECK_COMPILED_H
+#define TOOLS_CHECK_COMPILED_H
 
 #include "ops/eval.h"
 

@@ -1,7 +1,7 @@
 /* A model set up to take training steps on made-up data: for profiles and benches. Parameters have
  * their initial values, batches random tokens; the same seed makes the same ones on any machine. */
-#ifndef MODEL_TRIAL_H
-#define MODEL_TRIAL_H
+#ifndef TOOLS_TRIAL_H
+#define TOOLS_TRIAL_H
 
 #include "optim/optim.h"
 #include "plan/plan.h"
@@ -20,7 +20,7 @@ typedef struct {
     const train_spec_t *spec; /* NULL: the default */
     int threads;              /* 0: all cores */
     bool pin;                 /* exec_options_t */
-    bool tune;                /* measure products first (runtime/tuning.h) */
+    bool tune;                /* measure products first (tools/tuning.h) */
     const char *tune_dir;     /* of tuning_t */
     int64_t vocab;            /* integers of a batch are in [0, vocab) */
     uint64_t seed;

@@ -1,7 +1,7 @@
 /* The entry is split in two: @pcp.run takes inputs and constants as arguments and returns the first
  * operand of every check; it is compiled and run. @pcp.judge takes what it returned and runs the
  * checks, by the interpreter. */
-#include "runtime/check.h"
+#include "tools/check_compiled.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Inside runtime/: candidates for each product, timed in turn. */
-#ifndef RUNTIME_TUNING_MEASURE_H
-#define RUNTIME_TUNING_MEASURE_H
+/* Inside tools/: candidates for each product, timed in turn. */
+#ifndef TOOLS_TUNING_MEASURE_H
+#define TOOLS_TUNING_MEASURE_H
 
 #include "plan/tune.h"
 

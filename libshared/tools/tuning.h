@@ -4,8 +4,8 @@
  * kernels: DIR/tune-<hash of these>.txt, of lines as tune_print has them behind comments that say
  * what it is of. It only grows; what is in it is not measured again, so that plans made with it
  * stay as they are. Another machine may use a copy: the plan depends on the table alone. */
-#ifndef RUNTIME_TUNING_H
-#define RUNTIME_TUNING_H
+#ifndef TOOLS_TUNING_H
+#define TOOLS_TUNING_H
 
 #include "optim/optim.h"
 #include "plan/tune.h"

@@ -1,5 +1,5 @@
 /* Trials: compile, initial values, random batches, steps. */
-#include "model/trial.h"
+#include "tools/trial.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "compile/compile.h"
 #include "model/init.h"
 #include "parse/parse.h"
-#include "runtime/tuning.h"
+#include "tools/tuning.h"
 
 static int compile_plan(trial_t *self, const char *text, size_t n_text, const char *file_name,
                         const trial_options_t *o, err_t *err)

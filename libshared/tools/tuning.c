@@ -1,5 +1,5 @@
 /* Tables of measured choices: name and place, reading, what is absent, writing. */
-#include "runtime/tuning.h"
+#include "tools/tuning.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "compile/compile.h"
 #include "runtime/device.h"
 #include "runtime/pool.h"
-#include "runtime/tuning_measure.h"
+#include "tools/tuning_measure.h"
 
 static int threads_of(const tuning_t *self)
 {
