@@ -93,8 +93,8 @@ OP(exponential_minus_one) OP(log) OP(log_plus_one) OP(logistic) OP(tanh) OP(sqrt
     OP(pcp_fused)
     /* ops/quantize.c */
     OP(pcp_quantize) OP(pcp_dequantize)
-    /* ops/draw.c, ops/random.c */
+    /* ops/draw_rule.c, ops/random.c */
     OP(rng) OP(rng_bit_generator)
-    /* ops/check.c: the checks of StableHLO's own test files */
+    /* ops/check_expect.c: the checks of StableHLO's own test files */
     OP(check_expect_eq) OP(check_expect_eq_const) OP(check_expect_almost_eq)
         OP(check_expect_almost_eq_const) OP(check_expect_close)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "ops/common.h"
-#include "ops/draw.h"
+#include "ops/draw_rule.h"
 #include "ops/eval.h"
 
 /* The types of n values into a heap array. */

@@ -13,7 +13,7 @@ typedef struct {
     int max_depth;     /* nested calls; 0: 200 */
     int64_t max_bytes; /* of tensors alive at once; 0: three quarters of the machine's memory */
     int64_t max_iterations; /* of one while op; 0: no limit */
-    uint64_t seed;          /* of the rng ops (ops/draw.h) */
+    uint64_t seed;          /* of the rng ops (ops/draw_rule.h) */
 } eval_options_t;
 /* The limit on bytes that opt stands for; NULL: the defaults. */
 int64_t eval_max_bytes(const eval_options_t *opt);
@@ -47,7 +47,7 @@ const eval_options_t *eval_options(const eval_t *ev);
 int eval_reserve(eval_t *ev, const ir_op_t *op, int64_t n, size_t bytes, err_t *err);
 /* What is left of max_bytes, at least 1. */
 int64_t eval_bytes_left(const eval_t *ev);
-/* The number of the rng op that runs now: 0, 1, 2, .. in an execution (ops/draw.h). */
+/* The number of the rng op that runs now: 0, 1, 2, .. in an execution (ops/draw_rule.h). */
 uint64_t eval_next_draw(eval_t *ev);
 
 #endif

@@ -1,4 +1,4 @@
-/* rng_bit_generator (rng is in draw.c). The bit generators follow XLA's
+/* rng_bit_generator (rng is in draw_rule.c). The bit generators follow XLA's
  * (xla/hlo/builder/lib/prng.cc), so that a program draws the same numbers: ThreeFry-2x32-20 and
  * Philox-4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011). */
 #include <stdlib.h>

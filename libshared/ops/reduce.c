@@ -8,7 +8,7 @@
 #include "ops/common.h"
 #include "ops/dims.h"
 #include "ops/eval.h"
-#include "ops/fold.h"
+#include "ops/fold_binary.h"
 #include "ops/fold_rule.h"
 #include "ops/fold_vjp.h"
 

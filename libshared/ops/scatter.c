@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "ops/common.h"
 #include "ops/dims.h"
-#include "ops/fold.h"
+#include "ops/fold_binary.h"
 #include "ops/index.h"
 #include "ops/scatter.h"
 

@@ -8,7 +8,7 @@
 #include "ir/build_index.h"
 #include "ops/common.h"
 #include "ops/dims.h"
-#include "ops/fold.h"
+#include "ops/fold_binary.h"
 #include "ops/fold_rule.h"
 #include "ops/window.h"
 

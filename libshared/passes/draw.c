@@ -1,4 +1,4 @@
-/* rng ops become ordinary ones (ops/draw.h, where the rule is). The number of draws so far is
+/* rng ops become ordinary ones (ops/draw_rule.h, where the rule is). The number of draws so far is
  * threaded through the function: a constant in straight lines, one more result of if and case, one
  * more carry of while; map and reduce become loops. It runs right behind inlining, before a pass
  * may drop, move or copy a draw.
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "ir/build.h"
 #include "ops/control.h"
-#include "ops/draw.h"
+#include "ops/draw_rule.h"
 #include "passes/element_loop.h"
 #include "passes/passes.h"
 

@@ -1,7 +1,7 @@
 /* Side effects by the op table, looking into regions. */
 #include "passes/effects.h"
 
-#include "ops/check.h"
+#include "ops/check_expect.h"
 
 static bool own_effect(const ir_op_t *op)
 {

@@ -22,7 +22,7 @@ typedef enum {
 #define PASS_LIST(X)                                                                              \
     /* calls and composites; private functions without callers go */                              \
     X(inline, PASS_OPEN)                                                                          \
-    /* rng by ops on visible values (ops/draw.h) */                                               \
+    /* rng by ops on visible values (ops/draw_rule.h) */                                          \
     X(draw, PASS_OPEN)                                                                            \
     /* map by its region's ops; annotations by their operands */                                  \
     X(expand, PASS_OPEN)                                                                          \

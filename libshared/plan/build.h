@@ -23,9 +23,9 @@ void plan_build_destroy(plan_build_t **self_p);
 /* Add function fn as a program of its name. Parameters and results carry pcp.role and pcp.name;
  * without them parameter i is the batch tensor "arg<i>" and result i the result "result<i>" (of
  * @main; "f.arg<i>" and "f.result<i>" of another function f). A result whose role is param, state
- * or accumulator updates the tensor of that role and name. custom_call @pcp.seed (ops/draw.h) reads
- * the scalar "seed". ERR_UNSUPPORTED names an op without a
- * kernel, and its line; ERR_TYPE a tensor that two programs see differently. */
+ * or accumulator updates the tensor of that role and name. custom_call @pcp.seed
+ * (ops/draw_rule.h) reads the scalar "seed". ERR_UNSUPPORTED names an op without a kernel, and its
+ * line; ERR_TYPE a tensor that two programs see differently. */
 int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
 
 /* Before the first program: measured choices for its products; NULL: none. Borrowed. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "ops/draw.h"
+#include "ops/draw_rule.h"
 
 static bool reads_seed(const ir_region_t *region)
 {

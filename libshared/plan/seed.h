@@ -1,4 +1,4 @@
-/* The seed of random numbers (ops/draw.h) as a parameter of a program. Inside of plan/. */
+/* The seed of random numbers (ops/draw_rule.h) as a parameter of a program. Inside of plan/. */
 #ifndef PLAN_SEED_H
 #define PLAN_SEED_H
 

@@ -12,7 +12,7 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/build.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "ops/common.h"
 #include "ops/control.h"
 #include "ops/eval.h"

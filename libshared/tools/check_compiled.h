@@ -1,5 +1,5 @@
-/* The checks of StableHLO's test files (ops/check.h) with what they check computed by a compiled
- * plan instead of the interpreter. */
+/* The checks of StableHLO's test files (ops/check_expect.h) with what they check computed by a
+ * compiled plan instead of the interpreter. */
 #ifndef TOOLS_CHECK_COMPILED_H
 #define TOOLS_CHECK_COMPILED_H
 

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "parse/parse.h"
 #include "pcp/cmd.h"
 #include "tools/check_compiled.h"

@@ -2,7 +2,7 @@
  * error in words; the passes keep the verdict, and plans of it keep what they read. Modules with
  * large tensors are left out: their loops are long, not deep. */
 #include "ir/op.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
 #include "passes/passes.h"

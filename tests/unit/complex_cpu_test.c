@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
 #include "plan_help.h"

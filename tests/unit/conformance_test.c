@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "corpus.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "ops/common.h"
 #include "parse/parse.h"
 

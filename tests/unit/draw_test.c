@@ -1,5 +1,5 @@
-/* stablehlo.rng (ops/draw.h): the rule, the same numbers before and after the passes and in plans,
- * none drawn twice by gradients, fresh ones in every training step. */
+/* stablehlo.rng (ops/draw_rule.h): the rule, the same numbers before and after the passes and in
+ * plans, none drawn twice by gradients, fresh ones in every training step. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

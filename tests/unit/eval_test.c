@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "ir/build.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "ops/eval.h"
 #include "parse/parse.h"
 

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "ir/print.h"
 #include "ir/tensor.h"
-#include "ops/check.h"
+#include "ops/check_expect.h"
 #include "parse/parse.h"
 #include "tools/check_compiled.h"
 

@@ -120,7 +120,7 @@ void front_fini(front_t *self);
 void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint64_t ticket);
 void front_forget_run(front_t *self, front_run_t *run);
 
-/* --- members.c --- */
+/* --- front_members.c --- */
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer); /* NULL: unknown */
 front_member_t *front_by_id(front_t *self, const char *id);
 front_member_t *front_by_serial(front_t *self, uint32_t serial);

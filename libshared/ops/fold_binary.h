@@ -1,6 +1,6 @@
 /* Folding elements with the plain binary ops that reducers are made of. Pure functions. */
-#ifndef OPS_FOLD_H
-#define OPS_FOLD_H
+#ifndef OPS_FOLD_BINARY_H
+#define OPS_FOLD_BINARY_H
 
 #include "ir/op.h"
 #include "ir/tensor.h"

@@ -17,8 +17,8 @@
  * pass_draw writes this out as ordinary ops before anything else can move, drop or copy a draw:
  * what is differentiated or run again afterwards repeats its numbers instead of drawing new ones.
  */
-#ifndef OPS_DRAW_H
-#define OPS_DRAW_H
+#ifndef OPS_DRAW_RULE_H
+#define OPS_DRAW_RULE_H
 
 #include "ir/ir.h"
 

@@ -1,6 +1,6 @@
 /* check.* ops: compare a computed tensor with the expected one. Meanings: StableHLO's CheckOps as
  * GRAMMAR section 8 of the shared material states them. */
-#include "ops/check.h"
+#include "ops/check_expect.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* rng by the rule of ops/draw.h: its type rule, and its numbers as ops on rng_bit_generator's. The
- * evaluator runs those same ops. */
-#include "ops/draw.h"
+/* rng by the rule of ops/draw_rule.h: its type rule, and its numbers as ops on rng_bit_generator's.
+ * The evaluator runs those same ops. */
+#include "ops/draw_rule.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Binary folds on slots, and the same by running a region. */
-#include "ops/fold.h"
+#include "ops/fold_binary.h"
 
 #include <math.h>
 #include <stdlib.h>

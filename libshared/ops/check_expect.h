@@ -1,6 +1,6 @@
 /* The checks of StableHLO's own test files: as ops (check.expect_eq, ..) and as custom calls. */
-#ifndef OPS_CHECK_H
-#define OPS_CHECK_H
+#ifndef OPS_CHECK_EXPECT_H
+#define OPS_CHECK_EXPECT_H
 
 #include <stdbool.h>
 
