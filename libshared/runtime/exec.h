@@ -29,7 +29,8 @@ int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of th
 
 /* The seed of the rng ops (ops/draw_rule.h), 0 at first: exec_run runs with it as it is.
  * exec_train_step derives another from it for each micro-batch, rng_bits(seed, step * accumulate +
- * micro-batch), so that every step draws afresh, and the same seed, step and micro-batch the same. */
+ * micro-batch), so that every step draws afresh, and the same seed, step and micro-batch draw the
+ * same. */
 void exec_seed(exec_t *self, uint64_t seed);
 
 /* Run a program to its end. ERR_ARG: no such program. Same inputs, target and thread count give the

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# scripts/layers: what it refuses, in trees of a few files.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+tree=$work/tree
+mkdir -p "$tree/scripts"
+cp scripts/layers "$tree/scripts"
+
+# FILE includes HEADER, alone in its tree.
+only() {
+    rm -rf "$tree/libshared" "$tree/services"
+    mkdir -p "$tree"/services/{worker,shepherd} "$tree/libshared" "$tree/$(dirname "$1")"
+    printf '#include %s\n' "$2" >"$tree/$1"
+}
+holds() { only "$1" "$2" && "$tree/scripts/layers"; }
+refused() { only "$1" "$2" && ! "$tree/scripts/layers" >"$work/said" 2>&1 && grep -qF "$3" "$work/said"; }
+
+check "this tree holds" scripts/layers
+check "a folder may include what its row names" holds libshared/runtime/exec.c '"plan/plan.h"'
+check "and its own headers" holds libshared/runtime/exec.c '"runtime/pool.h"'
+check "a higher folder is refused" \
+    refused libshared/ir/op.c '"plan/plan.h"' 'libshared/ir/op.c:1: ir includes plan/plan.h, which is a higher layer'
+check "runtime may not include compile, which is lower" \
+    refused libshared/runtime/exec.c '"compile/compile.h"' 'which its row in scripts/layers does not name'
+check "nor ops" refused libshared/runtime/exec.c '"ops/eval.h"' 'which its row in scripts/layers does not name'
+check "nor model compile" refused libshared/model/gpt2.c '"compile/compile.h"' 'does not name'
+check "a service has a row, too" holds services/worker/main.c '"msg/member.h"'
+check "and may include no more than it names" refused services/worker/main.c '"store/store.h"' 'does not name'
+check "nor another service" refused services/worker/main.c '"shepherd/work.h"' 'of a service'
+check "a folder without a row is refused" refused libshared/new/a.c '"base/err.h"' 'has no row'
+check "a library has its owners" refused libshared/plan/plan.c '<sqlite3.h>' 'may be included only in'
+tap_done
