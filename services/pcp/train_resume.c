@@ -11,16 +11,15 @@
 #include "base/str.h"
 #include "pcp/train_dir.h"
 
-/* What does not change the result, or where a run ends. */
+/* pcp train's own that change no result, and where a run ends, which check_rounds looks at. */
 static const char *const free_keys[] = {
-    "rounds",           "workers",         "threads", "validate_every", "validate_tokens",
-    "checkpoint_every", "checkpoint_keep", "quorum",  "deadline_s",     "late",
-    "outlier",          "balance",         "tune",    "shrink_s",       "log_level",
-    "prepare_only",     "resume",          "run_dir",
+    "rounds", "workers", "threads", "tune", "log_level", "prepare_only", "resume", "run_dir",
 };
 
-static bool is_free(const char *key)
+bool train_resume_is_free(const char *key)
 {
+    const train_option_t *option = train_option_find(key);
+    if (option && !option->fixed) return true;
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; i++)
         if (strcmp(free_keys[i], key) == 0) return true;
     return false;
@@ -119,7 +118,7 @@ static int compare(const train_config_t *own, const train_config_t *given, const
     json_object_foreach(had, key, value)
     {
         const json_t *now = json_object_get(has, key);
-        if (is_free(key) || json_equal(value, now)) continue;
+        if (train_resume_is_free(key) || json_equal(value, now)) continue;
         char *x = word_of(now), *y = word_of(value);
         rc = refuse(dir, key, x, y, err);
         free(x);

@@ -20,4 +20,7 @@ int train_resume_load(train_config_t *config, train_resume_t *resume, int argc, 
                       config_args_t *args, err_t *err);
 void train_resume_fini(train_resume_t *self);
 
+/* An option that a run which goes on may have anew. */
+bool train_resume_is_free(const char *key);
+
 #endif

@@ -121,7 +121,7 @@ train_spec_t shepherd_spec(const shepherd_config_t *self)
     return train_spec_of(&options);
 }
 
-/* What is not in this list may change from one start to the next. */
+/* The order that runs of before were recorded in, by which they are known: leave it. */
 static const char *const result_keys[] = {
     "data_layout",  "shuffle",  "vocab",          "seed",           "replicas",
     "inner_steps",  "rounds",   "shards",         "optimizer",      "lr",
@@ -131,14 +131,48 @@ static const char *const result_keys[] = {
     "max_replicas", /* the last: only with replicas auto */
 };
 
+enum { N_RESULT_KEY = sizeof result_keys / sizeof *result_keys };
+
+static const config_field_t *find_field(const char *name)
+{
+    for (size_t i = 0; i < shepherd_table.n_fields; i++)
+        if (strcmp(fields[i].name, name) == 0) return &fields[i];
+    return NULL;
+}
+
+static bool is_listed(const char *name)
+{
+    for (size_t i = 0; i < N_RESULT_KEY; i++)
+        if (strcmp(result_keys[i], name) == 0) return true;
+    return false;
+}
+
+static bool at_default(const config_field_t *field, const shepherd_config_t *self)
+{
+    const config_table_t one = {.fields = field, .n_fields = 1};
+    shepherd_config_t plain = {0};
+    err_t none; /* options have a default, and it is valid */
+    (void)config_set(&one, &plain, field->name, field->fallback, &none);
+    char *is = config_print(&one, self, false), *was = config_print(&one, &plain, false);
+    bool same = strcmp(is, was) == 0;
+    free(is);
+    free(was);
+    config_fini(&one, &plain);
+    return same;
+}
+
+/* An option that came later counts where it is used, so that runs of before go on. */
 char *shepherd_config_result(const shepherd_config_t *self)
 {
-    config_field_t some[sizeof result_keys / sizeof *result_keys];
-    size_t n = 0, n_key = sizeof result_keys / sizeof *result_keys - !shepherd_is_auto(self);
-    for (size_t i = 0; i < n_key; i++)
-        for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-            if (strcmp(fields[k].name, result_keys[i]) == 0) some[n++] = fields[k];
-    config_table_t table = {.fields = some, .n_fields = n};
+    config_field_t some[sizeof fields / sizeof *fields];
+    size_t n = 0, n_key = N_RESULT_KEY - !shepherd_is_auto(self);
+    for (size_t i = 0; i < n_key; i++) some[n++] = *find_field(result_keys[i]);
+    for (size_t i = 0; i < n_train_option_rows; i++) {
+        const config_field_t *field = find_field(train_option_rows[i].field.name);
+        if (train_option_rows[i].fixed && !is_listed(field->name) && !at_default(field, self))
+            some[n++] = *field;
+    }
+    const config_table_t table = {.fields = some, .n_fields = n};
     return config_print(&table, self, false);
 }
 

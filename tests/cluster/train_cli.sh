@@ -87,6 +87,8 @@ check "a run with policies ends well" test $? -eq 0
 check "its shepherd has them" grep -qE 'event=start .*"quorum\\": 1,.*"deadline_s\\": 2.5,.*"outlier\\": 9.5,.*"balance\\": true' "$work/policy/logs/shepherd.log"
 check "a quorum of more replicas than there are" refuses "quorum 3 is above replicas 2" train few --quorum 3
 check "late updates where every round waits for all" refuses "set quorum, too" train few --late next
+check "a rate below that which its schedule ends at" refuses "the schedule wsd ends at min_lr" train few --schedule wsd --lr 5e-5
+check "a constant rate ends nowhere else" train flat --schedule constant --lr 5e-5 --prepare-only
 
 # --- interrupted and damaged runs ---
 train long --rounds 100000 >"$work/long.txt" 2>&1 &
