@@ -22,7 +22,7 @@ enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 typedef int cmd_fn(int argc, char **argv);
 
 cmd_fn cmd_check, cmd_checkpoint, cmd_compile, cmd_db, cmd_devices, cmd_generate, cmd_model,
-    cmd_ops, cmd_profile, cmd_runs, cmd_train, cmd_worker;
+    cmd_ops, cmd_options, cmd_profile, cmd_runs, cmd_train, cmd_worker;
 
 /* Load flags into `target`; prints --help and errors itself. Returns CMD_OK to go on, or with *done
  * set the status to leave with. */

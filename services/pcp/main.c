@@ -20,6 +20,7 @@ static const struct {
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
     {"devices", cmd_devices, "list this machine's devices and the targets of plans"},
     {"ops", cmd_ops, "print the table of supported ops"},
+    {"options", cmd_options, "print the table of training's options"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
     {"run", cmd_runs, "submit, watch, pause, resume and cancel the runs of a cluster"},
