@@ -74,6 +74,17 @@ static int set(const number_t *f, train_spec_t *spec, double x, err_t *err)
     return 0;
 }
 
+/* These are printed always; one that came later where it is not at its default, so that plans of
+ * before keep their identity. */
+static bool is_printed(const number_t *f, const train_spec_t *spec)
+{
+    static const char *const always[] = {"accumulate", "beta1",    "beta2",       "clip",
+                                         "eps",        "momentum", "weight_decay"};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (strcmp(f->name, always[i]) == 0) return true;
+    return get(f, spec) != get(f, &TRAIN_SPEC_DEFAULT);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const number_t *)a)->name, ((const number_t *)b)->name);
@@ -97,7 +108,8 @@ char *train_spec_print(const train_spec_t *spec)
     memcpy(sorted, numbers, sizeof numbers);
     qsort(sorted, N_NUMBER, sizeof *sorted, by_name);
     for (int i = 0; i < N_NUMBER; i++) {
-        str_addf(&out, "%s\"%s\":", i ? "," : "{", sorted[i].name);
+        if (!is_printed(&sorted[i], spec)) continue;
+        str_addf(&out, "%s\"%s\":", out.n ? "," : "{", sorted[i].name);
         add_number(&out, get(&sorted[i], spec));
     }
     if (spec->memory_budget > 0)
