@@ -53,6 +53,12 @@ int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layo
     return 0;
 }
 
+uint64_t batch_units(const batch_layout_t *self, uint64_t tokens)
+{
+    if (self->kind == DATA_RECORDS) return tokens / self->unit;
+    return tokens ? (tokens - 1) / self->unit : 0;
+}
+
 /* Largest token that fits the element type. */
 static uint32_t type_limit(dtype_t dtype)
 {

@@ -1,8 +1,12 @@
-/* Units of token data -> the integer batch arguments of a module.
+/* Token data in units -> the integer batch arguments of a module.
  *
+ * Tokens are u16, little-endian, and cut into units:
+ *   windows  stride T, each reads T + 1 tokens: input = w[0, T), target = w[1, T + 1)
+ *   records  R tokens each, side by side (models whose inputs are no next-token windows; golden
+ *            traces)
  * The layout says how many units one micro-batch eats and how they spread over the arguments:
  *   windows  two arguments (inputs, targets) of the same size; the first one's last dimension is T;
- *            each row takes one window: inputs w[0, T), targets w[1, T + 1)
+ *            each row takes one window
  *   records  one record fills all arguments in order, row-major, without shift
  * Pure functions. */
 #ifndef DATA_BATCH_H
@@ -13,17 +17,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/dataset.h"
 #include "ir/type.h"
 
 enum { BATCH_MAX_ARGS = 16 };
+
+typedef enum { DATA_WINDOWS, DATA_RECORDS } data_kind_t;
 
 typedef struct {
     data_kind_t kind;
     int n_arg;
     dtype_t dtype[BATCH_MAX_ARGS]; /* i8..i64, ui8..ui64 */
     uint64_t n[BATCH_MAX_ARGS];    /* elements */
-    uint64_t unit;                 /* T or R, for dataset_options_t */
+    uint64_t unit;                 /* T or R */
     uint64_t unit_tokens;          /* tokens one unit reads */
     uint64_t units;                /* units per micro-batch */
     uint64_t tokens;               /* tokens trained per micro-batch: units * unit */
@@ -33,6 +38,10 @@ typedef struct {
  * for windows, that records may. */
 int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
                  err_t *err);
+
+/* Whole units in so many tokens: floor((tokens - 1) / T), as each window reads one token of the next
+ * one, or floor(tokens / R). */
+uint64_t batch_units(const batch_layout_t *self, uint64_t tokens);
 
 /* A validation reads a sample: whole batches of at most `most` tokens (at least one batch), 0: of
  * all. Its units are the first of the permutation of them all (data/shuffle.h) by

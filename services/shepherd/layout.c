@@ -49,8 +49,7 @@ static int take_batch(const Msg__PlanReply *reply, data_kind_t kind, layout_t *s
 
 uint64_t layout_units(const layout_t *self, uint64_t tokens)
 {
-    if (self->batch.kind == DATA_RECORDS) return tokens / self->batch.unit;
-    return tokens ? (tokens - 1) / self->batch.unit : 0;
+    return batch_units(&self->batch, tokens);
 }
 
 batch_sample_t layout_sample(const layout_t *self, uint64_t tokens, int64_t most)

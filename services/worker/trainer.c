@@ -191,12 +191,9 @@ static data_kind_t kind_of(const Msg__TokenSource *tokens)
 
 static data_order_t order_of(const Msg__TokenSource *tokens, const batch_layout_t *layout)
 {
-    data_order_t order = {.seed = tokens->seed, .sequential = !tokens->shuffle};
-    if (layout->kind == DATA_RECORDS)
-        order.n_units = tokens->n_tokens / layout->unit;
-    else
-        order.n_units = tokens->n_tokens ? (tokens->n_tokens - 1) / layout->unit : 0;
-    return order;
+    return (data_order_t){.seed = tokens->seed,
+                          .sequential = !tokens->shuffle,
+                          .n_units = batch_units(layout, tokens->n_tokens)};
 }
 
 /* --- A lease --- */

@@ -10,19 +10,9 @@
 #include <cmocka.h>
 
 #include "data/batch.h"
-#include "data/dataset.h"
 #include "data/range.h"
 #include "data/shuffle.h"
 #include "temp.h"
-
-/* Tokens 0, 1, 2, ...: a token tells its place. */
-static uint16_t *count_up(size_t n)
-{
-    uint16_t *tokens = calloc(n + 1, sizeof *tokens);
-    assert_non_null(tokens);
-    for (size_t i = 0; i < n; i++) tokens[i] = (uint16_t)i;
-    return tokens;
-}
 
 /* ---- shuffle ---- */
 
@@ -157,108 +147,39 @@ static void test_ranges_refuse(void **state)
     assert_int_equal(err.code, ERR_ARG);
 }
 
-/* ---- datasets ---- */
-
-static void test_windows(void **state)
-{
-    (void)state;
-    uint16_t *tokens = count_up(100);
-    err_t err = {0};
-    const dataset_options_t options = {DATA_WINDOWS, 8, 0.1};
-    dataset_t *d = dataset_from_tokens("memory", tokens, 100, &options, &err);
-    assert_non_null(d);
-    assert_int_equal(dataset_tokens(d, DATA_TRAIN), 90);
-    assert_int_equal(dataset_tokens(d, DATA_VALIDATION), 10);
-    assert_int_equal(dataset_units(d, DATA_TRAIN), 11); /* (90 - 1) / 8 */
-    assert_int_equal(dataset_units(d, DATA_VALIDATION), 1);
-    assert_int_equal(dataset_unit_tokens(d), 9);
-    assert_int_equal(dataset_max_token(d), 99);
-    for (uint64_t u = 0; u < 11; u++) {
-        const uint16_t *w = dataset_unit(d, DATA_TRAIN, u, &err);
-        for (uint64_t i = 0; i < 9; i++) assert_int_equal(w[i], u * 8 + i);
-    }
-    assert_int_equal(dataset_unit(d, DATA_VALIDATION, 0, &err)[8], 98);
-    assert_null(dataset_unit(d, DATA_TRAIN, 11, &err));
-    assert_null(dataset_unit(d, DATA_VALIDATION, UINT64_MAX, &err));
-    assert_non_null(strstr(err.text, "memory: unit"));
-    dataset_destroy(&d);
-    assert_null(d);
-    free(tokens);
-}
-
-static void test_records(void **state)
-{
-    (void)state;
-    uint16_t *tokens = count_up(47); /* 9 records of 5 and a rest of 2 */
-    err_t err = {0};
-    const dataset_options_t options = {DATA_RECORDS, 5, 0.25};
-    dataset_t *d = dataset_from_tokens("memory", tokens, 47, &options, &err);
-    assert_non_null(d);
-    assert_int_equal(dataset_units(d, DATA_TRAIN), 6); /* floor(9 * 0.75) */
-    assert_int_equal(dataset_units(d, DATA_VALIDATION), 3);
-    assert_int_equal(dataset_unit_tokens(d), 5);
-    assert_int_equal(dataset_unit(d, DATA_TRAIN, 5, &err)[0], 25);
-    assert_int_equal(dataset_unit(d, DATA_VALIDATION, 2, &err)[4], 44);
-    assert_null(dataset_unit(d, DATA_VALIDATION, 3, &err));
-    dataset_destroy(&d);
-    free(tokens);
-}
-
-/* The published split of Tiny Shakespeare: 1,115,394 characters, the first 1,003,854 train. */
-static void test_published_split(void **state)
-{
-    (void)state;
-    uint16_t *tokens = count_up(1115394);
-    const dataset_options_t options = {DATA_WINDOWS, 64, 0.1};
-    dataset_t *d = dataset_from_tokens("memory", tokens, 1115394, &options, NULL);
-    assert_int_equal(dataset_tokens(d, DATA_TRAIN), 1003854);
-    dataset_destroy(&d);
-    free(tokens);
-}
-
-static void test_token_file(void **state)
-{
-    (void)state;
-    char *dir = temp_dir();
-    const char *path = temp_path(dir, "tokens.u16");
-    uint16_t *tokens = count_up(1000);
-    err_t err = {0};
-    dataset_options_t options = {DATA_WINDOWS, 10, 0};
-    temp_write(path, tokens, 2000);
-    dataset_t *d = dataset_open(path, &options, &err);
-    assert_non_null(d);
-    assert_int_equal(dataset_units(d, DATA_TRAIN), 99);
-    assert_int_equal(dataset_units(d, DATA_VALIDATION), 0);
-    assert_memory_equal(dataset_unit(d, DATA_TRAIN, 98, &err), tokens + 980, 22);
-    dataset_destroy(&d);
-
-    temp_write(path, tokens, 1999);
-    assert_null(dataset_open(path, &options, &err));
-    assert_non_null(strstr(err.text, "1999 bytes are no sequence of 16-bit tokens"));
-    temp_write(path, tokens, 20); /* ten tokens: one short */
-    assert_null(dataset_open(path, &options, &err));
-    assert_non_null(strstr(err.text, "10 tokens, 10 of them for training; one window reads 11"));
-    temp_write(path, tokens, 0);
-    assert_null(dataset_open(path, &options, &err));
-    assert_null(dataset_open(temp_path(dir, "absent"), &options, &err));
-    assert_int_equal(err.code, ERR_IO);
-    options.unit = 0;
-    assert_null(dataset_open(path, &options, &err));
-    options = (dataset_options_t){DATA_WINDOWS, 10, 1};
-    assert_null(dataset_open(path, &options, &err));
-    options.validation = (double)NAN;
-    assert_null(dataset_open(path, &options, &err));
-    assert_int_equal(err.code, ERR_ARG);
-    free(tokens);
-    temp_remove(&dir);
-}
-
 /* ---- batches ---- */
 
 static ir_type_t type_of(dtype_t dtype, int64_t rows, int64_t columns)
 {
     int64_t dim[2] = {rows, columns};
     return ir_type(dtype, 2, dim);
+}
+
+static void test_units(void **state)
+{
+    (void)state;
+    static const struct {
+        data_kind_t kind;
+        uint64_t unit, tokens, units;
+    } rows[] = {
+        {DATA_WINDOWS, 8, 90, 11},
+        {DATA_WINDOWS, 8, 89, 11},
+        {DATA_WINDOWS, 8, 88, 10},
+        {DATA_WINDOWS, 8, 10, 1},
+        {DATA_WINDOWS, 8, 9, 1},
+        {DATA_WINDOWS, 8, 8, 0},
+        {DATA_WINDOWS, 8, 0, 0},
+        {DATA_WINDOWS, 10, 1000, 99},
+        {DATA_RECORDS, 5, 47, 9},
+        {DATA_RECORDS, 5, 4, 0},
+        {DATA_RECORDS, 5, 0, 0},
+        {DATA_RECORDS, 1, 3, 3},
+        {DATA_WINDOWS, 1, UINT64_MAX, UINT64_MAX - 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const batch_layout_t l = {.kind = rows[i].kind, .unit = rows[i].unit};
+        assert_true(batch_units(&l, rows[i].tokens) == rows[i].units);
+    }
 }
 
 static void test_batch_windows(void **state)
@@ -380,10 +301,7 @@ int main(void)
         cmocka_unit_test(test_ranges_cover_epochs_once),
         cmocka_unit_test(test_ranges_agree),
         cmocka_unit_test(test_ranges_refuse),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_published_split),
-        cmocka_unit_test(test_token_file),
+        cmocka_unit_test(test_units),
         cmocka_unit_test(test_batch_windows),
         cmocka_unit_test(test_validation_sample),
         cmocka_unit_test(test_batch_records),
