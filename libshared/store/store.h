@@ -1,5 +1,5 @@
 /* The truth of a cluster: runs, who leads them, rounds, leases, the ledger of trained data,
- * workers, artifacts, checkpoints, events and samples, in PostgreSQL or SQLite.
+ * workers, checkpoints, events and samples, in PostgreSQL or SQLite.
  *
  * Calls block, each statement at most about store_options_t's times (the system's look-up of a host
  * name excepted): services call them from an actor (zactor), never from their loop. A store_t
@@ -439,47 +439,16 @@ typedef struct {
     char id[STORE_ID], kind[STORE_WORD],
         state[STORE_WORD]; /* joining idle busy draining lost gone */
     char supervisor[STORE_ID], host[STORE_ID], device[STORE_ID], target[STORE_ID], run[STORE_ID];
-    char incarnation[STORE_WORD]; /* of its process; "": unknown. Not read back */
+    char incarnation[STORE_WORD]; /* of its process; "": unknown */
     char *capabilities, *reason;  /* JSON; words */
-    int64_t n_starts, first_ms, seen_ms;
 } store_worker_t;
-typedef struct {
-    size_t n;
-    store_worker_t *at;
-} store_workers_t;
 
 /* It came (again): a new row, or all it says of itself replaced and n_starts raised, unless it is
  * the same process. capabilities NULL: {}. */
 int store_worker_join(store_t *self, const store_worker_t *worker, err_t *err);
-/* Its state now, and what it works on (NULL: nothing). ERR_STATE: unknown id. */
-int store_worker_move(store_t *self, const char *id, const char *state, const char *run,
-                      const char *reason, err_t *err);
 /* It works on this run no more. A repeat, or one that works on another run by now, is success. */
 int store_worker_leave(store_t *self, const store_leader_t *leader, const char *id,
                        const char *state, const char *reason, err_t *err);
-/* By id; kind NULL: all. */
-int store_worker_list(store_t *self, const char *kind, size_t limit, store_workers_t *out,
-                      err_t *err);
-void store_workers_fini(store_workers_t *self);
-
-/* --- artifacts (artifact.c): files in the object directory, named by the hash of their content */
-typedef struct {
-    char hash[HASH_HEX], kind[STORE_WORD]; /* module plan tokens init checkpoint state */
-    char *key;                             /* what it was made from; NULL: none */
-    int64_t n_bytes;
-    char *detail; /* JSON; NULL: {} */
-} store_artifact_t;
-
-/* A repeat changes nothing: content keeps the kind and key it first came with. When two make
- * different content for one key, the first counts: `hash` (may be NULL) becomes the one to use. */
-int store_artifact_put(store_t *self, const store_artifact_t *artifact, char hash[HASH_HEX],
-                       err_t *err);
-/* By hash or by (kind, key); *found false: none. Free with store_artifact_fini. */
-int store_artifact_get(store_t *self, const char *hash, store_artifact_t *out, bool *found,
-                       err_t *err);
-int store_artifact_find(store_t *self, const char *kind, const char *key, store_artifact_t *out,
-                        bool *found, err_t *err);
-void store_artifact_fini(store_artifact_t *self);
 
 /* --- telemetry (telemetry.c) --- */
 typedef struct {

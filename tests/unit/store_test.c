@@ -452,75 +452,50 @@ static void test_rivals(void **state)
     }
 }
 
+/* Rows of workers that the condition holds for. */
+static int64_t workers(const fixture_t *f, const char *condition)
+{
+    char query[512];
+    snprintf(query, sizeof query, "SELECT count(*) FROM worker WHERE %s", condition);
+    return store_help_count(f->url, query);
+}
+
 static void test_workers(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    fixture_t *f = *state;
+    store_t *s = f->store;
+    store_leader_t boss = store_help_run(s, 100), other = boss;
     store_worker_t w = {.id = "w1",
                         .kind = "worker",
-                        .state = "joining",
+                        .state = "busy",
+                        .run = "r",
                         .host = "h",
                         .device = "cpu",
                         .target = "cpu:avx2",
                         .supervisor = "s1",
+                        .reason = "lease 3",
                         .capabilities = "{\"cores\":2}"};
     STORE_OK(store_worker_join(s, &w, err));
-    STORE_OK(store_worker_move(s, "w1", "busy", "r", "lease 3", err));
-    store_workers_t list;
-    STORE_OK(store_worker_list(s, "worker", 10, &list, err));
-    assert_int_equal(list.n, 1);
-    assert_string_equal(list.at[0].state, "busy");
-    assert_string_equal(list.at[0].run, "r");
-    assert_string_equal(list.at[0].capabilities, "{\"cores\":2}");
-    assert_int_equal(list.at[0].n_starts, 1);
-    store_workers_fini(&list);
+    assert_int_equal(workers(f, "id = 'w1' AND kind = 'worker' AND state = 'busy' AND run_id = 'r' "
+                                "AND reason = 'lease 3' AND capabilities = '{\"cores\":2}' "
+                                "AND n_starts = 1"),
+                     1);
     /* It comes again, on another device: one row, two starts. */
     snprintf(w.device, sizeof w.device, "cuda:0");
+    snprintf(w.state, sizeof w.state, "joining");
     STORE_OK(store_worker_join(s, &w, err));
-    STORE_OK(store_worker_list(s, NULL, 10, &list, err));
-    assert_int_equal(list.n, 1);
-    assert_string_equal(list.at[0].device, "cuda:0");
-    assert_string_equal(list.at[0].state, "joining");
-    assert_string_equal(list.at[0].run, "");
-    assert_int_equal(list.at[0].n_starts, 2);
-    store_workers_fini(&list);
-    STORE_OK(store_worker_list(s, "compiler", 10, &list, err));
-    assert_int_equal(list.n, 0);
-    store_workers_fini(&list);
-    STORE_REFUSED(ERR_STATE, store_worker_move(s, "w2", "busy", NULL, NULL, err));
-    STORE_REFUSED(ERR_ARG, store_worker_move(s, "w1", "bored", NULL, NULL, err));
-}
-
-static void test_artifacts(void **state)
-{
-    store_t *s = ((fixture_t *)*state)->store;
-    store_artifact_t plan = {.hash = "h1", .kind = "plan", .key = "m+s+t", .n_bytes = 5}, out;
-    char hash[HASH_HEX];
-    bool found = true;
-    STORE_OK(store_artifact_find(s, "plan", "m+s+t", &out, &found, err));
-    assert_false(found);
-    for (int i = 0; i < 2; i++) {
-        STORE_OK(store_artifact_put(s, &plan, hash, err));
-        assert_string_equal(hash, "h1");
-    }
-    /* Another compiler made other bytes of the same: the first counts. */
-    snprintf(plan.hash, sizeof plan.hash, "h2");
-    STORE_OK(store_artifact_put(s, &plan, hash, err));
-    assert_string_equal(hash, "h1");
-    STORE_OK(store_artifact_get(s, "h2", &out, &found, err));
-    assert_false(found);
-    /* Without a key nothing collides. */
-    store_artifact_t module = {.hash = "h3", .kind = "module", .n_bytes = 0, .detail = "{\"a\":1}"};
-    STORE_OK(store_artifact_put(s, &module, hash, err));
-    assert_string_equal(hash, "h3");
-    STORE_OK(store_artifact_get(s, "h3", &out, &found, err));
-    assert_true(found && !out.key);
-    assert_string_equal(out.detail, "{\"a\":1}");
-    store_artifact_fini(&out);
-    STORE_OK(store_artifact_find(s, "plan", "m+s+t", &out, &found, err));
-    assert_true(found && out.n_bytes == 5);
-    store_artifact_fini(&out);
-    snprintf(module.kind, sizeof module.kind, "song");
-    STORE_REFUSED(ERR_ARG, store_artifact_put(s, &module, hash, err));
+    assert_int_equal(workers(f, "1 = 1"), 1);
+    assert_int_equal(workers(f, "device = 'cuda:0' AND state = 'joining' AND n_starts = 2"), 1);
+    assert_int_equal(workers(f, "kind = 'compiler'"), 0);
+    /* It leaves; that is said again, and of one that nobody knows. */
+    for (int i = 0; i < 2; i++) STORE_OK(store_worker_leave(s, &boss, "w1", "gone", "BYE", err));
+    STORE_OK(store_worker_leave(s, &boss, "w2", "gone", "BYE", err));
+    assert_int_equal(workers(f, "state = 'gone' AND run_id IS NULL AND reason = 'BYE'"), 1);
+    STORE_REFUSED(ERR_ARG, store_worker_leave(s, &boss, "w1", "bored", "", err));
+    other.fence--;
+    STORE_REFUSED(ERR_FENCE, store_worker_leave(s, &other, "w1", "lost", "", err));
+    snprintf(w.state, sizeof w.state, "bored");
+    STORE_REFUSED(ERR_ARG, store_worker_join(s, &w, err));
 }
 
 static void test_checkpoints(void **state)
@@ -657,7 +632,6 @@ int main(void)
         TEST(test_term_ends),
         TEST(test_rivals),
         TEST(test_workers),
-        TEST(test_artifacts),
         TEST(test_telemetry),
         TEST(test_checkpoints),
         TEST(test_busy),
