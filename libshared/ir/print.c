@@ -285,11 +285,6 @@ static void function(const ir_fn_t *fn, str_t *out, int indent)
     free(p.number);
 }
 
-void ir_print_fn(const ir_fn_t *fn, str_t *out)
-{
-    function(fn, out, 0);
-}
-
 void ir_print_module(const ir_module_t *module, str_t *out)
 {
     str_add(out, "module");

@@ -6,7 +6,6 @@
 #include "ir/ir.h"
 
 void ir_print_module(const ir_module_t *module, str_t *out);
-void ir_print_fn(const ir_fn_t *fn, str_t *out);
 /* One op on one line, for messages. */
 void ir_print_op(const ir_fn_t *fn, const ir_op_t *op, str_t *out);
 

@@ -89,10 +89,3 @@ bool happening_of(const Msg__Event *event, happening_t *out)
     *out = found;
     return true;
 }
-
-void happening_fini(happening_t *self)
-{
-    free(self->detail);
-    free(self->key);
-    self->detail = self->key = NULL;
-}

@@ -12,12 +12,11 @@ typedef struct {
     const char *name, *level, *service; /* static */
     const char *member;                 /* whom it is about; borrowed from the event */
     int64_t round;                      /* from 1; negative: none */
-    char *detail, *key;                 /* JSON, never NULL; owned */
+    char *detail, *key;                 /* JSON, never NULL; the caller frees them */
 } happening_t;
 
 /* False: it is none of these (steps, rounds, commits and status are samples). The event must have
  * its time and source. */
 bool happening_of(const Msg__Event *event, happening_t *out);
-void happening_fini(happening_t *self);
 
 #endif
