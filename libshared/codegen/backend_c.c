@@ -16,7 +16,7 @@ static const target_t targets[] = {
 
 static bool supports(kernel_kind_t kind)
 {
-    return kind == KERNEL_LOOPS || kind == KERNEL_OP;
+    return kind == KERNEL_LOOPS;
 }
 
 static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,

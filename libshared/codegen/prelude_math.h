@@ -538,4 +538,26 @@ PCP_FN float pcp_atan_f32(float x)
     return x != x ? x : __builtin_copysignf((float)(a > 1 ? 1.5707963267948966 - r : r), x);
 }
 
+/* x to a format of e bits of exponent and m of mantissa, nearest even; what is too large becomes
+ * infinity, what is below the smallest normal number zero. NaN becomes infinity where no bit of the
+ * mantissa is left to tell them apart. */
+PCP_FN double pcp_reduce_precision(double x, int e, int m)
+{
+    int at;
+    if (x != x && m == 0) return __builtin_copysign(__builtin_inf(), x);
+    if (!(x - x == 0) || x == 0) return x;
+    frexp(x, &at);
+    if (m < 52) {
+        int ulp = at - 1 - m;
+        x = ldexp(__builtin_rint(ldexp(x, -ulp)), ulp);
+        frexp(x, &at);
+    }
+    if (e < 11) {
+        int bias = (1 << (e - 1)) - 1;
+        if (at - 1 > bias) return __builtin_copysign(__builtin_inf(), x);
+        if (at - 1 < 1 - bias) return __builtin_copysign(0, x);
+    }
+    return x;
+}
+
 #endif

@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "codegen/attention.h"
-#include "codegen/loops.h"
 #include "codegen/narrow.h"
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
@@ -30,7 +29,8 @@ static void declare_block(render_t *self, const kblock_t *block)
         kx_t need[] = {s->lo, s->hi, s->index, s->value};
         for (int k = 0; k < 4; k++)
             if (need[k] != KX_NONE) render_declare(self, need[k]);
-        declare_block(self, &s->body);
+        for (size_t k = 0; k < s->set.n; k++) render_declare(self, s->set.at[k].value);
+        if (s->kind != KS_IF && s->kind != KS_WHILE) declare_block(self, &s->body);
     }
 }
 
@@ -231,8 +231,12 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     render_indent(self);
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
+    dtype_t from = self->kernel->graph.node.at[s->value].dtype;
+    bool raw = self->kernel->in_order && from != dtype; /* a move of bits (plan/loops_in.h) */
     bool rounded = dtype == DT_BF16 && self->kernel->graph.node.at[s->value].kind == KX_CONVERT;
-    if (rounded) /* rounding again would cost as much as many a kernel */
+    if (raw)
+        str_add(self->out, "] = (");
+    else if (rounded) /* rounding again would cost as much as many a kernel */
         str_add(self->out, "] = pcp_bf16_of_f32(");
     else if (dtype_is_narrow(dtype))
         str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
@@ -266,12 +270,73 @@ static void write_accumulate(render_t *self, const kstmt_t *s)
     str_fini(&value);
 }
 
+static void write_let(render_t *self, const kstmt_t *s)
+{
+    render_indent(self);
+    str_addf(self->out, "%s c%d = ", render_type(self->kernel->cell.at[s->target]), s->target);
+    render_use(self, s->value, self->out);
+    str_add(self->out, ";\n");
+}
+
+/* All values are taken before the first cell changes. */
+static void write_set(render_t *self, const kstmt_t *s)
+{
+    render_indent(self);
+    str_add(self->out, "{\n");
+    for (size_t i = 0; i < s->set.n; i++) {
+        int cell = s->set.at[i].cell;
+        render_indent(self);
+        str_addf(self->out, "const %s n%d = ", render_type(self->kernel->cell.at[cell]), cell);
+        render_use(self, s->set.at[i].value, self->out);
+        str_add(self->out, ";\n");
+    }
+    for (size_t i = 0; i < s->set.n; i++) {
+        render_indent(self);
+        str_addf(self->out, "c%d = n%d;\n", s->set.at[i].cell, s->set.at[i].cell);
+    }
+    render_indent(self);
+    str_add(self->out, "}\n");
+}
+
+static void write_if(render_t *self, const kstmt_t *s)
+{
+    render_indent(self);
+    str_add(self->out, "if (");
+    render_use(self, s->value, self->out);
+    str_add(self->out, ") {\n");
+    write_block(self, &s->body);
+    render_indent(self);
+    str_add(self->out, "}\n");
+}
+
+/* The condition is computed anew each time. */
+static void write_while(render_t *self, const kstmt_t *s)
+{
+    size_t mark = self->order.n;
+    render_indent(self);
+    str_add(self->out, "for (;;) {\n");
+    self->depth++;
+    render_declare_here(self, s->value);
+    render_indent(self);
+    str_add(self->out, "if (!");
+    render_use(self, s->value, self->out);
+    str_add(self->out, ") break;\n");
+    self->depth--;
+    render_forget(self);
+    write_block(self, &s->body);
+    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
+    render_indent(self);
+    str_add(self->out, "}\n");
+}
+
 static void declare_statement(render_t *self, const kstmt_t *s)
 {
     kx_t need[] = {s->lo, s->hi, s->index, s->value};
+    if (s->kind == KS_WHILE) return;
     for (int k = 0; k < 4; k++)
         if (need[k] != KX_NONE) render_declare_here(self, need[k]);
-    declare_block(self, &s->body);
+    for (size_t k = 0; k < s->set.n; k++) render_declare_here(self, s->set.at[k].value);
+    if (s->kind != KS_IF) declare_block(self, &s->body);
 }
 
 static void write_statement(render_t *self, const kstmt_t *s)
@@ -287,14 +352,20 @@ static void write_statement(render_t *self, const kstmt_t *s)
     case KS_KEEP: write_store(self, s, "l", self->kernel->array.at[s->target].dtype); break;
     case KS_START:
     case KS_FOLD: write_accumulate(self, s); break;
+    case KS_LET: write_let(self, s); break;
+    case KS_SET: write_set(self, s); break;
+    case KS_IF: write_if(self, s); break;
+    case KS_WHILE: write_while(self, s); break;
     }
     if (s->kind == KS_FOR) self->var_depth.at[s->var] = NOT_IN_SCOPE;
+    if (self->kernel->in_order) render_forget(self);
 }
 
 static void write_block(render_t *self, const kblock_t *block)
 {
     size_t mark = self->order.n;
     self->depth++;
+    if (self->kernel->in_order) render_forget(self);
     for (size_t i = 0; i < block->n; i++) write_statement(self, block->at[i]);
     while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
     self->depth--;
@@ -340,8 +411,6 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     write_arguments(&self);
     if (kernel->kind == KERNEL_ATTENTION)
         attention_render(kernel, out);
-    else if (kernel->kind == KERNEL_OP)
-        loops_render(kernel, out);
     else
         write_block(&self, &kernel->body);
     str_add(out, "}\n");
@@ -382,7 +451,6 @@ static void write_head(str_t *out, bool attends, int n, char *const *text)
     if (is_complex) str_add(out, prelude_complex_text());
     str_add(out, head);
     narrow_head(out, n, text);
-    str_add(out, loops_head);
 }
 
 void render_c_head_plain(str_t *out, int n, char *const *text)

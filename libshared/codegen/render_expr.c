@@ -109,7 +109,8 @@ static int node_level(render_t *self, kx_t x)
     int level = 0;
     if (n->kind == KX_VAR) return var_level(self, (int)n->i);
     if (n->kind == KX_ACC) return self->acc_depth.at[n->i];
-    if (n->kind == KX_LOCAL || (n->kind == KX_LOAD && self->kernel->arg.at[n->i].written))
+    if (n->kind == KX_LOCAL || n->kind == KX_CELL ||
+        (n->kind == KX_LOAD && self->kernel->arg.at[n->i].written))
         return INNERMOST;
     for (int t = 0; t < n->n_in; t++) {
         int in = render_level(self, n->in[t]);
@@ -136,7 +137,7 @@ static bool in_place(const render_t *self, kx_t x)
 {
     const kx_node_t *n = node(self, x);
     if (n->kind == KX_VAR) return in_scope(self, (int)n->i);
-    return n->kind == KX_NUMBER || n->kind == KX_AFFINE || n->kind == KX_ACC;
+    return n->kind == KX_NUMBER || n->kind == KX_AFFINE || n->kind == KX_ACC || n->kind == KX_CELL;
 }
 
 void render_indent(render_t *self)
@@ -213,6 +214,8 @@ void render_use(render_t *self, kx_t x, str_t *out)
         render_number(n, out);
     else if (n->kind == KX_ACC)
         str_addf(out, "acc%" PRId64, n->i);
+    else if (n->kind == KX_CELL)
+        str_addf(out, "c%" PRId64, n->i);
     else
         str_addf(out, "t%d", self->named.at[x]);
 }
@@ -351,6 +354,20 @@ static void write_element(render_t *self, const kx_node_t *n, str_t *out)
     str_add(out, half ? "])" : "]");
 }
 
+static void write_key(render_t *self, const kx_node_t *n, str_t *out)
+{
+    str_addf(out, "pcp_key_%s(", render_suffix(node(self, n->in[0])->dtype));
+    render_use(self, n->in[0], out);
+    str_add(out, ")");
+}
+
+static void write_round(render_t *self, const kx_node_t *n, str_t *out)
+{
+    str_add(out, "pcp_reduce_precision((double)");
+    render_use(self, n->in[0], out);
+    str_addf(out, ", %d, %d)", (int)(n->i / 64), (int)(n->i % 64));
+}
+
 static void write_node(render_t *self, kx_t x, str_t *out)
 {
     const kx_node_t *n = node(self, x);
@@ -360,6 +377,8 @@ static void write_node(render_t *self, kx_t x, str_t *out)
     case KX_LOCAL: write_element(self, n, out); return;
     case KX_MAP: write_map(self, n, out); return;
     case KX_CONVERT: write_convert(self, n, out); return;
+    case KX_KEY: write_key(self, n, out); return;
+    case KX_ROUND: write_round(self, n, out); return;
     default: break;
     }
     render_use(self, n->in[0], out);
@@ -398,6 +417,14 @@ void render_declare(render_t *self, kx_t x)
 {
     self->walk++;
     declare(self, x, self->depth);
+}
+
+void render_forget(render_t *self)
+{
+    self->walk++;
+    for (size_t i = 0; i < self->order.n; i++)
+        if (render_level(self, self->order.at[i]) == INNERMOST)
+            self->named.at[self->order.at[i]] = 0;
 }
 
 void render_declare_here(render_t *self, kx_t x)

@@ -30,6 +30,8 @@ int render_level(render_t *self, kx_t x);
 void render_declare(render_t *self, kx_t x);
 /* The same at x's own statement: without that limit. */
 void render_declare_here(render_t *self, kx_t x);
+/* What was read from memory that the kernel writes, or from cells, is to be read again. */
+void render_forget(render_t *self);
 /* x as C: a name, a literal or an expression over declared names. */
 void render_use(render_t *self, kx_t x, str_t *out);
 

@@ -201,7 +201,6 @@ int attention_place(lower_t *self, const ir_op_t *op)
                        .d = q->dim[2],
                        .e = v->dim[2]};
     a->pairs = takes_pairs(self, op, a->gradient);
-    kernel->fn = self->fn;
     kernel->kind = KERNEL_ATTENTION;
     kernel->op = op;
     kernel->attention = a;

@@ -271,7 +271,7 @@ static void add_step(const check_t *self, accesses_t *list, int i)
     const kernel_t *k = s->kind == LOWER_GROUP ? self->lower->group.at[s->group]->kernel : NULL;
     for (int a = 0; a < steps_n_use(self->lower, s); a++) {
         step_use_t use = steps_use(self->lower, s, a);
-        add_access(self, list, i, use.value, use.written, k && k->kind == KERNEL_LOOPS);
+        add_access(self, list, i, use.value, use.written, k && kernel_is_group(k));
     }
 }
 

@@ -189,6 +189,12 @@ static kx_t operand(inline_t *self, const ir_op_t *op, int i, const kx_t *index)
     return inline_value(self, op->in[i], type_of(self, op->in[i])->rank == 0 ? NULL : index);
 }
 
+static bool is_total_order(const inline_t *self, const ir_op_t *op)
+{
+    return strcmp(attr_text(&op->attrs, "compare_type", ""), "TOTALORDER") == 0 &&
+           dtype_is_float(type_of(self, op->in[0])->dtype);
+}
+
 static kx_t map_compare(inline_t *self, const ir_op_t *op, const kx_t *index)
 {
     static const char *const names[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
@@ -196,6 +202,7 @@ static kx_t map_compare(inline_t *self, const ir_op_t *op, const kx_t *index)
     int direction = 0;
     while (direction < 5 && strcmp(text, names[direction]) != 0) direction++;
     kx_t a = operand(self, op, 0, index), b = operand(self, op, 1, index);
+    if (is_total_order(self, op)) a = kx_key(self->graph, a), b = kx_key(self->graph, b);
     return kx_compare(self->graph, (kx_compare_t)direction, a, b);
 }
 
@@ -209,6 +216,20 @@ static kx_t map_convert(inline_t *self, const ir_op_t *op, const kx_t *index)
 {
     kx_t x = operand(self, op, 0, index);
     return kx_convert(self->graph, x, type_of(self, op->out)->dtype);
+}
+
+/* A format at least as fine as the element type changes nothing, subnormals included. */
+static kx_t map_reduce_precision(inline_t *self, const ir_op_t *op, const kx_t *index)
+{
+    dtype_t dtype = type_of(self, op->out)->dtype;
+    const dtype_format_t *own = dtype_format(dtype);
+    int64_t e = attr_int(&op->attrs, "exponent_bits", 11);
+    int64_t m = attr_int(&op->attrs, "mantissa_bits", 52);
+    kx_t x = operand(self, op, 0, index);
+    if (e >= own->exp_bits && m >= own->man_bits) return x;
+    x = kx_round(self->graph, x, e >= own->exp_bits ? 11 : (int)e,
+                 m >= own->man_bits ? 52 : (int)m);
+    return kx_convert(self->graph, x, dtype);
 }
 
 static kx_t map_any(inline_t *self, const ir_op_t *op, const kx_t *index)
@@ -235,6 +256,7 @@ static inline_fn *const rules[OP_COUNT] = {
     [OP_compare] = map_compare,
     [OP_select] = map_select,
     [OP_convert] = map_convert,
+    [OP_reduce_precision] = map_reduce_precision,
     [OP_gather] = inline_gather,
     [OP_scatter] = inline_scatter,
     [OP_dynamic_slice] = inline_dynamic_slice,
@@ -309,6 +331,7 @@ static memo_t *memo_slot(inline_t *self, ir_val_t v, const kx_t *index)
 kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index)
 {
     const ir_op_t *op = ir_def(self->lower->fn, v);
+    if (self->bound && self->bound[v] != KX_NONE) return self->bound[v];
     if (self->lower->value[v].root) return read_root(self, v, index);
     const memo_t *known = memo_slot(self, v, index);
     if (known->x != KX_NONE && (known->attempt == 0 || known->attempt == self->attempt))

@@ -14,7 +14,6 @@ const char *kernel_kind_name(kernel_kind_t kind)
 {
     static const char *const names[KERNEL_KIND_COUNT] = {
         [KERNEL_LOOPS] = "loops",
-        [KERNEL_OP] = "loops of one op",
         [KERNEL_PRODUCT] = "product",
         [KERNEL_ATTENTION] = "attention",
     };
@@ -25,6 +24,7 @@ static void block_fini(kblock_t *block)
 {
     for (size_t i = 0; i < block->n; i++) {
         block_fini(&block->at[i]->body);
+        VEC_FREE(&block->at[i]->set);
         free(block->at[i]);
     }
     VEC_FREE(block);
@@ -40,6 +40,7 @@ void kernel_destroy(kernel_t **self_p)
     VEC_FREE(&self->arg);
     VEC_FREE(&self->array);
     VEC_FREE(&self->acc);
+    VEC_FREE(&self->cell);
     free(self->label);
     free(self);
 }
@@ -51,6 +52,12 @@ kstmt_t *kernel_stmt(kblock_t *block, kstmt_kind_t kind)
     s->lo = s->hi = s->index = s->value = KX_NONE;
     VEC_PUSH(block, s);
     return s;
+}
+
+int kernel_cell(kernel_t *self, dtype_t dtype)
+{
+    VEC_PUSH(&self->cell, dtype);
+    return (int)self->cell.n - 1;
 }
 
 int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written)
@@ -94,6 +101,8 @@ static kx_t rebuild(kx_rewrite_t *self, kx_t root)
     case KX_REF: return kx_ref(g, (int)n.i, n.dtype, in[0]);
     case KX_CONVERT: return kx_convert(g, in[0], n.dtype);
     case KX_SELECT: return kx_select(g, in[0], in[1], in[2]);
+    case KX_KEY: return kx_key(g, in[0]);
+    case KX_ROUND: return kx_round(g, in[0], (int)(n.i / 64), (int)(n.i % 64));
     default: break;
     }
     if (n.op == OP_compare) return kx_compare(g, (kx_compare_t)n.i, in[0], in[1]);

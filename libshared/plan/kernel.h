@@ -30,10 +30,14 @@ typedef enum {
     KX_LOAD,   /* element in[0] of kernel argument i */
     KX_LOCAL,  /* element in[0] of local array i */
     KX_ACC,    /* final value of accumulator i */
+    KX_CELL,   /* what cell i holds now */
     KX_REF,    /* while lowering: member i of the kernel, at column in[0] when n_in is 1 */
     KX_MAP,    /* op(in..) with in's dtypes; compare: i is the direction */
     KX_CONVERT,
     KX_SELECT, /* in[0] ? in[1] : in[2] */
+    KX_KEY,    /* i32 or i64: the float in[0] as an integer in IEEE's total order */
+    KX_ROUND,  /* the float in[0] to a format of i / 64 bits of exponent and i % 64 of mantissa, in
+                * f64  (reduce_precision) */
 } kx_kind_t;
 
 typedef enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } kx_compare_t;
@@ -88,11 +92,14 @@ kx_t kx_and(kx_graph_t *self, kx_t p, kx_t q);
 kx_t kx_load(kx_graph_t *self, int arg, dtype_t dtype, kx_t index);
 kx_t kx_local(kx_graph_t *self, int array, dtype_t dtype, kx_t index);
 kx_t kx_acc(kx_graph_t *self, int acc, dtype_t dtype);
+kx_t kx_cell(kx_graph_t *self, int cell, dtype_t dtype);
 kx_t kx_ref(kx_graph_t *self, int member, dtype_t dtype, kx_t column); /* KX_NONE: a row's value */
 kx_t kx_map(kx_graph_t *self, op_code_t op, dtype_t dtype, int n_in, const kx_t *in);
 kx_t kx_compare(kx_graph_t *self, kx_compare_t direction, kx_t a, kx_t b);
 kx_t kx_convert(kx_graph_t *self, kx_t a, dtype_t to);
 kx_t kx_select(kx_graph_t *self, kx_t p, kx_t a, kx_t b);
+kx_t kx_key(kx_graph_t *self, kx_t a);
+kx_t kx_round(kx_graph_t *self, kx_t a, int exponent_bits, int mantissa_bits);
 
 /* a as sum of coefficients: the coefficient of variable v in a (its parts not expanded), and
  * whether a is nothing but variables and a constant. */
@@ -120,7 +127,16 @@ typedef enum {
     KS_KEEP,  /* local array[target][index] = value */
     KS_START, /* accumulator[target] = value (its neutral element or the reduction's init) */
     KS_FOLD,  /* accumulator[target] = op(accumulator, value) */
+    KS_LET,   /* cell[target], new from here to the end of the block, = value */
+    KS_SET,   /* all cells of `set` at the same time */
+    KS_IF,    /* where value holds: body. Nothing of the body is computed elsewhere */
+    KS_WHILE, /* while value holds: body. Likewise */
 } kstmt_kind_t;
+
+typedef struct {
+    int cell;
+    kx_t value;
+} kset_t;
 
 typedef struct kstmt kstmt_t;
 typedef VEC(kstmt_t *) kblock_t;
@@ -131,6 +147,7 @@ struct kstmt {
     bool simd;
     int target;
     kx_t index, value;
+    VEC(kset_t) set;
     kblock_t body;
 };
 
@@ -152,8 +169,7 @@ typedef struct {
 
 /* How a kernel is described. A backend says which kinds it has code for (codegen/backend.h). */
 typedef enum {
-    KERNEL_LOOPS,     /* by the loop-IR: graph, array, acc, body */
-    KERNEL_OP,        /* the plain loops of one op, rendered from the op itself (plan/loops.h) */
+    KERNEL_LOOPS,     /* by the loop-IR: graph, array, acc, cell, body */
     KERNEL_PRODUCT,   /* a matrix product, cut for registers and caches (plan/tiles.h) */
     KERNEL_ATTENTION, /* attention by blocks, or its gradient (plan/attention.h) */
     KERNEL_KIND_COUNT,
@@ -171,20 +187,31 @@ typedef struct {
     kx_graph_t graph;
     VEC(karray_t) array;
     VEC(kacc_t) acc;
+    VEC(dtype_t) cell;
     kblock_t body;
-    /* OP, ATTENTION: the op and its function */
-    const ir_fn_t *fn;
-    const ir_op_t *op;
+    /* LOOPS: statements take effect one after another, and what is read back was written before
+     * (plan/loops.h). Else no value is read from where the kernel has changed it since. */
+    bool in_order;
     union {
-        int scratch;              /* OP: argument with room to work in, -1 */
         const product_t *product; /* PRODUCT */
-        const struct attention *attention;
+        struct {                  /* ATTENTION */
+            const ir_op_t *op;
+            const struct attention *attention;
+        };
     };
 } kernel_t;
+
+/* Of a group of values (plan/group.c): statements in loops over rows and columns, of which no two
+ * see each other's memory. */
+static inline bool kernel_is_group(const kernel_t *self)
+{
+    return self->kind == KERNEL_LOOPS && !self->in_order;
+}
 
 kernel_t *kernel_new(void);
 void kernel_destroy(kernel_t **self_p);
 kstmt_t *kernel_stmt(kblock_t *block, kstmt_kind_t kind); /* appended, zeroed */
+int kernel_cell(kernel_t *self, dtype_t dtype);           /* a new one: its number */
 /* The number of the argument that is `value`, added when new. */
 int kernel_arg(kernel_t *self, ir_val_t value, dtype_t dtype, bool written);
 

@@ -127,6 +127,11 @@ kx_t kx_acc(kx_graph_t *self, int acc, dtype_t dtype)
     return element(self, KX_ACC, acc, dtype, KX_NONE);
 }
 
+kx_t kx_cell(kx_graph_t *self, int cell, dtype_t dtype)
+{
+    return element(self, KX_CELL, cell, dtype, KX_NONE);
+}
+
 kx_t kx_ref(kx_graph_t *self, int member, dtype_t dtype, kx_t column)
 {
     return element(self, KX_REF, member, dtype, column);
@@ -318,6 +323,28 @@ kx_t kx_convert(kx_graph_t *self, kx_t a, dtype_t to)
                                         .in = &a,
                                         .lo = fits ? n->lo : INT64_MIN,
                                         .hi = fits ? n->hi : INT64_MAX});
+}
+
+static kx_t one_operand(kx_graph_t *self, kx_kind_t kind, dtype_t dtype, kx_t a, int64_t i)
+{
+    return kx_intern(self, &(kx_node_t){.kind = kind,
+                                        .dtype = dtype,
+                                        .n_in = 1,
+                                        .in = &a,
+                                        .i = i,
+                                        .lo = INT64_MIN,
+                                        .hi = INT64_MAX});
+}
+
+kx_t kx_key(kx_graph_t *self, kx_t a)
+{
+    dtype_t key = self->node.at[a].dtype == DT_F64 ? DT_I64 : DT_I32;
+    return one_operand(self, KX_KEY, key, a, 0);
+}
+
+kx_t kx_round(kx_graph_t *self, kx_t a, int exponent_bits, int mantissa_bits)
+{
+    return one_operand(self, KX_ROUND, DT_F64, a, exponent_bits * 64 + mantissa_bits);
 }
 
 kx_t kx_select(kx_graph_t *self, kx_t p, kx_t a, kx_t b)

@@ -1,6 +1,6 @@
-/* Ops lowered to plain loops: kernels of their own, unfused, with C written op by op
- * (codegen/loops.h). For whatever has no rule in inline.c: ops whose regions are more than one
- * operation, windows, sorting, convolution, bits. Not for other folders but codegen/. */
+/* Ops lowered to plain loops: kernels of their own, unfused, of the loop-IR with statements in
+ * order (kernel_t.in_order). For whatever has no rule in inline.c: ops whose regions are more than
+ * one operation, windows, sorting, convolution, bits. Not for other folders. */
 #ifndef PLAN_LOOPS_H
 #define PLAN_LOOPS_H
 

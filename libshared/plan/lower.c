@@ -80,7 +80,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t 
     if (status == 0) status = roots_choose(self);
     if (status == 0) status = place_all(self);
     for (size_t i = 0; status == 0 && i < self->group.n; i++) {
-        if (self->group.at[i]->kernel->kind != KERNEL_LOOPS) continue;
+        if (!kernel_is_group(self->group.at[i]->kernel)) continue;
         group_flatten(self, self->group.at[i]);
         status = emit_group(self, self->group.at[i]);
     }

@@ -126,10 +126,11 @@ ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t 
 typedef struct {
     lower_t *lower;
     kx_graph_t *graph;
-    group_t *group; /* whose members may be referred to; NULL: none */
-    bool failed;    /* something is not there yet, or not in this row */
-    int attempt;    /* of the group, from 1 */
-    memos_t memo;   /* without a group */
+    group_t *group;    /* whose members may be referred to; NULL: none */
+    const kx_t *bound; /* by value: what stands for it, KX_NONE: nothing does; NULL: for none */
+    bool failed;       /* something is not there yet, or not in this row */
+    int attempt;       /* of the group, from 1 */
+    memos_t memo;      /* without a group */
 } inline_t;
 void inline_fini(inline_t *self); /* which begins with zeros */
 kx_t inline_value(inline_t *self, ir_val_t v, const kx_t *index);

@@ -160,7 +160,7 @@ static bool arg_is_aligned(const region_t *self, const lstep_t *s, int a)
 static bool group_fits(const region_t *self, const lstep_t *s)
 {
     const kernel_t *kernel = self->lower->group.at[s->group]->kernel;
-    if (kernel->kind != KERNEL_LOOPS || kernel->extent < 1 || self->rows % kernel->extent != 0)
+    if (!kernel_is_group(kernel) || kernel->extent < 1 || self->rows % kernel->extent != 0)
         return false;
     for (int a = 0; a < (int)kernel->arg.n; a++)
         if (self->cut[steps_use(self->lower, s, a).value] && !arg_is_aligned(self, s, a))

@@ -139,7 +139,7 @@ static bool may_overwrite(const lower_t *lower, const lstep_t *s, ir_val_t fresh
     }
     if (o.from < 0) return true;
     if (s->shift && s->shift[o.from] != s->shift[o.to]) return false;
-    if (k->kind != KERNEL_LOOPS) return false;
+    if (!kernel_is_group(k)) return false;
     int n_store = 0;
     o.seen = mem_calloc(k->graph.node.n, sizeof *o.seen);
     o.only = only_store(&k->body, o.to, &n_store);
@@ -330,7 +330,7 @@ static bool is_idle(const program_t *p, const lstep_t *s)
 {
     if (s->kind != LOWER_GROUP) return false;
     const kernel_t *k = p->lower->group.at[s->group]->kernel;
-    if (k->kind != KERNEL_LOOPS || k->arg.n != 2 || k->arg.at[0].written == k->arg.at[1].written)
+    if (!kernel_is_group(k) || k->arg.n != 2 || k->arg.at[0].written == k->arg.at[1].written)
         return false;
     const home_t *a = &p->home[steps_use(p->lower, s, 0).value];
     const home_t *b = &p->home[steps_use(p->lower, s, 1).value];

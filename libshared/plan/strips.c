@@ -198,7 +198,7 @@ static bool kernel_touch(const lower_t *self, const kernel_t *k, int64_t strips,
         t->written = t->written || k->arg.at[a].written;
         t->local = false;
     }
-    if (strips == 0 || k->kind != KERNEL_LOOPS || k->extent % strips || k->extent < 1) return false;
+    if (strips == 0 || !kernel_is_group(k) || k->extent % strips || k->extent < 1) return false;
     probe_t p;
     probe_init(&p, k);
     for (size_t i = 0; i < to->n; i++) to->at[i].local = true;
