@@ -155,7 +155,7 @@ static int run_loop(check_t *self, const lstep_t *s)
 static int run_copy(check_t *self, const lstep_t *s)
 {
     if (expect(self, span_of(self, s->from), s->from, "copies") < 0) return -1;
-    owners_set(self->owner, tensor_span(self->build, copied_to(self, s)), s->from);
+    owners_set(self->owner, tensor_span(self->build, copied_to(self, s)), owner_of(self, s->from));
     return 0;
 }
 

@@ -226,3 +226,22 @@ func.func private @twice(%a: tensor<2xi32>) -> tensor<2xi32> {
   %0:2 = call @swap_add(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>)
   return %0#0 : tensor<2xi32>
 }
+// -----
+func.func @main() {
+  // while: a constant of several elements is carried, and rotates with another
+  %a = stablehlo.constant dense<[13, 15, 26, 6]> : tensor<4xi32>
+  %b = stablehlo.constant dense<[17, 29, 16, 24]> : tensor<4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:3 = stablehlo.while(%i = %zero, %x = %a, %y = %b) : tensor<i32>, tensor<4xi32>, tensor<4xi32> cond {
+    %five = stablehlo.constant dense<5> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %five : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %1 = stablehlo.add %i, %one : tensor<i32>
+    %2 = stablehlo.add %x, %y : tensor<4xi32>
+    stablehlo.return %1, %y, %2 : tensor<i32>, tensor<4xi32>, tensor<4xi32>
+  }
+  check.expect_eq_const %0#1, dense<[124, 190, 158, 138]> : tensor<4xi32>
+  return
+}
