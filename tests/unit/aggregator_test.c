@@ -96,8 +96,9 @@ static float *disturbed_round(int variant, const char *codec)
 static void the_sum_knows_no_order(void **unused)
 {
     (void)unused;
-    static const char *const codecs[] = {"f32", "bf16", "int8"};
-    for (size_t c = 0; c < 3; c++) {
+#define CODEC_NAME(word, id) #word,
+    static const char *const codecs[] = {CODECS(CODEC_NAME)};
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
         float *calm = disturbed_round(0, codecs[c]);
         for (int variant = 1; variant < 3; variant++) {
             float *other = disturbed_round(variant, codecs[c]);

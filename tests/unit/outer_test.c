@@ -293,8 +293,9 @@ static void test_sum_refuses(void **state)
 
 /* ---- codecs ---- */
 
-static const char *const codec_names[] = {"f32", "bf16", "int8"};
-enum { N_CODECS = 3 };
+#define CODEC_NAME(word, id) #word,
+static const char *const codec_names[] = {CODECS(CODEC_NAME)};
+enum { N_CODECS = sizeof codec_names / sizeof *codec_names };
 
 static void test_codec_round_trip(void **state)
 {
