@@ -1,5 +1,6 @@
 /* Does a plan keep to its own arena and tables? Checked when a plan is loaded, whoever made it, so
- * that running it checks nothing. What a kernel does inside cannot be checked: plans are signed. */
+ * that running it checks nothing. What a kernel does inside cannot be checked, and plans carry no
+ * signature: a worker runs the plans that its shepherd names by their hash. */
 #ifndef PLAN_CHECK_H
 #define PLAN_CHECK_H
 

@@ -108,9 +108,10 @@ typedef struct {
     VEC(lstep_t) step;
     VEC(scratch_t) scratch;
     uint64_t large; /* bytes from which temporaries are held by parts (parts.h); 0: never */
-    int turn;       /* op of the loss, behind which values are made again (recompute.h); -1: none */
-    ir_val_t again; /* the first of these values, fn->n_value: none */
-    int n_early;    /* groups that are opened up to the turn */
+    int turn;       /* number of the op that makes the loss: ops behind it may make values again
+                     * (recompute.h); -1: none */
+    ir_val_t again; /* the first value that is made again; fn->n_value: none */
+    int n_early;    /* number of groups that ops up to the turn have opened */
     int n_before;   /* groups that were opened before the last product that has its place */
     err_t *err;
 } lower_t;

@@ -39,8 +39,10 @@ typedef struct {
 typedef enum { STEP_KERNEL = 1, STEP_GEMM, STEP_COPY, STEP_LOOP } plan_step_kind_t;
 
 /* Run kernel `kernel` of the code blob over [begin, begin + extent), cut into ranges of `grain` by
- * the thread pool. Its result does not depend on the cut. An operand that holds what belongs to
- * this range alone lies behind its offset, which may then be outside of the arena. */
+ * the thread pool. The result does not depend on the cut. `arg` says where element 0 of each
+ * operand would lie. An operand may hold the elements of this range alone: then they lie in the
+ * arena, behind `arg`, and element 0, which the kernel does not touch, may lie outside of the
+ * arena. */
 typedef struct {
     uint32_t kernel; /* index into plan->kernel_names */
     int64_t begin, extent, grain;

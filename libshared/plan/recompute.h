@@ -6,17 +6,22 @@
 
 enum { RECOMPUTE_KEEP = 128 << 20 }; /* usual `keep`: for less, time is not worth it */
 
-/* Behind the loss of self->fn (the result named "loss"; without one nothing happens), what maps and
- * views make of values that are kept anyway is made again from these: normalised rows from the rows
- * and their mean and variance, the result of GELU from its operand and tanh. Dear functions, tanh
- * itself among them, only where they are next to nothing beside the products. The ops are copied to
- * where they are needed, and products that read them (gradients of weights) wait until the row pass
- * that reads the same values, so that one kernel does both. What is made of a parameter alone,
- * weights rounded for products above all, is made again right before its use, for itself: where the
- * products have rows enough for that to be next to nothing (GPT-2 with 1,024 rows, not with 256:
- * 8 % of the step). `keep`: nothing is done that would not
- * save more bytes than these; 0: everything is, and dear functions as well. Called once, before
- * values have places; sets self->turn and self->again. */
+/* The backward half of self->fn, behind the result named "loss", reads values of the forward half.
+ * Where maps and views make such a value from others that are kept anyway, this copies those ops to
+ * the place where the value is needed, so that nobody has to keep it: normalised rows are made
+ * again from the rows and their mean and variance, the result of GELU from its operand and tanh.
+ * Without a loss nothing happens.
+ *
+ * Dear functions (tanh itself) are repeated only where they cost next to nothing beside the
+ * products. Products that read a repeated value (gradients of weights) wait for the row pass that
+ * reads the same value, so that one kernel makes it for both. A value that is made of a parameter
+ * alone (weights rounded for products) is made again by itself, right before its use, where the
+ * products have so many rows that this costs next to nothing (GPT-2 with 1,024 rows; with 256 it is
+ * 8 % of the step).
+ *
+ * `keep`: a repetition must save more bytes than this; 0: every repetition is done, and those of
+ * dear functions as well. Called once, before values have places; it sets
+ * self->turn and self->again. */
 void recompute_late(lower_t *self, uint64_t keep);
 
 #endif

@@ -4,10 +4,10 @@
 
 #include "plan/build_in.h"
 
-/* Blocks whose first and last step (memory_block_t, as the steps have them) lie in one sweep of
- * strips give their memory to later ones of that sweep: a strip of a block lies where the same
- * strip of another of its size lies, and within a strip the steps come one after another. Blocks
- * that moved in are left without bytes; homes follow. */
+/* A block whose first and last step lie in one sweep of strips gives its memory to a later block of
+ * the same size in that sweep. This is safe because strip i of both blocks lies in the same place,
+ * and a thread runs the steps of one strip one after another. The later block keeps no bytes of its
+ * own, and the homes of its values point to the earlier block. */
 void reuse_in_strips(program_t *p);
 
 #endif
