@@ -73,15 +73,6 @@ int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_H
     return rc;
 }
 
-int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err)
-{
-    file_map_t map;
-    if (file_map(path, &map, err) < 0) return -1;
-    int rc = object_put(self, map.at, map.n, hash, err);
-    file_unmap(&map);
-    return rc;
-}
-
 int object_adopt(object_dir_t *self, const char *path, const char *hash, err_t *err)
 {
     char *to = object_path(self, hash, err);

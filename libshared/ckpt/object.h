@@ -18,9 +18,8 @@ typedef struct object_dir object_dir_t;
 object_dir_t *object_dir_open(const char *root, err_t *err);
 void object_dir_close(object_dir_t **self_p);
 
-/* Store bytes or a copy of a file; `hash` receives the name. ERR_IO names the file. */
+/* Store bytes; `hash` receives the name. ERR_IO names the file. */
 int object_put(object_dir_t *self, const void *bytes, size_t n, char hash[HASH_HEX], err_t *err);
-int object_put_file(object_dir_t *self, const char *path, char hash[HASH_HEX], err_t *err);
 
 /* The file at `path`, whose content the caller knows to have that hash, becomes the object: synced
  * and renamed, without a copy. It must lie below the root's file system. ERR_IO names the file. */

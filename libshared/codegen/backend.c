@@ -7,11 +7,6 @@
 static const backend_t *const backends[] = {&backend_cpu, &backend_c};
 enum { N_BACKEND = sizeof backends / sizeof *backends };
 
-const backend_t *backend_row(int i)
-{
-    return i >= 0 && i < N_BACKEND ? backends[i] : NULL;
-}
-
 const target_t *target_row(int i)
 {
     for (int b = 0; b < N_BACKEND; b++) {

@@ -33,6 +33,4 @@ typedef struct backend {
 
 extern const backend_t backend_cpu, backend_c;
 
-const backend_t *backend_row(int i); /* the i-th; NULL behind the last */
-
 #endif

@@ -82,11 +82,6 @@ void outer_destroy(outer_t **self_p)
     *self_p = NULL;
 }
 
-bool outer_has_momentum(const outer_t *self)
-{
-    return self->rule->has_momentum;
-}
-
 int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
                float *theta_next, float *v_next, err_t *err)
 {

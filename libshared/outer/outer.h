@@ -23,8 +23,6 @@ typedef struct {
 outer_t *outer_new(const outer_options_t *options, err_t *err);
 void outer_destroy(outer_t **self_p);
 
-bool outer_has_momentum(const outer_t *self);
-
 /* One outer step of n elements:
  *   nesterov: v_next = mu v + d; theta_next = theta - lr (d + mu v_next)   (PyTorch's
  *             SGD(nesterov=True); DiLoCo, arXiv 2311.08105, Algorithm 1)

@@ -20,8 +20,8 @@ enum { RECOMPUTE_KEEP = 128 << 20 }; /* usual `keep`: for less, time is not wort
  * 8 % of the step).
  *
  * `keep`: a repetition must save more bytes than this; 0: every repetition is done, and those of
- * dear functions as well. Called once, before values have places; it sets
- * self->turn and self->again. */
+ * dear functions as well. Called once, before values have places; it sets self->turn and
+ * self->again. */
 void recompute_late(lower_t *self, uint64_t keep);
 
 #endif
