@@ -45,13 +45,14 @@ typedef enum {
     PHASE_COUNT,
 } phase_t;
 
-/* What is held against a worker (blame.c, overdue.c); all in a row. */
+/* What the shepherd holds against a worker (blame.c, overdue.c). It counts failures
+ * that follow each other without a success. */
 typedef struct {
-    uint8_t strikes, lies; /* failures; those that it did not tell, or that are no accident */
-    uint8_t overdue;       /* work that it did not end in time */
+    uint8_t strikes, lies; /* failures; failures that it hid, or that are no accident */
+    uint8_t overdue;       /* pieces of work that it did not end in time */
     bool refused;          /* it gets no more work */
-    int64_t rest_ms;       /* nor before that */
-    char why[160];         /* the last of them */
+    int64_t rest_ms;       /* it gets no work before this time */
+    char why[160];         /* the reason for the last strike */
 } blame_t;
 
 typedef struct {
@@ -301,23 +302,23 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
                            int64_t now_ms);
 void member_row_fini(member_row_t *row);
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
-/* The same for the sender of a message: a sign of its life. */
+/* The same for the sender of a message, whose member is noted as alive. */
 member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from);
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial);
 size_t member_place(const shepherd_t *self, uint32_t serial); /* in the table; its n: unknown */
 member_row_t *member_by_id(shepherd_t *self, const char *id);
-/* The sender's row, or NULL after telling it that it is unknown. */
+/* The sender's row. NULL: the sender is unknown, and was told so. */
 member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
-void members_dismiss(shepherd_t *self, const char *reason); /* BYE to all */
+void members_dismiss(shepherd_t *self, const char *reason); /* says BYE to all members */
 size_t members_count(const shepherd_t *self, Msg__Kind kind);
 /* Endpoints of the assigned aggregators by shard: shards strings, borrowed; caller frees the array.
  */
 char **members_endpoints(const shepherd_t *self);
 const char *member_kind_name(Msg__Kind kind);
 bool members_shards_here(const shepherd_t *self); /* every shard has its aggregator */
-void members_wait_for_shards(shepherd_t *self);   /* not for ever */
+void members_wait_for_shards(shepherd_t *self);   /* the run fails when they do not come in time */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
@@ -329,14 +330,16 @@ void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *
  * keep their states as objects. */
 bool checkpoint_due(const shepherd_t *self, uint32_t round);
 bool checkpoint_hold(const shepherd_t *self); /* shall COMMIT of the open round hold its result? */
-const char *checkpoint_refusal(
-    const shepherd_t *self);           /* why none can be asked for; NULL: it can */
+/* Why nobody can ask for a checkpoint now; NULL: somebody can */
+const char *checkpoint_refusal(const shepherd_t *self);
 void checkpoint_ask(shepherd_t *self); /* an operator wants one */
-/* A new round is reached and draws its leases next; `held`: its parameters are to be saved. */
+/* The run has reached a new round and draws its leases next; `held`: the shards hold the parameters
+ * of this round, to be saved. */
 void checkpoint_boundary(shepherd_t *self, bool held);
-void checkpoint_start(shepherd_t *self); /* the boundary is in the store */
+void checkpoint_start(shepherd_t *self); /* the store has recorded the end of the round before */
 courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind);
-void checkpoint_ledger(const shepherd_t *self, courier_job_t *job); /* if it is of that round */
+/* Fills in the ledger of the round that the job saves, if it is known */
+void checkpoint_ledger(const shepherd_t *self, courier_job_t *job);
 void checkpoint_done(shepherd_t *self, const courier_result_t *result);
 void checkpoint_record(shepherd_t *self, const courier_result_t *result);
 /* This inner state was followed by another; tell the shards of such, and that they need not hold.
@@ -353,13 +356,16 @@ void checkpoint_fini(shepherd_t *self);
 /* --- back.c: an inner state is lost, the run goes back to a checkpoint --- */
 void back_refuse(shepherd_t *self, const Msg__LeaseFailed *failed, const member_row_t *worker);
 bool back_refused(const shepherd_t *self, uint32_t replica, uint32_t worker); /* by that worker */
-void back_forget(shepherd_t *self);                    /* a new round: nothing is refused yet */
-void back_check(shepherd_t *self);                     /* now and then: has everybody refused? */
+void back_forget(shepherd_t *self); /* a new round has begun: no worker has refused a lease of it */
+void back_check(shepherd_t *self);  /* now and then: has everybody refused? */
 void back_begin(shepherd_t *self, const char *reason); /* from the open round */
 void back_gather(shepherd_t *self);                    /* in PHASE_GATHER, `backing` */
-void back_found(shepherd_t *self); /* the checkpoint is chosen: to the store, and to everybody */
-bool back_again(shepherd_t *self, const courier_result_t *result); /* choose another one */
-/* The run cannot go on from here: back; or, where that did not help, fail. */
+/* The courier has chosen the checkpoint: tell the store and the members */
+void back_found(shepherd_t *self);
+/* The courier must choose another checkpoint */
+bool back_again(shepherd_t *self, const courier_result_t *result);
+/* The run cannot go on from here: it goes back to a checkpoint, or fails where that did
+ * not help. */
 void back_or_fail(shepherd_t *self, const char *reason);
 void back_fini(shepherd_t *self);
 
@@ -372,14 +378,17 @@ void replicas_tick(shepherd_t *self);             /* now and then: are workers m
 void replicas_decide(shepherd_t *self);           /* a round opens next; writes what changes */
 
 /* --- late.c: leases that a round closes without, and the next one counts --- */
-/* The open round closes: does this lease go on? Then it is dropped from this round and marked. */
+/* The open round closes: does this lease go on? If so, the round drops the lease and marks it as
+ * late. */
 bool late_keep(shepherd_t *self, uint32_t replica);
-work_t late_next(const work_t *late, work_t next); /* `next` as the lease it goes on as */
-/* A member says that it holds it, under the round before: it may go on. */
+/* `next`, made the lease as which `late` goes on */
+work_t late_next(const work_t *late, work_t next);
+/* Does a member hold a late lease, under the round before? Then the member may go on with it. */
 bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
-/* An answer about a lease that waits for its round: not to be acknowledged yet. */
+/* Is this an answer about a late lease whose round is not open? It is acknowledged later. */
 bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica);
-/* It failed again, and nobody can train it any more: dropped, with a row. false: not so. */
+/* A late lease failed again and nobody can train it any more: the round drops it, with a row in the
+ * records. false: it is no such lease. */
 bool late_failed(shepherd_t *self, uint32_t replica, const char *error);
 
 /* --- status.c --- */
@@ -396,21 +405,24 @@ void plans_dispatch(shepherd_t *self);
 void plans_missing(const shepherd_t *self, str_t *text); /* targets that are refused, and why */
 void plans_fini(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial);
-void plans_lost(shepherd_t *self, uint32_t serial);        /* that compiler has nothing to do */
+/* Plans asked of this compiler are wanted again */
+void plans_lost(shepherd_t *self, uint32_t serial);
 bool plans_asked(const shepherd_t *self, uint32_t serial); /* of that compiler */
-void plans_forget(shepherd_t *self); /* their objects may be gone: compile again */
+/* The objects of plans may be gone: compile all of them again */
+void plans_forget(shepherd_t *self);
 const char *plans_ready(const shepherd_t *self, const char *target); /* hash; NULL: not yet */
 /* Why workers of this target are refused; NULL: they are not. */
 const char *plans_refusal(const shepherd_t *self, const char *target);
-void plans_retry(
-    shepherd_t *self); /* a compiler has come: perhaps it can do what others could not */
+/* A compiler has come that may know targets which others did not */
+void plans_retry(shepherd_t *self);
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- shards.c: aggregators that come (back) with a range --- */
 void shards_assign(shepherd_t *self, member_row_t *row);
 void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held);
 void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason);
-void shards_busy(member_row_t *row, const char *reason); /* it will be asked again */
+/* The shepherd will ask this aggregator again */
+void shards_busy(member_row_t *row, const char *reason);
 void shards_repeat(shepherd_t *self);  /* ASSIGN or COMMIT, where the answer is long in coming */
 bool shards_claimed(shepherd_t *self); /* resumed runs: every range is here, given to its holder */
 void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message);
@@ -504,25 +516,30 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 
 /* --- blame.c: workers that get no work for a while, or no more --- */
 typedef enum {
-    STRIKE_FAILED, /* it says so itself, of itself */
-    STRIKE_LIE,    /* what it calls done is not there, or is of no use */
-    STRIKE_FATAL,  /* it says that nobody could */
+    STRIKE_FAILED, /* the worker says that it failed */
+    STRIKE_LIE,    /* the worker calls work done that is not there, or is of no use */
+    STRIKE_FATAL,  /* the worker says that nobody could do the work */
 } strike_t;
-/* Its work is given to others before. May refuse it, which reopens all that it holds. */
+/* Count a strike against a worker whose work was given to others before. The worker may be refused
+ * then, which opens all leases that it holds. */
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why);
-void blame_clear(shepherd_t *self, uint32_t serial); /* a lease of its is admitted */
+void blame_clear(shepherd_t *self, uint32_t serial); /* a lease of this worker was admitted */
 bool blame_rests(const shepherd_t *self, const member_row_t *row);
-void blame_keep(shepherd_t *self, const member_row_t *gone); /* and take it up again */
+/* Keep the blame of a member that leaves; blame_take gives it to the member when it comes back. */
+void blame_keep(shepherd_t *self, const member_row_t *gone);
 void blame_take(shepherd_t *self, member_row_t *come);
-void blame_check(shepherd_t *self); /* now and then: is nobody left who could work? */
-/* An update of this lease was rejected that the worker (NULL: gone) made: have so many who have
- * trained here before made such that it is not their fault? */
+/* Now and then: fails the run when no worker is left that could work */
+void blame_check(shepherd_t *self);
+/* The shards rejected an update that this worker (NULL: it has gone) made for this lease. Have so
+ * many proven workers made such updates for the lease that the fault is not theirs? */
 bool blame_agreed(shepherd_t *self, uint32_t replica, const member_row_t *row);
-void blame_missing(const shepherd_t *self, str_t *text); /* who does not work, and why */
+/* Names the workers that get no work, and why */
+void blame_missing(const shepherd_t *self, str_t *text);
 void blame_fini(shepherd_t *self);
 
 /* --- overdue.c --- */
-void overdue_check(shepherd_t *self); /* now and then: take work from who does not end it */
+/* Now and then: takes work from workers that do not end it in time */
+void overdue_check(shepherd_t *self);
 
 /* --- answers.c --- */
 void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,
