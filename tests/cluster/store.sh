@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # Plain output: the TAP lines of the programs are no tests of this file.
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
-programs=(store_test store_url_test store_round_test store_recovery_test store_fault_test store_schema_test store_delete_test)
+programs=(store_test store_submission_test store_url_test store_round_test store_recovery_test store_fault_test store_schema_test store_delete_test)
 for program in "${programs[@]}"; do
     check "$program on SQLite" env -u PCP_TEST_STORE -u PCP_TEST_RESTART "$tests/$program"
 done
@@ -44,6 +44,7 @@ query() { "$postgres_bin/psql" -X -q -A -t -v ON_ERROR_STOP=1 "$postgres_url" -c
 if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ]; then
     check "store_test on PostgreSQL, restarted at ease" postgres_tests fast store_test
     check "store_test on PostgreSQL, restarted by force" postgres_tests immediate store_test
+    check "store_submission_test on PostgreSQL" postgres_tests fast store_submission_test
     check "store_round_test on PostgreSQL" postgres_tests fast store_round_test
     check "store_recovery_test on PostgreSQL" postgres_tests fast store_recovery_test
     check "store_fault_test on PostgreSQL, connections cut" postgres_tests fast store_fault_test

@@ -81,6 +81,18 @@ static int has_round(const options_t *options, zsock_t *socket, uint32_t round)
     return header.type == WIRE_DATA;
 }
 
+/* The first round from `round` on that is there, or one of the next few where we were too late for it:
+ * 1 with *found, 0: none yet, -1: no answer. */
+static int find_round(const options_t *options, zsock_t *socket, uint32_t round, uint32_t *found)
+{
+    enum { AHEAD = 16 };
+    for (*found = round; *found < round + AHEAD; ++*found) {
+        int has = has_round(options, socket, *found);
+        if (has != 0) return has;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     options_t options = {0};
@@ -91,8 +103,8 @@ int main(int argc, char **argv)
     zsock_t **deaf = mem_calloc((size_t)options.clients, sizeof *deaf);
     for (int64_t i = 0; i < options.clients; i++) deaf[i] = new_deaf(options.target);
     zsock_t *reader = control_connect_data(options.target, &err);
-    for (uint32_t round = 0; reader && !zsys_interrupted;) {
-        int has = has_round(&options, reader, round);
+    for (uint32_t round = 0, next_round = 0; reader && !zsys_interrupted;) {
+        int has = find_round(&options, reader, next_round, &round);
         if (has < 0) break;
         if (!has) {
             usleep(2000);
@@ -102,7 +114,7 @@ int main(int argc, char **argv)
         for (int64_t i = 0; next && i < options.asks; i++)
             ask(&options, next, round, options.elements);
         log_event(LOG_INFO, "asked", "round=%u", round);
-        round++;
+        next_round = round + 1;
     }
     for (int64_t i = 0; i < options.clients; i++) zsock_destroy(&deaf[i]);
     free(deaf);

@@ -1,4 +1,4 @@
-/* Membership and jobs over real sockets: joining, heartbeats, being forgotten, silence, dismissal.
+/* Membership over real sockets: joining, heartbeats, being forgotten, silence, dismissal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,9 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "msg/control.h"
-#include "msg/jobs.h"
 #include "msg/member.h"
-#include "msg/reach.h"
 #include "msg/service.h"
 #include "temp.h"
 
@@ -475,151 +473,6 @@ static void a_stand_by_takes_over(void **unused)
     free(pair);
 }
 
-/* --- nobody answers --- */
-
-typedef struct {
-    zloop_t *loop;
-    char text[256];
-    int n_told, wanted;
-    int64_t begin_ms, told_ms;
-} alone_t;
-
-static void alone_welcome(void *state, const Msg__Welcome *welcome)
-{
-    (void)state, (void)welcome;
-    fail();
-}
-
-static void alone_lost(void *state, const char *reason)
-{
-    (void)state, (void)reason;
-}
-
-static void alone_told(void *state, const char *text)
-{
-    alone_t *self = state;
-    if (self->n_told++ == 0) self->told_ms = clock_mono_ms() - self->begin_ms;
-    snprintf(self->text, sizeof self->text, "%s", text);
-}
-
-static int alone_check(zloop_t *loop, int timer, void *arg)
-{
-    (void)loop, (void)timer;
-    alone_t *self = arg;
-    return self->n_told >= self->wanted || clock_mono_ms() - self->begin_ms > 10000 ? -1 : 0;
-}
-
-/* What a member says of an endpoint after `wanted` reports. */
-static alone_t alone(const char *endpoint, int wanted)
-{
-    alone_t self = {.loop = zloop_new(), .wanted = wanted, .begin_ms = clock_mono_ms()};
-    member_options_t options = {.endpoint = endpoint,
-                                .kind = MSG__KIND__KIND_AGGREGATOR,
-                                .id = "a1",
-                                .data = "tcp://0.0.0.0:7100",
-                                .state = &self,
-                                .on_welcome = alone_welcome,
-                                .on_lost = alone_lost,
-                                .on_unreachable = alone_told};
-    zloop_timer(self.loop, 5, 0, alone_check, &self);
-    member_t *member = member_new(self.loop, &options, NULL);
-    assert_non_null(member);
-    service_loop(self.loop);
-    member_destroy(&member);
-    zloop_destroy(&self.loop);
-    assert_int_equal(self.n_told, wanted);
-    assert_true(self.told_ms < 2000);
-    return self;
-}
-
-static void nobody_answers(void **unused)
-{
-    (void)unused;
-    char *dir = temp_dir(), ipc[300], want[400];
-    alone_t told = alone("tcp://127.0.0.1:1", 2);
-    assert_string_equal(told.text, "cannot reach tcp://127.0.0.1:1 (Connection refused)");
-    assert_true(clock_mono_ms() - told.begin_ms < 4500);
-    snprintf(ipc, sizeof ipc, "ipc://%s/none", dir);
-    snprintf(want, sizeof want, "cannot reach %s (no such socket)", ipc);
-    told = alone(ipc, 1);
-    assert_string_equal(told.text, want);
-    snprintf(ipc, sizeof ipc, "ipc://%s/mute", dir); /* somebody else's */
-    zsock_t *mute = control_bind(ZMQ_ROUTER, ipc, NULL);
-    snprintf(want, sizeof want,
-             "no shepherd at %s: connections are taken there, but HELLO is not answered", ipc);
-    told = alone(ipc, 1);
-    assert_string_equal(told.text, want);
-    zsock_destroy(&mute);
-    err_t err = {0};
-    assert_int_equal(reach_check("tcp://no-port", &err), -1);
-    assert_int_equal(reach_check("inproc://x", &err), 0);
-    temp_remove(&dir);
-}
-
-/* --- jobs --- */
-
-/* Answers a lease with news, then its round; round 99 goes on until it is stopped. */
-static void do_job(void *user, job_t *self, const msg_envelope_t *job)
-{
-    ++*(int *)user;
-    Msg__Event event = MSG__EVENT__INIT;
-    msg_envelope_t news = MSG__ENVELOPE__INIT, reply = MSG__ENVELOPE__INIT;
-    news.body_case = BODY(RUN_EVENT);
-    news.run_event = &event;
-    job_reply(self, &news);
-    while (job->lease->round == 99 && !job_stopped(self)) zclock_sleep(1);
-    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
-    done.round = job->lease->round;
-    reply.body_case = BODY(LEASE_DONE);
-    reply.lease_done = &done;
-    job_reply(self, &reply);
-}
-
-static uint32_t finish_job(jobs_t *jobs, int *n_news)
-{
-    for (;;) {
-        msg_envelope_t *reply = jobs_receive(jobs);
-        if (!reply) continue;
-        bool news = reply->body_case == BODY(RUN_EVENT);
-        assert_int_equal(jobs_busy(jobs), news);
-        uint32_t round = news ? 0 : reply->lease_done->round;
-        *n_news += news;
-        msg_free(&reply);
-        if (!news) return round;
-    }
-}
-
-static void jobs(void **unused)
-{
-    (void)unused;
-    int n_job = 0, n_news = 0;
-    jobs_t *jobs = jobs_new(do_job, &n_job);
-    Msg__Lease lease = MSG__LEASE__INIT;
-    msg_envelope_t message = MSG__ENVELOPE__INIT;
-    message.body_case = BODY(LEASE);
-    message.lease = &lease;
-    assert_false(jobs_busy(jobs));
-    assert_null(jobs_receive(jobs));
-    jobs_cancel(jobs); /* nothing runs: nothing happens */
-    for (uint32_t round = 1; round < 4; round++) {
-        lease.round = round;
-        jobs_start(jobs, &message);
-        assert_int_equal(finish_job(jobs, &n_news), round);
-    }
-    assert_int_equal(n_news, 3);
-    lease.round = 99;
-    jobs_start(jobs, &message);
-    jobs_cancel(jobs);
-    assert_int_equal(finish_job(jobs, &n_news), 99);
-    lease.round = 5; /* the cancellation ends with its job */
-    jobs_start(jobs, &message);
-    assert_int_equal(finish_job(jobs, &n_news), 5);
-    lease.round = 99;
-    jobs_start(jobs, &message);
-    jobs_destroy(&jobs); /* stops it */
-    assert_int_equal(n_job, 6);
-}
-
 /* The rig's timer, which comes before the member's, ends it in a turn of the loop in which the
  * member's own tick is due as well. */
 static bool ends_it(void *arg)
@@ -652,8 +505,6 @@ int main(void)
         cmocka_unit_test(a_silent_shepherd_is_lost),
         cmocka_unit_test(dismissal),
         cmocka_unit_test(a_stand_by_takes_over),
-        cmocka_unit_test(nobody_answers),
-        cmocka_unit_test(jobs),
     };
     int failed = cmocka_run_group_tests_name("member", tests, NULL, NULL);
     zsys_shutdown();
