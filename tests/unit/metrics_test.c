@@ -435,7 +435,7 @@ static void writer_keeps_the_others(void **state)
     zactor_t *writer = writer_new(&options, &err);
     assert_int_equal(wait_news(writer).state, WRITER_UP);
     for (int i = 0; i < 58; i++) {
-        char id[8];
+        char id[16];
         snprintf(id, sizeof id, "w%d", i);
         say_left(self, id);
     }
