@@ -13,6 +13,10 @@
 /* Masks are mostly comparisons of positions, which the loops around hoist or fold. */
 enum { MASK_COST = 2 };
 
+/* Reads beyond are not counted: programs that square and square again have more than any number. Times
+ * a cost they fit an int64_t. */
+static const int64_t MOST_READS = (int64_t)1 << 46;
+
 /* Each round counts reads anew: a user that has become a root asks its operands only once. */
 enum { COST_ROUNDS = 3 };
 
@@ -84,6 +88,12 @@ static bool adds_trailing(const lower_t *self, const ir_op_t *op)
     return inner < 0 || dims[inner] < last;
 }
 
+static void add_some(lower_t *self, ir_val_t v, int64_t n)
+{
+    int64_t *reads = &self->value[v].reads;
+    *reads = n < MOST_READS - *reads ? *reads + n : MOST_READS;
+}
+
 static void add_reads(lower_t *self, const ir_op_t *op)
 {
     lvalue_t *out = &self->value[op->out];
@@ -98,7 +108,7 @@ static void add_reads(lower_t *self, const ir_op_t *op)
             n = own;
         else if (broadcast && adds_trailing(self, op) && n > own)
             n = own;
-        self->value[op->in[i]].reads += n;
+        add_some(self, op->in[i], n);
     }
 }
 
@@ -107,7 +117,7 @@ static void count_reads(lower_t *self)
     const ir_region_t *body = self->fn->body;
     for (uint32_t v = 0; v < self->fn->n_value; v++) self->value[v].reads = 0;
     for (int i = 0; i < body->n_result; i++)
-        self->value[body->result[i]].reads += count_of(self, body->result[i]);
+        add_some(self, body->result[i], count_of(self, body->result[i]));
     for (int i = body->n_op - 1; i >= 0; i--) add_reads(self, body->op[i]);
 }
 
@@ -118,6 +128,7 @@ static void choose_by_cost(lower_t *self)
         const ir_op_t *op = body->op[i];
         lvalue_t *lv = &self->value[op->out];
         int64_t cost = roots_cost(op), n = count_of(self, op->out), reads = lv->reads;
+        if (n > MOST_READS) n = MOST_READS;
         for (int k = 0; k < op->n_in; k++)
             cost += self->value[op->in[k]].root ? 1 : self->value[op->in[k]].cost;
         if (ir_type_of(self->fn, op->out)->dtype == DT_I1 && cost > MASK_COST) cost = MASK_COST;
