@@ -48,6 +48,7 @@ waits() {
 }
 # Objects that nobody needs any more make room: until somebody waits.
 stays_full() { fill objects && cat "$dir"/w?.log | grep -qE "event=waiting .*for=.*$1"; }
+full_and_said() { fill objects && event shepherd "event=waiting .*for=.*$1"; }
 quiet() { ! event shepherd 'event=run_(failed|done)'; }
 trains() { eventually 60 event shepherd "event=round round=$1 "; }
 
@@ -74,7 +75,7 @@ check "a run trains" begin later
 check "for some rounds" trains 3
 check "then the disk of its objects is full" fill objects
 check "a worker waits" eventually 60 stays_full 'cannot write.*objects.*No space left'
-check "the shepherd says why" waits shepherd 'aggregator a0: .*No space left'
+check "the shepherd says why" eventually 60 full_and_said 'aggregator a0: .*No space left'
 check "nobody gives up" quiet
 check "there is room again" clear objects
 check "the run ends" finishes
