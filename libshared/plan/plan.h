@@ -117,7 +117,7 @@ typedef struct {
 } plan_program_t;
 
 typedef struct {
-    char *target;      /* "cpu:x86-64-v4" (plan/target.h) */
+    char *target;      /* "cpu:x86-64-v4" (codegen/target.h) */
     char *module_hash; /* content hash of the StableHLO text */
     char *spec;        /* the training spec as JSON (optim/optim.h) */
     int accumulate;    /* micro-batches per step; 1: program "train" does everything */

@@ -29,7 +29,7 @@ mkdir -p "$images"
 
 # Storage of its own: neither images nor containers nor networks of the machine's are touched.
 engine() {
-    podman --root "$images/root" --runroot "$images/run" --storage-driver overlay --cgroup-manager cgroupfs \
+    podman --root "$images/storage" --runroot "$images/run" --storage-driver overlay --cgroup-manager cgroupfs \
         --runtime runc --events-backend none "$@"
 }
 clean_up() {
@@ -37,7 +37,7 @@ clean_up() {
     engine volume rm --force --all
     dismiss
     world_end
-    umount "$images/root/overlay"
+    umount "$images/storage/overlay"
     rm -rf --one-file-system "$work"
 } >/dev/null 2>&1
 at_exit clean_up

@@ -128,17 +128,6 @@ static void test_precedence(void **state)
     assert_int_equal(load(&s, path, flags, NULL, &err), -1); /* two files */
     config_fini(&table, &s);
 
-    config_table_t based = table; /* the base is beneath the file */
-    based.base = path;
-    const char *upper = temp_path(dir, "upper.json");
-    temp_write(upper, "{\"inner_steps\": 70}", 19);
-    unsetenv("PCP_INNER_STEPS");
-    assert_int_equal(config_load(&based, &s, upper, 0, NULL, NULL, &err), 0);
-    assert_int_equal(s.inner_steps, 70);
-    assert_int_equal(s.bytes, 2000);
-    config_fini(&based, &s);
-    setenv("PCP_INNER_STEPS", "8", 1);
-
     config_table_t deaf = table;
     deaf.no_env = true;
     assert_int_equal(config_load(&deaf, &s, NULL, 0, NULL, NULL, &err), 0);
@@ -158,6 +147,27 @@ static void test_precedence(void **state)
     config_fini(&table, &s);
     unsetenv("PCP_INNER_STEPS");
     unsetenv("PCP_OUTER_LR");
+    temp_remove(&dir);
+}
+
+/* The base is beneath the file. */
+static void test_base(void **state)
+{
+    (void)state;
+    char *dir = temp_dir();
+    const char *path = temp_path(dir, "c.json");
+    static const char json[] = "{\"inner_steps\": 7, \"bytes\": \"2k\"}";
+    temp_write(path, json, strlen(json));
+    settings_t s;
+    err_t err = {0};
+    config_table_t based = table;
+    based.base = path;
+    const char *upper = temp_path(dir, "upper.json");
+    temp_write(upper, "{\"inner_steps\": 70}", 19);
+    assert_int_equal(config_load(&based, &s, upper, 0, NULL, NULL, &err), 0);
+    assert_int_equal(s.inner_steps, 70);
+    assert_int_equal(s.bytes, 2000);
+    config_fini(&based, &s);
     temp_remove(&dir);
 }
 
@@ -341,11 +351,17 @@ static void test_no_flags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_precedence),  cmocka_unit_test(test_wrong_flags),
-        cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_print),
-        cmocka_unit_test(test_help),        cmocka_unit_test(test_help_of_defaults_with_line_ends),
-        cmocka_unit_test(test_no_flags),    cmocka_unit_test(test_word),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_wrong_flags),
+        cmocka_unit_test(test_wrong_files),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_help_of_defaults_with_line_ends),
+        cmocka_unit_test(test_no_flags),
+        cmocka_unit_test(test_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

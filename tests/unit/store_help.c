@@ -118,6 +118,24 @@ void store_help_abandon(store_t *store, const store_leader_t *leader)
     _exit(1); /* the test sees that nothing was killed */
 }
 
+int store_set_up(void **state)
+{
+    store_test_t *f = calloc(1, sizeof *f);
+    f->url = store_help_new();
+    f->store = store_help_open(f->url, true);
+    *state = f;
+    return 0;
+}
+
+int store_tear_down(void **state)
+{
+    store_test_t *f = *state;
+    store_destroy(&f->store);
+    store_help_drop(&f->url);
+    free(f);
+    return 0;
+}
+
 int ledger_set_up(void **state)
 {
     ledger_test_t *f = calloc(1, sizeof *f);

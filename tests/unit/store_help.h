@@ -24,6 +24,14 @@ void store_help_abandon(store_t *store, const store_leader_t *leader);
 void store_help_script(const char *url, const char *text);
 int64_t store_help_count(const char *url, const char *query); /* first cell */
 
+/* What tests without rounds share: a new database with all migrations. */
+typedef struct {
+    char *url;
+    store_t *store;
+} store_test_t;
+int store_set_up(void **state);
+int store_tear_down(void **state);
+
 /* What tests of rounds share: a run of LEDGER_EPOCH windows an epoch, whose round r has one lease
  * (replica 0, fence 1) of windows [10 r, 10 r + 10). */
 enum { LEDGER_EPOCH = 100 };

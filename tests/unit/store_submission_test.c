@@ -13,33 +13,10 @@
 #include "base/mem.h"
 #include "store_help.h"
 
-typedef struct {
-    char *url;
-    store_t *store;
-} fixture_t;
-
-static int set_up(void **state)
-{
-    fixture_t *f = calloc(1, sizeof *f);
-    f->url = store_help_new();
-    f->store = store_help_open(f->url, true);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_t *f = *state;
-    store_destroy(&f->store);
-    store_help_drop(&f->url);
-    free(f);
-    return 0;
-}
-
 /* Submitted runs, and the front that leads. */
 static void test_submissions(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     store_leader_t a, b;
     bool won;
     store_submissions_t list;
@@ -92,7 +69,7 @@ static void test_submissions(void **state)
 /* A new front hears from the store how far each run is. */
 static void test_submission_figures(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     store_leader_t front, boss = store_help_run(s, 100);
     bool won;
     store_submissions_t list;
@@ -130,7 +107,7 @@ static void test_submission_figures(void **state)
 /* What the front decides is in the table of runs, too; what the shepherd writes is its own. */
 static void test_submission_and_run(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     store_leader_t front;
     bool won;
     STORE_OK(store_front_acquire(s, "a", 60000, &won, &front, err));
@@ -157,7 +134,7 @@ static void test_submission_and_run(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 
 int main(void)
 {

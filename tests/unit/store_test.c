@@ -17,29 +17,6 @@
 #include "store_help.h"
 
 typedef struct {
-    char *url;
-    store_t *store;
-} fixture_t;
-
-static int set_up(void **state)
-{
-    fixture_t *f = calloc(1, sizeof *f);
-    f->url = store_help_new();
-    f->store = store_help_open(f->url, true);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    fixture_t *f = *state;
-    store_destroy(&f->store);
-    store_help_drop(&f->url);
-    free(f);
-    return 0;
-}
-
-typedef struct {
     const char *url;
     pthread_barrier_t *together;
     err_t err;
@@ -76,7 +53,7 @@ static void test_submit_at_once(void **state)
     assert_int_equal(pthread_barrier_init(&together, NULL, N), 0);
     for (int i = 0; i < N; i++) {
         submitters[i].together = &together;
-        submitters[i].url = ((fixture_t *)*state)->url;
+        submitters[i].url = ((store_test_t *)*state)->url;
         assert_int_equal(pthread_create(&threads[i], NULL, submit, &submitters[i]), 0);
     }
     for (int i = 0; i < N; i++) {
@@ -90,7 +67,7 @@ static void test_submit_at_once(void **state)
 
 static void test_submit(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     /* Text that would matter in a statement made of pasted values. */
     const char *config = "{\"a\": \"'); DROP TABLE run; -- \\\\ $1 \\u00e9 \xc3\xa9\"}";
     store_run_spec_t spec = {.id = "one", .key = "k1", .config = config, .n_rounds = 7};
@@ -135,7 +112,7 @@ static void test_submit(void **state)
 /* More rounds, and nothing else: one that is done can go on. */
 static void test_lengthen(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     static const struct {
         const char *config;
         uint64_t rounds;
@@ -178,7 +155,7 @@ static void test_lengthen(void **state)
 
 static void test_bad_values(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     char id[STORE_ID], long_id[STORE_ID + 8];
     memset(long_id, 'x', sizeof long_id - 1);
     long_id[sizeof long_id - 1] = '\0';
@@ -204,7 +181,7 @@ static const int path[N_STATES][3] = {{-1}, {1, -1}, {1, 2, -1}, {1, 3, -1}, {4,
 
 static void test_transitions(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     for (int from = 0; from < N_STATES; from++)
         for (int to = 0; to < N_STATES; to++) {
             char name[32], id[STORE_ID];
@@ -228,7 +205,7 @@ static void test_transitions(void **state)
 
 static void test_leadership(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_run_spec_t spec = {.id = "r", .config = "{}"};
     store_leader_t a, b;
     char id[STORE_ID];
@@ -266,7 +243,7 @@ static void test_leadership(void **state)
 
 static void test_term_ends(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     store_run_spec_t spec = {.id = "r", .config = "{}"};
     store_leader_t a, b;
     char id[STORE_ID];
@@ -304,7 +281,7 @@ static void *compete(void *user)
 
 static void test_rivals(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_run_spec_t spec = {.id = "r", .config = "{}"};
     char id[STORE_ID];
     STORE_OK(store_run_submit(f->store, &spec, id, NULL, err));
@@ -332,7 +309,7 @@ static void test_rivals(void **state)
 }
 
 /* Rows of workers that the condition holds for. */
-static int64_t workers(const fixture_t *f, const char *condition)
+static int64_t workers(const store_test_t *f, const char *condition)
 {
     char query[512];
     snprintf(query, sizeof query, "SELECT count(*) FROM worker WHERE %s", condition);
@@ -341,7 +318,7 @@ static int64_t workers(const fixture_t *f, const char *condition)
 
 static void test_workers(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_t *s = f->store;
     store_leader_t boss = store_help_run(s, 100), other = boss;
     store_worker_t w = {.id = "w1",
@@ -379,7 +356,7 @@ static void test_workers(void **state)
 
 static void test_checkpoints(void **state)
 {
-    store_t *s = ((fixture_t *)*state)->store;
+    store_t *s = ((store_test_t *)*state)->store;
     store_leader_t boss = store_help_run(s, 100);
     for (uint64_t r = 0; r < 3; r++) {
         data_range_t cursor = {.start = 10 * (r + 1)};
@@ -412,7 +389,7 @@ enum { N_EVENT = 70, N_SAMPLE = 101 };
 
 static void test_telemetry(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_event_t events[N_EVENT];
     store_sample_t samples[N_SAMPLE];
     uint64_t n_event, n_sample;
@@ -459,7 +436,7 @@ static void test_telemetry(void **state)
 /* A writer that holds its transaction makes others wait, then say so; and then it works again. */
 static void test_busy(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_leader_t boss = store_help_run(f->store, 100);
     store_options_t quick = {.statement_ms = 200};
     store_t *other = store_open(f->url, &quick, NULL);
@@ -480,7 +457,7 @@ static void test_busy(void **state)
 /* The server stops and starts in mid-use, by the command in PCP_TEST_RESTART. */
 static void test_restart(void **state)
 {
-    fixture_t *f = *state;
+    store_test_t *f = *state;
     store_leader_t boss = store_help_run(f->store, 100);
     const char *command = getenv("PCP_TEST_RESTART");
     if (!command || system(command) != 0)
@@ -494,7 +471,7 @@ static void test_restart(void **state)
     STORE_OK(store_run_data(f->store, &boss, 100, err));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 
 int main(void)
 {
