@@ -153,7 +153,8 @@ static shared_t *make_slot(const state_t *self, size_t number, uint64_t n, err_t
 {
     char *path = slot_path(self, number);
     size_t n_bytes = HEADER_BYTES + (size_t)n * 2 * sizeof(float);
-    int fd = self->dir ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)
+    if (self->dir) unlink(path); /* somebody may have the old one mapped: it is not cut */
+    int fd = self->dir ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                        : memfd_create("slot", MFD_CLOEXEC);
     shared_t *slot = NULL;
     int failed = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)n_bytes);
