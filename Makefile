@@ -38,7 +38,7 @@ LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
 PROTO := $(wildcard proto/*.proto)
 GEN_C := $(PROTO:proto/%.proto=build/gen/proto/%.pb-c.c)
 GEN_H := $(GEN_C:.c=.h)
-LIB_C := $(wildcard libshared/*/*.c)
+LIB_C := $(wildcard libshared/*/*.c libshared/*/*/*.c)
 LIB_O := $(LIB_C:%.c=$(OBJ)/%.o) $(GEN_C:build/gen/%.c=$(OBJ)/gen/%.o)
 LIB := $(OBJ)/libpcp.a
 

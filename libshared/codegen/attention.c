@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/attention.h"
+#include "plan/lower/attention.h"
 
 enum {
     ROOM = 768 << 10,  /* bytes of packed keys of a chunk */

@@ -1,4 +1,4 @@
-/* Attention groups (plan/attention.h) as C: packing and blocks in the terms of prelude_attention.h.
+/* Attention groups (plan/lower/attention.h) as C: packing and blocks in the terms of prelude_attention.h.
  */
 #ifndef CODEGEN_ATTENTION_H
 #define CODEGEN_ATTENTION_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 /* The body of the kernel between its arguments a<i> and the end. */
 void attention_render(const kernel_t *kernel, str_t *out);

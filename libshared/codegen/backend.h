@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "codegen/helper.h"
 #include "codegen/target.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 typedef struct backend {
     const char *prefix; /* "cpu": of its targets' names, before the colon */

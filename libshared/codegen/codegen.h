@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "codegen/helper.h"
 #include "codegen/target.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 /* The distinct kernels of a list, rendered for a target: equal texts are one symbol. */
 typedef struct {

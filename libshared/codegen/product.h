@@ -1,11 +1,11 @@
-/* Kernels of matrix products for exact sizes: see plan/tiles.h for the cutting, codegen/tile.h for
+/* Kernels of matrix products for exact sizes: see plan/kernel/tiles.h for the cutting, codegen/tile.h for
  * the arithmetic. */
 #ifndef CODEGEN_PRODUCT_H
 #define CODEGEN_PRODUCT_H
 
 #include "base/str.h"
 #include "codegen/helper.h"
-#include "plan/tiles.h"
+#include "plan/kernel/tiles.h"
 
 /* The function of the plan's kernel ABI without its name, run over [0, tiles_n_part) with the
  * operands A, B, C as its arguments; their offsets in the step are not looked at. Rows of a column

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "codegen/helper.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 /* The body of the kernel as a C function without its name: everything from the parameter list on,
  * so that equal kernels are equal text. Functions that it calls are added to helpers. */

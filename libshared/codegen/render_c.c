@@ -1,4 +1,4 @@
-/* Kernels of the loop-IR as C functions of the plan's ABI (plan/plan.h, plan_kernel_fn). Loops over
+/* Kernels of the loop-IR as C functions of the plan's ABI (plan/format/plan.h, plan_kernel_fn). Loops over
  * columns carry `omp simd` (compiled with -fopenmp-simd: no run time): the order of a reduction is
  * then the compiler's choice for the target, the same in every run and for every number of threads.
  * */
@@ -232,7 +232,7 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
     dtype_t from = self->kernel->graph.node.at[s->value].dtype;
-    bool raw = self->kernel->in_order && from != dtype; /* a move of bits (plan/loops_in.h) */
+    bool raw = self->kernel->in_order && from != dtype; /* a move of bits (plan/lower/loops_in.h) */
     bool rounded = dtype == DT_BF16 && self->kernel->graph.node.at[s->value].kind == KX_CONVERT;
     if (raw)
         str_add(self->out, "] = (");

@@ -3,7 +3,7 @@
 #define CODEGEN_RENDER_EXPR_H
 
 #include "base/str.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 enum { NOT_IN_SCOPE = -1, INNERMOST = 1 << 20 };
 

@@ -5,7 +5,7 @@
 #define CODEGEN_TARGET_H
 
 #include "base/err.h"
-#include "plan/caps.h"
+#include "plan/kernel/caps.h"
 
 struct backend;
 

@@ -14,7 +14,7 @@
 #include "ir/print.h"
 #include "parse/parse.h"
 #include "plan/build.h"
-#include "plan/print.h"
+#include "plan/format/print.h"
 
 /* Lower every public function of the first n; *build_p has the kernels of its steps. */
 static plan_t *lower_functions(ir_module_t *module, int n, const target_t *target,

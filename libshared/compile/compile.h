@@ -5,8 +5,8 @@
 
 #include "ir/ir.h"
 #include "optim/optim.h"
-#include "plan/plan.h"
-#include "plan/tune.h"
+#include "plan/format/plan.h"
+#include "plan/kernel/tune.h"
 
 typedef enum {
     STAGE_IR,    /* as parsed and verified */

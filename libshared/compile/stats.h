@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "ir/ir.h"
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 
 /* Append, for each program of `plan`: ops of the function of its name in `module` (after the
  * passes), by kind of step their number, FLOPs and bytes moved, what was recomputed, and the peak

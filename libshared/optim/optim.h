@@ -11,7 +11,7 @@
  * or, when accumulate > 1, @accumulate (params, accumulators, batch) -> (accumulators', loss) and
  * @update (params, state, accumulators, lr, step) -> (params', state', accumulators' = 0,
  * grad_norm) instead of @train. Every parameter and result carries pcp.name and pcp.role
- * (plan/plan.h); a result with role param, state or accumulator updates the argument of that role
+ * (plan/format/plan.h); a result with role param, state or accumulator updates the argument of that role
  * and name in place. Parameters of bf16 or f16 modules become f32 masters, rounded to nearest even
  * where the forward pass reads them; their gradients are widened to f32 before clipping and the
  * update. loss, grad_norm and logits are f32, but @grad keeps the module's types.

@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/arena.h"
-#include "plan/branches.h"
-#include "plan/build_in.h"
-#include "plan/check.h"
-#include "plan/check_lifetimes.h"
-#include "plan/parts.h"
-#include "plan/product_loops.h"
-#include "plan/recompute.h"
-#include "plan/seed.h"
-#include "plan/steps.h"
-#include "plan/sweep.h"
-#include "plan/tiles.h"
+#include "plan/format/check.h"
+#include "plan/kernel/tiles.h"
+#include "plan/lower/branches.h"
+#include "plan/lower/product_loops.h"
+#include "plan/lower/recompute.h"
+#include "plan/lower/seed.h"
+#include "plan/memory/arena.h"
+#include "plan/memory/build_in.h"
+#include "plan/memory/check_lifetimes.h"
+#include "plan/schedule/parts.h"
+#include "plan/schedule/steps.h"
+#include "plan/schedule/sweep.h"
 
 plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps)
 {

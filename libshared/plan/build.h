@@ -5,18 +5,18 @@
 #define PLAN_BUILD_H
 
 #include "ir/ir.h"
-#include "plan/caps.h"
-#include "plan/kernel.h"
-#include "plan/plan.h"
-#include "plan/tune.h"
+#include "plan/format/plan.h"
+#include "plan/kernel/caps.h"
+#include "plan/kernel/kernel.h"
+#include "plan/kernel/tune.h"
 
 typedef struct plan_build plan_build_t;
 
 /* caps: of the target; NULL: CAPS_USUAL.
- * Large temporaries are held by parts (plan/parts.h); the attribute pcp.part_bytes of the module
+ * Large temporaries are held by parts (plan/schedule/parts.h); the attribute pcp.part_bytes of the module
  * says of how many bytes in the place of PARTS_BYTES, 0: never. Likewise pcp.keep_bytes for what is
- * kept in the place of making it again (plan/recompute.h; without it 0 with a budget), and
- * pcp.sweeps, 0: no steps run in one go (plan/sweep.h). */
+ * kept in the place of making it again (plan/lower/recompute.h; without it 0 with a budget), and
+ * pcp.sweeps, 0: no steps run in one go (plan/schedule/sweep.h). */
 plan_build_t *plan_build_new(ir_module_t *module, const caps_t *caps);
 void plan_build_destroy(plan_build_t **self_p);
 
@@ -32,7 +32,7 @@ int plan_build_program(plan_build_t *self, const ir_fn_t *fn, err_t *err);
 void plan_build_tune(plan_build_t *self, const tune_t *tune);
 
 /* Before the first program: how many bytes the arena may have, 0: any. With a budget no steps run
- * in one go (plan/sweep.h), which takes memory; where the arena has more, steps are repeated
+ * in one go (plan/schedule/sweep.h), which takes memory; where the arena has more, steps are repeated
  * instead of keeping what they made (remat.c), as few as will do; plan_build_finish gives
  * ERR_MEMORY with the smallest budget there is when that does not do. */
 void plan_build_budget(plan_build_t *self, uint64_t n_bytes);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 
 typedef struct code code_t;
 

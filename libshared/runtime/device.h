@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/pool.h"
 
 typedef struct device device_t;

@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "codegen/target.h"
 #include "ir/tensor.h"
-#include "plan/check.h"
+#include "plan/format/check.h"
 #include "runtime/device.h"
 
 struct exec {

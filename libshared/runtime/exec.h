@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/device.h"
 
 typedef struct exec exec_t;

@@ -9,7 +9,7 @@
 #ifndef RUNTIME_GEMM_H
 #define RUNTIME_GEMM_H
 
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/pool.h"
 
 /* Run a checked step. Allocates nothing. Needs blas_open (runtime/blas.h). */

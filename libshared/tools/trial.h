@@ -4,7 +4,7 @@
 #define TOOLS_TRIAL_H
 
 #include "optim/optim.h"
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/exec.h"
 
 typedef struct {

@@ -8,7 +8,7 @@
 #define TOOLS_TUNING_H
 
 #include "optim/optim.h"
-#include "plan/tune.h"
+#include "plan/kernel/tune.h"
 
 typedef struct {
     const char *dir;    /* NULL: $XDG_CACHE_HOME/pcp, else ~/.cache/pcp; made when absent */

@@ -2,7 +2,7 @@
 #ifndef TOOLS_TUNING_MEASURE_H
 #define TOOLS_TUNING_MEASURE_H
 
-#include "plan/tune.h"
+#include "plan/kernel/tune.h"
 
 /* Add the fastest candidate for each of n products to the table. Products too large to hold (a GiB)
  * get the usual way. Compiles all candidates at once; blocks for seconds. */

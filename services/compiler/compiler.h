@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "compiler/child.h"
 #include "msg/data_client.h"
-#include "plan/tune.h"
+#include "plan/kernel/tune.h"
 #include "proto/control.pb-c.h"
 
 enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };

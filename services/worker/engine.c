@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
 #include "ir/tensor.h"
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/exec.h"
 
 #define STEPS "steps" /* the state file's metadata key */

@@ -73,7 +73,7 @@ dismiss
 
 check "a run trains" begin later
 check "for some rounds" trains 3
-check "then the disk of its objects is full" fill objects
+check "then the disk of its objects is full" eventually 30 fill objects # objects may go meanwhile
 check "a worker waits" eventually 60 stays_full 'cannot write.*objects.*No space left'
 check "the shepherd says why" eventually 60 full_and_said 'aggregator a0: .*No space left'
 check "nobody gives up" quiet
@@ -84,7 +84,7 @@ dismiss
 
 check "a run trains" begin states
 check "for some rounds" trains 3
-check "then the disk of the shard is full" fill state
+check "then the disk of the shard is full" eventually 30 fill state
 check "it goes on for some more" trains 6
 check "there is room again" clear state
 check "the run ends" finishes

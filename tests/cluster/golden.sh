@@ -24,7 +24,7 @@ for backend in interp cpu; do
         "$golden/training.json" --training --backend "$backend"
 done
 
-# Logits held by parts of their rows (plan/parts.h), here of less than 100 kB: the same gradients, masked targets
+# Logits held by parts of their rows (plan/schedule/parts.h), here of less than 100 kB: the same gradients, masked targets
 # included.
 mkdir "$work/parts"
 for model in nanogpt_small nanochat_smoke_d1_128; do
@@ -40,7 +40,7 @@ done
 check "training of nanogpt_small by parts" "$bin/golden-check" "$work/parts/nanogpt_small.mlir" \
     "$golden/training.json" --training --backend cpu
 
-# What the backward pass reads is made again wherever it can be (plan/recompute.h).
+# What the backward pass reads is made again wherever it can be (plan/lower/recompute.h).
 mkdir "$work/again"
 for model in nanogpt_small nanochat_forward_32; do
     sed '1s/^module.*{$/module attributes {pcp.keep_bytes = 0 : i64} {/' "$models/$model.mlir" >"$work/again/$model.mlir"

@@ -18,10 +18,10 @@ holds() { only "$1" "$2" && "$tree/scripts/layers"; }
 refused() { only "$1" "$2" && ! "$tree/scripts/layers" >"$work/said" 2>&1 && grep -qF "$3" "$work/said"; }
 
 check "this tree holds" scripts/layers
-check "a folder may include what its row names" holds libshared/runtime/exec.c '"plan/plan.h"'
+check "a folder may include what its row names" holds libshared/runtime/exec.c '"plan/format/plan.h"'
 check "and its own headers" holds libshared/runtime/exec.c '"runtime/pool.h"'
 check "a higher folder is refused" \
-    refused libshared/ir/op.c '"plan/plan.h"' 'libshared/ir/op.c:1: ir includes plan/plan.h, which is a higher layer'
+    refused libshared/ir/op.c '"plan/format/plan.h"' 'libshared/ir/op.c:1: ir includes plan/format/plan.h, which is a higher layer'
 check "runtime may not include compile, which is lower" \
     refused libshared/runtime/exec.c '"compile/compile.h"' 'which its row in scripts/layers does not name'
 check "nor ops" refused libshared/runtime/exec.c '"ops/eval.h"' 'which its row in scripts/layers does not name'
@@ -30,5 +30,5 @@ check "a service has a row, too" holds services/worker/main.c '"msg/member.h"'
 check "and may include no more than it names" refused services/worker/main.c '"store/store.h"' 'does not name'
 check "nor another service" refused services/worker/main.c '"shepherd/work.h"' 'of a service'
 check "a folder without a row is refused" refused libshared/new/a.c '"base/err.h"' 'has no row'
-check "a library has its owners" refused libshared/plan/plan.c '<sqlite3.h>' 'may be included only in'
+check "a library has its owners" refused libshared/plan/format/plan.c '<sqlite3.h>' 'may be included only in'
 tap_done

@@ -55,7 +55,7 @@ static int check_copies(const ir_module_t *m)
     return n_op << n_call;
 }
 
-/* What the plan compiler makes of it keeps what it still reads (plan/check_lifetimes.h), or is
+/* What the plan compiler makes of it keeps what it still reads (plan/memory/check_lifetimes.h), or is
  * refused for what it cannot lower. Checks themselves have no kernels: functions without any. */
 static void check_plan(ir_module_t *m)
 {

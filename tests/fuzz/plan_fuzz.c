@@ -1,7 +1,7 @@
 /* Fuzz target: a plan that plan_unpack accepts stays inside its arena and tables, and packs to
  * bytes that read back. The input is the plan's body; the file around it, with the right hash, is
  * made here, since no fuzzer finds hashes. */
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "proto/plan.pb-c.h"
 
 #include "alloc_bound.h"

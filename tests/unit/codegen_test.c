@@ -14,7 +14,7 @@
 #include "codegen/compiler.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "plan/kernel.h"
+#include "plan/kernel/kernel.h"
 
 /* --- index arithmetic --- */
 

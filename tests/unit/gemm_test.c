@@ -12,7 +12,7 @@
 
 #include "base/rng.h"
 #include "codegen/target.h"
-#include "plan/check.h"
+#include "plan/format/check.h"
 #include "runtime/blas.h"
 #include "runtime/gemm.h"
 
@@ -54,7 +54,7 @@ static void set_element(char *base, dtype_t dtype, int64_t i, double value)
         ((float *)base)[i] = (float)value;
 }
 
-/* The definition in plan/plan.h, in doubles. */
+/* The definition in plan/format/plan.h, in doubles. */
 static double entry(const char *arena, const plan_gemm_step_t *s, int64_t o, int64_t e, int64_t i,
                     int64_t j)
 {

@@ -4,7 +4,7 @@
 #ifndef PLAN_EMULATE_H
 #define PLAN_EMULATE_H
 
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 
 typedef struct emulated emulated_t;
 

@@ -12,9 +12,9 @@
 #include "base/rng.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "plan/check.h"
-#include "plan/memory.h"
-#include "plan/print.h"
+#include "plan/format/check.h"
+#include "plan/format/print.h"
+#include "plan/memory/memory.h"
 #include "runtime/exec.h"
 
 /* A step on a parameter, written over it; its state is read at other places than it is written. */

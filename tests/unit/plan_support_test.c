@@ -114,7 +114,7 @@ static void test_cpu_column(void **state)
         n_tried++;
         if (seen == plan_op_support(code)) continue;
         n_wrong++;
-        print_error("%s: %d of %d programs planned, but plan/support.c says %d (%s)\n",
+        print_error("%s: %d of %d programs planned, but plan/lower/support.c says %d (%s)\n",
                     op_def(code)->name, t->n_planned, t->n, plan_op_support(code), t->why.text);
     }
     print_message("%d ops tried\n", n_tried);

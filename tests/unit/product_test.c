@@ -18,7 +18,7 @@
 #include "codegen/compiler.h"
 #include "codegen/target.h"
 #include "codegen/tile.h"
-#include "plan/check.h"
+#include "plan/format/check.h"
 #include "runtime/amx.h"
 #include "runtime/code.h"
 #include "runtime/pool.h"

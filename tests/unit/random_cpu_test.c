@@ -220,7 +220,8 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
     }
     if (ir_verify(module, &err) < 0) fail_msg("%s", err.text);
     ir_module_t *copy = ir_module_clone(module, &err);
-    if (copy && first / BATCH % 2 == 1) /* products of more than 96 bytes by parts (plan/parts.h) */
+    if (copy && first / BATCH % 2 ==
+                    1) /* products of more than 96 bytes by parts (plan/schedule/parts.h) */
         attr_set_int(copy->arena, &copy->attrs, "pcp.part_bytes", 64);
     plan_t *plan = copy ? compile_module(copy, "", NULL, target_host(), &err) : NULL;
     const exec_options_t options = {.threads = 2};

@@ -1,4 +1,4 @@
-/* Values made again behind the loss (plan/recompute.h): training takes the same steps as with all
+/* Values made again behind the loss (plan/lower/recompute.h): training takes the same steps as with all
  * of them kept, in less memory. */
 #include <math.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 
 #include "codegen/target.h"
 #include "compile/compile.h"
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "plan_help.h"
 
 /* A product of 256 KiB, what `middle` makes of %s, and a product with that over dimension `over`.

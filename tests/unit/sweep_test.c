@@ -18,7 +18,7 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/build.h"
-#include "plan/check.h"
+#include "plan/format/check.h"
 #include "plan_help.h"
 #include "random_program.h"
 #include "runtime/exec.h"

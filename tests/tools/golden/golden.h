@@ -13,7 +13,7 @@
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "optim/optim.h"
-#include "plan/plan.h"
+#include "plan/format/plan.h"
 #include "runtime/exec.h"
 
 typedef struct {

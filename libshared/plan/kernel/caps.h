@@ -1,0 +1,22 @@
+/* What lowering may ask of a target: values, never its name. The rows of targets
+ * (codegen/backend.h) state them. */
+#ifndef PLAN_CAPS_H
+#define PLAN_CAPS_H
+
+#include <stdbool.h>
+
+typedef struct {
+    int lanes, registers; /* vectors of f32: elements, and registers that hold one. lanes 0:
+                           * products have no kernels that are cut for registers (plan/kernel/tiles.h) */
+    bool bf16;            /* products of bf16 pairs, summed in f32 ... */
+    bool matrix;          /* ... by a matrix unit instead of the vector units */
+    bool
+        attention; /* one kernel for attention, and one for its gradient (plan/lower/attention.h) */
+    bool library;  /* products may go to a library of the device */
+    bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
+} caps_t;
+
+/* A target that nobody named: what every device of ours could do with a library of products. */
+#define CAPS_USUAL ((caps_t){.attention = true, .library = true, .sweeps = true})
+
+#endif

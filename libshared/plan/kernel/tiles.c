@@ -1,0 +1,164 @@
+/* The choice of tiles: a small model of what a register tile costs, tried over all of them. */
+#include "plan/kernel/tiles.h"
+
+enum {
+    SUM_BLOCK = 256,    /* terms: a packed panel of B of this height fits the first-level cache */
+    MOST_SUM = 512,     /* a choice may ask for */
+    MATRIX_BLOCK = 512, /* pairs: the same for a matrix unit, from the second-level cache */
+    MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
+    PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
+    WANTED_PARTS = 32,  /* of a product that has so many */
+    FEWEST_PARTS = 8,   /* of a product of a sweep, where each packs its part of B */
+    FEW_ROWS = 8,       /* that do not pay for packing B */
+    MOST_PARTS = 64,    /* rows of tiles beyond these come together: the pool joins parts anyway */
+    CACHE_LINES_APART = 1024, /* floats: rows this far apart compete for few places of a cache */
+};
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Half cycles for one term of the sum on a machine that multiplies and loads two vectors a cycle:
+ * limited by arithmetic, by loads, or by the latency of four cycles. */
+static double term_cost(int rows, int vectors)
+{
+    double arithmetic = rows * vectors, loads = rows + vectors, latency = 8;
+    double cost = arithmetic > loads ? arithmetic : loads;
+    return (cost > latency ? cost : latency) + 0.1 * loads;
+}
+
+/* A tile: its terms, reading and writing C, the call. */
+static double tile_cost(int rows, int vectors, int64_t k)
+{
+    return (double)k * term_cost(rows, vectors) + 3.0 * rows * vectors + 24;
+}
+
+static double column_cost(int64_t m, int rows, int vectors, int64_t k)
+{
+    int64_t whole = m / rows;
+    int rest = (int)(m % rows);
+    return (double)whole * tile_cost(rows, vectors, k) + (rest ? tile_cost(rest, vectors, k) : 0);
+}
+
+static double product_cost(int64_t m, int64_t n, int64_t k, int rows, int vectors, int lanes)
+{
+    int64_t whole = n / (vectors * lanes), rest = n % (vectors * lanes);
+    double cost = (double)whole * column_cost(m, rows, vectors, k);
+    if (rest) cost += column_cost(m, rows, (int)ceil_div(rest, lanes), k);
+    return cost;
+}
+
+void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
+{
+    const caps_t *caps = &self->caps;
+    double best = -1;
+    k = k < SUM_BLOCK ? k : SUM_BLOCK;
+    for (int vectors = 1; vectors <= 4; vectors++) {
+        for (int rows = 1; rows * vectors + vectors + 2 <= caps->registers; rows++) {
+            double cost = product_cost(m, n, k, rows, vectors, caps->lanes);
+            if (best >= 0 && cost > best) continue;
+            best = cost;
+            self->rows = rows;
+            self->cols = vectors * caps->lanes;
+        }
+    }
+}
+
+static int64_t round_up(int64_t size, int64_t unit)
+{
+    return ceil_div(size, unit) * unit;
+}
+
+/* Parts of at most PART_COLS columns, with fewer while there are too few parts to go round, and of
+ * few rows of tiles, so that threads end together. */
+static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
+{
+    int64_t wanted = self->wanted_parts > 0 ? self->wanted_parts : WANTED_PARTS;
+    int64_t entries = s->batch * s->inner, tiles = ceil_div(s->m, self->rows);
+    int64_t joined = entries >= wanted ? tiles : tiles < MOST_PARTS ? 1 : tiles / MOST_PARTS;
+    self->part_rows = joined * self->rows;
+    self->n_part_row = ceil_div(s->m, self->part_rows);
+    int64_t n_col = ceil_div(s->n, PART_COLS), most = ceil_div(s->n, self->cols);
+    while (n_col < most && entries * self->n_part_row * n_col < wanted) n_col++;
+    self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+    self->n_part_col = ceil_div(s->n, self->part_cols);
+}
+
+/* Is B copied into panels for blocks of m rows? */
+static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
+{
+    return s->bf16 || s->trans_b || (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0);
+}
+
+/* Does the choice fit the registers of the target? */
+static bool choice_fits(const tile_choice_t *c, caps_t caps)
+{
+    int vectors = c->cols / caps.lanes;
+    return c->rows > 0 && c->cols > 0 && c->cols % caps.lanes == 0 &&
+           c->rows * vectors + vectors + 2 <= caps.registers;
+}
+
+bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
+                  const tile_choice_t *choice)
+{
+    *self = (tiles_t){.caps = caps, .wanted_parts = choice->parts};
+    if (s->dtype != DT_F32 || caps.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
+    if (s->bf16 && !caps.bf16) return false;
+    int64_t terms = s->bf16 ? ceil_div(s->k, 2) : s->k;
+    bool matrix = s->bf16 && caps.matrix;
+    int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
+    if (matrix)
+        self->rows = self->cols = MATRIX_TILE;
+    else if (choice_fits(choice, caps))
+        self->rows = choice->rows, self->cols = choice->cols;
+    else
+        tiles_choose_registers(self, s->m, s->n, terms);
+    if (choice->sum_block > 0 && choice->sum_block <= MOST_SUM) block = choice->sum_block;
+    self->sum_block = ceil_div(terms, ceil_div(terms, block));
+    if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
+    choose_parts(self, s);
+    self->pack_b = packs_b(self, s, s->m);
+    self->pack_a = s->bf16 &&
+                   (s->trans_a || s->k % 2 ||
+                    (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 && s->n > self->cols));
+    return true;
+}
+
+bool tiles_cut(tiles_t *self, const plan_gemm_step_t *step, caps_t caps)
+{
+    return tiles_cut_as(self, step, caps, &(tile_choice_t){0});
+}
+
+int64_t tiles_n_part(const product_t *product)
+{
+    const plan_gemm_step_t *s = &product->step;
+    return s->batch * s->inner * product->tiles.n_part_row * product->tiles.n_part_col;
+}
+
+/* bench-gemm: generated kernels lead on everything but a few rows times a transposed matrix, each
+ * element of which is used too seldom to pay for its packing (4 x 1024 x 256 nt: 0.9 of OpenBLAS).
+ * The library has no products of bf16. */
+bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, caps_t caps)
+{
+    if (!step->bf16 && step->trans_b && step->m < FEW_ROWS) return false;
+    return tiles_cut(self, step, caps);
+}
+
+bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, int64_t strips)
+{
+    if (!tiles_choose(self, s, caps)) return false;
+    if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
+    int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, PART_COLS * SUM_BLOCK);
+    if (!s->bf16 || !caps.matrix)
+        tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
+    self->by_rows = true;
+    self->part_rows = rows;
+    self->n_part_row = strips;
+    int64_t most = ceil_div(s->n, self->cols);
+    while (n_col < most && strips * n_col < FEWEST_PARTS) n_col++;
+    self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+    self->n_part_col = ceil_div(s->n, self->part_cols);
+    self->pack_b = packs_b(self, s, rows);
+    return true;
+}

@@ -1,0 +1,36 @@
+/* Attention and its gradient (ops/fused.h) as kernels of their own: one piece of work per matrix of
+ * the batch, operands and results through strides, so that heads need no copies. */
+#ifndef PLAN_ATTENTION_H
+#define PLAN_ATTENTION_H
+
+#include "ops/fused.h"
+#include "plan/lower/lower.h"
+
+/* Where matrix n of an operand or result lies, in elements of its argument: offset +
+ * n / n_inner * outer + n % n_inner * inner, rows `row` apart, columns next to each other. */
+typedef struct {
+    int arg; /* of the kernel */
+    dtype_t dtype;
+    int64_t offset, n_inner, outer, inner, row;
+} attention_view_t;
+
+enum { ATTENTION_MAX_VIEW = 9 };
+typedef struct attention {
+    fused_attention_t how;
+    bool gradient;
+    bool pairs;         /* operands of f32 are rounded to bf16 for the products */
+    int64_t t, s, d, e; /* rows of q, rows of k, columns of q and k, columns of v */
+    /* Operands, then results, in the order of the op; the log-sum-exp as [t, 1] matrices. */
+    int n_view;
+    attention_view_t view[ATTENTION_MAX_VIEW];
+} attention_t;
+
+/* Is the op such a group, of a type and size that the target has a kernel for? */
+bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op);
+
+/* Operands and results become roots; operands that strides cannot describe get copies. */
+void attention_mark(lower_t *self, const ir_op_t *op);
+int attention_prepare(lower_t *self, const ir_op_t *op);
+int attention_place(lower_t *self, const ir_op_t *op);
+
+#endif
