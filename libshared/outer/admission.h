@@ -1,4 +1,4 @@
-/* What admission of one worker's update asks of its values (services/shepherd/admission.c judges).
+/* What admission of one worker's update asks of its values (services/shepherd/round/admission.c judges).
  * Pure functions. */
 #ifndef OUTER_ADMISSION_H
 #define OUTER_ADMISSION_H

@@ -4,7 +4,7 @@
 
 #include <czmq.h>
 
-#include "shepherd/herald.h"
+#include "shepherd/roster/herald.h"
 #include "shepherd/shepherd.h"
 
 typedef struct {

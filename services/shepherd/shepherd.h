@@ -24,10 +24,10 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "msg/envelope.h"
+#include "shepherd/bulk/courier.h"
+#include "shepherd/bulk/layout.h"
 #include "shepherd/config.h"
-#include "shepherd/courier.h"
-#include "shepherd/layout.h"
-#include "shepherd/recorder.h"
+#include "shepherd/records/recorder.h"
 
 typedef enum {
     PHASE_STANDBY,

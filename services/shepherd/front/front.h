@@ -13,10 +13,10 @@
 #include "base/children.h"
 #include "msg/door.h"
 #include "msg/member.h"
-#include "shepherd/clerk.h"
 #include "shepherd/front/config.h"
 #include "shepherd/front/files.h"
-#include "shepherd/operators.h"
+#include "shepherd/records/clerk.h"
+#include "shepherd/roster/operators.h"
 
 typedef struct front front_t;
 

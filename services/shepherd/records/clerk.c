@@ -1,5 +1,5 @@
 /* The clerk's life: open, lead, tell, write until told to stop. */
-#include "shepherd/clerk.h"
+#include "shepherd/records/clerk.h"
 
 #include <stdlib.h>
 #include <string.h>

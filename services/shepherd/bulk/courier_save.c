@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
-#include "shepherd/courier.h"
+#include "shepherd/bulk/courier.h"
 
 static const size_t MAX_STATE_BYTES = (size_t)1 << 36;
 

@@ -1,5 +1,5 @@
 /* Keys pcp:<kind>:<id> for the shepherd and its members, renewed as long as news come. */
-#include "shepherd/herald.h"
+#include "shepherd/roster/herald.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 
 #include <czmq.h>
 
-#include "shepherd/record.h"
+#include "shepherd/records/record.h"
 
 typedef struct {
     const char *url, *run, *holder;

@@ -1,5 +1,5 @@
 /* Questions of the command line to supervisors, and their answers. */
-#include "shepherd/operators.h"
+#include "shepherd/roster/operators.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The courier: publishes a run's files, sends its first parameters; checkpoints are next door. */
-#include "shepherd/courier.h"
+#include "shepherd/bulk/courier.h"
 
 #include <stdio.h>
 #include <stdlib.h>

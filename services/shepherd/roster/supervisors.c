@@ -1,5 +1,5 @@
 /* Supervisors and the command line at the shepherd of a run. */
-#include "shepherd/operators.h"
+#include "shepherd/roster/operators.h"
 
 static bool busy(void *user, const member_row_t *row)
 {

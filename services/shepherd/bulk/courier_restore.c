@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/fits.h"
-#include "shepherd/courier.h"
+#include "shepherd/bulk/courier.h"
 
 /* Open one and read its ledger. ERR_STATE: whole, but made without one. */
 static int look(const shepherd_config_t *config, const char *path, courier_result_t *result,

@@ -1,5 +1,5 @@
 /* The flat layout from a compiler's answer, with every size checked. */
-#include "shepherd/layout.h"
+#include "shepherd/bulk/layout.h"
 
 #include <stdlib.h>
 #include <string.h>

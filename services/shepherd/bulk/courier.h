@@ -10,8 +10,8 @@
 #include "ckpt/ledger.h"
 #include "ckpt/safetensors.h"
 #include "msg/data_client.h"
+#include "shepherd/bulk/layout.h"
 #include "shepherd/config.h"
-#include "shepherd/layout.h"
 
 typedef enum {
     COURIER_PUBLISH,    /* module and token files into the object service */

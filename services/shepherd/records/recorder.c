@@ -1,5 +1,5 @@
 /* The recorder's life: open, lead, tell, write until told to stop. */
-#include "shepherd/recorder.h"
+#include "shepherd/records/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Records: a table from kind to the store's function. */
-#include "shepherd/record.h"
+#include "shepherd/records/record.h"
 
 #include <stdlib.h>
 
