@@ -5,21 +5,8 @@
 
 #include <czmq.h>
 
+#include "msg/endpoint.h"
 #include "msg/envelope.h"
-
-/* Queue limits, linger, heartbeats and the largest frame accepted, for every socket of ours. A
- * connection whose other end is silent, or does not read, for MSG_DEAF_MS ends. */
-void control_tune(zsock_t *socket);
-
-/* A tuned socket bound to (server) or connecting to an endpoint. NULL with ERR_NET naming it.
- * type: ZMQ_ROUTER, ZMQ_DEALER, ZMQ_PUB, ZMQ_SUB (subscribed to everything). */
-zsock_t *control_bind(int type, const char *endpoint, err_t *err);
-zsock_t *control_connect(int type, const char *endpoint, err_t *err);
-
-/* The same for data, where a peer's queue holds MSG_HIGH_WATER messages each way: a ROUTER, a
- * DEALER. */
-zsock_t *control_bind_data(const char *endpoint, err_t *err);
-zsock_t *control_connect_data(const char *endpoint, err_t *err);
 
 /* Send without blocking; to NULL on sockets that have no identity frame. Sets version and id.
  * A full queue or a vanished peer drops the message: -1 with ERR_NET. The frames: to's routing id

@@ -32,7 +32,6 @@ struct member {
     char *endpoint;
     zloop_t *loop;
     zsock_t *socket, *monitor; /* monitor: news of the socket's connection */
-    unsigned n_monitor;        /* made so far */
     zmq_pollitem_t tick;       /* a timerfd */
     bool joined, left;
     bool asked;                /* HELLO was said at this endpoint */
@@ -62,7 +61,7 @@ static void disconnect(member_t *self)
 {
     if (self->monitor) zloop_reader_end(self->loop, self->monitor);
     if (self->socket) zloop_reader_end(self->loop, self->socket);
-    if (self->socket) zmq_socket_monitor(zsock_resolve(self->socket), NULL, 0);
+    if (self->socket) endpoint_unwatch(self->socket);
     zsock_destroy(&self->monitor);
     zsock_destroy(&self->socket);
 }
@@ -71,12 +70,8 @@ static void disconnect(member_t *self)
  * that none of its news is missed. */
 static void watch_connection(member_t *self)
 {
-    char name[64];
-    snprintf(name, sizeof name, "inproc://member-%p-%u", (void *)self, self->n_monitor++);
-    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_CONNECTED;
-    if (zmq_socket_monitor(zsock_resolve(self->socket), name, events) < 0) return;
-    err_t err = {0};
-    self->monitor = control_connect(ZMQ_PAIR, name, &err);
+    self->monitor = endpoint_watch(
+        self->socket, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_CONNECTED);
     if (!self->monitor) return;
     zloop_reader(self->loop, self->monitor, on_monitor, self);
     zloop_reader_set_tolerant(self->loop, self->monitor);
@@ -91,13 +86,10 @@ static int reconnect(member_t *self, err_t *err)
     self->data = NULL;
     self->endpoint = self->endpoints;
     for (size_t i = 0; i < self->at; i++) self->endpoint += strlen(self->endpoint) + 1;
-    self->socket = zsock_new(ZMQ_DEALER);
-    if (!self->socket) return err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
-    control_tune(self->socket);
+    self->socket = endpoint_open(endpoint_connect(ZMQ_DEALER, NULL), err);
+    if (!self->socket) return -1;
     watch_connection(self);
-    if (zsock_connect(self->socket, "%s", self->endpoint) < 0) {
-        err_set(err, ERR_NET, "cannot connect to %s: %s", self->endpoint,
-                zmq_strerror(zmq_errno()));
+    if (endpoint_add(self->socket, self->endpoint, false, err) < 0) {
         disconnect(self);
         return -1;
     }

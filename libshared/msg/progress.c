@@ -3,7 +3,6 @@
  * wrong then, once, and nothing else happens. */
 #include "msg/progress.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <zmq.h>
 
@@ -15,19 +14,14 @@ enum { LITTLE_BYTES = 4096 }; /* heartbeats, and answers that say nothing */
 
 void progress_begin(progress_t *self, zsock_t *socket, const char *endpoint)
 {
-    static _Atomic unsigned last;
-    char name[64];
     *self = (progress_t){.fd = -1};
     if (!str_starts(endpoint, "tcp://")) return;
-    snprintf(name, sizeof name, "inproc://progress-%u", ++last);
-    enum { EVENTS = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED };
-    if (zmq_socket_monitor(zsock_resolve(socket), name, EVENTS) < 0) return;
-    self->monitor = control_connect(ZMQ_PAIR, name, NULL);
+    self->monitor = endpoint_watch(socket, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED);
 }
 
 void progress_end(progress_t *self, zsock_t *socket)
 {
-    if (socket && self->monitor) zmq_socket_monitor(zsock_resolve(socket), NULL, 0);
+    if (socket && self->monitor) endpoint_unwatch(socket);
     zsock_destroy(&self->monitor);
     self->fd = -1;
 }

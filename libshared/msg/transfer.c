@@ -18,9 +18,10 @@ int transfer_connect(data_client_t *self, err_t *err)
     for (size_t s = 0; s < self->n_shard; s++) {
         shard_t *shard = &self->shard[s];
         if (shard->socket) continue;
-        shard->socket = control_connect_data(shard->endpoint, err);
+        endpoint_t data = endpoint_of_data(endpoint_connect(ZMQ_DEALER, shard->endpoint));
+        data.linger_ms = 0;
+        shard->socket = endpoint_open(data, err);
         if (!shard->socket) return -1;
-        zsock_set_linger(shard->socket, 0);
         progress_begin(&shard->progress, shard->socket, shard->endpoint);
     }
     return 0;

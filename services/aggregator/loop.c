@@ -147,7 +147,7 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     if (!*welcome->telemetry) return;
     char *endpoint = control_resolve(welcome->telemetry, member_endpoint(self->member));
     err_t err = {0};
-    self->telemetry = control_connect(ZMQ_PUB, endpoint, &err);
+    self->telemetry = endpoint_open(endpoint_connect(ZMQ_PUB, endpoint), &err);
     if (!self->telemetry) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
     free(endpoint);
 }

@@ -41,7 +41,7 @@ static int slot_init(slot_t *slot, err_t *err)
     slot->loop.config = config;
     if (aggregator_init(&slot->loop.state, config->object_dir, config->state_dir, err) < 0)
         return -1;
-    slot->loop.data = control_bind_data(config->bind, err);
+    slot->loop.data = endpoint_open(endpoint_of_data(endpoint_bind(ZMQ_ROUTER, config->bind)), err);
     return slot->loop.data ? 0 : -1;
 }
 

@@ -51,12 +51,8 @@ static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
 
 static void watch(sources_t *self, source_t *source)
 {
-    char name[64];
-    err_t err = {0};
-    snprintf(name, sizeof name, "inproc://events-%p-%u", (void *)self, self->n_monitor++);
-    int events = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED;
-    if (zmq_socket_monitor(zsock_resolve(source->socket), name, events) < 0) return;
-    source->monitor = control_connect(ZMQ_PAIR, name, &err);
+    source->monitor = endpoint_watch(source->socket,
+                                     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
     if (!source->monitor) return;
     zloop_reader(self->loop, source->monitor, on_monitor, self);
     zloop_reader_set_tolerant(self->loop, source->monitor);
@@ -66,28 +62,23 @@ static void disconnect(sources_t *self, source_t *source)
 {
     if (source->monitor) zloop_reader_end(self->loop, source->monitor);
     if (source->socket) zloop_reader_end(self->loop, source->socket);
-    if (source->socket) zmq_socket_monitor(zsock_resolve(source->socket), NULL, 0);
+    if (source->socket) endpoint_unwatch(source->socket);
     zsock_destroy(&source->monitor);
     zsock_destroy(&source->socket);
 }
 
-/* The options must be set before the connection: so not control_connect. */
 static int connect_source(sources_t *self, source_t *source, err_t *err)
 {
-    source->socket = zsock_new(ZMQ_SUB);
-    if (!source->socket)
-        return err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
-    control_tune(source->socket);
-    zsock_set_subscribe(source->socket, "");
-    zsock_set_reconnect_ivl(source->socket, RECONNECT_MS);
-    zsock_set_reconnect_ivl_max(source->socket, RECONNECT_MAX_MS);
-    zsock_set_connect_timeout(source->socket, CONNECT_MS);
-    zsock_set_heartbeat_ivl(source->socket, SOURCE_BEAT_MS);
-    zsock_set_heartbeat_timeout(source->socket, SOURCE_BEAT_OUT_MS);
+    endpoint_t events = endpoint_connect(ZMQ_SUB, NULL);
+    events.retry_ms = RECONNECT_MS;
+    events.retry_max_ms = RECONNECT_MAX_MS;
+    events.connect_ms = CONNECT_MS;
+    events.ping_ms = SOURCE_BEAT_MS;
+    events.pong_ms = SOURCE_BEAT_OUT_MS;
+    source->socket = endpoint_open(events, err);
+    if (!source->socket) return -1;
     watch(self, source); /* before the connection, so that it misses nothing */
-    if (zsock_connect(source->socket, "%s", source->endpoint) < 0) {
-        err_set(err, ERR_NET, "cannot connect to %s: %s", source->endpoint,
-                zmq_strerror(zmq_errno()));
+    if (endpoint_add(source->socket, source->endpoint, false, err) < 0) {
         disconnect(self, source);
         return -1;
     }

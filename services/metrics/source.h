@@ -34,7 +34,6 @@ typedef struct {
     zloop_reader_fn *on_event; /* a socket is readable; its argument is `user` */
     void *user;
     VEC(source_t) at;
-    unsigned n_monitor; /* made so far: their names */
 } sources_t;
 
 /* Subscribe to a list of endpoints with commas between. ERR_ARG: it has none; ERR_NET: one cannot

@@ -285,7 +285,7 @@ static int watch(train_t *self, err_t *err)
     self->loop = zloop_new();
     zloop_set_nonstop(self->loop, true); /* signals arrive by descriptor */
     self->member = member_new(self->loop, &options, err);
-    self->events = control_connect(ZMQ_SUB, events, NULL);
+    self->events = endpoint_open(endpoint_connect(ZMQ_SUB, events), NULL);
     zmq_pollitem_t item = {.fd = self->signals, .events = ZMQ_POLLIN};
     if (self->member) {
         zloop_poller(self->loop, &item, on_signal, self);

@@ -31,11 +31,11 @@ static zactor_t *open_recorder(const shepherd_config_t *config, recorder_options
 static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *err)
 {
     if (file_make_dirs(config->run_dir, err) < 0) return -1;
-    self->control = control_bind(ZMQ_ROUTER, config->bind, err);
+    self->control = endpoint_open(endpoint_bind(ZMQ_ROUTER, config->bind), err);
     if (!self->control) return -1;
-    self->telemetry = control_bind(ZMQ_SUB, config->telemetry, err);
+    self->telemetry = endpoint_open(endpoint_bind(ZMQ_SUB, config->telemetry), err);
     if (!self->telemetry) return -1;
-    self->events = control_bind(ZMQ_PUB, config->events, err);
+    self->events = endpoint_open(endpoint_bind(ZMQ_PUB, config->events), err);
     if (!self->events) return -1;
     self->state.telemetry = zsock_endpoint(self->telemetry);
     self->courier = courier_new(config);

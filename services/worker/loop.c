@@ -218,7 +218,7 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     zsock_destroy(&self->telemetry);
     char *endpoint = control_resolve(welcome->telemetry, member_endpoint(self->member));
     err_t err = {0};
-    if (*endpoint) self->telemetry = control_connect(ZMQ_PUB, endpoint, &err);
+    if (*endpoint) self->telemetry = endpoint_open(endpoint_connect(ZMQ_PUB, endpoint), &err);
     if (err.code) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
     free(endpoint);
     self->lost_ms = 0;

@@ -267,9 +267,9 @@ static int transfers(const char *root, pid_t *plain_peer, pid_t *aggregator)
     }
     *aggregator = start_aggregator(root, control);
     err_t err = {0};
-    shepherd_t shepherd = {.control = control_bind(ZMQ_ROUTER, control, &err)};
+    shepherd_t shepherd = {.control = endpoint_open(endpoint_bind(ZMQ_ROUTER, control), &err)};
     if (!answered(&shepherd)) return -1;
-    zsock_t *socket = control_connect(ZMQ_DEALER, endpoint, &err);
+    zsock_t *socket = endpoint_open(endpoint_connect(ZMQ_DEALER, endpoint), &err);
     data_options_t options = {.endpoints = &shepherd.endpoint, .n_endpoint = 1, .run = RUN};
     peer_t peer = {.client = data_client_new(&options, &err), .values = filled()};
     if (data_put_init(peer.client, BOUNDS, 0, peer.values, &err) < 0) return -1;

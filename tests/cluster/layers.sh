@@ -31,4 +31,13 @@ check "and may include no more than it names" refused services/worker/main.c '"s
 check "nor another service" refused services/worker/main.c '"shepherd/work.h"' 'of a service'
 check "a folder without a row is refused" refused libshared/new/a.c '"base/err.h"' 'has no row'
 check "a library has its owners" refused libshared/plan/format/plan.c '<sqlite3.h>' 'may be included only in'
+
+# FILE holds one line of C.
+line() { only "$1" '"base/err.h"' && printf '%s\n' "$2" >>"$tree/$1"; }
+socket_holds() { line "$1" "$2" && "$tree/scripts/layers"; }
+socket_refused() { line "$1" "$2" && ! "$tree/scripts/layers" >"$work/said" 2>&1 && grep -qF endpoint_open "$work/said"; }
+check "a socket is made in one file" socket_holds libshared/msg/endpoint.c 'zsock_t *s = zsock_new(type);'
+check "and in no other of its folder" socket_refused libshared/msg/member.c 'zsock_t *s = zsock_new_dealer(NULL);'
+check "nor in a service" socket_refused services/worker/loop.c '    zsock_connect (s, "%s", at);'
+check "nor by the library beneath" socket_refused services/worker/loop.c 'void *s = zmq_socket(context, ZMQ_SUB);'
 tap_done

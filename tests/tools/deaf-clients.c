@@ -102,7 +102,8 @@ int main(int argc, char **argv)
     log_init("deaf-clients", LOG_INFO, LOG_LOGFMT);
     zsock_t **deaf = mem_calloc((size_t)options.clients, sizeof *deaf);
     for (int64_t i = 0; i < options.clients; i++) deaf[i] = new_deaf(options.target);
-    zsock_t *reader = control_connect_data(options.target, &err);
+    zsock_t *reader = endpoint_open(endpoint_of_data(endpoint_connect(ZMQ_DEALER, options.target)),
+                                    &err);
     for (uint32_t round = 0, next_round = 0; reader && !zsys_interrupted;) {
         int has = find_round(&options, reader, next_round, &round);
         if (has < 0) break;

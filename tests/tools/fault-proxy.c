@@ -79,7 +79,7 @@ static double chance(const proxy_t *self, const char *purpose)
 static zsock_t *connect_back(proxy_t *self)
 {
     err_t err = {0};
-    zsock_t *back = control_connect(ZMQ_DEALER, self->options.target, &err);
+    zsock_t *back = endpoint_open(endpoint_connect(ZMQ_DEALER, self->options.target), &err);
     if (back)
         zloop_reader(self->loop, back, on_back, self);
     else
@@ -264,7 +264,7 @@ static int run(proxy_t *self, err_t *err)
     if (!o->listen || !o->target) return err_set(err, ERR_ARG, "--listen and --target are needed");
     int signal_fd = service_start("fault-proxy", &o->common, &table, o, err);
     if (signal_fd < 0) return -1;
-    self->front = control_bind(ZMQ_ROUTER, o->listen, err);
+    self->front = endpoint_open(endpoint_bind(ZMQ_ROUTER, o->listen), err);
     if (!self->front) return -1;
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     self->loop = zloop_new();

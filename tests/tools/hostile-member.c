@@ -230,7 +230,7 @@ static int run(hostile_t *self, err_t *err)
     if (!o->shepherd) return err_set(err, ERR_ARG, "--shepherd is needed");
     int signal_fd = service_start("hostile-member", &o->common, &table, o, err);
     if (signal_fd < 0) return -1;
-    self->control = control_connect(ZMQ_DEALER, o->shepherd, err);
+    self->control = endpoint_open(endpoint_connect(ZMQ_DEALER, o->shepherd), err);
     if (!self->control) return -1;
     say_hello(self);
     zmq_pollitem_t items[2] = {{.fd = signal_fd, .events = ZMQ_POLLIN},

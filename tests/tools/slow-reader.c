@@ -108,7 +108,7 @@ static int run(slow_t *self, err_t *err)
     if (!o->data) return err_set(err, ERR_ARG, "--data is needed");
     int signal_fd = service_start("slow-reader", &o->common, &table, o, err), rc = 0;
     if (signal_fd < 0) return -1;
-    zsock_t *events = o->events ? control_connect(ZMQ_SUB, o->events, err) : NULL;
+    zsock_t *events = o->events ? endpoint_open(endpoint_connect(ZMQ_SUB, o->events), err) : NULL;
     if (o->events && !events) return -1;
     for (int i = 0; !events && rc == 0 && i < o->count; i++)
         rc = one_more(self, (uint32_t)o->round, err);

@@ -147,7 +147,8 @@ static void on_lease(group_t *group, worker_t *worker, const Msg__Lease *lease)
         exit(1);
     }
     worker->asked_s[ASK_DONE] = 0; /* more work without an acknowledgement: nothing to measure */
-    if (!group->data) group->data = control_connect(ZMQ_DEALER, lease->data[0], NULL);
+    if (!group->data)
+        group->data = endpoint_open(endpoint_connect(ZMQ_DEALER, lease->data[0]), NULL);
     double hold = rng_uniform(lease->round, lease->replica) * 2 * (double)group->options->hold_ms;
     worker->busy = true;
     worker->uploading = false;
@@ -260,7 +261,7 @@ static void receive_data(group_t *group)
 static bool come(const group_t *group, worker_t *worker)
 {
     err_t err = {0};
-    worker->control = control_connect(ZMQ_DEALER, group->options->shepherd, &err);
+    worker->control = endpoint_open(endpoint_connect(ZMQ_DEALER, group->options->shepherd), &err);
     if (worker->control) return true;
     log_event(LOG_ERROR, "no_socket", "error=\"%s\"", err.text);
     exit(1);

@@ -68,7 +68,7 @@ static void pair_up(pair_t *self, int damage)
     self->server.state.reply = serve_reply;
     self->server.state.user = &self->server;
     self->server.damage = damage;
-    self->server.router = control_bind(ZMQ_ROUTER, self->endpoint, NULL);
+    self->server.router = endpoint_open(endpoint_bind(ZMQ_ROUTER, self->endpoint), NULL);
     assert_non_null(self->server.router);
     self->actor = zactor_new(serve, &self->server);
     char *endpoint = self->endpoint;

@@ -144,7 +144,7 @@ static zsock_t *open_socket(const data_server_t *self)
 {
     zsock_t *socket = NULL; /* a closed socket gives its name back only after a while */
     for (int i = 0; i < 1000 && !socket; i++) {
-        socket = control_bind(ZMQ_ROUTER, self->endpoint, NULL);
+        socket = endpoint_open(endpoint_bind(ZMQ_ROUTER, self->endpoint), NULL);
         if (!socket) zclock_sleep(5);
     }
     if (socket) zsock_set_linger(socket, 0);

@@ -82,7 +82,7 @@ static void nobody_answers(void **unused)
     told = alone(ipc, 1);
     assert_string_equal(told.text, want);
     snprintf(ipc, sizeof ipc, "ipc://%s/mute", dir); /* somebody else's */
-    zsock_t *mute = control_bind(ZMQ_ROUTER, ipc, NULL);
+    zsock_t *mute = endpoint_open(endpoint_bind(ZMQ_ROUTER, ipc), NULL);
     snprintf(want, sizeof want,
              "no shepherd at %s: connections are taken there, but HELLO is not answered", ipc);
     told = alone(ipc, 1);

@@ -154,7 +154,7 @@ static rig_t *rig_new(void)
     rig_t *rig = calloc(1, sizeof *rig);
     snprintf(rig->endpoint, sizeof rig->endpoint, "inproc://member-test-%d", n_rig++);
     rig->loop = zloop_new();
-    rig->router = control_bind(ZMQ_ROUTER, rig->endpoint, NULL);
+    rig->router = endpoint_open(endpoint_bind(ZMQ_ROUTER, rig->endpoint), NULL);
     assert_non_null(rig->router);
     member_options_t options = {.endpoint = rig->endpoint,
                                 .kind = MSG__KIND__KIND_WORKER,
@@ -373,7 +373,7 @@ static void open_candidate(pair_t *pair, int i, bool leads)
     self->leads = leads;
     snprintf(self->endpoint, sizeof self->endpoint, "ipc://%s/%d", pair->dir, i);
     for (int n = 0; n < 1000 && !self->router; n++) {
-        self->router = control_bind(ZMQ_ROUTER, self->endpoint, NULL);
+        self->router = endpoint_open(endpoint_bind(ZMQ_ROUTER, self->endpoint), NULL);
         if (!self->router) zclock_sleep(5);
     }
     assert_non_null(self->router);

@@ -332,8 +332,8 @@ static void sockets(void **state)
     (void)state;
     msg_route_t routes[MSG_KIND_COUNT];
     every_route(routes);
-    zsock_t *router = control_bind(ZMQ_ROUTER, "inproc://msg-test", NULL);
-    zsock_t *dealer = control_connect(ZMQ_DEALER, "inproc://msg-test", NULL);
+    zsock_t *router = endpoint_open(endpoint_bind(ZMQ_ROUTER, "inproc://msg-test"), NULL);
+    zsock_t *dealer = endpoint_open(endpoint_connect(ZMQ_DEALER, "inproc://msg-test"), NULL);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
     beat.credit = 3;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
@@ -366,8 +366,8 @@ static void numbers(void **state)
 {
     (void)state;
     msg_route_t routes[MSG_KIND_COUNT] = {[MSG__ENVELOPE__BODY_HEARTBEAT] = {64, keep_peer}};
-    zsock_t *router = control_bind(ZMQ_ROUTER, "inproc://msg-test-n", NULL);
-    zsock_t *dealer = control_connect(ZMQ_DEALER, "inproc://msg-test-n", NULL);
+    zsock_t *router = endpoint_open(endpoint_bind(ZMQ_ROUTER, "inproc://msg-test-n"), NULL);
+    zsock_t *dealer = endpoint_open(endpoint_connect(ZMQ_DEALER, "inproc://msg-test-n"), NULL);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
@@ -399,8 +399,8 @@ static void numbers(void **state)
 static void telemetry(void **state)
 {
     (void)state;
-    zsock_t *out = control_bind(ZMQ_PUB, "inproc://msg-test-pub", NULL);
-    zsock_t *in = control_connect(ZMQ_SUB, "inproc://msg-test-pub", NULL);
+    zsock_t *out = endpoint_open(endpoint_bind(ZMQ_PUB, "inproc://msg-test-pub"), NULL);
+    zsock_t *in = endpoint_open(endpoint_connect(ZMQ_SUB, "inproc://msg-test-pub"), NULL);
     Msg__RoundStats stats = MSG__ROUND_STATS__INIT;
     stats.round = 4;
     stats.val_loss = 1.5;

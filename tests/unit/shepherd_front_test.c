@@ -50,7 +50,7 @@ static rig_t *rig_new(void)
     *front = (front_t){.config = &rig->config, .config_dir = rig->dir, .wake = -1, .leads = true};
     front->out = (msg_out_t){send_control, front};
     front->loop = zloop_new();
-    front->control = control_bind(ZMQ_ROUTER, rig->door, NULL);
+    front->control = endpoint_open(endpoint_bind(ZMQ_ROUTER, rig->door), NULL);
     assert_non_null(front->control);
     zloop_reader(front->loop, front->control, on_control, front);
     store_submission_t row = {.id = "run", .number = 1, .n_workers = 100000, .n_shards = 1};
@@ -158,7 +158,7 @@ static const msg_route_t answers[MSG_KIND_COUNT] = {
 static void shepherd_main(zsock_t *pipe, void *endpoint)
 {
     take_over(endpoint);
-    shepherd_side_t self = {.router = control_bind(ZMQ_ROUTER, endpoint, NULL)};
+    shepherd_side_t self = {.router = endpoint_open(endpoint_bind(ZMQ_ROUTER, endpoint), NULL)};
     zsock_signal(pipe, self.router ? 0 : 1);
     zpoller_t *poller = zpoller_new(pipe, self.router, NULL);
     while (zpoller_wait(poller, -1) == self.router)
@@ -194,7 +194,7 @@ static void crowd_main(zsock_t *pipe, void *arg)
     zsock_t **member = calloc(self->n, sizeof(zsock_t *));
     zsock_signal(pipe, 0);
     for (unsigned m = 0; m < self->n; m++) {
-        member[m] = control_connect(ZMQ_DEALER, self->door, NULL);
+        member[m] = endpoint_open(endpoint_connect(ZMQ_DEALER, self->door), NULL);
         say_hello(member[m], m, 1);
     }
     uint32_t credit = 0;
@@ -339,9 +339,10 @@ static void late_words(void **state)
     (void)state;
     rig_t *rig = rig_new();
     front_t *front = &rig->front;
-    shepherd_side_t shepherd = {.router = control_bind(ZMQ_ROUTER, rig->run->control, NULL)};
-    zsock_t *a = control_connect(ZMQ_DEALER, rig->door, NULL);
-    zsock_t *b = control_connect(ZMQ_DEALER, rig->door, NULL);
+    shepherd_side_t shepherd = {
+        .router = endpoint_open(endpoint_bind(ZMQ_ROUTER, rig->run->control), NULL)};
+    zsock_t *a = endpoint_open(endpoint_connect(ZMQ_DEALER, rig->door), NULL);
+    zsock_t *b = endpoint_open(endpoint_connect(ZMQ_DEALER, rig->door), NULL);
     say_hello(a, 1, 1);
     turn((until_t){front, &shepherd, 1, 1});
     msg_peer_t old = shepherd.last;
@@ -370,14 +371,15 @@ static void next_shepherd(void **state)
     (void)state;
     rig_t *rig = rig_new();
     front_t *front = &rig->front;
-    zsock_t *a = control_connect(ZMQ_DEALER, rig->door, NULL);
+    zsock_t *a = endpoint_open(endpoint_connect(ZMQ_DEALER, rig->door), NULL);
     say_hello(a, 1, 111); /* nobody is there */
     turn((until_t){.front = front, .n_member = 1});
     assert_non_null(rig->run->pipe);
     front_kick_all(front, rig->run, "the run's shepherd has ended");
     front_pipe_close(rig->run);
     assert_null(rig->run->pipe);
-    shepherd_side_t shepherd = {.router = control_bind(ZMQ_ROUTER, rig->run->control, NULL)};
+    shepherd_side_t shepherd = {
+        .router = endpoint_open(endpoint_bind(ZMQ_ROUTER, rig->run->control), NULL)};
     say_hello(a, 1, 222);
     turn((until_t){front, &shepherd, 1, 1});
     assert_int_equal(shepherd.first_pid, 222);

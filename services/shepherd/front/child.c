@@ -120,8 +120,7 @@ static void on_lost(void *state, const char *reason)
 int front_child_link(front_run_t *run, err_t *err)
 {
     front_t *self = run->front;
-    if (!run->listening && zsock_connect(self->news, "%s", run->events) < 0)
-        return err_set(err, ERR_NET, "cannot connect to %s", run->events);
+    if (!run->listening && endpoint_add(self->news, run->events, false, err) < 0) return -1;
     run->listening = true;
     if (run->link) return 0;
     member_options_t options = {.endpoint = run->control,

@@ -93,15 +93,12 @@ static void on_signal(void *user)
 
 static int open_sockets(front_t *self, err_t *err)
 {
-    self->control = control_bind(ZMQ_ROUTER, self->config->bind, err);
+    self->control = endpoint_open(endpoint_bind(ZMQ_ROUTER, self->config->bind), err);
     if (!self->control) return -1;
-    self->events = control_bind(ZMQ_PUB, self->config->events, err);
+    self->events = endpoint_open(endpoint_bind(ZMQ_PUB, self->config->events), err);
     if (!self->events) return -1;
-    self->news = zsock_new(ZMQ_SUB);
-    if (!self->news) return err_set(err, ERR_NET, "no socket for events");
-    control_tune(self->news);
-    zsock_set_subscribe(self->news, "");
-    return 0;
+    self->news = endpoint_open(endpoint_connect(ZMQ_SUB, NULL), err);
+    return self->news ? 0 : -1;
 }
 
 static int open_children(front_t *self, err_t *err)

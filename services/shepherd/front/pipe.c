@@ -11,16 +11,11 @@
 int front_pipe_open(front_run_t *run, zloop_reader_fn *on_pipe, err_t *err)
 {
     if (run->pipe) return 0;
-    zsock_t *pipe = zsock_new(ZMQ_DEALER);
-    if (!pipe) return err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
-    control_tune(pipe);
-    zsock_set_sndhwm(pipe, MSG_SHARED_QUEUE);
-    zsock_set_rcvhwm(pipe, MSG_SHARED_QUEUE);
-    zsock_set_linger(pipe, 0); /* the next shepherd at that endpoint is not to read it */
-    if (zsock_connect(pipe, "%s", run->control) < 0) {
-        zsock_destroy(&pipe);
-        return err_set(err, ERR_NET, "cannot connect to %s", run->control);
-    }
+    endpoint_t shared = endpoint_connect(ZMQ_DEALER, run->control);
+    shared.send_queue = shared.receive_queue = MSG_SHARED_QUEUE;
+    shared.linger_ms = 0; /* the next shepherd at that endpoint is not to read it */
+    zsock_t *pipe = endpoint_open(shared, err);
+    if (!pipe) return -1;
     run->pipe = pipe;
     run->choked = false;
     zloop_reader(run->front->loop, pipe, on_pipe, run);

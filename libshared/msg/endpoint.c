@@ -1,0 +1,101 @@
+/* Sockets from endpoint values: options first, for they hold for connections made after them. */
+#include "msg/endpoint.h"
+
+#include <stdio.h>
+#include <zmq.h>
+
+#include "msg/limits.h"
+
+static endpoint_t of_control(int type, bool binds, const char *address)
+{
+    return (endpoint_t){
+        .type = type,
+        .binds = binds,
+        .address = address,
+        /* At a ROUTER a front may read for a thousand members. */
+        .send_queue = type == ZMQ_ROUTER ? MSG_SHARED_QUEUE : 4096,
+        .receive_queue = 4096,
+        .frame_bytes = 2 << 20,
+        .backlog = 4096, /* all members may come at once, after an outage */
+        .linger_ms = 500,
+        .ping_ms = MSG_PING_MS,
+        .pong_ms = MSG_DEAF_MS,
+        .deaf_ms = MSG_DEAF_MS,
+    };
+}
+
+endpoint_t endpoint_bind(int type, const char *address)
+{
+    return of_control(type, true, address);
+}
+
+endpoint_t endpoint_connect(int type, const char *address)
+{
+    return of_control(type, false, address);
+}
+
+endpoint_t endpoint_of_data(endpoint_t self)
+{
+    self.send_queue = self.receive_queue = MSG_HIGH_WATER;
+    return self;
+}
+
+static void set_int(zsock_t *socket, int option, int value)
+{
+    zmq_setsockopt(zsock_resolve(socket), option, &value, sizeof value);
+}
+
+static void set_options(zsock_t *socket, const endpoint_t *self)
+{
+    zsock_set_sndhwm(socket, self->send_queue);
+    zsock_set_rcvhwm(socket, self->receive_queue);
+    zsock_set_maxmsgsize(socket, self->frame_bytes);
+    zsock_set_backlog(socket, self->backlog);
+    zsock_set_linger(socket, self->linger_ms);
+    set_int(socket, ZMQ_HEARTBEAT_IVL, self->ping_ms);
+    set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, self->pong_ms);
+    set_int(socket, ZMQ_HEARTBEAT_TTL, self->deaf_ms);
+    /* A peer that lives and does not read: no ping gets as far as the connection then, but the
+     * kernel sees that its window stays shut. */
+    set_int(socket, ZMQ_TCP_MAXRT, self->deaf_ms);
+    if (self->retry_ms) zsock_set_reconnect_ivl(socket, self->retry_ms);
+    if (self->retry_max_ms) zsock_set_reconnect_ivl_max(socket, self->retry_max_ms);
+    if (self->connect_ms) zsock_set_connect_timeout(socket, self->connect_ms);
+    if (self->type == ZMQ_ROUTER) zsock_set_router_mandatory(socket, 1);
+    if (self->type == ZMQ_SUB) zsock_set_subscribe(socket, "");
+}
+
+zsock_t *endpoint_open(endpoint_t self, err_t *err)
+{
+    zsock_t *socket = zsock_new(self.type);
+    if (!socket) {
+        err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
+        return NULL;
+    }
+    set_options(socket, &self);
+    if (self.address && endpoint_add(socket, self.address, self.binds, err) < 0)
+        zsock_destroy(&socket);
+    return socket;
+}
+
+int endpoint_add(zsock_t *socket, const char *address, bool binds, err_t *err)
+{
+    int rc = binds ? zsock_bind(socket, "%s", address) : zsock_connect(socket, "%s", address);
+    if (rc >= 0) return 0;
+    return err_set(err, ERR_NET, "cannot %s %s: %s", binds ? "bind" : "connect to", address,
+                   zmq_strerror(zmq_errno()));
+}
+
+zsock_t *endpoint_watch(zsock_t *socket, int events)
+{
+    static _Atomic unsigned last;
+    char name[64];
+    snprintf(name, sizeof name, "inproc://monitor-%u", ++last);
+    if (zmq_socket_monitor(zsock_resolve(socket), name, events) < 0) return NULL;
+    return endpoint_open(endpoint_connect(ZMQ_PAIR, name), NULL);
+}
+
+void endpoint_unwatch(zsock_t *socket)
+{
+    zmq_socket_monitor(zsock_resolve(socket), NULL, 0);
+}
