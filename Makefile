@@ -84,7 +84,7 @@ $(BENCHES): $(B)/bin/bench-%: $(OBJ)/tests/bench/%.o $(LIB)
 SYNTAX := $(addprefix syntax/,$(LIB_C) $(wildcard tests/fuzz/*.c))
 .PHONY: syntax $(SYNTAX)
 syntax: $(SYNTAX)
-$(SYNTAX): syntax/%: $(GEN_H)
+$(SYNTAX): syntax/%: $(GEN_H) build/gen/migrations.inc
 	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) -fsyntax-only $*
 
 # Fuzz targets, for MODE=fuzz with clang: scripts/fuzz.
@@ -114,8 +114,13 @@ $(OBJ)/libshared/outer/kernels.o: CFLAGS += $(if $(filter release,$(MODE)),-O3)
 $(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -w -c -o $@ $<
-# .incbin is no include: -MMD does not see it.
-$(OBJ)/libshared/store/migrations.o: $(wildcard deploy/postgres/*.sql)
+# A file of deploy/postgres is a migration. .incbin is no include: -MMD does not see it.
+MIGRATIONS := $(sort $(wildcard deploy/postgres/*.sql))
+$(OBJ)/libshared/store/migrations.o: build/gen/migrations.inc $(MIGRATIONS)
+build/gen/migrations.inc: force
+	@mkdir -p $(@D)
+	@for m in $(basename $(notdir $(MIGRATIONS))); do echo "MIGRATION($${m%%_*}, $$m)"; done >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@; rm $@.new
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<

@@ -8,7 +8,8 @@
 
 enum { SLICE = 5000, OBJECTS = 4096 };
 
-/* Those that others refer to come last. Events and samples stay: they are the metrics' history. */
+/* Tables with many rows a run; those that others refer to come last. Others say ON DELETE CASCADE.
+ * Events and samples stay: they are the metrics' history. */
 #define SLICE_OF(table, run, key)                                                           \
     "DELETE FROM " table " WHERE " run " = $1 AND (" key ") IN (SELECT " key " FROM " table \
     " WHERE " run " = $1 ORDER BY " key " LIMIT $2)"

@@ -27,6 +27,11 @@ static const config_field_t fields[] = {
     COUNT(keep_s, "3600", 1, 31536000, "series not heard of for this long are forgotten"),
     COUNT(queue, "16384", 16, 1048576, "records that wait for the store; more are dropped"),
     COUNT(store_days, "0", 0, 36500, "the store forgets samples and events this old; 0: never"),
+    {.name = "list_metrics",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(metrics_config_t, list_metrics),
+     .fallback = "false",
+     .help = "print all metrics, the page docs/metrics.md; then leave"},
     SERVICE_FIELDS(metrics_config_t),
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "metrics/loop.h"
+#include "metrics/metric_doc.h"
 
 static int run(metrics_config_t *config, err_t *err)
 {
@@ -13,13 +14,24 @@ static int run(metrics_config_t *config, err_t *err)
     return loop_run(&loop, signal_fd, err) < 0 ? -1 : loop.exit_status;
 }
 
+static int list_metrics(void)
+{
+    str_t page = {0};
+    metric_doc(&page);
+    bool written = fputs(str_text(&page), stdout) >= 0 && fflush(stdout) == 0;
+    str_fini(&page);
+    return written ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     metrics_config_t config = {0};
     err_t err = {0};
     int status = 0, go = service_configure(&metrics_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
-    if (go == SERVICE_GO) {
+    if (go == SERVICE_GO && config.list_metrics) {
+        status = list_metrics();
+    } else if (go == SERVICE_GO) {
         status = run(&config, &err);
         if (status < 0) {
             fprintf(stderr, "pcp-metrics: %s\n", err.text);

@@ -1,4 +1,4 @@
-/* Events to values and records. */
+/* Events to values and records, by the rows of metric_list.h. */
 #include "metrics/metrics.h"
 
 #include <stdio.h>
@@ -8,11 +8,6 @@
 #include "base/mem.h"
 #include "msg/happening.h"
 
-void metrics_init(metrics_t *self, queue_t *queue, int64_t keep_ms)
-{
-    *self = (metrics_t){.series = series_table_new(), .queue = queue, .keep_ms = keep_ms};
-}
-
 void metrics_fini(metrics_t *self)
 {
     series_table_destroy(&self->series);
@@ -20,16 +15,16 @@ void metrics_fini(metrics_t *self)
 
 /* --- records for the store --- */
 
-static void add_sample(metrics_t *self, const series_t *row, metric_t metric, const char *member,
-                       int64_t time_ms, int64_t round)
+static void add_sample(metrics_t *self, const series_t *row, metric_t metric, int64_t time_ms,
+                       int64_t round)
 {
-    if (!self->queue || !row) return;
+    if (!self->queue) return;
     record_t record = {.time_ms = time_ms,
                        .round = round,
-                       .name = metric_name(metric),
+                       .name = metric_row(metric)->name,
                        .value = row->value[metric]};
     memcpy(record.run, row->run, sizeof record.run);
-    snprintf(record.member, sizeof record.member, "%s", member);
+    snprintf(record.member, sizeof record.member, "%s", *row->label ? row->label : "shepherd");
     queue_push(self->queue, &record);
 }
 
@@ -51,69 +46,94 @@ static void add_event(metrics_t *self, const Msg__Event *event, const series_t *
     queue_push(self->queue, &record);
 }
 
-/* --- events --- */
+/* --- where values come from --- */
 
+/* What happens, to whom. */
 typedef struct {
     metrics_t *self;
-    const Msg__Event *event;
-    series_t *run; /* NULL: no room */
+    const Msg__Event *event; /* NULL: none, it is the start or a scrape */
+    bool starts, scraped;
+    const Msg__MemberCount *member; /* of a row of members */
+    series_t *row;
+    metric_t metric;
     int64_t now_ms;
 } heard_t;
 
-static void on_step(const heard_t *h)
+typedef bool source_fn(const heard_t *h, const Msg__Event *e, double *value);
+
+static bool give(double *out, double value)
 {
-    const Msg__StepStats *step = h->event->step;
-    series_t *row = series_get(h->self->series, SCOPE_WORKER, h->event->run, h->event->source,
-                               h->now_ms);
-    series_set(row, M_WORKER_LOSS, step->loss);
-    series_set(row, M_WORKER_TOKENS_PER_S, step->tokens_per_s);
-    series_set(row, M_WORKER_STEP, (double)step->step);
+    *out = value;
+    return true;
 }
 
-static void on_round(const heard_t *h)
+static bool first(const heard_t *h)
 {
-    const Msg__RoundStats *r = h->event->round;
-    const struct {
-        metric_t metric;
+    return h->event && !(h->row->has >> h->metric & 1);
+}
+
+#define FROM(kind, number) (e && e->body_case == MSG__EVENT__BODY_##kind && give(value, number))
+#define FROM_IF(kind, is, number) \
+    (e && e->body_case == MSG__EVENT__BODY_##kind && (is) && give(value, number))
+#define FIRST(number) (first(h) && give(value, number))
+#define SCRAPED_IF(is, number) (h->scraped && (is) && give(value, number))
+#define COUNTED ((void)h, (void)e, (void)value, false)
+#define COUNTED_FROM_0 (h->starts && ((void)e, give(value, 0)))
+
+#define METRIC_SOURCE(id, name, type, scope, stored, source, help)                \
+    static bool source_##id(const heard_t *h, const Msg__Event *e, double *value) \
+    {                                                                             \
+        (void)h, (void)e;                                                         \
+        return source;                                                            \
+    }
+METRICS(METRIC_SOURCE)
+
+#define METRIC_SOURCE_OF(id, name, type, scope, stored, source, help) [M_##id] = source_##id,
+static source_fn *const sources[M_COUNT] = {METRICS(METRIC_SOURCE_OF)};
+
+/* Of the events that have one, from 1; -1. */
+static int64_t round_of(const Msg__Event *event)
+{
+    if (!event) return -1;
+    if (event->body_case == MSG__EVENT__BODY_ROUND) return event->round->round;
+    return event->body_case == MSG__EVENT__BODY_COMMIT ? (int64_t)event->commit->round + 1 : -1;
+}
+
+/* Each metric of the row's scope that has a new value. */
+static void measure(heard_t *h, series_t *row)
+{
+    h->row = row;
+    int64_t round = round_of(h->event);
+    for (int m = 0; row && m < M_COUNT; m++) {
+        const metric_row_t *metric = metric_row((metric_t)m);
         double value;
-        bool stored;
-    } values[] = {
-        {M_LOSS, r->loss, true},
-        {M_TOKENS, (double)r->tokens, true},
-        {M_TOKENS_PER_S, r->tokens_per_s, true},
-        {M_ROUND_SECONDS, r->seconds, true},
-        {M_ROUND, r->round, false},
-        {M_ROUNDS, r->rounds, false},
-        {M_ETA, r->eta_s, false},
-        {M_VALIDATION_LOSS, r->val_loss, true},
-    };
-    size_t n = sizeof values / sizeof *values - (r->has_val_loss ? 0 : 1);
-    for (size_t i = 0; i < n; i++) {
-        series_set(h->run, values[i].metric, values[i].value);
-        if (values[i].stored)
-            add_sample(h->self, h->run, values[i].metric, "shepherd", h->event->time_ms, r->round);
+        h->metric = (metric_t)m;
+        if (metric->scope != row->scope || !sources[m](h, h->event, &value)) continue;
+        series_set(row, h->metric, value);
+        if (metric->stored && round >= 0)
+            add_sample(h->self, row, h->metric, h->event->time_ms, round);
     }
 }
 
-static void on_commit(const heard_t *h)
+void metrics_init(metrics_t *self, queue_t *queue, int64_t keep_ms)
 {
-    const Msg__CommitStats *c = h->event->commit;
+    *self = (metrics_t){.series = series_table_new(), .queue = queue, .keep_ms = keep_ms};
+    heard_t h = {.self = self, .starts = true};
+    measure(&h, series_self(self->series));
+}
+
+/* --- events --- */
+
+static void measure_row(heard_t *h, scope_t scope, const char *label)
+{
+    measure(h, series_get(h->self->series, scope, h->event->run, label, h->now_ms));
+}
+
+static void on_commit(heard_t *h)
+{
     char shard[16];
-    snprintf(shard, sizeof shard, "%u", c->shard);
-    series_t *row = series_get(h->self->series, SCOPE_SHARD, h->event->run, shard, h->now_ms);
-    const struct {
-        metric_t metric;
-        double value;
-    } values[] = {
-        {M_RECEIVED, (double)c->bytes_in},
-        {M_SENT, (double)c->bytes_out},
-        {M_REFUSED, (double)c->refused},
-        {M_COMMIT_SECONDS, c->seconds},
-    };
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        series_set(row, values[i].metric, values[i].value);
-        add_sample(h->self, row, values[i].metric, shard, h->event->time_ms, (int64_t)c->round + 1);
-    }
+    snprintf(shard, sizeof shard, "%u", h->event->commit->shard);
+    measure_row(h, SCOPE_SHARD, shard);
 }
 
 static void on_member(const heard_t *h)
@@ -126,31 +146,25 @@ static void on_member(const heard_t *h)
     }
 }
 
-static void on_over(const heard_t *h)
+/* What the last status said. */
+static void forget_status(const heard_t *h)
 {
-    series_set(h->run, M_RUNNING, 0);
-    series_forget_scope(h->self->series, SCOPE_MEMBERS, h->event->run);
-    if (h->event->body_case != MSG__EVENT__BODY_RUN_DONE) return;
-    const Msg__RunDone *done = h->event->run_done;
-    if (done->has_val_loss) series_set(h->run, M_VALIDATION_LOSS, done->val_loss);
+    static const scope_t scopes[] = {SCOPE_WORKERS, SCOPE_MEMBERS, SCOPE_PHASE};
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++)
+        series_forget_scope(h->self->series, scopes[i], h->event->run);
 }
 
-static void on_status(const heard_t *h)
+static void on_status(heard_t *h)
 {
     const Msg__Status *status = h->event->status;
-    series_table_t *series = h->self->series;
-    series_set(h->run, M_ROUND, status->round);
-    series_set(h->run, M_ROUNDS, status->rounds);
-    series_forget_scope(series, SCOPE_MEMBERS, h->event->run);
-    if (*status->phase)
-        series_set(series_get(series, SCOPE_MEMBERS, h->event->run, status->phase, h->now_ms),
-                   M_PHASE, 1);
+    forget_status(h);
+    if (*status->phase) measure_row(h, SCOPE_PHASE, status->phase);
     for (size_t i = 0; i < status->n_members; i++) {
-        const Msg__MemberCount *m = status->members[i];
-        char *label = mem_printf("%.20s %.20s", m->kind, m->state);
-        bool worker = strcmp(m->kind, "worker") == 0;
-        series_set(series_get(series, SCOPE_MEMBERS, h->event->run, label, h->now_ms),
-                   worker ? M_WORKERS : M_MEMBERS, m->count);
+        h->member = status->members[i];
+        bool worker = strcmp(h->member->kind, "worker") == 0;
+        char *label = worker ? mem_printf("%.20s", h->member->state)
+                             : mem_printf("%.20s %.20s", h->member->kind, h->member->state);
+        measure_row(h, worker ? SCOPE_WORKERS : SCOPE_MEMBERS, label);
         free(label);
     }
 }
@@ -171,23 +185,20 @@ static void count_lost(const heard_t *h)
 
 void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
 {
-    heard_t h = {self, event, series_get(self->series, SCOPE_RUN, event->run, "", now_ms), now_ms};
+    heard_t h = {.self = self, .event = event, .now_ms = now_ms};
+    series_t *run = series_get(self->series, SCOPE_RUN, event->run, "", now_ms);
     self->heard_ms = now_ms;
     series_add(series_self(self->series), M_EVENTS, 1);
     count_lost(&h);
-    if (h.run && !(h.run->has >> M_RUNNING & 1)) series_set(h.run, M_RUNNING, 1);
-    add_event(self, event, h.run);
+    add_event(self, event, run);
+    measure(&h, run);
     switch (event->body_case) {
-    case MSG__EVENT__BODY_STEP: on_step(&h); break;
-    case MSG__EVENT__BODY_ROUND: on_round(&h); break;
+    case MSG__EVENT__BODY_STEP: measure_row(&h, SCOPE_WORKER, event->source); break;
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
-    case MSG__EVENT__BODY_RUN_FAILED: on_over(&h); break;
-    case MSG__EVENT__BODY_STATUS:
-        series_set(h.run, M_RUNNING, 1);
-        on_status(&h);
-        break;
+    case MSG__EVENT__BODY_RUN_FAILED: forget_status(&h); break;
+    case MSG__EVENT__BODY_STATUS: on_status(&h); break;
     default: break;
     }
 }
@@ -207,19 +218,20 @@ void metrics_tick(metrics_t *self, int64_t now_ms, int64_t wall_ms)
     for (series_t *row = series_first(self->series); row; row = series_next(self->series)) {
         if (row->scope != SCOPE_WORKER || !row->fresh) continue;
         row->fresh = false;
-        add_sample(self, row, M_WORKER_LOSS, row->label, wall_ms, -1);
-        add_sample(self, row, M_WORKER_TOKENS_PER_S, row->label, wall_ms, -1);
+        for (int m = 0; m < M_COUNT; m++)
+            if (metric_row((metric_t)m)->stored && row->has >> m & 1)
+                add_sample(self, row, (metric_t)m, wall_ms, -1);
     }
 }
 
 void metrics_expose(metrics_t *self, int64_t now_ms, str_t *out)
 {
-    for (series_t *row = series_first(self->series); row; row = series_next(self->series))
-        if (row->scope == SCOPE_RUN)
-            series_set(row, M_SILENT, (double)(now_ms - row->heard_ms) / 1000);
-    if (self->queue) {
-        series_t *own = series_self(self->series);
-        series_set(own, M_STORE_QUEUE, (double)self->queue->n);
+    heard_t h = {.self = self, .scraped = true, .now_ms = now_ms};
+    measure(&h, series_self(self->series));
+    for (series_t *row = series_first(self->series); row; row = series_next(self->series)) {
+        bool fresh = row->fresh; /* a scrape is no news for the store */
+        measure(&h, row);
+        row->fresh = fresh;
     }
     series_expose(self->series, out);
 }

@@ -1,4 +1,4 @@
-/* Rows by key in a hash; the table of metrics; the text format. */
+/* Rows by key in a hash; the text format. */
 #include "metrics/series.h"
 
 #include <czmq.h>
@@ -11,72 +11,23 @@ struct series_table {
     series_t self;  /* of SCOPE_SELF */
 };
 
-static const struct {
-    const char *name, *type, *help;
-    scope_t scope;
-    const char *label; /* beside run; NULL: none */
-} metrics[M_COUNT] = {
-    [M_EVENTS] = {"pcp_telemetry_events_total", "counter", "Events heard.", SCOPE_SELF, NULL},
-    [M_LOST] = {"pcp_telemetry_dropped_total", "counter",
-                "Events that were sent and did not arrive.", SCOPE_SELF, NULL},
-    [M_MALFORMED] = {"pcp_telemetry_malformed_total", "counter", "Messages that were no events.",
-                     SCOPE_SELF, NULL},
-    [M_SERIES_REFUSED] = {"pcp_series_refused_total", "counter",
-                          "Values without a place because there are too many series.", SCOPE_SELF,
-                          NULL},
-    [M_STORE_UP] = {"pcp_store_up", "gauge", "1 when the store answered last time.", SCOPE_SELF,
-                    NULL},
-    [M_STORE_QUEUE] = {"pcp_store_queue", "gauge", "Records that wait for the store.", SCOPE_SELF,
-                       NULL},
-    [M_STORE_WRITTEN] = {"pcp_store_written_total", "counter",
-                         "Records the store has taken: samples and events.", SCOPE_SELF, NULL},
-    [M_STORE_DROPPED] = {"pcp_store_dropped_total", "counter",
-                         "Records dropped: the queue was full or the store refused them.",
-                         SCOPE_SELF, NULL},
-    [M_RUNNING] = {"pcp_run_running", "gauge", "1 while the run is neither done nor failed.",
-                   SCOPE_RUN, NULL},
-    [M_SILENT] = {"pcp_shepherd_silent_seconds", "gauge", "Time since the shepherd was last heard.",
-                  SCOPE_RUN, NULL},
-    [M_LOSS] = {"pcp_loss", "gauge", "Mean training loss of the last finished round.", SCOPE_RUN,
-                NULL},
-    [M_VALIDATION_LOSS] = {"pcp_validation_loss", "gauge", "Last validation loss.", SCOPE_RUN,
-                           NULL},
-    [M_ROUND] = {"pcp_round", "gauge", "Finished rounds.", SCOPE_RUN, NULL},
-    [M_ROUNDS] = {"pcp_rounds", "gauge", "Rounds of the whole run.", SCOPE_RUN, NULL},
-    [M_TOKENS] = {"pcp_tokens_total", "counter", "Tokens trained in finished rounds.", SCOPE_RUN,
-                  NULL},
-    [M_TOKENS_PER_S] = {"pcp_tokens_per_second", "gauge", "Speed of the last finished round.",
-                        SCOPE_RUN, NULL},
-    [M_ROUND_SECONDS] = {"pcp_round_seconds", "gauge", "Duration of the last finished round.",
-                         SCOPE_RUN, NULL},
-    [M_ETA] = {"pcp_eta_seconds", "gauge", "Time left at the speed so far.", SCOPE_RUN, NULL},
-    [M_WORKERS] = {"pcp_workers", "gauge", "Workers by state: preparing, idle, busy.",
-                   SCOPE_MEMBERS, "state"},
-    [M_MEMBERS] = {"pcp_members", "gauge", "Members other than workers, by kind and state.",
-                   SCOPE_MEMBERS, "kind"},
-    [M_PHASE] = {"pcp_phase", "gauge",
-                 "1 for what the run does, or waits for: gather aggregators, compile plans, train "
-                 "leases, commit outer steps, ...",
-                 SCOPE_MEMBERS, "phase"},
-    [M_WORKER_LOSS] = {"pcp_worker_loss", "gauge", "Training loss of the worker's last step.",
-                       SCOPE_WORKER, "worker"},
-    [M_WORKER_TOKENS_PER_S] = {"pcp_worker_tokens_per_second", "gauge",
-                               "Speed of the worker's last step.", SCOPE_WORKER, "worker"},
-    [M_WORKER_STEP] = {"pcp_worker_step", "gauge", "Last step of the worker, counted over the run.",
-                       SCOPE_WORKER, "worker"},
-    [M_RECEIVED] = {"pcp_received_bytes_total", "counter", "Bytes an aggregator received.",
-                    SCOPE_SHARD, "shard"},
-    [M_SENT] = {"pcp_sent_bytes_total", "counter", "Bytes an aggregator sent.", SCOPE_SHARD,
-                "shard"},
-    [M_REFUSED] = {"pcp_refused_chunks_total", "counter",
-                   "Chunks refused: old fence, wrong round, damaged.", SCOPE_SHARD, "shard"},
-    [M_COMMIT_SECONDS] = {"pcp_commit_seconds", "gauge", "Duration of the shard's last outer step.",
-                          SCOPE_SHARD, "shard"},
-};
+/* Of the rows in metric_list.h, but their sources (metrics.c). */
+enum { LIVE, STORED };
+#define SCOPE_LABELS(scope, label, label2) [SCOPE_##scope] = {label, label2},
+#define METRIC_ROW(id, name, type, scope, stored, source, help) \
+    [M_##id] = {name, #type, help, SCOPE_##scope, stored},
+static const char *const labels[SCOPE_COUNT][2] = {SCOPES(SCOPE_LABELS)};
+static const metric_row_t metrics[M_COUNT] = {METRICS(METRIC_ROW)};
+_Static_assert(M_COUNT <= 64, "series_t.has has a bit for each metric");
 
-const char *metric_name(metric_t metric)
+const metric_row_t *metric_row(metric_t metric)
 {
-    return metrics[metric].name;
+    return &metrics[metric];
+}
+
+const char *const *scope_labels(scope_t scope)
+{
+    return labels[scope];
 }
 
 static void row_free(void **item)
@@ -90,9 +41,6 @@ series_table_t *series_table_new(void)
     series_table_t *self = mem_calloc(1, sizeof *self);
     self->rows = zhashx_new();
     zhashx_set_destructor(self->rows, row_free);
-    static const metric_t from_zero[] = {M_EVENTS, M_LOST, M_MALFORMED, M_SERIES_REFUSED};
-    for (size_t i = 0; i < sizeof from_zero / sizeof *from_zero; i++)
-        series_set(&self->self, from_zero[i], 0);
     return self;
 }
 
@@ -220,19 +168,19 @@ static void add_label(str_t *out, const char *before, const char *name, const ch
     str_addn(out, "\"", 1);
 }
 
-/* A label "compiler busy" of pcp_members is two: kind and state. */
-static void add_labels(str_t *out, metric_t metric, const series_t *row)
+/* The label "compiler busy" of two names is two. */
+static void add_labels(str_t *out, const series_t *row)
 {
     if (row->scope == SCOPE_SELF) return;
     add_label(out, "{", "run", row->run);
-    const char *name = metrics[metric].label, *space = strchr(row->label, ' ');
-    if (name && row->scope == SCOPE_MEMBERS && space) {
-        char kind[SERIES_LABEL];
-        snprintf(kind, sizeof kind, "%.*s", (int)(space - row->label), row->label);
-        if (metric == M_MEMBERS) add_label(out, ",", "kind", kind);
-        add_label(out, ",", "state", space + 1);
-    } else if (name) {
-        add_label(out, ",", name, row->label);
+    const char *const *name = labels[row->scope], *space = strchr(row->label, ' ');
+    if (name[0] && name[1] && space) {
+        char first[SERIES_LABEL];
+        snprintf(first, sizeof first, "%.*s", (int)(space - row->label), row->label);
+        add_label(out, ",", name[0], first);
+        add_label(out, ",", name[1], space + 1);
+    } else if (name[0]) {
+        add_label(out, ",", name[0], row->label);
     }
     str_add(out, "}");
 }
@@ -264,7 +212,7 @@ void series_expose(series_table_t *self, str_t *out)
                          metrics[m].name, metrics[m].type);
             titled = true;
             str_add(out, metrics[m].name);
-            add_labels(out, (metric_t)m, rows[i]);
+            add_labels(out, rows[i]);
             add_value(out, rows[i]->value[m]);
         }
     }

@@ -1,7 +1,7 @@
 /* The last values of everything that is measured, in memory, bounded, and their Prometheus text.
  *
  * A series is a row of one scope (a run, a worker, a shard ...) with a value for each metric of
- * that scope. The table of metrics in series.c is the one place where names, types and help are. */
+ * that scope. metric_list.h is the one place where metrics are. */
 #ifndef METRICS_SERIES_H
 #define METRICS_SERIES_H
 
@@ -9,60 +9,28 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "metrics/metric_list.h"
 
 enum { SERIES_LABEL = 64, SERIES_MOST = 16384 };
 
-typedef enum {
-    SCOPE_SELF,
-    SCOPE_RUN,
-    SCOPE_MEMBERS,
-    SCOPE_WORKER,
-    SCOPE_SHARD,
-    SCOPE_SOURCE
-} scope_t;
+#define METRIC_SCOPE(scope, label, label2) SCOPE_##scope,
+#define METRIC_ID(id, name, type, scope, stored, source, help) M_##id,
+typedef enum { SCOPES(METRIC_SCOPE) SCOPE_COUNT } scope_t;
+typedef enum { METRICS(METRIC_ID) M_COUNT } metric_t;
 
-typedef enum {
-    /* SCOPE_SELF */
-    M_EVENTS,
-    M_LOST,
-    M_MALFORMED,
-    M_SERIES_REFUSED,
-    M_STORE_UP,
-    M_STORE_QUEUE,
-    M_STORE_WRITTEN,
-    M_STORE_DROPPED,
-    /* SCOPE_RUN */
-    M_RUNNING,
-    M_SILENT,
-    M_LOSS,
-    M_VALIDATION_LOSS,
-    M_ROUND,
-    M_ROUNDS,
-    M_TOKENS,
-    M_TOKENS_PER_S,
-    M_ROUND_SECONDS,
-    M_ETA,
-    /* SCOPE_MEMBERS */
-    M_WORKERS,
-    M_MEMBERS,
-    M_PHASE,
-    /* SCOPE_WORKER */
-    M_WORKER_LOSS,
-    M_WORKER_TOKENS_PER_S,
-    M_WORKER_STEP,
-    /* SCOPE_SHARD */
-    M_RECEIVED,
-    M_SENT,
-    M_REFUSED,
-    M_COMMIT_SECONDS,
-    M_COUNT,
-} metric_t;
+/* A row of metric_list.h; texts are static. */
+typedef struct {
+    const char *name, *type, *help; /* name: as exposed and as stored */
+    scope_t scope;
+    bool stored;
+} metric_row_t;
 
-const char *metric_name(metric_t metric); /* as exposed and as stored; static */
+const metric_row_t *metric_row(metric_t metric);
+const char *const *scope_labels(scope_t scope); /* two, beside run; NULL: none */
 
 typedef struct {
     scope_t scope;
-    char run[SERIES_LABEL], label[SERIES_LABEL]; /* label: worker, shard, phase, or "kind state" */
+    char run[SERIES_LABEL], label[SERIES_LABEL]; /* label: "busy", or "kind state" */
     double value[M_COUNT];
     uint64_t has; /* bit m: value[m] is set */
     int64_t heard_ms;

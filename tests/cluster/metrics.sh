@@ -16,6 +16,9 @@ check "pcp train --prepare-only writes a run.json" "$bin/pcp" train "$work/model
     --run-dir "$work/run" --prepare-only
 check "and trains nothing" test ! -e "$work/run/checkpoint"
 
+fresh() { diff docs/metrics.md <("$bin/pcp-metrics" --list-metrics) || { echo "write it anew: build/bin/pcp-metrics --list-metrics > docs/metrics.md"; return 1; }; }
+check "docs/metrics.md is what pcp-metrics --list-metrics prints" fresh
+
 # metrics NAME [FLAGS]: start it; sets `port`
 metrics() {
     local name=$1
@@ -122,13 +125,13 @@ well_formed() {
     [ ! -s "$work/odd" ] || { cat "$work/odd"; return 1; }
 }
 check "the text is well-formed" well_formed
-documented() {
+listed() {
     local name
     for name in $(get /metrics | awk '/^# TYPE/ { print $3 }'); do
-        grep -q "\b$name\b" docs/operations.md || { echo "docs/operations.md does not know $name"; return 1; }
+        grep -q "^| $name " docs/metrics.md || { echo "docs/metrics.md does not know $name"; return 1; }
     done
 }
-check "each name is in docs/operations.md" documented
+check "each name is in docs/metrics.md" listed
 check "records went to the store" eventually 60 above pcp_store_written_total $((5 * rounds))
 check "none was dropped" is pcp_store_dropped_total 0
 check "without a shepherd to hear it is not ready" eventually 60 status /readyz 503

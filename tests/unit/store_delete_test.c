@@ -155,15 +155,30 @@ static void objects(void **state)
     store_hashes_fini(&found);
 }
 
-/* A new table of runs has to be deleted from, too: store/delete.c. */
+/* A new table of runs is deleted from with its run (ON DELETE CASCADE) or in slices, by a row of
+ * store/delete.c and of `tables`. */
 static void every_table(void **state)
 {
     const fixture_t *f = *state;
     if (store_help_postgres()) skip();
-    int64_t n = store_help_count(f->ledger.url,
-                                 "SELECT count(*) FROM sqlite_master m, pragma_table_info(m.name) "
-                                 "p WHERE m.type = 'table' AND p.name = 'run_id'");
+    int64_t n = store_help_count(
+        f->ledger.url,
+        "SELECT count(*) FROM sqlite_master m, pragma_table_info(m.name) p WHERE m.type = 'table' "
+        "AND p.name = 'run_id' AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.name) k "
+        "WHERE k.\"from\" = 'run_id' AND k.\"table\" = 'run' AND k.on_delete = 'CASCADE')");
     assert_int_equal(n, N_TABLES + N_OTHERS);
+}
+
+/* What cascades goes, in SQLite too. */
+static void cascades(void **state)
+{
+    fixture_t *f = *state;
+    bool done = false;
+    store_help_script(f->ledger.url,
+                      "CREATE TABLE trial (run_id text REFERENCES run (id) ON DELETE CASCADE);"
+                      "INSERT INTO trial VALUES ('r');");
+    while (!done) STORE_OK(store_submission_delete(f->ledger.store, &f->front, "r", &done, err));
+    assert_int_equal(rows_in(f, "trial", "run_id"), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -171,10 +186,7 @@ static void every_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_of_it),
-        TEST(only_what_is_over),
-        TEST(objects),
-        TEST(every_table),
+        TEST(all_of_it), TEST(only_what_is_over), TEST(objects), TEST(every_table), TEST(cascades),
     };
     return cmocka_run_group_tests_name("store_delete", tests, NULL, NULL);
 }

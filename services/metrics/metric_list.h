@@ -1,0 +1,98 @@
+/* The metrics, once: a row here is all that a metric needs. Its value, its text for Prometheus, its
+ * samples in the store and its line in docs/metrics.md follow from it.
+ *
+ * X(id, name, type, scope, stored, source, help)
+ *   id      M_id counts it from code (series_add)
+ *   type    gauge | counter
+ *   scope   whose value it is, and so its labels: a row of SCOPES
+ *   stored  STORED: a sample goes to the store with each event that has a round, of workers once a
+ *           second; LIVE: none does
+ *   source  an expression of metrics.c, true when there is a new value:
+ *             FROM(kind, value)          of an event e of this kind (proto/telemetry.proto)
+ *             FROM_IF(kind, is, value)   the same, if `is`
+ *             FIRST(value)               of any event, as long as there is no value
+ *             SCRAPED_IF(is, value)      when somebody asks for /metrics
+ *             COUNTED                    code counts it; it is there from the first count on
+ *             COUNTED_FROM_0             the same; it is there from the beginning
+ *           A source may join several with ||. It sees e, and h (metrics.c: heard_t)
+ *   help    a sentence */
+#ifndef METRICS_METRIC_LIST_H
+#define METRICS_METRIC_LIST_H
+
+/* X(scope, labels): beside "run", which all but SELF have. A label of rows is their text, of two
+ * labels the first is its first word. */
+#define SCOPES(X)                                                       \
+    X(SELF, NULL, NULL)                                                 \
+    X(RUN, NULL, NULL)                                                  \
+    X(WORKERS, "state", NULL) /* of the last status, as the next two */ \
+    X(MEMBERS, "kind", "state")                                         \
+    X(PHASE, "phase", NULL)                                             \
+    X(WORKER, "worker", NULL)                                           \
+    X(SHARD, "shard", NULL)                                             \
+    X(SOURCE, NULL, NULL) /* has no metrics: the sequence of a sender */
+
+#define METRICS(X)                                                                                \
+    X(RUNNING, "pcp_run_running", gauge, RUN, LIVE,                                               \
+      FROM(STATUS, 1) || FROM(RUN_DONE, 0) || FROM(RUN_FAILED, 0) || FIRST(1),                    \
+      "1 while the run is neither done nor failed.")                                              \
+    X(SILENT, "pcp_shepherd_silent_seconds", gauge, RUN, LIVE,                                    \
+      SCRAPED_IF(true, (double)(h->now_ms - h->row->heard_ms) / 1000),                            \
+      "Time since the shepherd was last heard.")                                                  \
+    X(LOSS, "pcp_loss", gauge, RUN, STORED, FROM(ROUND, e->round->loss),                          \
+      "Mean training loss of the last finished round.")                                           \
+    X(VALIDATION_LOSS, "pcp_validation_loss", gauge, RUN, STORED,                                 \
+      FROM_IF(ROUND, e->round->has_val_loss, e->round->val_loss) ||                               \
+          FROM_IF(RUN_DONE, e->run_done->has_val_loss, e->run_done->val_loss),                    \
+      "Last validation loss.")                                                                    \
+    X(ROUND, "pcp_round", gauge, RUN, LIVE,                                                       \
+      FROM(ROUND, e->round->round) || FROM(STATUS, e->status->round), "Finished rounds.")         \
+    X(ROUNDS, "pcp_rounds", gauge, RUN, LIVE,                                                     \
+      FROM(ROUND, e->round->rounds) || FROM(STATUS, e->status->rounds),                           \
+      "Rounds of the whole run.")                                                                 \
+    X(TOKENS, "pcp_tokens_total", counter, RUN, STORED, FROM(ROUND, (double)e->round->tokens),    \
+      "Tokens trained in finished rounds.")                                                       \
+    X(TOKENS_PER_S, "pcp_tokens_per_second", gauge, RUN, STORED,                                  \
+      FROM(ROUND, e->round->tokens_per_s), "Speed of the last finished round.")                   \
+    X(ROUND_SECONDS, "pcp_round_seconds", gauge, RUN, STORED, FROM(ROUND, e->round->seconds),     \
+      "Duration of the last finished round.")                                                     \
+    X(ETA, "pcp_eta_seconds", gauge, RUN, LIVE, FROM(ROUND, e->round->eta_s),                     \
+      "Time left at the speed so far.")                                                           \
+    X(WORKERS, "pcp_workers", gauge, WORKERS, LIVE, FROM(STATUS, h->member->count),               \
+      "Workers by state: preparing, idle, busy.")                                                 \
+    X(MEMBERS, "pcp_members", gauge, MEMBERS, LIVE, FROM(STATUS, h->member->count),               \
+      "Members other than workers, by kind and state.")                                           \
+    X(PHASE, "pcp_phase", gauge, PHASE, LIVE, FROM(STATUS, 1),                                    \
+      "1 for what the run does, or waits for: gather aggregators, compile plans, train leases, "  \
+      "commit outer steps, ...")                                                                  \
+    X(WORKER_LOSS, "pcp_worker_loss", gauge, WORKER, STORED, FROM(STEP, e->step->loss),           \
+      "Training loss of the worker's last step.")                                                 \
+    X(WORKER_TOKENS_PER_S, "pcp_worker_tokens_per_second", gauge, WORKER, STORED,                 \
+      FROM(STEP, e->step->tokens_per_s), "Speed of the worker's last step.")                      \
+    X(WORKER_STEP, "pcp_worker_step", gauge, WORKER, LIVE, FROM(STEP, (double)e->step->step),     \
+      "Last step of the worker, counted over the run.")                                           \
+    X(RECEIVED, "pcp_received_bytes_total", counter, SHARD, STORED,                               \
+      FROM(COMMIT, (double)e->commit->bytes_in), "Bytes an aggregator received.")                 \
+    X(SENT, "pcp_sent_bytes_total", counter, SHARD, STORED,                                       \
+      FROM(COMMIT, (double)e->commit->bytes_out), "Bytes an aggregator sent.")                    \
+    X(REFUSED, "pcp_refused_chunks_total", counter, SHARD, STORED,                                \
+      FROM(COMMIT, (double)e->commit->refused),                                                   \
+      "Chunks refused: old fence, wrong round, damaged.")                                         \
+    X(COMMIT_SECONDS, "pcp_commit_seconds", gauge, SHARD, STORED,                                 \
+      FROM(COMMIT, e->commit->seconds), "Duration of the shard's last outer step.")               \
+    X(EVENTS, "pcp_telemetry_events_total", counter, SELF, LIVE, COUNTED_FROM_0, "Events heard.") \
+    X(LOST, "pcp_telemetry_dropped_total", counter, SELF, LIVE, COUNTED_FROM_0,                   \
+      "Events that were sent and did not arrive.")                                                \
+    X(MALFORMED, "pcp_telemetry_malformed_total", counter, SELF, LIVE, COUNTED_FROM_0,            \
+      "Messages that were no events.")                                                            \
+    X(SERIES_REFUSED, "pcp_series_refused_total", counter, SELF, LIVE, COUNTED_FROM_0,            \
+      "Values without a place: there are more than 16,384 series.")                                \
+    X(STORE_UP, "pcp_store_up", gauge, SELF, LIVE, COUNTED,                                       \
+      "1 when the store answered last time.")                                                     \
+    X(STORE_QUEUE, "pcp_store_queue", gauge, SELF, LIVE,                                          \
+      SCRAPED_IF(h->self->queue, (double)h->self->queue->n), "Records that wait for the store.")  \
+    X(STORE_WRITTEN, "pcp_store_written_total", counter, SELF, LIVE, COUNTED,                     \
+      "Records the store has taken: samples and events.")                                         \
+    X(STORE_DROPPED, "pcp_store_dropped_total", counter, SELF, LIVE, COUNTED,                     \
+      "Records dropped: the queue was full or the store refused them.")
+
+#endif
