@@ -85,7 +85,7 @@
     X(MALFORMED, "pcp_telemetry_malformed_total", counter, SELF, LIVE, COUNTED_FROM_0,            \
       "Messages that were no events.")                                                            \
     X(SERIES_REFUSED, "pcp_series_refused_total", counter, SELF, LIVE, COUNTED_FROM_0,            \
-      "Values without a place: there are more than 16,384 series.")                                \
+      "Values without a place: there are more than 16,384 series.")                               \
     X(STORE_UP, "pcp_store_up", gauge, SELF, LIVE, COUNTED,                                       \
       "1 when the store answered last time.")                                                     \
     X(STORE_QUEUE, "pcp_store_queue", gauge, SELF, LIVE,                                          \
