@@ -2,11 +2,11 @@
  * the order of their numbers. The Makefile writes their list, build/gen/migrations.inc. */
 #include "store/migrations.h"
 
-#define MIGRATION(number, name)                                                     \
-    __asm__(".pushsection .rodata\n"                                                \
-            "migration_" #number ": .incbin \"deploy/postgres/" #name ".sql\"\n"     \
-            ".byte 0\n"                                                             \
-            ".popsection\n");                                                       \
+#define MIGRATION(number, name)                                                  \
+    __asm__(".pushsection .rodata\n"                                             \
+            "migration_" #number ": .incbin \"deploy/postgres/" #name ".sql\"\n" \
+            ".byte 0\n"                                                          \
+            ".popsection\n");                                                    \
     extern const char migration_##number[] __attribute__((visibility("hidden")));
 #include "migrations.inc"
 #undef MIGRATION
