@@ -19,38 +19,6 @@
 #include "codegen/tile_amx.h"
 #include "ir/op.h"
 
-static void write_block(render_t *self, const kblock_t *block);
-
-/* Everything under `block` that can be computed before it. */
-static void declare_block(render_t *self, const kblock_t *block)
-{
-    for (size_t i = 0; i < block->n; i++) {
-        const kstmt_t *s = block->at[i];
-        kx_t need[] = {s->lo, s->hi, s->index, s->value};
-        for (int k = 0; k < 4; k++)
-            if (need[k] != KX_NONE) render_declare(self, need[k]);
-        for (size_t k = 0; k < s->set.n; k++) render_declare(self, s->set.at[k].value);
-        if (s->kind != KS_IF && s->kind != KS_WHILE) declare_block(self, &s->body);
-    }
-}
-
-static void find_folds(const kblock_t *block, bool *folds)
-{
-    for (size_t i = 0; i < block->n; i++) {
-        if (block->at[i]->kind == KS_FOLD) folds[block->at[i]->target] = true;
-        find_folds(&block->at[i]->body, folds);
-    }
-}
-
-/* Accumulators that start inside are unknown outside: their depth is the block's. */
-static void set_acc_depth(render_t *self, const kblock_t *block, int depth)
-{
-    for (size_t i = 0; i < block->n; i++) {
-        if (block->at[i]->kind == KS_START) self->acc_depth.at[block->at[i]->target] = depth;
-        set_acc_depth(self, &block->at[i]->body, depth + 1);
-    }
-}
-
 /* Maxima and minima of floats run on integer keys in the same order (prelude): NaN and signed zeros
  * come out right in any order of folding, and the lanes meet in a few instructions. */
 static bool is_keyed(const kacc_t *a)
@@ -129,7 +97,7 @@ static void write_simd(render_t *self, const kstmt_t *loop)
 {
     size_t n = self->kernel->acc.n;
     bool *folds = mem_calloc(n + 1, sizeof *folds), lanes = true;
-    find_folds(&loop->body, folds);
+    render_find_folds(&loop->body, folds);
     for (size_t i = 0; i < n; i++)
         lanes = lanes && (!folds[i] || has_lanes(&self->kernel->acc.at[i]));
     if (lanes) {
@@ -159,7 +127,7 @@ static bool find_block_sums(const render_t *self, const kstmt_t *s, bool *sums)
     const kx_node_t *hi = &self->kernel->graph.node.at[s->hi];
     bool is_long = lo->kind == KX_NUMBER && hi->kind == KX_NUMBER && hi->i - lo->i > 2 * SUM_BLOCK;
     bool any = false;
-    if (is_long) find_folds(&s->body, sums);
+    if (is_long) render_find_folds(&s->body, sums);
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
         sums[i] = sums[i] && is_block_sum(&self->kernel->acc.at[i]);
         any |= sums[i];
@@ -218,7 +186,7 @@ static void write_for(render_t *self, const kstmt_t *s)
              str_text(&hi), v);
     str_fini(&lo);
     str_fini(&hi);
-    write_block(self, &s->body);
+    render_block(self, &s->body);
     render_indent(self);
     str_add(self->out, "}\n");
     if (s->simd) write_keys_end(self);
@@ -270,107 +238,6 @@ static void write_accumulate(render_t *self, const kstmt_t *s)
     str_fini(&value);
 }
 
-static void write_let(render_t *self, const kstmt_t *s)
-{
-    render_indent(self);
-    str_addf(self->out, "%s c%d = ", render_type(self->kernel->cell.at[s->target]), s->target);
-    render_use(self, s->value, self->out);
-    str_add(self->out, ";\n");
-}
-
-/* All values are taken before the first cell changes. */
-static void write_set(render_t *self, const kstmt_t *s)
-{
-    render_indent(self);
-    str_add(self->out, "{\n");
-    for (size_t i = 0; i < s->set.n; i++) {
-        int cell = s->set.at[i].cell;
-        render_indent(self);
-        str_addf(self->out, "const %s n%d = ", render_type(self->kernel->cell.at[cell]), cell);
-        render_use(self, s->set.at[i].value, self->out);
-        str_add(self->out, ";\n");
-    }
-    for (size_t i = 0; i < s->set.n; i++) {
-        render_indent(self);
-        str_addf(self->out, "c%d = n%d;\n", s->set.at[i].cell, s->set.at[i].cell);
-    }
-    render_indent(self);
-    str_add(self->out, "}\n");
-}
-
-static void write_if(render_t *self, const kstmt_t *s)
-{
-    render_indent(self);
-    str_add(self->out, "if (");
-    render_use(self, s->value, self->out);
-    str_add(self->out, ") {\n");
-    write_block(self, &s->body);
-    render_indent(self);
-    str_add(self->out, "}\n");
-}
-
-/* The condition is computed anew each time. */
-static void write_while(render_t *self, const kstmt_t *s)
-{
-    size_t mark = self->order.n;
-    render_indent(self);
-    str_add(self->out, "for (;;) {\n");
-    self->depth++;
-    render_declare_here(self, s->value);
-    render_indent(self);
-    str_add(self->out, "if (!");
-    render_use(self, s->value, self->out);
-    str_add(self->out, ") break;\n");
-    self->depth--;
-    render_forget(self);
-    write_block(self, &s->body);
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
-    render_indent(self);
-    str_add(self->out, "}\n");
-}
-
-static void declare_statement(render_t *self, const kstmt_t *s)
-{
-    kx_t need[] = {s->lo, s->hi, s->index, s->value};
-    if (s->kind == KS_WHILE) return;
-    for (int k = 0; k < 4; k++)
-        if (need[k] != KX_NONE) render_declare_here(self, need[k]);
-    for (size_t k = 0; k < s->set.n; k++) render_declare_here(self, s->set.at[k].value);
-    if (s->kind != KS_IF) declare_block(self, &s->body);
-}
-
-static void write_statement(render_t *self, const kstmt_t *s)
-{
-    if (s->kind == KS_FOR) {
-        self->var_depth.at[s->var] = self->depth + 1;
-        self->loop.at[s->var] = ++self->n_loop;
-    }
-    declare_statement(self, s);
-    switch (s->kind) {
-    case KS_FOR: write_for(self, s); break;
-    case KS_STORE: write_store(self, s, "a", self->kernel->arg.at[s->target].dtype); break;
-    case KS_KEEP: write_store(self, s, "l", self->kernel->array.at[s->target].dtype); break;
-    case KS_START:
-    case KS_FOLD: write_accumulate(self, s); break;
-    case KS_LET: write_let(self, s); break;
-    case KS_SET: write_set(self, s); break;
-    case KS_IF: write_if(self, s); break;
-    case KS_WHILE: write_while(self, s); break;
-    }
-    if (s->kind == KS_FOR) self->var_depth.at[s->var] = NOT_IN_SCOPE;
-    if (self->kernel->in_order) render_forget(self);
-}
-
-static void write_block(render_t *self, const kblock_t *block)
-{
-    size_t mark = self->order.n;
-    self->depth++;
-    if (self->kernel->in_order) render_forget(self);
-    for (size_t i = 0; i < block->n; i++) write_statement(self, block->at[i]);
-    while (self->order.n > mark) self->named.at[self->order.at[--self->order.n]] = 0;
-    self->depth--;
-}
-
 static void write_arguments(render_t *self)
 {
     const kernel_t *k = self->kernel;
@@ -385,44 +252,33 @@ static void write_arguments(render_t *self)
                  render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
 }
 
+static const render_lang_t lang = {
+    .type = render_node_type,
+    .cell_type = render_type,
+    .sum = render_sum,
+    .number = render_number,
+    .node = render_node,
+    .loop = write_for,
+    .store = write_store,
+    .accumulate = write_accumulate,
+};
+
 void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {
     if (kernel->kind == KERNEL_PRODUCT) {
         product_render(kernel->product, helpers, out);
         return;
     }
-    render_t self = {.kernel = kernel, .out = out, .depth = -1};
-    for (size_t i = 0; i < kernel->graph.var.n; i++) {
-        VEC_PUSH(&self.var_depth, NOT_IN_SCOPE);
-        VEC_PUSH(&self.loop, 0);
-    }
-    for (size_t i = 0; i < kernel->graph.node.n; i++) {
-        VEC_PUSH(&self.named, 0);
-        VEC_PUSH(&self.level, 0);
-        VEC_PUSH(&self.leveled, 0);
-        VEC_PUSH(&self.declared, 0);
-    }
-    for (size_t i = 0; i < kernel->acc.n; i++) {
-        VEC_PUSH(&self.acc_depth, 0);
-        VEC_PUSH(&self.keyed, false);
-    }
-    set_acc_depth(&self, &kernel->body, 0);
+    render_t self;
+    render_begin(&self, kernel, &lang, out);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
     if (kernel->kind == KERNEL_ATTENTION)
         attention_render(kernel, out);
     else
-        write_block(&self, &kernel->body);
+        render_block(&self, &kernel->body);
     str_add(out, "}\n");
-    VEC_FREE(&self.var_depth);
-    VEC_FREE(&self.acc_depth);
-    VEC_FREE(&self.keyed);
-    VEC_FREE(&self.named);
-    VEC_FREE(&self.loop);
-    VEC_FREE(&self.order);
-    VEC_FREE(&self.level);
-    VEC_FREE(&self.leveled);
-    VEC_FREE(&self.declared);
+    render_end(&self);
 }
 
 static const char head[] =

@@ -1,5 +1,4 @@
-/* Expressions of the loop-IR as C. Shared nodes become const temporaries at the outermost block
- * where they are known; index sums are written out in place. */
+/* Expressions of the loop-IR as C; index sums are written out in place. */
 #include "codegen/render_expr.h"
 
 #include <inttypes.h>
@@ -12,11 +11,6 @@
 static const kx_node_t *node(const render_t *self, kx_t x)
 {
     return &self->kernel->graph.node.at[x];
-}
-
-static const kx_var_t *variable(const render_t *self, int v)
-{
-    return &self->kernel->graph.var.at[v];
 }
 
 const char *render_storage(dtype_t dtype)
@@ -48,6 +42,11 @@ const char *render_type(dtype_t dtype)
     return dtype_is_narrow(dtype) ? "float" : render_storage(dtype);
 }
 
+const char *render_node_type(const kx_node_t *n)
+{
+    return render_type(n->dtype);
+}
+
 const char *render_suffix(dtype_t dtype)
 {
     switch (dtype) {
@@ -69,107 +68,9 @@ const char *render_suffix(dtype_t dtype)
     }
 }
 
-/* --- Levels ----------------------------------------------------------------------------------- */
+/* --- Operands -------------------------------------------------------------------------------- */
 
-static bool in_scope(const render_t *self, int v)
-{
-    return self->var_depth.at[v] != NOT_IN_SCOPE;
-}
-
-static bool has_scope_below(const render_t *self, int v)
-{
-    const kx_var_t *x = variable(self, v);
-    return x->hi >= 0 && (in_scope(self, x->hi) || in_scope(self, x->lo) ||
-                          has_scope_below(self, x->hi) || has_scope_below(self, x->lo));
-}
-
-/* The innermost loop among v's parts, INNERMOST while one of them has no loop yet. */
-static int parts_level(const render_t *self, int v)
-{
-    const kx_var_t *x = variable(self, v);
-    if (x->extent == 1) return 0;
-    if (in_scope(self, v)) return self->var_depth.at[v];
-    if (!has_scope_below(self, v)) return INNERMOST;
-    int hi = parts_level(self, x->hi), lo = parts_level(self, x->lo);
-    return hi > lo ? hi : lo;
-}
-
-static int var_level(const render_t *self, int v)
-{
-    int level = parts_level(self, v);
-    if (level != INNERMOST || has_scope_below(self, v)) return level;
-    int parent = variable(self, v)->parent;
-    while (parent >= 0 && !in_scope(self, parent)) parent = variable(self, parent)->parent;
-    return parent >= 0 ? self->var_depth.at[parent] : INNERMOST;
-}
-
-static int node_level(render_t *self, kx_t x)
-{
-    const kx_node_t *n = node(self, x);
-    int level = 0;
-    if (n->kind == KX_VAR) return var_level(self, (int)n->i);
-    if (n->kind == KX_ACC) return self->acc_depth.at[n->i];
-    if (n->kind == KX_LOCAL || n->kind == KX_CELL ||
-        (n->kind == KX_LOAD && self->kernel->arg.at[n->i].written))
-        return INNERMOST;
-    for (int t = 0; t < n->n_in; t++) {
-        int in = render_level(self, n->in[t]);
-        level = in > level ? in : level;
-    }
-    return level;
-}
-
-/* Once per walk and node: recurrences share their terms, and walking each use would take forever.
- */
-int render_level(render_t *self, kx_t x)
-{
-    if (self->leveled.at[x] != self->walk) {
-        self->level.at[x] = node_level(self, x);
-        self->leveled.at[x] = self->walk;
-    }
-    return self->level.at[x];
-}
-
-/* --- Declarations ----------------------------------------------------------------------------- */
-
-/* Nodes that are written in place wherever they are used. */
-static bool in_place(const render_t *self, kx_t x)
-{
-    const kx_node_t *n = node(self, x);
-    if (n->kind == KX_VAR) return in_scope(self, (int)n->i);
-    return n->kind == KX_NUMBER || n->kind == KX_AFFINE || n->kind == KX_ACC || n->kind == KX_CELL;
-}
-
-void render_indent(render_t *self)
-{
-    for (int i = 0; i <= self->depth; i++) str_add(self->out, "    ");
-}
-
-static void use_var(render_t *self, int v, str_t *out)
-{
-    const kx_var_t *x = variable(self, v);
-    if (x->extent == 1) {
-        str_add(out, "0");
-    } else if (in_scope(self, v)) {
-        str_addf(out, "i%d", self->loop.at[v]);
-    } else if (has_scope_below(self, v)) {
-        str_add(out, "(");
-        use_var(self, x->hi, out);
-        str_addf(out, " * %" PRId64 " + ", variable(self, x->lo)->extent);
-        use_var(self, x->lo, out);
-        str_add(out, ")");
-    } else {
-        const kx_var_t *parent = variable(self, x->parent);
-        str_add(out, "(");
-        use_var(self, x->parent, out);
-        if (parent->lo == v)
-            str_addf(out, " %% %" PRId64 ")", x->extent);
-        else
-            str_addf(out, " / %" PRId64 ")", variable(self, parent->lo)->extent);
-    }
-}
-
-static void use_sum(render_t *self, const kx_node_t *n, str_t *out)
+void render_sum(render_t *self, const kx_node_t *n, str_t *out)
 {
     if (n->n_in == 0) {
         if (n->i == INT64_MIN)
@@ -203,33 +104,16 @@ void render_number(const kx_node_t *n, str_t *out)
         str_addf(out, n->f < 0 ? "(%a%s)" : "%a%s", n->f, f);
 }
 
-void render_use(render_t *self, kx_t x, str_t *out)
-{
-    const kx_node_t *n = node(self, x);
-    if (n->kind == KX_VAR && in_place(self, x))
-        use_var(self, (int)n->i, out);
-    else if (n->kind == KX_AFFINE)
-        use_sum(self, n, out);
-    else if (n->kind == KX_NUMBER)
-        render_number(n, out);
-    else if (n->kind == KX_ACC)
-        str_addf(out, "acc%" PRId64, n->i);
-    else if (n->kind == KX_CELL)
-        str_addf(out, "c%" PRId64, n->i);
-    else
-        str_addf(out, "t%d", self->named.at[x]);
-}
-
 /* --- Operations ------------------------------------------------------------------------------- */
 
-static bool is_sub_byte(dtype_t dtype)
+bool render_is_sub_byte(dtype_t dtype)
 {
     return dtype == DT_I2 || dtype == DT_I4 || dtype == DT_UI2 || dtype == DT_UI4;
 }
 
 /* Results that need no rounding when the operands are halves already. The small types have largest
  * numbers that are no whole ones, or lack -0, or signs. */
-static bool is_exact(op_code_t op, dtype_t result)
+bool render_is_exact(op_code_t op, dtype_t result)
 {
     if (dtype_is_small(result)) return op == OP_maximum || op == OP_minimum || op == OP_clamp;
     return op == OP_negate || op == OP_abs || op == OP_maximum || op == OP_minimum ||
@@ -252,9 +136,10 @@ static const char *sub_byte_text(op_code_t op, bool four)
     }
 }
 
-static const char *op_text(op_code_t op, dtype_t operand)
+const char *render_op_text(op_code_t op, dtype_t operand)
 {
-    const char *text = is_sub_byte(operand) ? sub_byte_text(op, dtype_bits(operand) == 4) : NULL;
+    const char *text = render_is_sub_byte(operand) ? sub_byte_text(op, dtype_bits(operand) == 4)
+                                                   : NULL;
     if (text) return text;
     if (operand == DT_I1 && (op == OP_add || op == OP_maximum)) return "($0 | $1)";
     if (operand == DT_I1 && (op == OP_multiply || op == OP_minimum)) return "($0 & $1)";
@@ -264,14 +149,14 @@ static const char *op_text(op_code_t op, dtype_t operand)
 void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
                const char *const *in)
 {
-    bool rounds = dtype_is_narrow(result) && !is_exact(op, result);
+    bool rounds = dtype_is_narrow(result) && !render_is_exact(op, result);
     if (rounds && op == OP_chlo_next_after) {
         str_addf(out, "kc_next_%s(%s, %s)", dtype_name(result), in[0], in[1]);
         return;
     }
     if (rounds) str_addf(out, "kc_round_%s(", dtype_name(result));
-    if (is_sub_byte(result)) str_addf(out, "kc_wrap_%s(", dtype_name(result));
-    for (const char *p = op_text(op, operand); *p; p++) {
+    if (render_is_sub_byte(result)) str_addf(out, "kc_wrap_%s(", dtype_name(result));
+    for (const char *p = render_op_text(op, operand); *p; p++) {
         if (p[0] == '$' && p[1] == 't')
             str_add(out, render_suffix(operand)), p++;
         else if (p[0] == '$' && p[1] >= '0' && p[1] < '0' + n_in)
@@ -279,7 +164,7 @@ void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_
         else
             str_addn(out, p, 1);
     }
-    if (rounds || is_sub_byte(result)) str_add(out, ")");
+    if (rounds || render_is_sub_byte(result)) str_add(out, ")");
 }
 
 static void write_compare(render_t *self, const kx_node_t *n, str_t *out)
@@ -312,7 +197,7 @@ void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
 {
     bool half = dtype_is_narrow(to), is_float = dtype_is_float(to);
     /* Only sub-byte integers need their range: C has no type for them. */
-    long long top = is_sub_byte(to) ? 1ll << (dtype_bits(to) - 1) : 1;
+    long long top = render_is_sub_byte(to) ? 1ll << (dtype_bits(to) - 1) : 1;
     long long hi = dtype_is_signed(to) ? top - 1 : 2 * top - 1;
     if (to == DT_I1)
         str_addf(out, "(_Bool)(%s != 0)", text);
@@ -325,10 +210,10 @@ void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
         str_addf(out, "kc_round_%s(pcp_f32_odd_from_f64((double)%s))", dtype_name(to), text);
     else if (half)
         str_addf(out, "kc_round_%s(%s)", dtype_name(to), text);
-    else if (is_sub_byte(to) && dtype_is_float(from))
+    else if (render_is_sub_byte(to) && dtype_is_float(from))
         str_addf(out, "pcp_clamp_%s(%lld, pcp_%s_from_%s(%s), %lld)", render_suffix(to),
                  dtype_is_signed(to) ? -top : 0, render_suffix(to), render_suffix(from), text, hi);
-    else if (is_sub_byte(to))
+    else if (render_is_sub_byte(to))
         str_addf(out, "kc_wrap_%s(%s)", dtype_name(to), text);
     else if (dtype_is_float(from) && !is_float)
         str_addf(out, "pcp_%s_from_%s(%s)", render_suffix(to), render_suffix(from), text);
@@ -368,11 +253,11 @@ static void write_round(render_t *self, const kx_node_t *n, str_t *out)
     str_addf(out, ", %d, %d)", (int)(n->i / 64), (int)(n->i % 64));
 }
 
-static void write_node(render_t *self, kx_t x, str_t *out)
+void render_node(render_t *self, kx_t x, str_t *out)
 {
     const kx_node_t *n = node(self, x);
     switch (n->kind) {
-    case KX_VAR: use_var(self, (int)n->i, out); return;
+    case KX_VAR: render_var(self, (int)n->i, out); return;
     case KX_LOAD:
     case KX_LOCAL: write_element(self, n, out); return;
     case KX_MAP: write_map(self, n, out); return;
@@ -394,41 +279,4 @@ static void write_node(render_t *self, kx_t x, str_t *out)
         str_add(out, " : ");
         render_use(self, n->in[2], out);
     }
-}
-
-static void declare(render_t *self, kx_t x, int limit)
-{
-    const kx_node_t *n = node(self, x);
-    if (self->named.at[x] || self->declared.at[x] == self->walk) return;
-    self->declared.at[x] = self->walk;
-    for (int t = 0; t < n->n_in; t++) declare(self, n->in[t], limit);
-    if (in_place(self, x) || (limit != INNERMOST && render_level(self, x) > limit)) return;
-    str_t text = {0};
-    write_node(self, x, &text);
-    render_indent(self);
-    self->named.at[x] = ++self->n_name;
-    str_addf(self->out, "const %s t%d = %s;\n", render_type(n->dtype), self->n_name,
-             str_text(&text));
-    str_fini(&text);
-    VEC_PUSH(&self->order, x);
-}
-
-void render_declare(render_t *self, kx_t x)
-{
-    self->walk++;
-    declare(self, x, self->depth);
-}
-
-void render_forget(render_t *self)
-{
-    self->walk++;
-    for (size_t i = 0; i < self->order.n; i++)
-        if (render_level(self, self->order.at[i]) == INNERMOST)
-            self->named.at[self->order.at[i]] = 0;
-}
-
-void render_declare_here(render_t *self, kx_t x)
-{
-    self->walk++;
-    declare(self, x, INNERMOST);
 }

@@ -1,4 +1,6 @@
-/* Between render_c.c and render_expr.c: scalar expressions as C. */
+/* Between the renderers: what every language of a loop kernel shares (at which depth a node can be computed,
+ * temporaries, the walk over statements: render_walk.c), and scalar expressions as C
+ * (render_expr.c). */
 #ifndef CODEGEN_RENDER_EXPR_H
 #define CODEGEN_RENDER_EXPR_H
 
@@ -7,8 +9,11 @@
 
 enum { NOT_IN_SCOPE = -1, INNERMOST = 1 << 20 };
 
+struct render_lang;
+
 typedef struct {
     const kernel_t *kernel;
+    const struct render_lang *lang;
     str_t *out;
     VEC(int) var_depth; /* by variable: depth of its loop, or NOT_IN_SCOPE */
     VEC(int) acc_depth; /* by accumulator: depth of the block that starts it */
@@ -23,6 +28,25 @@ typedef struct {
     int depth;                       /* of the block being written */
 } render_t;
 
+/* How a language writes what others write otherwise. */
+typedef struct render_lang {
+    const char *(*type)(const kx_node_t *n); /* of a temporary that holds the node */
+    const char *(*cell_type)(dtype_t dtype);
+    void (*sum)(render_t *self, const kx_node_t *n, str_t *out); /* a KX_AFFINE */
+    void (*number)(const kx_node_t *n, str_t *out);              /* a KX_NUMBER */
+    void (*node)(render_t *self, kx_t x, str_t *out);            /* all that is not in place */
+    void (*loop)(render_t *self, const kstmt_t *s);              /* KS_FOR with its body */
+    void (*store)(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype);
+    void (*accumulate)(render_t *self, const kstmt_t *s); /* KS_START, KS_FOLD */
+} render_lang_t;
+
+/* For one kernel; render_end is due. */
+void render_begin(render_t *self, const kernel_t *kernel, const render_lang_t *lang, str_t *out);
+void render_end(render_t *self);
+void render_block(render_t *self, const kblock_t *block);
+/* Which accumulators are folded under the block: folds[kernel->acc.n], false before. */
+void render_find_folds(const kblock_t *block, bool *folds);
+
 /* The depth at which x can be computed: that of the innermost loop it depends on; INNERMOST when it
  * reads memory that the kernel writes. */
 int render_level(render_t *self, kx_t x);
@@ -35,6 +59,14 @@ void render_forget(render_t *self);
 /* x as C: a name, a literal or an expression over declared names. */
 void render_use(render_t *self, kx_t x, str_t *out);
 
+/* A loop variable: its name, or its parts or parents where these have the loops. */
+void render_var(render_t *self, int v, str_t *out);
+/* The text of op's expression for operands of a type; $0, $1, ... and $t are to be replaced. */
+const char *render_op_text(op_code_t op, dtype_t operand);
+bool render_is_sub_byte(dtype_t dtype); /* i2, i4, ui2, ui4 */
+/* Results that need no rounding when the operands are narrow floats already. */
+bool render_is_exact(op_code_t op, dtype_t result);
+
 const char *render_storage(dtype_t dtype); /* the C type of an element in memory */
 const char *render_type(dtype_t dtype);    /* and of a value in a register */
 const char *render_suffix(dtype_t dtype);  /* the prelude's $t */
@@ -45,5 +77,9 @@ void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_
 /* text, of type `from`, as type `to`. */
 void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text);
 void render_number(const kx_node_t *n, str_t *out); /* a KX_NUMBER */
+/* The C entries of render_lang_t. */
+const char *render_node_type(const kx_node_t *n);
+void render_sum(render_t *self, const kx_node_t *n, str_t *out);
+void render_node(render_t *self, kx_t x, str_t *out);
 
 #endif
