@@ -28,7 +28,7 @@ static goal_t goal_of(compile_stage_t stage)
     return stage == STAGE_IR      ? GOAL_MODEL
            : stage == STAGE_GRAD  ? GOAL_GRAD
            : stage == STAGE_TRAIN ? GOAL_TRAIN
-                                  : GOAL_PLAN;
+                                  : GOAL_PROGRAMS;
 }
 
 char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
@@ -36,9 +36,13 @@ char *compile_after_pass(const char *text, size_t n_text, const char *file_name,
                          err_t *err)
 {
     watch_t self = {.pass = pass};
-    const stages_t stages = {goal_of(stage), spec, pass, {watch, &self}};
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
-    int status = module ? stages_run(module, &stages, err) : -1;
+    stages_t stages = {.goal = goal_of(stage),
+                       .module = module,
+                       .spec = spec,
+                       .pass = pass,
+                       .hook = {watch, &self}};
+    int status = module ? stages_run(&stages, err) : -1;
     ir_module_destroy(&module);
     if (status == 0 && self.text.at) return self.text.at;
     str_fini(&self.text);

@@ -64,9 +64,9 @@ static void check_plan(ir_module_t *m)
     int status = 0;
     for (int i = 0, n = m->n_fn; i < n && status == 0; i++)
         if (!m->fn[i]->is_private) status = plan_build_program(build, m->fn[i], &err);
-    plan_t *plan = status == 0 ? plan_build_finish(build, &err) : NULL;
-    if (!plan && err.code == ERR_CORRUPT) broken("a plan keeps what it reads", err.text);
-    plan_destroy(&plan);
+    if (status == 0) status = plan_build_lay_out(build, &err);
+    if (status == 0) status = plan_build_prove(build, &err);
+    if (status < 0 && err.code == ERR_CORRUPT) broken("a plan keeps what it reads", err.text);
     plan_build_destroy(&build);
 }
 

@@ -90,9 +90,8 @@ static plan_build_t *built(ir_module_t *module)
     for (int i = 0, n = module->n_fn; i < n; i++)
         if (!module->fn[i]->is_private && plan_build_program(build, module->fn[i], &err) < 0)
             fail_msg("%s", err.text);
-    plan_t *plan = plan_build_finish(build, &err);
-    if (!plan) fail_msg("%s", err.text);
-    plan_destroy(&plan);
+    if (plan_build_lay_out(build, &err) < 0 || plan_build_prove(build, &err) < 0)
+        fail_msg("%s", err.text);
     return build;
 }
 

@@ -1,4 +1,4 @@
-/* Between build.c, storage.c, remat.c and arena.c. */
+/* A builder from inside: for build.c, assemble/ and memory/. */
 #ifndef PLAN_BUILD_IN_H
 #define PLAN_BUILD_IN_H
 
@@ -48,11 +48,12 @@ struct plan_build {
     })
     product;
     caps_t caps;
-    const tune_t *tune;  /* NULL: none */
-    uint64_t budget;     /* bytes that the arena may have, 0: any */
-    uint64_t part_bytes; /* of large temporaries (parts.h) */
-    bool sweeps;         /* sweep.h */
-    int64_t keep_bytes;  /* as the module says (recompute.h), -1: the usual */
+    const tune_t *tune;                /* NULL: none */
+    uint64_t budget;                   /* bytes that the arena may have, 0: any */
+    uint64_t part_bytes;               /* of large temporaries (parts.h) */
+    bool sweeps;                       /* sweep.h */
+    uint64_t arena_bytes, fixed_bytes; /* once it is laid out */
+    int64_t keep_bytes;                /* as the module says (recompute.h), -1: the usual */
 };
 
 /* Homes for all stored values of the program; results that cannot be written in place get copy
