@@ -93,8 +93,8 @@ static bool read_address(zmq_msg_t *frame, int n, msg_peer_t *from)
     return n == 2 || from->behind;
 }
 
-int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
-                    void *state, msg_count_t *count)
+int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table, void *state,
+                    msg_count_t *count)
 {
     enum { SPACE = 3 };
     zmq_msg_t frame[SPACE];
@@ -103,7 +103,7 @@ int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[
     msg_peer_t from = {0};
     if (from_router ? read_address(frame, n, &from) : n == 1) {
         zmq_msg_t *body = &frame[n - 1];
-        msg_dispatch(routes, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
+        msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
     } else {
         count->dropped++;
         log_event(LOG_WARN, "message_dropped", "dropped=%llu frames=%d reason=\"wrong framing\"",

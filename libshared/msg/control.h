@@ -24,8 +24,8 @@ bool control_reaches(zsock_t *socket, const msg_peer_t *to);
 /* Receive one message without blocking and dispatch it. from_router: the first frame is the sender,
  * and a second one of three its number among those who share the connection.
  * Returns 1 when a message was taken (good or dropped), 0 when none waits. */
-int control_receive(zsock_t *socket, bool from_router, const msg_route_t routes[MSG_KIND_COUNT],
-                    void *state, msg_count_t *count);
+int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table, void *state,
+                    msg_count_t *count);
 
 /* Receive the frames of one message without blocking. The first `space` of them are kept in `frame`
  * and the caller's to close (zmq_msg_close). Returns how many there were; 0 when none waits. */

@@ -1,51 +1,65 @@
 /* Envelope packing, the pre-unpack walk over protobuf fields, and dispatch by table. */
 #include "msg/envelope.h"
 
+#include <ctype.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define BODY(x) MSG__ENVELOPE__BODY_##x
-static const char *const names[MSG_KIND_COUNT] = {
-    [BODY(HELLO)] = "HELLO",
-    [BODY(WELCOME)] = "WELCOME",
-    [BODY(HEARTBEAT)] = "HEARTBEAT",
-    [BODY(BYE)] = "BYE",
-    [BODY(FAULT)] = "FAULT",
-    [BODY(GONE)] = "GONE",
-    [BODY(WORK_REQUEST)] = "WORK_REQUEST",
-    [BODY(CONTROL)] = "CONTROL",
-    [BODY(CONTROL_REPLY)] = "CONTROL_REPLY",
-    [BODY(COMPILE)] = "COMPILE",
-    [BODY(PLAN_REPLY)] = "PLAN_REPLY",
-    [BODY(ASSIGN)] = "ASSIGN",
-    [BODY(ASSIGNED)] = "ASSIGNED",
-    [BODY(FENCE)] = "FENCE",
-    [BODY(COMMIT)] = "COMMIT",
-    [BODY(COMMITTED)] = "COMMITTED",
-    [BODY(FORGET)] = "FORGET",
-    [BODY(INSPECT)] = "INSPECT",
-    [BODY(INSPECTED)] = "INSPECTED",
-    [BODY(LEASE)] = "LEASE",
-    [BODY(LEASE_DONE)] = "LEASE_DONE",
-    [BODY(EVAL)] = "EVAL",
-    [BODY(EVAL_DONE)] = "EVAL_DONE",
-    [BODY(LEASE_FAILED)] = "LEASE_FAILED",
-    [BODY(LEASE_ACK)] = "LEASE_ACK",
-    [BODY(REVOKE)] = "REVOKE",
-    [BODY(RUN_EVENT)] = "RUN_EVENT",
-    [BODY(RUN_ASK)] = "RUN_ASK",
-    [BODY(RUN_PIECE)] = "RUN_PIECE",
-    [BODY(RUN_ANSWER)] = "RUN_ANSWER",
-};
+/* --- Names, from the protocol's own description --- */
+
+enum { NAME_BYTES = 32 };
+static char kind_names[MSG_KIND_COUNT][NAME_BYTES]; /* "LEASE_DONE"; empty: there is no such kind */
+static char who_names[MSG_WHO_SHEPHERD + 1][NAME_BYTES];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void copy_name(char to[NAME_BYTES], const char *from, int (*change)(int))
+{
+    size_t n = 0;
+    for (; from[n] && n < NAME_BYTES - 1; n++) to[n] = (char)change((unsigned char)from[n]);
+    to[n] = '\0';
+}
+
+static void make_names(void)
+{
+    const ProtobufCMessageDescriptor *envelope = &msg__envelope__descriptor;
+    for (unsigned i = 0; i < envelope->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &envelope->fields[i];
+        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && field->id < MSG_KIND_COUNT)
+            copy_name(kind_names[field->id], field->name, toupper);
+    }
+    const ProtobufCEnumDescriptor *kinds = &msg__kind__descriptor;
+    for (unsigned i = 0; i < kinds->n_values; i++) {
+        const ProtobufCEnumValue *value = &kinds->values[i];
+        if (value->value >= 0 && value->value < MSG_WHO_SHEPHERD)
+            copy_name(who_names[value->value], value->name + strlen("KIND_"), tolower);
+    }
+    copy_name(who_names[MSG_WHO_SHEPHERD], "shepherd", tolower);
+}
+
+static bool is_kind(uint64_t kind)
+{
+    pthread_once(&once, make_names);
+    return kind < MSG_KIND_COUNT && *kind_names[kind];
+}
 
 const char *msg_kind_name(msg_kind_t kind)
 {
-    return (unsigned)kind < MSG_KIND_COUNT && names[kind] ? names[kind] : "unknown";
+    return is_kind(kind) ? kind_names[kind] : "unknown";
 }
+
+const char *msg_who_name(msg_who_t who)
+{
+    pthread_once(&once, make_names);
+    return who <= MSG_WHO_SHEPHERD && *who_names[who] ? who_names[who] : "unknown";
+}
+
+/* --- Reading --- */
 
 /* A base-128 varint; false at the end of the bytes or beyond 64 bits. */
 static bool read_varint(const uint8_t *bytes, size_t n, size_t *at, uint64_t *value)
@@ -86,9 +100,9 @@ msg_kind_t msg_peek(const uint8_t *bytes, size_t n)
         if (!read_varint(bytes, n, &at, &key)) return 0;
         if (!skip_value(bytes, n, &at, (unsigned)(key & 7))) return 0;
         uint64_t field = key >> 3;
-        if (field < BODY(HELLO)) continue;
+        if (field < MSG__ENVELOPE__BODY_HELLO) continue;
         /* Two bodies in one envelope: protobuf would take the last, we take neither. */
-        if (kind || field >= MSG_KIND_COUNT || !names[field]) return 0;
+        if (kind || !is_kind(field)) return 0;
         kind = (msg_kind_t)field;
     }
     return kind;
@@ -172,30 +186,82 @@ uint8_t *msg_pack(const msg_envelope_t *self, size_t *n)
     return bytes;
 }
 
-int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const msg_peer_t *from,
+/* --- By table --- */
+
+enum { REFUSAL_BYTES = 256 };
+
+/* "CONTROL may be said by a cli, and its sender is registered as worker" */
+static void refusal(const msg_route_t *route, msg_kind_t kind, msg_who_t who,
+                    char text[REFUSAL_BYTES])
+{
+    int n = snprintf(text, REFUSAL_BYTES, "%s may be said by", msg_kind_name(kind));
+    const char *joint = " a ";
+    for (msg_who_t one = 0; one <= MSG_WHO_SHEPHERD; one++) {
+        if (!(route->from >> one & 1)) continue;
+        n += snprintf(text + n, (size_t)(REFUSAL_BYTES - n), "%s%s", joint, msg_who_name(one));
+        joint = " or a ";
+    }
+    snprintf(text + n, (size_t)(REFUSAL_BYTES - n), ", and its sender is registered as %s",
+             msg_who_name(who));
+}
+
+/* A message of a kind and size that the table takes. NULL with the reason. */
+static msg_envelope_t *take(const msg_table_t *table, const uint8_t *bytes, size_t n, err_t *reason)
+{
+    msg_kind_t kind = msg_peek(bytes, n);
+    const msg_route_t *route = &table->routes[kind];
+    msg_envelope_t *message = NULL;
+    if (!kind)
+        err_set(reason, ERR_NET, "%zu bytes that are no control message", n);
+    else if (!route->handle)
+        err_set(reason, ERR_NET, "%s is not for this service", msg_kind_name(kind));
+    else if (n > route->max_bytes)
+        err_set(reason, ERR_NET, "%s of %zu bytes, limit %zu", msg_kind_name(kind), n,
+                route->max_bytes);
+    else
+        message = msg_unpack(bytes, n, reason);
+    /* A body field of the wrong wire type counts as absent. */
+    if (message && message->body_case != kind) {
+        err_set(reason, ERR_NET, "%s without a body", msg_kind_name(kind));
+        msg_free(&message);
+    }
+    return message;
+}
+
+bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
+                const msg_peer_t *from, msg_kind_t kind, uint64_t id, msg_count_t *count,
+                err_t *err)
+{
+    char text[REFUSAL_BYTES];
+    msg_who_t who = table->who ? table->who(state, from) : MSG__KIND__KIND_NONE;
+    if (route->from >> who & 1) return true;
+    refusal(route, kind, who, text);
+    count->refused++;
+    /* That strangers are told to say HELLO is the usual course of things. */
+    log_event(who == MSG__KIND__KIND_NONE ? LOG_DEBUG : LOG_WARN, "message_refused",
+              "refused=%llu kind=%s from=%s reason=\"%s\"", (unsigned long long)count->refused,
+              msg_kind_name(kind), msg_who_name(who), text);
+    if (table->refuse) table->refuse(state, from, id, who, text);
+    err_set(err, ERR_NET, "%s", text);
+    return false;
+}
+
+int msg_dispatch(const msg_table_t *table, void *state, const msg_peer_t *from,
                  const uint8_t *bytes, size_t n, msg_count_t *count, err_t *err)
 {
     err_t reason = {0};
-    msg_kind_t kind = msg_peek(bytes, n);
-    msg_envelope_t *message = NULL;
-    if (!kind)
-        err_set(&reason, ERR_NET, "%zu bytes that are no control message", n);
-    else if (!routes[kind].handle)
-        err_set(&reason, ERR_NET, "%s is not for this service", msg_kind_name(kind));
-    else if (n > routes[kind].max_bytes)
-        err_set(&reason, ERR_NET, "%s of %zu bytes, limit %zu", msg_kind_name(kind), n,
-                routes[kind].max_bytes);
-    else
-        message = msg_unpack(bytes, n, &reason);
-    /* A body field of the wrong wire type counts as absent. */
-    if (message && message->body_case != kind) {
-        err_set(&reason, ERR_NET, "%s without a body", msg_kind_name(kind));
+    msg_envelope_t *message = take(table, bytes, n, &reason);
+    if (message && !msg_admits(table, &table->routes[message->body_case], state, from,
+                               message->body_case, message->id, count, err)) {
         msg_free(&message);
+        return -1;
     }
     /* HELLO's handler checks its texts itself, and tells the sender. */
-    const char *bad = message && kind != BODY(HELLO) ? msg_bad_text(&message->base) : NULL;
+    bool checked = message && message->body_case != MSG__ENVELOPE__BODY_HELLO;
+    const char *bad = checked ? msg_bad_text(&message->base) : NULL;
     if (bad) {
-        err_set(&reason, ERR_NET, "%s: its %s is not UTF-8", msg_kind_name(kind), bad);
+        err_set(&reason, ERR_NET, "%s: its %s is not UTF-8", msg_kind_name(message->body_case),
+                bad);
         msg_free(&message);
     }
     if (!message) {
@@ -205,7 +271,7 @@ int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const ms
         return err_set(err, reason.code, "%s", reason.text);
     }
     count->handled++;
-    routes[kind].handle(state, from, message);
+    table->routes[message->body_case].handle(state, from, message);
     msg_free(&message);
     return 0;
 }

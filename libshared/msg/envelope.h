@@ -29,7 +29,7 @@ static inline bool msg_peer_equal(const msg_peer_t *a, const msg_peer_t *b)
     return a->n == b->n && a->behind == b->behind && memcmp(a->at, b->at, a->n) == 0;
 }
 
-/* "HELLO", "LEASE_DONE", ...; "unknown" for a kind the protocol has not. */
+/* "HELLO", "LEASE_DONE", ..., as proto/control.proto has them; "unknown" for a kind it has not. */
 const char *msg_kind_name(msg_kind_t kind);
 
 /* The kind of a packed envelope, found by walking its top-level fields without unpacking.
@@ -48,21 +48,66 @@ const char *msg_bad_text(const ProtobufCMessage *message);
 /* Returns, caller frees. */
 uint8_t *msg_pack(const msg_envelope_t *self, size_t *n);
 
-/* One row of a service's handler table, indexed by kind. */
+/* What a peer is to us: a Msg__Kind, as which its HELLO was accepted, whatever it says of itself
+ * later (KIND_NONE: it said none, or was forgotten); for a member: who welcomed it. */
+typedef unsigned msg_who_t;
+enum { MSG_WHO_SHEPHERD = 15 };
+
+/* Who may say a message: a mask of them. */
+enum {
+    MSG_FROM_STRANGER = 1 << MSG__KIND__KIND_NONE,
+    MSG_FROM_COMPILER = 1 << MSG__KIND__KIND_COMPILER,
+    MSG_FROM_AGGREGATOR = 1 << MSG__KIND__KIND_AGGREGATOR,
+    MSG_FROM_WORKER = 1 << MSG__KIND__KIND_WORKER,
+    MSG_FROM_CLI = 1 << MSG__KIND__KIND_CLI,
+    MSG_FROM_SUPERVISOR = 1 << MSG__KIND__KIND_SUPERVISOR,
+    MSG_FROM_SHEPHERD = 1 << MSG_WHO_SHEPHERD,
+    MSG_FROM_MEMBERS = MSG_FROM_COMPILER | MSG_FROM_AGGREGATOR | MSG_FROM_WORKER | MSG_FROM_CLI |
+                       MSG_FROM_SUPERVISOR,
+    MSG_FROM_ANY = MSG_FROM_STRANGER | MSG_FROM_MEMBERS | MSG_FROM_SHEPHERD,
+};
+
+/* "worker", "shepherd", ...; "unknown". */
+const char *msg_who_name(msg_who_t who);
+
+/* One row of a service's handler table. */
 typedef struct {
     size_t max_bytes; /* of the packed envelope */
     void (*handle)(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+    unsigned from; /* MSG_FROM_...: others are refused before the handler is called */
 } msg_route_t;
+
+/* A row, at its place in a table: MSG_ROUTE(LEASE_DONE, 4096, on_lease_done, MSG_FROM_WORKER). */
+#define MSG_ROUTE(kind, bytes, handler, from) \
+    [MSG__ENVELOPE__BODY_##kind] = {(bytes), (handler), (from)}
+
+/* A table, and whom it serves. */
+typedef struct {
+    const msg_route_t *routes; /* MSG_KIND_COUNT rows, indexed by kind */
+    /* What the sender is registered as. NULL: everybody is a stranger. */
+    msg_who_t (*who)(void *state, const msg_peer_t *from);
+    /* Tell the sender that its message `id` is refused, and why. NULL: nobody is told. */
+    void (*refuse)(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
+                   const char *text);
+} msg_table_t;
 
 /* What became of the messages a service received. */
 typedef struct {
-    uint64_t handled, dropped;
+    uint64_t handled, dropped, refused; /* refused: not for such a sender to say */
 } msg_count_t;
 
-/* Check kind and size against the table, unpack, check that texts are UTF-8 (but HELLO's, which has
- * a handler that answers), call the handler. A bad message is logged, counted and dropped: returns
- * -1 with the reason in err (also logged). */
-int msg_dispatch(const msg_route_t routes[MSG_KIND_COUNT], void *state, const msg_peer_t *from,
+/* The one place where it is decided who may say what: does this row admit a message (kind, id) of
+ * this sender? If not it is logged, counted as refused and answered by table->refuse, and err says
+ * why. For who passes messages on; msg_dispatch asks it by itself. */
+bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
+                const msg_peer_t *from, msg_kind_t kind, uint64_t id, msg_count_t *count,
+                err_t *err);
+
+/* Check kind and size against the table, unpack, check that the sender may say it and that texts
+ * are UTF-8 (but HELLO's, which has a handler that answers), call the handler. A bad message is
+ * logged, counted and dropped: returns -1 with the reason in err (also logged). One that is not for
+ * its sender to say is logged, counted as refused, and answered by table->refuse. */
+int msg_dispatch(const msg_table_t *table, void *state, const msg_peer_t *from,
                  const uint8_t *bytes, size_t n, msg_count_t *count, err_t *err);
 
 /* How handlers answer: main.c gives a function that writes to the socket, tests one that records.

@@ -265,6 +265,10 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
         log_event(LOG_ERROR, "refused", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
                   self->endpoint, fault->text);
         break;
+    case MSG__FAULT__CODE__NOT_ALLOWED:
+        log_event(LOG_ERROR, "not_allowed", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
+                  self->endpoint, fault->text);
+        break;
     default: log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
     }
 }
@@ -306,16 +310,23 @@ static void resolve_data(const member_t *self, const msg_envelope_t *message)
 static void hand_on(void *arg, const msg_peer_t *from, const msg_envelope_t *message)
 {
     member_t *self = arg;
-    if (!self->joined) return; /* an answer to a life before the last HELLO */
     resolve_data(self, message);
     self->theirs[message->body_case].handle(self->options.state, from, message);
+}
+
+/* Whoever has not welcomed us is nobody: what it says may be of a life before the last HELLO. */
+static msg_who_t who(void *state, const msg_peer_t *from)
+{
+    (void)from;
+    return ((const member_t *)state)->joined ? MSG_WHO_SHEPHERD : MSG__KIND__KIND_NONE;
 }
 
 static int on_readable(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
     member_t *self = arg;
-    while (control_receive(socket, false, self->routes, self, &self->count))
+    const msg_table_t table = {.routes = self->routes, .who = who};
+    while (control_receive(socket, false, &table, self, &self->count))
         self->heard_ms = clock_mono_ms();
     return 0;
 }
@@ -393,13 +404,17 @@ static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 static void build_routes(member_t *self)
 {
     if (self->options.routes) memcpy(self->theirs, self->options.routes, sizeof self->theirs);
-    for (int i = 0; i < MSG_KIND_COUNT; i++)
-        if (self->theirs[i].handle)
-            self->routes[i] = (msg_route_t){self->theirs[i].max_bytes, hand_on};
-    self->routes[MSG__ENVELOPE__BODY_WELCOME] = (msg_route_t){4096, on_welcome};
-    self->routes[MSG__ENVELOPE__BODY_HEARTBEAT] = (msg_route_t){64, on_heartbeat};
-    self->routes[MSG__ENVELOPE__BODY_FAULT] = (msg_route_t){4096, on_fault};
-    self->routes[MSG__ENVELOPE__BODY_BYE] = (msg_route_t){4096, on_bye};
+    static const msg_route_t own[MSG_KIND_COUNT] = {
+        MSG_ROUTE(WELCOME, 4096, on_welcome, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
+        MSG_ROUTE(HEARTBEAT, 64, on_heartbeat, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
+        MSG_ROUTE(FAULT, 4096, on_fault, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
+        MSG_ROUTE(BYE, 4096, on_bye, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
+    };
+    for (int i = 0; i < MSG_KIND_COUNT; i++) {
+        const msg_route_t *row = &self->theirs[i];
+        if (row->handle) self->routes[i] = (msg_route_t){row->max_bytes, hand_on, row->from};
+        if (own[i].handle) self->routes[i] = own[i];
+    }
 }
 
 static int split_endpoints(member_t *self, err_t *err)

@@ -294,9 +294,9 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
 }
 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_ASSIGN] = {4096, on_assign},
-    [MSG__ENVELOPE__BODY_FENCE] = {64, on_fence},
-    [MSG__ENVELOPE__BODY_INSPECT] = {64, on_inspect},
-    [MSG__ENVELOPE__BODY_COMMIT] = {1 << 20, on_commit},
-    [MSG__ENVELOPE__BODY_FORGET] = {1 << 20, on_forget},
+    MSG_ROUTE(ASSIGN, 4096, on_assign, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(FENCE, 64, on_fence, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(INSPECT, 64, on_inspect, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(COMMIT, 1 << 20, on_commit, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(FORGET, 1 << 20, on_forget, MSG_FROM_SHEPHERD),
 };

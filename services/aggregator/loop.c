@@ -205,7 +205,8 @@ int loop_start(loop_t *self, zloop_t *zloop, const char *endpoint, err_t *err)
     msg_route_t routes[MSG_KIND_COUNT] = {0};
     for (int i = 0; i < MSG_KIND_COUNT; i++)
         if (aggregator_routes[i].handle)
-            routes[i] = (msg_route_t){aggregator_routes[i].max_bytes, on_control};
+            routes[i] = (msg_route_t){aggregator_routes[i].max_bytes, on_control,
+                                      aggregator_routes[i].from};
     member_options_t options = {
         .endpoint = self->config->shepherd,
         .kind = MSG__KIND__KIND_AGGREGATOR,

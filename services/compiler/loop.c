@@ -142,8 +142,8 @@ static void on_signal(void *user)
     }
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_COMPILE] = {1 << 20, on_compile},
+const msg_route_t compiler_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(COMPILE, 1 << 20, on_compile, MSG_FROM_SHEPHERD),
 };
 
 static int start(loop_t *self, zloop_t *zloop, err_t *err)
@@ -152,7 +152,7 @@ static int start(loop_t *self, zloop_t *zloop, err_t *err)
         .endpoint = self->config->shepherd,
         .kind = MSG__KIND__KIND_COMPILER,
         .id = self->id,
-        .routes = routes,
+        .routes = compiler_routes,
         .state = self,
         .on_welcome = on_welcome,
         .on_lost = on_lost,

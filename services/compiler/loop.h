@@ -22,4 +22,6 @@ typedef struct {
  * --once, until all are dismissed). */
 int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err);
 
+extern const msg_route_t compiler_routes[MSG_KIND_COUNT]; /* what a shepherd says to it */
+
 #endif

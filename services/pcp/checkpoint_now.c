@@ -7,6 +7,7 @@
 #include "msg/member.h"
 #include "msg/service.h"
 #include "pcp/cmd.h"
+#include "pcp/routes.h"
 
 typedef struct {
     member_t *member;
@@ -25,8 +26,8 @@ static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *
         err_set(&self->refusal, ERR_STATE, "%s", message->control_reply->error);
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 16, on_reply},
+const msg_route_t checkpoint_now_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(CONTROL_REPLY, 1 << 16, on_reply, MSG_FROM_SHEPHERD),
 };
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
@@ -60,7 +61,7 @@ int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t
     member_options_t options = {.endpoint = shepherd,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = id,
-                                .routes = routes,
+                                .routes = checkpoint_now_routes,
                                 .state = &self,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost,

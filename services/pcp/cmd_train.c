@@ -18,6 +18,7 @@
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "pcp/restarts.h"
+#include "pcp/routes.h"
 #include "pcp/train_dir.h"
 #include "pcp/train_phase.h"
 #include "pcp/train_prepare.h"
@@ -128,8 +129,8 @@ static void on_lost(void *state, const char *reason)
     (void)reason; /* if the shepherd died, SIGCHLD says so, and better */
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_RUN_EVENT] = {4096 + MSG_NAME_BYTES, on_event},
+const msg_route_t train_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(RUN_EVENT, 4096 + MSG_NAME_BYTES, on_event, MSG_FROM_SHEPHERD),
 };
 
 /* What everybody says of itself: only for the eye. */
@@ -278,7 +279,7 @@ static int watch(train_t *self, err_t *err)
     member_options_t options = {.endpoint = control,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = "pcp-train",
-                                .routes = routes,
+                                .routes = train_routes,
                                 .state = self,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost};

@@ -9,6 +9,7 @@
 #include "msg/member.h"
 #include "msg/service.h"
 #include "pcp/cmd.h"
+#include "pcp/routes.h"
 
 typedef struct {
     char *shepherd;
@@ -102,8 +103,8 @@ static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *
     for (size_t i = 0; i < reply->n_workers; i++) merge(self, reply->workers[i], of_shepherd);
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 20, on_reply},
+const msg_route_t cmd_worker_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(CONTROL_REPLY, 1 << 20, on_reply, MSG_FROM_SHEPHERD),
 };
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
@@ -135,7 +136,7 @@ static int converse(ask_t *self, const options_t *options, err_t *err)
     member_options_t member = {.endpoint = options->shepherd,
                                .kind = MSG__KIND__KIND_CLI,
                                .id = id,
-                               .routes = routes,
+                               .routes = cmd_worker_routes,
                                .state = self,
                                .on_welcome = on_welcome,
                                .on_lost = on_lost,

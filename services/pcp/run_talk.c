@@ -8,6 +8,7 @@
 #include "msg/member.h"
 #include "msg/service.h"
 #include "pcp/cmd.h"
+#include "pcp/routes.h"
 
 enum { TICK_MS = 5 };
 
@@ -53,9 +54,9 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     if (self->hear && !self->over) self->over = !self->hear(self->user, message->run_event, NULL);
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_RUN_ANSWER] = {1 << 20, on_answer},
-    [MSG__ENVELOPE__BODY_RUN_EVENT] = {8192 + MSG_NAME_BYTES, on_event},
+const msg_route_t run_talk_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(RUN_ANSWER, 1 << 20, on_answer, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(RUN_EVENT, 8192 + MSG_NAME_BYTES, on_event, MSG_FROM_SHEPHERD),
 };
 
 static void say(run_talk_t *self)
@@ -109,7 +110,7 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
     member_options_t options = {.endpoint = endpoints,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = self->id,
-                                .routes = routes,
+                                .routes = run_talk_routes,
                                 .state = self,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost,

@@ -50,7 +50,7 @@ static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
     loop_t *self = arg;
     self->state.now_ms = clock_mono_ms();
     while (!self->state.finished &&
-           control_receive(socket, true, shepherd_routes, &self->state, &self->state.count))
+           control_receive(socket, true, &shepherd_hears, &self->state, &self->state.count))
         continue;
     if (!self->state.finished) rounds_dispatch(&self->state);
     return after(self);

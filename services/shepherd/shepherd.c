@@ -10,24 +10,25 @@
 #include "msg/wire.h"
 #include "outer/codec.h"
 
-#define ROW(kind, limit, handler) [MSG__ENVELOPE__BODY_##kind] = {limit, handler}
 const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
-    ROW(HELLO, 128u << 10, on_hello),
-    ROW(HEARTBEAT, 64, on_heartbeat),
-    ROW(BYE, 4u << 10, on_bye),
-    ROW(GONE, 4u << 10, on_gone),
-    ROW(WORK_REQUEST, 64, on_work_request),
-    ROW(CONTROL, 4u << 10, on_control_request),
-    ROW(CONTROL_REPLY, 1u << 20, on_control_reply),
-    ROW(RUN_EVENT, 4u << 10, on_run_event),
-    ROW(PLAN_REPLY, 1u << 20, on_plan_reply),
-    ROW(ASSIGNED, 128u << 10, on_assigned),
-    ROW(COMMITTED, 128u << 10, on_committed),
-    ROW(INSPECTED, 1u << 10, on_inspected),
-    ROW(LEASE_DONE, 4u << 10, on_lease_done),
-    ROW(EVAL_DONE, 4u << 10, on_eval_done),
-    ROW(LEASE_FAILED, 8u << 10, on_lease_failed),
+    MSG_ROUTE(HELLO, 128u << 10, on_hello, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
+    MSG_ROUTE(HEARTBEAT, 64, on_heartbeat, MSG_FROM_MEMBERS),
+    MSG_ROUTE(BYE, 4u << 10, on_bye, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
+    MSG_ROUTE(GONE, 4u << 10, on_gone, MSG_FROM_SUPERVISOR | MSG_FROM_CLI),
+    MSG_ROUTE(WORK_REQUEST, 64, on_work_request, MSG_FROM_COMPILER | MSG_FROM_WORKER),
+    MSG_ROUTE(CONTROL, 4u << 10, on_control_request, MSG_FROM_CLI),
+    MSG_ROUTE(CONTROL_REPLY, 1u << 20, on_control_reply, MSG_FROM_SUPERVISOR),
+    MSG_ROUTE(RUN_EVENT, 4u << 10, on_run_event, MSG_FROM_SUPERVISOR),
+    MSG_ROUTE(PLAN_REPLY, 1u << 20, on_plan_reply, MSG_FROM_COMPILER),
+    MSG_ROUTE(ASSIGNED, 128u << 10, on_assigned, MSG_FROM_AGGREGATOR),
+    MSG_ROUTE(COMMITTED, 128u << 10, on_committed, MSG_FROM_AGGREGATOR),
+    MSG_ROUTE(INSPECTED, 1u << 10, on_inspected, MSG_FROM_AGGREGATOR),
+    MSG_ROUTE(LEASE_DONE, 4u << 10, on_lease_done, MSG_FROM_WORKER),
+    MSG_ROUTE(EVAL_DONE, 4u << 10, on_eval_done, MSG_FROM_WORKER),
+    MSG_ROUTE(LEASE_FAILED, 8u << 10, on_lease_failed, MSG_FROM_WORKER),
 };
+
+const msg_table_t shepherd_hears = {shepherd_routes, member_who, member_refuse};
 
 int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
 {

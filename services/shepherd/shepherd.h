@@ -263,7 +263,8 @@ typedef struct {
 int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err);
 void shepherd_fini(shepherd_t *self);
 
-extern const msg_route_t shepherd_routes[MSG_KIND_COUNT];
+extern const msg_route_t shepherd_routes[MSG_KIND_COUNT]; /* what members say to a run's shepherd */
+extern const msg_table_t shepherd_hears;
 
 void shepherd_tick(shepherd_t *self, int64_t now_ms);
 void shepherd_on_courier(shepherd_t *self, courier_result_t *result);
@@ -302,13 +303,14 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
                            int64_t now_ms);
 void member_row_fini(member_row_t *row);
 member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer); /* NULL: unknown */
-/* The same for the sender of a message, whose member is noted as alive. */
-member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from);
+/* For shepherd_hears: what the sender of a message is registered as (its member is noted as alive),
+ * and an answer to one that may not say it. */
+msg_who_t member_who(void *state, const msg_peer_t *from);
+void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
+                   const char *text);
 member_row_t *member_by_serial(shepherd_t *self, uint32_t serial);
 size_t member_place(const shepherd_t *self, uint32_t serial); /* in the table; its n: unknown */
 member_row_t *member_by_id(shepherd_t *self, const char *id);
-/* The sender's row. NULL: the sender is unknown, and was told so. */
-member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
 void members_dismiss(shepherd_t *self, const char *reason); /* says BYE to all members */
@@ -316,7 +318,6 @@ size_t members_count(const shepherd_t *self, Msg__Kind kind);
 /* Endpoints of the assigned aggregators by shard: shards strings, borrowed; caller frees the array.
  */
 char **members_endpoints(const shepherd_t *self);
-const char *member_kind_name(Msg__Kind kind);
 bool members_shards_here(const shepherd_t *self); /* every shard has its aggregator */
 void members_wait_for_shards(shepherd_t *self);   /* the run fails when they do not come in time */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);

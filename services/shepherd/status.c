@@ -37,7 +37,7 @@ void status_tick(shepherd_t *self)
     Msg__MemberCount count[MOST], *list[MOST];
     size_t n = 0;
     for (size_t i = 0; i < self->members.n; i++) {
-        const char *kind = member_kind_name(self->members.at[i].kind);
+        const char *kind = msg_who_name(self->members.at[i].kind);
         const char *state = member_state(self, &self->members.at[i]);
         size_t k = 0;
         while (k < n && (strcmp(count[k].kind, kind) != 0 || strcmp(count[k].state, state) != 0))

@@ -151,8 +151,8 @@ static void on_bye(void *state, const char *reason)
     if (self->config->once) fleet_stop(&self->fleet);
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_CONTROL] = {4096, obey},
+const msg_route_t supervisor_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(CONTROL, 4096, obey, MSG_FROM_SHEPHERD),
 };
 
 static void close_loop(loop_t *self)
@@ -180,7 +180,7 @@ int loop_run(loop_t *self, int signal_fd, int *status, err_t *err)
         .kind = MSG__KIND__KIND_SUPERVISOR,
         .id = self->config->id,
         .threads = (unsigned)self->processes.threads,
-        .routes = routes,
+        .routes = supervisor_routes,
         .state = self,
         .on_welcome = on_welcome,
         .on_lost = on_lost,

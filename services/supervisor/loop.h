@@ -29,4 +29,6 @@ struct loop {
  * the program's exit status. */
 int loop_run(loop_t *self, int signal_fd, int *status, err_t *err);
 
+extern const msg_route_t supervisor_routes[MSG_KIND_COUNT]; /* what a shepherd says to it */
+
 #endif

@@ -295,11 +295,11 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_LEASE] = {1 << 20, on_work},
-    [MSG__ENVELOPE__BODY_EVAL] = {1 << 20, on_work},
-    [MSG__ENVELOPE__BODY_LEASE_ACK] = {256, on_ack},
-    [MSG__ENVELOPE__BODY_REVOKE] = {256, on_revoke},
+const msg_route_t worker_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(LEASE, 1 << 20, on_work, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(EVAL, 1 << 20, on_work, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(LEASE_ACK, 256, on_ack, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(REVOKE, 256, on_revoke, MSG_FROM_SHEPHERD),
 };
 
 static member_options_t member_options(loop_t *self)
@@ -311,7 +311,7 @@ static member_options_t member_options(loop_t *self)
         .target = self->config->target,
         .supervisor = self->config->supervisor,
         .threads = (unsigned)(self->config->threads ? self->config->threads : cpus_count()),
-        .routes = routes,
+        .routes = worker_routes,
         .state = self,
         .on_welcome = on_welcome,
         .on_lost = on_lost,

@@ -32,4 +32,6 @@ typedef struct {
  * grace period and still runs; then the process must end without waiting for it. */
 int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err);
 
+extern const msg_route_t worker_routes[MSG_KIND_COUNT]; /* what a shepherd says to it */
+
 #endif

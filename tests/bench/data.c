@@ -155,14 +155,15 @@ static void on_other(void *state, const msg_peer_t *from, const msg_envelope_t *
 static bool answered(shepherd_t *self)
 {
     static const msg_route_t routes[MSG_KIND_COUNT] = {
-        [MSG__ENVELOPE__BODY_HELLO] = {1 << 16, on_hello},
-        [MSG__ENVELOPE__BODY_ASSIGNED] = {1 << 16, on_answer},
-        [MSG__ENVELOPE__BODY_COMMITTED] = {1 << 16, on_answer},
-        [MSG__ENVELOPE__BODY_HEARTBEAT] = {64, on_other},
+        [MSG__ENVELOPE__BODY_HELLO] = {1 << 16, on_hello, MSG_FROM_STRANGER},
+        [MSG__ENVELOPE__BODY_ASSIGNED] = {1 << 16, on_answer, MSG_FROM_STRANGER},
+        [MSG__ENVELOPE__BODY_COMMITTED] = {1 << 16, on_answer, MSG_FROM_STRANGER},
+        [MSG__ENVELOPE__BODY_HEARTBEAT] = {64, on_other, MSG_FROM_STRANGER},
     };
     msg_count_t count = {0};
     for (int64_t end = clock_mono_ms() + 30000; !self->n_answer && clock_mono_ms() < end;)
-        if (!control_receive(self->control, true, routes, self, &count)) usleep(1000);
+        if (!control_receive(self->control, true, &(msg_table_t){.routes = routes}, self, &count))
+            usleep(1000);
     bool got = self->n_answer > 0;
     self->n_answer = 0;
     return got;

@@ -141,14 +141,20 @@ static wire_type_t data(rig_t *rig, wire_header_t header, const void *payload, s
     return rig->answer.type;
 }
 
+static msg_who_t is_shepherd(void *state, const msg_peer_t *from)
+{
+    (void)state, (void)from;
+    return MSG_WHO_SHEPHERD;
+}
+
 static void control(rig_t *rig, msg_envelope_t *message)
 {
+    const msg_table_t table = {.routes = aggregator_routes, .who = is_shepherd};
     message->version = MSG_VERSION;
     size_t n;
     uint8_t *bytes = msg_pack(message, &n);
-    assert_int_equal(msg_dispatch(aggregator_routes, &rig->state, &peer, bytes, n,
-                                  &rig->state.control_count, NULL),
-                     0);
+    assert_int_equal(
+        msg_dispatch(&table, &rig->state, &peer, bytes, n, &rig->state.control_count, NULL), 0);
     free(bytes);
 }
 

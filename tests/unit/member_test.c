@@ -86,9 +86,9 @@ static void seen_bye(void *state, const msg_peer_t *from, const msg_envelope_t *
 }
 
 static const msg_route_t shepherd[MSG_KIND_COUNT] = {
-    [BODY(HELLO)] = {4096, seen_hello},
-    [BODY(HEARTBEAT)] = {64, seen_heartbeat},
-    [BODY(BYE)] = {4096, seen_bye},
+    [BODY(HELLO)] = {4096, seen_hello, MSG_FROM_STRANGER},
+    [BODY(HEARTBEAT)] = {64, seen_heartbeat, MSG_FROM_STRANGER},
+    [BODY(BYE)] = {4096, seen_bye, MSG_FROM_STRANGER},
 };
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
@@ -121,13 +121,15 @@ static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *m
     ((rig_t *)state)->n_work++;
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {[BODY(LEASE)] = {4096, on_work}};
+static const msg_route_t routes[MSG_KIND_COUNT] = {
+    [BODY(LEASE)] = {4096, on_work, MSG_FROM_SHEPHERD}};
 
 static int on_router(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
     rig_t *rig = arg;
-    while (control_receive(socket, true, shepherd, rig, &rig->count)) continue;
+    while (control_receive(socket, true, &(msg_table_t){.routes = shepherd}, rig, &rig->count))
+        continue;
     return 0;
 }
 
@@ -356,14 +358,15 @@ static void candidate_hello(void *state, const msg_peer_t *from, const msg_envel
 }
 
 static const msg_route_t candidate_routes[MSG_KIND_COUNT] = {
-    [BODY(HELLO)] = {4096, candidate_hello},
+    [BODY(HELLO)] = {4096, candidate_hello, MSG_FROM_STRANGER},
 };
 
 static int on_candidate(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
     msg_count_t count = {0};
-    while (control_receive(socket, true, candidate_routes, arg, &count)) continue;
+    while (control_receive(socket, true, &(msg_table_t){.routes = candidate_routes}, arg, &count))
+        continue;
     return 0;
 }
 

@@ -128,7 +128,8 @@ static void see(void *state, const msg_peer_t *from, const msg_envelope_t *messa
 
 static void every_route(msg_route_t routes[MSG_KIND_COUNT])
 {
-    for (int i = 0; i < MSG_KIND_COUNT; i++) routes[i] = (msg_route_t){MSG_CONTROL_BYTES, see};
+    for (int i = 0; i < MSG_KIND_COUNT; i++)
+        routes[i] = (msg_route_t){MSG_CONTROL_BYTES, see, MSG_FROM_STRANGER};
 }
 
 static void every_message_round_trip(void **state)
@@ -148,7 +149,9 @@ static void every_message_round_trip(void **state)
         seen_t seen = {0};
         assert_int_equal(msg_peek(bytes, n), field->id);
         assert_string_not_equal(msg_kind_name((msg_kind_t)field->id), "unknown");
-        assert_int_equal(msg_dispatch(routes, &seen, &from, bytes, n, &count, NULL), 0);
+        assert_int_equal(
+            msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, bytes, n, &count, NULL),
+            0);
         assert_int_equal(seen.kind, field->id);
         assert_int_equal(seen.n_packed, n);
         assert_memory_equal(seen.packed, bytes, n);
@@ -177,7 +180,8 @@ static void bad_messages_are_dropped(void **state)
 {
     (void)state;
     const msg_peer_t from = {.n = 5};
-    msg_route_t routes[MSG_KIND_COUNT] = {[MSG__ENVELOPE__BODY_HELLO] = {16, see}};
+    msg_route_t routes[MSG_KIND_COUNT] = {
+        [MSG__ENVELOPE__BODY_HELLO] = {16, see, MSG_FROM_STRANGER}};
     seen_t seen = {0};
     msg_count_t count = {0};
     size_t n;
@@ -185,25 +189,39 @@ static void bad_messages_are_dropped(void **state)
     assert_true(n > 16 - 6 && n <= 32);
     routes[MSG__ENVELOPE__BODY_HELLO].max_bytes = n - 1; /* too long by one byte */
     err_t err = {0};
-    assert_int_equal(msg_dispatch(routes, &seen, &from, hello, n, &count, &err), -1);
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, hello, n, &count, &err), -1);
     assert_non_null(strstr(err.text, "limit"));
     routes[MSG__ENVELOPE__BODY_HELLO].max_bytes = n;
-    assert_int_equal(msg_dispatch(routes, &seen, &from, hello, n - 1, &count, NULL), -1); /* cut */
-    assert_int_equal(msg_dispatch(routes, &seen, &from, hello, 0, &count, NULL), -1);
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, hello, n - 1, &count, NULL),
+        -1); /* cut */
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, hello, 0, &count, NULL), -1);
     hello[1] = 99; /* the version */
-    assert_int_equal(msg_dispatch(routes, &seen, &from, hello, n, &count, &err), -1);
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, hello, n, &count, &err), -1);
     assert_non_null(strstr(err.text, "version"));
     hello[1] = MSG_VERSION;
-    assert_int_equal(msg_dispatch(routes, &seen, &from, hello, n, &count, NULL), 0);
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, hello, n, &count, NULL), 0);
     free(hello);
     static const uint8_t number[] = {8, 1, 10 << 3 | 0, 5}; /* HELLO as a number */
     static const uint8_t nobody[] = {8, 1, 0xF2, 0x03, 0};  /* field 62: no such kind */
     static const uint8_t endless[] = {8, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
     static const uint8_t two[] = {8, 1, 82, 0, 82, 0}; /* two bodies */
-    assert_int_equal(msg_dispatch(routes, &seen, &from, number, sizeof number, &count, NULL), -1);
-    assert_int_equal(msg_dispatch(routes, &seen, &from, nobody, sizeof nobody, &count, NULL), -1);
-    assert_int_equal(msg_dispatch(routes, &seen, &from, endless, sizeof endless, &count, NULL), -1);
-    assert_int_equal(msg_dispatch(routes, &seen, &from, two, sizeof two, &count, NULL), -1);
+    assert_int_equal(msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, number,
+                                  sizeof number, &count, NULL),
+                     -1);
+    assert_int_equal(msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, nobody,
+                                  sizeof nobody, &count, NULL),
+                     -1);
+    assert_int_equal(msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, endless,
+                                  sizeof endless, &count, NULL),
+                     -1);
+    assert_int_equal(
+        msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, two, sizeof two, &count, NULL),
+        -1);
     assert_int_equal(seen.n_call, 1);
     assert_int_equal(count.dropped, 8);
     free(seen.packed);
@@ -229,7 +247,7 @@ static void damaged_messages(void **state)
             copy[rng_bits(3, draw) % n] = (uint8_t)(rng_bits(3, draw + 1) >> 7);
             size_t cut = trial % 2 ? n : rng_bits(3, draw + 2) % n;
             draw += 3;
-            msg_dispatch(routes, &seen, &from, copy, cut, &count, NULL);
+            msg_dispatch(&(msg_table_t){.routes = routes}, &seen, &from, copy, cut, &count, NULL);
         }
         free(copy);
         free(bytes);
@@ -341,10 +359,12 @@ static void sockets(void **state)
     envelope.heartbeat = &beat;
     seen_t seen = {0};
     msg_count_t count = {0};
-    assert_int_equal(control_receive(router, true, routes, &seen, &count), 0);
+    assert_int_equal(control_receive(router, true, &(msg_table_t){.routes = routes}, &seen, &count),
+                     0);
     assert_int_equal(control_send(dealer, NULL, &envelope, NULL), 0);
     zstr_sendx(dealer, "two", "frames", NULL);
-    while (count.handled + count.dropped < 2) control_receive(router, true, routes, &seen, &count);
+    while (count.handled + count.dropped < 2)
+        control_receive(router, true, &(msg_table_t){.routes = routes}, &seen, &count);
     assert_int_equal(seen.kind, MSG__ENVELOPE__BODY_HEARTBEAT);
     assert_int_equal(count.dropped, 1);
     msg_peer_t nobody = {.n = 5, .at = {1, 2, 3, 4, 5}};
@@ -365,7 +385,8 @@ static void keep_peer(void *state, const msg_peer_t *from, const msg_envelope_t 
 static void numbers(void **state)
 {
     (void)state;
-    msg_route_t routes[MSG_KIND_COUNT] = {[MSG__ENVELOPE__BODY_HEARTBEAT] = {64, keep_peer}};
+    msg_route_t routes[MSG_KIND_COUNT] = {
+        [MSG__ENVELOPE__BODY_HEARTBEAT] = {64, keep_peer, MSG_FROM_STRANGER}};
     zsock_t *router = endpoint_open(endpoint_bind(ZMQ_ROUTER, "inproc://msg-test-n"), NULL);
     zsock_t *dealer = endpoint_open(endpoint_connect(ZMQ_DEALER, "inproc://msg-test-n"), NULL);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
@@ -379,7 +400,8 @@ static void numbers(void **state)
     zsock_send(dealer, "bs", "\0\0\0\0\0\0\0", (size_t)8, "nobody");
     zsock_send(dealer, "bbs", "12345678", (size_t)8, "12345678", (size_t)8, "too many");
     assert_int_equal(control_send(dealer, &seven, &envelope, NULL), 0);
-    while (count.handled + count.dropped < 4) control_receive(router, true, routes, &from, &count);
+    while (count.handled + count.dropped < 4)
+        control_receive(router, true, &(msg_table_t){.routes = routes}, &from, &count);
     assert_int_equal(count.dropped, 3);
     assert_true(from.n > 0 && from.behind == seven.behind);
     assert_int_equal(control_send(router, &from, &envelope, NULL), 0);
@@ -390,7 +412,8 @@ static void numbers(void **state)
     assert_true(control_number(&frame[0]) == seven.behind);
     assert_int_equal(control_pass(dealer, &(msg_peer_t){0}, &frame[1]), 0); /* its own word */
     for (int i = 0; i < n; i++) zmq_msg_close(&frame[i]);
-    while (count.handled < 2) control_receive(router, true, routes, &own, &count);
+    while (count.handled < 2)
+        control_receive(router, true, &(msg_table_t){.routes = routes}, &own, &count);
     assert_true(own.n == from.n && own.behind == 0 && !msg_peer_equal(&own, &from));
     zsock_destroy(&dealer);
     zsock_destroy(&router);

@@ -148,9 +148,9 @@ static void seen_bye(void *state, const msg_peer_t *from, const msg_envelope_t *
 }
 
 static const msg_route_t answers[MSG_KIND_COUNT] = {
-    [BODY(HELLO)] = {4096, seen_hello},
-    [BODY(HEARTBEAT)] = {64, seen_beat},
-    [BODY(BYE)] = {4096, seen_bye},
+    [BODY(HELLO)] = {4096, seen_hello, MSG_FROM_STRANGER},
+    [BODY(HEARTBEAT)] = {64, seen_beat, MSG_FROM_STRANGER},
+    [BODY(BYE)] = {4096, seen_bye, MSG_FROM_STRANGER},
 };
 
 /* As a thread, until its pipe says something; argument: the endpoint. Its answer to that: "1" if
@@ -162,7 +162,9 @@ static void shepherd_main(zsock_t *pipe, void *endpoint)
     zsock_signal(pipe, self.router ? 0 : 1);
     zpoller_t *poller = zpoller_new(pipe, self.router, NULL);
     while (zpoller_wait(poller, -1) == self.router)
-        while (control_receive(self.router, true, answers, &self, &self.count)) continue;
+        while (control_receive(self.router, true, &(msg_table_t){.routes = answers}, &self,
+                               &self.count))
+            continue;
     zpoller_destroy(&poller);
     zsock_destroy(&self.router);
     free(zstr_recv(pipe));
@@ -301,8 +303,9 @@ static int on_check(zloop_t *loop, int timer, void *arg)
 {
     (void)loop, (void)timer;
     const until_t *self = arg;
-    while (self->shepherd && control_receive(self->shepherd->router, true, answers, self->shepherd,
-                                             &self->shepherd->count))
+    while (self->shepherd &&
+           control_receive(self->shepherd->router, true, &(msg_table_t){.routes = answers},
+                           self->shepherd, &self->shepherd->count))
         continue;
     bool there = !self->shepherd || self->shepherd->count.handled >= self->handled;
     return there && self->front->members.n == self->n_member ? -1 : 0;

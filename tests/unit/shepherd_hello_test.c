@@ -137,12 +137,51 @@ static void a_front_judges_for_itself(void **unused)
         size_t n;
         uint8_t *bytes = msg_pack(&message, &n);
         msg_peer_t peer = {.n = 5, .at = {W1}, .behind = behind};
-        msg_dispatch(shepherd_routes, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
+        msg_dispatch(&shepherd_hears, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
         free(bytes);
         assert_int_equal(member_by_id(&rig->state, "w")->peer.behind, behind);
     }
     of_process(rig, W2, "w", 3);
     assert_int_equal(holder(rig, "w"), W1);
+    rig_free(rig);
+}
+
+/* What a member is was said once, when its HELLO was accepted; the table says what it may say. */
+static void a_kind_is_as_registered(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    SAY(rig, W1, CONTROL, control, Msg__Control body = MSG__CONTROL__INIT;
+        body.verb = MSG__CONTROL__VERB__CHECKPOINT);
+    const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
+    assert_int_equal(fault->code, MSG__FAULT__CODE__NOT_ALLOWED);
+    assert_string_equal(fault->text,
+                        "CONTROL may be said by a cli, and its sender is registered as worker");
+    assert_int_equal(count(rig, W1, BODY(CONTROL_REPLY), NULL), 0);
+    assert_int_equal(rig->state.count.refused, 1);
+    forget_sent(rig);
+    SAY(rig, W1, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
+        body.error = "no");
+    assert_int_equal(only(rig, W1, BODY(FAULT))->fault->code, MSG__FAULT__CODE__NOT_ALLOWED);
+    assert_int_equal(rig->state.count.refused, 2);
+    assert_false(rig->state.finished);
+    forget_sent(rig);
+    /* A stranger is asked to say HELLO, whatever it says; its BYE needs no answer. */
+    SAY(rig, W3, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT; body.loss = NAN);
+    assert_int_equal(only(rig, W3, BODY(FAULT))->fault->code, MSG__FAULT__CODE__UNKNOWN_PEER);
+    forget_sent(rig);
+    SAY(rig, W3, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    assert_int_equal(count(rig, W3, BODY(FAULT), NULL), 0);
+    /* The same id as another kind, on the same connection, is another member: the worker is gone,
+     * and with it what it might say. */
+    hello(rig, W1, MSG__KIND__KIND_CLI, "w1");
+    forget_sent(rig);
+    SAY(rig, W1, WORK_REQUEST, work_request, Msg__WorkRequest body = MSG__WORK_REQUEST__INIT;
+        body.credit = 1);
+    assert_int_equal(only(rig, W1, BODY(FAULT))->fault->code, MSG__FAULT__CODE__NOT_ALLOWED);
+    SAY(rig, W1, CONTROL, control, Msg__Control body = MSG__CONTROL__INIT;
+        body.verb = MSG__CONTROL__VERB__LIST);
+    assert_int_equal(count(rig, W1, BODY(CONTROL_REPLY), NULL), 1);
     rig_free(rig);
 }
 
@@ -172,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_living_member_keeps_its_id),
         cmocka_unit_test(who_is_gone_is_replaced),
         cmocka_unit_test(a_front_judges_for_itself),
+        cmocka_unit_test(a_kind_is_as_registered),
         cmocka_unit_test(supervisors_speak_for_their_own),
     };
     return cmocka_run_group_tests_name("shepherd, hello", tests, NULL, NULL);

@@ -135,7 +135,7 @@ static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
     size_t n;
     uint8_t *bytes = msg_pack(message, &n);
     rig->state.now_ms = rig->now;
-    msg_dispatch(shepherd_routes, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
+    msg_dispatch(&shepherd_hears, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
     if (!rig->state.finished) rounds_dispatch(&rig->state);
     free(bytes);
 }

@@ -200,8 +200,7 @@ static void about_run(front_t *self, front_member_t *client, const Msg__RunAsk *
 void front_on_ask(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    front_member_t *client = front_known(self, from);
-    if (!client || client->is.kind != MSG__KIND__KIND_CLI) return;
+    front_member_t *client = front_by_peer(self, from);
     const Msg__RunAsk *ask = message->run_ask;
     log_event(LOG_DEBUG, "asked", "verb=%d run=%.64s client=%s", (int)ask->verb, ask->run,
               client->is.id);

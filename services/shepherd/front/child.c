@@ -102,9 +102,9 @@ static void on_reply(void *state, const msg_peer_t *from, const msg_envelope_t *
     run->asker = 0;
 }
 
-static const msg_route_t routes[MSG_KIND_COUNT] = {
-    [MSG__ENVELOPE__BODY_RUN_EVENT] = {4096 + MSG_NAME_BYTES, on_event},
-    [MSG__ENVELOPE__BODY_CONTROL_REPLY] = {1 << 20, on_reply},
+const msg_route_t front_child_routes[MSG_KIND_COUNT] = {
+    MSG_ROUTE(RUN_EVENT, 4096 + MSG_NAME_BYTES, on_event, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(CONTROL_REPLY, 1 << 20, on_reply, MSG_FROM_SHEPHERD),
 };
 
 static void on_welcome(void *state, const Msg__Welcome *welcome)
@@ -126,7 +126,7 @@ int front_child_link(front_run_t *run, err_t *err)
     member_options_t options = {.endpoint = run->control,
                                 .kind = MSG__KIND__KIND_CLI,
                                 .id = "front",
-                                .routes = routes,
+                                .routes = front_child_routes,
                                 .state = run,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost};

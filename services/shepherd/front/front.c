@@ -36,9 +36,7 @@ static front_run_t *run_of_checkpoint(front_t *self, const char *id, const char 
 /* What operators ask of the cluster's machines is an event of no run. */
 static void note_request(front_t *self, const front_member_t *client, const Msg__Control *control)
 {
-    if (!self->clerk || !self->leads || client->is.kind != MSG__KIND__KIND_CLI ||
-        control->verb == MSG__CONTROL__VERB__LIST)
-        return;
+    if (!self->clerk || !self->leads || control->verb == MSG__CONTROL__VERB__LIST) return;
     json_t *detail = json_pack("{sssI}", "member", control->member, "scale",
                                (json_int_t)control->scale);
     char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
@@ -55,14 +53,13 @@ static void note_request(front_t *self, const front_member_t *client, const Msg_
 static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    const front_member_t *client = front_known(self, from);
-    if (!client) return;
+    const front_member_t *client = front_by_peer(self, from);
     const Msg__Control *control = message->control;
     const char *wrong = NULL;
     front_run_t *run = NULL;
     if (control->verb == MSG__CONTROL__VERB__CHECKPOINT)
         run = run_of_checkpoint(self, control->member, &wrong);
-    if (!run || wrong || client->is.kind != MSG__KIND__KIND_CLI) {
+    if (!run || wrong) {
         roster_t roster = front_roster(self);
         operators_ask(&roster, &client->is, message->id, control, wrong);
         free((member_row_t *)roster.rows);
@@ -80,8 +77,7 @@ static void on_control_reply_here(void *state, const msg_peer_t *from,
                                   const msg_envelope_t *message)
 {
     front_t *self = state;
-    const front_member_t *member = front_known(self, from);
-    if (!member || member->is.kind != MSG__KIND__KIND_SUPERVISOR) return;
+    (void)from;
     roster_t roster = front_roster(self);
     operators_answer(&roster, message->control_reply);
     free((member_row_t *)roster.rows);
@@ -91,10 +87,8 @@ static void on_control_reply_here(void *state, const msg_peer_t *from,
 static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    const front_member_t *member = front_known(self, from);
-    if (!member || member->is.kind != MSG__KIND__KIND_SUPERVISOR ||
-        message->run_event->body_case != MSG__EVENT__BODY_WORKER)
-        return;
+    (void)from;
+    if (message->run_event->body_case != MSG__EVENT__BODY_WORKER) return;
     const front_member_t *worker = front_by_id(self, message->run_event->worker->id);
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_WORKER;
@@ -105,15 +99,17 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     publish_event(self->events, &event);
 }
 
-#define ROW(kind, limit, handler) [MSG__ENVELOPE__BODY_##kind] = {limit, handler}
 const msg_route_t front_routes[MSG_KIND_COUNT] = {
-    ROW(GONE, 4u << 10, front_on_gone),
-    ROW(CONTROL, 4u << 10, on_control),
-    ROW(CONTROL_REPLY, 1u << 20, on_control_reply_here),
-    ROW(RUN_EVENT, 4u << 10, on_event),
-    ROW(RUN_ASK, 16u << 10, front_on_ask),
-    ROW(RUN_PIECE, FRONT_PIECE_BYTES + 256, front_on_piece),
+    MSG_ROUTE(HEARTBEAT, 64, front_on_heartbeat, MSG_FROM_MEMBERS),
+    MSG_ROUTE(BYE, 4u << 10, front_on_bye, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
+    MSG_ROUTE(GONE, 4u << 10, front_on_gone, MSG_FROM_SUPERVISOR | MSG_FROM_CLI),
+    MSG_ROUTE(CONTROL, 4u << 10, on_control, MSG_FROM_CLI),
+    MSG_ROUTE(CONTROL_REPLY, 1u << 20, on_control_reply_here, MSG_FROM_SUPERVISOR),
+    MSG_ROUTE(RUN_EVENT, 4u << 10, on_event, MSG_FROM_SUPERVISOR),
+    MSG_ROUTE(RUN_ASK, 16u << 10, front_on_ask, MSG_FROM_CLI),
+    MSG_ROUTE(RUN_PIECE, FRONT_PIECE_BYTES + 256, front_on_piece, MSG_FROM_CLI),
 };
+const msg_table_t front_hears = {front_routes, front_who, front_refuse};
 
 /* --- The store --- */
 

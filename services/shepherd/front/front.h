@@ -112,6 +112,7 @@ struct front {
 
 /* --- front.c --- */
 extern const msg_route_t front_routes[MSG_KIND_COUNT]; /* what members say to the front itself */
+extern const msg_table_t front_hears;
 void front_tick(front_t *self, int64_t now_ms);
 void front_on_clerk(front_t *self, clerk_result_t *result);
 void front_on_signal(front_t *self);
@@ -132,8 +133,14 @@ void front_kick(front_t *self, front_member_t *member, bool bye, const char *why
 void front_kick_all(front_t *self, const front_run_t *run, const char *why);
 void front_expire(front_t *self);
 void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body);
-/* The sender's row, or NULL after telling it that it is unknown. */
-front_member_t *front_known(front_t *self, const msg_peer_t *from);
+/* The sender of a message, noted as alive; NULL: unknown, or told to say HELLO again. */
+front_member_t *front_heard(front_t *self, const msg_peer_t *from);
+/* For front_hears: as what it is registered; an answer to one that may not say a message. */
+msg_who_t front_who(void *state, const msg_peer_t *from);
+void front_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
+                  const char *text);
+void front_on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void front_on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 roster_t front_roster(front_t *self); /* caller frees rows */
 
@@ -174,6 +181,7 @@ void front_runs_tick(front_t *self);
 void front_run_heard(front_run_t *run, const Msg__Event *event);
 
 /* --- child.c --- */
+extern const msg_route_t front_child_routes[MSG_KIND_COUNT]; /* what a run's shepherd says to us */
 int front_child_spawn(front_run_t *run, err_t *err);
 int front_child_link(front_run_t *run, err_t *err); /* events, and the front as its member */
 void front_child_unlink(front_run_t *run);

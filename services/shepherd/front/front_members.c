@@ -95,7 +95,7 @@ void front_expire(front_t *self)
         front_member_t *member = self->members.at[i];
         if (self->now_ms - member->is.heard_ms <= 4 * self->config->timeout_ms) continue;
         log_event(LOG_INFO, "member_lost", "member=%s kind=%s reason=\"silent for too long\"",
-                  member->is.id, member_kind_name(member->is.kind));
+                  member->is.id, msg_who_name(member->is.kind));
         front_drop(self, member);
     }
 }
@@ -157,7 +157,7 @@ static void take_in(front_t *self, front_member_t *member, zmq_msg_t *hello)
     replace(self, member->is.id, run);
     VEC_PUSH(&self->members, member);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s run=%s target=%s pid=%u host=%s",
-              member->is.id, member_kind_name(member->is.kind), run ? run->row.id : "",
+              member->is.id, msg_who_name(member->is.kind), run ? run->row.id : "",
               member->is.target, member->is.pid, member->is.host);
     if (run && front_attach(member, run, &err) < 0) {
         log_event(LOG_ERROR, "not_attached", "member=%s error=\"%s\"", member->is.id, err.text);
@@ -195,7 +195,8 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     } else if (wrong) {
         log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
         front_fault(self, from, MSG__FAULT__CODE__REFUSED, wrong);
-    } else if (old && !old->kicked && strcmp(old->is.id, hello->id) == 0) {
+    } else if (old && !old->kicked && strcmp(old->is.id, hello->id) == 0 &&
+               old->is.kind == hello->kind) {
         hello_again(self, old, body);
     } else if (holder != old && is_taken(self, holder, hello)) {
         refuse_double(self, holder, from, hello);
@@ -206,18 +207,45 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     msg_free(&message);
 }
 
-front_member_t *front_known(front_t *self, const msg_peer_t *from)
+front_member_t *front_heard(front_t *self, const msg_peer_t *from)
 {
     front_member_t *member = front_by_peer(self, from);
-    if (member && !member->kicked) {
-        member->is.heard_ms = self->now_ms;
-        return member;
-    }
-    if (self->leads && !self->stopping)
+    if (!member || member->kicked) return NULL;
+    member->is.heard_ms = self->now_ms;
+    return member;
+}
+
+msg_who_t front_who(void *state, const msg_peer_t *from)
+{
+    const front_member_t *member = front_heard(state, from);
+    return member ? member->is.kind : MSG__KIND__KIND_NONE;
+}
+
+void front_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who, const char *text)
+{
+    (void)id;
+    front_t *self = state;
+    if (who != MSG__KIND__KIND_NONE)
+        front_fault(self, from, MSG__FAULT__CODE__NOT_ALLOWED, text);
+    else if (self->leads && !self->stopping)
         front_fault(self, from, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
     else
         front_fault(self, from, MSG__FAULT__CODE__NOT_LEADER, "another front leads");
-    return NULL;
+}
+
+void front_on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)message;
+    front_t *self = state;
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    MSG_SEND(self->out, from, 0, HEARTBEAT, heartbeat, &beat);
+}
+
+void front_on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)message;
+    front_member_t *member = front_by_peer(state, from);
+    if (member) front_drop(state, member);
 }
 
 /* --- What supervisors see --- */
@@ -225,10 +253,7 @@ front_member_t *front_known(front_t *self, const msg_peer_t *from)
 void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    const front_member_t *sender = front_known(self, from);
-    if (!sender ||
-        (sender->is.kind != MSG__KIND__KIND_CLI && sender->is.kind != MSG__KIND__KIND_SUPERVISOR))
-        return;
+    const front_member_t *sender = front_by_peer(self, from);
     front_member_t *gone = front_by_id(self, message->gone->member);
     uint32_t pid = message->gone->pid;
     if (gone && pid != 0 && pid != gone->is.pid) return; /* a new process has the id by now */

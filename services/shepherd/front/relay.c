@@ -68,42 +68,39 @@ void front_up(front_member_t *member, msg_kind_t kind, zmq_msg_t *body)
         front_kick(self, member, true, "another run needs it more");
 }
 
-/* To one that waits here, or is the front's own: supervisors, the command line. */
-static void on_own(front_t *self, const msg_peer_t *from, front_member_t *member, msg_kind_t kind,
-                   zmq_msg_t *body)
+/* What a member says to its run's shepherd is judged here, too: that table says who may say it, and
+ * all else is said to the front itself. */
+static const msg_route_t *route_of(msg_kind_t kind)
 {
-    if (kind == BODY(BYE)) {
-        front_drop(self, member);
-    } else if (kind == BODY(HEARTBEAT)) {
-        Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
-        MSG_SEND(self->out, from, 0, HEARTBEAT, heartbeat, &beat);
-    } else if (front_routes[kind].handle) {
-        msg_dispatch(front_routes, self, from, zmq_msg_data(body), zmq_msg_size(body), &self->count,
-                     NULL);
-    } /* anything else is of a run that it has left */
+    return front_routes[kind].handle ? &front_routes[kind] : &shepherd_routes[kind];
+}
+
+static void drop(front_t *self, const char *why, size_t n)
+{
+    self->count.dropped++;
+    log_event(LOG_WARN, "message_dropped", "dropped=%llu bytes=%zu reason=\"%s\"",
+              (unsigned long long)self->count.dropped, n, why);
 }
 
 static void receive(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
 {
     size_t n = zmq_msg_size(body);
     msg_kind_t kind = n <= MSG_CONTROL_BYTES ? msg_peek(zmq_msg_data(body), n) : 0;
+    const msg_route_t *route = route_of(kind);
     if (!kind) {
-        self->count.dropped++;
-        log_event(LOG_WARN, "message_dropped", "dropped=%llu bytes=%zu",
-                  (unsigned long long)self->count.dropped, n);
-        return;
-    }
-    if (kind == BODY(HELLO)) {
+        drop(self, "no control message", n);
+    } else if (kind == BODY(HELLO)) {
         front_on_hello(self, from, body);
-        return;
+    } else if (!route->handle) {
+        drop(self, "its kind is not for this service", n);
+    } else if (msg_admits(&front_hears, route, self, from, kind, 0, &self->count, NULL)) {
+        front_member_t *member = front_by_peer(self, from);
+        if (member && member->run && !member->kicked)
+            front_up(member, kind, body);
+        else if (front_routes[kind].handle)
+            msg_dispatch(&front_hears, self, from, zmq_msg_data(body), n, &self->count, NULL);
+        /* else it is of a run that the member has left */
     }
-    front_member_t *member = kind == BODY(BYE) ? front_by_peer(self, from)
-                                               : front_known(self, from);
-    if (!member) return;
-    if (member->run)
-        front_up(member, kind, body);
-    else
-        on_own(self, from, member, kind, body);
 }
 
 void front_receive(front_t *self)

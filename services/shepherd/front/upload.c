@@ -213,8 +213,7 @@ static front_job_t *job_of(front_member_t *client, front_job_kind_t kind)
 void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     front_t *self = state;
-    front_member_t *client = front_known(self, from);
-    if (!client) return;
+    front_member_t *client = front_by_peer(self, from);
     front_upload_t *upload = client->upload;
     const Msg__RunPiece *piece = message->run_piece;
     if (!upload || upload->busy) {

@@ -219,7 +219,7 @@ void records_joined(shepherd_t *self, const member_row_t *row)
         const char *from;
     } texts[] = {
         {worker->id, sizeof worker->id, row->id},
-        {worker->kind, sizeof worker->kind, member_kind_name(row->kind)},
+        {worker->kind, sizeof worker->kind, msg_who_name(row->kind)},
         {worker->state, sizeof worker->state, "idle"},
         {worker->supervisor, sizeof worker->supervisor, row->supervisor},
         {worker->host, sizeof worker->host, row->host},

@@ -84,5 +84,5 @@ void hello_taken_text(const member_row_t *holder, char text[HELLO_TEXT])
     snprintf(text, HELLO_TEXT,
              "the id %s belongs to a living %s (process %u on %.128s): start this one with another "
              "--id",
-             holder->id, member_kind_name(holder->kind), holder->pid, holder->host);
+             holder->id, msg_who_name(holder->kind), holder->pid, holder->host);
 }

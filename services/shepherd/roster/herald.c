@@ -37,7 +37,7 @@ herald_news_t *herald_news(const shepherd_t *shepherd, const char *id)
     for (size_t i = 0; i < shepherd->members.n; i++) {
         const member_row_t *row = &shepherd->members.at[i];
         if (row->kind == MSG__KIND__KIND_CLI) continue;
-        add(self, member_kind_name(row->kind), row->id,
+        add(self, msg_who_name(row->kind), row->id,
             json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "run", shepherd->config->run, "host",
                       row->host, "target", row->target, "supervisor", row->supervisor, "threads",
                       (json_int_t)row->threads, "pid", (json_int_t)row->pid));

@@ -5,14 +5,6 @@
 #include "base/log.h"
 #include "shepherd/shepherd.h"
 
-static const char *const kind_names[] = {"none",   "compiler", "aggregator",
-                                         "worker", "cli",      "supervisor"};
-
-const char *member_kind_name(Msg__Kind kind)
-{
-    return (unsigned)kind < sizeof kind_names / sizeof *kind_names ? kind_names[kind] : "unknown";
-}
-
 member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
                            int64_t now_ms)
 {
@@ -51,11 +43,12 @@ member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
     return NULL;
 }
 
-member_row_t *member_heard(shepherd_t *self, const msg_peer_t *from)
+msg_who_t member_who(void *state, const msg_peer_t *from)
 {
+    shepherd_t *self = state;
     member_row_t *row = member_by_peer(self, from);
     if (row) row->heard_ms = self->now_ms;
-    return row;
+    return row ? row->kind : MSG__KIND__KIND_NONE;
 }
 
 size_t member_place(const shepherd_t *self, uint32_t serial)
@@ -111,7 +104,7 @@ static void announce(shepherd_t *self, const member_row_t *row, bool joined, con
     if (row->kind == MSG__KIND__KIND_CLI) return;
     Msg__MemberChange change = MSG__MEMBER_CHANGE__INIT;
     change.id = row->id;
-    change.kind = (char *)member_kind_name(row->kind);
+    change.kind = (char *)msg_who_name(row->kind);
     change.joined = joined;
     change.reason = (char *)reason;
     Msg__Event event = MSG__EVENT__INIT;
@@ -137,7 +130,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     /* The order of serials stays. */
     memmove(row, row + 1, (size_t)(self->members.at + --self->members.n - row) * sizeof *row);
     log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
-              "member=%s kind=%s reason=\"%s\"", gone.id, member_kind_name(gone.kind), reason);
+              "member=%s kind=%s reason=\"%s\"", gone.id, msg_who_name(gone.kind), reason);
     announce(self, &gone, false, reason);
     blame_keep(self, &gone);
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
@@ -246,8 +239,8 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         return;
     }
     member_row_t *old = member_by_peer(self, from);
-    if (old && strcmp(old->id, hello->id) == 0) { /* our WELCOME came late: say it again */
-        old->heard_ms = self->now_ms;
+    if (old && strcmp(old->id, hello->id) == 0 && old->kind == hello->kind) {
+        /* Our WELCOME came late: say it again. */
         welcome(self, from, message->id);
         return;
     }
@@ -263,8 +256,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     blame_take(self, &row);
     VEC_PUSH(&self->members, row);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
-              row.id, member_kind_name(row.kind), row.target, hello->threads, hello->pid,
-              hello->host);
+              row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host);
     welcome(self, from, message->id);
     announce(self, &row, true, "");
     member_row_t *here = member_by_serial(self, row.serial);
@@ -275,23 +267,23 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     resume_adopt(self, here, hello->holding);
 }
 
-member_row_t *member_known(shepherd_t *self, const msg_peer_t *from, uint64_t reply_to)
+void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
+                   const char *text)
 {
-    member_row_t *row = member_heard(self, from);
-    if (row) return row;
-    if (self->phase == PHASE_STANDBY)
-        refuse(self, from, reply_to, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
+    shepherd_t *self = state;
+    if (who != MSG__KIND__KIND_NONE)
+        refuse(self, from, id, MSG__FAULT__CODE__NOT_ALLOWED, text);
+    else if (self->phase == PHASE_STANDBY)
+        refuse(self, from, id, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
     else
-        refuse(self, from, reply_to, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
-    return NULL;
+        refuse(self, from, id, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
 }
 
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     enum { LOST_WORK_MS = 3000 };
     shepherd_t *self = state;
-    member_row_t *row = member_known(self, from, message->id);
-    if (!row) return;
+    member_row_t *row = member_by_peer(self, from);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
     MSG_SEND(self->out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
@@ -322,12 +314,7 @@ void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = member_known(self, from, message->id);
-    if (!row) return;
-    if (row->kind != MSG__KIND__KIND_CLI && row->kind != MSG__KIND__KIND_SUPERVISOR) {
-        log_event(LOG_WARN, "gone_refused", "member=%s reason=\"not a supervisor\"", row->id);
-        return;
-    }
+    const member_row_t *row = member_by_peer(self, from);
     member_row_t *gone = member_by_id(self, message->gone->member);
     uint32_t pid = message->gone->pid;
     /* Another supervisor's worker has that id, or nobody's. */
@@ -345,8 +332,7 @@ void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = member_known(self, from, message->id);
-    if (!row) return;
+    member_row_t *row = member_by_peer(self, from);
     uint32_t credit = message->work_request->credit;
     row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
 }

@@ -96,7 +96,6 @@ void operators_ask(const roster_t *self, const member_row_t *client, uint64_t re
     bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT; /* no supervisor has a part in it */
     const char *owner = own ? NULL : owner_of(self, control->member);
     const char *wrong = refusal || own ? refusal : check(self, control, owner);
-    if (client->kind != MSG__KIND__KIND_CLI) wrong = "only the command line may ask this";
     log_event(wrong ? LOG_WARN : LOG_INFO, "control", "verb=%d member=%s client=%s error=\"%s\"",
               (int)control->verb, control->member, client->id, wrong ? wrong : "");
     Msg__ControlReply reply = MSG__CONTROL_REPLY__INIT;

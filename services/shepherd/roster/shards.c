@@ -164,7 +164,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
 {
     shepherd_t *self = state;
     const Msg__Assigned *answer = message->assigned;
-    member_row_t *row = member_heard(self, from);
+    member_row_t *row = member_by_peer(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
         self->phase < PHASE_ASSIGN || self->phase == PHASE_INIT) {
         log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u", row ? row->id : "?",

@@ -14,16 +14,14 @@ static roster_t roster_of(shepherd_t *self)
 void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *client = member_known(self, from, message->id);
-    if (!client) return;
+    const member_row_t *client = member_by_peer(self, from);
     const Msg__Control *control = message->control;
     bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT;
     const char *refusal = own ? checkpoint_refusal(self) : NULL;
-    bool asked = own && !refusal && client->kind == MSG__KIND__KIND_CLI;
     roster_t roster = roster_of(self);
     operators_ask(&roster, client, message->id, control, refusal);
-    if (asked) checkpoint_ask(self);
-    if (client->kind == MSG__KIND__KIND_CLI && control->verb != MSG__CONTROL__VERB__LIST)
+    if (own && !refusal) checkpoint_ask(self);
+    if (control->verb != MSG__CONTROL__VERB__LIST)
         records_happened(self, operators_verb(control->verb), client->id,
                          json_pack("{sssIss}", "member", control->member, "scale",
                                    (json_int_t)control->scale, "refused", refusal ? refusal : ""));
@@ -32,8 +30,7 @@ void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_
 void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    const member_row_t *row = member_known(self, from, message->id);
-    if (!row || row->kind != MSG__KIND__KIND_SUPERVISOR) return;
+    (void)from;
     roster_t roster = roster_of(self);
     operators_answer(&roster, message->control_reply);
 }
@@ -41,10 +38,8 @@ void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t 
 void on_run_event(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    const member_row_t *row = member_known(self, from, message->id);
-    if (!row || row->kind != MSG__KIND__KIND_SUPERVISOR ||
-        message->run_event->body_case != MSG__EVENT__BODY_WORKER)
-        return;
+    (void)from;
+    if (message->run_event->body_case != MSG__EVENT__BODY_WORKER) return;
     Msg__Event event = MSG__EVENT__INIT; /* a copy: telling fills in who and when */
     event.body_case = MSG__EVENT__BODY_WORKER;
     event.worker = message->run_event->worker;

@@ -303,7 +303,7 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     shepherd_t *self = state;
     const Msg__Inspected *answer = message->inspected;
-    const member_row_t *row = member_heard(self, from);
+    const member_row_t *row = member_by_peer(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
         answer->replica >= self->replicas || answer->round != self->round ||
         !admission_waits(self, answer->replica) ||

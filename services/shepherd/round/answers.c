@@ -11,7 +11,7 @@
 static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32_t round,
                        uint32_t index, uint32_t fence)
 {
-    const member_row_t *row = member_heard(self, from);
+    const member_row_t *row = member_by_peer(self, from);
     size_t n = eval ? self->eval.n : (size_t)self->replicas;
     work_t *work = index < n ? (eval ? &self->eval.at[index] : &self->lease[index]) : NULL;
     if (row && work && work->state == WORK_ISSUED && work->holder == row->serial &&

@@ -189,7 +189,7 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     shepherd_t *self = state;
     const Msg__Committed *answer = message->committed;
-    member_row_t *row = member_heard(self, from);
+    member_row_t *row = member_by_peer(self, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
         self->phase != PHASE_COMMIT || answer->round != self->round) {
         log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u round=%u", row ? row->id : "?",

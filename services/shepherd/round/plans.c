@@ -235,7 +235,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
 {
     shepherd_t *self = state;
     const Msg__PlanReply *reply = message->plan_reply;
-    const member_row_t *compiler = member_heard(self, from);
+    const member_row_t *compiler = member_by_peer(self, from);
     plan_row_t *plan = find(self, reply->job);
     if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
         log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);

@@ -1,0 +1,26 @@
+/* Who may say what to an aggregator. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include "aggregator/aggregator.h"
+#include "routes.h"
+
+static void control(void **state)
+{
+    (void)state;
+    routes_check(aggregator_routes, "ASSIGN: shepherd; FENCE: shepherd; INSPECT: shepherd; COMMIT: "
+                                    "shepherd; FORGET: shepherd ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
