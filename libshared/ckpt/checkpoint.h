@@ -1,7 +1,7 @@
 /* Checkpoints: one directory per saved round,
  *
  *   ROOT/round-000012/model.safetensors    parameters
- *                     state.safetensors    outer momentum and whatever else resumes (optional)
+ *                     state.safetensors    the outer rule's state (optional)
  *                     FILES...             model.mlir, ledger.json, ... as the caller names them
  *                     ledger.json          where the run stands (ckpt/ledger.h)
  *                     NAME.state           opaque: verified, not loaded (inner states of replicas)
@@ -42,7 +42,8 @@ struct checkpoint_file {
     void *user;
 };
 
-/* Write a checkpoint and point `latest` at it. All borrowed. *path (may be NULL): the new
+/* Write a checkpoint and point `latest` at it. All borrowed. state NULL: it has none; an outer rule
+ * that keeps nothing has one of 0 tensors. *path (may be NULL): the new
  * directory, caller frees. ERR_IO names the file; ERR_ARG a bad name or JSON. */
 int checkpoint_write(const char *root, const checkpoint_info_t *info, const safetensor_t *params,
                      size_t n_params, const safetensor_t *state, size_t n_state,
@@ -73,7 +74,7 @@ typedef struct {
     long long round, copy;
     int64_t serial, tokens, n_bytes; /* serial: 1 for the first of a root, and so on */
     double loss, validation;         /* NaN: not known */
-    bool has_state;                  /* outer momentum: a run can go on from it */
+    bool has_state;                  /* of the outer rule: a run can go on from it */
     char *fault;                     /* NULL: none found */
 } checkpoint_entry_t;
 typedef VEC(checkpoint_entry_t) checkpoint_list_t;

@@ -141,8 +141,7 @@ int checkpoint_write(const char *root, const checkpoint_info_t *info, const safe
     int rc = make_dir(root, dir, err);
     bool made = rc == 0;
     if (rc == 0) rc = write_tensors(manifest, dir, CKPT_PARAMS, info, params, n_params, err);
-    if (rc == 0 && n_state > 0)
-        rc = write_tensors(manifest, dir, CKPT_STATE, info, state, n_state, err);
+    if (rc == 0 && state) rc = write_tensors(manifest, dir, CKPT_STATE, info, state, n_state, err);
     for (size_t i = 0; rc == 0 && i < n_files; i++) rc = write_file(manifest, dir, &files[i], err);
     if (rc == 0) rc = write_manifest(manifest, dir, err);
     if (rc == 0 && !(name = ckpt_settle(root, dir, info->round, err))) rc = -1;

@@ -22,7 +22,7 @@ static int check(const checkpoint_t *self, const checkpoint_run_t *run, const le
     if (ledger->round != (uint64_t)info->round || ledger->round > run->rounds)
         return err_set(err, ERR_ARG, "it is of round %llu of %llu",
                        (unsigned long long)ledger->round, (unsigned long long)run->rounds);
-    return checkpoint_state(self) ? 0 : err_set(err, ERR_ARG, "it has no outer momentum");
+    return checkpoint_state(self) ? 0 : err_set(err, ERR_ARG, "it has no outer state");
 }
 
 int checkpoint_fits(const checkpoint_t *self, const checkpoint_run_t *run, ledger_t *out,

@@ -180,6 +180,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
     if (values) out->header.weight = self->options.attempt;
     out->header.type = values ? (transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT)
                               : (transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS);
+    out->header.vector = transfer->vector;
     out->out = values ? values + begin : NULL;
     out->n_out = values ? n * sizeof(float) : 0;
     out->lend = values != NULL;
@@ -212,19 +213,23 @@ int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, c
     return run_range(self, &transfer, "initial parameters", err);
 }
 
-int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, float *v,
-                   err_t *err)
-{
-    transfer_t transfer = {.bounds = bounds, .round = round, .outer = true, .into = (uint8_t *)v};
-    return run_range(self, &transfer, "outer momentum", err);
-}
-
-int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *v,
-                   err_t *err)
+int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
+                   float *v, err_t *err)
 {
     transfer_t transfer = {
-        .bounds = bounds, .round = round, .outer = true, .from = (const uint8_t *)v};
-    return run_range(self, &transfer, "outer momentum", err);
+        .bounds = bounds, .round = round, .outer = true, .vector = vector, .into = (uint8_t *)v};
+    return run_range(self, &transfer, "outer state", err);
+}
+
+int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
+                   const float *v, err_t *err)
+{
+    transfer_t transfer = {.bounds = bounds,
+                           .round = round,
+                           .outer = true,
+                           .vector = vector,
+                           .from = (const uint8_t *)v};
+    return run_range(self, &transfer, "outer state", err);
 }
 
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,

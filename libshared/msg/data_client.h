@@ -66,11 +66,12 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,
                   err_t *err);
 
-/* Its outer momentum; put it before the parameters, whose last chunk makes a shard ready. */
-int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, float *v,
-                   err_t *err);
-int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *v,
-                   err_t *err);
+/* One vector of the outer rule's state (outer/outer.h: below outer_states), as long as theta; put it
+ * before the parameters, whose last chunk makes a shard ready. */
+int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
+                   float *v, err_t *err);
+int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
+                   const float *v, err_t *err);
 
 /* One replica's pseudo-gradient, encoded chunk by chunk. */
 typedef struct {

@@ -75,7 +75,8 @@ struct transfer {
     const uint64_t *bounds;
     const data_delta_t *delta;
     uint32_t round;
-    bool outer;        /* momentum instead of parameters */
+    bool outer;        /* a state of the outer rule instead of parameters */
+    uint16_t vector;   /* which one */
     uint64_t begin, n; /* of an object, in bytes */
     const uint8_t *from;
     uint8_t *into;

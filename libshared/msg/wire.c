@@ -5,6 +5,7 @@
 
 #include "msg/limits.h"
 
+enum { USED_BYTES = 72 + WIRE_HASH_BYTES + 4 }; /* of the header; zeros behind */
 static const uint8_t MAGIC[4] = {'P', 'C', 'P', 'D'};
 
 static const struct {
@@ -62,6 +63,8 @@ void wire_pack(const wire_header_t *header, uint8_t out[WIRE_HEADER_BYTES])
     put(out + 56, header->weight, 8);
     put(out + 64, header->check, 8);
     memcpy(out + 72, header->object, WIRE_HASH_BYTES);
+    put(out + USED_BYTES - 4, header->fragment, 2);
+    put(out + USED_BYTES - 2, header->vector, 2);
 }
 
 int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t *header, err_t *err)
@@ -79,7 +82,7 @@ int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t 
     if (n_payload > types[type].max_payload)
         return err_set(err, ERR_NET, "%s: payload of %zu bytes, limit %zu", types[type].name,
                        n_payload, types[type].max_payload);
-    for (int i = 72 + WIRE_HASH_BYTES; i < WIRE_HEADER_BYTES; i++)
+    for (int i = USED_BYTES; i < WIRE_HEADER_BYTES; i++)
         if (bytes[i])
             return err_set(err, ERR_NET, "%s: header byte %d is %d, should be 0", types[type].name,
                            i, bytes[i]);
@@ -101,6 +104,8 @@ int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t 
         .total = get(bytes + 48, 8),
         .weight = get(bytes + 56, 8),
         .check = get(bytes + 64, 8),
+        .fragment = (uint16_t)get(bytes + USED_BYTES - 4, 2),
+        .vector = (uint16_t)get(bytes + USED_BYTES - 2, 2),
     };
     memcpy(header->object, bytes + 72, WIRE_HASH_BYTES);
     return 0;

@@ -4,7 +4,8 @@
  *   0 magic "PCPD"   4 version u8   5 type u8   6 codec u8   7 code u8
  *   8 run u64       16 seq u32     20 round u32   24 replica u32   28 fence u32
  *  32 begin u64     40 count u64   48 total u64   56 weight u64
- *  64 check u64 (XXH3 of the payload)   72 object[32] (BLAKE2b-256)   104 zeros to 128
+ *  64 check u64 (XXH3 of the payload)   72 object[32] (BLAKE2b-256)   104 fragment u16
+ * 106 vector u16   108 zeros to 128
  * begin and count are bytes for objects and elements of the flat parameter vector otherwise.
  * Pure functions. */
 #ifndef MSG_WIRE_H
@@ -26,8 +27,8 @@ typedef enum {
     WIRE_DATA,           /* answers a GET; total: the whole object's bytes */
     WIRE_ACK,            /* answers a PUT; code: wire_ack_t */
     WIRE_NACK,           /* answers either; code, payload: text */
-    WIRE_GET_OUTER,      /* as GET_PARAMS: outer momentum */
-    WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: outer momentum */
+    WIRE_GET_OUTER,      /* as GET_PARAMS: state `vector` of the outer rule (outer/outer.h) */
+    WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: the same */
     WIRE_TYPE_COUNT,
 } wire_type_t;
 
@@ -58,6 +59,7 @@ typedef struct {
     uint32_t seq, round, replica, fence;
     uint64_t begin, count, total, weight;
     uint64_t check;
+    uint16_t fragment, vector;
     uint8_t object[WIRE_HASH_BYTES];
 } wire_header_t;
 

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "optim/spec_options.h"
 #include "outer/codec.h"
+#include "outer/outer.h"
 
 /* X(word): worker/schedule.c has a function of each. */
 #define SCHEDULES(X) X(constant) X(cosine) X(wsd)
@@ -32,8 +33,9 @@
     X(T, FLOAT, min_lr, 1e-4, 0, 1e6, NULL, true, "final inner learning rate (cosine, wsd)")     \
     X(T, INT, warmup, 0, 0, 1000000000, NULL, true, "warm-up steps")                             \
     X(T, FLOAT, decay_fraction, 0.2, 0, 1, NULL, true, "share of the steps that decay (wsd)")    \
-    X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true,                                               \
-      "outer learning rate (DiLoCo); 1 with momentum 0: averaging")                              \
+    X(T, ENUM, outer_rule, nesterov, 0, 0, OPTION_WORDS(OUTER_RULES), true,                      \
+      "outer step: DiLoCo's, or the mean of the replicas' parameters")                           \
+    X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true, "outer learning rate (nesterov)")             \
     X(T, FLOAT, outer_momentum, 0.9, 0, 1, NULL, true, "outer Nesterov momentum")                \
     X(T, ENUM, codec, f32, 0, 0, OPTION_WORDS(CODECS), true, "pseudo-gradients on the wire")     \
     X(T, FLOAT, shrink_s, 30, 0, 1e6, NULL, false,                                               \

@@ -15,7 +15,7 @@ typedef struct {
     /* out[i] = (double)sum[i] / divisor. */
     void (*mean)(const int64_t *sum, float *out, size_t n, double divisor);
     double (*squares)(const float *values, size_t n); /* admission.h: admission_norm2 */
-    /* outer.h: nesterov */
+    /* outer.h: the rule nesterov */
     void (*nesterov)(const float *theta, const float *v, const float *d, size_t n, double lr,
                      double mu, float *theta_next, float *v_next);
 } outer_kernels_t;

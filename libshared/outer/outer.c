@@ -1,95 +1,85 @@
-/* Outer optimizers: one row and one function per rule. */
+/* Outer rules: one function each; OUTER_RULES makes the table. */
 #include "outer/outer.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/str.h"
 #include "outer/kernels.h"
 
-typedef struct {
-    const char *name;
-    bool has_momentum;
-    void (*step)(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
-                 float *theta_next, float *v_next);
-} outer_rule_t;
-
-struct outer {
-    const outer_rule_t *rule;
-    double lr, momentum;
-};
-
 /* --- nesterov: v <- mu v + d; theta <- theta - lr (d + mu v) --- */
-static void step_nesterov(const outer_t *self, const float *theta, const float *v, const float *d,
-                          size_t n, float *theta_next, float *v_next)
+static void step_nesterov(const outer_options_t *options, const outer_slice_t *at)
 {
-    outer_kernels()->nesterov(theta, v, d, n, self->lr, self->momentum, theta_next, v_next);
+    outer_kernels()->nesterov(at->theta, at->state[0], at->d, at->n, options->lr, options->momentum,
+                              at->theta_next, at->state_next[0]);
 }
 
-/* --- sgd: theta <- theta - lr d --- */
-static void step_sgd(const outer_t *self, const float *theta, const float *v, const float *d,
-                     size_t n, float *theta_next, float *v_next)
+/* --- average: theta <- theta - d --- */
+static void step_average(const outer_options_t *options, const outer_slice_t *at)
 {
-    (void)v, (void)v_next;
-    for (size_t i = 0; i < n; i++) theta_next[i] = (float)(theta[i] - self->lr * d[i]);
+    (void)options;
+    for (size_t i = 0; i < at->n; i++)
+        at->theta_next[i] = (float)((double)at->theta[i] - (double)at->d[i]);
 }
 
-static const outer_rule_t rules[] = {
-    {"nesterov", true, step_nesterov},
-    {"sgd", false, step_sgd},
-};
+#define RULE(word, number, looks_at, ...) {#word, number, looks_at, {__VA_ARGS__}, step_##word},
+static const outer_rule_t rules[] = {OUTER_RULES(RULE)};
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-static const outer_rule_t *find_rule(const char *name, err_t *err)
+static const outer_rule_t *refuse_name(const char *name, err_t *err)
 {
     str_t known = {0};
-    for (int i = 0; i < N_RULES; i++) {
-        if (strcmp(rules[i].name, name) == 0) {
-            str_fini(&known);
-            return &rules[i];
-        }
-        str_addf(&known, "%s%s", i ? ", " : "", rules[i].name);
-    }
-    err_set(err, ERR_ARG, "outer rule \"%s\" is unknown; known are %s", name, str_text(&known));
+    for (int i = 0; i < N_RULES; i++)
+        str_addf(&known, "%s%s (%u)", i ? ", " : "", rules[i].name, rules[i].id);
+    err_set(err, ERR_ARG, "outer rule %s is unknown; known are %s", name, str_text(&known));
     str_fini(&known);
     return NULL;
 }
 
-outer_t *outer_new(const outer_options_t *options, err_t *err)
+const outer_rule_t *outer_rule_find(const char *name, err_t *err)
 {
-    const outer_rule_t *rule = find_rule(options->rule, err);
-    if (!rule) return NULL;
-    if (!isfinite(options->lr) || options->lr <= 0) {
-        err_set(err, ERR_ARG, "outer lr %g: must be finite and above 0", options->lr);
-        return NULL;
-    }
-    if (rule->has_momentum && !(options->momentum >= 0 && options->momentum < 1)) {
-        err_set(err, ERR_ARG, "outer momentum %g: must be in [0, 1)", options->momentum);
-        return NULL;
-    }
-    outer_t *self = mem_calloc(1, sizeof *self);
-    *self = (outer_t){rule, options->lr, options->momentum};
-    return self;
+    for (int i = 0; i < N_RULES; i++)
+        if (strcmp(rules[i].name, name) == 0) return &rules[i];
+    return refuse_name(name, err);
 }
 
-void outer_destroy(outer_t **self_p)
+const outer_rule_t *outer_rule_find_id(uint32_t id, err_t *err)
 {
-    if (!self_p || !*self_p) return;
-    free(*self_p);
-    *self_p = NULL;
+    for (int i = 0; i < N_RULES; i++)
+        if (rules[i].id == id) return &rules[i];
+    char text[16];
+    snprintf(text, sizeof text, "%u", id);
+    return refuse_name(text, err);
 }
 
-int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
-               float *theta_next, float *v_next, err_t *err)
+size_t outer_states(const outer_rule_t *rule)
 {
-    bool finite = outer_kernels()->within(d, n, FLT_MAX);
-    for (size_t i = 0; !finite && i < n; i++)
+    size_t n = 0;
+    while (n < OUTER_STATES && rule->state[n]) n++;
+    return n;
+}
+
+int outer_check(const outer_options_t *options, err_t *err)
+{
+    unsigned looks_at = options->rule->options;
+    if (looks_at & OUTER_LR && !(isfinite(options->lr) && options->lr > 0))
+        return err_set(err, ERR_ARG, "outer lr %g: must be finite and above 0", options->lr);
+    if (looks_at & OUTER_MOMENTUM && !(options->momentum >= 0 && options->momentum < 1))
+        return err_set(err, ERR_ARG, "outer momentum %g: must be in [0, 1)", options->momentum);
+    return 0;
+}
+
+int outer_step(const outer_options_t *options, const outer_slice_t *slice, err_t *err)
+{
+    const float *d = slice->d;
+    bool finite = outer_kernels()->within(d, slice->n, FLT_MAX);
+    for (size_t i = 0; !finite && i < slice->n; i++)
         if (!isfinite(d[i]))
-            return err_set(err, ERR_NUMERIC, "pseudo-gradient element %zu of %zu is %g", i, n,
-                           (double)d[i]);
-    self->rule->step(self, theta, v, d, n, theta_next, v_next);
+            return err_set(err, ERR_NUMERIC, "pseudo-gradient element %zu of %zu is %g", i,
+                           slice->n, (double)d[i]);
+    options->rule->step(options, slice);
     return 0;
 }

@@ -1,38 +1,74 @@
-/* Outer optimizers: what the aggregator does with the mean pseudo-gradient of a round.
+/* Outer rules: what the aggregator does with the mean pseudo-gradient of a round.
  *
- * Sign: d = theta_start - theta_end, so descent subtracts. Every rule is element-wise and keeps no
- * state of its own, so any piece of the flat parameter vector can be stepped in any order. A rule
- * is one row of the table in outer.c. Thread-safe. */
+ *   name      id  state     next parameters
+ *   nesterov  1   momentum  v <- mu v + d;  theta <- theta - lr (d + mu v)     PyTorch's
+ *                           SGD(nesterov=True); DiLoCo, arXiv 2311.08105, Algorithm 1
+ *   average   2   none      theta <- theta - d: the weighted mean of the replicas' parameters, as
+ *                           FedAvg (arXiv 1602.05629, Algorithm 1); also SparseLoCo's outer step
+ *                           (arXiv 2508.15706). lr and momentum are of no account
+ *
+ * Sign: d = theta_start - theta_end, so descent subtracts. Every rule is element-wise, so any piece
+ * of the flat parameter vector can be stepped in any order. What a rule keeps from step to step is
+ * in vectors as long as the parameters, its state, zero before the first step: shards store them,
+ * checkpoints have them. A rule is a word of OUTER_RULES and a function in outer.c. Pure. */
 #ifndef OUTER_OUTER_H
 #define OUTER_OUTER_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
-typedef struct outer outer_t;
+enum { OUTER_STATES = 2 }; /* vectors of state that a rule may have */
+
+/* What of outer_options_t a rule looks at. */
+enum { OUTER_LR = 1, OUTER_MOMENTUM = 2 };
+
+/* X(word, id in ASSIGN and in slots, which is never reused, options, names of the states or NULL)
+ */
+#define OUTER_RULES(X)                                    \
+    X(nesterov, 1, OUTER_LR | OUTER_MOMENTUM, "momentum") \
+    X(average, 2, 0, NULL)
+
+typedef struct outer_rule outer_rule_t;
 
 typedef struct {
-    const char *rule; /* "nesterov", "sgd" (theta -= lr d; lr 1 is plain averaging) */
-    double lr;        /* 0.7 in DiLoCo; finite, > 0 */
-    double momentum;  /* 0.9 in DiLoCo; 0 <= momentum < 1; "sgd" has none */
+    const outer_rule_t *rule;
+    double lr;       /* 0.7 in DiLoCo; finite, > 0 */
+    double momentum; /* 0.9 in DiLoCo; 0 <= momentum < 1 */
 } outer_options_t;
 
-/* ERR_ARG names the option, its value and what is allowed. */
-outer_t *outer_new(const outer_options_t *options, err_t *err);
-void outer_destroy(outer_t **self_p);
+/* n elements. All borrowed; each vector of the next round may be the one that it follows from. */
+typedef struct {
+    size_t n;
+    const float *d;     /* weighted mean pseudo-gradient */
+    const float *theta; /* parameters */
+    float *theta_next;
+    const float
+        *state[OUTER_STATES]; /* the first outer_states(rule) of them, in the rule's order */
+    float *state_next[OUTER_STATES];
+} outer_slice_t;
 
-/* One outer step of n elements:
- *   nesterov: v_next = mu v + d; theta_next = theta - lr (d + mu v_next)   (PyTorch's
- *             SGD(nesterov=True); DiLoCo, arXiv 2311.08105, Algorithm 1)
- *   d[n]                    f32, weighted mean pseudo-gradient
- *   theta[n], theta_next[n] f32; may be the same
- *   v[n], v_next[n]         f32, momentum, zero before the first step; may be the same; rules
- *                           without momentum do not touch them
- * Computed in f64 and rounded once to f32 for v and once for theta. All borrowed. Returns 0; -1 with
- * ERR_NUMERIC, nothing written, if d holds NaN or Inf. */
-int outer_step(const outer_t *self, const float *theta, const float *v, const float *d, size_t n,
-               float *theta_next, float *v_next, err_t *err);
+struct outer_rule {
+    const char *name;
+    uint32_t id;
+    unsigned options;                /* OUTER_LR ... */
+    const char *state[OUTER_STATES]; /* names; NULL behind the last */
+    void (*step)(const outer_options_t *options, const outer_slice_t *slice);
+};
+
+/* By name or id; NULL with ERR_ARG and the known ones. Static storage. */
+const outer_rule_t *outer_rule_find(const char *name, err_t *err);
+const outer_rule_t *outer_rule_find_id(uint32_t id, err_t *err);
+
+size_t outer_states(const outer_rule_t *rule); /* 0 to OUTER_STATES */
+
+/* Those that the rule looks at. ERR_ARG names the option, its value and what is allowed. */
+int outer_check(const outer_options_t *options, err_t *err);
+
+/* One outer step of a slice, under options that outer_check has passed. Computed in f64 and rounded
+ * once to f32 for each result. Returns 0; -1 with ERR_NUMERIC, nothing written, if d holds NaN or
+ * Inf. */
+int outer_step(const outer_options_t *options, const outer_slice_t *slice, err_t *err);
 
 #endif

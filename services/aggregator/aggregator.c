@@ -34,7 +34,6 @@ void aggregator_reset(aggregator_t *self)
     free(self->share);
     free(self->share_list);
     fixed_sum_destroy(&self->sum);
-    outer_destroy(&self->outer);
     shared_drop(&self->now);
     shared_drop(&self->before);
     shared_drop(&self->held);
@@ -166,7 +165,16 @@ int64_t range_chunk(const aggregator_t *self, const wire_header_t *header)
     return (int64_t)(at / MSG_CHUNK_FLOATS);
 }
 
-/* First values: momentum (where there is one to go on from), then parameters, whose last chunk
+/* A vector of a snapshot: of the outer rule's state, where the request names one, or the parameters.
+ * NULL: the rule has no such state. */
+static float *vector_of(const shared_t *snapshot, const wire_header_t *request)
+{
+    bool outer = request->type == WIRE_GET_OUTER || request->type == WIRE_PUT_OUTER;
+    if (!outer) return snapshot->values;
+    return request->vector < OUTER_STATES ? snapshot->outer[request->vector] : NULL;
+}
+
+/* First values: outer state (where there is one to go on from), then parameters, whose last chunk
  * makes the shard ready. */
 static void put_values(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                        const void *payload, size_t n)
@@ -188,8 +196,13 @@ static void put_values(aggregator_t *self, const msg_peer_t *from, const wire_he
         answer_nack(self, from, header, NACK_WRONG_ROUND, "the range was given anew since");
         return;
     }
+    if (outer && header->vector >= self->n_outer) {
+        answer_nack(self, from, header, NACK_BAD_MESSAGE, "state %u: the outer rule %s has %zu",
+                    header->vector, self->outer.rule->name, self->n_outer);
+        return;
+    }
     if (!self->ready) {
-        float *to = outer ? self->now->momentum : self->now->values;
+        float *to = vector_of(self->now, header);
         memcpy(to + (header->begin - self->meta.begin), payload, n);
         if (!outer && !self->init_have[chunk]) self->n_init++;
         if (!outer) self->init_have[chunk] = 1;
@@ -214,9 +227,10 @@ static uint64_t check_of(const aggregator_t *self, shared_t *snapshot, const wir
     int64_t chunk = range_chunk(self, request);
     if (chunk < 0) return hash_fast(values, n);
     if (!snapshot->checks)
-        snapshot->checks = mem_calloc(2 * self->n_chunk, sizeof *snapshot->checks);
-    uint64_t *check =
-        &snapshot->checks[(request->type == WIRE_GET_OUTER ? self->n_chunk : 0) + (size_t)chunk];
+        snapshot->checks = mem_calloc((1 + self->n_outer) * self->n_chunk,
+                                      sizeof *snapshot->checks);
+    size_t vector = request->type == WIRE_GET_OUTER ? 1u + request->vector : 0;
+    uint64_t *check = &snapshot->checks[vector * self->n_chunk + (size_t)chunk];
     if (!*check) *check = hash_fast(values, n);
     return *check;
 }
@@ -235,7 +249,12 @@ static void get_values(aggregator_t *self, const msg_peer_t *from, const wire_he
                     (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
         return;
     }
-    const float *values = request->type == WIRE_GET_OUTER ? snapshot->momentum : snapshot->values;
+    const float *values = vector_of(snapshot, request);
+    if (!values) {
+        answer_nack(self, from, request, NACK_BAD_MESSAGE, "state %u: the outer rule %s has %zu",
+                    request->vector, self->outer.rule->name, self->n_outer);
+        return;
+    }
     values += request->begin - self->meta.begin;
     size_t n = request->count * sizeof(float);
     wire_header_t header = *request;

@@ -111,7 +111,8 @@ typedef struct {
     shared_t *now, *before; /* snapshots of the open round and of the one before */
     shared_t *held;         /* kept for a checkpoint until FORGET */
     fixed_sum_t *sum;       /* NULL: the range is empty */
-    outer_t *outer;
+    outer_options_t outer;
+    size_t n_outer;       /* vectors of its state */
     contribution_t *from; /* by replica */
     float *scratch;       /* MSG_CHUNK_FLOATS */
 

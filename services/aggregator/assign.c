@@ -15,10 +15,12 @@ static int check_assign(const Msg__Assign *assign, err_t *err)
         return err_set(err, ERR_ARG, "range [%llu, %llu) of %llu",
                        (unsigned long long)assign->begin, (unsigned long long)assign->end,
                        (unsigned long long)assign->total);
+    if (!outer_rule_find_id(assign->outer_rule, err)) return -1;
     if (assign->replicas < 1 || assign->replicas > 65536)
         return err_set(err, ERR_ARG, "%u replicas", assign->replicas);
-    /* Three slots of parameters and momentum, and the sum. */
-    uint64_t n = assign->end - assign->begin, need = n * (3 * 8 + 8) + n / 64;
+    /* Three slots of parameters and outer state, and the sum. */
+    uint64_t n_vector = 1 + outer_states(outer_rule_find_id(assign->outer_rule, NULL));
+    uint64_t n = assign->end - assign->begin, need = n * (3 * 4 * n_vector + 8) + n / 64;
     if (need > memory)
         return err_set(err, ERR_MEMORY, "%llu parameters need %llu MB, this machine has %llu MB",
                        (unsigned long long)n, (unsigned long long)(need >> 20),
@@ -37,6 +39,7 @@ static state_meta_t meta_of(const Msg__Assign *assign)
         .lr = assign->outer_lr,
         .momentum = assign->outer_momentum,
         .range = assign->delta_range,
+        .rule = assign->outer_rule,
         .shard = assign->shard,
         .shards = assign->shards,
         .replicas = assign->replicas,
@@ -48,7 +51,6 @@ static state_meta_t meta_of(const Msg__Assign *assign)
 static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
 {
     uint64_t n = meta->end - meta->begin;
-    outer_options_t options = {"nesterov", meta->lr, meta->momentum};
     self->meta = *meta;
     self->assigned = true;
     self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
@@ -59,8 +61,9 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     }
     self->init_have = mem_calloc(self->n_chunk + 1, 1);
     self->n_init = 0;
-    self->outer = outer_new(&options, err);
-    if (!self->outer) return -1;
+    self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
+    if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;
+    self->n_outer = outer_states(self->outer.rule);
     if (n == 0) return 0;
     self->sum = fixed_sum_new((size_t)n, meta->range, meta->weight_max, err);
     return self->sum ? 0 : -1;
@@ -97,13 +100,14 @@ static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
     uint64_t n = meta.end - meta.begin;
     if (take_up(self, &meta, err) < 0) return -1;
     shared_t *const keep[STATE_KEEPS] = {0};
-    self->now = state_slot(&self->disk, n, keep, err);
+    self->now = state_slot(&self->disk, n, self->n_outer, keep, err);
     if (!self->now) return 1;
     if (self->now->in_memory)
-        aggregator_degraded(self, "parameters and momentum", &self->disk.fault);
+        aggregator_degraded(self, "parameters and outer state", &self->disk.fault);
     self->now->round = meta.round;
     self->attempt = assign->attempt;
-    memset(self->now->momentum, 0, (size_t)n * sizeof(float)); /* unless PUT_OUTER follows */
+    for (size_t s = 0; s < self->n_outer; s++) /* unless PUT_OUTER follows */
+        memset(self->now->outer[s], 0, (size_t)n * sizeof(float));
     if (n == 0) assign_complete(self);
     return 0;
 }

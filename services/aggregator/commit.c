@@ -161,7 +161,8 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     /* The snapshot before the present one makes room for the next. */
     shared_drop(&self->before);
     shared_t *const keep[STATE_KEEPS] = {self->now, self->held};
-    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, keep, err);
+    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, self->n_outer, keep,
+                            err);
     if (!self->next) return 1;
     if (close_sum(self, commit, err) < 0) {
         shared_drop(&self->next);
@@ -209,6 +210,20 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 /* --- The outer step --- */
 
+/* `count` elements of the open round's slot, into the next one. */
+static int step_block(aggregator_t *self, uint64_t at, const float *mean, size_t count, err_t *err)
+{
+    outer_slice_t slice = {.n = count,
+                           .d = mean,
+                           .theta = self->now->values + at,
+                           .theta_next = self->next->values + at};
+    for (size_t s = 0; s < self->n_outer; s++) {
+        slice.state[s] = self->now->outer[s] + at;
+        slice.state_next[s] = self->next->outer[s] + at;
+    }
+    return outer_step(&self->outer, &slice, err);
+}
+
 static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
 {
     for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK) {
@@ -216,13 +231,11 @@ static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err
         size_t count = left < AGGREGATOR_BLOCK ? left : AGGREGATOR_BLOCK;
         float *mean = self->scratch;
         if (fixed_sum_mean(self->sum, (size_t)at, mean, count, err) < 0 ||
-            outer_step(self->outer, self->now->values + at, self->now->momentum + at, mean, count,
-                       self->next->values + at, self->next->momentum + at, err) < 0)
+            step_block(self, at, mean, count, err) < 0)
             return -1;
         self->norm2 += admission_norm2(mean, count);
     }
-    self->check = state_check(self->check, self->next->values + first, self->next->momentum + first,
-                              n);
+    self->check = state_check(self->check, self->next, first, n);
     return 0;
 }
 
@@ -243,7 +256,7 @@ static void finish_commit(aggregator_t *self)
     self->now = self->next;
     self->next = NULL;
     if (self->now->in_memory)
-        aggregator_degraded(self, "parameters and momentum", &self->disk.fault);
+        aggregator_degraded(self, "parameters and outer state", &self->disk.fault);
     else
         aggregator_healed(self);
     if (self->hold) keep_result(self);

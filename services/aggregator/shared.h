@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 #include "base/file.h"
+#include "outer/outer.h"
 
 typedef struct {
     atomic_int holders;
-    file_map_t map;           /* an object's file, or a slot of the state directory */
-    uint32_t round;           /* slots: the round that these parameters enter */
-    float *values, *momentum; /* slots: the range's parameters and outer momentum, in the mapping */
-    bool in_memory;           /* slots: there was no room on the disk */
+    file_map_t map;             /* an object's file, or a slot of the state directory */
+    uint32_t round;             /* slots: the round that these parameters enter */
+    float *values;              /* slots: the range's parameters, in the mapping */
+    float *outer[OUTER_STATES]; /* slots: and the outer rule's state behind them; NULL: no such */
+    bool in_memory;             /* slots: there was no room on the disk */
     uint64_t *checks; /* slots: wire checks of chunks sent before, values first; 0: not yet */
 } shared_t;
 

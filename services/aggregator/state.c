@@ -1,4 +1,5 @@
-/* Slots: mapped files with a header page, two float vectors, and checks over both. */
+/* Slots: mapped files with a header page, float vectors (parameters, then the outer rule's state), and
+ * checks over all. */
 #include "aggregator/state.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include "base/mem.h"
 
 enum { HEADER_BYTES = 4096 };
-static const char MAGIC[8] = "PCPSHRD1";
+static const char MAGIC[8] = "PCPSHRD2";
+static const char MAGIC_1[8] = "PCPSHRD1"; /* of before rules other than Nesterov's */
 
 typedef struct {
     char magic[8];
@@ -29,19 +31,22 @@ static uint64_t header_check(const slot_header_t *header)
     return hash_fast(header, offsetof(slot_header_t, check));
 }
 
-uint64_t state_check(uint64_t before, const float *values, const float *momentum, uint64_t n)
+uint64_t state_check(uint64_t before, const shared_t *slot, uint64_t begin, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i += STATE_GRAIN) {
         size_t bytes = (size_t)(n - i < STATE_GRAIN ? n - i : STATE_GRAIN) * sizeof(float);
-        uint64_t link[3] = {before, hash_fast(values + i, bytes), hash_fast(momentum + i, bytes)};
-        before = hash_fast(link, sizeof link);
+        uint64_t link[2 + OUTER_STATES] = {before, hash_fast(slot->values + begin + i, bytes)};
+        size_t n_link = 2;
+        for (size_t s = 0; s < OUTER_STATES && slot->outer[s]; s++)
+            link[n_link++] = hash_fast(slot->outer[s] + begin + i, bytes);
+        before = hash_fast(link, n_link * sizeof *link);
     }
     return before;
 }
 
 uint64_t state_check_all(const shared_t *slot, uint64_t n)
 {
-    return state_check(0, slot->values, slot->momentum, n);
+    return state_check(0, slot, 0, n);
 }
 
 static slot_header_t *header_of(const shared_t *slot)
@@ -119,11 +124,17 @@ int state_clear(state_t *self, err_t *err)
 
 /* --- Slots --- */
 
-static void find_vectors(shared_t *slot, uint64_t n)
+static size_t slot_bytes(uint64_t n, size_t n_outer)
+{
+    return HEADER_BYTES + (size_t)n * (1 + n_outer) * sizeof(float);
+}
+
+static void find_vectors(shared_t *slot, uint64_t n, size_t n_outer)
 {
     float *first = (float *)((uintptr_t)slot->map.at + HEADER_BYTES);
     slot->values = first;
-    slot->momentum = first + n;
+    for (size_t s = 0; s < OUTER_STATES; s++)
+        slot->outer[s] = s < n_outer ? first + (1 + s) * n : NULL;
 }
 
 static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)
@@ -135,9 +146,8 @@ static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)
 }
 
 /* Where the disk has no room. */
-static shared_t *make_in_memory(state_t *self, uint64_t n, const err_t *fault, err_t *err)
+static shared_t *make_in_memory(state_t *self, size_t n_bytes, const err_t *fault, err_t *err)
 {
-    size_t n_bytes = HEADER_BYTES + (size_t)n * 2 * sizeof(float);
     void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
         err_set_errno(err, "%s; and %zu bytes of memory", fault->text, n_bytes);
@@ -149,10 +159,9 @@ static shared_t *make_in_memory(state_t *self, uint64_t n, const err_t *fault, e
     return slot;
 }
 
-static shared_t *make_slot(const state_t *self, size_t number, uint64_t n, err_t *err)
+static shared_t *make_slot(const state_t *self, size_t number, size_t n_bytes, err_t *err)
 {
     char *path = slot_path(self, number);
-    size_t n_bytes = HEADER_BYTES + (size_t)n * 2 * sizeof(float);
     if (self->dir) unlink(path); /* somebody may have the old one mapped: it is not cut */
     int fd = self->dir ? open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)
                        : memfd_create("slot", MFD_CLOEXEC);
@@ -203,14 +212,16 @@ static int take_oldest(state_t *self, shared_t *const keep[STATE_KEEPS])
     return oldest;
 }
 
-shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS], err_t *err)
+shared_t *state_slot(state_t *self, uint64_t n, size_t n_outer, shared_t *const keep[STATE_KEEPS],
+                     err_t *err)
 {
     int number;
     err_t fault = {0};
+    size_t n_bytes = slot_bytes(n, n_outer);
     for (size_t i = 0; i < STATE_SLOTS; i++) /* the disk is tried again */
         if (self->slots[i] && self->slots[i]->in_memory && shared_alone(self->slots[i]))
             shared_drop(&self->slots[i]);
-    shared_t *slot = spare_slot(self, HEADER_BYTES + (size_t)n * 2 * sizeof(float), &number);
+    shared_t *slot = spare_slot(self, n_bytes, &number);
     if (!slot && number < 0) number = take_oldest(self, keep);
     if (!slot && number < 0) {
         err_set(err, ERR_MEMORY,
@@ -220,11 +231,11 @@ shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS
         return NULL;
     }
     if (!slot) {
-        slot = make_slot(self, (size_t)number, n, &fault);
-        if (!slot) slot = make_in_memory(self, n, &fault, err);
+        slot = make_slot(self, (size_t)number, n_bytes, &fault);
+        if (!slot) slot = make_in_memory(self, n_bytes, &fault, err);
         if (!slot) return NULL;
         self->slots[number] = slot;
-        find_vectors(slot, n);
+        find_vectors(slot, n, n_outer);
     }
     memset(header_of(slot), 0, sizeof(slot_header_t));
     free(slot->checks);
@@ -248,16 +259,20 @@ void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check)
 static const char *judge(shared_t *slot)
 {
     const slot_header_t *header = header_of(slot);
+    if (memcmp(header->magic, MAGIC_1, sizeof MAGIC_1) == 0)
+        return "an older version of this program wrote it: the run goes back to its checkpoint";
     if (memcmp(header->magic, MAGIC, sizeof MAGIC) != 0) return "never completed";
     if (header->check != header_check(header)) return "the header is damaged";
     const state_meta_t *meta = &header->meta;
+    const outer_rule_t *rule = outer_rule_find_id(meta->rule, NULL);
+    if (!rule) return "this program does not know its outer rule";
+    uint64_t n = meta->end - meta->begin;
     if (meta->begin > meta->end || meta->end > meta->total || meta->total > INT64_MAX / 16 ||
-        slot->map.n != HEADER_BYTES + (meta->end - meta->begin) * 2 * sizeof(float))
+        slot->map.n != slot_bytes(n, outer_states(rule)))
         return "the size does not fit its header";
-    find_vectors(slot, meta->end - meta->begin);
+    find_vectors(slot, n, outer_states(rule));
     slot->round = meta->round;
-    if (header->data != state_check_all(slot, meta->end - meta->begin))
-        return "the data is damaged";
+    if (header->data != state_check_all(slot, n)) return "the data is damaged";
     return NULL;
 }
 

@@ -1,7 +1,7 @@
 /* A shard's state directory: what outlives the aggregator's process.
  *
  *   DIR/lock      held by the one process that uses the directory
- *       slot-0    parameters and outer momentum of a round, behind a header that says of what
+ *       slot-0    parameters and outer state of a round, behind a header that says of what
  *       slot-1    those of the round before; more while answers or a checkpoint still read older
  *                 ones, STATE_SLOTS at most: who reads an older one by then loses it
  *       journal   the deltas of the open round, chunk by chunk (journal.h)
@@ -30,8 +30,10 @@ typedef struct {
     uint64_t begin, end, total;
     uint64_t weight_max;
     double lr, momentum, range; /* outer options, delta_range */
+    uint32_t rule;              /* its id (outer/outer.h) */
     uint32_t shard, shards, replicas;
-    uint32_t round; /* these parameters enter it */
+    uint32_t round;    /* these parameters enter it */
+    uint32_t reserved; /* 0 */
     /* The commit that made them. */
     double norm2, seconds;
     uint64_t shares; /* hash of its shares; 0: initial values */
@@ -56,21 +58,22 @@ int state_clear(state_t *self, err_t *err);
  * counts too (else NULL). Slots that do not count are reported as events, by name. False: none. */
 bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
 
-/* A slot for n parameters that nobody reads, struck out, held for the caller; its contents are of
+/* A slot for n parameters, each with n_outer numbers of state, that nobody reads, struck out, held for the caller; its contents are of
  * no account. It never waits for a reader: when all slots are read, the oldest but those in `keep`
  * (each may be NULL) is taken away from whoever does (shared_take_away). The room is reserved
  * before it is written; where the disk has none the slot lies in memory (in_memory, `fault` says
  * why), and the next one is tried on the disk again. NULL: ERR_MEMORY, no memory or address space
  * at this time. */
 enum { STATE_KEEPS = 2 };
-shared_t *state_slot(state_t *self, uint64_t n, shared_t *const keep[STATE_KEEPS], err_t *err);
+shared_t *state_slot(state_t *self, uint64_t n, size_t n_outer, shared_t *const keep[STATE_KEEPS],
+                     err_t *err);
 
 /* The slot is complete: from now on it counts. `check` is that of its data (state_check). */
 void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check);
 
-/* The check over elements [0, n), block by block of STATE_GRAIN: begin with 0, call for each block
- * in order. */
-uint64_t state_check(uint64_t before, const float *values, const float *momentum, uint64_t n);
+/* The check over elements [begin, begin + n) of all its vectors, block by block of STATE_GRAIN: begin
+ * with 0, call for each block in order. */
+uint64_t state_check(uint64_t before, const shared_t *slot, uint64_t begin, uint64_t n);
 uint64_t state_check_all(const shared_t *slot, uint64_t n);
 
 #endif

@@ -25,7 +25,7 @@ static const uint64_t RUN = 7;
 typedef struct {
     float *theta, *v, *theta_next, *v_next, *delta, *scratch;
     fixed_sum_t *sum;
-    outer_t *outer;
+    outer_options_t outer;
 } shard_t;
 
 static float *filled(void)
@@ -53,8 +53,13 @@ static double outer(shard_t *s)
     double start = clock_mono_s();
     for (size_t at = 0; at < N; at += BLOCK) {
         fixed_sum_mean(s->sum, at, s->scratch, BLOCK, NULL);
-        outer_step(s->outer, s->theta + at, s->v + at, s->scratch, BLOCK, s->theta_next + at,
-                   s->v_next + at, NULL);
+        const outer_slice_t slice = {.n = BLOCK,
+                                     .d = s->scratch,
+                                     .theta = s->theta + at,
+                                     .theta_next = s->theta_next + at,
+                                     .state = {s->v + at},
+                                     .state_next = {s->v_next + at}};
+        outer_step(&s->outer, &slice, NULL);
     }
     return 24.0 * N / (clock_mono_s() - start) / 1e9;
 }
@@ -134,6 +139,7 @@ static void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *
     assign.replicas = REPLICAS;
     assign.outer_lr = 0.7;
     assign.outer_momentum = 0.9;
+    assign.outer_rule = outer_rule_find("nesterov", NULL)->id;
     assign.run_hash = RUN;
     assign.delta_range = 64;
     assign.weight_max = 1000;
@@ -236,10 +242,9 @@ static void report(const char *name, int n, double *x, double *ceiling, const ch
 
 static void arithmetic(void)
 {
-    const outer_options_t options = {"nesterov", 0.7, 0.9};
-    shard_t s = {filled(), filled(), filled(), filled(), filled(), filled(), NULL, NULL};
+    shard_t s = {filled(), filled(), filled(), filled(), filled(), filled(), NULL, {0}};
     s.sum = fixed_sum_new(N, 64, 1000, NULL);
-    s.outer = outer_new(&options, NULL);
+    s.outer = (outer_options_t){outer_rule_find("nesterov", NULL), 0.7, 0.9};
     fixed_sum_add_weight(s.sum, 10, NULL);
     pool_t *one = pool_new(1, false, NULL);
     double rate[2][REPEATS], memory[2][REPEATS];
@@ -252,7 +257,6 @@ static void arithmetic(void)
     report("outer step", REPEATS, rate[1], memory[1], "the triad's");
     pool_destroy(&one);
     fixed_sum_destroy(&s.sum);
-    outer_destroy(&s.outer);
     float *all[] = {s.theta, s.v, s.theta_next, s.v_next, s.delta, s.scratch};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }

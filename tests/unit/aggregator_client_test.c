@@ -134,11 +134,11 @@ static void the_client_moves_values(void **unused)
     float *again = calloc(N, sizeof *again);
     for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
     for (uint64_t i = 0; i < N; i++) v[i] = value(8, i);
-    assert_int_equal(data_put_outer(client, bounds, 0, v, &err), 0);
+    assert_int_equal(data_put_outer(client, bounds, 0, 0, v, &err), 0);
     assert_int_equal(data_put_init(client, bounds, 0, theta, &err), 0);
     assert_int_equal(data_get_params(client, bounds, 0, again, &err), 0);
     assert_memory_equal(theta, again, N * sizeof *theta);
-    assert_int_equal(data_get_outer(client, bounds, 0, again, &err), 0);
+    assert_int_equal(data_get_outer(client, bounds, 0, 0, again, &err), 0);
     assert_memory_equal(v, again, N * sizeof *v);
     data_delta_t delta = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
     assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), 0);

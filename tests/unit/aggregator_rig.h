@@ -37,6 +37,7 @@ typedef struct {
     double norm2;
     bool has_state;   /* of the last ASSIGNED */
     uint64_t attempt; /* of the next ASSIGN */
+    const char *rule; /* its outer rule; NULL: nesterov */
     uint32_t state_round, n_shares;
     Msg__Inspected inspected; /* the last one; its texts below */
     char reason[16], detail[200];
@@ -176,6 +177,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.replicas = K;
     body.outer_lr = LR;
     body.outer_momentum = MU;
+    body.outer_rule = outer_rule_find(rig->rule ? rig->rule : "nesterov", NULL)->id;
     body.run_hash = RUN;
     body.delta_range = 64;
     body.weight_max = 100;

@@ -83,6 +83,14 @@ static void is_optimizer(const char *word)
     assert_string_equal(spec.optimizer, word);
 }
 
+static void is_outer_rule(const char *word)
+{
+    err_t err = {0};
+    const outer_rule_t *rule = outer_rule_find(word, &err);
+    assert_non_null(rule);
+    assert_ptr_equal(outer_rule_find_id(rule->id, &err), rule);
+}
+
 static void is_codec(const char *word)
 {
     err_t err = {0};
@@ -113,6 +121,7 @@ static void words_are_those_of_tables(void **state)
     (void)state;
     each(OPTION_WORDS(OPTIMIZERS), is_optimizer);
     each(OPTION_WORDS(CODECS), is_codec);
+    each(OPTION_WORDS(OUTER_RULES), is_outer_rule);
     each(OPTION_WORDS(PRECISIONS), is_precision);
     each(OPTION_WORDS(TOKENIZERS), is_tokenizer);
 #define TWO(X) X(one, 1) X(two, 2)

@@ -20,105 +20,134 @@
 
 /* ---- outer rules ---- */
 
+/* One step of n elements from vectors into vectors; v NULL: the rule keeps nothing. */
+static int step(const outer_options_t *options, const float *theta, const float *v, const float *d,
+                size_t n, float *theta_next, float *v_next, err_t *err)
+{
+    const outer_slice_t slice = {.n = n,
+                                 .d = d,
+                                 .theta = theta,
+                                 .theta_next = theta_next,
+                                 .state = {v},
+                                 .state_next = {v_next}};
+    return outer_step(options, &slice, err);
+}
+
 /* By hand, lr 0.5, mu 0.5, theta 1, d 1 then -2 (all exact in binary):
  *   v = 1;        theta = 1 - 0.5 (1 + 0.5)        = 0.25
  *   v = 0.5 - 2;  theta = 0.25 - 0.5 (-2 - 0.75)   = 1.625 */
 static void test_nesterov_by_hand(void **state)
 {
     (void)state;
-    const outer_options_t options = {"nesterov", 0.5, 0.5};
+    const outer_options_t options = {outer_rule_find("nesterov", NULL), 0.5, 0.5};
     err_t err = {0};
-    outer_t *outer = outer_new(&options, &err);
-    assert_non_null(outer);
+    assert_int_equal(outer_check(&options, &err), 0);
     float theta[2] = {1, 0}, v[2] = {0}, d1[2] = {1, 0}, d2[2] = {-2, 4};
-    assert_int_equal(outer_step(outer, theta, v, d1, 2, theta, v, &err), 0);
+    assert_int_equal(step(&options, theta, v, d1, 2, theta, v, &err), 0);
     assert_true(theta[0] == 0.25f && theta[1] == 0);
-    assert_int_equal(outer_step(outer, theta, v, d2, 2, theta, v, &err), 0);
+    assert_int_equal(step(&options, theta, v, d2, 2, theta, v, &err), 0);
     assert_true(theta[0] == 1.625f && theta[1] == -3); /* 0 - 0.5 (4 + 0.5 4) */
     assert_true(v[0] == -1.5f && v[1] == 4);
 
     /* NaN or Inf: refused, nothing moves. */
     float before[2] = {theta[0], theta[1]}, bad[2] = {1, NAN};
-    assert_int_equal(outer_step(outer, theta, v, bad, 2, theta, v, &err), -1);
+    assert_int_equal(step(&options, theta, v, bad, 2, theta, v, &err), -1);
     assert_int_equal(err.code, ERR_NUMERIC);
     assert_non_null(strstr(err.text, "element 1 of 2"));
     bad[1] = INFINITY;
-    assert_int_equal(outer_step(outer, theta, v, bad, 2, theta, v, &err), -1);
+    assert_int_equal(step(&options, theta, v, bad, 2, theta, v, &err), -1);
     assert_memory_equal(theta, before, sizeof before);
     assert_true(v[0] == -1.5f);
-    outer_destroy(&outer);
-    assert_null(outer);
-    outer_destroy(&outer);
 }
 
-/* PyTorch's SGD(nesterov=True) in f64, over many steps: buf = mu buf + g; p -= lr (g + mu buf). */
-static void test_nesterov_reference(void **state)
+/* Every rule over many steps, beside the same in f64. nesterov: PyTorch's SGD(nesterov=True), buf =
+ * mu buf + g; p -= lr (g + mu buf). average: not the rule's own words but what it stands for, the
+ * weighted mean of three replicas' parameters. */
+static void test_rules_in_f64(void **state)
 {
     (void)state;
-    enum { N = 100, STEPS = 50 };
-    const outer_options_t options = {"nesterov", 0.7, 0.9};
-    outer_t *outer = outer_new(&options, NULL);
-    float theta[N], v[N] = {0}, d[N];
-    double p[N], buf[N] = {0}, worst = 0;
-    for (int i = 0; i < N; i++) p[i] = theta[i] = (float)rng_normal(1, (uint64_t)i);
-    for (int step = 0; step < STEPS; step++) {
-        for (int i = 0; i < N; i++) {
-            d[i] = (float)(0.01 * rng_normal(2, (uint64_t)(step * N + i)));
-            buf[i] = 0.9 * buf[i] + (double)d[i];
-            p[i] -= 0.7 * ((double)d[i] + 0.9 * buf[i]);
+    enum { N = 100, STEPS = 50, REPLICAS = 3 };
+    static const double weight[REPLICAS] = {3, 1, 2};
+    static const char *const names[] = {"nesterov", "average"};
+    for (int r = 0; r < 2; r++) {
+        const outer_options_t options = {outer_rule_find(names[r], NULL), 0.7, 0.9};
+        float theta[N], v[N] = {0}, d[N];
+        double p[N], buf[N] = {0}, worst = 0;
+        for (int i = 0; i < N; i++) p[i] = theta[i] = (float)rng_normal(1, (uint64_t)i);
+        for (int s = 0; s < STEPS; s++) {
+            for (int i = 0; i < N; i++) {
+                double end[REPLICAS], mean = 0, moved = 0;
+                for (int k = 0; k < REPLICAS; k++) {
+                    end[k] = p[i] - 0.01 * rng_normal(2, (uint64_t)((s * N + i) * REPLICAS + k));
+                    mean += weight[k] / 6 * end[k];
+                    moved += weight[k] / 6 * (p[i] - end[k]);
+                }
+                d[i] = (float)moved;
+                buf[i] = 0.9 * buf[i] + moved;
+                p[i] = r ? mean : p[i] - 0.7 * (moved + 0.9 * buf[i]);
+            }
+            assert_int_equal(step(&options, theta, v, d, N, theta, v, NULL), 0);
         }
-        assert_int_equal(outer_step(outer, theta, v, d, N, theta, v, NULL), 0);
+        for (int i = 0; i < N; i++) worst = fmax(worst, fabs(p[i] - (double)theta[i]));
+        print_message("# %s: largest deviation after %d steps: %.3g\n", names[r], STEPS, worst);
+        /* 50 roundings of values below 4, half a unit of 2^-22 each. */
+        assert_true(worst < STEPS * 0x1p-23);
+        assert_true((v[0] != 0) == (outer_states(options.rule) == 1));
     }
-    for (int i = 0; i < N; i++) worst = fmax(worst, fabs(p[i] - (double)theta[i]));
-    print_message("# largest deviation after %d steps: %.3g\n", STEPS, worst);
-    /* 50 roundings of values below 4, half a unit of 2^-22 each. */
-    assert_true(worst < STEPS * 0x1p-23);
-    outer_destroy(&outer);
 }
 
-static void test_sgd_and_places(void **state)
+static void test_average_and_places(void **state)
 {
     (void)state;
-    const outer_options_t plain = {"sgd", 1.0, 0}, nesterov = {"nesterov", 0.7, 0.9};
-    outer_t *sgd = outer_new(&plain, NULL);
+    const outer_options_t average = {outer_rule_find("average", NULL), 0, 0};
+    const outer_options_t nesterov = {outer_rule_find("nesterov", NULL), 0.7, 0.9};
     float theta[2] = {3, -1}, d[2] = {0.5f, -0.25f};
-    assert_int_equal(outer_step(sgd, theta, NULL, d, 2, theta, NULL, NULL), 0);
+    assert_int_equal(step(&average, theta, NULL, d, 2, theta, NULL, NULL), 0);
     assert_true(theta[0] == 2.5f && theta[1] == -0.75f);
-    outer_destroy(&sgd);
 
     /* In place, or from one pair of vectors into another: the same bits. */
-    outer_t *outer = outer_new(&nesterov, NULL);
     float ta[2] = {0.3f, 0.1f}, va[2] = {0}, tb[2], vb[2];
-    for (int step = 0; step < 2; step++) {
-        outer_step(outer, ta, va, d, 2, tb, vb, NULL);
-        outer_step(outer, ta, va, d, 2, ta, va, NULL);
+    for (int s = 0; s < 2; s++) {
+        step(&nesterov, ta, va, d, 2, tb, vb, NULL);
+        step(&nesterov, ta, va, d, 2, ta, va, NULL);
         assert_memory_equal(ta, tb, sizeof ta);
         assert_memory_equal(va, vb, sizeof va);
     }
-    outer_destroy(&outer);
 }
 
 static void test_outer_options(void **state)
 {
     (void)state;
     static const struct {
-        outer_options_t options;
-        const char *says;
+        const char *rule;
+        double lr, momentum;
+        const char *says; /* NULL: it is good */
     } cases[] = {
-        {{"adam", 1, 0}, "\"adam\" is unknown; known are nesterov, sgd"},
-        {{"sgd", 0, 0}, "lr 0"},
-        {{"sgd", -1, 0}, "lr -1"},
-        {{"sgd", (double)INFINITY, 0}, "lr inf"},
-        {{"nesterov", 1, 1}, "momentum 1"},
-        {{"nesterov", 1, -0.1}, "momentum -0.1"},
-        {{"nesterov", 1, (double)NAN}, "momentum"},
+        {"nesterov", 0.7, 0.9, NULL},
+        {"nesterov", 0, 0.9, "lr 0"},
+        {"nesterov", -1, 0.9, "lr -1"},
+        {"nesterov", (double)INFINITY, 0.9, "lr inf"},
+        {"nesterov", 1, 1, "momentum 1"},
+        {"nesterov", 1, -0.1, "momentum -0.1"},
+        {"nesterov", 1, (double)NAN, "momentum"},
+        {"average", 0, 1, NULL}, /* it does not look at them */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_t err = {0};
-        assert_null(outer_new(&cases[i].options, &err));
+        const outer_options_t options = {outer_rule_find(cases[i].rule, NULL), cases[i].lr,
+                                         cases[i].momentum};
+        assert_int_equal(outer_check(&options, &err), cases[i].says ? -1 : 0);
+        if (!cases[i].says) continue;
         assert_int_equal(err.code, ERR_ARG);
         assert_non_null(strstr(err.text, cases[i].says));
     }
+    err_t err = {0};
+    assert_null(outer_rule_find("adam", &err));
+    assert_non_null(strstr(err.text, "adam is unknown; known are nesterov (1), average (2)"));
+    assert_null(outer_rule_find_id(0, &err));
+    assert_int_equal(err.code, ERR_ARG);
+    assert_string_equal(outer_rule_find_id(2, NULL)->name, "average");
+    assert_string_equal(outer_rule_find("nesterov", NULL)->state[0], "momentum");
 }
 
 /* The vector loops against the plain words: every bit, also of ties and of the largest values. */
@@ -445,8 +474,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nesterov_by_hand),
-        cmocka_unit_test(test_nesterov_reference),
-        cmocka_unit_test(test_sgd_and_places),
+        cmocka_unit_test(test_rules_in_f64),
+        cmocka_unit_test(test_average_and_places),
         cmocka_unit_test(test_outer_options),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_sum_any_order),

@@ -139,7 +139,7 @@ void courier_do(const shepherd_config_t *config, const courier_job_t *job, const
     case COURIER_INIT: init(config, job, client, result->init_hash, err); break;
     case COURIER_SAVE:
     case COURIER_CHECKPOINT: courier_save(config, job, client, result, err); break;
-    case COURIER_RESTORE: courier_restore(job, client, err); break;
+    case COURIER_RESTORE: courier_restore(config, job, client, err); break;
     default: break;
     }
     data_client_destroy(&client);

@@ -10,6 +10,7 @@
 #include "ckpt/ledger.h"
 #include "ckpt/safetensors.h"
 #include "msg/data_client.h"
+#include "outer/outer.h"
 #include "shepherd/bulk/layout.h"
 #include "shepherd/config.h"
 
@@ -93,7 +94,11 @@ int courier_save(const shepherd_config_t *config, const courier_job_t *job, data
 /* --- courier_restore.c --- */
 int courier_find(const shepherd_config_t *config, const courier_job_t *job,
                  courier_result_t *result, err_t *err);
-int courier_restore(const courier_job_t *job, data_client_t *client, err_t *err);
+int courier_restore(const shepherd_config_t *config, const courier_job_t *job,
+                    data_client_t *client, err_t *err);
+/* What state s of the outer rule for this parameter is called in state.safetensors: the first one as
+ * the parameter, the others with ":NAME" behind. Returns, caller frees. */
+char *courier_state_name(const layout_tensor_t *param, const outer_rule_t *rule, size_t s);
 /* The file's tensor is the parameter that is wanted, in f32. */
 int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
                        err_t *err);

@@ -92,21 +92,59 @@ int courier_same_shape(const char *path, const layout_tensor_t *want, const safe
                    ir_type_text(&type, found), ir_type_text(&f32, needed));
 }
 
-/* The flat vector of a file's tensors. Returns, caller frees. */
-static float *flatten(const char *path, const layout_t *layout, const safetensors_t *file,
+/* Put a file's tensor where it belongs in the flat vector. */
+static int place(const char *path, const layout_tensor_t *want, const safetensor_t *have,
+                 float *values, err_t *err)
+{
+    if (courier_same_shape(path, want, have, err) < 0) return -1;
+    memcpy(values + want->begin, have->data, have->n_bytes);
+    return 0;
+}
+
+static int put_params(const courier_job_t *job, const checkpoint_t *from, data_client_t *client,
                       err_t *err)
 {
+    const layout_t *layout = &job->layout;
+    const safetensors_t *file = checkpoint_params(from);
     float *values = mem_calloc(layout->total + 1, sizeof *values);
-    for (size_t i = 0; i < layout->n; i++) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < layout->n; i++) {
         const layout_tensor_t *want = &layout->tensor[i];
-        const safetensor_t *have = safetensors_find(file, want->name);
-        if (courier_same_shape(path, want, have, err) < 0) {
-            free(values);
-            return NULL;
-        }
-        memcpy(values + want->begin, have->data, have->n_bytes);
+        rc = place(job->path, want, safetensors_find(file, want->name), values, err);
     }
-    return values;
+    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, values, err);
+    free(values);
+    return rc;
+}
+
+char *courier_state_name(const layout_tensor_t *param, const outer_rule_t *rule, size_t s)
+{
+    return s ? mem_printf("%s:%s", param->name, rule->state[s]) : mem_strdup(param->name);
+}
+
+static int put_outer(const courier_job_t *job, const checkpoint_t *from, const outer_rule_t *rule,
+                     size_t s, data_client_t *client, err_t *err)
+{
+    const layout_t *layout = &job->layout;
+    const safetensors_t *file = checkpoint_state(from);
+    float *values = mem_calloc(layout->total + 1, sizeof *values);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < layout->n; i++) {
+        const layout_tensor_t *want = &layout->tensor[i];
+        char *name = courier_state_name(want, rule, s);
+        const safetensor_t *have = safetensors_find(file, name);
+        if (have)
+            rc = place(job->path, want, have, values, err);
+        else
+            rc = err_set(err, ERR_ARG,
+                         "%s: has no %s of \"%s\", which outer_rule %s goes on with: another rule "
+                         "made it",
+                         job->path, rule->state[s], want->name, rule->name);
+        free(name);
+    }
+    if (rc == 0) rc = data_put_outer(client, layout->bounds, job->round, (uint16_t)s, values, err);
+    free(values);
+    return rc;
 }
 
 static int put_states(const char *dir, const ledger_t *ledger, data_client_t *client, err_t *err)
@@ -131,18 +169,16 @@ static int put_states(const char *dir, const ledger_t *ledger, data_client_t *cl
     return rc;
 }
 
-int courier_restore(const courier_job_t *job, data_client_t *client, err_t *err)
+int courier_restore(const shepherd_config_t *config, const courier_job_t *job,
+                    data_client_t *client, err_t *err)
 {
-    const layout_t *layout = &job->layout;
+    const outer_rule_t *rule = outer_rule_find(config->outer_rule, err);
     checkpoint_t *checkpoint = checkpoint_open(job->path, err);
     if (!checkpoint) return -1;
-    float *theta = flatten(job->path, layout, checkpoint_params(checkpoint), err);
-    float *v = theta ? flatten(job->path, layout, checkpoint_state(checkpoint), err) : NULL;
-    int rc = v ? put_states(job->path, &job->ledger, client, err) : -1;
-    if (rc == 0) rc = data_put_outer(client, layout->bounds, job->round, v, err);
-    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, theta, err);
-    free(theta);
-    free(v);
+    int rc = put_states(job->path, &job->ledger, client, err);
+    for (size_t s = 0; rc == 0 && s < outer_states(rule); s++)
+        rc = put_outer(job, checkpoint, rule, s, client, err);
+    if (rc == 0) rc = put_params(job, checkpoint, client, err); /* the last: they open the shards */
     checkpoint_close(&checkpoint);
     return rc;
 }

@@ -1,4 +1,4 @@
-/* Writing a checkpoint: parameters and momentum from the shards, inner states from the object
+/* Writing a checkpoint: parameters and outer state from the shards, inner states from the object
  * service, the ledger. */
 #include <stdlib.h>
 #include <string.h>
@@ -42,13 +42,13 @@ static bool states_there(const courier_job_t *job, data_client_t *client)
     return true;
 }
 
-static safetensor_t *make_tensors(const layout_t *layout, const float *values)
+/* The parameters, or (names) a vector of the outer rule's state, as so many tensors from `to` on. */
+static void make_tensors(const layout_t *layout, char *const *names, const float *values,
+                         safetensor_t *to)
 {
-    safetensor_t *tensors = mem_calloc(layout->n, sizeof *tensors);
-    for (size_t i = 0; i < layout->n; i++) {
+    for (size_t i = 0; i < layout->n; i++, to++) {
         const layout_tensor_t *from = &layout->tensor[i];
-        safetensor_t *to = &tensors[i];
-        *to = (safetensor_t){.name = from->name,
+        *to = (safetensor_t){.name = names ? names[i] : from->name,
                              .dtype = DT_F32,
                              .rank = from->type.rank,
                              .data = values + from->begin,
@@ -56,7 +56,41 @@ static safetensor_t *make_tensors(const layout_t *layout, const float *values)
         for (int d = 0; d < to->rank && d < SAFETENSORS_MAX_RANK; d++)
             to->dims[d] = from->type.dim[d];
     }
-    return tensors;
+}
+
+/* The vectors that go into it. */
+typedef struct {
+    float *theta;
+    size_t n_outer;
+    float *outer[OUTER_STATES];
+    char **names[OUTER_STATES]; /* of the tensors in outer[], by parameter */
+} vectors_t;
+
+static int fetch_vectors(const courier_job_t *job, const outer_rule_t *rule, data_client_t *client,
+                         vectors_t *self, err_t *err)
+{
+    const layout_t *layout = &job->layout;
+    self->theta = mem_calloc(layout->total, sizeof *self->theta);
+    int rc = data_get_params(client, layout->bounds, job->round, self->theta, err);
+    for (; rc == 0 && self->n_outer < outer_states(rule); self->n_outer++) {
+        size_t s = self->n_outer;
+        self->outer[s] = mem_calloc(layout->total, sizeof *self->outer[s]);
+        self->names[s] = mem_calloc(layout->n, sizeof *self->names[s]);
+        for (size_t i = 0; i < layout->n; i++)
+            self->names[s][i] = courier_state_name(&layout->tensor[i], rule, s);
+        rc = data_get_outer(client, layout->bounds, job->round, (uint16_t)s, self->outer[s], err);
+    }
+    return rc;
+}
+
+static void vectors_fini(vectors_t *self, size_t n_param)
+{
+    free(self->theta);
+    for (size_t s = 0; s < self->n_outer; s++) {
+        for (size_t i = 0; i < n_param; i++) free(self->names[s][i]);
+        free(self->names[s]);
+        free(self->outer[s]);
+    }
 }
 
 typedef struct {
@@ -104,13 +138,16 @@ static int make_parts(const shepherd_config_t *config, const courier_job_t *job,
 }
 
 static int write_all(const shepherd_config_t *config, const courier_job_t *job,
-                     const parts_t *parts, const float *theta, const float *v,
-                     courier_result_t *result, err_t *err)
+                     const parts_t *parts, const vectors_t *vectors, courier_result_t *result,
+                     err_t *err)
 {
     size_t n = job->layout.n;
     char *text = config_print(&shepherd_table, config, true);
-    safetensor_t *params = make_tensors(&job->layout, theta),
-                 *state = make_tensors(&job->layout, v);
+    safetensor_t *params = mem_calloc(n + 1, sizeof *params);
+    safetensor_t *state = mem_calloc(n * vectors->n_outer + 1, sizeof *state);
+    make_tensors(&job->layout, NULL, vectors->theta, params);
+    for (size_t s = 0; s < vectors->n_outer; s++)
+        make_tensors(&job->layout, vectors->names[s], vectors->outer[s], state + s * n);
     checkpoint_info_t info = {
         .run = config->run,
         .round = job->round,
@@ -121,8 +158,8 @@ static int write_all(const shepherd_config_t *config, const courier_job_t *job,
         .config = text,
         .tokenizer = parts->tokenizer,
     };
-    int rc = checkpoint_write(config->checkpoint, &info, params, n, state, n, parts->file,
-                              parts->n_file, &result->checkpoint, err);
+    int rc = checkpoint_write(config->checkpoint, &info, params, n, state, n * vectors->n_outer,
+                              parts->file, parts->n_file, &result->checkpoint, err);
     free(text);
     free(params);
     free(state);
@@ -132,17 +169,13 @@ static int write_all(const shepherd_config_t *config, const courier_job_t *job,
 int courier_save(const shepherd_config_t *config, const courier_job_t *job, data_client_t *client,
                  courier_result_t *result, err_t *err)
 {
-    const layout_t *layout = &job->layout;
-    float *theta = mem_calloc(layout->total, sizeof *theta);
-    float *v = mem_calloc(layout->total, sizeof *v);
     parts_t parts = {0};
+    vectors_t vectors = {0};
     result->round = job->round;
-    int rc = data_get_params(client, layout->bounds, job->round, theta, err);
-    if (rc == 0) rc = data_get_outer(client, layout->bounds, job->round, v, err);
+    int rc = fetch_vectors(job, outer_rule_find(config->outer_rule, NULL), client, &vectors, err);
     if (rc == 0) rc = make_parts(config, job, client, &parts, err);
-    if (rc == 0) rc = write_all(config, job, &parts, theta, v, result, err);
-    free(theta);
-    free(v);
+    if (rc == 0) rc = write_all(config, job, &parts, &vectors, result, err);
+    vectors_fini(&vectors, job->layout.n);
     parts_fini(&parts);
     if (rc == 0) {
         checkpoint_t *made = checkpoint_open(result->checkpoint, err);

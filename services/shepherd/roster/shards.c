@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "outer/outer.h"
 #include "shepherd/shepherd.h"
 
 /* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum.
@@ -21,6 +22,8 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.end = self->layout.bounds[row->shard + 1];
     assign.total = self->layout.total;
     assign.replicas = (uint32_t)shepherd_most(self->config);
+    assign.outer_rule =
+        outer_rule_find(self->config->outer_rule, NULL)->id; /* a word of the table */
     assign.outer_lr = self->config->outer_lr;
     assign.outer_momentum = self->config->outer_momentum;
     assign.round = self->keeping ? row->held.round : self->round;

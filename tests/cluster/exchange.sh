@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# What replicas exchange, by option of pcp train: outer rules and codecs, in runs that are stopped and go on.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+[[ $bin = /* ]] || bin=$PWD/$bin
+text >"$work/text.txt"
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+cd "$work" || exit 1
+
+# run NAME [FLAGS]: two replicas, 4 rounds; goes_on NAME [FLAGS]
+run() {
+    local name=$1
+    shift
+    timeout $((100 * slow)) "$bin/pcp" train model.mlir --data text.txt --tokenizer byte --workers 2 --replicas 2 --threads 1 \
+        --inner-steps 5 --rounds 4 --lr 3e-3 --schedule constant --validate-every 0 --checkpoint-every 1 \
+        --run-dir "$name" "$@" >"$name.txt" 2>&1 || { tail -n 15 "$name.txt"; return 1; }
+}
+# together NAME FLAGS ...: such runs at a time
+together() {
+    local names=() pid=()
+    while [ $# -gt 0 ]; do
+        # shellcheck disable=SC2086 # flags and values
+        run "$1" $2 &
+        names+=("$1") pid+=($!)
+        shift 2
+    done
+    for i in "${!pid[@]}"; do check "the run ${names[i]}" wait "${pid[i]}"; done
+}
+goes_on() {
+    local name=$1
+    shift
+    timeout $((100 * slow)) "$bin/pcp" train --resume "$name" "$@" >"$name.txt" 2>&1 || { cat "$name.txt"; return 1; }
+}
+parameters() {
+    local bytes=$((4 * $(sed -n 's/.*: \([0-9]*\) parameters in .*/\1/p' average.txt | head -n 1)))
+    tail -c "$bytes" "$1/checkpoint/latest/model.safetensors" | sha256sum
+}
+same_end() { [ "$(parameters "$1")" = "$(parameters "$2")" ]; }
+other_end() { ! same_end "$1" "$2"; }
+bytes_of() { stat -c %s "$1/checkpoint/latest/$2"; }
+
+# --- outer rules: the mean of the replicas' parameters is DiLoCo's step with lr 1 and momentum 0 ---
+together average "--outer-rule average" nesterov "--outer-rule nesterov --outer-lr 1 --outer-momentum 0" diloco "" \
+    again "--outer-rule average --rounds 2"
+check "an average of replicas is Nesterov's rule with lr 1 and momentum 0" same_end average nesterov
+check "DiLoCo's options end elsewhere" other_end average diloco
+check "a checkpoint has no state of a rule that keeps none" test "$(bytes_of average state.safetensors)" -lt 1024
+check "and the momentum of one that does" test "$(bytes_of diloco state.safetensors)" -gt 10000
+check "a run that averages goes on from its second round" goes_on again --rounds 4
+check "to the same end" same_end average again
+check "its rule may not change" refuses "the run in again has average" "$bin/pcp" train --resume again --outer-rule nesterov
+check "without momentum there is no going on with Nesterov's" refuses "another rule made it" "$bin/pcp" train model.mlir \
+    --data text.txt --tokenizer byte --replicas 2 --workers 2 --inner-steps 5 --rounds 9 --resume average/checkpoint --run-dir new
+check "nothing is left running" eventually 60 no_orphans
+tap_done
