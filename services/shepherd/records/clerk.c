@@ -4,24 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hand_over.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/vec.h"
 #include "shepherd/actor.h"
-
-enum { BACK_OFF_MS = 50, BACK_OFF_MAX_MS = 2000 };
+#include "shepherd/records/leadership.h"
 
 typedef struct {
     const clerk_options_t *options;
     zsock_t *pipe;
     store_t *store;
-    store_leader_t front;
-    int64_t renew_ms; /* when to renew next */
-    int64_t wait_ms;  /* present back-off; 0: the database answers */
+    store_leader_t front;      /* we */
+    char other[STORE_ID];      /* who leads instead */
+    clerk_result_t *knowledge; /* what runs there are, on its way to the owner */
     VEC(clerk_note_t *) queue;
-    bool stopped;
+    bool ended;    /* the note at the head needs no more slices ... */
+    err_t refusal; /* ... for the store refuses it; ERR_OK: it is in */
 } clerk_t;
 
 static clerk_result_t *result_new(clerk_event_t event, const err_t *err)
@@ -41,7 +39,7 @@ void clerk_result_destroy(clerk_result_t **self_p)
     *self_p = NULL;
 }
 
-static void tell(clerk_t *self, clerk_result_t *result)
+static void answer(clerk_t *self, clerk_result_t *result)
 {
     zsock_send(self->pipe, "p", hand_over(result));
 }
@@ -53,131 +51,41 @@ static void note_destroy(clerk_note_t *note)
     free(note);
 }
 
-/* Take notes for at most timeout_ms, at once when there are some; false: leave. */
-static bool hear(clerk_t *self, int64_t timeout_ms)
-{
-    zmq_pollitem_t item = {.socket = zsock_resolve(self->pipe), .events = ZMQ_POLLIN};
-    while (!self->stopped && zmq_poll(&item, 1, timeout_ms > 0 ? (long)timeout_ms : 0) > 0) {
-        char *command = NULL;
-        void *pointer = NULL;
-        int rc = zsock_recv(self->pipe, "sp", &command, &pointer);
-        self->stopped = rc < 0 || strcmp(command, "NOTE") != 0;
-        free(command);
-        if (!self->stopped) VEC_PUSH(&self->queue, take_over(pointer));
-        timeout_ms = 0;
-    }
-    return !self->stopped;
-}
-
-static bool rest(clerk_t *self, int64_t ms)
-{
-    int64_t until = clock_mono_ms() + ms;
-    while (hear(self, until - clock_mono_ms()))
-        if (clock_mono_ms() >= until) return true;
-    return false;
-}
-
-/* The database did not answer: say so once, wait longer each time, but so that a leader is back
- * within its term. */
-static bool back_off(clerk_t *self, const err_t *err)
-{
-    int64_t most = self->options->ttl_ms / 3 + 1;
-    if (self->wait_ms == 0) tell(self, result_new(CLERK_LOST, err));
-    self->wait_ms = self->wait_ms ? 2 * self->wait_ms : BACK_OFF_MS;
-    if (self->wait_ms > BACK_OFF_MAX_MS) self->wait_ms = BACK_OFF_MAX_MS;
-    if (self->wait_ms > most) self->wait_ms = most;
-    double jitter = rng_uniform((uint64_t)clock_mono_ms(), 0) / 4;
-    return rest(self, self->wait_ms + (int64_t)((double)self->wait_ms * jitter));
-}
-
-/* It will do again later: the database is gone, or its disk is full; or, once we lead and so have
- * written, its file has become unwritable. */
-static bool may_pass(const clerk_t *self, const err_t *err)
-{
-    return err->code == ERR_NET || (err->code == ERR_IO && self->front.fence > 0);
-}
-
-/* One attempt at a step; 1: done, 0: the database did not answer and the wait is over, -1: leave.
- */
-static int settle(clerk_t *self, int rc, const err_t *err)
-{
-    if (rc == 0) {
-        if (self->wait_ms > 0) tell(self, result_new(CLERK_BACK, NULL));
-        self->wait_ms = 0;
-        return 1;
-    }
-    if (may_pass(self, err)) return back_off(self, err) ? 0 : -1;
-    tell(self, result_new(CLERK_FAILED, err));
-    return -1;
-}
-
 static int prepare(clerk_t *self, err_t *err)
 {
     if (self->options->migrate && store_migrate(self->store, 0, err) < 0) return -1;
     return store_check(self->store, err);
 }
 
-static bool lead(clerk_t *self)
+static int open_store(clerk_t *self, err_t *err)
 {
-    for (bool told = false;;) {
-        err_t err = {0};
-        bool won = false;
-        store_leader_t front;
-        const clerk_options_t *o = self->options;
-        int64_t begin = clock_mono_ms();
-        int done = settle(
-            self, store_front_acquire(self->store, o->holder, o->ttl_ms, &won, &front, &err), &err);
-        if (done < 0) return false;
-        if (done > 0 && won) {
-            self->front = front;
-            self->renew_ms = begin + o->ttl_ms / 3;
-            return true;
-        }
-        if (done > 0 && !told) {
-            clerk_result_t *result = result_new(CLERK_STANDBY, NULL);
-            memcpy(result->holder, front.holder, sizeof result->holder);
-            tell(self, result);
-            told = true;
-        }
-        /* Who led when the database went gets a term to come back. */
-        int64_t wait_ms = done > 0 ? o->ttl_ms / 6 + 1 : o->ttl_ms;
-        if ((done > 0 || told) && !rest(self, wait_ms)) return false;
-    }
-}
-
-static bool begin(clerk_t *self)
-{
-    err_t err = {0};
     store_options_t options = {.connect_ms = 2000, .statement_ms = 5000};
-    self->store = store_open(self->options->url, &options, &err);
-    if (!self->store) {
-        tell(self, result_new(CLERK_FAILED, &err));
-        return false;
-    }
-    int done;
-    while ((done = settle(self, prepare(self, &err), &err)) == 0) continue;
-    if (done < 0 || !lead(self)) return false;
-    clerk_result_t *result = result_new(CLERK_LEADS, NULL);
-    while ((done = settle(self, store_submission_list(self->store, &result->runs, &err), &err)) ==
-           0)
-        continue;
-    if (done < 0)
-        clerk_result_destroy(&result);
-    else
-        tell(self, result);
-    return done > 0;
+    self->store = store_open(self->options->url, &options, err);
+    return self->store ? 0 : -1;
 }
 
-static bool renew(clerk_t *self)
+static int acquire(clerk_t *self, leadership_went_t *went, err_t *err)
 {
-    err_t err = {0};
-    int64_t now = clock_mono_ms();
-    if (now < self->renew_ms) return true;
-    int done = settle(
-        self, store_front_renew(self->store, &self->front, self->options->ttl_ms, &err), &err);
-    if (done > 0) self->renew_ms = now + self->options->ttl_ms / 3;
-    return done >= 0;
+    const clerk_options_t *o = self->options;
+    bool won = false;
+    store_leader_t front;
+    if (store_front_acquire(self->store, o->holder, o->ttl_ms, &won, &front, err) < 0) return -1;
+    if (won)
+        self->front = front;
+    else
+        memcpy(self->other, front.holder, sizeof self->other);
+    *went = won ? WENT_WELL : WENT_OTHER;
+    return 0;
 }
+
+static int load(clerk_t *self, err_t *err)
+{
+    clerk_result_destroy(&self->knowledge); /* of the attempt before */
+    self->knowledge = result_new(CLERK_LEADS, NULL);
+    return store_submission_list(self->store, &self->knowledge->runs, err);
+}
+
+/* --- Writing --- */
 
 /* One slice of it; *done: it was the last. */
 static int put_delete(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
@@ -215,27 +123,85 @@ static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
     return store_submission_move(self->store, &self->front, row->id, row->state, row->reason, err);
 }
 
-/* The note at the head; one that the store refuses for good is told, and does not end us. */
-static bool write_note(clerk_t *self)
+/* The note at the head, or a slice of it; one that the store refuses for good does not end us. */
+static int write_note(clerk_t *self, leadership_went_t *went, err_t *err)
 {
-    if (self->queue.n == 0) return true;
-    err_t err = {0};
+    self->ended = false;
+    self->refusal = (err_t){0};
+    if (self->queue.n == 0) {
+        *went = WENT_IDLE;
+        return 0;
+    }
+    int rc = put(self, self->queue.at[0], &self->ended, err);
+    if (rc == 0 || (err->code != ERR_STATE && err->code != ERR_ARG)) return rc;
+    self->ended = true;
+    self->refusal = *err;
+    *went = WENT_IDLE;
+    return 0;
+}
+
+/* The note at the head is written or refused: say so. */
+static void written(clerk_t *self)
+{
     clerk_note_t *note = self->queue.at[0];
-    bool last = false;
-    int rc = put(self, note, &last, &err);
-    bool refused = rc < 0 && (err.code == ERR_STATE || err.code == ERR_ARG);
-    int done = refused ? 1 : settle(self, rc, &err);
-    if (done <= 0) return done == 0;
-    if (!last && !refused) return true; /* the rest of it, after the term is renewed */
-    clerk_result_t *result = result_new(CLERK_WRITTEN, refused ? &err : NULL);
+    clerk_result_t *result = result_new(CLERK_WRITTEN, &self->refusal);
     result->ticket = note->ticket;
     result->objects = note->objects;
     note->objects = (store_hashes_t){0};
-    tell(self, result);
+    answer(self, result);
     note_destroy(note);
     self->queue.n--;
     memmove(self->queue.at, self->queue.at + 1, self->queue.n * sizeof *self->queue.at);
-    return true;
+}
+
+/* --- As the owner of a store --- */
+
+static int take(void *user, leadership_step_t step, leadership_went_t *went, err_t *err)
+{
+    clerk_t *self = user;
+    switch (step) {
+    case LEADERSHIP_OPEN: return open_store(self, err);
+    case LEADERSHIP_PREPARE: return prepare(self, err);
+    case LEADERSHIP_ACQUIRE: return acquire(self, went, err);
+    case LEADERSHIP_LOAD: return load(self, err);
+    case LEADERSHIP_RENEW:
+        return store_front_renew(self->store, &self->front, self->options->ttl_ms, err);
+    default: return write_note(self, went, err);
+    }
+}
+
+static void tell(void *user, const leadership_news_t *news, const err_t *err)
+{
+    clerk_t *self = user;
+    if (news->lost) answer(self, result_new(CLERK_LOST, err));
+    if (news->back) answer(self, result_new(CLERK_BACK, NULL));
+    if (news->failed) answer(self, result_new(CLERK_FAILED, err));
+    if (news->standby) {
+        clerk_result_t *result = result_new(CLERK_STANDBY, NULL);
+        memcpy(result->holder, self->other, sizeof result->holder);
+        answer(self, result);
+    }
+    if (news->leads) {
+        answer(self, self->knowledge);
+        self->knowledge = NULL;
+    }
+}
+
+/* Where a deletion has more slices, they follow after the term is renewed. */
+static void took(void *user, leadership_step_t step)
+{
+    clerk_t *self = user;
+    if (step == LEADERSHIP_WRITE && self->ended) written(self);
+}
+
+static void queue(void *user, void *item)
+{
+    VEC_PUSH(&((clerk_t *)user)->queue, item);
+}
+
+static bool has_work(void *user)
+{
+    return ((clerk_t *)user)->queue.n > 0;
 }
 
 /* What is queued is tried once more; then others may lead at once. */
@@ -252,16 +218,13 @@ static void finish(clerk_t *self)
 static void clerk_main(zsock_t *pipe, void *arg)
 {
     clerk_t self = {.options = arg, .pipe = pipe};
+    leadership_t leadership = {.ttl_ms = self.options->ttl_ms};
+    const leadership_owner_t owner = {take, tell, took, queue, has_work, &self};
     zsock_signal(pipe, 0);
-    bool going = begin(&self);
-    while (going) {
-        int64_t wait = self.queue.n > 0 ? 0 : self.renew_ms - clock_mono_ms();
-        going = hear(&self, wait) && renew(&self) && write_note(&self);
-    }
-    if (self.stopped && self.store) finish(&self);
-    while (!self.stopped) hear(&self, 1000); /* failed: told, waiting for the end */
+    if (leadership_run(&leadership, &owner, pipe) && self.store) finish(&self);
     for (size_t i = 0; i < self.queue.n; i++) note_destroy(self.queue.at[i]);
     VEC_FREE(&self.queue);
+    clerk_result_destroy(&self.knowledge);
     store_destroy(&self.store);
     actor_last(pipe);
     hand_over(arg);
@@ -276,7 +239,7 @@ zactor_t *clerk_new(const clerk_options_t *options)
 
 void clerk_write(zactor_t *self, clerk_note_t *note)
 {
-    zsock_send(self, "sp", "NOTE", hand_over(note));
+    leadership_hand(self, note);
 }
 
 clerk_result_t *clerk_take(zactor_t *self)

@@ -4,26 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hand_over.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/vec.h"
 #include "shepherd/actor.h"
+#include "shepherd/records/leadership.h"
 
-enum { BACK_OFF_MS = 50, BACK_OFF_MAX_MS = 2000, GROUP = 256, TERM_FENCES = 4096 };
+enum { GROUP = 256, TERM_FENCES = 4096 };
 
 typedef struct {
     const recorder_options_t *options;
     zsock_t *pipe;
     store_t *store;
-    store_leader_t leader;
-    int64_t renew_ms; /* when to renew next */
+    store_leader_t leader;        /* we */
+    char other[STORE_ID];         /* who leads instead */
+    recorder_result_t *knowledge; /* what the store knows, on its way to the owner */
     VEC(record_t *) queue;
-    int64_t number;  /* of the group at the queue's head */
-    size_t n_group;  /* records in it; 0: not made yet */
-    int64_t wait_ms; /* present back-off; 0: the database answers */
-    bool stopped;
+    int64_t number; /* of the group at the queue's head */
+    size_t n_group; /* records in it; 0: not made yet */
 } recorder_t;
 
 uint32_t recorder_fence(const store_leader_t *leader)
@@ -47,57 +45,16 @@ void recorder_result_destroy(recorder_result_t **self_p)
     *self_p = NULL;
 }
 
-static void tell(recorder_t *self, recorder_event_t event, const err_t *err)
+static void answer(recorder_t *self, recorder_result_t *result)
 {
-    recorder_result_t *result = result_new(event);
-    if (err) result->err = *err;
     zsock_send(self->pipe, "p", hand_over(result));
 }
 
-/* --- The pipe --- */
-
-/* Take what waits, for at most timeout_ms; false: leave. */
-static bool hear(recorder_t *self, int64_t timeout_ms)
+static void answer_event(recorder_t *self, recorder_event_t event, const err_t *err)
 {
-    zmq_pollitem_t item = {.socket = zsock_resolve(self->pipe), .events = ZMQ_POLLIN};
-    while (!self->stopped && zmq_poll(&item, 1, timeout_ms > 0 ? (long)timeout_ms : 0) > 0) {
-        char *command = NULL;
-        void *pointer = NULL;
-        int rc = zsock_recv(self->pipe, "sp", &command, &pointer);
-        self->stopped = rc < 0 || strcmp(command, "RECORD") != 0;
-        free(command);
-        if (!self->stopped) VEC_PUSH(&self->queue, take_over(pointer));
-        timeout_ms = 0;
-    }
-    return !self->stopped;
-}
-
-/* Nothing is to be heard but the end, for so long. */
-static bool rest(recorder_t *self, int64_t ms)
-{
-    int64_t until = clock_mono_ms() + ms;
-    while (hear(self, until - clock_mono_ms()))
-        if (clock_mono_ms() >= until) return true;
-    return false;
-}
-
-/* The database did not answer: say so once, wait longer each time, but so that a leader is back
- * within its term. */
-static bool back_off(recorder_t *self, const err_t *err)
-{
-    int64_t most = self->options->ttl_ms / 3 + 1;
-    if (self->wait_ms == 0) tell(self, RECORDER_LOST, err);
-    self->wait_ms = self->wait_ms ? 2 * self->wait_ms : BACK_OFF_MS;
-    if (self->wait_ms > BACK_OFF_MAX_MS) self->wait_ms = BACK_OFF_MAX_MS;
-    if (self->wait_ms > most) self->wait_ms = most;
-    double jitter = rng_uniform((uint64_t)clock_mono_ms(), 0) / 4;
-    return rest(self, self->wait_ms + (int64_t)((double)self->wait_ms * jitter));
-}
-
-static void answered(recorder_t *self)
-{
-    if (self->wait_ms > 0) tell(self, RECORDER_BACK, NULL);
-    self->wait_ms = 0;
+    recorder_result_t *result = result_new(event);
+    if (err) result->err = *err;
+    answer(self, result);
 }
 
 /* --- Becoming the leader --- */
@@ -113,15 +70,35 @@ static int prepare(recorder_t *self, err_t *err)
     return store_run_submit(self->store, &spec, id, NULL, err);
 }
 
-static int try_to_lead(recorder_t *self, bool *won, store_leader_t *leader, err_t *err)
+static int open_store(recorder_t *self, err_t *err)
+{
+    store_options_t options = {
+        .connect_ms = 2000, .statement_ms = 5000, .relaxed = self->options->relaxed};
+    self->store = store_open(self->options->url, &options, err);
+    return self->store ? 0 : -1;
+}
+
+static int acquire(recorder_t *self, leadership_went_t *went, err_t *err)
 {
     const recorder_options_t *o = self->options;
-    return store_leader_acquire(self->store, o->run, o->holder, o->ttl_ms, won, leader, err);
+    bool won = false;
+    store_leader_t leader;
+    if (store_leader_acquire(self->store, o->run, o->holder, o->ttl_ms, &won, &leader, err) < 0)
+        return -1;
+    if (won)
+        self->leader = leader;
+    else
+        memcpy(self->other, leader.holder, sizeof self->other);
+    *went = won ? WENT_WELL : WENT_OTHER;
+    return 0;
 }
 
 /* What we lead now: pending, paused and failed runs begin, others are as they are. */
-static int load(recorder_t *self, recorder_result_t *result, err_t *err)
+static int load(recorder_t *self, err_t *err)
 {
+    recorder_result_destroy(&self->knowledge); /* of the attempt before */
+    recorder_result_t *result = self->knowledge = result_new(RECORDER_LEADS);
+    result->leader = self->leader;
     if (store_run_get(self->store, self->options->run, &result->run, err) < 0) return -1;
     bool begins = strcmp(result->run.state, "pending") == 0 ||
                   strcmp(result->run.state, "paused") == 0 ||
@@ -130,76 +107,6 @@ static int load(recorder_t *self, recorder_result_t *result, err_t *err)
         store_run_move(self->store, self->options->run, "running", "", &self->leader, err) < 0)
         return -1;
     return store_resume(self->store, &self->leader, &result->resume, err);
-}
-
-/* It will do again later: the database is gone, or its disk is full; or, once we lead and so have
- * written, its file has become unwritable. */
-static bool may_pass(const recorder_t *self, const err_t *err)
-{
-    return err->code == ERR_NET || (err->code == ERR_IO && self->leader.fence > 0);
-}
-
-/* One attempt at a step; 1: done, 0: the database did not answer and the wait is over, -1: leave.
- */
-static int settle(recorder_t *self, int rc, const err_t *err)
-{
-    if (rc == 0) {
-        answered(self);
-        return 1;
-    }
-    if (may_pass(self, err)) return back_off(self, err) ? 0 : -1;
-    tell(self, RECORDER_FAILED, err);
-    return -1;
-}
-
-static bool lead(recorder_t *self)
-{
-    bool told = false;
-    for (;;) {
-        err_t err = {0};
-        bool won = false;
-        store_leader_t leader;
-        int64_t begin = clock_mono_ms();
-        int done = settle(self, try_to_lead(self, &won, &leader, &err), &err);
-        if (done < 0) return false;
-        if (done > 0 && won) {
-            self->leader = leader;
-            self->renew_ms = begin + self->options->ttl_ms / 3;
-            return true;
-        }
-        if (done > 0 && !told) {
-            recorder_result_t *result = result_new(RECORDER_STANDBY);
-            memcpy(result->holder, leader.holder, sizeof result->holder);
-            zsock_send(self->pipe, "p", hand_over(result));
-            told = true;
-        }
-        /* When the database was away, the leader from before gets one term to come back. */
-        int64_t wait_ms = done > 0 ? self->options->ttl_ms / 6 + 1 : self->options->ttl_ms;
-        if ((done > 0 || told) && !rest(self, wait_ms)) return false;
-    }
-}
-
-static bool begin(recorder_t *self)
-{
-    err_t err = {0};
-    store_options_t options = {
-        .connect_ms = 2000, .statement_ms = 5000, .relaxed = self->options->relaxed};
-    self->store = store_open(self->options->url, &options, &err);
-    if (!self->store) {
-        tell(self, RECORDER_FAILED, &err);
-        return false;
-    }
-    int done;
-    while ((done = settle(self, prepare(self, &err), &err)) == 0) continue;
-    if (done < 0 || !lead(self)) return false;
-    recorder_result_t *result = result_new(RECORDER_LEADS);
-    result->leader = self->leader;
-    while ((done = settle(self, load(self, result, &err), &err)) == 0) store_run_fini(&result->run);
-    if (done < 0)
-        recorder_result_destroy(&result);
-    else
-        zsock_send(self->pipe, "p", hand_over(result));
-    return done > 0;
 }
 
 /* --- Writing --- */
@@ -227,7 +134,7 @@ static void written(recorder_t *self)
         result->round = record->round;
         result->replica = record->replica;
         result->fence = record->fence;
-        zsock_send(self->pipe, "p", hand_over(result));
+        answer(self, result);
         record_destroy(&record);
     }
     self->queue.n -= self->n_group;
@@ -236,26 +143,64 @@ static void written(recorder_t *self)
     self->number++;
 }
 
-static bool renew(recorder_t *self)
+/* Write what waits. A group keeps its number and records until it is in. */
+static int write_queue(recorder_t *self, leadership_went_t *went, err_t *err)
 {
-    err_t err = {0};
-    int64_t now = clock_mono_ms();
-    if (now < self->renew_ms) return true;
-    int done = settle(
-        self, store_leader_renew(self->store, &self->leader, self->options->ttl_ms, &err), &err);
-    if (done > 0) self->renew_ms = now + self->options->ttl_ms / 3;
-    return done >= 0;
+    if (self->queue.n == 0) {
+        *went = WENT_IDLE;
+        return 0;
+    }
+    if (self->n_group == 0) self->n_group = self->queue.n < GROUP ? self->queue.n : GROUP;
+    return write_group(self, err);
 }
 
-/* Write what waits. A group keeps its number and records until it is in. */
-static bool write_queue(recorder_t *self)
+/* --- As the owner of a store --- */
+
+static int take(void *user, leadership_step_t step, leadership_went_t *went, err_t *err)
 {
-    if (self->queue.n == 0) return true;
-    err_t err = {0};
-    if (self->n_group == 0) self->n_group = self->queue.n < GROUP ? self->queue.n : GROUP;
-    int done = settle(self, write_group(self, &err), &err);
-    if (done > 0) written(self);
-    return done >= 0;
+    recorder_t *self = user;
+    switch (step) {
+    case LEADERSHIP_OPEN: return open_store(self, err);
+    case LEADERSHIP_PREPARE: return prepare(self, err);
+    case LEADERSHIP_ACQUIRE: return acquire(self, went, err);
+    case LEADERSHIP_LOAD: return load(self, err);
+    case LEADERSHIP_RENEW:
+        return store_leader_renew(self->store, &self->leader, self->options->ttl_ms, err);
+    default: return write_queue(self, went, err);
+    }
+}
+
+static void tell(void *user, const leadership_news_t *news, const err_t *err)
+{
+    recorder_t *self = user;
+    if (news->lost) answer_event(self, RECORDER_LOST, err);
+    if (news->back) answer_event(self, RECORDER_BACK, NULL);
+    if (news->failed) answer_event(self, RECORDER_FAILED, err);
+    if (news->standby) {
+        recorder_result_t *result = result_new(RECORDER_STANDBY);
+        memcpy(result->holder, self->other, sizeof result->holder);
+        answer(self, result);
+    }
+    if (news->leads) {
+        answer(self, self->knowledge);
+        self->knowledge = NULL;
+    }
+}
+
+static void took(void *user, leadership_step_t step)
+{
+    recorder_t *self = user;
+    if (step == LEADERSHIP_WRITE && self->n_group > 0) written(self);
+}
+
+static void queue(void *user, void *item)
+{
+    VEC_PUSH(&((recorder_t *)user)->queue, item);
+}
+
+static bool has_work(void *user)
+{
+    return ((recorder_t *)user)->queue.n > 0;
 }
 
 /* Our last words: what is queued is tried once more; then others may lead at once. */
@@ -273,16 +218,13 @@ static void finish(recorder_t *self)
 static void recorder_main(zsock_t *pipe, void *arg)
 {
     recorder_t self = {.options = arg, .pipe = pipe, .number = 1};
+    leadership_t leadership = {.ttl_ms = self.options->ttl_ms};
+    const leadership_owner_t owner = {take, tell, took, queue, has_work, &self};
     zsock_signal(pipe, 0);
-    bool going = begin(&self);
-    while (going) {
-        int64_t wait = self.queue.n > 0 ? 0 : self.renew_ms - clock_mono_ms();
-        going = hear(&self, wait) && renew(&self) && write_queue(&self);
-    }
-    if (self.stopped && self.store) finish(&self);
-    while (!self.stopped) hear(&self, 1000); /* failed: told, waiting for the end */
+    if (leadership_run(&leadership, &owner, pipe) && self.store) finish(&self);
     for (size_t i = 0; i < self.queue.n; i++) record_destroy(&self.queue.at[i]);
     VEC_FREE(&self.queue);
+    recorder_result_destroy(&self.knowledge);
     store_destroy(&self.store);
     actor_last(pipe);
     hand_over(arg);
@@ -297,7 +239,7 @@ zactor_t *recorder_new(const recorder_options_t *options)
 
 void recorder_write(zactor_t *self, record_t *record)
 {
-    zsock_send(self, "sp", "RECORD", hand_over(record));
+    leadership_hand(self, record);
 }
 
 recorder_result_t *recorder_take(zactor_t *self)
