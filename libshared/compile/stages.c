@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ops/control.h"
 
 #define TO(goal) (1u << (goal))
 #define TO_CODE TO(GOAL_CODE)
@@ -16,8 +17,8 @@
 #define TO_ALL (TO(GOAL_MODEL) | TO_GRADIENTS)
 
 typedef int stage_fn(stages_t *self, err_t *err);
-static stage_fn build_gradient, build_training, lower, keep_to_budget, prove, fill, render,
-    name_kernels, compile;
+static stage_fn check_custom_calls, build_gradient, build_training, lower, keep_to_budget, prove,
+    fill, render, name_kernels, compile;
 
 /* A stage does something of its own, or runs the passes of a kind. */
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
 } stages[] = {
     /* the module */
     {"clean-up of the model", TO_GRADIENTS, NULL, PASS_CLEAN},
+    {"custom calls", TO_GRADIENTS, check_custom_calls, 0},
     {"model", TO_PROGRAMS, NULL, PASS_MODEL},
     {"model, for plans", TO_LOWERED, NULL, PASS_MODEL_PLAN},
     {"gradient", TO(GOAL_GRAD), build_gradient, 0},
@@ -50,6 +52,31 @@ static const struct {
 enum { N_STAGE = sizeof stages / sizeof *stages };
 
 /* --- What the stages do ----------------------------------------------------------------------- */
+
+static int check_region(const ir_fn_t *fn, const ir_region_t *region, err_t *err)
+{
+    for (int i = 0; i < region->n_op; i++) {
+        const ir_op_t *op = region->op[i];
+        const char *target = op->code == OP_custom_call ? control_target(op) : NULL;
+        if (target && !control_is_known(op))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "@%s, line %d: custom_call @%s runs code that is not in the model, and "
+                           "is no op of StableHLO: write it as ops, or export the model without it",
+                           fn->name, op->line, target);
+        for (int r = 0; r < op->n_region; r++)
+            if (check_region(fn, op->region[r], err) < 0) return -1;
+    }
+    return 0;
+}
+
+/* Before gradients are made: a plan could say so only at the end. */
+static int check_custom_calls(stages_t *self, err_t *err)
+{
+    const ir_module_t *module = self->module;
+    for (int i = 0; i < module->n_fn; i++)
+        if (check_region(module->fn[i], module->fn[i]->body, err) < 0) return -1;
+    return 0;
+}
 
 static int build_gradient(stages_t *self, err_t *err)
 {

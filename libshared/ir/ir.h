@@ -81,6 +81,7 @@ struct ir_module {
     ir_attrs_t attrs;
     ir_fn_t **fn;
     int n_fn, fn_space;
+    const char *notes; /* lines about what the parser left out or took otherwise; NULL: none */
 };
 
 ir_module_t *ir_module_new(void);

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "ir/dtype.h"
 
-enum { IR_MAX_RANK = 12 };
+enum { IR_MAX_RANK = 16 };
 
 typedef struct {
     dtype_t dtype;
@@ -38,7 +38,7 @@ void ir_type_strides(const ir_type_t *type, int64_t stride[IR_MAX_RANK]);
 
 /* "tensor<2x3xf32>" into buf (returns buf) or appended to s. A buf of IR_TYPE_TEXT always holds it.
  */
-enum { IR_TYPE_TEXT = 288 };
+enum { IR_TYPE_TEXT = 384 };
 const char *ir_type_text(const ir_type_t *type, char buf[IR_TYPE_TEXT]);
 
 #endif

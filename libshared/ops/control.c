@@ -269,6 +269,11 @@ bool control_is_identity(const char *target)
                                         "LayoutConstraint",
                                         "MoveToHost",
                                         "MoveToDevice",
+                                        "PinToDevice",
+                                        "PinToHost",
+                                        "mark_tensor",
+                                        "tt.mark_argument",
+                                        "tt.sharding_constraint",
                                         CONTROL_STOP_GRADIENT};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], target) == 0) return true;
@@ -278,6 +283,12 @@ bool control_is_identity(const char *target)
 const char *control_target(const ir_op_t *op)
 {
     return attr_text(&op->attrs, "call_target_name", "");
+}
+
+bool control_is_known(const ir_op_t *op)
+{
+    const char *target = control_target(op);
+    return control_is_identity(target) || draw_is_seed(op) || check_is_target(target);
 }
 
 /* Results repeat the operands. */

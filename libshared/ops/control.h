@@ -12,6 +12,8 @@
 /* The function that a call or composite runs; NULL (ERR_ARG) if the module has none. */
 const ir_fn_t *control_callee(const ir_module_t *module, const ir_op_t *op, err_t *err);
 
+/* A custom_call that is run: the identity, a seed, a check. */
+bool control_is_known(const ir_op_t *op);
 /* A custom_call's target, "" if it names none; and whether its results are just its operands. */
 const char *control_target(const ir_op_t *op);
 bool control_is_identity(const char *target);

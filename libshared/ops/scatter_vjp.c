@@ -111,6 +111,23 @@ static void vjp_replace(rule_t *r)
     v->in_ct[r->u] = keep_where(fn, won, v->in_ct[r->u]);
 }
 
+/* y = a value from around the region wherever an update falls: the input gets ct elsewhere, the
+ * value the sum of ct there. */
+static void vjp_fill(rule_t *r)
+{
+    vjp_t *v = r->v;
+    ir_fn_t *fn = v->fn;
+    ir_val_t value = v->op->region[0]->result[r->y], ct = v->ct[r->y];
+    ir_type_t u = *op_in_type(fn, v->op, r->u);
+    ir_type_t x_mask = ir_type_with(r->at.x, DT_I1), u_mask = ir_type_with(u, DT_I1);
+    ir_val_t written = ir_scatter(fn, OP_invalid, ir_splat(fn, &x_mask, 0), r->at.index,
+                                  ir_splat(fn, &u_mask, 1), &r->at.dims);
+    if (v->need[r->x]) v->in_ct[r->x] = zero_where(fn, written, ct);
+    const ir_op_t *def = ir_def(fn, value);
+    if (def && def->code == OP_constant) return;
+    v->add_outer(v, value, ir_reduce_all(fn, OP_add, keep_where(fn, written, ct)));
+}
+
 /* y = x prod u, each target hit at most once: dx = ct prod u, du = ct x at the target. */
 static void vjp_multiply_unique(rule_t *r)
 {
@@ -170,6 +187,14 @@ static void vjp_extreme(rule_t *r)
 
 typedef void slot_fn(rule_t *r);
 
+/* A constant, or a value that the region's own ops and arguments have no part in. */
+static bool is_from_outside(const ir_fn_t *fn, const ir_region_t *region, ir_val_t y)
+{
+    const ir_op_t *def = ir_def(fn, y);
+    if (def) return def->code == OP_constant || def->parent != region;
+    return fn->value[y].owner != region;
+}
+
 /* How the region makes result k: from the input's element a and the update's b alone. NULL: in some
  * other way. */
 static slot_fn *slot_rule(const ir_fn_t *fn, const ir_op_t *op, int k, bool unique)
@@ -180,6 +205,7 @@ static slot_fn *slot_rule(const ir_fn_t *fn, const ir_op_t *op, int k, bool uniq
     const ir_op_t *def = ir_def(fn, y);
     if (y == a) return vjp_keep;
     if (y == b) return vjp_replace;
+    if (is_from_outside(fn, region, y)) return vjp_fill;
     if (!def || def->n_in != 2) return NULL;
     bool in_order = def->in[0] == a && def->in[1] == b;
     if (!in_order && (def->in[0] != b || def->in[1] != a)) return NULL;

@@ -254,10 +254,19 @@ static int struct_members(parser_t *p, const struct_attr_t *s, ir_attrs_t *membe
     return 0;
 }
 
+/* `#mhlo.gather` for "#stablehlo.gather". */
+static bool is_stem(token_t hash, const char *mnemonic)
+{
+    const char *stem = strchr(mnemonic, '.');
+    size_t n = strlen(stem), n_head = strlen("#mhlo");
+    return hash.n == n_head + n && memcmp(hash.at + n_head, stem, n) == 0;
+}
+
 static const struct_attr_t *find_struct(token_t hash)
 {
+    bool is_mhlo = hash.n > 6 && memcmp(hash.at, "#mhlo.", 6) == 0;
     for (const struct_attr_t *s = struct_attrs; s->holder; s++)
-        if (lex_is(hash, s->mnemonic)) return s;
+        if (lex_is(hash, s->mnemonic) || (is_mhlo && is_stem(hash, s->mnemonic))) return s;
     return NULL;
 }
 
@@ -311,7 +320,7 @@ static int hash_value(parser_t *p, ir_attr_t *attr, bool *is_struct)
         *is_struct = true;
         return struct_value(p, s, attr);
     }
-    if (lex_is(hash, "#stablehlo") || lex_is(hash, "#chlo")) {
+    if (lex_is(hash, "#stablehlo") || lex_is(hash, "#chlo") || lex_is(hash, "#mhlo")) {
         parse_next(p);
         if (enum_value(p, attr)) return 0;
         parse_jump(p, hash.at);

@@ -20,6 +20,23 @@ static const ir_type_t *written_types(parser_t *p, const draft_t *d)
     return types;
 }
 
+const char *parse_scoped(parser_t *p, const char *name)
+{
+    return p->scope ? arena_printf(p->arena, "%s.%s", p->scope, name) : name;
+}
+
+/* In a nested module the function has the module's name in front. */
+static void scope_callee(parser_t *p, const draft_t *d, ir_op_t *op)
+{
+    if (!p->scope || (d->code != OP_call && d->code != OP_composite)) return;
+    const char *name = d->code == OP_call ? "callee" : "decomposition";
+    const ir_attr_t *callee = attr_find(&op->attrs, name);
+    if (!callee || callee->kind != ATTR_SYMBOL) return;
+    const char *scoped = parse_scoped(p, callee->text);
+    attr_remove(&op->attrs, name);
+    attr_set_text(p->arena, &op->attrs, name, ATTR_SYMBOL, scoped);
+}
+
 /* Remember which function an op uses, to be looked up when all are known. */
 static void note_use(parser_t *p, const draft_t *d, const ir_op_t *op)
 {
@@ -43,6 +60,7 @@ static ir_op_t *make(parser_t *p, const draft_t *d, const vals_t *in, const type
     op->attrs = d->attrs;
     op->line = d->line;
     ir_region_append(into, op, p->arena);
+    scope_callee(p, d, op);
     note_use(p, d, op);
     return op;
 }

@@ -12,7 +12,7 @@ static int tail(parser_t *p, draft_t *d)
 
 static int form_operands(parser_t *p, draft_t *d)
 {
-    if (parse_operands(p, &d->in) < 0) return -1;
+    if (parse_optional_attributes(p, &d->attrs) < 0 || parse_operands(p, &d->in) < 0) return -1;
     if (d->in.n == 0 && d->def->n_in < 0 && parse_accept(p, '(')) return parse_expect(p, ')', ")");
     return tail(p, d);
 }
@@ -49,12 +49,14 @@ static int set_enum(parser_t *p, draft_t *d, const char *name)
     return 0;
 }
 
-/* constant {..} dense<..> : T, or constant() {value = dense<..> : T} : () -> U where U is quantised
- */
+/* constant {..} dense<..> : T, or constant() {value = dense<..> : T} : () -> U, where U may be
+ * quantised and the attribute in <{..}> */
 static int form_constant(parser_t *p, draft_t *d)
 {
     ir_attr_t value = {.name = "value", .kind = ATTR_TENSOR};
-    if (parse_accept(p, '(')) return parse_expect(p, ')', ")") < 0 ? -1 : tail(p, d);
+    if (parse_accept(p, '('))
+        return parse_expect(p, ')', ")") < 0 || parse_properties(p, &d->attrs) < 0 ? -1
+                                                                                   : tail(p, d);
     if (parse_optional_attributes(p, &d->attrs) < 0) return -1;
     if (parse_literal(p, &value.tensor) < 0) return -1;
     VEC_PUSH(&d->out, p->literal);
@@ -69,6 +71,18 @@ static int form_compare(parser_t *p, draft_t *d)
     if (parse_expect(p, ',', ",") < 0 || parse_operands(p, &d->in) < 0) return -1;
     if (parse_accept(p, ',') && set_enum(p, d, "compare_type") < 0) return -1;
     return tail(p, d);
+}
+
+void parse_settle_compare(parser_t *p, draft_t *d)
+{
+    const char *kind = attr_text(&d->attrs, "compare_type", "");
+    bool is_signed = strcmp(kind, "SIGNED") == 0, is_unsigned = strcmp(kind, "UNSIGNED") == 0;
+    if (d->in.n != 2 || (!is_signed && !is_unsigned)) return;
+    dtype_t dtype = ir_type_of(p->fn, d->in.at[0])->dtype;
+    if (dtype >= DT_COUNT || dtype_is_inexact(dtype) || dtype == DT_I1) return;
+    if (dtype_is_unsigned(dtype) == is_unsigned) return;
+    parse_note(p, SEEN_COMPARE, d->line, kind);
+    attr_remove(&d->attrs, "compare_type");
 }
 
 /* select %p, %a, %b : P, T */

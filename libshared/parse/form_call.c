@@ -44,10 +44,16 @@ static int arrow_types(parser_t *p, draft_t *d)
 {
     if (parse_expect(p, ':', ": and the types") < 0) return -1;
     if (p->tok.kind == '(') return parse_function_type(p, d);
+    ir_type_t first = {0};
     for (size_t i = 0; i == 0 || parse_accept(p, ','); i++) {
         const char *at = p->tok.at;
         ir_type_t type;
         if (parse_type(p, &type) < 0 || parse_check_operand(p, d, i, &type, at) < 0) return -1;
+        if (i == 0) first = type;
+    }
+    if (d->code != OP_chlo_top_k && p->tok.kind != TOK_ARROW) { /* mhlo.erf %x : T */
+        VEC_PUSH(&d->out, first);
+        return 0;
     }
     return parse_expect(p, TOK_ARROW, "->") < 0 ? -1 : parse_result_types(p, d);
 }

@@ -38,7 +38,8 @@ static int dimensions(parser_t *p, draft_t *d)
 /* The region (a, b) -> op(a, b) that `applies op` stands for. */
 static int applied_region(parser_t *p, draft_t *d, token_t name)
 {
-    op_code_t code = op_by_name(name.at, name.n);
+    token_t known = parse_op_alias(p, name);
+    op_code_t code = op_by_name(known.at, known.n);
     const op_def_t *def = code == OP_invalid ? NULL : op_def(code);
     if (!def || def->n_in != 2 || def->n_out != 1 || def->n_region != 0)
         return parse_fail(p, name.at, ERR_PARSE, "expected an op with two operands and one result");

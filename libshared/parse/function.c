@@ -1,6 +1,7 @@
 /* Modules and functions, in both forms, and what may stand around them. */
 #include <string.h>
 
+#include "parse/other_op.h"
 #include "parse/wide.h"
 
 /* What is known of a function before its body. */
@@ -127,6 +128,7 @@ static int signature(parser_t *p, signature_t *s)
     }
     s->at = p->tok.at;
     if (parse_symbol(p, &s->name) < 0 || parameters(p, s) < 0) return -1;
+    if (p->scope) s->is_private = true, s->name = parse_scoped(p, s->name);
     if (parse_accept(p, TOK_ARROW) && results(p, s) < 0) return -1;
     return parse_accept_word(p, "attributes") ? parse_optional_attributes(p, &s->attrs) : 0;
 }
@@ -250,9 +252,9 @@ static int generic_attributes(parser_t *p, signature_t *s)
     const char *name = attr_text(&s->attrs, "sym_name", NULL);
     if (!name || !*name)
         return parse_fail(p, s->at, ERR_PARSE, "func.func needs the attribute sym_name");
-    s->name = name;
+    s->name = parse_scoped(p, name);
     const char *visibility = attr_text(&s->attrs, "sym_visibility", "public");
-    s->is_private = strcmp(visibility, "public") != 0;
+    s->is_private = p->scope || strcmp(visibility, "public") != 0;
     take_list(s, "arg_attrs", &s->arg_attrs);
     take_list(s, "res_attrs", &s->result_attrs);
     attr_remove(&s->attrs, "sym_name");
@@ -312,6 +314,27 @@ static int generic_function(parser_t *p)
 
 /* --- modules --- */
 
+static void note_devices(parser_t *p, int64_t n)
+{
+    if (n > p->n_device) p->n_device = n;
+}
+
+/* `<["x"=2, "y"=4]>`, also where it is part of `<{mesh = #sdy.mesh<..>}>`, or an alias. */
+static int skip_mesh(parser_t *p)
+{
+    const alias_t *alias = p->tok.kind == TOK_HASH ? parse_alias(p, p->tok) : NULL;
+    if (alias) {
+        note_devices(p, sharding_mesh_size(alias->at, p->lex.end));
+        parse_next(p);
+        return 0;
+    }
+    if (p->tok.kind != '<' && p->tok.kind != '{') return parse_expected(p, "< of the mesh");
+    const char *from = p->tok.at;
+    if (parse_skip_balanced(p) < 0) return -1;
+    note_devices(p, sharding_mesh_size(from, p->behind));
+    return 0;
+}
+
 /* `sdy.mesh @m = <..>` and its generic form say nothing about values. */
 static int mesh(parser_t *p)
 {
@@ -320,19 +343,38 @@ static int mesh(parser_t *p)
     parse_next(p);
     if (!generic) {
         if (parse_symbol(p, &name) < 0 || parse_expect(p, '=', "=") < 0) return -1;
-        if (p->tok.kind != '<') return parse_expected(p, "<");
-        return parse_skip_balanced(p) < 0 ? -1 : parse_location(p);
+        if (p->tok.kind == TOK_HASH && lex_is(p->tok, "#sdy.mesh")) parse_next(p);
+        return skip_mesh(p) < 0 ? -1 : parse_location(p);
     }
     if (p->tok.kind != '(' || parse_skip_balanced(p) < 0) return parse_expected(p, "()");
     while (p->tok.kind == '<' || p->tok.kind == '{')
-        if (parse_skip_balanced(p) < 0) return -1;
+        if (skip_mesh(p) < 0) return -1;
     if (parse_expect(p, ':', ":") < 0 || parse_skip_type(p) < 0) return -1;
+    return parse_location(p);
+}
+
+static int items(parser_t *p);
+
+/* A module in a module: its functions are private, under "name.function", and see each other. */
+static int nested_module(parser_t *p)
+{
+    const char *name = "module", *around = p->scope;
+    ir_attrs_t dropped = {0};
+    if (parse_enter(p) < 0) return -1;
+    parse_next(p);
+    if (p->tok.kind == TOK_SYMBOL && parse_symbol(p, &name) < 0) return -1;
+    if (parse_accept_word(p, "attributes") && parse_optional_attributes(p, &dropped) < 0) return -1;
+    p->scope = arena_printf(p->arena, "%s%s%.200s", around ? around : "", around ? "." : "", name);
+    if (parse_expect(p, '{', "{ of the module") < 0 || items(p) < 0) return -1;
+    p->scope = around;
+    parse_leave(p);
     return parse_location(p);
 }
 
 static int item(parser_t *p)
 {
     if (parse_at(p, "func.func")) return function(p);
+    if (parse_at(p, "module") || parse_at(p, "builtin.module")) return nested_module(p);
     if (p->tok.kind == TOK_STRING && lex_is(p->tok, "\"func.func\"")) return generic_function(p);
     bool is_mesh = p->tok.kind == TOK_STRING ? lex_is(p->tok, "\"sdy.mesh\"")
                                              : parse_at(p, "sdy.mesh");
@@ -354,6 +396,7 @@ static int module(parser_t *p)
     if (p->tok.kind == TOK_SYMBOL && parse_symbol(p, &p->module->name) < 0) return -1;
     if (parse_accept_word(p, "attributes") && parse_optional_attributes(p, &p->module->attrs) < 0)
         return -1;
+    note_devices(p, attr_int(&p->module->attrs, "mhlo.num_partitions", 1));
     if (parse_expect(p, '{', "{ of the module") < 0 || items(p) < 0) return -1;
     return parse_location(p);
 }

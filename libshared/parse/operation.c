@@ -38,7 +38,8 @@ static int define(parser_t *p, token_t tok, ir_val_t first, int count)
     size_t n = tok.n - 1;
     if (memchr(at, '#', n))
         return parse_fail(p, tok.at, ERR_PARSE, "expected a new name, without #");
-    if (names_find(&p->names, at, n))
+    const name_t *other = names_find(&p->names, at, n);
+    if (other && (size_t)(other - p->names.entry.at) >= p->isolated)
         return parse_fail(p, tok.at, ERR_PARSE, "'%.*s' is defined twice",
                           (int)(tok.n > 64 ? 64 : tok.n), tok.at);
     names_add(&p->names, at, n, first, count);
@@ -132,8 +133,7 @@ static int generic_regions(parser_t *p, draft_t *d)
     return parse_expect(p, ')', ", or ) of the regions");
 }
 
-/* `<{..}>` */
-static int properties(parser_t *p, ir_attrs_t *attrs)
+int parse_properties(parser_t *p, ir_attrs_t *attrs)
 {
     if (!parse_accept(p, '<')) return 0;
     if (parse_expect(p, '{', "{ of the properties") < 0) return -1;
@@ -148,7 +148,7 @@ static int generic_form(parser_t *p, draft_t *d)
         return -1;
     if (p->tok.kind == '[')
         return parse_fail(p, p->tok.at, ERR_UNSUPPORTED, "successor blocks are not supported");
-    if (properties(p, &d->attrs) < 0 || generic_regions(p, d) < 0 ||
+    if (parse_properties(p, &d->attrs) < 0 || generic_regions(p, d) < 0 ||
         parse_optional_attributes(p, &d->attrs) < 0)
         return -1;
     if (parse_expect(p, ':', ": and the types") < 0) return -1;
@@ -163,6 +163,7 @@ void draft_fini(draft_t *self)
     VEC_FREE(&self->out);
     VEC_FREE(&self->region);
     VEC_FREE(&self->yield);
+    VEC_FREE(&self->inner);
 }
 
 /* `%a, %b:2 = `, kept as the tokens of the names and, apart, their counts. */
@@ -200,12 +201,11 @@ static int bind_results(parser_t *p, const lefts_t *lefts, ir_val_t first)
     return 0;
 }
 
-static int finish_op(parser_t *p, draft_t *d, const lefts_t *lefts, const text_op_t *text,
-                     ir_region_t *into)
+static int finish_op(parser_t *p, draft_t *d, const lefts_t *lefts, ir_region_t *into)
 {
     ir_val_t first = IR_NONE;
     if (parse_check_counts(p, d) < 0) return -1;
-    if ((text ? text->finish : parse_emit)(p, d, into, &first) < 0) return -1;
+    if ((d->finish ? d->finish : parse_emit)(p, d, into, &first) < 0) return -1;
     if (lefts->total && lefts->total != (int64_t)d->out.n)
         return parse_fail(p, lefts->name.at[0].at, ERR_PARSE,
                           "%lld results are named, but %.*s makes %zu", (long long)lefts->total,
@@ -213,12 +213,12 @@ static int finish_op(parser_t *p, draft_t *d, const lefts_t *lefts, const text_o
     return bind_results(p, lefts, first);
 }
 
-static int known_op(parser_t *p, draft_t *d)
+static int known_op(parser_t *p, draft_t *d, token_t name)
 {
     int shown = (int)(d->name.n > 64 ? 64 : d->name.n);
-    d->code = op_by_name(d->name.at, d->name.n);
+    d->code = op_by_name(name.at, name.n);
     if (d->code == OP_invalid) {
-        const char *why = parse_refusal(d->name);
+        const char *why = parse_refusal(name);
         return parse_fail(p, d->name.at, ERR_UNSUPPORTED, "op '%.*s' is not supported%s%s", shown,
                           d->name.at, why ? ": " : "", why ? why : "");
     }
@@ -235,16 +235,19 @@ static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
     d->name = generic ? (token_t){TOK_ID, name.at + 1, name.n - 2} : name;
     d->line = parse_line_of(p, name.at);
     parse_next(p);
-    const text_op_t *text = parse_text_op(d->name);
+    d->into = into;
+    name = parse_op_alias(p, d->name);
+    const text_op_t *text = parse_text_op(name);
     if (text)
-        d->def = text->def;
-    else if (known_op(p, d) < 0)
+        d->def = text->def, d->finish = text->finish;
+    else if (known_op(p, d, name) < 0)
         return -1;
     int (*form)(parser_t *, draft_t *) = text && text->form ? text->form : parse_form;
     if ((generic ? generic_form(p, d) : form(p, d)) < 0) return -1;
-    if (lex_is(d->name, "stablehlo.dot") && form_legacy_dot(p, d) < 0) return -1;
+    if (lex_is(name, "stablehlo.dot") && form_legacy_dot(p, d) < 0) return -1;
     if (d->code == OP_custom_call && form_named_call(p, d) < 0) return -1;
-    return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, text, into);
+    if (d->code == OP_compare) parse_settle_compare(p, d);
+    return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, into);
 }
 
 static int operation(parser_t *p, ir_region_t *into)
@@ -264,7 +267,8 @@ static bool is_terminator(token_t t)
 {
     if (t.kind == TOK_STRING) t = (token_t){TOK_ID, t.at + 1, t.n - 2};
     return t.kind == TOK_ID &&
-           (lex_is(t, "return") || lex_is(t, "stablehlo.return") || lex_is(t, "func.return"));
+           (lex_is(t, "return") || lex_is(t, "stablehlo.return") || lex_is(t, "func.return") ||
+            lex_is(t, "mhlo.return") || lex_is(t, "sdy.return"));
 }
 
 /* `return %a, %b : T, T` or `"stablehlo.return"(%a) : (T) -> ()`; func.return has its attributes in

@@ -1,5 +1,4 @@
-/* Ops that are others in a different spelling: broadcast, broadcast_select, torch_index_select,
- * and custom calls under the names of ops. */
+/* Ops that are others in a different spelling: broadcast, broadcast_select, torch_index_select. */
 #include "parse/other_op.h"
 
 #include <stdarg.h>
@@ -18,6 +17,24 @@ int other_fail(parser_t *p, const draft_t *d, err_code_t code, const char *forma
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return parse_fail(p, d->name.at, code, "%.*s: %s", (int)d->name.n, d->name.at, text);
+}
+
+int other_row(parser_t *p, draft_t *d, ir_region_t *into, const vals_t *values, ir_val_t *first)
+{
+    bool in_a_row = true;
+    for (size_t i = 1; i < values->n; i++)
+        in_a_row = in_a_row && values->at[i] == values->at[0] + (ir_val_t)i;
+    *first = values->n ? values->at[0] : IR_NONE;
+    if (in_a_row) return 0;
+    draft_t row = {.name = d->name, .code = OP_optimization_barrier, .line = d->line};
+    row.def = op_def(row.code);
+    for (size_t i = 0; i < values->n; i++) {
+        VEC_PUSH(&row.in, values->at[i]);
+        VEC_PUSH(&row.out, *ir_type_of(p->fn, values->at[i]));
+    }
+    int rc = parse_emit(p, &row, into, first);
+    draft_fini(&row);
+    return rc;
 }
 
 /* Nothing but tensors of plain elements? */
@@ -164,40 +181,4 @@ static ir_val_t build_index_select(parser_t *p, const draft_t *d)
 int finish_torch_index_select(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
     return other_build(p, d, into, first, build_index_select);
-}
-
-/* --- custom_call @mhlo.erf(%x) {mhlo.attributes = {..}, mhlo.version = 1 : i64} --- */
-
-static op_code_t op_of_target(const char *target)
-{
-    char name[64];
-    if (!str_starts(target, "mhlo.")) return OP_invalid;
-    const char *stem = strcmp(target, "mhlo.topk") == 0 ? "top_k" : target + strlen("mhlo.");
-    static const char *const dialects[] = {"chlo", "stablehlo"};
-    for (size_t i = 0; i < 2; i++) {
-        int n = snprintf(name, sizeof name, "%s.%s", dialects[i], stem);
-        op_code_t code = n < (int)sizeof name ? op_by_name(name, (size_t)n) : OP_invalid;
-        const op_def_t *def = op_def(code);
-        if (def && (def->kind == K_MAP || code == OP_chlo_top_k)) return code;
-    }
-    return OP_invalid;
-}
-
-int form_named_call(parser_t *p, draft_t *d)
-{
-    op_code_t code = op_of_target(attr_text(&d->attrs, "call_target_name", ""));
-    if (code == OP_invalid) return 0;
-    const ir_attr_t *given = attr_find(&d->attrs, "mhlo.attributes");
-    ir_attrs_t attrs = {0};
-    for (int i = 0; given && given->kind == ATTR_DICT && i < given->n; i++) {
-        const ir_attr_t *item = &given->items[i];
-        if (code != OP_chlo_top_k || strcmp(item->name, "largest") != 0)
-            attr_set(p->arena, &attrs, *item);
-        else if (item->kind != ATTR_BOOL || !item->i)
-            return other_fail(p, d, ERR_UNSUPPORTED, "@mhlo.topk of the smallest elements");
-    }
-    d->attrs = attrs;
-    d->code = code;
-    d->def = op_def(code);
-    return 0;
 }

@@ -28,9 +28,29 @@ int form_broadcast(parser_t *p, draft_t *d); /* broadcast %x, sizes = [..] : fn 
 int finish_broadcast(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
 int finish_broadcast_select(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
 int finish_torch_index_select(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
-/* custom_call @mhlo.erf and its like, as XLA exports CHLO's ops: d becomes the op itself. Other
- * targets are left alone. */
+/* The results of d are these values: as they are, or behind an op that passes them on, so that they
+ * come one after another. */
+int other_row(parser_t *p, draft_t *d, ir_region_t *into, const vals_t *values, ir_val_t *first);
+
+/* --- custom_call.c --- */
+/* Custom calls that stand for ops become these, those that only call back are left out, those that
+ * need somebody to answer are refused. Other targets are left alone. */
 int form_named_call(parser_t *p, draft_t *d);
+
+/* --- sharding_op.c: ops of the sdy dialect, for one device --- */
+int form_sharding(parser_t *p, draft_t *d);    /* op %0 <@m, [{"x"}, {}]> : T */
+int form_propagation(parser_t *p, draft_t *d); /* op %0 allowed_direction=NONE : T */
+int form_group(parser_t *p, draft_t *d);       /* op %0 group_id=0 : T */
+int form_named(parser_t *p, draft_t *d);       /* named_computation<"f">(%0) (%a: T) {..} : fn */
+int form_manual(parser_t *p, draft_t *d);      /* manual_computation(%0) .. (%a: T) {..} : fn */
+int finish_same(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+int finish_sharding(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+int finish_nothing(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+int finish_spliced(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+/* How many devices a mesh has: the text from `<` on, axes as in `["x"=2, "y"=4]`. */
+int64_t sharding_mesh_size(const char *at, const char *end);
+/* Always -1: the text is one device's part of a program for several. */
+int sharding_refuse_part(parser_t *p, const char *at);
 
 /* --- einsum.c --- */
 int form_einsum(parser_t *p, draft_t *d); /* einsum %a, %b, config = "ab,bc->ac" : fn */

@@ -96,6 +96,7 @@ static int verify(parser_t *p)
 
 static int run(parser_t *p)
 {
+    if (parse_foreign(p) < 0) return -1;
     const char *nul = memchr(p->lex.text, '\0', (size_t)(p->lex.end - p->lex.text));
     if (nul) return parse_fail(p, nul, ERR_PARSE, "a NUL byte: this is no text");
     scan_lines(p);
@@ -106,6 +107,7 @@ static int run(parser_t *p)
     if (p->module->n_fn == 0)
         return err_set(p->err, ERR_PARSE, "%s: there is no function with a body", p->file);
     drop_wide_types(p);
+    parse_write_notes(p);
     return verify(p);
 }
 
@@ -115,6 +117,7 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
     err_t own = {0};
     parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
     if (n == 0) text = "";
+    if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, n -= 3; /* byte-order mark */
     p->lex = (lexer_t){text, text + n, text};
     p->tok.at = text;
     p->file = file_name;
@@ -149,7 +152,7 @@ ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, 
 ir_module_t *parse_stablehlo_file(const char *path, err_t *err)
 {
     file_map_t map;
-    if (file_map(path, &map, err) < 0) return NULL;
+    if (parse_check_path(path, err) < 0 || file_map(path, &map, err) < 0) return NULL;
     ir_module_t *module = parse_stablehlo((const char *)map.at, map.n, path, err);
     file_unmap(&map);
     return module;

@@ -1,9 +1,10 @@
 /* StableHLO text to IR: grammar in docs of StableHLO and MLIR; both forms of every op in the op
  * table.
  *
- * The text is read once, left to right; the result has passed ir_verify. Locations are dropped,
- * sdy ops are the identity, declarations without a body are left out, `stablehlo.dot` becomes
- * dot_general. Thread-safe: no state outlives a call. */
+ * The text is read once, left to right; the result has passed ir_verify. Locations are dropped but
+ * for arguments' names, MHLO's ops are StableHLO's, sdy's are the identity on one device,
+ * declarations without a body are left out, `stablehlo.dot` becomes dot_general; what else is not
+ * taken as written is told in the module's notes. Thread-safe: no state outlives a call. */
 #ifndef PARSE_PARSE_H
 #define PARSE_PARSE_H
 
@@ -21,6 +22,9 @@ ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, 
 
 /* The same for a file; ERR_IO when it cannot be read. */
 ir_module_t *parse_stablehlo_file(const char *path, err_t *err);
+
+/* ERR_ARG when the path is a directory: what it is, and which file of it to give. */
+int parse_check_path(const char *path, err_t *err);
 
 /* The sections of a text, split at lines that start with `// -----`.
  *     parse_sections_t s = parse_sections(text, n);

@@ -61,6 +61,13 @@ typedef struct {
     const ir_val_t *leaf;
 } pack_t;
 
+/* What is read and left out, or taken otherwise than it is written: one note for each kind. */
+typedef enum { SEEN_CALLBACK, SEEN_SHARDING, SEEN_COMPARE, N_SEEN } seen_kind_t;
+typedef struct {
+    int n, line;      /* how often; the first */
+    const char *what; /* of the first, in the arena */
+} parse_seen_t;
+
 typedef struct {
     lexer_t lex;
     token_t tok;
@@ -86,6 +93,10 @@ typedef struct {
     int64_t n_leaf;                /* tensors that tuples stood for so far */
     ir_type_t literal;             /* the last literal's type as written */
     VEC(resource_t) resource_list; /* read at the first use */
+    size_t isolated;               /* names before this one may be used again */
+    const char *scope;             /* of a nested module: its functions are "scope.name"; or NULL */
+    int64_t n_device;              /* that the text is written for, as far as it says */
+    parse_seen_t seen[N_SEEN];     /* what the module's notes tell of */
 } parser_t;
 
 /* --- cursor.c: tokens and errors --- */
@@ -165,8 +176,13 @@ typedef struct {
 } yield_t;
 
 /* An op while it is read. */
-typedef struct {
-    token_t name; /* as written, for messages */
+typedef struct draft draft_t;
+/* Make the op, or what stands for it, in `into`; its results are *first and those behind it. */
+typedef int op_finish_t(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+struct draft {
+    token_t name;      /* as written, for messages */
+    op_finish_t *finish; /* NULL: parse_emit */
+    ir_region_t *into;
     op_code_t code;
     const op_def_t *def;
     int line;
@@ -174,8 +190,9 @@ typedef struct {
     types_t out;
     regions_t region;
     VEC(yield_t) yield; /* of each region */
+    vals_t inner;       /* what a region that is spliced in gave */
     ir_attrs_t attrs;
-} draft_t;
+};
 
 void draft_fini(draft_t *self);
 
@@ -205,14 +222,34 @@ int parse_block(parser_t *p, ir_region_t *into, vals_t *results);
 /* `(%a: T loc(..) {..}, ..)` behind the label or in front of a pretty region; appended. */
 int parse_block_args(parser_t *p, block_args_t *args);
 void block_args_fini(block_args_t *self);
+int parse_properties(parser_t *p, ir_attrs_t *attrs); /* `<{..}>`, if there is one */
 /* Make the names stand for values from `first` on, the tensors behind the arguments. */
 int parse_bind_args(parser_t *p, const block_args_t *args, ir_val_t first);
 /* The types of those tensors, appended. */
 int parse_arg_types(parser_t *p, const block_args_t *args, types_t *out);
 
+/* A function's name as the module has it: with the names of the modules around it. */
+const char *parse_scoped(parser_t *p, const char *name);
+
+/* --- notes.c --- */
+void parse_note(parser_t *p, seen_kind_t kind, int line, const char *what);
+/* The notes as lines of text into the module. */
+void parse_write_notes(parser_t *p);
+
+/* --- foreign.c --- */
+/* -1 when the bytes are of some other format: the error names it and what makes text of it. */
+int parse_foreign(parser_t *p);
+
+/* --- alias.c --- */
+/* The name of the op in StableHLO or CHLO for one in MHLO (`mhlo.add`), whose ops these two took
+ * over; other names as they are. The bytes are the text's or the arena's. */
+token_t parse_op_alias(parser_t *p, token_t name);
+
 /* --- emit.c --- */
 /* As many operands, results and regions as d->def says? */
 int parse_check_counts(parser_t *p, const draft_t *d);
+/* A comparison's type that does not fit its integers is dropped: these say how they compare. */
+void parse_settle_compare(parser_t *p, draft_t *d);
 /* promote.c: convert operands to the wider types that the op's regions compute in. */
 void parse_promote(parser_t *p, draft_t *d, ir_region_t *into);
 /* Append the op, or what stands for it, to `into`; its results are *first and those behind it. */
@@ -223,7 +260,7 @@ typedef struct {
     const char *name;
     const op_def_t *def;
     int (*form)(parser_t *p, draft_t *d); /* NULL: as def->form has it */
-    int (*finish)(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
+    op_finish_t *finish;
 } text_op_t;
 const text_op_t *parse_text_op(token_t name); /* NULL if it is none */
 const char *parse_refusal(token_t name);      /* why an op is refused; NULL if unknown */

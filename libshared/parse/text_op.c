@@ -1,5 +1,5 @@
-/* Ops that are gone once the text is read: tuples, tokens, conversions of quantised tensors,
- * sharding, and those of other_op.h; and ops that are refused with a reason. */
+/* Ops that are gone once the text is read: tuples, tokens, conversions of quantised tensors, and
+ * those of other_op.h; and ops that are refused with a reason. */
 #include <string.h>
 
 #include "parse/other_op.h"
@@ -118,56 +118,28 @@ static int finish_dequantize(parser_t *p, draft_t *d, ir_region_t *into, ir_val_
     return parse_emit(p, d, into, first);
 }
 
-/* --- sharding: the results are the operands --- */
+/* --- MHLO's and sdy's words for ops of StableHLO --- */
 
-/* sdy.sharding_constraint %0 <@m, [{"x"}, {}]> : T */
-static int form_sharding(parser_t *p, draft_t *d)
+static int finish_as(parser_t *p, draft_t *d, op_code_t code, ir_region_t *into, ir_val_t *first)
 {
-    if (parse_operands(p, &d->in) < 0) return -1;
-    if (p->tok.kind == '<' && parse_skip_balanced(p) < 0) return -1;
-    return parse_optional_attributes(p, &d->attrs) < 0 ? -1 : parse_signature(p, d);
+    d->code = code;
+    d->def = op_def(code);
+    return parse_emit(p, d, into, first);
 }
 
-/* sdy.propagation_barrier %0 allowed_direction=NONE : T */
-static int form_barrier(parser_t *p, draft_t *d)
+static int finish_constant(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
-    if (parse_operand(p, &d->in) < 0 || parse_expect_word(p, "allowed_direction") < 0 ||
-        parse_expect(p, '=', "=") < 0)
-        return -1;
-    parse_next(p);
-    return parse_optional_attributes(p, &d->attrs) < 0 ? -1 : parse_signature(p, d);
+    return finish_as(p, d, OP_constant, into, first);
 }
 
-/* sdy.sharding_group %0 group_id=0 : T */
-static int form_group(parser_t *p, draft_t *d)
+static int finish_bitcast(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
-    int64_t id;
-    ir_type_t type;
-    if (parse_operand(p, &d->in) < 0 || parse_expect_word(p, "group_id") < 0 ||
-        parse_expect(p, '=', "=") < 0 || parse_int(p, &id) < 0 ||
-        parse_optional_attributes(p, &d->attrs) < 0 || parse_expect(p, ':', ":") < 0)
-        return -1;
-    const char *at = p->tok.at;
-    return parse_type(p, &type) < 0 ? -1 : parse_check_operand(p, d, 0, &type, at);
-}
-
-static int finish_group(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
-{
-    (void)p, (void)d, (void)into, (void)first;
-    return 0;
-}
-
-static int finish_sharding(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
-{
-    (void)into;
-    if (!ir_type_equal(&d->out.at[0], ir_type_of(p->fn, d->in.at[0])))
-        return type_error(p, d, &d->out.at[0], "the operand's type");
-    *first = d->in.at[0];
-    return 0;
+    return finish_as(p, d, OP_reshape, into, first);
 }
 
 static const op_def_t one = {.n_in = 1, .n_out = 1, .form = FORM_OPERANDS},
-                      group = {.n_in = 1, .n_out = 0},
+                      group = {.n_in = 1, .n_out = 0}, spliced = {.n_in = -1, .n_out = -1},
+                      constant = {.n_in = 0, .n_out = 1, .form = FORM_CONSTANT},
                       any = {.n_in = -1, .n_out = 1, .form = FORM_OPERANDS},
                       two = {.n_in = 2, .n_out = 1, .form = FORM_OPERANDS},
                       four = {.n_in = 4, .n_out = 1, .form = FORM_OPERANDS},
@@ -186,8 +158,14 @@ static const text_op_t ops[] = {
     {"stablehlo.uniform_dequantize", &one, NULL, finish_dequantize},
     {"sdy.sharding_constraint", &one, form_sharding, finish_sharding},
     {"sdy.reshard", &one, form_sharding, finish_sharding},
-    {"sdy.propagation_barrier", &one, form_barrier, finish_sharding},
-    {"sdy.sharding_group", &group, form_group, finish_group},
+    {"sdy.propagation_barrier", &one, form_propagation, finish_sharding},
+    {"sdy.sharding_group", &group, form_group, finish_nothing},
+    {"sdy.constant", &constant, NULL, finish_constant},
+    {"sdy.named_computation", &spliced, form_named, finish_spliced},
+    {"sdy.manual_computation", &spliced, form_manual, finish_spliced},
+    {"mhlo.copy", &one, NULL, finish_same},
+    {"mhlo.add_dependency", &two, NULL, finish_same},
+    {"mhlo.bitcast", &one, NULL, finish_bitcast},
     {"stablehlo.broadcast", &one, form_broadcast, finish_broadcast},
     {"stablehlo.einsum", &two, form_einsum, finish_einsum},
     {"stablehlo.unary_einsum", &one, form_einsum, finish_einsum},
@@ -228,7 +206,6 @@ const char *parse_refusal(token_t name)
         {"stablehlo.outfeed", talk},
         {"stablehlo.send", talk},
         {"stablehlo.recv", talk},
-        {"sdy.manual_computation", many},
         {"stablehlo.cross-replica-sum", many},
         {"stablehlo.compute_reshape_shape", shape},
         {"stablehlo.cstr_reshapable", shape},
@@ -239,5 +216,6 @@ const char *parse_refusal(token_t name)
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (lex_is(name, refused[i].name)) return refused[i].why;
+    if (name.n > 4 && memcmp(name.at, "sdy.", 4) == 0) return many;
     return NULL;
 }

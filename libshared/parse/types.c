@@ -133,7 +133,8 @@ static int alias_type(parser_t *p, ir_type_t *type)
 int parse_type(parser_t *p, ir_type_t *type)
 {
     if (parse_at(p, "tensor")) return tensor_type(p, type);
-    if (p->tok.kind == TOK_BANG && lex_is(p->tok, "!stablehlo.token"))
+    if (p->tok.kind == TOK_BANG &&
+        (lex_is(p->tok, "!stablehlo.token") || lex_is(p->tok, "!mhlo.token")))
         return wide_token_type(p, type);
     if (p->tok.kind == TOK_BANG) return alias_type(p, type);
     if (parse_at(p, "tuple")) return wide_tuple_type(p, type);

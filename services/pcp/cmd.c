@@ -2,6 +2,9 @@
 #include "pcp/cmd.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "ir/ir.h"
 
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
              bool *done)
@@ -43,4 +46,13 @@ int cmd_run(const config_table_t *table, void *options, int argc, char **argv, c
     config_args_fini(&args);
     config_fini(table, options);
     return status;
+}
+
+void cmd_notes(const char *path, const ir_module_t *module)
+{
+    for (const char *at = module->notes; at && *at;) {
+        const char *end = strchr(at, '\n');
+        fprintf(stderr, "note: %s: %.*s\n", path, (int)(end - at), at);
+        at = end + 1;
+    }
 }

@@ -39,6 +39,10 @@ int cmd_run(const config_table_t *table, void *options, int argc, char **argv, c
 /* "pcp train: TEXT" on stderr; returns CMD_FAILED (CMD_USAGE for ERR_ARG). */
 int cmd_fail(const char *command, const err_t *err);
 
+/* What the parser left out or took otherwise than the file has it, a line of stderr each. */
+struct ir_module;
+void cmd_notes(const char *path, const struct ir_module *module);
+
 /* For member_options_t: a line on stderr while the cluster is tried again. */
 void cmd_unreachable(void *state, const char *text);
 

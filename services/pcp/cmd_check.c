@@ -45,6 +45,7 @@ static int check_section(const parse_sections_t *s, const char *path, const opti
     int result = -1;
     const eval_options_t limits = {.max_bytes = o->memory_budget};
     bool on_cpu = strcmp(o->backend, "cpu") == 0;
+    if (module) cmd_notes(path, module);
     if (module)
         result = on_cpu ? check_module_on_cpu_within(module, &limits, &err)
                         : check_module_within(module, &limits, &err);
@@ -60,7 +61,7 @@ static int check_section(const parse_sections_t *s, const char *path, const opti
 static int check_file(const char *path, const options_t *o, err_t *err)
 {
     size_t n;
-    char *text = file_read(path, &n, err);
+    char *text = parse_check_path(path, err) < 0 ? NULL : file_read(path, &n, err);
     if (!text) return CHECK_UNSUPPORTED;
     int worst = CHECK_HOLDS, n_run = 0;
     parse_sections_t s = parse_sections(text, n);

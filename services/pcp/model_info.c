@@ -3,6 +3,7 @@
 
 #include "ir/op.h"
 #include "parse/parse.h"
+#include "pcp/cmd.h"
 
 /* The argument that v is a view or conversion of, or -1. */
 static int source_argument(const ir_fn_t *fn, ir_val_t v)
@@ -65,6 +66,7 @@ int model_info_load(const char *path, model_info_t *info, err_t *err)
 {
     *info = (model_info_t){.module = parse_stablehlo_file(path, err)};
     if (!info->module) return -1;
+    cmd_notes(path, info->module);
     info->entry = ir_module_entry(info->module, err);
     if (!info->entry) return err_prefix(err, "%s: ", path);
     info->args = optim_args(info->module, info->entry, err);

@@ -282,3 +282,18 @@ func.func @main(%x: tensor<4xf64>, %u: tensor<2xf64>) -> tensor<f64> {
   }) : (tensor<4xf64>, tensor<f32>) -> tensor<f64>
   return %3 : tensor<f64>
 }
+// -----
+// A scatter whose region gives a value from around it, where two updates meet and one falls outside.
+func.func @main(%x: tensor<6x2xf64>, %s: tensor<f64>) -> tensor<f64> {
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %i = stablehlo.constant dense<[[1], [4], [1], [9]]> : tensor<4x1xi64>
+  %u = stablehlo.constant dense<0.0> : tensor<4x2xf64>
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    stablehlo.return %s : tensor<f64>
+  }) : (tensor<6x2xf64>, tensor<4x1xi64>, tensor<4x2xf64>) -> tensor<6x2xf64>
+  %1 = stablehlo.sine %0 : tensor<6x2xf64>
+  %2 = stablehlo.multiply %1, %0 : tensor<6x2xf64>
+  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<6x2xf64>, tensor<f64>) -> tensor<f64>
+  return %3 : tensor<f64>
+}

@@ -146,9 +146,6 @@ static const struct {
      "dimension 2 is outside tensor<2x3xf64>", ERR_SHAPE},
     {"%r = stablehlo.set_dimension_size %a, %n, dim = 0 : (!A, tensor<i32>) -> tensor<?x3xf64>",
      "dynamic shapes are not supported; export the model with static ones", ERR_UNSUPPORTED},
-    {"%r:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 1 : i64, largest = "
-     "false}} : (!A) -> (tensor<2x1xf64>, tensor<2x1xi32>)",
-     "@mhlo.topk of the smallest elements", ERR_UNSUPPORTED},
     {"%r = stablehlo.custom_call @mhlo.erf(%a, %a) : (!A, !A) -> !A", "has 1 operands, got 2",
      ERR_PARSE},
     {"%r = chlo.broadcast_select %p, %a, %a : (tensor<2xi1>, !A, !A) -> !A", "broadcast_in_dim",

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -82,11 +83,26 @@ static void test_odd_values(void **state)
     assert_true(corpus_each(corpus, odd_values) > 0);
 }
 
+/* Texts as exporters write them: the same two ways. */
+static void export_section(void *context, const char *path, const parse_sections_t *s)
+{
+    (void)context, (void)path;
+    LLVMFuzzerTestOneInput((const uint8_t *)s->at, s->n);
+    odd_values((const uint8_t *)s->at, s->n);
+}
+
+static void test_exports(void **state)
+{
+    (void)state;
+    assert_true(corpus_sections("tests/golden/exports", export_section, NULL) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_corpus),
         cmocka_unit_test(test_odd_values),
+        cmocka_unit_test(test_exports),
     };
     return cmocka_run_group_tests_name("parse_fuzz", tests, NULL, NULL);
 }
