@@ -180,7 +180,7 @@ typedef struct draft draft_t;
 /* Make the op, or what stands for it, in `into`; its results are *first and those behind it. */
 typedef int op_finish_t(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first);
 struct draft {
-    token_t name;      /* as written, for messages */
+    token_t name;        /* as written, for messages */
     op_finish_t *finish; /* NULL: parse_emit */
     ir_region_t *into;
     op_code_t code;
