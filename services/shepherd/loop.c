@@ -143,7 +143,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     state->reaches = reaches;
     if (self->recorder) {
         state->record = record;
-        state->phase = PHASE_STANDBY;
+        state->phase = PHASE_STANDBY; /* from the beginning */
     }
     state->user = self;
     service_signals_t signals = {.on_signal = on_signal, .user = self};

@@ -40,7 +40,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     train_spec_t spec = shepherd_spec(config);
     self->spec = train_spec_print(&spec);
     self->run_hash = wire_run_hash(config->run);
-    self->phase = PHASE_GATHER;
+    self->phase = PHASE_GATHER; /* where there is no store */
     self->lease = mem_calloc((size_t)shepherd_most(config), sizeof *self->lease);
     replicas_init(self);
     self->shard_endpoint = mem_calloc((size_t)config->shards, sizeof *self->shard_endpoint);
@@ -88,7 +88,7 @@ void shepherd_tell(shepherd_t *self, Msg__Event *event)
 static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const char *reason)
 {
     bool leads = self->phase != PHASE_STANDBY;
-    self->phase = PHASE_DONE;
+    phase_change(&self->phase, PHASE_DONE);
     self->exit_status = exit_status;
     shepherd_tell(self, event);
     if (leads) members_dismiss(self, reason);
@@ -101,7 +101,7 @@ static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const c
 
 void shepherd_leave(shepherd_t *self, int exit_status)
 {
-    self->phase = PHASE_DONE;
+    phase_change(&self->phase, PHASE_DONE);
     self->exit_status = exit_status;
     self->finished = true;
 }
@@ -146,7 +146,7 @@ static bool all_new(shepherd_t *self)
 
 static void publish(shepherd_t *self)
 {
-    self->phase = PHASE_PUBLISH;
+    phase_change(&self->phase, PHASE_PUBLISH);
     char **endpoints = members_endpoints(self);
     courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->shards);
     free(endpoints);
@@ -168,7 +168,7 @@ void shepherd_gather(shepherd_t *self)
     }
     self->keeping = self->resumed && shards_claimed(self);
     if (self->keeping)
-        self->phase = PHASE_COMPILE; /* they have the objects, too */
+        phase_change(&self->phase, PHASE_COMPILE); /* they have the objects, too */
     else if (self->restoring && all_new(self))
         publish(self);
     else if (!self->restoring && !checkpoint_resume(self) &&
@@ -231,7 +231,7 @@ static void published(shepherd_t *self, const courier_result_t *result)
     memcpy(self->validation_hash, result->validation_hash, HASH_HEX);
     self->train_tokens = result->train_tokens;
     self->validation_tokens = result->validation_tokens;
-    self->phase = PHASE_COMPILE;
+    phase_change(&self->phase, PHASE_COMPILE);
     record_t *record = record_new(RECORD_OBJECTS, 0);
     store_objects_t *o = &record->objects;
     memcpy(o->module_hash, result->module_hash, HASH_HEX);
@@ -263,7 +263,7 @@ static void initialised(shepherd_t *self, const char *init_hash)
     if (self->resumed)
         resume_round(self);
     else
-        self->phase = PHASE_TRAIN;
+        phase_change(&self->phase, PHASE_TRAIN);
 }
 
 static void saved(shepherd_t *self, const courier_result_t *result)

@@ -1,16 +1,8 @@
 /* The shepherd's state and what can happen to it.
  *
- * One struct, three tables (members, plans, leases), one phase. Handlers take the state and a
+ * One struct, three tables (members, plans, leases), one phase (phase.h). Handlers take the state and a
  * message; they answer through `out` and hand slow work to `courier`, so that tests run them
  * without sockets.
- *
- *   STANDBY -> GATHER -> PUBLISH -> COMPILE -> ASSIGN -> INIT -> TRAIN -> SAVE -> DONE
- *   leader?   aggregators objects  first plan ranges   values   rounds  checkpoint
- *
- *   When an inner state is lost, the run returns to GATHER and goes on from a checkpoint (back.c).
- *
- *   a round: OPEN (the store writes its leases) -> TRAIN -> DECIDE (the store writes what counts)
- *            -> COMMIT (the outer step) -> OPEN of the next
  *
  * docs/recovery.md says what survives what. Without a recorder everything counts as recorded at
  * once. */
@@ -27,23 +19,8 @@
 #include "shepherd/bulk/courier.h"
 #include "shepherd/bulk/layout.h"
 #include "shepherd/config.h"
+#include "shepherd/phase.h"
 #include "shepherd/records/recorder.h"
-
-typedef enum {
-    PHASE_STANDBY,
-    PHASE_GATHER,
-    PHASE_PUBLISH,
-    PHASE_COMPILE,
-    PHASE_ASSIGN,
-    PHASE_INIT,
-    PHASE_OPEN,
-    PHASE_TRAIN,
-    PHASE_DECIDE,
-    PHASE_COMMIT,
-    PHASE_SAVE,
-    PHASE_DONE,
-    PHASE_COUNT,
-} phase_t;
 
 /* What the shepherd holds against a worker (blame.c, overdue.c). It counts failures
  * that follow each other without a success. */

@@ -3,11 +3,6 @@
 
 #include "shepherd/shepherd.h"
 
-static const char *const phase_names[PHASE_COUNT] = {
-    "standby", "gather", "publish", "compile", "assign", "init",
-    "open",    "train",  "decide",  "commit",  "save",   "done",
-};
-
 static bool compiler_busy(const shepherd_t *self, uint32_t serial)
 {
     for (size_t i = 0; i < self->plans.n; i++)
@@ -53,7 +48,7 @@ void status_tick(shepherd_t *self)
         count[k].count++;
     }
     Msg__Status status = MSG__STATUS__INIT;
-    status.phase = (char *)phase_names[self->phase];
+    status.phase = (char *)phase_name(self->phase);
     status.round = self->round;
     status.rounds = (uint32_t)self->config->rounds;
     status.evals = (uint32_t)self->eval.n;

@@ -89,7 +89,7 @@ void back_begin(shepherd_t *self, const char *reason)
     self->keeping = false; /* what the shards hold is not what they are to hold */
     self->back_written = self->restoring = false;
     drop_work(self);
-    self->phase = PHASE_GATHER;
+    phase_change(&self->phase, PHASE_GATHER);
 }
 
 void back_or_fail(shepherd_t *self, const char *reason)
@@ -181,7 +181,7 @@ bool back_again(shepherd_t *self, const courier_result_t *result)
         return false;
     log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", result->err.text);
     self->back_written = self->restoring = false;
-    self->phase = PHASE_GATHER;
+    phase_change(&self->phase, PHASE_GATHER);
     return true;
 }
 

@@ -128,7 +128,7 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
     result->resume = (store_resume_t){0};
     self->tokens = self->loaded.tokens;
     admission_load(self, &self->loaded.updates);
-    self->phase = PHASE_GATHER;
+    phase_change(&self->phase, PHASE_GATHER);
     self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
     replicas_load(self);
     load_objects(self);
@@ -163,7 +163,7 @@ void resume_round(shepherd_t *self)
         work_fences(self, row);
         admission_ask_again(self, row); /* of leases that were called done before it was here */
     }
-    self->phase = PHASE_TRAIN;
+    phase_change(&self->phase, PHASE_TRAIN);
     if (!self->decided && !self->has_val_loss) {
         rounds_validate(self);
         msg__round_stats__init(&self->summary);

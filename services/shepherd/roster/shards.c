@@ -86,7 +86,7 @@ void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
     if (self->phase < PHASE_OPEN) { /* nothing is trained yet: start over */
         for (size_t i = 0; i < self->members.n; i++) self->members.at[i].shard = -1;
         plans_forget(self);
-        self->phase = PHASE_GATHER;
+        phase_change(&self->phase, PHASE_GATHER);
         return;
     }
     self->shard_lost_ms = self->now_ms;
@@ -158,7 +158,7 @@ static void all_assigned(shepherd_t *self)
         resume_round(self);
         return;
     }
-    self->phase = PHASE_INIT;
+    phase_change(&self->phase, PHASE_INIT);
     shepherd_start(self,
                    self->restoring ? checkpoint_restore(self) : checkpoint_job(self, COURIER_INIT));
 }

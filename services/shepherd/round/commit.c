@@ -51,7 +51,7 @@ void commit_decide(shepherd_t *self)
         records_reject(self, &late);
         lease->state = WORK_DROPPED;
     }
-    self->phase = PHASE_DECIDE;
+    phase_change(&self->phase, PHASE_DECIDE);
     records_write(self, records_decide(self));
 }
 
@@ -132,7 +132,7 @@ static void committed(shepherd_t *self)
     self->backs = 0;
     self->opened_ms = self->outage_ms = 0;
     self->decided = self->opened = false;
-    self->phase = PHASE_OPEN;
+    phase_change(&self->phase, PHASE_OPEN);
     checkpoint_boundary(self, self->holding);
     self->awaits = RECORD_COMMIT;
     if (self->round < self->config->rounds) {
@@ -148,7 +148,7 @@ static void committed(shepherd_t *self)
 static void opened(shepherd_t *self)
 {
     self->opened = true;
-    self->phase = PHASE_TRAIN;
+    phase_change(&self->phase, PHASE_TRAIN);
     checkpoint_start(self);
     checkpoint_forget(self, false);
     if (self->summary_waits) {
@@ -165,7 +165,7 @@ void commit_recorded(shepherd_t *self, const recorder_result_t *result)
         self->decided = true;
         for (int64_t k = 0; k < self->replicas; k++)
             self->lease[k].decided = self->lease[k].state == WORK_DONE;
-        self->phase = PHASE_COMMIT;
+        phase_change(&self->phase, PHASE_COMMIT);
         commit_send(self, NULL);
     }
     if (self->phase == PHASE_OPEN && result->kind == self->awaits) opened(self);
@@ -176,7 +176,7 @@ static void give_again(shepherd_t *self, const member_row_t *row, const Msg__Com
 {
     log_event(LOG_WARN, "contributions_missing", "round=%u member=%s n=%zu", self->round, row->id,
               answer->n_missing);
-    self->phase = PHASE_TRAIN;
+    phase_change(&self->phase, PHASE_TRAIN);
     for (size_t i = 0; i < answer->n_missing; i++) {
         uint32_t k = answer->missing[i];
         if (k >= self->replicas || self->lease[k].state != WORK_DONE) continue;

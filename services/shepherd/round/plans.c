@@ -169,7 +169,7 @@ static bool any_ready(const shepherd_t *self)
 
 static void assign(shepherd_t *self)
 {
-    self->phase = PHASE_ASSIGN;
+    phase_change(&self->phase, PHASE_ASSIGN);
     self->attempt = random_u64(); /* a process number is that of others, too */
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);

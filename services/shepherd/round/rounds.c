@@ -44,7 +44,7 @@ void rounds_begin(shepherd_t *self)
         rounds_check(self);
         return;
     }
-    self->phase = PHASE_OPEN;
+    phase_change(&self->phase, PHASE_OPEN);
     self->awaits = RECORD_OPEN;
     records_write(self, records_open(self));
 }
@@ -239,7 +239,7 @@ static void validated(shepherd_t *self)
 
 static void save(shepherd_t *self)
 {
-    self->phase = PHASE_SAVE;
+    phase_change(&self->phase, PHASE_SAVE);
     courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
     checkpoint_ledger(self, job);
     log_event(LOG_INFO, "saving", "round=%u", self->round);
