@@ -1,7 +1,9 @@
 # The only build file. Programs land in build/bin (release) or build/MODE/bin (debug asan ubsan tsan).
 #   make            the programs          make test     scripts/test
 #   make check      layers, format, sanitizer builds    make clean
+#   make install    programs, pages for man, systemd units, documents: DESTDIR, prefix [/usr/local]
 MODE ?= release
+VERSION := $(shell cat VERSION)
 comma := ,
 MAKEFLAGS += --no-builtin-rules
 
@@ -49,8 +51,9 @@ TOOLS := $(patsubst tests/tools/%.c,$(B)/bin/%,$(wildcard tests/tools/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bin/bench-%,$(wildcard tests/bench/*.c))
 TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
 
-.PHONY: all tests test check clean
+.PHONY: all programs man install tests test check clean
 all: $(PROGRAMS) $(TOOLS) $(BENCHES)
+programs: $(PROGRAMS)
 tests: all $(TESTS)
 test:
 	scripts/test
@@ -58,6 +61,25 @@ check:
 	scripts/check
 clean:
 	rm -rf build
+
+# Pages for man come from the programs' own tables of flags.
+man: programs
+	@mkdir -p $(B)/man
+	@$(B)/bin/pcp --help-man >$(B)/man/pcp.1
+	@for c in $$($(B)/bin/pcp --commands); do $(B)/bin/pcp $$c --help-man >$(B)/man/pcp-$$c.1; done
+	@for p in $(filter-out pcp,$(notdir $(PROGRAMS))); do $(B)/bin/$$p --help-man >$(B)/man/$$p.8; done
+
+prefix ?= /usr/local
+unitdir ?= $(prefix)/lib/systemd/system
+install: programs man
+	install -d $(addprefix $(DESTDIR),$(prefix)/bin $(prefix)/share/man/man1 $(prefix)/share/man/man8 $(prefix)/share/doc/pcp $(unitdir) $(prefix)/lib/sysusers.d)
+	install $(PROGRAMS) $(DESTDIR)$(prefix)/bin
+	install -m 644 $(B)/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
+	install -m 644 $(B)/man/*.8 $(DESTDIR)$(prefix)/share/man/man8
+	install -m 644 README.md LICENSE CHANGELOG.md docs/*.md $(DESTDIR)$(prefix)/share/doc/pcp
+	for u in deploy/systemd/*.service; do \
+	    sed 's#/usr/bin/#$(prefix)/bin/#' $$u >$(DESTDIR)$(unitdir)/$${u##*/} && chmod 644 $(DESTDIR)$(unitdir)/$${u##*/}; done
+	install -m 644 deploy/systemd/pcp.sysusers $(DESTDIR)$(prefix)/lib/sysusers.d/pcp.conf
 
 # One program per service folder; each links its own objects, those of subfolders too, and the library.
 service_o = $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*.c services/$(1)/*/*.c))
@@ -85,7 +107,7 @@ SYNTAX := $(addprefix syntax/,$(LIB_C) $(wildcard tests/fuzz/*.c))
 .PHONY: syntax $(SYNTAX)
 syntax: $(SYNTAX)
 $(SYNTAX): syntax/%: $(GEN_H) build/gen/migrations.inc
-	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) -fsyntax-only $*
+	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) -DPCP_VERSION='"$(VERSION)"' -fsyntax-only $*
 
 # Fuzz targets, for MODE=fuzz with clang: scripts/fuzz.
 FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -109,6 +131,8 @@ $(LIB): $(LIB_O)
 build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
 	@mkdir -p build/gen/proto
 	protoc-c --proto_path=proto --c_out=build/gen/proto $<
+$(OBJ)/libshared/base/version.o: CFLAGS += -DPCP_VERSION='"$(VERSION)"'
+$(OBJ)/libshared/base/version.o: VERSION
 # Loops that have to become vector code.
 $(OBJ)/libshared/outer/kernels.o: CFLAGS += $(if $(filter release,$(MODE)),-O3)
 $(OBJ)/gen/%.o: build/gen/%.c $(OBJ)/flags

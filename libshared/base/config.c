@@ -362,6 +362,14 @@ static int read_flag(const config_table_t *table, walk_t *walk, const char *name
     return 0;
 }
 
+static config_asks_t asked_by(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ? CONFIG_ASKS_HELP
+           : strcmp(word, "--version") == 0                       ? CONFIG_ASKS_VERSION
+           : strcmp(word, "--help-man") == 0                      ? CONFIG_ASKS_MAN
+                                                                  : CONFIG_ASKS_NOTHING;
+}
+
 static int read_args(const config_table_t *table, walk_t *walk, config_args_t *args,
                      assignments_t *out, err_t *err)
 {
@@ -372,8 +380,7 @@ static int read_args(const config_table_t *table, walk_t *walk, config_args_t *a
             args->operands[args->n_operands++] = word;
         } else if (strcmp(word, "--") == 0) {
             only_operands = true;
-        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            args->help = true;
+        } else if ((args->asks = asked_by(word)) != CONFIG_ASKS_NOTHING) {
             return 0;
         } else if (word[1] != '-') {
             return err_set(err, ERR_ARG, "%s: flags have two dashes (see --help)", word);
@@ -411,7 +418,7 @@ int config_load(const config_table_t *table, void *target, const char *file, int
     if (rc == 0 && file && walk.file)
         rc = err_set(err, ERR_ARG, "--config: the file is already given as %s", file);
     if (!file) file = walk.file;
-    if (rc == 0 && !words.help) {
+    if (rc == 0 && words.asks == CONFIG_ASKS_NOTHING) {
         if (table->base) rc = load_file(table, target, table->base, err);
         if (rc == 0 && file) rc = load_file(table, target, file, err);
         if (rc == 0) rc = load_environment(table, target, err);

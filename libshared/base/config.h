@@ -44,17 +44,26 @@ typedef struct {
     bool no_env;
     const char *env_field; /* with no_env: the one that is read from the environment all the same */
     const char *base;      /* a JSON file that is read before the others; NULL: none */
+    const char *purpose; /* one line for the head of a page for man; NULL: usage's first sentence */
 } config_table_t;
 
+/* What is asked of the program in the place of its work. */
+typedef enum {
+    CONFIG_ASKS_NOTHING,
+    CONFIG_ASKS_HELP,    /* --help, -h */
+    CONFIG_ASKS_VERSION, /* --version */
+    CONFIG_ASKS_MAN,     /* --help-man: its page for man(1) */
+} config_asks_t;
+
 typedef struct {
-    int n_operands;  /* words that are no flags, in order */
-    char **operands; /* borrowed from argv */
-    bool help;       /* --help or -h was given */
+    int n_operands;     /* words that are no flags, in order */
+    char **operands;    /* borrowed from argv */
+    config_asks_t asks; /* to be answered by config_answer */
 } config_args_t;
 
 /* Defaults, then `file` (NULL: none), then environment, then argv[1..argc). `--config FILE` in argv
  * names the file when `file` is NULL and the table has no field of that name. An empty environment
- * variable counts as unset. At --help reading stops: only defaults are set, *args says help.
+ * variable counts as unset. At --help and its like reading stops: only defaults are set, *args says so.
  * Without `args`, words that are no flags are errors. ERR_ARG names source, field, value, range or
  * nearest name; ERR_PARSE file:line:column; ERR_IO the file. Free target with config_fini, also
  * after an error, and args (zeroed on error) with config_args_fini. */
@@ -75,6 +84,11 @@ int config_set(const config_table_t *table, void *target, const char *name, cons
 char *config_print(const config_table_t *table, const void *target, bool mask);
 
 void config_help(const config_table_t *table, FILE *out);
+/* The page for man(1) of a command ("pcp train": section 1) or a service ("pcp-worker": section 8). */
+void config_man(const config_table_t *table, const char *name, FILE *out);
+/* What args asks of the program or command of this name. */
+void config_answer(const config_table_t *table, const config_args_t *args, const char *name,
+                   FILE *out);
 void config_fini(const config_table_t *table, void *target);
 void config_args_fini(config_args_t *args);
 

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/str.h"
+#include "base/version.h"
 
 static void add_quoted(str_t *out, const char *text)
 {
@@ -90,9 +91,23 @@ void config_help(const config_table_t *table, FILE *out)
     fprintf(out, "Flags [default] (range):\n");
     for (size_t i = 0; i < table->n_fields; i++) help_field(&table->fields[i], out);
     fprintf(out, "%-34sread settings from a JSON file\n", "  --config FILE");
-    fprintf(out, "%-34sthis text\n", "  --help, -h");
+    fprintf(out, "%-34sthis text; --help-man: as a page for man\n", "  --help, -h");
+    fprintf(out, "%-34sthe version\n", "  --version");
     if (!table->no_env)
         fprintf(out,
                 "\nA flag --some-name is also the file's key \"some_name\" and the environment's "
                 "PCP_SOME_NAME;\nflags win over the environment, which wins over the file.\n");
+}
+
+void config_answer(const config_table_t *table, const config_args_t *args, const char *name,
+                   FILE *out)
+{
+    const char *base = strrchr(name, '/');
+    name = base ? base + 1 : name;
+    switch (args->asks) {
+    case CONFIG_ASKS_HELP: config_help(table, out); break;
+    case CONFIG_ASKS_VERSION: fprintf(out, "%s %s\n", name, pcp_version); break;
+    case CONFIG_ASKS_MAN: config_man(table, name, out); break;
+    case CONFIG_ASKS_NOTHING: break;
+    }
 }

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "msg/announce.h"
 #include "msg/control.h"
 #include "msg/limits.h"
@@ -154,7 +155,7 @@ static void send_hello(member_t *self)
     Msg__Hello hello = MSG__HELLO__INIT;
     hello.kind = o->kind;
     hello.id = (char *)o->id;
-    hello.software = SERVICE_VERSION;
+    hello.software = (char *)pcp_version;
     hello.target = (char *)(o->target ? o->target : "");
     hello.threads = o->threads;
     hello.endpoint = (char *)(self->data ? self->data : o->data ? o->data : "");

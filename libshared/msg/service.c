@@ -12,8 +12,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/notify.h"
 #include "base/random.h"
 #include "base/secret.h"
+#include "base/version.h"
 #include "msg/door.h"
 
 static const void *value_of(const config_table_t *table, const void *options, const char *name)
@@ -45,8 +47,8 @@ int service_configure(const config_table_t *table, void *options, int argc, char
     if (secret_umask(&err) < 0 || config_load(table, options, NULL, argc, argv, &args, &err) < 0) {
         fprintf(stderr, "%s: %s\n", argv[0], err.text);
         result = SERVICE_BAD;
-    } else if (args.help) {
-        config_help(table, stdout);
+    } else if (args.asks) {
+        config_answer(table, &args, argv[0], stdout);
         result = SERVICE_HELP;
     } else if (args.n_operands > 0) {
         fprintf(stderr, "%s: unexpected word \"%s\" (see --help)\n", argv[0], args.operands[0]);
@@ -114,6 +116,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     if (common->parent_death && die_with_parent(err) < 0) return -1;
     int fd = catch_signals(err);
     if (fd < 0) return -1;
+    notify_init();
     unsetenv("PCP_HEALTH"); /* it is ours, not of the services that we start */
     door_raise_limit();     /* a connection costs a descriptor */
     zsys_init();
@@ -122,7 +125,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     char *text = config_print(table, options, true);
     for (char *p = text; *p; p++)
         if (*p == '\n') *p = ' ';
-    log_event(LOG_INFO, "start", "version=%s pid=%d config=\"%s\"", SERVICE_VERSION, (int)getpid(),
+    log_event(LOG_INFO, "start", "version=%s pid=%d config=\"%s\"", pcp_version, (int)getpid(),
               text);
     free(text);
     return fd;
@@ -148,6 +151,7 @@ void service_end(void)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
+    notify("STOPPING=1");
     zsys_shutdown();
 }
 
@@ -167,8 +171,18 @@ int service_health(zloop_t *loop, const service_options_t *common, health_fn *fn
     return *health ? 0 : -1;
 }
 
+static int watchdog_due(zloop_t *loop, int timer, void *arg)
+{
+    (void)loop, (void)timer, (void)arg;
+    notify("WATCHDOG=1");
+    return 0;
+}
+
 void service_loop(zloop_t *loop)
 {
+    int64_t watchdog_ms = notify_watchdog_ms();
+    if (watchdog_ms > 0) zloop_timer(loop, (size_t)watchdog_ms, 0, watchdog_due, NULL);
+    notify("READY=1");
     /* zloop_start returns 0 when a signal interrupts its poll, -1 when a handler wants an end. */
     while (zloop_start(loop) == 0) continue;
 }

@@ -89,6 +89,5 @@ void service_host(const char *name, char host[SERVICE_HOST_BYTES]);
  * so neither tells them apart. Returns, caller frees. */
 char *service_id(const char *kind);
 
-#define SERVICE_VERSION "0.1.0"
 
 #endif

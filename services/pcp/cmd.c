@@ -2,9 +2,18 @@
 #include "pcp/cmd.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "ir/ir.h"
+
+void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command)
+{
+    char *name = mem_printf("pcp %s", command);
+    config_answer(table, args, name, stdout);
+    free(name);
+}
 
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
              bool *done)
@@ -22,8 +31,8 @@ int cmd_load(const config_table_t *table, void *target, int argc, char **argv, c
         fprintf(stderr, "pcp %s: %s\ntry: pcp %s --help\n", argv[0], err.text, argv[0]);
         return CMD_USAGE;
     }
-    if (args->help) {
-        config_help(table, stdout);
+    if (args->asks) {
+        cmd_answer(table, args, argv[0]);
         return CMD_OK;
     }
     *done = false;

@@ -24,6 +24,9 @@ typedef int cmd_fn(int argc, char **argv);
 cmd_fn cmd_check, cmd_checkpoint, cmd_compile, cmd_db, cmd_devices, cmd_generate, cmd_model,
     cmd_ops, cmd_options, cmd_profile, cmd_runs, cmd_train, cmd_worker;
 
+/* Print what args asks of `pcp COMMAND`: help, version, page for man. */
+void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command);
+
 /* Load flags into `target`; prints --help and errors itself. Returns CMD_OK to go on, or with *done
  * set the status to leave with. */
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,

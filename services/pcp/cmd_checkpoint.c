@@ -31,6 +31,7 @@ static const config_field_t fields[] = {
      0, NULL, true},
 };
 static const config_table_t table = {
+    .purpose = "list, verify, export and prune checkpoints",
     .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n"
              "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"

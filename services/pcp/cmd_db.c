@@ -20,6 +20,7 @@ static const config_field_t fields[] = {
      "how long a statement, or another program's migration, may take", 1, 3600000, NULL, false},
 };
 static const config_table_t table = {
+    .purpose = "bring a store's schema up to date, or tell its version",
     .usage =
         "usage: pcp db migrate|status --store URL\n\n"
         "migrate  brings an empty or older database up to this program's schema; repeating it is\n"

@@ -328,13 +328,17 @@ int cmd_runs(int argc, char **argv)
     Msg__RunAsk__Verb verb = argc > 1 ? verb_of(argv[1]) : MSG__RUN_ASK__VERB__NONE;
     size_t n = 0;
     config_field_t *fields = join_fields(verb == MSG__RUN_ASK__VERB__SUBMIT, &n);
-    config_table_t table = {.usage = usage, .fields = fields, .n_fields = n};
+    config_table_t table = {
+        .usage = usage,
+        .fields = fields,
+        .n_fields = n,
+        .purpose = "submit, watch, pause, resume and cancel the runs of a cluster"};
     int status = CMD_OK;
     if (config_load(&table, &options, config_of(verb, argc, argv), argc, argv, &args, &err) < 0) {
         fprintf(stderr, "pcp run: %s\ntry: pcp run --help\n", err.text);
         status = CMD_USAGE;
-    } else if (args.help) {
-        config_help(&table, stdout);
+    } else if (args.asks) {
+        cmd_answer(&table, &args, argv[0]);
     } else if (perform(&options, verb, &args, &err) < 0) {
         status = cmd_fail("run", &err);
     }

@@ -412,8 +412,8 @@ static int load(train_t *self, int argc, char **argv, config_args_t *args, bool 
         fprintf(stderr, "pcp train: %s\ntry: pcp train --help\n", err.text);
         return CMD_USAGE;
     }
-    if (args->help) {
-        config_help(&train_config_table, stdout);
+    if (args->asks) {
+        cmd_answer(&train_config_table, args, argv[0]);
         return CMD_OK;
     }
     *done = false;

@@ -22,6 +22,7 @@ static const config_field_t fields[] = {
      "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
 };
 static const config_table_t table = {
+    .purpose = "list, restart, drain and scale the workers of a cluster",
     .usage = "usage: pcp worker list|restart|drain|scale [ID] [N] --shepherd ENDPOINT\n\n"
              "list              every worker: its process as its supervisor sees it, and its work "
              "as the\n"

@@ -4,9 +4,8 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/version.h"
 #include "pcp/cmd.h"
-
-#define PCP_VERSION "0.1.0"
 
 static const struct {
     const char *name;
@@ -41,6 +40,19 @@ static void usage(FILE *out)
         "\n`pcp COMMAND --help` tells each command's arguments; `pcp --version` its version.\n");
 }
 
+/* pcp's own page for man(1). */
+static void man(FILE *out)
+{
+    fprintf(out,
+            ".TH PCP 1 \"\" \"pcp %s\" \"Planetary Compute Protocol\"\n.SH NAME\npcp \\- trains "
+            "language "
+            "models on machines that are unequal, far apart and unreliable\n.SH SYNOPSIS\n.B pcp\n"
+            "\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n.SH COMMANDS\nEach has a page of its own.\n",
+            pcp_version);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, ".TP\n.BR pcp\\-%s (1)\n%s\n", commands[i].name, commands[i].help);
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -54,8 +66,16 @@ int main(int argc, char **argv)
         usage(stdout);
         return CMD_OK;
     }
+    if (strcmp(name, "--help-man") == 0) {
+        man(stdout);
+        return CMD_OK;
+    }
+    if (strcmp(name, "--commands") == 0) { /* for scripts */
+        for (int i = 0; i < N_COMMANDS; i++) puts(commands[i].name);
+        return CMD_OK;
+    }
     if (strcmp(name, "--version") == 0) {
-        puts("pcp " PCP_VERSION);
+        printf("pcp %s\n", pcp_version);
         return CMD_OK;
     }
     char *help_args[] = {argc > 2 ? argv[2] : NULL, "--help", NULL};

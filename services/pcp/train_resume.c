@@ -233,7 +233,7 @@ int train_resume_load(train_config_t *config, train_resume_t *resume, int argc, 
     const char *operand = argc > 1 ? argv[1] : "";
     const char *file = str_ends(operand, ".json") ? operand : NULL;
     if (config_load(&train_config_table, config, file, argc, argv, args, err) < 0) return -1;
-    if (args->help) return 0;
+    if (args->asks) return 0;
     if (args->n_operands > 1 || (args->n_operands == 1 && args->operands[0] != operand))
         return err_set(err, ERR_ARG, "one operand, before the flags: CONFIG.json or MODEL.mlir");
     const char *model = args->n_operands == 1 && !file ? operand : NULL;

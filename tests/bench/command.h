@@ -16,8 +16,8 @@ static inline int bench_command(const char *name, const config_table_t *table, v
     err_t err = {0};
     setvbuf(stdout, NULL, _IOLBF, 0);
     int status = config_load(table, options, NULL, argc, argv, &args, &err);
-    if (status == 0 && args.help)
-        config_help(table, stdout);
+    if (status == 0 && args.asks)
+        config_answer(table, &args, name, stdout);
     else if (status == 0)
         status = run(options, &args, &err);
     if (status < 0) fprintf(stderr, "%s: %s\n", name, err.text);

@@ -10,6 +10,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "msg/control.h"
 #include "msg/service.h"
 
@@ -112,7 +113,7 @@ static void say_hello(hostile_t *self)
     hello.target = self->target;
     hello.host = self->host;
     hello.endpoint = self->options.endpoint;
-    hello.software = SERVICE_VERSION;
+    hello.software = (char *)pcp_version;
     hello.threads = 1;
     hello.pid = (uint32_t)getpid();
     SAY(self, HELLO, hello, &hello);

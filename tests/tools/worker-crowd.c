@@ -393,8 +393,8 @@ int main(int argc, char **argv)
     config_args_t args = {0};
     err_t err = {0};
     int status = config_load(&table, &options, NULL, argc, argv, &args, &err);
-    if (status == 0 && args.help)
-        config_help(&table, stdout);
+    if (status == 0 && args.asks)
+        config_answer(&table, &args, argv[0], stdout);
     else if (status == 0)
         run(&options);
     if (status < 0) fprintf(stderr, "worker-crowd: %s\n", err.text);

@@ -78,7 +78,7 @@ static void test_flags(void **state)
     assert_int_equal(args.n_operands, 2);
     assert_string_equal(args.operands[0], "one");
     assert_string_equal(args.operands[1], "--two");
-    assert_false(args.help);
+    assert_int_equal(args.asks, CONFIG_ASKS_NOTHING);
     config_args_fini(&args);
     config_fini(&table, &s);
 
@@ -92,7 +92,7 @@ static void test_flags(void **state)
     config_fini(&table, &s);
 
     assert_int_equal(load(&s, NULL, "--inner-steps 3 --help --nonsense", &args, &err), 0);
-    assert_true(args.help);
+    assert_int_equal(args.asks, CONFIG_ASKS_HELP);
     config_args_fini(&args);
     config_fini(&table, &s);
 }

@@ -1,0 +1,3 @@
+#include "base/version.h"
+
+const char pcp_version[] = PCP_VERSION; /* by the Makefile */
