@@ -89,5 +89,4 @@ void service_host(const char *name, char host[SERVICE_HOST_BYTES]);
  * so neither tells them apart. Returns, caller frees. */
 char *service_id(const char *kind);
 
-
 #endif
