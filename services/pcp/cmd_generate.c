@@ -5,11 +5,12 @@
 
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
-#include "model/tokenizer.h"
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "pcp/run_checkpoint.h"
 #include "pcp/sampler.h"
+#include "text/tokenizer.h"
+#include "text/utf8_stream.h"
 
 typedef struct {
     char *checkpoint, *prompt;
@@ -38,30 +39,49 @@ static const config_table_t table = {
     .no_env = true,
 };
 
+static int feed_prompt(const options_t *o, const tokenizer_t *tokenizer, sampler_t *sampler,
+                       err_t *err)
+{
+    size_t n = 0, n_before;
+    const uint32_t *before = tokenizer_before(tokenizer, &n_before);
+    uint32_t *prompt = tokenizer_encode(tokenizer, o->prompt, strlen(o->prompt), &n, err);
+    if (!prompt) return err_prefix(err, "--prompt: ");
+    int status = n + n_before > 0 ? 0 : err_set(err, ERR_ARG, "--prompt: at least one token");
+    if (status == 0) status = sampler_feed(sampler, before, n_before, err);
+    if (status == 0) status = sampler_feed(sampler, prompt, n, err);
+    free(prompt);
+    return status;
+}
+
+static int show(str_t *text, err_t *err)
+{
+    fwrite(str_text(text), 1, text->n, stdout);
+    str_fini(text);
+    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
+}
+
+/* Tokens may be parts of characters, which appear when they are whole. */
 static int write_text(const options_t *o, const tokenizer_t *tokenizer, sampler_t *sampler,
                       err_t *err)
 {
-    size_t n = 0;
-    uint16_t *prompt = tokenizer_encode(tokenizer, o->prompt, strlen(o->prompt), &n, err);
-    if (!prompt) return err_prefix(err, "--prompt: ");
-    int status = n > 0 ? 0 : err_set(err, ERR_ARG, "--prompt: at least one token");
-    if (status == 0) status = sampler_feed(sampler, prompt, n, err);
-    free(prompt);
-    if (status < 0) return -1;
+    if (feed_prompt(o, tokenizer, sampler, err) < 0) return -1;
     fputs(o->prompt, stdout);
     sampler_choice_t choice = {
         .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed};
+    utf8_stream_t stream = {0};
+    str_t ready = {0};
     for (int64_t i = 0; i < o->tokens; i++) {
-        uint16_t token;
+        uint32_t token;
         if (sampler_next(sampler, &choice, &token, err) < 0) return -1;
-        str_t text = {0};
-        tokenizer_decode(tokenizer, token, &text);
-        fwrite(str_text(&text), 1, text.n, stdout);
-        str_fini(&text);
-        if (fflush(stdout) != 0) return err_set_errno(err, "standard output");
+        str_t bytes = {0};
+        tokenizer_decode(tokenizer, token, &bytes);
+        utf8_stream_add(&stream, str_text(&bytes), bytes.n, &ready);
+        str_fini(&bytes);
+        if (show(&ready, err) < 0) return -1;
     }
-    putchar('\n');
-    return 0;
+    utf8_stream_end(&stream, &ready);
+    str_add(&ready, "\n");
+    return show(&ready, err);
 }
 
 /* Of several checkpoints one was taken. */

@@ -15,6 +15,7 @@ static const struct {
     {"train", cmd_train, "train a StableHLO model on a text with worker processes on this machine"},
     {"generate", cmd_generate, "let a trained checkpoint write text"},
     {"model", cmd_model, "print a model of a known family as StableHLO"},
+    {"tokenizer", cmd_tokenizer, "train a tokenizer, or show what one does"},
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
     {"devices", cmd_devices, "list this machine's devices and the targets of plans"},

@@ -19,7 +19,7 @@ struct sampler {
     exec_t *exec;
     int tokens, logits; /* tensors of the plan */
     int64_t length, vocab;
-    VEC(uint16_t) context;
+    VEC(uint32_t) context;
     uint64_t drawn;
     float *scores; /* [length, vocab] */
     int *order;    /* token numbers, likeliest first */
@@ -50,7 +50,7 @@ static int find_tensors(sampler_t *self, err_t *err)
     const ir_type_t *out = &self->plan->tensor[self->logits].type;
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
     bool fits = in->rank == 2 && in->dim[0] == 1 && out->rank == 3 && out->dim[0] == 1 &&
-                out->dim[1] == in->dim[1] && out->dim[2] >= 1 && out->dim[2] <= 65536 &&
+                out->dim[1] == in->dim[1] && out->dim[2] >= 1 && out->dim[2] <= 1 << 24 &&
                 (in->dtype == DT_I32 || in->dtype == DT_I64) && out->dtype == DT_F32;
     if (!fits)
         return err_set(err, ERR_SHAPE,
@@ -111,7 +111,7 @@ void sampler_destroy(sampler_t **self_p)
     *self_p = NULL;
 }
 
-int sampler_feed(sampler_t *self, const uint16_t *tokens, size_t n, err_t *err)
+int sampler_feed(sampler_t *self, const uint32_t *tokens, size_t n, err_t *err)
 {
     for (size_t i = 0; i < n; i++)
         if (tokens[i] >= self->vocab)
@@ -165,7 +165,7 @@ static int choose(const sampler_t *self, const float *scores, int64_t k, double 
     return self->order[k - 1];
 }
 
-int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint16_t *token, err_t *err)
+int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint32_t *token, err_t *err)
 {
     float *scores;
     if (self->context.n == 0) return err_set(err, ERR_STATE, "nothing to go on from");
@@ -180,7 +180,7 @@ int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint16_t *toke
     double u = rng_uniform(choice->seed, self->drawn++);
     int chosen = choice->temperature > 0 ? choose(self, scores, k, choice->temperature, u)
                                          : self->order[0];
-    *token = (uint16_t)chosen;
+    *token = (uint32_t)chosen;
     VEC_PUSH(&self->context, *token);
     return 0;
 }

@@ -23,9 +23,9 @@ sampler_t *sampler_new(const checkpoint_t *checkpoint, int threads, err_t *err);
 void sampler_destroy(sampler_t **self_p);
 
 /* Append tokens to the context. ERR_ARG: a token outside the vocabulary. */
-int sampler_feed(sampler_t *self, const uint16_t *tokens, size_t n, err_t *err);
+int sampler_feed(sampler_t *self, const uint32_t *tokens, size_t n, err_t *err);
 
 /* Draw the next token and append it. The k-th draw depends on (seed, k, context) alone. */
-int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint16_t *token, err_t *err);
+int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint32_t *token, err_t *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 #define AT(name) offsetof(train_config_t, name)
 #define TEXT(name, fallback, help)                                        \
@@ -30,8 +30,9 @@
 
 static const config_field_t fields[] = {
     TEXT(model, NULL, "StableHLO file with a scalar loss"),
-    TEXT(data, NULL, "text file (tokenizer char, byte) or u16 tokens (tokenizer raw)"),
-    WORD(tokenizer, "char", OPTION_WORDS(TOKENIZERS), "how the data becomes tokens"),
+    TEXT(data, NULL, "text file, or u16 tokens (tokenizer raw)"),
+    TEXT(tokenizer, "char",
+         "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
     WORD(layout, "windows", DATA_LAYOUT_WORDS,
          "next-token windows, or raw records (docs/models.md)"),
     TEXT(init, NULL, "safetensors file with every parameter's initial value"),
@@ -89,6 +90,10 @@ int train_config_check(const train_config_t *self, err_t *err)
     if (need_file(self->model, "model", err) < 0 || need_file(self->data, "data", err) < 0)
         return -1;
     if (self->init && need_file(self->init, "init", err) < 0) return -1;
+    if (!tokenizer_is_kind(self->tokenizer) && !file_exists(self->tokenizer))
+        return err_set(err, ERR_ARG,
+                       "--tokenizer %s is neither char, byte nor raw, and no file is there",
+                       self->tokenizer);
     return train_config_combine(self, err);
 }
 

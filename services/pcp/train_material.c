@@ -6,9 +6,10 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "ir/tensor.h"
 #include "model/init.h"
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 /* Less than this takes no time worth a word. */
 static const size_t MUCH_BYTES = 16 << 20;
@@ -55,45 +56,84 @@ static int split(const train_config_t *c, const model_info_t *model, size_t n,
     return 0;
 }
 
-/* Where a piece from `at` may end: between two characters, or after whole tokens of two bytes. */
+/* Tokens are u16 wherever training keeps and sends them. */
+enum { MAX_VOCAB = 65536 };
+
+static int check_vocab(const tokenizer_t *tokenizer, err_t *err)
+{
+    if (tokenizer_vocab(tokenizer) <= MAX_VOCAB) return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "the tokenizer has %d tokens: training takes at most %d (pcp tokenizer train "
+                   "makes one)",
+                   tokenizer_vocab(tokenizer), MAX_VOCAB);
+}
+
+/* Where a piece from `at` may end: between two characters, or after whole tokens of two bytes. What
+ * a bpe makes of text depends on what follows: it gets all of it. */
 static size_t piece_end(const tokenizer_t *tokenizer, const char *text, size_t n, size_t at)
 {
     enum { PIECE_BYTES = 8 << 20 };
-    if (n - at <= PIECE_BYTES) return n;
+    if (n - at <= PIECE_BYTES || strcmp(tokenizer_kind(tokenizer), "bpe") == 0) return n;
     size_t end = at + PIECE_BYTES;
     bool raw = strcmp(tokenizer_kind(tokenizer), "raw") == 0;
     while (!raw && end > at + 1 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
     return end;
 }
 
-/* The whole text, piece by piece, so that it can be seen how far it is. NULL: a piece is wrong. */
-static uint16_t *encode_pieces(const tokenizer_t *tokenizer, const char *text, size_t n,
-                               progress_t *progress, size_t *n_tokens)
+typedef struct {
+    progress_t *progress;
+    size_t n;
+} meter_t;
+
+static void show_bytes(void *user, size_t done)
 {
-    uint16_t *all = mem_calloc(n ? n : 1, sizeof *all);
-    *n_tokens = 0;
+    meter_t *meter = user;
+    if (meter->progress)
+        progress_at(meter->progress, (double)done, (double)meter->n, PROGRESS_BYTES);
+}
+
+typedef VEC(uint16_t) short_tokens_t;
+
+/* The whole text, piece by piece, so that it can be seen how far it is. */
+static int encode_pieces(const tokenizer_t *tokenizer, const char *text, size_t n,
+                         progress_t *progress, short_tokens_t *all, err_t *err)
+{
+    meter_t meter = {progress, n};
+    VEC_RESERVE(all, n / 2 + 1);
     for (size_t at = 0, end; at < n; at = end) {
         size_t some = 0;
         end = piece_end(tokenizer, text, n, at);
-        uint16_t *piece = tokenizer_encode(tokenizer, text + at, end - at, &some, NULL);
-        if (!piece) {
-            free(all);
-            return NULL;
-        }
-        memcpy(all + *n_tokens, piece, some * sizeof *piece);
-        *n_tokens += some;
+        uint32_t *piece = tokenizer_encode_watched(tokenizer, text + at, end - at, &some,
+                                                   show_bytes, &meter, err);
+        if (!piece) return -1;
+        VEC_RESERVE(all, all->n + some);
+        for (size_t i = 0; i < some; i++) all->at[all->n + i] = (uint16_t)piece[i];
+        all->n += some;
         free(piece);
-        if (progress) progress_at(progress, (double)end, (double)n, PROGRESS_BYTES);
+        show_bytes(&meter, end);
     }
-    return all;
+    return 0;
 }
 
 /* What is wrong, and where, is said of the whole text. */
 static uint16_t *encode(const tokenizer_t *tokenizer, const char *text, size_t n,
                         progress_t *progress, size_t *n_tokens, err_t *err)
 {
-    uint16_t *tokens = encode_pieces(tokenizer, text, n, progress, n_tokens);
-    return tokens ? tokens : tokenizer_encode(tokenizer, text, n, n_tokens, err);
+    short_tokens_t all = {0};
+    if (check_vocab(tokenizer, err) < 0) return NULL;
+    if (encode_pieces(tokenizer, text, n, progress, &all, err) < 0) {
+        VEC_FREE(&all);
+        free(tokenizer_encode(tokenizer, text, n, n_tokens, err));
+    }
+    *n_tokens = all.n;
+    return all.at;
+}
+
+/* --tokenizer is a kind, or a file. */
+static tokenizer_t *find_tokenizer(const train_config_t *c, const char *text, size_t n, err_t *err)
+{
+    if (tokenizer_is_kind(c->tokenizer)) return tokenizer_new(c->tokenizer, text, n, err);
+    return tokenizer_open(c->tokenizer, err);
 }
 
 static int make_tokens(const train_config_t *c, const model_info_t *model, progress_t *progress,
@@ -105,10 +145,11 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
     char *text = file_read(c->data, &n, err);
     if (!text) return -1;
     tell(progress, "collecting the symbols of", c->data, n);
-    tokenizer_t *tokenizer = tokenizer_new(c->tokenizer, text, n, err);
+    tokenizer_t *tokenizer = find_tokenizer(c, text, n, err);
     tell(progress, "making tokens of", c->data, n);
     out->tokens = tokenizer ? encode(tokenizer, text, n, progress, &n_tokens, err) : NULL;
-    int status = out->tokens ? 0 : err_prefix(err, "%s: ", c->data);
+    int status = out->tokens ? 0 : -1;
+    if (tokenizer && status < 0) err_prefix(err, "%s: ", c->data);
     if (status == 0)
         status = check_tokens(model, c->data, tokenizer, out->tokens, n_tokens, &out->vocab, err);
     if (status == 0) status = split(c, model, n_tokens, out, err);

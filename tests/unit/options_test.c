@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 #include "optim/optim.h"
 #include "options/train.h"
 

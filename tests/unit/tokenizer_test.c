@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/tokenizer.h"
+#include "text/tokenizer.h"
 
 static void round_trip(const tokenizer_t *t, const char *text, size_t n, size_t want_tokens)
 {
     err_t err = {0};
     size_t n_tokens;
-    uint16_t *tokens = tokenizer_encode(t, text, n, &n_tokens, &err);
+    uint32_t *tokens = tokenizer_encode(t, text, n, &n_tokens, &err);
     if (!tokens) fail_msg("%s", err.text);
     assert_int_equal(n_tokens, want_tokens);
     str_t back = {0};
     for (size_t i = 0; i < n_tokens; i++) {
-        assert_true(tokens[i] < tokenizer_vocab(t));
+        assert_true(tokens[i] < (uint32_t)tokenizer_vocab(t));
         tokenizer_decode(t, tokens[i], &back);
     }
     assert_int_equal(back.n, n);
@@ -58,7 +58,7 @@ static void test_char_symbols_are_sorted(void **state)
     err_t err = {0};
     tokenizer_t *t = tokenizer_new("char", "cab", 3, &err);
     size_t n;
-    uint16_t *tokens = tokenizer_encode(t, "abc", 3, &n, &err);
+    uint32_t *tokens = tokenizer_encode(t, "abc", 3, &n, &err);
     for (int i = 0; i < 3; i++) assert_int_equal(tokens[i], i);
     free(tokens);
     tokenizer_destroy(&t);
@@ -93,7 +93,7 @@ static void test_raw(void **state)
     err_t err = {0};
     tokenizer_t *t = tokenizer_new("raw", NULL, 0, &err);
     size_t n;
-    uint16_t *tokens = tokenizer_encode(t, "\x01\x02\xFF\xFF", 4, &n, &err);
+    uint32_t *tokens = tokenizer_encode(t, "\x01\x02\xFF\xFF", 4, &n, &err);
     assert_int_equal(n, 2);
     assert_int_equal(tokens[0], 0x0201);
     assert_int_equal(tokens[1], 0xFFFF);

@@ -1,0 +1,78 @@
+/* Tokenizers: text to tokens and back.
+ *
+ *   char  one token per Unicode code point; the vocabulary is what the training text holds, sorted
+ *   byte  one token per byte, 256 of them; any text
+ *   raw   the text is little-endian u16 tokens already; printed as decimal numbers
+ *   bpe   byte-level byte-pair encoding, from files in the layouts of GPT-2 and Hugging Face
+ *         (text/byte_level.h) or trained (text/bpe_train.h)
+ *
+ * Immutable after construction; thread-safe. */
+#ifndef TEXT_TOKENIZER_H
+#define TEXT_TOKENIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* X(word, constant): those that need no file. */
+#define TOKENIZERS(X) X(char, KIND_CHAR) X(byte, KIND_BYTE) X(raw, KIND_RAW)
+
+enum { TOKENIZER_MAX_BYTES = 64 << 20 }; /* of a file */
+
+typedef struct tokenizer tokenizer_t;
+
+/* Is it one of TOKENIZERS? What is not is the name of a file. */
+bool tokenizer_is_kind(const char *word);
+
+/* A tokenizer for `text` (char: learns its symbols; others ignore it, text may be NULL).
+ * ERR_PARSE: text is not UTF-8 (gives the offset); ERR_ARG: unknown kind, over 65,536 symbols. */
+tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err);
+
+/* From a file: tokenizer.json, or what tokenizer_print wrote; of a directory its tokenizer.json, or
+ * else its vocab.json and merges.txt; of a file vocab.json that and the merges.txt beside it.
+ * ERR_IO; ERR_PARSE and ERR_UNSUPPORTED name file and place; ERR_MEMORY: larger than is read. */
+tokenizer_t *tokenizer_open(const char *path, err_t *err);
+void tokenizer_destroy(tokenizer_t **self_p);
+
+const char *tokenizer_kind(const tokenizer_t *self); /* a word of TOKENIZERS, or "bpe" */
+/* Ids lie below it; 0 when the kind does not tell (raw). */
+int tokenizer_vocab(const tokenizer_t *self);
+
+/* Tokens of text; *n_tokens of them. Returns a heap array, caller frees; NULL with ERR_PARSE that
+ * names the character (or odd byte count) and its offset when text has something unknown, or
+ * ERR_UNSUPPORTED when a bpe's pattern cannot be matched within its limits. Text of a bpe may be
+ * any bytes; where it holds added tokens ("<|endoftext|>") they are those tokens. */
+uint32_t *tokenizer_encode(const tokenizer_t *self, const char *text, size_t n, size_t *n_tokens,
+                           err_t *err);
+
+/* The same, and `watch` hears now and then how many bytes are done. */
+typedef void tokenizer_watch_fn(void *user, size_t n_done);
+uint32_t *tokenizer_encode_watched(const tokenizer_t *self, const char *text, size_t n,
+                                   size_t *n_tokens, tokenizer_watch_fn *watch, void *user,
+                                   err_t *err);
+
+/* What the model expects before and behind a whole text (a bpe's post-processor: "<s>", ...).
+ * Borrowed; *n may be 0. */
+const uint32_t *tokenizer_before(const tokenizer_t *self, size_t *n);
+const uint32_t *tokenizer_behind(const tokenizer_t *self, size_t *n);
+
+/* Append the bytes of one token: of a bpe maybe a part of a character (text/utf8_stream.h waits for
+ * the rest). Tokens outside the vocabulary appear as U+FFFD. */
+void tokenizer_decode(const tokenizer_t *self, uint32_t token, str_t *out);
+
+/* A token that says something about the text and is none ("<|endoftext|>"). */
+bool tokenizer_is_special(const tokenizer_t *self, uint32_t token);
+
+/* What it is made of, for people: kind, sizes, added tokens; a line each, appended. */
+void tokenizer_describe(const tokenizer_t *self, str_t *out);
+
+/* As JSON, and back: {"kind": "char", "symbols": "..."}; of a bpe its tokenizer.json. print
+ * returns, caller frees. parse: text nobody vouches for. */
+char *tokenizer_print(const tokenizer_t *self);
+tokenizer_t *tokenizer_parse(const char *json, err_t *err);
+tokenizer_t *tokenizer_parse_bytes(const char *json, size_t n, err_t *err);
+
+#endif
