@@ -59,6 +59,19 @@ static const config_table_t table = {
 
 /* --- in and out --- */
 
+static char *read_stdin(size_t *n, err_t *err)
+{
+    str_t text = {0};
+    char block[65536];
+    for (size_t got; (got = fread(block, 1, sizeof block, stdin)) > 0;) str_addn(&text, block, got);
+    str_addn(&text, "", 0);
+    *n = text.n;
+    if (!ferror(stdin)) return text.at;
+    err_set_errno(err, "standard input");
+    str_fini(&text);
+    return NULL;
+}
+
 /* The file, or standard input. Returns, caller frees. */
 static char *read_input(const config_args_t *args, size_t *n, err_t *err)
 {
@@ -67,7 +80,7 @@ static char *read_input(const config_args_t *args, size_t *n, err_t *err)
         err_set(err, ERR_ARG, "\"%s\" is one file too many", args->operands[2]);
         return NULL;
     }
-    return file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, n, err);
+    return strcmp(path, "-") == 0 ? read_stdin(n, err) : file_read(path, n, err);
 }
 
 static int write_output(const options_t *o, const char *bytes, size_t n, err_t *err)

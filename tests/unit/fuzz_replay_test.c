@@ -28,6 +28,9 @@
 #define LLVMFuzzerTestOneInput config_input
 #include "../fuzz/config_fuzz.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput tokenizer_input
+#include "../fuzz/tokenizer_fuzz.c"
+#undef LLVMFuzzerTestOneInput
 
 enum { DAMAGES = 100 };
 
@@ -66,6 +69,7 @@ REPLAY(safetensors)
 REPLAY(control)
 REPLAY(wire)
 REPLAY(config)
+REPLAY(tokenizer)
 
 int main(void)
 {
@@ -73,6 +77,7 @@ int main(void)
         cmocka_unit_test(test_plan),        cmocka_unit_test(test_check),
         cmocka_unit_test(test_safetensors), cmocka_unit_test(test_control),
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
+        cmocka_unit_test(test_tokenizer),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
