@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "text/tokenizer.h"
 #include "optim/optim.h"
 #include "options/train.h"
+#include "text/tokenizer.h"
 
 static const config_field_t fields[] = {TRAIN_OPTIONS(OPTION_FIELD, train_options_t)};
 static const config_table_t table = {
