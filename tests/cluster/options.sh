@@ -24,6 +24,6 @@ check "pcp train and pcp-shepherd" alike train shepherd 30
 
 fresh() { diff docs/options.md <("$bin/pcp" options) || { echo "write it anew: build/bin/pcp options > docs/options.md"; return 1; }; }
 check "docs/options.md is what pcp options prints" fresh
-check "every option of pcp train is on the page" diff <(sed 's/^--//; s/ .*//; s/-/_/g' "$work/train" | grep -vx config | sort -u) \
+check "every option of pcp train is on the page" diff <(sed 's/^--//; s/ .*//; s/-/_/g' "$work/train" | grep -vxE 'config|version' | sort -u) \
     <(sed -n 's/^| \([a-z0-9_]*\) .*/\1/p' docs/options.md | grep -vx option | sort -u)
 tap_done
