@@ -2,6 +2,7 @@
 # chaos.bash: a whole cluster over TCP, kept up as an init system would, and somebody who shoots at it.
 # Source it after tap.bash and servers.bash (PostgreSQL and Redis started).
 #   storm_prepare MODEL DATA ROUNDS [SEED [DIR]]   what all runs share: model, tokens, init values; $storm_prepared
+#                                      CHAOS_FLAGS: more flags of pcp train
 #   storm_run NAME [SEED]              one run, to its end; with a seed: attacked. Succeeds when the run did
 #   storm_same A B                     both ended with the same parameters, bit for bit
 #   storm_leaks                        nothing is left of the last run but what is in its directory
@@ -19,9 +20,10 @@ storm_begin=storm_cluster storm_judge=true storm_others=''
 storm_prepare() {
     storm_rounds=$3 storm_prepared=${5:-$work/prepared}
     mkdir -p "$work/tmp"
+    # shellcheck disable=SC2086 # flags and their values
     "$bin/pcp" train "$1" --data "$2" --workers $storm_replicas --replicas $storm_replicas \
         --rounds "$storm_rounds" --inner-steps $storm_steps --lr 1e-3 --validate-every 4 --aggregators 2 \
-        --seed "${4:-1337}" --run-dir "$storm_prepared" --prepare-only >/dev/null
+        --seed "${4:-1337}" ${CHAOS_FLAGS:-} --run-dir "$storm_prepared" --prepare-only >/dev/null
 }
 
 # storm_serve NAME PROGRAM FLAGS...: start it now, and whenever it has ended

@@ -169,13 +169,13 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         out->header.codec = (uint8_t)delta->codec;
         const codec_t *codec = codec_find_id(delta->codec, err);
         if (!codec) return -1;
-        out->n_out = codec_bytes(codec, (size_t)n);
+        out->n_out = codec_most(codec, (size_t)n);
         out->out = codec_view(codec, values + begin);
         out->lend = out->out != NULL;
         if (out->out) return codec_check(values + begin, (size_t)n, err);
         out->out = self->scratch;
         return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
-                            err);
+                            &out->n_out, err);
     }
     if (values) out->header.weight = self->options.attempt;
     out->header.type = values ? (transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT)

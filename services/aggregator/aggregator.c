@@ -25,20 +25,21 @@ int aggregator_init(aggregator_t *self, const char *object_root, const char *sta
 
 void aggregator_reset(aggregator_t *self)
 {
-    for (uint32_t k = 0; self->from && k < self->meta.replicas; k++) {
-        free(self->from[k].at);
-        free(self->from[k].norm2);
-    }
+    for (uint32_t f = 0; self->fragment && f < self->meta.fragments; f++)
+        fixed_sum_destroy(&self->fragment[f].sum);
+    free(self->fragment);
+    for (size_t i = 0; self->from && i < (size_t)self->meta.replicas * self->meta.fragments; i++)
+        free(self->from[i].chunk);
     free(self->from);
     free(self->init_have);
     free(self->share);
     free(self->share_list);
-    fixed_sum_destroy(&self->sum);
     shared_drop(&self->now);
     shared_drop(&self->before);
     shared_drop(&self->held);
     shared_drop(&self->next);
     self->from = NULL;
+    self->fragment = NULL;
     self->init_have = NULL;
     self->share = NULL;
     self->share_list = NULL;
@@ -108,15 +109,19 @@ Msg__ShardState *aggregator_holds(aggregator_t *self)
     holds->begin = meta->begin;
     holds->end = meta->end;
     holds->round = meta->round;
-    self->share = mem_realloc(self->share, meta->replicas * sizeof *self->share);
-    self->share_list = mem_realloc(self->share_list, meta->replicas * sizeof *self->share_list);
+    size_t most = (size_t)meta->replicas * meta->fragments;
+    self->share = mem_realloc(self->share, most * sizeof *self->share);
+    self->share_list = mem_realloc(self->share_list, most * sizeof *self->share_list);
     holds->shares = self->share_list;
-    for (uint32_t k = 0; k < meta->replicas; k++) {
-        const contribution_t *from = &self->from[k];
-        if (self->n_chunk == 0 || from->n_have < self->n_chunk) continue;
+    for (size_t i = 0; i < most; i++) {
+        uint32_t fragment = (uint32_t)(i % meta->fragments);
+        size_t n_chunk = self->fragment[fragment].n_chunk;
+        const contribution_t *from = &self->from[i];
+        if (n_chunk == 0 || from->n_have < n_chunk) continue;
         Msg__Share *share = &self->share[holds->n_shares];
         msg__share__init(share);
-        share->replica = k;
+        share->replica = (uint32_t)(i / meta->fragments);
+        share->fragment = fragment;
         share->fence = from->fence;
         share->weight = from->weight;
         self->share_list[holds->n_shares++] = share;

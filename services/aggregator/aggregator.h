@@ -26,19 +26,32 @@ enum {
     OBJECTS_SLICE_CHUNKS = 4,   /* chunks hashed at once */
 };
 
-/* What one replica has sent in the open round. The encoded chunks are in the journal, so that they
- * can be taken out of the sum again (exactly: it is an integer sum) when their fence turns out to
- * be old. */
+/* A part of the range that replicas contribute to, and that is stepped, on its own. A range has
+ * meta.fragments of them, cut at chunks as evenly as they allow; today it is one. */
+typedef struct {
+    size_t first, n_chunk; /* chunks of the range */
+    fixed_sum_t *sum;      /* NULL: it is empty */
+} fragment_t;
+
+/* An encoded chunk in the journal. */
+typedef struct {
+    uint64_t at;  /* where; 0: it is not here */
+    uint32_t n;   /* bytes */
+    double norm2; /* sum of squares of its values */
+} held_chunk_t;
+
+/* What one replica has sent of one fragment in the open round. The encoded chunks are in the
+ * journal, so that they can be taken out of the sum again (exactly: it is an integer sum) when their
+ * fence turns out to be old. */
 typedef struct {
     uint32_t fence;     /* of the chunks held */
     uint32_t min_fence; /* lower ones are refused */
     uint64_t weight;
     const codec_t *codec;
     size_t n_have;
-    uint64_t *at;       /* by index: where in the journal, 0: not here */
-    double *norm2;      /* by index: sum of squares */
-    uint32_t damaged;   /* chunks that did not arrive as they were sent */
-    const char *reason; /* why it cannot be admitted (static); NULL: nothing is wrong so far */
+    held_chunk_t *chunk; /* by chunk of the fragment */
+    uint32_t damaged;    /* chunks that did not arrive as they were sent */
+    const char *reason;  /* why it cannot be admitted (static); NULL: nothing is wrong so far */
     char detail[160];
 } contribution_t;
 
@@ -110,10 +123,10 @@ typedef struct {
     size_t n_init;
     shared_t *now, *before; /* snapshots of the open round and of the one before */
     shared_t *held;         /* kept for a checkpoint until FORGET */
-    fixed_sum_t *sum;       /* NULL: the range is empty */
+    fragment_t *fragment;
     outer_options_t outer;
     size_t n_outer;       /* vectors of its state */
-    contribution_t *from; /* by replica */
+    contribution_t *from; /* by replica and fragment: contribution() */
     float *scratch;       /* MSG_CHUNK_FLOATS */
 
     bool committing, hold; /* hold: as COMMIT says */
@@ -192,14 +205,17 @@ void uploads_tick(aggregator_t *self); /* now and then: end what nobody goes on 
 void uploads_fini(aggregator_t *self);
 
 /* --- deltas.c --- */
+contribution_t *contribution(const aggregator_t *self, uint32_t replica, uint32_t fragment);
 void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                 const void *payload, size_t n);
-/* From now on refuse this replica's lower fences, and forget what came under them. */
+/* From now on refuse this replica's lower fences, of all fragments, and forget what came under them. */
 void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence);
-void deltas_replay(aggregator_t *self);                   /* the journal of the open round */
-void deltas_forget(aggregator_t *self, uint32_t replica); /* take its chunks out of the sum */
-bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence, uint64_t weight);
-void deltas_clear(aggregator_t *self); /* after a commit: the sum is reset, too */
+void deltas_replay(aggregator_t *self); /* the journal of the open round */
+/* Take its chunks out of the sum. */
+void deltas_forget(aggregator_t *self, uint32_t replica, uint32_t fragment);
+bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fragment, uint32_t fence,
+                     uint64_t weight);
+void deltas_clear(aggregator_t *self); /* after a commit: the sums are reset, too */
 /* Which chunk of the range [header->begin, + count) is; -1: it is none of ours. */
 int64_t range_chunk(const aggregator_t *self, const wire_header_t *header);
 

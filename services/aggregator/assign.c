@@ -18,6 +18,8 @@ static int check_assign(const Msg__Assign *assign, err_t *err)
     if (!outer_rule_find_id(assign->outer_rule, err)) return -1;
     if (assign->replicas < 1 || assign->replicas > 65536)
         return err_set(err, ERR_ARG, "%u replicas", assign->replicas);
+    if (assign->fragments < 1 || assign->fragments > STATE_FRAGMENTS)
+        return err_set(err, ERR_ARG, "%u fragments, 1 to %d", assign->fragments, STATE_FRAGMENTS);
     /* Three slots of parameters and outer state, and the sum. */
     uint64_t n_vector = 1 + outer_states(outer_rule_find_id(assign->outer_rule, NULL));
     uint64_t n = assign->end - assign->begin, need = n * (3 * 4 * n_vector + 8) + n / 64;
@@ -43,8 +45,33 @@ static state_meta_t meta_of(const Msg__Assign *assign)
         .shard = assign->shard,
         .shards = assign->shards,
         .replicas = assign->replicas,
+        .fragments = assign->fragments,
         .round = assign->round,
     };
+}
+
+/* Cut the range, and make room for what is summed. */
+static int make_fragments(aggregator_t *self, const state_meta_t *meta, err_t *err)
+{
+    uint64_t n = meta->end - meta->begin;
+    size_t n_fragment = meta->fragments;
+    self->fragment = mem_calloc(n_fragment, sizeof *self->fragment);
+    self->from = mem_calloc(meta->replicas * n_fragment, sizeof *self->from);
+    for (size_t f = 0; f < n_fragment; f++) {
+        fragment_t *part = &self->fragment[f];
+        part->first = self->n_chunk * f / n_fragment;
+        part->n_chunk = self->n_chunk * (f + 1) / n_fragment - part->first;
+        for (uint32_t k = 0; k < meta->replicas; k++)
+            contribution(self, k, (uint32_t)f)->chunk = mem_calloc(part->n_chunk + 1,
+                                                                   sizeof(held_chunk_t));
+        if (part->n_chunk == 0) continue;
+        uint64_t first = (uint64_t)part->first * MSG_CHUNK_FLOATS;
+        uint64_t count = (uint64_t)part->n_chunk * MSG_CHUNK_FLOATS;
+        if (count > n - first) count = n - first;
+        part->sum = fixed_sum_new((size_t)count, meta->range, meta->weight_max, err);
+        if (!part->sum) return -1;
+    }
+    return 0;
 }
 
 /* Everything but the values: the same for a new range and one read back. */
@@ -54,19 +81,12 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     self->meta = *meta;
     self->assigned = true;
     self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
-    self->from = mem_calloc(meta->replicas, sizeof *self->from);
-    for (uint32_t k = 0; k < meta->replicas; k++) {
-        self->from[k].at = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].at);
-        self->from[k].norm2 = mem_calloc(self->n_chunk + 1, sizeof *self->from[k].norm2);
-    }
     self->init_have = mem_calloc(self->n_chunk + 1, 1);
     self->n_init = 0;
     self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
     if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;
     self->n_outer = outer_states(self->outer.rule);
-    if (n == 0) return 0;
-    self->sum = fixed_sum_new((size_t)n, meta->range, meta->weight_max, err);
-    return self->sum ? 0 : -1;
+    return make_fragments(self, meta, err);
 }
 
 int assign_resume(aggregator_t *self, const state_meta_t *meta, err_t *err)

@@ -6,6 +6,7 @@
 #include "aggregator/aggregator.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "msg/limits.h"
 #include "outer/admission.h"
 
 static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *message)
@@ -15,7 +16,7 @@ static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *
     const Msg__Fence *fence = message->fence;
     if (!self->assigned || !self->ready || fence->round != self->meta.round ||
         fence->replica >= self->meta.replicas || self->committing ||
-        fence->fence <= self->from[fence->replica].min_fence)
+        fence->fence <= contribution(self, fence->replica, 0)->min_fence)
         return;
     wire_header_t record = {.type = WIRE_PUT_DELTA,
                             .run = self->meta.run,
@@ -33,7 +34,7 @@ static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *
 
 /* --- COMMIT --- */
 
-static int by_replica(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     return x[0] < y[0] ? -1 : x[0] > y[0];
@@ -45,10 +46,10 @@ static uint64_t shares_hash(const Msg__Commit *commit)
 {
     uint64_t(*row)[2] = mem_calloc(commit->n_shares + 1, sizeof *row);
     for (size_t i = 0; i < commit->n_shares; i++) {
-        row[i][0] = commit->shares[i]->replica;
+        row[i][0] = commit->shares[i]->replica | (uint64_t)commit->shares[i]->fragment << 32;
         row[i][1] = commit->shares[i]->weight;
     }
-    qsort(row, commit->n_shares, sizeof *row, by_replica);
+    qsort(row, commit->n_shares, sizeof *row, by_number);
     uint64_t hash = hash_fast(row, commit->n_shares * sizeof *row);
     free(row);
     return hash ? hash : 1;
@@ -94,57 +95,72 @@ static void refuse(aggregator_t *self, uint32_t round, const char *error, const 
     tell(self, &done);
 }
 
-/* Each share names another replica of the run, and the weights fit the sum. */
+/* Each share names another contribution, and the weights fit the sums. */
 static int check_shares(aggregator_t *self, const Msg__Commit *commit, err_t *err)
 {
-    uint64_t total = 0;
     if (commit->n_shares == 0) return err_set(err, ERR_ARG, "nothing to commit");
     if (self->broken)
         return err_set(err, ERR_IO, "the sum is damaged: see the log, start this aggregator again");
-    uint8_t *named = mem_calloc(self->meta.replicas, 1);
+    uint64_t *total = mem_calloc(self->meta.fragments, sizeof *total);
+    uint8_t *named = mem_calloc((size_t)self->meta.replicas * self->meta.fragments, 1);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < commit->n_shares; i++) {
         const Msg__Share *share = commit->shares[i];
-        if (share->replica >= self->meta.replicas || named[share->replica])
+        uint32_t f = share->fragment;
+        size_t at = (size_t)share->replica * self->meta.fragments + f;
+        if (f >= self->meta.fragments) {
+            rc = err_set(err, ERR_ARG, "fragment %u of replica %u: the range has %u", f,
+                         share->replica, self->meta.fragments);
+        } else if (share->replica >= self->meta.replicas || named[at]) {
             rc = err_set(err, ERR_ARG, "replica %u is named twice or is none of %u", share->replica,
                          self->meta.replicas);
-        else if (share->weight < 1 || share->weight > self->meta.weight_max - total)
+        } else if (share->weight < 1 || share->weight > self->meta.weight_max - total[f]) {
             rc = err_set(err, ERR_ARG, "replica %u: weight %llu, %llu are taken of %llu",
                          share->replica, (unsigned long long)share->weight,
-                         (unsigned long long)total, (unsigned long long)self->meta.weight_max);
-        else
-            named[share->replica] = 1;
-        total += share->weight;
+                         (unsigned long long)total[f], (unsigned long long)self->meta.weight_max);
+        } else {
+            named[at] = 1;
+            total[f] += share->weight;
+        }
     }
     free(named);
+    free(total);
     return rc;
 }
 
-/* Named contributions that are not complete here. Returns how many; caller frees the list. */
+/* Replicas of whose named contributions one is not complete here. Returns how many; caller frees the
+ * list. */
 static size_t find_missing(const aggregator_t *self, const Msg__Commit *commit, uint32_t **list)
 {
     size_t n = 0;
     *list = mem_calloc(commit->n_shares + 1, sizeof **list);
     for (size_t i = 0; i < commit->n_shares; i++) {
         const Msg__Share *share = commit->shares[i];
-        if (!deltas_complete(self, share->replica, share->fence, share->weight))
-            (*list)[n++] = share->replica;
+        if (deltas_complete(self, share->replica, share->fragment, share->fence, share->weight))
+            continue;
+        bool listed = false; /* for another fragment */
+        for (size_t j = 0; j < n; j++) listed |= (*list)[j] == share->replica;
+        if (!listed) (*list)[n++] = share->replica;
     }
     return n;
 }
 
-/* Exactly the named contributions are in the sum; then the weights are announced. */
-static int close_sum(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+/* Exactly the named contributions are in the fragment's sum; then their weights are announced. */
+static int close_sum(aggregator_t *self, uint32_t fragment, const Msg__Commit *commit, err_t *err)
 {
-    if (!self->sum) return 0;
+    fixed_sum_t *sum = self->fragment[fragment].sum;
+    if (!sum) return 0;
+    fixed_sum_drop_weight(sum);
     for (uint32_t k = 0; k < self->meta.replicas; k++) {
-        bool named = false;
-        for (size_t i = 0; i < commit->n_shares; i++) named |= commit->shares[i]->replica == k;
-        if (!named) deltas_forget(self, k);
+        const Msg__Share *named = NULL;
+        for (size_t i = 0; i < commit->n_shares; i++)
+            if (commit->shares[i]->replica == k && commit->shares[i]->fragment == fragment)
+                named = commit->shares[i];
+        if (!named)
+            deltas_forget(self, k, fragment);
+        else if (fixed_sum_add_weight(sum, named->weight, err) < 0)
+            return -1;
     }
-    fixed_sum_drop_weight(self->sum);
-    for (size_t i = 0; i < commit->n_shares; i++)
-        if (fixed_sum_add_weight(self->sum, commit->shares[i]->weight, err) < 0) return -1;
     return 0;
 }
 
@@ -164,7 +180,8 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, self->n_outer, keep,
                             err);
     if (!self->next) return 1;
-    if (close_sum(self, commit, err) < 0) {
+    for (uint32_t f = 0; f < self->meta.fragments; f++) {
+        if (close_sum(self, f, commit, err) == 0) continue;
         shared_drop(&self->next);
         return -1;
     }
@@ -224,13 +241,35 @@ static int step_block(aggregator_t *self, uint64_t at, const float *mean, size_t
     return outer_step(&self->outer, &slice, err);
 }
 
+/* A fragment without a contribution stays as it is. */
+static void keep_grain(aggregator_t *self, uint64_t first, uint64_t n)
+{
+    memcpy(self->next->values + first, self->now->values + first, (size_t)n * sizeof(float));
+    for (size_t s = 0; s < self->n_outer; s++)
+        memcpy(self->next->outer[s] + first, self->now->outer[s] + first,
+               (size_t)n * sizeof(float));
+}
+
+/* The fragment that an element of the range belongs to. */
+static const fragment_t *fragment_of(const aggregator_t *self, uint64_t element)
+{
+    const fragment_t *part = self->fragment;
+    while (element / MSG_CHUNK_FLOATS >= part->first + part->n_chunk) part++;
+    return part;
+}
+
+/* A grain is a part of a chunk, and so of one fragment. */
 static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
 {
-    for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK) {
+    const fragment_t *part = fragment_of(self, first);
+    uint64_t begin = (uint64_t)part->first * MSG_CHUNK_FLOATS;
+    bool is_summed = fixed_sum_weight(part->sum) > 0;
+    if (!is_summed) keep_grain(self, first, n);
+    for (uint64_t at = first; is_summed && at < first + n; at += AGGREGATOR_BLOCK) {
         size_t left = (size_t)(first + n - at);
         size_t count = left < AGGREGATOR_BLOCK ? left : AGGREGATOR_BLOCK;
         float *mean = self->scratch;
-        if (fixed_sum_mean(self->sum, (size_t)at, mean, count, err) < 0 ||
+        if (fixed_sum_mean(part->sum, (size_t)(at - begin), mean, count, err) < 0 ||
             step_block(self, at, mean, count, err) < 0)
             return -1;
         self->norm2 += admission_norm2(mean, count);

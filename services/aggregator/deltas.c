@@ -18,35 +18,43 @@ static uint64_t chunk_count(const aggregator_t *self, size_t chunk)
     return left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
 }
 
-/* Round to nearest even is symmetric, so adding the negated values takes out exactly what was
- * added. `bytes` is the encoded chunk. */
-static int subtract(aggregator_t *self, const codec_t *codec, uint64_t weight, size_t chunk,
-                    const uint8_t *bytes, err_t *err)
+contribution_t *contribution(const aggregator_t *self, uint32_t replica, uint32_t fragment)
 {
-    size_t n = (size_t)chunk_count(self, chunk);
-    if (codec_decode(codec, bytes, codec_bytes(codec, n), self->scratch, n, err) < 0) return -1;
-    for (size_t i = 0; i < n; i++) self->scratch[i] = -self->scratch[i];
-    return fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, n, weight, err);
+    return &self->from[(size_t)replica * self->meta.fragments + fragment];
 }
 
-static void take_out(aggregator_t *self, const contribution_t *from, size_t chunk)
+/* Round to nearest even is symmetric, so adding the negated values takes out exactly what was
+ * added. `bytes` is the encoded chunk, `chunk` one of the fragment's. */
+static int subtract(aggregator_t *self, const fragment_t *part, const contribution_t *from,
+                    size_t chunk, const uint8_t *bytes, err_t *err)
 {
-    size_t n = codec_bytes(from->codec, (size_t)chunk_count(self, chunk));
-    uint8_t *bytes = mem_calloc(1, n);
+    size_t n = (size_t)chunk_count(self, part->first + chunk);
+    if (codec_decode(from->codec, bytes, from->chunk[chunk].n, self->scratch, n, err) < 0)
+        return -1;
+    for (size_t i = 0; i < n; i++) self->scratch[i] = -self->scratch[i];
+    return fixed_sum_add(part->sum, chunk * MSG_CHUNK_FLOATS, self->scratch, n, from->weight, err);
+}
+
+static void take_out(aggregator_t *self, const fragment_t *part, const contribution_t *from,
+                     size_t chunk)
+{
+    const held_chunk_t *held = &from->chunk[chunk];
+    uint8_t *bytes = mem_calloc(1, held->n);
     err_t err = {0};
-    int rc = journal_read(&self->disk.journal, from->at[chunk], bytes, n, &err);
-    if (rc == 0) rc = subtract(self, from->codec, from->weight, chunk, bytes, &err);
+    int rc = journal_read(&self->disk.journal, held->at, bytes, held->n, &err);
+    if (rc == 0) rc = subtract(self, part, from, chunk, bytes, &err);
     /* The sum is wrong now and nobody would notice: better a process that is started again. */
     if (rc < 0) log_event(LOG_ERROR, "take_out_failed", "error=\"%s\"", err.text);
     if (rc < 0) self->broken = true;
     free(bytes);
 }
 
-static void drop_chunks(aggregator_t *self, contribution_t *from, bool from_sum)
+static void drop_chunks(aggregator_t *self, const fragment_t *part, contribution_t *from,
+                        bool from_sum)
 {
-    for (size_t i = 0; i < self->n_chunk; i++) {
-        if (from->at[i] && from_sum) take_out(self, from, i);
-        from->at[i] = 0;
+    for (size_t i = 0; i < part->n_chunk; i++) {
+        if (from->chunk[i].at && from_sum) take_out(self, part, from, i);
+        from->chunk[i].at = 0;
     }
     from->n_have = 0;
     from->weight = 0;
@@ -54,36 +62,43 @@ static void drop_chunks(aggregator_t *self, contribution_t *from, bool from_sum)
     from->reason = NULL;
 }
 
-void deltas_forget(aggregator_t *self, uint32_t replica)
+void deltas_forget(aggregator_t *self, uint32_t replica, uint32_t fragment)
 {
-    drop_chunks(self, &self->from[replica], true);
+    drop_chunks(self, &self->fragment[fragment], contribution(self, replica, fragment), true);
 }
 
 void deltas_clear(aggregator_t *self)
 {
-    for (uint32_t k = 0; k < self->meta.replicas; k++) {
-        drop_chunks(self, &self->from[k], false);
-        self->from[k].fence = self->from[k].min_fence = 0;
+    for (uint32_t f = 0; f < self->meta.fragments; f++) {
+        for (uint32_t k = 0; k < self->meta.replicas; k++) {
+            contribution_t *from = contribution(self, k, f);
+            drop_chunks(self, &self->fragment[f], from, false);
+            from->fence = from->min_fence = 0;
+        }
+        if (self->fragment[f].sum) fixed_sum_reset(self->fragment[f].sum);
     }
-    if (self->sum) fixed_sum_reset(self->sum);
     journal_rewind(&self->disk.journal);
 }
 
 void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence)
 {
-    contribution_t *from = &self->from[replica];
-    if (fence <= from->min_fence) return;
-    from->min_fence = fence;
-    if (from->fence >= fence) return;
-    deltas_forget(self, replica);
-    from->fence = fence;
+    for (uint32_t f = 0; f < self->meta.fragments; f++) {
+        contribution_t *from = contribution(self, replica, f);
+        if (fence <= from->min_fence) continue;
+        from->min_fence = fence;
+        if (from->fence >= fence) continue;
+        deltas_forget(self, replica, f);
+        from->fence = fence;
+    }
 }
 
-bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fence, uint64_t weight)
+bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fragment, uint32_t fence,
+                     uint64_t weight)
 {
-    const contribution_t *from = &self->from[replica];
-    if (self->n_chunk == 0) return true;
-    return from->n_have == self->n_chunk && from->fence == fence && from->weight == weight;
+    const contribution_t *from = contribution(self, replica, fragment);
+    size_t n_chunk = self->fragment[fragment].n_chunk;
+    if (n_chunk == 0) return true;
+    return from->n_have == n_chunk && from->fence == fence && from->weight == weight;
 }
 
 /* Everything about a delta's header except its range. The code to refuse it with; 0: it may be
@@ -98,7 +113,12 @@ static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t 
         err_set(err, ERR_ARG, "the run has %u replicas", self->meta.replicas);
         return NACK_BAD_MESSAGE;
     }
-    contribution_t *from = &self->from[header->replica];
+    if (header->fragment >= self->meta.fragments) {
+        err_set(err, ERR_ARG, "fragment %u: the range has %u", header->fragment,
+                self->meta.fragments);
+        return NACK_BAD_MESSAGE;
+    }
+    contribution_t *from = contribution(self, header->replica, header->fragment);
     if (header->fence < from->min_fence || header->fence < from->fence || header->fence == 0) {
         err_set(err, ERR_STATE, "fence %u holds",
                 from->fence > from->min_fence ? from->fence : from->min_fence);
@@ -110,7 +130,7 @@ static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t 
         return NACK_BAD_MESSAGE;
     }
     if (header->fence > from->fence) {
-        deltas_forget(self, header->replica);
+        deltas_forget(self, header->replica, header->fragment);
         from->fence = header->fence;
     }
     return 0;
@@ -120,14 +140,20 @@ static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t 
 static bool is_misshapen(const aggregator_t *self, const wire_header_t *header, size_t n,
                          err_t *err)
 {
-    const contribution_t *from = &self->from[header->replica];
+    const contribution_t *from = contribution(self, header->replica, header->fragment);
+    const fragment_t *part = &self->fragment[header->fragment];
     const codec_t *codec = codec_find_id(header->codec, err);
     if (!codec) return true;
-    if (range_chunk(self, header) < 0)
+    int64_t chunk = range_chunk(self, header);
+    if (chunk < 0)
         err_set(err, ERR_ARG, "%llu elements at %llu are no chunk of [%llu, %llu)",
                 (unsigned long long)header->count, (unsigned long long)header->begin,
                 (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
-    else if (n != codec_bytes(codec, (size_t)header->count))
+    else if ((size_t)chunk < part->first || (size_t)chunk >= part->first + part->n_chunk)
+        err_set(err, ERR_ARG, "%llu elements at %llu are no chunk of fragment %u",
+                (unsigned long long)header->count, (unsigned long long)header->begin,
+                header->fragment);
+    else if (!codec_fits(codec, (size_t)header->count, n))
         err_set(err, ERR_ARG, "%llu elements in %zu bytes", (unsigned long long)header->count, n);
     else if (from->n_have && (from->weight != header->weight || from->codec != codec))
         err_set(err, ERR_ARG, "weight or codec changed on the way");
@@ -148,26 +174,27 @@ static const char *fault_of(const float *values, size_t n)
 static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t chunk,
                        const void *payload, size_t n, uint64_t at, err_t *err)
 {
-    contribution_t *from = &self->from[header->replica];
+    contribution_t *from = contribution(self, header->replica, header->fragment);
     const codec_t *codec = codec_find_id(header->codec, NULL);
     size_t count = (size_t)header->count;
     const float *values = codec_view(codec, payload); /* the sum refuses NaN and Inf itself */
     if (!values && codec_decode(codec, payload, n, self->scratch, count, err) < 0) {
-        inspect_refuse(self, header, "finite", err->text); /* a block's scale is not */
+        /* Of no layout of the codec's, or a block's scale is not finite. */
+        inspect_refuse(self, header, err->code == ERR_SHAPE ? "shape" : "finite", err->text);
         return 0;
     }
     if (!values) values = self->scratch;
-    if (fixed_sum_add(self->sum, chunk * MSG_CHUNK_FLOATS, values, count, header->weight, err) <
-        0) {
+    if (fixed_sum_add(self->fragment[header->fragment].sum, chunk * MSG_CHUNK_FLOATS, values, count,
+                      header->weight, err) < 0) {
         inspect_refuse(self, header, fault_of(values, count), err->text);
         return 0;
     }
-    from->norm2[chunk] = admission_norm2(values, count); /* before scratch is used again */
+    double norm2 = admission_norm2(values, count); /* before scratch is used again */
     if (at == NOT_YET && journal_append(&self->disk.journal, header, payload, n, &at, err) > 0)
         aggregator_degraded(self, "deltas of the open round", err);
     from->codec = codec;
     from->weight = header->weight;
-    from->at[chunk] = at;
+    from->chunk[chunk] = (held_chunk_t){at, (uint32_t)n, norm2};
     from->n_have++;
     return 0;
 }
@@ -178,21 +205,23 @@ static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const v
     /* Applied already: another shard had lost it, and the lease was given again. */
     if (self->ready && self->meta.shares && header->round + 1 == self->meta.round) return 0;
     wire_nack_t code = admit(self, header, err);
-    const contribution_t *from = code ? NULL : &self->from[header->replica];
+    const contribution_t *from = code ? NULL
+                                      : contribution(self, header->replica, header->fragment);
     if (code || from->reason) return code;
     err_t shape = {0};
     if (is_misshapen(self, header, n, &shape)) {
         inspect_refuse(self, header, "shape", shape.text);
         return 0;
     }
-    size_t chunk = (size_t)range_chunk(self, header);
-    if (from->at[chunk]) return 0; /* sent twice: once counts */
+    size_t chunk = (size_t)range_chunk(self, header) - self->fragment[header->fragment].first;
+    if (from->chunk[chunk].at) return 0; /* sent twice: once counts */
     return add(self, header, chunk, payload, n, at, err);
 }
 
 static bool is_refused(const aggregator_t *self, const wire_header_t *header)
 {
-    return header->replica < self->meta.replicas && self->from[header->replica].reason &&
+    return header->replica < self->meta.replicas && header->fragment < self->meta.fragments &&
+           contribution(self, header->replica, header->fragment)->reason &&
            header->round == self->meta.round;
 }
 
@@ -213,7 +242,8 @@ bool deltas_damaged(aggregator_t *self, const wire_header_t *header, const char 
     enum { DAMAGED_MOST = 64 };
     err_t err = {0};
     if (!self->assigned || header->run != self->meta.run || admit(self, header, &err)) return false;
-    if (++self->from[header->replica].damaged < DAMAGED_MOST) return false;
+    contribution_t *from = contribution(self, header->replica, header->fragment);
+    if (++from->damaged < DAMAGED_MOST) return false;
     inspect_refuse(self, header, "hash", detail);
     return true;
 }

@@ -8,9 +8,11 @@
 
 static void fill(const aggregator_t *self, const Msg__Inspect *question, Msg__Inspected *answer)
 {
-    const contribution_t *from = &self->from[question->replica];
-    answer->complete = deltas_complete(self, question->replica, question->fence, question->weight);
-    for (size_t i = 0; answer->complete && i < self->n_chunk; i++) answer->norm2 += from->norm2[i];
+    const contribution_t *from = contribution(self, question->replica, question->fragment);
+    size_t n_chunk = self->fragment[question->fragment].n_chunk;
+    answer->complete = deltas_complete(self, question->replica, question->fragment, question->fence,
+                                       question->weight);
+    for (size_t i = 0; answer->complete && i < n_chunk; i++) answer->norm2 += from->chunk[i].norm2;
     if (from->fence != question->fence || !from->reason) return;
     answer->reason = (char *)from->reason;
     answer->detail = (char *)from->detail;
@@ -25,11 +27,12 @@ void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *messa
     bool applied = self->meta.shares && question->round + 1 == self->meta.round;
     bool open = question->round == self->meta.round && !self->committing;
     if (!self->assigned || !self->ready || question->replica >= self->meta.replicas ||
-        (!applied && !open))
+        question->fragment >= self->meta.fragments || (!applied && !open))
         return;
     answer.round = question->round;
     answer.shard = self->meta.shard;
     answer.replica = question->replica;
+    answer.fragment = question->fragment;
     answer.fence = question->fence;
     answer.complete = answer.applied = applied;
     if (open) fill(self, question, &answer);
@@ -39,7 +42,7 @@ void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *messa
 void inspect_refuse(aggregator_t *self, const wire_header_t *header, const char *reason,
                     const char *detail)
 {
-    contribution_t *from = &self->from[header->replica];
+    contribution_t *from = contribution(self, header->replica, header->fragment);
     self->refused++;
     if (from->reason) return;
     from->reason = reason;

@@ -13,7 +13,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "msg/limits.h"
-#include "outer/codec.h"
 
 enum { CHECK_BYTES = 8, HEAD_BYTES = CHECK_BYTES + WIRE_HEADER_BYTES };
 
@@ -49,7 +48,9 @@ static int append(journal_t *self, const wire_header_t *header, const void *payl
                   uint64_t *at, err_t *err)
 {
     uint8_t head[HEAD_BYTES];
-    wire_pack(header, head + CHECK_BYTES);
+    wire_header_t record = *header;
+    record.total = n;
+    wire_pack(&record, head + CHECK_BYTES);
     uint64_t check = hash_fast(head + CHECK_BYTES, WIRE_HEADER_BYTES);
     memcpy(head, &check, CHECK_BYTES);
     struct iovec parts[2] = {{head, sizeof head}, {(void *)(uintptr_t)payload, n}};
@@ -131,10 +132,8 @@ static bool next(const journal_t *self, wire_header_t *header, uint8_t *space, s
     if (hash_fast(head + CHECK_BYTES, WIRE_HEADER_BYTES) != check ||
         wire_unpack(head + CHECK_BYTES, WIRE_HEADER_BYTES, 0, header, NULL) < 0)
         return false;
-    const codec_t *codec = header->count ? codec_find_id(header->codec, NULL) : NULL;
-    *n = codec ? codec_bytes(codec, (size_t)header->count) : 0;
-    if ((header->count && !codec) || header->count > MSG_CHUNK_FLOATS || *n > MSG_PAYLOAD_BYTES)
-        return false;
+    if (header->count > MSG_CHUNK_FLOATS || header->total > MSG_PAYLOAD_BYTES) return false;
+    *n = (size_t)header->total;
     return read_all(self, self->end + HEAD_BYTES, space, *n) &&
            (*n == 0 || hash_fast(space, *n) == header->check);
 }

@@ -268,6 +268,7 @@ static const char *judge(shared_t *slot)
     if (!rule) return "this program does not know its outer rule";
     uint64_t n = meta->end - meta->begin;
     if (meta->begin > meta->end || meta->end > meta->total || meta->total > INT64_MAX / 16 ||
+        meta->fragments < 1 || meta->fragments > STATE_FRAGMENTS ||
         slot->map.n != slot_bytes(n, outer_states(rule)))
         return "the size does not fit its header";
     find_vectors(slot, n, outer_states(rule));

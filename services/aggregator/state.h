@@ -21,6 +21,7 @@
 
 enum {
     STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
+    STATE_FRAGMENTS = 64,  /* of a range, at most */
     STATE_SLOTS = 6,       /* snapshots at a time: see there */
 };
 
@@ -32,8 +33,8 @@ typedef struct {
     double lr, momentum, range; /* outer options, delta_range */
     uint32_t rule;              /* its id (outer/outer.h) */
     uint32_t shard, shards, replicas;
-    uint32_t round;    /* these parameters enter it */
-    uint32_t reserved; /* 0 */
+    uint32_t fragments;
+    uint32_t round; /* these parameters enter it */
     /* The commit that made them. */
     double norm2, seconds;
     uint64_t shares; /* hash of its shares; 0: initial values */

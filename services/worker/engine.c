@@ -1,6 +1,7 @@
 /* Plans at work: tensors in, steps, tensors out. */
 #include "worker/engine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "plan/format/plan.h"
 #include "runtime/exec.h"
 
-#define STEPS "steps" /* the state file's metadata key */
+#define STEPS "steps"       /* the state file's metadata key */
+#define ERROR "codec.error" /* its tensor besides the plan's */
 
 typedef VEC(int) ints_t;
 
@@ -187,23 +189,40 @@ static int load_state(engine_t *self, const safetensors_t *file, err_t *err)
     char *end = NULL;
     long steps = text && *text ? strtol(text, &end, 10) : -1;
     if (steps < 0 || *end) return err_set(err, ERR_CORRUPT, "inner state: no number of steps");
-    if (safetensors_count(file) != self->states.n)
-        return err_set(err, ERR_SHAPE, "inner state: %zu tensors, the plan has %zu",
-                       safetensors_count(file), self->states.n);
+    size_t n = safetensors_count(file) - (safetensors_find(file, ERROR) != NULL);
+    if (n != self->states.n)
+        return err_set(err, ERR_SHAPE, "inner state: %zu tensors, the plan has %zu", n,
+                       self->states.n);
     for (size_t i = 0; i < self->states.n; i++)
         if (load_tensor(self, self->states.at[i], file, err) < 0) return -1;
     self->steps = steps;
     return 0;
 }
 
-int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, err_t *err)
+static int load_error(const engine_t *self, const safetensors_t *file, float *error, err_t *err)
+{
+    const safetensor_t *have = safetensors_find(file, ERROR);
+    if (!have) return 0; /* of a codec without feedback: nothing was left out */
+    if (have->dtype != DT_F32 || have->n_bytes != engine_params(self) * sizeof *error)
+        return err_set(err, ERR_SHAPE, "inner state: \"" ERROR "\" is of another type or shape");
+    memcpy(error, have->data, have->n_bytes);
+    for (uint64_t i = 0; i < engine_params(self); i++)
+        if (!isfinite(error[i]))
+            return err_set(err, ERR_CORRUPT, "inner state: \"" ERROR "\" has %g", (double)error[i]);
+    return 0;
+}
+
+int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, float *error,
+                 err_t *err)
 {
     if (engine_load(self, theta, err) < 0) return -1;
     self->steps = 0;
+    if (error) memset(error, 0, (size_t)engine_params(self) * sizeof *error);
     if (!state) return exec_zero(self->exec, ROLE_STATE, err);
     safetensors_t *file = safetensors_view(state, n, err);
     if (!file) return err_prefix(err, "inner state: ");
     int rc = load_state(self, file, err);
+    if (rc == 0 && error) rc = load_error(self, file, error, err);
     safetensors_close(&file);
     return rc;
 }
@@ -211,7 +230,7 @@ int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_
 size_t engine_state_limit(const engine_t *self)
 {
     enum { HEADER_BYTES = 1 << 16, ENTRY_BYTES = 1 << 10 };
-    size_t n = HEADER_BYTES;
+    size_t n = HEADER_BYTES + ENTRY_BYTES + (size_t)engine_params(self) * sizeof(float);
     for (size_t i = 0; i < self->states.n; i++) {
         const plan_tensor_t *tensor = &self->plan->tensor[self->states.at[i]];
         n += ENTRY_BYTES + 2 * strlen(tensor->name) + (size_t)tensor->n_bytes;
@@ -219,16 +238,24 @@ size_t engine_state_limit(const engine_t *self)
     return n;
 }
 
-uint8_t *engine_state(engine_t *self, size_t *n, err_t *err)
+uint8_t *engine_state(engine_t *self, const float *error, size_t *n, err_t *err)
 {
-    safetensor_t *tensors = mem_calloc(self->states.n + 1, sizeof *tensors);
+    size_t n_tensor = self->states.n, n_error = (size_t)engine_params(self);
+    safetensor_t *tensors = mem_calloc(n_tensor + 1, sizeof *tensors);
     for (size_t i = 0; i < self->states.n; i++)
         tensors[i] = describe(&self->plan->tensor[self->states.at[i]]);
+    if (error)
+        tensors[n_tensor++] = (safetensor_t){.name = ERROR,
+                                             .dtype = DT_F32,
+                                             .rank = 1,
+                                             .dims = {(int64_t)n_error},
+                                             .data = error,
+                                             .n_bytes = n_error * sizeof *error};
     char steps[24];
     snprintf(steps, sizeof steps, "%ld", self->steps);
     safetensors_meta_t meta = {STEPS, steps};
     size_t n_bytes, at;
-    uint8_t *bytes = safetensors_pack(tensors, self->states.n, &meta, 1, &n_bytes, &at, err);
+    uint8_t *bytes = safetensors_pack(tensors, n_tensor, &meta, 1, &n_bytes, &at, err);
     for (size_t i = 0; bytes && i < self->states.n; i++) {
         if (exec_read(self->exec, self->states.at[i], bytes + at, tensors[i].n_bytes, err) < 0) {
             free(bytes);

@@ -2,8 +2,10 @@
  *
  * Parameters come and go as one flat f32 vector: the tensors of role param in the plan's order. The
  * inner optimizer state comes and goes as the bytes of a safetensors file: every tensor of role
- * state by name, and "steps", the number of steps since the moments were zero. Equal states are
- * equal bytes, and plans of different targets understand each other's. One thread at a time. */
+ * state by name, "steps", the number of steps since the moments were zero, and, where the codec of
+ * pseudo-gradients has error feedback (outer/codec.h), "codec.error", what it has left out so far, as
+ * long as the parameters. Equal states are equal bytes, and plans of different targets understand
+ * each other's. One thread at a time. */
 #ifndef WORKER_ENGINE_H
 #define WORKER_ENGINE_H
 
@@ -28,8 +30,10 @@ int engine_accumulate(const engine_t *self);  /* micro-batches per step */
 int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, err_t *err);
 
 /* Begin a lease: parameters and inner state (n bytes as engine_state has them; NULL: zero moments).
- * ERR_CORRUPT, ERR_SHAPE: no state of this model and optimizer. */
-int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, err_t *err);
+ * error (NULL: of no interest): gets the state's codec.error, zeros where it has none. ERR_CORRUPT,
+ * ERR_SHAPE: no state of this model and optimizer. */
+int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, float *error,
+                 err_t *err);
 
 /* The seed of what the steps and losses after it draw (runtime/exec.h). */
 void engine_seed(engine_t *self, uint64_t seed);
@@ -37,9 +41,10 @@ void engine_seed(engine_t *self, uint64_t seed);
 /* One optimizer step. batch[i]: the i-th argument's values of all micro-batches. */
 int engine_step(engine_t *self, const void *const *batch, double lr, float *loss, err_t *err);
 
-/* The present parameters, and the inner state (returns, caller frees). */
+/* The present parameters, and the inner state with this codec.error (NULL: none; returns, caller
+ * frees). */
 int engine_unload(engine_t *self, float *theta, err_t *err);
-uint8_t *engine_state(engine_t *self, size_t *n, err_t *err);
+uint8_t *engine_state(engine_t *self, const float *error, size_t *n, err_t *err);
 size_t engine_state_limit(const engine_t *self); /* no good state has more bytes */
 
 /* Load parameters for validation, and the loss of one micro-batch under them. */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "msg/limits.h"
+#include "worker/delta.h"
 #include "worker/feed.h"
 #include "worker/schedule.h"
 
@@ -52,7 +53,8 @@ static void drop_engine(trainer_t *self)
     engine_destroy(&self->engine);
     free(self->start);
     free(self->end);
-    self->start = self->end = NULL;
+    free(self->error);
+    self->start = self->end = self->error = NULL;
     self->result.here = self->start_here = false;
     *self->plan = '\0';
 }
@@ -262,13 +264,11 @@ static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progres
 
 static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
-    uint64_t n = engine_params(self->engine);
-    for (uint64_t i = 0; i < n; i++) self->end[i] = self->start[i] - self->end[i];
     data_delta_t which = {.round = lease->round,
                           .replica = lease->replica,
                           .fence = lease->fence,
                           .weight = steps < lease->inner_steps ? steps : lease->weight,
-                          .codec = lease->codec};
+                          .codec = self->codec->id};
     return data_put_delta(self->client, lease->bounds, &which, self->end, err);
 }
 
@@ -280,16 +280,24 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
         return -1;
     if (*fresh && self->hooks.degraded)
         self->hooks.degraded(self->hooks.user, self->states.fault, false);
+    if (self->codec->feedback > 0 && !self->error)
+        self->error = mem_calloc((size_t)engine_params(self->engine) + 1, sizeof *self->error);
     return engine_begin(self->engine, self->start, state ? state->bytes : NULL,
-                        state ? state->n : 0, err);
+                        state ? state->n : 0, self->codec->feedback > 0 ? self->error : NULL, err);
 }
 
 /* The pseudo-gradient up, then the inner state to where the lease wishes. */
 static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
-    size_t n = 0;
+    size_t n = 0, n_param = (size_t)engine_params(self->engine);
+    float *error = NULL;
     if (engine_unload(self->engine, self->end, err) < 0) return -1;
-    uint8_t *state = engine_state(self->engine, &n, err);
+    delta_make(self->codec, self->start, self->error, self->end, n_param);
+    if (self->codec->feedback > 0 &&
+        !(error = delta_error(self->codec, lease, self->end, n_param, err)))
+        return -1;
+    uint8_t *state = engine_state(self->engine, error, &n, err);
+    free(error);
     if (!state) return -1;
     if (upload(self, lease, steps, err) < 0) {
         free(state);
@@ -396,6 +404,8 @@ int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done
         return err_set(err, ERR_NET, "a lease without steps or schedule");
     if (lease->lag > 1 || lease->lag > lease->round)
         return err_set(err, ERR_NET, "round %u, %u late", lease->round, lease->lag);
+    self->codec = codec_find_id(lease->codec, err);
+    if (!self->codec) return -1;
     if (lease->lag && is_here(self, lease))
         return need_client(self, &work, err) < 0 || check_bounds(self, &work, err) < 0
                    ? -1

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "msg/data_client.h"
+#include "outer/codec.h"
 #include "proto/control.pb-c.h"
 #include "worker/engine.h"
 #include "worker/states.h"
@@ -48,8 +49,10 @@ typedef struct {
     char plan[HASH_HEX]; /* of the engine */
     states_t states;
     tokens_t *train, *validation;
-    float *start, *end; /* flat parameter vectors */
-    bool start_here;    /* `start` are the parameters of this round, of a validation's other part */
+    float *start, *end;   /* flat parameter vectors */
+    const codec_t *codec; /* of the present lease */
+    float *error;         /* that the codec had left out before it; NULL: no codec kept any */
+    bool start_here; /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;
     double fetch_s;       /* of the present lease: what it begins with, down */

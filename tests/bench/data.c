@@ -139,6 +139,7 @@ static void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *
     assign.replicas = REPLICAS;
     assign.outer_lr = 0.7;
     assign.outer_momentum = 0.9;
+    assign.fragments = 1;
     assign.outer_rule = outer_rule_find("nesterov", NULL)->id;
     assign.run_hash = RUN;
     assign.delta_range = 64;

@@ -14,7 +14,7 @@ run() {
     local name=$1
     shift
     timeout $((100 * slow)) "$bin/pcp" train model.mlir --data text.txt --tokenizer byte --workers 2 --replicas 2 --threads 1 \
-        --inner-steps 5 --rounds 4 --lr 3e-3 --schedule constant --validate-every 0 --checkpoint-every 1 \
+        --inner-steps 5 --rounds 4 --lr 3e-3 --schedule constant --validate-every 0 --checkpoint-every 0 \
         --run-dir "$name" "$@" >"$name.txt" 2>&1 || { tail -n 15 "$name.txt"; return 1; }
 }
 # together NAME FLAGS ...: such runs at a time
@@ -41,9 +41,10 @@ same_end() { [ "$(parameters "$1")" = "$(parameters "$2")" ]; }
 other_end() { ! same_end "$1" "$2"; }
 bytes_of() { stat -c %s "$1/checkpoint/latest/$2"; }
 
+sparse="--codec topk --outer-rule average" # SparseLoCo
 # --- outer rules: the mean of the replicas' parameters is DiLoCo's step with lr 1 and momentum 0 ---
 together average "--outer-rule average" nesterov "--outer-rule nesterov --outer-lr 1 --outer-momentum 0" diloco "" \
-    again "--outer-rule average --rounds 2"
+    again "--outer-rule average --rounds 2" e3m0 "--codec e3m0" topk "$sparse --rounds 40" half "$sparse --rounds 20"
 check "an average of replicas is Nesterov's rule with lr 1 and momentum 0" same_end average nesterov
 check "DiLoCo's options end elsewhere" other_end average diloco
 check "a checkpoint has no state of a rule that keeps none" test "$(bytes_of average state.safetensors)" -lt 1024
@@ -53,5 +54,25 @@ check "to the same end" same_end average again
 check "its rule may not change" refuses "the run in again has average" "$bin/pcp" train --resume again --outer-rule nesterov
 check "without momentum there is no going on with Nesterov's" refuses "another rule made it" "$bin/pcp" train model.mlir \
     --data text.txt --tokenizer byte --replicas 2 --workers 2 --inner-steps 5 --rounds 9 --resume average/checkpoint --run-dir new
+# --- codecs: what topk leaves out of a pseudo-gradient is part of the inner state, and survives what that does ---
+sent() { sqlite3 "file:$1/pcp.db?mode=ro" "SELECT sum(received_bytes) FROM pcp_wire WHERE round BETWEEN 2 AND 3"; }
+echo "# bytes in two rounds: f32 $(sent diloco), e3m0 $(sent e3m0), topk $(sent topk)"
+check "e3m0 sends an eighth of f32" test $(($(sent e3m0) * 79 / 10)) -lt "$(sent diloco)" -a "$(sent e3m0)" -gt 0
+check "and ends elsewhere" other_end e3m0 diloco
+check "topk sends a hundredth" test $(($(sent topk) * 100)) -lt "$(sent diloco)" -a "$(sent topk)" -gt 0
+has_error() { grep -q '"codec.error"' "$1"/checkpoint/latest/replica-000[01].state; }
+check "a checkpoint has what topk left out" has_error topk
+check "and none where nothing is" bash -c "! grep -q codec.error diloco/checkpoint/latest/replica-0000.state"
+check "a run with topk goes on from its twentieth round" goes_on half --rounds 40
+check "to the same end" same_end topk half
+# shellcheck disable=SC2086 # flags and values
+run shot $sparse --rounds 40 &
+shot=$!
+for round in 5 15 25; do
+    check "another one is in round $round" eventually 60 grep -q "^round $round/" shot.txt
+    check "where a worker is killed" pkill -KILL -o -f -- "pcp-worker.*$work/shot"
+done
+check "it ends well" wait "$shot"
+check "with the same bits" same_end topk shot
 check "nothing is left running" eventually 60 no_orphans
 tap_done

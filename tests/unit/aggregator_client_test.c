@@ -149,7 +149,7 @@ static void the_client_moves_values(void **unused)
     theta[N - 1] = NAN;
     assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), -1);
     assert_int_equal(err.code, ERR_NUMERIC);
-    assert_true(deltas_complete(&pair.server.state, 1, 1, 5));
+    assert_true(deltas_complete(&pair.server.state, 1, 0, 1, 5));
     free(theta);
     free(v);
     free(again);

@@ -35,9 +35,10 @@ typedef struct {
     int n_committed;
     uint32_t missing[K], n_missing, committed_round; /* of the last COMMITTED */
     double norm2;
-    bool has_state;   /* of the last ASSIGNED */
-    uint64_t attempt; /* of the next ASSIGN */
-    const char *rule; /* its outer rule; NULL: nesterov */
+    bool has_state;     /* of the last ASSIGNED */
+    uint64_t attempt;   /* of the next ASSIGN */
+    const char *rule;   /* its outer rule; NULL: nesterov */
+    uint32_t fragments; /* its; 0: 1 */
     uint32_t state_round, n_shares;
     Msg__Inspected inspected; /* the last one; its texts below */
     char reason[16], detail[200];
@@ -177,6 +178,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.replicas = K;
     body.outer_lr = LR;
     body.outer_momentum = MU;
+    body.fragments = rig->fragments ? rig->fragments : 1;
     body.outer_rule = outer_rule_find(rig->rule ? rig->rule : "nesterov", NULL)->id;
     body.run_hash = RUN;
     body.delta_range = 64;
@@ -279,14 +281,15 @@ static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t he
     float *values = calloc(header.count, sizeof *values);
     for (uint64_t i = 0; i < header.count; i++)
         values[i] = value(100 * round + k, header.begin + i) / (float)held;
-    size_t n = codec_bytes(codec, header.count);
-    uint8_t *bytes = malloc(n);
-    assert_int_equal(codec_encode(codec, values, header.count, bytes, n, NULL), 0);
+    size_t most = codec_most(codec, header.count), n;
+    uint8_t *bytes = malloc(most);
+    assert_int_equal(codec_encode(codec, values, header.count, bytes, most, &n, NULL), 0);
     header.round = round;
     header.replica = k;
     header.fence = held;
     header.weight = weight;
     header.codec = (uint8_t)codec->id;
+    header.fragment = rig->fragments > 1 ? (uint16_t)chunk : 0; /* 2: a chunk each */
     wire_type_t type = data(rig, header, bytes, n);
     free(values);
     free(bytes);

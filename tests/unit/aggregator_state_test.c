@@ -2,7 +2,6 @@
 #include "aggregator_rig.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,7 +11,6 @@
 #include "temp.h"
 
 enum { ROUNDS = 4 };
-static const char PROGRAM[] = "aggregator_state_test";
 static const uint32_t all[K] = {1, 1, 1};
 static const uint64_t weights[K] = {10, 20, 30};
 
@@ -316,87 +314,6 @@ static void fences_survive(void **unused)
     remove_root(root);
 }
 
-/* A rule without state: a slot has room for parameters alone, and goes on as any other. */
-static void a_rule_that_keeps_nothing(void **unused)
-{
-    (void)unused;
-    char *root = new_root();
-    rig_t *rig = rig_open(root, true);
-    rig->rule = "average";
-    assign(rig, 0, N);
-    assert_string_equal(rig->error, "");
-    wire_header_t header = chunk_header(WIRE_PUT_OUTER, 0);
-    float *zeros = calloc(MSG_CHUNK_FLOATS, sizeof *zeros);
-    assert_int_equal(data(rig, header, zeros, MSG_CHUNK_BYTES), WIRE_NACK);
-    assert_non_null(strstr((char *)rig->payload, "the outer rule average has 0"));
-    free(zeros);
-    put_init(rig);
-    put_deltas(rig, 0);
-    commit(rig, 0, all, weights);
-    assert_string_equal(rig->error, "");
-    assert_null(get_values(rig, WIRE_GET_OUTER, 1));
-    put_deltas(rig, 1);
-    rig_close(rig);
-
-    char *slot = state_file(root, "slot-1");
-    struct stat st;
-    assert_int_equal(stat(slot, &st), 0);
-    assert_int_equal(st.st_size, 4096 + 4 * (off_t)N);
-    rig = rig_open(root, true);
-    assert_int_equal(aggregator_holds(&rig->state)->n_shares, K);
-    assign_as(rig, 0, N, 1, true); /* by a shepherd that wants Nesterov's */
-    assert_non_null(strstr(rig->error, "under other options is held here"));
-    rig->rule = "average";
-    assign_as(rig, 0, N, 1, true);
-    assert_string_equal(rig->error, "");
-    commit(rig, 1, all, weights);
-    float *theta = get_params(rig, 2);
-    for (uint64_t i = 0; i < N; i += 997) { /* theta - the two rounds' means */
-        double want = (double)value(9, i);
-        for (uint32_t round = 0; round < 2; round++)
-            for (uint32_t k = 0; k < K; k++)
-                want -= (double)weights[k] / 60 * (double)value(100 * round + k, i);
-        /* Deltas up to 0.5 are bf16, half a unit of 2^-9 each. */
-        assert_true(fabs(want - (double)theta[i]) < 2 * 0x1p-10 + 0x1p-22);
-    }
-    free(theta);
-    free(slot);
-    rig_close(rig);
-    remove_root(root);
-}
-
-/* What a program of before has left counts as lost, and the log says why. */
-static void slots_of_before_are_refused(void **unused)
-{
-    (void)unused;
-    char *root = half_a_round();
-    static const char *const names[] = {"slot-0", "slot-1"};
-    for (int i = 0; i < 2; i++) {
-        char *path = state_file(root, names[i]);
-        FILE *file = fopen(path, "r+");
-        assert_non_null(file);
-        fputs("PCPSHRD1", file);
-        fclose(file);
-        free(path);
-    }
-    char log[] = "/tmp/pcp-aggregator-log.XXXXXX";
-    int to = mkstemp(log), kept = dup(2);
-    dup2(to, 2);
-    log_init(PROGRAM, LOG_WARN, LOG_LOGFMT);
-    rig_t *rig = rig_open(root, true);
-    log_init(PROGRAM, LOG_OFF, LOG_LOGFMT);
-    dup2(kept, 2);
-    assert_null(aggregator_holds(&rig->state));
-    rig_close(rig);
-    char text[2048] = "";
-    assert_true(pread(to, text, sizeof text - 1, 0) > 0);
-    assert_non_null(strstr(text, "an older version of this program wrote it"));
-    close(to);
-    close(kept);
-    unlink(log);
-    remove_root(root);
-}
-
 static void a_held_result_stays_readable(void **unused)
 {
     (void)unused;
@@ -514,7 +431,7 @@ static void one_process_a_directory(void **unused)
 
 int main(void)
 {
-    log_init(PROGRAM, LOG_OFF, LOG_LOGFMT);
+    log_init("aggregator_state_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_holds_the_round),
         cmocka_unit_test(commits_are_repeatable),
@@ -522,8 +439,6 @@ int main(void)
         cmocka_unit_test(damaged_slots),
         cmocka_unit_test(other_ranges_are_not_kept),
         cmocka_unit_test(fences_survive),
-        cmocka_unit_test(a_rule_that_keeps_nothing),
-        cmocka_unit_test(slots_of_before_are_refused),
         cmocka_unit_test(a_held_result_stays_readable),
         cmocka_unit_test(a_full_disk),
         cmocka_unit_test(one_process_a_directory),

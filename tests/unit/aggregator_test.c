@@ -96,7 +96,7 @@ static float *disturbed_round(int variant, const char *codec)
 static void the_sum_knows_no_order(void **unused)
 {
     (void)unused;
-#define CODEC_NAME(word, id) #word,
+#define CODEC_NAME(word, ...) #word,
     static const char *const codecs[] = {CODECS(CODEC_NAME)};
     for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
         float *calm = disturbed_round(0, codecs[c]);

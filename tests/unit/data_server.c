@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "msg/control.h"
 #include "msg/wire.h"
+#include "outer/codec.h"
 
 typedef struct {
     uint8_t hash[WIRE_HASH_BYTES];
@@ -78,13 +79,14 @@ static const void *get_object(data_server_t *self, wire_header_t *h, size_t *n)
     return object->bytes + h->begin;
 }
 
-static void put_delta(data_server_t *self, wire_header_t *h, const void *payload)
+static void put_delta(data_server_t *self, wire_header_t *h, const void *payload, size_t n)
 {
     bool same = self->delta.round == h->round && self->delta.replica == h->replica &&
                 self->delta.fence == h->fence && self->n_have < self->n;
     if (!same) self->n_have = 0;
     self->delta = *h;
-    memcpy(self->values + h->begin, payload, h->count * sizeof(float));
+    const codec_t *codec = codec_find_id(h->codec, NULL);
+    if (codec) codec_decode(codec, payload, n, self->values + h->begin, (size_t)h->count, NULL);
     self->n_have += h->count;
     self->n_delta += self->n_have == self->n;
     h->type = WIRE_ACK;
@@ -92,6 +94,7 @@ static void put_delta(data_server_t *self, wire_header_t *h, const void *payload
 
 static const void *answer(data_server_t *self, wire_header_t *h, const void *payload, size_t *n)
 {
+    size_t n_in = *n;
     *n = 0;
     switch (h->type) {
     case WIRE_GET_PARAMS:
@@ -100,7 +103,7 @@ static const void *answer(data_server_t *self, wire_header_t *h, const void *pay
         return self->theta + h->begin;
     case WIRE_GET_OBJECT: return get_object(self, h, n);
     case WIRE_PUT_OBJECT: put_object(self, h, payload); return NULL;
-    case WIRE_PUT_DELTA: put_delta(self, h, payload); return NULL;
+    case WIRE_PUT_DELTA: put_delta(self, h, payload, n_in); return NULL;
     default:
         h->type = WIRE_NACK;
         h->code = NACK_BAD_MESSAGE;
@@ -117,9 +120,8 @@ static void serve(data_server_t *self, zsock_t *socket)
                                             zmq_msg_size(&frame[2]), &h, NULL) == 0;
     pthread_mutex_lock(&self->lock);
     bool fault = self->n_fault > 0 && self->n_fault--;
-    size_t n = 0;
+    size_t n_in = good ? zmq_msg_size(&frame[2]) : 0, n = n_in;
     const void *payload = NULL;
-    size_t n_in = good ? zmq_msg_size(&frame[2]) : 0;
     if (good && !fault) payload = answer(self, &h, zmq_msg_data(&frame[2]), &n);
     self->traffic += n_in + n;
     double pause_s = self->bytes_per_s > 0 ? (double)(n_in + n) / self->bytes_per_s : 0;

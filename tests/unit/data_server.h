@@ -27,7 +27,7 @@ void data_server_pace(data_server_t *self, double bytes_per_s);
 /* Payload bytes that came and went since the last call. */
 uint64_t data_server_traffic(data_server_t *self);
 
-/* The last pseudo-gradient (n values; f32 only). Returns how many were complete so far. */
+/* The last pseudo-gradient (n values), decoded. Returns how many were complete so far. */
 typedef struct {
     uint32_t round, replica, fence;
     uint64_t weight;

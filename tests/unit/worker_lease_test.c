@@ -1,6 +1,8 @@
 /* Whole leases against a small aggregator: the same lease gives the same pseudo-gradient and the
  * same inner state wherever it is trained and however the state came there; drained leases; answers
  * that wait to be acknowledged. */
+#include <glob.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "ckpt/safetensors.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "data_server.h"
@@ -253,6 +256,83 @@ static void a_late_lease_is_trained_once(void **unused)
     rig_free(rig);
 }
 
+/* Error feedback by its equations, in f64: a = 0.95 e + d, e <- a - what was sent. With three values
+ * topk sends one. What was left out is in the inner state: whoever trains the lease, and as often as
+ * it is handed in, it is the same. `e` in and out. */
+static void check_feedback(rig_t *rig, const outcome_t *got, const float *d, double *e)
+{
+    int n_sent = 0;
+    for (int i = 0; i < N_PARAM; i++) {
+        double a = 0.95 * e[i] + (double)d[i], sent = (double)got->delta[i];
+        n_sent += sent != 0;
+        if (sent != 0) assert_true(fabs(sent - a) <= 1e-6 * fabs(a)); /* alone: its own magnitude */
+        e[i] = a - sent;
+    }
+    assert_int_equal(n_sent, 1);
+    char *find = mem_printf("%s/a/*-%s.safetensors", rig->dir, got->state);
+    glob_t files;
+    assert_int_equal(glob(find, 0, NULL, &files), 0);
+    safetensors_t *state = safetensors_open(files.gl_pathv[0], NULL);
+    const safetensor_t *error = safetensors_find(state, "codec.error");
+    assert_non_null(error);
+    assert_int_equal(error->n_bytes, sizeof(float) * N_PARAM);
+    for (int i = 0; i < N_PARAM; i++)
+        assert_true(fabs((double)((const float *)error->data)[i] - e[i]) <= 1e-6);
+    safetensors_close(&state);
+    globfree(&files);
+    free(find);
+}
+
+static int count_of(const float *values, const outcome_t *sent)
+{
+    int n = 0;
+    for (int i = 0; i < N_PARAM; i++) n += values[i] != 0 && sent->delta[i] != 0;
+    return n;
+}
+
+static void what_a_codec_leaves_out_is_part_of_the_state(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    trainer_t *plain = trainer_make(rig, "b"), *first = trainer_make(rig, "a");
+    trainer_t *neighbour = trainer_make(rig, "a");
+    outcome_t d[3], got[3];
+    double e[N_PARAM] = {0};
+    for (uint32_t r = 0; r < 3; r++) /* the server's parameters are the same in every round */
+        d[r] = train(rig, plain, r, r ? d[r - 1].state : "");
+    rig->lease.codec = codec_find("topk", NULL)->id;
+    for (uint32_t r = 0; r < 3; r++) {
+        got[r] = train(rig, first, r, r ? got[r - 1].state : "");
+        assert_int_equal(count_of(d[r].delta, &got[r]), 1);
+        check_feedback(rig, &got[r], d[r].delta, e);
+    }
+    for (uint32_t r = 1; r < 3; r++) {
+        outcome_t again = train(rig, neighbour, r,
+                                got[r - 1].state); /* a lease that is given again */
+        same(&got[r], &again);
+        again = train(rig, first, r, got[r - 1].state);
+        same(&got[r], &again);
+    }
+    int n_step = 0; /* round 1's once more, under round 2's name, then by who has not trained it */
+    outcome_t r1 = train(rig, first, 1, got[0].state);
+    same(&got[1], &r1);
+    for (int turn = 0; turn < 3; turn++) {
+        trainer_t *by = turn < 2 ? first : neighbour;
+        outcome_t late = hand_in_late(rig, by, got[0].state, &n_step);
+        same(&got[1], &late);
+        assert_true((n_step > 0) == (turn == 2));
+    }
+    /* A codec that keeps nothing goes on from such a state, and leaves none. */
+    rig->lease.codec = codec_find("f32", NULL)->id;
+    outcome_t f32 = train(rig, first, 2, got[1].state);
+    same(&d[2], &f32);
+    trainer_free(plain);
+    trainer_free(first);
+    trainer_free(neighbour);
+    rig_free(rig);
+}
+
 static void states_travel_by_the_object_service(void **unused)
 {
     (void)unused;
@@ -476,6 +556,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_lease_gives_the_same),
         cmocka_unit_test(a_late_lease_is_trained_once),
+        cmocka_unit_test(what_a_codec_leaves_out_is_part_of_the_state),
         cmocka_unit_test(states_travel_by_the_object_service),
         cmocka_unit_test(a_lost_state_is_refused_by_name),
         cmocka_unit_test(memory_alone),

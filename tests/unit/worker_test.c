@@ -228,7 +228,8 @@ static void lease(engine_t *engine, double w[3], inner_t *inner)
     float theta[3], loss = 0;
     err_t err = {0};
     for (int j = 0; j < 3; j++) theta[j] = (float)w[j];
-    if (engine_begin(engine, theta, inner->bytes, inner->n, &err) < 0) fail_msg("%s", err.text);
+    if (engine_begin(engine, theta, inner->bytes, inner->n, NULL, &err) < 0)
+        fail_msg("%s", err.text);
     for (int step = 0; step < 3; step++) {
         assert_int_equal(engine_step(engine, BATCH, LR, &loss, NULL), 0);
         double want = by_hand(w, inner->v);
@@ -238,7 +239,7 @@ static void lease(engine_t *engine, double w[3], inner_t *inner)
     for (int j = 0; j < 3; j++)
         if (fabs(theta[j] - w[j]) > 1e-5) fail_msg("w[%d] %g, by hand %g", j, theta[j], w[j]);
     free(inner->bytes);
-    inner->bytes = engine_state(engine, &inner->n, NULL);
+    inner->bytes = engine_state(engine, NULL, &inner->n, NULL);
     assert_non_null(inner->bytes);
     assert_true(inner->n <= engine_state_limit(engine));
 }
@@ -257,7 +258,7 @@ static void inner_states_are_bytes(void **unused)
     lease(other, a, &at_a);  /* anywhere */
     /* A lease that is broken off leaves no trace. */
     float theta[3] = {9, 9, 9}, loss;
-    assert_int_equal(engine_begin(engine, theta, at_a.bytes, at_a.n, NULL), 0);
+    assert_int_equal(engine_begin(engine, theta, at_a.bytes, at_a.n, NULL, NULL), 0);
     assert_int_equal(engine_step(engine, BATCH, 1.0, &loss, NULL), 0);
     lease(engine, a, &at_a);
     free(at_a.bytes);
@@ -275,12 +276,44 @@ static void state_begins(engine_t *engine, const safetensor_t *tensors, size_t n
     err_t err = {0};
     uint8_t *bytes = safetensors_pack(tensors, n, &meta, 1, &n_bytes, &at, &err);
     assert_non_null(bytes);
-    assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, &err), want ? -1 : 0);
+    assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, NULL, &err), want ? -1 : 0);
     if (err.code != want) fail_msg("code %d, want %d: %s", err.code, want, err.text);
     /* Every shorter file is refused, and leaves nothing. */
     for (size_t i = 0; i < n_bytes; i++)
-        assert_int_equal(engine_begin(engine, theta, bytes, i, &err), -1);
+        assert_int_equal(engine_begin(engine, theta, bytes, i, NULL, &err), -1);
     free(bytes);
+}
+
+/* A state's codec.error: taken, absent (zeros), refused. */
+static void errors_of_codecs(engine_t *engine, safetensor_t good)
+{
+    static const float values[4] = {1, -2, 3, 4}, bad[3] = {1, NAN, 3};
+    const struct {
+        safetensor_t tensor;
+        size_t n; /* tensors in the state */
+        err_code_t want;
+    } cases[] = {
+        {{"codec.error", DT_F32, 1, {3}, values, 12}, 2, ERR_OK},
+        {{"codec.error", DT_F32, 1, {3}, values, 12}, 1, ERR_OK},
+        {{"codec.error", DT_F32, 1, {4}, values, 16}, 2, ERR_SHAPE},
+        {{"codec.error", DT_I32, 1, {3}, values, 12}, 2, ERR_SHAPE},
+        {{"codec.error", DT_F32, 1, {3}, bad, 12}, 2, ERR_CORRUPT},
+        {{"codec.errors", DT_F32, 1, {3}, values, 12}, 2, ERR_SHAPE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const safetensor_t two[2] = {good, cases[i].tensor};
+        safetensors_meta_t meta = {"steps", "3"};
+        size_t n_bytes, at;
+        float theta[3] = {0}, error[3] = {7, 7, 7};
+        err_t err = {0};
+        uint8_t *bytes = safetensors_pack(two, cases[i].n, &meta, 1, &n_bytes, &at, &err);
+        assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, error, &err),
+                         cases[i].want ? -1 : 0);
+        assert_int_equal(err.code, cases[i].want);
+        for (int j = 0; j < 3 && !cases[i].want; j++)
+            assert_true(error[j] == (cases[i].n == 2 ? values[j] : 0));
+        free(bytes);
+    }
 }
 
 static void states_of_another_model_are_refused(void **unused)
@@ -310,6 +343,7 @@ static void states_of_another_model_are_refused(void **unused)
     safetensor_t two[2] = {good, good};
     two[1].name = "z";
     state_begins(engine, two, 2, "3", ERR_SHAPE);
+    errors_of_codecs(engine, good);
     safetensors_close(&file);
     free(inner.bytes);
     engine_destroy(&engine);
@@ -492,8 +526,12 @@ static void leases_that_make_no_sense(void **unused)
     assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1); /* no schedule */
     lease.schedule = &schedule;
     assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1);
-    assert_int_equal(err.code, ERR_ARG); /* an unknown schedule is wrong on any machine */
+    assert_int_equal(err.code, ERR_ARG); /* an unknown codec or schedule is wrong on any machine */
     assert_true(trainer_is_fatal(err.code));
+    assert_non_null(strstr(err.text, "codec 0 is unknown"));
+    lease.codec = 1;
+    assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1);
+    assert_true(trainer_is_fatal(err.code) && strstr(err.text, "schedule"));
     schedule.kind = "constant";
     assert_int_equal(trainer_lease(&trainer, &lease, &done, &err), -1); /* no aggregators */
     assert_false(trainer_is_fatal(err.code));
