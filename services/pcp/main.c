@@ -19,6 +19,8 @@ static const struct {
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
     {"devices", cmd_devices, "list this machine's devices and the targets of plans"},
+    {"doctor", cmd_doctor,
+     "look for what is wrong here and with a cluster, and tell what mends it"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"options", cmd_options, "print the table of training's options"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
