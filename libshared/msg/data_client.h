@@ -1,6 +1,6 @@
 /* The client's side of the data plane: objects, parameters and pseudo-gradients in chunks, with a
- * window of open requests at each aggregator (msg/pace.h). A request is sent again when answers to
- * later ones have come, or when nothing comes and no byte passes the connection (msg/progress.h): a
+ * window of open requests at each aggregator (msg/pace.h). A request is sent again when its
+ * connection has ended, or answers to later ones have come; after a silence a PING asks for one. A
  * link that is slow carries everything once.
  *
  * An aggregator that is away and comes back at the same endpoint within MSG_DATA_TIMEOUT_MS costs

@@ -1,6 +1,7 @@
 /* Sockets from endpoint values: options first, for they hold for connections made after them. */
 #include "msg/endpoint.h"
 
+#include <netinet/ip.h>
 #include <stdio.h>
 #include <zmq.h>
 
@@ -15,6 +16,7 @@ static endpoint_t of_control(int type, bool binds, const char *address)
         /* At a ROUTER a front may read for a thousand members. */
         .send_queue = type == ZMQ_ROUTER ? MSG_SHARED_QUEUE : 4096,
         .receive_queue = 4096,
+        .service = IPTOS_LOWDELAY, /* before bulk, where a queue knows the difference */
         .frame_bytes = 2 << 20,
         .backlog = 4096, /* all members may come at once, after an outage */
         .linger_ms = 500,
@@ -36,7 +38,10 @@ endpoint_t endpoint_connect(int type, const char *address)
 
 endpoint_t endpoint_of_data(endpoint_t self)
 {
-    self.send_queue = self.receive_queue = MSG_HIGH_WATER;
+    self.send_queue = MSG_SEND_QUEUE;
+    self.receive_queue = MSG_RECEIVE_QUEUE;
+    self.service = IPTOS_THROUGHPUT;
+    self.forgets = !self.binds;
     return self;
 }
 
@@ -49,6 +54,8 @@ static void set_options(zsock_t *socket, const endpoint_t *self)
 {
     zsock_set_sndhwm(socket, self->send_queue);
     zsock_set_rcvhwm(socket, self->receive_queue);
+    zsock_set_immediate(socket, self->forgets);
+    zsock_set_tos(socket, self->service);
     zsock_set_maxmsgsize(socket, self->frame_bytes);
     zsock_set_backlog(socket, self->backlog);
     zsock_set_linger(socket, self->linger_ms);

@@ -19,6 +19,9 @@ typedef struct {
         *address; /* tcp://HOST:PORT, ipc://PATH, inproc://NAME; borrowed; NULL: endpoint_add */
     int send_queue,
         receive_queue;          /* messages, for each peer; beyond that they are dropped, or wait */
+    bool forgets;               /* takes messages only while it is connected, and forgets those
+                                   that it still has when its connection ends */
+    int service;                /* type of service of its packets: IPTOS_LOWDELAY, ... */
     int frame_bytes;            /* the largest frame that is accepted */
     int backlog;                /* connections that wait to be accepted */
     int linger_ms;              /* what is not sent yet when the socket closes is tried so long */
@@ -32,7 +35,8 @@ typedef struct {
 /* Values with the limits of control messages and events (msg/limits.h). */
 endpoint_t endpoint_bind(int type, const char *address);
 endpoint_t endpoint_connect(int type, const char *address);
-/* The same for data: MSG_HIGH_WATER messages, of a megabyte each, wait for each peer. */
+/* The same for data: MSG_SEND_QUEUE and MSG_RECEIVE_QUEUE messages, of a megabyte each, wait for
+ * each peer; one that connects forgets them with its connection. */
 endpoint_t endpoint_of_data(endpoint_t self);
 
 /* Returns a socket, caller destroys; NULL with ERR_NET naming the address. */

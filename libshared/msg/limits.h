@@ -12,10 +12,13 @@ enum {
     MSG_CHUNK_BYTES = 1 << 20,            /* payload of a data message */
     MSG_CHUNK_FLOATS = 1 << 18,           /* the same in f32 elements: grain of parameter ranges */
     MSG_PAYLOAD_BYTES = (1 << 20) + 4096, /* a chunk with the overhead of its codec */
-    MSG_WINDOW = 8,                       /* requests a data client has open at one aggregator */
+    MSG_WINDOW_BYTES = 64 << 20,          /* most that a data client asks one aggregator for at once */
+    MSG_REQUESTS = 128,                   /* the same in requests */
+    MSG_CREDIT = 8,                       /* pieces of work that a member may ask for at once */
     MSG_SHARED_QUEUE = 32768,             /* control messages, on a connection of many members */
-    MSG_WINDOW_FIRST = 2,                 /* as many before it is known how fast answers come */
-    MSG_HIGH_WATER = 32,                  /* data messages queued per peer, each way */
+    MSG_WINDOW_FIRST = 2,                 /* chunks before it is known how fast answers come */
+    MSG_SEND_QUEUE = 160,                 /* data messages queued for a peer: a window and more */
+    MSG_RECEIVE_QUEUE = 32,               /* and from one; what is beyond waits on the line */
     MSG_UPLOADS = 256,                    /* objects that arrive at one aggregator at a time */
     MSG_PEER_UPLOADS = 8,                 /* and from one peer */
 
@@ -23,10 +26,10 @@ enum {
     MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */
     MSG_HELLO_MS = 1000,   /* a HELLO without WELCOME is repeated, doubling up to ... */
     MSG_HELLO_MAX_MS = 8000,
-    MSG_RESEND_MS = 1000, /* a data request goes again when all is silent, doubling up to ... */
-    MSG_RESEND_MAX_MS = 8000,
+    MSG_RESEND_MS = 1000, /* the shepherd says again what was not answered */
+    MSG_ASK_MS = 1000,    /* a data client asks whether requests were lost, doubling up to ... */
+    MSG_ASK_MAX_MS = 8000,
     MSG_NOT_READY_MS = 200,      /* so is one that was told "not ready" */
-    MSG_QUEUE_MS = 500,          /* answers that take less are no reason to ask for less */
     MSG_CANNOT_WRITE_MS = 1000,  /* one that was told "cannot write", without end */
     MSG_UPLOAD_IDLE_MS = 120000, /* without a chunk of it for so long an upload ends */
     MSG_UPLOAD_ROOM_MS = 30000,  /* or when another one needs the room */

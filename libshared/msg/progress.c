@@ -6,16 +6,14 @@
 #include <string.h>
 #include <zmq.h>
 
-#include "base/str.h"
 #include "msg/control.h"
 #include "msg/tcp_bytes.h"
 
 enum { LITTLE_BYTES = 4096 }; /* heartbeats, and answers that say nothing */
 
-void progress_begin(progress_t *self, zsock_t *socket, const char *endpoint)
+void progress_begin(progress_t *self, zsock_t *socket)
 {
     *self = (progress_t){.fd = -1};
-    if (!str_starts(endpoint, "tcp://")) return;
     self->monitor = endpoint_watch(socket, ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED);
 }
 
@@ -27,9 +25,10 @@ void progress_end(progress_t *self, zsock_t *socket)
 }
 
 /* Events are two frames: number (16 bits) and value (32 bits), the endpoint. */
-static void hear(progress_t *self)
+void progress_hear(progress_t *self)
 {
     zmq_msg_t frame[2];
+    if (!self->monitor) return;
     for (int n; (n = control_frames(self->monitor, frame, 2)) > 0;) {
         uint16_t event = 0;
         int32_t value = -1;
@@ -39,6 +38,7 @@ static void hear(progress_t *self)
             memcpy(&value, at + sizeof event, sizeof value);
         }
         self->fd = event == ZMQ_EVENT_CONNECTED ? value : -1;
+        self->ended += event == ZMQ_EVENT_DISCONNECTED;
         self->seen = 0;
         for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
     }
@@ -46,8 +46,7 @@ static void hear(progress_t *self)
 
 static uint64_t bytes_passed(progress_t *self)
 {
-    if (!self->monitor) return 0;
-    hear(self);
+    progress_hear(self);
     return tcp_bytes(self->fd);
 }
 

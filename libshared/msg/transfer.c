@@ -22,7 +22,8 @@ int transfer_connect(data_client_t *self, err_t *err)
         data.linger_ms = 0;
         shard->socket = endpoint_open(data, err);
         if (!shard->socket) return -1;
-        progress_begin(&shard->progress, shard->socket, shard->endpoint);
+        progress_begin(&shard->progress, shard->socket);
+        shard->ended = 0;
     }
     return 0;
 }
@@ -44,6 +45,29 @@ static void copy_given_back(void *data, void *hint)
 {
     free(data);
     given_back(NULL, hint);
+}
+
+static double now_ms(void)
+{
+    return clock_mono_s() * 1000;
+}
+
+/* Connected, that is, and its queue is not full. */
+static bool can_send(shard_t *shard)
+{
+    return zsock_events(shard->socket) & ZMQ_POLLOUT;
+}
+
+/* Under a number of its own. Once it is taken the payload will be. */
+static bool send_header(data_client_t *self, shard_t *shard, wire_header_t *header)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    header->run = self->options.run;
+    header->seq = ++self->seq;
+    wire_pack(header, bytes);
+    shard->sent_ms = clock_mono_ms();
+    return zmq_send(zsock_resolve(shard->socket), bytes, sizeof bytes,
+                    ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
 }
 
 static void send_payload(shard_t *shard, void *raw, const chunk_t *chunk)
@@ -85,23 +109,26 @@ static void reclaim(data_client_t *self)
     }
 }
 
+/* Header and payload, which is encoded only now. What cannot be sent stays lost. */
 static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_t *slot, err_t *err)
 {
+    shard_t *shard = &self->shard[s];
     chunk_t chunk = {0};
+    slot->lost = true;
+    if (slot->counted) pace_lose(&shard->pace, &slot->sending[(slot->sent - 1) % SENDINGS].pace);
+    slot->counted = false;
+    if (!can_send(shard)) return 0;
     if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
-    chunk.header.run = self->options.run;
-    chunk.header.seq = ++self->seq;
     if (chunk.n_out) chunk.header.check = hash_fast(chunk.out, chunk.n_out);
-    uint8_t header[WIRE_HEADER_BYTES];
-    wire_pack(&chunk.header, header);
-    void *raw = zsock_resolve(self->shard[s].socket);
-    /* A full queue (aggregator away) is met by sending again later. */
-    if (zmq_send(raw, header, sizeof header, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
-        send_payload(&self->shard[s], raw, &chunk);
+    if (!send_header(self, shard, &chunk.header)) return 0;
+    send_payload(shard, zsock_resolve(shard->socket), &chunk);
     slot->sending[slot->sent % SENDINGS].seq = self->seq;
-    slot->sending[slot->sent % SENDINGS].ms = clock_mono_ms();
+    slot->sending[slot->sent % SENDINGS].pace =
+        pace_send(&shard->pace, chunk.n_out > chunk.n_in ? chunk.n_out : chunk.n_in, now_ms());
     slot->heavy = chunk.n_out > 0;
     slot->sent++;
+    slot->counted = true;
+    slot->lost = false;
     slot->overtaken = 0;
     slot->again_ms = 0;
     self->sent += chunk.n_out;
@@ -117,23 +144,63 @@ static void look(shard_t *shard, int64_t now)
     shard->looked_ms = now;
     if (!progress_made(&shard->progress)) return;
     shard->alive_ms = now;
-    for (int i = 0; i < MSG_WINDOW; i++)
+    shard->n_asked = 0;
+    for (int i = 0; i < MSG_REQUESTS; i++)
         if (shard->slot[i].used && shard->slot[i].put_off) return;
     shard->heard_ms = now;
 }
 
-/* Requests of one connection are answered in their order: one that was overtaken is lost. So may
- * be all when nothing comes any more; but not what the connection, if there is one, has not taken
- * yet. */
-static bool is_due(shard_t *shard, const slot_t *slot, int64_t now)
+/* What was open when a connection ended is lost, all of it; and nothing else is. */
+static void hear_ends(shard_t *shard)
+{
+    progress_hear(&shard->progress);
+    if (shard->ended == shard->progress.ended) return;
+    shard->ended = shard->progress.ended;
+    shard->question = 0;
+    shard->n_asked = 0;
+    for (int i = 0; i < MSG_REQUESTS; i++) shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
+}
+
+/* Requests of one connection are answered in their order: one that was overtaken is lost, also
+ * while the connection lives (something between us may lose messages, or change their order a
+ * little: hence twice). */
+static bool is_due(const slot_t *slot, int64_t now)
 {
     enum { OVERTAKEN_MOST = 2 };
     if (slot->again_ms) return now >= slot->again_ms;
-    if (slot->overtaken >= OVERTAKEN_MOST) return true;
-    if (slot->heavy && atomic_load_explicit(&shard->lent, memory_order_acquire) > 0) return false;
-    int64_t since = slot->sending[(slot->sent - 1) % SENDINGS].ms;
-    if (since < shard->alive_ms) since = shard->alive_ms;
-    return now - since >= pace_patience(&shard->pace, slot->sent);
+    return slot->lost || slot->overtaken >= OVERTAKEN_MOST;
+}
+
+/* Silence for longer than answers take: the answer to a PING says whether those before it were
+ * lost. Nothing is sent again before that, so that a link that is slow, or stands still, carries
+ * everything once. */
+static void ask_whether_lost(data_client_t *self, shard_t *shard, int64_t now)
+{
+    bool open = false;
+    for (int i = 0; i < MSG_REQUESTS && !open; i++) {
+        const slot_t *slot = &shard->slot[i];
+        open = slot->used && !slot->lost && !slot->again_ms;
+    }
+    int64_t since = shard->sent_ms > shard->alive_ms ? shard->sent_ms : shard->alive_ms;
+    if (!open || now - since < pace_patience(&shard->pace, shard->n_asked + 1)) return;
+    wire_header_t nothing = {.type = WIRE_PING};
+    if (!can_send(shard) || !send_header(self, shard, &nothing)) return;
+    zmq_send(zsock_resolve(shard->socket), "", 0, ZMQ_DONTWAIT);
+    shard->question = self->seq;
+    shard->n_asked++;
+}
+
+/* The question was answered: what was sent before it and was not is lost. */
+static void find_lost(shard_t *shard, uint32_t question)
+{
+    if (shard->question != question) return;
+    shard->question = 0;
+    for (int i = 0; i < MSG_REQUESTS; i++) {
+        slot_t *slot = &shard->slot[i];
+        if (!slot->used || slot->lost || slot->again_ms) continue;
+        uint32_t last = slot->sending[(slot->sent - 1) % SENDINGS].seq;
+        slot->lost = (int32_t)(question - last) > 0;
+    }
 }
 
 static void on_unanswered(void *user, const char *text, int again_s)
@@ -166,16 +233,18 @@ static int pump(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
 {
     shard_t *shard = &self->shard[s];
     int64_t now = clock_mono_ms();
+    hear_ends(shard);
     if (shard->open) look(shard, now);
     ask_why(shard, now);
+    ask_whether_lost(self, shard, now);
     if (shard->open && now - shard->heard_ms > MSG_DATA_TIMEOUT_MS)
         return err_set(err, ERR_NET, "aggregator of shard %zu: no answer for %d s%s", s,
                        MSG_DATA_TIMEOUT_MS / 1000, shard->why);
-    for (int i = 0; i < MSG_WINDOW; i++) {
+    for (int i = 0; i < MSG_REQUESTS; i++) {
         slot_t *slot = &shard->slot[i];
-        if (slot->used && !is_due(shard, slot, now)) continue;
+        if (slot->used && !is_due(slot, now)) continue;
         if (!slot->used) {
-            if (shard->next >= shard->n || shard->open >= (size_t)shard->pace.window) continue;
+            if (shard->next >= shard->n || !pace_allows(&shard->pace)) continue;
             *slot = (slot_t){.used = true, .chunk = shard->next++};
             shard->open++;
         }
@@ -208,25 +277,25 @@ static int take(data_client_t *self, transfer_t *transfer, size_t s, const slot_
                    chunk.n_in);
 }
 
-/* When that sending of the slot's request was; negative: it was none of its last. */
-static int64_t when_sent(const slot_t *slot, uint32_t seq)
+/* That sending of the slot's request; NULL: it was none of its last. */
+static const pace_sent_t *find_sending(const slot_t *slot, uint32_t seq)
 {
     for (int i = 0; slot->used && i < SENDINGS && i < slot->sent; i++)
-        if (slot->sending[i].seq == seq) return slot->sending[i].ms;
-    return -1;
+        if (slot->sending[i].seq == seq) return &slot->sending[i].pace;
+    return NULL;
 }
 
-/* Whose answer is this? NULL: a second one to a request sent twice. */
-static slot_t *find_slot(shard_t *shard, uint32_t seq, int64_t *ms)
+/* Whose answer is this? NULL: a second one to a request sent twice, or to a question. */
+static slot_t *find_slot(shard_t *shard, uint32_t seq, const pace_sent_t **sent)
 {
     slot_t *found = NULL;
-    for (int i = 0; i < MSG_WINDOW; i++) {
+    for (int i = 0; i < MSG_REQUESTS; i++) {
         slot_t *slot = &shard->slot[i];
-        int64_t sent_ms = when_sent(slot, seq);
-        if (sent_ms >= 0) {
+        const pace_sent_t *sending = find_sending(slot, seq);
+        if (sending) {
             found = slot;
-            *ms = clock_mono_ms() - sent_ms;
-        } else if (slot->used && !slot->again_ms) {
+            *sent = sending;
+        } else if (slot->used && slot->sent && !slot->again_ms) {
             uint32_t last = slot->sending[(slot->sent - 1) % SENDINGS].seq;
             slot->overtaken += (int32_t)(seq - last) > 0;
         }
@@ -272,10 +341,16 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
                   const void *payload, size_t n, err_t *err)
 {
     shard_t *shard = &self->shard[s];
-    int64_t ms = 0;
-    slot_t *slot = find_slot(shard, header->seq, &ms);
+    const pace_sent_t *sent = NULL;
+    slot_t *slot = find_slot(shard, header->seq, &sent);
     shard->alive_ms = clock_mono_ms();
-    if (!slot) return 0;
+    if (!slot) {
+        find_lost(shard, header->seq);
+        return 0;
+    }
+    shard->n_asked = 0;
+    if (slot->counted) pace_answer(&shard->pace, sent, header->type != WIRE_NACK, now_ms());
+    slot->counted = false;
     bool damaged = header->type == WIRE_NACK && header->code == NACK_DAMAGED;
     if (header->type == WIRE_DATA) {
         int rc = take(self, transfer, s, slot, header, payload, n, err);
@@ -289,7 +364,6 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
         return 0;
     }
     shard->heard_ms = shard->alive_ms;
-    pace_answer(&shard->pace, ms);
     if (header->type == WIRE_NACK) return refusal(header, payload, n, err);
     say_waiting(self, s, "");
     if (header->type == WIRE_DATA) self->received += n;
@@ -321,25 +395,42 @@ static int receive(data_client_t *self, transfer_t *transfer, size_t s, err_t *e
     return rc;
 }
 
+static bool is_waiting(const slot_t *slot)
+{
+    return slot->used && slot->lost && !slot->again_ms;
+}
+
 static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
 {
     if (self->options.stopped && self->options.stopped(self->options.user))
         return err_set(err, ERR_STATE, "stopped");
-    for (size_t s = 0; s < self->n_shard; s++)
-        items[s] = (zmq_pollitem_t){.socket = zsock_resolve(self->shard[s].socket),
-                                    .events = ZMQ_POLLIN};
-    zmq_poll(items, (int)self->n_shard, 50);
+    size_t n = 0;
+    for (size_t s = 0; s < self->n_shard; s++) {
+        const shard_t *shard = &self->shard[s];
+        bool waits = false; /* until it is connected */
+        for (int i = 0; i < MSG_REQUESTS; i++) waits |= is_waiting(&shard->slot[i]);
+        items[n++] = (zmq_pollitem_t){.socket = zsock_resolve(shard->socket),
+                                      .events = (short)(waits ? ZMQ_POLLIN | ZMQ_POLLOUT
+                                                              : ZMQ_POLLIN)};
+        if (shard->progress.monitor)
+            items[n++] = (zmq_pollitem_t){.socket = zsock_resolve(shard->progress.monitor),
+                                          .events = ZMQ_POLLIN};
+    }
+    zmq_poll(items, (int)n, 50);
     return 0;
 }
 
 int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
 {
     if (transfer_connect(self, err) < 0) return -1;
-    zmq_pollitem_t *items = mem_calloc(self->n_shard, sizeof *items);
+    zmq_pollitem_t *items = mem_calloc(2 * self->n_shard, sizeof *items);
     int rc = 0;
     for (size_t s = 0; s < self->n_shard; s++) {
         shard_t *shard = &self->shard[s];
         shard->next = shard->open = 0;
+        shard->pace.open = 0;
+        shard->question = 0;
+        shard->n_asked = 0;
         memset(shard->slot, 0, sizeof shard->slot);
         shard->heard_ms = shard->alive_ms = clock_mono_ms();
         progress_skip(&shard->progress);

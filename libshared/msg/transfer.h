@@ -22,8 +22,10 @@ typedef struct {
     int sent;     /* how often */
     struct {
         uint32_t seq; /* never used twice */
-        int64_t ms;
+        pace_sent_t pace;
     } sending[SENDINGS]; /* number i at i % SENDINGS */
+    bool counted;        /* its last sending is open, for the pace */
+    bool lost;           /* it was not sent, or went with its connection */
     int overtaken;       /* answers to requests that were sent after its last sending */
     bool heavy;          /* it has a payload, so that sending it again costs something */
     int put_off;         /* times that it was told to come again, in a row */
@@ -34,9 +36,13 @@ typedef struct {
     char *endpoint;
     zsock_t *socket;      /* NULL: to be connected again */
     size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
-    slot_t slot[MSG_WINDOW];
+    slot_t slot[MSG_REQUESTS];
     pace_t pace; /* kept from transfer to transfer */
     progress_t progress;
+    unsigned ended;           /* connections, as far as has been acted upon */
+    uint32_t question;        /* seq of the last question whether requests were lost; 0: none */
+    int n_asked;              /* since there was a sign of life */
+    int64_t sent_ms;          /* the last of anything */
     int64_t looked_ms;        /* at progress */
     int64_t alive_ms;         /* the last answer of any kind, or bytes of one */
     int64_t heard_ms;         /* the last one that got us further */

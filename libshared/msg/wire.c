@@ -22,6 +22,7 @@ static const struct {
     [WIRE_NACK] = {"NACK", MSG_NAME_BYTES},
     [WIRE_GET_OUTER] = {"GET_OUTER", 0},
     [WIRE_PUT_OUTER] = {"PUT_OUTER", MSG_CHUNK_BYTES},
+    [WIRE_PING] = {"PING", 0},
 };
 
 static const char *const nacks[NACK_COUNT] = {

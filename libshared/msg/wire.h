@@ -29,6 +29,7 @@ typedef enum {
     WIRE_NACK,           /* answers either; code, payload: text */
     WIRE_GET_OUTER,      /* as GET_PARAMS: state `vector` of the outer rule (outer/outer.h) */
     WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: the same */
+    WIRE_PING,           /* what was asked before, on this connection, has been answered: ACK */
     WIRE_TYPE_COUNT,
 } wire_type_t;
 

@@ -288,14 +288,15 @@ int store_lease_done(store_t *self, const store_leader_t *leader, const store_do
         self->db, err, NULL,
         "UPDATE lease SET state = 'done', done_windows = $5, loss = $6, n_tokens = $7, "
         "state_out = $8, n_steps = $9, norm2 = $10, compute_seconds = $11, sent_bytes = $12, "
-        "received_bytes = $13, done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND "
+        "received_bytes = $13, download_ms = $14, upload_ms = $15, done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND "
         "replica = $3 AND fence = $4 AND state IN ('issued', 'done')",
         sql_text(leader->run), sql_int((int64_t)done->round), sql_int(done->replica),
         sql_int(done->fence), sql_int((int64_t)done->windows), sql_float(done->loss),
         sql_int((int64_t)done->tokens), sql_text(done->state_out ? done->state_out : ""),
         sql_maybe_int(done->steps ? (int64_t)done->steps : -1), sql_float(done->norm2),
         sql_float(done->compute_s), sql_maybe_int(done->sent_bytes),
-        sql_maybe_int(done->received_bytes));
+        sql_maybe_int(done->received_bytes), sql_maybe_int(done->download_ms),
+        sql_maybe_int(done->upload_ms));
     return sql_end(self->db,
                    n < 0    ? -1
                    : n == 0 ? refused(leader, done->round, done->replica, done->fence, err)

@@ -214,7 +214,8 @@ typedef struct {
     const char *state_out;              /* its inner state is this now; NULL: unknown */
     uint32_t steps;                     /* 0: unknown */
     double norm2, compute_s;            /* squared norm of the update; NaN: unknown */
-    int64_t sent_bytes, received_bytes; /* negative: unknown */
+    int64_t sent_bytes, received_bytes; /* negative: unknown; so the next two */
+    int64_t download_ms, upload_ms;
 } store_done_t;
 
 /* It is done. A repeat replaces what was said before. ERR_STATE: the fence is not the lease's. */

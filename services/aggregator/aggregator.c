@@ -314,6 +314,7 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
     case WIRE_PUT_DELTA:
         if (in_run(self, from, &header)) deltas_put(self, from, &header, payload, n);
         break;
+    case WIRE_PING: answer_ack(self, from, &header, 0); break;
     default: answer_nack(self, from, &header, NACK_BAD_MESSAGE, "not a request"); break;
     }
 }

@@ -12,7 +12,7 @@
 #include "msg/envelope.h"
 #include "msg/limits.h"
 
-enum { PEER_LENT = 2 * MSG_WINDOW }; /* its window, and what it may have asked for again */
+enum { PEER_LENT = MSG_REQUESTS + 16 }; /* its window, and what it may have asked for again */
 
 typedef struct {
     atomic_int holders; /* the table, and each answer on the way */

@@ -96,7 +96,7 @@ typedef struct {
     bool carry;     /* a late lease whose `worker` may be training it and was not told yet */
     double loss;    /* of the finished work */
     uint64_t tokens;
-    double compute_s, transfer_s;
+    double compute_s, transfer_s, download_s, upload_s;
     uint32_t steps; /* training, of the finished work, as all below; 0: unknown */
     double norm2;   /* squared norm of its update, as the shards received it */
     int64_t sent_bytes, received_bytes;  /* by the worker; negative: unknown */
@@ -108,7 +108,7 @@ typedef struct {
     bool waits;
     uint32_t round, fence, steps;
     uint64_t windows, tokens;
-    double loss, compute_s, transfer_s;
+    double loss, compute_s, transfer_s, download_s, upload_s;
     int64_t sent_bytes, received_bytes;
     char state[HASH_HEX];
     double *norm2; /* by shard; negative: it has not answered */

@@ -366,7 +366,9 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->last_loss = result->last_loss;
     done->tokens = result->tokens;
     done->compute_s = result->compute_s;
-    done->transfer_s = self->fetch_s + clock_mono_s() - trained;
+    done->download_s = self->fetch_s;
+    done->upload_s = clock_mono_s() - trained;
+    done->transfer_s = done->download_s + done->upload_s;
     done->fresh_state = result->fresh;
     done->state = self->state;
     tell_traffic(self, done);

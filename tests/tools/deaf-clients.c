@@ -28,7 +28,7 @@ static const config_field_t fields[] = {
     ROW(target, STRING, NULL, 0, 0, "the aggregator's data endpoint"),
     ROW(run, STRING, NULL, 0, 0, "id of the run"),
     ROW(clients, INT, "20", 1, 1000, "how many do not read"),
-    ROW(asks, INT, "40", 1, 1e6, "requests of each, in a round"),
+    ROW(asks, INT, "400", 1, 1e6, "requests of each, in a round"),
     ROW(elements, INT, "262144", 1, MSG_CHUNK_FLOATS, "parameters asked for at a time"),
     SERVICE_FIELDS(options_t),
 };
@@ -102,8 +102,7 @@ int main(int argc, char **argv)
     log_init("deaf-clients", LOG_INFO, LOG_LOGFMT);
     zsock_t **deaf = mem_calloc((size_t)options.clients, sizeof *deaf);
     for (int64_t i = 0; i < options.clients; i++) deaf[i] = new_deaf(options.target);
-    zsock_t *reader = endpoint_open(endpoint_of_data(endpoint_connect(ZMQ_DEALER, options.target)),
-                                    &err);
+    zsock_t *reader = endpoint_open(endpoint_connect(ZMQ_DEALER, options.target), &err);
     for (uint32_t round = 0, next_round = 0; reader && !zsys_interrupted;) {
         int has = find_round(&options, reader, next_round, &round);
         if (has < 0) break;

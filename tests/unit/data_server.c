@@ -104,6 +104,7 @@ static const void *answer(data_server_t *self, wire_header_t *h, const void *pay
     case WIRE_GET_OBJECT: return get_object(self, h, n);
     case WIRE_PUT_OBJECT: put_object(self, h, payload); return NULL;
     case WIRE_PUT_DELTA: put_delta(self, h, payload, n_in); return NULL;
+    case WIRE_PING: h->type = WIRE_ACK; return NULL;
     default:
         h->type = WIRE_NACK;
         h->code = NACK_BAD_MESSAGE;

@@ -197,6 +197,8 @@ int store_help_done(store_t *store, const store_leader_t *leader, uint32_t repli
                          .norm2 = (1.0 + replica) * (1 + replica),
                          .compute_s = 0.5,
                          .sent_bytes = 1000,
-                         .received_bytes = -1};
+                         .received_bytes = -1,
+                         .download_ms = 20,
+                         .upload_ms = -1};
     return store_lease_done(store, leader, &done, err);
 }

@@ -117,6 +117,12 @@ void records_issue(shepherd_t *self, uint32_t replica)
     records_write(self, record);
 }
 
+/* As a worker says: any number. */
+static int64_t milliseconds(double seconds)
+{
+    return seconds >= 0 && seconds < 1e9 ? (int64_t)(seconds * 1000) : -1;
+}
+
 void records_done(shepherd_t *self, uint32_t replica)
 {
     const work_t *lease = &self->lease[replica];
@@ -128,7 +134,9 @@ void records_done(shepherd_t *self, uint32_t replica)
                                   .norm2 = lease->norm2,
                                   .compute_s = lease->compute_s,
                                   .sent_bytes = lease->sent_bytes,
-                                  .received_bytes = lease->received_bytes};
+                                  .received_bytes = lease->received_bytes,
+                                  .download_ms = milliseconds(lease->download_s),
+                                  .upload_ms = milliseconds(lease->upload_s)};
     memcpy(record->state, lease->state_out, HASH_HEX);
     records_write(self, record);
 }

@@ -25,7 +25,9 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
                       .norm2 = from->norm2,
                       .compute_s = from->compute_s > 0 ? from->compute_s : 0,
                       .sent_bytes = -1,
-                      .received_bytes = -1};
+                      .received_bytes = -1,
+                      .download_s = -1,
+                      .upload_s = -1};
     lease->decided = self->decided && from->decided_windows >= 0;
     lease->late = self->decided && from->late;
     lease->lag = from->lag;

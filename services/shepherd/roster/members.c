@@ -300,7 +300,7 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");
         row = member_by_serial(self, serial);
     }
-    row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
+    row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
 }
 
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -334,5 +334,5 @@ void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(self, from);
     uint32_t credit = message->work_request->credit;
-    row->credit = credit < MSG_WINDOW ? credit : MSG_WINDOW;
+    row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
 }

@@ -245,6 +245,8 @@ static void begin(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows
                         .loss = done->mean_loss,
                         .compute_s = done->compute_s,
                         .transfer_s = done->transfer_s,
+                        .download_s = done->download_s,
+                        .upload_s = done->upload_s,
                         .sent_bytes = (int64_t)(done->sent_bytes & INT64_MAX),
                         .received_bytes = (int64_t)(done->received_bytes & INT64_MAX),
                         .norm2 = norm2};
