@@ -8,7 +8,8 @@
 # cable of our own with a delay. For each rate one cluster: shepherd, compiler and aggregator on one host, workers on
 # others; rounds of one step. Printed for each round (the slowest worker's figures): seconds down and up, the ideal
 # (bytes of the parameters, or of the encoded update, at that rate and nothing else), their ratio; payload and bytes on
-# the link (with the headers of TCP and below) over what is needed; and how even the workers' shares were (Jain's index
+# the link (with the headers of TCP and below) over what is needed (up in the last round: with the moments, for the
+# checkpoint); and how even the workers' shares were (Jain's index
 # of their download rates). With --core RATE the aggregator's link has that rate, for its workers together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -81,14 +82,15 @@ report() { # RATE BYTES_DOWN BYTES_UP
         END {
             encoded = parameters / (codec == "int8" ? 4 : codec == "bf16" ? 2 : 1)
             for (r = 0; r < rounds; r++) {
+                needed = encoded + (r == rounds - 1 ? 2 * parameters : 0)
                 ideal_down = parameters * 8 / shared / 1e6
-                ideal_up = encoded * 8 / shared / 1e6
+                ideal_up = needed * 8 / shared / 1e6
                 printf "%6d %5d %9.2f %9.2f %6.2f %9.2f %9.2f %6.2f %8.3f %8.3f", rate, r + 1, down[r], ideal_down,
                     down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / parameters,
-                    sent[r] / n[r] / encoded
+                    sent[r] / n[r] / needed
                 if (r == rounds - 1)
                     printf " %8.3f %8.3f", down_bytes / workers / rounds / parameters,
-                        up_bytes / workers / rounds / encoded
+                        up_bytes / workers / (rounds * encoded + 2 * parameters)
                 if (workers > 1) printf "  %.3f", sum[r] * sum[r] / n[r] / squares[r]
                 print ""
             }
