@@ -12,15 +12,15 @@ enum {
     MSG_CHUNK_BYTES = 1 << 20,            /* payload of a data message */
     MSG_CHUNK_FLOATS = 1 << 18,           /* the same in f32 elements: grain of parameter ranges */
     MSG_PAYLOAD_BYTES = (1 << 20) + 4096, /* a chunk with the overhead of its codec */
-    MSG_WINDOW_BYTES = 64 << 20,          /* most that a data client asks one aggregator for at once */
-    MSG_REQUESTS = 128,                   /* the same in requests */
-    MSG_CREDIT = 8,                       /* pieces of work that a member may ask for at once */
-    MSG_SHARED_QUEUE = 32768,             /* control messages, on a connection of many members */
-    MSG_WINDOW_FIRST = 2,                 /* chunks before it is known how fast answers come */
-    MSG_SEND_QUEUE = 160,                 /* data messages queued for a peer: a window and more */
-    MSG_RECEIVE_QUEUE = 32,               /* and from one; what is beyond waits on the line */
-    MSG_UPLOADS = 256,                    /* objects that arrive at one aggregator at a time */
-    MSG_PEER_UPLOADS = 8,                 /* and from one peer */
+    MSG_WINDOW_BYTES = 64 << 20, /* most that a data client asks one aggregator for at once */
+    MSG_REQUESTS = 128,          /* the same in requests */
+    MSG_CREDIT = 8,              /* pieces of work that a member may ask for at once */
+    MSG_SHARED_QUEUE = 32768,    /* control messages, on a connection of many members */
+    MSG_WINDOW_FIRST = 2,        /* chunks before it is known how fast answers come */
+    MSG_SEND_QUEUE = 160,        /* data messages queued for a peer: a window and more */
+    MSG_RECEIVE_QUEUE = 32,      /* and from one; what is beyond waits on the line */
+    MSG_UPLOADS = 256,           /* objects that arrive at one aggregator at a time */
+    MSG_PEER_UPLOADS = 8,        /* and from one peer */
 
     MSG_HEARTBEAT_MS = 500,
     MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */

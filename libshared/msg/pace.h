@@ -22,19 +22,19 @@
 enum { PACE_ROUNDS = 10, PACE_BASE_MS = 30000 };
 
 typedef struct {
-    uint64_t window;           /* bytes that may be open */
-    uint64_t open, delivered;  /* bytes: asked for and unanswered; answered so far */
-    double delivered_ms;       /* when the last of them were, or the first request of an idle line */
-    int64_t n;                 /* answers so far */
-    double mean_ms, spread_ms; /* smoothed */
-    double base_ms, base_at;   /* the shortest, and when it was seen */
-    double rate[PACE_ROUNDS];  /* bytes/ms: the highest of each of the last rounds */
+    uint64_t window;          /* bytes that may be open */
+    uint64_t open, delivered; /* bytes: asked for and unanswered; answered so far */
+    double delivered_ms;      /* when the last of them were, or the first request of an idle line */
+    int64_t n;                /* answers so far */
+    double mean_ms, spread_ms;              /* smoothed */
+    double base_ms, base_at;                /* the shortest, and when it was seen */
+    double rate[PACE_ROUNDS];               /* bytes/ms: the highest of each of the last rounds */
     uint64_t round, round_begin, round_end; /* the present one: it began with so many delivered
                             bytes, and ends with an answer to what is sent behind `round_end` */
-    double full_rate;          /* the rate that growth is measured by */
-    int flat;                  /* rounds in which the rate did not grow */
-    bool full;                 /* the window has found what fits */
-    bool dry;                  /* one request at a time, until one had the line for itself */
+    double full_rate;                       /* the rate that growth is measured by */
+    int flat;                               /* rounds in which the rate did not grow */
+    bool full;                              /* the window has found what fits */
+    bool dry; /* one request at a time, until one had the line for itself */
 } pace_t;
 
 /* What is remembered of a sending until it is answered. */

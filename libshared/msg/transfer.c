@@ -123,8 +123,8 @@ static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_
     if (!send_header(self, shard, &chunk.header)) return 0;
     send_payload(shard, zsock_resolve(shard->socket), &chunk);
     slot->sending[slot->sent % SENDINGS].seq = self->seq;
-    slot->sending[slot->sent % SENDINGS].pace =
-        pace_send(&shard->pace, chunk.n_out > chunk.n_in ? chunk.n_out : chunk.n_in, now_ms());
+    slot->sending[slot->sent % SENDINGS].pace = pace_send(
+        &shard->pace, chunk.n_out > chunk.n_in ? chunk.n_out : chunk.n_in, now_ms());
     slot->heavy = chunk.n_out > 0;
     slot->sent++;
     slot->counted = true;
@@ -158,7 +158,8 @@ static void hear_ends(shard_t *shard)
     shard->ended = shard->progress.ended;
     shard->question = 0;
     shard->n_asked = 0;
-    for (int i = 0; i < MSG_REQUESTS; i++) shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
+    for (int i = 0; i < MSG_REQUESTS; i++)
+        shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
 }
 
 /* Requests of one connection are answered in their order: one that was overtaken is lost, also
@@ -409,9 +410,9 @@ static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
         const shard_t *shard = &self->shard[s];
         bool waits = false; /* until it is connected */
         for (int i = 0; i < MSG_REQUESTS; i++) waits |= is_waiting(&shard->slot[i]);
-        items[n++] = (zmq_pollitem_t){.socket = zsock_resolve(shard->socket),
-                                      .events = (short)(waits ? ZMQ_POLLIN | ZMQ_POLLOUT
-                                                              : ZMQ_POLLIN)};
+        items[n++] = (zmq_pollitem_t){
+            .socket = zsock_resolve(shard->socket),
+            .events = (short)(waits ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN)};
         if (shard->progress.monitor)
             items[n++] = (zmq_pollitem_t){.socket = zsock_resolve(shard->progress.monitor),
                                           .events = ZMQ_POLLIN};

@@ -288,7 +288,8 @@ int store_lease_done(store_t *self, const store_leader_t *leader, const store_do
         self->db, err, NULL,
         "UPDATE lease SET state = 'done', done_windows = $5, loss = $6, n_tokens = $7, "
         "state_out = $8, n_steps = $9, norm2 = $10, compute_seconds = $11, sent_bytes = $12, "
-        "received_bytes = $13, download_ms = $14, upload_ms = $15, done_ms = now_ms() WHERE run_id = $1 AND round = $2 AND "
+        "received_bytes = $13, download_ms = $14, upload_ms = $15, done_ms = now_ms() WHERE run_id "
+        "= $1 AND round = $2 AND "
         "replica = $3 AND fence = $4 AND state IN ('issued', 'done')",
         sql_text(leader->run), sql_int((int64_t)done->round), sql_int(done->replica),
         sql_int(done->fence), sql_int((int64_t)done->windows), sql_float(done->loss),

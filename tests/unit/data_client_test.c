@@ -81,7 +81,8 @@ static void lost_requests_are_sent_again(void **unused)
     rig_t *rig = rig_new();
     get_params(rig);
     data_server_traffic(rig->server);
-    data_server_fault(rig->server, SERVER_SILENT, 2); /* the first window: no answer overtakes any */
+    data_server_fault(rig->server, SERVER_SILENT,
+                      2); /* the first window: no answer overtakes any */
     int64_t ms = get_params(rig);
     assert_true(ms >= MSG_ASK_MS);
     assert_int_equal(data_server_traffic(rig->server), N * sizeof(float));

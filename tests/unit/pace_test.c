@@ -51,8 +51,8 @@ static void ask(link_t *self, int client)
     if (begin < self->free_ms) begin = self->free_ms;
     self->free_ms = begin + bytes / self->rate;
     self->left[client] -= MSG_CHUNK_BYTES;
-    self->queue[self->n_queue++] =
-        (answer_t){client, self->free_ms, bytes, pace_send(pace, MSG_CHUNK_BYTES, self->now_ms)};
+    self->queue[self->n_queue++] = (answer_t){client, self->free_ms, bytes,
+                                              pace_send(pace, MSG_CHUNK_BYTES, self->now_ms)};
     if (pace->open > self->open_most) self->open_most = pace->open;
 }
 

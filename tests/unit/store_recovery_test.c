@@ -144,10 +144,11 @@ static void test_resume(void **state)
     assert_true(r.updates.n == 1 && r.updates.at[0].committed && r.updates.at[0].replica == 0);
     assert_string_equal(r.updates.at[0].worker, "w1");
     assert_true(r.updates.at[0].steps == 3 && r.updates.at[0].compute_s == 0.5);
-    assert_int_equal(store_help_count(f->url, "SELECT sent_bytes FROM pcp_leases WHERE "
-                                              "replica = 0 AND received_bytes IS NULL AND download_ms = 20 AND "
-                                              "upload_ms IS NULL"),
-                     1000);
+    assert_int_equal(
+        store_help_count(f->url, "SELECT sent_bytes FROM pcp_leases WHERE "
+                                 "replica = 0 AND received_bytes IS NULL AND download_ms = 20 AND "
+                                 "upload_ms IS NULL"),
+        1000);
     assert_true(r.tokens == 640 && r.loss == 1 && isnan(r.validation_loss));
     assert_true(r.returned.n == 1 && r.returned.at[0].start == 10 && r.returned.at[0].count == 10);
     store_resume_fini(&r);

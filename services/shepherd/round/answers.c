@@ -84,10 +84,11 @@ void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, dou
     lease->received_bytes = done->received_bytes;
     lease->done_ms = self->now_ms;
     memcpy(lease->state_out, done->state, HASH_HEX);
-    log_event(LOG_DEBUG, "lease_done",
-              "round=%u replica=%u loss=%.4f norm=%.4g compute_s=%.3f download_s=%.3f upload_s=%.3f",
-              self->round, replica, lease->loss, sqrt(norm2), lease->compute_s, lease->download_s,
-              lease->upload_s);
+    log_event(
+        LOG_DEBUG, "lease_done",
+        "round=%u replica=%u loss=%.4f norm=%.4g compute_s=%.3f download_s=%.3f upload_s=%.3f",
+        self->round, replica, lease->loss, sqrt(norm2), lease->compute_s, lease->download_s,
+        lease->upload_s);
     if (lease->timed) admission_timed(self, replica);
     blame_clear(self, lease->holder);
     records_done(self, replica);
