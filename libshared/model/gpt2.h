@@ -13,8 +13,9 @@
 
 typedef struct {
     int layers, heads, width, block, vocab, batch;
-    bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
-    bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    int positions; /* rows of wpe, block or more; 0: block */
+    bool bias;     /* biases in linear layers and layer norms, as GPT-2 has them */
+    bool bf16;     /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
 } gpt2_config_t;
 
 /* A module with

@@ -9,11 +9,12 @@
 #include "ckpt/checkpoint.h"
 #include "pcp/checkpoint_now.h"
 #include "pcp/cmd.h"
+#include "pcp/hf_dir.h"
 #include "store/store.h"
 
 typedef struct {
-    char *out, *dir, *shepherd, *store;
-    int64_t keep, wait_ms;
+    char *out, *dir, *hf, *dtype, *shepherd, *store;
+    int64_t keep, wait_ms, shard_mb;
 } options_t;
 
 static const config_field_t fields[] = {
@@ -21,6 +22,13 @@ static const config_field_t fields[] = {
      0, NULL, false},
     {"dir", CONFIG_STRING, offsetof(options_t, dir), NULL,
      "export: directory to copy the whole round to", 0, 0, NULL, false},
+    {"hf", CONFIG_STRING, offsetof(options_t, hf), NULL,
+     "export: directory for config.json, tokenizer.json and weights as Hugging Face reads them", 0,
+     0, NULL, false},
+    {"dtype", CONFIG_ENUM, offsetof(options_t, dtype), "f32", "export --hf: of the weights", 0, 0,
+     "f32|bf16", false},
+    {"shard_mb", CONFIG_INT, offsetof(options_t, shard_mb), "5000",
+     "export --hf: a file of weights has about so many MB", 1, 1000000, NULL, false},
     CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
@@ -36,7 +44,8 @@ static const config_table_t table = {
              "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"
              "verify  check every file of each (or of one round's directory) against its hash\n"
-             "export  the parameters of the newest whole one (or of the given round) as one file\n"
+             "export  the parameters of the newest whole one (or of the given round) as one file,\n"
+             "        as a copy, or as a published model (--hf)\n"
              "prune   remove all but the last few, and what crashed writers left\n"
              "now     ask a running shepherd for one; training goes on meanwhile. RUN: which one "
              "of a cluster\n"
@@ -96,11 +105,15 @@ static int verify(const char *path, err_t *err)
 
 static int export(const options_t *o, const char *path, err_t *err)
 {
-    if (!o->out && !o->dir) return err_set(err, ERR_ARG, "say where to: --out FILE or --dir DIR");
+    if (!o->out && !o->dir && !o->hf)
+        return err_set(err, ERR_ARG, "say where to: --out FILE, --dir DIR or --hf DIR");
     checkpoint_t *checkpoint = checkpoint_open(path, err);
     int rc = checkpoint ? 0 : -1;
     if (rc == 0 && o->out) rc = checkpoint_export(checkpoint, o->out, err);
     if (rc == 0 && o->dir) rc = checkpoint_copy(checkpoint, o->dir, err);
+    const hf_export_t hf = {.bf16 = strcmp(o->dtype, "bf16") == 0,
+                            .shard_bytes = (size_t)o->shard_mb * 1000000};
+    if (rc == 0 && o->hf) rc = hf_dir_export(checkpoint, o->hf, &hf, err);
     if (rc == 0)
         printf("round %lld of %s\n", (long long)checkpoint_info(checkpoint)->round,
                checkpoint_path(checkpoint));

@@ -1,0 +1,80 @@
+/* What the builders of known models share: their list of parameters, and layers over the graph
+ * builder. Values are [rows, width] in f32 unless said otherwise; errors are the builder's, sticky
+ * (ir/build.h). Internal to model/. */
+#ifndef MODEL_LAYERS_H
+#define MODEL_LAYERS_H
+
+#include <stdbool.h>
+
+#include "ir/build.h"
+
+/* --- parameters: one list, in the order in which the layers take them --- */
+
+typedef struct {
+    const char *name, *init; /* init: a rule of model/init.h */
+    ir_type_t type;
+} param_t;
+
+typedef struct {
+    arena_t *arena;
+    const char *prefix; /* of the names that are added */
+    dtype_t dtype;
+    param_t *at;
+    int n, space;
+} params_t;
+
+void params_add(params_t *self, const char *name, const char *init, int rank, int64_t d0,
+                int64_t d1);
+
+/* --- a function that is being built --- */
+
+typedef struct {
+    ir_fn_t *fn;
+    const void *config; /* of the family */
+    int next_param;
+    dtype_t dtype; /* of parameters and matrix products */
+    int64_t batch; /* rows of tokens in this function */
+} build_t;
+
+ir_val_t layer_next(build_t *b); /* the next parameter of the list */
+
+/* A vector along the last axis of `like`; a value per row, [..], along a new last axis. */
+ir_val_t layer_along_last(build_t *b, ir_val_t vector, const ir_type_t *like);
+ir_val_t layer_along_rows(build_t *b, ir_val_t rows, const ir_type_t *like);
+ir_val_t layer_row_reduce(build_t *b, op_code_t reducer, ir_val_t x);
+ir_val_t layer_scale(build_t *b, ir_val_t x, double factor);
+ir_val_t layer_add_bias(build_t *b, ir_val_t y, ir_val_t bias); /* IR_NONE: y itself */
+
+/* x W of W[in, out], or x W^T of W[out, in]: the product in the parameters' type, result f32. */
+ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed);
+
+/* Causal attention. q, k, v [batch, block, heads, head] in the parameters' type; the result
+ * [batch * block, heads * head]:
+ *   out[b,h,i] = sum_j softmax_j(q[b,i,h] . k[b,j,h] scale) v[b,j,h],  j <= i */
+ir_val_t layer_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double scale);
+
+/* Rows of an embedding table for [batch, block] tokens, as [batch * block, width]. */
+ir_val_t layer_embed(build_t *b, ir_val_t table, ir_val_t tokens);
+
+/* --- a model: @main with its loss and @logits, from one trunk --- */
+
+typedef struct {
+    const char *name;
+    const void *config;
+    int64_t batch, block, vocab;
+    /* tokens [batch, block] -> logits [batch * block, vocab] in f32 */
+    ir_val_t (*trunk)(build_t *b, ir_val_t tokens);
+} model_t;
+
+/* A module with @main and @logits as model/gpt2.h has them. NULL: the builder's error. */
+ir_module_t *model_build(const model_t *model, const params_t *params, ir_module_t *module,
+                         err_t *err);
+
+/* A field of a configuration and its range. */
+typedef struct {
+    const char *name;
+    int64_t value, max; /* from 1 on */
+} model_field_t;
+int model_check(const char *family, const model_field_t *fields, size_t n, err_t *err);
+
+#endif
