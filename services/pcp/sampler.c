@@ -3,97 +3,26 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "codegen/target.h"
-#include "compile/compile.h"
-#include "optim/optim.h"
-#include "parse/parse.h"
-#include "runtime/exec.h"
+#include "pcp/scorer.h"
 
 struct sampler {
-    plan_t *plan;
-    exec_t *exec;
-    int tokens, logits; /* tensors of the plan */
-    int64_t length, vocab;
+    scorer_t *scorer;
     VEC(uint32_t) context;
     uint64_t drawn;
-    float *scores; /* [length, vocab] */
-    int *order;    /* token numbers, likeliest first */
-    void *window;  /* the token tensor's bytes */
+    int *order; /* token numbers, likeliest first */
 };
-
-static int compile(sampler_t *self, const checkpoint_t *checkpoint, err_t *err)
-{
-    size_t n;
-    const char *text = checkpoint_file(checkpoint, "model.mlir", &n);
-    if (!text) return err_set(err, ERR_CORRUPT, "has no model.mlir");
-    ir_module_t *module = parse_stablehlo(text, n, "model.mlir", err);
-    if (!module) return -1;
-    if (optim_build_logits(module, err) == 0)
-        self->plan = compile_module(module, checkpoint_info(checkpoint)->module_hash, NULL,
-                                    target_host(), err);
-    ir_module_destroy(&module);
-    return self->plan ? 0 : -1;
-}
-
-static int find_tensors(sampler_t *self, err_t *err)
-{
-    self->tokens = plan_find_tensor(self->plan, ROLE_BATCH, "tokens");
-    self->logits = plan_find_tensor(self->plan, ROLE_RESULT, "logits");
-    if (self->tokens < 0 || self->logits < 0)
-        return err_set(err, ERR_SHAPE, "@logits takes no single token argument");
-    const ir_type_t *in = &self->plan->tensor[self->tokens].type;
-    const ir_type_t *out = &self->plan->tensor[self->logits].type;
-    char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
-    bool fits = in->rank == 2 && in->dim[0] == 1 && out->rank == 3 && out->dim[0] == 1 &&
-                out->dim[1] == in->dim[1] && out->dim[2] >= 1 && out->dim[2] <= 1 << 24 &&
-                (in->dtype == DT_I32 || in->dtype == DT_I64) && out->dtype == DT_F32;
-    if (!fits)
-        return err_set(err, ERR_SHAPE,
-                       "@logits takes %s to %s; expected [1, length] i32 or i64 to "
-                       "[1, length, vocabulary] f32",
-                       ir_type_text(in, a), ir_type_text(out, b));
-    self->length = in->dim[1];
-    self->vocab = out->dim[2];
-    return 0;
-}
-
-static int load_params(sampler_t *self, const checkpoint_t *checkpoint, err_t *err)
-{
-    const safetensors_t *params = checkpoint_params(checkpoint);
-    for (int i = 0; i < self->plan->n_tensor; i++) {
-        const plan_tensor_t *want = &self->plan->tensor[i];
-        if (want->role != ROLE_PARAM) continue;
-        const safetensor_t *have = safetensors_find(params, want->name);
-        if (!have) return err_set(err, ERR_CORRUPT, "has no parameter \"%s\"", want->name);
-        ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
-        char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
-        if (!ir_type_equal(&type, &want->type))
-            return err_set(err, ERR_CORRUPT, "parameter \"%s\" is %s, the model wants %s",
-                           want->name, ir_type_text(&type, a), ir_type_text(&want->type, b));
-        if (exec_write(self->exec, i, have->data, have->n_bytes, err) < 0) return -1;
-    }
-    return 0;
-}
 
 sampler_t *sampler_new(const checkpoint_t *checkpoint, int threads, err_t *err)
 {
+    scorer_t *scorer = scorer_new(checkpoint, threads, err);
+    if (!scorer) return NULL;
     sampler_t *self = mem_calloc(1, sizeof *self);
-    exec_options_t options = {.threads = threads};
-    int status = compile(self, checkpoint, err);
-    if (status == 0) status = find_tensors(self, err);
-    if (status == 0 && !(self->exec = exec_new(self->plan, &options, err))) status = -1;
-    if (status == 0) status = load_params(self, checkpoint, err);
-    if (status == 0) {
-        self->scores = mem_calloc((size_t)(self->length * self->vocab), sizeof *self->scores);
-        self->order = mem_calloc((size_t)self->vocab, sizeof *self->order);
-        self->window = mem_calloc((size_t)self->length, sizeof(int64_t));
-    }
-    if (status < 0) sampler_destroy(&self);
+    self->scorer = scorer;
+    self->order = mem_calloc((size_t)scorer_vocab(scorer), sizeof *self->order);
     return self;
 }
 
@@ -101,52 +30,33 @@ void sampler_destroy(sampler_t **self_p)
 {
     sampler_t *self = self_p ? *self_p : NULL;
     if (!self) return;
-    exec_destroy(&self->exec);
-    plan_destroy(&self->plan);
+    scorer_destroy(&self->scorer);
     VEC_FREE(&self->context);
-    free(self->scores);
     free(self->order);
-    free(self->window);
     free(self);
     *self_p = NULL;
 }
 
 int sampler_feed(sampler_t *self, const uint32_t *tokens, size_t n, err_t *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (tokens[i] >= self->vocab)
-            return err_set(err, ERR_ARG, "token %u is outside the model's vocabulary of %lld",
-                           tokens[i], (long long)self->vocab);
+    if (scorer_check(self->scorer, tokens, n, err) < 0) return -1;
     for (size_t i = 0; i < n; i++) VEC_PUSH(&self->context, tokens[i]);
     return 0;
 }
 
-/* Scores of the token after the context: the model reads the last `length` tokens, zeros behind a
- * shorter context (later positions do not reach earlier ones). */
-static int score(sampler_t *self, float **scores, err_t *err)
+/* Scores of the token after the context, of which the model reads the last. */
+static const float *score(sampler_t *self, err_t *err)
 {
-    size_t n = self->context.n, length = (size_t)self->length;
-    size_t from = n > length ? n - length : 0, used = n - from;
-    const plan_tensor_t *in = &self->plan->tensor[self->tokens];
-    for (size_t i = 0; i < length; i++) {
-        int64_t token = i < used ? self->context.at[from + i] : 0;
-        if (in->type.dtype == DT_I64)
-            ((int64_t *)self->window)[i] = token;
-        else
-            ((int32_t *)self->window)[i] = (int32_t)token;
-    }
-    if (exec_write(self->exec, self->tokens, self->window, in->n_bytes, err) < 0 ||
-        exec_run(self->exec, "logits", err) < 0 ||
-        exec_read(self->exec, self->logits, self->scores, self->plan->tensor[self->logits].n_bytes,
-                  err) < 0)
-        return -1;
-    *scores = self->scores + (int64_t)(used - 1) * self->vocab;
-    return 0;
+    size_t n = self->context.n, length = (size_t)scorer_length(self->scorer);
+    size_t from = n > length ? n - length : 0;
+    const float *all = scorer_run(self->scorer, self->context.at + from, n - from, err);
+    return all ? all + (int64_t)(n - from - 1) * scorer_vocab(self->scorer) : NULL;
 }
 
 static int compare_scores(const void *a, const void *b, void *scores)
 {
-    float x = ((float *)scores)[*(const int *)a], y = ((float *)scores)[*(const int *)b];
+    float x = ((const float *)scores)[*(const int *)a],
+          y = ((const float *)scores)[*(const int *)b];
     if (x != y) return x < y ? 1 : -1;
     return *(const int *)a - *(const int *)b;
 }
@@ -167,16 +77,18 @@ static int choose(const sampler_t *self, const float *scores, int64_t k, double 
 
 int sampler_next(sampler_t *self, const sampler_choice_t *choice, uint32_t *token, err_t *err)
 {
-    float *scores;
+    int64_t vocab = scorer_vocab(self->scorer);
     if (self->context.n == 0) return err_set(err, ERR_STATE, "nothing to go on from");
-    if (score(self, &scores, err) < 0) return -1;
-    for (int i = 0; i < self->vocab; i++) {
+    const float *scores = score(self, err);
+    if (!scores) return -1;
+    for (int i = 0; i < vocab; i++) {
         self->order[i] = i;
         if (isnan(scores[i]))
             return err_set(err, ERR_NUMERIC, "the model's score of token %d is not a number", i);
     }
-    qsort_r(self->order, (size_t)self->vocab, sizeof *self->order, compare_scores, scores);
-    int64_t k = choice->top_k > 0 && choice->top_k < self->vocab ? choice->top_k : self->vocab;
+    qsort_r(self->order, (size_t)vocab, sizeof *self->order, compare_scores,
+            (void *)(uintptr_t)scores);
+    int64_t k = choice->top_k > 0 && choice->top_k < vocab ? choice->top_k : vocab;
     double u = rng_uniform(choice->seed, self->drawn++);
     int chosen = choice->temperature > 0 ? choose(self, scores, k, choice->temperature, u)
                                          : self->order[0];

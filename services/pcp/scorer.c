@@ -1,0 +1,141 @@
+/* From a checkpoint to scores of tokens. */
+#include "pcp/scorer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/target.h"
+#include "compile/compile.h"
+#include "optim/optim.h"
+#include "parse/parse.h"
+#include "runtime/exec.h"
+
+struct scorer {
+    plan_t *plan;
+    exec_t *exec;
+    int tokens, logits; /* tensors of the plan */
+    int64_t length, vocab;
+    float *scores; /* [length, vocab] */
+    void *window;  /* the token tensor's bytes */
+};
+
+static int compile(scorer_t *self, const checkpoint_t *checkpoint, err_t *err)
+{
+    size_t n;
+    const char *text = checkpoint_file(checkpoint, "model.mlir", &n);
+    if (!text) return err_set(err, ERR_CORRUPT, "has no model.mlir");
+    ir_module_t *module = parse_stablehlo(text, n, "model.mlir", err);
+    if (!module) return -1;
+    if (optim_build_logits(module, err) == 0)
+        self->plan = compile_module(module, checkpoint_info(checkpoint)->module_hash, NULL,
+                                    target_host(), err);
+    ir_module_destroy(&module);
+    return self->plan ? 0 : -1;
+}
+
+static int find_tensors(scorer_t *self, err_t *err)
+{
+    self->tokens = plan_find_tensor(self->plan, ROLE_BATCH, "tokens");
+    self->logits = plan_find_tensor(self->plan, ROLE_RESULT, "logits");
+    if (self->tokens < 0 || self->logits < 0)
+        return err_set(err, ERR_SHAPE, "@logits takes no single token argument");
+    const ir_type_t *in = &self->plan->tensor[self->tokens].type;
+    const ir_type_t *out = &self->plan->tensor[self->logits].type;
+    char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
+    bool fits = in->rank == 2 && in->dim[0] == 1 && out->rank == 3 && out->dim[0] == 1 &&
+                out->dim[1] == in->dim[1] && out->dim[2] >= 1 && out->dim[2] <= 1 << 24 &&
+                (in->dtype == DT_I32 || in->dtype == DT_I64) && out->dtype == DT_F32;
+    if (!fits)
+        return err_set(err, ERR_SHAPE,
+                       "@logits takes %s to %s; expected [1, length] i32 or i64 to "
+                       "[1, length, vocabulary] f32",
+                       ir_type_text(in, a), ir_type_text(out, b));
+    self->length = in->dim[1];
+    self->vocab = out->dim[2];
+    return 0;
+}
+
+static int load_params(scorer_t *self, const checkpoint_t *checkpoint, err_t *err)
+{
+    const safetensors_t *params = checkpoint_params(checkpoint);
+    for (int i = 0; i < self->plan->n_tensor; i++) {
+        const plan_tensor_t *want = &self->plan->tensor[i];
+        if (want->role != ROLE_PARAM) continue;
+        const safetensor_t *have = safetensors_find(params, want->name);
+        if (!have) return err_set(err, ERR_CORRUPT, "has no parameter \"%s\"", want->name);
+        ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
+        char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
+        if (!ir_type_equal(&type, &want->type))
+            return err_set(err, ERR_CORRUPT, "parameter \"%s\" is %s, the model wants %s",
+                           want->name, ir_type_text(&type, a), ir_type_text(&want->type, b));
+        if (exec_write(self->exec, i, have->data, have->n_bytes, err) < 0) return -1;
+    }
+    return 0;
+}
+
+scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err)
+{
+    scorer_t *self = mem_calloc(1, sizeof *self);
+    exec_options_t options = {.threads = threads};
+    int status = compile(self, checkpoint, err);
+    if (status == 0) status = find_tensors(self, err);
+    if (status == 0 && !(self->exec = exec_new(self->plan, &options, err))) status = -1;
+    if (status == 0) status = load_params(self, checkpoint, err);
+    if (status == 0) {
+        self->scores = mem_calloc((size_t)(self->length * self->vocab), sizeof *self->scores);
+        self->window = mem_calloc((size_t)self->length, sizeof(int64_t));
+    }
+    if (status < 0) scorer_destroy(&self);
+    return self;
+}
+
+void scorer_destroy(scorer_t **self_p)
+{
+    scorer_t *self = self_p ? *self_p : NULL;
+    if (!self) return;
+    exec_destroy(&self->exec);
+    plan_destroy(&self->plan);
+    free(self->scores);
+    free(self->window);
+    free(self);
+    *self_p = NULL;
+}
+
+int64_t scorer_length(const scorer_t *self)
+{
+    return self->length;
+}
+
+int64_t scorer_vocab(const scorer_t *self)
+{
+    return self->vocab;
+}
+
+int scorer_check(const scorer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (tokens[i] >= self->vocab)
+            return err_set(err, ERR_ARG, "token %u is outside the model's vocabulary of %lld",
+                           tokens[i], (long long)self->vocab);
+    return 0;
+}
+
+/* Zeros stand behind a shorter window: later positions do not reach earlier ones. */
+const float *scorer_run(scorer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+{
+    const plan_tensor_t *in = &self->plan->tensor[self->tokens];
+    for (size_t i = 0; i < (size_t)self->length; i++) {
+        int64_t token = i < n ? tokens[i] : 0;
+        if (in->type.dtype == DT_I64)
+            ((int64_t *)self->window)[i] = token;
+        else
+            ((int32_t *)self->window)[i] = (int32_t)token;
+    }
+    if (exec_write(self->exec, self->tokens, self->window, in->n_bytes, err) < 0 ||
+        exec_run(self->exec, "logits", err) < 0 ||
+        exec_read(self->exec, self->logits, self->scores, self->plan->tensor[self->logits].n_bytes,
+                  err) < 0)
+        return NULL;
+    return self->scores;
+}

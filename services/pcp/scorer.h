@@ -1,0 +1,29 @@
+/* A checkpoint's @logits compiled for this machine: scores of the next token at each place of a
+ * window of tokens. One thread at a time. */
+#ifndef PCP_SCORER_H
+#define PCP_SCORER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ckpt/checkpoint.h"
+
+typedef struct scorer scorer_t;
+
+/* Compile the checkpoint's model.mlir (seconds) and load its parameters. The checkpoint may be
+ * closed after. ERR_ARG: no @logits; ERR_SHAPE: not [1, length] tokens to [1, length, vocabulary].
+ */
+scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err);
+void scorer_destroy(scorer_t **self_p);
+
+int64_t scorer_length(const scorer_t *self); /* tokens of a window */
+int64_t scorer_vocab(const scorer_t *self);
+
+/* ERR_ARG: a token outside the vocabulary. */
+int scorer_check(const scorer_t *self, const uint32_t *tokens, size_t n, err_t *err);
+
+/* Scores [n, vocab] behind each of the n tokens (1 to length, in the vocabulary), which may not
+ * see later ones. Borrowed until the next call. NULL: err. */
+const float *scorer_run(scorer_t *self, const uint32_t *tokens, size_t n, err_t *err);
+
+#endif

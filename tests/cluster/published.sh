@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# A model out as Hugging Face's programs read it, in again, trained on with its own tokenizer, evaluated.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+text >"$work/text.txt"
+pcp() { "$bin/pcp" "$@"; }
+train() { timeout $((120 * slow)) "$bin/pcp" train "$@" --data "$work/text.txt" --tokenizer "$work/tokenizer.json" --workers 1 --threads 1 --inner-steps 10 --rounds 2; }
+pcp tokenizer train --vocab 320 --out "$work/tokenizer.json" "$work/text.txt"
+model() { pcp model llama --layers 2 --heads 4 --kv-heads 2 --width 32 --block 16 --batch 2 --vocab 320 >"$work/$1" 2>"$work/told"; }
+check "a llama is printed" model model.mlir
+check "its size and cost are told" grep -q "parameters; a token takes" "$work/told"
+check "it trains 20 steps" train "$work/model.mlir" --run-dir "$work/first"
+check "it is published, in two files" pcp checkpoint export "$work/first/checkpoint" --hf "$work/hf" --shard-mb 1
+there() { for f in config.json tokenizer.json; do [ -s "$work/hf/$f" ] || return 1; done; }
+check "with its configuration and tokenizer" there
+back() { pcp model --from "$work/hf" --block 16 --batch 2 --weights "$work/weights" >"$work/again.mlir"; }
+check "it comes in again" back
+same() { cmp <(grep -v '^module' "$work/model.mlir") <(grep -v '^module' "$work/again.mlir"); }
+check "as the same graph" same
+mv "$work/tokenizer.json" "$work/lost.json"
+mv "$work/hf/tokenizer.json" "$work/tokenizer.json"
+check "and trains on, from its weights, with its tokenizer" train "$work/again.mlir" --init "$work/weights" --run-dir "$work/second"
+lower() {
+    first=$(pcp eval --checkpoint "$work/first" "$work/text.txt" --tokens 2000 | sed -n 's/^loss *//p')
+    second=$(pcp eval --checkpoint "$work/second" "$work/text.txt" --tokens 2000 | sed -n 's/^loss *//p')
+    echo "$first $second"
+    awk "BEGIN { exit !($second < $first && $second > 0) }"
+}
+check "its loss is lower than before" lower
+tap_done
