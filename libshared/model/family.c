@@ -40,28 +40,27 @@ static int gpt2_refuse(const json_t *config, err_t *err)
 static ir_module_t *build_gpt2(const json_t *config, const family_run_t *run, err_t *err)
 {
     gpt2_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16};
-    int inner;
+    int inner, positions;
     c.bias = family_true(config, "bias", true);
     if (gpt2_refuse(config, err) < 0 || family_int(config, "n_layer", 12, &c.layers, err) < 0 ||
         family_int(config, "n_head", 12, &c.heads, err) < 0 ||
         family_int(config, "n_embd", 768, &c.width, err) < 0 ||
         family_int(config, "vocab_size", 50257, &c.vocab, err) < 0 ||
-        family_int(config, "n_positions", 1024, &c.positions, err) < 0 ||
+        family_int(config, "n_positions", 1024, &positions, err) < 0 ||
         family_int(config, "n_inner", 4 * c.width, &inner, err) < 0 ||
-        family_block(run, c.positions, &c.block, err) < 0)
+        family_block(run, positions, &c.block, err) < 0)
         return NULL;
-    if (inner == 4 * c.width) return gpt2_build(&c, err);
+    if (inner == 4 * c.width) return gpt2_build_within(&c, positions, err);
     err_set(err, ERR_UNSUPPORTED, "config.json: n_inner is %d, not 4 n_embd", inner);
     return NULL;
 }
 
 ir_module_t *family_gpt2(const gpt2_config_t *c, err_t *err)
 {
-    int positions = c->positions ? c->positions : c->block;
     json_t *json = json_pack("{s:[s], s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:f, s:s, s:b}",
                              "architectures", "GPT2LMHeadModel", "model_type", "gpt2",
                              "activation_function", "gelu_new", "n_layer", c->layers, "n_head",
-                             c->heads, "n_embd", c->width, "n_positions", positions, "vocab_size",
+                             c->heads, "n_embd", c->width, "n_positions", c->block, "vocab_size",
                              c->vocab, "layer_norm_epsilon", 1e-5, "torch_dtype",
                              c->bf16 ? "bfloat16" : "float32", "tie_word_embeddings", 1);
     if (!c->bias) json_object_set_new(json, "bias", json_false());

@@ -5,6 +5,12 @@
 
 #include "model/layers.h"
 
+/* What the layers see: a gpt2_config_t, and more. */
+typedef struct {
+    gpt2_config_t shape; /* first */
+    int positions;       /* rows of wpe */
+} gpt2_t;
+
 /* --- parameters --- */
 
 static void add_norm(params_t *p, const gpt2_config_t *c, const char *name)
@@ -34,11 +40,11 @@ static void add_layer(params_t *p, const gpt2_config_t *c, int layer)
     p->prefix = "";
 }
 
-static void add_all(params_t *p, const gpt2_config_t *c)
+static void add_all(params_t *p, const gpt2_t *model)
 {
+    const gpt2_config_t *c = &model->shape;
     params_add(p, "wte.weight", "normal(0.02)", 2, c->vocab, c->width);
-    params_add(p, "wpe.weight", "normal(0.02)", 2, c->positions ? c->positions : c->block,
-               c->width);
+    params_add(p, "wpe.weight", "normal(0.02)", 2, model->positions, c->width);
     for (int i = 0; i < c->layers; i++) add_layer(p, c, i);
     add_norm(p, c, "ln_f");
 }
@@ -112,7 +118,7 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
     ir_val_t wte = layer_next(b), wpe = ir_convert(fn, layer_next(b), DT_F32);
     ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){b->batch * c->block, c->width});
     ir_type_t deep = ir_type(DT_F32, 3, (int64_t[]){b->batch, c->block, c->width});
-    if (c->positions > c->block)
+    if (((const gpt2_t *)b->config)->positions > c->block)
         wpe = ir_slice(fn, wpe, (int64_t[]){0, 0}, (int64_t[]){c->block, c->width}, NULL);
     ir_val_t positions = ir_reshape(fn, ir_broadcast(fn, wpe, &deep, (int64_t[]){1, 2}), &rows);
     ir_val_t x = ir_op2(fn, OP_add, layer_embed(b, wte, tokens), positions);
@@ -124,14 +130,15 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
     return layer_product(b, layer_norm(b, x), wte, true);
 }
 
-static int check_config(const gpt2_config_t *c, err_t *err)
+static int check_config(const gpt2_t *model, err_t *err)
 {
+    const gpt2_config_t *c = &model->shape;
     const model_field_t fields[] = {{"layers", c->layers, 1024},  {"heads", c->heads, 4096},
                                     {"width", c->width, 1 << 20}, {"block", c->block, 1 << 20},
                                     {"vocab", c->vocab, 1 << 24}, {"batch", c->batch, 1 << 20}};
     if (model_check("gpt2", fields, sizeof fields / sizeof *fields, err) < 0) return -1;
-    if (c->positions && (c->positions < c->block || c->positions > 1 << 20))
-        return err_set(err, ERR_ARG, "gpt2: positions is %d, block %d", c->positions, c->block);
+    if (model->positions < c->block || model->positions > 1 << 20)
+        return err_set(err, ERR_ARG, "gpt2: positions is %d, block %d", model->positions, c->block);
     if (c->width % c->heads != 0)
         return err_set(err, ERR_ARG, "gpt2: width %d is not a multiple of heads %d", c->width,
                        c->heads);
@@ -140,12 +147,18 @@ static int check_config(const gpt2_config_t *c, err_t *err)
 
 ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err)
 {
-    if (check_config(config, err) < 0) return NULL;
+    return gpt2_build_within(config, config->block, err);
+}
+
+ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t *err)
+{
+    const gpt2_t all = {*config, positions};
+    if (check_config(&all, err) < 0) return NULL;
     ir_module_t *m = ir_module_new();
     params_t params = {.arena = m->arena, .prefix = "", .dtype = config->bf16 ? DT_BF16 : DT_F32};
-    add_all(&params, config);
+    add_all(&params, &all);
     const model_t model = {.name = "gpt2",
-                           .config = config,
+                           .config = &all,
                            .batch = config->batch,
                            .block = config->block,
                            .vocab = config->vocab,

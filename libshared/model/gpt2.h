@@ -13,9 +13,8 @@
 
 typedef struct {
     int layers, heads, width, block, vocab, batch;
-    int positions; /* rows of wpe, block or more; 0: block */
-    bool bias;     /* biases in linear layers and layer norms, as GPT-2 has them */
-    bool bf16;     /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
+    bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
 } gpt2_config_t;
 
 /* A module with
@@ -23,5 +22,9 @@ typedef struct {
  *   @logits (parameters, x: [1, block] i32) -> [1, block, vocab] f32
  * ERR_ARG names the field that is out of range (width must be a multiple of heads). */
 ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err);
+
+/* The same with `positions` rows in wpe, block or more, of which the first are read: a published
+ * model with a shorter context. */
+ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t *err);
 
 #endif

@@ -139,6 +139,7 @@ static int eval(const void *options, const config_args_t *args, err_t *err)
         int64_t length = scorer_length(job.scorer), stride = o->stride ? o->stride : length / 2;
         if (stride < 1) stride = 1;
         meter.n = job.n;
+        progress_end(&meter.progress);
         progress_aside(&meter.progress, "reading the text");
         status = stride <= length ? eval_tokens(job.tokens, job.n, (size_t)length, (size_t)stride,
                                                 scorer_vocab(job.scorer), scores, job.scorer, show,

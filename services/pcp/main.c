@@ -24,6 +24,7 @@ static const struct {
     {"ops", cmd_ops, "print the table of supported ops"},
     {"options", cmd_options, "print the table of training's options"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
+    {"eval", cmd_eval, "tell how well a model foretells a text"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
     {"run", cmd_runs, "submit, watch, pause, resume and cancel the runs of a cluster"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},

@@ -2,6 +2,7 @@
  * definition, token by token, over scores that depend on what was read. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -103,12 +104,10 @@ static void test_refused(void **state)
     float room[LENGTH * VOCAB] = {0};
     eval_sum_t sum = {.counted = 77};
     err_t err = {0};
-    assert_int_equal(eval_tokens(tokens, 1, LENGTH, 2, VOCAB, window_scores, room, NULL, NULL, &sum,
-                                 &err),
-                     -1);
-    assert_int_equal(eval_tokens(tokens, 3, LENGTH, 2, VOCAB, no_number, room, NULL, NULL, &sum,
-                                 &err),
-                     -1);
+    assert_int_equal(
+        eval_tokens(tokens, 1, LENGTH, 2, VOCAB, window_scores, room, NULL, NULL, &sum, &err), -1);
+    assert_int_equal(
+        eval_tokens(tokens, 3, LENGTH, 2, VOCAB, no_number, room, NULL, NULL, &sum, &err), -1);
     assert_int_equal(err.code, ERR_NUMERIC);
     assert_int_equal(sum.counted, 77);
 }

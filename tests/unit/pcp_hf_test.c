@@ -104,7 +104,7 @@ static void publish(const rig_t *r, const hf_export_t *options)
 static void check_weights(const rig_t *r, dtype_t dtype)
 {
     err_t err = {0};
-    const family_run_t run = {.batch = 1};
+    const family_run_t run = {.block = 4, .batch = 1};
     hf_dir_t *hf = hf_dir_open(temp_path(r->dir, "hf"), &err);
     if (!hf) fail_msg("%s", err.text);
     ir_module_t *module = family_build(hf_dir_config(hf), &run, &err);
