@@ -6,6 +6,7 @@
 #include "msg/control.h"
 #include "msg/door.h"
 #include "msg/publish.h"
+#include "shepherd/round/rounds.h"
 
 static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
 {
@@ -137,15 +138,15 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
 {
     enum { TICK_MS = 50 };
     shepherd_t *state = &self->state;
-    state->out = (msg_out_t){send_control, self};
-    state->publish = publish;
-    state->start = start_job;
-    state->reaches = reaches;
+    state->ports.out = (msg_out_t){send_control, self};
+    state->ports.publish = publish;
+    state->ports.start = start_job;
+    state->ports.reaches = reaches;
     if (self->recorder) {
-        state->record = record;
+        state->ports.record = record;
         state->phase = PHASE_STANDBY; /* from the beginning */
     }
-    state->user = self;
+    state->ports.user = self;
     service_signals_t signals = {.on_signal = on_signal, .user = self};
     zloop_t *loop = zloop_new();
     health_t *health = NULL;

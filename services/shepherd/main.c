@@ -37,7 +37,7 @@ static int open_sockets(loop_t *self, const shepherd_config_t *config, err_t *er
     if (!self->telemetry) return -1;
     self->events = endpoint_open(endpoint_bind(ZMQ_PUB, config->events), err);
     if (!self->events) return -1;
-    self->state.telemetry = zsock_endpoint(self->telemetry);
+    self->state.ports.telemetry = zsock_endpoint(self->telemetry);
     self->courier = courier_new(config);
     return self->courier ? 0 : err_set(err, ERR_STATE, "no courier actor");
 }

@@ -9,6 +9,10 @@
 #include "base/log.h"
 #include "msg/wire.h"
 #include "outer/codec.h"
+#include "shepherd/roster/blame.h"
+#include "shepherd/roster/members.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 
 const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(HELLO, 128u << 10, on_hello, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
@@ -41,34 +45,28 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     self->spec = train_spec_print(&spec);
     self->run_hash = wire_run_hash(config->run);
     self->phase = PHASE_GATHER; /* where there is no store */
-    self->lease = mem_calloc((size_t)shepherd_most(config), sizeof *self->lease);
+    size_t most = (size_t)shepherd_most(config);
+    self->round.lease = mem_calloc(most, sizeof *self->round.lease);
     replicas_init(self);
-    self->shard_endpoint = mem_calloc((size_t)config->shards, sizeof *self->shard_endpoint);
-    admission_init(self);
+    shards_init(&self->shards, (size_t)config->shards);
+    admission_init(&self->admission, most);
     return 0;
 }
 
 void shepherd_fini(shepherd_t *self)
 {
-    for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
-    plans_fini(self);
-    for (int64_t i = 0; self->shard_endpoint && i < self->config->shards; i++)
-        free(self->shard_endpoint[i]);
-    free(self->shard_endpoint);
-    free(self->shard_reason);
-    free(self->store_fault);
-    store_resume_fini(&self->loaded);
-    checkpoint_fini(self);
-    back_fini(self);
-    replicas_fini(self);
-    VEC_FREE(&self->returned);
-    admission_fini(self);
-    blame_fini(self);
-    VEC_FREE(&self->members);
-    VEC_FREE(&self->eval);
-    layout_fini(&self->layout);
+    roster_fini(&self->roster);
+    plans_fini(&self->plans);
+    shards_fini(&self->shards, (size_t)self->config->shards);
+    free(self->records.fault);
+    checkpoint_fini(&self->checkpoints);
+    recovery_fini(&self->recovery);
+    replicas_fini(&self->sizing);
+    VEC_FREE(&self->ranges.returned);
+    admission_fini(&self->admission, (size_t)shepherd_most(self->config));
+    round_fini(&self->round);
+    layout_fini(&self->bulk.layout);
     free(self->spec);
-    free(self->lease);
 }
 
 void shepherd_tell(shepherd_t *self, Msg__Event *event)
@@ -76,11 +74,12 @@ void shepherd_tell(shepherd_t *self, Msg__Event *event)
     event->source = "shepherd";
     event->run = self->config->run;
     if (!event->time_ms) event->time_ms = clock_wall_ms();
-    if (self->publish) self->publish(self->user, event);
+    if (self->ports.publish) self->ports.publish(self->ports.user, event);
     records_event(self, event);
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].kind == MSG__KIND__KIND_CLI)
-            MSG_SEND(self->out, &self->members.at[i].peer, 0, RUN_EVENT, run_event, event);
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].kind == MSG__KIND__KIND_CLI)
+            MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, RUN_EVENT, run_event,
+                     event);
 }
 
 /* The end, one way or the other: tell everybody. A stopped run can go on later, so that only the
@@ -92,8 +91,8 @@ static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const c
     self->exit_status = exit_status;
     shepherd_tell(self, event);
     if (leads) members_dismiss(self, reason);
-    self->ending_ms = self->now_ms ? self->now_ms : 1;
-    if (!leads || exit_status == 3 || self->recorder_gone)
+    self->records.ending_ms = self->now_ms ? self->now_ms : 1;
+    if (!leads || exit_status == 3 || self->records.gone)
         self->finished = true;
     else
         records_run(self, exit_status == 0 ? "done" : "failed", exit_status == 0 ? "" : reason);
@@ -108,8 +107,8 @@ void shepherd_leave(shepherd_t *self, int exit_status)
 
 void shepherd_start(shepherd_t *self, courier_job_t *job)
 {
-    self->courier_busy = true;
-    self->start(self->user, job);
+    self->bulk.busy = true;
+    self->ports.start(self->ports.user, job);
 }
 
 void shepherd_fail(shepherd_t *self, const char *format, ...)
@@ -133,13 +132,14 @@ void shepherd_fail(shepherd_t *self, const char *format, ...)
 static bool all_new(shepherd_t *self)
 {
     size_t shards = (size_t)self->config->shards;
-    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < shards) return false;
+    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < shards) return false;
     if (members_shards_here(self)) return true; /* on the way back: their objects stay theirs */
-    plans_forget(self);
+    plans_forget(&self->plans);
     int next = 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        bool wanted = self->members.at[i].kind == MSG__KIND__KIND_AGGREGATOR && next < (int)shards;
-        self->members.at[i].shard = wanted ? next++ : -1;
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        bool wanted = self->roster.members.at[i].kind == MSG__KIND__KIND_AGGREGATOR &&
+                      next < (int)shards;
+        self->roster.members.at[i].shard = wanted ? next++ : -1;
     }
     return true;
 }
@@ -147,7 +147,7 @@ static bool all_new(shepherd_t *self)
 static void publish(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_PUBLISH);
-    char **endpoints = members_endpoints(self);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
     courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->shards);
     free(endpoints);
     job->run_hash = self->run_hash;
@@ -161,18 +161,19 @@ void shepherd_begin(shepherd_t *self)
 
 void shepherd_gather(shepherd_t *self)
 {
-    if (self->phase != PHASE_GATHER || self->courier_busy) return;
-    if (self->backing) {
+    if (self->phase != PHASE_GATHER || self->bulk.busy) return;
+    if (self->recovery.backing) {
         back_gather(self);
         return;
     }
-    self->keeping = self->resumed && shards_claimed(self);
-    if (self->keeping)
+    self->shards.keeping = self->recovery.resumed && shards_claimed(self);
+    if (self->shards.keeping)
         phase_change(&self->phase, PHASE_COMPILE); /* they have the objects, too */
-    else if (self->restoring && all_new(self))
+    else if (self->recovery.restoring && all_new(self))
         publish(self);
-    else if (!self->restoring && !checkpoint_resume(self) &&
-             (!self->resumed || (self->round == 0 && !self->decided)) && all_new(self))
+    else if (!self->recovery.restoring && !checkpoint_resume(self) &&
+             (!self->recovery.resumed || (self->round.number == 0 && !self->round.decided)) &&
+             all_new(self))
         publish(self); /* nothing is lost by beginning again */
 }
 
@@ -181,17 +182,18 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
 {
     if (gap_ms < self->config->timeout_ms / 2) return;
     log_event(LOG_WARN, "slept", "ms=%lld", (long long)gap_ms);
-    for (size_t i = 0; i < self->members.n; i++) self->members.at[i].heard_ms += gap_ms;
-    for (size_t i = 0; i < self->eval.n; i++) self->eval.at[i].given_ms += gap_ms;
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].state == WORK_ISSUED) self->lease[k].given_ms += gap_ms;
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        self->roster.members.at[i].heard_ms += gap_ms;
+    for (size_t i = 0; i < self->round.eval.n; i++) self->round.eval.at[i].given_ms += gap_ms;
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (self->round.lease[k].state == WORK_ISSUED) self->round.lease[k].given_ms += gap_ms;
 }
 
 /* The last record is awaited, but not for ever. */
 static void still_ending(shepherd_t *self)
 {
     enum { LAST_MS = 10000 };
-    if (self->now_ms - self->ending_ms < LAST_MS) return;
+    if (self->now_ms - self->records.ending_ms < LAST_MS) return;
     log_event(LOG_WARN, "end_not_recorded", "reason=\"the store does not answer\"");
     self->finished = true;
 }
@@ -226,11 +228,11 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
 
 static void published(shepherd_t *self, const courier_result_t *result)
 {
-    memcpy(self->module_hash, result->module_hash, HASH_HEX);
-    memcpy(self->train_hash, result->train_hash, HASH_HEX);
-    memcpy(self->validation_hash, result->validation_hash, HASH_HEX);
-    self->train_tokens = result->train_tokens;
-    self->validation_tokens = result->validation_tokens;
+    memcpy(self->bulk.module_hash, result->module_hash, HASH_HEX);
+    memcpy(self->bulk.train_hash, result->train_hash, HASH_HEX);
+    memcpy(self->bulk.validation_hash, result->validation_hash, HASH_HEX);
+    self->bulk.train_tokens = result->train_tokens;
+    self->bulk.validation_tokens = result->validation_tokens;
     phase_change(&self->phase, PHASE_COMPILE);
     record_t *record = record_new(RECORD_OBJECTS, 0);
     store_objects_t *o = &record->objects;
@@ -245,22 +247,22 @@ static void published(shepherd_t *self, const courier_result_t *result)
 /* Enough tokens for one row at least; the row's length is known from the plan. */
 static void initialised(shepherd_t *self, const char *init_hash)
 {
-    if (layout_units(&self->layout, self->train_tokens) == 0) {
+    if (layout_units(&self->bulk.layout, self->bulk.train_tokens) == 0) {
         shepherd_fail(self, "%s: %llu tokens, but one row of the model needs %llu",
-                      self->config->train_tokens, (unsigned long long)self->train_tokens,
-                      (unsigned long long)self->layout.batch.unit_tokens);
+                      self->config->train_tokens, (unsigned long long)self->bulk.train_tokens,
+                      (unsigned long long)self->bulk.layout.batch.unit_tokens);
         return;
     }
     record_t *record = record_new(RECORD_DATA, 0);
-    record->windows = layout_units(&self->layout, self->train_tokens);
+    record->windows = layout_units(&self->bulk.layout, self->bulk.train_tokens);
     records_write(self, record);
     if (*init_hash) {
         record = record_new(RECORD_INIT, 0);
         memcpy(record->state, init_hash, HASH_HEX);
         records_write(self, record);
     }
-    if (self->restoring) checkpoint_restored(self);
-    if (self->resumed)
+    if (self->recovery.restoring) checkpoint_restored(self);
+    if (self->recovery.resumed)
         resume_round(self);
     else
         phase_change(&self->phase, PHASE_TRAIN);
@@ -270,13 +272,13 @@ static void saved(shepherd_t *self, const courier_result_t *result)
 {
     Msg__RunDone done = MSG__RUN_DONE__INIT;
     done.checkpoint = result->checkpoint;
-    done.val_loss = self->val_loss;
-    done.has_val_loss = self->has_val_loss;
+    done.val_loss = self->progress.val_loss;
+    done.has_val_loss = self->progress.has_val_loss;
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_RUN_DONE;
     event.run_done = &done;
     log_event(LOG_INFO, "run_done", "checkpoint=%s rounds=%u tokens=%llu", done.checkpoint,
-              self->round, (unsigned long long)self->tokens);
+              self->round.number, (unsigned long long)self->progress.tokens);
     checkpoint_record(self, result);
     finish(self, self->stopping ? 3 : 0, &event, "the run is over");
 }
@@ -311,20 +313,21 @@ static bool is_late(const shepherd_t *self, courier_kind_t kind)
 void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
 {
     if (result->kind == COURIER_WAITS) {
-        snprintf(self->courier_waits, sizeof self->courier_waits, "%s", result->err.text);
+        snprintf(self->bulk.waits, sizeof self->bulk.waits, "%s", result->err.text);
         return;
     }
-    *self->courier_waits = '\0';
+    *self->bulk.waits = '\0';
     if (result->kind == COURIER_CHECKPOINT) {
         if (!self->finished) checkpoint_done(self, result);
         return;
     }
-    self->courier_busy = false;
+    self->bulk.busy = false;
     if (self->finished || is_late(self, result->kind)) return;
     if (result->err.code != ERR_OK) {
         if (back_again(self, result)) return;
-        shepherd_fail(self, "%s%s%s", self->backing ? self->back_reason : "",
-                      self->backing ? "; and the run cannot go back: " : "", result->err.text);
+        shepherd_fail(self, "%s%s%s", self->recovery.backing ? self->recovery.reason : "",
+                      self->recovery.backing ? "; and the run cannot go back: " : "",
+                      result->err.text);
         return;
     }
     switch (result->kind) {
@@ -345,10 +348,10 @@ void shepherd_on_signal(shepherd_t *self)
         shepherd_leave(self, 3);
     else if (self->phase == PHASE_DONE)
         self->finished = true;
-    else if (self->phase < PHASE_OPEN || (self->phase <= PHASE_TRAIN && self->round == 0))
+    else if (self->phase < PHASE_OPEN || (self->phase <= PHASE_TRAIN && self->round.number == 0))
         shepherd_fail(self, "stopped by a signal %s",
-                      self->backing ? "on the way back to a checkpoint"
-                                    : "before the first round was complete");
+                      self->recovery.backing ? "on the way back to a checkpoint"
+                                             : "before the first round was complete");
     else
         rounds_check(self);
 }

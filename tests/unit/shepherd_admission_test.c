@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/log.h"
+#include "shepherd/round/work.h"
 #include "shepherd_rig.h"
 
 /* The worker asks for work and calls it done; what the shard says of it comes later. */
@@ -41,7 +42,7 @@ static void nothing_counts_before_the_shards_have_it(void **unused)
     Msg__Lease lease = done(rig, W1, 1, 1);
     const Msg__Inspect *asked = only(rig, A, BODY(INSPECT))->inspect;
     assert_true(asked->round == 0 && asked->replica == lease.replica && asked->weight == 3);
-    assert_int_equal(rig->state.lease[0].state, WORK_ISSUED);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_ISSUED);
     assert_int_equal(rig->records.n, 1); /* RECORD_ISSUE */
     /* Said again, for the question or its answer was lost: asked again, and that is all. */
     SAY(rig, W1, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
@@ -49,12 +50,12 @@ static void nothing_counts_before_the_shards_have_it(void **unused)
         body.compute_s = 1; body.sent_bytes = 48; body.received_bytes = 96);
     assert_int_equal(count(rig, A, BODY(INSPECT), NULL), 2);
     inspected(rig, 9, "");
-    assert_int_equal(rig->state.lease[0].state, WORK_DONE);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_DONE);
     const record_t *record = find_record(rig, RECORD_DONE);
     assert_true(record->done.norm2 == 9 && record->done.steps == 3);
     assert_true(record->done.sent_bytes == 48 && record->done.received_bytes == 96);
     inspected(rig, 1e9, "outlier"); /* late: it is admitted */
-    assert_int_equal(rig->state.lease[0].state, WORK_DONE);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_DONE);
     rig_free(rig);
 }
 
@@ -67,10 +68,10 @@ static void what_has_not_arrived_is_given_again(void **unused)
     SAY(rig, A, INSPECTED, inspected, Msg__Inspected body = MSG__INSPECTED__INIT;
         body.fence = lease.fence);
     only(rig, W1, BODY(REVOKE));
-    assert_int_equal(rig->state.lease[0].state, WORK_OPEN);
-    assert_int_equal(rig->state.lease[0].fence, lease.fence + 1);
-    const member_row_t *w1 = member_by_id(&rig->state, "w1"); /* an accident costs it nothing */
-    assert_false(w1->blame.refused || blame_rests(&rig->state, w1));
+    assert_int_equal(rig->state.round.lease[0].state, WORK_OPEN);
+    assert_int_equal(rig->state.round.lease[0].fence, lease.fence + 1);
+    const member_row_t *w1 = member_by_id(&rig->state.roster, "w1");
+    assert_false(w1->blame.refused || blame_rests(w1, rig->now)); /* an accident is free */
     rig_free(rig);
 }
 
@@ -101,9 +102,9 @@ static void strange_updates_are_rejected(void **unused)
         const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit; /* without it */
         assert_int_equal(commit->n_shares, 1);
         uint32_t out = 1 - commit->shares[0]->replica;
-        uint64_t start = rig->state.lease[out].range.start;
+        uint64_t start = rig->state.round.lease[out].range.start;
         committed(rig, 2, "");
-        assert_int_equal(rig->state.lease[0].range.start, start); /* its windows come again */
+        assert_int_equal(rig->state.round.lease[0].range.start, start); /* its windows come again */
         rig_free(rig);
     }
 }
@@ -122,7 +123,7 @@ static void who_knows_that_it_diverged_is_left_out(void **unused)
     assert_false(rig->state.finished);
     assert_string_equal(find_record(rig, RECORD_REJECTION)->text, "finite");
     assert_string_equal(find_record(rig, RECORD_REJECTION)->detail, "the loss is nan");
-    assert_int_equal(rig->state.lease[lease->replica].state, WORK_DROPPED);
+    assert_int_equal(rig->state.round.lease[lease->replica].state, WORK_DROPPED);
     rig_free(rig);
 }
 
@@ -180,9 +181,9 @@ static void a_decision_is_not_judged_again(void **unused)
         committed(rig, round, "");
         forget_sent(rig);
     }
-    rig->state.decided = rig->state.lease[0].decided = true;
+    rig->state.round.decided = rig->state.round.lease[0].decided = true;
     done_with_norm(rig, W1, 1e6, 1, "");
-    assert_int_equal(rig->state.lease[0].state, WORK_DONE);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_DONE);
     rig_free(rig);
 }
 
@@ -215,23 +216,26 @@ static void the_next_leader_judges_the_same(void **unused)
     }
     rig_t *next = rig_new(K, 99);
     past[n - 1].committed = false; /* done, in the open round: no measure yet */
-    admission_load(&next->state, &(store_updates_t){n, past});
-    assert_int_equal(next->state.norms.n, 64);
+    admission_load(&next->state.admission, &(store_updates_t){n, past});
+    assert_int_equal(next->state.admission.norms.n, 64);
     past[n - 1].committed = true;
-    admission_load(&next->state, &(store_updates_t){n, past});
-    assert_int_equal(next->state.norms.n, rig->state.norms.n);
-    for (size_t i = 0; i < next->state.norms.n; i++) {
-        assert_true(next->state.norms.at[i].norm == rig->state.norms.at[i].norm);
-        assert_int_equal(next->state.norms.at[i].round, rig->state.norms.at[i].round);
+    admission_load(&next->state.admission, &(store_updates_t){n, past});
+    assert_int_equal(next->state.admission.norms.n, rig->state.admission.norms.n);
+    for (size_t i = 0; i < next->state.admission.norms.n; i++) {
+        assert_true(next->state.admission.norms.at[i].norm ==
+                    rig->state.admission.norms.at[i].norm);
+        assert_int_equal(next->state.admission.norms.at[i].round,
+                         rig->state.admission.norms.at[i].round);
     }
     for (int w = 1; w <= K; w++) {
         char id[16];
         snprintf(id, sizeof id, "w%d", w);
-        assert_true(admission_speed(&next->state, id) == 3.0 / w);
-        assert_true(admission_speed(&rig->state, id) == 3.0 / w);
+        assert_true(admission_speed(&next->state.admission, id) == 3.0 / w);
+        assert_true(admission_speed(&rig->state.admission, id) == 3.0 / w);
     }
-    admission_rewind(&next->state, ROUNDS - 1); /* back to a checkpoint */
-    assert_int_equal(next->state.norms.at[next->state.norms.n - 1].round, ROUNDS - 2);
+    admission_rewind(&next->state.admission, ROUNDS - 1); /* back to a checkpoint */
+    assert_int_equal(next->state.admission.norms.at[next->state.admission.norms.n - 1].round,
+                     ROUNDS - 2);
     rig_free(next);
     rig_free(rig);
 }

@@ -15,7 +15,7 @@ static rig_t *in_round_2(void)
     do_round(rig, 1, W2);
     for (int k = 0; k < 2; k++) {
         memset(state_name[k], '1' + k, HASH_HEX - 1);
-        memcpy(rig->state.lease[k].state_in, state_name[k], HASH_HEX);
+        memcpy(rig->state.round.lease[k].state_in, state_name[k], HASH_HEX);
     }
     keep_records(rig);
     return rig;
@@ -31,8 +31,8 @@ static Msg__Lease lease_of(rig_t *rig, uint8_t worker)
 static void refuse(rig_t *rig, uint8_t from, uint32_t replica)
 {
     Msg__Lease lease = MSG__LEASE__INIT;
-    lease.round = rig->state.round;
-    lease.fence = rig->state.lease[replica].fence;
+    lease.round = rig->state.round.number;
+    lease.fence = rig->state.round.lease[replica].fence;
     SAY(rig, from, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
         body.round = lease.round; body.replica = replica; body.fence = lease.fence;
         body.lost_state = state_name[replica]; body.error = "not here");
@@ -43,15 +43,17 @@ static void lose(rig_t *rig)
 {
     lease_of(rig, W1);
     lease_of(rig, W2);
-    uint32_t first = rig->state.lease[0].holder ==
-                             member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {W1}})->serial
-                         ? 0
-                         : 1;
+    uint32_t first =
+        rig->state.round.lease[0].holder ==
+                member_by_peer(&rig->state.roster, &(msg_peer_t){.n = 5, .at = {W1}})->serial
+            ? 0
+            : 1;
     uint8_t holder = first == 0 ? W1 : W2, other = first == 0 ? W2 : W1;
     refuse(rig, holder, 0);
-    assert_true(rig->state.lease[0].state == WORK_OPEN);
+    assert_true(rig->state.round.lease[0].state == WORK_OPEN);
     Msg__Lease done = MSG__LEASE__INIT; /* the other one is through with its own */
-    done.round = 2, done.replica = 1, done.fence = rig->state.lease[1].fence, done.inner_steps = 3;
+    done.round = 2, done.replica = 1, done.fence = rig->state.round.lease[1].fence,
+    done.inner_steps = 3;
     lease_done(rig, other, &done, 1);
     all_written(rig);
     assert_int_equal(lease_of(rig, other).replica, 0); /* it may have the state */
@@ -107,7 +109,7 @@ static void restore(rig_t *rig, courier_kind_t kind)
     SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
     courier_result_t ready = courier(rig, kind);
     give(rig, &ready);
-    assert_false(rig->state.backing);
+    assert_false(rig->state.recovery.backing);
 }
 
 static void the_run_goes_back(void **unused)
@@ -115,7 +117,7 @@ static void the_run_goes_back(void **unused)
     (void)unused;
     rig_t *rig = in_round_2();
     lose(rig);
-    uint32_t fence = rig->state.lease[0].fence;
+    uint32_t fence = rig->state.round.lease[0].fence;
     wait_out(rig);
     assert_int_equal(rig->state.phase, PHASE_GATHER);
     courier_result_t result = found(rig, 1);
@@ -206,7 +208,7 @@ static void without_a_checkpoint_it_begins_again(void **unused)
     forget_sent(rig);
     restore(rig, COURIER_INIT);
     all_written(rig);
-    assert_int_equal(rig->state.round, 0);
+    assert_int_equal(rig->state.round.number, 0);
     const Msg__Lease *again = only(rig, W1, BODY(LEASE))->lease;
     assert_true(again->round == 0 && again->start == 6 * again->replica && !*again->state);
     rig_free(rig);
@@ -216,7 +218,7 @@ static void it_does_not_go_back_for_ever(void **unused)
 {
     (void)unused;
     rig_t *rig = in_round_2();
-    rig->state.backs = 3;
+    rig->state.recovery.backs = 3;
     lose(rig);
     wait_out(rig);
     assert_int_equal(rig->state.phase, PHASE_DONE);
@@ -301,8 +303,8 @@ static void a_blank_round_is_not_gone_on_from(void **unused)
     result.resume.round = (store_round_t){.round = 4};
     snprintf(result.resume.round.state, sizeof result.resume.round.state, "committed");
     shepherd_on_recorder(&rig->state, &result);
-    assert_true(rig->state.backing);
-    assert_int_equal(rig->state.back_from, 5);
+    assert_true(rig->state.recovery.backing);
+    assert_int_equal(rig->state.recovery.from, 5);
     rig_free(rig);
 }
 

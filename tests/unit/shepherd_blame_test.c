@@ -71,8 +71,10 @@ static void what_all_call_wrong_is_wrong(void **unused)
     for (int i = 0; i < 2; i++) {
         ask(rig, W1);
         ask(rig, W2);
-        uint8_t holder = rig->state.lease[0].holder == member_by_id(&rig->state, "w1")->serial ? W1
-                                                                                               : W2;
+        uint8_t holder = rig->state.round.lease[0].holder ==
+                                 member_by_id(&rig->state.roster, "w1")->serial
+                             ? W1
+                             : W2;
         fails(rig, holder, last_lease(rig, holder), true);
     }
     pass(rig, rig->config.timeout_ms - 500, ALIVE(W1, W2, L), true);
@@ -105,7 +107,7 @@ static void nothing_sent_is_soon_nothing_given(void **unused)
                     body.round = asked.round; body.replica = asked.replica;
                     body.fence = asked.fence);
             }
-            if (others && given == 3 && !member_by_id(&rig->state, "w2"))
+            if (others && given == 3 && !member_by_id(&rig->state.roster, "w2"))
                 hello(rig, W2, MSG__KIND__KIND_WORKER, "w2");
             if (others && given >= 3) ask(rig, W2);
             if (last_lease(rig, W2)) break;
@@ -196,7 +198,7 @@ static void a_validation_without_answer_is_given_again(void **unused)
     assert_true(again->part == lost.part && again->fence == lost.fence + 1);
     SAY(rig, W1, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT; body.round = 1;
         body.part = lost.part; body.fence = lost.fence; body.tokens = 40);
-    assert_int_equal(rig->state.eval.at[lost.part].state, WORK_ISSUED); /* too late */
+    assert_int_equal(rig->state.round.eval.at[lost.part].state, WORK_ISSUED); /* too late */
     rig_free(rig);
 }
 
@@ -241,7 +243,7 @@ static void slow_work_is_left_alone_where_nobody_else_is_free(void **unused)
     ask(rig, W1);
     only(rig, W1, BODY(EVAL));
     pass(rig, 7200000, ALIVE(W1), false);
-    assert_int_equal(rig->state.eval.at[0].fence, 1);
+    assert_int_equal(rig->state.round.eval.at[0].fence, 1);
     assert_false(rig->state.finished);
     rig_free(rig);
 }
@@ -289,15 +291,15 @@ static void an_unknown_target_is_its_workers_affair(void **unused)
         const Msg__Fault *fault = only(rig, W2, BODY(FAULT))->fault;
         assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);
         assert_non_null(strstr(fault->text, "cpu:abacus: no such target"));
-        assert_null(member_by_id(&rig->state, "w2"));
+        assert_null(member_by_id(&rig->state.roster, "w2"));
         forget_sent(rig);
         of_target(rig, W2, "w2", "cpu:abacus");
         assert_int_equal(only(rig, W2, BODY(FAULT))->fault->code, MSG__FAULT__CODE__REFUSED);
         assert_false(rig->state.finished);
-        assert_non_null(member_by_id(&rig->state, "w1"));
+        assert_non_null(member_by_id(&rig->state.roster, "w1"));
         hello(rig, W4, MSG__KIND__KIND_COMPILER, "c1"); /* this one may know it */
         of_target(rig, W2, "w2", "cpu:abacus");
-        assert_non_null(member_by_id(&rig->state, "w2"));
+        assert_non_null(member_by_id(&rig->state.roster, "w2"));
         rig_free(rig);
     }
 }

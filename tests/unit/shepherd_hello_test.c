@@ -37,12 +37,12 @@ static void names_are_checked(void **unused)
         if (!strstr(fault->text, rows[i].words)) fail_msg("row %zu: %s", i, fault->text);
         forget_sent(rig);
     }
-    assert_int_equal(rig->state.members.n, 0);
+    assert_int_equal(rig->state.roster.members.n, 0);
     hello(rig, W1, MSG__KIND__KIND_WORKER, "w-1.Z_b:c@d+e");
     hello(rig, W2, MSG__KIND__KIND_WORKER,
           "b\xc3\xbc"
           "ro-\xe6\x9d\xb1"); /* büro-東 */
-    assert_int_equal(rig->state.members.n, 2);
+    assert_int_equal(rig->state.roster.members.n, 2);
     rig_free(rig);
 }
 
@@ -57,7 +57,7 @@ static void other_texts_are_checked(void **unused)
     SAY(rig, W1, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
         body.fence = lease->fence; body.numeric = true; body.error = "nan\xff");
     assert_int_equal(rig->state.count.dropped, 1);
-    assert_int_equal(rig->state.lease[0].failures, 0);
+    assert_int_equal(rig->state.round.lease[0].failures, 0);
     SAY(rig, L, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT; body.kind = MSG__KIND__KIND_CLI;
         body.id = "\xff");
     assert_int_equal(only(rig, L, BODY(FAULT))->fault->code, MSG__FAULT__CODE__REFUSED);
@@ -73,7 +73,7 @@ static void of_process(rig_t *rig, uint8_t from, const char *id, uint64_t incarn
 
 static uint8_t holder(const rig_t *rig, const char *id)
 {
-    member_row_t *row = member_by_id((shepherd_t *)&rig->state, id);
+    member_row_t *row = member_by_id(&rig->state.roster, id);
     return row ? row->peer.at[0] : 0;
 }
 
@@ -115,7 +115,7 @@ static void who_is_gone_is_replaced(void **unused)
     for (int i = 0; i < 3; i++) tick(rig, rig->config.timeout_ms / 2 - 1);
     of_process(rig, W4, "w", 400);
     assert_int_equal(holder(rig, "w"), W4);
-    assert_int_equal(rig->state.members.n, 1);
+    assert_int_equal(rig->state.roster.members.n, 1);
     rig_free(rig);
 }
 
@@ -139,7 +139,7 @@ static void a_front_judges_for_itself(void **unused)
         msg_peer_t peer = {.n = 5, .at = {W1}, .behind = behind};
         msg_dispatch(&shepherd_hears, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
         free(bytes);
-        assert_int_equal(member_by_id(&rig->state, "w")->peer.behind, behind);
+        assert_int_equal(member_by_id(&rig->state.roster, "w")->peer.behind, behind);
     }
     of_process(rig, W2, "w", 3);
     assert_int_equal(holder(rig, "w"), W1);

@@ -72,7 +72,7 @@ static void the_next_round_counts_it(void **unused)
                 next->step_base == late.step_base && next->inner_steps == late.inner_steps);
     const Msg__Lease *own = only(rig, W1, BODY(LEASE))->lease;
     assert_true(own->round == 1 && own->lag == 0 && own->step_base == 3);
-    assert_int_equal(rig->state.returned.n, 0);
+    assert_int_equal(rig->state.ranges.returned.n, 0);
     lease_done(rig, W3, &late, 1); /* under the old name: heard, nothing more */
     assert_int_equal(only(rig, W3, BODY(LEASE_ACK))->lease_ack->round, 0);
     lease_done(rig, W3, next, 1);
@@ -82,8 +82,8 @@ static void the_next_round_counts_it(void **unused)
     assert_int_equal(only(rig, A, BODY(COMMIT))->commit->n_shares, 3);
     committed(rig, 1, "");
     all_written(rig);
-    assert_true(rig->state.round == 2 && rig->state.lease[LATE].lag == 0);
-    assert_int_equal(rig->state.lease[0].range.start, 30);
+    assert_true(rig->state.round.number == 2 && rig->state.round.lease[LATE].lag == 0);
+    assert_int_equal(rig->state.round.lease[0].range.start, 30);
     rig_free(rig);
 }
 
@@ -107,8 +107,9 @@ static void but_no_later_one(void **unused)
     committed(rig, 1, "");
     all_written(rig);
     /* Its windows come first in the next round, from that round's parameters. */
-    assert_true(rig->state.lease[0].range.start == late.start && rig->state.lease[0].lag == 0);
-    assert_int_equal(rig->state.lease[LATE].lag, 0);
+    assert_true(rig->state.round.lease[0].range.start == late.start &&
+                rig->state.round.lease[0].lag == 0);
+    assert_int_equal(rig->state.round.lease[LATE].lag, 0);
     rig_free(rig);
 }
 
@@ -161,14 +162,14 @@ static void what_nobody_can_train_again_is_dropped(void **unused)
     Msg__Lease late, next;
     rig_t *rig = next_round(4, &late, &next);
     for (int i = 0; i < 3; i++) {
-        const work_t *lease = &rig->state.lease[LATE];
+        const work_t *lease = &rig->state.round.lease[LATE];
         assert_true(lease->state == WORK_ISSUED && lease->lag == 1);
         SAY(rig, W3, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
             body.round = 1; body.replica = LATE; body.fence = lease->fence;
             body.error = "round 1 is open");
         ask(rig, W3);
     }
-    assert_int_equal(rig->state.lease[LATE].state, WORK_DROPPED);
+    assert_int_equal(rig->state.round.lease[LATE].state, WORK_DROPPED);
     bool told = false;
     for (size_t i = 0; i < rig->records.n; i++)
         told |= rig->records.at[i]->kind == RECORD_REJECTION;

@@ -172,9 +172,10 @@ static void leases_outlive_their_shepherd(void **unused)
 {
     (void)unused;
     rig_t *rig = successor("open");
-    const work_t *lease = rig->state.lease;
+    const work_t *lease = rig->state.round.lease;
     say_holding(rig, W1, "w1", 4, 1, 1); /* not its own any more? Under this fence it is */
-    assert_true(lease[1].state == WORK_ISSUED && lease[1].home == rig->state.members.at[0].serial);
+    assert_true(lease[1].state == WORK_ISSUED &&
+                lease[1].home == rig->state.roster.members.at[0].serial);
     say_holding(rig, W2, "w2", 4, 3, 7); /* given, but that was not written in time */
     assert_true(lease[3].state == WORK_ISSUED && lease[3].fence == 7);
     assert_int_equal(count(rig, 0, BODY(REVOKE), NULL), 0);
@@ -206,10 +207,10 @@ static void who_does_not_come_back_loses_its_lease(void **unused)
     take_over(rig, 4);
     ask(rig, W1);
     assert_int_equal(only(rig, W1, BODY(LEASE))->lease->replica, 3); /* the only one that is free */
-    rig->state.adopt_until_ms = rig->now;
+    rig->state.recovery.adopt_until_ms = rig->now;
     tick(rig, 10);
-    assert_int_equal(rig->state.lease[1].state, WORK_OPEN);
-    assert_int_equal(rig->state.lease[2].state, WORK_OPEN);
+    assert_int_equal(rig->state.round.lease[1].state, WORK_OPEN);
+    assert_int_equal(rig->state.round.lease[2].state, WORK_OPEN);
     say_holding(rig, W2, "w2", 4, 1, 1); /* too late */
     assert_int_equal(only(rig, W2, BODY(REVOKE))->revoke->replica, 1);
     rig_free(rig);
@@ -225,13 +226,13 @@ static void a_decision_is_repeated(void **unused)
         const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit;
         assert_true(commit->round == 4 && commit->n_shares == 1 && commit->shares[0]->fence == 1);
         committed(rig, 4, "");
-        assert_int_equal(rig->state.round, 5);
+        assert_int_equal(rig->state.round.number, 5);
         ask(rig, W1);
         assert_int_equal(only(rig, W1, BODY(LEASE))->lease->round, 5);
         /* What was dropped is leased again first: 18 windows, 6 to each. */
-        assert_int_equal(rig->state.lease[0].range.start, 22);
-        assert_int_equal(rig->state.lease[2].range.start, 34);
-        assert_int_equal(rig->state.lease[3].range.epoch, 3);
+        assert_int_equal(rig->state.round.lease[0].range.start, 22);
+        assert_int_equal(rig->state.round.lease[2].range.start, 34);
+        assert_int_equal(rig->state.round.lease[3].range.epoch, 3);
         rig_free(rig);
     }
 }
@@ -301,7 +302,7 @@ static void what_is_not_answered_is_said_again(void **unused)
     }
     beat(rig, C, 1);
     assert_int_equal(count(rig, C, BODY(COMPILE), NULL), 2);
-    assert_int_equal(rig->state.plans.at[0].attempts, 1);
+    assert_int_equal(rig->state.plans.rows.at[0].attempts, 1);
     plan_reply(rig, "", false);
     uint64_t attempt = only(rig, A, BODY(ASSIGN))->assign->attempt;
     assert_true(attempt != 0);
@@ -320,7 +321,7 @@ static void what_is_not_answered_is_said_again(void **unused)
     assert_int_equal(count(rig, A, BODY(COMMIT), &last), 2);
     assert_true(last->commit->round == 0 && last->commit->n_shares == 1);
     committed(rig, 0, "");
-    assert_int_equal(rig->state.round, 1);
+    assert_int_equal(rig->state.round.number, 1);
     tick(rig, MSG_RESEND_MS);
     assert_int_equal(count(rig, A, BODY(COMMIT), NULL), 2);
     assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 2);
@@ -337,9 +338,9 @@ static void late_answers_to_older_commits_mean_nothing(void **unused)
     committed(rig, 0, "round 0 is not open here"); /* a COMMIT of it was on its way for long */
     committed(rig, 0, "");
     assert_false(rig->state.finished);
-    assert_int_equal(rig->state.round, 1);
+    assert_int_equal(rig->state.round.number, 1);
     committed(rig, 1, "");
-    assert_int_equal(rig->state.round, 2);
+    assert_int_equal(rig->state.round.number, 2);
     rig_free(rig);
 }
 
@@ -363,7 +364,7 @@ static void a_lost_shard_comes_back(void **unused)
     SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT);
     assert_int_equal(count(rig, A, BODY(COMMIT), NULL), 2);
     committed(rig, 0, "");
-    assert_int_equal(rig->state.round, 1);
+    assert_int_equal(rig->state.round.number, 1);
     rig_free(rig);
 }
 
@@ -428,8 +429,8 @@ static void a_quorum_closes_the_round(void **unused)
     committed(rig, 0, "");
     all_written(rig);
     /* Its windows come first in the next round. */
-    assert_int_equal(rig->state.lease[0].range.start, late.start);
-    assert_int_equal(rig->state.lease[1].range.start, 18);
+    assert_int_equal(rig->state.round.lease[0].range.start, late.start);
+    assert_int_equal(rig->state.round.lease[1].range.start, 18);
     lease_done(rig, W3, &late, 1); /* not wanted, but heard */
     assert_int_equal(only(rig, W3, BODY(LEASE_ACK))->lease_ack->round, 0);
     rig_free(rig);
@@ -450,11 +451,11 @@ static void a_drained_worker_hands_in_what_it_has(void **unused)
     assert_int_equal(commit->shares[first->replica]->weight, 1);
     assert_int_equal(commit->shares[1 - first->replica]->weight, 3);
     committed(rig, 0, "");
-    assert_true(rig->state.summary.loss == (5 * 20 + 2 * 60) / 80.0); /* by tokens */
+    assert_true(rig->state.progress.summary.loss == (5 * 20 + 2 * 60) / 80.0); /* by tokens */
     /* Two steps of replica 0's three are left: a short lease. */
-    assert_true(rig->state.lease[0].range.start == first->start + 2 &&
-                rig->state.lease[0].want == 4);
-    assert_true(rig->state.lease[1].range.start == 12 && rig->state.lease[1].want == 6);
+    assert_true(rig->state.round.lease[0].range.start == first->start + 2 &&
+                rig->state.round.lease[0].want == 4);
+    assert_true(rig->state.round.lease[1].range.start == 12 && rig->state.round.lease[1].want == 6);
     rig_free(rig);
 }
 
@@ -471,7 +472,7 @@ static void nonsense_is_not_done(void **unused)
         SAY(rig, W1, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
             body.fence = 1; body.steps = rows[i].steps; body.done_count = rows[i].done_count;
             body.tokens = rows[i].tokens);
-        if (rig->state.lease[0].fence != 2) fail_msg("row %zu was taken", i);
+        if (rig->state.round.lease[0].fence != 2) fail_msg("row %zu was taken", i);
         rig_free(rig);
     }
 }
@@ -491,10 +492,10 @@ static void slow_workers_get_fewer_steps(void **unused)
         inspected(rig, 1, "");
     }
     committed(rig, 0, "");
-    assert_int_equal(rig->state.lease[0].want, 3 * 2);
-    assert_int_equal(rig->state.lease[1].want, 2 * 2); /* floor(3 / 1.4) */
-    assert_int_equal(rig->state.lease[1].range.start, 18);
-    assert_int_equal(rig->state.cursor.start, 22);
+    assert_int_equal(rig->state.round.lease[0].want, 3 * 2);
+    assert_int_equal(rig->state.round.lease[1].want, 2 * 2); /* floor(3 / 1.4) */
+    assert_int_equal(rig->state.round.lease[1].range.start, 18);
+    assert_int_equal(rig->state.ranges.cursor.start, 22);
     rig_free(rig);
 }
 

@@ -9,7 +9,7 @@ static rig_t *begun(int n_worker)
 {
     rig_t *rig = rig_new(1, 30);
     shepherd_fini(&rig->state); /* it was made for a fixed number */
-    rig->state = (shepherd_t){.out = {record, rig}, .start = take_job, .user = rig};
+    rig->state = (shepherd_t){.ports = {.out = {record, rig}, .start = take_job, .user = rig}};
     rig->config.replicas = CONFIG_WORD;
     rig->config.max_replicas = 4;
     rig->config.shrink_s = SHRINK_MS / 1000.0;
@@ -39,16 +39,16 @@ static void pass(rig_t *rig, int64_t ms, uint8_t last)
 
 static void name_states(rig_t *rig)
 {
-    for (int64_t k = 0; k < rig->state.replicas; k++)
-        memset(rig->state.lease[k].state_in, '1' + (char)k, HASH_HEX - 1);
+    for (int64_t k = 0; k < rig->state.round.replicas; k++)
+        memset(rig->state.round.lease[k].state_in, '1' + (char)k, HASH_HEX - 1);
 }
 
 /* No window twice and none left out: the leases begin at `*at`, one behind the other. */
 static void assert_ranges(const rig_t *rig, uint64_t *at)
 {
-    uint64_t epoch = layout_units(&rig->state.layout, rig->state.train_tokens);
-    for (int64_t k = 0; k < rig->state.replicas; k++) {
-        const data_range_t *range = &rig->state.lease[k].range;
+    uint64_t epoch = layout_units(&rig->state.bulk.layout, rig->state.bulk.train_tokens);
+    for (int64_t k = 0; k < rig->state.round.replicas; k++) {
+        const data_range_t *range = &rig->state.round.lease[k].range;
         assert_int_equal(range->epoch * epoch + range->start, *at);
         *at += range->count;
     }
@@ -59,24 +59,24 @@ static void more_workers_are_more_replicas_from_the_next_round_on(void **unused)
     (void)unused;
     rig_t *rig = begun(2);
     uint64_t at = 0;
-    assert_int_equal(rig->state.replicas, 2);
+    assert_int_equal(rig->state.round.replicas, 2);
     assert_ranges(rig, &at);
     hello(rig, W3, MSG__KIND__KIND_WORKER, "w3");
     hello(rig, W4, MSG__KIND__KIND_WORKER, "w4");
     hello(rig, W4 + 1, MSG__KIND__KIND_WORKER, "w5"); /* beyond the bound */
-    assert_int_equal(rig->state.replicas, 2);         /* the round is open */
+    assert_int_equal(rig->state.round.replicas, 2);   /* the round is open */
     name_states(rig);
     do_round(rig, 0, W4);
-    assert_int_equal(rig->state.replicas, 4);
+    assert_int_equal(rig->state.round.replicas, 4);
     assert_ranges(rig, &at);
     for (int k = 0; k < 4; k++)
         for (int j = 0; j < k; j++)
-            assert_int_not_equal(rig->state.lease[k].home, rig->state.lease[j].home);
-    assert_string_equal(rig->state.lease[2].state_in, ""); /* it begins afresh */
+            assert_int_not_equal(rig->state.round.lease[k].home, rig->state.round.lease[j].home);
+    assert_string_equal(rig->state.round.lease[2].state_in, ""); /* it begins afresh */
     do_round(rig, 1, W4);
-    assert_int_equal(rig->state.replicas, 4);
+    assert_int_equal(rig->state.round.replicas, 4);
     assert_ranges(rig, &at);
-    assert_int_equal(rig->state.sizes.n, 2);
+    assert_int_equal(rig->state.sizing.sizes.n, 2);
     rig_free(rig);
 }
 
@@ -89,27 +89,27 @@ static void fewer_only_after_a_while(void **unused)
     leave(rig, W4);
     pass(rig, SHRINK_MS - 1000, W3);
     do_round(rig, 0, W3); /* three do the work of four */
-    assert_int_equal(rig->state.replicas, 4);
+    assert_int_equal(rig->state.round.replicas, 4);
     assert_ranges(rig, &at);
     hello(rig, W4, MSG__KIND__KIND_WORKER, "w4"); /* back, and gone again: it counts anew */
     tick(rig, 100);
     leave(rig, W4);
     pass(rig, SHRINK_MS - 1000, W3);
     do_round(rig, 1, W3);
-    assert_int_equal(rig->state.replicas, 4);
+    assert_int_equal(rig->state.round.replicas, 4);
     assert_ranges(rig, &at);
     leave(rig, W3);
     pass(rig, SHRINK_MS, W2);
     name_states(rig);
     forget_sent(rig);
     do_round(rig, 2, W2);
-    assert_int_equal(rig->state.replicas, 2);
+    assert_int_equal(rig->state.round.replicas, 2);
     assert_ranges(rig, &at);
     do_round(rig, 3, W2);
     hello(rig, W3, MSG__KIND__KIND_WORKER, "w3");
     do_round(rig, 4, W3);
-    assert_int_equal(rig->state.replicas, 3);
-    assert_string_equal(rig->state.lease[2].state_in, ""); /* not what it once was */
+    assert_int_equal(rig->state.round.replicas, 3);
+    assert_string_equal(rig->state.round.lease[2].state_in, ""); /* not what it once was */
     rig_free(rig);
 }
 
@@ -118,21 +118,21 @@ static void states_of_gone_replicas_are_forgotten(void **unused)
 {
     (void)unused;
     rig_t *rig = begun(2);
-    memset(rig->state.lease[1].state_in, 'f', HASH_HEX - 1);
+    memset(rig->state.round.lease[1].state_in, 'f', HASH_HEX - 1);
     keep_records(rig);
     ask(rig, W1), ask(rig, W2);
     for (uint32_t k = 0; k < 2; k++) {
         Msg__Lease lease = MSG__LEASE__INIT;
-        lease.replica = k, lease.fence = rig->state.lease[k].fence, lease.inner_steps = 3;
-        uint32_t w1 = member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {W1}})->serial;
-        lease_done(rig, rig->state.lease[k].holder == w1 ? W1 : W2, &lease, 1);
+        lease.replica = k, lease.fence = rig->state.round.lease[k].fence, lease.inner_steps = 3;
+        uint32_t w1 = member_by_peer(&rig->state.roster, &(msg_peer_t){.n = 5, .at = {W1}})->serial;
+        lease_done(rig, rig->state.round.lease[k].holder == w1 ? W1 : W2, &lease, 1);
     }
     all_written(rig);
-    memset(rig->state.lease[1].state_out, 'e', HASH_HEX - 1);
+    memset(rig->state.round.lease[1].state_out, 'e', HASH_HEX - 1);
     leave(rig, W2);
     pass(rig, SHRINK_MS + 500, W1);
     committed(rig, 0, "");
-    assert_int_equal(rig->state.replicas, 1);
+    assert_int_equal(rig->state.round.replicas, 1);
     /* The number, then the round; no lease before both are written. */
     bool sized = false;
     ask(rig, W1);
@@ -164,21 +164,18 @@ static void what_was_decided_is_done_again(void **unused)
     (void)unused;
     rig_t *rig = begun(1);
     store_replicas_t rows[] = {{1, 2}, {3, 3}};
-    rig->state.loaded.sizes = rows;
-    rig->state.loaded.n_size = 2;
-    rig->state.loaded.sized = 5;
-    rig->state.sizes.n = 0;
-    replicas_load(&rig->state);
-    rig->state.loaded = (store_resume_t){0};
+    const store_resume_t loaded = {.sizes = rows, .n_size = 2, .sized = 5};
+    rig->state.sizing.sizes.n = 0;
+    replicas_load(&rig->state.sizing, &loaded);
     static const int64_t want[] = {2, 2, 3, 3, 3, 3}; /* of rounds 1 to 6 */
     for (uint32_t r = 0; r < 6; r++) {
         do_round(rig, r, W1);
-        assert_int_equal(rig->state.replicas, want[r]);
-        assert_int_equal(rig->state.sizes.n, 2); /* nothing new is decided */
+        assert_int_equal(rig->state.round.replicas, want[r]);
+        assert_int_equal(rig->state.sizing.sizes.n, 2); /* nothing new is decided */
     }
     pass(rig, SHRINK_MS, W1);
     do_round(rig, 6, W1);
-    assert_int_equal(rig->state.replicas, 1);
+    assert_int_equal(rig->state.round.replicas, 1);
     rig_free(rig);
 }
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "shepherd/round/rounds.h"
 #include "shepherd/shepherd.h"
 
 /* Not every test program uses everything. */
@@ -71,7 +72,7 @@ static void take_record(void *user, record_t *record)
 /* From now on the store's answers are the test's to give. */
 static void keep_records(rig_t *rig)
 {
-    rig->state.record = take_record;
+    rig->state.ports.record = take_record;
 }
 
 /* The store has written the oldest record, which is of this kind. */
@@ -230,10 +231,10 @@ static rig_t *rig_new(int64_t replicas, int64_t rounds)
     rig->config.shuffle = false;
     rig->config.validate_every = 0; /* tests that want validations say so */
     rig->now = 1000;
-    rig->state.out = (msg_out_t){record, rig};
-    rig->state.start = take_job;
-    rig->state.reaches = reaches;
-    rig->state.user = rig;
+    rig->state.ports.out = (msg_out_t){record, rig};
+    rig->state.ports.start = take_job;
+    rig->state.ports.reaches = reaches;
+    rig->state.ports.user = rig;
     assert_int_equal(shepherd_init(&rig->state, &rig->config, &err), 0);
     tick(rig, 0);
     return rig;
@@ -332,9 +333,10 @@ static void do_round(rig_t *rig, uint32_t round, uint8_t last)
     for (int turn = 0; turn < 8 && rig->state.phase == PHASE_TRAIN; turn++) {
         for (uint8_t w = W1; w <= last; w++) {
             ask(rig, w);
-            uint32_t serial = member_by_peer(&rig->state, &(msg_peer_t){.n = 5, .at = {w}})->serial;
-            for (uint32_t k = 0; k < (uint32_t)rig->state.replicas; k++) {
-                const work_t *held = &rig->state.lease[k];
+            uint32_t serial =
+                member_by_peer(&rig->state.roster, &(msg_peer_t){.n = 5, .at = {w}})->serial;
+            for (uint32_t k = 0; k < (uint32_t)rig->state.round.replicas; k++) {
+                const work_t *held = &rig->state.round.lease[k];
                 if (held->state != WORK_ISSUED || held->holder != serial) continue;
                 Msg__Lease lease = MSG__LEASE__INIT;
                 lease.round = round;

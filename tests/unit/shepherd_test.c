@@ -38,7 +38,7 @@ static void a_run_from_hello_to_bye(void **unused)
         assert_int_equal(commit->shares[1]->weight, 3);
         forget_sent(rig);
         committed(rig, round, "");
-        assert_true(rig->state.summary.loss == 2.5);
+        assert_true(rig->state.progress.summary.loss == 2.5);
     }
     /* Validation at the end: (81 - 1) / 10 / 2 = 4 batches, a part each, whoever is there. */
     for (uint64_t part = 0; part < 4; part++) {
@@ -54,7 +54,7 @@ static void a_run_from_hello_to_bye(void **unused)
             body.part = eval->part; body.fence = eval->fence; body.loss = w == W1 ? 1 : 4;
             body.tokens = w == W1 ? 10 : 20);
     }
-    assert_true(rig->state.val_loss == 3); /* (20 + 160) / 60: by tokens */
+    assert_true(rig->state.progress.val_loss == 3); /* (20 + 160) / 60: by tokens */
     assert_int_equal(rig->job->round, 2);
     courier_result_t saved = courier(rig, COURIER_SAVE);
     saved.checkpoint = "run/checkpoint/round-000002";
@@ -86,7 +86,7 @@ static void a_validation_reads_a_sample(void **unused)
     rig->config.validate_tokens = 59; /* 2 batches of 20 tokens, of 4 */
     one_round(rig, 0);
     /* 1 s and 60 tokens a round: a validation is taken to last 40 / (3 x 60) s; 5 are to come. */
-    assert_true(fabs(rig->state.summary.eta_s - (9 + 5 * 40 / 180.0)) < 1e-9);
+    assert_true(fabs(rig->state.progress.summary.eta_s - (9 + 5 * 40 / 180.0)) < 1e-9);
     Msg__Eval seen[2];
     for (uint32_t round = 1; round <= 3; round += 2) {
         one_round(rig, round);
@@ -104,11 +104,11 @@ static void a_validation_reads_a_sample(void **unused)
                 body.round = round + 1; body.part = eval->part; body.fence = eval->fence;
                 body.loss = 1; body.tokens = 20);
         }
-        assert_true(rig->state.has_val_loss);
+        assert_true(rig->state.progress.has_val_loss);
         if (round == 1) one_round(rig, 2);
     }
     /* 8 s a validation, 3 to come (rounds 6, 8, 10), and 6 rounds of 1 s. */
-    assert_true(fabs(rig->state.summary.eta_s - (6 + 3 * 8)) < 1e-9);
+    assert_true(fabs(rig->state.progress.summary.eta_s - (6 + 3 * 8)) < 1e-9);
     rig_free(rig);
 }
 
@@ -133,14 +133,14 @@ static void a_lost_workers_lease_goes_to_the_spare(void **unused)
     lease_done(rig, W1, &old, 9);
     old.fence = 2;
     lease_done(rig, W1, &old, 9);
-    assert_int_equal(rig->state.stale, 2);
-    assert_int_equal(rig->state.lease[again->replica].state, WORK_ISSUED);
+    assert_int_equal(rig->state.round.stale, 2);
+    assert_int_equal(rig->state.round.lease[again->replica].state, WORK_ISSUED);
     lease_done(rig, W3, again, 1);
     lease_done(rig, W2, only(rig, W2, BODY(LEASE))->lease, 1);
     const Msg__Commit *commit = only(rig, A, BODY(COMMIT))->commit;
     assert_int_equal(commit->shares[again->replica]->fence, 2);
     lease_done(rig, W3, again, 1); /* twice */
-    assert_int_equal(rig->state.stale, 3);
+    assert_int_equal(rig->state.round.stale, 3);
     rig_free(rig);
 }
 
@@ -155,10 +155,10 @@ static void silence_and_sleep(void **unused)
         beat(rig, A, 0);
         beat(rig, C, 0);
     }
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 0);
-    assert_int_equal(rig->state.lease[0].state, WORK_OPEN);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_WORKER), 0);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_OPEN);
     tick(rig, 3600000); /* the shepherd itself slept: nobody is blamed */
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_AGGREGATOR), 1);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_AGGREGATOR), 1);
     assert_false(rig->state.finished);
     beat(rig, W1, 1);
     const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
@@ -171,12 +171,13 @@ static void who_leaves_takes_nobody_along(void **unused)
     (void)unused;
     rig_t *rig = training(4, 1, 4);
     SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "enough");
-    assert_int_equal(member_place(&rig->state, 0), rig->state.members.n);
-    for (size_t i = 0; i < rig->state.members.n; i++) {
-        uint32_t serial = rig->state.members.at[i].serial;
-        assert_int_equal(member_place(&rig->state, serial), i);
-        assert_ptr_equal(member_by_serial(&rig->state, serial), &rig->state.members.at[i]);
-        assert_true(i == 0 || serial > rig->state.members.at[i - 1].serial);
+    assert_int_equal(member_place(&rig->state.roster, 0), rig->state.roster.members.n);
+    for (size_t i = 0; i < rig->state.roster.members.n; i++) {
+        uint32_t serial = rig->state.roster.members.at[i].serial;
+        assert_int_equal(member_place(&rig->state.roster, serial), i);
+        assert_ptr_equal(member_by_serial(&rig->state.roster, serial),
+                         &rig->state.roster.members.at[i]);
+        assert_true(i == 0 || serial > rig->state.roster.members.at[i - 1].serial);
     }
     const uint8_t left[] = {W1, W3, W4};
     for (int i = 0; i < 3; i++) ask(rig, left[i]);
@@ -233,13 +234,13 @@ static void bad_hellos_are_refused(void **unused)
         assert_non_null(strstr(fault->text, rows[i].words));
         forget_sent(rig);
     }
-    assert_int_equal(rig->state.members.n, 0);
+    assert_int_equal(rig->state.roster.members.n, 0);
     hello(rig, W1, MSG__KIND__KIND_WORKER, "same");
     hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* another connection of its */
-    assert_int_equal(rig->state.members.n, 1);
+    assert_int_equal(rig->state.roster.members.n, 1);
     hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* repeated: only answered */
     assert_int_equal(count(rig, W2, BODY(WELCOME), NULL), 2);
-    assert_int_equal(rig->state.members.at[0].serial, 2);
+    assert_int_equal(rig->state.roster.members.at[0].serial, 2);
     rig_free(rig);
 }
 
@@ -248,10 +249,10 @@ static void only_supervisors_report_deaths(void **unused)
     (void)unused;
     rig_t *rig = training(1, 1, 2);
     SAY(rig, W2, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "w1");
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 2);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_WORKER), 2);
     hello(rig, L, MSG__KIND__KIND_CLI, "cli");
     SAY(rig, L, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "w1");
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 1);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_WORKER), 1);
     assert_true(count(rig, L, BODY(RUN_EVENT), NULL) >= 1); /* the CLI hears of it */
     rig_free(rig);
 }
@@ -268,7 +269,7 @@ static void every_answer_is_a_sign_of_life(void **unused)
         forget_sent(rig);
         tick(rig, limit / 4);
     }
-    assert_int_equal(rig->state.members.n, 3);
+    assert_int_equal(rig->state.roster.members.n, 3);
     assert_false(rig->state.finished);
     rig_free(rig);
 }
@@ -348,9 +349,9 @@ static void news_of_a_death_may_come_late(void **unused)
     rig->ended[W3] = true;
     say_hello(rig, W2, MSG__KIND__KIND_WORKER, "n-w0", "n", 71); /* its successor is faster */
     SAY(rig, S1, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "n-w0"; body.pid = 70);
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 2);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_WORKER), 2);
     SAY(rig, S1, GONE, gone, Msg__Gone body = MSG__GONE__INIT; body.member = "n-w0"; body.pid = 71);
-    assert_int_equal(members_count(&rig->state, MSG__KIND__KIND_WORKER), 1);
+    assert_int_equal(members_count(&rig->state.roster, MSG__KIND__KIND_WORKER), 1);
     rig_free(rig);
 }
 
@@ -413,7 +414,7 @@ static void losses_that_end_the_run(void **unused)
     rig_t *rig = training(1, 1, 1);
     SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
     assert_false(rig->state.finished); /* it may come back */
-    rig->state.shard_lost_ms -= 60000;
+    rig->state.shards.lost_ms -= 60000;
     tick(rig, 1);
     assert_true(rig->state.finished);
     assert_int_equal(rig->state.exit_status, 1);
@@ -442,18 +443,18 @@ static void replicas_move_only_where_it_helps(void **unused)
     rig_t *rig = training(4, 10, 2);
     do_round(rig, 0, W2);
     uint32_t home[4];
-    for (int k = 0; k < 4; k++) home[k] = rig->state.lease[k].home;
+    for (int k = 0; k < 4; k++) home[k] = rig->state.round.lease[k].home;
     assert_int_equal(home[0], home[2]); /* two each */
     hello(rig, W3, MSG__KIND__KIND_WORKER, "w3");
     do_round(rig, 1, W3); /* 2, 2, 0 cannot be done faster by moving one: nothing moves */
-    for (int k = 0; k < 4; k++) assert_int_equal(rig->state.lease[k].home, home[k]);
+    for (int k = 0; k < 4; k++) assert_int_equal(rig->state.round.lease[k].home, home[k]);
     hello(rig, W4, MSG__KIND__KIND_WORKER, "w4");
     do_round(rig, 2, W4); /* with four, each has one; two replicas stay where they are */
     int stayed = 0;
     for (int k = 0; k < 4; k++) {
-        stayed += rig->state.lease[k].home == home[k];
+        stayed += rig->state.round.lease[k].home == home[k];
         for (int j = 0; j < k; j++)
-            assert_int_not_equal(rig->state.lease[k].home, rig->state.lease[j].home);
+            assert_int_not_equal(rig->state.round.lease[k].home, rig->state.round.lease[j].home);
     }
     assert_int_equal(stayed, 2);
     rig_free(rig);

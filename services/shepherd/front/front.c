@@ -60,7 +60,7 @@ static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t
     if (control->verb == MSG__CONTROL__VERB__CHECKPOINT)
         run = run_of_checkpoint(self, control->member, &wrong);
     if (!run || wrong) {
-        roster_t roster = front_roster(self);
+        operators_t roster = front_roster(self);
         operators_ask(&roster, &client->is, message->id, control, wrong);
         free((member_row_t *)roster.rows);
         note_request(self, client, control);
@@ -78,7 +78,7 @@ static void on_control_reply_here(void *state, const msg_peer_t *from,
 {
     front_t *self = state;
     (void)from;
-    roster_t roster = front_roster(self);
+    operators_t roster = front_roster(self);
     operators_answer(&roster, message->control_reply);
     free((member_row_t *)roster.rows);
 }

@@ -142,7 +142,7 @@ void front_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t wh
 void front_on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
-roster_t front_roster(front_t *self); /* caller frees rows */
+operators_t front_roster(front_t *self); /* caller frees rows */
 
 /* --- balance.c --- */
 /* The run that a member that says HELLO is needed by; NULL: none. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "msg/control.h"
 #include "shepherd/front/front.h"
+#include "shepherd/roster/hello.h"
 
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
 {
@@ -274,9 +275,9 @@ static bool busy(void *user, const member_row_t *row)
     return member && member->busy;
 }
 
-roster_t front_roster(front_t *self)
+operators_t front_roster(front_t *self)
 {
     member_row_t *rows = mem_calloc(self->members.n + 1, sizeof *rows);
     for (size_t i = 0; i < self->members.n; i++) rows[i] = self->members.at[i]->is;
-    return (roster_t){rows, self->members.n, self->out, busy, self};
+    return (operators_t){rows, self->members.n, self->out, busy, self};
 }

@@ -8,6 +8,7 @@
 #include "msg/control.h"
 #include "msg/publish.h"
 #include "shepherd/front/front.h"
+#include "shepherd/shepherd.h"
 
 #define BODY(x) MSG__ENVELOPE__BODY_##x
 

@@ -8,12 +8,13 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "msg/happening.h"
+#include "shepherd/round/rounds.h"
 #include "shepherd/shepherd.h"
 
 void records_write(shepherd_t *self, record_t *record)
 {
-    if (self->record && !self->recorder_gone) {
-        self->record(self->user, record);
+    if (self->ports.record && !self->records.gone) {
+        self->ports.record(self->ports.user, record);
         return;
     }
     recorder_result_t result = {.event = RECORDED,
@@ -27,36 +28,36 @@ void records_write(shepherd_t *self, record_t *record)
 
 static record_t *of_lease(const shepherd_t *self, record_kind_t kind, uint32_t replica)
 {
-    record_t *record = record_new(kind, self->round);
+    record_t *record = record_new(kind, self->round.number);
     record->replica = replica;
-    record->fence = self->lease[replica].fence;
+    record->fence = self->round.lease[replica].fence;
     return record;
 }
 
 record_t *records_open(const shepherd_t *self)
 {
-    size_t n = (size_t)self->replicas;
-    record_t *record = record_new(RECORD_OPEN, self->round);
-    record->cursor = self->cursor;
+    size_t n = (size_t)self->round.replicas;
+    record_t *record = record_new(RECORD_OPEN, self->round.number);
+    record->cursor = self->ranges.cursor;
     record->leases = mem_calloc(n, sizeof *record->leases);
     record->n_lease = n;
     for (size_t k = 0; k < n; k++) {
         store_lease_t *to = &record->leases[k];
         *to = (store_lease_t){.replica = (uint32_t)k,
-                              .fence = self->fence_base, /* below the first one given */
-                              .range = self->lease[k].range};
-        to->lag = self->lease[k].lag;
-        memcpy(to->state_in, self->lease[k].state_in, HASH_HEX);
+                              .fence = self->round.fence_base, /* below the first one given */
+                              .range = self->round.lease[k].range};
+        to->lag = self->round.lease[k].lag;
+        memcpy(to->state_in, self->round.lease[k].state_in, HASH_HEX);
     }
     return record;
 }
 
 static void fill_entries(const shepherd_t *self, record_t *record)
 {
-    size_t n = (size_t)self->replicas;
+    size_t n = (size_t)self->round.replicas;
     record->entries = mem_calloc(n, sizeof *record->entries);
     for (size_t k = 0; k < n; k++) {
-        const work_t *lease = &self->lease[k];
+        const work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_DONE) continue;
         record->entries[record->n_entry++] = (store_commit_entry_t){
             .replica = (uint32_t)k, .fence = lease->fence, .done_windows = lease->done_windows};
@@ -65,12 +66,12 @@ static void fill_entries(const shepherd_t *self, record_t *record)
 
 record_t *records_decide(const shepherd_t *self)
 {
-    record_t *record = record_new(RECORD_DECIDE, self->round);
+    record_t *record = record_new(RECORD_DECIDE, self->round.number);
     fill_entries(self, record);
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].late)
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (self->round.lease[k].late)
             record->entries[record->n_entry++] = (store_commit_entry_t){
-                .replica = (uint32_t)k, .fence = self->lease[k].fence, .late = true};
+                .replica = (uint32_t)k, .fence = self->round.lease[k].fence, .late = true};
     return record;
 }
 
@@ -80,11 +81,11 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
 {
     double compute = 0, transfer = 0, wait = 0, recover = 0;
     int64_t last = 0, n = 0;
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].state == WORK_DONE && self->lease[k].done_ms > last)
-            last = self->lease[k].done_ms;
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (self->round.lease[k].state == WORK_DONE && self->round.lease[k].done_ms > last)
+            last = self->round.lease[k].done_ms;
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_DONE) continue;
         compute += lease->compute_s * 1000;
         transfer += lease->transfer_s * 1000;
@@ -96,24 +97,25 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
     commit->compute_ms = (int64_t)(compute / (double)n);
     commit->transfer_ms = (int64_t)(transfer / (double)n);
     commit->wait_ms = (int64_t)(wait / (double)n);
-    commit->recover_ms = (int64_t)(recover / (double)n) + self->outage_ms;
-    commit->received_bytes = (int64_t)self->bytes_in;
-    commit->sent_bytes = (int64_t)self->bytes_out;
+    commit->recover_ms = (int64_t)(recover / (double)n) + self->round.outage_ms;
+    commit->received_bytes = (int64_t)self->progress.bytes_in;
+    commit->sent_bytes = (int64_t)self->progress.bytes_out;
 }
 
 record_t *records_commit(const shepherd_t *self)
 {
-    record_t *record = record_new(RECORD_COMMIT, self->round);
+    record_t *record = record_new(RECORD_COMMIT, self->round.number);
     fill_entries(self, record);
     fill_times(self, &record->commit);
-    record->commit.loss = commit_loss(self->lease, (size_t)self->replicas, &record->commit.tokens);
+    record->commit.loss = round_loss(self->round.lease, (size_t)self->round.replicas,
+                                     &record->commit.tokens);
     return record;
 }
 
 void records_issue(shepherd_t *self, uint32_t replica)
 {
     record_t *record = of_lease(self, RECORD_ISSUE, replica);
-    record->text = mem_strdup(self->lease[replica].worker);
+    record->text = mem_strdup(self->round.lease[replica].worker);
     records_write(self, record);
 }
 
@@ -125,7 +127,7 @@ static int64_t milliseconds(double seconds)
 
 void records_done(shepherd_t *self, uint32_t replica)
 {
-    const work_t *lease = &self->lease[replica];
+    const work_t *lease = &self->round.lease[replica];
     record_t *record = of_lease(self, RECORD_DONE, replica);
     record->done = (store_done_t){.windows = lease->done_windows,
                                   .loss = lease->loss,
@@ -148,21 +150,21 @@ void records_reopen(shepherd_t *self, uint32_t replica)
 
 void records_reject(shepherd_t *self, const rejection_t *rejected)
 {
-    record_t *record = record_new(RECORD_REJECTION, self->round);
+    record_t *record = record_new(RECORD_REJECTION, self->round.number);
     record->replica = rejected->replica;
     record->fence = rejected->fence;
     record->text = mem_strdup(rejected->reason);
     record->detail = mem_strdup(rejected->detail);
     record->worker = mem_strdup(*rejected->worker ? rejected->worker : "nobody");
     log_event(LOG_WARN, "rejected",
-              "round=%u replica=%u fence=%u worker=%s reason=%s detail=\"%s\"", self->round,
+              "round=%u replica=%u fence=%u worker=%s reason=%s detail=\"%s\"", self->round.number,
               rejected->replica, rejected->fence, record->worker, record->text, record->detail);
     records_write(self, record);
 }
 
 void records_run(shepherd_t *self, const char *state, const char *reason)
 {
-    record_t *record = record_new(RECORD_RUN, self->round);
+    record_t *record = record_new(RECORD_RUN, self->round.number);
     record->text = mem_strdup(state);
     record->detail = mem_strdup(reason);
     records_write(self, record);
@@ -172,13 +174,13 @@ void records_run(shepherd_t *self, const char *state, const char *reason)
 
 static bool leads(const shepherd_t *self)
 {
-    return self->record && self->phase != PHASE_STANDBY && !self->finished;
+    return self->ports.record && self->phase != PHASE_STANDBY && !self->finished;
 }
 
 /* `detail` and `key` are taken; member is copied. */
 static void write_event(shepherd_t *self, const store_event_t *event, char *detail, char *key)
 {
-    record_t *record = record_new(RECORD_EVENT, self->round);
+    record_t *record = record_new(RECORD_EVENT, self->round.number);
     record->event = *event;
     record->text = mem_strdup(event->name);
     record->worker = mem_strdup(event->member);
@@ -196,7 +198,7 @@ void records_event(shepherd_t *self, const Msg__Event *event)
                          .service = what.service,
                          .member = what.member,
                          .name = what.name,
-                         .round = what.round < 0 ? (int64_t)self->round + 1 : what.round};
+                         .round = what.round < 0 ? (int64_t)self->round.number + 1 : what.round};
     write_event(self, &row, what.detail, what.key);
 }
 
@@ -209,7 +211,7 @@ void records_happened(shepherd_t *self, const char *name, const char *member, js
                          .service = "shepherd",
                          .member = member,
                          .name = name,
-                         .round = (int64_t)self->round + 1};
+                         .round = (int64_t)self->round.number + 1};
     if (leads(self))
         write_event(self, &row, text ? text : mem_strdup("{}"), NULL);
     else
@@ -219,7 +221,7 @@ void records_happened(shepherd_t *self, const char *name, const char *member, js
 void records_joined(shepherd_t *self, const member_row_t *row)
 {
     if (!leads(self) || row->kind != MSG__KIND__KIND_WORKER) return;
-    record_t *record = record_new(RECORD_JOINED, self->round);
+    record_t *record = record_new(RECORD_JOINED, self->round.number);
     store_worker_t *worker = record->joined = mem_calloc(1, sizeof *worker);
     const struct {
         char *to;
@@ -245,7 +247,7 @@ void records_joined(shepherd_t *self, const member_row_t *row)
 void records_left(shepherd_t *self, const member_row_t *row, const char *state, const char *reason)
 {
     if (!leads(self) || row->kind != MSG__KIND__KIND_WORKER) return;
-    record_t *record = record_new(RECORD_LEFT, self->round);
+    record_t *record = record_new(RECORD_LEFT, self->round.number);
     record->worker = mem_strdup(row->id);
     record->text = mem_strdup(state);
     record->detail = mem_strdup(reason);
@@ -259,7 +261,7 @@ static void recorded(shepherd_t *self, const recorder_result_t *result)
     case RECORD_DECIDE:
     case RECORD_COMMIT: commit_recorded(self, result); break;
     case RECORD_DONE: work_recorded(self, result); break;
-    case RECORD_BACK: self->back_written = self->backing; break;
+    case RECORD_BACK: self->recovery.written = self->recovery.backing; break;
     case RECORD_RUN: self->finished |= self->phase == PHASE_DONE; break;
     default: break;
     }
@@ -267,7 +269,7 @@ static void recorded(shepherd_t *self, const recorder_result_t *result)
 
 static void recorder_failed(shepherd_t *self, const err_t *err)
 {
-    self->recorder_gone = true;
+    self->records.gone = true;
     if (err->code == ERR_FENCE || err->code == ERR_SCHEMA) {
         log_event(LOG_ERROR, err->code == ERR_FENCE ? "deposed" : "schema", "error=\"%s\"",
                   err->text);
@@ -293,7 +295,7 @@ static void tell_degraded(shepherd_t *self, bool over)
 {
     Msg__Degraded change = MSG__DEGRADED__INIT;
     change.kind = "shepherd";
-    change.text = self->store_fault;
+    change.text = self->records.fault;
     change.over = over;
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_DEGRADED;
@@ -304,18 +306,18 @@ static void tell_degraded(shepherd_t *self, bool over)
 /* The run pauses where it would have to be recorded; nothing is lost, and nobody is asked. */
 static void store_lost(shepherd_t *self, const err_t *err)
 {
-    self->store_lost = true;
-    free(self->store_fault);
-    self->store_fault = mem_strdup(err->text);
+    self->records.lost = true;
+    free(self->records.fault);
+    self->records.fault = mem_strdup(err->text);
     log_event(LOG_WARN, "store_lost", "error=\"%s\"", err->text);
     tell_degraded(self, false);
 }
 
 static void store_back(shepherd_t *self)
 {
-    self->store_lost = false;
-    log_event(LOG_WARN, "store_back", "round=%u", self->round);
-    if (self->store_fault) tell_degraded(self, true);
+    self->records.lost = false;
+    log_event(LOG_WARN, "store_back", "round=%u", self->round.number);
+    if (self->records.fault) tell_degraded(self, true);
 }
 
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)

@@ -11,36 +11,24 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 enum { MOST_TIMES = 3 }; /* without a round committed in between */
 
 /* --- Who cannot train which replica --- */
 
-bool back_refused(const shepherd_t *self, uint32_t replica, uint32_t worker)
-{
-    for (size_t i = 0; i < self->refused.n; i++)
-        if (self->refused.at[i].replica == replica && self->refused.at[i].worker == worker)
-            return true;
-    return false;
-}
-
 void back_refuse(shepherd_t *self, const Msg__LeaseFailed *failed, const member_row_t *worker)
 {
-    work_t *lease = &self->lease[failed->replica];
+    work_t *lease = &self->round.lease[failed->replica];
     if (strcmp(failed->lost_state, lease->state_in) != 0) return; /* not what we gave */
     refusal_t row = {failed->replica, worker->serial, self->now_ms};
-    for (size_t i = 0; i < self->refused.n; i++)
-        if (self->refused.at[i].replica == row.replica &&
-            self->refused.at[i].since_ms < row.since_ms)
-            row.since_ms = self->refused.at[i].since_ms;
-    VEC_PUSH(&self->refused, row);
+    for (size_t i = 0; i < self->round.refused.n; i++)
+        if (self->round.refused.at[i].replica == row.replica &&
+            self->round.refused.at[i].since_ms < row.since_ms)
+            row.since_ms = self->round.refused.at[i].since_ms;
+    VEC_PUSH(&self->round.refused, row);
     lease->home = 0; /* whoever else is free */
-}
-
-void back_forget(shepherd_t *self)
-{
-    self->refused.n = 0;
 }
 
 /* Since when nobody who is here has its state; 0: somebody may, or nobody is here. */
@@ -48,13 +36,15 @@ static int64_t lost_since(const shepherd_t *self, uint32_t replica)
 {
     int64_t since = 0;
     size_t asked = 0;
-    for (size_t i = 0; i < self->refused.n; i++)
-        if (self->refused.at[i].replica == replica) since = self->refused.at[i].since_ms;
-    for (size_t i = 0; since && i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(self, row->target)) continue;
+    for (size_t i = 0; i < self->round.refused.n; i++)
+        if (self->round.refused.at[i].replica == replica)
+            since = self->round.refused.at[i].since_ms;
+    for (size_t i = 0; since && i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(&self->plans, row->target))
+            continue;
         if (row->blame.refused) continue;
-        if (!back_refused(self, replica, row->serial)) return 0;
+        if (!round_refused(&self->round, replica, row->serial)) return 0;
         asked++;
     }
     return asked ? since : 0;
@@ -64,37 +54,39 @@ static int64_t lost_since(const shepherd_t *self, uint32_t replica)
 
 static void drop_work(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         work_revoke(self, (uint32_t)k);
-        if (lease->fence > self->fence_top) self->fence_top = lease->fence;
+        if (lease->fence > self->round.fence_top) self->round.fence_top = lease->fence;
         lease->state = WORK_OPEN;
         lease->holder = lease->home = 0;
         lease->adoptable = lease->late = lease->carry = false;
-        self->inspection[k].waits = false;
+        self->admission.inspection[k].waits = false;
     }
-    self->eval.n = 0;
-    self->opened = self->decided = self->summary_waits = self->holding = false;
-    self->started_ms = self->opened_ms = self->led_ms = self->outage_ms = 0;
-    back_forget(self);
-    if (!self->checkpoint_busy) courier_job_destroy(&self->checkpoint_job);
+    self->round.eval.n = 0;
+    self->round.opened = self->round.decided = self->progress.summary_waits =
+        self->checkpoints.holding = false;
+    self->round.started_ms = self->round.opened_ms = self->recovery.led_ms = self->round.outage_ms =
+        0;
+    self->round.refused.n = 0;
+    if (!self->checkpoints.busy) courier_job_destroy(&self->checkpoints.job);
 }
 
 void back_begin(shepherd_t *self, const char *reason)
 {
-    free(self->back_reason);
-    self->back_reason = mem_strdup(reason);
-    self->back_from = self->round;
-    self->backing = true;
-    self->keeping = false; /* what the shards hold is not what they are to hold */
-    self->back_written = self->restoring = false;
+    free(self->recovery.reason);
+    self->recovery.reason = mem_strdup(reason);
+    self->recovery.from = self->round.number;
+    self->recovery.backing = true;
+    self->shards.keeping = false; /* what the shards hold is not what they are to hold */
+    self->recovery.written = self->recovery.restoring = false;
     drop_work(self);
     phase_change(&self->phase, PHASE_GATHER);
 }
 
 void back_or_fail(shepherd_t *self, const char *reason)
 {
-    if (++self->backs > MOST_TIMES)
+    if (++self->recovery.backs > MOST_TIMES)
         shepherd_fail(
             self,
             "%s; the run went back %d times and did not get beyond that round: see to the "
@@ -109,21 +101,22 @@ static void lost(shepherd_t *self, uint32_t replica)
     const char *text =
         "inner state %.12s of replica %u, which begins round %u with it, is lost: none of "
         "%zu workers has it, nor has the object service";
-    char *reason = mem_printf(text, self->lease[replica].state_in, replica, self->round + 1,
-                              members_count(self, MSG__KIND__KIND_WORKER));
-    log_event(LOG_ERROR, "state_lost", "round=%u replica=%u state=%.12s reason=\"%s\"", self->round,
-              replica, self->lease[replica].state_in, reason);
+    char *reason = mem_printf(text, self->round.lease[replica].state_in, replica,
+                              self->round.number + 1,
+                              members_count(&self->roster, MSG__KIND__KIND_WORKER));
+    log_event(LOG_ERROR, "state_lost", "round=%u replica=%u state=%.12s reason=\"%s\"",
+              self->round.number, replica, self->round.lease[replica].state_in, reason);
     back_or_fail(self, reason);
     free(reason);
 }
 
 void back_check(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->stopping || self->refused.n == 0 ||
+    if (self->phase != PHASE_TRAIN || self->stopping || self->round.refused.n == 0 ||
         !members_shards_here(self))
         return;
-    for (int64_t k = 0; k < self->replicas; k++) {
-        if (self->lease[k].state != WORK_OPEN) continue;
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        if (self->round.lease[k].state != WORK_OPEN) continue;
         int64_t since = lost_since(self, (uint32_t)k);
         if (!since || self->now_ms - since < self->config->timeout_ms) continue;
         lost(self, (uint32_t)k);
@@ -133,15 +126,17 @@ void back_check(shepherd_t *self)
 
 void back_gather(shepherd_t *self)
 {
-    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->shards) return;
-    if (!self->restoring) {
+    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->shards)
+        return;
+    if (!self->recovery.restoring) {
         courier_job_t *job = courier_job_new(COURIER_LEDGER, NULL, 0);
         job->back = true;
-        job->n_good = self->good.n;
-        job->good = mem_calloc(self->good.n + 1, sizeof *job->good);
-        if (self->good.n) memcpy(job->good, self->good.at, self->good.n * sizeof *job->good);
+        job->n_good = self->recovery.good.n;
+        job->good = mem_calloc(self->recovery.good.n + 1, sizeof *job->good);
+        if (self->recovery.good.n)
+            memcpy(job->good, self->recovery.good.at, self->recovery.good.n * sizeof *job->good);
         shepherd_start(self, job);
-    } else if (self->back_written) {
+    } else if (self->recovery.written) {
         shepherd_begin(self);
     }
 }
@@ -149,9 +144,9 @@ void back_gather(shepherd_t *self)
 static void tell(shepherd_t *self, const char *checkpoint)
 {
     Msg__Rewound rewound = MSG__REWOUND__INIT;
-    rewound.from = self->back_from;
-    rewound.to = self->round;
-    rewound.reason = self->back_reason;
+    rewound.from = self->recovery.from;
+    rewound.to = self->round.number;
+    rewound.reason = self->recovery.reason;
     rewound.checkpoint = (char *)checkpoint;
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_REWOUND;
@@ -161,15 +156,15 @@ static void tell(shepherd_t *self, const char *checkpoint)
 
 void back_found(shepherd_t *self)
 {
-    const char *checkpoint = self->restore_path ? self->restore_path : "";
-    if (!self->backing) return;
-    log_event(LOG_WARN, "rewound", "from=%u to=%u checkpoint=%s reason=\"%s\"", self->back_from,
-              self->round, *checkpoint ? checkpoint : "none", self->back_reason);
+    const char *checkpoint = self->recovery.path ? self->recovery.path : "";
+    if (!self->recovery.backing) return;
+    log_event(LOG_WARN, "rewound", "from=%u to=%u checkpoint=%s reason=\"%s\"", self->recovery.from,
+              self->round.number, *checkpoint ? checkpoint : "none", self->recovery.reason);
     tell(self, checkpoint);
-    record_t *record = record_new(RECORD_BACK, self->round);
-    record->from = self->back_from;
+    record_t *record = record_new(RECORD_BACK, self->round.number);
+    record->from = self->recovery.from;
     record->text = mem_strdup(checkpoint);
-    record->detail = mem_strdup(self->back_reason);
+    record->detail = mem_strdup(self->recovery.reason);
     records_write(self, record);
 }
 
@@ -177,17 +172,19 @@ void back_found(shepherd_t *self)
 bool back_again(shepherd_t *self, const courier_result_t *result)
 {
     bool damaged = result->err.code == ERR_CORRUPT || result->err.code == ERR_IO;
-    if (!self->backing || result->kind != COURIER_RESTORE || !damaged || ++self->backs > MOST_TIMES)
+    if (!self->recovery.backing || result->kind != COURIER_RESTORE || !damaged ||
+        ++self->recovery.backs > MOST_TIMES)
         return false;
     log_event(LOG_WARN, "checkpoint_refused", "reason=\"%s\"", result->err.text);
-    self->back_written = self->restoring = false;
+    self->recovery.written = self->recovery.restoring = false;
     phase_change(&self->phase, PHASE_GATHER);
     return true;
 }
 
-void back_fini(shepherd_t *self)
+void recovery_fini(recovery_t *self)
 {
-    VEC_FREE(&self->refused);
+    store_resume_fini(&self->loaded);
+    free(self->path);
+    free(self->reason);
     VEC_FREE(&self->good);
-    free(self->back_reason);
 }

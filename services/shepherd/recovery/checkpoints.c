@@ -12,20 +12,20 @@ bool checkpoint_due(const shepherd_t *self, uint32_t round)
 {
     int64_t every = self->config->checkpoint_every;
     if (round == 0) return false;
-    if (round == self->checkpoint_at) return true;
+    if (round == self->checkpoints.at) return true;
     return every > 0 && (round % every == 0 || round == self->config->rounds);
 }
 
 bool checkpoint_hold(const shepherd_t *self)
 {
-    uint32_t next = self->round + 1;
-    return next < self->config->rounds && checkpoint_due(self, next) && !self->checkpoint_job;
+    uint32_t next = self->round.number + 1;
+    return next < self->config->rounds && checkpoint_due(self, next) && !self->checkpoints.job;
 }
 
 const char *checkpoint_refusal(const shepherd_t *self)
 {
     if (self->phase < PHASE_OPEN || self->phase >= PHASE_SAVE) return "the run is not training";
-    bool last = self->round + 2 >= self->config->rounds;
+    bool last = self->round.number + 2 >= self->config->rounds;
     return last ? "the run ends with a checkpoint before there could be one" : NULL;
 }
 
@@ -33,8 +33,8 @@ void checkpoint_ask(shepherd_t *self)
 {
     bool objects = strcmp(self->config->keep_state, "object") == 0;
     /* The leases of this round may be out already, and not keep what a checkpoint needs. */
-    self->checkpoint_at = self->round + (objects ? 1 : 2);
-    log_event(LOG_INFO, "checkpoint_asked", "round=%u", self->checkpoint_at);
+    self->checkpoints.at = self->round.number + (objects ? 1 : 2);
+    log_event(LOG_INFO, "checkpoint_asked", "round=%u", self->checkpoints.at);
 }
 
 /* The boundary before the open round draws its leases. false: an inner state is with its worker
@@ -42,23 +42,24 @@ void checkpoint_ask(shepherd_t *self)
  */
 static bool fill_ledger(const shepherd_t *self, ledger_t *ledger)
 {
-    size_t n = (size_t)self->replicas;
+    size_t n = (size_t)self->round.replicas;
     *ledger = (ledger_t){.run = mem_strdup(self->config->run),
-                         .round = self->round,
-                         .tokens = self->tokens,
-                         .n_windows = layout_units(&self->layout, self->train_tokens),
+                         .round = self->round.number,
+                         .tokens = self->progress.tokens,
+                         .n_windows = layout_units(&self->bulk.layout, self->bulk.train_tokens),
                          .seed = (uint64_t)self->config->seed,
-                         .cursor = self->cursor,
-                         .n_returned = self->returned.n,
+                         .cursor = self->ranges.cursor,
+                         .n_returned = self->ranges.returned.n,
                          .n_state = n};
     ledger->returned = mem_calloc(ledger->n_returned + 1, sizeof *ledger->returned);
     if (ledger->n_returned)
-        memcpy(ledger->returned, self->returned.at, ledger->n_returned * sizeof *ledger->returned);
+        memcpy(ledger->returned, self->ranges.returned.at,
+               ledger->n_returned * sizeof *ledger->returned);
     ledger->state = mem_calloc(n + 1, sizeof *ledger->state);
     /* With auto a state always has a name: none is zero moments, of a replica that is new. */
     bool all = true, any = shepherd_is_auto(self->config);
     for (size_t k = 0; k < n; k++) {
-        memcpy(ledger->state[k], self->lease[k].state_in, HASH_HEX);
+        memcpy(ledger->state[k], self->round.lease[k].state_in, HASH_HEX);
         all &= any || *ledger->state[k] != '\0';
     }
     return all;
@@ -66,31 +67,31 @@ static bool fill_ledger(const shepherd_t *self, ledger_t *ledger)
 
 courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind)
 {
-    char **endpoints = members_endpoints(self);
-    courier_job_t *job = courier_job_new(kind, endpoints, self->layout.n_shard);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
+    courier_job_t *job = courier_job_new(kind, endpoints, self->bulk.layout.n_shard);
     free(endpoints);
     job->run_hash = self->run_hash;
-    job->attempt = self->attempt;
-    job->round = self->round;
-    job->tokens = self->tokens;
-    job->loss = self->summary.loss;
-    job->validation = self->has_val_loss ? self->val_loss : (double)NAN;
-    memcpy(job->module_hash, self->module_hash, HASH_HEX);
-    layout_copy(&self->layout, &job->layout);
+    job->attempt = self->shards.attempt;
+    job->round = self->round.number;
+    job->tokens = self->progress.tokens;
+    job->loss = self->progress.summary.loss;
+    job->validation = self->progress.has_val_loss ? self->progress.val_loss : (double)NAN;
+    memcpy(job->module_hash, self->bulk.module_hash, HASH_HEX);
+    layout_copy(&self->bulk.layout, &job->layout);
     return job;
 }
 
 void checkpoint_boundary(shepherd_t *self, bool held)
 {
-    if (self->ledger_known) ledger_fini(&self->ledger);
-    self->ledger_whole = fill_ledger(self, &self->ledger);
-    self->ledger_known = true;
+    if (self->checkpoints.ledger_known) ledger_fini(&self->checkpoints.ledger);
+    self->checkpoints.ledger_whole = fill_ledger(self, &self->checkpoints.ledger);
+    self->checkpoints.ledger_known = true;
     if (!held) return;
-    self->checkpoint_job = checkpoint_job(self, COURIER_CHECKPOINT);
-    checkpoint_ledger(self, self->checkpoint_job);
+    self->checkpoints.job = checkpoint_job(self, COURIER_CHECKPOINT);
+    checkpoint_ledger(&self->checkpoints, self->checkpoints.job);
 }
 
-void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
+void checkpoint_ledger(const checkpoints_t *self, courier_job_t *job)
 {
     if (!self->ledger_known || self->ledger.round != job->round) return;
     job->has_ledger = self->ledger_whole;
@@ -101,15 +102,15 @@ void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
 
 void checkpoint_start(shepherd_t *self)
 {
-    if (!self->checkpoint_job || self->checkpoint_busy) return;
-    self->checkpoint_busy = true;
-    log_event(LOG_INFO, "checkpointing", "round=%u", self->checkpoint_job->round);
-    self->start(self->user, self->checkpoint_job);
+    if (!self->checkpoints.job || self->checkpoints.busy) return;
+    self->checkpoints.busy = true;
+    log_event(LOG_INFO, "checkpointing", "round=%u", self->checkpoints.job->round);
+    self->ports.start(self->ports.user, self->checkpoints.job);
 }
 
 /* --- What nobody needs any more --- */
 
-void checkpoint_forget_state(shepherd_t *self, const char *hash)
+void checkpoint_forget_state(checkpoints_t *self, const char *hash)
 {
     if (!*hash) return;
     forget_t row;
@@ -119,28 +120,29 @@ void checkpoint_forget_state(shepherd_t *self, const char *hash)
 
 static bool is_needed(const shepherd_t *self, const char *hash)
 {
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (strcmp(self->lease[k].state_in, hash) == 0 ||
-            strcmp(self->lease[k].state_out, hash) == 0)
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (strcmp(self->round.lease[k].state_in, hash) == 0 ||
+            strcmp(self->round.lease[k].state_out, hash) == 0)
             return true;
     return false;
 }
 
 void checkpoint_forget(shepherd_t *self, bool hold)
 {
-    bool objects = !self->checkpoint_job && self->forget.n > 0; /* it may still be reading them */
+    bool objects = !self->checkpoints.job &&
+                   self->checkpoints.forget.n > 0; /* it may still be reading them */
     if (!objects && !hold) return;
-    char **list = mem_calloc(self->forget.n + 1, sizeof *list);
+    char **list = mem_calloc(self->checkpoints.forget.n + 1, sizeof *list);
     Msg__Forget forget = MSG__FORGET__INIT;
     forget.hold = hold;
     forget.objects = list;
-    for (size_t i = 0; objects && i < self->forget.n; i++)
-        if (!is_needed(self, self->forget.at[i].hash))
-            list[forget.n_objects++] = self->forget.at[i].hash;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0)
-            MSG_SEND(self->out, &self->members.at[i].peer, 0, FORGET, forget, &forget);
-    if (objects) self->forget.n = 0;
+    for (size_t i = 0; objects && i < self->checkpoints.forget.n; i++)
+        if (!is_needed(self, self->checkpoints.forget.at[i].hash))
+            list[forget.n_objects++] = self->checkpoints.forget.at[i].hash;
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].shard >= 0)
+            MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, FORGET, forget, &forget);
+    if (objects) self->checkpoints.forget.n = 0;
     free(list);
 }
 
@@ -149,7 +151,7 @@ void checkpoint_record(shepherd_t *self, const courier_result_t *result)
     if (result->round == 0) return;
     checkpoint_name_t name;
     memcpy(name.hash, result->checkpoint_hash, HASH_HEX);
-    VEC_PUSH(&self->good, name);
+    VEC_PUSH(&self->recovery.good, name);
     record_t *record = record_new(RECORD_CHECKPOINT, result->round - 1);
     memcpy(record->state, result->checkpoint_hash, HASH_HEX);
     record->text = mem_strdup(result->checkpoint);
@@ -166,8 +168,8 @@ void checkpoint_record(shepherd_t *self, const courier_result_t *result)
 
 void checkpoint_done(shepherd_t *self, const courier_result_t *result)
 {
-    self->checkpoint_job = NULL; /* the courier's, and gone */
-    self->checkpoint_busy = false;
+    self->checkpoints.job = NULL; /* the courier's, and gone */
+    self->checkpoints.busy = false;
     if (result->err.code)
         log_event(LOG_ERROR, "checkpoint_failed", "error=\"%s\"", result->err.text);
     else
@@ -182,76 +184,82 @@ void checkpoint_done(shepherd_t *self, const courier_result_t *result)
 bool checkpoint_resume(shepherd_t *self)
 {
     const char *resume = self->config->resume;
-    if (!resume || !*resume || self->restoring) return false;
-    if (members_count(self, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->shards) return true;
-    if (self->resumed && self->now_ms < self->adopt_until_ms) return true; /* they may come back */
+    if (!resume || !*resume || self->recovery.restoring) return false;
+    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->shards)
+        return true;
+    if (self->recovery.resumed && self->now_ms < self->recovery.adopt_until_ms)
+        return true; /* they may come back */
     shepherd_start(self, courier_job_new(COURIER_LEDGER, NULL, 0));
     return true;
 }
 
 void checkpoint_found(shepherd_t *self, courier_result_t *result)
 {
-    free(self->restore_path);
-    self->restore_path = result->checkpoint; /* taken, with the ledger */
+    free(self->recovery.path);
+    self->recovery.path = result->checkpoint; /* taken, with the ledger */
     result->checkpoint = NULL;
-    if (self->ledger_known) ledger_fini(&self->ledger);
-    self->ledger = result->ledger;
+    if (self->checkpoints.ledger_known) ledger_fini(&self->checkpoints.ledger);
+    self->checkpoints.ledger = result->ledger;
     result->ledger = (ledger_t){0};
-    self->ledger_known = self->ledger_whole = self->restore_path != NULL;
-    store_resume_fini(&self->loaded);
-    self->loaded = (store_resume_t){0};
-    if (self->resumed && !self->backing) back_begin(self, "no aggregator holds the open round");
-    self->restoring = true;
-    self->forget.n = 0; /* states that were followed by another may be begun with again */
-    self->resumed = self->opened = self->decided = self->has_val_loss = false;
-    self->round = self->first_round = (uint32_t)self->ledger.round;
-    self->tokens = self->ledger.tokens;
-    self->cursor = self->ledger.cursor;
-    admission_rewind(self, self->round);
+    self->checkpoints.ledger_known = self->checkpoints.ledger_whole = self->recovery.path != NULL;
+    store_resume_fini(&self->recovery.loaded);
+    self->recovery.loaded = (store_resume_t){0};
+    if (self->recovery.resumed && !self->recovery.backing)
+        back_begin(self, "no aggregator holds the open round");
+    self->recovery.restoring = true;
+    self->checkpoints.forget.n =
+        0; /* states that were followed by another may be begun with again */
+    self->recovery.resumed = self->round.opened = self->round.decided =
+        self->progress.has_val_loss = false;
+    self->round.number = self->round.first = (uint32_t)self->checkpoints.ledger.round;
+    self->progress.tokens = self->checkpoints.ledger.tokens;
+    self->ranges.cursor = self->checkpoints.ledger.cursor;
+    admission_rewind(&self->admission, self->round.number);
     /* Our term has used fences in rounds that come again; none may be used twice. */
-    if (self->fence_top > self->fence_base) self->fence_base = self->fence_top;
-    replicas_resume(self, self->ledger.n_state);
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
-        *lease = (work_t){.fence = self->fence_base + 1};
-        if (self->restore_path) memcpy(lease->state_in, self->ledger.state[k], HASH_HEX);
+    if (self->round.fence_top > self->round.fence_base)
+        self->round.fence_base = self->round.fence_top;
+    replicas_resume(self, self->checkpoints.ledger.n_state);
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
+        *lease = (work_t){.fence = self->round.fence_base + 1};
+        if (self->recovery.path)
+            memcpy(lease->state_in, self->checkpoints.ledger.state[k], HASH_HEX);
     }
     log_event(LOG_INFO, "restoring", "checkpoint=%s round=%u tokens=%llu",
-              self->restore_path ? self->restore_path : "none yet", self->round,
-              (unsigned long long)self->tokens);
+              self->recovery.path ? self->recovery.path : "none yet", self->round.number,
+              (unsigned long long)self->progress.tokens);
     back_found(self);
 }
 
 courier_job_t *checkpoint_restore(const shepherd_t *self)
 {
-    if (!self->restore_path) return checkpoint_job(self, COURIER_INIT);
+    if (!self->recovery.path) return checkpoint_job(self, COURIER_INIT);
     courier_job_t *job = checkpoint_job(self, COURIER_RESTORE);
-    job->path = mem_strdup(self->restore_path);
-    checkpoint_ledger(self, job);
+    job->path = mem_strdup(self->recovery.path);
+    checkpoint_ledger(&self->checkpoints, job);
     return job;
 }
 
 /* The shards have it: rounds the store knows beyond it are void. */
 void checkpoint_restored(shepherd_t *self)
 {
-    record_t *record = record_new(RECORD_REWIND, self->round);
-    record->cursor = self->cursor;
-    record->tokens = self->tokens;
-    record->n_range = self->ledger.n_returned;
+    record_t *record = record_new(RECORD_REWIND, self->round.number);
+    record->cursor = self->ranges.cursor;
+    record->tokens = self->progress.tokens;
+    record->n_range = self->checkpoints.ledger.n_returned;
     record->ranges = mem_calloc(record->n_range + 1, sizeof *record->ranges);
-    self->returned.n = 0;
+    self->ranges.returned.n = 0;
     for (size_t i = 0; i < record->n_range; i++) {
-        record->ranges[i] = self->ledger.returned[i];
-        ranges_return(self, &self->ledger.returned[i]);
+        record->ranges[i] = self->checkpoints.ledger.returned[i];
+        ranges_return(self, &self->checkpoints.ledger.returned[i]);
     }
     records_write(self, record);
-    self->backing = self->back_written = false;
+    self->recovery.backing = self->recovery.written = false;
 }
 
-void checkpoint_fini(shepherd_t *self)
+void checkpoint_fini(checkpoints_t *self)
 {
-    if (!self->checkpoint_busy) courier_job_destroy(&self->checkpoint_job);
+    if (!self->busy) courier_job_destroy(&self->job);
     if (self->ledger_known) ledger_fini(&self->ledger);
-    free(self->restore_path);
     VEC_FREE(&self->forget);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 /* The state in which the replica enters the next round. */
@@ -15,8 +17,9 @@ static const char *next_state(const store_lease_t *lease)
 
 static void load_lease(shepherd_t *self, const store_lease_t *from)
 {
-    work_t *lease = &self->lease[from->replica];
-    *lease = (work_t){.fence = from->fence > self->fence_base ? from->fence : self->fence_base + 1,
+    work_t *lease = &self->round.lease[from->replica];
+    *lease = (work_t){.fence = from->fence > self->round.fence_base ? from->fence
+                                                                    : self->round.fence_base + 1,
                       .range = from->range,
                       .want = from->range.count,
                       .loss = from->loss,
@@ -28,8 +31,8 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
                       .received_bytes = -1,
                       .download_s = -1,
                       .upload_s = -1};
-    lease->decided = self->decided && from->decided_windows >= 0;
-    lease->late = self->decided && from->late;
+    lease->decided = self->round.decided && from->decided_windows >= 0;
+    lease->late = self->round.decided && from->late;
     lease->lag = from->lag;
     if (lease->decided) lease->want = (uint64_t)from->decided_windows; /* no more counts */
     memcpy(lease->state_in, from->state_in, HASH_HEX);
@@ -43,7 +46,7 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     lease->adoptable = lease->state == WORK_OPEN || lease->state == WORK_ISSUED;
     if (lease->recorded) lease->done_windows = from->done_windows;
     if (lease->recorded && lease->decided) lease->done_windows = lease->want;
-    if (self->decided && !lease->decided) lease->state = WORK_DROPPED;
+    if (self->round.decided && !lease->decided) lease->state = WORK_DROPPED;
     lease->first_ms = lease->given_ms = lease->done_ms = self->now_ms;
     /* Should it be given again, it costs what was done since it was given first. */
     if (lease->state == WORK_ISSUED && from->issued_age_ms > 0)
@@ -52,15 +55,15 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
 
 static void load_leases(shepherd_t *self)
 {
-    const store_leases_t *leases = &self->loaded.leases;
+    const store_leases_t *leases = &self->recovery.loaded.leases;
     for (size_t i = 0; i < leases->n; i++) {
         const store_lease_t *from = &leases->at[i];
         if (from->replica >= shepherd_most(self->config)) continue;
-        if (self->opened) {
+        if (self->round.opened) {
             load_lease(self, from);
             continue;
         }
-        work_t *lease = &self->lease[from->replica];
+        work_t *lease = &self->round.lease[from->replica];
         memcpy(lease->state_in, next_state(from), HASH_HEX);
         lease->late = from->late;
         lease->range = from->range;
@@ -70,31 +73,32 @@ static void load_leases(shepherd_t *self)
 
 static void load_round(shepherd_t *self)
 {
-    const store_round_t *round = &self->loaded.round;
+    const store_round_t *round = &self->recovery.loaded.round;
     bool committed = strcmp(round->state, "committed") == 0;
-    self->resumed = true;
-    self->round = self->first_round = (uint32_t)round->round + committed;
-    self->opened = !committed;
-    self->decided = strcmp(round->state, "decided") == 0;
+    self->recovery.resumed = true;
+    self->round.number = self->round.first = (uint32_t)round->round + committed;
+    self->round.opened = !committed;
+    self->round.decided = strcmp(round->state, "decided") == 0;
     /* never 0, which says that we opened it */
-    if (self->opened) self->opened_ms = (self->now_ms - round->age_ms) | 1;
-    self->cursor = (data_range_t){.epoch = round->cursor.epoch, .start = round->cursor.start};
-    self->has_val_loss = !isnan(self->loaded.validation_loss);
-    if (self->has_val_loss) self->val_loss = self->loaded.validation_loss;
-    replicas_resume(self, self->loaded.leases.n);
+    if (self->round.opened) self->round.opened_ms = (self->now_ms - round->age_ms) | 1;
+    self->ranges.cursor = (data_range_t){.epoch = round->cursor.epoch,
+                                         .start = round->cursor.start};
+    self->progress.has_val_loss = !isnan(self->recovery.loaded.validation_loss);
+    if (self->progress.has_val_loss)
+        self->progress.val_loss = self->recovery.loaded.validation_loss;
+    replicas_resume(self, self->recovery.loaded.leases.n);
     load_leases(self);
 }
 
 static void load_objects(shepherd_t *self)
 {
-    const store_objects_t *o = &self->loaded.objects;
-    self->has_objects = self->loaded.has_objects;
-    if (!self->has_objects) return;
-    memcpy(self->module_hash, o->module_hash, HASH_HEX);
-    memcpy(self->train_hash, o->train_hash, HASH_HEX);
-    memcpy(self->validation_hash, o->validation_hash, HASH_HEX);
-    self->train_tokens = o->train_tokens;
-    self->validation_tokens = o->validation_tokens;
+    const store_objects_t *o = &self->recovery.loaded.objects;
+    if (!self->recovery.loaded.has_objects) return;
+    memcpy(self->bulk.module_hash, o->module_hash, HASH_HEX);
+    memcpy(self->bulk.train_hash, o->train_hash, HASH_HEX);
+    memcpy(self->bulk.validation_hash, o->validation_hash, HASH_HEX);
+    self->bulk.train_tokens = o->train_tokens;
+    self->bulk.validation_tokens = o->validation_tokens;
 }
 
 /* A run that has ended is not begun again. */
@@ -112,71 +116,73 @@ static bool is_over(shepherd_t *self, const store_run_t *run)
  */
 static void go_back(shepherd_t *self)
 {
-    bool blank = self->resumed && !self->opened && self->round > 0 && self->loaded.leases.n == 0;
-    if (self->loaded.rewind)
-        back_begin(self, self->loaded.rewind);
+    bool blank = self->recovery.resumed && !self->round.opened && self->round.number > 0 &&
+                 self->recovery.loaded.leases.n == 0;
+    if (self->recovery.loaded.rewind)
+        back_begin(self, self->recovery.loaded.rewind);
     else if (blank)
         back_begin(self, "the store does not know the inner states of the round before");
-    if (self->loaded.rewind) self->back_from = (uint32_t)self->loaded.rewind_from;
+    if (self->recovery.loaded.rewind)
+        self->recovery.from = (uint32_t)self->recovery.loaded.rewind_from;
 }
 
 void resume_run(shepherd_t *self, recorder_result_t *result)
 {
-    self->fence_base = recorder_fence(&result->leader);
+    self->round.fence_base = recorder_fence(&result->leader);
     log_event(LOG_INFO, "leads", "run=%s term=%lld", result->leader.run,
               (long long)result->leader.fence);
     if (is_over(self, &result->run)) return;
-    self->loaded = result->resume; /* taken */
+    self->recovery.loaded = result->resume; /* taken */
     result->resume = (store_resume_t){0};
-    self->tokens = self->loaded.tokens;
-    admission_load(self, &self->loaded.updates);
+    self->progress.tokens = self->recovery.loaded.tokens;
+    admission_load(&self->admission, &self->recovery.loaded.updates);
     phase_change(&self->phase, PHASE_GATHER);
-    self->adopt_until_ms = self->now_ms + self->config->timeout_ms;
-    replicas_load(self);
+    self->recovery.adopt_until_ms = self->now_ms + self->config->timeout_ms;
+    replicas_load(&self->sizing, &self->recovery.loaded);
     load_objects(self);
-    for (size_t i = 0; i < self->loaded.good.n; i++) {
+    for (size_t i = 0; i < self->recovery.loaded.good.n; i++) {
         checkpoint_name_t name;
-        memcpy(name.hash, self->loaded.good.at[i].hash, HASH_HEX);
-        VEC_PUSH(&self->good, name);
+        memcpy(name.hash, self->recovery.loaded.good.at[i].hash, HASH_HEX);
+        VEC_PUSH(&self->recovery.good, name);
     }
-    if (self->loaded.has_round) load_round(self);
-    if (self->resumed) self->led_ms = self->now_ms;
-    if (self->resumed)
+    if (self->recovery.loaded.has_round) load_round(self);
+    if (self->recovery.resumed) self->recovery.led_ms = self->now_ms;
+    if (self->recovery.resumed)
         records_happened(self, "take_over", result->leader.holder,
                          json_pack("{sIss}", "term", (json_int_t)result->leader.fence, "round_is",
-                                   self->loaded.round.state));
-    if (self->resumed)
-        log_event(LOG_INFO, "resumed", "round=%u state=%s tokens=%llu", self->round + 1,
-                  self->loaded.round.state, (unsigned long long)self->tokens);
+                                   self->recovery.loaded.round.state));
+    if (self->recovery.resumed)
+        log_event(LOG_INFO, "resumed", "round=%u state=%s tokens=%llu", self->round.number + 1,
+                  self->recovery.loaded.round.state, (unsigned long long)self->progress.tokens);
     go_back(self);
 }
 
 void resume_round(shepherd_t *self)
 {
-    self->returned.n = 0;
-    for (size_t i = 0; i < self->loaded.returned.n; i++)
-        ranges_return(self, &self->loaded.returned.at[i]);
-    store_resume_fini(&self->loaded);
-    if (self->led_ms) self->outage_ms += self->now_ms - self->led_ms;
-    self->led_ms = 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
+    self->ranges.returned.n = 0;
+    for (size_t i = 0; i < self->recovery.loaded.returned.n; i++)
+        ranges_return(self, &self->recovery.loaded.returned.at[i]);
+    store_resume_fini(&self->recovery.loaded);
+    if (self->recovery.led_ms) self->round.outage_ms += self->now_ms - self->recovery.led_ms;
+    self->recovery.led_ms = 0;
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        member_row_t *row = &self->roster.members.at[i];
         if (row->shard < 0) continue;
         work_fences(self, row);
         admission_ask_again(self, row); /* of leases that were called done before it was here */
     }
     phase_change(&self->phase, PHASE_TRAIN);
-    if (!self->decided && !self->has_val_loss) {
+    if (!self->round.decided && !self->progress.has_val_loss) {
         rounds_validate(self);
-        msg__round_stats__init(&self->summary);
-        self->summary.round = self->round;
-        self->summary.rounds = (uint32_t)self->config->rounds;
-        self->summary.loss = self->loaded.loss;
-        self->summary.tokens = self->tokens;
-        self->summary_waits = self->eval.n > 0;
+        msg__round_stats__init(&self->progress.summary);
+        self->progress.summary.round = self->round.number;
+        self->progress.summary.rounds = (uint32_t)self->config->rounds;
+        self->progress.summary.loss = self->recovery.loaded.loss;
+        self->progress.summary.tokens = self->progress.tokens;
+        self->progress.summary_waits = self->round.eval.n > 0;
     }
-    if (self->decided) {
-        self->started_ms = self->round_ms = self->now_ms;
+    if (self->round.decided) {
+        self->round.started_ms = self->round.begun_ms = self->now_ms;
         rounds_check(self);
     }
 }
@@ -189,7 +195,7 @@ static void take_back(shepherd_t *self, const member_row_t *row, const Msg__Hold
     revoke.round = holding->round;
     revoke.replica = holding->replica;
     revoke.fence = holding->fence;
-    MSG_SEND(self->out, &row->peer, 0, REVOKE, revoke, &revoke);
+    MSG_SEND(self->ports.out, &row->peer, 0, REVOKE, revoke, &revoke);
     log_event(LOG_INFO, "lease_revoked", "round=%u replica=%u fence=%u worker=%s", holding->round,
               holding->replica, holding->fence, row->id);
 }
@@ -199,12 +205,12 @@ static void take_back(shepherd_t *self, const member_row_t *row, const Msg__Hold
  * written. */
 static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
 {
-    if (holding->run_hash != self->run_hash || holding->round != self->round ||
-        holding->replica >= self->replicas || !self->opened)
+    if (holding->run_hash != self->run_hash || holding->round != self->round.number ||
+        holding->replica >= self->round.replicas || !self->round.opened)
         return false;
-    const work_t *lease = &self->lease[holding->replica];
+    const work_t *lease = &self->round.lease[holding->replica];
     if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
-    bool early = holding->fence > lease->floor && holding->fence <= self->fence_base;
+    bool early = holding->fence > lease->floor && holding->fence <= self->round.fence_base;
     return lease->state == WORK_OPEN && lease->adoptable && early;
 }
 
@@ -213,7 +219,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
     bool keeps = holding && may_keep(self, holding);
     if (holding && !keeps && !late_held(self, row, holding)) take_back(self, row, holding);
     if (keeps) {
-        work_t *lease = &self->lease[holding->replica];
+        work_t *lease = &self->round.lease[holding->replica];
         bool known = lease->state == WORK_ISSUED && lease->fence == holding->fence &&
                      strcmp(lease->worker, row->id) == 0;
         lease->state = WORK_ISSUED;
@@ -221,12 +227,12 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
         lease->fence = holding->fence;
         snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
         if (!known) records_issue(self, holding->replica);
-        log_event(LOG_INFO, "lease_kept", "round=%u replica=%u fence=%u worker=%s", self->round,
-                  holding->replica, lease->fence, row->id);
+        log_event(LOG_INFO, "lease_kept", "round=%u replica=%u fence=%u worker=%s",
+                  self->round.number, holding->replica, lease->fence, row->id);
     }
     /* What it had and does not speak of any more is lost. */
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
         if (lease->state == WORK_ISSUED && lease->holder == 0 &&
             strcmp(lease->worker, row->id) == 0)
             work_reopen(self, (uint32_t)k);
@@ -235,10 +241,11 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
 
 void resume_expire(shepherd_t *self)
 {
-    if (!self->adopt_until_ms || self->now_ms < self->adopt_until_ms || self->phase < PHASE_TRAIN)
+    if (!self->recovery.adopt_until_ms || self->now_ms < self->recovery.adopt_until_ms ||
+        self->phase < PHASE_TRAIN)
         return;
-    self->adopt_until_ms = 0;
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == 0)
+    self->recovery.adopt_until_ms = 0;
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (self->round.lease[k].state == WORK_ISSUED && self->round.lease[k].holder == 0)
             work_reopen(self, (uint32_t)k);
 }

@@ -15,6 +15,8 @@
 
 #include "base/log.h"
 #include "msg/wire.h"
+#include "shepherd/roster/blame.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 enum {
@@ -22,13 +24,7 @@ enum {
     REST_MS = 100,
     REST_MOST_MS = 60000,
     PATIENCE_MS = 600000, /* for workers that all fail, but each for a reason that may pass */
-    MOST_KEPT = 1024,
 };
-
-bool blame_rests(const shepherd_t *self, const member_row_t *row)
-{
-    return row->blame.refused || self->now_ms < row->blame.rest_ms;
-}
 
 static void rest(shepherd_t *self, member_row_t *row)
 {
@@ -38,7 +34,7 @@ static void rest(shepherd_t *self, member_row_t *row)
     row->blame.rest_ms = self->now_ms + (ms < REST_MOST_MS ? ms : REST_MOST_MS);
 }
 
-void blame_refuse(shepherd_t *self, member_row_t *row)
+static void blame_refuse(shepherd_t *self, member_row_t *row)
 {
     uint32_t serial = row->serial;
     char *text = mem_printf("no more work for %s: %s; see to it, then start it again", row->id,
@@ -48,14 +44,14 @@ void blame_refuse(shepherd_t *self, member_row_t *row)
     Msg__Fault fault = MSG__FAULT__INIT;
     fault.code = MSG__FAULT__CODE__REFUSED;
     fault.text = text;
-    MSG_SEND(self->out, &row->peer, 0, FAULT, fault, &fault);
+    MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
     free(text);
     work_release(self, serial);
 }
 
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why)
 {
-    member_row_t *row = member_by_serial(self, serial);
+    member_row_t *row = member_by_serial(&self->roster, serial);
     if (!row || row->blame.refused) return;
     blame_t *blame = &row->blame;
     if (blame->strikes < 255) blame->strikes++;
@@ -65,45 +61,11 @@ void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *
     if (kind == STRIKE_FATAL || blame->lies >= MOST_LIES) blame_refuse(self, row);
 }
 
-void blame_clear(shepherd_t *self, uint32_t serial)
+void blame_clear(roster_t *self, uint32_t serial)
 {
     member_row_t *row = member_by_serial(self, serial);
     self->barren_ms = 0;
     if (row && !row->blame.refused) row->blame = (blame_t){0};
-}
-
-/* --- Through a new connection of the same process --- */
-
-static bool is_clean(const blame_t *blame)
-{
-    return !blame->refused && blame->strikes == 0 && blame->overdue == 0;
-}
-
-void blame_keep(shepherd_t *self, const member_row_t *gone)
-{
-    if (gone->kind != MSG__KIND__KIND_WORKER || is_clean(&gone->blame)) return;
-    blamed_t row = {.incarnation = gone->incarnation, .blame = gone->blame};
-    snprintf(row.id, sizeof row.id, "%s", gone->id);
-    if (self->blamed.n == MOST_KEPT)
-        memmove(self->blamed.at, self->blamed.at + 1, --self->blamed.n * sizeof *self->blamed.at);
-    VEC_PUSH(&self->blamed, row);
-}
-
-void blame_take(shepherd_t *self, member_row_t *come)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < self->blamed.n; i++) {
-        const blamed_t *row = &self->blamed.at[i];
-        bool same = strcmp(row->id, come->id) == 0;
-        if (same && row->incarnation == come->incarnation) come->blame = row->blame;
-        if (!same) self->blamed.at[n++] = *row;
-    }
-    self->blamed.n = n;
-}
-
-void blame_fini(shepherd_t *self)
-{
-    VEC_FREE(&self->blamed);
 }
 
 /* --- Is anybody left? --- */
@@ -115,9 +77,10 @@ static const member_row_t *tally(const shepherd_t *self, size_t *n, size_t *refu
 {
     const member_row_t *last = NULL;
     *n = *refused = *failing = 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(self, row->target)) continue;
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(&self->plans, row->target))
+            continue;
         bool fails = !row->blame.refused && row->blame.strikes >= MOST_LIES;
         *n += 1;
         *refused += row->blame.refused;
@@ -133,37 +96,23 @@ void blame_check(shepherd_t *self)
     size_t n, refused, failing;
     const member_row_t *last = tally(self, &n, &refused, &failing);
     if (n == 0 || refused + failing < n) {
-        self->barren_ms = 0;
+        self->roster.barren_ms = 0;
         return;
     }
-    if (!self->barren_ms) self->barren_ms = self->now_ms;
+    if (!self->roster.barren_ms) self->roster.barren_ms = self->now_ms;
     int64_t patience = failing ? PATIENCE_MS : self->config->timeout_ms;
-    if (self->now_ms - self->barren_ms < patience) return;
-    shepherd_fail(self, "round %u: none of %zu workers can do its work; %s: %s", self->round + 1, n,
-                  last->id, last->blame.why);
+    if (self->now_ms - self->roster.barren_ms < patience) return;
+    shepherd_fail(self, "round %u: none of %zu workers can do its work; %s: %s",
+                  self->round.number + 1, n, last->id, last->blame.why);
 }
 
 bool blame_agreed(shepherd_t *self, uint32_t replica, const member_row_t *row)
 {
-    work_t *lease = &self->lease[replica];
-    if (!row || !(admission_speed(self, row->id) > 0)) return false;
+    work_t *lease = &self->round.lease[replica];
+    if (!row || !(admission_speed(&self->admission, row->id) > 0)) return false;
     uint64_t name = wire_run_hash(row->id);
     size_t n = 0;
     while (n < WORK_WITNESSES && lease->witness[n] && lease->witness[n] != name) n++;
     if (n < WORK_WITNESSES) lease->witness[n] = name;
     return n + 1 >= WORK_WITNESSES;
-}
-
-void blame_missing(const shepherd_t *self, str_t *text)
-{
-    enum { MOST_NAMED = 4 };
-    size_t n = 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        bool resting = row->blame.strikes && self->now_ms < row->blame.rest_ms;
-        if ((!row->blame.refused && !resting) || n++ >= MOST_NAMED) continue;
-        str_addf(text, "; %s %s: %s", row->id, row->blame.refused ? "gets no more work" : "rests",
-                 row->blame.why);
-    }
-    if (n > MOST_NAMED) str_addf(text, "; and %zu more such", n - MOST_NAMED);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "shepherd/roster/hello.h"
 #include "shepherd/shepherd.h"
 
 typedef bool allowed_fn(unsigned code);

@@ -1,98 +1,20 @@
-/* Membership: who is there, who was heard when, who has credit. */
+/* Membership: who comes, who is heard, who has credit, who goes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/roster/blame.h"
+#include "shepherd/roster/hello.h"
+#include "shepherd/roster/members.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
-
-member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
-                           int64_t now_ms)
-{
-    return (member_row_t){
-        .serial = serial,
-        .id = mem_strdup(hello->id),
-        .target = mem_strdup(hello->target),
-        .endpoint = mem_strdup(hello->endpoint),
-        .supervisor = mem_strdup(hello->supervisor),
-        .host = mem_strdup(hello->host),
-        .pid = hello->pid,
-        .incarnation = hello->incarnation,
-        .threads = hello->threads,
-        .kind = hello->kind,
-        .peer = *from,
-        .heard_ms = now_ms,
-        .shard = -1,
-    };
-}
-
-void member_row_fini(member_row_t *row)
-{
-    free(row->id);
-    free(row->target);
-    free(row->endpoint);
-    free(row->supervisor);
-    free(row->host);
-}
-
-member_row_t *member_by_peer(shepherd_t *self, const msg_peer_t *peer)
-{
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
-        if (msg_peer_equal(&row->peer, peer)) return row;
-    }
-    return NULL;
-}
 
 msg_who_t member_who(void *state, const msg_peer_t *from)
 {
     shepherd_t *self = state;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     if (row) row->heard_ms = self->now_ms;
     return row ? row->kind : MSG__KIND__KIND_NONE;
-}
-
-size_t member_place(const shepherd_t *self, uint32_t serial)
-{
-    size_t low = 0, high = self->members.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (self->members.at[middle].serial < serial)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < self->members.n && self->members.at[low].serial == serial;
-    return found ? low : self->members.n;
-}
-
-member_row_t *member_by_serial(shepherd_t *self, uint32_t serial)
-{
-    size_t i = member_place(self, serial);
-    return i < self->members.n ? &self->members.at[i] : NULL;
-}
-
-member_row_t *member_by_id(shepherd_t *self, const char *id)
-{
-    for (size_t i = 0; i < self->members.n; i++)
-        if (strcmp(self->members.at[i].id, id) == 0) return &self->members.at[i];
-    return NULL;
-}
-
-size_t members_count(const shepherd_t *self, Msg__Kind kind)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].kind == kind;
-    return n;
-}
-
-char **members_endpoints(const shepherd_t *self)
-{
-    char **endpoints = mem_calloc((size_t)self->config->shards, sizeof *endpoints);
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        if (row->shard >= 0) endpoints[row->shard] = row->endpoint;
-    }
-    return endpoints;
 }
 
 static void announce(shepherd_t *self, const member_row_t *row, bool joined, const char *reason)
@@ -119,20 +41,21 @@ static void refuse(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to, in
     Msg__Fault fault = MSG__FAULT__INIT;
     fault.code = (Msg__Fault__Code)code;
     fault.text = (char *)text;
-    MSG_SEND(self->out, to, reply_to, FAULT, fault, &fault);
+    MSG_SEND(self->ports.out, to, reply_to, FAULT, fault, &fault);
 }
 
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
 {
-    member_row_t *row = member_by_serial(self, serial);
+    member_row_t *row = member_by_serial(&self->roster, serial);
     if (!row) return;
     member_row_t gone = *row;
     /* The order of serials stays. */
-    memmove(row, row + 1, (size_t)(self->members.at + --self->members.n - row) * sizeof *row);
+    memmove(row, row + 1,
+            (size_t)(self->roster.members.at + --self->roster.members.n - row) * sizeof *row);
     log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
               "member=%s kind=%s reason=\"%s\"", gone.id, msg_who_name(gone.kind), reason);
     announce(self, &gone, false, reason);
-    blame_keep(self, &gone);
+    blame_keep(&self->roster, &gone);
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
     if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
     if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
@@ -147,9 +70,9 @@ static int64_t patience_ms(const shepherd_t *self, const member_row_t *row)
 
 void members_expire(shepherd_t *self)
 {
-    for (size_t i = self->members.n; i-- > 0;) {
-        if (i >= self->members.n) continue;
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = self->roster.members.n; i-- > 0;) {
+        if (i >= self->roster.members.n) continue;
+        const member_row_t *row = &self->roster.members.at[i];
         if (self->now_ms - row->heard_ms > patience_ms(self, row))
             member_drop(self, row->serial, "silent for too long");
     }
@@ -159,8 +82,8 @@ void members_dismiss(shepherd_t *self, const char *reason)
 {
     Msg__Bye bye = MSG__BYE__INIT;
     bye.reason = (char *)reason;
-    for (size_t i = 0; i < self->members.n; i++)
-        MSG_SEND(self->out, &self->members.at[i].peer, 0, BYE, bye, &bye);
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, BYE, bye, &bye);
 }
 
 /* NULL when the HELLO is acceptable, else what is wrong with it. */
@@ -170,7 +93,7 @@ static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
         return "an aggregator must state its data endpoint";
     if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
         return "a worker must state its target";
-    return hello_fault(hello, self->members.n);
+    return hello_fault(hello, self->roster.members.n);
 }
 
 static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
@@ -180,8 +103,8 @@ static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
     welcome.run_hash = self->run_hash;
     welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
     welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
-    welcome.telemetry = (char *)(self->telemetry ? self->telemetry : "");
-    MSG_SEND(self->out, to, reply_to, WELCOME, welcome, &welcome);
+    welcome.telemetry = (char *)(self->ports.telemetry ? self->ports.telemetry : "");
+    MSG_SEND(self->ports.out, to, reply_to, WELCOME, welcome, &welcome);
 }
 
 /* The id belongs to somebody who lives: another process than this one, whose connection stands. One
@@ -193,7 +116,7 @@ static bool is_taken(const shepherd_t *self, const member_row_t *old, const msg_
     if (!old || hello_same_process(old, hello)) return false;
     bool fronted = from->behind && old->peer.behind && from->n == old->peer.n &&
                    memcmp(from->at, old->peer.at, from->n) == 0;
-    return !fronted && (!self->reaches || self->reaches(self->user, &old->peer));
+    return !fronted && (!self->ports.reaches || self->ports.reaches(self->ports.user, &old->peer));
 }
 
 static void refuse_double(shepherd_t *self, const member_row_t *holder, const msg_peer_t *from,
@@ -210,12 +133,12 @@ static void refuse_double(shepherd_t *self, const member_row_t *holder, const ms
  * lease that it still holds stays. */
 static void replace(shepherd_t *self, const Msg__Hello *hello)
 {
-    const member_row_t *old = member_by_id(self, hello->id);
+    const member_row_t *old = member_by_id(&self->roster, hello->id);
     const Msg__Holding *holding = hello->holding;
     if (!old) return;
-    if (holding && holding->run_hash == self->run_hash && holding->round == self->round &&
-        holding->replica < self->replicas) {
-        work_t *lease = &self->lease[holding->replica];
+    if (holding && holding->run_hash == self->run_hash && holding->round == self->round.number &&
+        holding->replica < self->round.replicas) {
+        work_t *lease = &self->round.lease[holding->replica];
         if (lease->state == WORK_ISSUED && lease->holder == old->serial &&
             lease->fence == holding->fence)
             lease->holder = 0; /* until it is adopted */
@@ -232,19 +155,20 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         return;
     }
     const char *wrong = check_hello(self, hello);
-    if (!wrong && hello->kind == MSG__KIND__KIND_WORKER) wrong = plans_refusal(self, hello->target);
+    if (!wrong && hello->kind == MSG__KIND__KIND_WORKER)
+        wrong = plans_refusal(&self->plans, hello->target);
     if (wrong) {
         log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
         refuse(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
         return;
     }
-    member_row_t *old = member_by_peer(self, from);
+    member_row_t *old = member_by_peer(&self->roster, from);
     if (old && strcmp(old->id, hello->id) == 0 && old->kind == hello->kind) {
         /* Our WELCOME came late: say it again. */
         welcome(self, from, message->id);
         return;
     }
-    const member_row_t *holder = member_by_id(self, hello->id);
+    const member_row_t *holder = member_by_id(&self->roster, hello->id);
     if (is_taken(self, holder, from, hello)) {
         refuse_double(self, holder, from, message);
         return;
@@ -252,18 +176,18 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (old) member_drop(self, old->serial, "took another id");
     replace(self, hello);
     if (self->finished || self->phase == PHASE_DONE) return;
-    member_row_t row = member_row_of(hello, from, ++self->last_serial, self->now_ms);
-    blame_take(self, &row);
-    VEC_PUSH(&self->members, row);
+    member_row_t row = member_row_of(hello, from, ++self->roster.last_serial, self->now_ms);
+    blame_take(&self->roster, &row);
+    VEC_PUSH(&self->roster.members, row);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
               row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host);
     welcome(self, from, message->id);
     announce(self, &row, true, "");
-    member_row_t *here = member_by_serial(self, row.serial);
-    if (row.kind == MSG__KIND__KIND_COMPILER) plans_retry(self);
+    member_row_t *here = member_by_serial(&self->roster, row.serial);
+    if (row.kind == MSG__KIND__KIND_COMPILER) plans_retry(&self->plans);
     if (row.kind == MSG__KIND__KIND_AGGREGATOR) shards_hello(self, here, hello->shard);
     if (row.kind != MSG__KIND__KIND_WORKER) return;
-    plans_want(self, row.target);
+    plans_want(&self->plans, row.target);
     resume_adopt(self, here, hello->holding);
 }
 
@@ -283,22 +207,22 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     enum { LOST_WORK_MS = 3000 };
     shepherd_t *self = state;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
-    MSG_SEND(self->out, from, message->id, HEARTBEAT, heartbeat, &beat);
+    MSG_SEND(self->ports.out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
     if (!credit) return;
-    if (work_held(self, row->serial) || plans_asked(self, row->serial)) {
+    if (round_holds(&self->round, row->serial) || plans_asked(&self->plans, row->serial)) {
         if (self->now_ms - row->issued_ms < LOST_WORK_MS) return;
         /* It has been idle since long after we gave it work: that message, or its answer, is lost.
          */
         log_event(LOG_WARN, "work_lost", "member=%s", row->id);
         uint32_t serial = row->serial;
-        bool held = work_held(self, serial);
+        bool held = round_holds(&self->round, serial);
         work_release(self, serial);
-        plans_lost(self, serial);
+        plans_lost(&self->plans, serial);
         if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");
-        row = member_by_serial(self, serial);
+        row = member_by_serial(&self->roster, serial);
     }
     row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
 }
@@ -306,7 +230,7 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     if (row) records_left(self, row, "gone", message->bye->reason); /* not lost */
     if (row) member_drop(self, row->serial, message->bye->reason);
 }
@@ -314,8 +238,8 @@ void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    const member_row_t *row = member_by_peer(self, from);
-    member_row_t *gone = member_by_id(self, message->gone->member);
+    const member_row_t *row = member_by_peer(&self->roster, from);
+    member_row_t *gone = member_by_id(&self->roster, message->gone->member);
     uint32_t pid = message->gone->pid;
     /* Another supervisor's worker has that id, or nobody's. */
     if (gone && row->kind == MSG__KIND__KIND_SUPERVISOR && strcmp(gone->supervisor, row->id) != 0) {
@@ -332,7 +256,7 @@ void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     uint32_t credit = message->work_request->credit;
     row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
 }

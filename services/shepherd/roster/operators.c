@@ -18,7 +18,7 @@ static bool is_supervisor(const member_row_t *row, const char *id)
     return row->kind == MSG__KIND__KIND_SUPERVISOR && (!*id || strcmp(row->id, id) == 0);
 }
 
-static const member_row_t *find(const roster_t *self, const char *id)
+static const member_row_t *find(const operators_t *self, const char *id)
 {
     for (size_t i = 0; i < self->n; i++)
         if (strcmp(self->rows[i].id, id) == 0) return &self->rows[i];
@@ -26,7 +26,7 @@ static const member_row_t *find(const roster_t *self, const char *id)
 }
 
 /* The supervisor that a question about `member` is for; "": all of them; NULL: nobody. */
-static const char *owner_of(const roster_t *self, const char *member)
+static const char *owner_of(const operators_t *self, const char *member)
 {
     if (!*member) return "";
     const member_row_t *row = find(self, member);
@@ -44,7 +44,7 @@ static const char *owner_of(const roster_t *self, const char *member)
     return NULL;
 }
 
-static const char *check(const roster_t *self, const Msg__Control *control, const char *owner)
+static const char *check(const operators_t *self, const Msg__Control *control, const char *owner)
 {
     if (!owner)
         return find(self, control->member) ? "no supervisor has started this member"
@@ -58,7 +58,7 @@ static const char *check(const roster_t *self, const Msg__Control *control, cons
 }
 
 /* The workers as we see them. Returns the rows' array; caller frees it and each row. */
-static Msg__WorkerStatus **list_workers(const roster_t *self, size_t *n)
+static Msg__WorkerStatus **list_workers(const operators_t *self, size_t *n)
 {
     Msg__WorkerStatus **rows = mem_calloc(self->n + 1, sizeof *rows);
     *n = 0;
@@ -79,8 +79,8 @@ static Msg__WorkerStatus **list_workers(const roster_t *self, size_t *n)
     return rows;
 }
 
-static void hand_on(const roster_t *self, const Msg__Control *control, const member_row_t *client,
-                    uint64_t request, const char *owner)
+static void hand_on(const operators_t *self, const Msg__Control *control,
+                    const member_row_t *client, uint64_t request, const char *owner)
 {
     Msg__Control copy = *control;
     copy.client = client->id;
@@ -90,7 +90,7 @@ static void hand_on(const roster_t *self, const Msg__Control *control, const mem
             MSG_SEND(self->out, &self->rows[i].peer, 0, CONTROL, control, &copy);
 }
 
-void operators_ask(const roster_t *self, const member_row_t *client, uint64_t request,
+void operators_ask(const operators_t *self, const member_row_t *client, uint64_t request,
                    const Msg__Control *control, const char *refusal)
 {
     bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT; /* no supervisor has a part in it */
@@ -112,7 +112,7 @@ void operators_ask(const roster_t *self, const member_row_t *client, uint64_t re
     if (!wrong && !own) hand_on(self, control, client, request, owner);
 }
 
-void operators_answer(const roster_t *self, const Msg__ControlReply *reply)
+void operators_answer(const operators_t *self, const Msg__ControlReply *reply)
 {
     Msg__ControlReply copy = *reply;
     copy.parts = 0;

@@ -3,7 +3,7 @@
 #ifndef SHEPHERD_OPERATORS_H
 #define SHEPHERD_OPERATORS_H
 
-#include "shepherd/shepherd.h"
+#include "shepherd/roster/roster.h"
 
 /* Who is there; all borrowed. */
 typedef struct {
@@ -12,17 +12,17 @@ typedef struct {
     msg_out_t out;
     bool (*busy)(void *user, const member_row_t *row); /* has it work? */
     void *user;
-} roster_t;
+} operators_t;
 
 /* Answer `client`, whose question came as envelope `request`, and ask the supervisors. `refusal`:
  * why it cannot be; NULL: it can. */
-void operators_ask(const roster_t *self, const member_row_t *client, uint64_t request,
+void operators_ask(const operators_t *self, const member_row_t *client, uint64_t request,
                    const Msg__Control *control, const char *refusal);
 
 /* "restart", "drain", "scale", "checkpoint", ...: names of events. */
 const char *operators_verb(Msg__Control__Verb verb);
 
 /* A supervisor's answer, for the CLI that it names. */
-void operators_answer(const roster_t *self, const Msg__ControlReply *reply);
+void operators_answer(const operators_t *self, const Msg__ControlReply *reply);
 
 #endif

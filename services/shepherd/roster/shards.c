@@ -5,11 +5,25 @@
 
 #include "base/log.h"
 #include "outer/outer.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 /* A pseudo-gradient element beyond this is no training but a fault; it bounds the fixed-point sum.
  */
 static const double DELTA_RANGE = 64;
+
+void shards_init(shards_t *self, size_t n_shard)
+{
+    self->endpoint = mem_calloc(n_shard, sizeof *self->endpoint);
+}
+
+void shards_fini(shards_t *self, size_t n_shard)
+{
+    for (size_t i = 0; self->endpoint && i < n_shard; i++) free(self->endpoint[i]);
+    free(self->endpoint);
+    free(self->reason);
+}
 
 void shards_assign(shepherd_t *self, member_row_t *row)
 {
@@ -18,28 +32,28 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     Msg__Assign assign = MSG__ASSIGN__INIT;
     assign.shard = (uint32_t)row->shard;
     assign.shards = (uint32_t)self->config->shards;
-    assign.begin = self->layout.bounds[row->shard];
-    assign.end = self->layout.bounds[row->shard + 1];
-    assign.total = self->layout.total;
+    assign.begin = self->bulk.layout.bounds[row->shard];
+    assign.end = self->bulk.layout.bounds[row->shard + 1];
+    assign.total = self->bulk.layout.total;
     assign.replicas = (uint32_t)shepherd_most(self->config);
     assign.outer_rule =
         outer_rule_find(self->config->outer_rule, NULL)->id; /* a word of the table */
     assign.fragments = 1;
     assign.outer_lr = self->config->outer_lr;
     assign.outer_momentum = self->config->outer_momentum;
-    assign.round = self->keeping ? row->held.round : self->round;
+    assign.round = self->shards.keeping ? row->held.round : self->round.number;
     assign.run_hash = self->run_hash;
     assign.delta_range = DELTA_RANGE;
     assign.weight_max = (uint64_t)assign.replicas * (uint64_t)self->config->inner_steps;
-    assign.keep = self->keeping;
-    assign.attempt = self->attempt;
-    MSG_SEND(self->out, &row->peer, 0, ASSIGN, assign, &assign);
+    assign.keep = self->shards.keeping;
+    assign.attempt = self->shards.attempt;
+    MSG_SEND(self->ports.out, &row->peer, 0, ASSIGN, assign, &assign);
 }
 
 static bool taken(const shepherd_t *self, uint32_t shard)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard == (int)shard) return true;
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].shard == (int)shard) return true;
     return false;
 }
 
@@ -47,8 +61,8 @@ static bool taken(const shepherd_t *self, uint32_t shard)
 static bool fits(const shepherd_t *self, const member_row_t *row)
 {
     return row->holds && row->shard < 0 && !taken(self, row->held.shard) &&
-           (row->held.round == self->round ||
-            (self->decided && row->held.round == self->round + 1));
+           (row->held.round == self->round.number ||
+            (self->round.decided && row->held.round == self->round.number + 1));
 }
 
 /* Its data may now lie elsewhere: leases that name the old place are void. */
@@ -58,14 +72,14 @@ static void came_back(shepherd_t *self, member_row_t *row)
     log_event(LOG_INFO, "shard_back", "member=%s shard=%d round=%u", row->id, row->shard,
               row->held.round);
     if (members_shards_here(self)) {
-        if (self->shard_lost_ms) self->outage_ms += self->now_ms - self->shard_lost_ms;
-        self->shard_lost_ms = 0;
+        if (self->shards.lost_ms) self->round.outage_ms += self->now_ms - self->shards.lost_ms;
+        self->shards.lost_ms = 0;
     }
-    const char *old = self->shard_endpoint[row->shard];
+    const char *old = self->shards.endpoint[row->shard];
     if (old && strcmp(old, row->endpoint) != 0)
-        for (int64_t k = 0; k < self->replicas; k++)
-            if (self->lease[k].state == WORK_ISSUED) work_reopen(self, (uint32_t)k);
-    self->keeping = true;
+        for (int64_t k = 0; k < self->round.replicas; k++)
+            if (self->round.lease[k].state == WORK_ISSUED) work_reopen(self, (uint32_t)k);
+    self->shards.keeping = true;
     shards_assign(self, row);
 }
 
@@ -85,32 +99,30 @@ void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
 {
     if (gone->shard < 0 || self->phase == PHASE_DONE) return;
     if (self->phase < PHASE_OPEN) { /* nothing is trained yet: start over */
-        for (size_t i = 0; i < self->members.n; i++) self->members.at[i].shard = -1;
-        plans_forget(self);
+        for (size_t i = 0; i < self->roster.members.n; i++) self->roster.members.at[i].shard = -1;
+        plans_forget(&self->plans);
         phase_change(&self->phase, PHASE_GATHER);
         return;
     }
-    self->shard_lost_ms = self->now_ms;
-    free(self->shard_reason);
-    self->shard_reason = mem_printf(
+    self->shards.lost_ms = self->now_ms;
+    free(self->shards.reason);
+    self->shards.reason = mem_printf(
         "aggregator %s, which holds shard %d of the parameters, is lost: %s", gone->id, gone->shard,
         reason);
-    free(self->shard_endpoint[gone->shard]);
-    self->shard_endpoint[gone->shard] = mem_strdup(gone->endpoint);
+    free(self->shards.endpoint[gone->shard]);
+    self->shards.endpoint[gone->shard] = mem_strdup(gone->endpoint);
 }
 
 bool members_shards_here(const shepherd_t *self)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].shard >= 0;
-    return n == (size_t)self->config->shards;
+    return members_with_shard(&self->roster) == (size_t)self->config->shards;
 }
 
 void members_wait_for_shards(shepherd_t *self)
 {
-    if (self->phase < PHASE_OPEN || !self->shard_lost_ms) return;
-    if ((double)(self->now_ms - self->shard_lost_ms) >= self->config->shard_wait_s * 1000)
-        shepherd_fail(self, "%s", self->shard_reason);
+    if (self->phase < PHASE_OPEN || !self->shards.lost_ms) return;
+    if ((double)(self->now_ms - self->shards.lost_ms) >= self->config->shard_wait_s * 1000)
+        shepherd_fail(self, "%s", self->shards.reason);
 }
 
 void shards_busy(member_row_t *row, const char *reason)
@@ -122,7 +134,7 @@ void shards_busy(member_row_t *row, const char *reason)
 void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
 {
     if (event->body_case != MSG__EVENT__BODY_DEGRADED || !event->degraded->waits) return;
-    member_row_t *row = member_by_id(self, event->source);
+    member_row_t *row = member_by_id(&self->roster, event->source);
     if (!row || row->kind != MSG__KIND__KIND_AGGREGATOR) return;
     snprintf(row->waits, sizeof row->waits, "%s",
              event->degraded->over ? "" : event->degraded->text);
@@ -131,12 +143,12 @@ void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
 void shards_repeat(shepherd_t *self)
 {
     if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        member_row_t *row = &self->roster.members.at[i];
         if (row->shard < 0 || row->answered || self->now_ms - row->asked_ms < MSG_RESEND_MS)
             continue;
         log_event(LOG_WARN, "said_again", "member=%s what=%s round=%u", row->id,
-                  self->phase == PHASE_ASSIGN ? "ASSIGN" : "COMMIT", self->round);
+                  self->phase == PHASE_ASSIGN ? "ASSIGN" : "COMMIT", self->round.number);
         if (self->phase == PHASE_ASSIGN)
             shards_assign(self, row);
         else
@@ -146,8 +158,8 @@ void shards_repeat(shepherd_t *self)
 
 bool shards_claimed(shepherd_t *self)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        member_row_t *row = &self->roster.members.at[i];
         if (fits(self, row)) row->shard = (int)row->held.shard;
     }
     return members_shards_here(self);
@@ -155,20 +167,20 @@ bool shards_claimed(shepherd_t *self)
 
 static void all_assigned(shepherd_t *self)
 {
-    if (self->keeping) {
+    if (self->shards.keeping) {
         resume_round(self);
         return;
     }
     phase_change(&self->phase, PHASE_INIT);
-    shepherd_start(self,
-                   self->restoring ? checkpoint_restore(self) : checkpoint_job(self, COURIER_INIT));
+    shepherd_start(self, self->recovery.restoring ? checkpoint_restore(self)
+                                                  : checkpoint_job(self, COURIER_INIT));
 }
 
 void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
     const Msg__Assigned *answer = message->assigned;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
         self->phase < PHASE_ASSIGN || self->phase == PHASE_INIT) {
         log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u", row ? row->id : "?",
@@ -191,7 +203,5 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
         return;
     }
     row->answered = true;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return;
-    all_assigned(self);
+    if (members_answered(&self->roster)) all_assigned(self);
 }

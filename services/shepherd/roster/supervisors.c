@@ -1,24 +1,27 @@
 /* Supervisors and the command line at the shepherd of a run. */
+#include "shepherd/roster/members.h"
 #include "shepherd/roster/operators.h"
+#include "shepherd/shepherd.h"
 
 static bool busy(void *user, const member_row_t *row)
 {
-    return work_held(user, row->serial);
+    return round_holds(&((const shepherd_t *)user)->round, row->serial);
 }
 
-static roster_t roster_of(shepherd_t *self)
+static operators_t roster_of(shepherd_t *self)
 {
-    return (roster_t){self->members.at, self->members.n, self->out, busy, self};
+    return (operators_t){self->roster.members.at, self->roster.members.n, self->ports.out, busy,
+                         self};
 }
 
 void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
-    const member_row_t *client = member_by_peer(self, from);
+    const member_row_t *client = member_by_peer(&self->roster, from);
     const Msg__Control *control = message->control;
     bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT;
     const char *refusal = own ? checkpoint_refusal(self) : NULL;
-    roster_t roster = roster_of(self);
+    operators_t roster = roster_of(self);
     operators_ask(&roster, client, message->id, control, refusal);
     if (own && !refusal) checkpoint_ask(self);
     if (control->verb != MSG__CONTROL__VERB__LIST)
@@ -31,7 +34,7 @@ void on_control_reply(void *state, const msg_peer_t *from, const msg_envelope_t 
 {
     shepherd_t *self = state;
     (void)from;
-    roster_t roster = roster_of(self);
+    operators_t roster = roster_of(self);
     operators_answer(&roster, message->control_reply);
 }
 

@@ -8,19 +8,21 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/roster/blame.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 enum { FEW_NORMS = 4, MOST_NORMS = 64, MOST_SPEEDS = 8192 };
 
-void admission_init(shepherd_t *self)
+void admission_init(admission_t *self, size_t most)
 {
-    self->inspection = mem_calloc((size_t)shepherd_most(self->config), sizeof *self->inspection);
+    self->inspection = mem_calloc(most, sizeof *self->inspection);
 }
 
-void admission_fini(shepherd_t *self)
+void admission_fini(admission_t *self, size_t most)
 {
-    for (int64_t k = 0; self->inspection && k < shepherd_most(self->config); k++)
-        free(self->inspection[k].norm2);
+    for (size_t k = 0; self->inspection && k < most; k++) free(self->inspection[k].norm2);
     free(self->inspection);
     VEC_FREE(&self->norms);
     VEC_FREE(&self->speeds);
@@ -28,7 +30,7 @@ void admission_fini(shepherd_t *self)
 
 /* --- The past: norms and speeds --- */
 
-static void remember_norm(shepherd_t *self, uint32_t round, double norm2, uint32_t steps)
+static void remember_norm(admission_t *self, uint32_t round, double norm2, uint32_t steps)
 {
     if (steps == 0 || !(norm2 > 0)) return; /* unknown, or an update of zeros: no measure */
     if (self->norms.n == MOST_NORMS)
@@ -37,14 +39,14 @@ static void remember_norm(shepherd_t *self, uint32_t round, double norm2, uint32
     VEC_PUSH(&self->norms, norm);
 }
 
-static speed_t *find_speed(const shepherd_t *self, const char *worker)
+static speed_t *find_speed(const admission_t *self, const char *worker)
 {
     for (size_t i = 0; i < self->speeds.n; i++)
         if (strcmp(self->speeds.at[i].worker, worker) == 0) return &self->speeds.at[i];
     return NULL;
 }
 
-static speed_t *speed_row(shepherd_t *self, const char *worker)
+static speed_t *speed_row(admission_t *self, const char *worker)
 {
     speed_t row = {0}, *old = find_speed(self, worker);
     if (old) return old;
@@ -55,20 +57,19 @@ static speed_t *speed_row(shepherd_t *self, const char *worker)
     return &self->speeds.at[self->speeds.n - 1];
 }
 
-static void remember_speed(shepherd_t *self, const char *worker, uint32_t steps, double compute_s)
+static void remember_speed(admission_t *self, const char *worker, uint32_t steps, double compute_s)
 {
     if (steps > 0 && compute_s > 0) speed_row(self, worker)->speed = steps / compute_s;
 }
 
-double admission_speed(const shepherd_t *self, const char *worker)
+double admission_speed(const admission_t *self, const char *worker)
 {
     const speed_t *row = find_speed(self, worker);
     return row ? row->speed : 0;
 }
 
-void admission_timed(shepherd_t *self, uint32_t replica)
+void admission_timed(admission_t *self, const work_t *lease)
 {
-    const work_t *lease = &self->lease[replica];
     double ms = (double)(lease->done_ms - lease->given_ms + 1); /* never 0: that is unknown */
     if (lease->steps) speed_row(self, lease->worker)->step_ms = ms / lease->steps;
 }
@@ -86,7 +87,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double usual_step_ms(const shepherd_t *self)
+static double usual_step_ms(const admission_t *self)
 {
     size_t n = self->speeds.n;
     if (n == 0) return 0;
@@ -98,11 +99,11 @@ static double usual_step_ms(const shepherd_t *self)
     return middle;
 }
 
-double admission_expected_ms(const shepherd_t *self, const char *worker, double steps)
+double admission_expected_ms(const admission_t *self, const char *worker, double steps,
+                             double least)
 {
     enum { SLOWEST = 64 }; /* times the usual: what a worker says of itself goes no further */
     const speed_t *row = find_speed(self, worker);
-    double least = (double)self->config->inner_steps; /* transfers take as long for fewer */
     double own = row ? step_ms(row) : 0;
     if (!row || own > row->step_ms) {
         double usual = usual_step_ms(self);
@@ -111,15 +112,16 @@ double admission_expected_ms(const shepherd_t *self, const char *worker, double 
     return own * (steps > least ? steps : least);
 }
 
-void admission_committed(shepherd_t *self)
+void admission_committed(admission_t *self, const round_t *round)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
-        if (lease->state == WORK_DONE) remember_norm(self, self->round, lease->norm2, lease->steps);
+    for (int64_t k = 0; k < round->replicas; k++) {
+        const work_t *lease = &round->lease[k];
+        if (lease->state == WORK_DONE)
+            remember_norm(self, round->number, lease->norm2, lease->steps);
     }
 }
 
-void admission_load(shepherd_t *self, const store_updates_t *updates)
+void admission_load(admission_t *self, const store_updates_t *updates)
 {
     self->norms.n = self->speeds.n = 0;
     for (size_t i = 0; i < updates->n; i++) {
@@ -129,7 +131,7 @@ void admission_load(shepherd_t *self, const store_updates_t *updates)
     }
 }
 
-void admission_rewind(shepherd_t *self, uint32_t round)
+void admission_rewind(admission_t *self, uint32_t round)
 {
     size_t n = 0;
     while (n < self->norms.n && self->norms.at[n].round < round) n++;
@@ -142,7 +144,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static double usual_norm(const shepherd_t *self)
+static double usual_norm(const admission_t *self)
 {
     size_t n = self->norms.n;
     if (n < FEW_NORMS) return INFINITY;
@@ -164,23 +166,24 @@ static void blame(shepherd_t *self, uint32_t worker, const char *reason, const c
 /* The round goes on without it; if nothing else is left of the round, it is trained again. */
 void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, const char *detail)
 {
-    work_t *lease = &self->lease[replica];
-    const member_row_t *row = member_by_serial(self, lease->holder);
+    work_t *lease = &self->round.lease[replica];
+    const member_row_t *row = member_by_serial(&self->roster, lease->holder);
     rejection_t rejected = {replica, lease->fence, lease->worker, reason, detail};
     uint32_t holder = lease->holder;
     int64_t out = 0;
     records_reject(self, &rejected);
-    if (row) work_acknowledge(self, &row->peer, self->round, replica, lease->fence);
-    self->inspection[replica].waits = false;
-    for (int64_t k = 0; k < self->replicas; k++) out += self->lease[k].state == WORK_DROPPED;
-    if (!self->decided && out + 1 < self->replicas) {
+    if (row) work_acknowledge(self, &row->peer, self->round.number, replica, lease->fence);
+    self->admission.inspection[replica].waits = false;
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        out += self->round.lease[k].state == WORK_DROPPED;
+    if (!self->round.decided && out + 1 < self->round.replicas) {
         lease->state = WORK_DROPPED;
         blame(self, holder, reason, detail);
         return;
     }
     if (blame_agreed(self, replica, row)) {
         shepherd_fail(self, "round %u: replica %u: rejected from worker after worker: %s: %s",
-                      self->round + 1, replica, reason, detail);
+                      self->round.number + 1, replica, reason, detail);
         return;
     }
     work_again(self, replica);
@@ -191,8 +194,10 @@ void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, co
  */
 void admission_stale(shepherd_t *self, const member_row_t *worker, const Msg__LeaseDone *done)
 {
-    if (done->round != self->round || done->replica >= self->replicas || !self->opened) return;
-    const work_t *lease = &self->lease[done->replica];
+    if (done->round != self->round.number || done->replica >= self->round.replicas ||
+        !self->round.opened)
+        return;
+    const work_t *lease = &self->round.lease[done->replica];
     if (done->fence >= lease->fence) return;
     char detail[64];
     snprintf(detail, sizeof detail, "fence %u holds", lease->fence);
@@ -204,34 +209,35 @@ void admission_stale(shepherd_t *self, const member_row_t *worker, const Msg__Le
 
 static void ask(const shepherd_t *self, uint32_t replica, const member_row_t *aggregator)
 {
-    const inspection_t *i = &self->inspection[replica];
+    const inspection_t *i = &self->admission.inspection[replica];
     Msg__Inspect inspect = MSG__INSPECT__INIT;
     inspect.round = i->round;
     inspect.replica = replica;
     inspect.fence = i->fence;
     inspect.weight = i->steps;
-    MSG_SEND(self->out, &aggregator->peer, 0, INSPECT, inspect, &inspect);
+    MSG_SEND(self->ports.out, &aggregator->peer, 0, INSPECT, inspect, &inspect);
 }
 
 /* The lease is still the one that we ask about. */
 bool admission_waits(const shepherd_t *self, uint32_t replica)
 {
-    const inspection_t *i = &self->inspection[replica];
-    const work_t *lease = &self->lease[replica];
-    return i->waits && lease->state == WORK_ISSUED && i->round == self->round &&
+    const inspection_t *i = &self->admission.inspection[replica];
+    const work_t *lease = &self->round.lease[replica];
+    return i->waits && lease->state == WORK_ISSUED && i->round == self->round.number &&
            i->fence == lease->fence;
 }
 
 void admission_ask_again(shepherd_t *self, const member_row_t *aggregator)
 {
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (admission_waits(self, (uint32_t)k) && self->inspection[k].norm2[aggregator->shard] < 0)
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        if (admission_waits(self, (uint32_t)k) &&
+            self->admission.inspection[k].norm2[aggregator->shard] < 0)
             ask(self, (uint32_t)k, aggregator);
 }
 
 static void begin(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows)
 {
-    inspection_t *i = &self->inspection[done->replica];
+    inspection_t *i = &self->admission.inspection[done->replica];
     double *norm2 = i->norm2;
     size_t shards = (size_t)self->config->shards;
     if (!norm2) norm2 = mem_calloc(shards, sizeof *norm2);
@@ -263,9 +269,9 @@ void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t window
         return;
     }
     if (!admission_waits(self, done->replica)) begin(self, done, windows);
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
-        if (row->shard >= 0 && self->inspection[done->replica].norm2[row->shard] < 0)
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->shard >= 0 && self->admission.inspection[done->replica].norm2[row->shard] < 0)
             ask(self, done->replica, row);
     }
 }
@@ -273,21 +279,23 @@ void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t window
 /* All shards have it. Compared per step with what is usual; a decision that was made stands. */
 static void judge(shepherd_t *self, uint32_t replica)
 {
-    inspection_t *i = &self->inspection[replica];
-    work_t *lease = &self->lease[replica];
+    inspection_t *i = &self->admission.inspection[replica];
+    work_t *lease = &self->round.lease[replica];
     double norm2 = 0;
     for (int64_t s = 0; s < self->config->shards; s++) norm2 += i->norm2[s];
     /* Of a part that was applied already there is no norm; but the lease had the same before. */
     if (isnan(norm2) && lease->steps == i->steps) norm2 = lease->norm2;
-    double norm = sqrt(norm2) / i->steps, limit = self->config->outlier * usual_norm(self);
+    double norm = sqrt(norm2) / i->steps,
+           limit = self->config->outlier * usual_norm(&self->admission);
     i->waits = false;
-    if (!self->decided && self->config->outlier > 0 && norm > limit) {
+    if (!self->round.decided && self->config->outlier > 0 && norm > limit) {
         char detail[96];
-        snprintf(detail, sizeof detail, "norm per step %g, usual is %g", norm, usual_norm(self));
+        snprintf(detail, sizeof detail, "norm per step %g, usual is %g", norm,
+                 usual_norm(&self->admission));
         admission_reject(self, replica, "outlier", detail);
         return;
     }
-    remember_speed(self, lease->worker, i->steps, i->compute_s);
+    remember_speed(&self->admission, lease->worker, i->steps, i->compute_s);
     work_done(self, replica, i, norm2);
 }
 
@@ -296,7 +304,7 @@ static void lacks(shepherd_t *self, const Msg__Inspected *answer)
 {
     log_event(LOG_WARN, "contribution_missing", "round=%u replica=%u shard=%u fence=%u",
               answer->round, answer->replica, answer->shard, answer->fence);
-    uint32_t holder = self->lease[answer->replica].holder;
+    uint32_t holder = self->round.lease[answer->replica].holder;
     work_again(self, answer->replica);
     blame_strike(self, holder, STRIKE_LIE, "what it calls done has not arrived");
 }
@@ -305,13 +313,13 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     shepherd_t *self = state;
     const Msg__Inspected *answer = message->inspected;
-    const member_row_t *row = member_by_peer(self, from);
+    const member_row_t *row = member_by_peer(&self->roster, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
-        answer->replica >= self->replicas || answer->round != self->round ||
+        answer->replica >= self->round.replicas || answer->round != self->round.number ||
         !admission_waits(self, answer->replica) ||
-        answer->fence != self->lease[answer->replica].fence)
+        answer->fence != self->round.lease[answer->replica].fence)
         return; /* asked twice, or the lease is another's by now */
-    inspection_t *i = &self->inspection[answer->replica];
+    inspection_t *i = &self->admission.inspection[answer->replica];
     bool good = isfinite(answer->norm2) && answer->norm2 >= 0;
     if (*answer->reason || (answer->complete && !good)) {
         char detail[256];

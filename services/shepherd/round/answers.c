@@ -5,22 +5,26 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/roster/blame.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 /* The work an answer is about, if the sender holds it under this fence; else NULL, counted. */
 static work_t *held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32_t round,
                        uint32_t index, uint32_t fence)
 {
-    const member_row_t *row = member_by_peer(self, from);
-    size_t n = eval ? self->eval.n : (size_t)self->replicas;
-    work_t *work = index < n ? (eval ? &self->eval.at[index] : &self->lease[index]) : NULL;
+    const member_row_t *row = member_by_peer(&self->roster, from);
+    size_t n = eval ? self->round.eval.n : (size_t)self->round.replicas;
+    work_t *work = index < n ? (eval ? &self->round.eval.at[index] : &self->round.lease[index])
+                             : NULL;
     if (row && work && work->state == WORK_ISSUED && work->holder == row->serial &&
-        work->fence == fence && round == self->round)
+        work->fence == fence && round == self->round.number)
         return work;
-    self->stale++;
+    self->round.stale++;
     log_event(LOG_WARN, "answer_stale", "worker=%s %s=%u round=%u fence=%u stale=%llu",
               row ? row->id : "?", eval ? "part" : "replica", index, round, fence,
-              (unsigned long long)self->stale);
+              (unsigned long long)self->round.stale);
     return NULL;
 }
 
@@ -31,15 +35,15 @@ void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, ui
     ack.round = round;
     ack.replica = replica;
     ack.fence = fence;
-    MSG_SEND(self->out, to, 0, LEASE_ACK, lease_ack, &ack);
+    MSG_SEND(self->ports.out, to, 0, LEASE_ACK, lease_ack, &ack);
 }
 
 void work_recorded(shepherd_t *self, const recorder_result_t *result)
 {
-    work_t *lease = &self->lease[result->replica];
-    if (lease->fence != result->fence || self->round != result->round) return;
+    work_t *lease = &self->round.lease[result->replica];
+    if (lease->fence != result->fence || self->round.number != result->round) return;
     lease->recorded = true;
-    const member_row_t *row = member_by_serial(self, lease->holder);
+    const member_row_t *row = member_by_serial(&self->roster, lease->holder);
     if (row)
         work_acknowledge(self, &row->peer, (uint32_t)result->round, result->replica, result->fence);
 }
@@ -51,17 +55,18 @@ static uint64_t windows_done(const shepherd_t *self, const work_t *lease,
 {
     uint64_t windows = done->done_count ? done->done_count : lease->want;
     if (done->tokens == 0 || done->steps == 0 || windows > lease->want) return 0;
-    if (self->layout.n == 0) return windows == lease->want ? windows : 0; /* steps unknown yet */
-    if (self->decided && windows != lease->want) return 0;
+    if (self->bulk.layout.n == 0)
+        return windows == lease->want ? windows : 0; /* steps unknown yet */
+    if (self->round.decided && windows != lease->want) return 0;
     return windows == done->steps * ranges_step(self) ? windows : 0;
 }
 
 /* It is recorded, or not wanted any more: in both cases the worker need not say it again. */
 static void answer_stale(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done)
 {
-    bool here = done->round == self->round && done->replica < self->replicas;
+    bool here = done->round == self->round.number && done->replica < self->round.replicas;
     if (late_waits(self, done->round, done->replica)) return; /* soon it gets its new name */
-    const work_t *lease = here ? &self->lease[done->replica] : NULL;
+    const work_t *lease = here ? &self->round.lease[done->replica] : NULL;
     bool pending = lease && lease->state == WORK_DONE && lease->fence == done->fence &&
                    !lease->recorded;
     if (!pending) work_acknowledge(self, from, done->round, done->replica, done->fence);
@@ -69,7 +74,7 @@ static void answer_stale(shepherd_t *self, const msg_peer_t *from, const Msg__Le
 
 void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2)
 {
-    work_t *lease = &self->lease[replica];
+    work_t *lease = &self->round.lease[replica];
     lease->state = WORK_DONE;
     lease->done_windows = done->windows;
     lease->loss = done->loss;
@@ -87,10 +92,10 @@ void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, dou
     log_event(
         LOG_DEBUG, "lease_done",
         "round=%u replica=%u loss=%.4f norm=%.4g compute_s=%.3f download_s=%.3f upload_s=%.3f",
-        self->round, replica, lease->loss, sqrt(norm2), lease->compute_s, lease->download_s,
+        self->round.number, replica, lease->loss, sqrt(norm2), lease->compute_s, lease->download_s,
         lease->upload_s);
-    if (lease->timed) admission_timed(self, replica);
-    blame_clear(self, lease->holder);
+    if (lease->timed) admission_timed(&self->admission, lease);
+    blame_clear(&self->roster, lease->holder);
     records_done(self, replica);
 }
 
@@ -100,7 +105,7 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
     const Msg__LeaseDone *done = message->lease_done;
     work_t *lease = held_by(self, from, false, done->round, done->replica, done->fence);
     if (!lease) {
-        const member_row_t *row = member_by_peer(self, from);
+        const member_row_t *row = member_by_peer(&self->roster, from);
         if (row) admission_stale(self, row, done);
         if (row) answer_stale(self, from, done);
         return;
@@ -122,7 +127,7 @@ void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const Msg__EvalDone *done = message->eval_done;
     work_t *part = held_by(self, from, true, done->round, done->part, done->fence);
     if (!part) return;
-    member_row_t *row = member_by_serial(self, part->holder);
+    member_row_t *row = member_by_serial(&self->roster, part->holder);
     if (done->tokens == 0) { /* a part has some */
         work_again_eval(part);
         if (row) blame_strike(self, row->serial, STRIKE_LIE, "it validated nothing");
@@ -167,7 +172,7 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
               failed->eval ? "part" : "replica", failed->replica, failed->round, failed->fatal,
               failed->error);
     if (*failed->lost_state && !failed->eval) { /* somebody else may have it, or nobody */
-        back_refuse(self, failed, member_by_peer(self, from));
+        back_refuse(self, failed, member_by_peer(&self->roster, from));
         work_reopen(self, failed->replica);
         return;
     }

@@ -4,25 +4,15 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
-
-double commit_loss(const work_t *work, size_t n, uint64_t *tokens)
-{
-    double sum = 0;
-    *tokens = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (work[i].state != WORK_DONE) continue;
-        sum += work[i].loss * (double)work[i].tokens;
-        *tokens += work[i].tokens;
-    }
-    return *tokens ? sum / (double)*tokens : 0;
-}
 
 void commit_summary(shepherd_t *self)
 {
-    Msg__RoundStats *s = &self->summary;
-    self->summary_waits = false;
-    s->workers = (uint32_t)members_count(self, MSG__KIND__KIND_WORKER);
+    Msg__RoundStats *s = &self->progress.summary;
+    self->progress.summary_waits = false;
+    s->workers = (uint32_t)members_count(&self->roster, MSG__KIND__KIND_WORKER);
     s->eta_s = rounds_eta(self);
     if (s->has_val_loss)
         log_event(LOG_INFO, "round",
@@ -41,8 +31,8 @@ void commit_summary(shepherd_t *self)
 
 void commit_decide(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (lease->state == WORK_DONE || lease->state == WORK_DROPPED) continue;
         if (late_keep(self, (uint32_t)k)) continue;
         work_revoke(self, (uint32_t)k);
@@ -57,11 +47,11 @@ void commit_decide(shepherd_t *self)
 
 void commit_send(shepherd_t *self, const member_row_t *only)
 {
-    size_t n = (size_t)self->replicas, n_share = 0;
+    size_t n = (size_t)self->round.replicas, n_share = 0;
     Msg__Share *share = mem_calloc(n, sizeof *share);
     Msg__Share **list = mem_calloc(n, sizeof *list);
     for (size_t k = 0; k < n; k++) {
-        const work_t *lease = &self->lease[k];
+        const work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_DONE) continue;
         msg__share__init(&share[n_share]);
         share[n_share].replica = (uint32_t)k;
@@ -71,17 +61,17 @@ void commit_send(shepherd_t *self, const member_row_t *only)
         n_share++;
     }
     Msg__Commit commit = MSG__COMMIT__INIT;
-    commit.round = self->round;
+    commit.round = self->round.number;
     commit.n_shares = n_share;
     commit.shares = list;
-    if (!only) self->holding = checkpoint_hold(self);
-    commit.hold = self->holding;
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
+    if (!only) self->checkpoints.holding = checkpoint_hold(self);
+    commit.hold = self->checkpoints.holding;
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        member_row_t *row = &self->roster.members.at[i];
         if (row->shard < 0 || (only && row != only)) continue;
         row->answered = false;
         row->asked_ms = self->now_ms;
-        MSG_SEND(self->out, &row->peer, 0, COMMIT, commit, &commit);
+        MSG_SEND(self->ports.out, &row->peer, 0, COMMIT, commit, &commit);
     }
     free(share);
     free(list);
@@ -92,53 +82,53 @@ void commit_send(shepherd_t *self, const member_row_t *only)
 /* Of the open round; where another leader opened it, since then by the store's clock. */
 static double seconds_open(const shepherd_t *self)
 {
-    int64_t since = self->opened_ms ? self->opened_ms : self->round_ms;
+    int64_t since = self->round.opened_ms ? self->round.opened_ms : self->round.begun_ms;
     return (double)(self->now_ms - since) / 1000;
 }
 
 static void summarise(shepherd_t *self)
 {
     uint64_t tokens;
-    double loss = commit_loss(self->lease, (size_t)self->replicas, &tokens);
+    double loss = round_loss(self->round.lease, (size_t)self->round.replicas, &tokens);
     double seconds = seconds_open(self);
     uint32_t rounds = (uint32_t)self->config->rounds;
-    self->tokens += tokens;
-    self->speed = rounds_speed(self);
-    msg__round_stats__init(&self->summary);
-    self->summary.round = self->round + 1;
-    self->summary.rounds = rounds;
-    self->summary.loss = loss;
-    self->summary.tokens = self->tokens;
-    self->summary.seconds = seconds;
-    self->summary.tokens_per_s = seconds > 0 ? (double)tokens / seconds : 0;
-    self->summary_waits = true;
+    self->progress.tokens += tokens;
+    self->progress.speed = rounds_speed(self);
+    msg__round_stats__init(&self->progress.summary);
+    self->progress.summary.round = self->round.number + 1;
+    self->progress.summary.rounds = rounds;
+    self->progress.summary.loss = loss;
+    self->progress.summary.tokens = self->progress.tokens;
+    self->progress.summary.seconds = seconds;
+    self->progress.summary.tokens_per_s = seconds > 0 ? (double)tokens / seconds : 0;
+    self->progress.summary_waits = true;
 }
 
 /* All shards have applied the decision: close the round, open the next. */
 static void committed(shepherd_t *self)
 {
     record_t *commit = records_commit(self), *open = NULL;
-    admission_committed(self);
-    self->bytes_in = self->bytes_out = 0;
+    admission_committed(&self->admission, &self->round);
+    self->progress.bytes_in = self->progress.bytes_out = 0;
     summarise(self);
     ranges_settle(self);
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_DONE) continue;
-        checkpoint_forget_state(self, lease->state_in);
+        checkpoint_forget_state(&self->checkpoints, lease->state_in);
         memcpy(lease->state_in, lease->state_out, HASH_HEX);
     }
-    self->round++;
-    self->backs = 0;
-    self->opened_ms = self->outage_ms = 0;
-    self->decided = self->opened = false;
+    self->round.number++;
+    self->recovery.backs = 0;
+    self->round.opened_ms = self->round.outage_ms = 0;
+    self->round.decided = self->round.opened = false;
     phase_change(&self->phase, PHASE_OPEN);
-    checkpoint_boundary(self, self->holding);
-    self->awaits = RECORD_COMMIT;
-    if (self->round < self->config->rounds) {
+    checkpoint_boundary(self, self->checkpoints.holding);
+    self->round.awaits = RECORD_COMMIT;
+    if (self->round.number < self->config->rounds) {
         work_open_round(self);
         open = records_open(self);
-        self->awaits = RECORD_OPEN;
+        self->round.awaits = RECORD_OPEN;
     }
     records_write(self, commit);
     if (open) records_write(self, open);
@@ -147,39 +137,39 @@ static void committed(shepherd_t *self)
 /* The store has closed the last round and opened this one. */
 static void opened(shepherd_t *self)
 {
-    self->opened = true;
+    self->round.opened = true;
     phase_change(&self->phase, PHASE_TRAIN);
     checkpoint_start(self);
     checkpoint_forget(self, false);
-    if (self->summary_waits) {
+    if (self->progress.summary_waits) {
         rounds_validate(self);
-        if (self->eval.n == 0) commit_summary(self);
+        if (self->round.eval.n == 0) commit_summary(self);
     }
-    self->round_ms = self->now_ms;
+    self->round.begun_ms = self->now_ms;
     rounds_check(self);
 }
 
 void commit_recorded(shepherd_t *self, const recorder_result_t *result)
 {
     if (result->kind == RECORD_DECIDE && self->phase == PHASE_DECIDE) {
-        self->decided = true;
-        for (int64_t k = 0; k < self->replicas; k++)
-            self->lease[k].decided = self->lease[k].state == WORK_DONE;
+        self->round.decided = true;
+        for (int64_t k = 0; k < self->round.replicas; k++)
+            self->round.lease[k].decided = self->round.lease[k].state == WORK_DONE;
         phase_change(&self->phase, PHASE_COMMIT);
         commit_send(self, NULL);
     }
-    if (self->phase == PHASE_OPEN && result->kind == self->awaits) opened(self);
+    if (self->phase == PHASE_OPEN && result->kind == self->round.awaits) opened(self);
 }
 
 /* A shard has lost contributions (its power was cut): these leases are given again. */
 static void give_again(shepherd_t *self, const member_row_t *row, const Msg__Committed *answer)
 {
-    log_event(LOG_WARN, "contributions_missing", "round=%u member=%s n=%zu", self->round, row->id,
-              answer->n_missing);
+    log_event(LOG_WARN, "contributions_missing", "round=%u member=%s n=%zu", self->round.number,
+              row->id, answer->n_missing);
     phase_change(&self->phase, PHASE_TRAIN);
     for (size_t i = 0; i < answer->n_missing; i++) {
         uint32_t k = answer->missing[i];
-        if (k >= self->replicas || self->lease[k].state != WORK_DONE) continue;
+        if (k >= self->round.replicas || self->round.lease[k].state != WORK_DONE) continue;
         records_reopen(self, k);
         work_reopen(self, k);
     }
@@ -189,9 +179,9 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 {
     shepherd_t *self = state;
     const Msg__Committed *answer = message->committed;
-    member_row_t *row = member_by_peer(self, from);
+    member_row_t *row = member_by_peer(&self->roster, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
-        self->phase != PHASE_COMMIT || answer->round != self->round) {
+        self->phase != PHASE_COMMIT || answer->round != self->round.number) {
         log_event(LOG_WARN, "answer_ignored", "member=%s shard=%u round=%u", row ? row->id : "?",
                   answer->shard, answer->round);
         return;
@@ -205,18 +195,16 @@ void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         return;
     }
     if (*answer->error) {
-        shepherd_fail(self, "round %u: aggregator %s: %s", self->round + 1, row->id, answer->error);
+        shepherd_fail(self, "round %u: aggregator %s: %s", self->round.number + 1, row->id,
+                      answer->error);
         return;
     }
     if (!row->answered) {
-        self->bytes_in += answer->bytes_in;
-        self->bytes_out += answer->bytes_out;
+        self->progress.bytes_in += answer->bytes_in;
+        self->progress.bytes_out += answer->bytes_out;
     }
     row->answered = true;
     *row->busy = '\0';
-    row->held.round = self->round + 1;
-    if (!members_shards_here(self)) return;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return;
-    committed(self);
+    row->held.round = self->round.number + 1;
+    if (members_shards_here(self) && members_answered(&self->roster)) committed(self);
 }

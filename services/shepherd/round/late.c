@@ -20,20 +20,22 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 bool late_keep(shepherd_t *self, uint32_t replica)
 {
-    work_t *lease = &self->lease[replica];
+    work_t *lease = &self->round.lease[replica];
     const char *policy = self->config->late;
     if (!policy || strcmp(policy, "next") != 0 || lease->state != WORK_ISSUED || lease->lag ||
-        (int64_t)self->round + 1 >= self->config->rounds)
+        (int64_t)self->round.number + 1 >= self->config->rounds)
         return false;
     lease->state = WORK_DROPPED;
     lease->late = true;
-    self->inspection[replica].waits = false;
-    log_event(LOG_INFO, "late", "round=%u replica=%u fence=%u worker=%s", self->round, replica,
-              lease->fence, lease->worker);
+    self->admission.inspection[replica].waits = false;
+    log_event(LOG_INFO, "late", "round=%u replica=%u fence=%u worker=%s", self->round.number,
+              replica, lease->fence, lease->worker);
     return true;
 }
 
@@ -50,12 +52,13 @@ work_t late_next(const work_t *late, work_t next)
  * before round r + 1; or that is open. */
 bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
 {
-    if (holding->run_hash != self->run_hash || holding->replica >= self->replicas) return false;
-    work_t *lease = &self->lease[holding->replica];
-    bool before = holding->round + 1 == self->round;
+    if (holding->run_hash != self->run_hash || holding->replica >= self->round.replicas)
+        return false;
+    work_t *lease = &self->round.lease[holding->replica];
+    bool before = holding->round + 1 == self->round.number;
     bool open = lease->state == WORK_OPEN || (lease->state == WORK_ISSUED && lease->holder == 0 &&
                                               strcmp(lease->worker, row->id) == 0);
-    if (!(lease->late && (before || holding->round == self->round)) &&
+    if (!(lease->late && (before || holding->round == self->round.number)) &&
         !(lease->lag && before && open))
         return false;
     lease->carry = !lease->late;
@@ -65,22 +68,23 @@ bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *ho
 
 bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica)
 {
-    return round == self->round && replica < self->replicas && self->lease[replica].late;
+    return round == self->round.number && replica < self->round.replicas &&
+           self->round.lease[replica].late;
 }
 
 /* Of all that it needs only the parameters of the round before can be gone: a shard lost power. */
 bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
 {
     enum { MOST_FAILURES = 3 };
-    work_t *lease = &self->lease[replica];
+    work_t *lease = &self->round.lease[replica];
     if (!lease->lag || lease->failures + 1 < MOST_FAILURES) return false;
     bool others = false;
-    for (int64_t k = 0; k < self->replicas; k++)
-        others |= k != replica && self->lease[k].state != WORK_DROPPED;
-    if (self->decided || !others) {
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        others |= k != replica && self->round.lease[k].state != WORK_DROPPED;
+    if (self->round.decided || !others) {
         char *reason = mem_printf("round %u counts a lease of the round before, replica %u, which "
                                   "nobody can train again: %s",
-                                  self->round + 1, replica, error);
+                                  self->round.number + 1, replica, error);
         back_or_fail(self, reason);
         free(reason);
         return true;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 enum { FACTOR = 8, MOST_DOUBLED = 10, EVERY_MS = 500 };
@@ -15,8 +17,9 @@ enum { FACTOR = 8, MOST_DOUBLED = 10, EVERY_MS = 500 };
 /* Somebody who could take it over now. */
 static bool other_free(const shepherd_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].serial != serial && work_free(self, &self->members.at[i]))
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].serial != serial &&
+            work_free(self, &self->roster.members.at[i]))
             return true;
     return false;
 }
@@ -26,16 +29,18 @@ static bool is_overdue(shepherd_t *self, work_t *work, double steps, const char 
 {
     double least = self->config->work_wait_s * 1000;
     int64_t took = self->now_ms - work->given_ms;
-    member_row_t *row = work->state == WORK_ISSUED ? member_by_serial(self, work->holder) : NULL;
+    member_row_t *row = work->state == WORK_ISSUED ? member_by_serial(&self->roster, work->holder)
+                                                   : NULL;
     if (!row || (double)took < least) return false;
-    double enough = FACTOR * admission_expected_ms(self, row->id, steps);
+    double enough = FACTOR * admission_expected_ms(&self->admission, row->id, steps,
+                                                   (double)self->config->inner_steps);
     if (!(enough > 0)) return false;
     if (enough < least) enough = least;
     int doubled = row->blame.overdue + work->overdue;
     enough *= (double)(1 << (doubled < MOST_DOUBLED ? doubled : MOST_DOUBLED));
     if ((double)took < enough || !other_free(self, row->serial)) return false;
     log_event(LOG_WARN, "work_overdue", "%s=%zu round=%u worker=%s seconds=%.1f enough=%.1f", what,
-              index, self->round, row->id, (double)took / 1000, enough / 1000);
+              index, self->round.number, row->id, (double)took / 1000, enough / 1000);
     work->overdue++;
     work->avoid = row->serial;
     if (row->blame.overdue < MOST_DOUBLED) row->blame.overdue++;
@@ -51,14 +56,14 @@ static double steps_of(const shepherd_t *self, const work_t *part)
 
 void overdue_check(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->now_ms - self->overdue_ms < EVERY_MS) return;
-    self->overdue_ms = self->now_ms;
-    for (size_t i = 0; i < self->eval.n; i++) {
-        work_t *part = &self->eval.at[i];
+    if (self->phase != PHASE_TRAIN || self->now_ms - self->round.overdue_ms < EVERY_MS) return;
+    self->round.overdue_ms = self->now_ms;
+    for (size_t i = 0; i < self->round.eval.n; i++) {
+        work_t *part = &self->round.eval.at[i];
         if (is_overdue(self, part, steps_of(self, part), "part", i)) work_reopen_eval(part);
     }
-    for (int64_t k = 0; self->opened && k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (admission_waits(self, (uint32_t)k)) continue; /* the shards are asked */
         double steps = (double)ranges_steps(self, lease->want);
         if (!is_overdue(self, lease, steps, "replica", (size_t)k)) continue;

@@ -6,64 +6,65 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "shepherd/roster/members.h"
 #include "shepherd/shepherd.h"
 
 enum { MAX_ATTEMPTS = 3, MOST_TARGETS = 64 };
 
-static plan_row_t *find(const shepherd_t *self, const char *target)
+static plan_row_t *find(const plans_t *self, const char *target)
 {
-    for (size_t i = 0; i < self->plans.n; i++)
-        if (strcmp(self->plans.at[i].target, target) == 0) return &self->plans.at[i];
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (strcmp(self->rows.at[i].target, target) == 0) return &self->rows.at[i];
     return NULL;
 }
 
-const char *plans_refusal(const shepherd_t *self, const char *target)
+const char *plans_refusal(const plans_t *self, const char *target)
 {
     const plan_row_t *row = find(self, target);
-    if (!row && self->plans.n >= MOST_TARGETS) return "there are workers of too many targets";
+    if (!row && self->rows.n >= MOST_TARGETS) return "there are workers of too many targets";
     return row && row->state == PLAN_FAILED ? row->why : NULL;
 }
 
-void plans_retry(shepherd_t *self)
+void plans_retry(plans_t *self)
 {
-    for (size_t i = 0; i < self->plans.n; i++) {
-        plan_row_t *row = &self->plans.at[i];
+    for (size_t i = 0; i < self->rows.n; i++) {
+        plan_row_t *row = &self->rows.at[i];
         if (row->state != PLAN_FAILED) continue;
         row->state = PLAN_WANTED;
         row->attempts = 0;
     }
 }
 
-void plans_missing(const shepherd_t *self, str_t *text)
+void plans_missing(const plans_t *self, str_t *text)
 {
-    for (size_t i = 0; i < self->plans.n; i++)
-        if (self->plans.at[i].state == PLAN_FAILED)
-            str_addf(text, "%s%s", text->n ? "; " : "", self->plans.at[i].why);
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (self->rows.at[i].state == PLAN_FAILED)
+            str_addf(text, "%s%s", text->n ? "; " : "", self->rows.at[i].why);
 }
 
-void plans_fini(shepherd_t *self)
+void plans_fini(plans_t *self)
 {
-    for (size_t i = 0; i < self->plans.n; i++) {
-        free(self->plans.at[i].target);
-        free(self->plans.at[i].why);
+    for (size_t i = 0; i < self->rows.n; i++) {
+        free(self->rows.at[i].target);
+        free(self->rows.at[i].why);
     }
-    VEC_FREE(&self->plans);
+    VEC_FREE(&self->rows);
 }
 
-void plans_want(shepherd_t *self, const char *target)
+void plans_want(plans_t *self, const char *target)
 {
     if (find(self, target)) return;
     plan_row_t row = {.target = mem_strdup(target), .state = PLAN_WANTED};
-    VEC_PUSH(&self->plans, row);
+    VEC_PUSH(&self->rows, row);
 }
 
-void plans_forget(shepherd_t *self)
+void plans_forget(plans_t *self)
 {
-    for (size_t i = 0; i < self->plans.n; i++)
-        if (self->plans.at[i].state == PLAN_READY) self->plans.at[i].state = PLAN_WANTED;
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (self->rows.at[i].state == PLAN_READY) self->rows.at[i].state = PLAN_WANTED;
 }
 
-const char *plans_ready(const shepherd_t *self, const char *target)
+const char *plans_ready(const plans_t *self, const char *target)
 {
     const plan_row_t *row = find(self, target);
     return row && row->state == PLAN_READY ? row->hash : NULL;
@@ -73,14 +74,14 @@ const char *plans_ready(const shepherd_t *self, const char *target)
  * compiler has. */
 static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
 {
-    for (size_t i = self->members.n; i-- > 0;) {
-        if (i >= self->members.n) continue;
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = self->roster.members.n; i-- > 0;) {
+        if (i >= self->roster.members.n) continue;
+        const member_row_t *row = &self->roster.members.at[i];
         if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
         Msg__Fault fault = MSG__FAULT__INIT;
         fault.code = MSG__FAULT__CODE__REFUSED;
         fault.text = plan->why;
-        MSG_SEND(self->out, &row->peer, 0, FAULT, fault, &fault);
+        MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
         member_drop(self, row->serial, plan->why);
     }
 }
@@ -93,7 +94,8 @@ static void give_up(shepherd_t *self, plan_row_t *plan, const char *why)
     plan->state = PLAN_FAILED;
     free(plan->why);
     plan->why = mem_printf("no plan for target %s: %s", plan->target, why);
-    for (size_t i = 0; i < self->plans.n; i++) other |= self->plans.at[i].state != PLAN_FAILED;
+    for (size_t i = 0; i < self->plans.rows.n; i++)
+        other |= self->plans.rows.at[i].state != PLAN_FAILED;
     if (other)
         refuse_workers(self, plan);
     else
@@ -102,8 +104,8 @@ static void give_up(shepherd_t *self, plan_row_t *plan, const char *why)
 
 void plans_forget_compiler(shepherd_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->plans.n; i++) {
-        plan_row_t *row = &self->plans.at[i];
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        plan_row_t *row = &self->plans.rows.at[i];
         if (row->state != PLAN_ASKED || row->compiler != serial) continue;
         row->state = PLAN_WANTED;
         char why[64];
@@ -112,18 +114,18 @@ void plans_forget_compiler(shepherd_t *self, uint32_t serial)
     }
 }
 
-bool plans_asked(const shepherd_t *self, uint32_t serial)
+bool plans_asked(const plans_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->plans.n; i++)
-        if (self->plans.at[i].state == PLAN_ASKED && self->plans.at[i].compiler == serial)
+    for (size_t i = 0; i < self->rows.n; i++)
+        if (self->rows.at[i].state == PLAN_ASKED && self->rows.at[i].compiler == serial)
             return true;
     return false;
 }
 
-void plans_lost(shepherd_t *self, uint32_t serial)
+void plans_lost(plans_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->plans.n; i++) {
-        plan_row_t *row = &self->plans.at[i];
+    for (size_t i = 0; i < self->rows.n; i++) {
+        plan_row_t *row = &self->rows.at[i];
         if (row->state != PLAN_ASKED || row->compiler != serial) continue;
         row->state = PLAN_WANTED;
         row->attempts--; /* the compiler is not to blame */
@@ -132,16 +134,16 @@ void plans_lost(shepherd_t *self, uint32_t serial)
 
 static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
 {
-    char **endpoints = members_endpoints(self);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
     Msg__Compile job = MSG__COMPILE__INIT;
     job.job = plan->target;
-    job.module = self->module_hash;
+    job.module = self->bulk.module_hash;
     job.file = self->config->model;
     job.spec = self->spec;
     job.target = plan->target;
     job.data = endpoints;
     job.n_data = (size_t)self->config->shards;
-    MSG_SEND(self->out, &compiler->peer, 0, COMPILE, compile, &job);
+    MSG_SEND(self->ports.out, &compiler->peer, 0, COMPILE, compile, &job);
     free(endpoints);
     plan->state = PLAN_ASKED;
     plan->compiler = compiler->serial;
@@ -153,8 +155,8 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
 
 static bool other_compiler(const shepherd_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
         if (row->kind == MSG__KIND__KIND_COMPILER && row->serial != serial) return true;
     }
     return false;
@@ -162,36 +164,37 @@ static bool other_compiler(const shepherd_t *self, uint32_t serial)
 
 static bool any_ready(const shepherd_t *self)
 {
-    for (size_t i = 0; i < self->plans.n; i++)
-        if (self->plans.at[i].state == PLAN_READY) return true;
+    for (size_t i = 0; i < self->plans.rows.n; i++)
+        if (self->plans.rows.at[i].state == PLAN_READY) return true;
     return false;
 }
 
 static void assign(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_ASSIGN);
-    self->attempt = random_u64(); /* a process number is that of others, too */
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0) shards_assign(self, &self->members.at[i]);
-    const batch_layout_t *batch = &self->layout.batch;
+    self->shards.attempt = random_u64(); /* a process number is that of others, too */
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].shard >= 0) shards_assign(self, &self->roster.members.at[i]);
+    const batch_layout_t *batch = &self->bulk.layout.batch;
     log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
-              self->layout.n, (unsigned long long)self->layout.total,
-              (unsigned long long)batch->tokens, self->layout.n_shard);
+              self->bulk.layout.n, (unsigned long long)self->bulk.layout.total,
+              (unsigned long long)batch->tokens, self->bulk.layout.n_shard);
 }
 
 void plans_dispatch(shepherd_t *self)
 {
     if (self->phase < PHASE_COMPILE || self->phase >= PHASE_SAVE) return;
-    if (self->phase == PHASE_COMPILE && self->layout.n > 0 && any_ready(self)) /* since before */
+    if (self->phase == PHASE_COMPILE && self->bulk.layout.n > 0 &&
+        any_ready(self)) /* since before */
         assign(self);
-    for (size_t i = 0; i < self->plans.n; i++) {
-        if (self->plans.at[i].state != PLAN_WANTED) continue;
-        for (size_t m = 0; m < self->members.n; m++) {
-            member_row_t *row = &self->members.at[m];
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        if (self->plans.rows.at[i].state != PLAN_WANTED) continue;
+        for (size_t m = 0; m < self->roster.members.n; m++) {
+            member_row_t *row = &self->roster.members.at[m];
             if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0) continue;
-            if (row->serial == self->plans.at[i].failed && other_compiler(self, row->serial))
+            if (row->serial == self->plans.rows.at[i].failed && other_compiler(self, row->serial))
                 continue;
-            ask(self, &self->plans.at[i], row);
+            ask(self, &self->plans.rows.at[i], row);
             break;
         }
     }
@@ -221,11 +224,11 @@ static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err
     data_kind_t kind = strcmp(self->config->data_layout, "records") == 0 ? DATA_RECORDS
                                                                          : DATA_WINDOWS;
     if (layout_from_plan(reply, kind, (size_t)self->config->shards, &layout, err) < 0) return -1;
-    if (self->layout.n == 0) {
-        self->layout = layout;
+    if (self->bulk.layout.n == 0) {
+        self->bulk.layout = layout;
         return 0;
     }
-    bool same = layout_equal(&layout, &self->layout);
+    bool same = layout_equal(&layout, &self->bulk.layout);
     layout_fini(&layout);
     if (same) return 0;
     return err_set(err, ERR_SHAPE, "its parameters differ from those of the first plan");
@@ -235,8 +238,8 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
 {
     shepherd_t *self = state;
     const Msg__PlanReply *reply = message->plan_reply;
-    const member_row_t *compiler = member_by_peer(self, from);
-    plan_row_t *plan = find(self, reply->job);
+    const member_row_t *compiler = member_by_peer(&self->roster, from);
+    plan_row_t *plan = find(&self->plans, reply->job);
     if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
         log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);
         return;

@@ -5,7 +5,7 @@
 
 uint64_t ranges_step(const shepherd_t *self)
 {
-    return self->layout.batch.units * (uint64_t)self->config->accumulate;
+    return self->bulk.layout.batch.units * (uint64_t)self->config->accumulate;
 }
 
 uint32_t ranges_steps(const shepherd_t *self, uint64_t windows)
@@ -15,7 +15,7 @@ uint32_t ranges_steps(const shepherd_t *self, uint64_t windows)
 
 static uint64_t epoch(const shepherd_t *self)
 {
-    return layout_units(&self->layout, self->train_tokens);
+    return layout_units(&self->bulk.layout, self->bulk.train_tokens);
 }
 
 /* Its place in the endless sequence of epochs. */
@@ -35,25 +35,25 @@ static data_range_t range_at(const shepherd_t *self, uint64_t at, uint64_t count
 void ranges_return(shepherd_t *self, const data_range_t *range)
 {
     if (range->count == 0) return;
-    VEC_PUSH(&self->returned, *range);
-    data_range_t *at = self->returned.at;
-    size_t i = self->returned.n - 1, n = 0;
+    VEC_PUSH(&self->ranges.returned, *range);
+    data_range_t *at = self->ranges.returned.at;
+    size_t i = self->ranges.returned.n - 1, n = 0;
     for (; i > 0 && place(self, &at[i - 1]) > place(self, range); i--) at[i] = at[i - 1];
     at[i] = *range;
-    for (size_t k = 1; k < self->returned.n; k++)
+    for (size_t k = 1; k < self->ranges.returned.n; k++)
         if (place(self, &at[n]) + at[n].count == place(self, &at[k]))
             at[n].count += at[k].count;
         else
             at[++n] = at[k];
-    self->returned.n = n + 1;
+    self->ranges.returned.n = n + 1;
 }
 
 /* The first returned windows, whole steps of one range. false: there are none. */
 static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
 {
     uint64_t step = ranges_step(self);
-    for (size_t i = 0; i < self->returned.n; i++) {
-        data_range_t *from = &self->returned.at[i];
+    for (size_t i = 0; i < self->ranges.returned.n; i++) {
+        data_range_t *from = &self->ranges.returned.at[i];
         uint64_t whole = from->count / step;
         if (whole == 0) continue;
         if (whole > steps) whole = steps;
@@ -61,9 +61,9 @@ static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
         *out = range_at(self, at, whole * step);
         *from = range_at(self, at + whole * step, rest);
         if (rest == 0) {
-            for (size_t k = i + 1; k < self->returned.n; k++)
-                self->returned.at[k - 1] = self->returned.at[k];
-            self->returned.n--;
+            for (size_t k = i + 1; k < self->ranges.returned.n; k++)
+                self->ranges.returned.at[k - 1] = self->ranges.returned.at[k];
+            self->ranges.returned.n--;
         }
         return true;
     }
@@ -74,16 +74,16 @@ static bool take_returned(shepherd_t *self, uint32_t steps, data_range_t *out)
 static bool take_back(shepherd_t *self, const data_range_t *range)
 {
     uint64_t at = place(self, range), end = at + range->count;
-    for (size_t i = 0; i < self->returned.n; i++) {
-        data_range_t *from = &self->returned.at[i];
+    for (size_t i = 0; i < self->ranges.returned.n; i++) {
+        data_range_t *from = &self->ranges.returned.at[i];
         uint64_t first = place(self, from), last = first + from->count;
         if (first > at || last < end) continue;
         data_range_t behind = range_at(self, end, last - end);
         from->count = at - first;
         if (from->count == 0) {
-            for (size_t k = i + 1; k < self->returned.n; k++)
-                self->returned.at[k - 1] = self->returned.at[k];
-            self->returned.n--;
+            for (size_t k = i + 1; k < self->ranges.returned.n; k++)
+                self->ranges.returned.at[k - 1] = self->ranges.returned.at[k];
+            self->ranges.returned.n--;
         }
         ranges_return(self, &behind);
         return true;
@@ -94,8 +94,10 @@ static bool take_back(shepherd_t *self, const data_range_t *range)
 /* Steps/s that the replica's worker gives it; 0: unknown. */
 static double pace(shepherd_t *self, const work_t *lease)
 {
-    const member_row_t *home = lease->home ? member_by_serial(self, lease->home) : NULL;
-    return home ? admission_speed(self, home->id) / (double)work_homes(self, lease->home) : 0;
+    const member_row_t *home = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
+    return home ? admission_speed(&self->admission, home->id) /
+                      (double)round_homes(&self->round, lease->home)
+                : 0;
 }
 
 /* H, or with "balance" the share of it that lets all workers finish at the same time. */
@@ -104,8 +106,8 @@ static uint32_t steps_of(shepherd_t *self, const work_t *lease)
     uint32_t most = (uint32_t)self->config->inner_steps;
     if (!self->config->balance) return most;
     double fastest = 0, own = pace(self, lease);
-    for (int64_t k = 0; k < self->replicas; k++) {
-        double other = pace(self, &self->lease[k]);
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        double other = pace(self, &self->round.lease[k]);
         if (other > fastest) fastest = other;
     }
     if (own <= 0 || own >= fastest) return most;
@@ -115,19 +117,19 @@ static uint32_t steps_of(shepherd_t *self, const work_t *lease)
 
 void ranges_plan(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->replicas; k++) { /* before others are given from there */
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) { /* before others are given from there */
+        work_t *lease = &self->round.lease[k];
         if (lease->lag && !take_back(self, &lease->range)) lease->lag = lease->carry = 0;
         if (lease->lag) lease->want = lease->range.count;
     }
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (lease->lag) continue;
         uint32_t steps = steps_of(self, lease);
         if (!take_returned(self, steps, &lease->range)) {
-            uint64_t at = place(self, &self->cursor), count = steps * ranges_step(self);
+            uint64_t at = place(self, &self->ranges.cursor), count = steps * ranges_step(self);
             lease->range = range_at(self, at, count);
-            self->cursor = range_at(self, at + count, 0);
+            self->ranges.cursor = range_at(self, at + count, 0);
         }
         lease->want = lease->range.count;
     }
@@ -135,8 +137,8 @@ void ranges_plan(shepherd_t *self)
 
 void ranges_settle(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
         uint64_t done = lease->state == WORK_DONE ? lease->done_windows : 0;
         data_range_t rest = range_at(self, place(self, &lease->range) + done,
                                      lease->range.count - done);

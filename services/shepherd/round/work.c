@@ -4,31 +4,27 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 static bool ready(const shepherd_t *self, const member_row_t *row)
 {
     return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
-           plans_ready(self, row->target);
+           plans_ready(&self->plans, row->target);
 }
 
 bool work_free(const shepherd_t *self, const member_row_t *row)
 {
-    return row->credit > 0 && !blame_rests(self, row) && ready(self, row);
-}
-
-size_t work_homes(const shepherd_t *self, uint32_t serial)
-{
-    size_t n = 0;
-    for (int64_t k = 0; k < self->replicas; k++) n += self->lease[k].home == serial;
-    return n;
+    return row->credit > 0 && !blame_rests(row, self->now_ms) && ready(self, row);
 }
 
 /* Replicas of each member, by its place in the table. Caller frees. */
 static uint32_t *loads(const shepherd_t *self)
 {
-    uint32_t *load = mem_calloc(self->members.n + 1, sizeof *load); /* the last: of nobody */
-    for (int64_t k = 0; k < self->replicas; k++) load[member_place(self, self->lease[k].home)]++;
+    uint32_t *load = mem_calloc(self->roster.members.n + 1, sizeof *load); /* the last: of nobody */
+    for (int64_t k = 0; k < self->round.replicas; k++)
+        load[member_place(&self->roster, self->round.lease[k].home)]++;
     return load;
 }
 
@@ -46,20 +42,20 @@ static size_t least_loaded(const uint32_t *load, const size_t *who, size_t n)
  * loses its inner state. */
 static void settle(shepherd_t *self)
 {
-    size_t n_ready = 0, *who = mem_calloc(self->members.n + 1, sizeof *who);
-    for (size_t i = 0; i < self->members.n; i++)
-        if (ready(self, &self->members.at[i])) who[n_ready++] = i;
+    size_t n_ready = 0, *who = mem_calloc(self->roster.members.n + 1, sizeof *who);
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (ready(self, &self->roster.members.at[i])) who[n_ready++] = i;
     uint32_t *load = loads(self);
-    size_t n = (size_t)self->replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
+    size_t n = (size_t)self->round.replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
     for (size_t k = 0; n_ready > 0 && k < n; k++) {
-        size_t home = member_place(self, self->lease[k].home);
-        bool housed = home < self->members.n;
+        size_t home = member_place(&self->roster, self->round.lease[k].home);
+        bool housed = home < self->roster.members.n;
         if (housed && load[home] <= fair) continue;
         if (housed && load[least_loaded(load, who, n_ready)] >= fair) continue;
         if (housed) load[home]--;
         home = least_loaded(load, who, n_ready);
         load[home]++;
-        self->lease[k].home = self->members.at[home].serial;
+        self->round.lease[k].home = self->roster.members.at[home].serial;
     }
     free(load);
     free(who);
@@ -67,18 +63,18 @@ static void settle(shepherd_t *self)
 
 void work_open_round(shepherd_t *self)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
-        work_t next = {.home = lease->home, .fence = self->fence_base + 1};
-        if (lease->fence > self->fence_top) self->fence_top = lease->fence;
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
+        work_t next = {.home = lease->home, .fence = self->round.fence_base + 1};
+        if (lease->fence > self->round.fence_top) self->round.fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
         *lease = lease->late ? late_next(lease, next) : next;
     }
     replicas_decide(self);
-    back_forget(self);
+    self->round.refused.n = 0; /* no worker has refused a lease of it */
     settle(self);
     ranges_plan(self);
-    self->round_ms = self->now_ms;
+    self->round.begun_ms = self->now_ms;
 }
 
 /* In parts that do not depend on who is there, so that the mean does not either; small enough for
@@ -86,71 +82,65 @@ void work_open_round(shepherd_t *self)
 void work_open_eval(shepherd_t *self)
 {
     enum { PARTS = 32 };
-    uint64_t batches = layout_sample(&self->layout, self->validation_tokens,
+    uint64_t batches = layout_sample(&self->bulk.layout, self->bulk.validation_tokens,
                                      self->config->validate_tokens)
                            .batches;
     size_t parts = batches < PARTS ? (size_t)batches : PARTS;
-    self->eval_begun_ms = self->now_ms;
-    self->eval.n = 0;
+    self->progress.eval_begun_ms = self->now_ms;
+    self->round.eval.n = 0;
     for (size_t i = 0; i < parts; i++) {
         uint64_t begin = batches * i / parts, end = batches * (i + 1) / parts;
         work_t part = {.begin = begin, .n = end - begin, .fence = 1};
-        VEC_PUSH(&self->eval, part);
+        VEC_PUSH(&self->round.eval, part);
     }
-}
-
-bool work_held(const shepherd_t *self, uint32_t holder)
-{
-    for (size_t i = 0; i < self->eval.n; i++)
-        if (self->eval.at[i].state == WORK_ISSUED && self->eval.at[i].holder == holder) return true;
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == holder) return true;
-    return false;
 }
 
 static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_t replica)
 {
     Msg__Fence fence = MSG__FENCE__INIT;
-    fence.round = self->round;
+    fence.round = self->round.number;
     fence.replica = replica;
-    fence.fence = self->lease[replica].fence;
-    MSG_SEND(self->out, &aggregator->peer, 0, FENCE, fence, &fence);
+    fence.fence = self->round.lease[replica].fence;
+    MSG_SEND(self->ports.out, &aggregator->peer, 0, FENCE, fence, &fence);
 }
 
 void work_fences(shepherd_t *self, const member_row_t *aggregator)
 {
-    for (int64_t k = 0; self->opened && k < self->replicas; k++)
-        if (!self->lease[k].adoptable || self->lease[k].state != WORK_OPEN)
+    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++)
+        if (!self->round.lease[k].adoptable || self->round.lease[k].state != WORK_OPEN)
             send_fence(self, aggregator, (uint32_t)k);
 }
 
 void work_revoke(shepherd_t *self, uint32_t replica)
 {
-    const work_t *lease = &self->lease[replica];
-    const member_row_t *row = lease->state == WORK_ISSUED ? member_by_serial(self, lease->holder)
-                                                          : NULL;
+    const work_t *lease = &self->round.lease[replica];
+    const member_row_t *row = lease->state == WORK_ISSUED
+                                  ? member_by_serial(&self->roster, lease->holder)
+                                  : NULL;
     if (!row) return;
     Msg__Revoke revoke = MSG__REVOKE__INIT;
-    revoke.round = self->round;
+    revoke.round = self->round.number;
     revoke.replica = replica;
     revoke.fence = lease->fence;
-    MSG_SEND(self->out, &row->peer, 0, REVOKE, revoke, &revoke);
+    MSG_SEND(self->ports.out, &row->peer, 0, REVOKE, revoke, &revoke);
 }
 
 /* Raise the fence, and have the aggregators refuse what comes under the old one. */
 void work_reopen(shepherd_t *self, uint32_t replica)
 {
-    work_t *lease = &self->lease[replica];
+    work_t *lease = &self->round.lease[replica];
     work_revoke(self, replica);
     lease->state = WORK_OPEN;
     lease->holder = 0;
     lease->done_windows = 0;
     lease->recorded = lease->adoptable = lease->timed = false;
-    lease->fence = (lease->fence > self->fence_base ? lease->fence : self->fence_base) + 1;
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0) send_fence(self, &self->members.at[i], replica);
-    log_event(LOG_WARN, "lease_reopened", "round=%u replica=%u fence=%u", self->round, replica,
-              lease->fence);
+    lease->fence = (lease->fence > self->round.fence_base ? lease->fence : self->round.fence_base) +
+                   1;
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].shard >= 0)
+            send_fence(self, &self->roster.members.at[i], replica);
+    log_event(LOG_WARN, "lease_reopened", "round=%u replica=%u fence=%u", self->round.number,
+              replica, lease->fence);
 }
 
 void work_reopen_eval(work_t *part)
@@ -165,8 +155,8 @@ void work_reopen_eval(work_t *part)
 static uint32_t new_home(const shepherd_t *self, uint32_t lost)
 {
     uint32_t *load = loads(self), home = 0;
-    for (size_t i = 0; home == 0 && i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; home == 0 && i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
         if (row->serial != lost && load[i] == 0 && ready(self, row)) home = row->serial;
     }
     free(load);
@@ -175,7 +165,7 @@ static uint32_t new_home(const shepherd_t *self, uint32_t lost)
 
 void work_again(shepherd_t *self, uint32_t replica)
 {
-    work_t *lease = &self->lease[replica];
+    work_t *lease = &self->round.lease[replica];
     uint32_t holder = lease->holder;
     if (++lease->failures > 1) lease->avoid = holder;
     work_reopen(self, replica);
@@ -191,12 +181,12 @@ void work_again_eval(work_t *part)
 
 void work_release(shepherd_t *self, uint32_t holder)
 {
-    for (size_t i = 0; i < self->eval.n; i++) {
-        work_t *part = &self->eval.at[i];
+    for (size_t i = 0; i < self->round.eval.n; i++) {
+        work_t *part = &self->round.eval.at[i];
         if (part->state == WORK_ISSUED && part->holder == holder) work_reopen_eval(part);
     }
-    for (int64_t k = 0; k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (lease->home == holder) lease->home = new_home(self, holder);
         if (lease->state == WORK_ISSUED && lease->holder == holder) work_reopen(self, (uint32_t)k);
     }
@@ -204,8 +194,8 @@ void work_release(shepherd_t *self, uint32_t holder)
 
 void work_gone(shepherd_t *self, const char *worker)
 {
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
         if (lease->state == WORK_ISSUED && lease->holder == 0 && strcmp(lease->worker, worker) == 0)
             work_reopen(self, (uint32_t)k);
     }
@@ -213,8 +203,8 @@ void work_gone(shepherd_t *self, const char *worker)
 
 static void fill_tokens(const shepherd_t *self, bool training, Msg__TokenSource *tokens)
 {
-    tokens->object = (char *)(training ? self->train_hash : self->validation_hash);
-    tokens->n_tokens = training ? self->train_tokens : self->validation_tokens;
+    tokens->object = (char *)(training ? self->bulk.train_hash : self->bulk.validation_hash);
+    tokens->n_tokens = training ? self->bulk.train_tokens : self->bulk.validation_tokens;
     tokens->layout = self->config->data_layout;
     tokens->shuffle = training && self->config->shuffle;
     tokens->seed = (uint64_t)self->config->seed;
@@ -244,7 +234,7 @@ static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
 static Msg__StateKeep keep_state(const shepherd_t *self)
 {
     const char *word = self->config->keep_state;
-    if (strcmp(word, "object") == 0 || checkpoint_due(self, self->round + 1))
+    if (strcmp(word, "object") == 0 || checkpoint_due(self, self->round.number + 1))
         return MSG__STATE_KEEP__STATE_OBJECT;
     return strcmp(word, "local") == 0 ? MSG__STATE_KEEP__STATE_LOCAL
                                       : MSG__STATE_KEEP__STATE_MEMORY;
@@ -253,8 +243,8 @@ static Msg__StateKeep keep_state(const shepherd_t *self)
 /* Its range and what it begins with are the store's. */
 static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lease)
 {
-    const work_t *work = &self->lease[replica];
-    lease->round = self->round;
+    const work_t *work = &self->round.lease[replica];
+    lease->round = self->round.number;
     lease->replica = replica;
     lease->fence = work->fence;
     lease->epoch = work->range.epoch;
@@ -263,7 +253,8 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
     lease->inner_steps = ranges_steps(self, work->want);
     lease->weight = lease->inner_steps;
     lease->lag = work->lag;
-    lease->step_base = (uint64_t)(self->round - work->lag) * (uint64_t)self->config->inner_steps;
+    lease->step_base = (uint64_t)(self->round.number - work->lag) *
+                       (uint64_t)self->config->inner_steps;
     lease->state = (char *)work->state_in;
     lease->keep_state = keep_state(self);
     lease->codec = self->codec;
@@ -272,7 +263,7 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
 
 static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints)
 {
-    work_t *work = &self->lease[replica];
+    work_t *work = &self->round.lease[replica];
     Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
     Msg__Schedule schedule = MSG__SCHEDULE__INIT;
     Msg__Lease lease = MSG__LEASE__INIT;
@@ -280,11 +271,11 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     fill_schedule(self, &schedule);
     fill_lease(self, replica, &lease);
     lease.schedule = &schedule;
-    lease.plan = (char *)plans_ready(self, worker->target);
+    lease.plan = (char *)plans_ready(&self->plans, worker->target);
     lease.data = endpoints;
-    lease.n_data = self->layout.n_shard;
-    lease.bounds = self->layout.bounds;
-    lease.n_bounds = self->layout.n_shard + 1;
+    lease.n_data = self->bulk.layout.n_shard;
+    lease.bounds = self->bulk.layout.bounds;
+    lease.n_bounds = self->bulk.layout.n_shard + 1;
     lease.tokens = &tokens;
     work->home = worker->serial;
     work->adoptable = work->carry = false;
@@ -293,7 +284,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     snprintf(work->worker, sizeof work->worker, "%s", worker->id);
     issued(self, work, worker);
     records_issue(self, replica);
-    MSG_SEND(self->out, &worker->peer, 0, LEASE, lease, &lease);
+    MSG_SEND(self->ports.out, &worker->peer, 0, LEASE, lease, &lease);
     log_event(LOG_DEBUG, "lease", "round=%u replica=%u fence=%u worker=%s", lease.round, replica,
               lease.fence, worker->id);
 }
@@ -303,24 +294,24 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     Msg__TokenSource tokens = MSG__TOKEN_SOURCE__INIT;
     Msg__Eval eval = MSG__EVAL__INIT;
     fill_tokens(self, false, &tokens);
-    tokens.shuffle = layout_sample(&self->layout, self->validation_tokens,
+    tokens.shuffle = layout_sample(&self->bulk.layout, self->bulk.validation_tokens,
                                    self->config->validate_tokens)
                          .sampled;
     if (tokens.shuffle) tokens.seed = BATCH_SAMPLE_SEED;
-    eval.round = self->round;
+    eval.round = self->round.number;
     eval.part = part;
-    eval.fence = self->eval.at[part].fence;
-    eval.first_batch = self->eval.at[part].begin;
-    eval.n_batch = self->eval.at[part].n;
-    eval.plan = (char *)plans_ready(self, worker->target);
+    eval.fence = self->round.eval.at[part].fence;
+    eval.first_batch = self->round.eval.at[part].begin;
+    eval.n_batch = self->round.eval.at[part].n;
+    eval.plan = (char *)plans_ready(&self->plans, worker->target);
     eval.data = endpoints;
-    eval.n_data = self->layout.n_shard;
-    eval.bounds = self->layout.bounds;
-    eval.n_bounds = self->layout.n_shard + 1;
+    eval.n_data = self->bulk.layout.n_shard;
+    eval.bounds = self->bulk.layout.bounds;
+    eval.n_bounds = self->bulk.layout.n_shard + 1;
     eval.tokens = &tokens;
     eval.run_hash = self->run_hash;
-    issued(self, &self->eval.at[part], worker);
-    MSG_SEND(self->out, &worker->peer, 0, EVAL, eval, &eval);
+    issued(self, &self->round.eval.at[part], worker);
+    MSG_SEND(self->ports.out, &worker->peer, 0, EVAL, eval, &eval);
 }
 
 /* The first from there on who is free, but not the one to be avoided while there is another to be
@@ -328,10 +319,10 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
 static size_t taker(const shepherd_t *self, const work_t *work, size_t first)
 {
     size_t m = first;
-    while (m < self->members.n &&
-           !(work_free(self, &self->members.at[m]) && self->members.at[m].serial != work->avoid))
+    while (m < self->roster.members.n && !(work_free(self, &self->roster.members.at[m]) &&
+                                           self->roster.members.at[m].serial != work->avoid))
         m++;
-    if (m < self->members.n || !work->avoid || rounds_workers(self) > 1) return m;
+    if (m < self->roster.members.n || !work->avoid || rounds_workers(self) > 1) return m;
     return first;
 }
 
@@ -339,12 +330,13 @@ static size_t taker(const shepherd_t *self, const work_t *work, size_t first)
 static bool give_evals(shepherd_t *self, char **endpoints)
 {
     size_t first = 0;
-    for (size_t i = 0; i < self->eval.n; i++) {
-        if (self->eval.at[i].state != WORK_OPEN) continue;
-        while (first < self->members.n && !work_free(self, &self->members.at[first])) first++;
-        size_t m = taker(self, &self->eval.at[i], first);
-        if (m == self->members.n) return true;
-        give_eval(self, (uint32_t)i, &self->members.at[m], endpoints);
+    for (size_t i = 0; i < self->round.eval.n; i++) {
+        if (self->round.eval.at[i].state != WORK_OPEN) continue;
+        while (first < self->roster.members.n && !work_free(self, &self->roster.members.at[first]))
+            first++;
+        size_t m = taker(self, &self->round.eval.at[i], first);
+        if (m == self->roster.members.n) return true;
+        give_eval(self, (uint32_t)i, &self->roster.members.at[m], endpoints);
     }
     return false;
 }
@@ -353,14 +345,14 @@ static bool give_evals(shepherd_t *self, char **endpoints)
  * here is waited for as long as workers may come back to a new leader. */
 static void give_late(shepherd_t *self, char **endpoints)
 {
-    for (int64_t k = 0; self->opened && k < self->replicas; k++) {
-        work_t *lease = &self->lease[k];
+    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++) {
+        work_t *lease = &self->round.lease[k];
         if (!lease->carry || lease->state != WORK_OPEN) continue;
-        member_row_t *row = member_by_id(self, lease->worker);
+        member_row_t *row = member_by_id(&self->roster, lease->worker);
         if (row && ready(self, row))
             give_lease(self, (uint32_t)k, row, endpoints);
         else
-            lease->carry = self->now_ms < self->adopt_until_ms;
+            lease->carry = self->now_ms < self->recovery.adopt_until_ms;
     }
 }
 
@@ -368,11 +360,11 @@ static void give_late(shepherd_t *self, char **endpoints)
 static size_t give_homes(shepherd_t *self, char **endpoints)
 {
     size_t homeless = 0;
-    for (int64_t k = self->replicas; k-- > 0;) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = self->round.replicas; k-- > 0;) {
+        const work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_OPEN || lease->carry) continue;
         homeless += lease->home == 0;
-        member_row_t *row = lease->home ? member_by_serial(self, lease->home) : NULL;
+        member_row_t *row = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
         if (row && work_free(self, row)) give_lease(self, (uint32_t)k, row, endpoints);
     }
     return homeless;
@@ -382,26 +374,28 @@ static size_t give_homes(shepherd_t *self, char **endpoints)
 static void give_homeless(shepherd_t *self, char **endpoints)
 {
     size_t first = 0;
-    for (int64_t k = 0; k < self->replicas; k++) {
-        const work_t *lease = &self->lease[k];
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
         if (lease->state != WORK_OPEN || lease->carry || lease->home) continue;
-        while (first < self->members.n && !work_free(self, &self->members.at[first])) first++;
-        if (first == self->members.n) return;
+        while (first < self->roster.members.n && !work_free(self, &self->roster.members.at[first]))
+            first++;
+        if (first == self->roster.members.n) return;
         size_t m = taker(self, lease, first);
-        while (m < self->members.n &&
-               !(work_free(self, &self->members.at[m]) &&
-                 !back_refused(self, (uint32_t)k, self->members.at[m].serial)))
+        while (m < self->roster.members.n &&
+               !(work_free(self, &self->roster.members.at[m]) &&
+                 !round_refused(&self->round, (uint32_t)k, self->roster.members.at[m].serial)))
             m++;
-        if (m < self->members.n) give_lease(self, (uint32_t)k, &self->members.at[m], endpoints);
+        if (m < self->roster.members.n)
+            give_lease(self, (uint32_t)k, &self->roster.members.at[m], endpoints);
     }
 }
 
 static bool any_open(const shepherd_t *self)
 {
-    for (size_t i = 0; i < self->eval.n; i++)
-        if (self->eval.at[i].state == WORK_OPEN) return true;
-    for (int64_t k = 0; self->opened && k < self->replicas; k++)
-        if (self->lease[k].state == WORK_OPEN) return true;
+    for (size_t i = 0; i < self->round.eval.n; i++)
+        if (self->round.eval.at[i].state == WORK_OPEN) return true;
+    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++)
+        if (self->round.lease[k].state == WORK_OPEN) return true;
     return false;
 }
 
@@ -411,10 +405,10 @@ void work_dispatch(shepherd_t *self)
     if (self->phase != PHASE_TRAIN || self->stopping || !any_open(self) ||
         !members_shards_here(self))
         return;
-    char **endpoints = members_endpoints(self);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
     give_late(self, endpoints);
     bool evals = give_evals(self, endpoints);
-    bool leases = !evals && self->opened && self->round < self->config->rounds;
+    bool leases = !evals && self->round.opened && self->round.number < self->config->rounds;
     if (leases && give_homes(self, endpoints) > 0) give_homeless(self, endpoints);
     free(endpoints);
 }

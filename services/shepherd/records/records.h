@@ -1,0 +1,42 @@
+/* The run's truth on its way into the store: what is written when, and what follows once it is in.
+ */
+#ifndef SHEPHERD_RECORDS_H
+#define SHEPHERD_RECORDS_H
+
+#include <jansson.h>
+
+#include "msg/envelope.h"
+#include "shepherd/records/recorder.h"
+#include "shepherd/roster/roster.h"
+
+typedef struct shepherd shepherd_t;
+
+typedef struct {
+    bool lost;         /* the store does not answer */
+    bool gone;         /* the recorder has failed */
+    char *fault;       /* why the store was lost last */
+    int64_t ending_ms; /* the last record is on its way since then */
+} records_t;
+
+typedef struct {
+    uint32_t replica, fence;
+    const char *worker, *reason, *detail; /* reason: a word, shape hash fence finite outlier late */
+} rejection_t;
+
+void records_write(shepherd_t *self, record_t *record); /* takes it */
+record_t *records_open(const shepherd_t *self);
+record_t *records_decide(const shepherd_t *self);
+record_t *records_commit(const shepherd_t *self);
+void records_issue(shepherd_t *self, uint32_t replica);
+void records_done(shepherd_t *self, uint32_t replica);
+void records_reopen(shepherd_t *self, uint32_t replica);
+void records_reject(shepherd_t *self, const rejection_t *rejected);
+void records_run(shepherd_t *self, const char *state, const char *reason);
+void records_event(shepherd_t *self, const Msg__Event *event); /* those that are worth a row */
+/* An event that members do not hear of. `detail` is taken. */
+void records_happened(shepherd_t *self, const char *name, const char *member, json_t *detail);
+/* A worker of this run; others are left out. */
+void records_joined(shepherd_t *self, const member_row_t *row);
+void records_left(shepherd_t *self, const member_row_t *row, const char *state, const char *reason);
+
+#endif

@@ -1,0 +1,162 @@
+/* The table of members, and what is held against those that are away. */
+#include "shepherd/roster/roster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
+                           int64_t now_ms)
+{
+    return (member_row_t){
+        .serial = serial,
+        .id = mem_strdup(hello->id),
+        .target = mem_strdup(hello->target),
+        .endpoint = mem_strdup(hello->endpoint),
+        .supervisor = mem_strdup(hello->supervisor),
+        .host = mem_strdup(hello->host),
+        .pid = hello->pid,
+        .incarnation = hello->incarnation,
+        .threads = hello->threads,
+        .kind = hello->kind,
+        .peer = *from,
+        .heard_ms = now_ms,
+        .shard = -1,
+    };
+}
+
+void member_row_fini(member_row_t *row)
+{
+    free(row->id);
+    free(row->target);
+    free(row->endpoint);
+    free(row->supervisor);
+    free(row->host);
+}
+
+member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        member_row_t *row = &self->members.at[i];
+        if (msg_peer_equal(&row->peer, peer)) return row;
+    }
+    return NULL;
+}
+
+size_t member_place(const roster_t *self, uint32_t serial)
+{
+    size_t low = 0, high = self->members.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (self->members.at[middle].serial < serial)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < self->members.n && self->members.at[low].serial == serial;
+    return found ? low : self->members.n;
+}
+
+member_row_t *member_by_serial(const roster_t *self, uint32_t serial)
+{
+    size_t i = member_place(self, serial);
+    return i < self->members.n ? &self->members.at[i] : NULL;
+}
+
+member_row_t *member_by_id(const roster_t *self, const char *id)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (strcmp(self->members.at[i].id, id) == 0) return &self->members.at[i];
+    return NULL;
+}
+
+size_t members_count(const roster_t *self, Msg__Kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].kind == kind;
+    return n;
+}
+
+char **members_endpoints(const roster_t *self, size_t n_shard)
+{
+    char **endpoints = mem_calloc(n_shard, sizeof *endpoints);
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->shard >= 0) endpoints[row->shard] = row->endpoint;
+    }
+    return endpoints;
+}
+
+size_t members_with_shard(const roster_t *self)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].shard >= 0;
+    return n;
+}
+
+bool members_answered(const roster_t *self)
+{
+    for (size_t i = 0; i < self->members.n; i++)
+        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return false;
+    return true;
+}
+
+void roster_fini(roster_t *self)
+{
+    for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
+    VEC_FREE(&self->members);
+    VEC_FREE(&self->blamed);
+}
+
+/* --- Blame --- */
+
+bool blame_rests(const member_row_t *row, int64_t now_ms)
+{
+    return row->blame.refused || now_ms < row->blame.rest_ms;
+}
+
+/* Through a new connection of the same process. */
+
+static bool is_clean(const blame_t *blame)
+{
+    return !blame->refused && blame->strikes == 0 && blame->overdue == 0;
+}
+
+void blame_keep(roster_t *self, const member_row_t *gone)
+{
+    if (gone->kind != MSG__KIND__KIND_WORKER || is_clean(&gone->blame)) return;
+    blamed_t row = {.incarnation = gone->incarnation, .blame = gone->blame};
+    snprintf(row.id, sizeof row.id, "%s", gone->id);
+    enum { MOST_KEPT = 1024 };
+    if (self->blamed.n == MOST_KEPT)
+        memmove(self->blamed.at, self->blamed.at + 1, --self->blamed.n * sizeof *self->blamed.at);
+    VEC_PUSH(&self->blamed, row);
+}
+
+void blame_take(roster_t *self, member_row_t *come)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->blamed.n; i++) {
+        const blamed_t *row = &self->blamed.at[i];
+        bool same = strcmp(row->id, come->id) == 0;
+        if (same && row->incarnation == come->incarnation) come->blame = row->blame;
+        if (!same) self->blamed.at[n++] = *row;
+    }
+    self->blamed.n = n;
+}
+
+void blame_missing(const roster_t *self, int64_t now_ms, str_t *text)
+{
+    enum { MOST_NAMED = 4 };
+    size_t n = 0;
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        bool resting = row->blame.strikes && now_ms < row->blame.rest_ms;
+        if ((!row->blame.refused && !resting) || n++ >= MOST_NAMED) continue;
+        str_addf(text, "; %s %s: %s", row->id, row->blame.refused ? "gets no more work" : "rests",
+                 row->blame.why);
+    }
+    if (n > MOST_NAMED) str_addf(text, "; and %zu more such", n - MOST_NAMED);
+}

@@ -1,0 +1,81 @@
+/* The roster: who is there, and what is held against workers. No sockets, no rounds: a table. */
+#ifndef SHEPHERD_ROSTER_H
+#define SHEPHERD_ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "msg/envelope.h"
+
+/* What the shepherd holds against a worker (blame.c, round/overdue.c). It counts failures
+ * that follow each other without a success. */
+typedef struct {
+    uint8_t strikes, lies; /* failures; failures that it hid, or that are no accident */
+    uint8_t overdue;       /* pieces of work that it did not end in time */
+    bool refused;          /* it gets no more work */
+    int64_t rest_ms;       /* it gets no work before this time */
+    char why[160];         /* the reason for the last strike */
+} blame_t;
+
+typedef struct {
+    char id[MSG_ID_BYTES];
+    uint64_t incarnation;
+    blame_t blame;
+} blamed_t;
+
+typedef struct {
+    uint32_t serial; /* never used twice; leases refer to members by it */
+    char *id, *target, *endpoint, *supervisor, *host;
+    uint32_t pid, threads;
+    uint64_t incarnation; /* random number of its process; 0: it told none */
+    Msg__Kind kind;
+    msg_peer_t peer;
+    int64_t heard_ms, issued_ms; /* last sign of life, last work given */
+    uint32_t credit;
+    int shard;        /* aggregators: which, -1: spare */
+    bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
+    int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
+    char busy[256];   /* aggregators: why this one cannot answer yet; "" */
+    char waits[256];  /* aggregators: why this one keeps others waiting; "" */
+    bool holds;       /* aggregators: the state files hold the shard and round in `held` */
+    struct {
+        uint32_t shard, round;
+    } held;
+    blame_t blame; /* workers */
+} member_row_t;
+
+typedef struct {
+    VEC(member_row_t) members; /* by serial */
+    uint32_t last_serial;
+    VEC(blamed_t) blamed; /* of workers that are away */
+    int64_t barren_ms;    /* since when no worker can do anything; 0: some can */
+} roster_t;
+
+/* A row of one who says HELLO; its texts are copies. */
+member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
+                           int64_t now_ms);
+void member_row_fini(member_row_t *row);
+
+void roster_fini(roster_t *self);
+/* Rows are borrowed until a member comes or goes; NULL: unknown. */
+member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer);
+member_row_t *member_by_serial(const roster_t *self, uint32_t serial);
+member_row_t *member_by_id(const roster_t *self, const char *id);
+size_t member_place(const roster_t *self, uint32_t serial); /* in the table; its n: unknown */
+size_t members_count(const roster_t *self, Msg__Kind kind);
+/* Aggregators that have a shard; whether all of these have answered. */
+size_t members_with_shard(const roster_t *self);
+bool members_answered(const roster_t *self);
+/* Endpoints of the assigned aggregators by shard: n strings, borrowed; caller frees the array. */
+char **members_endpoints(const roster_t *self, size_t n_shard);
+
+/* Keep the blame of a member that leaves; blame_take gives it to the member when it comes back. */
+void blame_keep(roster_t *self, const member_row_t *gone);
+void blame_take(roster_t *self, member_row_t *come);
+bool blame_rests(const member_row_t *row, int64_t now_ms);
+/* Names the workers that get no work, and why */
+void blame_missing(const roster_t *self, int64_t now_ms, str_t *text);
+
+#endif

@@ -1,0 +1,46 @@
+/* Plans: one for each target that workers have. */
+#ifndef SHEPHERD_PLANS_H
+#define SHEPHERD_PLANS_H
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "msg/envelope.h"
+
+typedef struct shepherd shepherd_t;
+
+typedef enum { PLAN_WANTED, PLAN_ASKED, PLAN_READY, PLAN_FAILED } plan_state_t;
+typedef struct {
+    char *target;
+    plan_state_t state;
+    uint32_t compiler; /* serial, when asked */
+    uint32_t failed;   /* serial of the compiler that failed last */
+    int attempts;
+    bool unknown; /* a compiler said that no compiler here knows the target */
+    char *why;    /* PLAN_FAILED: the text with which workers of the target are refused */
+    char hash[HASH_HEX];
+} plan_row_t;
+
+typedef struct {
+    VEC(plan_row_t) rows;
+} plans_t;
+
+void plans_fini(plans_t *self);
+void plans_want(plans_t *self, const char *target);
+/* Plans asked of this compiler are wanted again */
+void plans_lost(plans_t *self, uint32_t serial);
+bool plans_asked(const plans_t *self, uint32_t serial); /* of that compiler */
+/* The objects of plans may be gone: compile all of them again */
+void plans_forget(plans_t *self);
+const char *plans_ready(const plans_t *self, const char *target); /* hash; NULL: not yet */
+/* Why workers of this target are refused; NULL: they are not. */
+const char *plans_refusal(const plans_t *self, const char *target);
+/* A compiler has come that may know targets which others did not */
+void plans_retry(plans_t *self);
+void plans_missing(const plans_t *self, str_t *text); /* targets that are refused, and why */
+
+void plans_dispatch(shepherd_t *self);
+void plans_forget_compiler(shepherd_t *self, uint32_t serial); /* it is gone */
+void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+#endif

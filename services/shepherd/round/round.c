@@ -1,0 +1,47 @@
+/* The open round as a table: who holds what of it, who cannot train it. */
+#include "shepherd/round/round.h"
+
+#include <stdlib.h>
+
+void round_fini(round_t *self)
+{
+    VEC_FREE(&self->eval);
+    VEC_FREE(&self->refused);
+    free(self->lease);
+}
+
+size_t round_homes(const round_t *self, uint32_t serial)
+{
+    size_t n = 0;
+    for (int64_t k = 0; k < self->replicas; k++) n += self->lease[k].home == serial;
+    return n;
+}
+
+bool round_holds(const round_t *self, uint32_t holder)
+{
+    for (size_t i = 0; i < self->eval.n; i++)
+        if (self->eval.at[i].state == WORK_ISSUED && self->eval.at[i].holder == holder) return true;
+    for (int64_t k = 0; k < self->replicas; k++)
+        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == holder) return true;
+    return false;
+}
+
+bool round_refused(const round_t *self, uint32_t replica, uint32_t worker)
+{
+    for (size_t i = 0; i < self->refused.n; i++)
+        if (self->refused.at[i].replica == replica && self->refused.at[i].worker == worker)
+            return true;
+    return false;
+}
+
+double round_loss(const work_t *work, size_t n, uint64_t *tokens)
+{
+    double sum = 0;
+    *tokens = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (work[i].state != WORK_DONE) continue;
+        sum += work[i].loss * (double)work[i].tokens;
+        *tokens += work[i].tokens;
+    }
+    return *tokens ? sum / (double)*tokens : 0;
+}

@@ -1,0 +1,81 @@
+/* The open round: its leases, its validation, and where it is. */
+#ifndef SHEPHERD_ROUND_H
+#define SHEPHERD_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "data/range.h"
+#include "msg/envelope.h"
+#include "shepherd/records/record.h"
+
+enum { WORK_WITNESSES = 3 };
+typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED } work_state_t;
+typedef struct {
+    work_state_t state;
+    uint32_t holder; /* serial of the worker, when issued; 0: `worker`, which is not back yet */
+    uint32_t home;   /* training: the worker that has this replica's inner state; 0: none */
+    uint32_t fence;  /* raised each time the work is given again */
+    int failures, overdue;
+    uint32_t avoid; /* serial of a worker who gets it only when there is no other */
+    uint64_t witness[WORK_WITNESSES]; /* training: workers whose update was rejected, by name */
+    bool timed;                       /* training: the worker began it when it was given */
+    uint64_t begin, n;                /* validation: batches */
+    data_range_t range;               /* training: windows */
+    uint64_t want, done_windows;      /* training: of the range, from its beginning */
+    char worker[MSG_ID_BYTES];        /* training: who had it last */
+    char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
+    uint32_t floor; /* when adoptable: work given under a fence up to this one is void */
+    bool adoptable; /* a leader before us may have given the lease: its worker may keep it */
+    bool recorded;  /* the store has recorded the finished work */
+    bool decided;   /* the round's decision counts it */
+    bool late;      /* the round's decision leaves it to the next round (late.c) */
+    uint32_t lag;   /* 1: a late lease: it begins with the parameters of the round before */
+    bool carry;     /* a late lease whose `worker` may be training it and was not told yet */
+    double loss;    /* of the finished work */
+    uint64_t tokens;
+    double compute_s, transfer_s, download_s, upload_s;
+    uint32_t steps; /* training, of the finished work, as all below; 0: unknown */
+    double norm2;   /* squared norm of its update, as the shards received it */
+    int64_t sent_bytes, received_bytes;  /* by the worker; negative: unknown */
+    int64_t first_ms, given_ms, done_ms; /* given first, given last, done */
+} work_t;
+
+/* This worker has not got the inner state that the replica's lease begins with. */
+typedef struct {
+    uint32_t replica, worker; /* its serial */
+    int64_t since_ms;         /* the first of this replica's */
+} refusal_t;
+
+typedef struct {
+    uint32_t number;              /* of the open one: its parameters are being trained */
+    uint32_t first;               /* of this shepherd */
+    int64_t replicas;             /* of the open round; 0: not decided yet */
+    work_t *lease;                /* one per replica */
+    VEC(work_t) eval;             /* open validation of the parameters that enter the round */
+    VEC(refusal_t) refused;       /* in the open round */
+    bool opened;                  /* the leases are in the store */
+    bool decided;                 /* the decision is in the store */
+    record_kind_t awaits;         /* PHASE_OPEN: the record that ends it */
+    uint32_t fence_base;          /* all fences of our term are above it */
+    uint32_t fence_top;           /* highest fence of our term in rounds that are void */
+    uint64_t stale;               /* answers under an old fence */
+    int64_t started_ms, begun_ms; /* first round, present round */
+    int64_t opened_ms;  /* of a round that another leader opened: when, before our term; 0 */
+    int64_t outage_ms;  /* of the open round: taking over, and waiting for lost shards */
+    int64_t ready_ms;   /* training could have begun, but for missing workers */
+    int64_t waiting_ms; /* when the log last said what is waited for */
+    int64_t overdue_ms; /* when work was last looked at for being overdue */
+} round_t;
+
+void round_fini(round_t *self);
+bool round_holds(const round_t *self, uint32_t worker);   /* work of the round is with it */
+size_t round_homes(const round_t *self, uint32_t worker); /* replicas of a worker */
+/* Has that worker refused the replica's lease? */
+bool round_refused(const round_t *self, uint32_t replica, uint32_t worker);
+/* Mean loss by tokens of the work that is done. */
+double round_loss(const work_t *work, size_t n, uint64_t *tokens);
+
+#endif

@@ -1,0 +1,58 @@
+/* A round from its opening to its end: when it may begin, what it waits for, when it is complete. */
+#ifndef SHEPHERD_ROUNDS_H
+#define SHEPHERD_ROUNDS_H
+
+#include "shepherd/records/recorder.h"
+#include "shepherd/roster/roster.h"
+#include "shepherd/round/admission.h"
+#include "shepherd/round/round.h"
+
+typedef struct shepherd shepherd_t;
+
+/* --- rounds.c --- */
+size_t rounds_workers(const shepherd_t *self); /* that have a plan */
+void rounds_begin(shepherd_t *self);           /* after INIT: when enough workers are ready */
+void rounds_waiting(shepherd_t *self);         /* now and then: log what the run waits for */
+void rounds_dispatch(shepherd_t *self);
+void rounds_check(shepherd_t *self);    /* is the round complete? */
+void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */
+/* Seconds that the rest of the run takes, by what this shepherd has seen; with validations. */
+double rounds_eta(const shepherd_t *self);
+double rounds_speed(const shepherd_t *self);
+
+/* --- commit.c --- */
+void commit_decide(shepherd_t *self);
+void commit_send(shepherd_t *self, const member_row_t *only); /* NULL: to all shards */
+void commit_recorded(shepherd_t *self, const recorder_result_t *result);
+void commit_summary(shepherd_t *self); /* publish the waiting summary */
+void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- late.c: leases that a round closes without, and the next one counts --- */
+/* The open round closes: does this lease go on? If so, the round drops the lease and marks it as
+ * late. */
+bool late_keep(shepherd_t *self, uint32_t replica);
+/* `next`, made the lease as which `late` goes on */
+work_t late_next(const work_t *late, work_t next);
+/* Does a member hold a late lease, under the round before? Then the member may go on with it. */
+bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
+/* Is this an answer about a late lease whose round is not open? It is acknowledged later. */
+bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica);
+/* A late lease failed again and nobody can train it any more: the round drops it, with a row in the
+ * records. false: it is no such lease. */
+bool late_failed(shepherd_t *self, uint32_t replica, const char *error);
+
+/* --- overdue.c --- */
+/* Now and then: takes work from workers that do not end it in time */
+void overdue_check(shepherd_t *self);
+
+/* --- answers.c --- */
+void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,
+                      uint32_t fence);
+/* A lease is done and admitted. */
+void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2);
+void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknowledge a lease */
+void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+#endif

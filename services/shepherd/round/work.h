@@ -1,0 +1,24 @@
+/* Work for workers: leases of replicas and parts of a validation, opened, given, taken back. */
+#ifndef SHEPHERD_WORK_H
+#define SHEPHERD_WORK_H
+
+#include "shepherd/roster/roster.h"
+#include "shepherd/round/round.h"
+
+typedef struct shepherd shepherd_t;
+
+void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost worker held */
+void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
+void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
+void work_reopen_eval(work_t *part);
+/* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
+void work_again(shepherd_t *self, uint32_t replica);
+void work_again_eval(work_t *part);
+void work_revoke(shepherd_t *self, uint32_t replica);            /* its holder is to drop it */
+bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
+void work_dispatch(shepherd_t *self);
+void work_open_round(shepherd_t *self);
+void work_open_eval(shepherd_t *self);
+void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
+
+#endif
