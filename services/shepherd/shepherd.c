@@ -1,7 +1,6 @@
 /* The run from its first aggregator to its checkpoint: phases, failures, the end. */
 #include "shepherd/shepherd.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +49,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     replicas_init(self);
     shards_init(&self->shards, (size_t)config->shards);
     admission_init(&self->admission, most);
+    self->records.at_once = shepherd_on_recorder;
     return 0;
 }
 
@@ -67,65 +67,6 @@ void shepherd_fini(shepherd_t *self)
     round_fini(&self->round);
     layout_fini(&self->bulk.layout);
     free(self->spec);
-}
-
-void shepherd_tell(shepherd_t *self, Msg__Event *event)
-{
-    event->source = "shepherd";
-    event->run = self->config->run;
-    if (!event->time_ms) event->time_ms = clock_wall_ms();
-    if (self->ports.publish) self->ports.publish(self->ports.user, event);
-    records_event(self, event);
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].kind == MSG__KIND__KIND_CLI)
-            MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, RUN_EVENT, run_event,
-                     event);
-}
-
-/* The end, one way or the other: tell everybody. A stopped run can go on later, so that only the
- * others are closed in the store. */
-static void finish(shepherd_t *self, int exit_status, Msg__Event *event, const char *reason)
-{
-    bool leads = self->phase != PHASE_STANDBY;
-    phase_change(&self->phase, PHASE_DONE);
-    self->exit_status = exit_status;
-    shepherd_tell(self, event);
-    if (leads) members_dismiss(self, reason);
-    self->records.ending_ms = self->now_ms ? self->now_ms : 1;
-    if (!leads || exit_status == 3 || self->records.gone)
-        self->finished = true;
-    else
-        records_run(self, exit_status == 0 ? "done" : "failed", exit_status == 0 ? "" : reason);
-}
-
-void shepherd_leave(shepherd_t *self, int exit_status)
-{
-    phase_change(&self->phase, PHASE_DONE);
-    self->exit_status = exit_status;
-    self->finished = true;
-}
-
-void shepherd_start(shepherd_t *self, courier_job_t *job)
-{
-    self->bulk.busy = true;
-    self->ports.start(self->ports.user, job);
-}
-
-void shepherd_fail(shepherd_t *self, const char *format, ...)
-{
-    if (self->finished || self->phase == PHASE_DONE) return;
-    char reason[1536];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, sizeof reason, format, args);
-    va_end(args);
-    log_event(LOG_ERROR, "run_failed", "reason=\"%s\"", reason);
-    Msg__RunFailed failed = MSG__RUN_FAILED__INIT;
-    failed.reason = reason;
-    Msg__Event event = MSG__EVENT__INIT;
-    event.body_case = MSG__EVENT__BODY_RUN_FAILED;
-    event.run_failed = &failed;
-    finish(self, self->stopping ? 3 : 1, &event, reason);
 }
 
 /* Enough aggregators for a fresh beginning: they get their shards in order of arrival. */
@@ -280,23 +221,7 @@ static void saved(shepherd_t *self, const courier_result_t *result)
     log_event(LOG_INFO, "run_done", "checkpoint=%s rounds=%u tokens=%llu", done.checkpoint,
               self->round.number, (unsigned long long)self->progress.tokens);
     checkpoint_record(self, result);
-    finish(self, self->stopping ? 3 : 0, &event, "the run is over");
-}
-
-void shepherd_over(shepherd_t *self, bool done, const char *reason)
-{
-    Msg__RunDone end = MSG__RUN_DONE__INIT;
-    Msg__RunFailed failed = MSG__RUN_FAILED__INIT;
-    Msg__Event event = MSG__EVENT__INIT;
-    event.body_case = done ? MSG__EVENT__BODY_RUN_DONE : MSG__EVENT__BODY_RUN_FAILED;
-    if (done)
-        event.run_done = &end;
-    else
-        event.run_failed = &failed;
-    end.checkpoint = self->config->checkpoint ? self->config->checkpoint : "";
-    failed.reason = (char *)reason;
-    shepherd_tell(self, &event);
-    shepherd_leave(self, done ? 0 : 1);
+    shepherd_finish(self, self->stopping ? 3 : 0, &event, "the run is over");
 }
 
 /* A job from before an aggregator was lost: its result is of no use any more. */

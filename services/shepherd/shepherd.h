@@ -24,6 +24,7 @@
 #include "shepherd/round/ranges.h"
 #include "shepherd/round/replicas.h"
 #include "shepherd/round/round.h"
+#include "shepherd/telling.h"
 
 typedef struct shepherd shepherd_t;
 
@@ -68,18 +69,8 @@ void shepherd_on_courier(shepherd_t *self, courier_result_t *result);
 void shepherd_on_event(shepherd_t *self, const Msg__Event *event); /* a member's telemetry */
 void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
-/* Publish an event, and send it to every CLI, reliably. Fills in source and run. */
-void shepherd_tell(shepherd_t *self, Msg__Event *event);
-void shepherd_fail(shepherd_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Statuses of pcp-shepherd besides 0, 1 and 3; STORE_EXIT_SCHEMA is 4. */
 enum { SHEPHERD_EXIT_DEPOSED = 5 };
-/* Begin slow work; its result comes to shepherd_on_courier. Takes the job. */
-void shepherd_start(shepherd_t *self, courier_job_t *job);
-/* Leave without a word to the members: another shepherd leads, or may. */
-void shepherd_leave(shepherd_t *self, int exit_status);
-/* The store says that the run has ended before. */
-void shepherd_over(shepherd_t *self, bool done, const char *reason);
 void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
 void shepherd_begin(shepherd_t *self);  /* they are, for a fresh beginning: give them shards */
 

@@ -12,9 +12,10 @@
 typedef struct shepherd shepherd_t;
 
 typedef struct {
-    bool lost;         /* the store does not answer */
-    bool gone;         /* the recorder has failed */
-    char *fault;       /* why the store was lost last */
+    bool lost;                                          /* the store does not answer */
+    bool gone;                                          /* the recorder has failed */
+    char *fault;                                        /* why the store was lost last */
+    void (*at_once)(shepherd_t *, recorder_result_t *); /* where there is no store: recorded */
     int64_t ending_ms; /* the last record is on its way since then */
 } records_t;
 

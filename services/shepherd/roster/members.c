@@ -78,14 +78,6 @@ void members_expire(shepherd_t *self)
     }
 }
 
-void members_dismiss(shepherd_t *self, const char *reason)
-{
-    Msg__Bye bye = MSG__BYE__INIT;
-    bye.reason = (char *)reason;
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, BYE, bye, &bye);
-}
-
 /* NULL when the HELLO is acceptable, else what is wrong with it. */
 static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
 {

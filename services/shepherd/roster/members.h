@@ -13,7 +13,6 @@ void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t w
                    const char *text);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
-void members_dismiss(shepherd_t *self, const char *reason); /* says BYE to all members */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -103,6 +103,14 @@ bool members_answered(const roster_t *self)
     return true;
 }
 
+void members_dismiss(const roster_t *self, msg_out_t out, const char *reason)
+{
+    Msg__Bye bye = MSG__BYE__INIT;
+    bye.reason = (char *)reason;
+    for (size_t i = 0; i < self->members.n; i++)
+        MSG_SEND(out, &self->members.at[i].peer, 0, BYE, bye, &bye);
+}
+
 void roster_fini(roster_t *self)
 {
     for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);

@@ -71,6 +71,8 @@ bool members_answered(const roster_t *self);
 /* Endpoints of the assigned aggregators by shard: n strings, borrowed; caller frees the array. */
 char **members_endpoints(const roster_t *self, size_t n_shard);
 
+void members_dismiss(const roster_t *self, msg_out_t out, const char *reason); /* BYE to all */
+
 /* Keep the blame of a member that leaves; blame_take gives it to the member when it comes back. */
 void blame_keep(roster_t *self, const member_row_t *gone);
 void blame_take(roster_t *self, member_row_t *come);
