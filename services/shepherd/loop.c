@@ -53,7 +53,7 @@ static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
     while (!self->state.finished &&
            control_receive(socket, true, &shepherd_hears, &self->state, &self->state.count))
         continue;
-    if (!self->state.finished) rounds_dispatch(&self->state);
+    if (!self->state.finished) shepherd_dispatch(&self->state);
     return after(self);
 }
 
@@ -72,7 +72,7 @@ static int on_recorder(zloop_t *loop, zsock_t *socket, void *arg)
     recorder_result_t *result = recorder_take(self->recorder);
     self->state.now_ms = clock_mono_ms();
     if (result) shepherd_on_recorder(&self->state, result);
-    if (result && !self->state.finished) rounds_dispatch(&self->state);
+    if (result && !self->state.finished) shepherd_dispatch(&self->state);
     recorder_result_destroy(&result);
     open_door(loop, self);
     return after(self);

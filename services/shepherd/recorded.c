@@ -11,7 +11,9 @@ static void recorded(shepherd_t *self, const recorder_result_t *result)
     switch (result->kind) {
     case RECORD_OPEN:
     case RECORD_DECIDE:
-    case RECORD_COMMIT: commit_recorded(self, result); break;
+    case RECORD_COMMIT:
+        if (commit_recorded(self, result)) rounds_check(self);
+        break;
     case RECORD_DONE: work_recorded(self, result); break;
     case RECORD_BACK: self->recovery.written = self->recovery.backing; break;
     case RECORD_RUN: self->finished |= self->phase == PHASE_DONE; break;

@@ -130,6 +130,15 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
         if (self->round.lease[k].state == WORK_ISSUED) self->round.lease[k].given_ms += gap_ms;
 }
 
+/* What there is to give, to whoever has asked. */
+void shepherd_dispatch(shepherd_t *self)
+{
+    if (self->finished || self->phase == PHASE_DONE) return;
+    plans_dispatch(self);
+    rounds_begin(self);
+    if (self->round.started_ms) work_dispatch(self);
+}
+
 /* The last record is awaited, but not for ever. */
 static void still_ending(shepherd_t *self)
 {
@@ -162,7 +171,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     resume_expire(self);
     replicas_tick(self);
     rounds_check(self);
-    rounds_dispatch(self);
+    shepherd_dispatch(self);
     rounds_waiting(self);
     status_tick(self);
 }
@@ -263,7 +272,7 @@ void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
     case COURIER_LEDGER: checkpoint_found(self, result); break;
     default: break;
     }
-    if (!self->finished) rounds_dispatch(self);
+    if (!self->finished) shepherd_dispatch(self);
 }
 
 void shepherd_on_signal(shepherd_t *self)

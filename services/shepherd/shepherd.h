@@ -71,8 +71,9 @@ void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result);
 void shepherd_on_signal(shepherd_t *self);
 /* Statuses of pcp-shepherd besides 0, 1 and 3; STORE_EXIT_SCHEMA is 4. */
 enum { SHEPHERD_EXIT_DEPOSED = 5 };
-void shepherd_gather(shepherd_t *self); /* in PHASE_GATHER: are the aggregators there? */
-void shepherd_begin(shepherd_t *self);  /* they are, for a fresh beginning: give them shards */
+void shepherd_dispatch(shepherd_t *self); /* after each message: begin rounds, give work */
+void shepherd_gather(shepherd_t *self);   /* in PHASE_GATHER: are the aggregators there? */
+void shepherd_begin(shepherd_t *self);    /* they are, for a fresh beginning: give them shards */
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */

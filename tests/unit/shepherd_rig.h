@@ -91,7 +91,7 @@ static void written(rig_t *rig, record_kind_t kind)
     memmove(rig->records.at, rig->records.at + 1, --rig->records.n * sizeof *rig->records.at);
     rig->state.now_ms = rig->now;
     shepherd_on_recorder(&rig->state, &result);
-    rounds_dispatch(&rig->state);
+    shepherd_dispatch(&rig->state);
 }
 
 static void all_written(rig_t *rig)
@@ -137,7 +137,7 @@ static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
     uint8_t *bytes = msg_pack(message, &n);
     rig->state.now_ms = rig->now;
     msg_dispatch(&shepherd_hears, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
-    if (!rig->state.finished) rounds_dispatch(&rig->state);
+    if (!rig->state.finished) shepherd_dispatch(&rig->state);
     free(bytes);
 }
 

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "msg/happening.h"
-#include "shepherd/round/rounds.h"
 #include "shepherd/shepherd.h"
 
 void records_write(shepherd_t *self, record_t *record)
@@ -102,13 +101,13 @@ static void fill_times(const shepherd_t *self, store_commit_t *commit)
     commit->sent_bytes = (int64_t)self->progress.bytes_out;
 }
 
-record_t *records_commit(const shepherd_t *self)
+record_t *records_commit(const shepherd_t *self, double loss, uint64_t tokens)
 {
     record_t *record = record_new(RECORD_COMMIT, self->round.number);
     fill_entries(self, record);
     fill_times(self, &record->commit);
-    record->commit.loss = round_loss(self->round.lease, (size_t)self->round.replicas,
-                                     &record->commit.tokens);
+    record->commit.loss = loss;
+    record->commit.tokens = tokens;
     return record;
 }
 

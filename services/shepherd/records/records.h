@@ -27,7 +27,8 @@ typedef struct {
 void records_write(shepherd_t *self, record_t *record); /* takes it */
 record_t *records_open(const shepherd_t *self);
 record_t *records_decide(const shepherd_t *self);
-record_t *records_commit(const shepherd_t *self);
+/* loss: of the tokens that its leases trained */
+record_t *records_commit(const shepherd_t *self, double loss, uint64_t tokens);
 void records_issue(shepherd_t *self, uint32_t replica);
 void records_done(shepherd_t *self, uint32_t replica);
 void records_reopen(shepherd_t *self, uint32_t replica);

@@ -8,25 +8,6 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-void commit_summary(shepherd_t *self)
-{
-    Msg__RoundStats *s = &self->progress.summary;
-    self->progress.summary_waits = false;
-    s->workers = (uint32_t)members_count(&self->roster, MSG__KIND__KIND_WORKER);
-    s->eta_s = rounds_eta(self);
-    if (s->has_val_loss)
-        log_event(LOG_INFO, "round",
-                  "round=%u rounds=%u loss=%.4f val_loss=%.4f tokens_per_s=%.0f workers=%u",
-                  s->round, s->rounds, s->loss, s->val_loss, s->tokens_per_s, s->workers);
-    else
-        log_event(LOG_INFO, "round", "round=%u rounds=%u loss=%.4f tokens_per_s=%.0f workers=%u",
-                  s->round, s->rounds, s->loss, s->tokens_per_s, s->workers);
-    Msg__Event event = MSG__EVENT__INIT;
-    event.body_case = MSG__EVENT__BODY_ROUND;
-    event.round = s;
-    shepherd_tell(self, &event);
-}
-
 /* --- The decision --- */
 
 void commit_decide(shepherd_t *self)
@@ -107,7 +88,9 @@ static void summarise(shepherd_t *self)
 /* All shards have applied the decision: close the round, open the next. */
 static void committed(shepherd_t *self)
 {
-    record_t *commit = records_commit(self), *open = NULL;
+    uint64_t tokens;
+    double loss = round_loss(self->round.lease, (size_t)self->round.replicas, &tokens);
+    record_t *commit = records_commit(self, loss, tokens), *open = NULL;
     admission_committed(&self->admission, &self->round);
     self->progress.bytes_in = self->progress.bytes_out = 0;
     summarise(self);
@@ -146,10 +129,9 @@ static void opened(shepherd_t *self)
         if (self->round.eval.n == 0) commit_summary(self);
     }
     self->round.begun_ms = self->now_ms;
-    rounds_check(self);
 }
 
-void commit_recorded(shepherd_t *self, const recorder_result_t *result)
+bool commit_recorded(shepherd_t *self, const recorder_result_t *result)
 {
     if (result->kind == RECORD_DECIDE && self->phase == PHASE_DECIDE) {
         self->round.decided = true;
@@ -158,7 +140,9 @@ void commit_recorded(shepherd_t *self, const recorder_result_t *result)
         phase_change(&self->phase, PHASE_COMMIT);
         commit_send(self, NULL);
     }
-    if (self->phase == PHASE_OPEN && result->kind == self->round.awaits) opened(self);
+    if (self->phase != PHASE_OPEN || result->kind != self->round.awaits) return false;
+    opened(self);
+    return true;
 }
 
 /* A shard has lost contributions (its power was cut): these leases are given again. */

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "msg/envelope.h"
+#include "shepherd/roster/roster.h"
 
 typedef struct shepherd shepherd_t;
 
@@ -38,7 +39,10 @@ const char *plans_refusal(const plans_t *self, const char *target);
 /* A compiler has come that may know targets which others did not */
 void plans_retry(plans_t *self);
 void plans_missing(const plans_t *self, str_t *text); /* targets that are refused, and why */
+plan_row_t *plans_find(const plans_t *self, const char *target);   /* NULL: nobody has it */
+size_t plans_workers(const plans_t *self, const roster_t *roster); /* that have a plan */
 
+/* --- compile.c --- */
 void plans_dispatch(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial); /* it is gone */
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);

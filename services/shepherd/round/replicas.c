@@ -39,7 +39,8 @@ void replicas_resume(shepherd_t *self, size_t n)
 /* One for each worker, within the bounds. */
 static int64_t wanted(const shepherd_t *self)
 {
-    int64_t n = (int64_t)rounds_workers(self), most = shepherd_most(self->config);
+    int64_t n = (int64_t)plans_workers(&self->plans, &self->roster),
+            most = shepherd_most(self->config);
     return n < 1 ? 1 : n < most ? n : most;
 }
 
@@ -58,7 +59,8 @@ static int64_t decide(shepherd_t *self, char reason[96])
             missing_ms = self->sizing.few_ms ? self->now_ms - self->sizing.few_ms : 0;
     if (n < self->round.replicas && (double)missing_ms < self->config->shrink_s * 1000)
         return self->round.replicas;
-    int at = snprintf(reason, 96, "%zu workers are there", rounds_workers(self));
+    int at = snprintf(reason, 96, "%zu workers are there",
+                      plans_workers(&self->plans, &self->roster));
     if (n < self->round.replicas)
         snprintf(reason + at, 96 - (size_t)at, ", for %.1f s too few", (double)missing_ms / 1000);
     return n;

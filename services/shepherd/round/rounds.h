@@ -10,21 +10,23 @@
 typedef struct shepherd shepherd_t;
 
 /* --- rounds.c --- */
-size_t rounds_workers(const shepherd_t *self); /* that have a plan */
-void rounds_begin(shepherd_t *self);           /* after INIT: when enough workers are ready */
-void rounds_waiting(shepherd_t *self);         /* now and then: log what the run waits for */
-void rounds_dispatch(shepherd_t *self);
-void rounds_check(shepherd_t *self);    /* is the round complete? */
+void rounds_begin(shepherd_t *self); /* after INIT: when enough workers are ready */
+void rounds_check(shepherd_t *self); /* is the round complete? */
+/* --- waiting.c --- */
+void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
+
+/* --- progress.c --- */
 void rounds_validate(shepherd_t *self); /* open the validation that is due, if one is */
 /* Seconds that the rest of the run takes, by what this shepherd has seen; with validations. */
 double rounds_eta(const shepherd_t *self);
 double rounds_speed(const shepherd_t *self);
+void commit_summary(shepherd_t *self); /* publish the waiting summary */
 
 /* --- commit.c --- */
 void commit_decide(shepherd_t *self);
 void commit_send(shepherd_t *self, const member_row_t *only); /* NULL: to all shards */
-void commit_recorded(shepherd_t *self, const recorder_result_t *result);
-void commit_summary(shepherd_t *self); /* publish the waiting summary */
+/* true: a round is open; the caller checks whether there is anything to do in it. */
+bool commit_recorded(shepherd_t *self, const recorder_result_t *result);
 void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- late.c: leases that a round closes without, and the next one counts --- */

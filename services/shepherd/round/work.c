@@ -169,7 +169,7 @@ void work_again(shepherd_t *self, uint32_t replica)
     uint32_t holder = lease->holder;
     if (++lease->failures > 1) lease->avoid = holder;
     work_reopen(self, replica);
-    if (lease->avoid && lease->home == holder && rounds_workers(self) > 1)
+    if (lease->avoid && lease->home == holder && plans_workers(&self->plans, &self->roster) > 1)
         lease->home = new_home(self, holder);
 }
 
@@ -322,7 +322,9 @@ static size_t taker(const shepherd_t *self, const work_t *work, size_t first)
     while (m < self->roster.members.n && !(work_free(self, &self->roster.members.at[m]) &&
                                            self->roster.members.at[m].serial != work->avoid))
         m++;
-    if (m < self->roster.members.n || !work->avoid || rounds_workers(self) > 1) return m;
+    if (m < self->roster.members.n || !work->avoid ||
+        plans_workers(&self->plans, &self->roster) > 1)
+        return m;
     return first;
 }
 

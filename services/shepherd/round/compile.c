@@ -1,0 +1,184 @@
+/* Plans are compiled once, by whichever compiler asks for work. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "shepherd/roster/members.h"
+#include "shepherd/shepherd.h"
+
+enum { MAX_ATTEMPTS = 3 };
+
+/* Workers of this target are of no use to the run, and told so; they may come back once another
+ * compiler has. */
+static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
+{
+    for (size_t i = self->roster.members.n; i-- > 0;) {
+        if (i >= self->roster.members.n) continue;
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
+        Msg__Fault fault = MSG__FAULT__INIT;
+        fault.code = MSG__FAULT__CODE__REFUSED;
+        fault.text = plan->why;
+        MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
+        member_drop(self, row->serial, plan->why);
+    }
+}
+
+/* No plan for this target. The run fails if that is so for every target that somebody has, unless
+ * the targets alone are to blame: then others are waited for. */
+static void give_up(shepherd_t *self, plan_row_t *plan, const char *why)
+{
+    bool other = plan->unknown;
+    plan->state = PLAN_FAILED;
+    free(plan->why);
+    plan->why = mem_printf("no plan for target %s: %s", plan->target, why);
+    for (size_t i = 0; i < self->plans.rows.n; i++)
+        other |= self->plans.rows.at[i].state != PLAN_FAILED;
+    if (other)
+        refuse_workers(self, plan);
+    else
+        shepherd_fail(self, "compiling for %s: %s", plan->target, why);
+}
+
+void plans_forget_compiler(shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        plan_row_t *row = &self->plans.rows.at[i];
+        if (row->state != PLAN_ASKED || row->compiler != serial) continue;
+        row->state = PLAN_WANTED;
+        char why[64];
+        snprintf(why, sizeof why, "%d compilers were lost on it", row->attempts);
+        if (row->attempts >= MAX_ATTEMPTS) give_up(self, row, why);
+    }
+}
+
+static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
+{
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
+    Msg__Compile job = MSG__COMPILE__INIT;
+    job.job = plan->target;
+    job.module = self->bulk.module_hash;
+    job.file = self->config->model;
+    job.spec = self->spec;
+    job.target = plan->target;
+    job.data = endpoints;
+    job.n_data = (size_t)self->config->shards;
+    MSG_SEND(self->ports.out, &compiler->peer, 0, COMPILE, compile, &job);
+    free(endpoints);
+    plan->state = PLAN_ASKED;
+    plan->compiler = compiler->serial;
+    plan->attempts++;
+    compiler->credit--;
+    compiler->issued_ms = self->now_ms;
+    log_event(LOG_INFO, "compile", "target=%s compiler=%s", plan->target, compiler->id);
+}
+
+static bool other_compiler(const shepherd_t *self, uint32_t serial)
+{
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->kind == MSG__KIND__KIND_COMPILER && row->serial != serial) return true;
+    }
+    return false;
+}
+
+static bool any_ready(const shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.rows.n; i++)
+        if (self->plans.rows.at[i].state == PLAN_READY) return true;
+    return false;
+}
+
+static void assign(shepherd_t *self)
+{
+    phase_change(&self->phase, PHASE_ASSIGN);
+    self->shards.attempt = random_u64(); /* a process number is that of others, too */
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        if (self->roster.members.at[i].shard >= 0) shards_assign(self, &self->roster.members.at[i]);
+    const batch_layout_t *batch = &self->bulk.layout.batch;
+    log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
+              self->bulk.layout.n, (unsigned long long)self->bulk.layout.total,
+              (unsigned long long)batch->tokens, self->bulk.layout.n_shard);
+}
+
+void plans_dispatch(shepherd_t *self)
+{
+    if (self->phase < PHASE_COMPILE || self->phase >= PHASE_SAVE) return;
+    if (self->phase == PHASE_COMPILE && self->bulk.layout.n > 0 &&
+        any_ready(self)) /* since before */
+        assign(self);
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        if (self->plans.rows.at[i].state != PLAN_WANTED) continue;
+        for (size_t m = 0; m < self->roster.members.n; m++) {
+            member_row_t *row = &self->roster.members.at[m];
+            if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0) continue;
+            if (row->serial == self->plans.rows.at[i].failed && other_compiler(self, row->serial))
+                continue;
+            ask(self, &self->plans.rows.at[i], row);
+            break;
+        }
+    }
+}
+
+/* A plan that cannot be had: fatal when the model is wrong. Otherwise another compiler is asked, or
+ * the same one again. */
+static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *reply)
+{
+    log_event(LOG_ERROR, "compile_failed", "target=%s error=\"%s\"", plan->target, reply->error);
+    if (reply->model_at_fault) {
+        shepherd_fail(self, "%s", reply->error);
+        return;
+    }
+    plan->state = PLAN_WANTED;
+    plan->failed = plan->compiler;
+    plan->unknown = reply->target_at_fault;
+    if (plan->unknown || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, reply->error);
+}
+
+/* The first plan gives the layout, the later ones must have the same. */
+static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err)
+{
+    if (strlen(reply->plan) != HASH_HEX - 1)
+        return err_set(err, ERR_NET, "a plan without content hash");
+    layout_t layout = {0};
+    data_kind_t kind = strcmp(self->config->data_layout, "records") == 0 ? DATA_RECORDS
+                                                                         : DATA_WINDOWS;
+    if (layout_from_plan(reply, kind, (size_t)self->config->shards, &layout, err) < 0) return -1;
+    if (self->bulk.layout.n == 0) {
+        self->bulk.layout = layout;
+        return 0;
+    }
+    bool same = layout_equal(&layout, &self->bulk.layout);
+    layout_fini(&layout);
+    if (same) return 0;
+    return err_set(err, ERR_SHAPE, "its parameters differ from those of the first plan");
+}
+
+void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    shepherd_t *self = state;
+    const Msg__PlanReply *reply = message->plan_reply;
+    const member_row_t *compiler = member_by_peer(&self->roster, from);
+    plan_row_t *plan = plans_find(&self->plans, reply->job);
+    if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
+        log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);
+        return;
+    }
+    if (*reply->error) {
+        failed(self, plan, reply);
+        return;
+    }
+    err_t err = {0};
+    if (take_layout(self, reply, &err) < 0) {
+        shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
+        return;
+    }
+    plan->unknown = false;
+    memcpy(plan->hash, reply->plan, HASH_HEX);
+    plan->state = PLAN_READY;
+    log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,
+              plan->hash, reply->cached, reply->seconds);
+    if (self->phase == PHASE_COMPILE) assign(self);
+}
