@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "msg/wire.h"
 #include "outer/codec.h"
-#include "shepherd/roster/blame.h"
-#include "shepherd/roster/members.h"
+#include "shepherd/joining/members.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 
@@ -95,7 +95,8 @@ static void publish(shepherd_t *self)
     shepherd_start(self, job);
 }
 
-void shepherd_begin(shepherd_t *self)
+/* Enough aggregators for a fresh beginning: give them shards. */
+static void begin(shepherd_t *self)
 {
     if (all_new(self)) publish(self);
 }
@@ -104,7 +105,7 @@ void shepherd_gather(shepherd_t *self)
 {
     if (self->phase != PHASE_GATHER || self->bulk.busy) return;
     if (self->recovery.backing) {
-        back_gather(self);
+        if (back_gather(self)) begin(self);
         return;
     }
     self->shards.keeping = self->recovery.resumed && shards_claimed(self);
@@ -134,6 +135,7 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
 void shepherd_dispatch(shepherd_t *self)
 {
     if (self->finished || self->phase == PHASE_DONE) return;
+    members_refuse(self);
     plans_dispatch(self);
     rounds_begin(self);
     if (self->round.started_ms) work_dispatch(self);

@@ -11,11 +11,11 @@
 
 #include "msg/envelope.h"
 #include "shepherd/bulk/bulk.h"
+#include "shepherd/bulk/checkpoints.h"
 #include "shepherd/config.h"
 #include "shepherd/phase.h"
 #include "shepherd/ports.h"
 #include "shepherd/records/records.h"
-#include "shepherd/recovery/checkpoints.h"
 #include "shepherd/recovery/recovery.h"
 #include "shepherd/roster/shards.h"
 #include "shepherd/round/admission.h"
@@ -73,7 +73,6 @@ void shepherd_on_signal(shepherd_t *self);
 enum { SHEPHERD_EXIT_DEPOSED = 5 };
 void shepherd_dispatch(shepherd_t *self); /* after each message: begin rounds, give work */
 void shepherd_gather(shepherd_t *self);   /* in PHASE_GATHER: are the aggregators there? */
-void shepherd_begin(shepherd_t *self);    /* they are, for a fresh beginning: give them shards */
 
 /* --- status.c --- */
 void status_tick(shepherd_t *self); /* publish a status when a second has passed */

@@ -18,19 +18,6 @@ enum { MOST_TIMES = 3 }; /* without a round committed in between */
 
 /* --- Who cannot train which replica --- */
 
-void back_refuse(shepherd_t *self, const Msg__LeaseFailed *failed, const member_row_t *worker)
-{
-    work_t *lease = &self->round.lease[failed->replica];
-    if (strcmp(failed->lost_state, lease->state_in) != 0) return; /* not what we gave */
-    refusal_t row = {failed->replica, worker->serial, self->now_ms};
-    for (size_t i = 0; i < self->round.refused.n; i++)
-        if (self->round.refused.at[i].replica == row.replica &&
-            self->round.refused.at[i].since_ms < row.since_ms)
-            row.since_ms = self->round.refused.at[i].since_ms;
-    VEC_PUSH(&self->round.refused, row);
-    lease->home = 0; /* whoever else is free */
-}
-
 /* Since when nobody who is here has its state; 0: somebody may, or nobody is here. */
 static int64_t lost_since(const shepherd_t *self, uint32_t replica)
 {
@@ -124,10 +111,10 @@ void back_check(shepherd_t *self)
     }
 }
 
-void back_gather(shepherd_t *self)
+bool back_gather(shepherd_t *self)
 {
     if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->shards)
-        return;
+        return false;
     if (!self->recovery.restoring) {
         courier_job_t *job = courier_job_new(COURIER_LEDGER, NULL, 0);
         job->back = true;
@@ -136,9 +123,9 @@ void back_gather(shepherd_t *self)
         if (self->recovery.good.n)
             memcpy(job->good, self->recovery.good.at, self->recovery.good.n * sizeof *job->good);
         shepherd_start(self, job);
-    } else if (self->recovery.written) {
-        shepherd_begin(self);
+        return false;
     }
+    return self->recovery.written;
 }
 
 static void tell(shepherd_t *self, const char *checkpoint)

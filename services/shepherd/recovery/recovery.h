@@ -33,10 +33,10 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
 void resume_expire(shepherd_t *self); /* who has not come back until now has lost its lease */
 
 /* --- back.c: an inner state is lost, the run goes back to a checkpoint --- */
-void back_refuse(shepherd_t *self, const Msg__LeaseFailed *failed, const member_row_t *worker);
 void back_check(shepherd_t *self);                     /* now and then: has everybody refused? */
 void back_begin(shepherd_t *self, const char *reason); /* from the open round */
-void back_gather(shepherd_t *self);                    /* in PHASE_GATHER, `backing` */
+/* In PHASE_GATHER, `backing`. true: the aggregators may get their shards. */
+bool back_gather(shepherd_t *self);
 /* The courier has chosen the checkpoint: tell the store and the members */
 void back_found(shepherd_t *self);
 /* The courier must choose another checkpoint */
@@ -44,5 +44,15 @@ bool back_again(shepherd_t *self, const courier_result_t *result);
 /* The run cannot go on from here: it goes back to a checkpoint, or fails where that did
  * not help. */
 void back_or_fail(shepherd_t *self, const char *reason);
+
+/* --- restore.c --- */
+/* No shard holds the run: go on from a checkpoint, if so configured (false: it is not). */
+bool checkpoint_resume(shepherd_t *self);
+void checkpoint_found(shepherd_t *self, courier_result_t *result);
+courier_job_t *checkpoint_restore(const shepherd_t *self);
+void checkpoint_restored(shepherd_t *self);
+
+/* --- failed.c --- */
+void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct {
     VEC(speed_t) speeds;      /* also of workers that are away */
 } admission_t;
 
-/* most: replicas of any round. */
+/* --- updates.c; most: replicas of any round --- */
 void admission_init(admission_t *self, size_t most);
 void admission_fini(admission_t *self, size_t most);
 /* What later updates are measured by, and who is how fast: kept, and read back from the store. */
@@ -48,6 +48,10 @@ double admission_speed(const admission_t *self, const char *worker); /* steps/s;
 double admission_expected_ms(const admission_t *self, const char *worker, double steps,
                              double least);
 void admission_timed(admission_t *self, const work_t *lease); /* it is done */
+void admission_remember(admission_t *self, const char *worker, uint32_t steps, double compute_s);
+double admission_usual_norm(const admission_t *self); /* per step; INFINITY: too few are known */
+
+/* --- admission.c --- */
 
 /* LEASE_DONE, the first or a repeat: ask the shards. */
 void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows);

@@ -5,26 +5,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "shepherd/roster/members.h"
 #include "shepherd/shepherd.h"
 
 enum { MAX_ATTEMPTS = 3 };
-
-/* Workers of this target are of no use to the run, and told so; they may come back once another
- * compiler has. */
-static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
-{
-    for (size_t i = self->roster.members.n; i-- > 0;) {
-        if (i >= self->roster.members.n) continue;
-        const member_row_t *row = &self->roster.members.at[i];
-        if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
-        Msg__Fault fault = MSG__FAULT__INIT;
-        fault.code = MSG__FAULT__CODE__REFUSED;
-        fault.text = plan->why;
-        MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
-        member_drop(self, row->serial, plan->why);
-    }
-}
 
 /* No plan for this target. The run fails if that is so for every target that somebody has, unless
  * the targets alone are to blame: then others are waited for. */
@@ -37,7 +20,7 @@ static void give_up(shepherd_t *self, plan_row_t *plan, const char *why)
     for (size_t i = 0; i < self->plans.rows.n; i++)
         other |= self->plans.rows.at[i].state != PLAN_FAILED;
     if (other)
-        refuse_workers(self, plan);
+        plan->refuses = true;
     else
         shepherd_fail(self, "compiling for %s: %s", plan->target, why);
 }

@@ -71,27 +71,3 @@ bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica)
     return round == self->round.number && replica < self->round.replicas &&
            self->round.lease[replica].late;
 }
-
-/* Of all that it needs only the parameters of the round before can be gone: a shard lost power. */
-bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
-{
-    enum { MOST_FAILURES = 3 };
-    work_t *lease = &self->round.lease[replica];
-    if (!lease->lag || lease->failures + 1 < MOST_FAILURES) return false;
-    bool others = false;
-    for (int64_t k = 0; k < self->round.replicas; k++)
-        others |= k != replica && self->round.lease[k].state != WORK_DROPPED;
-    if (self->round.decided || !others) {
-        char *reason = mem_printf("round %u counts a lease of the round before, replica %u, which "
-                                  "nobody can train again: %s",
-                                  self->round.number + 1, replica, error);
-        back_or_fail(self, reason);
-        free(reason);
-        return true;
-    }
-    rejection_t late = {replica, lease->fence, lease->worker, "late", error};
-    records_reject(self, &late);
-    lease->state = WORK_DROPPED;
-    rounds_check(self);
-    return true;
-}

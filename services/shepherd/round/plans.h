@@ -18,6 +18,7 @@ typedef struct {
     uint32_t failed;   /* serial of the compiler that failed last */
     int attempts;
     bool unknown; /* a compiler said that no compiler here knows the target */
+    bool refuses; /* workers of the target that are here have not been told yet */
     char *why;    /* PLAN_FAILED: the text with which workers of the target are refused */
     char hash[HASH_HEX];
 } plan_row_t;

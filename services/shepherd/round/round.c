@@ -2,6 +2,7 @@
 #include "shepherd/round/round.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void round_fini(round_t *self)
 {
@@ -32,6 +33,20 @@ bool round_refused(const round_t *self, uint32_t replica, uint32_t worker)
         if (self->refused.at[i].replica == replica && self->refused.at[i].worker == worker)
             return true;
     return false;
+}
+
+void round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
+                  int64_t now_ms)
+{
+    work_t *lease = &self->lease[replica];
+    if (strcmp(state, lease->state_in) != 0) return; /* not what we gave */
+    refusal_t row = {replica, worker, now_ms};
+    for (size_t i = 0; i < self->refused.n; i++)
+        if (self->refused.at[i].replica == row.replica &&
+            self->refused.at[i].since_ms < row.since_ms)
+            row.since_ms = self->refused.at[i].since_ms;
+    VEC_PUSH(&self->refused, row);
+    lease->home = 0; /* whoever else is free */
 }
 
 double round_loss(const work_t *work, size_t n, uint64_t *tokens)

@@ -75,6 +75,9 @@ bool round_holds(const round_t *self, uint32_t worker);   /* work of the round i
 size_t round_homes(const round_t *self, uint32_t worker); /* replicas of a worker */
 /* Has that worker refused the replica's lease? */
 bool round_refused(const round_t *self, uint32_t replica, uint32_t worker);
+/* That worker has not got this state, with which the replica's lease begins. */
+void round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
+                  int64_t now_ms);
 /* Mean loss by tokens of the work that is done. */
 double round_loss(const work_t *work, size_t n, uint64_t *tokens);
 

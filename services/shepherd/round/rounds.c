@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "shepherd/roster/members.h"
+#include "shepherd/joining/members.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"

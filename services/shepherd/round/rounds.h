@@ -39,22 +39,21 @@ work_t late_next(const work_t *late, work_t next);
 bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
 /* Is this an answer about a late lease whose round is not open? It is acknowledged later. */
 bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica);
-/* A late lease failed again and nobody can train it any more: the round drops it, with a row in the
- * records. false: it is no such lease. */
-bool late_failed(shepherd_t *self, uint32_t replica, const char *error);
-
 /* --- overdue.c --- */
 /* Now and then: takes work from workers that do not end it in time */
 void overdue_check(shepherd_t *self);
 
-/* --- answers.c --- */
+/* --- done.c --- */
+/* The work an answer is about, if the sender holds it under this fence; else NULL, counted. */
+work_t *work_held_by(shepherd_t *self, const msg_peer_t *from, bool eval, uint32_t round,
+                     uint32_t index, uint32_t fence);
 void work_acknowledge(shepherd_t *self, const msg_peer_t *to, uint32_t round, uint32_t replica,
                       uint32_t fence);
 /* A lease is done and admitted. */
 void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2);
 void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknowledge a lease */
+
+/* --- answers.c --- */
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
-void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
-
 #endif

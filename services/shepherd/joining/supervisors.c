@@ -1,5 +1,5 @@
 /* Supervisors and the command line at the shepherd of a run. */
-#include "shepherd/roster/members.h"
+#include "shepherd/joining/members.h"
 #include "shepherd/roster/operators.h"
 #include "shepherd/shepherd.h"
 

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "msg/wire.h"
-#include "shepherd/roster/blame.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 

@@ -1,4 +1,4 @@
-/* Checkpoints while training goes on, and going on from one. */
+/* Checkpoints while training goes on. */
 #ifndef SHEPHERD_CHECKPOINTS_H
 #define SHEPHERD_CHECKPOINTS_H
 
@@ -41,11 +41,5 @@ void checkpoint_done(shepherd_t *self, const courier_result_t *result);
 void checkpoint_record(shepherd_t *self, const courier_result_t *result);
 /* Tell the shards of states that nobody needs, and that they need not hold. */
 void checkpoint_forget(shepherd_t *self, bool hold);
-
-/* No shard holds the run: go on from a checkpoint, if so configured (false: it is not). */
-bool checkpoint_resume(shepherd_t *self);
-void checkpoint_found(shepherd_t *self, courier_result_t *result);
-courier_job_t *checkpoint_restore(const shepherd_t *self);
-void checkpoint_restored(shepherd_t *self);
 
 #endif

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "shepherd/roster/blame.h"
+#include "shepherd/joining/members.h"
 #include "shepherd/roster/hello.h"
-#include "shepherd/roster/members.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
@@ -60,6 +60,31 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
     if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
     member_row_fini(&gone);
+}
+
+/* Workers of this target are of no use to the run, and told so; they may come back once another
+ * compiler has. */
+static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
+{
+    for (size_t i = self->roster.members.n; i-- > 0;) {
+        if (i >= self->roster.members.n) continue;
+        const member_row_t *row = &self->roster.members.at[i];
+        if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
+        Msg__Fault fault = MSG__FAULT__INIT;
+        fault.code = MSG__FAULT__CODE__REFUSED;
+        fault.text = plan->why;
+        MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
+        member_drop(self, row->serial, plan->why);
+    }
+}
+
+void members_refuse(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        plan_row_t *plan = &self->plans.rows.at[i];
+        if (plan->refuses) refuse_workers(self, plan);
+        plan->refuses = false;
+    }
 }
 
 /* Everybody waits for a lost aggregator, so it gets more patience: a slow disk may hold it up. */
