@@ -29,6 +29,12 @@ check "nor model compile" refused libshared/model/gpt2.c '"compile/compile.h"' '
 check "a service has a row, too" holds services/worker/main.c '"msg/member.h"'
 check "and may include no more than it names" refused services/worker/main.c '"store/store.h"' 'does not name'
 check "nor another service" refused services/worker/main.c '"shepherd/work.h"' 'of a service'
+check "a service's own folders have an order" \
+    holds services/shepherd/round/a.c '"shepherd/roster/roster.h"'
+check "which an include may not turn round" \
+    refused services/shepherd/roster/a.c '"shepherd/round/work.h"' 'shepherd/round/work.h, which is a higher layer'
+check "and a new one has its place there" \
+    refused services/shepherd/new/a.c '"shepherd/shepherd.h"' 'services/shepherd/new has no place'
 check "a folder without a row is refused" refused libshared/new/a.c '"base/err.h"' 'has no row'
 check "a library has its owners" refused libshared/plan/format/plan.c '<sqlite3.h>' 'may be included only in'
 

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "shepherd/joining/members.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
