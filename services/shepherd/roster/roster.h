@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "msg/envelope.h"
 
-/* What the shepherd holds against a worker (blame.c, round/overdue.c). It counts failures
+/* What the shepherd holds against a worker (round/blame.c, round/overdue.c). It counts failures
  * that follow each other without a success. */
 typedef struct {
     uint8_t strikes, lies; /* failures; failures that it hid, or that are no accident */
