@@ -395,10 +395,25 @@ static int read_args(const config_table_t *table, walk_t *walk, config_args_t *a
     return 0;
 }
 
+/* A list's flag that is given again adds to it. */
+static int set_flag(const assignments_t *list, size_t i, void *target, err_t *err)
+{
+    const assignment_t *a = &list->at[i];
+    bool again = false;
+    for (size_t k = 0; k < i; k++) again = again || list->at[k].field == a->field;
+    bool is_list = a->field->kind == CONFIG_STRING && a->field->words;
+    if (!is_list || !again) return set_given(a->field, target, a->value, err);
+    const char *before = *(char **)((char *)target + a->field->offset);
+    char *all = mem_printf("%s%s%s", before, a->field->words, a->value);
+    int rc = set_field(a->field, target, all, err);
+    free(all);
+    return rc;
+}
+
 static int apply_flags(const assignments_t *list, void *target, err_t *err)
 {
     for (size_t i = 0; i < list->n; i++) {
-        if (set_given(list->at[i].field, target, list->at[i].value, err) == 0) continue;
+        if (set_flag(list, i, target, err) == 0) continue;
         char *flag = respell("--", list->at[i].field->name, '_', '-', false);
         err_prefix(err, "flag %s: ", flag);
         free(flag);

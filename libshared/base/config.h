@@ -32,7 +32,9 @@ typedef struct {
     const char *fallback; /* default, as text; NULL: unset (strings only) */
     const char *help;     /* one line for --help */
     double min, max;
-    const char *words; /* CONFIG_ENUM; CONFIG_INT: a word besides the numbers, for CONFIG_WORD */
+    const char *words; /* CONFIG_ENUM; CONFIG_INT: a word besides the numbers, for CONFIG_WORD;
+                          CONFIG_STRING: what stands between the values of a flag that is given
+                          several times, NULL: the last one counts */
     bool secret; /* masked when printed; in the environment and as a flag, @FILE stands for the
                     first line of that file */
 } config_field_t;

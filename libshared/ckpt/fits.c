@@ -10,7 +10,10 @@ static int check(const checkpoint_t *self, const checkpoint_run_t *run, const le
 {
     char module[HASH_HEX];
     const checkpoint_info_t *info = checkpoint_info(self);
-    if (hash_file(run->model, module, err) < 0) return -1;
+    if (run->text)
+        hash_content(run->text, run->n_text, module);
+    else if (hash_file(run->model, module, err) < 0)
+        return -1;
     if (strcmp(module, info->module_hash) != 0)
         return err_set(err, ERR_ARG, "it is of another model than %s", run->model);
     if (ledger->seed != run->seed)

@@ -7,6 +7,8 @@
 
 typedef struct {
     const char *model; /* file of StableHLO text */
+    const char *text;  /* the text itself, where it is no file's; NULL: read the file */
+    size_t n_text;
     uint64_t seed, rounds;
     size_t least, most; /* replicas of a round */
 } checkpoint_run_t;

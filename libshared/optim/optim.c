@@ -9,6 +9,7 @@
 #include "ad/ad.h"
 #include "base/index.h"
 #include "base/mem.h"
+#include "optim/inputs.h"
 #include "optim/programs.h"
 #include "optim/rule.h"
 
@@ -24,7 +25,7 @@ typedef struct {
 
 static ir_type_t master_type(ir_type_t type)
 {
-    return dtype_is_narrow(type.dtype) ? ir_type_with(type, DT_F32) : type;
+    return optim_master(type);
 }
 
 /* --- signatures --- */
@@ -39,11 +40,12 @@ static void add_slot(slots_t *slots, const char *role, const char *name, ir_type
     slots->at[slot.first].n_role = slots->n - slot.first;
 }
 
-/* Those of entry's arguments that are (not) parameters; master types when `wide`. */
+/* Those of entry's arguments that are kept among the parameters, or else the batch; master types
+ * when `wide`. */
 static void add_args(slots_t *in, const optim_arg_t *args, int n, bool params, bool wide)
 {
     for (int i = 0; i < n; i++) {
-        if (args[i].is_param != params) continue;
+        if (params ? !args[i].is_param : args[i].role != ARG_batch) continue;
         ir_type_t type = params && wide ? master_type(args[i].type) : args[i].type;
         add_slot(in, params ? "param" : "batch", args[i].name, type, IR_NONE);
         in->at[in->n - 1].init = params ? args[i].init : NULL;
@@ -53,7 +55,7 @@ static void add_args(slots_t *in, const optim_arg_t *args, int n, bool params, b
 static void add_states(const build_t *b, slots_t *in)
 {
     for (int i = 0; i < b->n_arg; i++) {
-        if (!b->arg[i].is_param) continue;
+        if (b->arg[i].role != ARG_param) continue;
         for (int k = 0; k < b->rule->n_state(b->spec); k++) {
             const char *name = arena_printf(b->module->arena, "%s.%s", b->rule->state[k],
                                             b->arg[i].name);
@@ -65,7 +67,7 @@ static void add_states(const build_t *b, slots_t *in)
 static void add_accumulators(const build_t *b, slots_t *in)
 {
     for (int i = 0; i < b->n_arg; i++)
-        if (b->arg[i].is_param)
+        if (b->arg[i].role == ARG_param)
             add_slot(in, "accumulator", b->arg[i].name, master_type(b->arg[i].type), IR_NONE);
 }
 
@@ -91,26 +93,44 @@ static slot_t *slot_at(const slots_t *slots, const char *role, int k)
 
 /* --- the parts of a step --- */
 
+/* Does an argument read the step or the learning rate? */
+static bool reads_step(const build_t *b)
+{
+    for (int i = 0; i < b->n_arg; i++)
+        if (b->arg[i].role == ARG_scalar && b->arg[i].scalar != SCALAR_VALUE) return true;
+    return false;
+}
+
 /* Call fn on the program's parameters and batch: arguments in fn's order, parameters rounded to the
  * type that fn declares. */
 static int run_model(ir_fn_t *to, const ir_fn_t *fn, const optim_arg_t *args, int n_arg,
                      const slots_t *in, ir_val_t *results, err_t *err)
 {
     ir_val_t *values = mem_calloc((size_t)n_arg + 1, sizeof *values);
-    int n_param = 0, n_batch = 0;
+    const slot_t *lr = slot_at(in, "scalar", 0), *step = lr ? slot_at(in, "scalar", 1) : NULL;
+    int n_param = 0, n_batch = 0, n_seed = 0;
     for (int i = 0; i < n_arg; i++) {
-        values[i] = args[i].is_param ? slot_at(in, "param", n_param++)->value
-                                     : slot_at(in, "batch", n_batch++)->value;
-        if (args[i].is_param) values[i] = ir_convert(to, values[i], args[i].type.dtype);
+        const optim_arg_t *arg = &args[i];
+        if (arg->is_param)
+            values[i] = optim_from_master(to, slot_at(in, "param", n_param++)->value,
+                                          arg->type.dtype);
+        else if (arg->role == ARG_batch)
+            values[i] = slot_at(in, "batch", n_batch++)->value;
+        else if (arg->role == ARG_seed)
+            values[i] = optim_seed(to, &arg->type, n_seed++);
+        else
+            values[i] = optim_scalar(to, arg, lr ? lr->value : IR_NONE,
+                                     step ? step->value : IR_NONE);
     }
     int status = program_inline(to, fn, values, results, err);
     free(values);
     return status;
 }
 
-/* Loss and gradients (master types) of the entry; grads[] in order of parameters. */
+/* Loss and gradients (master types) of the entry, grads[] in order of those that are trained; the
+ * states' next values are appended to out. */
 static int run_gradient(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_t *loss,
-                        ir_val_t *grads, err_t *err)
+                        ir_val_t *grads, slots_t *out, err_t *err)
 {
     int n = b->gradient->body->n_result, n_primal = b->entry->body->n_result;
     ir_val_t *results = mem_calloc((size_t)n + 1, sizeof *results);
@@ -120,6 +140,13 @@ static int run_gradient(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val
         dtype_t dtype = master_type(*ir_type_of(fn, results[i])).dtype;
         grads[i - n_primal] = ir_convert(fn, results[i], dtype);
     }
+    for (int i = 0, k = 0; i < b->n_arg && status == 0; i++) {
+        if (!b->arg[i].is_param) continue;
+        slot_t slot = *slot_at(in, "param", k++);
+        if (b->arg[i].role != ARG_state) continue;
+        slot.value = ir_convert(fn, results[b->arg[i].next], slot.type.dtype);
+        VEC_PUSH(out, slot);
+    }
     free(results);
     return status;
 }
@@ -127,8 +154,18 @@ static int run_gradient(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val
 static int n_params(const build_t *b)
 {
     int n = 0;
-    for (int i = 0; i < b->n_arg; i++) n += b->arg[i].is_param;
+    for (int i = 0; i < b->n_arg; i++) n += b->arg[i].role == ARG_param;
     return n;
+}
+
+/* The slot of the i-th parameter that is trained. */
+static slot_t *trained_at(const build_t *b, const slots_t *in, int i)
+{
+    for (int a = 0, k = 0; a < b->n_arg; a++) {
+        if (b->arg[a].role == ARG_param && i-- == 0) return slot_at(in, "param", k);
+        k += b->arg[a].is_param;
+    }
+    return NULL;
 }
 
 /* |g| over all parameters, in f32, or in f64 when a parameter is. */
@@ -171,7 +208,7 @@ static void update_all(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_
 
     slots_t states = {0};
     for (int i = 0; i < n; i++) {
-        slot_t p = *slot_at(in, "param", i);
+        slot_t p = *trained_at(b, in, i);
         ir_val_t old[OPTIM_MAX_STATE], fresh[OPTIM_MAX_STATE];
         for (int k = 0; k < n_state; k++) old[k] = slot_at(in, "state", i * n_state + k)->value;
         p.value = b->rule->update(&step, p.value, grads[i], old, fresh);
@@ -197,13 +234,16 @@ static int build_train(const build_t *b, err_t *err)
     add_scalars(&in);
     ir_fn_t *fn = program_begin(b->module, "train", &in);
     ir_val_t loss, norm, *grads = mem_calloc((size_t)n_params(b) + 1, sizeof *grads);
-    int status = run_gradient(b, fn, &in, &loss, grads, err);
+    slots_t next = {0};
+    int status = run_gradient(b, fn, &in, &loss, grads, &next, err);
     if (status == 0) {
         update_all(b, fn, &in, grads, &out, &norm);
+        for (size_t i = 0; i < next.n; i++) VEC_PUSH(&out, next.at[i]);
         add_result(fn, &out, "loss", loss);
         add_result(fn, &out, "grad_norm", ir_convert(fn, norm, DT_F32));
         status = program_end(fn, &out, err);
     }
+    VEC_FREE(&next);
     free(grads);
     VEC_FREE(&in);
     VEC_FREE(&out);
@@ -216,9 +256,10 @@ static int build_accumulate(const build_t *b, err_t *err)
     add_args(&in, b->arg, b->n_arg, true, true);
     add_accumulators(b, &in);
     add_args(&in, b->arg, b->n_arg, false, true);
+    if (reads_step(b)) add_scalars(&in);
     ir_fn_t *fn = program_begin(b->module, "accumulate", &in);
     ir_val_t loss, *grads = mem_calloc((size_t)n_params(b) + 1, sizeof *grads);
-    int status = run_gradient(b, fn, &in, &loss, grads, err);
+    int status = run_gradient(b, fn, &in, &loss, grads, &out, err);
     if (status == 0) {
         for (int i = 0; i < n_params(b); i++) {
             slot_t sum = *slot_at(&in, "accumulator", i);
@@ -308,9 +349,9 @@ static int check_logits(const build_t *b, const ir_fn_t *fn, const optim_arg_t *
 static void name_tokens(ir_module_t *module, optim_arg_t *args, int n_arg)
 {
     int n_batch = 0;
-    for (int i = 0; i < n_arg; i++) n_batch += !args[i].is_param;
+    for (int i = 0; i < n_arg; i++) n_batch += args[i].role == ARG_batch;
     for (int i = 0; i < n_arg; i++)
-        if (!args[i].is_param)
+        if (args[i].role == ARG_batch)
             args[i].name = n_batch == 1 ? "tokens"
                                         : arena_printf(module->arena, "logits.%s", args[i].name);
 }
@@ -344,10 +385,11 @@ static int begin(build_t *b, ir_module_t *module, const ir_fn_t **logits, err_t 
     b->arg = optim_args(module, b->entry, err);
     if (!b->arg) return -1;
     if (n_params(b) == 0)
-        return err_set(err, ERR_ARG, "@%s has no parameter to train (no float argument)",
+        return err_set(err, ERR_ARG,
+                       "@%s has no parameter to train (no argument has the role param)",
                        b->entry->name);
     bool *wanted = mem_calloc((size_t)b->n_arg + 1, sizeof *wanted);
-    for (int i = 0; i < b->n_arg; i++) wanted[i] = b->arg[i].is_param;
+    for (int i = 0; i < b->n_arg; i++) wanted[i] = b->arg[i].role == ARG_param;
     b->gradient = ad_gradient(module, b->entry, "gradient of the entry", wanted, err);
     free(wanted);
     if (!b->gradient) return -1;
@@ -385,7 +427,7 @@ int optim_build_gradient(ir_module_t *module, err_t *err)
     if (status == 0) {
         add_result(fn, &out, "loss", results[0]);
         for (int i = n_primal; i < n; i++) {
-            const char *name = slot_at(&in, "param", i - n_primal)->name;
+            const char *name = trained_at(&b, &in, i - n_primal)->name;
             add_result(fn, &out, arena_printf(module->arena, "grad.%s", name), results[i]);
         }
         status = program_end(fn, &out, err);

@@ -1,8 +1,10 @@
 /* From a model's loss to complete training programs, emitted as ordinary ops.
  *
- * Input: a module with the entry @main (a float scalar loss; maybe more results, ignored) and maybe
- * @logits. Arguments are classified: attribute pcp.role ("param" | "batch") if present, else float
- * means parameter and integer means batch. Names: pcp.name if present, else "arg<i>".
+ * Input: a module with the entry @main (a float scalar loss; maybe more results, of which those count
+ * that are the next values of states) and maybe @logits. Arguments have roles (optim_role_t): attribute
+ * pcp.role if present, else float means parameter and integer means batch. Names: pcp.name if
+ * present, else "arg<i>". What roles a model's arguments have when nothing says so:
+ * compile/roles.h.
  *
  * Output: the module's public functions become the programs
  *   @train   (params, state, batch, lr, step) -> (params', state', loss, grad_norm)
@@ -65,13 +67,39 @@ int optim_build_gradient(ir_module_t *module, err_t *err);
 /* Only @logits (params, tokens) -> (logits), for sampling. ERR_ARG when the module has none. */
 int optim_build_logits(ir_module_t *module, err_t *err);
 
-/* How a module's arguments take part in training. */
+/* How a module's arguments take part in training. X(word), and what pcp.role says behind a colon:
+ *   param    trained by the gradient
+ *   frozen   has initial values and keeps them
+ *   state    `state:R`: result R of the entry is its value from the next step on (running statistics)
+ *   batch    filled from the dataset
+ *   seed     filled with bits made of the seed of the execution (runtime/exec.h), others each step
+ *   scalar   `scalar:step` the number of the step, from 1; `scalar:lr` the learning rate of the step;
+ *            `scalar:V` the number V. The program "loss" reads 0 for step and lr
+ * The first three are kept side by side, as plans' role param: they travel, and checkpoints have
+ * them. They are f32 there (f64 in f64 modules), whatever the model reads; integers up to 2^24. */
+#define OPTIM_ROLES(X) X(param) X(frozen) X(state) X(batch) X(seed) X(scalar)
+#define OPTIM_ROLE_CONSTANT(word) ARG_##word,
+typedef enum { OPTIM_ROLES(OPTIM_ROLE_CONSTANT) N_ARG_ROLE } optim_role_t;
+const char *optim_role_name(optim_role_t role);
+
+typedef enum { SCALAR_STEP, SCALAR_LR, SCALAR_VALUE } optim_scalar_t;
+
 typedef struct {
     const char *name;
-    bool is_param;
+    optim_role_t role;
+    bool is_param; /* kept among the parameters: param, frozen, state */
     ir_type_t type;
-    const char *init; /* pcp.init, or NULL */
+    const char *init;      /* pcp.init, or NULL */
+    int next;              /* state: the result that is its next value */
+    optim_scalar_t scalar; /* scalar: what fills it, and with SCALAR_VALUE the number */
+    double value;
 } optim_arg_t;
+
+/* "state:1" into role, next, scalar and value of arg, whose type must fit. ERR_ARG, ERR_TYPE say
+ * what is wrong, to be read behind the argument's name. */
+int optim_role_parse(const char *text, optim_arg_t *arg, err_t *err);
+/* The type in which an argument that is_param is kept. */
+ir_type_t optim_master(ir_type_t type);
 /* Classify the entry's arguments: an arena-owned array of body->n_arg. */
 optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err);
 

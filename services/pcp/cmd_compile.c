@@ -6,7 +6,9 @@
 #include "base/file.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
+#include "parse/parse.h"
 #include "pcp/cmd.h"
+#include "pcp/model_roles.h"
 #include "pcp/progress.h"
 #include "tools/tuning.h"
 
@@ -14,7 +16,8 @@ typedef struct {
     char *emit, *pass, *target, *output;
     bool stats, tune;
     char *tune_dir;
-    int64_t memory_budget;
+    int64_t memory_budget, loss_result;
+    char *entry, *role, *roles;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
 
@@ -34,9 +37,10 @@ static const config_field_t fields[] = {
                                                 "bytes that the plan's arena may have (512Mi, "
                                                 "2Gi), by recomputing instead of keeping; 0: any",
                                                 0, 1e15, NULL, false},
-    {"tune", CONFIG_BOOL, AT(tune), "false",
-     "with --output: choose kernels of products by measuring them on this machine, once each", 0, 0,
-     NULL, false},
+    MODEL_ROLES_FIELDS(options_t){
+        "tune", CONFIG_BOOL, AT(tune), "false",
+        "with --output: choose kernels of products by measuring them on this machine, once each", 0,
+        0, NULL, false},
     {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,
      "where measured tables are kept (default: $XDG_CACHE_HOME/pcp or ~/.cache/pcp)", 0, 0, NULL,
      false},
@@ -90,13 +94,26 @@ static int write_plan(const options_t *o, const char *text, size_t n, const char
     return status;
 }
 
+/* The text with its roles; --emit ir shows the file as it is. */
+static char *read_model(const options_t *o, const char *path, size_t *n, err_t *err)
+{
+    const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
+    ir_module_t *module;
+    bool asked = o->entry || o->role || o->roles || o->loss_result >= 0;
+    if (stage_of(o->emit) == STAGE_IR && !o->output && !asked)
+        return parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
+    char *text = model_roles_text(path, &roles, false, true, &module, n, err);
+    ir_module_destroy(&module);
+    return text;
+}
+
 static int compile(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
     const char *path = args->operands[0];
     size_t n;
-    char *text = file_read(path, &n, err);
+    char *text = read_model(o, path, &n, err);
     if (!text) return -1;
     const spec_options_t wanted = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, o)};
     train_spec_t spec = train_spec_of(&wanted);

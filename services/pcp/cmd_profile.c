@@ -16,7 +16,8 @@ typedef struct {
     int64_t threads, steps, warmup, top, vocab, accumulate, seed;
     char *trace, *precision;
     bool pin, tune;
-    char *tune_dir;
+    char *tune_dir, *entry, *role, *roles;
+    int64_t loss_result;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -37,8 +38,9 @@ static const config_field_t fields[] = {
     {"precision", CONFIG_ENUM, AT(precision), "f32",
      "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
      OPTION_WORDS(PRECISIONS), false},
-    {"tune", CONFIG_BOOL, AT(tune), "false",
-     "choose kernels of products by measuring them first, once each", 0, 0, NULL, false},
+    MODEL_ROLES_FIELDS(options_t){"tune", CONFIG_BOOL, AT(tune), "false",
+                                  "choose kernels of products by measuring them first, once each",
+                                  0, 0, NULL, false},
     {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,
      "where measured tables are kept (default: $XDG_CACHE_HOME/pcp or ~/.cache/pcp)", 0, 0, NULL,
      false},
@@ -91,19 +93,15 @@ static int measure(trial_t *trial, profile_t *profile, const options_t *o, progr
     return 0;
 }
 
-static int profile_model(const options_t *o, const char *path, const trial_options_t *options,
-                         err_t *err)
+static int profile_model(const options_t *o, const char *path, const model_info_t *model,
+                         const trial_options_t *options, err_t *err)
 {
     trial_t trial = {0};
-    size_t n;
-    char *text = file_read(path, &n, err);
-    if (!text) return -1;
     progress_t progress;
     progress_aside(&progress, "compiling");
     double start = clock_mono_s();
-    int status = trial_init(&trial, text, n, path, options, err);
+    int status = trial_init(&trial, model->text, model->n_text, path, options, err);
     double compiled = clock_mono_s() - start;
-    free(text);
     profile_t *profile = status == 0 ? profile_new(trial.exec) : NULL;
     double *plain = mem_calloc((size_t)o->steps, sizeof *plain);
     if (status == 0) {
@@ -128,12 +126,11 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const options_t *o = options;
     model_info_t info;
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
-    int status = model_info_load(args->operands[0], &info, err);
+    const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
+    int status = model_info_load(args->operands[0], &roles, &info, err);
     int64_t vocab = o->vocab ? o->vocab : info.vocab ? info.vocab : 256;
-    model_info_fini(&info);
-    if (status < 0) return -1;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    if (precision_parse(o->precision, &spec.precision, err) < 0) return -1;
+    if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
     spec.accumulate = (int)o->accumulate;
     trial_options_t trial = {.spec = &spec,
                              .threads = (int)o->threads,
@@ -142,7 +139,9 @@ static int run(const void *options, const config_args_t *args, err_t *err)
                              .tune_dir = o->tune_dir,
                              .vocab = vocab,
                              .seed = (uint64_t)o->seed};
-    return profile_model(o, args->operands[0], &trial, err);
+    if (status == 0) status = profile_model(o, args->operands[0], &info, &trial, err);
+    model_info_fini(&info);
+    return status;
 }
 
 int cmd_profile(int argc, char **argv)

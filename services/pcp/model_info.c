@@ -1,9 +1,9 @@
 /* Arguments, batch shape and vocabulary of a StableHLO model. */
 #include "pcp/model_info.h"
 
+#include <stdlib.h>
+
 #include "ir/op.h"
-#include "parse/parse.h"
-#include "pcp/cmd.h"
 
 /* The argument that v is a view or conversion of, or -1. */
 static int source_argument(const ir_fn_t *fn, ir_val_t v)
@@ -27,7 +27,7 @@ static int64_t find_vocab(const model_info_t *info)
         const ir_op_t *op = fn->body->op[i];
         if (op->code != OP_gather || ir_type_of(fn, op->in[0])->rank < 2) continue;
         int index = source_argument(fn, op->in[1]), table = source_argument(fn, op->in[0]);
-        if (index < 0 || info->args[index].is_param || table < 0) continue;
+        if (index < 0 || info->args[index].role != ARG_batch || table < 0) continue;
         int64_t rows = ir_type_of(fn, op->in[0])->dim[0];
         if (vocab == 0 || rows < vocab) vocab = rows;
     }
@@ -37,36 +37,25 @@ static int64_t find_vocab(const model_info_t *info)
 static int check_entry(model_info_t *info, err_t *err)
 {
     const ir_fn_t *fn = info->entry;
-    char text[IR_TYPE_TEXT];
-    if (fn->body->n_result < 1)
-        return err_set(err, ERR_TYPE,
-                       "@%s returns nothing; its first result must be the loss, a "
-                       "float scalar",
-                       fn->name);
-    const ir_type_t *loss = ir_type_of(fn, fn->body->result[0]);
-    if (loss->rank != 0 || !dtype_is_float(loss->dtype))
-        return err_set(err, ERR_TYPE,
-                       "@%s returns %s; its first result must be the loss, a float "
-                       "scalar such as tensor<f32>",
-                       fn->name, ir_type_text(loss, text));
     for (int i = 0; i < fn->body->n_arg; i++) {
         const optim_arg_t *arg = &info->args[i];
+        bool is_batch = arg->role == ARG_batch;
         info->n_params += arg->is_param;
-        info->n_batch += !arg->is_param;
-        if (!arg->is_param && arg->type.rank >= 2) info->row_tokens = arg->type.dim[1];
+        info->n_batch += is_batch;
+        if (is_batch && arg->type.rank >= 2) info->row_tokens = arg->type.dim[1];
     }
-    if (info->n_params == 0)
-        return err_set(err, ERR_TYPE, "@%s has no float argument to train", fn->name);
-    if (info->n_batch == 0)
-        return err_set(err, ERR_TYPE, "@%s has no integer argument to feed with data", fn->name);
-    return 0;
+    if (info->n_batch > 0) return 0;
+    return err_set(err, ERR_TYPE,
+                   "@%s has no argument to feed with data: none has the role batch (--role "
+                   "NAME=batch)",
+                   fn->name);
 }
 
-int model_info_load(const char *path, model_info_t *info, err_t *err)
+int model_info_load(const char *path, const roles_options_t *roles, model_info_t *info, err_t *err)
 {
-    *info = (model_info_t){.module = parse_stablehlo_file(path, err)};
-    if (!info->module) return -1;
-    cmd_notes(path, info->module);
+    *info = (model_info_t){0};
+    info->text = model_roles_text(path, roles, true, false, &info->module, &info->n_text, err);
+    if (!info->text) return -1;
     info->entry = ir_module_entry(info->module, err);
     if (!info->entry) return err_prefix(err, "%s: ", path);
     info->args = optim_args(info->module, info->entry, err);
@@ -77,5 +66,7 @@ int model_info_load(const char *path, model_info_t *info, err_t *err)
 
 void model_info_fini(model_info_t *info)
 {
+    free(info->text);
     ir_module_destroy(&info->module);
+    *info = (model_info_t){0};
 }

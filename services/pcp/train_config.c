@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "pcp/model_roles.h"
 #include "text/tokenizer.h"
 
 #define AT(name) offsetof(train_config_t, name)
@@ -30,7 +31,7 @@
 
 static const config_field_t fields[] = {
     TEXT(model, NULL, "StableHLO file with a scalar loss"),
-    TEXT(data, NULL, "text file, or u16 tokens (tokenizer raw)"),
+    MODEL_ROLES_FIELDS(train_config_t) TEXT(data, NULL, "text file, or u16 tokens (tokenizer raw)"),
     TEXT(tokenizer, "char",
          "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
     WORD(layout, "windows", DATA_LAYOUT_WORDS,

@@ -8,6 +8,8 @@ typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
     char *model, *data, *tokenizer, *layout, *init, *dtype;
+    char *entry, *role, *roles; /* pcp/model_roles.h */
+    int64_t loss_result;
     double val_fraction;
     /* who trains */
     int64_t workers, replicas, max_replicas, threads, aggregators;

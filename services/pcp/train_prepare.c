@@ -26,7 +26,7 @@ static int check_dtype(const train_config_t *c, const model_info_t *model, err_t
 {
     dtype_t want = dtype_parse(c->dtype, strlen(c->dtype)); /* auto: none */
     for (int i = 0; want != DT_NONE && i < model->entry->body->n_arg; i++)
-        if (model->args[i].is_param && model->args[i].type.dtype != want)
+        if (model->args[i].role == ARG_param && model->args[i].type.dtype != want)
             return err_set(err, ERR_TYPE, "%s: parameter \"%s\" is %s, --dtype %s was asked for",
                            c->model, model->args[i].name, dtype_name(model->args[i].type.dtype),
                            c->dtype);
@@ -34,11 +34,14 @@ static int check_dtype(const train_config_t *c, const model_info_t *model, err_t
 }
 
 /* A large model takes seconds to read. */
-static int load_model(const char *path, progress_t *progress, model_info_t *model, err_t *err)
+static int load_model(const train_config_t *c, const char *path, progress_t *progress,
+                      model_info_t *model, err_t *err)
 {
+    const roles_options_t as_given = MODEL_ROLES_OPTIONS(c), as_kept = {.loss_result = -1};
+    bool given = path == c->model; /* else the run's own, which says its roles itself */
     enum { LARGE_BYTES = 1 << 20 };
     if (progress && file_size(path) >= LARGE_BYTES) progress_phase(progress, "reading %s", path);
-    return model_info_load(path, model, err);
+    return model_info_load(path, given ? &as_given : &as_kept, model, err);
 }
 
 static int refuse_run(const train_config_t *c, err_t *err)
@@ -51,7 +54,8 @@ static int refuse_run(const train_config_t *c, err_t *err)
 }
 
 /* A new run that begins where a checkpoint stands: is it of this model, seed, ...? */
-static int check_start(const train_config_t *c, progress_t *progress, err_t *err)
+static int check_start(const train_config_t *c, const model_info_t *model, progress_t *progress,
+                       err_t *err)
 {
     if (!c->resume || strcmp(c->resume, "latest") == 0) return 0;
     if (progress) progress_phase(progress, "checking %s", c->resume);
@@ -60,6 +64,8 @@ static int check_start(const train_config_t *c, progress_t *progress, err_t *err
     bool is_auto = c->replicas == CONFIG_WORD;
     size_t most = (size_t)(is_auto ? c->max_replicas : c->replicas);
     checkpoint_run_t run = {.model = c->model,
+                            .text = model->text,
+                            .n_text = model->n_text,
                             .seed = (uint64_t)c->seed,
                             .rounds = (uint64_t)c->rounds,
                             .least = is_auto ? 1 : most,
@@ -89,12 +95,10 @@ static int claim(train_config_t *c, train_prepared_t *out, err_t *err)
     return rc;
 }
 
-static int copy_model(const train_config_t *c, err_t *err)
+static int write_model(const train_config_t *c, const model_info_t *model, err_t *err)
 {
-    size_t n;
-    char *text = file_read(c->model, &n, err), *path = mem_printf("%s/model.mlir", c->run_dir);
-    int rc = text ? file_write_atomic(path, text, n, err) : -1;
-    free(text);
+    char *path = mem_printf("%s/model.mlir", c->run_dir);
+    int rc = file_write_atomic(path, model->text, model->n_text, err);
     free(path);
     return rc;
 }
@@ -108,8 +112,8 @@ static int describe(const train_config_t *c, train_prepared_t *out, err_t *err)
     return make_socket_dir(out, err);
 }
 
-static int write_all(train_config_t *c, const train_material_t *material, progress_t *progress,
-                     train_prepared_t *out, err_t *err)
+static int write_all(train_config_t *c, const model_info_t *model, const train_material_t *material,
+                     progress_t *progress, train_prepared_t *out, err_t *err)
 {
     if (claim(c, out, err) < 0 || refuse_run(c, err) < 0) return -1; /* begun meanwhile? */
     const char *slash = strrchr(c->run_dir, '/'), *name = slash ? slash + 1 : c->run_dir;
@@ -119,7 +123,8 @@ static int write_all(train_config_t *c, const train_material_t *material, progre
     out->train_tokens = (int64_t)material->n_train;
     out->validation_tokens = (int64_t)material->n_validation;
     out->vocab = material->vocab;
-    if (copy_model(c, err) < 0 || train_material_write(material, c->run_dir, progress, err) < 0)
+    if (write_model(c, model, err) < 0 ||
+        train_material_write(material, c->run_dir, progress, err) < 0)
         return -1;
     return describe(c, out, err);
 }
@@ -131,11 +136,11 @@ int train_prepare(train_config_t *config, progress_t *progress, train_prepared_t
     *out = (train_prepared_t){.lock = -1};
     if (refuse_run(config, err) < 0) return -1;
     settle_replicas(config);
-    int rc = load_model(config->model, progress, &model, err);
+    int rc = load_model(config, config->model, progress, &model, err);
     if (rc == 0) rc = check_dtype(config, &model, err);
-    if (rc == 0) rc = check_start(config, progress, err);
+    if (rc == 0) rc = check_start(config, &model, progress, err);
     if (rc == 0) rc = train_material_make(config, &model, progress, &material, err);
-    if (rc == 0) rc = write_all(config, &material, progress, out, err);
+    if (rc == 0) rc = write_all(config, &model, &material, progress, out, err);
     train_material_fini(&material);
     model_info_fini(&model);
     return rc;
@@ -146,7 +151,7 @@ static int count_parameters(const train_config_t *c, progress_t *progress, train
 {
     model_info_t model;
     char *path = mem_printf("%s/model.mlir", c->run_dir);
-    int rc = load_model(path, progress, &model, err);
+    int rc = load_model(c, path, progress, &model, err);
     for (int i = 0; rc == 0 && i < model.entry->body->n_arg; i++)
         if (model.args[i].is_param) out->n_params += ir_type_count(&model.args[i].type);
     out->n_tensors = rc == 0 ? model.n_params : 0;

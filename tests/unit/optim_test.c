@@ -434,7 +434,7 @@ static void test_bad_arguments(void **state)
         int arg;
         const char *name, *role, *message;
     } cases[] = {
-        {0, "w", "weights", "pcp.role = \"weights\""},
+        {0, "w", "weights", "argument 0 has the role \"weights\", which is none"},
         {3, NULL, "param", "argument 3 is a parameter of tensor<4xi32>"},
         {1, "w", NULL, "both called \"w\""},
     };
