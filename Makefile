@@ -145,6 +145,13 @@ build/gen/migrations.inc: force
 	@mkdir -p $(@D)
 	@for m in $(basename $(notdir $(MIGRATIONS))); do echo "MIGRATION($${m%%_*}, $$m)"; done >$@.new
 	@cmp -s $@.new $@ || cp $@.new $@; rm $@.new
+# The same of the page that pcp-metrics serves: its files and the plotting library's.
+PAGE := $(sort $(wildcard services/metrics/page/*) third_party/uplot/uPlot.js third_party/uplot/uPlot.css)
+$(OBJ)/services/metrics/web/files.o: build/gen/page.inc $(PAGE)
+build/gen/page.inc: force
+	@mkdir -p $(@D)
+	@n=0; for f in $(PAGE); do n=$$((n + 1)); echo "PAGE($$n, \"$$f\", \"/page/$${f##*/}\")"; done >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@; rm $@.new
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(GEN_H)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c -o $@ $<

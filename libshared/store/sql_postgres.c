@@ -243,11 +243,13 @@ static int pg_connect(void *state, err_t *err)
     if (start(self, err) < 0) return -1;
     snprintf(statement, sizeof statement, "%" PRId64, self->limits.statement_ms);
     snprintf(idle, sizeof idle, "%d", IDLE_IN_TRANSACTION_MS);
-    const sql_value_t args[] = {sql_text(statement), sql_text(idle)};
+    const sql_value_t args[] = {sql_text(statement), sql_text(idle),
+                                sql_text(self->limits.read_only ? "on" : "off")};
     int64_t n = pg_run(self,
                        "SELECT set_config('statement_timeout', $1, false), "
-                       "set_config('idle_in_transaction_session_timeout', $2, false)",
-                       args, 2, NULL, err);
+                       "set_config('idle_in_transaction_session_timeout', $2, false), "
+                       "set_config('default_transaction_read_only', $3, false)",
+                       args, 3, NULL, err);
     if (n < 0) pg_disconnect(self);
     return n < 0 ? -1 : 0;
 }

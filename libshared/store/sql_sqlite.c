@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     char *path;
     int64_t busy_ms;
-    bool relaxed;
+    bool relaxed, read_only;
     bool spoiled; /* the connection is of no more use: another one, once its file can be used again
                    */
     sqlite3 *db;  /* NULL: not open */
@@ -85,6 +85,7 @@ static void *lite_open(const char *url, const sql_limits_t *limits, err_t *err)
     self->path = mem_strdup(path);
     self->busy_ms = limits->statement_ms;
     self->relaxed = limits->relaxed;
+    self->read_only = limits->read_only;
     return self;
 }
 
@@ -137,7 +138,9 @@ static int set_wal(lite_t *self, err_t *err)
 static int lite_connect(void *state, err_t *err)
 {
     lite_t *self = state;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+    /* Who only reads a file in WAL mode still maps its index. */
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX;
+    if (!self->read_only) flags |= SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(self->path, &self->db, flags, NULL);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(self->db, (int)self->busy_ms);
     if (code == SQLITE_OK)
@@ -146,8 +149,9 @@ static int lite_connect(void *state, err_t *err)
     int rc = code == SQLITE_OK ? 0 : fail(self, code, err);
     /* FULL: what was committed survives a power cut, as it does in PostgreSQL. NORMAL: the kill of
      * a process only. */
-    if (rc == 0) rc = set_wal(self, err);
-    if (rc == 0)
+    if (rc == 0 && self->read_only) rc = lite_script(self, "PRAGMA query_only = ON;", err);
+    if (rc == 0 && !self->read_only) rc = set_wal(self, err);
+    if (rc == 0 && !self->read_only)
         rc = lite_script(
             self, self->relaxed ? "PRAGMA synchronous = NORMAL;" : "PRAGMA synchronous = FULL;",
             err);

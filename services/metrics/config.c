@@ -14,8 +14,15 @@
 
 static const config_field_t fields[] = {
     TEXT(events, "ipc://run/events",
-         "endpoints where shepherds publish events, with commas between"),
+         "endpoints where shepherds publish events, with commas between; none: the page only"),
     TEXT(http, "127.0.0.1:9464", "HOST:PORT of /metrics, /healthz, /readyz; port 0 takes any"),
+    TEXT(web, NULL,
+         "HOST:PORT of the page; port 0 takes any; fd:N: a descriptor that listens [none]"),
+    {.name = "web_store",
+     .kind = CONFIG_STRING,
+     .offset = offsetof(metrics_config_t, web_store),
+     .help = "what the page shows, postgresql://... or sqlite:///PATH, only read [that of --store]",
+     .secret = true},
     {.name = "store",
      .kind = CONFIG_STRING,
      .offset = offsetof(metrics_config_t, store),

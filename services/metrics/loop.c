@@ -59,19 +59,24 @@ static unsigned ready(loop_t *self, int64_t now_ms, str_t *body)
     return can ? STATUS_OK : STATUS_NOT_READY;
 }
 
-static unsigned on_request(void *user, const char *path, str_t *body)
+static void on_request(void *user, http_request_t *request)
 {
     loop_t *self = user;
     int64_t now_ms = clock_mono_ms();
+    const char *path = http_path(request);
+    http_answer_t answer = {.status = STATUS_OK,
+                            .type = "text/plain; version=0.0.4; charset=utf-8"};
     if (strcmp(path, "/metrics") == 0) {
-        metrics_expose(&self->state, now_ms, body);
-        return STATUS_OK;
+        metrics_expose(&self->state, now_ms, &answer.body);
+    } else if (strcmp(path, "/healthz") == 0) {
+        str_add(&answer.body, "alive\n");
+    } else if (strcmp(path, "/readyz") == 0) {
+        answer.status = ready(self, now_ms, &answer.body);
+    } else {
+        answer.status = STATUS_NOT_FOUND;
+        str_add(&answer.body, "try /metrics, /healthz, /readyz\n");
     }
-    if (strcmp(path, "/healthz") == 0) {
-        str_add(body, "alive\n");
-        return STATUS_OK;
-    }
-    return strcmp(path, "/readyz") == 0 ? ready(self, now_ms, body) : STATUS_NOT_FOUND;
+    http_answer(request, &answer);
 }
 
 /* --- the store --- */
@@ -150,14 +155,32 @@ static int start_writer(loop_t *self, err_t *err)
     return 0;
 }
 
+static int start_web(loop_t *self, err_t *err)
+{
+    const metrics_config_t *c = self->config;
+    web_options_t options = {.address = c->web,
+                             .store = c->web_store ? c->web_store : c->store,
+                             .series = self->state.series};
+    if (!options.store)
+        return err_set(err, ERR_ARG, "--web shows what a store has: give --store or --web-store");
+    self->web = web_new(self->zloop, &options, err);
+    if (!self->web) return -1;
+    log_event(LOG_INFO, "page", "port=%u", web_port(self->web));
+    return 0;
+}
+
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
 {
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
     self->events = (sources_t){.loop = self->zloop, .on_event = on_event, .user = self};
-    if (sources_open(&self->events, self->config->events, err) < 0) return -1;
-    self->http = http_new(self->zloop, self->config->http, on_request, self, err);
+    if (strcmp(self->config->events, "none") != 0 &&
+        sources_open(&self->events, self->config->events, err) < 0)
+        return -1;
+    http_options_t http = {.address = self->config->http, .handler = on_request, .user = self};
+    self->http = http_new(self->zloop, &http, err);
     if (!self->http) return -1;
     log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
+    if (self->config->web && start_web(self, err) < 0) return -1;
     if (self->config->store && start_writer(self, err) < 0) return -1;
     zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
     return 0;
@@ -175,6 +198,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     if (rc == 0) rc = service_health(self->zloop, &self->config->common, NULL, NULL, &health, err);
     if (rc == 0) service_loop(self->zloop);
     health_destroy(&health);
+    web_destroy(&self->web);
     http_destroy(&self->http);
     sources_close(&self->events);
     zloop_destroy(&self->zloop);
