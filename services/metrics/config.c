@@ -15,7 +15,8 @@
 static const config_field_t fields[] = {
     TEXT(events, "ipc://run/events",
          "endpoints where shepherds publish events, with commas between; none: the page only"),
-    TEXT(http, "127.0.0.1:9464", "HOST:PORT of /metrics, /healthz, /readyz; port 0 takes any"),
+    TEXT(http, "127.0.0.1:9464",
+         "HOST:PORT of /metrics, /healthz, /readyz; port 0 takes any; none: the page only"),
     TEXT(web, NULL,
          "HOST:PORT of the page; port 0 takes any; fd:N: a descriptor that listens [none]"),
     {.name = "web_store",

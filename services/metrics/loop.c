@@ -177,9 +177,9 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
         sources_open(&self->events, self->config->events, err) < 0)
         return -1;
     http_options_t http = {.address = self->config->http, .handler = on_request, .user = self};
-    self->http = http_new(self->zloop, &http, err);
-    if (!self->http) return -1;
-    log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
+    bool served = strcmp(self->config->http, "none") != 0;
+    if (served && !(self->http = http_new(self->zloop, &http, err))) return -1;
+    if (served) log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
     if (self->config->web && start_web(self, err) < 0) return -1;
     if (self->config->store && start_writer(self, err) < 0) return -1;
     zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);

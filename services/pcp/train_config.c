@@ -53,6 +53,8 @@ static const config_field_t fields[] = {
          "go on with a run: its directory, or latest; or begin one from a checkpoint (directory)"),
     TEXT(run_dir, NULL, "a new run's logs and working files; default runs/<time>"),
     YES_NO(prepare_only, "false", "write the run directory and stop (docs/services.md)"),
+    YES_NO(web, "false", "show the run in a browser on this machine: prints the page's address"),
+    WHOLE(web_port, "0", 0, 65535, "of that page, on 127.0.0.1; 0: one that is free"),
     WORD(log_level, "info", "debug|info|warn|error", "of the services' logs"),
 };
 

@@ -15,7 +15,8 @@ typedef struct {
     int64_t workers, replicas, max_replicas, threads, aggregators;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
-    bool prepare_only, tune;
+    bool prepare_only, tune, web;
+    int64_t web_port;
 } train_config_t;
 
 extern const config_table_t train_config_table;

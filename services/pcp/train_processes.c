@@ -25,8 +25,7 @@ static void add_flag(command_t *c, const char *flag, char *value)
     add(c, value);
 }
 
-/* `pcp-<service>` in the folder that this program was started from. Returns, caller frees. */
-static char *beside(const char *service)
+char *train_processes_beside(const char *service)
 {
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -36,13 +35,14 @@ static char *beside(const char *service)
     return mem_printf("%s/pcp-%s", self, service);
 }
 
-int train_processes_there(err_t *err)
+int train_processes_there(bool page, err_t *err)
 {
-    static const char *const services[] = {"shepherd", "aggregator", "compiler", "supervisor",
-                                           "worker"};
+    static const char *const services[] = {"shepherd",   "aggregator", "compiler",
+                                           "supervisor", "worker",     "metrics"};
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < sizeof services / sizeof *services; i++) {
-        char *program = beside(services[i]);
+    size_t n = sizeof services / sizeof *services - (page ? 0 : 1);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        char *program = train_processes_beside(services[i]);
         if (access(program, X_OK) < 0)
             rc = err_set(err, ERR_STATE,
                          "%s: no such program; pcp train starts the services that lie beside it "
@@ -57,7 +57,7 @@ int train_processes_there(err_t *err)
 static int begin(command_t *c, const train_config_t *config, const char *service, err_t *err)
 {
     *c = (command_t){0};
-    char *program = beside(service);
+    char *program = train_processes_beside(service);
     int status = access(program, X_OK) < 0 ? err_set_errno(err, "%s", program) : 0;
     add(c, program);
     add(c, mem_strdup("--parent-death"));
