@@ -10,6 +10,8 @@
  *   key NAME                press Tab, Enter, ArrowRight ... or " "
  *   shot FILE [ID]          a PNG of the window, or of the whole element with this id
  *   clean                   fails when the page has complained: exceptions, errors, refused content
+ *   forget                  what it complained of until now
+ *   quit                    as the end of the input does
  *
  * Exit status: 0 all commands did well, 1 one did not (told on standard error), 3 no chromium. */
 #include <fcntl.h>
@@ -29,7 +31,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-enum { LIMIT_MS = 30000, NO_BROWSER = 3 };
+enum { LIMIT_MS = 30000, LIFE_S = 600, NO_BROWSER = 3 };
 
 typedef struct {
     pid_t pid;
@@ -345,12 +347,24 @@ static int do_clean(browser_t *self, const char *text, err_t *err)
                                              str_text(&self->complaints));
 }
 
+static int do_forget(browser_t *self, const char *text, err_t *err)
+{
+    (void)text;
+    char *nothing = evaluate(self, "0", err);
+    if (self->complaints.n > 0) str_fini(&self->complaints);
+    self->complaints = (str_t){0};
+    int rc = nothing ? 0 : -1;
+    free(nothing);
+    return rc;
+}
+
 static const struct {
     const char *name;
     int (*run)(browser_t *self, const char *text, err_t *err);
 } commands[] = {{"goto", do_goto},     {"size", do_size}, {"scheme", do_scheme},
                 {"motion", do_motion}, {"wait", do_wait}, {"print", do_print},
-                {"key", do_key},       {"shot", do_shot}, {"clean", do_clean}};
+                {"key", do_key},       {"shot", do_shot}, {"clean", do_clean},
+                {"forget", do_forget}};
 
 static int obey(browser_t *self, char *line, err_t *err)
 {
@@ -386,6 +400,7 @@ int main(void)
     const char *tmp = getenv("TMPDIR");
     char *profile = mem_printf("%s/pcp-browse.XXXXXX", tmp ? tmp : "/tmp");
     signal(SIGPIPE, SIG_IGN);
+    alarm(LIFE_S); /* who has forgotten us does not keep the browser */
     if (system("command -v chromium >/dev/null") != 0) {
         fprintf(stderr, "browse: chromium is not installed (scripts/setup --with-browser)\n");
         free(profile);
@@ -393,7 +408,8 @@ int main(void)
     }
     int rc = mkdtemp(profile) && start(&self, profile) == 0 ? 0 : -1;
     if (rc == 0) rc = attach(&self, &err);
-    while (rc == 0 && getline(&line, &space, stdin) > 0) rc = obey(&self, line, &err);
+    while (rc == 0 && getline(&line, &space, stdin) > 0 && strcmp(line, "quit\n") != 0)
+        rc = obey(&self, line, &err);
     if (rc < 0) fprintf(stderr, "browse: %s\n", err.text);
     if (self.pid > 0) stop(&self);
     file_remove_tree(profile);

@@ -37,6 +37,15 @@ function sentence(series, format, each) {
   return told.length ? `${told.join("; ")}.${mean}` : "Nothing yet.";
 }
 
+// Of a pile: the share of each in all of it.
+function shares(series, each) {
+  const sums = series.map((s) => s.points.reduce((sum, [, y]) => sum + y, 0));
+  const all = sums.reduce((a, b) => a + b, 0);
+  if (!all) return "Nothing yet.";
+  const mean = each > 1 ? ` Each point is the mean of ${each} rounds.` : "";
+  return `${series.map((s, i) => `${s.name} ${Math.round((100 * sums[i]) / all)} %`).join(", ")} of the time.${mean}`;
+}
+
 export class Chart {
   // options: {id, title, format, piled}
   constructor(where, options) {
@@ -68,7 +77,7 @@ export class Chart {
     this.each = each;
     this.names = names;
     this.data = align(series);
-    this.text.textContent = sentence(series, this.options.format, each);
+    this.text.textContent = this.options.piled ? shares(series, each) : sentence(series, this.options.format, each);
     if (same) this.drawn.setData(this.ordered());
     else this.draw();
     this.fillTable();
