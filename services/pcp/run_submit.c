@@ -16,7 +16,6 @@
 
 enum {
     N_FILES = 6,
-    PIECE_BYTES = 512 << 10,
     HASH_BYTES = 8 << 20, /* between two looks at the clock */
     ATTEMPTS = 5,
     QUIET_MS = 700, /* work that is done by then shows nothing */
@@ -173,33 +172,44 @@ static int announce(run_talk_t *talk, const run_submission_t *submission, parts_
     return run_talk_ask(talk, &ask, false, answer, err);
 }
 
-static int send_file(run_talk_t *talk, const parts_t *parts, size_t index, meter_t *meter,
-                     err_t *err)
+/* Where the sending is. */
+typedef struct {
+    const parts_t *parts;
+    size_t index, at; /* file, and place in it, of the next piece */
+    meter_t meter;
+} sending_t;
+
+/* An empty file is one empty piece. */
+static bool next_piece(void *user, Msg__RunPiece *piece)
 {
-    const file_map_t *map = &parts->part[index].map;
-    size_t at = 0;
-    do { /* an empty file is one empty piece */
-        size_t n = map->n - at < PIECE_BYTES ? map->n - at : PIECE_BYTES;
-        Msg__RunPiece piece = MSG__RUN_PIECE__INIT;
-        piece.file = (uint32_t)index;
-        piece.offset = at;
-        piece.data.data = (uint8_t *)(uintptr_t)map->at + at;
-        piece.data.len = n;
-        if (run_talk_piece(talk, &piece, err) < 0) return -1;
-        at += n;
-        meter_add(meter, n);
-    } while (at < map->n);
-    return 0;
+    sending_t *self = user;
+    if (self->index == self->parts->n) return false;
+    const file_map_t *map = &self->parts->part[self->index].map;
+    size_t left = map->n - self->at, n = left < RUN_TALK_PIECE_BYTES ? left : RUN_TALK_PIECE_BYTES;
+    piece->file = (uint32_t)self->index;
+    piece->offset = self->at;
+    piece->data.data = (uint8_t *)(uintptr_t)map->at + self->at;
+    piece->data.len = n;
+    self->at += n;
+    if (self->at < map->n) return true;
+    self->index++;
+    self->at = 0;
+    return true;
 }
 
-static int send_all(run_talk_t *talk, const parts_t *parts, progress_t *progress,
+static void arrived(void *user, size_t bytes)
+{
+    meter_add(&((sending_t *)user)->meter, bytes);
+}
+
+static int send_all(run_talk_t *talk, const parts_t *parts, uint64_t window, progress_t *progress,
                     msg_envelope_t **answer, err_t *err)
 {
-    meter_t meter = meter_begin(progress, "sending files", parts);
-    for (size_t i = 0; i < parts->n; i++)
-        if (send_file(talk, parts, i, &meter, err) < 0) return -1;
+    sending_t sending = {.parts = parts, .meter = meter_begin(progress, "sending files", parts)};
+    run_pieces_t pieces = {next_piece, arrived, &sending};
+    if (run_talk_pieces(talk, window, &pieces, err) < 0) return -1;
     /* The front hashes all of it and has it written to its disk. */
-    if (meter.shown) progress_phase(progress, "the cluster checks and stores the files");
+    if (sending.meter.shown) progress_phase(progress, "the cluster checks and stores the files");
     Msg__RunAsk ask = MSG__RUN_ASK__INIT;
     ask.verb = MSG__RUN_ASK__VERB__COMMIT;
     return run_talk_ask(talk, &ask, true, answer, err);
@@ -225,9 +235,10 @@ static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t
     if (announce_until_told(talk, submission, parts, &answer, err) < 0) return -1;
     bool existed = answer->run_answer->existed;
     if (answer->run_answer->send) {
+        uint64_t window = answer->run_answer->window;
         msg_free(&answer);
         run_talk_renewed(talk); /* this front knows of it */
-        if (send_all(talk, parts, submission->progress, &answer, err) < 0) return -1;
+        if (send_all(talk, parts, window, submission->progress, &answer, err) < 0) return -1;
     }
     int rc = answer->run_answer->n_runs == 1 ? 0 : err_set(err, ERR_NET, "an answer without a run");
     if (rc == 0) {

@@ -1,16 +1,32 @@
 /* Questions to the front over a member's connection. */
 #include "pcp/run_talk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "msg/limits.h"
 #include "msg/member.h"
+#include "msg/pace.h"
 #include "msg/service.h"
 #include "pcp/cmd.h"
 #include "pcp/routes.h"
 
 enum { TICK_MS = 5 };
+
+enum { STREAM_OPEN = 512 };
+
+/* Pieces on their way. They are answered in their order. */
+typedef struct {
+    const run_pieces_t *pieces; /* NULL: none are sent */
+    uint64_t window;
+    pace_t pace;
+    pace_sent_t sent[STREAM_OPEN]; /* number i at i % STREAM_OPEN */
+    size_t n_sent, n_answered;
+    bool last; /* there are no more */
+    char error[MSG_NAME_BYTES];
+} stream_t;
 
 struct run_talk {
     const char *endpoints;
@@ -25,6 +41,7 @@ struct run_talk {
     run_talk_hear_fn *hear;
     void *user;
     bool over; /* hear has heard enough */
+    stream_t stream;
     progress_t *progress;
 };
 
@@ -37,10 +54,45 @@ static msg_envelope_t *copy_of(const msg_envelope_t *message)
     return copy;
 }
 
+static void stream_send(run_talk_t *self)
+{
+    stream_t *stream = &self->stream;
+    msg_out_t out = member_out(self->member);
+    while (!stream->last && stream->n_sent - stream->n_answered < STREAM_OPEN &&
+           pace_allows(&stream->pace) &&
+           stream->pace.open + RUN_TALK_PIECE_BYTES <= stream->window) {
+        Msg__RunPiece piece = MSG__RUN_PIECE__INIT;
+        stream->last = !stream->pieces->next(stream->pieces->user, &piece);
+        if (stream->last) break;
+        MSG_SEND(out, NULL, 0, RUN_PIECE, run_piece, &piece);
+        stream->sent[stream->n_sent++ % STREAM_OPEN] = pace_send(&stream->pace, piece.data.len,
+                                                                 clock_mono_s() * 1000);
+    }
+    self->waits = !stream->last || stream->n_sent > stream->n_answered;
+}
+
+static void stream_answer(run_talk_t *self, const Msg__RunAnswer *answer)
+{
+    stream_t *stream = &self->stream;
+    if (stream->n_answered == stream->n_sent) return;
+    const pace_sent_t *sent = &stream->sent[stream->n_answered++ % STREAM_OPEN];
+    pace_answer(&stream->pace, sent, true, clock_mono_s() * 1000);
+    stream->pieces->arrived(stream->pieces->user, sent->bytes);
+    snprintf(stream->error, sizeof stream->error, "%s", answer->error);
+    if (*stream->error)
+        self->waits = false;
+    else
+        stream_send(self);
+}
+
 static void on_answer(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
     run_talk_t *self = state;
+    if (self->stream.pieces) {
+        if (!*self->stream.error) stream_answer(self, message->run_answer);
+        return;
+    }
     if (self->hear && !self->over) self->over = !self->hear(self->user, NULL, message->run_answer);
     if (self->hear || !self->waits) return;
     self->answer = copy_of(message);
@@ -91,7 +143,8 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     if (self->progress) progress_tick(self->progress);
     if (self->once && (self->lost_ms || self->renewed)) return -1;
     if (joined && (self->patient || self->hear)) self->limit_ms = now + self->wait_ms;
-    bool there = self->hear ? self->over : self->question.body_case ? !self->waits : joined;
+    bool asks = self->question.body_case || self->stream.pieces;
+    bool there = self->hear ? self->over : asks ? !self->waits : joined;
     return there || now >= self->limit_ms ? -1 : 0;
 }
 
@@ -150,15 +203,13 @@ static int no_answer(const run_talk_t *self, err_t *err)
                    (long long)self->wait_ms);
 }
 
-static int converse(run_talk_t *self, bool patient, bool once, err_t *err)
+static int converse(run_talk_t *self, bool patient, err_t *err)
 {
     self->patient = patient;
-    self->once = once;
     self->waits = true;
     if (member_joined(self->member)) say(self);
     run(self);
     self->question.body_case = 0;
-    self->once = false;
     if (self->waits) return no_answer(self, err);
     const Msg__RunAnswer *answer = self->answer ? self->answer->run_answer : NULL;
     if (!answer) return no_answer(self, err);
@@ -171,7 +222,7 @@ int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_env
     msg__envelope__init(&self->question);
     self->question.body_case = MSG__ENVELOPE__BODY_RUN_ASK;
     self->question.run_ask = (Msg__RunAsk *)ask;
-    int rc = converse(self, patient, false, err);
+    int rc = converse(self, patient, err);
     if (rc == 0 && answer) {
         *answer = self->answer;
         self->answer = NULL;
@@ -180,15 +231,21 @@ int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_env
     return rc;
 }
 
-int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err)
+int run_talk_pieces(run_talk_t *self, uint64_t window, const run_pieces_t *pieces, err_t *err)
 {
-    msg__envelope__init(&self->question);
-    self->question.body_case = MSG__ENVELOPE__BODY_RUN_PIECE;
-    self->question.run_piece = (Msg__RunPiece *)piece;
-    int rc = converse(self, true, true, err);
-    if (self->waits) run(self); /* the connection was lost: until there is another */
-    msg_free(&self->answer);
-    return rc;
+    stream_t *stream = &self->stream;
+    *stream = (stream_t){.pieces = pieces, .window = window};
+    if (window < RUN_TALK_PIECE_BYTES) stream->window = RUN_TALK_PIECE_BYTES;
+    pace_init(&stream->pace);
+    self->patient = self->once = self->waits = true;
+    if (member_joined(self->member)) stream_send(self);
+    if (self->waits) run(self);
+    stream->pieces = NULL;
+    self->once = false;
+    if (*stream->error) return err_set(err, ERR_STATE, "%s", stream->error);
+    if (!self->waits) return 0;
+    run(self); /* the connection was lost: until there is another */
+    return no_answer(self, err);
 }
 
 void run_talk_show(run_talk_t *self, progress_t *progress)

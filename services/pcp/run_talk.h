@@ -10,6 +10,8 @@
 
 typedef struct run_talk run_talk_t;
 
+enum { RUN_TALK_PIECE_BYTES = 128 << 10 }; /* most of a piece: each is a sign of life */
+
 /* `endpoints`: "A,B" of the front and its stand-bys. Waits until one of them answers: ERR_NET after
  * wait_ms. `endpoints` is borrowed. Returns, caller destroys. */
 run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err);
@@ -25,9 +27,16 @@ int run_talk_ask(run_talk_t *self, const Msg__RunAsk *ask, bool patient, msg_env
  * nothing is. */
 void run_talk_show(run_talk_t *self, progress_t *progress);
 
-/* The same with a piece of a file. ERR_NET when the connection was lost; it has been made anew if a
- * front answers within wait_ms (run_talk_renewed). The submission is void then, begin again. */
-int run_talk_piece(run_talk_t *self, const Msg__RunPiece *piece, err_t *err);
+/* Pieces of files, as many on their way as the connection holds (msg/pace.h), `window` bytes at most,
+ * each answered. ERR_NET when the connection was lost; it has been made anew if a front answers
+ * within wait_ms (run_talk_renewed). The submission is void then, begin again. ERR_STATE: the
+ * front's refusal. */
+typedef struct {
+    bool (*next)(void *user, Msg__RunPiece *piece); /* the next piece; false: that was the last */
+    void (*arrived)(void *user, size_t bytes);
+    void *user;
+} run_pieces_t;
+int run_talk_pieces(run_talk_t *self, uint64_t window, const run_pieces_t *pieces, err_t *err);
 /* Was it made anew, since the last call? */
 bool run_talk_renewed(run_talk_t *self);
 

@@ -138,6 +138,45 @@ static void client_leaves(void **state)
     rig_destroy(rig);
 }
 
+/* Pieces need not wait for each other, but the front's memory is not without end. */
+static void pieces_on_their_way(void **state)
+{
+    enum { FIT = FRONT_WINDOW_MOST / FRONT_PIECE_BYTES };
+    (void)state;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    wish_t wish;
+    wish_init(&wish, "run", "words");
+    wish.file[1].size = 2 * FRONT_WINDOW_MOST;
+    assert_int_equal(asked(rig, &wish.ask)->window, FRONT_WINDOW_MOST);
+    Msg__RunPiece piece = MSG__RUN_PIECE__INIT;
+    piece.file = 1;
+    piece.data.len = FRONT_PIECE_BYTES;
+    piece.data.data = mem_calloc(1, FRONT_PIECE_BYTES);
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = BODY(RUN_PIECE);
+    message.run_piece = &piece;
+    size_t before = rig->heard.n;
+    for (int i = 0; i < FIT + 1; i++, piece.offset += FRONT_PIECE_BYTES)
+        front_on_piece(&rig->front, &rig->watched, &message);
+    assert_int_equal(rig->heard.n, before + 1); /* the one that does not fit, at once */
+    assert_non_null(strstr(rig->heard.at[before]->run_answer->error, "beyond its window"));
+    Msg__RunAsk commit = MSG__RUN_ASK__INIT;
+    commit.verb = MSG__RUN_ASK__VERB__COMMIT;
+    assert_non_null(strstr(asked(rig, &commit)->error, "nothing was submitted"));
+    turn(rig, has_heard, before + 2 + FIT);
+    for (size_t i = before + 2; i < before + 2 + FIT; i++)
+        assert_string_equal(rig->heard.at[i]->run_answer->error, "");
+    front_on_piece(&rig->front, &rig->watched, &message); /* there is room again */
+    turn(rig, has_heard, before + 3 + FIT);
+    assert_string_equal(rig->heard.at[before + 2 + FIT]->run_answer->error, "");
+    front_drop(&rig->front, front_by_id(&rig->front, "member-0"));
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    only_entries(rig, 0);
+    free(piece.data.data);
+    rig_destroy(rig);
+}
+
 /* --- Deletion --- */
 
 static front_run_t *ended_run(rig_t *rig, const char *id, const char *state)
@@ -258,10 +297,15 @@ int main(void)
 {
     log_init("test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(file_names),      cmocka_unit_test(other_content),
-        cmocka_unit_test(link_in_the_way), cmocka_unit_test(adopted),
-        cmocka_unit_test(client_leaves),   cmocka_unit_test(deletion),
-        cmocka_unit_test(meanwhile),       cmocka_unit_test(cut_short),
+        cmocka_unit_test(file_names),
+        cmocka_unit_test(other_content),
+        cmocka_unit_test(link_in_the_way),
+        cmocka_unit_test(adopted),
+        cmocka_unit_test(pieces_on_their_way),
+        cmocka_unit_test(client_leaves),
+        cmocka_unit_test(deletion),
+        cmocka_unit_test(meanwhile),
+        cmocka_unit_test(cut_short),
     };
     int failed = cmocka_run_group_tests_name("shepherd_submit", tests, NULL, NULL);
     zsys_shutdown();

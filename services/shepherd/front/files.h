@@ -13,8 +13,12 @@
 #include "shepherd/front/names.h"
 
 enum {
-    FRONT_FILES_MAX = 16,         /* of a submission */
-    FRONT_PIECE_BYTES = 512 << 10 /* of a file, of a log */
+    FRONT_FILES_MAX = 16,          /* of a submission */
+    FRONT_PIECE_BYTES = 512 << 10, /* of a file, of a log */
+    /* Pieces on their way: of one submission, at least and at most, and of all together. */
+    FRONT_WINDOW_LEAST = 1 << 20,
+    FRONT_WINDOW_MOST = 32 << 20,
+    FRONT_WINDOW_ALL = 256 << 20,
 };
 
 /* Under RUNS_DIR: a submission on its way in, and the directory of a run that is being deleted. */

@@ -67,7 +67,9 @@ typedef struct {
     size_t n_file;
     uint64_t awaited; /* bytes written of the file in hand */
     size_t file;
-    bool busy; /* the files actor has a job of it */
+    uint64_t window;     /* bytes that the files actor may have of it */
+    uint64_t open_bytes; /* that it has */
+    size_t n_open;       /* jobs */
 } front_upload_t;
 
 typedef struct {

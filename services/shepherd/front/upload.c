@@ -117,6 +117,7 @@ static void answer_send(front_t *self, const front_member_t *client)
 {
     Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
     answer.send = true;
+    answer.window = client->upload->window;
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
@@ -138,6 +139,16 @@ static void answer_busy(front_t *self, front_member_t *client)
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
+/* What is on its way is in our memory: those who submit at the same time share it. */
+static uint64_t window_of(const front_t *self)
+{
+    uint64_t n = 1;
+    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i]->upload != NULL;
+    uint64_t share = FRONT_WINDOW_ALL / n;
+    if (share < FRONT_WINDOW_LEAST) return FRONT_WINDOW_LEAST;
+    return share < FRONT_WINDOW_MOST ? share : FRONT_WINDOW_MOST;
+}
+
 static front_upload_t *upload_new(front_t *self, const Msg__RunAsk *ask, const char *key)
 {
     char unique[17], hash[HASH_HEX];
@@ -148,6 +159,7 @@ static front_upload_t *upload_new(front_t *self, const Msg__RunAsk *ask, const c
     upload->spec = mem_strdup(ask->spec);
     hash_content(key, strlen(key), hash);
     upload->run = *ask->run ? mem_strdup(ask->run) : mem_printf("run-%.12s", hash);
+    upload->window = window_of(self);
     upload->n_file = ask->n_files;
     upload->files = mem_calloc(ask->n_files, sizeof *upload->files);
     for (size_t i = 0; i < ask->n_files; i++) {
@@ -206,7 +218,7 @@ static front_job_t *job_of(front_member_t *client, front_job_kind_t kind)
     job->n_file = upload->n_file;
     job->files = mem_calloc(upload->n_file, sizeof *job->files);
     memcpy(job->files, upload->files, upload->n_file * sizeof *job->files);
-    client->upload->busy = true;
+    client->upload->n_open++;
     return job;
 }
 
@@ -216,8 +228,8 @@ void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *m
     front_member_t *client = front_by_peer(self, from);
     front_upload_t *upload = client->upload;
     const Msg__RunPiece *piece = message->run_piece;
-    if (!upload || upload->busy) {
-        front_answer(self, client, NULL, "a piece without a submission, or before its turn");
+    if (!upload || upload->open_bytes + piece->data.len > upload->window) {
+        front_answer(self, client, NULL, "a piece without a submission, or beyond its window");
         return;
     }
     const front_file_t *file = piece->file < upload->n_file ? &upload->files[piece->file] : NULL;
@@ -230,6 +242,7 @@ void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *m
     job->index = piece->file;
     job->offset = piece->offset;
     job->n = piece->data.len;
+    upload->open_bytes += job->n;
     job->data = mem_calloc(1, job->n + 1);
     if (job->n) memcpy(job->data, piece->data.data, job->n);
     front_files_start(self->files, job);
@@ -247,7 +260,7 @@ static const char *taken(front_t *self, const front_upload_t *upload)
  * has it all the same, and asks again under its key. */
 void front_commit(front_t *self, front_member_t *client)
 {
-    if (!client->upload || client->upload->busy) {
+    if (!client->upload || client->upload->n_open) {
         front_answer(self, client, NULL, "nothing was submitted before");
         return;
     }
@@ -333,7 +346,8 @@ static void log_read(front_t *self, const front_member_t *client, front_job_t *j
 static void piece_written(front_t *self, front_member_t *client, const front_job_t *job)
 {
     if (!client->upload || strcmp(client->upload->dir, job->dir) != 0) return;
-    client->upload->busy = false;
+    client->upload->n_open--;
+    client->upload->open_bytes -= job->n;
     if (job->err.code)
         give_up(self, client, job->err.text);
     else
