@@ -31,19 +31,20 @@ partly() { # of what there is in the end, and no more comes
     n=$(find "$runs" -path '*/.upload-*' -name train.u16 -printf '%s\n' | head -n 1)
     [ -n "$n" ] && [ "$n" -lt "$(stat -c %s "$work/alone/train.u16")" ]
 }
-# middle NAME: that front is killed in the middle of a submission
+# middle NAME [VICTIM]: that front, or the victim, is killed in the middle of a submission
 middle() {
-    local limit=$((SECONDS + 60))
+    local victim=${2:-$1} limit=$((SECONDS + 60))
     until arriving; do
         [ $SECONDS -lt $limit ] || return 1
         sleep 0.01
     done
     slay STOP "$1"
     partly || return 1
-    slay KILL "$1"
-    wait "${pid[$1]}" 2>/dev/null
-    killed+=("${pid[$1]}")
-    unset "pid[$1]"
+    slay KILL "$victim"
+    [ "$victim" = "$1" ] || slay CONT "$1"
+    wait "${pid[$victim]}" 2>/dev/null
+    killed+=("${pid[$victim]}")
+    unset "pid[$victim]"
 }
 # Sockets to the runs' shepherds, files to be sent.
 swept() {
@@ -86,12 +87,8 @@ check "the submission goes on" submitted two
 check "nothing else of it is left" no_uploads
 
 submit three
-check "a submitter's tokens arrive" eventually 60 arriving
-slay KILL submit
-wait "${pid[submit]}" 2>/dev/null
-killed=("${pid[submit]}")
-unset 'pid[submit]'
-check "it is killed, and nothing of it is left at the front" eventually 60 no_uploads
+check "a submitter is killed in the middle" middle b submit
+check "nothing of it is left at the front" eventually 60 no_uploads
 check "there is no such run" refuses 'there is no run "three"' "$bin/pcp" run get three
 submit one
 check "a run that is there is submitted once more" submitted one
