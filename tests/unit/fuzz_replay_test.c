@@ -31,6 +31,9 @@
 #define LLVMFuzzerTestOneInput tokenizer_input
 #include "../fuzz/tokenizer_fuzz.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput family_input
+#include "../fuzz/family_fuzz.c"
+#undef LLVMFuzzerTestOneInput
 
 enum { DAMAGES = 100 };
 
@@ -70,6 +73,7 @@ REPLAY(control)
 REPLAY(wire)
 REPLAY(config)
 REPLAY(tokenizer)
+REPLAY(family)
 
 int main(void)
 {
@@ -77,7 +81,7 @@ int main(void)
         cmocka_unit_test(test_plan),        cmocka_unit_test(test_check),
         cmocka_unit_test(test_safetensors), cmocka_unit_test(test_control),
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_tokenizer),
+        cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_family),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
