@@ -15,6 +15,7 @@
 #include "temp.h"
 #include "text/tokenizer.h"
 #include "text/utf8_stream.h"
+#include "text/words.h"
 
 #define GOLDEN "tests/golden/tokenizer/"
 
@@ -195,6 +196,44 @@ static void test_by_hand(void **state)
     tokenizer_destroy(&t);
 }
 
+/* Hugging Face's own example of what becomes of a match. */
+static int note_word(void *user, const char *word, size_t n, err_t *err)
+{
+    (void)err;
+    str_addn(user, word, n);
+    str_add(user, "|");
+    return 0;
+}
+
+static void test_cuts(void **state)
+{
+    (void)state;
+    static const struct {
+        cut_t cut;
+        bool invert;
+        const char *want;
+    } cases[] = {{CUT_REMOVED, false, "the|final|countdown|"},
+                 {CUT_ISOLATED, false, "the|-|final|-|-|countdown|"},
+                 {CUT_WITH_PREVIOUS, false, "the-|final-|-|countdown|"},
+                 {CUT_WITH_NEXT, false, "the|-final|-|-countdown|"},
+                 {CUT_CONTIGUOUS, false, "the|-|final|--|countdown|"},
+                 {CUT_REMOVED, true, "-|-|-|"}};
+    pattern_scan_t *scan = pattern_scan_new();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err_t err = {0};
+        str_t got = {0};
+        words_t *words = words_new();
+        pattern_t *pattern = pattern_new("-", 1, true, &err);
+        assert_int_equal(words_add_split(words, pattern, cases[i].cut, cases[i].invert, &err), 0);
+        assert_int_equal(words_cut(words, scan, "the-final--countdown", 20, note_word, &got, &err),
+                         0);
+        assert_string_equal(got.at, cases[i].want);
+        str_fini(&got);
+        words_destroy(&words);
+    }
+    pattern_scan_destroy(&scan);
+}
+
 static const char *refusal(const char *change)
 {
     static err_t err;
@@ -348,10 +387,15 @@ static void test_utf8_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),          cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_invalid_utf8),    cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_refused_by_name), cmocka_unit_test(test_hostile_patterns),
-        cmocka_unit_test(test_many_merges),     cmocka_unit_test(test_files),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid_utf8),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_refused_by_name),
+        cmocka_unit_test(test_hostile_patterns),
+        cmocka_unit_test(test_many_merges),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_utf8_stream),
     };
     return cmocka_run_group_tests_name("tokenizer_golden", tests, NULL, NULL);

@@ -33,7 +33,7 @@ const fixed = [
   '\u{1f600}\u{1f468}\u200d\u{1f469}\u200d\u{1f467}\u200d\u{1f466} \u{1f44d}\u{1f3fd} \u{1f1e9}\u{1f1ea}\u{1f1eb}\u{1f1f7} \u2764\ufe0f 1\ufe0f\u20e3',
   '\u{10ffff} \u{f0000} \ue000 \uffff \ufffe', 'lone \ud800 surrogate \udc00\ud800', '\u0000\u0001\u001b[31m\u007f', '\\n \\u0041 "\\"',
   '\u201cquotes\u201d \u2018it\u2019s\u2019 \u2014 \u2026 \u00ab\u00bb', 'https://example.org/a?b=c&d=%20#e', '<|endoftext|>', 'a<|endoftext|><|endoftext|>b', '<|endoftext|',
-  '<mask> x <mask>y  <mask>  ', 'cats cat concat cat, cat', ' word', 'a'.repeat(300), 'ab'.repeat(150), '!?'.repeat(100), '\u00fc'.repeat(120), '\u4e2d'.repeat(90),
+  '<mask> x <mask>y  <mask>  ', 'x  <mask> z \n<mask>', 'a <mask>y  b', 'cats cat concat cat, cat', ' word', 'a'.repeat(300), 'ab'.repeat(150), '!?'.repeat(100), '\u00fc'.repeat(120), '\u4e2d'.repeat(90),
   'for(int i=0;i<10;++i){a[i]^=~b[i]|(c>>3);}', 'CamelCaseHTTPServer snake_case_name kebab-case', '\u0130\u0131 \u017f \u212a \u00df \u1e9e',
   '\u05e9\u05b8\u05c1\u05dc\u05d5\u05b9\u05dd \u0645\u064e\u0631\u0652\u062d\u064e\u0628\u064b\u0627', '\u0e01\u0e34\u0e19\u0e02\u0e49\u0e32\u0e27', '\u{e0041}\u{e0062}', '\r', '\r\n \r\n', ' \t\n\r\v\f ',
 ];
