@@ -186,14 +186,46 @@ static void test_by_hand(void **state)
     (void)state;
     tokenizer_t *t = base_with(
         "{\"model\":{\"vocab\":{\"a\":0,\"b\":1,\"\xC4\xA0\":2,\"\xC3\x82\":3,\"\xC4\xA7\":4,"
-        "\"\xC3\xA1\":5,\"\xC5\x82\":6,\"\xC4\xB0\":7,\"\xC4\xA0\xC4\xA0\":8,"
-        "\"\xC3\x82\xC4\xA7\":9,\"\xC4\xA0\xC3\xA1\":10},\"merges\":[[\"\xC4\xA0\",\"\xC4\xA0\"]]},"
+        "\"\xC3\xA1\":5,\"\xC5\x82\":6,\"\xC4\xB0\":7,\"\xC4\xA0\xC4\xA0\":8,\"!\":9,"
+        "\"!\xC3\x82\":10,\"!\xC3\xA1\":11,\"!\xC3\xAF\":12,\"\xC3\xAF\":13,\"\xC2\xBB\":14,"
+        "\"\xC2\xBF\":15},\"merges\":[[\"\xC4\xA0\",\"\xC4\xA0\"],[\"!\",\"\xC3\x82\"],"
+        "[\"!\",\"\xC3\xA1\"],[\"!\",\"\xC3\xAF\"]]},"
         "\"added_tokens\":[{\"id\":20,\"content\":\"ab\",\"single_word\":true}]}");
     encodes(t, "a  b", "a| | |b");
     encodes(t, "ab", "ab");
     encodes(t, "aab abb ab a", "a|a|b| |a|b|b| |ab| |a");
     encodes(t, "   a", "  | |a");
+    encodes(t, "!\xC2\x85", "!|\xC2|\x85");
+    encodes(t, "!\xE1\xA0\x8E", "!\xE1|\xA0|\x8E");
+    encodes(t, "!\xEF\xBB\xBF", "!\xEF|\xBB|\xBF");
     tokenizer_destroy(&t);
+}
+
+/* A word of the vocabulary that no merge makes; what stands around a text. */
+static void test_whole_and_framed(void **state)
+{
+    (void)state;
+    for (int ignore = 0; ignore < 2; ignore++) {
+        char change[512];
+        snprintf(change, sizeof change,
+                 "{\"model\":{\"ignore_merges\":%s,\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"
+                 "\"merges\":[]},\"added_tokens\":[],\"post_processor\":{\"type\":"
+                 "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"s\"}},"
+                 "{\"Sequence\":{\"id\":\"A\"}},{\"SpecialToken\":{\"id\":\"e\"}}],"
+                 "\"special_tokens\":{\"s\":{\"ids\":[1]},\"e\":{\"ids\":[2,0]}}}}",
+                 ignore ? "true" : "false");
+        tokenizer_t *t = base_with(change);
+        encodes(t, "ab", ignore ? "ab" : "a|b");
+        size_t n;
+        const uint32_t *ids = tokenizer_before(t, &n);
+        assert_int_equal(n, 1);
+        assert_int_equal(ids[0], 1);
+        ids = tokenizer_behind(t, &n);
+        assert_int_equal(n, 2);
+        assert_int_equal(ids[0], 2);
+        assert_int_equal(ids[1], 0);
+        tokenizer_destroy(&t);
+    }
 }
 
 /* Hugging Face's own example of what becomes of a match. */
@@ -387,15 +419,11 @@ static void test_utf8_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_invalid_utf8),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_refused_by_name),
-        cmocka_unit_test(test_hostile_patterns),
-        cmocka_unit_test(test_many_merges),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_golden),           cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid_utf8),     cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_whole_and_framed), cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_refused_by_name),  cmocka_unit_test(test_hostile_patterns),
+        cmocka_unit_test(test_many_merges),      cmocka_unit_test(test_files),
         cmocka_unit_test(test_utf8_stream),
     };
     return cmocka_run_group_tests_name("tokenizer_golden", tests, NULL, NULL);
