@@ -23,7 +23,7 @@ enum {
     MEMORY_BYTES = 16 << 10, /* of a connection: request line and headers */
     TICK_MS = 100,           /* time-outs */
     AT_ONCE = 16,            /* rounds of MHD_run before others have their turn */
-    SAID_BYTES = 4096,       /* of a stream, at a time */
+    SAID_BYTES = 4096,       /* that wait for a stream to take them */
 };
 
 /* ASKS: the client is to say what it wants; OWED: we are to answer; TAKES: the client is to take the
@@ -321,7 +321,7 @@ static void on_over(void *user, struct MHD_Connection *connection, void **state,
 void http_stream_say(http_t *self, const char *text)
 {
     for (http_request_t *r = self->requests; r; r = r->next) {
-        if (!r->streams || r->ending || r->said.n > 0) continue;
+        if (!r->streams || r->ending || r->said.n + strlen(text) > SAID_BYTES) continue;
         str_add(&r->said, text);
         wake(r);
     }

@@ -57,7 +57,7 @@ void http_answer_text(http_request_t *request, unsigned status, const char *form
 /* The answer is a stream (text/event-stream) that begins with `first`. The oldest stream ends when
  * there are too many. */
 void http_stream(http_request_t *request, const char *first);
-/* Say this to all streams; to one that has not taken what was said before, nothing. */
+/* Say this to all streams; nothing to one that has not taken much of what was said before. */
 void http_stream_say(http_t *self, const char *text);
 size_t http_streams(const http_t *self);
 
