@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "msg/keyring.h"
 
 /* What goes before an envelope. Once a first frame is accepted the rest of the message is. */
 static int send_address(void *raw, const msg_peer_t *to)
@@ -93,6 +94,24 @@ static bool read_address(zmq_msg_t *frame, int n, msg_peer_t *from)
     return n == 2 || from->behind;
 }
 
+bool control_admits(zsock_t *socket, zmq_msg_t *frame, msg_peer_t *from, msg_count_t *count)
+{
+    const char *why = NULL;
+    from->card = keyring_card(frame, &why);
+    if (!why) return true;
+    count->refused++;
+    log_event(LOG_WARN, "message_refused", "refused=%llu reason=\"%s\"",
+              (unsigned long long)count->refused, why);
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = MSG__FAULT__CODE__REFUSED;
+    fault.text = (char *)why;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_FAULT;
+    message.fault = &fault;
+    control_send(socket, from, &message, NULL);
+    return false;
+}
+
 int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table, void *state,
                     msg_count_t *count)
 {
@@ -103,7 +122,8 @@ int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table,
     msg_peer_t from = {0};
     if (from_router ? read_address(frame, n, &from) : n == 1) {
         zmq_msg_t *body = &frame[n - 1];
-        msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
+        if (!from_router || control_admits(socket, body, &from, count))
+            msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
     } else {
         count->dropped++;
         log_event(LOG_WARN, "message_dropped", "dropped=%llu frames=%d reason=\"wrong framing\"",

@@ -31,6 +31,10 @@ int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table,
  * and the caller's to close (zmq_msg_close). Returns how many there were; 0 when none waits. */
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space);
 
+/* Judge the key of who sent this frame to a ROUTER: true, and from->card is set; false: the message
+ * is refused, which is logged, counted and said to the sender. */
+bool control_admits(zsock_t *socket, zmq_msg_t *frame, msg_peer_t *from, msg_count_t *count);
+
 /* The number that such a frame holds; 0: none. Whoever gives numbers reads them again, and nobody
  * else, so their bytes are in its machine's order. */
 uint64_t control_number(zmq_msg_t *frame);

@@ -3,8 +3,11 @@
 
 #include <netinet/ip.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <zmq.h>
 
+#include "base/mem.h"
+#include "msg/keyring.h"
 #include "msg/limits.h"
 
 static endpoint_t of_control(int type, bool binds, const char *address)
@@ -74,12 +77,15 @@ static void set_options(zsock_t *socket, const endpoint_t *self)
 
 zsock_t *endpoint_open(endpoint_t self, err_t *err)
 {
-    zsock_t *socket = zsock_new(self.type);
+    bool guarded = self.type == ZMQ_PUB && self.binds && self.address &&
+                   keyring_guards(self.address);
+    zsock_t *socket = zsock_new(guarded ? ZMQ_XPUB : self.type);
     if (!socket) {
         err_set(err, ERR_NET, "no new socket: %s", zmq_strerror(zmq_errno()));
         return NULL;
     }
     set_options(socket, &self);
+    if (guarded) set_int(socket, ZMQ_XPUB_MANUAL, 1);
     if (self.address && endpoint_add(socket, self.address, self.binds, err) < 0)
         zsock_destroy(&socket);
     return socket;
@@ -87,7 +93,10 @@ zsock_t *endpoint_open(endpoint_t self, err_t *err)
 
 int endpoint_add(zsock_t *socket, const char *address, bool binds, err_t *err)
 {
-    int rc = binds ? zsock_bind(socket, "%s", address) : zsock_connect(socket, "%s", address);
+    if (keyring_secure(socket, binds, address, err) < 0) return -1;
+    char *bare = mem_printf("%.*s", (int)keyring_bare(address), address);
+    int rc = binds ? zsock_bind(socket, "%s", bare) : zsock_connect(socket, "%s", bare);
+    free(bare);
     if (rc >= 0) return 0;
     return err_set(err, ERR_NET, "cannot %s %s: %s", binds ? "bind" : "connect to", address,
                    zmq_strerror(zmq_errno()));

@@ -1,5 +1,7 @@
 /* Endpoints: where a socket binds or connects, and how it behaves there. Every socket of the project
- * is made here, from an endpoint value; scripts/layers proves that no other file makes one.
+ * is made here, from an endpoint value; scripts/layers proves that no other file makes one. On TCP
+ * it is a CURVE socket where this process has a key (msg/keyring.h), and none that other machines
+ * could reach where it has none and was not told --insecure.
  *
  *     zsock_t *socket = endpoint_open(endpoint_connect(ZMQ_DEALER, "tcp://host:7000"), &err);
  *
@@ -15,8 +17,9 @@
 typedef struct {
     int type;   /* ZMQ_ROUTER, ZMQ_DEALER, ZMQ_PUB, ZMQ_SUB (subscribed to everything), ... */
     bool binds; /* else it connects */
-    const char
-        *address; /* tcp://HOST:PORT, ipc://PATH, inproc://NAME; borrowed; NULL: endpoint_add */
+    /* tcp://HOST:PORT, ipc://PATH, inproc://NAME; borrowed; NULL: endpoint_add follows. Behind TCP
+     * ?key=HEX, the public key of who binds it, where that is no shepherd. */
+    const char *address;
     int send_queue,
         receive_queue;          /* messages, for each peer; beyond that they are dropped, or wait */
     bool forgets;               /* takes messages only while it is connected, and forgets those
@@ -39,7 +42,8 @@ endpoint_t endpoint_connect(int type, const char *address);
  * each peer; one that connects forgets them with its connection. */
 endpoint_t endpoint_of_data(endpoint_t self);
 
-/* Returns a socket, caller destroys; NULL with ERR_NET naming the address. */
+/* Returns a socket, caller destroys; NULL with ERR_NET naming the address. A PUB that binds TCP with
+ * a key is an XPUB that judges its subscribers (publish_event reads what they say). */
 zsock_t *endpoint_open(endpoint_t self, err_t *err);
 
 /* One more address for a socket that was opened from a value of that kind. -1: ERR_NET. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "msg/keys.h"
 #include "msg/limits.h"
 #include "proto/control.pb-c.h"
 
@@ -22,11 +23,14 @@ typedef struct {
     uint8_t n;
     uint8_t at[MSG_PEER_BYTES];
     uint64_t behind; /* 0: the connection is its own */
+    /* What its key is, proved by the connection (msg/keyring.h); NULL: there it needs none. */
+    const keys_card_t *card;
 } msg_peer_t;
 
 static inline bool msg_peer_equal(const msg_peer_t *a, const msg_peer_t *b)
 {
-    return a->n == b->n && a->behind == b->behind && memcmp(a->at, b->at, a->n) == 0;
+    return a->n == b->n && a->behind == b->behind && a->card == b->card &&
+           memcmp(a->at, b->at, a->n) == 0;
 }
 
 /* "HELLO", "LEASE_DONE", ..., as proto/control.proto has them; "unknown" for a kind it has not. */

@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "msg/announce.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 #include "msg/limits.h"
 #include "msg/service.h"
 #include "msg/unanswered.h"
@@ -158,7 +159,8 @@ static void send_hello(member_t *self)
     hello.software = (char *)pcp_version;
     hello.target = (char *)(o->target ? o->target : "");
     hello.threads = o->threads;
-    hello.endpoint = (char *)(self->data ? self->data : o->data ? o->data : "");
+    char *data = keyring_endpoint(self->data ? self->data : o->data ? o->data : "");
+    hello.endpoint = data;
     hello.pid = (uint32_t)getpid();
     hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
@@ -168,6 +170,7 @@ static void send_hello(member_t *self)
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;
     if (self->socket) control_send(self->socket, NULL, &envelope, NULL);
+    free(data);
 }
 
 static void say_hello(member_t *self)

@@ -5,7 +5,9 @@
 #include <zmq.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "msg/keyring.h"
 #include "msg/text.h"
 
 enum { EVENT_BYTES = 64 << 10 };
@@ -27,6 +29,40 @@ const char *publish_topic(const Msg__Event *event)
     }
 }
 
+/* What subscribers have said since: a byte 1, or 0 for the end, and a topic. Only who has the card of
+ * one who may hear events gets a subscription, which is the last speaker's (ZMQ_XPUB_MANUAL). */
+static void admit_subscribers(void *raw)
+{
+    zmq_msg_t frame;
+    for (zmq_msg_init(&frame); zmq_msg_recv(&frame, raw, ZMQ_DONTWAIT) >= 0;) {
+        const char *why = NULL;
+        const uint8_t *bytes = zmq_msg_data(&frame);
+        size_t n = zmq_msg_size(&frame);
+        const keys_card_t *card = keyring_card(&frame, &why);
+        if (card && card->role != KEYS_OPERATOR && card->role != KEYS_METRICS &&
+            card->role != KEYS_SHEPHERD)
+            why = "its role may not hear events";
+        if (why)
+            log_event(LOG_WARN, "subscriber_refused", "name=%s reason=\"%s\"",
+                      card ? card->name : "", why);
+        else if (n > 0)
+            zmq_setsockopt(raw, bytes[0] ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE, bytes + 1, n - 1);
+    }
+    zmq_msg_close(&frame);
+}
+
+/* Events of a run come from who takes part in it. */
+static bool may_publish(zmq_msg_t *frame)
+{
+    const char *why = NULL;
+    const keys_card_t *card = keyring_card(frame, &why);
+    if (card && (card->role == KEYS_OPERATOR || card->role == KEYS_METRICS))
+        why = "its role has no events";
+    if (why)
+        log_event(LOG_WARN, "event_refused", "name=%s reason=\"%s\"", card ? card->name : "", why);
+    return !why;
+}
+
 void publish_event(zsock_t *socket, Msg__Event *event)
 {
     if (!socket) return;
@@ -36,6 +72,7 @@ void publish_event(zsock_t *socket, Msg__Event *event)
     msg__event__pack(event, bytes);
     void *raw = zsock_resolve(socket);
     const char *topic = publish_topic(event);
+    if (zsock_type(socket) == ZMQ_XPUB) admit_subscribers(raw);
     if (zmq_send(raw, topic, strlen(topic), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0)
         zmq_send(raw, bytes, n, ZMQ_DONTWAIT);
     free(bytes);
@@ -55,7 +92,7 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
         }
         more = zmq_msg_more(&frame);
         size_t size = zmq_msg_size(&frame);
-        if (n++ == 1 && !more && size <= EVENT_BYTES)
+        if (n++ == 1 && !more && size <= EVENT_BYTES && may_publish(&frame))
             found = msg__event__unpack(NULL, size, zmq_msg_data(&frame));
         zmq_msg_close(&frame);
     }

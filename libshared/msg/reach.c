@@ -18,6 +18,7 @@
 #include "base/hand_over.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "msg/keyring.h"
 
 /* 0, or what errno would be. */
 static int try_connect(int family, const struct sockaddr *address, socklen_t n, int64_t until_ms)
@@ -80,8 +81,11 @@ static int check_tcp(const char *endpoint, const char *place, err_t *err)
 int reach_check(const char *endpoint, err_t *err)
 {
     if (str_starts(endpoint, "ipc://")) return check_ipc(endpoint, endpoint + 6, err);
-    if (str_starts(endpoint, "tcp://")) return check_tcp(endpoint, endpoint + 6, err);
-    return 0;
+    if (!str_starts(endpoint, "tcp://")) return 0;
+    char *place = mem_printf("%.*s", (int)keyring_bare(endpoint) - 6, endpoint + 6);
+    int rc = check_tcp(endpoint, place, err);
+    free(place);
+    return rc;
 }
 
 /* --- By threads --- */

@@ -17,6 +17,7 @@
 #include "base/secret.h"
 #include "base/version.h"
 #include "msg/door.h"
+#include "msg/keyring.h"
 
 static const void *value_of(const config_table_t *table, const void *options, const char *name)
 {
@@ -37,6 +38,16 @@ static int probe(const char *program, const char *path)
         return puts(text) < 0 ? SERVICE_BAD : SERVICE_HELP;
     fprintf(stderr, "%s: %s\n", program, err.text);
     return SERVICE_BAD;
+}
+
+/* Before ids are made, which a key may name. */
+static int take_key(const config_table_t *table, const void *options, err_t *err)
+{
+    char *const *key = value_of(table, options, "key");
+    char *const *revoked = value_of(table, options, "revoked");
+    const bool *insecure = value_of(table, options, "insecure");
+    if (!key || !revoked || !insecure) return 0; /* a table of somebody else's */
+    return keyring_load(&(keyring_options_t){*key, *revoked, *insecure}, err);
 }
 
 int service_configure(const config_table_t *table, void *options, int argc, char **argv)
@@ -63,7 +74,12 @@ int service_configure(const config_table_t *table, void *options, int argc, char
                 argv[0], shown);
     const bool *asks = value_of(table, options, "probe");
     char *const *path = value_of(table, options, "health");
-    return result == SERVICE_GO && asks && *asks && path ? probe(argv[0], *path) : result;
+    if (result == SERVICE_GO && asks && *asks && path) return probe(argv[0], *path);
+    if (result == SERVICE_GO && take_key(table, options, &err) < 0) {
+        fprintf(stderr, "%s: --key: %s\n", argv[0], err.text);
+        result = SERVICE_BAD;
+    }
+    return result;
 }
 
 static int die_with_parent(err_t *err)
@@ -128,7 +144,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     log_event(LOG_INFO, "start", "version=%s pid=%d config=\"%s\"", pcp_version, (int)getpid(),
               text);
     free(text);
-    return fd;
+    return keyring_start(err) < 0 ? -1 : fd;
 }
 
 static int signal_ready(zloop_t *loop, zmq_pollitem_t *item, void *arg)
@@ -152,6 +168,7 @@ void service_end(void)
     sigaddset(&set, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     notify("STOPPING=1");
+    keyring_end();
     zsys_shutdown();
 }
 
@@ -204,8 +221,10 @@ char *service_id(const char *kind)
 {
     enum { RANDOM_DIGITS = 12 };
     char name[256] = "", host[SERVICE_HOST_BYTES], digits[RANDOM_DIGITS + 1];
+    const keys_t *own = keyring_own();
     gethostname(name, sizeof name - 1);
     service_host(name, host);
     random_hex(digits, RANDOM_DIGITS);
+    if (own) return mem_printf("%s-%s", own->card.name, digits);
     return mem_printf("%s-%s-%s", kind, host, digits);
 }

@@ -13,6 +13,8 @@ typedef struct {
     bool parent_death; /* leave when the starting process dies */
     char *health;      /* socket for health probes; NULL: none */
     bool probe;        /* do nothing but ask the process that answers there */
+    char *key, *revoked;
+    bool insecure;
 } service_options_t;
 
 /* Rows of a service's configuration table for its member `common` of type service_options_t. */
@@ -38,6 +40,19 @@ typedef struct {
          .offset = offsetof(type, common.probe),                                                 \
          .fallback = "false",                                                                    \
          .help = "ask the process of that --health how it is; then leave, with status 0: well"}, \
+        {.name = "key",                                                                          \
+         .kind = CONFIG_STRING,                                                                  \
+         .offset = offsetof(type, common.key),                                                   \
+         .help = "file of this member's key (pcp keys issue), mode 0600 [none]"},                \
+        {.name = "revoked",                                                                      \
+         .kind = CONFIG_STRING,                                                                  \
+         .offset = offsetof(type, common.revoked),                                               \
+         .help = "file of the keys that are let in no more (pcp keys revoke) [none]"},           \
+        {.name = "insecure",                                                                     \
+         .kind = CONFIG_BOOL,                                                                    \
+         .offset = offsetof(type, common.insecure),                                              \
+         .fallback = "false",                                                                    \
+         .help = "without a key, other machines may connect all the same"},                      \
     {                                                                                            \
         .name = "parent_death", .kind = CONFIG_BOOL,                                             \
         .offset = offsetof(type, common.parent_death), .fallback = "false",                      \
@@ -84,7 +99,8 @@ void service_end(void);
 enum { SERVICE_HOST_BYTES = 25 };
 void service_host(const char *name, char host[SERVICE_HOST_BYTES]);
 
-/* The default id of a process: "<kind>-<host>-<12 random hex digits>", another one at each call; at
+/* The default id of a process: "<kind>-<host>-<12 random hex digits>", or with a key "<its name>-..."
+ * (a key speaks for such ids alone); another one at each call; at
  * most 50 bytes for the kinds that there are. Containers have equal host names and process numbers,
  * so neither tells them apart. Returns, caller frees. */
 char *service_id(const char *kind);

@@ -31,6 +31,7 @@ static const char *const nacks[NACK_COUNT] = {
     [NACK_OLD_FENCE] = "old fence",     [NACK_BAD_RANGE] = "bad range",
     [NACK_DAMAGED] = "damaged payload", [NACK_STORAGE] = "storage failed",
     [NACK_NOT_READY] = "not ready",     [NACK_CANNOT_WRITE] = "cannot write",
+    [NACK_NOT_ALLOWED] = "not allowed",
 };
 
 static void put(uint8_t *at, uint64_t value, int n)

@@ -50,6 +50,7 @@ typedef enum {
     NACK_STORAGE, /* unreadable, or other bytes than were announced */
     NACK_NOT_READY,
     NACK_CANNOT_WRITE, /* a disk that is full or read-only: ask again, for as long as it takes */
+    NACK_NOT_ALLOWED,  /* not for the holder of such a key */
     NACK_COUNT,
 } wire_nack_t;
 

@@ -281,6 +281,43 @@ static bool in_run(aggregator_t *self, const msg_peer_t *from, const wire_header
     return false;
 }
 
+/* Who may ask what, where peers have keys: the roles, as a mask. */
+static bool may_ask(const keys_card_t *card, wire_type_t type)
+{
+    enum {
+        SHEPHERD = 1 << KEYS_SHEPHERD,
+        WORKER = 1 << KEYS_WORKER | 1 << KEYS_SUPERVISOR, /* and its workers */
+        COMPILER = 1 << KEYS_COMPILER,
+    };
+    static const unsigned from[WIRE_TYPE_COUNT] = {
+        [WIRE_GET_OBJECT] = SHEPHERD | WORKER | COMPILER,
+        [WIRE_PUT_OBJECT] = SHEPHERD | WORKER | COMPILER,
+        [WIRE_GET_PARAMS] = SHEPHERD | WORKER,
+        [WIRE_PUT_DELTA] = WORKER,
+        [WIRE_PUT_INIT] = SHEPHERD,
+        [WIRE_GET_OUTER] = SHEPHERD,
+        [WIRE_PUT_OUTER] = SHEPHERD,
+    };
+    return !card || (from[type] >> card->role & 1);
+}
+
+static void refuse(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                   const char *why)
+{
+    self->data_refused++;
+    log_event(LOG_WARN, "data_refused", "refused=%llu type=%s name=%s reason=\"%s\"",
+              (unsigned long long)self->data_refused, wire_type_name(header->type),
+              from->card ? from->card->name : "", why);
+    answer_nack(self, from, header, NACK_NOT_ALLOWED, "%s", why);
+}
+
+void aggregator_refuse(aggregator_t *self, const msg_peer_t *from, const void *bytes,
+                       size_t n_header, size_t n, const char *why)
+{
+    wire_header_t header;
+    if (wire_unpack(bytes, n_header, n, &header, NULL) == 0) refuse(self, from, &header, why);
+}
+
 void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *bytes,
                         size_t n_header, const void *payload, size_t n)
 {
@@ -290,6 +327,10 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
         self->data_dropped++;
         log_event(LOG_WARN, "data_dropped", "dropped=%llu reason=\"%s\"",
                   (unsigned long long)self->data_dropped, err.text);
+        return;
+    }
+    if (!may_ask(from->card, header.type)) {
+        refuse(self, from, &header, "not for a key of this role");
         return;
     }
     if (n && wire_check(&header, payload, n, &err) < 0) {

@@ -139,7 +139,7 @@ typedef struct {
     } round_bytes, bytes_before; /* of the last round; bytes_in and bytes_out at its commit */
     uint64_t refused, bytes_in, bytes_out;
     msg_count_t control_count;
-    uint64_t data_dropped;
+    uint64_t data_dropped, data_refused;
 
     Msg__ShardState holds; /* for aggregator_holds */
     Msg__Share *share;
@@ -158,6 +158,10 @@ extern const msg_route_t
 /* One data message; malformed ones are counted and, where the header is readable, answered. */
 void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *header,
                         size_t n_header, const void *payload, size_t n_payload);
+
+/* Answer a data message of one whose key is no good. */
+void aggregator_refuse(aggregator_t *self, const msg_peer_t *from, const void *header,
+                       size_t n_header, size_t n_payload, const char *why);
 
 /* Do a slice of a commit, or of hashing objects; true while there is more to do. */
 bool aggregator_work(aggregator_t *self);

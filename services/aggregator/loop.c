@@ -8,6 +8,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 #include "msg/publish.h"
 
 /* ZeroMQ is done with a payload it sent without copying. */
@@ -117,9 +118,16 @@ static bool receive_data(loop_t *self)
     if (n == 0) return false;
     msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
     if (n == 3 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
+        const char *why = NULL;
         memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
-        aggregator_on_data(&self->state, &from, zmq_msg_data(&frame[1]), zmq_msg_size(&frame[1]),
-                           zmq_msg_data(&frame[2]), zmq_msg_size(&frame[2]));
+        from.card = keyring_card(&frame[1], &why);
+        if (why)
+            aggregator_refuse(&self->state, &from, zmq_msg_data(&frame[1]), zmq_msg_size(&frame[1]),
+                              zmq_msg_size(&frame[2]), why);
+        else
+            aggregator_on_data(&self->state, &from, zmq_msg_data(&frame[1]),
+                               zmq_msg_size(&frame[1]), zmq_msg_data(&frame[2]),
+                               zmq_msg_size(&frame[2]));
     } else {
         self->state.data_dropped++;
         log_event(LOG_WARN, "data_dropped", "dropped=%llu frames=%d",

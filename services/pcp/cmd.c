@@ -7,12 +7,27 @@
 
 #include "base/mem.h"
 #include "ir/ir.h"
+#include "msg/keyring.h"
 
 void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command)
 {
     char *name = mem_printf("pcp %s", command);
     config_answer(table, args, name, stdout);
     free(name);
+}
+
+/* The table has a key_file: this process uses its key from now on. */
+static int take_key(const config_table_t *table, const void *target, err_t *err)
+{
+    for (size_t i = 0; i < table->n_fields; i++) {
+        const config_field_t *field = &table->fields[i];
+        if (strcmp(field->name, "key_file") != 0) continue;
+        const char *path = *(char *const *)((const char *)target + field->offset);
+        keyring_options_t options = {.key = path && *path ? path : getenv("PCP_KEY")};
+        if (keyring_load(&options, err) < 0 || keyring_start(err) < 0) return -1;
+        atexit(keyring_end);
+    }
+    return 0;
 }
 
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
@@ -34,6 +49,10 @@ int cmd_load(const config_table_t *table, void *target, int argc, char **argv, c
     if (args->asks) {
         cmd_answer(table, args, argv[0]);
         return CMD_OK;
+    }
+    if (take_key(table, target, &err) < 0) {
+        fprintf(stderr, "pcp %s: --key-file: %s\n", argv[0], err.text);
+        return CMD_USAGE;
     }
     *done = false;
     return CMD_OK;

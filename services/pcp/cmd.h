@@ -18,17 +18,25 @@ enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
             0, 0, NULL, false                                                                     \
     }
 
+/* The operator's key, beside CMD_SHEPHERD_FIELD: `type` has a char *key_file. */
+#define CMD_KEY_FIELD(type)                                                            \
+    {                                                                                  \
+        "key_file", CONFIG_STRING, offsetof(type, key_file), NULL,                     \
+            "file of the operator's key (pcp keys issue) [PCP_KEY]", 0, 0, NULL, false \
+    }
+
 /* argv[0] is the subcommand's name. */
 typedef int cmd_fn(int argc, char **argv);
 
 cmd_fn cmd_check, cmd_checkpoint, cmd_compile, cmd_db, cmd_devices, cmd_doctor, cmd_eval,
-    cmd_generate, cmd_model, cmd_ops, cmd_options, cmd_profile, cmd_runs, cmd_tokenizer, cmd_train,
-    cmd_worker;
+    cmd_generate, cmd_keys, cmd_model, cmd_ops, cmd_options, cmd_profile, cmd_runs, cmd_tokenizer,
+    cmd_train, cmd_worker;
 
 /* Print what args asks of `pcp COMMAND`: help, version, page for man. */
 void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command);
 
-/* Load flags into `target`; prints --help and errors itself. Returns CMD_OK to go on, or with *done
+/* Load flags into `target`, and the key that they or the environment name; prints --help and errors
+ * itself. Returns CMD_OK to go on, or with *done
  * set the status to leave with. */
 int cmd_load(const config_table_t *table, void *target, int argc, char **argv, config_args_t *args,
              bool *done);

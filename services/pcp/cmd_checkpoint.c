@@ -13,7 +13,7 @@
 #include "store/store.h"
 
 typedef struct {
-    char *out, *dir, *hf, *dtype, *shepherd, *store;
+    char *out, *dir, *hf, *dtype, *shepherd, *key_file, *store;
     int64_t keep, wait_ms, shard_mb;
 } options_t;
 
@@ -30,6 +30,7 @@ static const config_field_t fields[] = {
     {"shard_mb", CONFIG_INT, offsetof(options_t, shard_mb), "5000",
      "export --hf: a file of weights has about so many MB", 1, 1000000, NULL, false},
     CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
+    CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
     {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,

@@ -19,7 +19,7 @@
 #include "pcp/train_prepare.h"
 
 typedef struct {
-    char *shepherd, *key, *name;
+    char *key_file, *shepherd, *key, *name;
     int64_t wait_ms, limit;
     bool json, follow, watch, all, yes;
     train_config_t train; /* submit */
@@ -28,6 +28,7 @@ typedef struct {
 #define AT(key) offsetof(options_t, key)
 static const config_field_t own_fields[] = {
     CMD_SHEPHERD_FIELD(options_t, "ipc://runs/control"),
+    CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},
     {"json", CONFIG_BOOL, AT(json), "false", "list, get: print JSON", 0, 0, NULL, false},

@@ -12,12 +12,13 @@
 #include "pcp/routes.h"
 
 typedef struct {
-    char *shepherd;
+    char *key_file, *shepherd;
     int64_t wait_ms;
 } options_t;
 
 static const config_field_t fields[] = {
     CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
+    CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
 };

@@ -42,12 +42,17 @@ check "a target that nobody knows costs its worker alone" eventually 60 event sh
 hostile empty --id h2 --lease 'done' --credit 2
 hostile fatal --id h3 --lease fatal
 hostile mute --id h4 --lease 'done' --eval nothing --credit 3
+hostile bold --id h5 --lease fatal --says others
+check "a worker that says an operator's command is refused" \
+    eventually 60 event bold 'event=fault code=6 text="CONTROL may be said by a cli, and its sender is registered as worker"'
+check "and what a supervisor says" event bold 'text="GONE may be said by a cli or a supervisor, and its'
 check "the run trains" eventually 60 event shepherd 'event=training'
 honest
 check "it ends well beside them" ends 0
 check "with the bits of the other one" same_bits
 check "who says that the run must fail gets no more work" event shepherd 'worker=h3'
 check "whose leases are empty is named" event shepherd 'worker=h2'
+check "nobody ended at its word" test "$(grep -c 'checkpoint_asked\|member=w0 .*hostile' "$dir/shepherd.log")" -eq 0
 check "no line of the log was forged by an id" test "$(grep -c '^y' "$dir/shepherd.log")" -eq 0
 dismiss
 check "nothing is left running" no_orphans

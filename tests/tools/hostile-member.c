@@ -15,7 +15,7 @@
 #include "msg/service.h"
 
 typedef struct {
-    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval;
+    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval, *says;
     int64_t credit, beat_ms;
     service_options_t common;
 } options_t;
@@ -34,6 +34,8 @@ static const config_field_t fields[] = {
     ROW(endpoint, STRING, "", NULL, "an aggregator's data endpoint, where nobody needs to be"),
     ROW(lease, ENUM, "done", "nothing|done|failed|fatal|numeric|lost_state",
         "what it answers at once: nothing; done, though nothing was sent; or an error"),
+    ROW(says, ENUM, "its own", "its own|others",
+        "others: once welcome it says what only other kinds of members may"),
     ROW(eval, ENUM, "nothing", "nothing|done|nan|failed|fatal", "what it answers to a validation"),
     {.name = "credit",
      .kind = CONFIG_INT,
@@ -191,11 +193,25 @@ static void on_eval(hostile_t *self, const Msg__Eval *eval)
     SAY(self, EVAL_DONE, eval_done, &done);
 }
 
+/* An operator's command, a supervisor's news of a worker's end, an aggregator's answer. */
+static void say_others(hostile_t *self)
+{
+    Msg__Control control = MSG__CONTROL__INIT;
+    control.verb = MSG__CONTROL__VERB__CHECKPOINT;
+    SAY(self, CONTROL, control, &control);
+    Msg__Gone gone = MSG__GONE__INIT;
+    gone.member = "w0";
+    SAY(self, GONE, gone, &gone);
+    Msg__Committed committed = MSG__COMMITTED__INIT;
+    SAY(self, COMMITTED, committed, &committed);
+}
+
 static void on_message(hostile_t *self, const msg_envelope_t *message)
 {
     switch (message->body_case) {
     case MSG__ENVELOPE__BODY_WELCOME:
         log_event(LOG_INFO, "welcome", "run=%s", message->welcome->run);
+        if (strcmp(self->options.says, "others") == 0) say_others(self);
         ask_for_work(self);
         break;
     case MSG__ENVELOPE__BODY_LEASE: on_lease(self, message->lease); break;

@@ -54,10 +54,17 @@ static int check_config(front_job_t *job, const shepherd_config_t *config, err_t
                               {"train_tokens", config->train_tokens},
                               {"validation_tokens", config->validation_tokens},
                               {"tokenizer", config->tokenizer}};
-    const char *unset[][2] = {{"bind", config->bind},         {"telemetry", config->telemetry},
-                              {"events", config->events},     {"store", config->store},
-                              {"liveness", config->liveness}, {"id", config->id},
-                              {"resume", config->resume},     {"checkpoint", config->checkpoint}};
+    const char *unset[][2] = {{"bind", config->bind},
+                              {"telemetry", config->telemetry},
+                              {"events", config->events},
+                              {"store", config->store},
+                              {"liveness", config->liveness},
+                              {"id", config->id},
+                              {"resume", config->resume},
+                              {"checkpoint", config->checkpoint},
+                              {"key", config->common.key},
+                              {"revoked", config->common.revoked},
+                              {"insecure", config->common.insecure ? "true" : NULL}};
     if (shepherd_config_check(config, err) < 0) return -1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (check_name(job, names[i][0], names[i][1], err) < 0) return -1;

@@ -186,7 +186,7 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     msg_envelope_t *message = n <= HELLO_BYTES ? msg_unpack(zmq_msg_data(body), n, NULL) : NULL;
     const Msg__Hello *hello = NULL;
     if (message && message->body_case == MSG__ENVELOPE__BODY_HELLO) hello = message->hello;
-    const char *wrong = hello ? hello_fault(hello, self->members.n) : NULL;
+    const char *wrong = hello ? hello_fault(hello, from, self->members.n) : NULL;
     front_member_t *old = hello && !wrong ? front_by_peer(self, from) : NULL;
     front_member_t *holder = hello && !wrong ? front_by_id(self, hello->id) : NULL;
     if (!hello) {

@@ -111,7 +111,8 @@ void front_receive(front_t *self)
         msg_peer_t from = {.n = (uint8_t)zmq_msg_size(&frame[0])};
         if (n == 2 && zmq_msg_size(&frame[0]) <= sizeof from.at) {
             memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
-            receive(self, &from, &frame[1]);
+            if (control_admits(self->control, &frame[1], &from, &self->count))
+                receive(self, &from, &frame[1]);
         } else {
             self->count.dropped++;
         }

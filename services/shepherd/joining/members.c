@@ -104,13 +104,14 @@ void members_expire(shepherd_t *self)
 }
 
 /* NULL when the HELLO is acceptable, else what is wrong with it. */
-static const char *check_hello(const shepherd_t *self, const Msg__Hello *hello)
+static const char *check_hello(const shepherd_t *self, const msg_peer_t *from,
+                               const Msg__Hello *hello)
 {
     if (hello->kind == MSG__KIND__KIND_AGGREGATOR && !*hello->endpoint)
         return "an aggregator must state its data endpoint";
     if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
         return "a worker must state its target";
-    return hello_fault(hello, self->roster.members.n);
+    return hello_fault(hello, from, self->roster.members.n);
 }
 
 static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
@@ -171,7 +172,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         refuse(self, from, message->id, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
         return;
     }
-    const char *wrong = check_hello(self, hello);
+    const char *wrong = check_hello(self, from, hello);
     if (!wrong && hello->kind == MSG__KIND__KIND_WORKER)
         wrong = plans_refusal(&self->plans, hello->target);
     if (wrong) {

@@ -52,7 +52,7 @@ bool hello_id_valid(const char *id)
     return n > 0 && n < MSG_ID_BYTES && consists_of(id, in_id);
 }
 
-const char *hello_fault(const Msg__Hello *hello, size_t n_member)
+const char *hello_fault(const Msg__Hello *hello, const msg_peer_t *from, size_t n_member)
 {
     size_t n_id = strlen(hello->id);
     if (n_id == 0 || n_id >= MSG_ID_BYTES) return "the id must have 1 to 63 bytes";
@@ -72,6 +72,8 @@ const char *hello_fault(const Msg__Hello *hello, size_t n_member)
     if (*hello->supervisor && !hello_id_valid(hello->supervisor))
         return "the supervisor's id must be as an id is: 1 to 63 bytes of letters, digits and . _ "
                ": @ + -";
+    const char *not_its_own = from->card ? keys_may_be(from->card, hello->kind, hello->id) : NULL;
+    if (not_its_own) return not_its_own;
     return n_member >= MSG_MAX_MEMBERS ? "too many members" : NULL;
 }
 

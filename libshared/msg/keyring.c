@@ -1,0 +1,402 @@
+/* One process's keys. Cards that were judged good once are kept by public key, with the connections
+ * that showed them; those of strangers are judged again each time, so that nobody fills our memory. */
+#include "msg/keyring.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "msg/endpoint.h"
+
+enum {
+    METADATA = 95, /* ZMQ_METADATA: in the library since 4.3.0, in its header among the drafts */
+    LOOK_MS = 500, /* between looks at the list of revoked keys */
+    WARN_MS = 60000,
+    BUCKETS = 1024,
+    MOST_CARDS = 65536,
+};
+#define CARD_PROPERTY "X-Pcp-Card"
+
+typedef struct {
+    int fd;
+    uint64_t cookie; /* the kernel's name of that socket: a descriptor is used again */
+} connection_t;
+
+typedef struct entry {
+    keys_card_t card;
+    char text[KEYS_CARD_TEXT];
+    bool revoked;
+    VEC(connection_t) connections;
+    struct entry *next;
+} entry_t;
+
+static struct {
+    keys_t own;
+    bool has_key, insecure, open; /* open: another machine may connect, without keys */
+    char *revoked_path;
+    struct timespec revoked_when;
+    off_t revoked_size;
+    keys_revoked_t revoked;
+    entry_t *buckets[BUCKETS];
+    size_t n_card;
+    zactor_t *actor;
+    uint64_t n_refused;
+} ring;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* --- Connections --- */
+
+static uint64_t cookie_of(int fd)
+{
+    uint64_t cookie = 0;
+    socklen_t n = sizeof cookie;
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &n) == 0 ? cookie : 0;
+}
+
+static void note_connection(entry_t *entry, int fd)
+{
+    size_t n = entry->connections.n;
+    if (fd < 0 || (n > 0 && entry->connections.at[n - 1].fd == fd)) return;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) { /* those that have ended go */
+        connection_t one = entry->connections.at[i];
+        if (one.fd != fd && cookie_of(one.fd) == one.cookie) entry->connections.at[kept++] = one;
+    }
+    entry->connections.n = kept;
+    connection_t made = {fd, cookie_of(fd)};
+    if (made.cookie) VEC_PUSH(&entry->connections, made);
+}
+
+static void cut(entry_t *entry, const char *why)
+{
+    for (size_t i = 0; i < entry->connections.n; i++) {
+        connection_t one = entry->connections.at[i];
+        if (cookie_of(one.fd) == one.cookie) shutdown(one.fd, SHUT_RDWR);
+    }
+    if (entry->connections.n)
+        log_event(LOG_WARN, "key_cut", "name=%s role=%s connections=%zu reason=\"%s\"",
+                  entry->card.name, keys_role_name(entry->card.role), entry->connections.n, why);
+    VEC_FREE(&entry->connections);
+}
+
+/* --- The list of revoked keys --- */
+
+static bool is_revoked(const uint8_t key[KEYS_BYTES])
+{
+    for (size_t i = 0; i < ring.revoked.n; i++)
+        if (memcmp(ring.revoked.at[i], key, KEYS_BYTES) == 0) return true;
+    return false;
+}
+
+static int read_revoked(err_t *err)
+{
+    struct stat info;
+    size_t n;
+    keys_revoked_t list;
+    if (stat(ring.revoked_path, &info) < 0) return err_set_errno(err, "%s", ring.revoked_path);
+    if (info.st_size > KEYS_REVOKED_BYTES)
+        return err_set(err, ERR_ARG, "%s is too large for a list of revoked keys",
+                       ring.revoked_path);
+    char *text = file_read(ring.revoked_path, &n, err);
+    if (!text) return -1;
+    err_t inner = {0};
+    int rc = keys_revoked_read(text, n, ring.own.authority, &list, &inner);
+    free(text);
+    if (rc < 0) return err_set(err, inner.code, "%s: %s", ring.revoked_path, inner.text);
+    free(ring.revoked.at);
+    ring.revoked = list;
+    ring.revoked_when = info.st_mtim;
+    ring.revoked_size = info.st_size;
+    return 0;
+}
+
+static bool list_changed(void)
+{
+    struct stat info;
+    if (!ring.revoked_path || stat(ring.revoked_path, &info) < 0) return false;
+    return info.st_mtim.tv_sec != ring.revoked_when.tv_sec ||
+           info.st_mtim.tv_nsec != ring.revoked_when.tv_nsec || info.st_size != ring.revoked_size;
+}
+
+/* A list that cannot be read leaves the one before in force. */
+static void look(void)
+{
+    err_t err = {0};
+    int64_t now_s = clock_wall_ms() / 1000;
+    pthread_mutex_lock(&lock);
+    if (list_changed()) {
+        if (read_revoked(&err) < 0)
+            log_event(LOG_ERROR, "revoked_unread", "error=\"%s\"", err.text);
+        else
+            log_event(LOG_INFO, "revoked_read", "keys=%zu", ring.revoked.n);
+    }
+    for (size_t b = 0; b < BUCKETS; b++)
+        for (entry_t *entry = ring.buckets[b]; entry; entry = entry->next) {
+            entry->revoked = is_revoked(entry->card.public_key);
+            if (entry->revoked)
+                cut(entry, "its key is revoked");
+            else if (entry->card.expires_s <= now_s)
+                cut(entry, "its certificate has expired");
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- ZAP: version, request, domain, address, identity, mechanism, credentials --- */
+
+static void answer_zap(zsock_t *socket)
+{
+    zmsg_t *request = zmsg_recv(socket);
+    if (!request) return;
+    zframe_t *frame[7] = {NULL};
+    size_t n = 0;
+    for (zframe_t *one = zmsg_first(request); one && n < 7; one = zmsg_next(request))
+        frame[n++] = one;
+    char hex[2 * KEYS_BYTES + 1] = "";
+    bool good = n == 7 && zframe_streq(frame[5], "CURVE") && zframe_size(frame[6]) == KEYS_BYTES;
+    if (good) {
+        keys_hex(zframe_data(frame[6]), KEYS_BYTES, hex);
+        pthread_mutex_lock(&lock);
+        good = !is_revoked(zframe_data(frame[6]));
+        pthread_mutex_unlock(&lock);
+    }
+    if (!good)
+        log_event(LOG_WARN, "key_refused", "address=%.*s reason=\"%s\"",
+                  n > 3 ? (int)zframe_size(frame[3]) : 0,
+                  n > 3 ? (const char *)zframe_data(frame[3]) : "",
+                  *hex ? "the key is revoked" : "no CURVE");
+    zmsg_t *reply = zmsg_new();
+    zmsg_addstr(reply, "1.0");
+    zmsg_addmem(reply, n > 1 ? zframe_data(frame[1]) : NULL, n > 1 ? zframe_size(frame[1]) : 0);
+    zmsg_addstr(reply, good ? "200" : "400");
+    zmsg_addstr(reply, good ? "OK" : "refused");
+    zmsg_addstr(reply, good ? hex : "");
+    zmsg_addmem(reply, NULL, 0);
+    zmsg_send(&reply, socket);
+    zmsg_destroy(&request);
+}
+
+static void serve(zsock_t *pipe, void *arg)
+{
+    zsock_t *zap = arg;
+    zmq_pollitem_t items[2] = {{.socket = zsock_resolve(pipe), .events = ZMQ_POLLIN},
+                               {.socket = zap ? zsock_resolve(zap) : NULL, .events = ZMQ_POLLIN}};
+    int64_t look_ms = 0, warn_ms = clock_mono_ms();
+    zsock_signal(pipe, 0);
+    while (zmq_poll(items, zap ? 2 : 1, LOOK_MS) >= 0 && !(items[0].revents & ZMQ_POLLIN)) {
+        int64_t now_ms = clock_mono_ms();
+        if (zap && (items[1].revents & ZMQ_POLLIN)) answer_zap(zap);
+        if (zap && now_ms - look_ms >= LOOK_MS) {
+            look();
+            look_ms = now_ms;
+        }
+        if (!zap && ring.open && now_ms - warn_ms >= WARN_MS) {
+            log_event(LOG_WARN, "insecure",
+                      "text=\"other machines may connect, and nothing is "
+                      "encrypted or authenticated: --insecure\"");
+            warn_ms = now_ms;
+        }
+    }
+    zsock_destroy(&zap);
+}
+
+/* --- Beginning and end --- */
+
+static void hand_down(const char *name, const char *value)
+{
+    if (value && *value) setenv(name, value, 1);
+}
+
+int keyring_load(const keyring_options_t *options, err_t *err)
+{
+    if (sodium_init() < 0) return err_set(err, ERR_STATE, "libsodium does not start");
+    ring.insecure = options->insecure;
+    if (options->insecure) hand_down("PCP_INSECURE", "true");
+    if (!options->key || !*options->key) return 0;
+    if (keys_load(options->key, &ring.own, err) < 0) return -1;
+    ring.has_key = true;
+    /* Its end is for others to judge; a file that was changed is of no use. */
+    if (keys_card_check(&ring.own.card, ring.own.authority, INT64_MIN, err) < 0) return -1;
+    hand_down("PCP_KEY", options->key);
+    hand_down("PCP_REVOKED", options->revoked);
+    if (!options->revoked || !*options->revoked) return 0;
+    ring.revoked_path = mem_strdup(options->revoked);
+    return read_revoked(err);
+}
+
+int keyring_start(err_t *err)
+{
+    if (ring.actor || (!ring.has_key && !ring.insecure)) return 0;
+    zsock_t *zap = NULL;
+    if (ring.has_key && ring.own.card.expires_s <= clock_wall_ms() / 1000)
+        log_event(LOG_ERROR, "key_expired", "name=%s fix=\"pcp keys issue\"", ring.own.card.name);
+    if (ring.has_key) {
+        zap = endpoint_open(endpoint_bind(ZMQ_REP, "inproc://zeromq.zap.01"), err);
+        if (!zap) return -1;
+    }
+    ring.actor = zactor_new(serve, zap);
+    return ring.actor ? 0 : err_set(err, ERR_STATE, "no thread for keys");
+}
+
+void keyring_end(void)
+{
+    zactor_destroy(&ring.actor);
+}
+
+const keys_t *keyring_own(void)
+{
+    return ring.has_key ? &ring.own : NULL;
+}
+
+/* --- Sockets --- */
+
+static bool is_local(const char *address)
+{
+    const char *const here[] = {"tcp://127.", "tcp://localhost:", "tcp://[::1]:"};
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++)
+        if (str_starts(address, here[i])) return true;
+    return !str_starts(address, "tcp://");
+}
+
+size_t keyring_bare(const char *address)
+{
+    const char *mark = strstr(address, "?key=");
+    return mark ? (size_t)(mark - address) : strlen(address);
+}
+
+char *keyring_endpoint(const char *address)
+{
+    char hex[2 * KEYS_BYTES + 1];
+    if (!ring.has_key || !str_starts(address, "tcp://") || strstr(address, "?key="))
+        return mem_strdup(address);
+    keys_hex(ring.own.card.public_key, KEYS_BYTES, hex);
+    return mem_printf("%s?key=%s", address, hex);
+}
+
+bool keyring_guards(const char *address)
+{
+    return ring.has_key && str_starts(address, "tcp://");
+}
+
+static int refuse_open(const char *address, err_t *err)
+{
+    if (is_local(address)) return 0;
+    ring.open = true;
+    if (ring.insecure) return 0;
+    return err_set(err, ERR_NET,
+                   "%s is open to other machines: give --key FILE (pcp keys), or say --insecure",
+                   address);
+}
+
+static int set(void *raw, int option, const void *value, size_t n, err_t *err)
+{
+    if (zmq_setsockopt(raw, option, value, n) == 0) return 0;
+    return err_set(err, ERR_NET, "the ZeroMQ library takes no keys (option %d): %s", option,
+                   zmq_strerror(zmq_errno()));
+}
+
+static int be_client(void *raw, const char *address, err_t *err)
+{
+    uint8_t server[KEYS_BYTES];
+    char text[KEYS_CARD_TEXT], property[KEYS_CARD_TEXT + sizeof CARD_PROPERTY + 1];
+    const char *mark = strstr(address, "?key=");
+    memcpy(server, ring.own.server, KEYS_BYTES);
+    if (mark && (strlen(mark) != strlen("?key=") + 2 * KEYS_BYTES ||
+                 !keys_unhex(mark + strlen("?key="), KEYS_BYTES, server)))
+        return err_set(err, ERR_NET, "%.200s: behind ?key= should be 64 hex digits", address);
+    keys_card_write(&ring.own.card, text);
+    snprintf(property, sizeof property, CARD_PROPERTY ":%s", text);
+    if (set(raw, METADATA, property, strlen(property), err) < 0) return -1;
+    return set(raw, ZMQ_CURVE_SERVERKEY, server, KEYS_BYTES, err);
+}
+
+int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err)
+{
+    if (!str_starts(address, "tcp://")) return 0;
+    if (!ring.has_key) return binds ? refuse_open(address, err) : 0;
+    void *raw = zsock_resolve(socket);
+    int one = 1;
+    if (set(raw, ZMQ_CURVE_PUBLICKEY, ring.own.card.public_key, KEYS_BYTES, err) < 0 ||
+        set(raw, ZMQ_CURVE_SECRETKEY, ring.own.secret, KEYS_BYTES, err) < 0)
+        return -1;
+    if (!binds) return be_client(raw, address, err);
+    if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0) return -1;
+    return set(raw, ZMQ_ZAP_DOMAIN, "pcp", 3, err);
+}
+
+/* --- Cards --- */
+
+/* A renewed card of the same key is another card: it comes on another connection. */
+static entry_t **find(const uint8_t key[KEYS_BYTES], const char *text)
+{
+    uint32_t hash;
+    memcpy(&hash, key, sizeof hash);
+    entry_t **at = &ring.buckets[hash % BUCKETS];
+    while (*at &&
+           (memcmp((*at)->card.public_key, key, KEYS_BYTES) != 0 || strcmp((*at)->text, text) != 0))
+        at = &(*at)->next;
+    return at;
+}
+
+static const char *judge(const keys_card_t *card, int64_t now_s)
+{
+    err_t err = {0};
+    if (is_revoked(card->public_key)) return "its key is revoked";
+    if (keys_card_check(card, ring.own.authority, now_s, &err) == 0) return NULL;
+    return card->expires_s <= now_s ? "its certificate has expired: issue another"
+                                    : "its certificate is not signed by this cluster's authority";
+}
+
+/* Under the lock. */
+static const keys_card_t *take_card(const uint8_t key[KEYS_BYTES], const char *text, int fd,
+                                    const char **why)
+{
+    int64_t now_s = clock_wall_ms() / 1000;
+    entry_t **at = find(key, text), *entry = *at;
+    if (!entry) {
+        keys_card_t card;
+        *why = keys_card_read(text, key, &card, NULL) < 0 ? "it has shown no certificate"
+                                                          : judge(&card, now_s);
+        if (!*why && ring.n_card >= MOST_CARDS) *why = "too many members";
+        if (*why) return NULL;
+        *at = entry = mem_calloc(1, sizeof *entry);
+        ring.n_card++;
+        entry->card = card;
+        snprintf(entry->text, sizeof entry->text, "%s", text);
+    }
+    note_connection(entry, fd);
+    if (entry->revoked)
+        *why = "its key is revoked";
+    else if (entry->card.expires_s <= now_s)
+        *why = "its certificate has expired: issue another";
+    return *why ? NULL : &entry->card;
+}
+
+const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why)
+{
+    *why = NULL;
+    if (!ring.has_key) return NULL;
+    const char *user = zmq_msg_gets(frame, "User-Id"), *text = zmq_msg_gets(frame, CARD_PROPERTY);
+    uint8_t key[KEYS_BYTES];
+    if (!user) return NULL; /* ipc, inproc */
+    if (strlen(user) != 2 * KEYS_BYTES || !keys_unhex(user, KEYS_BYTES, key)) {
+        *why = "it has no key";
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    const keys_card_t *card = take_card(key, text ? text : "", zmq_msg_get(frame, ZMQ_SRCFD), why);
+    if (*why) ring.n_refused++;
+    pthread_mutex_unlock(&lock);
+    return card;
+}

@@ -1,0 +1,49 @@
+/* The key of this process, and what it knows of others' keys.
+ *
+ * A process has one key, as it has one log: keyring_load reads it, endpoint_add puts it on every TCP
+ * socket. CURVE proves who holds which public key; the card (msg/keys.h) travels in the handshake,
+ * encrypted, and is judged here when the first message comes. A thread answers ZeroMQ's question
+ * whether a key may connect (ZAP, RFC 27), reads the list of revoked keys again when it changes,
+ * and ends the connections of those that are on it. Any thread, but for load, start and end. */
+#ifndef MSG_KEYRING_H
+#define MSG_KEYRING_H
+
+#include <czmq.h>
+#include <stdbool.h>
+
+#include "msg/keys.h"
+
+typedef struct {
+    const char *key;     /* file; NULL or "": none */
+    const char *revoked; /* file of the list; NULL or "": nobody is revoked */
+    bool insecure;       /* without a key others' machines may connect all the same */
+} keyring_options_t;
+
+/* Read the files. What this process starts gets the same ones by its environment (PCP_KEY,
+ * PCP_REVOKED, PCP_INSECURE). Once, before keyring_start. -1: the file is named. */
+int keyring_load(const keyring_options_t *options, err_t *err);
+/* The thread; before the first socket. Nothing to do without a key. */
+int keyring_start(err_t *err);
+void keyring_end(void);
+
+/* Our own key; NULL: we have none. */
+const keys_t *keyring_own(void);
+
+/* For endpoint_add: what CURVE needs, set on a socket before it binds or connects to `address`.
+ * -1 with ERR_NET: it would be open to other machines without a key. */
+int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err);
+/* Must a PUB that binds here judge its subscribers (publish_admit)? */
+bool keyring_guards(const char *address);
+
+/* "tcp://HOST:PORT?key=HEX": an endpoint with the public key of who binds it. Returns, caller
+ * frees; without a key, or where the address is not tcp, the address as it is. */
+char *keyring_endpoint(const char *address);
+/* How many bytes of an endpoint come before its key. */
+size_t keyring_bare(const char *address);
+
+/* The card of who sent this frame. NULL and *why NULL: the connection needs none. NULL and *why:
+ * it has no good one, and that is the reason. A card lives as long as the process, and is never two:
+ * compare pointers. */
+const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why);
+
+#endif

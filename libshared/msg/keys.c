@@ -1,0 +1,378 @@
+/* Key files, cards and lists: lines of a word and a value, in one order. */
+#include "msg/keys.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+
+_Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_box_SECRETKEYBYTES &&
+                   KEYS_BYTES == crypto_sign_PUBLICKEYBYTES && KEYS_SIGNATURE == crypto_sign_BYTES,
+               "sizes of libsodium");
+
+/* --- Words --- */
+
+static const char *const role_names[KEYS_ROLES] = {
+    [KEYS_NONE] = "none",       [KEYS_COMPILER] = "compiler", [KEYS_AGGREGATOR] = "aggregator",
+    [KEYS_WORKER] = "worker",   [KEYS_OPERATOR] = "operator", [KEYS_SUPERVISOR] = "supervisor",
+    [KEYS_METRICS] = "metrics", [KEYS_SHEPHERD] = "shepherd",
+};
+
+const char *keys_role_name(keys_role_t role)
+{
+    return (unsigned)role < KEYS_ROLES ? role_names[role] : "unknown";
+}
+
+int keys_role_parse(const char *word, keys_role_t *role, err_t *err)
+{
+    for (int i = KEYS_NONE + 1; i < KEYS_ROLES; i++)
+        if (strcmp(word, role_names[i]) == 0) {
+            *role = (keys_role_t)i;
+            return 0;
+        }
+    return err_set(err, ERR_ARG,
+                   "\"%.40s\" is no role: compiler, aggregator, worker, operator, supervisor, "
+                   "metrics or shepherd",
+                   word);
+}
+
+/* Without "-": so no name with "-" behind it begins another's ids. */
+int keys_name_check(const char *name, err_t *err)
+{
+    size_t n = strlen(name);
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._@+";
+    if (n > 0 && n < KEYS_NAME && strspn(name, letters) == n) return 0;
+    return err_set(err, ERR_ARG, "a name has 1 to %d letters, digits and . _ @ + (no \"-\")",
+                   KEYS_NAME - 1);
+}
+
+void keys_hex(const uint8_t *bytes, size_t n, char *hex)
+{
+    sodium_bin2hex(hex, 2 * n + 1, bytes, n);
+}
+
+bool keys_unhex(const char *hex, size_t n, uint8_t *bytes)
+{
+    for (size_t i = 0; i < 2 * n; i++)
+        if (!hex[i] || !strchr("0123456789abcdef", hex[i])) return false;
+    return sodium_hex2bin(bytes, n, hex, 2 * n, NULL, NULL, NULL) == 0;
+}
+
+/* --- Making --- */
+
+static char *signed_text(const keys_card_t *card)
+{
+    char hex[2 * KEYS_BYTES + 1];
+    keys_hex(card->public_key, KEYS_BYTES, hex);
+    return mem_printf("pcp card 1\nrole %s\nname %s\nexpires %" PRId64 "\npublic %s\n",
+                      keys_role_name(card->role), card->name, card->expires_s, hex);
+}
+
+int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name, int64_t expires_s,
+               keys_t *out, err_t *err)
+{
+    if (keys_name_check(name, err) < 0) return -1;
+    if (sodium_init() < 0) return err_set(err, ERR_STATE, "libsodium does not start");
+    memset(out, 0, sizeof *out);
+    out->card.role = role;
+    snprintf(out->card.name, sizeof out->card.name, "%s", name);
+    out->card.expires_s = expires_s;
+    crypto_box_keypair(out->card.public_key, out->secret);
+    memcpy(out->authority, self->public_key, KEYS_BYTES);
+    memcpy(out->server, self->server, KEYS_BYTES);
+    char *text = signed_text(&out->card);
+    crypto_sign_detached(out->card.signature, NULL, (const uint8_t *)text, strlen(text),
+                         self->secret);
+    free(text);
+    return 0;
+}
+
+void keys_authority_new(keys_authority_t *self, int64_t expires_s, keys_t *shepherd)
+{
+    if (sodium_init() < 0) mem_fail(0); /* no random numbers */
+    memset(self, 0, sizeof *self);
+    crypto_sign_keypair(self->public_key, self->secret);
+    keys_issue(self, KEYS_SHEPHERD, "shepherd", expires_s, shepherd, NULL);
+    memcpy(self->server, shepherd->card.public_key, KEYS_BYTES);
+    memcpy(shepherd->server, self->server, KEYS_BYTES);
+}
+
+/* --- Judging --- */
+
+int keys_card_check(const keys_card_t *card, const uint8_t authority[KEYS_BYTES], int64_t now_s,
+                    err_t *err)
+{
+    char *text = signed_text(card);
+    int rc = crypto_sign_verify_detached(card->signature, (const uint8_t *)text, strlen(text),
+                                         authority);
+    free(text);
+    if (rc != 0)
+        return err_set(err, ERR_STATE,
+                       "the certificate of \"%s\" is not signed by this cluster's authority",
+                       card->name);
+    if (card->expires_s > now_s) return 0;
+    return err_set(err, ERR_STATE, "the certificate of \"%s\" has expired: issue another",
+                   card->name);
+}
+
+const char *keys_may_be(const keys_card_t *card, Msg__Kind kind, const char *id)
+{
+    size_t n = strlen(card->name);
+    bool of_supervisor = card->role == KEYS_SUPERVISOR && kind == MSG__KIND__KIND_WORKER;
+    if ((unsigned)kind != (unsigned)card->role && !of_supervisor)
+        return "its key has another role (pcp keys show): it cannot join as this kind of member";
+    if (strncmp(id, card->name, n) == 0 && (id[n] == '\0' || id[n] == '-')) return NULL;
+    return "its key speaks for ids of its own name alone, NAME and NAME-... (pcp keys show): start "
+           "it with such an --id, or with none";
+}
+
+/* --- Reading --- */
+
+typedef struct {
+    const char *at, *end;
+    int line;
+} cursor_t;
+
+/* The value of the next line, which begins with `word`, as a string of at most `space` - 1 bytes. */
+static int next(cursor_t *self, const char *word, char *value, size_t space, err_t *err)
+{
+    self->line++;
+    const char *stop = memchr(self->at, '\n', (size_t)(self->end - self->at));
+    size_t n = strlen(word), length = stop ? (size_t)(stop - self->at) : 0;
+    if (!stop || length < n + 2 || memcmp(self->at, word, n) != 0 || self->at[n] != ' ')
+        return err_set(err, ERR_PARSE, "line %d should be \"%s ...\"", self->line, word);
+    size_t size = length - n - 1;
+    if (size >= space || memchr(self->at, '\0', length))
+        return err_set(err, ERR_PARSE, "line %d: the value of \"%s\" is too long", self->line,
+                       word);
+    memcpy(value, self->at + n + 1, size);
+    value[size] = '\0';
+    self->at = stop + 1;
+    return 0;
+}
+
+static int next_bytes(cursor_t *self, const char *word, uint8_t *bytes, size_t n, err_t *err)
+{
+    char hex[2 * 64 + 1];
+    if (next(self, word, hex, sizeof hex, err) < 0) return -1;
+    if (strlen(hex) == 2 * n && keys_unhex(hex, n, bytes)) return 0;
+    return err_set(err, ERR_PARSE, "line %d: \"%s\" should have %zu hex digits", self->line, word,
+                   2 * n);
+}
+
+/* Of a card's fields, whoever holds them. */
+static int take_card(keys_card_t *card, const char *role, const char *name, const char *expires,
+                     err_t *err)
+{
+    if (keys_role_parse(role, &card->role, err) < 0 || keys_name_check(name, err) < 0) return -1;
+    snprintf(card->name, sizeof card->name, "%s", name);
+    size_t n = strlen(expires);
+    if (n == 0 || n > 15 || strspn(expires, "0123456789") != n || (n > 1 && *expires == '0'))
+        return err_set(err, ERR_PARSE, "\"expires\" should be a time in seconds since 1970");
+    card->expires_s = strtoll(expires, NULL, 10);
+    return 0;
+}
+
+static int at_end(const cursor_t *self, err_t *err)
+{
+    if (self->at == self->end) return 0;
+    return err_set(err, ERR_PARSE, "there is more behind line %d", self->line);
+}
+
+static int next_kind(cursor_t *self, const char *word, err_t *err)
+{
+    char version[8];
+    if (next(self, word, version, sizeof version, err) < 0) return -1;
+    if (strcmp(version, "1") == 0) return 0;
+    return err_set(err, ERR_PARSE, "\"%s %s\": this program reads version 1", word, version);
+}
+
+int keys_read(const char *text, size_t n, keys_t *out, err_t *err)
+{
+    cursor_t cursor = {text, text + n, 0};
+    keys_t self = {0};
+    char role[16], name[KEYS_NAME], expires[24];
+    if (next_kind(&cursor, "pcp-key", err) < 0 ||
+        next(&cursor, "role", role, sizeof role, err) < 0 ||
+        next(&cursor, "name", name, sizeof name, err) < 0 ||
+        next(&cursor, "expires", expires, sizeof expires, err) < 0 ||
+        take_card(&self.card, role, name, expires, err) < 0 ||
+        next_bytes(&cursor, "public", self.card.public_key, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "secret", self.secret, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "authority", self.authority, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "signature", self.card.signature, KEYS_SIGNATURE, err) < 0 ||
+        at_end(&cursor, err) < 0)
+        return -1;
+    *out = self;
+    return 0;
+}
+
+int keys_authority_read(const char *text, size_t n, keys_authority_t *out, err_t *err)
+{
+    cursor_t cursor = {text, text + n, 0};
+    keys_authority_t self = {0};
+    if (next_kind(&cursor, "pcp-authority", err) < 0 ||
+        next_bytes(&cursor, "public", self.public_key, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "secret", self.secret, sizeof self.secret, err) < 0 ||
+        next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 || at_end(&cursor, err) < 0)
+        return -1;
+    *out = self;
+    return 0;
+}
+
+/* "1 ROLE NAME EXPIRES SIGNATURE" */
+int keys_card_read(const char *text, const uint8_t public_key[KEYS_BYTES], keys_card_t *out,
+                   err_t *err)
+{
+    char role[16], name[KEYS_NAME], expires[24], hex[2 * KEYS_SIGNATURE + 1], again[KEYS_CARD_TEXT];
+    keys_card_t card = {0};
+    memcpy(card.public_key, public_key, KEYS_BYTES);
+    if (strlen(text) >= KEYS_CARD_TEXT ||
+        sscanf(text, "1 %15s %32s %23s %128s", role, name, expires, hex) != 4 ||
+        strlen(hex) != 2 * KEYS_SIGNATURE || !keys_unhex(hex, KEYS_SIGNATURE, card.signature))
+        return err_set(err, ERR_PARSE, "it has shown no certificate");
+    if (take_card(&card, role, name, expires, err) < 0) return -1;
+    keys_card_write(&card, again);
+    if (strcmp(again, text) != 0)
+        return err_set(err, ERR_PARSE, "its certificate is not as one is written");
+    *out = card;
+    return 0;
+}
+
+/* --- Writing --- */
+
+void keys_card_write(const keys_card_t *card, char text[KEYS_CARD_TEXT])
+{
+    char hex[2 * KEYS_SIGNATURE + 1];
+    keys_hex(card->signature, KEYS_SIGNATURE, hex);
+    snprintf(text, KEYS_CARD_TEXT, "1 %s %s %" PRId64 " %s", keys_role_name(card->role), card->name,
+             card->expires_s, hex);
+}
+
+char *keys_write(const keys_t *self)
+{
+    char public_key[65], secret[65], authority[65], server[65], signature[129];
+    keys_hex(self->card.public_key, KEYS_BYTES, public_key);
+    keys_hex(self->secret, KEYS_BYTES, secret);
+    keys_hex(self->authority, KEYS_BYTES, authority);
+    keys_hex(self->server, KEYS_BYTES, server);
+    keys_hex(self->card.signature, KEYS_SIGNATURE, signature);
+    return mem_printf("pcp-key 1\nrole %s\nname %s\nexpires %" PRId64
+                      "\npublic %s\nsecret %s\nauthority %s\nserver %s\nsignature %s\n",
+                      keys_role_name(self->card.role), self->card.name, self->card.expires_s,
+                      public_key, secret, authority, server, signature);
+}
+
+char *keys_authority_write(const keys_authority_t *self)
+{
+    char public_key[65], secret[129], server[65];
+    keys_hex(self->public_key, KEYS_BYTES, public_key);
+    keys_hex(self->secret, sizeof self->secret, secret);
+    keys_hex(self->server, KEYS_BYTES, server);
+    return mem_printf("pcp-authority 1\npublic %s\nsecret %s\nserver %s\n", public_key, secret,
+                      server);
+}
+
+/* --- Revoked keys --- */
+
+static const char revoked_head[] = "pcp-revoked 1\n";
+
+int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_BYTES],
+                      keys_revoked_t *out, err_t *err)
+{
+    enum { LINE = sizeof "key " - 1 + 2 * KEYS_BYTES + 1, HEAD = sizeof revoked_head - 1 };
+    enum { LAST = sizeof "signature " - 1 + 2 * KEYS_SIGNATURE + 1 };
+    *out = (keys_revoked_t){0};
+    cursor_t cursor = {text, text + n, 0};
+    if (n > KEYS_REVOKED_BYTES || n < HEAD + LAST || (n - HEAD - LAST) % LINE != 0)
+        return err_set(err, ERR_PARSE, "%zu bytes are no list of revoked keys", n);
+    keys_revoked_t list = {mem_calloc(n / LINE + 1, KEYS_BYTES), (n - HEAD - LAST) / LINE};
+    uint8_t signature[KEYS_SIGNATURE];
+    int rc = next_kind(&cursor, "pcp-revoked", err);
+    for (size_t i = 0; rc == 0 && i < list.n; i++)
+        rc = next_bytes(&cursor, "key", list.at[i], KEYS_BYTES, err);
+    size_t covered = (size_t)(cursor.at - text);
+    if (rc == 0) rc = next_bytes(&cursor, "signature", signature, KEYS_SIGNATURE, err);
+    if (rc == 0) rc = at_end(&cursor, err);
+    if (rc == 0 &&
+        crypto_sign_verify_detached(signature, (const uint8_t *)text, covered, authority) != 0)
+        rc = err_set(err, ERR_STATE, "the list is not signed by this cluster's authority");
+    if (rc == 0)
+        *out = list;
+    else
+        free(list.at);
+    return rc;
+}
+
+char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *list)
+{
+    char *text = mem_strdup(revoked_head);
+    for (size_t i = 0; i < list->n; i++) {
+        char hex[2 * KEYS_BYTES + 1];
+        keys_hex(list->at[i], KEYS_BYTES, hex);
+        char *more = mem_printf("%skey %s\n", text, hex);
+        free(text);
+        text = more;
+    }
+    uint8_t signature[KEYS_SIGNATURE];
+    char hex[2 * KEYS_SIGNATURE + 1];
+    crypto_sign_detached(signature, NULL, (const uint8_t *)text, strlen(text), self->secret);
+    keys_hex(signature, KEYS_SIGNATURE, hex);
+    char *whole = mem_printf("%ssignature %s\n", text, hex);
+    free(text);
+    return whole;
+}
+
+/* --- Files --- */
+
+char *keys_file(const char *path, size_t *n, err_t *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        err_set_errno(err, "%s", path);
+        if (fd >= 0) close(fd);
+        return NULL;
+    }
+    char *text = NULL;
+    if (!S_ISREG(info.st_mode)) {
+        err_set(err, ERR_ARG, "%s is no file", path);
+    } else if (info.st_mode & 077) {
+        err_set(err, ERR_ARG, "%s may be read by others (mode %03o): chmod 600 %s", path,
+                (unsigned)info.st_mode & 0777, path);
+    } else {
+        text = mem_calloc(1, KEYS_FILE_BYTES + 2);
+        ssize_t got = read(fd, text, KEYS_FILE_BYTES + 1);
+        if (got < 0 || got > KEYS_FILE_BYTES) {
+            if (got < 0) err_set_errno(err, "%s", path);
+            if (got >= 0) err_set(err, ERR_ARG, "%s is too large for a key", path);
+            free(text);
+            text = NULL;
+        } else {
+            *n = (size_t)got;
+        }
+    }
+    close(fd);
+    return text;
+}
+
+int keys_load(const char *path, keys_t *out, err_t *err)
+{
+    size_t n;
+    err_t inner = {0};
+    char *text = keys_file(path, &n, err);
+    if (!text) return -1;
+    int rc = keys_read(text, n, out, &inner);
+    sodium_memzero(text, n);
+    free(text);
+    return rc < 0 ? err_set(err, inner.code, "%s is no key of a member: %s", path, inner.text) : 0;
+}

@@ -1,0 +1,112 @@
+/* Keys of a cluster's members: certificates, and the files that hold them.
+ *
+ * The authority of a cluster is an Ed25519 key pair. A member has a Curve25519 key pair for CURVE
+ * (ZeroMQ's RFC 26) and a card: role, name and end of validity, signed by the authority over them
+ * and the public key. Who knows the authority's public key can judge a card; no list is needed but
+ * the one of revoked keys, which is signed likewise.
+ *
+ * Readers take outside bytes: bounded, strict, the same text back from what was read. Pure but for
+ * keys_load and what makes keys; any thread. docs/security.md has the formats. */
+#ifndef MSG_KEYS_H
+#define MSG_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "proto/control.pb-c.h"
+
+/* What a member may be. The first ones are the kinds of HELLO, by their numbers. */
+typedef enum {
+    KEYS_NONE,
+    KEYS_COMPILER = MSG__KIND__KIND_COMPILER,
+    KEYS_AGGREGATOR = MSG__KIND__KIND_AGGREGATOR,
+    KEYS_WORKER = MSG__KIND__KIND_WORKER,
+    KEYS_OPERATOR = MSG__KIND__KIND_CLI,
+    KEYS_SUPERVISOR = MSG__KIND__KIND_SUPERVISOR, /* and its workers, who use its key */
+    KEYS_METRICS,                                 /* hears events, says nothing */
+    KEYS_SHEPHERD,
+    KEYS_ROLES,
+} keys_role_t;
+
+enum {
+    KEYS_BYTES = 32,
+    KEYS_SIGNATURE = 64,
+    KEYS_NAME = 33,         /* a name with its NUL */
+    KEYS_FILE_BYTES = 4096, /* a file's largest size; a list of revoked keys may have 1 MiB */
+    KEYS_REVOKED_BYTES = 1 << 20,
+    KEYS_CARD_TEXT = 256, /* a card as text, with its NUL */
+};
+
+typedef struct {
+    keys_role_t role;
+    char name[KEYS_NAME]; /* letters, digits and . _ @ + */
+    int64_t expires_s;    /* Unix time */
+    uint8_t public_key[KEYS_BYTES];
+    uint8_t signature[KEYS_SIGNATURE];
+} keys_card_t;
+
+typedef struct {
+    keys_card_t card;
+    uint8_t secret[KEYS_BYTES];
+    uint8_t authority[KEYS_BYTES]; /* its public key */
+    uint8_t server[KEYS_BYTES];    /* public key of the shepherds */
+} keys_t;
+
+typedef struct {
+    uint8_t public_key[KEYS_BYTES], secret[64]; /* Ed25519 */
+    uint8_t server[KEYS_BYTES];
+} keys_authority_t;
+
+typedef struct {
+    uint8_t (*at)[KEYS_BYTES];
+    size_t n;
+} keys_revoked_t;
+
+const char *keys_role_name(keys_role_t role); /* "worker", "operator", ... */
+int keys_role_parse(const char *word, keys_role_t *role, err_t *err); /* ERR_ARG names all */
+int keys_name_check(const char *name, err_t *err);                    /* ERR_ARG */
+
+/* --- Making --- */
+
+/* A new authority; its `server` is the key of the card `shepherd` that goes with it. */
+void keys_authority_new(keys_authority_t *self, int64_t expires_s, keys_t *shepherd);
+/* A new key pair with a card. ERR_ARG: the name. */
+int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name, int64_t expires_s,
+               keys_t *out, err_t *err);
+
+/* --- Judging --- */
+
+/* Is the card signed by the authority and not expired at now_s? ERR_STATE says which. */
+int keys_card_check(const keys_card_t *card, const uint8_t authority[KEYS_BYTES], int64_t now_s,
+                    err_t *err);
+/* May its holder say HELLO as a member of this kind and id? An id is the card's name, or the name
+ * with "-" and more behind it. NULL: yes; else the text for the sender. */
+const char *keys_may_be(const keys_card_t *card, Msg__Kind kind, const char *id);
+
+/* --- Texts: read -1 with ERR_PARSE naming the line and what it should be --- */
+
+int keys_read(const char *text, size_t n, keys_t *out, err_t *err);
+char *keys_write(const keys_t *self); /* Returns, caller frees; likewise below. */
+int keys_authority_read(const char *text, size_t n, keys_authority_t *out, err_t *err);
+char *keys_authority_write(const keys_authority_t *self);
+/* Without its public key, which a connection has proved. */
+int keys_card_read(const char *text, const uint8_t public_key[KEYS_BYTES], keys_card_t *out,
+                   err_t *err);
+void keys_card_write(const keys_card_t *card, char text[KEYS_CARD_TEXT]);
+/* A list and its signature; ERR_STATE: it is not the authority's. `out` is zeroed before; caller
+ * frees out->at. */
+int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_BYTES],
+                      keys_revoked_t *out, err_t *err);
+char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *list);
+
+/* A secret file: regular, readable by its owner alone (0600 or less), at most KEYS_FILE_BYTES.
+ * Returns its text, caller frees; NULL: ERR_IO or ERR_ARG, naming path, mode and fix. */
+char *keys_file(const char *path, size_t *n, err_t *err);
+int keys_load(const char *path, keys_t *out, err_t *err);
+
+void keys_hex(const uint8_t *bytes, size_t n, char *hex);   /* 2 n digits and NUL */
+bool keys_unhex(const char *hex, size_t n, uint8_t *bytes); /* 2 n digits exactly */
+
+#endif

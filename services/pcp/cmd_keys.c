@@ -1,0 +1,243 @@
+/* pcp keys: the authority of a cluster and what it signs. Everything is in one directory:
+ * authority.key, the shepherds' shepherd.key, NAME.key of each member, `issued` (a line each) and
+ * `revoked` (signed). Only `revoked` and each member's own file leave it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "msg/keys.h"
+#include "pcp/cmd.h"
+
+typedef struct {
+    char *dir, *role, *name, *out;
+    int64_t days;
+} options_t;
+
+#define AT(key) offsetof(options_t, key)
+static const config_field_t fields[] = {
+    {"dir", CONFIG_STRING, AT(dir), "keys", "directory of the authority", 0, 0, NULL, false},
+    {"role", CONFIG_ENUM, AT(role), "worker", "issue: what the member may be", 0, 0,
+     "worker|aggregator|compiler|supervisor|metrics|operator|shepherd", false},
+    {"name", CONFIG_STRING, AT(name), NULL,
+     "issue: its ids begin with it; letters, digits and . _ @ + [by the role]", 0, 0, NULL, false},
+    {"days", CONFIG_INT, AT(days), "90", "init, issue: until it expires; 0: it has expired", 0,
+     36500, NULL, false},
+    {"out", CONFIG_STRING, AT(out), NULL, "issue: the file [DIR/NAME.key]", 0, 0, NULL, false},
+};
+static const config_table_t table = {
+    .usage =
+        "usage: pcp keys init|issue|show|revoke [FILE|NAME|KEY] [FLAGS]\n\n"
+        "init             a new authority, the shepherds' key, an empty list of revoked keys\n"
+        "issue            a key for one member (--role, --name), which it starts with (--key)\n"
+        "show FILE        role, name and end of a key; says nothing secret\n"
+        "revoke WHICH     a file, a name or a public key: it is on DIR/revoked from now on,\n"
+        "                 which shepherds and aggregators read (--revoked)",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+    .no_env = true,
+};
+
+static int64_t end_of(const options_t *o)
+{
+    return clock_wall_ms() / 1000 + o->days * 86400;
+}
+
+static int write_secret(const char *path, char *text, err_t *err)
+{
+    int rc = file_write_as(path, 0600, text, strlen(text), err);
+    memset(text, 0, strlen(text));
+    free(text);
+    return rc;
+}
+
+static int read_authority(const options_t *o, keys_authority_t *out, err_t *err)
+{
+    size_t n;
+    err_t inner = {0};
+    char *path = mem_printf("%s/authority.key", o->dir), *text = keys_file(path, &n, err);
+    int rc = text ? keys_authority_read(text, n, out, &inner) : -1;
+    if (text && rc < 0) err_set(err, inner.code, "%s is no authority: %s", path, inner.text);
+    free(text);
+    free(path);
+    return rc;
+}
+
+/* --- init, issue --- */
+
+/* A line of `issued`: who has which key, for revoke NAME. */
+static int note_issued(const options_t *o, const keys_card_t *card, err_t *err)
+{
+    char hex[2 * KEYS_BYTES + 1];
+    keys_hex(card->public_key, KEYS_BYTES, hex);
+    char *path = mem_printf("%s/issued", o->dir);
+    FILE *file = fopen(path, "a");
+    bool good = file && fprintf(file, "%s %s %s %" PRId64 "\n", hex, card->name,
+                                keys_role_name(card->role), card->expires_s) > 0;
+    if (file && fclose(file) != 0) good = false;
+    if (!good) err_set_errno(err, "%s", path);
+    free(path);
+    return good ? 0 : -1;
+}
+
+static int write_revoked(const options_t *o, const keys_authority_t *authority,
+                         const keys_revoked_t *list, err_t *err)
+{
+    char *text = keys_revoked_write(authority, list), *path = mem_printf("%s/revoked", o->dir);
+    int rc = file_write_as(path, 0644, text, strlen(text), err);
+    free(path);
+    free(text);
+    return rc;
+}
+
+static int init(const options_t *o, err_t *err)
+{
+    keys_authority_t authority;
+    keys_t shepherd;
+    char *path = mem_printf("%s/authority.key", o->dir);
+    char *server = mem_printf("%s/shepherd.key", o->dir);
+    int rc = -1;
+    if (file_exists(path)) {
+        err_set(err, ERR_ARG, "%s exists: its keys would be void without it", path);
+    } else if (file_make_dirs(o->dir, err) == 0) {
+        keys_authority_new(&authority, end_of(o), &shepherd);
+        const keys_revoked_t nobody = {0};
+        if (write_secret(server, keys_write(&shepherd), err) == 0 &&
+            write_revoked(o, &authority, &nobody, err) == 0 &&
+            note_issued(o, &shepherd.card, err) == 0)
+            rc = write_secret(path, keys_authority_write(&authority), err);
+    }
+    if (rc == 0) printf("%s\n%s\n", path, server);
+    free(path);
+    free(server);
+    return rc;
+}
+
+static int issue(const options_t *o, err_t *err)
+{
+    keys_authority_t authority;
+    keys_role_t role;
+    keys_t key;
+    char digits[9];
+    if (keys_role_parse(o->role, &role, err) < 0 || read_authority(o, &authority, err) < 0)
+        return -1;
+    random_hex(digits, 8);
+    char *name = o->name && *o->name ? mem_strdup(o->name) : mem_printf("%s.%s", o->role, digits);
+    char *path = o->out && *o->out ? mem_strdup(o->out) : mem_printf("%s/%s.key", o->dir, name);
+    int rc = -1;
+    if (file_exists(path))
+        err_set(err, ERR_ARG, "%s exists: give another --name or --out", path);
+    else if (keys_issue(&authority, role, name, end_of(o), &key, err) == 0 &&
+             note_issued(o, &key.card, err) == 0)
+        rc = write_secret(path, keys_write(&key), err);
+    if (rc == 0) puts(path);
+    free(path);
+    free(name);
+    return rc;
+}
+
+/* --- show, revoke --- */
+
+static int show(const char *path, err_t *err)
+{
+    keys_t key;
+    err_t fault = {0};
+    char hex[2 * KEYS_BYTES + 1], when[32] = "";
+    if (keys_load(path, &key, err) < 0) return -1;
+    time_t end = (time_t)key.card.expires_s;
+    struct tm parts;
+    if (gmtime_r(&end, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    keys_hex(key.card.public_key, KEYS_BYTES, hex);
+    bool good = keys_card_check(&key.card, key.authority, clock_wall_ms() / 1000, &fault) == 0;
+    printf("role     %s\nname     %s\nexpires  %s\npublic   %s\nstate    %s\n",
+           keys_role_name(key.card.role), key.card.name, when, hex, good ? "good" : fault.text);
+    return 0;
+}
+
+static void add(keys_revoked_t *list, const uint8_t key[KEYS_BYTES])
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (memcmp(list->at[i], key, KEYS_BYTES) == 0) return;
+    list->at = mem_realloc(list->at, (list->n + 1) * KEYS_BYTES);
+    memcpy(list->at[list->n++], key, KEYS_BYTES);
+}
+
+/* All keys that were issued under a name. */
+static size_t add_name(const options_t *o, const char *name, keys_revoked_t *list)
+{
+    char *path = mem_printf("%s/issued", o->dir), line[256];
+    FILE *file = fopen(path, "r");
+    size_t found = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        char hex[65], one[KEYS_NAME];
+        uint8_t key[KEYS_BYTES];
+        if (sscanf(line, "%64s %32s", hex, one) != 2 || strcmp(one, name) != 0) continue;
+        if (strlen(hex) != 2 * KEYS_BYTES || !keys_unhex(hex, KEYS_BYTES, key)) continue;
+        add(list, key);
+        found++;
+    }
+    if (file) fclose(file);
+    free(path);
+    return found;
+}
+
+static int read_list(const options_t *o, const keys_authority_t *authority, keys_revoked_t *list,
+                     err_t *err)
+{
+    size_t n;
+    char *path = mem_printf("%s/revoked", o->dir), *text = file_read(path, &n, err);
+    int rc = text ? keys_revoked_read(text, n, authority->public_key, list, err) : -1;
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int revoke_key(const options_t *o, const char *which, err_t *err)
+{
+    keys_authority_t authority;
+    keys_revoked_t list;
+    keys_t file;
+    uint8_t key[KEYS_BYTES];
+    if (read_authority(o, &authority, err) < 0 || read_list(o, &authority, &list, err) < 0)
+        return -1;
+    size_t before = list.n;
+    int rc = 0;
+    if (strlen(which) == 2 * KEYS_BYTES && keys_unhex(which, KEYS_BYTES, key))
+        add(&list, key);
+    else if (keys_load(which, &file, NULL) == 0)
+        add(&list, file.card.public_key);
+    else if (add_name(o, which, &list) == 0)
+        rc = err_set(err, ERR_ARG, "%s is no key's file, no public key, and no name in %s/issued",
+                     which, o->dir);
+    if (rc == 0) rc = write_revoked(o, &authority, &list, err);
+    if (rc == 0) printf("%zu revoked, %zu in all\n", list.n - before, list.n);
+    free(list.at);
+    return rc;
+}
+
+static int body(const void *options, const config_args_t *args, err_t *err)
+{
+    const options_t *o = options;
+    const char *word = args->n_operands > 0 ? args->operands[0] : "";
+    const char *which = args->n_operands > 1 ? args->operands[1] : NULL;
+    bool needs = strcmp(word, "show") == 0 || strcmp(word, "revoke") == 0;
+    if (needs != (which != NULL) || args->n_operands > 2)
+        return err_set(err, ERR_ARG, "want init, issue, show FILE or revoke WHICH");
+    if (strcmp(word, "init") == 0) return init(o, err);
+    if (strcmp(word, "issue") == 0) return issue(o, err);
+    if (strcmp(word, "show") == 0) return show(which, err);
+    if (strcmp(word, "revoke") == 0) return revoke_key(o, which, err);
+    return err_set(err, ERR_ARG, "\"%s\": want init, issue, show FILE or revoke WHICH", word);
+}
+
+int cmd_keys(int argc, char **argv)
+{
+    options_t options = {0};
+    err_t err = {0};
+    return cmd_run(&table, &options, argc, argv, body, &err);
+}

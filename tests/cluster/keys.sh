@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Keys over TCP: a run of members with keys, and beside it clients that have none, another cluster's, an expired or
+# a revoked one, or use theirs for what it does not say. Each is refused with a reason; the run ends with its usual
+# bits.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+keys=$work/keys port=7350
+gpt2 --layers 2 --heads 2 --width 64 --block 16 --vocab 256 --batch 2 >"$work/model.mlir" || exit 1
+issue() {
+    local name=$1 role=$2
+    shift 2
+    "$bin/pcp" keys issue --dir "$keys" --role "$role" --name "$name" "$@" >"$work/issue.out"
+}
+# hostile NAME FLAGS: its log is DIR/NAME.log
+hostile() {
+    local name=$1
+    shift
+    "$bin/hostile-member" --shepherd "$control" --log-level debug --lease fatal "$@" 2>"$dir/$name.log" &
+    pid[$name]=$!
+}
+refused() { eventually 30 event "$1" "event=fault .*$2"; }
+same_bits() {
+    cmp "$work/calm/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"
+}
+# train NAME ENDPOINT FLAGS: a run of two workers; FLAGS are the shepherd's
+train() {
+    local name=$1 at=$2
+    shift 2
+    cluster "$work/$name" "$at"
+    prepare --replicas 2 --inner-steps 2 --rounds 30 --validate-every 5 --val-fraction 0.1 || return 1
+    sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
+    shepherd --workers 2 "$@"
+}
+
+train calm "ipc://$work/calm/control"
+aggregator a0
+compiler c0
+worker w0
+worker w1
+check "a run without keys ends" ends 0
+dismiss
+
+check "an authority is made" "$bin/pcp" keys init --dir "$keys"
+check "and never twice" refuses exists "$bin/pcp" keys init --dir "$keys"
+for role in worker aggregator compiler operator metrics; do issue "$role" "$role"; done
+issue old worker --days 0
+issue gone worker
+check "a key says what it is" grep -q '^role     worker$' <("$bin/pcp" keys show "$keys/worker.key")
+"$bin/pcp" keys init --dir "$work/other" >"$work/issue.out"
+"$bin/pcp" keys issue --dir "$work/other" --name worker >"$work/issue.out"
+# Another cluster's key, of one who knows our shepherds' public key.
+sed "s/^server .*/$(grep '^server ' "$keys/worker.key")/" "$work/other/worker.key" >"$work/foreign.key"
+sed 's/^role .*/role operator/' "$keys/worker.key" >"$work/forged.key"
+cp "$keys/worker.key" "$work/open.key"
+chmod 600 "$work"/*.key
+chmod 640 "$work/open.key"
+
+check "a key that others may read is refused" refuses 'chmod 600' "$bin/pcp-worker" --key "$work/open.key"
+check "so is one that was changed" refuses 'not signed' "$bin/pcp-worker" --key "$work/forged.key"
+check "and a bind for other machines without a key" refuses 'say --insecure' \
+    "$bin/pcp-shepherd" --run-dir "$work/open" --config "$work/calm/run.json" --bind "tcp://0.0.0.0:$port"
+
+train beset "tcp://127.0.0.1:$port" --key "$keys/shepherd.key" --revoked "$keys/revoked" \
+    --events "tcp://127.0.0.1:$((port + 1))"
+aggregator aggregator-0 --bind "tcp://127.0.0.1:*" --key "$keys/aggregator.key" --revoked "$keys/revoked"
+compiler compiler-0 --key "$keys/compiler.key"
+serve nosy metrics --events "tcp://127.0.0.1:$((port + 1))" --http 127.0.0.1:0 --key "$keys/worker.key"
+serve good metrics --events "tcp://127.0.0.1:$((port + 1))" --http 127.0.0.1:0 --key "$keys/metrics.key"
+hostile bare --id worker-x
+hostile foreign --id worker-f --key "$work/foreign.key"
+hostile old --id old-1 --key "$keys/old.key"
+hostile role --id worker-r --kind cli --key "$keys/worker.key"
+hostile other --id aggregator-9 --key "$keys/worker.key"
+hostile bold --id worker-b --says others --key "$keys/worker.key"
+hostile gone --id gone-1 --key "$keys/gone.key"
+check "another cluster's key is refused" refused foreign 'not signed by this cluster'
+head -c 4000 /dev/urandom >"/dev/tcp/127.0.0.1/$port"
+check "an expired one" refused old 'has expired'
+check "a worker's key for an operator" refused role 'another role'
+check "and for another's id" refused other 'ids of its own name alone'
+check "a worker's key gives no operator's command" refused bold 'CONTROL may be said by a cli'
+check "who may join is welcome" eventually 30 event gone 'event=welcome'
+"$bin/pcp" keys revoke gone --dir "$keys" >"$work/issue.out"
+check "a revoked key's connection ends" eventually 30 event shepherd 'event=key_cut name=gone'
+check "and it cannot come again" eventually 30 event shepherd 'event=key_refused .*revoked'
+worker worker-0 --key "$keys/worker.key"
+worker worker-1 --key "$keys/worker.key"
+check "a worker's key hears no events" eventually 60 event shepherd 'event=subscriber_refused name=worker'
+check "an operator's key may ask" "$bin/pcp" worker list --shepherd "$control" --key-file "$keys/operator.key"
+check "a worker's may not" refuses 'no answer' "$bin/pcp" worker list --shepherd "$control" --key-file "$keys/worker.key" --wait-ms 500
+check "the run ends well beside them" ends 0
+check "with the bits of the one without keys" same_bits
+check "without a key nobody was heard" test "$(grep -c 'event=welcome\|event=fault' "$dir/bare.log")" -eq 0
+check "the metrics' key heard" event good 'event=connected'
+dismiss
+check "nothing is left running" no_orphans
+tap_done
