@@ -16,16 +16,23 @@ void cmd_answer(const config_table_t *table, const config_args_t *args, const ch
     free(name);
 }
 
+int cmd_key(const char *path, err_t *err)
+{
+    const keyring_options_t options = {.key = path && *path ? path : getenv("PCP_KEY")};
+    err_t fault = {0};
+    if (keyring_load(&options, &fault) < 0 || keyring_start(&fault) < 0)
+        return err_set(err, fault.code, "the operator's key: %s", fault.text);
+    atexit(keyring_end);
+    return 0;
+}
+
 /* The table has a key_file: this process uses its key from now on. */
 static int take_key(const config_table_t *table, const void *target, err_t *err)
 {
     for (size_t i = 0; i < table->n_fields; i++) {
         const config_field_t *field = &table->fields[i];
         if (strcmp(field->name, "key_file") != 0) continue;
-        const char *path = *(char *const *)((const char *)target + field->offset);
-        keyring_options_t options = {.key = path && *path ? path : getenv("PCP_KEY")};
-        if (keyring_load(&options, err) < 0 || keyring_start(err) < 0) return -1;
-        atexit(keyring_end);
+        if (cmd_key(*(char *const *)((const char *)target + field->offset), err) < 0) return -1;
     }
     return 0;
 }
@@ -51,7 +58,7 @@ int cmd_load(const config_table_t *table, void *target, int argc, char **argv, c
         return CMD_OK;
     }
     if (take_key(table, target, &err) < 0) {
-        fprintf(stderr, "pcp %s: --key-file: %s\n", argv[0], err.text);
+        fprintf(stderr, "pcp %s: %s\n", argv[0], err.text);
         return CMD_USAGE;
     }
     *done = false;

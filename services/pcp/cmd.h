@@ -35,6 +35,9 @@ cmd_fn cmd_check, cmd_checkpoint, cmd_compile, cmd_db, cmd_devices, cmd_doctor, 
 /* Print what args asks of `pcp COMMAND`: help, version, page for man. */
 void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command);
 
+/* This process uses the key of that file, or of PCP_KEY, from now on, if there is one. */
+int cmd_key(const char *path, err_t *err);
+
 /* Load flags into `target`, and the key that they or the environment name; prints --help and errors
  * itself. Returns CMD_OK to go on, or with *done
  * set the status to leave with. */

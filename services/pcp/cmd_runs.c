@@ -307,6 +307,7 @@ static int perform(options_t *o, Msg__RunAsk__Verb verb, const config_args_t *ar
         free(o->train.model);
         o->train.model = mem_strdup(what);
     }
+    if (cmd_key(o->key_file, err) < 0) return -1;
     run_talk_t *talk = run_talk_new(o->shepherd, o->wait_ms, err);
     if (!talk) return -1;
     int rc = act(o, talk, verb, what, err);

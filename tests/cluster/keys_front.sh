@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A cluster with keys over TCP: its front, the shepherd that it starts, an operator who submits, a supervisor whose
+# workers use its key. The run has the bits that it has alone.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+keys=$work/keys port=7355
+export XDG_CACHE_HOME=$work
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+text >"$work/text.txt"
+flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 4 --val-fraction 0 --lr 3e-3)
+check "a run alone" timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
+"$bin/pcp" keys init --dir "$keys" >"$work/issue.out"
+for role in aggregator compiler operator supervisor; do
+    "$bin/pcp" keys issue --dir "$keys" --role "$role" --name "$role" >"$work/issue.out"
+done
+
+cluster "$work/c" "tcp://127.0.0.1:$port"
+serve front shepherd --cluster --store "sqlite://$work/pcp.db" --runs-dir "$work/runs" --bind "$control" --id front \
+    --telemetry 'tcp://127.0.0.1:*' --key "$keys/shepherd.key" --revoked "$keys/revoked"
+aggregator aggregator --bind 'tcp://127.0.0.1:*' --key "$keys/aggregator.key" --revoked "$keys/revoked"
+serve compiler compiler --shepherd "$control" --id compiler --cache-dir "$work/pcp/plans" --key "$keys/compiler.key"
+serve supervisor supervisor --shepherd "$control" --id supervisor --scale 2 --threads 1 --cache-dir "$work/cache" \
+    --log-dir "$dir" --key "$keys/supervisor.key"
+check "the front leads" eventually 60 event front 'event=leads'
+export PCP_KEY=$keys/operator.key
+check "an operator submits over TCP" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --name one --wait-ms 30000 \
+    --shepherd "$control"
+check "the run ends" timeout $((60 * slow)) "$bin/pcp" run watch one --shepherd "$control"
+check "with the bits that it has alone" \
+    cmp "$work/alone/checkpoint/latest/model.safetensors" "$work/runs/one/checkpoint/latest/model.safetensors"
+PCP_KEY=$keys/compiler.key
+check "a compiler's key asks for nothing" refuses 'no cluster answers' "$bin/pcp" run list --shepherd "$control" --wait-ms 500
+check "and is told why" event front 'event=hello_refused .*another role'
+dismiss
+check "nothing is left running" no_orphans
+tap_done
