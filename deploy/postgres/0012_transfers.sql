@@ -14,3 +14,5 @@ SELECT run_id AS run, round + 1 AS round, replica, fence, state, worker_id AS wo
 --sqlite        strftime('%Y-%m-%d %H:%M:%f', issued_ms / 1000.0, 'unixepoch') AS issued_at,
 --sqlite        strftime('%Y-%m-%d %H:%M:%f', done_ms / 1000.0, 'unixepoch') AS done_at
 FROM lease;
+
+GRANT SELECT ON pcp_leases TO pcp_reader;                                                   --postgres
