@@ -29,7 +29,7 @@ train() {
     local name=$1 at=$2
     shift 2
     cluster "$work/$name" "$at"
-    prepare --replicas 2 --inner-steps 2 --rounds 30 --validate-every 5 --val-fraction 0.1 || return 1
+    prepare --replicas 2 --inner-steps 2 --rounds 12 --validate-every 5 --val-fraction 0.1 || return 1
     sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
     shepherd --workers 2 "$@"
 }
@@ -48,6 +48,20 @@ for role in worker aggregator compiler operator metrics; do issue "$role" "$role
 issue old worker --days 0
 issue gone worker
 check "a key says what it is" grep -q '^role     worker$' <("$bin/pcp" keys show "$keys/worker.key")
+# The signature by another program: field NAME of the key file, bytes of hex digits.
+field() { sed -n "s/^$1 //p" "$keys/worker.key"; }
+unhex() { sed 's/../\\x&/g' | xargs -0 printf '%b'; }
+signed_by_authority() {
+    printf 'pcp card 1\nrole worker\nname worker\nexpires %s\npublic %s\n' "$(field expires)" "$(field public)" >"$work/card"
+    printf '302a300506032b6570032100%s' "$(field authority)" | unhex >"$work/authority.der"
+    field signature | tr -d '\n' | unhex >"$work/card.sig"
+    openssl pkeyutl -verify -pubin -keyform DER -inkey "$work/authority.der" -rawin -in "$work/card" -sigfile "$work/card.sig"
+}
+if command -v openssl >"$work/which"; then
+    check "openssl, too, finds that the authority has signed it" signed_by_authority
+else
+    skip "openssl, too, finds that the authority has signed it" "no openssl"
+fi
 "$bin/pcp" keys init --dir "$work/other" >"$work/issue.out"
 "$bin/pcp" keys issue --dir "$work/other" --name worker >"$work/issue.out"
 # Another cluster's key, of one who knows our shepherds' public key.

@@ -195,6 +195,41 @@ static void requests_that_do_not_fit(void **unused)
     rig_free(rig);
 }
 
+/* Where peers have keys, their role says what they may ask; without keys everybody may. */
+static void keys_give_rights(void **unused)
+{
+    (void)unused;
+    static const struct {
+        wire_type_t type;
+        const char *roles;
+    } rows[] = {
+        {WIRE_GET_OBJECT, "compiler worker supervisor shepherd"},
+        {WIRE_PUT_OBJECT, "compiler worker supervisor shepherd"},
+        {WIRE_GET_PARAMS, "worker supervisor shepherd"},
+        {WIRE_PUT_DELTA, "worker supervisor"},
+        {WIRE_PUT_INIT, "shepherd"},
+        {WIRE_GET_OUTER, "shepherd"},
+        {WIRE_PUT_OUTER, "shepherd"},
+    };
+    rig_t *rig = rig_new();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (keys_role_t role = KEYS_NONE; role < KEYS_ROLES; role++) {
+            uint8_t bytes[WIRE_HEADER_BYTES];
+            const keys_card_t card = {.role = role, .name = "one"};
+            const msg_peer_t from = {.n = 5, .card = role ? &card : NULL};
+            wire_header_t header = {.type = rows[i].type, .check = hash_fast("", 0)};
+            wire_pack(&header, bytes);
+            int before = rig->n_answer;
+            aggregator_on_data(&rig->state, &from, bytes, sizeof bytes, "", 0);
+            assert_int_equal(rig->n_answer, before + 1);
+            bool may = role == KEYS_NONE || strstr(rows[i].roles, keys_role_name(role));
+            if ((rig->answer.code != NACK_NOT_ALLOWED) != may)
+                fail_msg("%s of %s", wire_type_name(rows[i].type), keys_role_name(role));
+        }
+    assert_true(rig->state.data_refused > 20);
+    rig_free(rig);
+}
+
 static void an_assignment_said_again_changes_nothing(void **unused)
 {
     (void)unused;
@@ -409,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_replica_that_is_not_named_is_left_out),
         cmocka_unit_test(commits_that_do_not_fit),
         cmocka_unit_test(requests_that_do_not_fit),
+        cmocka_unit_test(keys_give_rights),
         cmocka_unit_test(an_assignment_said_again_changes_nothing),
         cmocka_unit_test(updates_that_cannot_be_admitted),
         cmocka_unit_test(norms_are_of_what_arrived),

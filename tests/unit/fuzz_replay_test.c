@@ -34,6 +34,9 @@
 #define LLVMFuzzerTestOneInput family_input
 #include "../fuzz/family_fuzz.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput keys_input
+#include "../fuzz/keys_fuzz.c"
+#undef LLVMFuzzerTestOneInput
 
 enum { DAMAGES = 100 };
 
@@ -73,6 +76,7 @@ REPLAY(control)
 REPLAY(wire)
 REPLAY(config)
 REPLAY(tokenizer)
+REPLAY(keys)
 REPLAY(family)
 
 int main(void)
@@ -81,7 +85,8 @@ int main(void)
         cmocka_unit_test(test_plan),        cmocka_unit_test(test_check),
         cmocka_unit_test(test_safetensors), cmocka_unit_test(test_control),
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
-        cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_family),
+        cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_family),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
