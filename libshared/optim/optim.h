@@ -31,27 +31,28 @@
 
 #define PRECISION_CONSTANT(word, constant) constant,
 typedef enum { PRECISIONS(PRECISION_CONSTANT) N_PRECISION } precision_t;
-const char *precision_name(precision_t precision);
-int precision_parse(const char *text, precision_t *precision, err_t *err);
 
-/* Its numbers are those of spec_options.h. adamw: beta1, beta2, eps, weight_decay; sgd: momentum.
+/* Its words and numbers are those of spec_options.h; words are in static storage, or borrowed. adamw: beta1, beta2, eps, weight_decay; sgd: momentum.
  * clip: global L2 norm, 0: off; g *= min(1, clip / (norm + 1e-6)). Gradients of `accumulate`
  * micro-batches are averaged. */
 #define SPEC_BOOL bool
 #define SPEC_INT int
 #define SPEC_FLOAT double
 #define SPEC_MEMBER(T, what, key, ...) SPEC_##what key;
+#define SPEC_WORD_MEMBER(X, T, key, ...) const char *key;
 typedef struct {
-    const char *optimizer;
+    TRAIN_SPEC_WORDS(SPEC_WORD_MEMBER, , )
     TRAIN_SPEC_NUMBERS(SPEC_MEMBER, )
-    precision_t precision;  /* of products; parameters, state and everything else stay f32 */
     uint64_t memory_budget; /* bytes that a plan's arena may have (plan/build.h), 0: any */
 } train_spec_t;
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* the rows' defaults */
 
-/* The spec that checked options ask for, without memory_budget; borrows the optimizer's name. */
+/* The spec that checked options ask for, without memory_budget; borrows their words. */
 train_spec_t train_spec_of(const spec_options_t *options);
+
+/* Of products; parameters, state and everything else stay f32. f32 where the word is unknown. */
+precision_t train_spec_precision(const train_spec_t *spec);
 
 /* The spec as canonical JSON (part of the plan's identity) and back. Missing keys have their
  * default; unknown keys and values out of range are errors. print returns, caller frees. */

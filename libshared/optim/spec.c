@@ -1,4 +1,4 @@
-/* The training spec as JSON: one table of fields for printing, reading and checking. */
+/* The training spec as JSON: a table of words and one of numbers for printing, reading and checking. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,40 +7,72 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "optim/rule.h"
+#include "optim/optim.h"
 
 #define NUMBER(T, what, key, text, ...) .key = text,
-const train_spec_t TRAIN_SPEC_DEFAULT = {.optimizer = "adamw", TRAIN_SPEC_NUMBERS(NUMBER, )};
+#define WORD(X, T, key, text, ...) .key = #text,
+const train_spec_t TRAIN_SPEC_DEFAULT = {TRAIN_SPEC_WORDS(WORD, , ) TRAIN_SPEC_NUMBERS(NUMBER, )};
 
-#define PRECISION_NAME(word, constant) [constant] = #word,
-static const char *const precision_names[N_PRECISION] = {PRECISIONS(PRECISION_NAME)};
-
-const char *precision_name(precision_t precision)
-{
-    return precision_names[precision];
-}
-
-int precision_parse(const char *text, precision_t *precision, err_t *err)
-{
-    for (int i = 0; text && i < N_PRECISION; i++)
-        if (strcmp(text, precision_names[i]) == 0) {
-            *precision = (precision_t)i;
-            return 0;
-        }
-    return err_set(err, ERR_ARG, "precision \"%s\" is none of %s", text ? text : "",
-                   OPTION_WORDS(PRECISIONS));
-}
-
+#define TAKE_WORD(X, from, key, ...) .key = (from)->key,
 #define TAKE(from, what, key, ...) .key = (SPEC_##what)(from)->key,
 train_spec_t train_spec_of(const spec_options_t *options)
 {
-    train_spec_t spec = {.optimizer = options->optimizer, TRAIN_SPEC_NUMBERS(TAKE, options)};
-    err_t none; /* the table allows known words alone */
-    (void)precision_parse(options->precision, &spec.precision, &none);
-    return spec;
+    return (train_spec_t){TRAIN_SPEC_WORDS(TAKE_WORD, , options) TRAIN_SPEC_NUMBERS(TAKE, options)};
 }
 
-/* Numbers; words come behind them by hand. */
+/* --- Words --- */
+
+/* Each list's texts, in static storage. */
+#define WORD_TEXT(word, ...) #word,
+#define WORD_TEXTS(X, T, key, text, LIST, ...) \
+    static const char *const texts_of_##key[] = {LIST(WORD_TEXT) NULL};
+TRAIN_SPEC_WORDS(WORD_TEXTS, , )
+
+typedef struct {
+    const char *name;
+    size_t offset;
+    const char *const *texts;
+    const char *known;
+} word_t;
+#define WORD_ROW(X, T, key, text, LIST, ...) \
+    {#key, offsetof(train_spec_t, key), texts_of_##key, OPTION_WORDS(LIST)},
+static const word_t words[] = {TRAIN_SPEC_WORDS(WORD_ROW, , )};
+enum { N_WORD = sizeof words / sizeof *words };
+
+static const char *word_of(const word_t *f, const train_spec_t *spec)
+{
+    return *(const char *const *)((const char *)spec + f->offset);
+}
+
+static int set_word(const word_t *f, train_spec_t *spec, const char *text, err_t *err)
+{
+    for (const char *const *known = f->texts; text && *known; known++)
+        if (strcmp(*known, text) == 0) {
+            *(const char **)((char *)spec + f->offset) = *known;
+            return 0;
+        }
+    return err_set(err, ERR_ARG, "training spec: %s \"%s\" is none of %s", f->name,
+                   text ? text : "", f->known);
+}
+
+precision_t train_spec_precision(const train_spec_t *spec)
+{
+    int found = 0;
+    for (int i = 0; i < N_PRECISION; i++)
+        if (strcmp(spec->precision, texts_of_precision[i]) == 0) found = i;
+    return (precision_t)found;
+}
+
+/* These are printed always; a word that came later where it is not at its default, so that plans of
+ * before keep their identity. */
+static bool is_word_printed(const word_t *f, const train_spec_t *spec)
+{
+    return strcmp(f->name, "optimizer") == 0 || strcmp(f->name, "precision") == 0 ||
+           strcmp(word_of(f, spec), word_of(f, &TRAIN_SPEC_DEFAULT)) != 0;
+}
+
+/* --- Numbers --- */
+
 typedef struct {
     const char *name;
     size_t offset;
@@ -114,8 +146,10 @@ char *train_spec_print(const train_spec_t *spec)
     }
     if (spec->memory_budget > 0)
         str_addf(&out, ",\"memory_budget\":%llu", (unsigned long long)spec->memory_budget);
-    str_addf(&out, ",\"optimizer\":\"%s\",\"precision\":\"%s\"}", spec->optimizer,
-             precision_name(spec->precision));
+    for (int i = 0; i < N_WORD; i++)
+        if (is_word_printed(&words[i], spec))
+            str_addf(&out, ",\"%s\":\"%s\"", words[i].name, word_of(&words[i], spec));
+    str_add(&out, "}");
     char *text = mem_strdup(str_text(&out));
     str_fini(&out);
     return text;
@@ -123,15 +157,9 @@ char *train_spec_print(const train_spec_t *spec)
 
 static int set_field(train_spec_t *spec, const char *key, const json_t *value, err_t *err)
 {
-    if (strcmp(key, "optimizer") == 0) {
-        const optim_rule_t *rule = optim_rule_find(json_string_value(value), err);
-        if (rule) spec->optimizer = rule->name;
-        return rule ? 0 : -1;
-    }
-    if (strcmp(key, "precision") == 0)
-        return precision_parse(json_string_value(value), &spec->precision, err) < 0
-                   ? err_prefix(err, "training spec: ")
-                   : 0;
+    for (int i = 0; i < N_WORD; i++)
+        if (strcmp(key, words[i].name) == 0)
+            return set_word(&words[i], spec, json_string_value(value), err);
     if (!json_is_number(value))
         return err_set(err, ERR_PARSE, "training spec: \"%s\" must be a number", key);
     double x = json_number_value(value);

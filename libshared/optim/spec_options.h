@@ -23,11 +23,17 @@
     X(T, FLOAT, clip, 1, 0, 1e9, NULL, true, "global gradient norm; 0: off")                     \
     X(T, INT, accumulate, 1, 1, 65536, NULL, true, "micro-batches per optimizer step")
 
-#define TRAIN_SPEC_OPTIONS(X, T)                                                          \
-    X(T, ENUM, optimizer, adamw, 0, 0, OPTION_WORDS(OPTIMIZERS), true, "inner optimizer") \
-    TRAIN_SPEC_NUMBERS(X, T)                                                              \
-    X(T, ENUM, precision, f32, 0, 0, OPTION_WORDS(PRECISIONS), true,                      \
+/* W(X, T, key, default, list of its words, help). A new word is a row here; X and T are passed on. */
+#define TRAIN_SPEC_WORDS(W, X, T)                                \
+    W(X, T, optimizer, adamw, OPTIMIZERS, "inner optimizer")     \
+    W(X, T, precision, f32, PRECISIONS,                          \
       "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32")
+
+#define SPEC_WORD_ROW_(X, T, key, text, LIST, say) \
+    X(T, ENUM, key, text, 0, 0, OPTION_WORDS(LIST), true, say)
+#define TRAIN_SPEC_OPTIONS(X, T)           \
+    TRAIN_SPEC_WORDS(SPEC_WORD_ROW_, X, T) \
+    TRAIN_SPEC_NUMBERS(X, T)
 
 typedef struct {
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )

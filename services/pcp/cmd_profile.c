@@ -13,11 +13,12 @@
 #include "pcp/progress.h"
 
 typedef struct {
-    int64_t threads, steps, warmup, top, vocab, accumulate, seed;
-    char *trace, *precision;
+    int64_t threads, steps, warmup, top, vocab, seed;
+    char *trace;
     bool pin, tune;
     char *tune_dir, *entry, *role, *roles;
     int64_t loss_result;
+    TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -33,14 +34,9 @@ static const config_field_t fields[] = {
     {"top", CONFIG_INT, AT(top), "30", "rows of each table; 0: all", 0, 1e9, NULL, false},
     {"vocab", CONFIG_INT, AT(vocab), "0", "random tokens are below this; 0: the model's vocabulary",
      0, 1 << 24, NULL, false},
-    {"accumulate", CONFIG_INT, AT(accumulate), "1", "micro-batches per step", 1, 65536, NULL,
-     false},
-    {"precision", CONFIG_ENUM, AT(precision), "f32",
-     "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32", 0, 0,
-     OPTION_WORDS(PRECISIONS), false},
-    MODEL_ROLES_FIELDS(options_t){"tune", CONFIG_BOOL, AT(tune), "false",
-                                  "choose kernels of products by measuring them first, once each",
-                                  0, 0, NULL, false},
+    TRAIN_SPEC_OPTIONS(OPTION_FIELD, options_t) MODEL_ROLES_FIELDS(options_t){
+        "tune", CONFIG_BOOL, AT(tune), "false",
+        "choose kernels of products by measuring them first, once each", 0, 0, NULL, false},
     {"tune_dir", CONFIG_STRING, AT(tune_dir), NULL,
      "where measured tables are kept (default: $XDG_CACHE_HOME/pcp or ~/.cache/pcp)", 0, 0, NULL,
      false},
@@ -49,8 +45,7 @@ static const config_field_t fields[] = {
 static const config_table_t table = {
     .usage =
         "usage: pcp profile MODEL [FLAGS]\n\n"
-        "Compiles a StableHLO model (a scalar loss) for this machine, takes training steps "
-        "(AdamW)\n"
+        "Compiles a StableHLO model (a scalar loss) for this machine, takes training steps\n"
         "on random tokens, and tells the time, FLOPs, bytes and rates by kind, by shape and by\n"
         "step of the plan. Times are medians; every other step is watched, so that the summary\n"
         "shows what watching costs. FLOPs and bytes are the plan's estimates: bytes are what a\n"
@@ -129,9 +124,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     int status = model_info_load(args->operands[0], &roles, &info, err);
     int64_t vocab = o->vocab ? o->vocab : info.vocab ? info.vocab : 256;
-    train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    if (status == 0) status = precision_parse(o->precision, &spec.precision, err);
-    spec.accumulate = (int)o->accumulate;
+    const spec_options_t wanted = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, o)};
+    train_spec_t spec = train_spec_of(&wanted);
     trial_options_t trial = {.spec = &spec,
                              .threads = (int)o->threads,
                              .pin = o->pin,

@@ -83,7 +83,8 @@ static int compare(const char *text, size_t n_text, int m, const options_t *o, e
 {
     side_t side[2] = {0};
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    int n = (int)o->repeats, status = precision_parse(o->precision, &spec.precision, err);
+    spec.precision = o->precision;
+    int n = (int)o->repeats, status = 0;
     double *ratio = mem_calloc((size_t)n, sizeof *ratio);
     for (int s = 0; s < 2; s++) {
         trial_options_t options = {.spec = &spec,

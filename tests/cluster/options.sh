@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 rows() { "$@" --help | sed -n 's/^  \(--[a-z0-9-]*\) [^ ]* *\(.*\)/\1 \2/p; s/^  \(--[a-z0-9-]*\)   *\(.*\)/\1 \2/p' | sort -u; }
 rows "$bin/pcp" train >"$work/train"
 rows "$bin/pcp" compile >"$work/compile"
+rows "$bin/pcp" profile | grep -vE "^--(seed|threads|warmup|vocab) " >"$work/profile" # of its own meaning
 rows "$bin/pcp-shepherd" >"$work/shepherd"
 
 # What has one name and two meanings: of an experiment and of a shepherd by itself.
@@ -20,6 +21,7 @@ alike() {
     diff <(grep -Ff "$work/both" "$work/$1") <(grep -Ff "$work/both" "$work/$2")
 }
 check "pcp train and pcp compile" alike train compile 9
+check "pcp train and pcp profile" alike train profile 9
 check "pcp train and pcp-shepherd" alike train shepherd 30
 
 fresh() { diff docs/options.md <("$bin/pcp" options) || { echo "write it anew: build/bin/pcp options > docs/options.md"; return 1; }; }

@@ -102,9 +102,13 @@ static void is_codec(const char *word)
 static void is_precision(const char *word)
 {
     err_t err = {0};
-    precision_t precision;
-    assert_int_equal(precision_parse(word, &precision, &err), 0);
-    assert_string_equal(precision_name(precision), word);
+    char json[64];
+    train_spec_t spec;
+    snprintf(json, sizeof json, "{\"precision\":\"%s\"}", word);
+    assert_int_equal(train_spec_parse(json, &spec, &err), 0);
+    assert_string_equal(spec.precision, word);
+    static const char *const texts[] = {"f32", "bf16", "bf16x3"};
+    assert_string_equal(texts[train_spec_precision(&spec)], word);
 }
 
 static void is_tokenizer(const char *word)

@@ -197,7 +197,7 @@ static void test_bf16(void **state)
 {
     (void)state;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    spec.precision = PRECISION_BF16;
+    spec.precision = "bf16";
     check_same(transformer(INT32_MAX), transformer(0), &spec, 1e-2);
 }
 
@@ -207,7 +207,7 @@ static void test_rounded_weights(void **state)
 {
     (void)state;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
-    spec.precision = PRECISION_BF16;
+    spec.precision = "bf16";
     check_same(chain(1024, INT32_MAX), chain(1024, WEIGHT_BYTES), &spec, 0);
     check_same(chain(256, INT32_MAX), chain(256, 0), &spec, 0);
     trial_t kept = start(chain(256, INT32_MAX), &spec), few = start(chain(256, 1), &spec);
