@@ -367,6 +367,7 @@ static config_asks_t asked_by(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ? CONFIG_ASKS_HELP
            : strcmp(word, "--version") == 0                       ? CONFIG_ASKS_VERSION
            : strcmp(word, "--help-man") == 0                      ? CONFIG_ASKS_MAN
+           : strcmp(word, "--help-flags") == 0                    ? CONFIG_ASKS_FLAGS
                                                                   : CONFIG_ASKS_NOTHING;
 }
 

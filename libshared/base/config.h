@@ -55,6 +55,7 @@ typedef enum {
     CONFIG_ASKS_HELP,    /* --help, -h */
     CONFIG_ASKS_VERSION, /* --version */
     CONFIG_ASKS_MAN,     /* --help-man: its page for man(1) */
+    CONFIG_ASKS_FLAGS,   /* --help-flags: its table for scripts, such as completion */
 } config_asks_t;
 
 typedef struct {
@@ -88,6 +89,9 @@ char *config_print(const config_table_t *table, const void *target, bool mask);
 void config_help(const config_table_t *table, FILE *out);
 /* The page for man(1) of a command ("pcp train": section 1) or a service ("pcp-worker": section 8). */
 void config_man(const config_table_t *table, const char *name, FILE *out);
+/* A line for each flag and what it takes: nothing, NUMBER, TEXT or a|b; and, in lines that begin with
+ * "=", the first words that usage has for the command of this name: "= list|verify". */
+void config_flags(const config_table_t *table, const char *name, FILE *out);
 /* What args asks of the program or command of this name. */
 void config_answer(const config_table_t *table, const config_args_t *args, const char *name,
                    FILE *out);

@@ -99,6 +99,33 @@ void config_help(const config_table_t *table, FILE *out)
                 "PCP_SOME_NAME;\nflags win over the environment, which wins over the file.\n");
 }
 
+static void flag_line(const config_field_t *f, const char *before, const char *what, FILE *out)
+{
+    fprintf(out, "--%s", before);
+    for (const char *p = f->name; *p; p++) fputc(*p == '_' ? '-' : *p, out);
+    fprintf(out, "%s%s\n", *what ? " " : "", what);
+}
+
+void config_flags(const config_table_t *table, const char *name, FILE *out)
+{
+    static const char *const takes[] = {"", "NUMBER", "NUMBER", "TEXT", ""};
+    for (size_t i = 0; i < table->n_fields; i++) {
+        const config_field_t *f = &table->fields[i];
+        flag_line(f, "", f->words ? f->words : takes[f->kind], out);
+        if (f->kind == CONFIG_BOOL) flag_line(f, "no-", "", out);
+    }
+    fprintf(out, "--config TEXT\n--help\n--version\n");
+    for (const char *at = table->usage; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        const char *word = at + (strncmp(at, "usage:", 6) == 0 ? 6 : 0);
+        word += strspn(word, " ");
+        if (word == at || strncmp(word, name, strlen(name)) != 0) continue;
+        word += strlen(name);
+        size_t n = strspn(word + 1, "abcdefghijklmnopqrstuvwxyz0123456789|");
+        if (*word == ' ' && n > 0 && strchr(" \n", word[1 + n]))
+            fprintf(out, "= %.*s\n", (int)n, word + 1);
+    }
+}
+
 void config_answer(const config_table_t *table, const config_args_t *args, const char *name,
                    FILE *out)
 {
@@ -108,6 +135,7 @@ void config_answer(const config_table_t *table, const config_args_t *args, const
     case CONFIG_ASKS_HELP: config_help(table, out); break;
     case CONFIG_ASKS_VERSION: fprintf(out, "%s %s\n", name, pcp_version); break;
     case CONFIG_ASKS_MAN: config_man(table, name, out); break;
+    case CONFIG_ASKS_FLAGS: config_flags(table, name, out); break;
     case CONFIG_ASKS_NOTHING: break;
     }
 }

@@ -23,6 +23,7 @@ static const struct {
      "look for what is wrong here and with a cluster, and tell what mends it"},
     {"ops", cmd_ops, "print the table of supported ops"},
     {"options", cmd_options, "print the table of training's options"},
+    {"completion", cmd_completion, "print a script for the shell that completes pcp's words"},
     {"check", cmd_check, "run a StableHLO file's embedded checks"},
     {"eval", cmd_eval, "tell how well a model foretells a text"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
