@@ -200,7 +200,8 @@ static int find_teller(const stages_t *self, err_t *err)
 int stages_run(stages_t *self, err_t *err)
 {
     int teller = self->pass ? find_teller(self, err) : N_STAGE;
-    pass_options_t options = {.precision = self->spec ? train_spec_precision(self->spec) : PRECISION_F32};
+    pass_options_t options = {.precision = self->spec ? train_spec_precision(self->spec)
+                                                      : PRECISION_F32};
     int status = teller < 0 ? -1 : 0;
     for (int i = 0; status == 0 && i < N_STAGE; i++) {
         if (!runs(i, self->goal)) continue;

@@ -24,9 +24,9 @@
     X(T, INT, accumulate, 1, 1, 65536, NULL, true, "micro-batches per optimizer step")
 
 /* W(X, T, key, default, list of its words, help). A new word is a row here; X and T are passed on. */
-#define TRAIN_SPEC_WORDS(W, X, T)                                \
-    W(X, T, optimizer, adamw, OPTIMIZERS, "inner optimizer")     \
-    W(X, T, precision, f32, PRECISIONS,                          \
+#define TRAIN_SPEC_WORDS(W, X, T)                            \
+    W(X, T, optimizer, adamw, OPTIMIZERS, "inner optimizer") \
+    W(X, T, precision, f32, PRECISIONS,                      \
       "of matrix products: bf16 rounds their operands; sums, weights and the rest stay f32")
 
 #define SPEC_WORD_ROW_(X, T, key, text, LIST, say) \
