@@ -21,7 +21,10 @@
 #include "msg/endpoint.h"
 
 enum {
-    METADATA = 95, /* ZMQ_METADATA: in the library since 4.3.0, in its header among the drafts */
+    /* In the library since 4.3.0, in its header among the drafts: ZMQ_METADATA, and
+     * ZMQ_ZAP_ENFORCE_DOMAIN, without which it lets everybody in when nobody answers ZAP. */
+    METADATA = 95,
+    ENFORCE_DOMAIN = 93,
     LOOK_MS = 500, /* between looks at the list of revoked keys */
     WARN_MS = 60000,
     BUCKETS = 1024,
@@ -331,7 +334,9 @@ int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err)
         set(raw, ZMQ_CURVE_SECRETKEY, ring.own.secret, KEYS_BYTES, err) < 0)
         return -1;
     if (!binds) return be_client(raw, address, err);
-    if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0) return -1;
+    if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0 ||
+        set(raw, ENFORCE_DOMAIN, &one, sizeof one, err) < 0)
+        return -1;
     return set(raw, ZMQ_ZAP_DOMAIN, "pcp", 3, err);
 }
 

@@ -1,0 +1,213 @@
+/* The key of a process on real sockets: nobody gets in while nobody judges, cards come with each
+ * message, events go to who may hear them, and a revoked key's connection ends. One process has one
+ * key, so it is the server's and the client's. The tests build on each other, in order. */
+// clang-format off
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+// clang-format on
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zmq.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "msg/control.h"
+#include "msg/keyring.h"
+#include "msg/publish.h"
+
+enum { LIMIT_MS = 30000, NEVER = INT32_MAX };
+
+static char dir[] = "/tmp/pcp-keyring.XXXXXX";
+static keys_authority_t authority;
+static zsock_t *router, *dealer, *monitor;
+static const keys_card_t *first_card;
+
+static char *write_file(const char *name, char *text)
+{
+    char *path = mem_printf("%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fchmod(fileno(file), 0600), 0);
+    fclose(file);
+    free(text);
+    return path;
+}
+
+static int load(void **state)
+{
+    (void)state;
+    keys_t key;
+    err_t err = {0};
+    log_init("test", LOG_OFF, LOG_LOGFMT);
+    assert_non_null(mkdtemp(dir));
+    keys_authority_new(&authority, NEVER, &key);
+    char *path = write_file("key", keys_write(&key));
+    char *list = write_file("revoked", keys_revoked_write(&authority, &(keys_revoked_t){0}));
+    const keyring_options_t options = {.key = path, .revoked = list};
+    assert_int_equal(keyring_load(&options, &err), 0);
+    free(path);
+    free(list);
+    return 0;
+}
+
+/* The next piece of news about the dealer's connection; 0: none came. */
+static int next_event(void)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(monitor), .events = ZMQ_POLLIN};
+    zmq_msg_t frame[2];
+    uint16_t event = 0;
+    if (zmq_poll(&item, 1, LIMIT_MS) <= 0) return 0;
+    int n = control_frames(monitor, frame, 2);
+    if (n > 0) memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    return event;
+}
+
+static void connect_dealer(const char *address)
+{
+    dealer = endpoint_open(endpoint_connect(ZMQ_DEALER, NULL), NULL);
+    monitor = endpoint_watch(dealer, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED |
+                                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    assert_int_equal(endpoint_add(dealer, address, false, NULL), 0);
+}
+
+static void disconnect_dealer(void)
+{
+    endpoint_unwatch(dealer);
+    zsock_destroy(&monitor);
+    zsock_destroy(&dealer);
+}
+
+static void nobody_gets_in_before_somebody_judges(void **state)
+{
+    (void)state;
+    router = endpoint_open(endpoint_bind(ZMQ_ROUTER, "tcp://127.0.0.1:*"), NULL);
+    const char *address = zsock_endpoint(router);
+    connect_dealer(address);
+    int event = next_event();
+    assert_int_not_equal(event, 0);
+    assert_int_not_equal(event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    disconnect_dealer();
+}
+
+static const keys_card_t *card_of_next(void)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(router), .events = ZMQ_POLLIN};
+    zmq_msg_t frame[2];
+    const char *why = "no message came";
+    const keys_card_t *card = NULL;
+    if (zmq_poll(&item, 1, LIMIT_MS) > 0 && control_frames(router, frame, 2) == 2) {
+        card = keyring_card(&frame[1], &why);
+        for (int i = 0; i < 2; i++) zmq_msg_close(&frame[i]);
+    }
+    assert_null(why);
+    return card;
+}
+
+static void cards_come_with_messages(void **state)
+{
+    (void)state;
+    assert_int_equal(keyring_start(NULL), 0);
+    const char *address = zsock_endpoint(router);
+    char *with_key = keyring_endpoint(address);
+    assert_int_equal(keyring_bare(with_key), strlen(address));
+    assert_int_equal(strlen(with_key), strlen(address) + strlen("?key=") + 64);
+    connect_dealer(with_key);
+    for (int i = 0; i < 3; i++) zstr_send(dealer, "hello");
+    assert_int_equal(next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    first_card = card_of_next();
+    assert_non_null(first_card);
+    assert_string_equal(first_card->name, "shepherd");
+    assert_int_equal(first_card->role, KEYS_SHEPHERD);
+    assert_ptr_equal(card_of_next(), first_card);
+    assert_ptr_equal(card_of_next(), first_card);
+    free(with_key);
+}
+
+/* A wrong public key of the server, or none that is one. */
+static void servers_prove_their_key(void **state)
+{
+    (void)state;
+    const char *address = zsock_endpoint(router);
+    char other[256];
+    zsock_t *kept = dealer, *kept_monitor = monitor;
+    snprintf(other, sizeof other, "%s?key=%064d", address, 7);
+    connect_dealer(other);
+    int event = next_event();
+    assert_int_not_equal(event, 0);
+    assert_int_not_equal(event, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    disconnect_dealer();
+    snprintf(other, sizeof other, "%s?key=77", address);
+    err_t err = {0};
+    assert_null(endpoint_open(endpoint_connect(ZMQ_DEALER, other), &err));
+    assert_non_null(strstr(err.text, "64 hex digits"));
+    dealer = kept;
+    monitor = kept_monitor;
+}
+
+static void events_are_granted(void **state)
+{
+    (void)state;
+    zsock_t *out = endpoint_open(endpoint_bind(ZMQ_PUB, "tcp://127.0.0.1:*"), NULL);
+    assert_int_equal(zsock_type(out), ZMQ_XPUB);
+    const char *address = zsock_endpoint(out);
+    zsock_t *in = endpoint_open(endpoint_connect(ZMQ_SUB, address), NULL);
+    zmq_pollitem_t item = {.socket = zsock_resolve(in), .events = ZMQ_POLLIN};
+    int n = 0;
+    for (int i = 0; i < LIMIT_MS / 20 && n == 0; i++) { /* until the subscription has come */
+        Msg__Event event = MSG__EVENT__INIT;
+        event.source = "test";
+        publish_event(out, &event);
+        n = zmq_poll(&item, 1, 20);
+    }
+    Msg__Event *event = NULL;
+    assert_int_equal(publish_receive(in, &event, NULL), 1);
+    assert_string_equal(event->source, "test");
+    msg__event__free_unpacked(event, NULL);
+    zsock_destroy(&in);
+    zsock_destroy(&out);
+}
+
+static void a_revoked_key_is_cut(void **state)
+{
+    (void)state;
+    uint8_t key[1][KEYS_BYTES];
+    memcpy(key[0], first_card->public_key, KEYS_BYTES);
+    const keys_revoked_t list = {key, 1};
+    free(write_file("revoked", keys_revoked_write(&authority, &list)));
+    assert_int_equal(next_event(), ZMQ_EVENT_DISCONNECTED);
+    assert_int_equal(next_event(), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    disconnect_dealer();
+}
+
+static int unload(void **state)
+{
+    (void)state;
+    char command[64];
+    zsock_destroy(&router);
+    keyring_end();
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    int rc = system(command);
+    zsys_shutdown();
+    return rc;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_gets_in_before_somebody_judges),
+        cmocka_unit_test(cards_come_with_messages),
+        cmocka_unit_test(servers_prove_their_key),
+        cmocka_unit_test(events_are_granted),
+        cmocka_unit_test(a_revoked_key_is_cut),
+    };
+    return cmocka_run_group_tests_name("keyring", tests, load, unload);
+}
