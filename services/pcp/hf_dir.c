@@ -11,7 +11,7 @@
 #include "model/family.h"
 #include "optim/optim.h"
 
-enum { MAX_SHARDS = 1024, MAX_CONFIG_BYTES = 1 << 20 };
+enum { MAX_SHARDS = 1024, MAX_CONFIG_BYTES = 1 << 20, MAX_INDEX_BYTES = 64 << 20 };
 
 struct hf_dir {
     char *path, *config;
@@ -81,8 +81,9 @@ static int open_weights(hf_dir_t *self, err_t *err)
     char *many = mem_printf("%s/model.safetensors.index.json", self->path);
     int status;
     if (file_exists(many) && !file_exists(one)) {
-        json_error_t where;
-        json_t *index = json_load_file(many, 0, &where);
+        json_error_t where = {.text = "too large"};
+        bool fits = file_size(many) <= MAX_INDEX_BYTES;
+        json_t *index = fits ? json_load_file(many, 0, &where) : NULL;
         status = index ? open_shards(self, index, err)
                        : err_set(err, ERR_PARSE, "%s: line %d: %s", many, where.line, where.text);
         json_decref(index);

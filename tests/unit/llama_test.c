@@ -16,6 +16,7 @@
 #include "model/family.h"
 #include "ops/eval.h"
 #include "optim/optim.h"
+#include "plan_help.h"
 #include "tools/trial.h"
 
 enum { T = 6, V = 11, MAX_PARAMS = 64, MAX_WIDTH = 64 };
@@ -315,11 +316,24 @@ static void test_gradient(void **state)
     ir_module_destroy(&m);
 }
 
+/* The plan's gradients, with attention in one kernel, against the interpreter's. */
+static void test_compiled(void **state)
+{
+    (void)state;
+    llama_config_t c = PLAIN;
+    c.kv_heads = 2, c.tied = false, c.qk_norm = true, c.batch = 2, c.qkv_bias = true;
+    c.layers = 1;
+    err_t err = {0};
+    ir_module_t *m = llama_build(&c, &err);
+    if (!m || optim_build_gradient(m, &err) < 0) fail_msg("%s", err.text);
+    plan_check_module(m, &(plan_check_t){10, V, 0.3, 1e-5, 0});
+}
+
 static void test_trains(void **state)
 {
     (void)state;
     llama_config_t c = PLAIN;
-    c.kv_heads = 2, c.batch = 2;
+    c.kv_heads = 2, c.batch = 2, c.layers = 1;
     err_t err = {0};
     ir_module_t *m = llama_build(&c, &err);
     str_t text = {0};
@@ -416,9 +430,9 @@ static void test_description(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),     cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_trains),      cmocka_unit_test(test_config),
-        cmocka_unit_test(test_description),
+        cmocka_unit_test(test_forward),  cmocka_unit_test(test_gradient),
+        cmocka_unit_test(test_compiled), cmocka_unit_test(test_trains),
+        cmocka_unit_test(test_config),   cmocka_unit_test(test_description),
     };
     return cmocka_run_group_tests_name("llama", tests, NULL, NULL);
 }
