@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/index.h"
+#include "base/utf8.h"
 
 enum { SHORT = 40 }; /* bytes of a word that is scanned instead of heaped */
 static const uint32_t NO_RANK = UINT32_MAX;
@@ -20,7 +21,8 @@ struct bpe {
     int64_t unknown;
     merge_t *merge; /* open addressing, at most half full; rank NO_RANK: free */
     size_t mask, n_merge;
-    index_t *whole; /* NULL: words are merged always */
+    index_t *whole;     /* NULL: words are merged always */
+    index_t *character; /* NULL: words begin as bytes */
 };
 
 bpe_t *bpe_new(size_t n_tokens, size_t n_merges)
@@ -42,6 +44,7 @@ void bpe_destroy(bpe_t **self_p)
     bpe_t *self = *self_p;
     if (!self) return;
     index_destroy(&self->whole);
+    index_destroy(&self->character);
     free(self->merge);
     free(self);
     *self_p = NULL;
@@ -79,6 +82,12 @@ void bpe_add_whole(bpe_t *self, const char *bytes, size_t n, uint32_t token)
 {
     if (!self->whole) self->whole = index_new();
     if (index_find(self->whole, bytes, n) < 0) index_add(self->whole, bytes, n, (int)token);
+}
+
+void bpe_add_character(bpe_t *self, const char *text, size_t n, uint32_t token)
+{
+    if (!self->character) self->character = index_new();
+    if (index_find(self->character, text, n) < 0) index_add(self->character, text, n, (int)token);
 }
 
 size_t bpe_merges(const bpe_t *self)
@@ -186,23 +195,38 @@ static int no_token(uint8_t byte, err_t *err)
                    byte);
 }
 
+static int add_bytes(const bpe_t *self, const char *bytes, size_t n, uint32_t *ids, size_t *count,
+                     err_t *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t token = self->byte[(uint8_t)bytes[i]];
+        if (token < 0) token = self->unknown;
+        if (token < 0) return no_token((uint8_t)bytes[i], err);
+        ids[(*count)++] = (uint32_t)token;
+    }
+    return 0;
+}
+
 static int encode_word(const bpe_t *self, const char *word, size_t n, tokens_t *out, err_t *err)
 {
-    int whole = self->whole ? index_find(self->whole, word, n) : -1;
-    if (whole >= 0) {
-        VEC_PUSH(out, (uint32_t)whole);
+    int known = self->whole ? index_find(self->whole, word, n) : -1;
+    if (known >= 0) {
+        VEC_PUSH(out, (uint32_t)known);
         return 0;
     }
     if (n >= UINT32_MAX) return err_set(err, ERR_MEMORY, "a word of %zu bytes", n);
     VEC_RESERVE(out, out->n + n);
     uint32_t *ids = out->at + out->n;
-    for (size_t i = 0; i < n; i++) {
-        int64_t token = self->byte[(uint8_t)word[i]];
-        if (token < 0) token = self->unknown;
-        if (token < 0) return no_token((uint8_t)word[i], err);
-        ids[i] = (uint32_t)token;
+    size_t count = 0;
+    for (size_t i = 0, length; i < n; i += length) {
+        length = self->character ? utf8_next(word + i, n - i, NULL) : 0;
+        int whole = length ? index_find(self->character, word + i, length) : -1;
+        if (whole >= 0)
+            ids[count++] = (uint32_t)whole;
+        else if (add_bytes(self, word + i, length ? length : (length = 1), ids, &count, err) < 0)
+            return -1;
     }
-    out->n += n <= SHORT ? merge_short(self, ids, n) : merge_long(self, ids, n);
+    out->n += count <= SHORT ? merge_short(self, ids, count) : merge_long(self, ids, count);
     return 0;
 }
 

@@ -33,6 +33,9 @@ void bpe_set_unknown(bpe_t *self, int64_t token);
 void bpe_add_merge(bpe_t *self, uint32_t left, uint32_t right, uint32_t into);
 /* A word that is itself one of these tokens becomes that token, whatever the merges say. */
 void bpe_add_whole(bpe_t *self, const char *bytes, size_t n, uint32_t token);
+/* With any of these a word begins as its characters' tokens, and as bytes' where a character has
+ * none (SentencePiece's way). */
+void bpe_add_character(bpe_t *self, const char *text, size_t n, uint32_t token);
 
 size_t bpe_merges(const bpe_t *self);
 

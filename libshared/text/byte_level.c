@@ -1,10 +1,12 @@
 /* tokenizer.json into the parts that encode. */
 #include "text/byte_level.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "text/alphabet.h"
 #include "text/hf_steps.h"
 
@@ -33,6 +35,11 @@ void byte_level_destroy(byte_level_t **self_p)
 }
 
 /* --- the model's fields --- */
+
+static bool is_true(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
 
 static int refuse_if(bool is_set, const char *what, err_t *err)
 {
@@ -73,11 +80,11 @@ static int find_model(reader_t *r, err_t *err)
     if (refuse_if(dropout > 0, "dropout", err) < 0 ||
         refuse_if(has_text(r->model, "continuing_subword_prefix"), "continuing_subword_prefix",
                   err) < 0 ||
-        refuse_if(has_text(r->model, "end_of_word_suffix"), "end_of_word_suffix", err) < 0 ||
-        refuse_if(json_is_true(json_object_get(r->model, "byte_fallback")), "byte_fallback", err) <
-            0)
+        refuse_if(has_text(r->model, "end_of_word_suffix"), "end_of_word_suffix", err) < 0)
         return -1;
-    return 0;
+    r->out->by_character = is_true(r->model, "byte_fallback");
+    return refuse_if(r->out->by_character && is_true(r->model, "ignore_merges"),
+                     "byte_fallback with ignore_merges", err);
 }
 
 /* --- tokens --- */
@@ -126,6 +133,27 @@ static void set_token(byte_level_t *self, uint32_t id, size_t at, bool is_specia
                                            .is_special = is_special};
 }
 
+/* A word of characters: "<0x0A>" is a byte, U+2581 a blank. */
+static void add_piece(byte_level_t *self, const char *word, size_t n, uint32_t id)
+{
+    size_t at = self->bytes.n;
+    unsigned byte;
+    char end;
+    if (n == 6 && sscanf(word, "<0x%2X%c", &byte, &end) == 2 && end == '>') {
+        char c = (char)byte;
+        str_addn(&self->bytes, &c, 1);
+        bpe_set_byte(self->bpe, (uint8_t)byte, id);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            bool blank = i + 3 <= n && memcmp(word + i, HF_BLANK, 3) == 0;
+            str_addn(&self->bytes, blank ? " " : word + i, 1);
+            i += blank ? 2 : 0;
+        }
+        if (n > 0 && utf8_next(word, n, NULL) == n) bpe_add_character(self->bpe, word, n, id);
+    }
+    set_token(self, id, at, false);
+}
+
 static int read_vocab(reader_t *r, err_t *err)
 {
     byte_level_t *self = r->out;
@@ -143,6 +171,10 @@ static int read_vocab(reader_t *r, err_t *err)
                            "tokenizer.json: the id %u has two words, \"%.40s\" is "
                            "one",
                            id, word);
+        if (self->by_character) {
+            add_piece(self, word, n, id);
+            continue;
+        }
         bool written = alphabet_read(&self->bytes, word, n) == 0;
         if (!written) str_addn(&self->bytes, word, n);
         set_token(self, id, at, false);
@@ -190,6 +222,8 @@ static int read_merges(reader_t *r, err_t *err)
         }
         const json_t *a = json_object_get(r->vocab, str_text(&left));
         const json_t *b = json_object_get(r->vocab, str_text(&right));
+        if (str_starts(str_text(&right), HF_BLANK) && !str_ends(str_text(&left), HF_BLANK))
+            r->out->has_crossing = true;
         str_addn(&left, str_text(&right), right.n);
         const json_t *both = json_object_get(r->vocab, str_text(&left));
         if (!a || !b || !both) {
@@ -205,11 +239,6 @@ static int read_merges(reader_t *r, err_t *err)
     str_fini(&left);
     str_fini(&right);
     return status;
-}
-
-static bool is_true(const json_t *object, const char *key)
-{
-    return json_is_true(json_object_get(object, key));
 }
 
 /* One that is sought in normalised text is normalised itself. */

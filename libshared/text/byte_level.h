@@ -1,4 +1,5 @@
-/* Byte-level BPE tokenizers (GPT-2 and those after it) as Hugging Face's tokenizer.json describes
+/* Byte-level BPE tokenizers (GPT-2 and those after it), and those of characters with bytes for what
+ * is not among them (Llama 2; U+2581 stands for the blank), as Hugging Face's tokenizer.json describes
  * them: normalizer, pre_tokenizer, model BPE, added tokens, post_processor, decoder ByteLevel. What
  * is not known is refused by its name. Immutable; thread-safe. */
 #ifndef TEXT_BYTE_LEVEL_H
@@ -30,6 +31,9 @@ typedef struct byte_level {
     size_t n_added;
     byte_level_token_t *token; /* by id */
     size_t n_token;
+    bool by_character;       /* SentencePiece's way: model.byte_fallback */
+    bool has_crossing;       /* by_character: a merge joins what stands before a blank with it */
+    bool strips_blank;       /* by_character: of a text that was decoded, the first blank goes */
     tokens_t before, behind; /* what the post-processor puts around a text */
     str_t bytes;             /* of all tokens */
 } byte_level_t;

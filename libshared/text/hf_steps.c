@@ -203,9 +203,58 @@ static const step_row_t post_processors[] = {
     {"ByteLevel", read_nothing}, {"TemplateProcessing", read_template}, {NULL, NULL}};
 static const step_row_t decoders[] = {{"ByteLevel", read_nothing}, {NULL, NULL}};
 
+/* --- words of characters --- */
+
+/* Blanks again for what stands for them: byte_level.c has done it. */
+static int read_blank(reader_t *r, const json_t *step, err_t *err)
+{
+    const json_t *from = json_object_get(json_object_get(step, "pattern"), "String");
+    const char *a = json_string_value(from),
+               *b = json_string_value(json_object_get(step, "content"));
+    (void)r;
+    if (a && b && strcmp(a, HF_BLANK) == 0 && strcmp(b, " ") == 0) return 0;
+    return err_set(err, ERR_UNSUPPORTED, "only U+2581 for the blank is known");
+}
+
+static int read_strip(reader_t *r, const json_t *step, err_t *err)
+{
+    const char *content = json_string_value(json_object_get(step, "content"));
+    json_int_t start = json_integer_value(json_object_get(step, "start"));
+    json_int_t stop = json_integer_value(json_object_get(step, "stop"));
+    if (!content || strcmp(content, " ") != 0 || start < 0 || start > 1 || stop != 0)
+        return err_set(err, ERR_UNSUPPORTED, "only one blank before a text is known");
+    r->out->strips_blank = start == 1;
+    return 0;
+}
+
+static const step_row_t character_decoders[] = {{"Replace", read_blank},
+                                                {"ByteFallback", read_nothing},
+                                                {"Fuse", read_nothing},
+                                                {"Strip", read_strip},
+                                                {NULL, NULL}};
+static const step_row_t no_pre_tokenizers[] = {{NULL, NULL}};
+
+/* Without a pre-tokenizer the whole text is one word. Where no merge joins anything with a blank
+ * behind it, cutting there changes nothing but the time and memory it takes. */
+static int read_character_steps(reader_t *r, const json_t *tokenizer, err_t *err)
+{
+    if (read_step(r, normalizers, json_object_get(tokenizer, "normalizer"), "normalizer", 0, err) <
+            0 ||
+        read_step(r, no_pre_tokenizers, json_object_get(tokenizer, "pre_tokenizer"),
+                  "pre_tokenizer", 0, err) < 0 ||
+        read_step(r, post_processors, json_object_get(tokenizer, "post_processor"),
+                  "post_processor", 0, err) < 0 ||
+        read_step(r, character_decoders, json_object_get(tokenizer, "decoder"), "decoder", 0, err) <
+            0)
+        return -1;
+    if (r->out->has_crossing) return 0;
+    return add_split(r, HF_BLANK "+[^" HF_BLANK "]*", CUT_ISOLATED, err);
+}
+
 int hf_read_steps(const json_t *tokenizer, byte_level_t *out, err_t *err)
 {
     reader_t r = {.out = out};
+    if (out->by_character) return read_character_steps(&r, tokenizer, err);
     const json_t *decoder = json_object_get(tokenizer, "decoder");
     if (read_step(&r, normalizers, json_object_get(tokenizer, "normalizer"), "normalizer", 0, err) <
             0 ||

@@ -203,6 +203,11 @@ void tokenizer_decode(const tokenizer_t *self, uint32_t token, str_t *out)
         alphabet_add_code(out, 0xFFFD);
 }
 
+bool tokenizer_adds_blank(const tokenizer_t *self)
+{
+    return self->kind == KIND_BPE && self->bpe->strips_blank;
+}
+
 bool tokenizer_is_special(const tokenizer_t *self, uint32_t token)
 {
     return self->kind == KIND_BPE && token < self->bpe->n_token &&

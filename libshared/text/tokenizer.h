@@ -63,6 +63,9 @@ const uint32_t *tokenizer_behind(const tokenizer_t *self, size_t *n);
  * the rest). Tokens outside the vocabulary appear as U+FFFD. */
 void tokenizer_decode(const tokenizer_t *self, uint32_t token, str_t *out);
 
+/* Does a text that was decoded as a whole begin with a blank that is none of the text? */
+bool tokenizer_adds_blank(const tokenizer_t *self);
+
 /* A token that says something about the text and is none ("<|endoftext|>"). */
 bool tokenizer_is_special(const tokenizer_t *self, uint32_t token);
 

@@ -249,7 +249,8 @@ static int decode(const options_t *o, const config_args_t *args, const tokenizer
         status = decode_text(t, text, &out, err);
     else if (status == 0)
         status = decode_raw(t, text, n, strcmp(o->format, "u16") == 0 ? 2 : 4, &out, err);
-    if (status == 0) status = write_output(o, str_text(&out), out.n, err);
+    size_t extra = tokenizer_adds_blank(t) && str_starts(str_text(&out), " ");
+    if (status == 0) status = write_output(o, str_text(&out) + extra, out.n - extra, err);
     str_fini(&out);
     free(text);
     return status;

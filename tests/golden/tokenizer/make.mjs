@@ -7,16 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { texts } from './texts.mjs';
-import { compose, variants } from './variants.mjs';
+import { compose, ofCharacters, variants } from './variants.mjs';
 
 const here = (name) => new URL(name, import.meta.url).pathname;
 // The crate's Digits are \p{N}; those of this port are 0 to 9 alone. It knows no single_word either: the unit test does.
 const digits = (s) => s.type === 'Digits' ? { type: 'Split', pattern: { Regex: s.individual_digits ? '\\p{N}' : '\\p{N}+' }, behavior: 'Isolated', invert: false } : s;
 function spelt(json) {
-  const pre = json.pre_tokenizer;
+  const pre = json.pre_tokenizer ?? {};
   return pre.type === 'Sequence' ? { ...json, pre_tokenizer: { ...pre, pretokenizers: pre.pretokenizers.map(digits) } } : json;
 }
 const lines = (list) => `[\n${list.map((x) => JSON.stringify(x)).join(',\n')}\n]\n`;
+const object = (all, show) => `{\n${Object.entries(all).map(([k, v]) => `${JSON.stringify(k)}: ${show(v)}`).join(',\n')}\n}\n`;
 const pcp = process.argv[2] ?? here('../../../build/bin/pcp');
 
 writeFileSync(here('texts.json'), lines(texts));
@@ -27,11 +28,12 @@ if (!existsSync(here('base.json'))) {
   rmSync(dir, { recursive: true });
 }
 const base = JSON.parse(readFileSync(here('base.json'), 'utf8'));
-writeFileSync(here('variants.json'), `${JSON.stringify(variants, null, 1)}\n`);
+variants.llama2 = ofCharacters(base);
+writeFileSync(here('variants.json'), object(variants, JSON.stringify));
 const ids = {}; // null: as those of the first variant
 for (const [name, change] of Object.entries(variants)) {
   const tokenizer = new Tokenizer(spelt(compose(base, change)), {});
   const all = texts.map((t) => tokenizer.encode(t, { add_special_tokens: false }).ids);
   ids[name] = all.map((x, i) => (ids.gpt2 && ids.gpt2[i].join() === x.join() ? null : x));
 }
-writeFileSync(here('ids.json'), `{\n${Object.entries(ids).map(([k, v]) => `${JSON.stringify(k)}: ${lines(v).trim()}`).join(',\n')}\n}\n`);
+writeFileSync(here('ids.json'), object(ids, (v) => lines(v).trim()));

@@ -26,3 +26,33 @@ export function compose(base, change) {
   const { model, ...rest } = change;
   return { ...structuredClone(base), ...rest, model: { ...base.model, ...model } };
 }
+
+// A tokenizer of characters with bytes for the rest (Llama 2), with as many of base's words as are whole characters.
+export function ofCharacters(base) {
+  const byteOf = new Map();
+  for (let b = 0, moved = 0; b < 256; b++) {
+    const self = (b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b <= 0xac) || b >= 0xae;
+    byteOf.set(String.fromCodePoint(self ? b : 256 + moved++), b);
+  }
+  const strict = new TextDecoder('utf-8', { fatal: true });
+  const text = (word) => {
+    try {
+      return strict.decode(Uint8Array.from([...word].map((c) => byteOf.get(c)))).replaceAll(' ', '\u2581');
+    } catch {
+      return null;
+    }
+  };
+  const words = ['<unk>', '<s>', '</s>', ...[...Array(256).keys()].map((b) => `<0x${b.toString(16).toUpperCase().padStart(2, '0')}>`)];
+  const whole = Object.keys(base.model.vocab).filter((w) => !w.startsWith('<|')).map(text).filter((w) => w && !w.includes('\0'));
+  const merges = base.model.merges.map((m) => m.map(text)).filter(([a, b]) => a && b);
+  const vocab = Object.fromEntries([...new Set([...words, ...whole, ...merges.flatMap(([a, b]) => [a, b, a + b])])].map((w, i) => [w, i]));
+  const special = (id) => ({ id, content: words[id], single_word: false, lstrip: false, rstrip: false, normalized: false, special: true });
+  return {
+    added_tokens: [0, 1, 2].map(special),
+    normalizer: { type: 'Sequence', normalizers: [{ type: 'Prepend', prepend: '\u2581' }, { type: 'Replace', pattern: { String: ' ' }, content: '\u2581' }] },
+    pre_tokenizer: null, post_processor: null,
+    decoder: { type: 'Sequence', decoders: [{ type: 'Replace', pattern: { String: '\u2581' }, content: ' ' }, { type: 'ByteFallback' }, { type: 'Fuse' },
+      { type: 'Strip', content: ' ', start: 1, stop: 0 }] },
+    model: { byte_fallback: true, fuse_unk: true, unk_token: '<unk>', vocab, merges },
+  };
+}
