@@ -209,6 +209,21 @@ static void test_by_hand(void **state)
     tokenizer_destroy(&t);
 }
 
+/* A merge that joins a character with the blank behind it: then words are not cut there. */
+static void test_crossing(void **state)
+{
+    (void)state;
+    tokenizer_t *t = base_with(
+        "{\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},"
+        "\"content\":\"\xE2\x96\x81\"},\"pre_tokenizer\":null,\"decoder\":null,"
+        "\"post_processor\":null,\"added_tokens\":[],\"model\":{\"byte_fallback\":true,"
+        "\"vocab\":{\"a\":0,\"\xE2\x96\x81\":1,\"a\xE2\x96\x81\":2,\"<0x62>\":3,"
+        "\"\xE2\x96\x81\xE2\x96\x81\":4},\"merges\":[[\"\xE2\x96\x81\",\"\xE2\x96\x81\"],"
+        "[\"a\",\"\xE2\x96\x81\"]]}}");
+    encodes(t, "a ab  a", "a |a|b|  |a");
+    tokenizer_destroy(&t);
+}
+
 /* A word of the vocabulary that no merge makes; what stands around a text. */
 static void test_whole_and_framed(void **state)
 {
@@ -428,11 +443,17 @@ static void test_utf8_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),           cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_invalid_utf8),     cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_whole_and_framed), cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_refused_by_name),  cmocka_unit_test(test_hostile_patterns),
-        cmocka_unit_test(test_many_merges),      cmocka_unit_test(test_files),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid_utf8),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_whole_and_framed),
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_crossing),
+        cmocka_unit_test(test_refused_by_name),
+        cmocka_unit_test(test_hostile_patterns),
+        cmocka_unit_test(test_many_merges),
+        cmocka_unit_test(test_files),
         cmocka_unit_test(test_utf8_stream),
     };
     return cmocka_run_group_tests_name("tokenizer_golden", tests, NULL, NULL);

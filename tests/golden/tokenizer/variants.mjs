@@ -28,6 +28,7 @@ export function compose(base, change) {
 }
 
 // A tokenizer of characters with bytes for the rest (Llama 2), with as many of base's words as are whole characters.
+// As in Llama 2 no merge joins anything with a blank behind it.
 export function ofCharacters(base) {
   const byteOf = new Map();
   for (let b = 0, moved = 0; b < 256; b++) {
@@ -44,7 +45,7 @@ export function ofCharacters(base) {
   };
   const words = ['<unk>', '<s>', '</s>', ...[...Array(256).keys()].map((b) => `<0x${b.toString(16).toUpperCase().padStart(2, '0')}>`)];
   const whole = Object.keys(base.model.vocab).filter((w) => !w.startsWith('<|')).map(text).filter((w) => w && !w.includes('\0'));
-  const merges = base.model.merges.map((m) => m.map(text)).filter(([a, b]) => a && b);
+  const merges = base.model.merges.map((m) => m.map(text)).filter(([a, b]) => a && b && !(b[0] === '\u2581' && !a.endsWith('\u2581')));
   const vocab = Object.fromEntries([...new Set([...words, ...whole, ...merges.flatMap(([a, b]) => [a, b, a + b])])].map((w, i) => [w, i]));
   const special = (id) => ({ id, content: words[id], single_word: false, lstrip: false, rstrip: false, normalized: false, special: true });
   return {
