@@ -43,6 +43,9 @@ void admission_committed(admission_t *self, const round_t *round);
 void admission_load(admission_t *self, const store_updates_t *updates);
 void admission_rewind(admission_t *self, uint32_t round); /* forget it, and those behind it */
 double admission_speed(const admission_t *self, const char *worker); /* steps/s; 0: unknown */
+/* The same of n workers at once, into speeds[n]. */
+void admission_speeds(const admission_t *self, const char *const *workers, size_t n,
+                      double *speeds);
 /* What so many steps, `least` at least, take the worker from LEASE to LEASE_DONE, by its last lease;
  * by those of others where it has none; 0: unknown. */
 double admission_expected_ms(const admission_t *self, const char *worker, double steps,

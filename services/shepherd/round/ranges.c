@@ -91,28 +91,46 @@ static bool take_back(shepherd_t *self, const data_range_t *range)
     return false;
 }
 
-/* Steps/s that the replica's worker gives it; 0: unknown. */
-static double pace(shepherd_t *self, const work_t *lease)
+/* Steps/s that each lease's worker gives it, into pace[replicas]; 0: unknown. K log K. */
+static void paces(const shepherd_t *self, double *pace)
 {
-    const member_row_t *home = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
-    return home ? admission_speed(&self->admission, home->id) /
-                      (double)round_homes(&self->round, lease->home)
-                : 0;
+    size_t n = (size_t)self->round.replicas, nobody = self->roster.members.n;
+    uint32_t *homes = mem_calloc(nobody + 1, sizeof *homes); /* replicas by the member's place */
+    size_t *place = mem_calloc(n + 1, sizeof *place);
+    const char **worker = mem_calloc(n + 1, sizeof *worker);
+    for (size_t k = 0; k < n; k++) {
+        place[k] = member_place(&self->roster, self->round.lease[k].home);
+        homes[place[k]]++;
+        worker[k] = place[k] == nobody ? "" : self->roster.members.at[place[k]].id;
+    }
+    admission_speeds(&self->admission, worker, n, pace);
+    for (size_t k = 0; k < n; k++)
+        pace[k] = place[k] == nobody ? 0 : pace[k] / (double)homes[place[k]];
+    free(homes);
+    free(place);
+    free(worker);
 }
 
-/* H, or with "balance" the share of it that lets all workers finish at the same time. */
-static uint32_t steps_of(shepherd_t *self, const work_t *lease)
+/* Steps of a lease with that pace: the share of H that lets it end with the fastest. */
+static uint32_t share_of(double own, double fastest, uint32_t most)
 {
-    uint32_t most = (uint32_t)self->config->inner_steps;
-    if (!self->config->balance) return most;
-    double fastest = 0, own = pace(self, lease);
-    for (int64_t k = 0; k < self->round.replicas; k++) {
-        double other = pace(self, &self->round.lease[k]);
-        if (other > fastest) fastest = other;
-    }
     if (own <= 0 || own >= fastest) return most;
     uint32_t steps = (uint32_t)(own / fastest * most);
     return steps ? steps : 1;
+}
+
+void ranges_share(const shepherd_t *self, uint32_t *steps)
+{
+    size_t n = (size_t)self->round.replicas;
+    uint32_t most = (uint32_t)self->config->inner_steps;
+    for (size_t k = 0; k < n; k++) steps[k] = most;
+    if (!self->config->balance) return;
+    double fastest = 0, *pace = mem_calloc(n + 1, sizeof *pace);
+    paces(self, pace);
+    for (size_t k = 0; k < n; k++)
+        if (pace[k] > fastest) fastest = pace[k];
+    for (size_t k = 0; k < n; k++) steps[k] = share_of(pace[k], fastest, most);
+    free(pace);
 }
 
 void ranges_plan(shepherd_t *self)
@@ -122,17 +140,19 @@ void ranges_plan(shepherd_t *self)
         if (lease->lag && !take_back(self, &lease->range)) lease->lag = lease->carry = 0;
         if (lease->lag) lease->want = lease->range.count;
     }
+    uint32_t *steps = mem_calloc((size_t)self->round.replicas + 1, sizeof *steps);
+    ranges_share(self, steps);
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (lease->lag) continue;
-        uint32_t steps = steps_of(self, lease);
-        if (!take_returned(self, steps, &lease->range)) {
-            uint64_t at = place(self, &self->ranges.cursor), count = steps * ranges_step(self);
+        if (!take_returned(self, steps[k], &lease->range)) {
+            uint64_t at = place(self, &self->ranges.cursor), count = steps[k] * ranges_step(self);
             lease->range = range_at(self, at, count);
             self->ranges.cursor = range_at(self, at + count, 0);
         }
         lease->want = lease->range.count;
     }
+    free(steps);
 }
 
 void ranges_settle(shepherd_t *self)

@@ -12,7 +12,10 @@ typedef struct {
     VEC(data_range_t) returned; /* leased, not trained: leased again first; ordered, disjoint */
 } ranges_t;
 
-void ranges_plan(shepherd_t *self);   /* the windows of the round's leases; moves the cursor */
+void ranges_plan(shepherd_t *self); /* the windows of the round's leases; moves the cursor */
+/* Steps of each replica, into steps[replicas]: H, or with "balance" the share of it that lets all
+ * workers finish at the same time, by the speed of their last leases. */
+void ranges_share(const shepherd_t *self, uint32_t *steps);
 void ranges_settle(shepherd_t *self); /* at its end: what was not trained is returned */
 void ranges_return(shepherd_t *self, const data_range_t *range);
 uint64_t ranges_step(const shepherd_t *self); /* windows of one step */

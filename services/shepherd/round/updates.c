@@ -62,6 +62,29 @@ double admission_speed(const admission_t *self, const char *worker)
     return row ? row->speed : 0;
 }
 
+static int by_worker(const void *a, const void *b)
+{
+    return strcmp((*(const speed_t *const *)a)->worker, (*(const speed_t *const *)b)->worker);
+}
+
+static int to_worker(const void *name, const void *row)
+{
+    return strcmp(name, (*(const speed_t *const *)row)->worker);
+}
+
+void admission_speeds(const admission_t *self, const char *const *workers, size_t n, double *speeds)
+{
+    size_t n_row = self->speeds.n;
+    const speed_t **rows = mem_calloc(n_row + 1, sizeof *rows);
+    for (size_t i = 0; i < n_row; i++) rows[i] = &self->speeds.at[i];
+    qsort(rows, n_row, sizeof *rows, by_worker);
+    for (size_t k = 0; k < n; k++) {
+        const speed_t **row = bsearch(workers[k], rows, n_row, sizeof *rows, to_worker);
+        speeds[k] = row ? (*row)->speed : 0;
+    }
+    free(rows);
+}
+
 void admission_timed(admission_t *self, const work_t *lease)
 {
     double ms = (double)(lease->done_ms - lease->given_ms + 1); /* never 0: that is unknown */

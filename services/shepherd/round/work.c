@@ -28,37 +28,56 @@ static uint32_t *loads(const shepherd_t *self)
     return load;
 }
 
-/* Of n workers, named by their places, the one with the fewest replicas (the longest here among
- * equals). */
-static size_t least_loaded(const uint32_t *load, const size_t *who, size_t n)
+/* Workers from the least loaded on (the longest here among equals), each taking a replica when it is
+ * next. Nobody's load falls to `level`, so that every worker is looked at once a level. */
+typedef struct {
+    uint32_t *load; /* by place in the table of members */
+    size_t *who;    /* places of those that can work */
+    size_t n_who, at;
+    uint32_t level; /* the least load */
+} seats_t;
+
+static size_t seats_next(seats_t *self)
 {
-    size_t best = who[0];
-    for (size_t i = 1; i < n; i++)
-        if (load[who[i]] < load[best]) best = who[i];
-    return best;
+    while (self->load[self->who[self->at]] != self->level) {
+        if (++self->at < self->n_who) continue;
+        self->at = 0;
+        self->level++;
+    }
+    return self->who[self->at];
+}
+
+static void seats_begin(const shepherd_t *self, seats_t *seats)
+{
+    size_t n = self->roster.members.n;
+    *seats = (seats_t){.load = loads(self), .who = mem_calloc(n + 1, sizeof *seats->who)};
+    for (size_t i = 0; i < n; i++)
+        if (ready(self, &self->roster.members.at[i])) seats->who[seats->n_who++] = i;
+    seats->level = UINT32_MAX;
+    for (size_t i = 0; i < seats->n_who; i++)
+        if (seats->load[seats->who[i]] < seats->level) seats->level = seats->load[seats->who[i]];
 }
 
 /* Give every replica a home; move one only where that lowers the largest load, for a moved replica
  * loses its inner state. */
-static void settle(shepherd_t *self)
+void work_settle(shepherd_t *self)
 {
-    size_t n_ready = 0, *who = mem_calloc(self->roster.members.n + 1, sizeof *who);
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (ready(self, &self->roster.members.at[i])) who[n_ready++] = i;
-    uint32_t *load = loads(self);
-    size_t n = (size_t)self->round.replicas, fair = n_ready ? (n + n_ready - 1) / n_ready : 0;
-    for (size_t k = 0; n_ready > 0 && k < n; k++) {
+    seats_t seats;
+    seats_begin(self, &seats);
+    size_t n = (size_t)self->round.replicas;
+    size_t fair = seats.n_who ? (n + seats.n_who - 1) / seats.n_who : 0;
+    for (size_t k = 0; seats.n_who > 0 && k < n; k++) {
         size_t home = member_place(&self->roster, self->round.lease[k].home);
         bool housed = home < self->roster.members.n;
-        if (housed && load[home] <= fair) continue;
-        if (housed && load[least_loaded(load, who, n_ready)] >= fair) continue;
-        if (housed) load[home]--;
-        home = least_loaded(load, who, n_ready);
-        load[home]++;
-        self->round.lease[k].home = self->roster.members.at[home].serial;
+        if (housed && seats.load[home] <= fair) continue;
+        size_t next = seats_next(&seats);
+        if (housed && seats.load[next] >= fair) continue;
+        if (housed) seats.load[home]--;
+        seats.load[next]++;
+        self->round.lease[k].home = self->roster.members.at[next].serial;
     }
-    free(load);
-    free(who);
+    free(seats.load);
+    free(seats.who);
 }
 
 void work_open_round(shepherd_t *self)
@@ -72,7 +91,7 @@ void work_open_round(shepherd_t *self)
     }
     replicas_decide(self);
     self->round.refused.n = 0; /* no worker has refused a lease of it */
-    settle(self);
+    work_settle(self);
     ranges_plan(self);
     self->round.begun_ms = self->now_ms;
 }

@@ -18,6 +18,7 @@ void work_revoke(shepherd_t *self, uint32_t replica);            /* its holder i
 bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
 void work_dispatch(shepherd_t *self);
 void work_open_round(shepherd_t *self);
+void work_settle(shepherd_t *self); /* each replica gets a worker, and keeps it where it can */
 void work_open_eval(shepherd_t *self);
 void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
 
