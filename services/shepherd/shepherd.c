@@ -47,6 +47,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     size_t most = (size_t)shepherd_most(config);
     self->round.lease = mem_calloc(most, sizeof *self->round.lease);
     replicas_init(self);
+    work_count(self);
     shards_init(&self->shards, (size_t)config->shards);
     admission_init(&self->admission, most);
     self->records.at_once = shepherd_on_recorder;

@@ -15,7 +15,7 @@ static const char *member_state(const shepherd_t *self, const member_row_t *row)
     switch (row->kind) {
     case MSG__KIND__KIND_WORKER:
         if (row->blame.refused) return "refused";
-        if (round_holds(&self->round, row->serial)) return "busy";
+        if (row->n_work > 0) return "busy";
         return plans_ready(&self->plans, row->target) ? "idle" : "preparing";
     case MSG__KIND__KIND_COMPILER: return compiler_busy(self, row->serial) ? "busy" : "idle";
     case MSG__KIND__KIND_AGGREGATOR: return row->shard < 0 ? "spare" : "active";

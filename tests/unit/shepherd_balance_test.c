@@ -29,7 +29,7 @@ static void make_roster(rig_t *rig, uint64_t seed, uint64_t *at)
         self->roster.last_serial += 1 + draw(seed, at, 3);
         member_row_t row = member_row_of(&hello, &(msg_peer_t){0}, self->roster.last_serial, 0);
         row.blame.refused = draw(seed, at, 12) == 0;
-        VEC_PUSH(&self->roster.members, row);
+        roster_add(&self->roster, row);
         double speed = draw(seed, at, 5) + 0.5 * draw(seed, at, 3);
         if (draw(seed, at, 4)) admission_remember(&self->admission, id, 10, 10 / (speed + 1e-9));
         snprintf(id, sizeof id, "away%u", i);

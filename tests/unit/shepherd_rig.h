@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "shepherd/round/rounds.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 /* Not every test program uses everything. */
@@ -75,6 +76,26 @@ static void keep_records(rig_t *rig)
     rig->state.ports.record = take_record;
 }
 
+/* What is counted as it changes is what counting finds: states of leases and parts, work of members;
+ * and each member is found by its peer. */
+static void check_counts(rig_t *rig)
+{
+    shepherd_t *self = &rig->state;
+    round_t was = self->round;
+    uint32_t held[64];
+    size_t n = self->roster.members.n;
+    assert_true(n <= sizeof held / sizeof *held);
+    for (size_t i = 0; i < n; i++) held[i] = self->roster.members.at[i].n_work;
+    work_count(self);
+    assert_memory_equal(was.n_lease, self->round.n_lease, sizeof was.n_lease);
+    assert_memory_equal(was.n_part, self->round.n_part, sizeof was.n_part);
+    for (size_t i = 0; i < n; i++) {
+        member_row_t *row = &self->roster.members.at[i];
+        assert_int_equal(held[i], row->n_work);
+        assert_ptr_equal(member_by_peer(&self->roster, &row->peer), row);
+    }
+}
+
 /* The store has written the oldest record, which is of this kind. */
 static void written(rig_t *rig, record_kind_t kind)
 {
@@ -92,6 +113,7 @@ static void written(rig_t *rig, record_kind_t kind)
     rig->state.now_ms = rig->now;
     shepherd_on_recorder(&rig->state, &result);
     shepherd_dispatch(&rig->state);
+    check_counts(rig);
 }
 
 static void all_written(rig_t *rig)
@@ -138,6 +160,7 @@ static void say(rig_t *rig, uint8_t from, msg_envelope_t *message)
     rig->state.now_ms = rig->now;
     msg_dispatch(&shepherd_hears, &rig->state, &peer, bytes, n, &rig->state.count, NULL);
     if (!rig->state.finished) shepherd_dispatch(&rig->state);
+    check_counts(rig);
     free(bytes);
 }
 
@@ -175,6 +198,7 @@ static void tick(rig_t *rig, int64_t ms)
 {
     rig->now += ms;
     shepherd_tick(&rig->state, rig->now);
+    check_counts(rig);
 }
 
 static courier_result_t courier(rig_t *rig, courier_kind_t kind)

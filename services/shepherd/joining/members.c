@@ -48,10 +48,7 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
 {
     member_row_t *row = member_by_serial(&self->roster, serial);
     if (!row) return;
-    member_row_t gone = *row;
-    /* The order of serials stays. */
-    memmove(row, row + 1,
-            (size_t)(self->roster.members.at + --self->roster.members.n - row) * sizeof *row);
+    member_row_t gone = roster_remove(&self->roster, row);
     log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
               "member=%s kind=%s reason=\"%s\"", gone.id, msg_who_name(gone.kind), reason);
     announce(self, &gone, false, reason);
@@ -159,7 +156,7 @@ static void replace(shepherd_t *self, const Msg__Hello *hello)
         work_t *lease = &self->round.lease[holding->replica];
         if (lease->state == WORK_ISSUED && lease->holder == old->serial &&
             lease->fence == holding->fence)
-            lease->holder = 0; /* until it is adopted */
+            work_move(self, lease, WORK_ISSUED, 0); /* until it is adopted */
     }
     member_drop(self, old->serial, "replaced by a new member of its id");
 }
@@ -196,7 +193,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (self->finished || self->phase == PHASE_DONE) return;
     member_row_t row = member_row_of(hello, from, ++self->roster.last_serial, self->now_ms);
     blame_take(&self->roster, &row);
-    VEC_PUSH(&self->roster.members, row);
+    roster_add(&self->roster, row);
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
               row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host);
     welcome(self, from, message->id);
@@ -230,13 +227,13 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     MSG_SEND(self->ports.out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
     if (!credit) return;
-    if (round_holds(&self->round, row->serial) || plans_asked(&self->plans, row->serial)) {
+    if (row->n_work > 0 || plans_asked(&self->plans, row->serial)) {
         if (self->now_ms - row->issued_ms < LOST_WORK_MS) return;
         /* It has been idle since long after we gave it work: that message, or its answer, is lost.
          */
         log_event(LOG_WARN, "work_lost", "member=%s", row->id);
         uint32_t serial = row->serial;
-        bool held = round_holds(&self->round, serial);
+        bool held = row->n_work > 0;
         work_release(self, serial);
         plans_lost(&self->plans, serial);
         if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");

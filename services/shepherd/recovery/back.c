@@ -51,6 +51,7 @@ static void drop_work(shepherd_t *self)
         self->admission.inspection[k].waits = false;
     }
     self->round.eval.n = 0;
+    work_count(self);
     self->round.opened = self->round.decided = self->progress.summary_waits =
         self->checkpoints.holding = false;
     self->round.started_ms = self->round.opened_ms = self->recovery.led_ms = self->round.outage_ms =

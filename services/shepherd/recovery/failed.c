@@ -29,7 +29,7 @@ static bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
     }
     rejection_t late = {replica, lease->fence, lease->worker, "late", error};
     records_reject(self, &late);
-    lease->state = WORK_DROPPED;
+    work_move(self, lease, WORK_DROPPED, lease->holder);
     rounds_check(self);
     return true;
 }
@@ -47,7 +47,7 @@ static void fail_work(shepherd_t *self, work_t *work, const Msg__LeaseFailed *fa
     }
     if (failed->fatal) work->failures++; /* at once by another */
     if (failed->eval)
-        work_again_eval(work);
+        work_again_eval(self, work);
     else
         work_again(self, failed->replica);
     blame_strike(self, holder, failed->fatal ? STRIKE_FATAL : STRIKE_FAILED, failed->error);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
 bool checkpoint_resume(shepherd_t *self)
@@ -49,6 +50,7 @@ void checkpoint_found(shepherd_t *self, courier_result_t *result)
         if (self->recovery.path)
             memcpy(lease->state_in, self->checkpoints.ledger.state[k], HASH_HEX);
     }
+    work_count(self);
     log_event(LOG_INFO, "restoring", "checkpoint=%s round=%u tokens=%llu",
               self->recovery.path ? self->recovery.path : "none yet", self->round.number,
               (unsigned long long)self->progress.tokens);

@@ -88,6 +88,7 @@ static void load_round(shepherd_t *self)
         self->progress.val_loss = self->recovery.loaded.validation_loss;
     replicas_resume(self, self->recovery.loaded.leases.n);
     load_leases(self);
+    work_count(self);
 }
 
 static void load_objects(shepherd_t *self)
@@ -222,8 +223,8 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
         work_t *lease = &self->round.lease[holding->replica];
         bool known = lease->state == WORK_ISSUED && lease->fence == holding->fence &&
                      strcmp(lease->worker, row->id) == 0;
-        lease->state = WORK_ISSUED;
-        lease->holder = lease->home = row->serial;
+        work_move(self, lease, WORK_ISSUED, row->serial);
+        lease->home = row->serial;
         lease->fence = holding->fence;
         snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
         if (!known) records_issue(self, holding->replica);

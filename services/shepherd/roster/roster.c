@@ -36,13 +36,43 @@ void member_row_fini(member_row_t *row)
     free(row->host);
 }
 
+/* A peer as bytes; their number tells where the routing id ends. */
+static size_t peer_key(const msg_peer_t *peer, uint8_t key[MSG_PEER_BYTES + sizeof peer->behind])
+{
+    memcpy(key, peer->at, peer->n);
+    memcpy(key + peer->n, &peer->behind, sizeof peer->behind);
+    return peer->n + sizeof peer->behind;
+}
+
+static void add_peer(roster_t *self, const member_row_t *row)
+{
+    uint8_t key[MSG_PEER_BYTES + sizeof row->peer.behind];
+    size_t n = peer_key(&row->peer, key);
+    if (!self->by_peer) self->by_peer = index_new();
+    if (index_find(self->by_peer, key, n) < 0) index_add(self->by_peer, key, n, (int)row->serial);
+}
+
+void roster_add(roster_t *self, member_row_t row)
+{
+    VEC_PUSH(&self->members, row);
+    add_peer(self, &row);
+}
+
+member_row_t roster_remove(roster_t *self, member_row_t *row)
+{
+    member_row_t gone = *row;
+    /* The order of serials stays. */
+    memmove(row, row + 1, (size_t)(self->members.at + --self->members.n - row) * sizeof *row);
+    index_destroy(&self->by_peer);
+    for (size_t i = 0; i < self->members.n; i++) add_peer(self, &self->members.at[i]);
+    return gone;
+}
+
 member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
-        member_row_t *row = &self->members.at[i];
-        if (msg_peer_equal(&row->peer, peer)) return row;
-    }
-    return NULL;
+    uint8_t key[MSG_PEER_BYTES + sizeof peer->behind];
+    int serial = self->by_peer ? index_find(self->by_peer, key, peer_key(peer, key)) : -1;
+    return serial < 0 ? NULL : member_by_serial(self, (uint32_t)serial);
 }
 
 size_t member_place(const roster_t *self, uint32_t serial)
@@ -115,6 +145,7 @@ void roster_fini(roster_t *self)
 {
     for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
     VEC_FREE(&self->members);
+    index_destroy(&self->by_peer);
     VEC_FREE(&self->blamed);
 }
 

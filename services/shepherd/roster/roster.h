@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/index.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "msg/envelope.h"
@@ -43,11 +44,13 @@ typedef struct {
     struct {
         uint32_t shard, round;
     } held;
-    blame_t blame; /* workers */
+    uint32_t n_work; /* workers: pieces of the open round that are issued to it (round/work.c) */
+    blame_t blame;   /* workers */
 } member_row_t;
 
 typedef struct {
     VEC(member_row_t) members; /* by serial */
+    index_t *by_peer;          /* serials */
     uint32_t last_serial;
     VEC(blamed_t) blamed; /* of workers that are away */
     int64_t barren_ms;    /* since when no worker can do anything; 0: some can */
@@ -59,6 +62,9 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
 void member_row_fini(member_row_t *row);
 
 void roster_fini(roster_t *self);
+/* Take the row, whose serial is the highest and whose peer no other has; and out again. */
+void roster_add(roster_t *self, member_row_t row);
+member_row_t roster_remove(roster_t *self, member_row_t *row);
 /* Rows are borrowed until a member comes or goes; NULL: unknown. */
 member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer);
 member_row_t *member_by_serial(const roster_t *self, uint32_t serial);

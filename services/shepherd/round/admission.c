@@ -29,14 +29,12 @@ void admission_reject(shepherd_t *self, uint32_t replica, const char *reason, co
     const member_row_t *row = member_by_serial(&self->roster, lease->holder);
     rejection_t rejected = {replica, lease->fence, lease->worker, reason, detail};
     uint32_t holder = lease->holder;
-    int64_t out = 0;
     records_reject(self, &rejected);
     if (row) work_acknowledge(self, &row->peer, self->round.number, replica, lease->fence);
     self->admission.inspection[replica].waits = false;
-    for (int64_t k = 0; k < self->round.replicas; k++)
-        out += self->round.lease[k].state == WORK_DROPPED;
+    int64_t out = self->round.n_lease[WORK_DROPPED];
     if (!self->round.decided && out + 1 < self->round.replicas) {
-        lease->state = WORK_DROPPED;
+        work_move(self, lease, WORK_DROPPED, lease->holder);
         blame(self, holder, reason, detail);
         return;
     }

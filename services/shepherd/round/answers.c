@@ -64,12 +64,12 @@ void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     if (!part) return;
     member_row_t *row = member_by_serial(&self->roster, part->holder);
     if (done->tokens == 0) { /* a part has some */
-        work_again_eval(part);
+        work_again_eval(self, part);
         if (row) blame_strike(self, row->serial, STRIKE_LIE, "it validated nothing");
         return;
     }
     if (row) row->blame.overdue = 0;
-    part->state = WORK_DONE;
+    work_move(self, part, WORK_DONE, part->holder);
     part->loss = done->loss;
     part->tokens = done->tokens;
     rounds_check(self);

@@ -20,7 +20,7 @@ void commit_decide(shepherd_t *self)
         rejection_t late = {(uint32_t)k, lease->fence, lease->worker, "late",
                             "the round closed without it"};
         records_reject(self, &late);
-        lease->state = WORK_DROPPED;
+        work_move(self, lease, WORK_DROPPED, lease->holder);
     }
     phase_change(&self->phase, PHASE_DECIDE);
     records_write(self, records_decide(self));

@@ -50,7 +50,7 @@ void work_recorded(shepherd_t *self, const recorder_result_t *result)
 void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2)
 {
     work_t *lease = &self->round.lease[replica];
-    lease->state = WORK_DONE;
+    work_move(self, lease, WORK_DONE, lease->holder);
     lease->done_windows = done->windows;
     lease->loss = done->loss;
     lease->tokens = done->tokens;

@@ -31,7 +31,7 @@ bool late_keep(shepherd_t *self, uint32_t replica)
     if (!policy || strcmp(policy, "next") != 0 || lease->state != WORK_ISSUED || lease->lag ||
         (int64_t)self->round.number + 1 >= self->config->rounds)
         return false;
-    lease->state = WORK_DROPPED;
+    work_move(self, lease, WORK_DROPPED, lease->holder);
     lease->late = true;
     self->admission.inspection[replica].waits = false;
     log_event(LOG_INFO, "late", "round=%u replica=%u fence=%u worker=%s", self->round.number,

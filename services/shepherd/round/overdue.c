@@ -60,7 +60,7 @@ void overdue_check(shepherd_t *self)
     self->round.overdue_ms = self->now_ms;
     for (size_t i = 0; i < self->round.eval.n; i++) {
         work_t *part = &self->round.eval.at[i];
-        if (is_overdue(self, part, steps_of(self, part), "part", i)) work_reopen_eval(part);
+        if (is_overdue(self, part, steps_of(self, part), "part", i)) work_reopen_eval(self, part);
     }
     for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];

@@ -18,15 +18,6 @@ size_t round_homes(const round_t *self, uint32_t serial)
     return n;
 }
 
-bool round_holds(const round_t *self, uint32_t holder)
-{
-    for (size_t i = 0; i < self->eval.n; i++)
-        if (self->eval.at[i].state == WORK_ISSUED && self->eval.at[i].holder == holder) return true;
-    for (int64_t k = 0; k < self->replicas; k++)
-        if (self->lease[k].state == WORK_ISSUED && self->lease[k].holder == holder) return true;
-    return false;
-}
-
 bool round_refused(const round_t *self, uint32_t replica, uint32_t worker)
 {
     for (size_t i = 0; i < self->refused.n; i++)

@@ -12,12 +12,12 @@
 #include "shepherd/records/record.h"
 
 enum { WORK_WITNESSES = 3 };
-typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED } work_state_t;
+typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED, WORK_STATES } work_state_t;
 typedef struct {
-    work_state_t state;
-    uint32_t holder; /* serial of the worker, when issued; 0: `worker`, which is not back yet */
-    uint32_t home;   /* training: the worker that has this replica's inner state; 0: none */
-    uint32_t fence;  /* raised each time the work is given again */
+    work_state_t state; /* and holder: work_move changes them and counts */
+    uint32_t holder;    /* serial of the worker, when issued; 0: `worker`, which is not back yet */
+    uint32_t home;      /* training: the worker that has this replica's inner state; 0: none */
+    uint32_t fence;     /* raised each time the work is given again */
     int failures, overdue;
     uint32_t avoid; /* serial of a worker who gets it only when there is no other */
     uint64_t witness[WORK_WITNESSES]; /* training: workers whose update was rejected, by name */
@@ -50,16 +50,17 @@ typedef struct {
 } refusal_t;
 
 typedef struct {
-    uint32_t number;              /* of the open one: its parameters are being trained */
-    uint32_t first;               /* of this shepherd */
-    int64_t replicas;             /* of the open round; 0: not decided yet */
-    work_t *lease;                /* one per replica */
-    VEC(work_t) eval;             /* open validation of the parameters that enter the round */
-    VEC(refusal_t) refused;       /* in the open round */
-    bool opened;                  /* the leases are in the store */
-    bool decided;                 /* the decision is in the store */
-    record_kind_t awaits;         /* PHASE_OPEN: the record that ends it */
-    uint32_t fence_base;          /* all fences of our term are above it */
+    uint32_t number;  /* of the open one: its parameters are being trained */
+    uint32_t first;   /* of this shepherd */
+    int64_t replicas; /* of the open round; 0: not decided yet */
+    work_t *lease;    /* one per replica */
+    VEC(work_t) eval; /* open validation of the parameters that enter the round */
+    uint32_t n_lease[WORK_STATES], n_part[WORK_STATES]; /* how many of them are in which state */
+    VEC(refusal_t) refused;                             /* in the open round */
+    bool opened;                                        /* the leases are in the store */
+    bool decided;                                       /* the decision is in the store */
+    record_kind_t awaits;                               /* PHASE_OPEN: the record that ends it */
+    uint32_t fence_base;                                /* all fences of our term are above it */
     uint32_t fence_top;           /* highest fence of our term in rounds that are void */
     uint64_t stale;               /* answers under an old fence */
     int64_t started_ms, begun_ms; /* first round, present round */
@@ -71,7 +72,6 @@ typedef struct {
 } round_t;
 
 void round_fini(round_t *self);
-bool round_holds(const round_t *self, uint32_t worker);   /* work of the round is with it */
 size_t round_homes(const round_t *self, uint32_t worker); /* replicas of a worker */
 /* Has that worker refused the replica's lease? */
 bool round_refused(const round_t *self, uint32_t replica, uint32_t worker);

@@ -41,13 +41,6 @@ void rounds_begin(shepherd_t *self)
     records_write(self, records_open(self));
 }
 
-static bool all_done(const work_t *work, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (work[i].state != WORK_DONE) return false;
-    return true;
-}
-
 static void validated(shepherd_t *self)
 {
     uint64_t tokens;
@@ -59,6 +52,7 @@ static void validated(shepherd_t *self)
     self->progress.summary.has_val_loss = tokens > 0;
     self->progress.summary.val_tokens = tokens;
     self->round.eval.n = 0;
+    work_count(self);
     self->round.begun_ms = self->now_ms; /* the round's own time begins after the validation */
     if (tokens > 0) {
         self->progress.val_loss = self->progress.summary.val_loss;
@@ -82,32 +76,33 @@ static void save(shepherd_t *self)
 /* All leases are in; or those that were decided on; or by the run's policy enough of them. */
 static bool closes(const shepherd_t *self)
 {
-    int64_t n = self->round.replicas, done = 0, out = 0, open = 0;
-    for (int64_t k = 0; k < n; k++) {
-        const work_t *lease = &self->round.lease[k];
-        done += lease->state == WORK_DONE;
-        out += lease->state == WORK_DROPPED;
-        open += lease->decided && lease->state != WORK_DONE;
+    const round_t *round = &self->round;
+    int64_t done = round->n_lease[WORK_DONE], out = round->n_lease[WORK_DROPPED];
+    if (round->decided) {
+        for (int64_t k = 0; k < round->replicas; k++)
+            if (round->lease[k].decided && round->lease[k].state != WORK_DONE) return false;
+        return true;
     }
-    if (self->round.decided) return open == 0;
-    if (done > 0 && done + out == n) return true;
+    if (done > 0 && done + out == round->replicas) return true;
     int64_t quorum = self->config->quorum;
     return quorum > 0 && done >= quorum &&
-           (double)(self->now_ms - self->round.begun_ms) >= self->config->deadline_s * 1000;
+           (double)(self->now_ms - round->begun_ms) >= self->config->deadline_s * 1000;
 }
 
+/* Validated, a round that closes, a run that ends: most messages find none of it. */
 void rounds_check(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || !self->round.started_ms || !members_shards_here(self)) return;
-    bool is_valid = all_done(self->round.eval.at, self->round.eval.n);
-    if (self->progress.summary_waits && is_valid) validated(self);
-    if (self->stopping && !self->round.decided) {
+    if (self->phase != PHASE_TRAIN || !self->round.started_ms) return;
+    bool is_valid = self->round.n_part[WORK_DONE] == self->round.eval.n;
+    bool ends = self->round.number >= self->config->rounds;
+    bool stops = self->stopping && !self->round.decided;
+    bool summary = self->progress.summary_waits && is_valid;
+    bool round = is_valid && !ends && self->round.opened && closes(self);
+    if (!summary && !stops && !round && !(is_valid && ends)) return;
+    if (!members_shards_here(self)) return;
+    if (summary) validated(self);
+    if (stops || (is_valid && ends))
         save(self);
-        return;
-    }
-    if (!is_valid) return;
-    if (self->round.number >= self->config->rounds)
-        save(self);
-    else if (self->round.opened && closes(self))
+    else if (round)
         commit_decide(self);
 }

@@ -8,6 +8,43 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
+static void hold(shepherd_t *self, const work_t *work, int change)
+{
+    member_row_t *row = work->state == WORK_ISSUED && work->holder
+                            ? member_by_serial(&self->roster, work->holder)
+                            : NULL;
+    if (row) row->n_work = (uint32_t)((int64_t)row->n_work + change);
+}
+
+void work_move(shepherd_t *self, work_t *work, work_state_t state, uint32_t holder)
+{
+    round_t *round = &self->round;
+    bool is_lease = work >= round->lease && work < round->lease + round->replicas;
+    uint32_t *n = is_lease ? round->n_lease : round->n_part;
+    hold(self, work, -1);
+    n[work->state]--;
+    work->state = state;
+    work->holder = holder;
+    n[state]++;
+    hold(self, work, 1);
+}
+
+void work_count(shepherd_t *self)
+{
+    round_t *round = &self->round;
+    memset(round->n_lease, 0, sizeof round->n_lease);
+    memset(round->n_part, 0, sizeof round->n_part);
+    for (size_t i = 0; i < self->roster.members.n; i++) self->roster.members.at[i].n_work = 0;
+    for (int64_t k = 0; k < round->replicas; k++) {
+        round->n_lease[round->lease[k].state]++;
+        hold(self, &round->lease[k], 1);
+    }
+    for (size_t i = 0; i < round->eval.n; i++) {
+        round->n_part[round->eval.at[i].state]++;
+        hold(self, &round->eval.at[i], 1);
+    }
+}
+
 static bool ready(const shepherd_t *self, const member_row_t *row)
 {
     return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
@@ -93,6 +130,7 @@ void work_open_round(shepherd_t *self)
     self->round.refused.n = 0; /* no worker has refused a lease of it */
     work_settle(self);
     ranges_plan(self);
+    work_count(self);
     self->round.begun_ms = self->now_ms;
 }
 
@@ -112,6 +150,7 @@ void work_open_eval(shepherd_t *self)
         work_t part = {.begin = begin, .n = end - begin, .fence = 1};
         VEC_PUSH(&self->round.eval, part);
     }
+    work_count(self);
 }
 
 static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_t replica)
@@ -149,8 +188,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
 {
     work_t *lease = &self->round.lease[replica];
     work_revoke(self, replica);
-    lease->state = WORK_OPEN;
-    lease->holder = 0;
+    work_move(self, lease, WORK_OPEN, 0);
     lease->done_windows = 0;
     lease->recorded = lease->adoptable = lease->timed = false;
     lease->fence = (lease->fence > self->round.fence_base ? lease->fence : self->round.fence_base) +
@@ -162,10 +200,9 @@ void work_reopen(shepherd_t *self, uint32_t replica)
               replica, lease->fence);
 }
 
-void work_reopen_eval(work_t *part)
+void work_reopen_eval(shepherd_t *self, work_t *part)
 {
-    part->state = WORK_OPEN;
-    part->holder = 0;
+    work_move(self, part, WORK_OPEN, 0);
     part->fence++;
 }
 
@@ -192,17 +229,17 @@ void work_again(shepherd_t *self, uint32_t replica)
         lease->home = new_home(self, holder);
 }
 
-void work_again_eval(work_t *part)
+void work_again_eval(shepherd_t *self, work_t *part)
 {
     if (++part->failures > 1) part->avoid = part->holder;
-    work_reopen_eval(part);
+    work_reopen_eval(self, part);
 }
 
 void work_release(shepherd_t *self, uint32_t holder)
 {
     for (size_t i = 0; i < self->round.eval.n; i++) {
         work_t *part = &self->round.eval.at[i];
-        if (part->state == WORK_ISSUED && part->holder == holder) work_reopen_eval(part);
+        if (part->state == WORK_ISSUED && part->holder == holder) work_reopen_eval(self, part);
     }
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
@@ -243,8 +280,7 @@ static void fill_schedule(const shepherd_t *self, Msg__Schedule *schedule)
 
 static void issued(shepherd_t *self, work_t *work, member_row_t *worker)
 {
-    work->state = WORK_ISSUED;
-    work->holder = worker->serial;
+    work_move(self, work, WORK_ISSUED, worker->serial);
     work->given_ms = self->now_ms;
     if (worker->credit) worker->credit--; /* none: it goes on with what it has (late.c) */
     worker->issued_ms = self->now_ms;
@@ -413,14 +449,11 @@ static void give_homeless(shepherd_t *self, char **endpoints)
 
 static bool any_open(const shepherd_t *self)
 {
-    for (size_t i = 0; i < self->round.eval.n; i++)
-        if (self->round.eval.at[i].state == WORK_OPEN) return true;
-    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++)
-        if (self->round.lease[k].state == WORK_OPEN) return true;
-    return false;
+    const round_t *round = &self->round;
+    return round->n_part[WORK_OPEN] > 0 || (round->opened && round->n_lease[WORK_OPEN] > 0);
 }
 
-/* Between two rounds most messages find nothing to give: then this looks at each lease once. */
+/* Between two rounds most messages find nothing to give: then this looks at no lease. */
 void work_dispatch(shepherd_t *self)
 {
     if (self->phase != PHASE_TRAIN || self->stopping || !any_open(self) ||

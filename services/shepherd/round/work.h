@@ -7,13 +7,17 @@
 
 typedef struct shepherd shepherd_t;
 
+/* The one way in which a lease or part changes its state or its holder while the round is open. The
+ * counts of states, and those of members, follow. */
+void work_move(shepherd_t *self, work_t *work, work_state_t state, uint32_t holder);
+void work_count(shepherd_t *self);                    /* anew: leases or parts were replaced */
 void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost worker held */
 void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
 void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
-void work_reopen_eval(work_t *part);
+void work_reopen_eval(shepherd_t *self, work_t *part);
 /* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
 void work_again(shepherd_t *self, uint32_t replica);
-void work_again_eval(work_t *part);
+void work_again_eval(shepherd_t *self, work_t *part);
 void work_revoke(shepherd_t *self, uint32_t replica);            /* its holder is to drop it */
 bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
 void work_dispatch(shepherd_t *self);
