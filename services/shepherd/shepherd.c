@@ -83,6 +83,7 @@ static bool all_new(shepherd_t *self)
                       next < (int)shards;
         self->roster.members.at[i].shard = wanted ? next++ : -1;
     }
+    plans_moved(&self->plans, members_places(&self->roster));
     return true;
 }
 

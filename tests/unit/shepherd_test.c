@@ -565,6 +565,29 @@ static void configurations(void **unused)
     rig_free(rig);
 }
 
+/* An aggregator is lost while a plan is compiled: its object went to where the shards were. */
+static void a_plan_for_other_shards(void **unused)
+{
+    (void)unused;
+    rig_t *rig = compiling(1);
+    forget_sent(rig);
+    SAY(rig, A, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+    SAY(rig, W3, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_AGGREGATOR; body.incarnation = 1; body.id = "a1";
+        body.endpoint = "ipc://elsewhere");
+    tick(rig, 10);
+    courier_result_t published = courier(rig, COURIER_PUBLISH);
+    shepherd_on_courier(&rig->state, &published);
+    plan_reply(rig, "", false);
+    assert_int_equal(count(rig, W3, BODY(ASSIGN), NULL), 0);
+    assert_int_equal(rig->state.phase, PHASE_COMPILE);
+    ask(rig, C);
+    only(rig, C, BODY(COMPILE));
+    plan_reply(rig, "", false);
+    only(rig, W3, BODY(ASSIGN));
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("shepherd_test", LOG_OFF, LOG_LOGFMT);
@@ -587,6 +610,7 @@ int main(void)
         cmocka_unit_test(patience_with_missing_workers_ends),
         cmocka_unit_test(signals),
         cmocka_unit_test(layouts),
+        cmocka_unit_test(a_plan_for_other_shards),
         cmocka_unit_test(configurations),
     };
     return cmocka_run_group_tests_name("shepherd", tests, NULL, NULL);

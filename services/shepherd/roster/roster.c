@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
+#include "msg/wire.h"
 
 member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
                            int64_t now_ms)
@@ -131,6 +133,16 @@ bool members_answered(const roster_t *self)
     for (size_t i = 0; i < self->members.n; i++)
         if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return false;
     return true;
+}
+
+uint64_t members_places(const roster_t *self)
+{
+    uint64_t places = 0;
+    for (size_t i = 0; i < self->members.n; i++) {
+        const member_row_t *row = &self->members.at[i];
+        if (row->shard >= 0) places += rng_mix(wire_run_hash(row->endpoint) + (uint64_t)row->shard);
+    }
+    return places;
 }
 
 void members_dismiss(const roster_t *self, msg_out_t out, const char *reason)

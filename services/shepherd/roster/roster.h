@@ -79,6 +79,8 @@ char **members_endpoints(const roster_t *self, size_t n_shard);
 
 void members_dismiss(const roster_t *self, msg_out_t out, const char *reason); /* BYE to all */
 
+/* A number for the endpoints of all shards, in their order: others have another. */
+uint64_t members_places(const roster_t *self);
 /* Keep the blame of a member that leaves; blame_take gives it to the member when it comes back. */
 void blame_keep(roster_t *self, const member_row_t *gone);
 void blame_take(roster_t *self, member_row_t *come);

@@ -51,6 +51,8 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
     MSG_SEND(self->ports.out, &compiler->peer, 0, COMPILE, compile, &job);
     free(endpoints);
     plan->state = PLAN_ASKED;
+    plan->places = members_places(&self->roster);
+    plan->moved = false;
     plan->compiler = compiler->serial;
     plan->attempts++;
     compiler->credit--;
@@ -147,6 +149,11 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
     plan_row_t *plan = plans_find(&self->plans, reply->job);
     if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
         log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);
+        return;
+    }
+    if (plan->moved && !reply->model_at_fault) { /* where workers will not look: once more */
+        plan->state = PLAN_WANTED;
+        plan->attempts--;
         return;
     }
     if (*reply->error) {

@@ -61,6 +61,12 @@ void plans_forget(plans_t *self)
         if (self->rows.at[i].state == PLAN_READY) self->rows.at[i].state = PLAN_WANTED;
 }
 
+void plans_moved(plans_t *self, uint64_t places)
+{
+    for (size_t i = 0; i < self->rows.n; i++)
+        self->rows.at[i].moved = self->rows.at[i].places != places;
+}
+
 const char *plans_ready(const plans_t *self, const char *target)
 {
     const plan_row_t *row = plans_find(self, target);

@@ -17,9 +17,11 @@ typedef struct {
     uint32_t compiler; /* serial, when asked */
     uint32_t failed;   /* serial of the compiler that failed last */
     int attempts;
-    bool unknown; /* a compiler said that no compiler here knows the target */
-    bool refuses; /* workers of the target that are here have not been told yet */
-    char *why;    /* PLAN_FAILED: the text with which workers of the target are refused */
+    bool unknown;    /* a compiler said that no compiler here knows the target */
+    uint64_t places; /* PLAN_ASKED: of the aggregators that were to take its object */
+    bool moved;      /* those are others by now: it will be where workers do not look */
+    bool refuses;    /* workers of the target that are here have not been told yet */
+    char *why;       /* PLAN_FAILED: the text with which workers of the target are refused */
     char hash[HASH_HEX];
 } plan_row_t;
 
@@ -34,6 +36,8 @@ void plans_lost(plans_t *self, uint32_t serial);
 bool plans_asked(const plans_t *self, uint32_t serial); /* of that compiler */
 /* The objects of plans may be gone: compile all of them again */
 void plans_forget(plans_t *self);
+/* The shards are at these places now (members_places). */
+void plans_moved(plans_t *self, uint64_t places);
 const char *plans_ready(const plans_t *self, const char *target); /* hash; NULL: not yet */
 /* Why workers of this target are refused; NULL: they are not. */
 const char *plans_refusal(const plans_t *self, const char *target);
