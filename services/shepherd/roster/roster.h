@@ -44,7 +44,7 @@ typedef struct {
     struct {
         uint32_t shard, round;
     } held;
-    uint32_t n_work; /* workers: pieces of the open round that are issued to it (round/work.c) */
+    uint32_t n_work; /* workers: pieces of the open round that are issued to it (round/move.c) */
     blame_t blame;   /* workers */
 } member_row_t;
 

@@ -7,10 +7,13 @@
 
 typedef struct shepherd shepherd_t;
 
+/* --- move.c --- */
 /* The one way in which a lease or part changes its state or its holder while the round is open. The
  * counts of states, and those of members, follow. */
 void work_move(shepherd_t *self, work_t *work, work_state_t state, uint32_t holder);
-void work_count(shepherd_t *self);                    /* anew: leases or parts were replaced */
+void work_count(shepherd_t *self); /* anew: leases or parts were replaced */
+
+/* --- work.c --- */
 void work_release(shepherd_t *self, uint32_t holder); /* reopen what a lost worker held */
 void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
 void work_reopen(shepherd_t *self, uint32_t replica); /* a lease, under a higher fence */
