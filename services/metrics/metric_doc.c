@@ -10,15 +10,20 @@ static const char head[] =
     "tests/cluster/metrics.sh fails when it is stale.\n\n"
     "`pcp-metrics` serves these at /metrics. Names are stable. The store has the ones marked * as "
     "samples (view\n"
-    "`pcp_samples`): with each round, those with the label `worker` once a second.\n\n"
+    "`pcp_samples`): with each round, those with the label `worker` once a second. A run's leave "
+    "five "
+    "minutes after\n"
+    "its end.\n\n"
     "| name | type | labels | meaning |\n"
     "|---|---|---|---|\n";
 
 static void add_labels(str_t *out, scope_t scope)
 {
-    if (scope != SCOPE_SELF) str_add(out, "run");
-    const char *const *label = scope_labels(scope);
-    for (int i = 0; i < 2 && label[i]; i++) str_addf(out, ", %s", label[i]);
+    const char *const *label = scope_labels(scope), *before = "";
+    for (int i = 0; i < 3; i++) {
+        if (label[i]) str_addf(out, "%s%s", before, label[i]);
+        if (label[i]) before = ", ";
+    }
 }
 
 void metric_doc(str_t *out)

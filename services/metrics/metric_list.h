@@ -3,7 +3,7 @@
  *
  * X(id, name, type, scope, stored, source, help)
  *   id      M_id counts it from code (series_add)
- *   type    gauge | counter
+ *   type    gauge | counter | histogram (each value of its source is counted in its bucket)
  *   scope   whose value it is, and so its labels: a row of SCOPES
  *   stored  STORED: a sample goes to the store with each event that has a round, of workers once a
  *           second; LIVE: none does
@@ -19,17 +19,21 @@
 #ifndef METRICS_METRIC_LIST_H
 #define METRICS_METRIC_LIST_H
 
-/* X(scope, labels): beside "run", which all but SELF have. A label of rows is their text, of two
+/* X(scope, run, labels): run is "run" where rows are of a run. A label of rows is their text, of two
  * labels the first is its first word. */
-#define SCOPES(X)                                                       \
-    X(SELF, NULL, NULL)                                                 \
-    X(RUN, NULL, NULL)                                                  \
-    X(WORKERS, "state", NULL) /* of the last status, as the next two */ \
-    X(MEMBERS, "kind", "state")                                         \
-    X(PHASE, "phase", NULL)                                             \
-    X(WORKER, "worker", NULL)                                           \
-    X(SHARD, "shard", NULL)                                             \
-    X(SOURCE, NULL, NULL) /* has no metrics: the sequence of a sender */
+#define SCOPES(X)                                                              \
+    X(SELF, NULL, NULL, NULL)                                                  \
+    X(BUILD, NULL, "version", NULL)                                            \
+    X(RUN, "run", NULL, NULL)                                                  \
+    X(WORKERS, "run", "state", NULL) /* of the last status, as the next two */ \
+    X(MEMBERS, "run", "kind", "state")                                         \
+    X(PHASE, "run", "phase", NULL)                                             \
+    X(WORKER, "run", "worker", NULL)                                           \
+    X(SHARD, "run", "shard", NULL)                                             \
+    X(SOURCE, "run", NULL, NULL) /* has no metrics: the sequence of a sender */
+
+/* Upper bounds of a histogram's buckets, in seconds; one more is without bound. */
+#define METRIC_BUCKETS 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800
 
 #define METRICS(X)                                                                                \
     X(RUNNING, "pcp_run_running", gauge, RUN, LIVE,                                               \
@@ -55,6 +59,8 @@
       FROM(ROUND, e->round->tokens_per_s), "Speed of the last finished round.")                   \
     X(ROUND_SECONDS, "pcp_round_seconds", gauge, RUN, STORED, FROM(ROUND, e->round->seconds),     \
       "Duration of the last finished round.")                                                     \
+    X(ROUND_DURATION, "pcp_round_duration_seconds", histogram, RUN, LIVE,                         \
+      FROM(ROUND, e->round->seconds), "Durations of finished rounds.")                            \
     X(ETA, "pcp_eta_seconds", gauge, RUN, LIVE, FROM(ROUND, e->round->eta_s),                     \
       "Time left at the speed so far.")                                                           \
     X(WORKERS, "pcp_workers", gauge, WORKERS, LIVE, FROM(STATUS, h->member->count),               \
@@ -79,6 +85,18 @@
       "Chunks refused: old fence, wrong round, damaged.")                                         \
     X(COMMIT_SECONDS, "pcp_commit_seconds", gauge, SHARD, STORED,                                 \
       FROM(COMMIT, e->commit->seconds), "Duration of the shard's last outer step.")               \
+    X(COMMIT_DURATION, "pcp_commit_duration_seconds", histogram, SHARD, LIVE,                     \
+      FROM(COMMIT, e->commit->seconds), "Durations of the shard's outer steps.")                  \
+    X(BUILD_INFO, "pcp_build_info", gauge, BUILD, LIVE, SCRAPED_IF(true, 1),                      \
+      "1; its label tells the program's version.")                                                \
+    X(RESIDENT, "process_resident_memory_bytes", gauge, SELF, LIVE,                               \
+      SCRAPED_IF(true, process_resident_bytes()), "Memory that pcp-metrics has in use.")          \
+    X(CPU, "process_cpu_seconds_total", counter, SELF, LIVE,                                      \
+      SCRAPED_IF(true, process_cpu_seconds()), "Processor time that pcp-metrics has used.")       \
+    X(OPEN_FILES, "process_open_fds", gauge, SELF, LIVE, SCRAPED_IF(true, process_open_files()),  \
+      "Descriptors that pcp-metrics has open.")                                                   \
+    X(STARTED, "process_start_time_seconds", gauge, SELF, LIVE,                                   \
+      SCRAPED_IF(true, process_start_seconds()), "When pcp-metrics began, since 1970.")           \
     X(EVENTS, "pcp_telemetry_events_total", counter, SELF, LIVE, COUNTED_FROM_0, "Events heard.") \
     X(LOST, "pcp_telemetry_dropped_total", counter, SELF, LIVE, COUNTED_FROM_0,                   \
       "Events that were sent and did not arrive.")                                                \

@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/version.h"
+#include "metrics/process.h"
 #include "msg/happening.h"
 
 void metrics_fini(metrics_t *self)
 {
     series_table_destroy(&self->series);
 }
+
+enum { KEEP_OVER_MS = 300000 }; /* of a run that is over: time for some scrapes of its end */
 
 /* --- records for the store --- */
 
@@ -117,9 +121,13 @@ static void measure(heard_t *h, series_t *row)
 
 void metrics_init(metrics_t *self, queue_t *queue, int64_t keep_ms)
 {
-    *self = (metrics_t){.series = series_table_new(), .queue = queue, .keep_ms = keep_ms};
+    *self = (metrics_t){.series = series_table_new(),
+                        .queue = queue,
+                        .keep_ms = keep_ms,
+                        .keep_over_ms = keep_ms < KEEP_OVER_MS ? keep_ms : KEEP_OVER_MS};
     heard_t h = {.self = self, .starts = true};
     measure(&h, series_self(self->series));
+    series_get(self->series, SCOPE_BUILD, "", pcp_version, INT64_MAX); /* it stays */
 }
 
 /* --- events --- */
@@ -154,8 +162,9 @@ static void forget_status(const heard_t *h)
         series_forget_scope(h->self->series, scopes[i], h->event->run);
 }
 
-static void on_status(heard_t *h)
+static void on_status(heard_t *h, series_t *run)
 {
+    if (run) run->over = false; /* it goes on, or again */
     const Msg__Status *status = h->event->status;
     forget_status(h);
     if (*status->phase) measure_row(h, SCOPE_PHASE, status->phase);
@@ -197,8 +206,11 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
-    case MSG__EVENT__BODY_RUN_FAILED: forget_status(&h); break;
-    case MSG__EVENT__BODY_STATUS: on_status(&h); break;
+    case MSG__EVENT__BODY_RUN_FAILED:
+        forget_status(&h);
+        if (run) run->over = true;
+        break;
+    case MSG__EVENT__BODY_STATUS: on_status(&h, run); break;
     default: break;
     }
 }
@@ -215,6 +227,7 @@ void metrics_tick(metrics_t *self, int64_t now_ms, int64_t wall_ms)
     if (now_ms - self->second_ms < 1000) return;
     self->second_ms = now_ms;
     series_forget(self->series, now_ms - self->keep_ms);
+    series_forget_over(self->series, now_ms - self->keep_over_ms);
     for (series_t *row = series_first(self->series); row; row = series_next(self->series)) {
         if (row->scope != SCOPE_WORKER || !row->fresh) continue;
         row->fresh = false;

@@ -9,10 +9,11 @@
 
 typedef struct {
     series_table_t *series;
-    queue_t *queue;    /* of records for the store; NULL: no store. Borrowed */
-    int64_t keep_ms;   /* series silent for longer are forgotten */
-    int64_t heard_ms;  /* last event of any shepherd, monotonic; 0: none yet */
-    int64_t second_ms; /* when metrics_tick last did its work */
+    queue_t *queue;       /* of records for the store; NULL: no store. Borrowed */
+    int64_t keep_ms;      /* series silent for longer are forgotten */
+    int64_t keep_over_ms; /* those of a run that is over, sooner */
+    int64_t heard_ms;     /* last event of any shepherd, monotonic; 0: none yet */
+    int64_t second_ms;    /* when metrics_tick last did its work */
 } metrics_t;
 
 void metrics_init(metrics_t *self, queue_t *queue, int64_t keep_ms);

@@ -13,10 +13,10 @@ struct series_table {
 
 /* Of the rows in metric_list.h, but their sources (metrics.c). */
 enum { LIVE, STORED };
-#define SCOPE_LABELS(scope, label, label2) [SCOPE_##scope] = {label, label2},
+#define SCOPE_LABELS(scope, run, label, label2) [SCOPE_##scope] = {run, label, label2},
 #define METRIC_ROW(id, name, type, scope, stored, source, help) \
     [M_##id] = {name, #type, help, SCOPE_##scope, stored},
-static const char *const labels[SCOPE_COUNT][2] = {SCOPES(SCOPE_LABELS)};
+static const char *const labels[SCOPE_COUNT][3] = {SCOPES(SCOPE_LABELS)};
 static const metric_row_t metrics[M_COUNT] = {METRICS(METRIC_ROW)};
 _Static_assert(M_COUNT <= 64, "series_t.has has a bit for each metric");
 
@@ -30,8 +30,21 @@ const char *const *scope_labels(scope_t scope)
     return labels[scope];
 }
 
+static const double bounds[] = {METRIC_BUCKETS};
+enum { N_BOUNDS = sizeof bounds / sizeof *bounds };
+_Static_assert(N_BOUNDS + 1 == SERIES_BUCKETS, "SERIES_BUCKETS counts METRIC_BUCKETS and one more");
+
+static void free_histograms(series_t *row)
+{
+    for (histogram_t *h = row->histograms, *next; h; h = next) {
+        next = h->next;
+        free(h);
+    }
+}
+
 static void row_free(void **item)
 {
+    free_histograms(*item);
     free(*item);
     *item = NULL;
 }
@@ -48,6 +61,7 @@ void series_table_destroy(series_table_t **self_p)
 {
     if (!*self_p) return;
     zhashx_destroy(&(*self_p)->rows);
+    free_histograms(&(*self_p)->self);
     free(*self_p);
     *self_p = NULL;
 }
@@ -83,9 +97,26 @@ series_t *series_get(series_table_t *self, scope_t scope, const char *run, const
     return row;
 }
 
+static void count(series_t *row, metric_t metric, double value)
+{
+    histogram_t *h = row->histograms;
+    while (h && h->metric != metric) h = h->next;
+    if (!h) {
+        h = mem_calloc(1, sizeof *h);
+        *h = (histogram_t){.next = row->histograms, .metric = metric};
+        row->histograms = h;
+    }
+    size_t i = 0;
+    while (i < N_BOUNDS && !(value <= bounds[i])) i++;
+    h->in[i]++;
+    h->n++;
+    h->sum += value;
+}
+
 void series_set(series_t *row, metric_t metric, double value)
 {
     if (!row) return;
+    if (strcmp(metrics[metric].type, "histogram") == 0) count(row, metric, value);
     row->value[metric] = value;
     row->has |= (uint64_t)1 << metric;
     row->fresh = true;
@@ -133,6 +164,34 @@ void series_forget_scope(series_table_t *self, scope_t scope, const char *run)
     forget(self, same_group, &group);
 }
 
+typedef struct {
+    series_table_t *table;
+    int64_t before_ms;
+} over_t;
+
+static bool of_old_run(const series_t *row, const void *what)
+{
+    const over_t *over = what;
+    char key[2 * SERIES_LABEL + 16];
+    snprintf(key, sizeof key, "%d\t%s\t", (int)SCOPE_RUN, row->run);
+    const series_t *run = zhashx_lookup(over->table->rows, key);
+    return run && row != run && run->over && run->heard_ms < over->before_ms;
+}
+
+static bool is_old_run(const series_t *row, const void *what)
+{
+    return row->scope == SCOPE_RUN && row->over &&
+           row->heard_ms < ((const over_t *)what)->before_ms;
+}
+
+void series_forget_over(series_table_t *self, int64_t before_ms)
+{
+    over_t over = {self, before_ms};
+    forget(self, of_old_run,
+           &over); /* what is of the run goes first: its row says that it is over */
+    forget(self, is_old_run, &over);
+}
+
 size_t series_count(const series_table_t *self)
 {
     return zhashx_size(self->rows);
@@ -168,21 +227,23 @@ static void add_label(str_t *out, const char *before, const char *name, const ch
     str_addn(out, "\"", 1);
 }
 
-/* The label "compiler busy" of two names is two. */
-static void add_labels(str_t *out, const series_t *row)
+/* The label "compiler busy" of two names is two. `le`: one more, or NULL. */
+static void add_labels(str_t *out, const series_t *row, const char *le)
 {
-    if (row->scope == SCOPE_SELF) return;
-    add_label(out, "{", "run", row->run);
     const char *const *name = labels[row->scope], *space = strchr(row->label, ' ');
-    if (name[0] && name[1] && space) {
+    const char *before = "{";
+    if (name[0]) add_label(out, before, name[0], row->run), before = ",";
+    if (name[1] && name[2] && space) {
         char first[SERIES_LABEL];
         snprintf(first, sizeof first, "%.*s", (int)(space - row->label), row->label);
-        add_label(out, ",", name[0], first);
-        add_label(out, ",", name[1], space + 1);
-    } else if (name[0]) {
-        add_label(out, ",", name[0], row->label);
+        add_label(out, before, name[1], first);
+        add_label(out, ",", name[2], space + 1);
+        before = ",";
+    } else if (name[1]) {
+        add_label(out, before, name[1], row->label), before = ",";
     }
-    str_add(out, "}");
+    if (le) add_label(out, before, "le", le), before = ",";
+    if (*before == ',') str_add(out, "}");
 }
 
 static void add_value(str_t *out, double value)
@@ -193,6 +254,31 @@ static void add_value(str_t *out, double value)
         str_add(out, value > 0 ? " +Inf\n" : " -Inf\n");
     else
         str_addf(out, " %.15g\n", value);
+}
+
+static void add_row(str_t *out, const char *name, const char *part, const series_t *row,
+                    const char *le, double value)
+{
+    str_addf(out, "%s%s", name, part);
+    add_labels(out, row, le);
+    add_value(out, value);
+}
+
+/* Buckets count all values up to their bound. */
+static void add_histogram(str_t *out, metric_t metric, const series_t *row)
+{
+    const histogram_t *h = row->histograms;
+    const char *name = metrics[metric].name;
+    while (h && h->metric != metric) h = h->next;
+    uint64_t n = 0;
+    for (size_t i = 0; h && i < SERIES_BUCKETS; i++) {
+        char le[32] = "+Inf";
+        if (i < N_BOUNDS) snprintf(le, sizeof le, "%g", bounds[i]);
+        n += h->in[i];
+        add_row(out, name, "_bucket", row, le, (double)n);
+    }
+    if (h) add_row(out, name, "_sum", row, NULL, h->sum);
+    if (h) add_row(out, name, "_count", row, NULL, (double)h->n);
 }
 
 void series_expose(series_table_t *self, str_t *out)
@@ -211,9 +297,10 @@ void series_expose(series_table_t *self, str_t *out)
                 str_addf(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[m].name, metrics[m].help,
                          metrics[m].name, metrics[m].type);
             titled = true;
-            str_add(out, metrics[m].name);
-            add_labels(out, rows[i]);
-            add_value(out, rows[i]->value[m]);
+            if (rows[i]->histograms && strcmp(metrics[m].type, "histogram") == 0)
+                add_histogram(out, (metric_t)m, rows[i]);
+            else
+                add_row(out, metrics[m].name, "", rows[i], NULL, rows[i]->value[m]);
         }
     }
     free(rows);

@@ -11,9 +11,9 @@
 #include "base/str.h"
 #include "metrics/metric_list.h"
 
-enum { SERIES_LABEL = 64, SERIES_MOST = 16384 };
+enum { SERIES_LABEL = 64, SERIES_MOST = 16384, SERIES_BUCKETS = 14 };
 
-#define METRIC_SCOPE(scope, label, label2) SCOPE_##scope,
+#define METRIC_SCOPE(scope, run, label, label2) SCOPE_##scope,
 #define METRIC_ID(id, name, type, scope, stored, source, help) M_##id,
 typedef enum { SCOPES(METRIC_SCOPE) SCOPE_COUNT } scope_t;
 typedef enum { METRICS(METRIC_ID) M_COUNT } metric_t;
@@ -26,7 +26,15 @@ typedef struct {
 } metric_row_t;
 
 const metric_row_t *metric_row(metric_t metric);
-const char *const *scope_labels(scope_t scope); /* two, beside run; NULL: none */
+const char *const *scope_labels(scope_t scope); /* three: run, and two more; NULL: none */
+
+/* The values of a histogram. */
+typedef struct histogram {
+    struct histogram *next; /* of the same row */
+    metric_t metric;
+    double sum;
+    uint64_t n, in[SERIES_BUCKETS]; /* in: of each bucket alone */
+} histogram_t;
 
 typedef struct {
     scope_t scope;
@@ -36,6 +44,8 @@ typedef struct {
     int64_t heard_ms;
     uint64_t sequence; /* SCOPE_SOURCE, which has no metrics: of the last event */
     bool fresh;        /* changed since the caller cleared it */
+    bool over;         /* SCOPE_RUN: the run is done or has failed */
+    histogram_t *histograms;
 } series_t;
 
 typedef struct series_table series_table_t;
@@ -49,13 +59,16 @@ void series_table_destroy(series_table_t **self_p);
  * series_forget. */
 series_t *series_get(series_table_t *self, scope_t scope, const char *run, const char *label,
                      int64_t now_ms);
-void series_set(series_t *row, metric_t metric, double value); /* row NULL: nothing happens */
-series_t *series_self(series_table_t *self);                   /* the one row of SCOPE_SELF */
+/* Row NULL: nothing happens. A histogram counts the value. */
+void series_set(series_t *row, metric_t metric, double value);
+series_t *series_self(series_table_t *self); /* the one row of SCOPE_SELF */
 void series_add(series_t *row, metric_t metric, double amount);
 
 /* Remove rows (never SCOPE_SELF): those last heard before `before_ms`, those of a run and scope. */
 void series_forget(series_table_t *self, int64_t before_ms);
 void series_forget_scope(series_table_t *self, scope_t scope, const char *run);
+/* All of runs that are over and were last heard before `before_ms`. */
+void series_forget_over(series_table_t *self, int64_t before_ms);
 
 size_t series_count(const series_table_t *self);
 series_t *series_first(series_table_t *self); /* iteration in no particular order */

@@ -120,8 +120,8 @@ check "nothing was malformed" is pcp_telemetry_malformed_total 0
 check "workers are gone with the run" absent pcp_workers
 # What Prometheus' parser wants: comments of two kinds, else name{labels} number.
 well_formed() {
-    get /metrics | grep -vE '^# (HELP pcp_[a-z_]+ .+|TYPE pcp_[a-z_]+ (gauge|counter))$' |
-        grep -vE '^pcp_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? ([-+0-9.e]+|NaN|[-+]Inf)$' >"$work/odd"
+    get /metrics | grep -vE '^# (HELP (pcp|process)_[a-z_]+ .+|TYPE (pcp|process)_[a-z_]+ (gauge|counter|histogram))$' |
+        grep -vE '^(pcp|process)_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? ([-+0-9.e]+|NaN|[-+]Inf)$' >"$work/odd"
     [ ! -s "$work/odd" ] || { cat "$work/odd"; return 1; }
 }
 check "the text is well-formed" well_formed

@@ -240,7 +240,7 @@ static void series_are_bounded(void **state)
 {
     fixture_t *self = *state;
     char run[32];
-    for (int i = 0; i < SERIES_MOST + 100; i++) {
+    for (int i = 0; i < SERIES_MOST + 99; i++) { /* one series is the build's */
         snprintf(run, sizeof run, "run-%d", i);
         say_round(self, run, 1, 3, 0);
     }
@@ -284,7 +284,8 @@ static void names_are_regular(void **state)
     for (int i = 0; i < M_COUNT; i++) {
         const char *name = metric_row((metric_t)i)->name;
         assert_non_null(name);
-        assert_memory_equal(name, "pcp_", 4);
+        bool process = strncmp(name, "process_", 8) == 0; /* as all exporters call them */
+        if (!process) assert_memory_equal(name, "pcp_", 4);
         assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz_"), strlen(name));
         for (int j = 0; j < i; j++) assert_string_not_equal(name, metric_row((metric_t)j)->name);
     }
