@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const backend_t *const backends[] = {&backend_cpu, &backend_c};
+static const backend_t *const backends[] = {&backend_cpu, &backend_c, &backend_vulkan};
 enum { N_BACKEND = sizeof backends / sizeof *backends };
 
 const target_t *target_row(int i)

@@ -21,6 +21,12 @@ typedef struct backend {
     /* The body of the kernel as a function without its name: everything from the parameter list on,
      * so that equal kernels are equal text. Functions that it calls are added to helpers. */
     void (*render)(const kernel_t *kernel, helpers_t *helpers, str_t *out);
+    /* NULL, or: what the target cannot do of a kernel whose kind it has code for. ERR_UNSUPPORTED
+     * names it. */
+    int (*check)(const target_t *target, const kernel_t *kernel, err_t *err);
+    /* NULL: "void NAME" and the body, which is C, a dozen to a source. Else each kernel is a source
+     * of its own, and this writes it behind the head. */
+    void (*symbol)(const char *name, const char *body, str_t *out);
     /* What a source starts with that holds the n kernels in text[]. */
     void (*head)(str_t *out, int n, char *const *text);
     /* Sources to the code that a plan carries. Returns, caller frees; NULL with err. */
@@ -31,6 +37,6 @@ typedef struct backend {
     int (*runs_here)(const target_t *target, err_t *err);
 } backend_t;
 
-extern const backend_t backend_cpu, backend_c;
+extern const backend_t backend_cpu, backend_c, backend_vulkan;
 
 #endif

@@ -44,6 +44,8 @@ int codegen_init(codegen_t *self, const target_t *target, int n_kernel,
             return err_set(err, ERR_UNSUPPORTED, "target %s has no code for kernels of kind %s: %s",
                            target->name, kernel_kind_name(kernels[i]->kind),
                            kernels[i]->label ? kernels[i]->label : "(no label)");
+    for (int i = 0; backend->check && i < n_kernel; i++)
+        if (backend->check(target, kernels[i], err) < 0) return -1;
     self->name = mem_calloc(space, sizeof *self->name);
     self->text = mem_calloc(space, sizeof *self->text);
     self->symbol = mem_calloc(space, sizeof *self->symbol);
@@ -66,6 +68,11 @@ void codegen_fini(codegen_t *self)
 
 static void print_symbol(const codegen_t *self, int i, str_t *out)
 {
+    const backend_t *backend = target_backend(self->target);
+    if (backend->symbol) {
+        backend->symbol(self->name[i], self->text[i], out);
+        return;
+    }
     str_addf(out, "void %s", self->name[i]);
     str_add(out, self->text[i]);
     str_add(out, "\n");
@@ -84,9 +91,9 @@ uint8_t *codegen_compile(const codegen_t *self, size_t *n_bytes, err_t *err)
     *n_bytes = 0;
     if (self->n_symbol == 0) return mem_calloc(1, 1);
     int n_unit = (self->n_symbol + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
-    n_unit = n_unit > MAX_UNITS ? MAX_UNITS : n_unit;
+    n_unit = backend->symbol ? self->n_symbol : n_unit > MAX_UNITS ? MAX_UNITS : n_unit;
     str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
-    const char *text[MAX_UNITS];
+    const char **text = mem_calloc((size_t)n_unit, sizeof *text);
     for (int u = 0; u < n_unit; u++) {
         char **own = mem_calloc((size_t)self->n_symbol, sizeof *own);
         int n_own = 0;
@@ -98,8 +105,11 @@ uint8_t *codegen_compile(const codegen_t *self, size_t *n_bytes, err_t *err)
     for (int i = 0; i < self->n_symbol; i++) print_symbol(self, i, &units[i % n_unit]);
     for (int u = 0; u < n_unit; u++) text[u] = str_text(&units[u]);
     uint8_t *code = backend->compile(self->target, n_unit, text, n_bytes, err);
-    if (!code) err_prefix(err, "target %s (PCP_CC names a compiler for it): ", self->target->name);
+    if (!code)
+        err_prefix(err, "target %s (%s names a compiler for it): ", self->target->name,
+                   backend->symbol ? "PCP_GLSLC" : "PCP_CC");
     for (int u = 0; u < n_unit; u++) str_fini(&units[u]);
     free(units);
+    free(text);
     return code;
 }

@@ -28,12 +28,23 @@ __asm__(".pushsection .rodata\n"
         "prelude_small_float_bytes:\n"
         ".incbin \"libshared/base/small_float.h\"\n"
         ".byte 0\n"
+        ".local prelude_glsl_bytes\n"
+        "prelude_glsl_bytes:\n"
+        ".incbin \"libshared/codegen/prelude.glsl\"\n"
+        ".byte 0\n"
+        ".local prelude_glsl_f64_bytes\n"
+        "prelude_glsl_f64_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_f64.glsl\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden")));
+
+extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -53,4 +64,14 @@ const char *prelude_complex_text(void)
 const char *prelude_small_float_text(void)
 {
     return prelude_small_float_bytes;
+}
+
+const char *prelude_glsl_text(void)
+{
+    return prelude_glsl_bytes;
+}
+
+const char *prelude_glsl_f64_text(void)
+{
+    return prelude_glsl_f64_bytes;
 }

@@ -15,4 +15,8 @@ const char *prelude_complex_text(void);
 /* base/small_float.h, in the same way. */
 const char *prelude_small_float_text(void);
 
+/* prelude.glsl, and prelude_f64.glsl, which comes behind it. */
+const char *prelude_glsl_text(void);
+const char *prelude_glsl_f64_text(void);
+
 #endif

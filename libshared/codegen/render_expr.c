@@ -42,8 +42,9 @@ const char *render_type(dtype_t dtype)
     return dtype_is_narrow(dtype) ? "float" : render_storage(dtype);
 }
 
-const char *render_node_type(const kx_node_t *n)
+const char *render_node_type(const render_t *self, const kx_node_t *n)
 {
+    (void)self;
     return render_type(n->dtype);
 }
 

@@ -26,11 +26,12 @@ typedef struct {
     VEC(int) level;     /* by node, where leveled[] is the walk */
     VEC(unsigned) leveled, declared; /* by node: the last walk that did */
     int depth;                       /* of the block being written */
+    void *own;                       /* the language's */
 } render_t;
 
 /* How a language writes what others write otherwise. */
 typedef struct render_lang {
-    const char *(*type)(const kx_node_t *n); /* of a temporary that holds the node */
+    const char *(*type)(const render_t *self, const kx_node_t *n); /* of a temporary for the node */
     const char *(*cell_type)(dtype_t dtype);
     void (*sum)(render_t *self, const kx_node_t *n, str_t *out); /* a KX_AFFINE */
     void (*number)(const kx_node_t *n, str_t *out);              /* a KX_NUMBER */
@@ -78,7 +79,7 @@ void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_
 void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text);
 void render_number(const kx_node_t *n, str_t *out); /* a KX_NUMBER */
 /* The C entries of render_lang_t. */
-const char *render_node_type(const kx_node_t *n);
+const char *render_node_type(const render_t *self, const kx_node_t *n);
 void render_sum(render_t *self, const kx_node_t *n, str_t *out);
 void render_node(render_t *self, kx_t x, str_t *out);
 

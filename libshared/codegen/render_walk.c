@@ -143,7 +143,8 @@ static void declare(render_t *self, kx_t x, int limit)
     self->lang->node(self, x, &text);
     render_indent(self);
     self->named.at[x] = ++self->n_name;
-    str_addf(self->out, "const %s t%d = %s;\n", self->lang->type(n), self->n_name, str_text(&text));
+    str_addf(self->out, "const %s t%d = %s;\n", self->lang->type(self, n), self->n_name,
+             str_text(&text));
     str_fini(&text);
     VEC_PUSH(&self->order, x);
 }

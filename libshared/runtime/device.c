@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-static const device_ops_t *const devices[] = {&device_cpu, &device_c};
+static const device_ops_t *const devices[] = {&device_cpu, &device_c, &device_vulkan};
 enum { N_DEVICE = sizeof devices / sizeof *devices };
 
 const device_ops_t *device_row(int i)

@@ -1,8 +1,9 @@
 /* What the executor asks of a device: memory for one arena, code, and the three kinds of step.
  *
  * A device kind is one file and one row in device.c. Offsets are bytes in the device's arena; the
- * executor has checked them against the arena before it calls. Steps may be queued; sync waits for
- * all of them and reports what went wrong. One caller thread at a time. */
+ * executor has checked them against the arena before it calls. Steps are those of the plan that was
+ * loaded, which lives as long as the device is used; they may be queued, and sync, upload and
+ * download wait for all of them and report what went wrong. One caller thread at a time. */
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
 
@@ -24,6 +25,7 @@ typedef struct {
     int threads;           /* 0: as many as this process may use */
     bool pin;              /* bind threads to cores, but for the caller's (pool_new) */
     uint64_t memory_limit; /* bytes of the arena at most, 0: what the device has */
+    bool staged;           /* for tests: no memory is shared with the device, whatever it has */
 } device_options_t;
 
 /* What there is, for people. */
@@ -78,6 +80,6 @@ uint64_t device_machine_bytes(void);
 /* ERR_MEMORY when an arena of n_bytes is more than the options allow or this machine has. */
 int device_check_memory(const device_options_t *options, uint64_t n_bytes, err_t *err);
 
-extern const device_ops_t device_cpu, device_c;
+extern const device_ops_t device_cpu, device_c, device_vulkan;
 
 #endif

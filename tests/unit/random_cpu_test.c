@@ -24,6 +24,7 @@
 #include "random_loops.h"
 #include "random_mix.h"
 #include "random_program.h"
+#include "refused.h"
 #include "runtime/exec.h"
 #include "temp.h"
 
@@ -42,7 +43,7 @@ typedef enum { MIXED, WIDE, LOOPS } family_t;
 
 typedef struct {
     family_t family; /* random_mix, random_wide_exact (over all element types), random_loops */
-    int n_program, n_result, n_exact, n_amplified, n_failed, n_gradient;
+    int n_program, n_result, n_exact, n_amplified, n_failed, n_gradient, n_refused;
     double worst; /* deviation by tolerance, of what was not amplified */
 } tally_t;
 
@@ -232,13 +233,14 @@ static bool run_batch(uint64_t first, int n, tally_t *tally)
         run_program(&p, plan, exec, tally);
         program_fini(&p);
     }
-    bool done = exec != NULL;
+    bool done = exec != NULL, refused = !done && n == 1 && refused_by_name(&err);
+    tally->n_refused += refused;
     if (!done && n == 1) fprintf(stderr, "seed %llu: %s\n", (unsigned long long)first, err.text);
     exec_destroy(&exec);
     plan_destroy(&plan);
     ir_module_destroy(&copy);
     ir_module_destroy(&module);
-    return done;
+    return done || refused;
 }
 
 /* The compiler without optimization, at a quarter of the cost: what is compared is mostly our own.
@@ -266,6 +268,7 @@ static void run_programs(uint64_t count, tally_t *tally)
         for (int i = 0; i < n; i++) /* which one was it? */
             tally->n_failed += !run_batch(first + at + (uint64_t)i, 1, tally);
     }
+    if (tally->n_refused > 0) print_message("%d refused by name\n", tally->n_refused);
     if (plain) unsetenv("PCP_CC");
     temp_remove(&dir);
 }

@@ -40,5 +40,7 @@ static bool choose_tiles(plan_build_t *self, lstep_t *step)
 void choose_product(plan_build_t *self, lstep_t *step)
 {
     if (choose_tiles(self, step) || self->caps.library) return;
-    add_product(self, step, product_loops(&step->gemm), NULL, product_rows(&step->gemm));
+    bool many = self->caps.many;
+    add_product(self, step, product_loops(&step->gemm, many), NULL,
+                product_pieces(&step->gemm, many));
 }

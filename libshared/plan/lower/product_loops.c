@@ -1,10 +1,11 @@
 /* c[o, i, row, col] = sum over k of a[o, i, row, k] b[o, i, k, col]: a loop over the rows of all
- * matrices around one over columns around one over k. */
+ * matrices around one over columns around one over k; or a loop over all elements around one over
+ * k. */
 #include "plan/lower/product_loops.h"
 
-int64_t product_rows(const plan_gemm_step_t *step)
+int64_t product_pieces(const plan_gemm_step_t *step, bool by_element)
 {
-    return step->batch * step->inner * step->m;
+    return step->batch * step->inner * step->m * (by_element ? step->n : 1);
 }
 
 /* Where the entry of an operand lies: matrix (o, i), at `row` rows of ld elements and `col`. */
@@ -31,13 +32,15 @@ static void accumulate(kblock_t *block, kstmt_kind_t kind, int acc, kx_t value)
     s->value = value;
 }
 
-kernel_t *product_loops(const plan_gemm_step_t *step)
+kernel_t *product_loops(const plan_gemm_step_t *step, bool by_element)
 {
     kernel_t *self = kernel_new();
     kx_graph_t *g = &self->graph;
     dtype_t from = step->bf16 ? DT_BF16 : step->dtype;
     int unit, col_var, sum_var;
-    kx_t all = kx_var(g, product_rows(step), &unit), col = kx_var(g, step->n, &col_var);
+    kx_t all = kx_var(g, product_pieces(step, by_element), &unit);
+    kx_t col = by_element ? kx_mod(g, all, step->n) : kx_var(g, step->n, &col_var);
+    if (by_element) all = kx_div(g, all, step->n);
     kx_t sum = kx_var(g, step->k, &sum_var), entry = kx_div(g, all, step->m);
     kx_t row = kx_mod(g, all, step->m);
     kx_t o = kx_div(g, entry, step->inner), i = kx_mod(g, entry, step->inner);
@@ -57,15 +60,15 @@ kernel_t *product_loops(const plan_gemm_step_t *step)
                                   : kx_number(g, DT_F64, 0, 0);
     kstmt_t *outer = kernel_stmt(&self->body, KS_FOR);
     outer->var = unit;
-    kstmt_t *cols = loop(self, &outer->body, col_var, step->n);
-    accumulate(&cols->body, KS_START, 0, start);
-    kstmt_t *sums = loop(self, &cols->body, sum_var, step->k);
+    kblock_t *each = by_element ? &outer->body : &loop(self, &outer->body, col_var, step->n)->body;
+    accumulate(each, KS_START, 0, start);
+    kstmt_t *sums = loop(self, each, sum_var, step->k);
     accumulate(&sums->body, KS_FOLD, 0, kx_map(g, OP_multiply, DT_F64, 2, term));
-    kstmt_t *store = kernel_stmt(&cols->body, KS_STORE);
+    kstmt_t *store = kernel_stmt(each, KS_STORE);
     store->target = 2;
     store->index = at;
     store->value = kx_convert(g, kx_acc(g, 0, DT_F64), step->dtype);
-    self->extent = product_rows(step);
+    self->extent = product_pieces(step, by_element);
     self->grain = 1;
     self->label = mem_printf("product in loops");
     return self;

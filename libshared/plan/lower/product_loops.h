@@ -7,9 +7,9 @@
 #include "plan/format/plan.h"
 #include "plan/kernel/kernel.h"
 
-/* Arguments a, b, c; the extent, product_rows, is what the step's parts are. Returns, caller
- * destroys. */
-kernel_t *product_loops(const plan_gemm_step_t *step);
-int64_t product_rows(const plan_gemm_step_t *step); /* of all matrices of C */
+/* Arguments a, b, c; the extent, product_pieces, is what the step's parts are: rows of all matrices
+ * of C, or elements. Returns, caller destroys. */
+kernel_t *product_loops(const plan_gemm_step_t *step, bool by_element);
+int64_t product_pieces(const plan_gemm_step_t *step, bool by_element);
 
 #endif

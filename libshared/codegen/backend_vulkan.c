@@ -1,0 +1,68 @@
+/* The Vulkan backend: GLSL of the loop-IR, compiled to SPIR-V where plans are compiled; devices need
+ * a driver alone. Targets differ by what they ask of a device: runtime/vulkan has the list. */
+#include <stdio.h>
+
+#include "codegen/backend.h"
+#include "codegen/render_glsl.h"
+#include "codegen/shaders.h"
+
+enum { WITH_F64 = 1 }; /* target_t.level */
+
+/* SPIR-V 1.3 is Vulkan 1.1's. Both have 64-bit integers, and 8 and 16 bits in memory. */
+static const target_t targets[] = {
+    {"vulkan:spirv1.3", {.many = true}, "", 0, 0},
+    {"vulkan:spirv1.3-f64", {.many = true}, "", 0, WITH_F64},
+};
+
+static bool supports(kernel_kind_t kind)
+{
+    return kind == KERNEL_LOOPS;
+}
+
+static int check(const target_t *target, const kernel_t *kernel, err_t *err)
+{
+    char room[96];
+    const char *why = render_glsl_refuses(kernel, target->level == WITH_F64, room, sizeof room);
+    if (!why) return 0;
+    return err_set(err, ERR_UNSUPPORTED, "target %s has no %s: %s", target->name, why,
+                   kernel->label ? kernel->label : "(no label)");
+}
+
+static void symbol(const char *name, const char *body, str_t *out)
+{
+    str_addf(out, "\n// %s\n%s", name, body);
+}
+
+static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,
+                        size_t *n_bytes, err_t *err)
+{
+    (void)target;
+    return shaders_compile(n_unit, unit, n_bytes, err);
+}
+
+/* Plans for this machine are for its processor unless somebody names a device. */
+static const target_t *best(void)
+{
+    return NULL;
+}
+
+/* The device says so when it is opened: a driver is not this folder's to ask. */
+static int runs_here(const target_t *target, err_t *err)
+{
+    (void)target, (void)err;
+    return 0;
+}
+
+const backend_t backend_vulkan = {
+    .prefix = "vulkan",
+    .targets = targets,
+    .n_target = sizeof targets / sizeof targets[0],
+    .supports = supports,
+    .check = check,
+    .render = render_glsl,
+    .symbol = symbol,
+    .head = render_glsl_head,
+    .compile = compile,
+    .best = best,
+    .runs_here = runs_here,
+};

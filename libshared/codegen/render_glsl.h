@@ -1,0 +1,59 @@
+/* Kernels of the loop-IR as GLSL compute shaders (version 450, for Vulkan). Each kernel is a shader
+ * of its own; what lies around it (bindings, how threads share the work) is in codegen/shaders.h. */
+#ifndef CODEGEN_RENDER_GLSL_H
+#define CODEGEN_RENDER_GLSL_H
+
+#include "codegen/helper.h"
+#include "codegen/render_expr.h"
+
+/* The shader without its head. It begins with comments that say what a device must know
+ * (codegen/shaders.h). */
+void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
+
+/* How threads share a piece of a kernel's work. */
+typedef enum {
+    GLSL_ALONE,  /* one thread does it */
+    GLSL_SHARED, /* GLSL_SHARE threads take turns at its columns, and never look at each other's */
+    GLSL_GROUP,  /* a group of threads takes turns, and puts together what each has folded */
+} glsl_share_t;
+enum { GLSL_SHARE = 32 };
+
+typedef struct {
+    glsl_share_t share;
+    bool apart; /* no column reads what another one has written */
+} glsl_plan_t;
+
+/* render_glsl_share.c */
+glsl_plan_t glsl_choose_share(const kernel_t *kernel);
+/* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
+void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
+
+/* How many rounds of loops a thread makes at most, loops without known bounds aside; INT32_MAX: as many
+ * or more. */
+int64_t glsl_rounds(const kernel_t *kernel, glsl_share_t share);
+
+/* What a shader starts with: extensions, bindings, the prelude, and the prelude's part for doubles
+ * where one of the n kernels (one, as shaders are) needs it. */
+void render_glsl_head(str_t *out, int n, char *const *text);
+
+/* What the shader cannot do: a sentence (static or in room[n]) that names the op or type; NULL:
+ * nothing. f64: may it compute in doubles? */
+const char *render_glsl_refuses(const kernel_t *kernel, bool f64, char *room, size_t n);
+
+/* Between render_glsl.c and render_glsl_expr.c. */
+const char *glsl_type(dtype_t dtype); /* of a value in a register */
+const char *glsl_node_type(const render_t *self,
+                           const kx_node_t *n);   /* of a temporary: `int` for small indices */
+void glsl_number(const kx_node_t *n, str_t *out); /* a KX_NUMBER as a value */
+void glsl_sum(render_t *self, const kx_node_t *n, str_t *out);
+void glsl_node(render_t *self, kx_t x, str_t *out);
+void glsl_index(render_t *self, kx_t x, str_t *out); /* as `int` */
+void glsl_value(render_t *self, kx_t x, str_t *out); /* as glsl_type of its element type */
+/* Where elements of a type lie: the array's name ("m_f32") and the type in memory. */
+const char *glsl_memory(dtype_t dtype, const char **type);
+/* The text of a value of type `from`, as it is stored in memory as `to`. */
+void glsl_stored(str_t *out, dtype_t to, dtype_t from, bool rounded, const char *text);
+void glsl_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
+             const char *const *in);
+
+#endif

@@ -1,0 +1,189 @@
+/* Which threads do a piece of a kernel's work: a question of how its columns depend on each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "codegen/render_glsl.h"
+#include "ir/op.h"
+
+/* Loops over columns that are not inside another one, and what lies between them. */
+typedef struct {
+    int n;
+    kx_t lo, hi;     /* of the first */
+    bool same;       /* bounds of all */
+    bool folds;      /* accumulators that live on behind a loop */
+    bool known;      /* how to fold what others have folded */
+    bool branches;   /* not all threads would come by */
+    bool keeps;      /* arrays are written, or arguments that are read, outside of the loops */
+    int64_t columns; /* of the longest, as far as it is known */
+} columns_t;
+
+static const kx_node_t *node(const kernel_t *kernel, kx_t x)
+{
+    return &kernel->graph.node.at[x];
+}
+
+static bool has_neutral(const kacc_t *a)
+{
+    return a->op == OP_add || a->op == OP_multiply || a->op == OP_and || a->op == OP_or ||
+           a->op == OP_xor || a->op == OP_maximum || a->op == OP_minimum;
+}
+
+static void find_starts(const kblock_t *block, bool *starts)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        if (block->at[i]->kind == KS_START) starts[block->at[i]->target] = true;
+        find_starts(&block->at[i]->body, starts);
+    }
+}
+
+void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds)
+{
+    bool *starts = mem_calloc(kernel->acc.n + 1, sizeof *starts);
+    find_starts(&loop->body, starts);
+    render_find_folds(&loop->body, folds);
+    for (size_t i = 0; i < kernel->acc.n; i++) folds[i] = folds[i] && !starts[i];
+    free(starts);
+}
+
+static void look_at_loop(const kernel_t *kernel, const kstmt_t *s, columns_t *c)
+{
+    bool *folds = mem_calloc(kernel->acc.n + 1, sizeof *folds);
+    glsl_find_folds(kernel, s, folds);
+    for (size_t i = 0; i < kernel->acc.n; i++) {
+        if (!folds[i]) continue;
+        c->folds = true;
+        c->known = c->known && has_neutral(&kernel->acc.at[i]);
+    }
+    free(folds);
+    if (c->n++ == 0) c->lo = s->lo, c->hi = s->hi;
+    c->same = c->same && c->lo == s->lo && c->hi == s->hi;
+    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
+    int64_t columns = lo->lo == lo->hi && hi->lo == hi->hi ? hi->hi - lo->lo : INT32_MAX;
+    c->columns = columns > c->columns ? columns : c->columns;
+}
+
+static bool is_read(const kernel_t *kernel, kx_kind_t kind, int target)
+{
+    for (size_t i = 0; i < kernel->graph.node.n; i++) {
+        const kx_node_t *n = &kernel->graph.node.at[i];
+        if (n->kind == kind && n->i == target) return true;
+    }
+    return false;
+}
+
+static void find_columns(const kernel_t *kernel, const kblock_t *block, columns_t *c)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        if (s->kind == KS_FOR && s->simd) {
+            look_at_loop(kernel, s, c);
+            continue;
+        }
+        c->branches = c->branches || s->kind == KS_IF || s->kind == KS_WHILE || s->kind == KS_LET ||
+                      s->kind == KS_SET;
+        c->keeps = c->keeps || s->kind == KS_KEEP ||
+                   (s->kind == KS_STORE && is_read(kernel, KX_LOAD, s->target));
+        find_columns(kernel, &s->body, c);
+    }
+}
+
+/* Is there a store to the target at just this index? */
+static bool is_stored(const kblock_t *block, kstmt_kind_t kind, int target, kx_t index)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        if (s->kind == kind && s->target == target && s->index == index) return true;
+        if (is_stored(&s->body, kind, target, index)) return true;
+    }
+    return false;
+}
+
+/* Whatever is read of what the kernel writes is read at the index at which it is written: with the
+ * same bounds for all loops, by the same thread. */
+static bool is_apart(const kernel_t *kernel)
+{
+    for (size_t i = 0; i < kernel->graph.node.n; i++) {
+        const kx_node_t *n = &kernel->graph.node.at[i];
+        bool written = n->kind == KX_LOAD && (size_t)n->i < kernel->arg.n &&
+                       kernel->arg.at[n->i].written;
+        if (written && !is_stored(&kernel->body, KS_STORE, (int)n->i, n->in[0])) return false;
+        if (n->kind == KX_LOCAL && !is_stored(&kernel->body, KS_KEEP, (int)n->i, n->in[0]))
+            return false;
+    }
+    return true;
+}
+
+glsl_plan_t glsl_choose_share(const kernel_t *kernel)
+{
+    enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
+    columns_t c = {.same = true, .known = true};
+    glsl_plan_t plan = {.share = GLSL_ALONE};
+    int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
+    if (kernel->in_order) return plan;
+    find_columns(kernel, &kernel->body, &c);
+    for (size_t i = 0; i < kernel->array.n; i++)
+        shared += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
+    if (c.n == 0 || c.branches || (kernel->extent >= ENOUGH && c.columns < MANY_COLUMNS))
+        return plan;
+    plan.apart = c.same && !c.keeps && is_apart(kernel);
+    if (plan.apart && !c.folds)
+        plan.share = GLSL_SHARED;
+    else if (c.known && shared <= MAX_SHARED)
+        plan.share = GLSL_GROUP;
+    return plan;
+}
+
+/* --- How long a thread goes round ------------------------------------------------------------- */
+
+/* b - a where they differ by a constant alone; -1 else. */
+static int64_t distance(const kernel_t *kernel, kx_t a, kx_t b)
+{
+    const kx_node_t *x = node(kernel, a), *y = node(kernel, b);
+    bool x_sum = x->kind == KX_AFFINE, y_sum = y->kind == KX_AFFINE;
+    if (a == b) return 0;
+    if (x_sum && y_sum && x->n_in == y->n_in) {
+        for (int t = 0; t < x->n_in; t++)
+            if (x->in[t] != y->in[t] || x->coef[t] != y->coef[t]) return -1;
+        return y->i - x->i;
+    }
+    if (!x_sum && y_sum && y->n_in == 1 && y->in[0] == a && y->coef[0] == 1) return y->i;
+    return -1;
+}
+
+/* Rounds of a loop at most, as far as its bounds tell. */
+static int64_t rounds_of(const kernel_t *kernel, const kstmt_t *s)
+{
+    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
+    int64_t most = hi->hi - lo->lo, d = distance(kernel, s->lo, s->hi);
+    if (d >= 0) most = d < most ? d : most;
+    for (int t = 0; hi->kind == KX_MAP && hi->op == OP_minimum && t < hi->n_in; t++) {
+        d = distance(kernel, s->lo, hi->in[t]);
+        if (d >= 0 && d < most) most = d;
+    }
+    return most < 0 ? 0 : most;
+}
+
+static int64_t add_rounds(const kernel_t *kernel, const kblock_t *block, int64_t lanes)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        int64_t n = 1, inner = s->kind == KS_FOR && s->simd ? 1 : lanes;
+        if (s->kind == KS_FOR && s->lo != KX_NONE) n = rounds_of(kernel, s);
+        if (s->kind == KS_FOR && s->simd) n = (n + lanes - 1) / lanes;
+        int64_t below = add_rounds(kernel, &s->body, inner);
+        if (n > INT32_MAX || below > INT32_MAX) return INT64_MAX / 4;
+        sum += n * (below + (s->kind == KS_FOR && s->lo != KX_NONE));
+        if (sum > INT64_MAX / 4) return INT64_MAX / 4;
+    }
+    return sum;
+}
+
+int64_t glsl_rounds(const kernel_t *kernel, glsl_share_t share)
+{
+    enum { FEWEST = 8 }; /* threads of a group, of the devices we know */
+    int64_t lanes = share == GLSL_GROUP ? FEWEST : share == GLSL_SHARED ? GLSL_SHARE : 1;
+    int64_t n = add_rounds(kernel, &kernel->body, lanes);
+    return n > INT32_MAX ? INT32_MAX : n;
+}

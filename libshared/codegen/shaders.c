@@ -1,0 +1,202 @@
+/* Plan code for Vulkan: a stream of 32-bit words, little-endian. Of the whole: magic, version, number
+ * of shaders. Of each: threads, in groups or not, rounds, arguments, words of SPIR-V; for each argument:
+ * flags, element size, first byte, last byte (64 bits each); then the SPIR-V. */
+#include "codegen/shaders.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "codegen/glslc.h"
+
+enum {
+    MAGIC = 0x56504350, /* "PCPV" */
+    VERSION = 1,
+    SPIRV_MAGIC = 0x07230203,
+    SPIRV_NEWEST = 0x00010300,
+    OP_ENTRY_POINT = 15,
+    OP_EXECUTION_GLCOMPUTE = 5,
+    READS = 1,
+    WRITES = 2,
+};
+
+typedef VEC(uint32_t) words_t;
+
+/* --- Writing ---------------------------------------------------------------------------------- */
+
+static void add_words(words_t *out, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word;
+        memcpy(&word, (const char *)bytes + i * sizeof word, sizeof word);
+        VEC_PUSH(out, word);
+    }
+}
+
+static void add_i64(words_t *out, int64_t i)
+{
+    VEC_PUSH(out, (uint32_t)(uint64_t)i);
+    VEC_PUSH(out, (uint32_t)((uint64_t)i >> 32));
+}
+
+/* The renderer's words to the device: "// threads 1, arguments 2" and a line for each argument. */
+static int add_description(words_t *out, const char *source, size_t n_word, err_t *err)
+{
+    const char *line = strstr(source, "\n// threads "), *groups = strstr(source, "\n// groups of ");
+    unsigned threads = 0, n_arg = 0, rounds = 0;
+    if (groups) line = groups;
+    if (!line ||
+        (sscanf(line, "\n// threads %u, rounds %u, arguments %u", &threads, &rounds, &n_arg) != 3 &&
+         sscanf(line, "\n// groups of %u, rounds %u, arguments %u", &threads, &rounds, &n_arg) !=
+             3))
+        return err_set(err, ERR_STATE, "a shader that does not say what it takes");
+    const uint32_t head[] = {threads, groups != NULL, rounds, n_arg, (uint32_t)n_word};
+    for (size_t i = 0; i < 5; i++) VEC_PUSH(out, head[i]);
+    for (unsigned i = 0; i < n_arg; i++) {
+        char reads, writes;
+        unsigned size;
+        int64_t lo, hi;
+        line = strchr(line + 1, '\n');
+        if (!line || sscanf(line, "\n// %c%c %u %" SCNd64 " %" SCNd64, &reads, &writes, &size, &lo,
+                            &hi) != 5)
+            return err_set(err, ERR_STATE, "a shader that does not say what it reads and writes");
+        VEC_PUSH(out, (reads == 'r' ? READS : 0u) | (writes == 'w' ? WRITES : 0u));
+        VEC_PUSH(out, size);
+        add_i64(out, lo);
+        add_i64(out, hi);
+    }
+    return 0;
+}
+
+uint8_t *shaders_compile(int n, const char *const *source, size_t *n_bytes, err_t *err)
+{
+    words_t out = {0};
+    uint8_t *bytes = NULL;
+    uint8_t **spirv = mem_calloc((size_t)n + 1, sizeof *spirv);
+    size_t *size = mem_calloc((size_t)n + 1, sizeof *size);
+    int status = glslc_run(n, source, spirv, size, err);
+    const uint32_t head[] = {MAGIC, VERSION, (uint32_t)n};
+    for (size_t i = 0; i < 3; i++) VEC_PUSH(&out, head[i]);
+    for (int i = 0; status == 0 && i < n; i++) {
+        size_t n_word = size[i] / sizeof(uint32_t);
+        status = add_description(&out, source[i], n_word, err);
+        add_words(&out, spirv[i], n_word);
+    }
+    if (status == 0) {
+        *n_bytes = out.n * sizeof(uint32_t);
+        bytes = mem_calloc(1, *n_bytes);
+        memcpy(bytes, out.at, *n_bytes);
+    }
+    for (int i = 0; i < n; i++) free(spirv[i]);
+    free(spirv);
+    free(size);
+    VEC_FREE(&out);
+    return bytes;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const uint32_t *at, *end;
+    bool short_of; /* somebody wanted more than there is */
+} reader_t;
+
+static uint32_t next(reader_t *r)
+{
+    if (r->at < r->end) return *r->at++;
+    r->short_of = true;
+    return 0;
+}
+
+static int64_t next_i64(reader_t *r)
+{
+    uint64_t low = next(r), high = next(r);
+    return (int64_t)(high << 32 | low);
+}
+
+/* Instructions that end where the module ends, and an entry point for compute. */
+static int check_spirv(const uint32_t *word, size_t n, err_t *err)
+{
+    bool entry = false;
+    if (n < 6 || word[0] != SPIRV_MAGIC || word[1] > SPIRV_NEWEST || word[3] == 0 ||
+        word[3] > (1u << 22))
+        return err_set(err, ERR_CORRUPT, "shaders: no SPIR-V of version 1.3 or before");
+    for (size_t i = 5; i < n;) {
+        uint32_t length = word[i] >> 16, op = word[i] & 0xFFFF;
+        if (length == 0 || length > n - i)
+            return err_set(err, ERR_CORRUPT, "shaders: instruction %u of %u words at %zu of %zu",
+                           op, length, i, n);
+        entry = entry ||
+                (op == OP_ENTRY_POINT && length > 3 && word[i + 1] == OP_EXECUTION_GLCOMPUTE);
+        i += length;
+    }
+    return entry ? 0 : err_set(err, ERR_CORRUPT, "shaders: a module without an entry point");
+}
+
+static int read_shader(reader_t *r, shader_t *s, err_t *err)
+{
+    uint32_t groups, n_arg;
+    s->threads = next(r);
+    groups = next(r);
+    s->rounds = next(r);
+    n_arg = next(r);
+    s->n_word = next(r);
+    s->in_groups = groups != 0;
+    if (r->short_of || (s->threads == 0 && !s->in_groups) || groups > 1 ||
+        n_arg > SHADERS_MAX_ARGS || (s->in_groups && s->threads > SHADERS_MAX_THREADS) ||
+        s->threads > (1u << 24))
+        return err_set(err, ERR_CORRUPT, "shaders: %u threads, %u arguments", s->threads, n_arg);
+    s->arg = mem_calloc(n_arg + 1, sizeof *s->arg);
+    s->n_arg = (int)n_arg;
+    for (int i = 0; i < s->n_arg; i++) {
+        shader_arg_t *a = &s->arg[i];
+        uint32_t flags = next(r);
+        a->reads = flags & READS;
+        a->writes = flags & WRITES;
+        a->size = next(r);
+        a->lo = next_i64(r);
+        a->hi = next_i64(r);
+        if (a->size == 0 || a->size > 16 || flags > 3)
+            return err_set(err, ERR_CORRUPT, "shaders: argument %d of %u bytes", i, a->size);
+    }
+    s->word = r->at;
+    if (r->short_of || s->n_word > (size_t)(r->end - r->at))
+        return err_set(err, ERR_CORRUPT, "shaders: the code ends inside a module");
+    r->at += s->n_word;
+    return check_spirv(s->word, s->n_word, err);
+}
+
+int shaders_load(shaders_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err)
+{
+    *self = (shaders_t){0};
+    if (n_bytes < 3 * sizeof(uint32_t) || n_bytes % sizeof(uint32_t) != 0)
+        return err_set(err, ERR_CORRUPT, "shaders: %zu bytes", n_bytes);
+    self->word = mem_calloc(1, n_bytes);
+    memcpy(self->word, bytes, n_bytes);
+    reader_t r = {.at = self->word, .end = self->word + n_bytes / sizeof(uint32_t)};
+    uint32_t magic = next(&r), version = next(&r), n = next(&r);
+    if (magic != MAGIC || version != VERSION)
+        return err_set(err, ERR_CORRUPT, "shaders: the code is none for Vulkan of version %d",
+                       VERSION);
+    if (n > (size_t)(r.end - r.at) / 4)
+        return err_set(err, ERR_CORRUPT, "shaders: %u of them in %zu bytes", n, n_bytes);
+    self->shader = mem_calloc((size_t)n + 1, sizeof *self->shader);
+    for (self->n = 0; self->n < (int)n; self->n++)
+        if (read_shader(&r, &self->shader[self->n], err) < 0) {
+            self->n++;
+            return -1;
+        }
+    if (r.at != r.end) return err_set(err, ERR_CORRUPT, "shaders: bytes behind the last module");
+    return 0;
+}
+
+void shaders_fini(shaders_t *self)
+{
+    for (int i = 0; i < self->n; i++) free(self->shader[i].arg);
+    free(self->shader);
+    free(self->word);
+    *self = (shaders_t){0};
+}

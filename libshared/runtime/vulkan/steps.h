@@ -1,0 +1,80 @@
+/* Between the files of this folder: the device, its memory, its pipelines, and steps that are
+ * recorded once and replayed. */
+#ifndef RUNTIME_VULKAN_STEPS_H
+#define RUNTIME_VULKAN_STEPS_H
+
+#include "base/vec.h"
+#include "codegen/shaders.h"
+#include "runtime/device.h"
+#include "runtime/vulkan/api.h"
+
+typedef struct {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDeviceSize n_bytes;
+    void *mapped; /* NULL: the host does not see it */
+} memory_t;
+
+/* What a step runs: its kernel over [begin, begin + extent), or a copy. The step is the plan's own
+ * and names it. */
+typedef struct {
+    const void *step; /* plan_kernel_step_t, plan_gemm_step_t, plan_copy_step_t */
+    int at;           /* where its arguments lie in device.args */
+    uint32_t kernel;
+    int64_t begin, extent;
+    const plan_copy_step_t *copy; /* or NULL */
+} work_t;
+
+/* A sequence of steps as it was recorded. */
+typedef struct {
+    int n;
+    const void **step;
+    VkCommandBuffer commands;
+} recorded_t;
+
+struct device {
+    device_options_t options;
+    api_t api;
+    const plan_t *plan; /* borrowed while it is loaded: steps are its own as long as it lives */
+    shaders_t shaders;
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
+    VkPipelineCache cache;
+    VkPipeline *pipeline; /* by index of plan->kernel_name */
+    uint32_t local_size;
+    VkDescriptorPool pool;
+    VkDescriptorSet set;
+    VkCommandPool commands;
+    VkFence fence;
+    memory_t arena, args, staging;
+    uint64_t arena_bytes;
+    VEC(work_t) work;          /* of every step, by address */
+    VEC(const work_t *) queue; /* what was asked for since the last sync */
+    VEC(recorded_t) recorded;
+    bool lost;
+};
+
+/* --- memory.c --- */
+/* A buffer; `seen` by the host, else the device's own where it has some. */
+int memory_new(const api_t *api, memory_t *self, VkDeviceSize n_bytes, bool seen, err_t *err);
+void memory_free(const api_t *api, memory_t *self);
+/* The arena: zeroed, after the device's limits were looked at. */
+int memory_arena(device_t *self, uint64_t n_bytes, err_t *err);
+int memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes, err_t *err);
+int memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err);
+
+/* --- pipelines.c --- */
+int pipelines_new(device_t *self, err_t *err); /* of all shaders */
+void pipelines_free(device_t *self);           /* and keep what the driver has made, on disk */
+
+/* --- steps.c --- */
+int steps_load(device_t *self, err_t *err); /* the arguments of every step of the plan */
+int steps_bind(device_t *self, err_t *err); /* the arena is there */
+void steps_free(device_t *self);
+int steps_queue(device_t *self, const void *step, err_t *err);
+int steps_run(device_t *self, err_t *err); /* all that is queued, to its end */
+/* Record and submit by `fill`, and wait. */
+typedef void steps_fill_fn(device_t *self, VkCommandBuffer commands, void *user);
+int steps_submit_once(device_t *self, steps_fill_fn *fill, void *user, err_t *err);
+
+#endif

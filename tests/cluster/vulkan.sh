@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# Plans for Vulkan on this machine's first Vulkan device (lavapipe in the test command), with the validation layer
+# listening (a word of it fails the run) and spirv-val on every shader: golden gradients, expected values, random programs and
+# a sample of the conformance units. What the target lacks is refused by name and counted apart.
+# With PCP_LONG=1 (scripts/test --long) all units and more programs: half an hour.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+shared=${PCP_SHARED:-../shared}
+models=$shared/data/models golden=$shared/conformance/golden
+every=60 programs=4
+if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
+
+if ! "$bin/pcp" devices | grep -q '^vulkan:0 '; then
+    skip "vulkan" "no Vulkan driver here (mesa-vulkan-drivers has lavapipe)"
+    tap_done
+    exit
+fi
+if ! command -v glslc >/dev/null || ! command -v spirv-val >/dev/null; then
+    skip "vulkan" "needs glslc and spirv-val (scripts/setup)"
+    tap_done
+    exit
+fi
+
+# The compiler of shaders, and a judge of what it made.
+cat >"$work/glslc" <<'EOF'
+#!/bin/sh
+glslc "$@" || exit
+for file; do
+    case $file in *.comp) spirv-val --target-env vulkan1.1 "$file.spv" || exit ;; esac
+done
+EOF
+chmod +x "$work/glslc"
+export PCP_TARGET=vulkan:spirv1.3-f64 PCP_GLSLC=$work/glslc XDG_CACHE_HOME=$work/cache
+layers=$(find /usr/share/vulkan /usr/local/share/vulkan /etc/vulkan -name 'VkLayer_khronos_validation*' 2>/dev/null)
+if [ -n "$layers" ]; then export PCP_VULKAN_VALIDATE=1; else skip "the validation layer" "vulkan-validationlayers is not installed"; fi
+
+# units LIST...: `pcp check` each; wrong is what is neither right nor refused.
+units() {
+    local unit path section status right=0 refused=0 wrong=0
+    for unit in "$@"; do
+        path=${unit%%#*} section=''
+        [ "$path" = "$unit" ] || section=${unit##*#}
+        awk -v k="$section" '/^\/\/ -----/ { i++; next } k == "" || i + 0 == k + 0' \
+            "$shared/data/stablehlo/$path" >"$work/unit.mlir"
+        status=0
+        "$bin/pcp" check --backend cpu "$work/unit.mlir" >"$work/unit.out" 2>&1 || status=$?
+        if [ $status -eq 0 ]; then
+            right=$((right + 1))
+        elif [ $status -eq 2 ] && grep -qE ' has no | rounds of loops ' "$work/unit.out"; then
+            refused=$((refused + 1))
+        else
+            wrong=$((wrong + 1))
+            echo "$unit: $status: $(head -n 3 "$work/unit.out")"
+        fi
+    done
+    echo "$right right, $refused refused by name, $wrong wrong"
+    [ $wrong -eq 0 ] && [ $right -gt $((refused * 2)) ]
+}
+
+if [ -e "$golden/gradients.json" ]; then
+    check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
+    mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
+    check "${#list[@]} conformance units" units "${list[@]}"
+    sed 's/^/# /' "$work/check.out"
+else
+    skip "golden gradients, conformance units" "no $golden: set PCP_SHARED"
+fi
+check "random programs" env PCP_PROGRAMS=2000:$programs "$tests/random_cpu_test"
+sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
+if [ -n "${PCP_LONG:-}" ]; then
+    check "programs with expected values" "$tests/checks_test"
+fi
+unset PCP_TARGET
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
+check "a driver that is not there is named" refuses "no Vulkan driver" env VK_ICD_FILENAMES=/nowhere VK_DRIVER_FILES=/nowhere \
+    PCP_TARGET=vulkan:spirv1.3-f64 "$bin/pcp" profile "$work/model.mlir" --steps 1
+check "a compiler of shaders that is not there is named" refuses "install glslc" env PCP_GLSLC=/nowhere \
+    PCP_TARGET=vulkan:spirv1.3-f64 "$bin/pcp" profile "$work/model.mlir" --steps 1
+tap_done

@@ -1,0 +1,192 @@
+/* Plan code for Vulkan as it is read: what is whole is taken, whatever is cut short, of another kind or
+ * says too much is refused before a driver sees it; how threads share kernels. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "codegen/render_glsl.h"
+#include "codegen/shaders.h"
+#include "codegen/target.h"
+#include "compile/compile.h"
+#include "ir/op.h"
+#include "plan/lower/product_loops.h"
+#include "runtime/exec.h"
+
+/* One shader of one argument; its module: a header, a capability, an entry point. */
+static const uint32_t whole[] = {
+    0x56504350,
+    1,
+    1, /* magic, version, shaders */
+    64,
+    1,
+    100, /* threads, a group, rounds */
+    1,
+    12, /* arguments, words */
+    3,
+    4, /* reads and writes elements of 4 bytes */
+    8,
+    0,
+    24,
+    0, /* bytes [8, 24) */
+    0x07230203,
+    0x00010300,
+    0,
+    10,
+    0,
+    2 << 16 | 17,
+    1, /* OpCapability Shader */
+    5 << 16 | 15,
+    5,
+    4,
+    0x6e69616d,
+    0,
+};
+enum { N_WORD = sizeof whole / sizeof *whole, N_BYTE = sizeof whole };
+
+static int load(const void *bytes, size_t n, err_t *err)
+{
+    shaders_t shaders;
+    int status = shaders_load(&shaders, bytes, n, err);
+    if (status == 0) {
+        assert_int_equal(shaders.n, 1);
+        assert_int_equal(shaders.shader[0].threads, 64);
+        assert_true(shaders.shader[0].in_groups);
+        assert_int_equal(shaders.shader[0].arg[0].hi, 24);
+    }
+    shaders_fini(&shaders);
+    return status;
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    assert_int_equal(load(whole, N_BYTE, &err), 0);
+}
+
+static void test_cut_short(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < N_BYTE; n++) {
+        err_t err = {0};
+        uint8_t *bytes = mem_calloc(1, n + 1); /* no byte behind them: for valgrind and asan */
+        memcpy(bytes, whole, n);
+        assert_int_equal(load(bytes, n, &err), -1);
+        assert_int_equal(err.code, ERR_CORRUPT);
+        free(bytes);
+    }
+}
+
+static void test_wrong_words(void **state)
+{
+    static const struct {
+        int at;
+        uint32_t word;
+        const char *says;
+    } cases[] = {
+        {0, 1, "none for Vulkan"},
+        {1, 2, "none for Vulkan"},
+        {2, 1u << 30, "of them"},
+        {2, 0, "behind the last module"},
+        {3, 4096, "4096 threads"},
+        {6, 1u << 31, "arguments"},
+        {7, 1u << 31, "ends inside"},
+        {9, 0, "argument 0 of 0 bytes"},
+        {8, 7, "argument 0"},
+        {14, 0x03022307, "no SPIR-V"},
+        {15, 0x00010600, "no SPIR-V"},
+        {19, 17, "instruction 17 of 0 words"},
+        {19, 9 << 16 | 17, "of 9 words"},
+        {22, 0, "entry point"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t word[N_WORD];
+        err_t err = {0};
+        memcpy(word, whole, sizeof word);
+        word[cases[i].at] = cases[i].word;
+        shaders_t shaders;
+        assert_int_equal(shaders_load(&shaders, (const uint8_t *)word, sizeof word, &err), -1);
+        shaders_fini(&shaders);
+        assert_int_equal(err.code, ERR_CORRUPT);
+        if (!strstr(err.text, cases[i].says)) fail_msg("%zu: %s", i, err.text);
+    }
+}
+
+/* Whatever bits turn, it is taken or refused. */
+static void test_turned_bits(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t word[N_WORD];
+        memcpy(word, whole, sizeof word);
+        for (uint64_t k = 0; k < 1 + i % 3; k++)
+            word[rng_bits(i, 2 * k) % N_WORD] ^= 1u << rng_bits(i, 2 * k + 1) % 32;
+        shaders_t shaders;
+        shaders_load(&shaders, (const uint8_t *)word, sizeof word, NULL);
+        shaders_fini(&shaders);
+    }
+}
+
+/* --- How long a thread goes round ------------------------------------------------------------- */
+
+static void test_rounds(void **state)
+{
+    const plan_gemm_step_t step = {.dtype = DT_F32,
+                                   .batch = 1,
+                                   .inner = 1,
+                                   .m = 3,
+                                   .n = 40,
+                                   .k = 70,
+                                   .lda = 70,
+                                   .ldb = 40,
+                                   .ldc = 40};
+    (void)state;
+    kernel_t *rows = product_loops(&step, false), *elements = product_loops(&step, true);
+    assert_int_equal(glsl_rounds(rows, GLSL_ALONE), 40 * (1 + 70));
+    assert_int_equal(glsl_rounds(elements, GLSL_ALONE), 70);
+    assert_int_equal(elements->extent, 120);
+    kernel_destroy(&rows);
+    kernel_destroy(&elements);
+}
+
+/* --- What is refused by name ------------------------------------------------------------------ */
+
+static void refused(const char *text, const char *target, const char *says)
+{
+    err_t err = {0};
+    size_t n = 0;
+    uint8_t *plan = compile_text(text, strlen(text), "t", NULL, target, &n, &err);
+    assert_null(plan);
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    if (!strstr(err.text, says)) fail_msg("%s", err.text);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refused("func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {\n"
+            "  %0 = stablehlo.add %x, %x : tensor<4xf64>\n  return %0 : tensor<4xf64>\n}\n",
+            "vulkan:spirv1.3", "vulkan:spirv1.3 has no f64");
+    refused("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+            "  %0 = chlo.lgamma %x : tensor<4xf32> -> tensor<4xf32>\n"
+            "  return %0 : tensor<4xf32>\n}\n",
+            "vulkan:spirv1.3-f64", "has no chlo.lgamma of f32");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_turned_bits),
+        cmocka_unit_test(test_rounds),      cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
