@@ -58,6 +58,10 @@ static int make_object(data_client_t *self, transfer_t *transfer, size_t s, size
     uint64_t at = (uint64_t)(transfer->skip + chunk) * MSG_CHUNK_BYTES;
     uint64_t n = transfer->n - at < MSG_CHUNK_BYTES ? transfer->n - at : MSG_CHUNK_BYTES;
     wire_header_t *header = &out->header;
+    if (transfer->ranges) {
+        at = transfer->ranges[chunk].begin;
+        n = transfer->ranges[chunk].n;
+    }
     header->begin = transfer->begin + at;
     header->count = n;
     memcpy(header->object, transfer->object, WIRE_HASH_BYTES);
@@ -124,6 +128,16 @@ int data_get_range(data_client_t *self, const char *hash, uint64_t begin, size_t
 {
     transfer_t transfer = {.hash = hash, .begin = begin, .n = n, .into = into};
     return run_object(self, &transfer, chunks_of(n, MSG_CHUNK_BYTES), err);
+}
+
+int data_get_ranges(data_client_t *self, const char *hash, const data_range_bytes_t *ranges,
+                    size_t n_range, void *whole, err_t *err)
+{
+    transfer_t transfer = {.hash = hash, .ranges = ranges, .into = whole};
+    for (size_t i = 0; i < n_range; i++)
+        if (ranges[i].n == 0 || ranges[i].n > MSG_CHUNK_BYTES)
+            return err_set(err, ERR_ARG, "object %.12s: a range of %zu bytes", hash, ranges[i].n);
+    return run_object(self, &transfer, n_range, err);
 }
 
 char *data_get_object(data_client_t *self, const char *hash, size_t limit, size_t *n, err_t *err)

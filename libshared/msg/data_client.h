@@ -55,6 +55,15 @@ int data_object_size(data_client_t *self, const char *hash, uint64_t *n, err_t *
 int data_get_range(data_client_t *self, const char *hash, uint64_t begin, size_t n, void *into,
                    err_t *err);
 
+/* Several ranges of an object at once, each of at most MSG_CHUNK_BYTES, to their places in `whole`,
+ * which has room for all of it; only they are sent. Not verified either. */
+typedef struct {
+    uint64_t begin;
+    size_t n;
+} data_range_bytes_t;
+int data_get_ranges(data_client_t *self, const char *hash, const data_range_bytes_t *ranges,
+                    size_t n_range, void *whole, err_t *err);
+
 /* A whole object, verified. Returns, caller frees (NUL behind the last byte); ERR_MEMORY above
  * limit bytes. */
 char *data_get_object(data_client_t *self, const char *hash, size_t limit, size_t *n, err_t *err);

@@ -81,9 +81,10 @@ struct transfer {
     const uint64_t *bounds;
     const data_delta_t *delta;
     uint32_t round;
-    bool outer;        /* a state of the outer rule instead of parameters */
-    uint16_t vector;   /* which one */
-    uint64_t begin, n; /* of an object, in bytes */
+    bool outer;                       /* a state of the outer rule instead of parameters */
+    uint16_t vector;                  /* which one */
+    uint64_t begin, n;                /* of an object, in bytes */
+    const data_range_bytes_t *ranges; /* of an object; NULL: begin and n */
     const uint8_t *from;
     uint8_t *into;
     size_t skip;    /* PUT_OBJECT: chunks at the beginning that are there */

@@ -43,11 +43,11 @@ int feed_fetch(const feed_t *self, tokens_t *tokens, data_client_t *client, err_
     for (uint64_t step = 0; step < self->range.count / n; step++) {
         if (units_of(self, step, err) < 0) return -1;
         for (uint64_t i = 0; i < n; i++)
-            if (tokens_need(tokens, client, self->units[i] * self->layout->unit,
-                            self->layout->unit_tokens, err) < 0)
+            if (tokens_want(tokens, self->units[i] * self->layout->unit, self->layout->unit_tokens,
+                            err) < 0)
                 return -1;
     }
-    return 0;
+    return tokens_fetch(tokens, client, err);
 }
 
 int feed_step(feed_t *self, const tokens_t *tokens, uint64_t step, err_t *err)

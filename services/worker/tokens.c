@@ -13,7 +13,20 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "msg/limits.h"
+
+enum {
+    GRAIN_BYTES = 64, /* of what is fetched: small beside a window */
+    GAP_GRAINS = 4, /* between two ranges that are fetched as one: less than what a request costs */
+    SMALL = MSG_CHUNK_BYTES, /* a file of so many bytes is fetched whole */
+};
+
+typedef struct { /* grains [begin, end) */
+    size_t begin, end;
+} run_t;
+typedef VEC(run_t) runs_t;
+typedef VEC(data_range_bytes_t) ranges_t;
 
 struct tokens {
     char hash[HASH_HEX];
@@ -21,8 +34,9 @@ struct tokens {
     int part_fd;       /* open, for its lock tells others that we live; -1 */
     uint64_t n_bytes;
     uint8_t *at; /* mapping of n_bytes */
-    size_t n_chunk, n_have;
-    uint8_t *have; /* one byte per chunk */
+    size_t n_grain, n_have;
+    uint8_t *have; /* one bit per grain */
+    runs_t wanted;
 };
 
 static int map(tokens_t *self, int fd, int protection, const char *path, err_t *err)
@@ -56,14 +70,13 @@ static void use_complete(tokens_t *self)
     if (fd < 0) return;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && (uint64_t)info.st_size == self->n_bytes &&
         hash_fd(fd, self->path, found, &err) == 0 && strcmp(found, self->hash) == 0) {
-        if (map(self, fd, PROT_READ, self->path, &err) == 0) self->n_have = self->n_chunk;
+        if (map(self, fd, PROT_READ, self->path, &err) == 0) self->n_have = self->n_grain;
     } else {
         log_event(LOG_WARN, "cache_damaged", "path=%s bytes=%lld", self->path,
                   (long long)info.st_size);
         unlink(self->path);
     }
     close(fd);
-    if (self->at) memset(self->have, 1, self->n_chunk);
 }
 
 tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, err_t *err)
@@ -77,8 +90,8 @@ tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens,
     tokens_t *self = mem_calloc(1, sizeof *self);
     memcpy(self->hash, hash, HASH_HEX);
     self->n_bytes = n_tokens * 2;
-    self->n_chunk = (size_t)((self->n_bytes + MSG_CHUNK_BYTES - 1) / MSG_CHUNK_BYTES);
-    self->have = mem_calloc(self->n_chunk, 1);
+    self->n_grain = (size_t)((self->n_bytes + GRAIN_BYTES - 1) / GRAIN_BYTES);
+    self->have = mem_calloc(self->n_grain / 8 + 1, 1);
     self->path = mem_printf("%s/%s.u16", cache_dir, hash);
     self->part_fd = -1;
     use_complete(self);
@@ -96,6 +109,7 @@ void tokens_destroy(tokens_t **self_p)
     free(self->path);
     free(self->part);
     free(self->have);
+    VEC_FREE(&self->wanted);
     free(self);
     *self_p = NULL;
 }
@@ -110,13 +124,13 @@ const uint16_t *tokens_at(const tokens_t *self)
     return (const uint16_t *)self->at;
 }
 
-/* All chunks are here: check the whole, and keep it for later processes. */
+/* All of it is here: check the whole, and keep it for later processes. */
 static int complete(tokens_t *self, err_t *err)
 {
     char found[HASH_HEX];
     hash_content(self->at, self->n_bytes, found);
     if (strcmp(found, self->hash) != 0) {
-        memset(self->have, 0, self->n_chunk);
+        memset(self->have, 0, self->n_grain / 8 + 1);
         self->n_have = 0;
         return err_set(err, ERR_CORRUPT, "tokens %.12s: received bytes have hash %.12s", self->hash,
                        found);
@@ -133,26 +147,85 @@ static int complete(tokens_t *self, err_t *err)
     return 0;
 }
 
-int tokens_need(tokens_t *self, data_client_t *client, uint64_t begin, uint64_t n, err_t *err)
+/* --- What is wanted --- */
+
+static bool has(const tokens_t *self, size_t grain)
+{
+    return self->have[grain / 8] >> grain % 8 & 1;
+}
+
+int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err)
 {
     uint64_t all = self->n_bytes / 2;
     if (begin > all || n > all - begin)
         return err_set(err, ERR_ARG, "tokens [%llu, +%llu) of %llu", (unsigned long long)begin,
                        (unsigned long long)n, (unsigned long long)all);
-    if (n == 0 || self->n_have == self->n_chunk) return 0;
-    size_t first = (size_t)(begin * 2 / MSG_CHUNK_BYTES);
-    size_t last = (size_t)(((begin + n) * 2 - 1) / MSG_CHUNK_BYTES);
-    for (size_t i = first; i <= last; i++) {
+    if (n == 0 || self->n_have == self->n_grain) return 0;
+    if (self->n_bytes <= SMALL) {
+        begin = 0;
+        n = all;
+    }
+    size_t last = (size_t)(((begin + n) * 2 - 1) / GRAIN_BYTES);
+    for (size_t i = (size_t)(begin * 2 / GRAIN_BYTES); i <= last; i++) {
         size_t end = i;
-        while (end <= last && !self->have[end]) end++;
+        while (end <= last && !has(self, end)) end++;
         if (end == i) continue;
-        uint64_t at = (uint64_t)i * MSG_CHUNK_BYTES, to = (uint64_t)end * MSG_CHUNK_BYTES;
-        if (to > self->n_bytes) to = self->n_bytes;
-        if (data_get_range(client, self->hash, at, (size_t)(to - at), self->at + at, err) < 0)
-            return -1;
-        memset(self->have + i, 1, end - i);
-        self->n_have += end - i;
+        VEC_PUSH(&self->wanted, ((run_t){i, end}));
         i = end;
     }
-    return self->n_have == self->n_chunk ? complete(self, err) : 0;
+    return 0;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const run_t *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* In their order, each once. */
+static void merge(runs_t *runs)
+{
+    size_t n = 0;
+    qsort(runs->at, runs->n, sizeof *runs->at, by_begin);
+    for (size_t i = 0; i < runs->n; i++) {
+        run_t *before = n ? &runs->at[n - 1] : NULL;
+        if (before && runs->at[i].begin <= before->end + GAP_GRAINS) {
+            if (runs->at[i].end > before->end) before->end = runs->at[i].end;
+        } else {
+            runs->at[n++] = runs->at[i];
+        }
+    }
+    runs->n = n;
+}
+
+static void push_ranges(const tokens_t *self, const run_t *run, ranges_t *ranges)
+{
+    uint64_t at = (uint64_t)run->begin * GRAIN_BYTES, end = (uint64_t)run->end * GRAIN_BYTES;
+    if (end > self->n_bytes) end = self->n_bytes;
+    for (uint64_t n; at < end; at += n) {
+        n = end - at < MSG_CHUNK_BYTES ? end - at : MSG_CHUNK_BYTES;
+        VEC_PUSH(ranges, ((data_range_bytes_t){at, (size_t)n}));
+    }
+}
+
+static void note(tokens_t *self, const run_t *run)
+{
+    for (size_t i = run->begin; i < run->end; i++) {
+        if (has(self, i)) continue;
+        self->have[i / 8] |= (uint8_t)(1 << i % 8);
+        self->n_have++;
+    }
+}
+
+int tokens_fetch(tokens_t *self, data_client_t *client, err_t *err)
+{
+    ranges_t ranges = {0};
+    merge(&self->wanted);
+    for (size_t i = 0; i < self->wanted.n; i++) push_ranges(self, &self->wanted.at[i], &ranges);
+    int rc = ranges.n ? data_get_ranges(client, self->hash, ranges.at, ranges.n, self->at, err) : 0;
+    for (size_t i = 0; rc == 0 && i < self->wanted.n; i++) note(self, &self->wanted.at[i]);
+    bool filled = rc == 0 && ranges.n && self->n_have == self->n_grain;
+    self->wanted.n = 0;
+    VEC_FREE(&ranges);
+    return filled ? complete(self, err) : rc;
 }

@@ -1,6 +1,6 @@
-/* The worker's view of a token file in the object service: ranges are fetched when they are needed
- * and kept in a file of the cache directory; a complete file is verified and found again by the
- * next process. One thread at a time. */
+/* The worker's view of a token file in the object service: of it is fetched what is needed, and little
+ * else (64 bytes at a time), and kept in a file of the cache directory; a complete file is verified
+ * and found again by the next process. One thread at a time. */
 #ifndef WORKER_TOKENS_H
 #define WORKER_TOKENS_H
 
@@ -16,10 +16,12 @@ tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens,
 void tokens_destroy(tokens_t **self_p);
 const char *tokens_hash(const tokens_t *self);
 
-/* Have tokens [begin, begin + n) at hand: fetches what is missing. ERR_ARG: outside the object. */
-int tokens_need(tokens_t *self, data_client_t *client, uint64_t begin, uint64_t n, err_t *err);
+/* Tokens [begin, begin + n) are wanted; ERR_ARG: outside the object. Then fetch what is wanted and
+ * missing, all of it at once. */
+int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err);
+int tokens_fetch(tokens_t *self, data_client_t *client, err_t *err);
 
-/* The tokens; only what tokens_need was asked for may be read. Borrowed. */
+/* The tokens; only what was fetched may be read. Borrowed. */
 const uint16_t *tokens_at(const tokens_t *self);
 
 #endif

@@ -128,8 +128,8 @@ static void batches(void **unused)
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
     range = (data_range_t){0, 10, 8};
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);
-    assert_int_equal(tokens_need(cache.tokens, NULL, 40, 3, &err), -1);
-    assert_int_equal(tokens_need(cache.tokens, NULL, UINT64_MAX, 3, &err), -1);
+    assert_int_equal(tokens_want(cache.tokens, 40, 3, &err), -1);
+    assert_int_equal(tokens_want(cache.tokens, UINT64_MAX, 3, &err), -1);
     cache_fini(&cache);
     assert_null(tokens_new("/tmp", "../../etc/passwd", 4, &err));
     assert_null(tokens_new("/tmp", cache.hash, 0, &err));
