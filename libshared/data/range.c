@@ -56,6 +56,29 @@ int data_range_rest(const data_range_t *range, uint64_t n_units, uint64_t done, 
     return 0;
 }
 
+/* The order of one epoch. */
+typedef struct {
+    shuffle_t all;
+    block_shuffle_t blocks;
+} epoch_t;
+
+static epoch_t epoch_of(const data_order_t *order, uint64_t epoch)
+{
+    epoch_t self = {0};
+    if (order->block)
+        block_shuffle_init(&self.blocks, order->seed, epoch, order->n_units, order->block);
+    else
+        shuffle_init(&self.all, order->seed, epoch, order->n_units);
+    return self;
+}
+
+static uint64_t unit_at(const data_order_t *order, const epoch_t *epoch, uint64_t position)
+{
+    if (order->sequential) return position;
+    return order->block ? block_shuffle_at(&epoch->blocks, position)
+                        : shuffle_at(&epoch->all, position);
+}
+
 int data_range_units(const data_order_t *order, const data_range_t *range, uint64_t first,
                      uint64_t n, uint64_t *units, err_t *err)
 {
@@ -68,13 +91,12 @@ int data_range_units(const data_order_t *order, const data_range_t *range, uint6
     if (!advance(&at, order->n_units, first))
         return err_set(err, ERR_ARG, "data range: position %llu passes the last epoch",
                        (unsigned long long)first);
-    shuffle_t shuffle;
-    shuffle_init(&shuffle, order->seed, at.epoch, order->n_units);
+    epoch_t epoch = epoch_of(order, at.epoch);
     for (uint64_t i = 0; i < n; i++) {
-        units[i] = order->sequential ? at.start : shuffle_at(&shuffle, at.start);
+        units[i] = unit_at(order, &epoch, at.start);
         if (++at.start < order->n_units) continue;
         at.start = 0;
-        shuffle_init(&shuffle, order->seed, ++at.epoch, order->n_units);
+        epoch = epoch_of(order, ++at.epoch);
     }
     return 0;
 }

@@ -18,6 +18,7 @@ typedef struct {
     uint64_t seed;
     uint64_t n_units;
     bool sequential; /* no shuffling: position i reads unit i */
+    uint64_t block;  /* shuffled by blocks of so many units (data/shuffle.h); 0: all at once */
 } data_order_t;
 
 /* Take the next `count` positions at the cursor (its count is ignored; {0} is the beginning) and

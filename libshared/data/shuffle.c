@@ -28,3 +28,36 @@ uint64_t shuffle_at(const shuffle_t *self, uint64_t i)
     } while (i >= self->n);
     return i;
 }
+
+/* Keys of the parts of an epoch's order: those of the pools are 1, 2, ... */
+enum { KEY_BLOCKS = 0 };
+#define KEY_REST UINT64_MAX
+
+void block_shuffle_init(block_shuffle_t *self, uint64_t seed, uint64_t epoch, uint64_t n,
+                        uint64_t block)
+{
+    if (block == 0 || block > n) block = n;
+    *self = (block_shuffle_t){.n = n, .block = block};
+    self->key = rng_bits(rng_derive(seed, "block shuffle"), epoch);
+    self->shift = rng_bits(rng_derive(self->key, "shift"), 0) % n;
+    shuffle_init(&self->blocks, self->key, KEY_BLOCKS, n / block);
+}
+
+uint64_t block_shuffle_at(const block_shuffle_t *self, uint64_t i)
+{
+    uint64_t whole = self->n / self->block * self->block, at;
+    shuffle_t within;
+    if (i < whole) {
+        uint64_t pool = i / self->block / SHUFFLE_POOL, first = pool * SHUFFLE_POOL * self->block;
+        uint64_t n = (uint64_t)SHUFFLE_POOL * self->block;
+        if (n > whole - first) n = whole - first;
+        shuffle_init(&within, self->key, 1 + pool, n);
+        uint64_t k = shuffle_at(&within, i - first);
+        uint64_t block = shuffle_at(&self->blocks, pool * SHUFFLE_POOL + k / self->block);
+        at = block * self->block + k % self->block;
+    } else {
+        shuffle_init(&within, self->key, KEY_REST, self->n - whole);
+        at = whole + shuffle_at(&within, i - whole);
+    }
+    return (at + self->shift) % self->n;
+}

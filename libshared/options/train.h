@@ -18,38 +18,40 @@
 /* What a run makes of steps: rounds, learning rates, exchange, validation, checkpoints.
  * validate_tokens: the losses of single tokens spread by 2 to 2.5, so that the mean of 65536 is
  * known to 0.01; they take a third of the time that training on them does. */
-#define TRAIN_RUN_OPTIONS(X, T)                                                                  \
-    X(T, BOOL, shuffle, true, 0, 0, NULL, true, "permute the windows each epoch")                \
-    X(T, INT, seed, 1337, 0, 9007199254740991.0, NULL, true, "of initial values and data order") \
-    X(T, INT, inner_steps, 10, 1, 1000000, NULL, true,                                           \
-      "optimizer steps per round and replica (H)")                                               \
-    X(T, INT, rounds, 50, 1, 1000000000, NULL, true, "outer rounds")                             \
-    X(T, INT, validate_every, 10, 0, 1000000000, NULL, false,                                    \
-      "rounds between validations; 0: only at the end")                                          \
-    X(T, INT, validate_tokens, 65536, 0, 1e15, NULL, false,                                      \
-      "tokens of a validation, a sample that is the same each time; 0: all")                     \
-    X(T, ENUM, schedule, cosine, 0, 0, OPTION_WORDS(SCHEDULES), true, "inner learning rate")     \
-    X(T, FLOAT, lr, 1e-3, 0, 1e6, NULL, true, "peak inner learning rate")                        \
-    X(T, FLOAT, min_lr, 1e-4, 0, 1e6, NULL, true, "final inner learning rate (cosine, wsd)")     \
-    X(T, INT, warmup, 0, 0, 1000000000, NULL, true, "warm-up steps")                             \
-    X(T, FLOAT, decay_fraction, 0.2, 0, 1, NULL, true, "share of the steps that decay (wsd)")    \
-    X(T, ENUM, outer_rule, nesterov, 0, 0, OPTION_WORDS(OUTER_RULES), true,                      \
-      "outer step: DiLoCo's, or the mean of the replicas' parameters")                           \
-    X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true, "outer learning rate (nesterov)")             \
-    X(T, FLOAT, outer_momentum, 0.9, 0, 1, NULL, true, "outer Nesterov momentum")                \
-    X(T, ENUM, codec, f32, 0, 0, OPTION_WORDS(CODECS), true, "pseudo-gradients on the wire")     \
-    X(T, FLOAT, shrink_s, 30, 0, 1e6, NULL, false,                                               \
-      "replicas auto: fewer only when workers were missing for so long")                         \
-    X(T, INT, quorum, 0, 0, 4096, NULL, false,                                                   \
-      "a round closes with so many replicas; 0: with all")                                       \
-    X(T, FLOAT, deadline_s, 0, 0, 1e6, NULL, false, "but not before so long")                    \
-    X(T, ENUM, late, drop, 0, 0, LATE_WORDS, false,                                              \
-      "deltas that come after that: dropped, or in the next round")                              \
-    X(T, FLOAT, outlier, 0, 0, 1e9, NULL, false,                                                 \
-      "updates of so many times the usual norm are rejected; 0: none")                           \
-    X(T, BOOL, balance, false, 0, 0, NULL, false, "fewer inner steps for slower workers")        \
-    X(T, INT, checkpoint_every, 10, 0, 1000000000, NULL, false,                                  \
-      "rounds between checkpoints; 0: only at the end")                                          \
+#define TRAIN_RUN_OPTIONS(X, T)                                                                   \
+    X(T, BOOL, shuffle, true, 0, 0, NULL, true, "permute the windows each epoch")                 \
+    X(T, INT, shuffle_block, 0, 0, 9007199254740991.0, NULL, true,                                \
+      "by blocks of so many windows in a row, for texts far larger than a lease; 0: all at once") \
+    X(T, INT, seed, 1337, 0, 9007199254740991.0, NULL, true, "of initial values and data order")  \
+    X(T, INT, inner_steps, 10, 1, 1000000, NULL, true,                                            \
+      "optimizer steps per round and replica (H)")                                                \
+    X(T, INT, rounds, 50, 1, 1000000000, NULL, true, "outer rounds")                              \
+    X(T, INT, validate_every, 10, 0, 1000000000, NULL, false,                                     \
+      "rounds between validations; 0: only at the end")                                           \
+    X(T, INT, validate_tokens, 65536, 0, 1e15, NULL, false,                                       \
+      "tokens of a validation, a sample that is the same each time; 0: all")                      \
+    X(T, ENUM, schedule, cosine, 0, 0, OPTION_WORDS(SCHEDULES), true, "inner learning rate")      \
+    X(T, FLOAT, lr, 1e-3, 0, 1e6, NULL, true, "peak inner learning rate")                         \
+    X(T, FLOAT, min_lr, 1e-4, 0, 1e6, NULL, true, "final inner learning rate (cosine, wsd)")      \
+    X(T, INT, warmup, 0, 0, 1000000000, NULL, true, "warm-up steps")                              \
+    X(T, FLOAT, decay_fraction, 0.2, 0, 1, NULL, true, "share of the steps that decay (wsd)")     \
+    X(T, ENUM, outer_rule, nesterov, 0, 0, OPTION_WORDS(OUTER_RULES), true,                       \
+      "outer step: DiLoCo's, or the mean of the replicas' parameters")                            \
+    X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true, "outer learning rate (nesterov)")              \
+    X(T, FLOAT, outer_momentum, 0.9, 0, 1, NULL, true, "outer Nesterov momentum")                 \
+    X(T, ENUM, codec, f32, 0, 0, OPTION_WORDS(CODECS), true, "pseudo-gradients on the wire")      \
+    X(T, FLOAT, shrink_s, 30, 0, 1e6, NULL, false,                                                \
+      "replicas auto: fewer only when workers were missing for so long")                          \
+    X(T, INT, quorum, 0, 0, 4096, NULL, false,                                                    \
+      "a round closes with so many replicas; 0: with all")                                        \
+    X(T, FLOAT, deadline_s, 0, 0, 1e6, NULL, false, "but not before so long")                     \
+    X(T, ENUM, late, drop, 0, 0, LATE_WORDS, false,                                               \
+      "deltas that come after that: dropped, or in the next round")                               \
+    X(T, FLOAT, outlier, 0, 0, 1e9, NULL, false,                                                  \
+      "updates of so many times the usual norm are rejected; 0: none")                            \
+    X(T, BOOL, balance, false, 0, 0, NULL, false, "fewer inner steps for slower workers")         \
+    X(T, INT, checkpoint_every, 10, 0, 1000000000, NULL, false,                                   \
+      "rounds between checkpoints; 0: only at the end")                                           \
     X(T, INT, checkpoint_keep, 3, 0, 1000000, NULL, false, "checkpoints to keep; 0: all")
 
 #define TRAIN_OPTIONS(X, T) \

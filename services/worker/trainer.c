@@ -195,6 +195,7 @@ static data_order_t order_of(const Msg__TokenSource *tokens, const batch_layout_
 {
     return (data_order_t){.seed = tokens->seed,
                           .sequential = !tokens->shuffle,
+                          .block = tokens->block,
                           .n_units = batch_units(layout, tokens->n_tokens)};
 }
 

@@ -74,8 +74,16 @@ static void test_ranges_cover_epochs_once(void **state)
 {
     (void)state;
     enum { UNITS = 101, EPOCHS = 4 };
-    for (int sequential = 0; sequential < 2; sequential++) {
-        data_order_t order = {7, UNITS, sequential == 1};
+    static const data_order_t orders[] = {
+        {.seed = 7, .n_units = UNITS, .sequential = true},
+        {.seed = 7, .n_units = UNITS},
+        {.seed = 7, .n_units = UNITS, .block = 1},
+        {.seed = 7, .n_units = UNITS, .block = 3}, /* 33 blocks: two pools and one block; 2 units */
+        {.seed = 7, .n_units = UNITS, .block = 100},
+        {.seed = 7, .n_units = UNITS, .block = 1000},
+    };
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        const data_order_t order = orders[o];
         data_range_t cursor = {0}, queue[64], range, rest;
         int visits[UNITS] = {0}, n_queue = 0, done = 0;
         err_t err = {0};
@@ -102,11 +110,42 @@ static void test_ranges_cover_epochs_once(void **state)
     }
 }
 
+/* By blocks: a stretch of an epoch comes from few places, each epoch from others, and within a pool
+ * no neighbours stay together. */
+static void test_blocks_keep_together(void **state)
+{
+    (void)state;
+    enum { UNITS = 100000, BLOCK = 64, POOL = BLOCK * SHUFFLE_POOL };
+    uint64_t before[POOL], same = 0, next = 0;
+    for (uint64_t epoch = 0; epoch < 4; epoch++) {
+        block_shuffle_t shuffle;
+        block_shuffle_init(&shuffle, 1, epoch, UNITS, BLOCK);
+        for (uint64_t first = 0; first + POOL <= UNITS; first += POOL) {
+            bool seen[UNITS / BLOCK + 2] = {0};
+            int n_block = 0;
+            for (uint64_t i = 0, last = UNITS; i < POOL && first + POOL <= UNITS / BLOCK * BLOCK;
+                 i++) {
+                uint64_t unit = block_shuffle_at(&shuffle, first + i);
+                uint64_t block = (unit + UNITS - shuffle.shift) % UNITS / BLOCK;
+                n_block += !seen[block];
+                seen[block] = true;
+                next += unit == last + 1;
+                last = unit;
+                if (first == 0) same += epoch > 0 && before[i] == unit;
+                if (first == 0) before[i] = unit;
+            }
+            assert_true(n_block <= SHUFFLE_POOL);
+        }
+    }
+    assert_true(same < 5);
+    assert_true(next < 4 * UNITS / POOL * 6); /* one a pool by chance */
+}
+
 static void test_ranges_agree(void **state)
 {
     (void)state;
     enum { UNITS = 10 };
-    data_order_t order = {3, UNITS, false};
+    data_order_t order = {.seed = 3, .n_units = UNITS};
     data_range_t range = {5, 8, 30}; /* over three epoch borders */
     uint64_t all[30], part[7];
     err_t err = {0};
@@ -130,7 +169,7 @@ static void test_ranges_refuse(void **state)
 {
     (void)state;
     err_t err = {0};
-    data_order_t order = {3, 10, false};
+    data_order_t order = {.seed = 3, .n_units = 10};
     data_range_t cursor = {0}, range = {0, 2, 5}, outside = {0, 10, 1}, out = {9, 9, 9};
     uint64_t units[8];
     assert_int_equal(data_range_take(&cursor, 0, 1, &out, &err), -1);
@@ -299,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_shuffle_is_a_bijection),
         cmocka_unit_test(test_shuffle_mixes),
         cmocka_unit_test(test_ranges_cover_epochs_once),
+        cmocka_unit_test(test_blocks_keep_together),
         cmocka_unit_test(test_ranges_agree),
         cmocka_unit_test(test_ranges_refuse),
         cmocka_unit_test(test_units),

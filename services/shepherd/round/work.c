@@ -226,6 +226,7 @@ static void fill_tokens(const shepherd_t *self, bool training, Msg__TokenSource 
     tokens->n_tokens = training ? self->bulk.train_tokens : self->bulk.validation_tokens;
     tokens->layout = self->config->data_layout;
     tokens->shuffle = training && self->config->shuffle;
+    tokens->block = training ? (uint64_t)self->config->shuffle_block : 0;
     tokens->seed = (uint64_t)self->config->seed;
     tokens->vocab = (uint32_t)self->config->vocab;
 }
