@@ -290,6 +290,6 @@ int main(int argc, char **argv)
     }
     proxy_fini(&self);
     config_fini(&table, &self.options);
-    zsys_shutdown();
+    service_end();
     return status;
 }

@@ -282,6 +282,6 @@ int main(int argc, char **argv)
     free(self.target);
     free(self.host);
     config_fini(&table, &self.options);
-    zsys_shutdown();
+    service_end();
     return status;
 }

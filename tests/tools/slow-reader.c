@@ -135,6 +135,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < self.n; i++) zsock_destroy(&self.clients[i]);
     free(self.clients);
     config_fini(&table, &self.options);
-    zsys_shutdown();
+    service_end();
     return status;
 }
