@@ -16,7 +16,7 @@ static const target_t targets[] = {
 
 static bool supports(kernel_kind_t kind)
 {
-    return kind == KERNEL_LOOPS;
+    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
 }
 
 static int check(const target_t *target, const kernel_t *kernel, err_t *err)

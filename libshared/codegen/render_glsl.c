@@ -366,6 +366,10 @@ static void write_place(glsl_share_t share, str_t *out)
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {
     (void)helpers;
+    if (kernel->kind == KERNEL_PRODUCT) {
+        render_glsl_product(kernel->product, out);
+        return;
+    }
     render_t self;
     own_t o = {.plan = glsl_choose_share(kernel)};
     bool group = o.plan.share == GLSL_GROUP;

@@ -10,6 +10,9 @@
  * (codegen/shaders.h). */
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 
+/* The same for a product of f32 or bf16, in tiles of product->tiles.rows x cols for each thread. */
+void render_glsl_product(const product_t *product, str_t *out);
+
 /* How threads share a piece of a kernel's work. */
 typedef enum {
     GLSL_ALONE,  /* one thread does it */

@@ -36,10 +36,30 @@ static bool choose_tiles(plan_build_t *self, lstep_t *step)
     return true;
 }
 
+/* For devices of many threads: a small tile for each of them. */
+static bool choose_many(plan_build_t *self, lstep_t *step)
+{
+    enum { ROWS = 8, COLS = 4 };
+    const plan_gemm_step_t *s = &step->gemm;
+    if (!self->caps.many || s->dtype != DT_F32 || s->m < 1 || s->n < 1 || s->k < 1) return false;
+    kernel_t *kernel = kernel_new();
+    product_t *product = mem_calloc(1, sizeof *product);
+    product->step = *s;
+    product->tiles.rows = s->m < ROWS ? (int)s->m : ROWS;
+    product->tiles.cols = s->n < COLS ? (int)s->n : COLS;
+    kernel->kind = KERNEL_PRODUCT;
+    kernel->product = product;
+    int64_t rows = (s->m + product->tiles.rows - 1) / product->tiles.rows;
+    int64_t cols = (s->n + product->tiles.cols - 1) / product->tiles.cols;
+    kernel->extent = s->batch * s->inner * rows * cols;
+    add_product(self, step, kernel, product, kernel->extent);
+    return true;
+}
+
 /* By a kernel for registers, by the device's library, or by loops. */
 void choose_product(plan_build_t *self, lstep_t *step)
 {
-    if (choose_tiles(self, step) || self->caps.library) return;
+    if (choose_many(self, step) || choose_tiles(self, step) || self->caps.library) return;
     bool many = self->caps.many;
     add_product(self, step, product_loops(&step->gemm, many), NULL,
                 product_pieces(&step->gemm, many));
