@@ -167,7 +167,8 @@ static const roles_row_t *same_rows(const infer_t *in, const roles_row_t *row)
     for (int i = 0; i < in->fn->body->n_arg; i++) {
         const roles_row_t *other = &in->row[i];
         int rows = in->uses->arg[i].row[0];
-        if (other == row || !is_data(other) || in->weak[i] || other->unsure || rows < 0) continue;
+        bool sure = !other->unsure && !(in->weak[i] && is_float(other));
+        if (other == row || !is_data(other) || !sure || rows < 0) continue;
         if (use->row[0] == rows || use->row[1] == rows) return other;
     }
     return NULL;

@@ -33,12 +33,47 @@ static int layout_windows(const ir_type_t *types, batch_layout_t *l, err_t *err)
     return 0;
 }
 
+data_kind_t batch_kind(const char *word)
+{
+    return strcmp(word, "records") == 0 ? DATA_RECORDS
+           : strcmp(word, "rows") == 0  ? DATA_ROWS
+                                        : DATA_WINDOWS;
+}
+
+static int layout_rows(const ir_type_t *types, int n_arg, batch_layout_t *out, err_t *err)
+{
+    char text[IR_TYPE_TEXT];
+    batch_layout_t l = {.kind = DATA_ROWS, .n_arg = n_arg};
+    uint64_t bytes = 0;
+    for (int i = 0; i < n_arg; i++) {
+        bool whole = types[i].dtype == DT_I1 || dtype_bits(types[i].dtype) >= 8;
+        if (types[i].rank < 1 || ir_type_count(&types[i]) < 1 || !whole)
+            return err_set(err, ERR_SHAPE, "batch argument %d is %s: it has no rows of bytes", i,
+                           ir_type_text(&types[i], text));
+        if (types[i].dim[0] != types[0].dim[0])
+            return err_set(err, ERR_SHAPE,
+                           "batch argument %d is %s, but argument 0 has %lld rows: records fill a "
+                           "row of each",
+                           i, ir_type_text(&types[i], text), (long long)types[0].dim[0]);
+        l.dtype[i] = types[i].dtype;
+        l.n[i] = (uint64_t)ir_type_count(&types[i]);
+        l.row_bytes[i] = (uint64_t)ir_type_bytes(&types[i]) / (uint64_t)types[i].dim[0];
+        bytes += l.row_bytes[i];
+    }
+    l.units = (uint64_t)types[0].dim[0];
+    l.unit = l.unit_tokens = (bytes + 1) / 2;
+    l.tokens = l.units * l.unit;
+    *out = l;
+    return 0;
+}
+
 int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
                  err_t *err)
 {
     if (n_arg < 1 || n_arg > BATCH_MAX_ARGS)
-        return err_set(err, ERR_SHAPE, "the module has %d integer arguments (1 to %d)", n_arg,
+        return err_set(err, ERR_SHAPE, "the module has %d batch arguments (1 to %d)", n_arg,
                        BATCH_MAX_ARGS);
+    if (kind == DATA_ROWS) return layout_rows(types, n_arg, out, err);
     batch_layout_t l = {.kind = kind, .n_arg = n_arg, .units = 1};
     for (int i = 0; i < n_arg; i++) {
         if (check_arg(i, &types[i], err) < 0) return -1;
@@ -55,7 +90,7 @@ int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layo
 
 uint64_t batch_units(const batch_layout_t *self, uint64_t tokens)
 {
-    if (self->kind == DATA_RECORDS) return tokens / self->unit;
+    if (self->kind != DATA_WINDOWS) return tokens / self->unit;
     return tokens ? (tokens - 1) / self->unit : 0;
 }
 
@@ -100,6 +135,17 @@ static int check_tokens(const batch_layout_t *self, const uint16_t *tokens, size
     return 0;
 }
 
+static void fill_rows(const batch_layout_t *self, const uint16_t *tokens, void *const *args)
+{
+    for (uint64_t u = 0; u < self->units; u++) {
+        const char *from = (const char *)(tokens + u * self->unit_tokens);
+        for (int i = 0; i < self->n_arg; i++) {
+            memcpy((char *)args[i] + u * self->row_bytes[i], from, (size_t)self->row_bytes[i]);
+            from += self->row_bytes[i];
+        }
+    }
+}
+
 int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
                void *const *args, err_t *err)
 {
@@ -107,6 +153,10 @@ int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_toke
         return err_set(err, ERR_ARG, "a batch takes %llu units of %llu tokens, not %zu tokens",
                        (unsigned long long)self->units, (unsigned long long)self->unit_tokens,
                        n_tokens);
+    if (self->kind == DATA_ROWS) {
+        fill_rows(self, tokens, args);
+        return 0;
+    }
     if (check_tokens(self, tokens, n_tokens, vocab, err) < 0) return -1;
     if (self->kind == DATA_RECORDS) {
         for (int i = 0; i < self->n_arg; tokens += self->n[i], i++)

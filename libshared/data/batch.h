@@ -8,6 +8,8 @@
  *   windows  two arguments (inputs, targets) of the same size; the first one's last dimension is T;
  *            each row takes one window
  *   records  one record fills all arguments in order, row-major, without shift
+ *   rows     one record fills a row of each argument, in order, with its bytes, whatever their types:
+ *            the arguments have one first dimension; records are padded to whole u16
  * Pure functions. */
 #ifndef DATA_BATCH_H
 #define DATA_BATCH_H
@@ -21,17 +23,19 @@
 
 enum { BATCH_MAX_ARGS = 16 };
 
-typedef enum { DATA_WINDOWS, DATA_RECORDS } data_kind_t;
+typedef enum { DATA_WINDOWS, DATA_RECORDS, DATA_ROWS } data_kind_t;
+data_kind_t batch_kind(const char *word); /* "windows", "records", "rows"; others: windows */
 
 typedef struct {
     data_kind_t kind;
     int n_arg;
-    dtype_t dtype[BATCH_MAX_ARGS]; /* i8..i64, ui8..ui64 */
-    uint64_t n[BATCH_MAX_ARGS];    /* elements */
-    uint64_t unit;                 /* T or R */
-    uint64_t unit_tokens;          /* tokens one unit reads */
-    uint64_t units;                /* units per micro-batch */
-    uint64_t tokens;               /* tokens trained per micro-batch: units * unit */
+    dtype_t dtype[BATCH_MAX_ARGS];      /* i8..i64, ui8..ui64; rows: any of whole bytes */
+    uint64_t n[BATCH_MAX_ARGS];         /* elements */
+    uint64_t row_bytes[BATCH_MAX_ARGS]; /* rows: of one row */
+    uint64_t unit;                      /* T or R */
+    uint64_t unit_tokens;               /* tokens one unit reads */
+    uint64_t units;                     /* units per micro-batch */
+    uint64_t tokens;                    /* tokens trained per micro-batch: units * unit */
 } batch_layout_t;
 
 /* The layout of a module's batch arguments. ERR_SHAPE / ERR_TYPE say why a kind does not fit and,

@@ -27,10 +27,10 @@ const train_option_t *train_option_find(const char *name)
 
 static int check_layout(const train_rules_t *self, err_t *err)
 {
-    if (!self->tokenizer || !self->layout || strcmp(self->layout, "records") != 0 ||
+    if (!self->tokenizer || !self->layout || strcmp(self->layout, "windows") == 0 ||
         strcmp(self->tokenizer, "raw") == 0)
         return 0;
-    return err_set(err, ERR_ARG, "layout records holds tokens: use --tokenizer raw");
+    return err_set(err, ERR_ARG, "layout %s holds no text: use --tokenizer raw", self->layout);
 }
 
 static int check_quorum(const train_rules_t *self, err_t *err)

@@ -13,7 +13,7 @@
 #define SCHEDULES(X) X(constant) X(cosine) X(wsd)
 
 #define LATE_WORDS "drop|next"
-#define DATA_LAYOUT_WORDS "windows|records"
+#define DATA_LAYOUT_WORDS "windows|records|rows"
 
 /* What a run makes of steps: rounds, learning rates, exchange, validation, checkpoints.
  * validate_tokens: the losses of single tokens spread by 2 to 2.5, so that the mean of 65536 is

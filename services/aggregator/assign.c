@@ -37,6 +37,7 @@ static state_meta_t meta_of(const Msg__Assign *assign)
         .begin = assign->begin,
         .end = assign->end,
         .total = assign->total,
+        .averaged_from = assign->averaged_from,
         .weight_max = assign->weight_max,
         .lr = assign->outer_lr,
         .momentum = assign->outer_momentum,

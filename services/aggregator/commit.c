@@ -227,9 +227,35 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 /* --- The outer step --- */
 
+/* How many of `count` elements from `at` on are parameters; the rest are states of the model. */
+static size_t n_ruled(const aggregator_t *self, uint64_t at, size_t count)
+{
+    uint64_t from = self->meta.averaged_from, first = self->meta.begin + at;
+    if (from == 0 || first + count <= from) return count;
+    return first < from ? (size_t)(from - first) : 0;
+}
+
+/* The model's states are the mean of the replicas', and have no outer state of their own. */
+static int average_block(aggregator_t *self, uint64_t at, const float *mean, size_t count,
+                         err_t *err)
+{
+    const outer_options_t options = {.rule = outer_rule_find("average", err)};
+    const outer_slice_t slice = {.n = count,
+                                 .d = mean,
+                                 .theta = self->now->values + at,
+                                 .theta_next = self->next->values + at};
+    for (size_t s = 0; s < self->n_outer; s++)
+        memcpy(self->next->outer[s] + at, self->now->outer[s] + at, count * sizeof(float));
+    return count ? outer_step(&options, &slice, err) : 0;
+}
+
 /* `count` elements of the open round's slot, into the next one. */
 static int step_block(aggregator_t *self, uint64_t at, const float *mean, size_t count, err_t *err)
 {
+    size_t ruled = n_ruled(self, at, count);
+    if (average_block(self, at + ruled, mean + ruled, count - ruled, err) < 0) return -1;
+    if (ruled == 0) return 0;
+    count = ruled;
     outer_slice_t slice = {.n = count,
                            .d = mean,
                            .theta = self->now->values + at,

@@ -29,6 +29,7 @@ enum {
 typedef struct {
     uint64_t run; /* wire_run_hash */
     uint64_t begin, end, total;
+    uint64_t averaged_from; /* elements from here on are averaged, whatever the rule; 0: none */
     uint64_t weight_max;
     double lr, momentum, range; /* outer options, delta_range */
     uint32_t rule;              /* its id (outer/outer.h) */

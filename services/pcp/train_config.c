@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "pcp/model_roles.h"
+#include "pcp/train_records.h"
 #include "text/tokenizer.h"
 
 #define AT(name) offsetof(train_config_t, name)
@@ -35,7 +36,7 @@ static const config_field_t fields[] = {
     TEXT(tokenizer, "char",
          "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
     WORD(layout, "windows", DATA_LAYOUT_WORDS,
-         "next-token windows, or raw records (docs/models.md)"),
+         "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)"),
     TEXT(init, NULL, "safetensors file with every parameter's initial value"),
     WORD(dtype, "auto", "auto|f32|bf16", "refuse a model whose parameters are of another type"),
     REAL(val_fraction, "0.1", 0, 0.9, "share of the data, at its end, kept for validation"),
@@ -90,7 +91,9 @@ int64_t train_config_most(const train_config_t *self)
 
 int train_config_check(const train_config_t *self, err_t *err)
 {
-    if (need_file(self->model, "model", err) < 0 || need_file(self->data, "data", err) < 0)
+    const char *dir = train_records_dir(self->data);
+    if (need_file(self->model, "model", err) < 0 ||
+        need_file(dir ? dir : self->data, "data", err) < 0)
         return -1;
     if (self->init && need_file(self->init, "init", err) < 0) return -1;
     if (!tokenizer_is_kind(self->tokenizer) && !file_exists(self->tokenizer))
@@ -109,6 +112,7 @@ int train_config_combine(const train_config_t *self, err_t *err)
                                                   : self->replicas ? self->replicas
                                                                    : self->workers,
                                  .tokenizer = self->tokenizer,
-                                 .layout = self->layout};
+                                 .layout = train_records_dir(self->data) ? "windows"
+                                                                         : self->layout};
     return train_rules_check(&rules, err);
 }

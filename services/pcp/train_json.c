@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "pcp/train_dir.h"
+#include "pcp/train_records.h"
 
 static int write_in(const char *dir, const char *name, const char *text, err_t *err)
 {
@@ -34,7 +35,10 @@ int train_json_write_experiment(const train_config_t *config, err_t *err)
             fields[kept.n_fields++] = train_config_table.fields[i];
     train_config_t copy = *config;
     copy.model = train_dir_absolute(config->model);
-    copy.data = train_dir_absolute(config->data);
+    const char *records = train_records_dir(config->data);
+    char *dir = train_dir_absolute(records ? records : config->data);
+    copy.data = records ? mem_printf(TRAIN_RECORDS "%s", dir) : mem_strdup(dir);
+    free(dir);
     copy.init = train_dir_absolute(config->init);
     copy.checkpoint = train_dir_absolute(config->checkpoint);
     char *text = config_print(&kept, &copy, false);
@@ -78,10 +82,13 @@ static json_t *members(const train_config_t *c, const train_prepared_t *p)
 {
     bool is_auto = c->replicas == CONFIG_WORD;
     json_t *json = json_pack("{s:s, s:s, s:i, s:o, s:I, s:I}", "run", p->run, "data_layout",
-                             c->layout, "vocab", p->vocab, "replicas",
-                             is_auto ? json_string("auto") : json_integer(c->replicas), "shards",
-                             (json_int_t)c->aggregators, "workers", (json_int_t)c->workers);
+                             train_records_dir(c->data) ? "rows" : c->layout, "vocab", p->vocab,
+                             "replicas", is_auto ? json_string("auto") : json_integer(c->replicas),
+                             "shards", (json_int_t)c->aggregators, "workers",
+                             (json_int_t)c->workers);
     if (is_auto) json_object_set_new(json, "max_replicas", json_integer(c->max_replicas));
+    if (p->averaged_from)
+        json_object_set_new(json, "averaged_from", json_integer(p->averaged_from));
     if (c->resume) json_object_set_new(json, "resume", json_string(c->resume));
     return json;
 }

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "ir/tensor.h"
 #include "model/init.h"
+#include "pcp/train_records.h"
 #include "text/tokenizer.h"
 
 /* Less than this takes no time worth a word. */
@@ -159,6 +160,32 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
     return status;
 }
 
+/* --- records --- */
+
+static int make_records(const train_config_t *c, const model_info_t *model, train_material_t *out,
+                        err_t *err)
+{
+    size_t n_unit = 0, n = 0;
+    out->tokens = train_records_read(train_records_dir(c->data), model, &n_unit, &n, err);
+    if (!out->tokens) return -1;
+    size_t n_val = (size_t)((double)n * c->val_fraction);
+    size_t batch = 1; /* records of a step */
+    for (int i = 0; i < model->entry->body->n_arg; i++)
+        if (model->args[i].role == ARG_batch) batch = (size_t)model->args[i].type.dim[0];
+    if (n - n_val < batch || (n_val > 0 && n_val < batch))
+        return err_set(err, ERR_ARG,
+                       "%s: %zu records to train on and %zu to validate on, a batch has %zu: "
+                       "set val_fraction",
+                       c->data, n - n_val, n_val, batch);
+    out->n_train = (n - n_val) * n_unit;
+    out->n_validation = n_val * n_unit;
+    out->vocab = MAX_VOCAB;
+    tokenizer_t *raw = tokenizer_new("raw", "", 0, err);
+    out->tokenizer = raw ? tokenizer_print(raw) : NULL;
+    tokenizer_destroy(&raw);
+    return out->tokenizer ? 0 : -1;
+}
+
 /* --- initial values --- */
 
 static int copy_given(const safetensors_t *file, const optim_arg_t *arg, float *values, err_t *err)
@@ -231,7 +258,10 @@ int train_material_make(const train_config_t *config, const model_info_t *model,
                         progress_t *progress, train_material_t *out, err_t *err)
 {
     *out = (train_material_t){0};
-    if (make_tokens(config, model, progress, out, err) < 0) return -1;
+    bool records = train_records_dir(config->data) != NULL;
+    if ((records ? make_records(config, model, out, err)
+                 : make_tokens(config, model, progress, out, err)) < 0)
+        return -1;
     return make_init(config, model, progress, out, err);
 }
 

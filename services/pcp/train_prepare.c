@@ -112,6 +112,17 @@ static int describe(const train_config_t *c, train_prepared_t *out, err_t *err)
     return make_socket_dir(out, err);
 }
 
+/* States come behind all other parameters (compile/roles.h). */
+static int64_t find_states(const model_info_t *model)
+{
+    int64_t n = 0, states = 0;
+    for (int i = 0; i < model->entry->body->n_arg; i++) {
+        if (model->args[i].is_param) n += ir_type_count(&model->args[i].type);
+        if (model->args[i].role == ARG_state) states += ir_type_count(&model->args[i].type);
+    }
+    return states ? n - states : 0;
+}
+
 static int write_all(train_config_t *c, const model_info_t *model, const train_material_t *material,
                      progress_t *progress, train_prepared_t *out, err_t *err)
 {
@@ -119,6 +130,7 @@ static int write_all(train_config_t *c, const model_info_t *model, const train_m
     const char *slash = strrchr(c->run_dir, '/'), *name = slash ? slash + 1 : c->run_dir;
     out->run = mem_strdup(*name ? name : "run");
     out->n_params = material->n_params;
+    out->averaged_from = find_states(model);
     out->n_tensors = material->n_tensors;
     out->train_tokens = (int64_t)material->n_train;
     out->validation_tokens = (int64_t)material->n_validation;
@@ -155,6 +167,7 @@ static int count_parameters(const train_config_t *c, progress_t *progress, train
     for (int i = 0; rc == 0 && i < model.entry->body->n_arg; i++)
         if (model.args[i].is_param) out->n_params += ir_type_count(&model.args[i].type);
     out->n_tensors = rc == 0 ? model.n_params : 0;
+    if (rc == 0) out->averaged_from = find_states(&model);
     model_info_fini(&model);
     free(path);
     return rc;

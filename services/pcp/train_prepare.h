@@ -18,6 +18,7 @@
 typedef struct {
     int64_t n_params; /* elements over all parameters */
     int n_tensors;
+    int64_t averaged_from; /* the elements from here on are states of the model; 0: none */
     int64_t train_tokens, validation_tokens;
     int vocab;           /* of the tokens */
     char *run;           /* id of the run */

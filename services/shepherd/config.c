@@ -49,6 +49,8 @@ static const config_field_t fields[] = {
     FIELD(init, STRING, NULL, "safetensors file with every parameter"),
     FIELD(train_tokens, STRING, NULL, "little-endian u16 tokens to train on"),
     FIELD(validation_tokens, STRING, NULL, "u16 tokens to validate on"),
+    RANGE(averaged_from, INT, "0", 0, 1e15,
+          "elements of the parameters from this one on are the model's states: averaged; 0: none"),
     WORDS(data_layout, "windows", DATA_LAYOUT_WORDS, "how rows are cut from the tokens"),
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
     {.name = "replicas",

@@ -188,7 +188,7 @@ static int prepare(trainer_t *self, const work_t *work, err_t *err)
 
 static data_kind_t kind_of(const Msg__TokenSource *tokens)
 {
-    return strcmp(tokens->layout, "records") == 0 ? DATA_RECORDS : DATA_WINDOWS;
+    return batch_kind(tokens->layout);
 }
 
 static data_order_t order_of(const Msg__TokenSource *tokens, const batch_layout_t *layout)

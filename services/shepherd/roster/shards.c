@@ -11,6 +11,9 @@
  */
 static const double DELTA_RANGE = 64;
 
+/* States may count, or be sums of squares. */
+static const double STATE_RANGE = 65536;
+
 void shards_init(shards_t *self, size_t n_shard)
 {
     self->endpoint = mem_calloc(n_shard, sizeof *self->endpoint);
@@ -41,7 +44,8 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.outer_momentum = self->config->outer_momentum;
     assign.round = self->shards.keeping ? row->held.round : self->round.number;
     assign.run_hash = self->run_hash;
-    assign.delta_range = DELTA_RANGE;
+    assign.averaged_from = (uint64_t)self->config->averaged_from;
+    assign.delta_range = assign.averaged_from ? STATE_RANGE : DELTA_RANGE;
     assign.weight_max = (uint64_t)assign.replicas * (uint64_t)self->config->inner_steps;
     assign.keep = self->shards.keeping;
     assign.attempt = self->shards.attempt;

@@ -128,8 +128,7 @@ static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err
     if (strlen(reply->plan) != HASH_HEX - 1)
         return err_set(err, ERR_NET, "a plan without content hash");
     layout_t layout = {0};
-    data_kind_t kind = strcmp(self->config->data_layout, "records") == 0 ? DATA_RECORDS
-                                                                         : DATA_WINDOWS;
+    data_kind_t kind = batch_kind(self->config->data_layout);
     if (layout_from_plan(reply, kind, (size_t)self->config->shards, &layout, err) < 0) return -1;
     if (self->bulk.layout.n == 0) {
         self->bulk.layout = layout;

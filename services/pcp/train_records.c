@@ -1,0 +1,141 @@
+/* NumPy arrays side by side. */
+#include "pcp/train_records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "data/npy.h"
+#include "ir/tensor.h"
+
+const char *train_records_dir(const char *data)
+{
+    return data && str_starts(data, TRAIN_RECORDS) ? data + strlen(TRAIN_RECORDS) : NULL;
+}
+
+/* One argument's file. */
+typedef struct {
+    const optim_arg_t *arg;
+    const char *spoken; /* as the text calls it, or NULL */
+    file_map_t map;
+    tensor_t array; /* of the file's type */
+    size_t row_bytes;
+} column_t;
+
+/* DIR/name, if it is there. */
+static char *try_path(const char *dir, const char *name)
+{
+    if (!name || !*name || strchr(name, '/')) return NULL;
+    char *path = mem_printf("%s/%s.npy", dir, name);
+    if (file_exists(path)) return path;
+    free(path);
+    return NULL;
+}
+
+static char *find_file(const char *dir, const column_t *c, int number, err_t *err)
+{
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d", number);
+    const char *const names[] = {c->arg->name, c->spoken, digits};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = try_path(dir, names[i]);
+        if (path) return path;
+    }
+    err_set(err, ERR_IO, "%s: there is no %s.npy, nor %s%s%d.npy, for the argument \"%s\"", dir,
+            c->arg->name, c->spoken ? c->spoken : "", c->spoken ? ".npy, nor " : "", number,
+            c->arg->name);
+    return NULL;
+}
+
+static int check_column(const column_t *c, const char *path, err_t *err)
+{
+    char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
+    const ir_type_t *have = &c->array.type, *arg = &c->arg->type;
+    bool fits = have->rank == arg->rank && have->dim[0] > 0;
+    for (int d = 1; fits && d < arg->rank; d++) fits = have->dim[d] == arg->dim[d];
+    if (fits) return 0;
+    return err_set(err, ERR_SHAPE,
+                   "%s is %s, but the argument \"%s\" is %s: records come first, then its other "
+                   "dimensions",
+                   path, ir_type_text(have, got), c->arg->name, ir_type_text(arg, want));
+}
+
+static int open_column(const char *dir, int number, column_t *c, err_t *err)
+{
+    char *path = find_file(dir, c, number, err);
+    const void *data = NULL;
+    int rc = path ? file_map(path, &c->map, err) : -1;
+    if (rc == 0 && npy_view(c->map.at, c->map.n, &c->array.type, &data, err) < 0)
+        rc = err_prefix(err, "%s: ", path);
+    if (rc == 0) c->array.data = (void *)(uintptr_t)data;
+    if (rc == 0) rc = check_column(c, path, err);
+    if (rc == 0) c->row_bytes = (size_t)ir_type_bytes(&c->arg->type) / (size_t)c->arg->type.dim[0];
+    free(path);
+    return rc;
+}
+
+/* Record r of the column, in the argument's type. */
+static void put_row(const column_t *c, size_t r, char *to)
+{
+    int64_t n = ir_type_count(&c->arg->type) / c->arg->type.dim[0];
+    int64_t width = (int64_t)dtype_bytes(c->array.type.dtype);
+    const char *from = (const char *)c->array.data + (int64_t)r * n * width;
+    if (c->array.type.dtype == c->arg->type.dtype) {
+        memcpy(to, from, c->row_bytes);
+        return;
+    }
+    ir_type_t one = ir_type_scalar(c->array.type.dtype);
+    tensor_t out = {.type = ir_type(c->arg->type.dtype, 1, &n), .data = to};
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, from + i * width, (size_t)width); /* files need not align their numbers */
+        const tensor_t x = {.type = one, .data = &bits};
+        if (dtype_is_float(one.dtype) || dtype_is_float(out.type.dtype))
+            tensor_set_f64(&out, i, tensor_get_f64(&x, 0));
+        else
+            tensor_set_i64(&out, i, tensor_get_i64(&x, 0));
+    }
+}
+
+static int open_columns(const char *dir, const model_info_t *model, column_t *column, int *n,
+                        err_t *err)
+{
+    int rc = 0;
+    *n = 0;
+    for (int i = 0; rc == 0 && i < model->entry->body->n_arg; i++) {
+        if (model->args[i].role != ARG_batch) continue;
+        column_t *c = &column[*n];
+        c->arg = &model->args[i];
+        c->spoken = model->entry->value[ir_fn_param(model->entry, i)].name;
+        rc = open_column(dir, (*n)++, c, err);
+        if (rc == 0 && c->array.type.dim[0] != column[0].array.type.dim[0])
+            rc = err_set(err, ERR_SHAPE, "%s: \"%s\" has %lld records, \"%s\" %lld", dir,
+                         column[0].arg->name, (long long)column[0].array.type.dim[0], c->arg->name,
+                         (long long)c->array.type.dim[0]);
+    }
+    return rc;
+}
+
+uint16_t *train_records_read(const char *dir, const model_info_t *model, size_t *n_unit,
+                             size_t *n_record, err_t *err)
+{
+    column_t *column = mem_calloc((size_t)model->n_batch + 1, sizeof *column);
+    int n = 0;
+    uint16_t *units = NULL;
+    if (open_columns(dir, model, column, &n, err) == 0) {
+        size_t bytes = 0;
+        for (int i = 0; i < n; i++) bytes += column[i].row_bytes;
+        *n_unit = (bytes + 1) / 2;
+        *n_record = (size_t)column[0].array.type.dim[0];
+        units = mem_calloc(*n_record * *n_unit, sizeof *units);
+        for (size_t r = 0; r < *n_record; r++) {
+            char *to = (char *)(units + r * *n_unit);
+            for (int i = 0; i < n; to += column[i++].row_bytes) put_row(&column[i], r, to);
+        }
+    }
+    for (int i = 0; i < n; i++) file_unmap(&column[i].map);
+    free(column);
+    return units;
+}

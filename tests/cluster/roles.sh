@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# A model whose data are no text, trained on records by two replicas: the table of roles, states that are averaged and not
+# stepped by the outer rule, the same bits when a worker is killed, a run that goes on, and what is refused.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+[[ $bin = /* ]] || bin=$PWD/$bin
+cp tests/models/roles/*.mlir "$work"
+cd "$work" || exit 1
+
+# npy FILE DESCR SHAPE: an array of the numbers on standard input, in NumPy's format (numpy.lib.format, version 1)
+npy() {
+    perl -e '
+        my ($descr, $shape) = @ARGV;
+        my $pack = {"<f4" => "f<*", "|u1" => "C*", "<i8" => "q<*"}->{$descr};
+        my $header = "{\x27descr\x27: \x27$descr\x27, \x27fortran_order\x27: False, \x27shape\x27: ($shape), }";
+        $header .= " " x (63 - (length($header) + 10) % 64) . "\n";
+        print "\x93NUMPY\x01\x00", pack("v", length $header), $header, pack($pack, map { split } <STDIN>);
+    ' "$2" "$3" >"$1"
+}
+# numbers N MOST: from 0 to MOST, the same each time
+numbers() { awk -v n="$1" -v most="$2" 'BEGIN { x = 1; while (n--) { x = (x * 16807) % 2147483647; print x / 2147483647 * most } }'; }
+
+mkdir data images
+numbers 1200 2 | npy data/inputs.npy "<f4" "200, 6"
+numbers 400 1 | npy data/targets.npy "<f4" "200, 2"
+numbers 2880 1 | npy images/images.npy "<f4" "80, 6, 6, 1"
+awk 'BEGIN { for (i = 0; i < 80; i++) print i % 3 }' | npy images/1.npy "|u1" "80,"
+
+# begin NAME MODEL DATA [FLAGS]
+begin() {
+    local name=$1 model=$2 data=$3
+    shift 3
+    timeout $((100 * slow)) "$bin/pcp" train "$model" --data "$data" --workers 2 --threads 1 --inner-steps 4 --rounds 200 \
+        --lr 0.01 --schedule constant --run-dir "$name" "$@" >"$name.txt" 2>&1
+}
+parameters() {
+    local bytes=$((4 * $(sed -n 's/.*: \([0-9]*\) parameters in .*/\1/p' "$1.txt" | head -n 1)))
+    tail -c "$bytes" "$1/checkpoint/latest/model.safetensors"
+}
+last_number() { parameters "$1" | tail -c 4 | od -An -tf4 | tr -d ' '; }
+
+begin calm mlp.mlir records:data
+check "a run on records ends well" test $? -eq 0
+check "its table tells data, keys, states and steps apart" grep -q "arg3  tensor<i32> *state:1 " calm.txt
+check "and why" grep -q '%dropout_key .* seed .* the name "dropout_key"' calm.txt
+# Nesterov's rule (0.7, momentum 0.9) would make more of it, or less.
+check "a counter of steps is the mean of the replicas': 200 rounds of 4" test "$(last_number calm)" = 800
+check "its model says its roles itself" grep -q 'pcp.role = "state:1"' calm/model.mlir
+
+# --- a worker is killed: the same bits ---
+# A worker of the run that process $1 has started, once it has trained.
+descendants() { for child in $(pgrep -P "$1"); do echo "$child" && descendants "$child"; done; }
+worker_of() { for pid in $(descendants "$1"); do [ "$(ps -o comm= -p "$pid")" != pcp-worker ] || echo "$pid"; done; }
+has_trained() { grep -qs lease_done killed/logs/local-w*.log; }
+kill_one() {
+    local pid
+    eventually $((60 * slow)) has_trained || return 1
+    pid=$(worker_of "$1" | head -n 1)
+    [ -n "$pid" ] && kill -9 "$pid"
+}
+begin killed mlp.mlir records:data &
+killed=$!
+check "a worker is killed" kill_one "$killed"
+wait "$killed"
+check "a run that loses a worker ends well" test $? -eq 0
+check "with the same parameters and states" cmp <(parameters calm) <(parameters killed)
+
+# --- it goes on ---
+check "the run goes on for two more rounds" timeout $((100 * slow)) "$bin/pcp" train --resume calm --rounds 202
+check "and its states with it" test "$(last_number calm)" = 808
+
+# --- batch norm and dropout, images and labels of bytes ---
+begin conv convnet.mlir records:images --rounds 2
+check "a convnet with batch norm trains on images" test $? -eq 0
+check "its states are the exporter's" grep -q "batch_stats\['bn'\]\['var'\] .*state:2" conv.txt
+
+# --- what is refused ---
+check "records that are not there" refuses "there is no arg4.npy, nor inputs.npy, nor 0.npy" "$bin/pcp" train mlp.mlir --data records:images
+check "an argument that the caller must tell" refuses "which is none: param" "$bin/pcp" train mlp.mlir \
+    --data records:data --role w1=weight
+numbers 400 1 | npy data/targets.npy "<f4" "100, 4"
+check "records of another shape" refuses "records come first" "$bin/pcp" train mlp.mlir --data records:data
+head -c 100 data/inputs.npy >short.npy
+mv short.npy data/inputs.npy
+check "a file that is cut off" refuses "the .npy header is cut off" "$bin/pcp" train mlp.mlir --data records:data
+
+tap_done
