@@ -185,6 +185,21 @@ static void a_kind_is_as_registered(void **unused)
     rig_free(rig);
 }
 
+/* The routing id of a member under another key, or under none, is not that member. */
+static void a_key_is_part_of_who_it_is(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    const keys_card_t card = {.role = KEYS_WORKER, .name = "w"};
+    member_row_t *row = member_by_id(&rig->state.roster, "w1");
+    assert_non_null(row);
+    msg_peer_t peer = row->peer;
+    assert_ptr_equal(member_by_peer(&rig->state.roster, &peer), row);
+    peer.card = &card;
+    assert_null(member_by_peer(&rig->state.roster, &peer));
+    rig_free(rig);
+}
+
 static void supervisors_speak_for_their_own(void **unused)
 {
     (void)unused;
@@ -212,6 +227,7 @@ int main(void)
         cmocka_unit_test(who_is_gone_is_replaced),
         cmocka_unit_test(a_front_judges_for_itself),
         cmocka_unit_test(a_kind_is_as_registered),
+        cmocka_unit_test(a_key_is_part_of_who_it_is),
         cmocka_unit_test(supervisors_speak_for_their_own),
     };
     return cmocka_run_group_tests_name("shepherd, hello", tests, NULL, NULL);

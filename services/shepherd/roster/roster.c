@@ -38,17 +38,20 @@ void member_row_fini(member_row_t *row)
     free(row->host);
 }
 
-/* A peer as bytes; their number tells where the routing id ends. */
-static size_t peer_key(const msg_peer_t *peer, uint8_t key[MSG_PEER_BYTES + sizeof peer->behind])
+/* A peer as bytes, which are equal where msg_peer_equal says so: under another key the same routing
+ * id is another peer. Their number tells where the routing id ends. */
+enum { PEER_KEY = MSG_PEER_BYTES + sizeof(uint64_t) + sizeof(void *) };
+static size_t peer_key(const msg_peer_t *peer, uint8_t key[PEER_KEY])
 {
     memcpy(key, peer->at, peer->n);
     memcpy(key + peer->n, &peer->behind, sizeof peer->behind);
-    return peer->n + sizeof peer->behind;
+    memcpy(key + peer->n + sizeof peer->behind, &peer->card, sizeof peer->card);
+    return peer->n + sizeof peer->behind + sizeof peer->card;
 }
 
 static void add_peer(roster_t *self, const member_row_t *row)
 {
-    uint8_t key[MSG_PEER_BYTES + sizeof row->peer.behind];
+    uint8_t key[PEER_KEY];
     size_t n = peer_key(&row->peer, key);
     if (!self->by_peer) self->by_peer = index_new();
     if (index_find(self->by_peer, key, n) < 0) index_add(self->by_peer, key, n, (int)row->serial);
@@ -72,7 +75,7 @@ member_row_t roster_remove(roster_t *self, member_row_t *row)
 
 member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer)
 {
-    uint8_t key[MSG_PEER_BYTES + sizeof peer->behind];
+    uint8_t key[PEER_KEY];
     int serial = self->by_peer ? index_find(self->by_peer, key, peer_key(peer, key)) : -1;
     return serial < 0 ? NULL : member_by_serial(self, (uint32_t)serial);
 }
