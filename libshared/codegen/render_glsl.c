@@ -301,7 +301,7 @@ static void find_stores(const kernel_t *kernel, const kblock_t *block, reach_t *
 
 /* For the device, in words that codegen/shaders.c reads: what the step reads and writes, in bytes
  * from its arguments on. "*": anywhere. */
-static void write_reach(const kernel_t *kernel, glsl_share_t share, str_t *out)
+static void write_reach(const kernel_t *kernel, const glsl_plan_t *plan, str_t *out)
 {
     size_t n = kernel->arg.n;
     reach_t *r = mem_calloc(n + 1, sizeof *r);
@@ -313,12 +313,12 @@ static void write_reach(const kernel_t *kernel, glsl_share_t share, str_t *out)
         reach(kernel, &r[x->i], x->in[0]);
     }
     find_stores(kernel, &kernel->body, r);
-    int64_t rounds = glsl_rounds(kernel, share);
-    if (share == GLSL_GROUP)
+    int64_t rounds = glsl_rounds(kernel, plan);
+    if (plan->share == GLSL_GROUP)
         str_addf(out, "// groups of 0, rounds %" PRId64 ", arguments %zu\n", rounds, n);
     else
         str_addf(out, "// threads %d, rounds %" PRId64 ", arguments %zu\n",
-                 share == GLSL_SHARED ? GLSL_SHARE : 1, rounds, n);
+                 plan->share == GLSL_SHARED ? plan->lanes : 1, rounds, n);
     for (size_t i = 0; i < n; i++) {
         int64_t size = (int64_t)dtype_bytes(kernel->arg.at[i].dtype);
         bool any = r[i].anywhere || r[i].lo > r[i].hi;
@@ -344,23 +344,23 @@ static void write_arrays(const kernel_t *k, bool shared, str_t *out)
                  i);
 }
 
-static void write_place(glsl_share_t share, str_t *out)
+static void write_place(const glsl_plan_t *plan, str_t *out)
 {
     static const char *const places[] = {
         [GLSL_ALONE] = "    const uint thread = pcp_thread();\n"
                        "    if (thread >= uint(work.extent)) return;\n"
                        "    const int piece = work.begin + int(thread);\n",
-        [GLSL_SHARED] =
-            "    const uint LANES = 32u, thread = pcp_thread(), lane = thread % LANES;\n"
-            "    if (thread / LANES >= uint(work.extent)) return;\n"
-            "    const int piece = work.begin + int(thread / LANES);\n",
+        [GLSL_SHARED] = "    const uint thread = pcp_thread(), lane = thread % LANES;\n"
+                        "    if (thread / LANES >= uint(work.extent)) return;\n"
+                        "    const int piece = work.begin + int(thread / LANES);\n",
         [GLSL_GROUP] =
             "    const uint LANES = gl_WorkGroupSize.x, lane = gl_LocalInvocationIndex;\n"
             "    if (pcp_group() >= uint(work.extent)) return;\n"
             "    const int piece = work.begin + int(pcp_group());\n",
     };
     str_add(out, "void main()\n{\n");
-    str_add(out, places[share]);
+    if (plan->share == GLSL_SHARED) str_addf(out, "    const uint LANES = %du;\n", plan->lanes);
+    str_add(out, places[plan->share]);
 }
 
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
@@ -375,11 +375,11 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     bool group = o.plan.share == GLSL_GROUP;
     o.part = mem_calloc(kernel->acc.n + 1, sizeof *o.part);
     o.used = mem_calloc(kernel->acc.n + 1, sizeof *o.used);
-    write_reach(kernel, o.plan.share, out);
+    write_reach(kernel, &o.plan, out);
     render_begin(&self, kernel, &lang, out);
     self.own = &o;
     if (group) write_arrays(kernel, true, out);
-    write_place(o.plan.share, out);
+    write_place(&o.plan, out);
     for (size_t i = 0; i < kernel->arg.n; i++)
         str_addf(out, "    const int a%zu = args[work.at + %zu];\n", i, i);
     if (!group) write_arrays(kernel, false, out);

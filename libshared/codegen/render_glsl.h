@@ -16,13 +16,13 @@ void render_glsl_product(const product_t *product, str_t *out);
 /* How threads share a piece of a kernel's work. */
 typedef enum {
     GLSL_ALONE,  /* one thread does it */
-    GLSL_SHARED, /* GLSL_SHARE threads take turns at its columns, and never look at each other's */
+    GLSL_SHARED, /* `lanes` threads take turns at its columns, and never look at each other's */
     GLSL_GROUP,  /* a group of threads takes turns, and puts together what each has folded */
 } glsl_share_t;
-enum { GLSL_SHARE = 32 };
 
 typedef struct {
     glsl_share_t share;
+    int lanes;  /* SHARED: a power of two */
     bool apart; /* no column reads what another one has written */
 } glsl_plan_t;
 
@@ -33,7 +33,7 @@ void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
 
 /* How many rounds of loops a thread makes at most, loops without known bounds aside; INT32_MAX: as many
  * or more. */
-int64_t glsl_rounds(const kernel_t *kernel, glsl_share_t share);
+int64_t glsl_rounds(const kernel_t *kernel, const glsl_plan_t *plan);
 
 /* What a shader starts with: extensions, bindings, the prelude, and the prelude's part for doubles
  * where one of the n kernels (one, as shaders are) needs it. */

@@ -46,6 +46,34 @@ void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds)
     free(starts);
 }
 
+/* b - a where they differ by a constant alone; -1 else. */
+static int64_t distance(const kernel_t *kernel, kx_t a, kx_t b)
+{
+    const kx_node_t *x = node(kernel, a), *y = node(kernel, b);
+    bool x_sum = x->kind == KX_AFFINE, y_sum = y->kind == KX_AFFINE;
+    if (a == b) return 0;
+    if (x_sum && y_sum && x->n_in == y->n_in) {
+        for (int t = 0; t < x->n_in; t++)
+            if (x->in[t] != y->in[t] || x->coef[t] != y->coef[t]) return -1;
+        return y->i - x->i;
+    }
+    if (!x_sum && y_sum && y->n_in == 1 && y->in[0] == a && y->coef[0] == 1) return y->i;
+    return -1;
+}
+
+/* Rounds of a loop at most, as far as its bounds tell. */
+static int64_t rounds_of(const kernel_t *kernel, const kstmt_t *s)
+{
+    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
+    int64_t most = hi->hi - lo->lo, d = distance(kernel, s->lo, s->hi);
+    if (d >= 0) most = d < most ? d : most;
+    for (int t = 0; hi->kind == KX_MAP && hi->op == OP_minimum && t < hi->n_in; t++) {
+        d = distance(kernel, s->lo, hi->in[t]);
+        if (d >= 0 && d < most) most = d;
+    }
+    return most < 0 ? 0 : most;
+}
+
 static void look_at_loop(const kernel_t *kernel, const kstmt_t *s, columns_t *c)
 {
     bool *folds = mem_calloc(kernel->acc.n + 1, sizeof *folds);
@@ -58,8 +86,7 @@ static void look_at_loop(const kernel_t *kernel, const kstmt_t *s, columns_t *c)
     free(folds);
     if (c->n++ == 0) c->lo = s->lo, c->hi = s->hi;
     c->same = c->same && c->lo == s->lo && c->hi == s->hi;
-    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
-    int64_t columns = lo->lo == lo->hi && hi->lo == hi->hi ? hi->hi - lo->lo : INT32_MAX;
+    int64_t columns = rounds_of(kernel, s);
     c->columns = columns > c->columns ? columns : c->columns;
 }
 
@@ -117,6 +144,7 @@ static bool is_apart(const kernel_t *kernel)
 glsl_plan_t glsl_choose_share(const kernel_t *kernel)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
+    enum { FEW = 32, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
     columns_t c = {.same = true, .known = true};
     glsl_plan_t plan = {.share = GLSL_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
@@ -127,41 +155,13 @@ glsl_plan_t glsl_choose_share(const kernel_t *kernel)
     if (c.n == 0 || c.branches || (kernel->extent >= ENOUGH && c.columns < MANY_COLUMNS))
         return plan;
     plan.apart = c.same && !c.keeps && is_apart(kernel);
-    if (plan.apart && !c.folds)
+    if (plan.apart && !c.folds) {
         plan.share = GLSL_SHARED;
-    else if (c.known && shared <= MAX_SHARED)
+        plan.lanes = FEW;
+        while (plan.lanes < MOST && plan.lanes * EACH < c.columns) plan.lanes *= 2;
+    } else if (c.known && shared <= MAX_SHARED)
         plan.share = GLSL_GROUP;
     return plan;
-}
-
-/* --- How long a thread goes round ------------------------------------------------------------- */
-
-/* b - a where they differ by a constant alone; -1 else. */
-static int64_t distance(const kernel_t *kernel, kx_t a, kx_t b)
-{
-    const kx_node_t *x = node(kernel, a), *y = node(kernel, b);
-    bool x_sum = x->kind == KX_AFFINE, y_sum = y->kind == KX_AFFINE;
-    if (a == b) return 0;
-    if (x_sum && y_sum && x->n_in == y->n_in) {
-        for (int t = 0; t < x->n_in; t++)
-            if (x->in[t] != y->in[t] || x->coef[t] != y->coef[t]) return -1;
-        return y->i - x->i;
-    }
-    if (!x_sum && y_sum && y->n_in == 1 && y->in[0] == a && y->coef[0] == 1) return y->i;
-    return -1;
-}
-
-/* Rounds of a loop at most, as far as its bounds tell. */
-static int64_t rounds_of(const kernel_t *kernel, const kstmt_t *s)
-{
-    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
-    int64_t most = hi->hi - lo->lo, d = distance(kernel, s->lo, s->hi);
-    if (d >= 0) most = d < most ? d : most;
-    for (int t = 0; hi->kind == KX_MAP && hi->op == OP_minimum && t < hi->n_in; t++) {
-        d = distance(kernel, s->lo, hi->in[t]);
-        if (d >= 0 && d < most) most = d;
-    }
-    return most < 0 ? 0 : most;
 }
 
 static int64_t add_rounds(const kernel_t *kernel, const kblock_t *block, int64_t lanes)
@@ -180,10 +180,12 @@ static int64_t add_rounds(const kernel_t *kernel, const kblock_t *block, int64_t
     return sum;
 }
 
-int64_t glsl_rounds(const kernel_t *kernel, glsl_share_t share)
+int64_t glsl_rounds(const kernel_t *kernel, const glsl_plan_t *plan)
 {
     enum { FEWEST = 8 }; /* threads of a group, of the devices we know */
-    int64_t lanes = share == GLSL_GROUP ? FEWEST : share == GLSL_SHARED ? GLSL_SHARE : 1;
+    int64_t lanes = plan->share == GLSL_GROUP    ? FEWEST
+                    : plan->share == GLSL_SHARED ? plan->lanes
+                                                 : 1;
     int64_t n = add_rounds(kernel, &kernel->body, lanes);
     return n > INT32_MAX ? INT32_MAX : n;
 }

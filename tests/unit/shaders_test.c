@@ -1,5 +1,6 @@
 /* Plan code for Vulkan as it is read: what is whole is taken, whatever is cut short, of another kind or
- * says too much is refused before a driver sees it; how threads share kernels. */
+ * says too much is refused before a driver sees it; how threads share kernels; a device, where
+ * there is one, with memory that the host sees and without. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,10 +149,11 @@ static void test_rounds(void **state)
                                    .lda = 70,
                                    .ldb = 40,
                                    .ldc = 40};
+    const glsl_plan_t alone = {.share = GLSL_ALONE};
     (void)state;
     kernel_t *rows = product_loops(&step, false), *elements = product_loops(&step, true);
-    assert_int_equal(glsl_rounds(rows, GLSL_ALONE), 40 * (1 + 70));
-    assert_int_equal(glsl_rounds(elements, GLSL_ALONE), 70);
+    assert_int_equal(glsl_rounds(rows, &alone), 40 * (1 + 70));
+    assert_int_equal(glsl_rounds(elements, &alone), 70);
     assert_int_equal(elements->extent, 120);
     kernel_destroy(&rows);
     kernel_destroy(&elements);
@@ -181,12 +183,73 @@ static void test_refusals(void **state)
             "vulkan:spirv1.3-f64", "has no chlo.lgamma of f32");
 }
 
+/* --- A device --------------------------------------------------------------------------------- */
+
+/* Doubles what it is given: 12 MB, more than the buffer that host and device share. */
+static void run_on(const plan_t *plan, const exec_options_t *options, float *x, size_t n)
+{
+    err_t err = {0};
+    exec_t *exec = exec_new(plan, options, &err);
+    if (!exec) fail_msg("%s", err.text);
+    int in = plan_find_tensor(plan, ROLE_BATCH, "arg0");
+    int out = plan_find_tensor(plan, ROLE_RESULT, "result0");
+    for (int turn = 0; turn < 2; turn++) { /* recorded, then replayed */
+        if (exec_write(exec, in, x, n * sizeof *x, &err) < 0 || exec_run(exec, "main", &err) < 0 ||
+            exec_read(exec, out, x, n * sizeof *x, &err) < 0)
+            fail_msg("%s", err.text);
+    }
+    exec_destroy(&exec);
+}
+
+static void refused_by_device(const plan_t *plan, exec_options_t options, err_code_t code,
+                              const char *says)
+{
+    err_t err = {0};
+    assert_null(exec_new(plan, &options, &err));
+    assert_int_equal(err.code, code);
+    if (!strstr(err.text, says)) fail_msg("%s", err.text);
+}
+
+static void test_device(void **state)
+{
+    enum { N = 3000000 };
+    static const char text[] = "func.func @main(%x: tensor<3000000xf32>) -> tensor<3000000xf32> {\n"
+                               "  %0 = stablehlo.add %x, %x : tensor<3000000xf32>\n"
+                               "  return %0 : tensor<3000000xf32>\n}\n";
+    err_t err = {0};
+    size_t n = 0;
+    device_info_t info;
+    (void)state;
+    if (!device_vulkan.info(0, &info)) {
+        print_message("no Vulkan driver here\n");
+        skip();
+    }
+    uint8_t *bytes = compile_text(text, strlen(text), "t", NULL, "vulkan:spirv1.3", &n, &err);
+    if (!bytes) fail_msg("%s", err.text);
+    plan_t *plan = plan_unpack(bytes, n, &err);
+    float *x = mem_calloc(N, sizeof *x);
+    for (int staged = 0; staged < 2; staged++) {
+        for (int i = 0; i < N; i++) x[i] = (float)(i % 1000);
+        run_on(plan, &(exec_options_t){.staged = staged}, x, N);
+        for (int i = 0; i < N; i++)
+            if (x[i] != 4 * (float)(i % 1000)) fail_msg("%d: %g", i, (double)x[i]);
+    }
+    refused_by_device(plan, (exec_options_t){.ordinal = 99}, ERR_ARG, "no Vulkan device 99");
+    refused_by_device(plan, (exec_options_t){.memory_limit = 1 << 20}, ERR_MEMORY, "arena of 22.9");
+    plan->code[0] ^= 1;
+    refused_by_device(plan, (exec_options_t){0}, ERR_CORRUPT, "none for Vulkan");
+    free(x);
+    free(bytes);
+    plan_destroy(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_turned_bits),
         cmocka_unit_test(test_rounds),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static int check_limits(const device_t *self, uint64_t n_bytes, err_t *err)
         {"one buffer of its shaders may have (maxStorageBufferRange)",
          api->properties.limits.maxStorageBufferRange},
         {"it allocates at once (maxMemoryAllocationSize)", api->limits.maxMemoryAllocationSize},
-        {"--memory-limit says",
+        {"the limit it was given is",
          self->options.memory_limit ? self->options.memory_limit : UINT64_MAX},
         {"element numbers reach", (uint64_t)INT32_MAX},
     };
