@@ -65,7 +65,8 @@ static int64_t distance(const kernel_t *kernel, kx_t a, kx_t b)
 static int64_t rounds_of(const kernel_t *kernel, const kstmt_t *s)
 {
     const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
-    int64_t most = hi->hi - lo->lo, d = distance(kernel, s->lo, s->hi);
+    int64_t most = kernel->graph.var.at[s->var].extent, d = distance(kernel, s->lo, s->hi);
+    if (lo->lo > INT32_MIN && hi->hi < INT32_MAX && hi->hi - lo->lo < most) most = hi->hi - lo->lo;
     if (d >= 0) most = d < most ? d : most;
     for (int t = 0; hi->kind == KX_MAP && hi->op == OP_minimum && t < hi->n_in; t++) {
         d = distance(kernel, s->lo, hi->in[t]);
