@@ -1,13 +1,15 @@
 // The GLSL prelude of generated shaders: the scalar functions that op_def_t.expr strings name, as
-// prelude_math.h and prelude_int.h have them for C; the formulas and their errors are stated there. Here fma() may
-// be a product and a sum, rounded twice, and subnormal f32 may count as 0: Vulkan leaves both to the device.
+// prelude_math.h and prelude_int.h have them for C; the formulas and their errors are stated there. Here a
+// product and a sum are rounded twice, and subnormal f32 may count as 0: Vulkan leaves that to the device.
 // `precise` keeps the order and the roundings where a formula lives by them.
 // Integers of less than 32 bits are int and uint, wrapped after each operation.
 
 uint pcp_bits_f32(float x) { return floatBitsToUint(x); }
 float pcp_of_bits_f32(uint bits) { return uintBitsToFloat(bits); }
 float pcp_pow2_f32(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
-float pcp_fma_f32(float a, float b, float c) { precise float r = fma(a, b, c); return r; }
+// A product and a sum, each rounded: fma() is no arithmetic that `precise` holds on to, and Mesa 22.3 takes common
+// factors out of two of them, which undoes a split constant.
+float pcp_fma_f32(float a, float b, float c) { precise float p = a * b, r = p + c; return r; }
 
 // --- Exact functions ---
 bool pcp_isnan_f32(float x) { return (floatBitsToUint(x) & 0x7FFFFFFFu) > 0x7F800000u; }
@@ -94,18 +96,18 @@ const float PCP_LN2_HI = 0.693359375, PCP_LN2_LO = -2.12194440e-4, PCP_ROUND = 1
 struct pcp_split_t { float r; int n; };
 pcp_split_t pcp_split_exp(float x)
 {
-    precise float t = fma(x, 1.44269504, PCP_ROUND), n = t - PCP_ROUND;
-    precise float r = fma(n, -PCP_LN2_LO, fma(n, -PCP_LN2_HI, x));
+    precise float t = pcp_fma_f32(x, 1.44269504, PCP_ROUND), n = t - PCP_ROUND;
+    precise float r = pcp_fma_f32(n, -PCP_LN2_LO, pcp_fma_f32(n, -PCP_LN2_HI, x));
     return pcp_split_t(r, int(floatBitsToUint(t) - 0x4B400000u));
 }
 float pcp_exp_scaled(pcp_split_t s, float scale)
 {
     precise float p = 1.38143253e-3, r = s.r;
-    p = fma(p, r, 8.36885135e-3);
-    p = fma(p, r, 4.16684010e-2);
-    p = fma(p, r, 1.66665195e-1);
-    p = fma(p, r, 4.99999934e-1);
-    p = fma(p, r * r, r) + 1.0;
+    p = pcp_fma_f32(p, r, 8.36885135e-3);
+    p = pcp_fma_f32(p, r, 4.16684010e-2);
+    p = pcp_fma_f32(p, r, 1.66665195e-1);
+    p = pcp_fma_f32(p, r, 4.99999934e-1);
+    p = pcp_fma_f32(p, r * r, r) + 1.0;
     int half_n = s.n >> 1;
     precise float y = p * scale * pcp_pow2_f32(half_n) * pcp_pow2_f32(s.n - half_n);
     return y;
@@ -121,12 +123,12 @@ float pcp_expm1_core(float x)
 {
     pcp_split_t s = pcp_split_exp(x);
     precise float p = 1.39465103e-3, r = s.r, h = pcp_pow2_f32(s.n - 1);
-    p = fma(p, r, 8.36670084e-3);
-    p = fma(p, r, 4.16662813e-2);
-    p = fma(p, r, 1.66665422e-1);
-    p = fma(p, r, 5.00000006e-1);
-    p = fma(p, r * r, r);
-    precise float y = fma(h, p, h - 0.5) * 2.0;
+    p = pcp_fma_f32(p, r, 8.36670084e-3);
+    p = pcp_fma_f32(p, r, 4.16662813e-2);
+    p = pcp_fma_f32(p, r, 1.66665422e-1);
+    p = pcp_fma_f32(p, r, 5.00000006e-1);
+    p = pcp_fma_f32(p, r * r, r);
+    precise float y = pcp_fma_f32(h, p, h - 0.5) * 2.0;
     return y;
 }
 float pcp_expm1_f32(float x)
@@ -161,16 +163,16 @@ pcp_parts_t pcp_parts_f32(float x)
 float pcp_log_parts(pcp_parts_t s, float more)
 {
     precise float q = 6.74664802e-2, f = s.f, k = float(s.k), ff = f * f;
-    q = fma(q, f, -1.16756361e-1);
-    q = fma(q, f, 1.18881577e-1);
-    q = fma(q, f, -1.24056047e-1);
-    q = fma(q, f, 1.42195577e-1);
-    q = fma(q, f, -1.66679940e-1);
-    q = fma(q, f, 2.00021180e-1);
-    q = fma(q, f, -2.50000097e-1);
-    q = fma(q, f, 3.33333126e-1);
-    precise float rest = fma(q, f * ff, -0.5 * ff);
-    precise float y = fma(k, PCP_LN2_HI, f + (rest + fma(k, PCP_LN2_LO, more)));
+    q = pcp_fma_f32(q, f, -1.16756361e-1);
+    q = pcp_fma_f32(q, f, 1.18881577e-1);
+    q = pcp_fma_f32(q, f, -1.24056047e-1);
+    q = pcp_fma_f32(q, f, 1.42195577e-1);
+    q = pcp_fma_f32(q, f, -1.66679940e-1);
+    q = pcp_fma_f32(q, f, 2.00021180e-1);
+    q = pcp_fma_f32(q, f, -2.50000097e-1);
+    q = pcp_fma_f32(q, f, 3.33333126e-1);
+    precise float rest = pcp_fma_f32(q, f * ff, -0.5 * ff);
+    precise float y = pcp_fma_f32(k, PCP_LN2_HI, f + (rest + pcp_fma_f32(k, PCP_LN2_LO, more)));
     return y;
 }
 float pcp_log_f32(float x)
@@ -203,19 +205,19 @@ float pcp_erf_f32(float x)
     if (pcp_isnan_f32(x)) return x;
     precise float a = pcp_abs_f32(x), s = a * a, t = a > 4.0 ? 4.0 : a;
     precise float p = -6.09035608e-4, u = -1.04298780e-5;
-    p = fma(p, s, 5.01196648e-3);
-    p = fma(p, s, -2.67789157e-2);
-    p = fma(p, s, 1.12821412e-1);
-    p = fma(p, s, -3.76125233e-1);
-    p = fma(p, s, 1.28379154e-1);
-    u = fma(u, t, 3.14827549e-4);
-    u = fma(u, t, -3.61022555e-3);
-    u = fma(u, t, 2.36943364e-2);
-    u = fma(u, t, -1.06158801e-1);
-    u = fma(u, t, -6.35198174e-1);
-    u = fma(u, t, -1.28637040e-1);
-    u = fma(u, t, -t);
-    precise float tail = 1.0 - pcp_exp_scaled(pcp_split_exp(u), 1.0), near = fma(p, x, x);
+    p = pcp_fma_f32(p, s, 5.01196648e-3);
+    p = pcp_fma_f32(p, s, -2.67789157e-2);
+    p = pcp_fma_f32(p, s, 1.12821412e-1);
+    p = pcp_fma_f32(p, s, -3.76125233e-1);
+    p = pcp_fma_f32(p, s, 1.28379154e-1);
+    u = pcp_fma_f32(u, t, 3.14827549e-4);
+    u = pcp_fma_f32(u, t, -3.61022555e-3);
+    u = pcp_fma_f32(u, t, 2.36943364e-2);
+    u = pcp_fma_f32(u, t, -1.06158801e-1);
+    u = pcp_fma_f32(u, t, -6.35198174e-1);
+    u = pcp_fma_f32(u, t, -1.28637040e-1);
+    u = pcp_fma_f32(u, t, -t);
+    precise float tail = 1.0 - pcp_exp_scaled(pcp_split_exp(u), 1.0), near = pcp_fma_f32(p, x, x);
     return a > 0.92 ? pcp_copysign_f32(tail, x) : near;
 }
 float pcp_erfc_f32(float x)
@@ -224,18 +226,18 @@ float pcp_erfc_f32(float x)
     precise float a = pcp_abs_f32(x), p = -4.00579848e-4;
     a = a > 10.1 ? 10.1 : a;
     precise float q = (a - 2.0) / (a + 2.0), hi = uintBitsToFloat(floatBitsToUint(a) & 0xFFFFF000u);
-    p = fma(p, q, -1.22992936e-3);
-    p = fma(p, q, 1.31352834e-3);
-    p = fma(p, q, 8.63168486e-3);
-    p = fma(p, q, -8.05987765e-3);
-    p = fma(p, q, -5.42043004e-2);
-    p = fma(p, q, 1.64055347e-1);
-    p = fma(p, q, -1.66031425e-1);
-    p = fma(p, q, -9.27639808e-2);
-    p = fma(p, q, 1.27697839) / (1.0 + 2.0 * a);
+    p = pcp_fma_f32(p, q, -1.22992936e-3);
+    p = pcp_fma_f32(p, q, 1.31352834e-3);
+    p = pcp_fma_f32(p, q, 8.63168486e-3);
+    p = pcp_fma_f32(p, q, -8.05987765e-3);
+    p = pcp_fma_f32(p, q, -5.42043004e-2);
+    p = pcp_fma_f32(p, q, 1.64055347e-1);
+    p = pcp_fma_f32(p, q, -1.66031425e-1);
+    p = pcp_fma_f32(p, q, -9.27639808e-2);
+    p = pcp_fma_f32(p, q, 1.27697839) / (1.0 + 2.0 * a);
     precise float square = hi * hi;
     pcp_split_t s = pcp_split_exp(-square);
-    precise float r = fma(hi - a, a + hi, s.r);
+    precise float r = pcp_fma_f32(hi - a, a + hi, s.r);
     s.r = r;
     precise float y = pcp_exp_scaled(s, p), other = 2.0 - y;
     return x < 0.0 ? other : y;
@@ -272,12 +274,12 @@ pcp_angle_t pcp_reduce_f32(float x)
 float pcp_circle_f32(float r, uint which)
 {
     precise float s = r * r, p = -1.95146249e-4, c = 2.44324829e-5;
-    p = fma(p, s, 8.33215604e-3);
-    p = fma(p, s, -1.66666545e-1);
-    p = fma(p, s * r, r);
-    c = fma(c, s, -1.38873108e-3);
-    c = fma(c, s, 4.16666456e-2);
-    c = fma(c, s * s, 1.0 - 0.5 * s);
+    p = pcp_fma_f32(p, s, 8.33215604e-3);
+    p = pcp_fma_f32(p, s, -1.66666545e-1);
+    p = pcp_fma_f32(p, s * r, r);
+    c = pcp_fma_f32(c, s, -1.38873108e-3);
+    c = pcp_fma_f32(c, s, 4.16666456e-2);
+    c = pcp_fma_f32(c, s * s, 1.0 - 0.5 * s);
     float y = (which & 1u) != 0u ? c : p;
     return uintBitsToFloat(floatBitsToUint(y) ^ (which & 2u) << 30);
 }

@@ -62,6 +62,7 @@ units() {
 if [ -e "$golden/gradients.json" ]; then
     check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
     mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
+    [ $every -eq 1 ] || list+=(stablehlo/testdata/expm1_float32_20_20.mlir) # lives by its order of rounding
     check "${#list[@]} conformance units" units "${list[@]}"
     sed 's/^/# /' "$work/check.out"
 else
