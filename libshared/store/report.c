@@ -14,7 +14,7 @@
     "SELECT max(round), " columns " FROM " rest " GROUP BY (round - 1) / $2 ORDER BY 1"
 
 /* $1 is the run or '', $2 the rounds of a row (by_round) or the rows at most. Columns: a name and,
- * behind a colon, n number, t time, j JSON. docs/records.md has them for dashboards. */
+ * behind a colon, n number, t time, j JSON. */
 static const struct {
     const char *name;
     bool of_run, by_round;
