@@ -50,7 +50,7 @@ status_is() { # STATUS WORDS URL [FLAGS]
     grep -qF -- "$2" "$work/body" || { echo "no '$2' in:"; cat "$work/body"; return 1; }
 }
 
-# --- two runs, the second with a page ---
+# --- two runs, the second with a page; that one lasts until a browser has seen some of its rounds ---
 text >"$work/text.txt"
 gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
 train() { # NAME FLAGS
@@ -58,7 +58,7 @@ train() { # NAME FLAGS
         --validate-every 2 --checkpoint-every 4 --run-dir "$work/$1" "${@:2}"
 }
 check "a run" train first --lr 1e-3 --inner-steps 20
-train second --lr 3e-3 --inner-steps 200 --web >"$work/second.out" 2>&1 &
+train second --lr 3e-3 --inner-steps 1500 --web >"$work/second.out" 2>&1 &
 train_pid=$!
 address() { url=$(sed -n 's/^page \(http:.*\)/\1/p' "$work/second.out") && [ -n "$url" ]; }
 check "pcp train --web prints the page's address" eventually 60 address
@@ -174,7 +174,7 @@ if has_browser; then
     tell "key Enter"
     for width in 320 390 1280; do
         tell "size $width 800"
-        check "at a width of $width nothing sticks out" shows "document.documentElement.scrollWidth <= $width" true
+        check "at a width of $width nothing sticks out" until_shown "document.documentElement.scrollWidth <= $width" # once plots have followed
     done
     dark() { shown "getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color"; }
     light=$(dark)
