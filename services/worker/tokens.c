@@ -186,7 +186,7 @@ static int by_begin(const void *a, const void *b)
 static void merge(runs_t *runs)
 {
     size_t n = 0;
-    qsort(runs->at, runs->n, sizeof *runs->at, by_begin);
+    if (runs->n > 0) qsort(runs->at, runs->n, sizeof *runs->at, by_begin);
     for (size_t i = 0; i < runs->n; i++) {
         run_t *before = n ? &runs->at[n - 1] : NULL;
         if (before && runs->at[i].begin <= before->end + GAP_GRAINS) {
