@@ -8,37 +8,6 @@
 #include "temp.h"
 
 static const char PROGRAM[] = "aggregator_outer_test";
-static const uint32_t all[K] = {1, 1, 1};
-static const uint64_t weights[K] = {10, 20, 30};
-
-/* A root whose state is at ROOT.state. */
-static char *new_root(void)
-{
-    char root[] = "/tmp/pcp-aggregator-test.XXXXXX";
-    assert_non_null(mkdtemp(root));
-    return strdup(root);
-}
-
-static void remove_root(char *root)
-{
-    char command[160];
-    snprintf(command, sizeof command, "rm -rf %s %s.state", root, root);
-    assert_int_equal(system(command), 0);
-    free(root);
-}
-
-static char *state_file(const char *root, const char *name)
-{
-    return mem_printf("%s.state/%s", root, name);
-}
-
-static void put_deltas(rig_t *rig, uint32_t round)
-{
-    for (uint32_t k = 0; k < K; k++)
-        for (int chunk = 0; chunk < 2; chunk++)
-            assert_int_equal(put_delta(rig, round, k, 1, weights[k], chunk, "bf16"), WIRE_ACK);
-}
-
 /* A rule without state: a slot has room for parameters alone, and goes on as any other. */
 static void a_rule_that_keeps_nothing(void **unused)
 {
@@ -119,6 +88,22 @@ static double stepped(uint64_t i, const uint32_t *replicas, size_t n)
     return (double)value(9, i) - LR * (1 + MU) * sum / weight;
 }
 
+/* A chunk under a number that the range has not, or that another chunk has. */
+static void other_fragments_are_refused(rig_t *rig)
+{
+    wire_header_t header = chunk_header(WIRE_PUT_DELTA, 0);
+    header.fence = header.weight = header.replica = 2;
+    header.codec = 2;
+    header.fragment = 2;
+    uint8_t *zeros = calloc(MSG_CHUNK_FLOATS, 2);
+    assert_int_equal(data(rig, header, zeros, MSG_CHUNK_FLOATS * 2), WIRE_NACK);
+    assert_non_null(strstr((char *)rig->payload, "fragment 2: the range has 2"));
+    header.fragment = 1; /* the chunk is of the other one */
+    assert_int_equal(data(rig, header, zeros, MSG_CHUNK_FLOATS * 2), WIRE_ACK);
+    assert_int_equal(rig->answer.code, ACK_REFUSED);
+    free(zeros);
+}
+
 /* Two fragments of a chunk each: contributions are complete, are weighed and stepped with by
  * fragment, also behind a restart, and one that nobody contributed to stays as it is. */
 static void fragments_are_stepped_alone(void **unused)
@@ -133,17 +118,7 @@ static void fragments_are_stepped_alone(void **unused)
     put_delta(rig, 0, 0, 1, weights[0], 1, "f32");
     put_delta(rig, 0, 1, 1, weights[1], 0, "f32");
     assert_int_equal(aggregator_holds(&rig->state)->n_shares, 3);
-    wire_header_t header = chunk_header(WIRE_PUT_DELTA, 0);
-    header.fence = header.weight = header.replica = 2;
-    header.codec = 2;
-    header.fragment = 2;
-    uint8_t *zeros = calloc(MSG_CHUNK_FLOATS, 2);
-    assert_int_equal(data(rig, header, zeros, MSG_CHUNK_FLOATS * 2), WIRE_NACK);
-    assert_non_null(strstr((char *)rig->payload, "fragment 2: the range has 2"));
-    header.fragment = 1; /* the chunk is of the other one */
-    assert_int_equal(data(rig, header, zeros, MSG_CHUNK_FLOATS * 2), WIRE_ACK);
-    assert_int_equal(rig->answer.code, ACK_REFUSED);
-    free(zeros);
+    other_fragments_are_refused(rig);
     rig_close(rig);
 
     rig = rig_open(root, true);

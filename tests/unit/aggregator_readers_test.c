@@ -4,8 +4,6 @@
 #include "base/log.h"
 
 enum { ROUNDS = 40, ANSWERS = ROUNDS };
-static const uint32_t all[K] = {1, 1, 1};
-static const uint64_t weights[K] = {10, 20, 30};
 
 typedef struct {
     shared_t *keep;
@@ -39,13 +37,6 @@ static void reply(void *user, const msg_peer_t *to, const wire_header_t *header,
 static void take_control_of(void *user, const msg_peer_t *to, msg_envelope_t *message)
 {
     take_control(((line_t *)user)->rig, to, message);
-}
-
-static void put_deltas(rig_t *rig, uint32_t round)
-{
-    for (uint32_t k = 0; k < K; k++)
-        for (int chunk = 0; chunk < 2; chunk++)
-            assert_int_equal(put_delta(rig, round, k, 1, weights[k], chunk, "bf16"), WIRE_ACK);
 }
 
 /* Someone else asks for parameters in every round, and does or does not read. */

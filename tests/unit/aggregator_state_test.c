@@ -11,37 +11,6 @@
 #include "temp.h"
 
 enum { ROUNDS = 4 };
-static const uint32_t all[K] = {1, 1, 1};
-static const uint64_t weights[K] = {10, 20, 30};
-
-/* A root whose state is at ROOT.state. */
-static char *new_root(void)
-{
-    char root[] = "/tmp/pcp-aggregator-test.XXXXXX";
-    assert_non_null(mkdtemp(root));
-    return strdup(root);
-}
-
-static void remove_root(char *root)
-{
-    char command[160];
-    snprintf(command, sizeof command, "rm -rf %s %s.state", root, root);
-    assert_int_equal(system(command), 0);
-    free(root);
-}
-
-static char *state_file(const char *root, const char *name)
-{
-    return mem_printf("%s.state/%s", root, name);
-}
-
-static void put_deltas(rig_t *rig, uint32_t round)
-{
-    for (uint32_t k = 0; k < K; k++)
-        for (int chunk = 0; chunk < 2; chunk++)
-            assert_int_equal(put_delta(rig, round, k, 1, weights[k], chunk, "bf16"), WIRE_ACK);
-}
-
 /* What a shepherd and its workers do, beginning wherever the shard is. */
 static void go_on(rig_t *rig)
 {

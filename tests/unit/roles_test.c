@@ -231,32 +231,44 @@ static void test_entry_and_file(void **state)
     temp_remove(&dir);
 }
 
+static const char all_roles[] =
+    "func.func @main(%n: tensor<i32>, %f: tensor<2xf32>, %m: tensor<2xf32>, %w: tensor<2xf32>, "
+    "%x: tensor<2xf32>, %lr: tensor<f32>, %step: tensor<i32>, %key: tensor<3xui32>) -> "
+    "(tensor<f32>, tensor<2xf32>, tensor<i32>) {\n"
+    "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+    "  %a = stablehlo.multiply %w, %x : tensor<2xf32>\n"
+    "  %b = stablehlo.multiply %a, %f : tensor<2xf32>\n"
+    "  %l0 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0] : "
+    "(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
+    "  %s = stablehlo.convert %step : (tensor<i32>) -> tensor<f32>\n"
+    "  %l1 = stablehlo.multiply %l0, %s : tensor<f32>\n"
+    "  %loss = stablehlo.add %l1, %lr : tensor<f32>\n"
+    "  %k0 = stablehlo.slice %key [0:2] : (tensor<3xui32>) -> tensor<2xui32>\n"
+    "  %k1 = stablehlo.convert %k0 : (tensor<2xui32>) -> tensor<2xf32>\n"
+    "  %m1 = stablehlo.add %m, %k1 : tensor<2xf32>\n"
+    "  %n1 = stablehlo.add %n, %one : tensor<i32>\n"
+    "  return %loss, %m1, %n1 : tensor<f32>, tensor<2xf32>, tensor<i32>\n}\n";
+
+/* SplitMix64 of the seed, cut into two. */
+static void is_key(const double key[2], uint64_t seed)
+{
+    uint64_t z = seed + 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    assert_true(key[0] == (double)(float)(uint32_t)z);
+    assert_true(key[1] == (double)(float)(uint32_t)(z >> 32));
+}
+
 /* --- training as the roles have it --- */
 
 /* A step of SGD by the interpreter: param, frozen, state, counter, seed, scalars. */
 static void test_training(void **state)
 {
     (void)state;
-    static const char text[] =
-        "func.func @main(%n: tensor<i32>, %f: tensor<2xf32>, %m: tensor<2xf32>, %w: tensor<2xf32>, "
-        "%x: tensor<2xf32>, %lr: tensor<f32>, %step: tensor<i32>, %key: tensor<3xui32>) -> "
-        "(tensor<f32>, tensor<2xf32>, tensor<i32>) {\n"
-        "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
-        "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
-        "  %a = stablehlo.multiply %w, %x : tensor<2xf32>\n"
-        "  %b = stablehlo.multiply %a, %f : tensor<2xf32>\n"
-        "  %l0 = stablehlo.reduce(%b init: %zero) applies stablehlo.add across dimensions = [0] : "
-        "(tensor<2xf32>, tensor<f32>) -> tensor<f32>\n"
-        "  %s = stablehlo.convert %step : (tensor<i32>) -> tensor<f32>\n"
-        "  %l1 = stablehlo.multiply %l0, %s : tensor<f32>\n"
-        "  %loss = stablehlo.add %l1, %lr : tensor<f32>\n"
-        "  %k0 = stablehlo.slice %key [0:2] : (tensor<3xui32>) -> tensor<2xui32>\n"
-        "  %k1 = stablehlo.convert %k0 : (tensor<2xui32>) -> tensor<2xf32>\n"
-        "  %m1 = stablehlo.add %m, %k1 : tensor<2xf32>\n"
-        "  %n1 = stablehlo.add %n, %one : tensor<i32>\n"
-        "  return %loss, %m1, %n1 : tensor<f32>, tensor<2xf32>, tensor<i32>\n}\n";
     err_t err = {0};
-    ir_module_t *module = parse(text);
+    ir_module_t *module = parse(all_roles);
     const roles_options_t options = rules("f=frozen,m=state:1,n=state:2,key=seed");
     roles_t roles;
     train_spec_t spec = TRAIN_SPEC_DEFAULT;
@@ -300,13 +312,7 @@ static void test_training(void **state)
         assert_true(strcmp(name, "arg1") != 0); /* frozen */
         tensor_fini(&out[r]);
     }
-    /* SplitMix64 of the seed, cut into two */
-    uint64_t z = 77 + 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    z ^= z >> 31;
-    assert_true(key[0] == (double)(float)(uint32_t)z);
-    assert_true(key[1] == (double)(float)(uint32_t)(z >> 32));
+    is_key(key, 77);
     for (int i = 0; i < fn->body->n_arg; i++) tensor_fini(&values[i]);
     ir_module_destroy(&module);
 }
