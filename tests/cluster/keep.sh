@@ -148,7 +148,7 @@ check "what was begun is brought to its end" eventually 60 finished
 check "and nothing else is" test "$(saved one)" = "$first"
 
 # --- what a submitter sees ---
-"$bin/fault-proxy" --listen "ipc://$dir/p" --target "$control" --delay 1 --delay-ms 120 2>"$dir/proxy.log" >&2 &
+"$bin/fault-proxy" --listen "ipc://$dir/p" --target "$control" --delay 1 --delay-ms 1000 2>"$dir/proxy.log" >&2 &
 pid[proxy]=$!
 for ((i = 0; i < 40; i++)); do cat docs/*.md; done >"$work/long.txt"
 check "a slow submission" run submit "$work/model.mlir" "${flags[@]}" --data "$work/long.txt" --name slow \
