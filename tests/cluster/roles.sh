@@ -53,19 +53,34 @@ check "its model says its roles itself" grep -q 'pcp.role = "state:1"' calm/mode
 # A worker of the run that process $1 has started, once it has trained.
 descendants() { for child in $(pgrep -P "$1"); do echo "$child" && descendants "$child"; done; }
 worker_of() { for pid in $(descendants "$1"); do [ "$(ps -o comm= -p "$pid")" != pcp-worker ] || echo "$pid"; done; }
-has_trained() { grep -qs lease_done killed/logs/local-w*.log; }
+has_trained() { grep -qs lease_done "$1"/logs/local-w*.log; }
+# kill_one PROCESS RUN
 kill_one() {
     local pid
-    eventually $((60 * slow)) has_trained || return 1
+    eventually $((60 * slow)) has_trained "$2" || return 1
     pid=$(worker_of "$1" | head -n 1)
     [ -n "$pid" ] && kill -9 "$pid"
 }
-begin killed mlp.mlir records:data &
-killed=$!
-check "a worker is killed" kill_one "$killed"
-wait "$killed"
-check "a run that loses a worker ends well" test $? -eq 0
-check "with the same parameters and states" cmp <(parameters calm) <(parameters killed)
+# loses_one CALM MODEL DATA: what CALM did, but a worker is killed
+loses_one() {
+    local killed=$1-killed process
+    begin "$killed" "$2" "$3" &
+    process=$!
+    check "$2: a worker is killed" kill_one "$process" "$killed"
+    wait "$process"
+    check "$2: a run that loses a worker ends well" test $? -eq 0
+    check "$2: with the same parameters and states" cmp <(parameters "$1") <(parameters "$killed")
+}
+loses_one calm mlp.mlir records:data
+
+# A mixture of experts: which of them a row takes must be the same, too.
+mkdir rows
+numbers 960 2 | npy rows/x.npy "<f4" "160, 6"
+awk 'BEGIN { for (i = 0; i < 160; i++) print i % 3 }' | npy rows/labels.npy "<i8" "160,"
+begin experts moe.mlir records:rows
+check "a mixture of experts trains on records" test $? -eq 0
+check "and what it returns beside the loss is named" grep -q "results that nothing reads: 1 (result\[1\]\['balance'\]" experts.txt
+loses_one experts moe.mlir records:rows
 
 # --- it goes on ---
 check "the run goes on for two more rounds" timeout $((100 * slow)) "$bin/pcp" train --resume calm --rounds 202

@@ -22,7 +22,7 @@
 #include "passes/passes.h"
 #include "runtime/exec.h"
 
-enum { STEPS = 50, MAX_VALUES = 64, BATCHES = 4 };
+enum { STEPS = 50, MAX_VALUES = 128, BATCHES = 4 };
 
 typedef struct {
     const char *path, *roles; /* in the text's order */
@@ -257,17 +257,6 @@ static void test_convnet(void **state)
     close_both(&machine, &oracle);
 }
 
-static void test_mlp(void **state)
-{
-    (void)state;
-    static const network_t network = {"tests/models/roles/mlp.mlir",
-                                      "param param param state:1 batch batch seed scalar:step"};
-    machine_t machine;
-    oracle_t oracle;
-    train_beside(&network, &machine, &oracle);
-    close_both(&machine, &oracle);
-}
-
 static void test_lstm(void **state)
 {
     (void)state;
@@ -280,12 +269,55 @@ static void test_lstm(void **state)
     close_both(&machine, &oracle);
 }
 
+/* Networks of which no single value needs a look. */
+static void train_alone(const network_t *network)
+{
+    machine_t machine;
+    oracle_t oracle;
+    train_beside(network, &machine, &oracle);
+    close_both(&machine, &oracle);
+}
+
+static void test_mlp(void **state)
+{
+    (void)state;
+    static const network_t network = {"tests/models/roles/mlp.mlir",
+                                      "param param param state:1 batch batch seed scalar:step"};
+    train_alone(&network);
+}
+
+static void test_vit(void **state)
+{
+    (void)state;
+    static const network_t network = {
+        "tests/models/roles/vit.mlir",
+        "param param param param param param param param param param param param param param "
+        "param param param param batch batch"};
+    train_alone(&network);
+}
+
+static void test_moe(void **state)
+{
+    (void)state;
+    static const network_t network = {"tests/models/roles/moe.mlir",
+                                      "param param param param batch batch"};
+    train_alone(&network);
+}
+
+static void test_rope(void **state)
+{
+    (void)state;
+    static const network_t network = {"tests/models/roles/rope.mlir",
+                                      "param param param param param param param param param param "
+                                      "frozen batch batch"};
+    train_alone(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_convnet),
-        cmocka_unit_test(test_mlp),
-        cmocka_unit_test(test_lstm),
+        cmocka_unit_test(test_convnet), cmocka_unit_test(test_mlp), cmocka_unit_test(test_lstm),
+        cmocka_unit_test(test_vit),     cmocka_unit_test(test_moe), cmocka_unit_test(test_rope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
