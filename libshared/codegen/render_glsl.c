@@ -1,17 +1,15 @@
-/* Kernels of the loop-IR as GLSL. A piece of the kernel's extent is the work of one thread; of SHARE
- * threads, which take turns at the columns; or of a group of threads, which also put together what
- * each has folded (glsl_share_t). Sums of f32 over columns are carried in two floats, so that one
- * thread's long sum is as good as many short ones. */
+/* Kernels of the loop-IR as GLSL: stores, what a kernel touches, the shader around it. How threads share
+ * its loops is in render_turns.c. */
 #include "codegen/render_glsl.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "codegen/prelude_text.h"
+#include "codegen/render_share.h"
 #include "ir/op.h"
 
 static const kx_node_t *node(const kernel_t *kernel, kx_t x)
@@ -25,192 +23,7 @@ static const char *precise_type(dtype_t dtype)
     return dtype_is_float(dtype) ? "precise float" : glsl_type(dtype);
 }
 
-/* --- Loops ------------------------------------------------------------------------------------ */
-
-enum { SHORT_SUM = 32 }; /* columns whose sum needs no second float */
-
-/* What is known while a kernel is written. */
-typedef struct {
-    glsl_plan_t plan;
-    bool inside; /* a loop over columns that threads share */
-    int loops;   /* around it, other than that over pieces */
-    bool *part;  /* by accumulator: the thread's share of it is being folded */
-    bool *used;  /* by accumulator: its place for shares was */
-} own_t;
-
-static own_t *own(render_t *self)
-{
-    return self->own;
-}
-
-static bool is_long(const kernel_t *kernel, const kstmt_t *s)
-{
-    const kx_node_t *lo = node(kernel, s->lo), *hi = node(kernel, s->hi);
-    return lo->lo != lo->hi || hi->lo != hi->hi || hi->hi - lo->lo > SHORT_SUM;
-}
-
-static bool is_sum(const kacc_t *a)
-{
-    return a->op == OP_add && a->dtype == DT_F32;
-}
-
-/* What folding begins with, so that it changes nothing. */
-static void write_neutral(str_t *out, const kacc_t *a)
-{
-    dtype_t t = a->dtype;
-    bool is_float = dtype_is_float(t), up = a->op == OP_minimum;
-    int bits = dtype_bits(t);
-    kx_node_t n = {.kind = KX_NUMBER, .dtype = t};
-    if (a->op == OP_multiply) n.f = 1, n.i = 1;
-    if (a->op == OP_and) n.i = t == DT_I1 ? 1 : -1;
-    if (a->op == OP_and && dtype_is_unsigned(t) && bits < 64) n.i = (INT64_C(1) << bits) - 1;
-    if (a->op == OP_minimum || a->op == OP_maximum) {
-        n.f = up ? INFINITY : -INFINITY;
-        if (t == DT_I1)
-            n.i = up;
-        else if (dtype_is_unsigned(t))
-            n.i = !up ? 0 : bits == 64 ? -1 : (INT64_C(1) << bits) - 1;
-        else if (!is_float)
-            n.i = up ? (int64_t)(UINT64_MAX >> (65 - bits))
-                     : -(int64_t)(UINT64_MAX >> (65 - bits)) - 1;
-    }
-    glsl_number(&n, out);
-}
-
-static void write_line(render_t *self, const char *text)
-{
-    render_indent(self);
-    str_add(self->out, text);
-}
-
-static void name_acc(render_t *self, int acc, char *name, size_t n)
-{
-    snprintf(name, n, "%s%d", own(self)->part[acc] ? "part" : "acc", acc);
-}
-
-/* Before a loop: folded accumulators get a share of this thread, sums a second float. sums: which
- * of them this loop began. */
-static void begin_folds(render_t *self, const kstmt_t *s, bool shares, bool *folds, bool *sums)
-{
-    bool lengthy = s->simd && is_long(self->kernel, s);
-    if (s->simd) glsl_find_folds(self->kernel, s, folds);
-    for (size_t i = 0; i < self->kernel->acc.n; i++) {
-        const kacc_t *a = &self->kernel->acc.at[i];
-        if (!folds[i]) continue;
-        if (shares) {
-            render_indent(self);
-            str_addf(self->out, "%s part%zu = ", precise_type(a->dtype), i);
-            write_neutral(self->out, a);
-            str_add(self->out, ";\n");
-            own(self)->part[i] = true;
-        }
-        sums[i] = lengthy && is_sum(a) && !self->keyed.at[i];
-        if (!sums[i]) continue;
-        self->keyed.at[i] = true;
-        render_indent(self);
-        str_addf(self->out, "float lost%zu = 0.0;\n", i);
-    }
-}
-
-static void end_sums(render_t *self, const bool *sums)
-{
-    for (size_t i = 0; i < self->kernel->acc.n; i++) {
-        if (!sums[i]) continue;
-        char name[24];
-        self->keyed.at[i] = false;
-        name_acc(self, (int)i, name, sizeof name);
-        render_indent(self);
-        str_addf(self->out, "%s = pcp_end_sum(%s, lost%zu);\n", name, name, i);
-    }
-}
-
-/* All threads of the group fold all shares in their order: all have the same bits. */
-static void fold_shares(render_t *self, const bool *folds)
-{
-    const kernel_t *k = self->kernel;
-    bool any = false, again = own(self)->loops > 0;
-    for (size_t i = 0; i < k->acc.n; i++) {
-        any = any || folds[i];
-        again = again || (folds[i] && own(self)->used[i]);
-    }
-    if (!any) return;
-    if (again) write_line(self, "barrier();\n");
-    for (size_t i = 0; i < k->acc.n; i++) {
-        if (!folds[i]) continue;
-        own(self)->part[i] = false;
-        own(self)->used[i] = true;
-        render_indent(self);
-        str_addf(self->out, "shares%zu[lane] = part%zu;\n", i, i);
-    }
-    write_line(self, "barrier();\n");
-    write_line(self, "for (uint k = 0u; k < gl_WorkGroupSize.x; k++) {\n");
-    for (size_t i = 0; i < k->acc.n; i++) {
-        char acc[24], share[32];
-        const kacc_t *a = &k->acc.at[i];
-        if (!folds[i]) continue;
-        snprintf(acc, sizeof acc, "acc%zu", i);
-        snprintf(share, sizeof share, "shares%zu[k]", i);
-        render_indent(self);
-        str_addf(self->out, "    %s = ", acc);
-        glsl_op(self->out, a->op, a->dtype, a->dtype, 2, (const char *const[]){acc, share});
-        str_add(self->out, ";\n");
-    }
-    write_line(self, "}\n");
-}
-
-/* The caller's range: this thread's piece of it. */
-static void write_piece(render_t *self, const kstmt_t *s)
-{
-    render_indent(self);
-    str_addf(self->out, "{ const int i%d = piece;\n", self->loop.at[s->var]);
-    render_block(self, &s->body);
-    write_line(self, "}\n");
-}
-
-static void write_bounds(render_t *self, const kstmt_t *s, bool shares)
-{
-    int v = self->loop.at[s->var];
-    render_indent(self);
-    str_addf(self->out, "for (int i%d = ", v);
-    glsl_index(self, s->lo, self->out);
-    str_addf(self->out, "%s; i%d < ", shares ? " + int(lane)" : "", v);
-    glsl_index(self, s->hi, self->out);
-    if (shares)
-        str_addf(self->out, "; i%d += int(LANES)) {\n", v);
-    else
-        str_addf(self->out, "; i%d++) {\n", v);
-}
-
-static void write_for(render_t *self, const kstmt_t *s)
-{
-    if (s->lo == KX_NONE) {
-        write_piece(self, s);
-        return;
-    }
-    own_t *o = own(self);
-    size_t n = self->kernel->acc.n;
-    bool *folds = mem_calloc(n + 1, sizeof *folds), *sums = mem_calloc(n + 1, sizeof *sums);
-    bool shares = s->simd && !o->inside && o->plan.share != GLSL_ALONE;
-    write_line(self, "{\n");
-    begin_folds(self, s, shares, folds, sums);
-    write_bounds(self, s, shares);
-    o->inside = o->inside || shares;
-    o->loops += !s->simd;
-    render_block(self, &s->body);
-    o->loops -= !s->simd;
-    write_line(self, "}\n");
-    end_sums(self, sums);
-    if (shares) {
-        o->inside = false;
-        fold_shares(self, folds);
-        if (!o->plan.apart) write_line(self, "memoryBarrierBuffer(); barrier();\n");
-    }
-    write_line(self, "}\n");
-    free(folds);
-    free(sums);
-}
-
-/* --- Stores and accumulators ------------------------------------------------------------------ */
+/* --- Stores --------------------------------------------------------------------------------- */
 
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
@@ -218,9 +31,7 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     bool is_local = base[0] == 'l', rounded = n->kind == KX_CONVERT;
     str_t value = {0};
     glsl_value(self, s->value, &value);
-    bool one = own(self)->plan.share != GLSL_ALONE && !own(self)->inside;
-    render_indent(self);
-    if (one) str_add(self->out, "if (lane == 0u) ");
+    turns_store_begin(self);
     if (is_local)
         str_addf(self->out, "l%d[", s->target);
     else
@@ -235,30 +46,17 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
         str_addf(self->out, "%s(%s)", dtype_is_narrow(dtype) ? "uint" : glsl_type(dtype),
                  str_text(&value));
     str_add(self->out, ";\n");
-    if (one && !own(self)->plan.apart) write_line(self, "memoryBarrierBuffer(); barrier();\n");
+    turns_store_end(self);
     str_fini(&value);
 }
 
-static void write_accumulate(render_t *self, const kstmt_t *s)
-{
-    const kacc_t *a = &self->kernel->acc.at[s->target];
-    str_t value = {0};
-    char name[24];
-    glsl_value(self, s->value, &value);
-    name_acc(self, s->target, name, sizeof name);
-    render_indent(self);
-    if (s->kind == KS_START) {
-        str_addf(self->out, "%s %s = %s;\n", precise_type(a->dtype), name, str_text(&value));
-    } else if (self->keyed.at[s->target]) {
-        str_addf(self->out, "pcp_fold_sum(%s, lost%d, %s);\n", name, s->target, str_text(&value));
-    } else {
-        str_addf(self->out, "%s = ", name);
-        glsl_op(self->out, a->op, a->dtype, a->dtype, 2,
-                (const char *const[]){name, str_text(&value)});
-        str_add(self->out, ";\n");
-    }
-    str_fini(&value);
-}
+static const turns_lang_t turns = {
+    .index = glsl_index,
+    .value = glsl_value,
+    .op = glsl_op,
+    .barrier = "barrier();\n",
+    .visible = "memoryBarrierBuffer(); barrier();\n",
+};
 
 static const render_lang_t lang = {
     .type = glsl_node_type,
@@ -266,9 +64,9 @@ static const render_lang_t lang = {
     .sum = glsl_sum,
     .number = glsl_number,
     .node = glsl_node,
-    .loop = write_for,
+    .loop = turns_loop,
     .store = write_store,
-    .accumulate = write_accumulate,
+    .accumulate = turns_accumulate,
 };
 
 /* --- What a kernel touches -------------------------------------------------------------------- */
@@ -301,7 +99,7 @@ static void find_stores(const kernel_t *kernel, const kblock_t *block, reach_t *
 
 /* For the device, in words that codegen/shaders.c reads: what the step reads and writes, in bytes
  * from its arguments on. "*": anywhere. */
-static void write_reach(const kernel_t *kernel, const glsl_plan_t *plan, str_t *out)
+static void write_reach(const kernel_t *kernel, const share_plan_t *plan, str_t *out)
 {
     size_t n = kernel->arg.n;
     reach_t *r = mem_calloc(n + 1, sizeof *r);
@@ -313,12 +111,12 @@ static void write_reach(const kernel_t *kernel, const glsl_plan_t *plan, str_t *
         reach(kernel, &r[x->i], x->in[0]);
     }
     find_stores(kernel, &kernel->body, r);
-    int64_t rounds = glsl_rounds(kernel, plan);
-    if (plan->share == GLSL_GROUP)
+    int64_t rounds = share_rounds(kernel, plan);
+    if (plan->share == SHARE_GROUP)
         str_addf(out, "// groups of 0, rounds %" PRId64 ", arguments %zu\n", rounds, n);
     else
         str_addf(out, "// threads %d, rounds %" PRId64 ", arguments %zu\n",
-                 plan->share == GLSL_SHARED ? plan->lanes : 1, rounds, n);
+                 plan->share == SHARE_COLUMNS ? plan->lanes : 1, rounds, n);
     for (size_t i = 0; i < n; i++) {
         int64_t size = (int64_t)dtype_bytes(kernel->arg.at[i].dtype);
         bool any = r[i].anywhere || r[i].lo > r[i].hi;
@@ -344,22 +142,22 @@ static void write_arrays(const kernel_t *k, bool shared, str_t *out)
                  i);
 }
 
-static void write_place(const glsl_plan_t *plan, str_t *out)
+static void write_place(const share_plan_t *plan, str_t *out)
 {
     static const char *const places[] = {
-        [GLSL_ALONE] = "    const uint thread = pcp_thread();\n"
-                       "    if (thread >= uint(work.extent)) return;\n"
-                       "    const int piece = work.begin + int(thread);\n",
-        [GLSL_SHARED] = "    const uint thread = pcp_thread(), lane = thread % LANES;\n"
-                        "    if (thread / LANES >= uint(work.extent)) return;\n"
-                        "    const int piece = work.begin + int(thread / LANES);\n",
-        [GLSL_GROUP] =
+        [SHARE_ALONE] = "    const uint thread = pcp_thread();\n"
+                        "    if (thread >= uint(work.extent)) return;\n"
+                        "    const int piece = work.begin + int(thread);\n",
+        [SHARE_COLUMNS] = "    const uint thread = pcp_thread(), lane = thread % LANES;\n"
+                          "    if (thread / LANES >= uint(work.extent)) return;\n"
+                          "    const int piece = work.begin + int(thread / LANES);\n",
+        [SHARE_GROUP] =
             "    const uint LANES = gl_WorkGroupSize.x, lane = gl_LocalInvocationIndex;\n"
             "    if (pcp_group() >= uint(work.extent)) return;\n"
             "    const int piece = work.begin + int(pcp_group());\n",
     };
     str_add(out, "void main()\n{\n");
-    if (plan->share == GLSL_SHARED) str_addf(out, "    const uint LANES = %du;\n", plan->lanes);
+    if (plan->share == SHARE_COLUMNS) str_addf(out, "    const uint LANES = %du;\n", plan->lanes);
     str_add(out, places[plan->share]);
 }
 
@@ -371,10 +169,9 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
         return;
     }
     render_t self;
-    own_t o = {.plan = glsl_choose_share(kernel)};
-    bool group = o.plan.share == GLSL_GROUP;
-    o.part = mem_calloc(kernel->acc.n + 1, sizeof *o.part);
-    o.used = mem_calloc(kernel->acc.n + 1, sizeof *o.used);
+    turns_t o;
+    turns_begin(&o, kernel, &turns);
+    bool group = o.plan.share == SHARE_GROUP;
     write_reach(kernel, &o.plan, out);
     render_begin(&self, kernel, &lang, out);
     self.own = &o;
@@ -386,8 +183,7 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     render_block(&self, &kernel->body);
     str_add(out, "}\n");
     render_end(&self);
-    free(o.part);
-    free(o.used);
+    turns_end(&o);
 }
 
 /* Conversions of floats of a byte and less, and neighbours of all narrow ones, that the text names. */

@@ -13,28 +13,6 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 /* The same for a product of f32 or bf16, in tiles of product->tiles.rows x cols for each thread. */
 void render_glsl_product(const product_t *product, str_t *out);
 
-/* How threads share a piece of a kernel's work. */
-typedef enum {
-    GLSL_ALONE,  /* one thread does it */
-    GLSL_SHARED, /* `lanes` threads take turns at its columns, and never look at each other's */
-    GLSL_GROUP,  /* a group of threads takes turns, and puts together what each has folded */
-} glsl_share_t;
-
-typedef struct {
-    glsl_share_t share;
-    int lanes;  /* SHARED: a power of two */
-    bool apart; /* no column reads what another one has written */
-} glsl_plan_t;
-
-/* render_glsl_share.c */
-glsl_plan_t glsl_choose_share(const kernel_t *kernel);
-/* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
-void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
-
-/* How many rounds of loops a thread makes at most, loops without known bounds aside; INT32_MAX: as many
- * or more. */
-int64_t glsl_rounds(const kernel_t *kernel, const glsl_plan_t *plan);
-
 /* What a shader starts with: extensions, bindings, the prelude, and the prelude's part for doubles
  * where one of the n kernels (one, as shaders are) needs it. */
 void render_glsl_head(str_t *out, int n, char *const *text);

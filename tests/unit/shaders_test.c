@@ -16,7 +16,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "codegen/render_glsl.h"
+#include "codegen/render_share.h"
 #include "codegen/shaders.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
@@ -153,11 +153,11 @@ static void test_rounds(void **state)
                                    .lda = 70,
                                    .ldb = 40,
                                    .ldc = 40};
-    const glsl_plan_t alone = {.share = GLSL_ALONE};
+    const share_plan_t alone = {.share = SHARE_ALONE};
     (void)state;
     kernel_t *rows = product_loops(&step, false), *elements = product_loops(&step, true);
-    assert_int_equal(glsl_rounds(rows, &alone), 40 * (1 + 70));
-    assert_int_equal(glsl_rounds(elements, &alone), 70);
+    assert_int_equal(share_rounds(rows, &alone), 40 * (1 + 70));
+    assert_int_equal(share_rounds(elements, &alone), 70);
     assert_int_equal(elements->extent, 120);
     kernel_destroy(&rows);
     kernel_destroy(&elements);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/render_glsl.h"
+#include "codegen/render_share.h"
 #include "ir/op.h"
 
 /* Loops over columns that are not inside another one, and what lies between them. */
@@ -37,7 +37,7 @@ static void find_starts(const kblock_t *block, bool *starts)
     }
 }
 
-void glsl_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds)
+void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds)
 {
     bool *starts = mem_calloc(kernel->acc.n + 1, sizeof *starts);
     find_starts(&loop->body, starts);
@@ -78,7 +78,7 @@ static int64_t rounds_of(const kernel_t *kernel, const kstmt_t *s)
 static void look_at_loop(const kernel_t *kernel, const kstmt_t *s, columns_t *c)
 {
     bool *folds = mem_calloc(kernel->acc.n + 1, sizeof *folds);
-    glsl_find_folds(kernel, s, folds);
+    share_find_folds(kernel, s, folds);
     for (size_t i = 0; i < kernel->acc.n; i++) {
         if (!folds[i]) continue;
         c->folds = true;
@@ -142,12 +142,12 @@ static bool is_apart(const kernel_t *kernel)
     return true;
 }
 
-glsl_plan_t glsl_choose_share(const kernel_t *kernel)
+share_plan_t share_choose(const kernel_t *kernel)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
     enum { FEW = 32, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
     columns_t c = {.same = true, .known = true};
-    glsl_plan_t plan = {.share = GLSL_ALONE};
+    share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
     if (kernel->in_order) return plan;
     find_columns(kernel, &kernel->body, &c);
@@ -157,11 +157,11 @@ glsl_plan_t glsl_choose_share(const kernel_t *kernel)
         return plan;
     plan.apart = c.same && !c.keeps && is_apart(kernel);
     if (plan.apart && !c.folds) {
-        plan.share = GLSL_SHARED;
+        plan.share = SHARE_COLUMNS;
         plan.lanes = FEW;
         while (plan.lanes < MOST && plan.lanes * EACH < c.columns) plan.lanes *= 2;
     } else if (c.known && shared <= MAX_SHARED)
-        plan.share = GLSL_GROUP;
+        plan.share = SHARE_GROUP;
     return plan;
 }
 
@@ -181,12 +181,12 @@ static int64_t add_rounds(const kernel_t *kernel, const kblock_t *block, int64_t
     return sum;
 }
 
-int64_t glsl_rounds(const kernel_t *kernel, const glsl_plan_t *plan)
+int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan)
 {
     enum { FEWEST = 8 }; /* threads of a group, of the devices we know */
-    int64_t lanes = plan->share == GLSL_GROUP    ? FEWEST
-                    : plan->share == GLSL_SHARED ? plan->lanes
-                                                 : 1;
+    int64_t lanes = plan->share == SHARE_GROUP     ? FEWEST
+                    : plan->share == SHARE_COLUMNS ? plan->lanes
+                                                   : 1;
     int64_t n = add_rounds(kernel, &kernel->body, lanes);
     return n > INT32_MAX ? INT32_MAX : n;
 }

@@ -1,0 +1,66 @@
+/* How threads share a kernel's work, for languages of many threads: which share of a piece of its
+ * extent is a thread's (render_share.c), and loops and accumulators as such threads run them
+ * (render_turns.c). */
+#ifndef CODEGEN_RENDER_SHARE_H
+#define CODEGEN_RENDER_SHARE_H
+
+#include "codegen/render_expr.h"
+
+/* How threads share a piece of a kernel's work. */
+typedef enum {
+    SHARE_ALONE,   /* one thread does it */
+    SHARE_COLUMNS, /* `lanes` threads take turns at its columns, and never look at each other's */
+    SHARE_GROUP,   /* a group of threads takes turns, and puts together what each has folded */
+} share_t;
+
+typedef struct {
+    share_t share;
+    int lanes;  /* COLUMNS: a power of two */
+    bool apart; /* no column reads what another one has written */
+} share_plan_t;
+
+share_plan_t share_choose(const kernel_t *kernel);
+/* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
+void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
+
+/* How many rounds of loops a thread makes at most, loops without known bounds aside; INT32_MAX: as
+ * many or more. */
+int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan);
+
+/* --- Loops in turns ---------------------------------------------------------------------------- */
+
+/* How a language writes what it writes otherwise than others; its source has `uint`, `piece` (the
+ * work's number), where threads share it `lane` and LANES, and the prelude's pcp_fold_sum. */
+typedef struct {
+    void (*index)(render_t *self, kx_t x, str_t *out); /* x as `int` */
+    void (*value)(render_t *self, kx_t x, str_t *out); /* x as a value of its type */
+    void (*op)(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
+               const char *const *in);
+    const char *barrier; /* threads of a group wait for each other; shares are seen */
+    const char *visible; /* the same, and what they wrote is seen by all */
+} turns_lang_t;
+
+/* What is known while a kernel is written: render_t.own. */
+typedef struct {
+    const turns_lang_t *lang;
+    share_plan_t plan;
+    bool inside; /* a loop over columns that threads share */
+    int loops;   /* around it, other than that over pieces */
+    bool *part;  /* by accumulator: the thread's share of it is being folded */
+    bool *used;  /* by accumulator: its place for shares was */
+} turns_t;
+
+/* Chooses the share; turns_end is due. */
+void turns_begin(turns_t *self, const kernel_t *kernel, const turns_lang_t *lang);
+void turns_end(turns_t *self);
+
+/* Entries of render_lang_t: KS_FOR; KS_START and KS_FOLD. Sums of f32 over columns are carried in two
+ * floats, so that one thread's long sum is as good as many short ones. */
+void turns_loop(render_t *self, const kstmt_t *s);
+void turns_accumulate(render_t *self, const kstmt_t *s);
+/* Around a store, from its indentation on: outside of shared loops one thread does it, and the others
+ * wait where they may read it. */
+void turns_store_begin(render_t *self);
+void turns_store_end(render_t *self);
+
+#endif
