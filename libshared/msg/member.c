@@ -22,6 +22,7 @@
 #include "msg/control.h"
 #include "msg/keyring.h"
 #include "msg/limits.h"
+#include "msg/protocol.h"
 #include "msg/service.h"
 #include "msg/unanswered.h"
 
@@ -50,7 +51,7 @@ struct member {
     char *data;      /* what our HELLO announces on this connection; NULL: options.data */
     char *announced; /* the last one that was logged */
     unanswered_t *unanswered;
-    char why[300]; /* nobody welcomes us, as far as it is known */
+    char why[PROTOCOL_TEXT]; /* nobody welcomes us, as far as it is known */
     char host[SERVICE_HOST_BYTES];
     uint64_t incarnation; /* random: tells us from another process that was given our id */
     int64_t taken_ms;     /* how long to wait when our id is in use */
@@ -165,6 +166,8 @@ static void send_hello(member_t *self)
     hello.supervisor = (char *)(o->supervisor ? o->supervisor : "");
     hello.host = self->host;
     hello.incarnation = self->incarnation;
+    hello.protocol = MSG_PROTOCOL;
+    hello.protocol_oldest = MSG_PROTOCOL_OLDEST;
     if (o->hello) o->hello(o->state, &hello);
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_HELLO;
@@ -208,12 +211,26 @@ static void lose(member_t *self, const char *reason)
     next_endpoint(self);
 }
 
+static void refused(member_t *self, const char *text)
+{
+    snprintf(self->why, sizeof self->why, "%s", text);
+    log_event(LOG_ERROR, "refused", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
+              self->endpoint, text);
+}
+
 static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
     member_t *self = state;
     const Msg__Welcome *welcome = message->welcome;
+    char wrong[PROTOCOL_TEXT];
     if (self->joined) return;
+    uint32_t protocol = protocol_of_welcome(welcome, wrong);
+    if (!protocol) {
+        unanswered_heard(self->unanswered, false);
+        refused(self, wrong);
+        return;
+    }
     self->joined = true;
     unanswered_end(self->unanswered);
     *self->why = '\0';
@@ -223,7 +240,8 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
         self->heartbeat_ms = welcome->heartbeat_ms;
         self->timeout_ms = welcome->timeout_ms;
     }
-    log_event(LOG_INFO, "joined", "run=%s shepherd=%s", welcome->run, self->endpoint);
+    log_event(LOG_INFO, "joined", "run=%s shepherd=%s protocol=%u", welcome->run, self->endpoint,
+              protocol);
     self->options.on_welcome(self->options.state, welcome);
 }
 
@@ -264,11 +282,7 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
         self->refused = !self->joined;
         break;
     case MSG__FAULT__CODE__ID_IN_USE: id_in_use(self, fault->text); break;
-    case MSG__FAULT__CODE__REFUSED:
-        snprintf(self->why, sizeof self->why, "%s", fault->text);
-        log_event(LOG_ERROR, "refused", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
-                  self->endpoint, fault->text);
-        break;
+    case MSG__FAULT__CODE__REFUSED: refused(self, fault->text); break;
     case MSG__FAULT__CODE__NOT_ALLOWED:
         log_event(LOG_ERROR, "not_allowed", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
                   self->endpoint, fault->text);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "msg/control.h"
 #include "msg/member.h"
+#include "msg/protocol.h"
 #include "msg/service.h"
 #include "temp.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     int n_taken; /* HELLOs that are refused, for another process has the id */
     int64_t hello_at_ms[8];
     uint64_t incarnation;
+    uint32_t protocol, says_protocol, says_oldest; /* of our WELCOME; of the last HELLO */
     bool (*until)(void *rig);
     int64_t limit_ms;
     msg_count_t count;
@@ -53,6 +55,9 @@ static void seen_hello(void *state, const msg_peer_t *from, const msg_envelope_t
     Msg__Welcome body = MSG__WELCOME__INIT;
     body.heartbeat_ms = 20;
     body.timeout_ms = 300;
+    body.protocol = rig->protocol;
+    rig->says_protocol = message->hello->protocol;
+    rig->says_oldest = message->hello->protocol_oldest;
     msg_envelope_t reply = MSG__ENVELOPE__INIT;
     Msg__Fault fault = MSG__FAULT__INIT;
     fault.code = MSG__FAULT__CODE__ID_IN_USE;
@@ -140,11 +145,11 @@ static int on_check(zloop_t *loop, int timer, void *arg)
     return rig->until(rig) || clock_mono_ms() > rig->limit_ms ? -1 : 0;
 }
 
-/* Run the loop until the condition holds; a test fails after 5 s. */
+/* Run the loop until the condition holds; a test fails after 30 s. */
 static void wait_for(rig_t *rig, bool (*until)(void *rig))
 {
     rig->until = until;
-    rig->limit_ms = clock_mono_ms() + 5000;
+    rig->limit_ms = clock_mono_ms() + 30000;
     service_loop(rig->loop);
     assert_true(until(rig));
 }
@@ -225,6 +230,31 @@ static void joining_and_beating(void **unused)
     rig_free(rig);
 }
 
+static bool said_hello_twice(void *rig)
+{
+    return ((rig_t *)rig)->n_hello >= 2;
+}
+
+/* A shepherd of versions that we do not speak welcomes us all the same if it is too old to ask. */
+static void a_shepherd_of_another_age(void **unused)
+{
+    (void)unused;
+    char text[600];
+    rig_t *rig = rig_new();
+    rig->protocol = MSG_PROTOCOL + 1;
+    wait_for(rig, said_hello_twice);
+    assert_false(member_joined(rig->member));
+    assert_int_equal(rig->n_welcome, 0);
+    assert_int_equal(rig->says_protocol, MSG_PROTOCOL);
+    assert_int_equal(rig->says_oldest, MSG_PROTOCOL_OLDEST);
+    member_health(rig->member, text, sizeof text);
+    assert_non_null(strstr(text, "the shepherd speaks protocol version 3, this program 1 to 2"));
+    rig->protocol = MSG_PROTOCOL_OLDEST; /* it was replaced */
+    wait_for(rig, has_beaten);
+    assert_true(member_joined(rig->member));
+    rig_free(rig);
+}
+
 static void a_forgotten_member_joins_again(void **unused)
 {
     (void)unused;
@@ -240,11 +270,6 @@ static void a_forgotten_member_joins_again(void **unused)
     assert_int_equal(rig->n_lost, 1);
     assert_int_equal(rig->n_work, 0);
     rig_free(rig);
-}
-
-static bool said_hello_twice(void *rig)
-{
-    return ((rig_t *)rig)->n_hello >= 2;
 }
 
 /* It asks again, after longer and longer pauses, until the holder of its id is gone. */
@@ -501,6 +526,7 @@ int main(void)
     log_init("member_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joining_and_beating),
+        cmocka_unit_test(a_shepherd_of_another_age),
         cmocka_unit_test(a_forgotten_member_joins_again),
         cmocka_unit_test(a_member_may_end_in_a_timer),
         cmocka_unit_test(an_id_in_use),

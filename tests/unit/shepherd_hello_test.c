@@ -46,6 +46,44 @@ static void names_are_checked(void **unused)
     rig_free(rig);
 }
 
+/* What a member speaks, and the version of the conversation: 0: it is refused with these words. */
+static const struct {
+    uint32_t oldest, newest, common;
+    const char *words;
+} ranges[] = {
+    {0, 0, 1, NULL},
+    {1, 1, 1, NULL},
+    {1, 2, 2, NULL},
+    {2, 2, 2, NULL},
+    {2, 3, 2, NULL},
+    {3, 4, 0, "it speaks protocol versions 3 to 4 (pcp 9.1), the shepherd 1 to 2 (pcp "},
+    {UINT32_MAX, UINT32_MAX, 0, "bring the shepherd to the other's version"},
+    {2, 1, 0, "are no range"},
+    {3, 0, 0, "are no range"},
+};
+
+static void versions_are_agreed(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        rig_t *rig = rig_new(1, 1);
+        SAY(rig, W1, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+            body.kind = MSG__KIND__KIND_WORKER; body.id = "w"; body.target = "cpu:x";
+            body.software = "9.1"; body.protocol_oldest = ranges[i].oldest;
+            body.protocol = ranges[i].newest);
+        assert_int_equal(rig->state.roster.members.n, ranges[i].common != 0);
+        if (ranges[i].common) {
+            assert_int_equal(only(rig, W1, BODY(WELCOME))->welcome->protocol, ranges[i].common);
+            assert_int_equal(rig->state.roster.members.at[0].protocol, ranges[i].common);
+        } else {
+            const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
+            assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);
+            if (!strstr(fault->text, ranges[i].words)) fail_msg("row %zu: %s", i, fault->text);
+        }
+        rig_free(rig);
+    }
+}
+
 /* Other texts of members go where only UTF-8 may: the store would refuse them, and with them all
  * that is written in the same transaction. */
 static void other_texts_are_checked(void **unused)
@@ -222,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(versions_are_agreed),
         cmocka_unit_test(other_texts_are_checked),
         cmocka_unit_test(a_living_member_keeps_its_id),
         cmocka_unit_test(who_is_gone_is_replaced),

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "msg/control.h"
+#include "msg/protocol.h"
 #include "shepherd/front/front.h"
 #include "shepherd/roster/hello.h"
 
@@ -109,6 +110,7 @@ static void welcome(front_t *self, const front_member_t *member)
     Msg__Welcome welcome = MSG__WELCOME__INIT;
     welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
     welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
+    welcome.protocol = member->is.protocol;
     MSG_SEND(self->out, &member->is.peer, 0, WELCOME, welcome, &welcome);
 }
 
@@ -186,7 +188,9 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     msg_envelope_t *message = n <= HELLO_BYTES ? msg_unpack(zmq_msg_data(body), n, NULL) : NULL;
     const Msg__Hello *hello = NULL;
     if (message && message->body_case == MSG__ENVELOPE__BODY_HELLO) hello = message->hello;
-    const char *wrong = hello ? hello_fault(hello, from, self->members.n) : NULL;
+    char text[PROTOCOL_TEXT];
+    const char *wrong = hello && !protocol_of_hello(hello, text) ? text : NULL;
+    if (hello && !wrong) wrong = hello_fault(hello, from, self->members.n);
     front_member_t *old = hello && !wrong ? front_by_peer(self, from) : NULL;
     front_member_t *holder = hello && !wrong ? front_by_id(self, hello->id) : NULL;
     if (!hello) {

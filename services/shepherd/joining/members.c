@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "msg/protocol.h"
 #include "shepherd/joining/members.h"
 #include "shepherd/roster/hello.h"
 #include "shepherd/round/blame.h"
@@ -102,8 +103,9 @@ void members_expire(shepherd_t *self)
 
 /* NULL when the HELLO is acceptable, else what is wrong with it. */
 static const char *check_hello(const shepherd_t *self, const msg_peer_t *from,
-                               const Msg__Hello *hello)
+                               const Msg__Hello *hello, char text[PROTOCOL_TEXT])
 {
+    if (!protocol_of_hello(hello, text)) return text;
     if (hello->kind == MSG__KIND__KIND_AGGREGATOR && !*hello->endpoint)
         return "an aggregator must state its data endpoint";
     if (hello->kind == MSG__KIND__KIND_WORKER && !*hello->target)
@@ -111,15 +113,17 @@ static const char *check_hello(const shepherd_t *self, const msg_peer_t *from,
     return hello_fault(hello, from, self->roster.members.n);
 }
 
-static void welcome(shepherd_t *self, const msg_peer_t *to, uint64_t reply_to)
+static void welcome(shepherd_t *self, const msg_peer_t *to, const msg_envelope_t *message)
 {
+    const Msg__Hello *hello = message->hello;
     Msg__Welcome welcome = MSG__WELCOME__INIT;
     welcome.run = self->config->run;
     welcome.run_hash = self->run_hash;
     welcome.heartbeat_ms = (uint32_t)self->config->heartbeat_ms;
     welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
     welcome.telemetry = (char *)(self->ports.telemetry ? self->ports.telemetry : "");
-    MSG_SEND(self->ports.out, to, reply_to, WELCOME, welcome, &welcome);
+    welcome.protocol = protocol_common(hello->protocol_oldest, hello->protocol);
+    MSG_SEND(self->ports.out, to, message->id, WELCOME, welcome, &welcome);
 }
 
 /* The id belongs to somebody who lives: another process than this one, whose connection stands. One
@@ -169,7 +173,8 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
         refuse(self, from, message->id, MSG__FAULT__CODE__NOT_LEADER, "another shepherd leads");
         return;
     }
-    const char *wrong = check_hello(self, from, hello);
+    char text[PROTOCOL_TEXT];
+    const char *wrong = check_hello(self, from, hello, text);
     if (!wrong && hello->kind == MSG__KIND__KIND_WORKER)
         wrong = plans_refusal(&self->plans, hello->target);
     if (wrong) {
@@ -180,7 +185,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     member_row_t *old = member_by_peer(&self->roster, from);
     if (old && strcmp(old->id, hello->id) == 0 && old->kind == hello->kind) {
         /* Our WELCOME came late: say it again. */
-        welcome(self, from, message->id);
+        welcome(self, from, message);
         return;
     }
     const member_row_t *holder = member_by_id(&self->roster, hello->id);
@@ -194,9 +199,12 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     member_row_t row = member_row_of(hello, from, ++self->roster.last_serial, self->now_ms);
     blame_take(&self->roster, &row);
     roster_add(&self->roster, row);
-    log_event(LOG_INFO, "member_joined", "member=%s kind=%s target=%s threads=%u pid=%u host=%s",
-              row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host);
-    welcome(self, from, message->id);
+    log_event(LOG_INFO, "member_joined",
+              "member=%s kind=%s target=%s threads=%u pid=%u host=%s protocol=%u "
+              "software=\"%.32s\"",
+              row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host,
+              row.protocol, hello->software);
+    welcome(self, from, message);
     announce(self, &row, true, "");
     member_row_t *here = member_by_serial(&self->roster, row.serial);
     if (row.kind == MSG__KIND__KIND_COMPILER) plans_retry(&self->plans);

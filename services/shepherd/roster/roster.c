@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "msg/protocol.h"
 #include "msg/wire.h"
 
 member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint32_t serial,
@@ -21,6 +22,7 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .host = mem_strdup(hello->host),
         .pid = hello->pid,
         .incarnation = hello->incarnation,
+        .protocol = protocol_common(hello->protocol_oldest, hello->protocol),
         .threads = hello->threads,
         .kind = hello->kind,
         .peer = *from,

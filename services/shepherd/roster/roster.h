@@ -31,6 +31,7 @@ typedef struct {
     char *id, *target, *endpoint, *supervisor, *host;
     uint32_t pid, threads;
     uint64_t incarnation; /* random number of its process; 0: it told none */
+    uint32_t protocol;    /* version of the conversation with it */
     Msg__Kind kind;
     msg_peer_t peer;
     int64_t heard_ms, issued_ms; /* last sign of life, last work given */
