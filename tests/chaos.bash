@@ -69,7 +69,7 @@ storm_cluster() {
         controls+=("$seen")
         storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$storm_prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
-            --store "$postgres_url" --liveness "$redis_url" --keep-state object --shards 2 \
+            --store "$postgres_url" --liveness "$redis_url" --keep-state object --aggregators 2 \
             --heartbeat-ms 200 --timeout-ms $((3000 * slow)) --leader-ttl-ms $((4000 * slow))
     done
     storm_members "${controls[0]},${controls[1]}" 2

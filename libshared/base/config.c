@@ -20,8 +20,10 @@ enum { MAX_NESTING = 8 };
 
 /* ---- names ---- */
 
-static const config_field_t *find_field(const config_table_t *table, const char *name)
+const config_field_t *config_find(const config_table_t *table, const char *name)
 {
+    for (const config_former_t *f = table->former; f && f->was; f++)
+        if (strcmp(f->was, name) == 0) name = f->is;
     for (size_t i = 0; i < table->n_fields; i++)
         if (strcmp(table->fields[i].name, name) == 0) return &table->fields[i];
     return NULL;
@@ -179,7 +181,7 @@ static int set_field(const config_field_t *f, void *target, const char *value, e
 int config_set(const config_table_t *table, void *target, const char *name, const char *value,
                err_t *err)
 {
-    const config_field_t *f = find_field(table, name);
+    const config_field_t *f = config_find(table, name);
     if (f) return set_field(f, target, value, err);
     return err_set(err, ERR_ARG, "%s: unknown field; the nearest is %s", name,
                    nearest_name(table, name));
@@ -232,7 +234,7 @@ static char *text_of(const json_t *value)
 static int set_from_json(const config_table_t *table, void *target, const char *name, json_t *value,
                          bool *seen, err_t *err)
 {
-    const config_field_t *f = find_field(table, name);
+    const config_field_t *f = config_find(table, name);
     if (!f)
         return err_set(err, ERR_ARG, "unknown key \"%s\"; the nearest known one is \"%s\"", name,
                        nearest_name(table, name));
@@ -339,9 +341,9 @@ static int read_flag(const config_table_t *table, walk_t *walk, const char *name
                      const char *inline_value, assignments_t *out, err_t *err)
 {
     const char *flag = walk->argv[walk->i];
-    const config_field_t *f = find_field(table, name);
+    const config_field_t *f = config_find(table, name);
     assignment_t a = {f, "true"};
-    if (!f && str_starts(name, "no_") && (f = find_field(table, name + 3))) {
+    if (!f && str_starts(name, "no_") && (f = config_find(table, name + 3))) {
         if (f->kind != CONFIG_BOOL || inline_value)
             return err_set(err, ERR_ARG, "%s: only a yes-or-no flag has a --no- form", flag);
         a = (assignment_t){f, "false"};
@@ -459,7 +461,7 @@ const char *config_hide(const config_table_t *table, int argc, char **argv)
         if (!str_starts(argv[i], "--")) continue;
         char *name = respell("", argv[i] + 2, '-', '_', false), *equals = strchr(name, '=');
         if (equals) *equals = '\0';
-        const config_field_t *f = find_field(table, name);
+        const config_field_t *f = config_find(table, name);
         free(name);
         char *value = !f || !f->secret ? NULL : equals ? strchr(argv[i], '=') + 1 : argv[i + 1];
         if (value && secret_hide(value)) found = f->name;

@@ -39,6 +39,11 @@ typedef struct {
                     first line of that file */
 } config_field_t;
 
+/* What a field was called before: files and flags may still say so. */
+typedef struct {
+    const char *was, *is;
+} config_former_t;
+
 typedef struct {
     const char *usage; /* first lines of --help: what the command does and its operands */
     const config_field_t *fields;
@@ -46,6 +51,7 @@ typedef struct {
     bool no_env;
     const char *env_field; /* with no_env: the one that is read from the environment all the same */
     const char *base;      /* a JSON file that is read before the others; NULL: none */
+    const config_former_t *former; /* ends with {NULL, NULL}; NULL: none */
     const char *purpose; /* one line for the head of a page for man; NULL: usage's first sentence */
 } config_table_t;
 
@@ -77,6 +83,9 @@ int config_load(const config_table_t *table, void *target, const char *file, int
  * machine may read (ps). Returns the name of a flag that had one; NULL: none had. Not for literals.
  */
 const char *config_hide(const config_table_t *table, int argc, char **argv);
+
+/* The field of this name, or that once had it; NULL: there is none. */
+const config_field_t *config_find(const config_table_t *table, const char *name);
 
 /* Set one field from text, as a flag would, but for @FILE. */
 int config_set(const config_table_t *table, void *target, const char *name, const char *value,

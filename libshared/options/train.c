@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { MOST_REPLICAS = 4096 }; /* as in their row */
+
 #define ROW(spec, what, key, text, low, high, choice, is_fixed, say) \
     {{.name = #key,                                                  \
       .kind = CONFIG_##what,                                         \
@@ -14,8 +16,8 @@
       .words = choice},                                              \
      is_fixed,                                                       \
      spec},
-const train_option_t train_option_rows[] = {TRAIN_RUN_OPTIONS(ROW, false)
-                                                TRAIN_SPEC_OPTIONS(ROW, true)};
+const train_option_t train_option_rows[] = {
+    TRAIN_MEMBER_OPTIONS(ROW, false) TRAIN_RUN_OPTIONS(ROW, false) TRAIN_SPEC_OPTIONS(ROW, true)};
 const size_t n_train_option_rows = sizeof train_option_rows / sizeof *train_option_rows;
 
 const train_option_t *train_option_find(const char *name)
@@ -25,20 +27,28 @@ const train_option_t *train_option_find(const char *name)
     return NULL;
 }
 
+int64_t train_most_replicas(int64_t replicas, int64_t workers, int64_t max_replicas)
+{
+    if (replicas != CONFIG_WORD) return replicas ? replicas : workers;
+    int64_t most = max_replicas ? max_replicas : 4 * workers;
+    return most < MOST_REPLICAS ? most : MOST_REPLICAS;
+}
+
 static int check_layout(const train_rules_t *self, err_t *err)
 {
-    if (!self->tokenizer || !self->layout || strcmp(self->layout, "windows") == 0 ||
-        strcmp(self->tokenizer, "raw") == 0)
+    const char *layout = self->options.layout;
+    if (!self->tokenizer || strcmp(layout, "windows") == 0 || strcmp(self->tokenizer, "raw") == 0)
         return 0;
-    return err_set(err, ERR_ARG, "layout %s holds no text: use --tokenizer raw", self->layout);
+    return err_set(err, ERR_ARG, "layout %s holds no text: use --tokenizer raw", layout);
 }
 
 static int check_quorum(const train_rules_t *self, err_t *err)
 {
     const train_options_t *o = &self->options;
-    if (o->quorum > self->most_replicas)
+    int64_t most = train_most_replicas(o->replicas, o->workers, o->max_replicas);
+    if (o->quorum > most)
         return err_set(err, ERR_ARG, "quorum %lld is above replicas %lld", (long long)o->quorum,
-                       (long long)self->most_replicas);
+                       (long long)most);
     if (o->quorum == 0 && (o->deadline_s > 0 || strcmp(o->late, "drop") != 0))
         return err_set(err, ERR_ARG,
                        "deadline_s and late are for rounds that close early: set quorum, too");
@@ -56,7 +66,8 @@ static int check_rates(const train_rules_t *self, err_t *err)
 
 static int check_auto(const train_rules_t *self, err_t *err)
 {
-    if (!self->is_auto || !self->keep_state || strcmp(self->keep_state, "memory") != 0) return 0;
+    bool is_auto = self->options.replicas == CONFIG_WORD;
+    if (!is_auto || !self->keep_state || strcmp(self->keep_state, "memory") != 0) return 0;
     return err_set(err, ERR_ARG,
                    "replicas auto moves replicas between workers: keep_state must be local or "
                    "object, not memory");

@@ -54,8 +54,21 @@
       "rounds between checkpoints; 0: only at the end")                                           \
     X(T, INT, checkpoint_keep, 3, 0, 1000000, NULL, false, "checkpoints to keep; 0: all")
 
-#define TRAIN_OPTIONS(X, T) \
-    TRAIN_RUN_OPTIONS(X, T) \
+/* Who takes part, and what each is given. workers: pcp train starts so many, and the first round
+ * waits for so many. What is left open here (0) is settled when the run begins. */
+#define TRAIN_MEMBER_OPTIONS(X, T)                                                         \
+    X(T, ENUM, layout, windows, 0, 0, DATA_LAYOUT_WORDS, true,                             \
+      "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)") \
+    X(T, INT, workers, 2, 1, 4096, NULL, false, "processes that train, at the beginning")  \
+    X(T, INT, replicas, 0, 0, 4096, "auto", true,                                          \
+      "per round; 0: one per worker; auto: per worker that is there")                      \
+    X(T, INT, max_replicas, 0, 0, 4096, NULL, true,                                        \
+      "auto: at most so many; 0: four times the workers")                                  \
+    X(T, INT, aggregators, 1, 1, 256, NULL, true, "that share the parameters, a shard for each")
+
+#define TRAIN_OPTIONS(X, T)    \
+    TRAIN_MEMBER_OPTIONS(X, T) \
+    TRAIN_RUN_OPTIONS(X, T)    \
     TRAIN_SPEC_OPTIONS(X, T)
 
 typedef struct {
@@ -71,13 +84,14 @@ extern const train_option_t train_option_rows[];
 extern const size_t n_train_option_rows;
 const train_option_t *train_option_find(const char *name); /* NULL: it is none of training */
 
-/* What the rules look at: the options, and what each program calls by its own names. */
+/* Replicas of any round: that many; or, with replicas auto (CONFIG_WORD), at most that many. */
+int64_t train_most_replicas(int64_t replicas, int64_t workers, int64_t max_replicas);
+
+/* What the rules look at: the options, and what only one of the programs knows. */
 typedef struct {
-    train_options_t options;        /* texts are borrowed */
-    int64_t most_replicas;          /* of any round */
-    bool is_auto;                   /* replicas auto */
-    const char *tokenizer, *layout; /* kind of tokens, how rows are cut; NULL: unknown */
-    const char *keep_state;         /* NULL: it keeps where that is decided */
+    train_options_t options; /* texts are borrowed */
+    const char *tokenizer;   /* kind of tokens; NULL: unknown, or no text */
+    const char *keep_state;  /* NULL: it keeps where that is decided */
 } train_rules_t;
 
 /* Options that contradict each other: ERR_ARG. pcp train, pcp run submit, the front and the

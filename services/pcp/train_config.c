@@ -35,17 +35,10 @@ static const config_field_t fields[] = {
     MODEL_ROLES_FIELDS(train_config_t) TEXT(data, NULL, "text file, or u16 tokens (tokenizer raw)"),
     TEXT(tokenizer, "char",
          "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
-    WORD(layout, "windows", DATA_LAYOUT_WORDS,
-         "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)"),
     TEXT(init, NULL, "safetensors file with every parameter's initial value"),
     WORD(dtype, "auto", "auto|f32|bf16", "refuse a model whose parameters are of another type"),
     REAL(val_fraction, "0.1", 0, 0.9, "share of the data, at its end, kept for validation"),
-    WHOLE(workers, "2", 1, 4096, "worker processes to start"),
-    {"replicas", CONFIG_INT, AT(replicas), "0",
-     "per round; 0: one per worker; auto: per worker that is there", 0, 4096, "auto", false},
-    WHOLE(max_replicas, "0", 0, 4096, "auto: at most so many; 0: four times the workers"),
     WHOLE(threads, "0", 0, 1024, "threads per worker; 0: cores / workers"),
-    WHOLE(aggregators, "1", 1, 256, "aggregator shards"),
     YES_NO(tune, "false",
            "choose kernels of products by measuring them on this machine, once each"),
     TRAIN_OPTIONS(OPTION_FIELD, train_config_t)
@@ -83,12 +76,6 @@ static int need_file(const char *path, const char *field, err_t *err)
     return 0;
 }
 
-int64_t train_config_most(const train_config_t *self)
-{
-    int64_t most = self->max_replicas ? self->max_replicas : 4 * self->workers;
-    return most < 4096 ? most : 4096;
-}
-
 int train_config_check(const train_config_t *self, err_t *err)
 {
     const char *dir = train_records_dir(self->data);
@@ -105,14 +92,9 @@ int train_config_check(const train_config_t *self, err_t *err)
 
 int train_config_combine(const train_config_t *self, err_t *err)
 {
-    bool is_auto = self->replicas == CONFIG_WORD;
-    const train_rules_t rules = {.options = {TRAIN_OPTIONS(OPTION_TAKE, self)},
-                                 .is_auto = is_auto,
-                                 .most_replicas = is_auto          ? train_config_most(self)
-                                                  : self->replicas ? self->replicas
-                                                                   : self->workers,
-                                 .tokenizer = self->tokenizer,
-                                 .layout = train_records_dir(self->data) ? "windows"
-                                                                         : self->layout};
+    const train_rules_t rules = {
+        .options = {TRAIN_OPTIONS(OPTION_TAKE, self)},
+        .tokenizer = train_records_dir(self->data) ? NULL : self->tokenizer,
+    };
     return train_rules_check(&rules, err);
 }

@@ -7,12 +7,12 @@
 typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
-    char *model, *data, *tokenizer, *layout, *init, *dtype;
+    char *model, *data, *tokenizer, *init, *dtype;
     char *entry, *role, *roles; /* pcp/model_roles.h */
     int64_t loss_result;
     double val_fraction;
     /* who trains */
-    int64_t workers, replicas, max_replicas, threads, aggregators;
+    int64_t threads;
     /* where */
     char *checkpoint, *resume, *run_dir, *log_level;
     bool prepare_only, tune, web;
@@ -20,9 +20,6 @@ typedef struct {
 } train_config_t;
 
 extern const config_table_t train_config_table;
-
-/* With replicas auto: at most so many. */
-int64_t train_config_most(const train_config_t *self);
 
 /* What no single field can tell: combinations; and files that must exist. */
 int train_config_combine(const train_config_t *self, err_t *err);

@@ -54,8 +54,7 @@ int train_json_write_experiment(const train_config_t *config, err_t *err)
 
 /* --- run.json --- */
 
-/* The options that have the same name there. */
-static json_t *shared_options(const train_config_t *c)
+static json_t *options(const train_config_t *c)
 {
     static const config_field_t fields[] = {TRAIN_OPTIONS(OPTION_FIELD, train_config_t)};
     const config_table_t table = {.fields = fields, .n_fields = sizeof fields / sizeof *fields};
@@ -78,15 +77,10 @@ static json_t *files(const train_config_t *c, const train_prepared_t *p)
     return json;
 }
 
-static json_t *members(const train_config_t *c, const train_prepared_t *p)
+/* What was found in the model and the data. */
+static json_t *found(const train_config_t *c, const train_prepared_t *p)
 {
-    bool is_auto = c->replicas == CONFIG_WORD;
-    json_t *json = json_pack("{s:s, s:s, s:i, s:o, s:I, s:I}", "run", p->run, "data_layout",
-                             train_records_dir(c->data) ? "rows" : c->layout, "vocab", p->vocab,
-                             "replicas", is_auto ? json_string("auto") : json_integer(c->replicas),
-                             "shards", (json_int_t)c->aggregators, "workers",
-                             (json_int_t)c->workers);
-    if (is_auto) json_object_set_new(json, "max_replicas", json_integer(c->max_replicas));
+    json_t *json = json_pack("{s:s, s:i}", "run", p->run, "vocab", p->vocab);
     if (p->averaged_from)
         json_object_set_new(json, "averaged_from", json_integer(p->averaged_from));
     if (c->resume) json_object_set_new(json, "resume", json_string(c->resume));
@@ -95,8 +89,8 @@ static json_t *members(const train_config_t *c, const train_prepared_t *p)
 
 int train_json_write_run(const train_config_t *config, const train_prepared_t *prepared, err_t *err)
 {
-    json_t *json = shared_options(config), *more = files(config, prepared),
-           *most = members(config, prepared);
+    json_t *json = options(config), *more = files(config, prepared),
+           *most = found(config, prepared);
     bool good = json && more && most && json_object_update(json, more) == 0 &&
                 json_object_update(json, most) == 0;
     char *text = good ? json_dumps(json, JSON_INDENT(2)) : NULL;

@@ -11,6 +11,7 @@
 #include "pcp/train_dir.h"
 #include "pcp/train_json.h"
 #include "pcp/train_material.h"
+#include "pcp/train_records.h"
 
 /* Unix sockets allow 107 bytes of path, run directories more. Nothing takes down the sockets of a
  * process that is killed, so the next one does. */
@@ -79,10 +80,13 @@ static int check_start(const train_config_t *c, const model_info_t *model, progr
 }
 
 /* What was left open is settled when the run begins: later it has more workers, or fewer. */
-static void settle_replicas(train_config_t *c)
+static void settle(train_config_t *c)
 {
-    if (c->replicas == 0) c->replicas = c->workers;
-    if (c->replicas == CONFIG_WORD) c->max_replicas = train_config_most(c);
+    int64_t most = train_most_replicas(c->replicas, c->workers, c->max_replicas);
+    *(c->replicas == CONFIG_WORD ? &c->max_replicas : &c->replicas) = most;
+    if (!train_records_dir(c->data)) return;
+    free(c->layout);
+    c->layout = mem_strdup("rows");
 }
 
 static int claim(train_config_t *c, train_prepared_t *out, err_t *err)
@@ -147,7 +151,7 @@ int train_prepare(train_config_t *config, progress_t *progress, train_prepared_t
     train_material_t material = {0};
     *out = (train_prepared_t){.lock = -1};
     if (refuse_run(config, err) < 0) return -1;
-    settle_replicas(config);
+    settle(config);
     int rc = load_model(config, config->model, progress, &model, err);
     if (rc == 0) rc = check_dtype(config, &model, err);
     if (rc == 0) rc = check_start(config, &model, progress, err);

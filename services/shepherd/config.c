@@ -28,6 +28,9 @@
         .fallback = text, .help = words_help, .words = choice                          \
     }
 
+static const config_former_t former_names[] = {
+    {"data_layout", "layout"}, {"shards", "aggregators"}, {NULL, NULL}};
+
 static const config_field_t fields[] = {
     FIELD(run_dir, STRING, "run", "directory of the run's sockets and files"),
     FIELD(bind, STRING, NULL, "control endpoint [ipc://RUN_DIR/control]"),
@@ -51,19 +54,7 @@ static const config_field_t fields[] = {
     FIELD(validation_tokens, STRING, NULL, "u16 tokens to validate on"),
     RANGE(averaged_from, INT, "0", 0, 1e15,
           "elements of the parameters from this one on are the model's states: averaged; 0: none"),
-    WORDS(data_layout, "windows", DATA_LAYOUT_WORDS, "how rows are cut from the tokens"),
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
-    {.name = "replicas",
-     .kind = CONFIG_INT,
-     .offset = offsetof(shepherd_config_t, replicas),
-     .fallback = "1",
-     .help = "logical replicas K; auto: in each round as many as there are workers",
-     .min = 1,
-     .max = 4096,
-     .words = "auto"},
-    RANGE(max_replicas, INT, "64", 1, 4096, "auto: at most so many"),
-    RANGE(shards, INT, "1", 1, MSG_MAX_SHARDS, "aggregators that share the parameters"),
-    RANGE(workers, INT, "1", 1, 4096, "workers that must be ready before the first round"),
     RANGE(workers_wait_s, INT, "60", 0, 1e6, "seconds after which it begins with fewer"),
     WORDS(keep_state, "local", "memory|local|object", "where workers keep inner states"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
@@ -83,6 +74,7 @@ const config_table_t shepherd_table = {
         "5 another shepherd has taken over.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
+    .former = former_names,
 };
 
 int shepherd_config_check(const shepherd_config_t *self, err_t *err)
@@ -100,9 +92,6 @@ int shepherd_config_check(const shepherd_config_t *self, err_t *err)
     if (strlen(self->run) == 0 || strlen(self->run) >= MSG_ID_BYTES)
         return err_set(err, ERR_ARG, "run id \"%s\": 1 to %d bytes", self->run, MSG_ID_BYTES - 1);
     const train_rules_t rules = {.options = {TRAIN_OPTIONS(OPTION_TAKE, self)},
-                                 .is_auto = shepherd_is_auto(self),
-                                 .most_replicas = shepherd_most(self),
-                                 .layout = self->data_layout,
                                  .keep_state = self->keep_state};
     return train_rules_check(&rules, err);
 }
@@ -114,7 +103,7 @@ bool shepherd_is_auto(const shepherd_config_t *self)
 
 int64_t shepherd_most(const shepherd_config_t *self)
 {
-    return shepherd_is_auto(self) ? self->max_replicas : self->replicas;
+    return train_most_replicas(self->replicas, self->workers, self->max_replicas);
 }
 
 train_spec_t shepherd_spec(const shepherd_config_t *self)
@@ -135,17 +124,10 @@ static const char *const result_keys[] = {
 
 enum { N_RESULT_KEY = sizeof result_keys / sizeof *result_keys };
 
-static const config_field_t *find_field(const char *name)
-{
-    for (size_t i = 0; i < shepherd_table.n_fields; i++)
-        if (strcmp(fields[i].name, name) == 0) return &fields[i];
-    return NULL;
-}
-
-static bool is_listed(const char *name)
+static bool is_listed(const config_field_t *field)
 {
     for (size_t i = 0; i < N_RESULT_KEY; i++)
-        if (strcmp(result_keys[i], name) == 0) return true;
+        if (config_find(&shepherd_table, result_keys[i]) == field) return true;
     return false;
 }
 
@@ -168,10 +150,13 @@ char *shepherd_config_result(const shepherd_config_t *self)
 {
     config_field_t some[sizeof fields / sizeof *fields];
     size_t n = 0, n_key = N_RESULT_KEY - !shepherd_is_auto(self);
-    for (size_t i = 0; i < n_key; i++) some[n++] = *find_field(result_keys[i]);
+    for (size_t i = 0; i < n_key; i++) {
+        some[n] = *config_find(&shepherd_table, result_keys[i]);
+        some[n++].name = result_keys[i];
+    }
     for (size_t i = 0; i < n_train_option_rows; i++) {
-        const config_field_t *field = find_field(train_option_rows[i].field.name);
-        if (train_option_rows[i].fixed && !is_listed(field->name) && !at_default(field, self))
+        const config_field_t *field = config_find(&shepherd_table, train_option_rows[i].field.name);
+        if (train_option_rows[i].fixed && !is_listed(field) && !at_default(field, self))
             some[n++] = *field;
     }
     const config_table_t table = {.fields = some, .n_fields = n};

@@ -14,8 +14,8 @@ typedef struct {
     char *run_dir, *bind, *telemetry, *events;
     int64_t averaged_from; /* of the flat vector: states of the model begin there; 0: none */
     int64_t heartbeat_ms, timeout_ms;
-    char *run, *model, *init, *train_tokens, *validation_tokens, *data_layout;
-    int64_t max_replicas, vocab, replicas, shards, workers, workers_wait_s;
+    char *run, *model, *init, *train_tokens, *validation_tokens;
+    int64_t vocab, workers_wait_s;
     char *checkpoint, *tokenizer;
     char *store, *liveness, *id, *keep_state;
     char *resume; /* NULL: do not */

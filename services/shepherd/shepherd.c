@@ -48,7 +48,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     self->round.lease = mem_calloc(most, sizeof *self->round.lease);
     replicas_init(self);
     work_count(self);
-    shards_init(&self->shards, (size_t)config->shards);
+    shards_init(&self->shards, (size_t)config->aggregators);
     admission_init(&self->admission, most);
     self->records.at_once = shepherd_on_recorder;
     return 0;
@@ -58,7 +58,7 @@ void shepherd_fini(shepherd_t *self)
 {
     roster_fini(&self->roster);
     plans_fini(&self->plans);
-    shards_fini(&self->shards, (size_t)self->config->shards);
+    shards_fini(&self->shards, (size_t)self->config->aggregators);
     free(self->records.fault);
     checkpoint_fini(&self->checkpoints);
     recovery_fini(&self->recovery);
@@ -73,7 +73,7 @@ void shepherd_fini(shepherd_t *self)
 /* Enough aggregators for a fresh beginning: they get their shards in order of arrival. */
 static bool all_new(shepherd_t *self)
 {
-    size_t shards = (size_t)self->config->shards;
+    size_t shards = (size_t)self->config->aggregators;
     if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < shards) return false;
     if (members_shards_here(self)) return true; /* on the way back: their objects stay theirs */
     plans_forget(&self->plans);
@@ -90,8 +90,8 @@ static bool all_new(shepherd_t *self)
 static void publish(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_PUBLISH);
-    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
-    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->shards);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
+    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->aggregators);
     free(endpoints);
     job->run_hash = self->run_hash;
     shepherd_start(self, job);

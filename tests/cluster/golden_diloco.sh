@@ -44,7 +44,7 @@ dismiss
 port=$((20000 + $$ % 20000))
 cluster "$work/tcp" "tcp://127.0.0.1:$port"
 make_run 2
-shepherd --shards 2 --workers 1
+shepherd --aggregators 2 --workers 1
 aggregator a0 --once --bind "tcp://127.0.0.1:*"
 aggregator a1 --once --bind "tcp://127.0.0.1:*"
 compiler c0 --once

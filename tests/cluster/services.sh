@@ -48,7 +48,7 @@ run() {
     local name=$1 workers=$2 shards=$3 i
     cluster "$work/$name"
     check "$name: prepared" prepare
-    shepherd --workers "$workers" --shards "$shards" --validate-every 2 --timeout-ms "$patience_ms"
+    shepherd --workers "$workers" --aggregators "$shards" --validate-every 2 --timeout-ms "$patience_ms"
     for ((i = 0; i < shards; i++)); do aggregator "a$i" --once; done
     compiler c0 --once
     for ((i = 1; i <= workers; i++)); do worker "w$i" --once "${target[@]}"; done

@@ -22,7 +22,7 @@ run() {
     shift
     cluster "$work/$name"
     prepare --replicas 2 --inner-steps 8 --rounds 3 --val-fraction 0.02 --validate-every 3 || return 1
-    shepherd --workers 2 --shards 1 --timeout-ms 5000
+    shepherd --workers 2 --aggregators 1 --timeout-ms 5000
     aggregator a0 --once
     compiler c0 --once
     worker w1 --once

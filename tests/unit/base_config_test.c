@@ -348,6 +348,28 @@ static void test_no_flags(void **state)
     assert_non_null(strstr(err.text, "--loud: unknown flag; the nearest known one is --help"));
 }
 
+/* What a field was called before. */
+static void former_names(void **state)
+{
+    (void)state;
+    static const config_field_t field = {"parts", CONFIG_INT, 0, "1", "many", 1, 8, NULL, false};
+    static const config_former_t former[] = {{"shards", "parts"}, {NULL, NULL}};
+    const config_table_t table = {
+        .fields = &field, .n_fields = 1, .former = former, .no_env = true};
+    char *flags[] = {"test", "--shards", "3", NULL};
+    int64_t n = 0;
+    err_t err = {0};
+    assert_int_equal(config_load(&table, &n, NULL, 3, flags, NULL, &err), 0);
+    assert_int_equal(n, 3);
+    char *text = config_print(&table, &n, false);
+    assert_non_null(strstr(text, "\"parts\": 3"));
+    free(text);
+    assert_ptr_equal(config_find(&table, "shards"), &field);
+    assert_null(config_find(&table, "shard"));
+    assert_int_equal(config_set(&table, &n, "shards", "9", &err), -1);
+    assert_non_null(strstr(err.text, "parts"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_help_of_defaults_with_line_ends),
         cmocka_unit_test(test_no_flags),
         cmocka_unit_test(test_word),
+        cmocka_unit_test(former_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void rows_are_whole(void **state)
         assert_ptr_equal(train_option_find(fields[i].name), row);
         assert_true(row->field.offset == fields[i].offset);
         assert_true(*row->field.help && strchr(row->field.help, '\n') == NULL);
-        assert_true((row->field.kind == CONFIG_ENUM) == (row->field.words != NULL));
+        assert_true(row->field.kind != CONFIG_ENUM || row->field.words);
         bool ranged = row->field.kind == CONFIG_INT || row->field.kind == CONFIG_FLOAT;
         assert_true(ranged == (row->field.max > row->field.min));
         assert_true(row->fixed || !row->in_spec); /* another step makes another result */
@@ -138,24 +138,27 @@ static void rules(void **state)
     train_options_t o = defaults();
     const struct {
         const char *key, *value, *key2, *value2;
-        bool is_auto;
-        const char *layout, *tokenizer, *keep, *refusal; /* NULL: it may be */
+        const char *tokenizer, *keep, *refusal; /* NULL: it may be */
     } cases[] = {
         {.key = "lr", "1e-3", .refusal = NULL},
         {.key = "lr", "5e-5", .refusal = "min_lr 0.0001 is above lr 5e-05"},
         {.key = "lr", "5e-5", "schedule", "wsd", .refusal = "the schedule wsd ends at min_lr"},
         {.key = "lr", "5e-5", "schedule", "constant"},
-        {.key = "quorum", "4"},
-        {.key = "quorum", "5", .refusal = "quorum 5 is above replicas 4"},
+        {.key = "quorum", "2"},
+        {.key = "quorum", "3", .refusal = "quorum 3 is above replicas 2"},
+        {.key = "quorum", "3", "workers", "3"},
+        {.key = "quorum", "5", "replicas", "4", .refusal = "quorum 5 is above replicas 4"},
+        {.key = "quorum", "8", "replicas", "auto"},
+        {.key = "quorum", "9", "replicas", "auto", .refusal = "quorum 9 is above replicas 8"},
         {.key = "deadline_s", "1", .refusal = "set quorum, too"},
         {.key = "late", "next", .refusal = "set quorum, too"},
         {.key = "late", "next", "quorum", "1"},
-        {.key = "seed", "1", .layout = "records", .tokenizer = "raw"},
-        {.key = "seed", "1", .layout = "records"},
-        {.key = "seed", "1", .layout = "records", .tokenizer = "byte", .refusal = "tokenizer raw"},
+        {.key = "layout", "records", .tokenizer = "raw"},
+        {.key = "layout", "records"},
+        {.key = "layout", "records", .tokenizer = "byte", .refusal = "tokenizer raw"},
         {.key = "seed", "1", .keep = "memory"},
-        {.key = "seed", "1", .keep = "memory", .is_auto = true, .refusal = "keep_state"},
-        {.key = "seed", "1", .keep = "local", .is_auto = true},
+        {.key = "replicas", "auto", .keep = "memory", .refusal = "keep_state"},
+        {.key = "replicas", "auto", .keep = "local"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_t err = {0};
@@ -163,8 +166,7 @@ static void rules(void **state)
         assert_int_equal(config_set(&table, &changed, cases[i].key, cases[i].value, &err), 0);
         if (cases[i].key2)
             assert_int_equal(config_set(&table, &changed, cases[i].key2, cases[i].value2, &err), 0);
-        const train_rules_t asked = {
-            changed, 4, cases[i].is_auto, cases[i].tokenizer, cases[i].layout, cases[i].keep};
+        const train_rules_t asked = {changed, cases[i].tokenizer, cases[i].keep};
         assert_int_equal(train_rules_check(&asked, &err), cases[i].refusal ? -1 : 0);
         if (cases[i].refusal && !strstr(err.text, cases[i].refusal))
             fail_msg("%s, not %s", err.text, cases[i].refusal);

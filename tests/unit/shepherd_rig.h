@@ -249,6 +249,7 @@ static rig_t *rig_new(int64_t replicas, int64_t rounds)
     config_set(&shepherd_table, &rig->config, "model", "m.mlir", &err);
     config_set(&shepherd_table, &rig->config, "init", "i.safetensors", &err);
     config_set(&shepherd_table, &rig->config, "train_tokens", "t.u16", &err);
+    rig->config.workers = 1;
     rig->config.replicas = replicas;
     rig->config.rounds = rounds;
     rig->config.inner_steps = 3;

@@ -67,7 +67,7 @@ static bool fill_ledger(const shepherd_t *self, ledger_t *ledger)
 
 courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind)
 {
-    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     courier_job_t *job = courier_job_new(kind, endpoints, self->bulk.layout.n_shard);
     free(endpoints);
     job->run_hash = self->run_hash;

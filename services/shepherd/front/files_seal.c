@@ -71,7 +71,7 @@ static int check_config(front_job_t *job, const shepherd_config_t *config, err_t
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         if (check_free(unset[i][0], unset[i][1], err) < 0) return -1;
     job->n_workers = (uint64_t)(shepherd_is_auto(config) ? shepherd_most(config) : config->workers);
-    job->n_shards = (uint64_t)config->shards;
+    job->n_shards = (uint64_t)config->aggregators;
     job->n_rounds = (uint64_t)config->rounds;
     return 0;
 }

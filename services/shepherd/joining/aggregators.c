@@ -44,7 +44,7 @@ static void came_back(shepherd_t *self, member_row_t *row)
 
 void shards_hello(shepherd_t *self, member_row_t *row, const Msg__ShardState *held)
 {
-    if (!held || held->run_hash != self->run_hash || held->shards != self->config->shards ||
+    if (!held || held->run_hash != self->run_hash || held->shards != self->config->aggregators ||
         held->shard >= held->shards)
         return;
     row->holds = true;

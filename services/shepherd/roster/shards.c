@@ -32,7 +32,7 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     row->asked_ms = self->now_ms;
     Msg__Assign assign = MSG__ASSIGN__INIT;
     assign.shard = (uint32_t)row->shard;
-    assign.shards = (uint32_t)self->config->shards;
+    assign.shards = (uint32_t)self->config->aggregators;
     assign.begin = self->bulk.layout.bounds[row->shard];
     assign.end = self->bulk.layout.bounds[row->shard + 1];
     assign.total = self->bulk.layout.total;
@@ -54,7 +54,7 @@ void shards_assign(shepherd_t *self, member_row_t *row)
 
 bool members_shards_here(const shepherd_t *self)
 {
-    return members_with_shard(&self->roster) == (size_t)self->config->shards;
+    return members_with_shard(&self->roster) == (size_t)self->config->aggregators;
 }
 
 void shards_busy(member_row_t *row, const char *reason)

@@ -96,7 +96,7 @@ static void begin(shepherd_t *self, const Msg__LeaseDone *done, uint64_t windows
 {
     inspection_t *i = &self->admission.inspection[done->replica];
     double *norm2 = i->norm2;
-    size_t shards = (size_t)self->config->shards;
+    size_t shards = (size_t)self->config->aggregators;
     if (!norm2) norm2 = mem_calloc(shards, sizeof *norm2);
     for (size_t s = 0; s < shards; s++) norm2[s] = -1;
     *i = (inspection_t){.waits = true,
@@ -139,7 +139,7 @@ static void judge(shepherd_t *self, uint32_t replica)
     inspection_t *i = &self->admission.inspection[replica];
     work_t *lease = &self->round.lease[replica];
     double norm2 = 0;
-    for (int64_t s = 0; s < self->config->shards; s++) norm2 += i->norm2[s];
+    for (int64_t s = 0; s < self->config->aggregators; s++) norm2 += i->norm2[s];
     /* Of a part that was applied already there is no norm; but the lease had the same before. */
     if (isnan(norm2) && lease->steps == i->steps) norm2 = lease->norm2;
     double norm = sqrt(norm2) / i->steps,
@@ -187,7 +187,7 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         lacks(self, answer);
     } else {
         i->norm2[answer->shard] = answer->applied ? (double)NAN : answer->norm2;
-        for (int64_t s = 0; s < self->config->shards; s++)
+        for (int64_t s = 0; s < self->config->aggregators; s++)
             if (i->norm2[s] < 0) return;
         judge(self, answer->replica);
     }

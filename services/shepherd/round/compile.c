@@ -39,7 +39,7 @@ void plans_forget_compiler(shepherd_t *self, uint32_t serial)
 
 static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
 {
-    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     Msg__Compile job = MSG__COMPILE__INIT;
     job.job = plan->target;
     job.module = self->bulk.module_hash;
@@ -47,7 +47,7 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
     job.spec = self->spec;
     job.target = plan->target;
     job.data = endpoints;
-    job.n_data = (size_t)self->config->shards;
+    job.n_data = (size_t)self->config->aggregators;
     MSG_SEND(self->ports.out, &compiler->peer, 0, COMPILE, compile, &job);
     free(endpoints);
     plan->state = PLAN_ASKED;
@@ -128,8 +128,8 @@ static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err
     if (strlen(reply->plan) != HASH_HEX - 1)
         return err_set(err, ERR_NET, "a plan without content hash");
     layout_t layout = {0};
-    data_kind_t kind = batch_kind(self->config->data_layout);
-    if (layout_from_plan(reply, kind, (size_t)self->config->shards, &layout, err) < 0) return -1;
+    data_kind_t kind = batch_kind(self->config->layout);
+    if (layout_from_plan(reply, kind, (size_t)self->config->aggregators, &layout, err) < 0) return -1;
     if (self->bulk.layout.n == 0) {
         self->bulk.layout = layout;
         return 0;

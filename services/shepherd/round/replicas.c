@@ -15,7 +15,7 @@
 
 void replicas_init(shepherd_t *self)
 {
-    if (!shepherd_is_auto(self->config)) self->round.replicas = self->config->replicas;
+    if (!shepherd_is_auto(self->config)) self->round.replicas = shepherd_most(self->config);
 }
 
 void replicas_fini(sizing_t *self)

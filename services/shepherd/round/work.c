@@ -224,7 +224,7 @@ static void fill_tokens(const shepherd_t *self, bool training, Msg__TokenSource 
 {
     tokens->object = (char *)(training ? self->bulk.train_hash : self->bulk.validation_hash);
     tokens->n_tokens = training ? self->bulk.train_tokens : self->bulk.validation_tokens;
-    tokens->layout = self->config->data_layout;
+    tokens->layout = self->config->layout;
     tokens->shuffle = training && self->config->shuffle;
     tokens->block = training ? (uint64_t)self->config->shuffle_block : 0;
     tokens->seed = (uint64_t)self->config->seed;
@@ -423,7 +423,7 @@ void work_dispatch(shepherd_t *self)
     if (self->phase != PHASE_TRAIN || self->stopping || !any_open(self) ||
         !members_shards_here(self))
         return;
-    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->shards);
+    char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
     give_late(self, endpoints);
     bool evals = give_evals(self, endpoints);
     bool leases = !evals && self->round.opened && self->round.number < self->config->rounds;
