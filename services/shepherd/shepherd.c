@@ -91,7 +91,8 @@ static void publish(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_PUBLISH);
     char **endpoints = members_endpoints(&self->roster, (size_t)self->config->aggregators);
-    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints, (size_t)self->config->aggregators);
+    courier_job_t *job = courier_job_new(COURIER_PUBLISH, endpoints,
+                                         (size_t)self->config->aggregators);
     free(endpoints);
     job->run_hash = self->run_hash;
     shepherd_start(self, job);

@@ -97,8 +97,8 @@ static int write_config(const char *dir, const char *model, const json_t *golden
     json_t *run = json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f,"
         " s:f, s:f, s:s, s:s}",
-        "run", "golden-diloco", "model", model, "init", init, "train_tokens", records,
-        "layout", "records", "shuffle", 0, "vocab", (json_int_t)vocab, "replicas",
+        "run", "golden-diloco", "model", model, "init", init, "train_tokens", records, "layout",
+        "records", "shuffle", 0, "vocab", (json_int_t)vocab, "replicas",
         (json_int_t)whole(diloco, "workers"), "inner_steps", (json_int_t)whole(diloco, "tau"),
         "rounds", (json_int_t)rounds, "optimizer", "adamw", "lr", number(adamw, "lr"), "beta1",
         number(adamw, "b1"), "beta2", number(adamw, "b2"), "eps", number(adamw, "eps"),

@@ -114,7 +114,8 @@ void back_check(shepherd_t *self)
 
 bool back_gather(shepherd_t *self)
 {
-    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->aggregators)
+    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) <
+        (size_t)self->config->aggregators)
         return false;
     if (!self->recovery.restoring) {
         courier_job_t *job = courier_job_new(COURIER_LEDGER, NULL, 0);

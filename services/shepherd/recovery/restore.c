@@ -10,7 +10,8 @@ bool checkpoint_resume(shepherd_t *self)
 {
     const char *resume = self->config->resume;
     if (!resume || !*resume || self->recovery.restoring) return false;
-    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) < (size_t)self->config->aggregators)
+    if (members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR) <
+        (size_t)self->config->aggregators)
         return true;
     if (self->recovery.resumed && self->now_ms < self->recovery.adopt_until_ms)
         return true; /* they may come back */

@@ -129,7 +129,8 @@ static int take_layout(shepherd_t *self, const Msg__PlanReply *reply, err_t *err
         return err_set(err, ERR_NET, "a plan without content hash");
     layout_t layout = {0};
     data_kind_t kind = batch_kind(self->config->layout);
-    if (layout_from_plan(reply, kind, (size_t)self->config->aggregators, &layout, err) < 0) return -1;
+    if (layout_from_plan(reply, kind, (size_t)self->config->aggregators, &layout, err) < 0)
+        return -1;
     if (self->bulk.layout.n == 0) {
         self->bulk.layout = layout;
         return 0;

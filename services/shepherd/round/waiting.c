@@ -62,7 +62,8 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
     if (self->phase == PHASE_GATHER)
         str_addf(next_of(text), "aggregators: %zu of %lld%s",
                  members_count(&self->roster, MSG__KIND__KIND_AGGREGATOR),
-                 (long long)config->aggregators, self->recovery.resumed ? " that hold the run" : "");
+                 (long long)config->aggregators,
+                 self->recovery.resumed ? " that hold the run" : "");
     if (self->phase == PHASE_COMPILE)
         str_addf(next_of(text), "a plan: %zu workers, %zu compilers", workers,
                  members_count(&self->roster, MSG__KIND__KIND_COMPILER));
