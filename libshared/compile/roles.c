@@ -160,7 +160,9 @@ static int apply_given(assign_t *a, const roles_options_t *o, err_t *err)
         bool is_float = dtype_is_inexact(a->row[i].type.dtype);
         if (!role && !named) continue;
         a->row[i].role = role ? role : is_float ? "param" : "batch";
-        a->row[i].why = role ? "pcp.role" : "pcp.name, and its type";
+        a->row[i].why = attr_find(&a->fn->param_attrs[i], ROLES_VALUE) ? "a constant of the text"
+                        : role                                         ? "pcp.role"
+                                                                       : "pcp.name, and its type";
     }
     if (o->file) {
         size_t n;
@@ -224,7 +226,7 @@ static int parse_roles(const assign_t *a, optim_arg_t *parsed, err_t *err)
     if (n_param > 0) return 0;
     return err_set(err, ERR_TYPE,
                    "@%s has no argument to train: none has the role param (--role "
-                   "NAME=param)",
+                   "NAME=param; weights that are constants of the text: --constants-as-params)",
                    a->fn->name);
 }
 
@@ -250,9 +252,17 @@ static const char *dropped_results(const assign_t *a, const optim_arg_t *parsed)
     return kept;
 }
 
+static const ir_fn_t *begin(ir_module_t *module, const roles_options_t *options, err_t *err)
+{
+    const ir_fn_t *fn = find_entry(module, options->entry, err);
+    if (!fn || !options->constants) return fn;
+    const char *name = fn->name;
+    return roles_hoist(module, name, err) < 0 ? NULL : ir_module_find(module, name);
+}
+
 int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *out, err_t *err)
 {
-    assign_t a = {.module = module, .fn = find_entry(module, options->entry, err)};
+    assign_t a = {.module = module, .fn = begin(module, options, err)};
     *out = (roles_t){0};
     if (!a.fn || (a.loss = find_loss(a.fn, options->loss_result, err)) < 0) return -1;
     a.n = a.fn->body->n_arg;

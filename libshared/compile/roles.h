@@ -26,7 +26,11 @@ typedef struct {
     int loss_result;   /* -1: the first, or else the only float scalar */
     const char *rules; /* NAME=ROLE[,NAME=ROLE..]; NULL: none. NAME may hold * and ? */
     const char *file;  /* the same, one rule a line, # comments; NULL: none */
+    bool constants;    /* constants that are weights become parameters (roles_constants.c) */
 } roles_options_t;
+
+/* With `constants`: an argument that was a constant has it as this attribute, a tensor, to start with. */
+#define ROLES_VALUE "pcp.value"
 
 typedef struct {
     int index;         /* of the argument, as the text has it */

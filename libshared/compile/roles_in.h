@@ -4,6 +4,12 @@
 
 #include "compile/roles.h"
 
+/* --- roles_constants.c --- */
+/* Constants of the function `name` that look like weights become its last arguments, with role and
+ * name; those of other public functions with the same values take the same names. Functions that
+ * it calls are inlined where they have such constants. ERR_ARG when there are none. */
+int roles_hoist(ir_module_t *module, const char *name, err_t *err);
+
 /* --- roles_use.c: what the program does with each argument --- */
 typedef struct {
     bool in_loss;   /* the loss depends on it */

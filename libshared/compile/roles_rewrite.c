@@ -83,6 +83,7 @@ static bool says_more(const roles_rewrite_t *w, const int *order)
     for (int i = 0; i < w->fn->body->n_arg; i++) {
         const char *now = attr_text(&w->fn->param_attrs[i], "pcp.role", NULL);
         const char *usual = dtype_is_inexact(w->row[i].type.dtype) ? "param" : "batch";
+        if (attr_find(&w->fn->param_attrs[i], ROLES_VALUE)) return true;
         if (order[i] != i || strcmp(w->row[i].role, now ? now : usual) != 0) return true;
     }
     err_t none = {0};

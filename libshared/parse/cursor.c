@@ -161,6 +161,28 @@ int parse_location(parser_t *p)
     return p->tok.kind == '(' ? parse_skip_balanced(p) : parse_expected(p, "( after loc");
 }
 
+const char *parse_location_name(parser_t *p)
+{
+    lexer_t before = p->lex;
+    token_t word = p->tok;
+    const char *name = NULL;
+    for (int hops = 0; hops < 8 && parse_accept_word(p, "loc") && parse_accept(p, '('); hops++) {
+        const alias_t *alias = p->tok.kind == TOK_HASH ? parse_alias(p, p->tok) : NULL;
+        if (alias) {
+            parse_jump(p, alias->at);
+            continue;
+        }
+        token_t text = p->tok;
+        if (!parse_accept(p, TOK_STRING) || p->tok.kind == ':') break;
+        size_t n;
+        name = parse_unescape(p, text, &n);
+        break;
+    }
+    p->lex = before;
+    p->tok = word;
+    return name;
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';

@@ -25,35 +25,11 @@ static void signature_fini(signature_t *self)
 
 /* --- locations of arguments --- */
 
-/* The name in loc("name") or loc("name"(..)), through aliases; NULL for places in files. Nothing is
- * consumed; the token is `loc`. */
-static const char *location_name(parser_t *p)
-{
-    lexer_t before = p->lex;
-    token_t word = p->tok;
-    const char *name = NULL;
-    for (int hops = 0; hops < 8 && parse_accept_word(p, "loc") && parse_accept(p, '('); hops++) {
-        const alias_t *alias = p->tok.kind == TOK_HASH ? parse_alias(p, p->tok) : NULL;
-        if (alias) {
-            parse_jump(p, alias->at);
-            continue;
-        }
-        token_t text = p->tok;
-        if (!parse_accept(p, TOK_STRING) || p->tok.kind == ':') break;
-        size_t n;
-        name = parse_unescape(p, text, &n);
-        break;
-    }
-    p->lex = before;
-    p->tok = word;
-    return name;
-}
-
 /* `loc(..)` of an argument; its name is kept when no attribute names it. */
 static int argument_location(parser_t *p, ir_attrs_t *attrs)
 {
     if (!parse_at(p, "loc")) return 0;
-    const char *name = location_name(p);
+    const char *name = parse_location_name(p);
     if (p->err->code) return -1;
     bool named = attr_find(attrs, "pcp.name") || attr_find(attrs, "jax.arg_info") ||
                  attr_find(attrs, "pcp.loc");

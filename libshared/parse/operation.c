@@ -226,6 +226,16 @@ static int known_op(parser_t *p, draft_t *d, token_t name)
     return 0;
 }
 
+/* A constant's name by its location, where somebody wants it. */
+static int keep_name(parser_t *p, draft_t *d)
+{
+    if (!p->options->constant_names || d->code != OP_constant || !parse_at(p, "loc")) return 0;
+    const char *name = parse_location_name(p);
+    if (p->err->code) return -1;
+    if (name && *name) attr_set_text(p->arena, &d->attrs, "pcp.loc", ATTR_STRING, name);
+    return 0;
+}
+
 static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
 {
     if (left_side(p, lefts) < 0) return -1;
@@ -247,7 +257,8 @@ static int op_body(parser_t *p, draft_t *d, lefts_t *lefts, ir_region_t *into)
     if (lex_is(name, "stablehlo.dot") && form_legacy_dot(p, d) < 0) return -1;
     if (d->code == OP_custom_call && form_named_call(p, d) < 0) return -1;
     if (d->code == OP_compare) parse_settle_compare(p, d);
-    return parse_location(p) < 0 ? -1 : finish_op(p, d, lefts, into);
+    if (keep_name(p, d) < 0 || parse_location(p) < 0) return -1;
+    return finish_op(p, d, lefts, into);
 }
 
 static int operation(parser_t *p, ir_region_t *into)

@@ -111,8 +111,8 @@ static int run(parser_t *p)
     return verify(p);
 }
 
-ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
-                           err_t *err)
+static ir_module_t *parse_lines(const char *text, size_t n, const char *file_name, int first_line,
+                                const parse_options_t *options, err_t *err)
 {
     err_t own = {0};
     parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
@@ -121,6 +121,7 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
     p->lex = (lexer_t){text, text + n, text};
     p->tok.at = text;
     p->file = file_name;
+    p->options = options;
     p->err = &own;
     p->module = ir_module_new();
     p->arena = p->module->arena;
@@ -144,9 +145,22 @@ ir_module_t *parse_section(const char *text, size_t n, const char *file_name, in
     return module;
 }
 
+ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
+                           err_t *err)
+{
+    const parse_options_t none = {0};
+    return parse_lines(text, n, file_name, first_line, &none, err);
+}
+
 ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err)
 {
     return parse_section(text, n, file_name, 1, err);
+}
+
+ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
+                                  const parse_options_t *options, err_t *err)
+{
+    return parse_lines(text, n, file_name, 1, options, err);
 }
 
 ir_module_t *parse_stablehlo_file(const char *path, err_t *err)

@@ -13,6 +13,11 @@
 #include "base/err.h"
 #include "ir/ir.h"
 
+/* What may be asked of the parser; zeroed: nothing. */
+typedef struct {
+    bool constant_names; /* constants get the attribute pcp.loc: the name in their loc("..") */
+} parse_options_t;
+
 /* One module (one section; `// -----` is only a comment here). text[n] need not end with NUL and is
  * not modified or kept. file_name is for messages. Returns a module that the caller destroys, or
  * NULL: ERR_PARSE "file:line:col: expected .., got ..", the source line and a caret under the
@@ -43,6 +48,10 @@ bool parse_is_blank(const char *text, size_t n);
 
 /* Ops that others stand for once the text is read, by number from 0; NULL behind the last. */
 const char *parse_text_op_name(size_t i);
+
+/* As parse_stablehlo, with options. */
+ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
+                                  const parse_options_t *options, err_t *err);
 
 /* As parse_stablehlo; messages count lines from `first_line`, the section's place in its file. */
 ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,

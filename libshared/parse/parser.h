@@ -12,6 +12,7 @@
 #include "ir/op.h"
 #include "parse/lex.h"
 #include "parse/names.h"
+#include "parse/parse.h"
 
 enum {
     PARSE_MAX_DEPTH = 256,
@@ -73,6 +74,7 @@ typedef struct {
     token_t tok;
     const char *behind; /* the end of the token before */
     const char *file;
+    const parse_options_t *options;
     err_t *err;
     ir_module_t *module;
     arena_t *arena; /* the module's */
@@ -119,8 +121,11 @@ const alias_t *parse_alias(const parser_t *p, token_t tok);
 /* Move the cursor to an alias's value, and back to `behind`. */
 int parse_enter_alias(parser_t *p, const alias_t *alias);
 void parse_leave_alias(parser_t *p, const char *behind);
-int parse_skip_balanced(parser_t *p);             /* the token is a bracket */
-int parse_location(parser_t *p);                  /* an optional loc(..) is skipped */
+int parse_skip_balanced(parser_t *p); /* the token is a bracket */
+int parse_location(parser_t *p);      /* an optional loc(..) is skipped */
+/* The name in loc("name") or loc("name"(..)), through aliases; NULL for places in files. Nothing is
+ * consumed; the token is `loc`. -1 in p->err for a bad string. */
+const char *parse_location_name(parser_t *p);
 int parse_string(parser_t *p, const char **text); /* unescaped, in the arena */
 /* The unescaped bytes of a quoted range, in the arena; *n their number; NULL on a bad escape. */
 const char *parse_unescape(parser_t *p, token_t quoted, size_t *n);

@@ -18,6 +18,7 @@ typedef struct {
     char *tune_dir;
     int64_t memory_budget, loss_result;
     char *entry, *role, *roles;
+    bool constants_as_params;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
 
@@ -99,7 +100,7 @@ static char *read_model(const options_t *o, const char *path, size_t *n, err_t *
 {
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     ir_module_t *module;
-    bool asked = o->entry || o->role || o->roles || o->loss_result >= 0;
+    bool asked = o->entry || o->role || o->roles || o->loss_result >= 0 || o->constants_as_params;
     if (stage_of(o->emit) == STAGE_IR && !o->output && !asked)
         return parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
     char *text = model_roles_text(path, &roles, false, true, &module, n, err);

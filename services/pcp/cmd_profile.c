@@ -17,6 +17,7 @@ typedef struct {
     char *trace;
     bool pin, tune;
     char *tune_dir, *entry, *role, *roles;
+    bool constants_as_params;
     int64_t loss_result;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;

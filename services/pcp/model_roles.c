@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "ir/print.h"
 #include "parse/parse.h"
 #include "pcp/cmd.h"
@@ -20,13 +22,36 @@ static void show(const roles_t *roles, bool quiet)
     str_fini(&text);
 }
 
+/* The module without the values of what were constants: initial values are no part of its text. */
+static char *print(const ir_module_t *module, size_t *n)
+{
+    str_t text = {0};
+    ir_attrs_t **kept = mem_calloc((size_t)module->n_fn + 1, sizeof *kept);
+    for (int f = 0; f < module->n_fn; f++) {
+        ir_fn_t *fn = module->fn[f];
+        int n_arg = fn->body->n_arg;
+        kept[f] = fn->param_attrs;
+        fn->param_attrs = ARENA_ARRAY(module->arena, ir_attrs_t, n_arg + 1);
+        for (int i = 0; kept[f] && i < n_arg; i++)
+            for (int k = 0; k < kept[f][i].n; k++)
+                if (strcmp(kept[f][i].at[k].name, ROLES_VALUE) != 0)
+                    attr_set(module->arena, &fn->param_attrs[i], kept[f][i].at[k]);
+    }
+    ir_print_module(module, &text);
+    for (int f = 0; f < module->n_fn; f++) module->fn[f]->param_attrs = kept[f];
+    free(kept);
+    *n = text.n;
+    return text.at;
+}
+
 char *model_roles_text(const char *path, const roles_options_t *options, bool sure, bool quiet,
                        ir_module_t **module, size_t *n, err_t *err)
 {
     roles_t roles;
     *module = NULL;
     char *text = parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
-    if (text) *module = parse_stablehlo(text, *n, path, err);
+    const parse_options_t parse = {.constant_names = options->constants};
+    if (text) *module = parse_stablehlo_with(text, *n, path, &parse, err);
     if (*module) cmd_notes(path, *module);
     int status = *module ? 0 : -1;
     if (status == 0) {
@@ -37,9 +62,5 @@ char *model_roles_text(const char *path, const roles_options_t *options, bool su
     if (status == 0 && sure) status = roles_check(&roles, err);
     if (status == 0 && !roles.rewritten) return text;
     free(text);
-    if (status < 0) return NULL;
-    str_t printed = {0};
-    ir_print_module(*module, &printed);
-    *n = printed.n;
-    return printed.at;
+    return status < 0 ? NULL : print(*module, n);
 }

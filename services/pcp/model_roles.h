@@ -5,7 +5,7 @@
 #include "base/config.h"
 #include "compile/roles.h"
 
-/* Fields `entry`, `loss_result`, `role` and `roles` of a command's options of type T. */
+/* Fields `entry`, `loss_result`, `role`, `roles` and `constants_as_params` of a command's options of type T. */
 #define MODEL_ROLES_FIELDS(T)                                                                      \
     {"entry",                                                                                      \
      CONFIG_STRING,                                                                                \
@@ -37,13 +37,22 @@
          ",",                                                                                      \
          false},                                                                                   \
         {"roles", CONFIG_STRING, offsetof(T, roles), NULL, "file of such rules, one a line", 0, 0, \
-         NULL,    false},
+         NULL,    false},                                                                          \
+        {"constants_as_params",                                                                    \
+         CONFIG_BOOL,                                                                              \
+         offsetof(T, constants_as_params),                                                         \
+         "false",                                                                                  \
+         "constants of the text that look like weights become parameters, which start with them",  \
+         0,                                                                                        \
+         0,                                                                                        \
+         NULL,                                                                                     \
+         false},
 
 /* From the members of the same names. */
 #define MODEL_ROLES_OPTIONS(o)                                                         \
     {                                                                                  \
         .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role, \
-        .file = (o)->roles                                                             \
+        .file = (o)->roles, .constants = (o)->constants_as_params                      \
     }
 
 /* Read the file, settle the roles, show notes and the table on stderr (quiet: only where the module

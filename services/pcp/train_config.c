@@ -32,7 +32,8 @@
 
 static const config_field_t fields[] = {
     TEXT(model, NULL, "StableHLO file with a scalar loss"),
-    MODEL_ROLES_FIELDS(train_config_t) TEXT(data, NULL, "text file, or u16 tokens (tokenizer raw)"),
+    MODEL_ROLES_FIELDS(train_config_t)
+        TEXT(data, NULL, "text file, u16 tokens (tokenizer raw), or records:DIR (docs/models.md)"),
     TEXT(tokenizer, "char",
          "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
     TEXT(init, NULL, "safetensors file with every parameter's initial value"),

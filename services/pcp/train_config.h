@@ -9,6 +9,7 @@ typedef struct {
     /* what to train */
     char *model, *data, *tokenizer, *init, *dtype;
     char *entry, *role, *roles; /* pcp/model_roles.h */
+    bool constants_as_params;
     int64_t loss_result;
     double val_fraction;
     /* who trains */

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "ir/tensor.h"
 #include "model/init.h"
+#include "pcp/init_file.h"
 #include "pcp/train_records.h"
 #include "text/tokenizer.h"
 
@@ -188,22 +189,46 @@ static int make_records(const train_config_t *c, const model_info_t *model, trai
 
 /* --- initial values --- */
 
-static int copy_given(const safetensors_t *file, const optim_arg_t *arg, float *values, err_t *err)
+static void copy_tensor(const tensor_t *from, float *values)
 {
-    const safetensor_t *t = safetensors_find(file, arg->name);
+    int64_t n = ir_type_count(&from->type);
+    for (int64_t i = 0; i < n; i++) values[i] = (float)tensor_get_f64(from, i);
+}
+
+static int copy_given(const safetensor_t *t, const optim_arg_t *arg, float *values, err_t *err)
+{
     char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
-    if (!t) return err_set(err, ERR_ARG, "has no tensor \"%s\"", arg->name);
     ir_type_t type = ir_type(t->dtype, t->rank, t->dims);
     if (!ir_shape_equal(&type, &arg->type) || !dtype_is_float(t->dtype))
         return err_set(err, ERR_SHAPE, "\"%s\" is %s, the model has %s", arg->name,
                        ir_type_text(&type, got), ir_type_text(&arg->type, want));
     const tensor_t given = {.type = type, .data = (void *)(uintptr_t)t->data};
-    int64_t n = ir_type_count(&type);
-    for (int64_t i = 0; i < n; i++) values[i] = (float)tensor_get_f64(&given, i);
+    copy_tensor(&given, values);
     return 0;
 }
 
-static int make_values(const train_config_t *c, const model_info_t *model, int arg,
+/* From the file, the constant that the argument was, or by its rule. */
+static int fill_values(const train_config_t *c, const model_info_t *model, int arg, int number,
+                       const safetensors_t *file, float *values, err_t *err)
+{
+    err_t none = {0};
+    const optim_arg_t *a = &model->args[arg];
+    const ir_attr_t *was = attr_find(&model->entry->param_attrs[arg], ROLES_VALUE);
+    const safetensor_t *given = file ? init_file_find(file, a->name, number, &none) : NULL;
+    if (given) return copy_given(given, a, values, err);
+    if (none.code) return err_set(err, none.code, "%s", none.text);
+    if (was && was->kind == ATTR_TENSOR) {
+        copy_tensor(was->tensor, values);
+        return 0;
+    }
+    if (file)
+        return err_set(err, ERR_ARG, "has no tensor \"%s\", none of the same words, and no \"%d\"",
+                       a->name, number);
+    return init_fill(init_rule(model->entry, arg), (uint64_t)c->seed, a->name, values,
+                     ir_type_count(&a->type), err);
+}
+
+static int make_values(const train_config_t *c, const model_info_t *model, int arg, int number,
                        const safetensors_t *given, safetensor_t *out, err_t *err)
 {
     const optim_arg_t *a = &model->args[arg];
@@ -218,11 +243,8 @@ static int make_values(const train_config_t *c, const model_info_t *model, int a
         return err_set(err, ERR_UNSUPPORTED, "parameter \"%s\" has rank %d, at most %d", a->name,
                        a->type.rank, SAFETENSORS_MAX_RANK);
     for (int i = 0; i < a->type.rank; i++) out->dims[i] = a->type.dim[i];
-    if (given) {
-        if (copy_given(given, a, values, err) < 0) return err_prefix(err, "%s: ", c->init);
-        return 0;
-    }
-    return init_fill(init_rule(model->entry, arg), (uint64_t)c->seed, a->name, values, n, err);
+    int status = fill_values(c, model, arg, number, given, values, err);
+    return status < 0 && given ? err_prefix(err, "%s: ", c->init) : status;
 }
 
 static int64_t count_values(const model_info_t *model)
@@ -244,7 +266,8 @@ static int make_init(const train_config_t *c, const model_info_t *model, progres
     int status = 0;
     for (int i = 0; status == 0 && i < model->entry->body->n_arg; i++) {
         if (!model->args[i].is_param) continue;
-        status = make_values(c, model, i, given, &out->tensors[out->n_tensors++], err);
+        int number = out->n_tensors++;
+        status = make_values(c, model, i, number, given, &out->tensors[number], err);
         out->n_params += ir_type_count(&model->args[i].type);
         if (progress)
             progress_at(progress, (double)out->n_params * sizeof(float),

@@ -91,6 +91,19 @@ begin conv convnet.mlir records:images --rounds 2
 check "a convnet with batch norm trains on images" test $? -eq 0
 check "its states are the exporter's" grep -q "batch_stats\['bn'\]\['var'\] .*state:2" conv.txt
 
+# --- weights that stand in the text, and values that other programs have written ---
+check "a model without weights says which flag finds them" refuses "constants-as-params" "$bin/pcp" train closed.mlir --data records:data
+begin closed closed.mlir records:data --constants-as-params --rounds 1
+check "constants become parameters" test $? -eq 0
+# The first numbers of the text's constant of 24: states that come first in the file are none here.
+first_numbers() { tail -c 160 "$1" | head -c 8 | od -An -tf4 | awk '{ printf "%.3e %.3e", $1, $2 }'; }
+want=$(sed -n 's/.*dense<\[\[\([^,]*\), \([^,]*\),.*tensor<6x4xf32>.*/\1 \2/p' closed.mlir | head -n 1)
+check "and start as the text has them" test "$(first_numbers closed/init.safetensors)" = "$want"
+check "which the run's own text has no more" test "$(grep -c "dense<\[\[" closed/model.mlir)" = 0
+LC_ALL=C sed 's|dense/kernel|dense.kernel|; s|"constant1"|"1"        |' closed/checkpoint/latest/model.safetensors >other.safetensors
+begin again closed.mlir records:data --constants-as-params --init other.safetensors --rounds 1
+check "a run begins where names and numbers of a file say" cmp <(tail -c 160 closed/checkpoint/latest/model.safetensors) <(tail -c 160 again/init.safetensors)
+
 # --- what is refused ---
 check "records that are not there" refuses "there is no arg4.npy, nor inputs.npy, nor 0.npy" "$bin/pcp" train mlp.mlir --data records:images
 check "an argument that the caller must tell" refuses "which is none: param" "$bin/pcp" train mlp.mlir \

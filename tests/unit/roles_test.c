@@ -317,13 +317,84 @@ static void test_training(void **state)
     ir_module_destroy(&module);
 }
 
+/* --- constants that are weights --- */
+
+static const char closed[] = "tests/models/roles/closed.mlir";
+
+static ir_module_t *parse_closed(bool names)
+{
+    err_t err = {0};
+    size_t n;
+    char *text = file_read(closed, &n, &err);
+    if (!text) fail_msg("%s", err.text);
+    const parse_options_t options = {.constant_names = names};
+    ir_module_t *module = parse_stablehlo_with(text, n, closed, &options, &err);
+    if (!module) fail_msg("%s", err.text);
+    free(text);
+    return module;
+}
+
+/* @main with its constants, or with numbers for data. */
+static double evaluate(const ir_module_t *module)
+{
+    err_t err = {0};
+    const ir_fn_t *fn = ir_module_find(module, "main");
+    tensor_t in[8], out;
+    assert_true(fn->body->n_arg <= 8);
+    for (int i = 0; i < fn->body->n_arg; i++) {
+        const ir_attr_t *was = attr_find(&fn->param_attrs[i], ROLES_VALUE);
+        in[i] = tensor_new(ir_type_of(fn, ir_fn_param(fn, i)));
+        for (int64_t k = 0; k < ir_type_count(&in[i].type); k++)
+            tensor_set_f64(&in[i], k, was ? tensor_get_f64(was->tensor, k) : sin((double)(k + 1)));
+    }
+    const eval_options_t none = {0};
+    if (eval_fn(module, fn, in, &out, &none, &err) < 0) fail_msg("%s", err.text);
+    double loss = tensor_get_f64(&out, 0);
+    for (int i = 0; i < fn->body->n_arg; i++) tensor_fini(&in[i]);
+    tensor_fini(&out);
+    return loss;
+}
+
+static void test_constants(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    roles_t roles;
+    ir_module_t *before = parse_closed(false), *after = parse_closed(true);
+    roles_options_t options = {.loss_result = -1, .constants = true};
+    if (roles_assign(after, &options, &roles, &err) < 0) fail_msg("%s", err.text);
+    assert_true(roles.rewritten);
+    assert_int_equal(roles.n, 4); /* not the positions, the mask, the zero */
+    assert_string_equal(roles.row[2].name, "dense/kernel");
+    assert_string_equal(roles.row[3].name, "constant1");
+    assert_string_equal(roles.row[3].role, "param");
+    double a = evaluate(before), b = evaluate(after);
+    assert_true(a > 0 && a == b);
+    ir_module_destroy(&after);
+
+    after = parse_closed(true); /* the caller's word counts */
+    options.rules = "constant*=frozen";
+    if (roles_assign(after, &options, &roles, &err) < 0) fail_msg("%s", err.text);
+    assert_string_equal(roles.row[3].role, "frozen");
+    ir_module_destroy(&after);
+
+    roles_options_t without = {.loss_result = -1};
+    assert_int_equal(roles_assign(before, &without, &roles, &err), -1);
+    assert_non_null(strstr(err.text, "--constants-as-params"));
+    ir_module_destroy(&before);
+
+    ir_module_t *none = parse(cases[0].text);
+    assert_int_equal(roles_assign(none, &options, &roles, &err), -1);
+    assert_non_null(strstr(err.text, "no constant that looks like a weight"));
+    ir_module_destroy(&none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_entry_and_file),
-        cmocka_unit_test(test_training),
+        cmocka_unit_test(test_roles),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_entry_and_file), cmocka_unit_test(test_training),
+        cmocka_unit_test(test_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
