@@ -1,6 +1,7 @@
 /* Reports: a table of queries, and rows of any of them as texts. */
 #include "store/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,20 @@ void store_report_fini(report_t *self)
     free(self->cell);
     free(self->column);
     *self = (report_t){0};
+}
+
+const char *store_report_cell(const report_t *self, size_t row, const char *column)
+{
+    size_t c = 0;
+    while (c < self->n_column && strcmp(self->column[c].name, column) != 0) c++;
+    bool there = row < self->n_row && c < self->n_column;
+    return there ? self->cell[row * self->n_column + c] : NULL;
+}
+
+double store_report_number(const report_t *self, size_t row, const char *column)
+{
+    const char *text = store_report_cell(self, row, column);
+    return text ? strtod(text, NULL) : NAN;
 }
 
 /* --- queries --- */

@@ -40,6 +40,11 @@ int store_report(store_t *self, const char *name, const char *run, int64_t most,
                  err_t *err);
 void store_report_fini(report_t *self);
 
+/* A cell by its column's name: borrowed; NULL: the database says NULL, or there is no such row or
+ * column. As a number: NaN for these. */
+const char *store_report_cell(const report_t *self, size_t row, const char *column);
+double store_report_number(const report_t *self, size_t row, const char *column);
+
 /* A number that is another one after somebody else has changed the database (and perhaps without a
  * change). Costs next to nothing. */
 int store_report_stamp(store_t *self, int64_t *stamp, err_t *err);

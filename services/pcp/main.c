@@ -28,6 +28,7 @@ static const struct {
     {"eval", cmd_eval, "tell how well a model foretells a text"},
     {"checkpoint", cmd_checkpoint, "list, verify, export and prune checkpoints"},
     {"run", cmd_runs, "submit, watch, pause, resume and cancel the runs of a cluster"},
+    {"top", cmd_top, "watch runs on the terminal: losses, speed, workers, events"},
     {"keys", cmd_keys, "make, issue, show and revoke the keys of a cluster's members"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},
     {"db", cmd_db, "bring a store's schema up to date, or tell its version"},
