@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "store/report.h"
 #include "store_help.h"
@@ -52,13 +53,13 @@ static int set_up(void **state)
 /* The cell of a row by its column's name; "" for NULL. */
 static const char *cell(const report_t *report, size_t row, const char *column)
 {
-    for (size_t c = 0; c < report->n_column; c++)
-        if (row < report->n_row && strcmp(report->column[c].name, column) == 0)
-            return report->cell[row * report->n_column + c]
-                       ? report->cell[row * report->n_column + c]
-                       : "";
-    fail_msg("no row %zu with a column %s", row, column);
-    return NULL;
+    size_t c = 0;
+    while (c < report->n_column && strcmp(report->column[c].name, column) != 0) c++;
+    if (row >= report->n_row || c == report->n_column)
+        fail_msg("no row %zu with a column %s", row, column);
+    const char *text = store_report_cell(report, row, column);
+    assert_true(text || isnan(store_report_number(report, row, column)));
+    return text ? text : "";
 }
 
 static double number(const report_t *report, size_t row, const char *column)
