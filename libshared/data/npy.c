@@ -62,7 +62,7 @@ static int read_shape(const char *header, ir_type_t *type, err_t *err)
     return ir_type_check(type, err);
 }
 
-int npy_view(const void *bytes, size_t n, ir_type_t *type, const void **data, err_t *err)
+int npy_header(const void *bytes, size_t n, ir_type_t *type, size_t *n_header, err_t *err)
 {
     const unsigned char *at = bytes;
     if (n < 12 || memcmp(at, "\x93NUMPY", 6) != 0 || at[6] < 1 || at[6] > 3)
@@ -80,9 +80,19 @@ int npy_view(const void *bytes, size_t n, ir_type_t *type, const void **data, er
     const char *order = find_key(header, "'fortran_order':");
     if (!order || strncmp(order, "False", 5) != 0)
         return err_set(err, ERR_UNSUPPORTED, "its columns come first: numpy.ascontiguousarray(a)");
-    if ((uint64_t)ir_type_bytes(&made) > n - begin - length)
+    *type = made;
+    *n_header = begin + length;
+    return 0;
+}
+
+int npy_view(const void *bytes, size_t n, ir_type_t *type, const void **data, err_t *err)
+{
+    ir_type_t made;
+    size_t n_header;
+    if (npy_header(bytes, n, &made, &n_header, err) < 0) return -1;
+    if ((uint64_t)ir_type_bytes(&made) > n - n_header)
         return err_set(err, ERR_CORRUPT, "the .npy file ends before its last element");
     *type = made;
-    *data = at + begin + length;
+    *data = (const char *)bytes + n_header;
     return 0;
 }

@@ -1,79 +1,65 @@
-/* NumPy arrays side by side. */
+/* Arrays of records side by side. */
 #include "pcp/train_records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "data/npy.h"
 #include "ir/tensor.h"
+#include "pcp/record_source.h"
 
 const char *train_records_dir(const char *data)
 {
     return data && str_starts(data, TRAIN_RECORDS) ? data + strlen(TRAIN_RECORDS) : NULL;
 }
 
-/* One argument's file. */
+/* One argument's array. */
 typedef struct {
     const optim_arg_t *arg;
     const char *spoken; /* as the text calls it, or NULL */
-    file_map_t map;
-    tensor_t array; /* of the file's type */
+    record_array_t array;
     size_t row_bytes;
 } column_t;
 
-/* DIR/name, if it is there. */
-static char *try_path(const char *dir, const char *name)
-{
-    if (!name || !*name || strchr(name, '/')) return NULL;
-    char *path = mem_printf("%s/%s.npy", dir, name);
-    if (file_exists(path)) return path;
-    free(path);
-    return NULL;
-}
-
-static char *find_file(const char *dir, const column_t *c, int number, err_t *err)
+static int find_array(record_source_t *source, const char *from, column_t *c, int number,
+                      err_t *err)
 {
     char digits[16];
     snprintf(digits, sizeof digits, "%d", number);
     const char *const names[] = {c->arg->name, c->spoken, digits};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = try_path(dir, names[i]);
-        if (path) return path;
-    }
-    err_set(err, ERR_IO, "%s: there is no %s.npy, nor %s%s%d.npy, for the argument \"%s\"", dir,
-            c->arg->name, c->spoken ? c->spoken : "", c->spoken ? ".npy, nor " : "", number,
-            c->arg->name);
-    return NULL;
+    int rc = record_source_find(source, names, sizeof names / sizeof *names, &c->array, err);
+    if (rc != 0) return rc < 0 ? -1 : 0;
+    return err_set(err, ERR_IO,
+                   "%s: there is no %s.npy, nor %s%s%d.npy, nor such an array in a .npz or "
+                   ".safetensors file or in schema.json, for the argument \"%s\"",
+                   from, c->arg->name, c->spoken ? c->spoken : "", c->spoken ? ".npy, nor " : "",
+                   number, c->arg->name);
 }
 
-static int check_column(const column_t *c, const char *path, err_t *err)
+static int check_column(const column_t *c, err_t *err)
 {
     char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
     const ir_type_t *have = &c->array.type, *arg = &c->arg->type;
-    bool fits = have->rank == arg->rank && have->dim[0] > 0;
+    bool fits = have->rank == arg->rank && arg->rank > 0 && have->dim[0] > 0;
     for (int d = 1; fits && d < arg->rank; d++) fits = have->dim[d] == arg->dim[d];
-    if (fits) return 0;
-    return err_set(err, ERR_SHAPE,
-                   "%s is %s, but the argument \"%s\" is %s: records come first, then its other "
-                   "dimensions",
-                   path, ir_type_text(have, got), c->arg->name, ir_type_text(arg, want));
+    if (!fits)
+        return err_set(err, ERR_SHAPE,
+                       "%s is %s, but the argument \"%s\" is %s: records come first, then its "
+                       "other dimensions",
+                       c->array.where, ir_type_text(have, got), c->arg->name,
+                       ir_type_text(arg, want));
+    if (!c->array.scaled || dtype_is_float(arg->dtype)) return 0;
+    return err_set(err, ERR_TYPE, "%s has a scale, but the argument \"%s\" is %s, no float",
+                   c->array.where, c->arg->name, ir_type_text(arg, want));
 }
 
-static int open_column(const char *dir, int number, column_t *c, err_t *err)
+static int open_column(record_source_t *source, const char *from, int number, column_t *c,
+                       err_t *err)
 {
-    char *path = find_file(dir, c, number, err);
-    const void *data = NULL;
-    int rc = path ? file_map(path, &c->map, err) : -1;
-    if (rc == 0 && npy_view(c->map.at, c->map.n, &c->array.type, &data, err) < 0)
-        rc = err_prefix(err, "%s: ", path);
-    if (rc == 0) c->array.data = (void *)(uintptr_t)data;
-    if (rc == 0) rc = check_column(c, path, err);
-    if (rc == 0) c->row_bytes = (size_t)ir_type_bytes(&c->arg->type) / (size_t)c->arg->type.dim[0];
-    free(path);
-    return rc;
+    if (find_array(source, from, c, number, err) < 0 || check_column(c, err) < 0) return -1;
+    c->row_bytes = (size_t)ir_type_bytes(&c->arg->type) / (size_t)c->arg->type.dim[0];
+    return 0;
 }
 
 /* Record r of the column, in the argument's type. */
@@ -82,7 +68,7 @@ static void put_row(const column_t *c, size_t r, char *to)
     int64_t n = ir_type_count(&c->arg->type) / c->arg->type.dim[0];
     int64_t width = (int64_t)dtype_bytes(c->array.type.dtype);
     const char *from = (const char *)c->array.data + (int64_t)r * n * width;
-    if (c->array.type.dtype == c->arg->type.dtype) {
+    if (c->array.type.dtype == c->arg->type.dtype && !c->array.scaled) {
         memcpy(to, from, c->row_bytes);
         return;
     }
@@ -92,15 +78,17 @@ static void put_row(const column_t *c, size_t r, char *to)
         uint64_t bits = 0;
         memcpy(&bits, from + i * width, (size_t)width); /* files need not align their numbers */
         const tensor_t x = {.type = one, .data = &bits};
-        if (dtype_is_float(one.dtype) || dtype_is_float(out.type.dtype))
+        if (c->array.scaled)
+            tensor_set_f64(&out, i, tensor_get_f64(&x, 0) * c->array.scale + c->array.shift);
+        else if (dtype_is_float(one.dtype) || dtype_is_float(out.type.dtype))
             tensor_set_f64(&out, i, tensor_get_f64(&x, 0));
         else
             tensor_set_i64(&out, i, tensor_get_i64(&x, 0));
     }
 }
 
-static int open_columns(const char *dir, const model_info_t *model, column_t *column, int *n,
-                        err_t *err)
+static int open_columns(record_source_t *source, const char *dir, const model_info_t *model,
+                        column_t *column, int *n, err_t *err)
 {
     int rc = 0;
     *n = 0;
@@ -109,7 +97,7 @@ static int open_columns(const char *dir, const model_info_t *model, column_t *co
         column_t *c = &column[*n];
         c->arg = &model->args[i];
         c->spoken = model->entry->value[ir_fn_param(model->entry, i)].name;
-        rc = open_column(dir, (*n)++, c, err);
+        rc = open_column(source, dir, (*n)++, c, err);
         if (rc == 0 && c->array.type.dim[0] != column[0].array.type.dim[0])
             rc = err_set(err, ERR_SHAPE, "%s: \"%s\" has %lld records, \"%s\" %lld", dir,
                          column[0].arg->name, (long long)column[0].array.type.dim[0], c->arg->name,
@@ -124,7 +112,8 @@ uint16_t *train_records_read(const char *dir, const model_info_t *model, size_t 
     column_t *column = mem_calloc((size_t)model->n_batch + 1, sizeof *column);
     int n = 0;
     uint16_t *units = NULL;
-    if (open_columns(dir, model, column, &n, err) == 0) {
+    record_source_t *source = record_source_open(dir, err);
+    if (source && open_columns(source, dir, model, column, &n, err) == 0) {
         size_t bytes = 0;
         for (int i = 0; i < n; i++) bytes += column[i].row_bytes;
         *n_unit = (bytes + 1) / 2;
@@ -135,7 +124,7 @@ uint16_t *train_records_read(const char *dir, const model_info_t *model, size_t 
             for (int i = 0; i < n; to += column[i++].row_bytes) put_row(&column[i], r, to);
         }
     }
-    for (int i = 0; i < n; i++) file_unmap(&column[i].map);
+    record_source_close(&source);
     free(column);
     return units;
 }

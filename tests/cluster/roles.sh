@@ -91,6 +91,25 @@ begin conv convnet.mlir records:images --rounds 2
 check "a convnet with batch norm trains on images" test $? -eq 0
 check "its states are the exporter's" grep -q "batch_stats\['bn'\]\['var'\] .*state:2" conv.txt
 
+# --- the same records in other files: the same bytes to train on ---
+# as_npz FILE ARRAY...: what numpy.savez_compressed makes of NAME.npy
+as_npz() {
+    local file=$1
+    shift
+    perl -MIO::Compress::Zip=:all -e 'my $file = shift; zip [@ARGV] => $file, FilterName => sub { s|.*/|| }, Zip64 => 1 or die $ZipError' "$file" "$@"
+}
+mkdir packed raw
+as_npz packed/all.npz data/inputs.npy data/targets.npy
+begin from-npz mlp.mlir records:packed --rounds 1
+check "records of an archive are those of its arrays" cmp calm/train.u16 from-npz/train.u16
+tail -c 4800 data/inputs.npy >raw/inputs.f32
+tail -c 1600 data/targets.npy >raw/targets.f32
+echo '{"inputs": {"file": "inputs.f32", "type": "f32", "shape": [6]}, "targets": {"file": "targets.f32", "type": "f32", "shape": [2]}}' >raw/schema.json
+begin from-raw mlp.mlir records:raw --rounds 1
+check "records of raw files are the same" cmp calm/train.u16 from-raw/train.u16
+head -c 3000 packed/all.npz >cut.npz
+check "an archive that is cut off" refuses "this is no zip archive, or it is cut off" "$bin/pcp" train mlp.mlir --data records:cut.npz
+
 # --- weights that stand in the text, and values that other programs have written ---
 check "a model without weights says which flag finds them" refuses "constants-as-params" "$bin/pcp" train closed.mlir --data records:data
 begin closed closed.mlir records:data --constants-as-params --rounds 1

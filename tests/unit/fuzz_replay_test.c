@@ -37,6 +37,9 @@
 #define LLVMFuzzerTestOneInput keys_input
 #include "../fuzz/keys_fuzz.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput records_input
+#include "../fuzz/records_fuzz.c"
+#undef LLVMFuzzerTestOneInput
 
 enum { DAMAGES = 100 };
 
@@ -78,6 +81,7 @@ REPLAY(config)
 REPLAY(tokenizer)
 REPLAY(keys)
 REPLAY(family)
+REPLAY(records)
 
 int main(void)
 {
@@ -86,7 +90,7 @@ int main(void)
         cmocka_unit_test(test_safetensors), cmocka_unit_test(test_control),
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
         cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_family),
+        cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
