@@ -141,12 +141,34 @@ static int load_files(checkpoint_t *self, err_t *err)
     return 0;
 }
 
-checkpoint_t *checkpoint_open(const char *path, err_t *err)
+static const checkpoint_seals_t *seals;
+
+void checkpoint_use_seals(const checkpoint_seals_t *of)
 {
-    char *manifest = mem_printf("%s/" CKPT_MANIFEST, path), *dir = NULL;
-    bool is_round = file_exists(manifest);
+    seals = of;
+}
+
+char *ckpt_make_seal(const char *hash)
+{
+    return seals ? seals->make(hash) : NULL;
+}
+
+static int judge(const checkpoint_t *self, err_t *err)
+{
+    return seals ? seals->check(checkpoint_seal(self), self->hash, err) : 0;
+}
+
+static bool is_round(const char *path)
+{
+    char *manifest = mem_printf("%s/" CKPT_MANIFEST, path);
+    bool is = file_exists(manifest);
     free(manifest);
-    if (!is_round) return checkpoint_open_newest(path, err);
+    return is;
+}
+
+static checkpoint_t *open_round(const char *path, bool judged, err_t *err)
+{
+    char *dir = NULL;
     /* Resolved now, so that a later checkpoint cannot swap the files while they are read. */
     if (!(dir = realpath(path, NULL))) {
         err_set_errno(err, "%s", path);
@@ -155,13 +177,38 @@ checkpoint_t *checkpoint_open(const char *path, err_t *err)
     checkpoint_t *self = mem_calloc(1, sizeof *self);
     self->dir = dir;
     self->manifest = ckpt_read_manifest(dir, err);
-    if (!self->manifest || read_info(self, err) < 0 || load_files(self, err) < 0) {
+    if (self->manifest) ckpt_manifest_check(self->manifest, self->hash);
+    if (!self->manifest || (judged && judge(self, err) < 0) || read_info(self, err) < 0 ||
+        load_files(self, err) < 0) {
         err_prefix(err, "checkpoint %s: ", path);
         checkpoint_close(&self);
         return NULL;
     }
-    ckpt_manifest_check(self->manifest, self->hash);
     return self;
+}
+
+checkpoint_t *checkpoint_open(const char *path, err_t *err)
+{
+    return is_round(path) ? open_round(path, true, err) : checkpoint_open_newest(path, err);
+}
+
+int checkpoint_sign(const char *path, err_t *err)
+{
+    checkpoint_t *self = open_round(path, false, err);
+    if (!self) return -1;
+    char *seal = ckpt_make_seal(self->hash);
+    int rc = seal ? 0
+                  : err_set(err, ERR_STATE,
+                            "%s: only an operator's or shepherd's key signs it (--key-file)", path);
+    if (rc == 0) json_object_set_new(self->manifest, "seal", json_string(seal));
+    char *text = json_dumps(self->manifest, JSON_INDENT(2));
+    char *file = mem_printf("%s/" CKPT_MANIFEST, self->dir);
+    if (rc == 0) rc = file_write_atomic(file, text, strlen(text), err);
+    free(file);
+    free(text);
+    free(seal);
+    checkpoint_close(&self);
+    return rc;
 }
 
 void checkpoint_close(checkpoint_t **self_p)
@@ -214,6 +261,11 @@ const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *
 const char *checkpoint_hash(const checkpoint_t *self)
 {
     return self->hash;
+}
+
+const char *checkpoint_seal(const checkpoint_t *self)
+{
+    return json_string_value(json_object_get(self->manifest, "seal"));
 }
 
 int64_t checkpoint_bytes(const checkpoint_t *self)

@@ -49,6 +49,19 @@ int checkpoint_write(const char *root, const checkpoint_info_t *info, const safe
                      size_t n_params, const safetensor_t *state, size_t n_state,
                      const checkpoint_file_t *files, size_t n_files, char **path, err_t *err);
 
+/* Signatures of manifests, of which this folder knows only that they are texts. Process-wide: set before
+ * threads, once. Without them nothing is signed, and nobody asks. */
+typedef struct {
+    char *(*make)(const char *hash); /* of a manifest (checkpoint_hash); NULL: unsigned. malloc'd */
+    /* Before anything else of a checkpoint is read. seal NULL: it has none. */
+    int (*check)(const char *seal, const char *hash, err_t *err);
+} checkpoint_seals_t;
+void checkpoint_use_seals(const checkpoint_seals_t *seals); /* borrowed for good; NULL: none */
+
+/* Sign a round's directory (ROOT/latest is one), in the place of whoever did before: that signature is
+ * not judged, all files are. ERR_STATE: there is nobody to sign. */
+int checkpoint_sign(const char *path, err_t *err);
+
 typedef struct checkpoint checkpoint_t;
 
 /* Open one round's directory, or the newest of a ROOT that is whole (those that are not are logged
@@ -65,12 +78,14 @@ const safetensors_t *checkpoint_params(const checkpoint_t *self);
 const safetensors_t *checkpoint_state(const checkpoint_t *self); /* NULL: none was saved */
 int64_t checkpoint_bytes(const checkpoint_t *self);              /* of all files but the manifest */
 const char *checkpoint_hash(const checkpoint_t *self);           /* of the manifest */
+const char *checkpoint_seal(const checkpoint_t *self);           /* NULL: it is not signed */
 /* A file by name, with a NUL behind its n bytes; NULL: absent. */
 const char *checkpoint_file(const checkpoint_t *self, const char *name, size_t *n);
 
 typedef struct {
     char *name, *path, *run;
     char hash[HASH_HEX]; /* of the manifest; "": it cannot be read */
+    char *seal;          /* its signature; NULL: none */
     long long round, copy;
     int64_t serial, tokens, n_bytes; /* serial: 1 for the first of a root, and so on */
     double loss, validation;         /* NaN: not known */

@@ -87,6 +87,7 @@ void ckpt_manifest_check(const json_t *manifest, char hex[HASH_HEX])
 {
     json_t *rest = json_copy((json_t *)(uintptr_t)manifest);
     json_object_del(rest, "check");
+    json_object_del(rest, "seal");
     char *text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
     hash_content(text ? text : "", text ? strlen(text) : 0, hex);
     free(text);

@@ -37,8 +37,11 @@ int ckpt_set_latest(const char *root, const char *name, err_t *err);
  * ERR_IO or ERR_CORRUPT. */
 json_t *ckpt_read_manifest(const char *dir, err_t *err);
 
-/* The hash of everything in a manifest but its "check". */
+/* The hash of everything in a manifest but its "check" and its "seal", which signs that hash. */
 void ckpt_manifest_check(const json_t *manifest, char hex[HASH_HEX]);
+
+/* A signature of a manifest of this hash (checkpoint_use_seals). Returns, caller frees; NULL: none. */
+char *ckpt_make_seal(const char *hash);
 
 /* The highest serial number among a root's checkpoints; 0: none. */
 int64_t ckpt_last_serial(const char *root);

@@ -43,6 +43,8 @@ static checkpoint_entry_t look(const char *root, const char *name, bool verify)
         self.validation = json_is_number(val) ? json_number_value(val) : (double)NAN;
         self.n_bytes = sum_bytes(json_object_get(m, "files"));
         ckpt_manifest_check(m, self.hash);
+        const char *seal = json_string_value(json_object_get(m, "seal"));
+        self.seal = seal ? mem_strdup(seal) : NULL;
         self.has_state = json_object_get(json_object_get(m, "files"), CKPT_STATE) != NULL;
     }
     if (m && verify) {
@@ -83,6 +85,7 @@ void checkpoint_list_fini(checkpoint_list_t *self)
         free(self->at[i].path);
         free(self->at[i].run);
         free(self->at[i].fault);
+        free(self->at[i].seal);
     }
     VEC_FREE(self);
 }

@@ -113,6 +113,9 @@ static int write_manifest(json_t *manifest, const char *dir, err_t *err)
     char check[HASH_HEX];
     ckpt_manifest_check(manifest, check);
     json_object_set_new(manifest, "check", json_string(check));
+    char *seal = ckpt_make_seal(check);
+    if (seal) json_object_set_new(manifest, "seal", json_string(seal));
+    free(seal);
     char *text = json_dumps(manifest, JSON_INDENT(2));
     if (!text) return err_set(err, ERR_ARG, "checkpoint: the manifest is not valid UTF-8");
     char *path = mem_printf("%s/" CKPT_MANIFEST, dir);

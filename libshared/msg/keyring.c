@@ -51,7 +51,10 @@ static struct {
     char *revoked_path;
     struct timespec revoked_when;
     off_t revoked_size;
-    keys_revoked_t revoked;
+    keys_revoked_t revoked; /* all that any list has named: nobody comes back */
+    char *list;             /* the text with most of them, for others */
+    size_t n_list;          /* its keys */
+    uint64_t revoked_since; /* rises with them */
     entry_t *buckets[BUCKETS];
     size_t n_card;
     zactor_t *actor;
@@ -103,6 +106,25 @@ static bool is_revoked(const uint8_t key[KEYS_BYTES])
     return false;
 }
 
+/* Under the lock. Takes the list. */
+static bool merge(keys_revoked_t *list, const char *text, size_t n)
+{
+    size_t before = ring.revoked.n;
+    for (size_t i = 0; i < list->n; i++) {
+        if (is_revoked(list->at[i])) continue;
+        ring.revoked.at = mem_realloc(ring.revoked.at, (ring.revoked.n + 1) * KEYS_BYTES);
+        memcpy(ring.revoked.at[ring.revoked.n++], list->at[i], KEYS_BYTES);
+    }
+    if (!ring.list || list->n > ring.n_list) {
+        free(ring.list);
+        ring.list = mem_printf("%.*s", (int)n, text);
+        ring.n_list = list->n;
+    }
+    free(list->at);
+    if (ring.revoked.n > before) ring.revoked_since++;
+    return ring.revoked.n > before;
+}
+
 static int read_revoked(err_t *err)
 {
     struct stat info;
@@ -116,13 +138,49 @@ static int read_revoked(err_t *err)
     if (!text) return -1;
     err_t inner = {0};
     int rc = keys_revoked_read(text, n, ring.own.authority, &list, &inner);
+    if (rc == 0) merge(&list, text, n);
     free(text);
     if (rc < 0) return err_set(err, inner.code, "%s: %s", ring.revoked_path, inner.text);
-    free(ring.revoked.at);
-    ring.revoked = list;
     ring.revoked_when = info.st_mtim;
     ring.revoked_size = info.st_size;
     return 0;
+}
+
+int keyring_take_revoked(const char *text, size_t n, err_t *err)
+{
+    keys_revoked_t list;
+    if (!ring.has_key || keys_revoked_read(text, n, ring.own.authority, &list, err) < 0)
+        return ring.has_key ? -1 : 0;
+    pthread_mutex_lock(&lock);
+    bool more = merge(&list, text, n);
+    size_t n_all = ring.revoked.n;
+    pthread_mutex_unlock(&lock);
+    if (more) log_event(LOG_INFO, "revoked_read", "keys=%zu", n_all);
+    return more;
+}
+
+char *keyring_revoked_list(void)
+{
+    pthread_mutex_lock(&lock);
+    char *text = ring.list ? mem_strdup(ring.list) : NULL;
+    pthread_mutex_unlock(&lock);
+    return text;
+}
+
+bool keyring_is_revoked(const uint8_t key[KEYS_BYTES])
+{
+    pthread_mutex_lock(&lock);
+    bool yes = is_revoked(key);
+    pthread_mutex_unlock(&lock);
+    return yes;
+}
+
+uint64_t keyring_revoked_since(void)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t since = ring.revoked_since;
+    pthread_mutex_unlock(&lock);
+    return since;
 }
 
 static bool list_changed(void)

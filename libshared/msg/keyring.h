@@ -46,4 +46,15 @@ size_t keyring_bare(const char *address);
  * compare pointers. */
 const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why);
 
+/* Is a key on a list that this process has read? Without a list nobody is. */
+bool keyring_is_revoked(const uint8_t key[KEYS_BYTES]);
+/* Another number once more keys are revoked. */
+uint64_t keyring_revoked_since(void);
+/* A list that came by message or from the store: who is on it is revoked from now on, whoever handed
+ * it on, for the authority has signed it. 1: it has new keys; 0: none; -1: it is no list of this
+ * authority's. Living connections of theirs end within a second. */
+int keyring_take_revoked(const char *text, size_t n, err_t *err);
+/* The longest list that was read, for others. Returns, caller frees; NULL: none. */
+char *keyring_revoked_list(void);
+
 #endif

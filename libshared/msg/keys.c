@@ -14,7 +14,9 @@
 #include "base/random.h"
 
 _Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_box_SECRETKEYBYTES &&
-                   KEYS_BYTES == crypto_sign_PUBLICKEYBYTES && KEYS_SIGNATURE == crypto_sign_BYTES,
+                   KEYS_BYTES == crypto_sign_PUBLICKEYBYTES && KEYS_SIGNATURE == crypto_sign_BYTES &&
+                   KEYS_SIGNER == crypto_sign_SECRETKEYBYTES &&
+                   KEYS_BYTES == crypto_kdf_KEYBYTES,
                "sizes of libsodium");
 
 /* --- Words --- */
@@ -71,9 +73,28 @@ bool keys_unhex(const char *hex, size_t n, uint8_t *bytes)
 static char *signed_text(const keys_card_t *card)
 {
     char hex[2 * KEYS_BYTES + 1];
+    char signs[2 * KEYS_BYTES + 1];
     keys_hex(card->public_key, KEYS_BYTES, hex);
-    return mem_printf("pcp card 1\nrole %s\nname %s\nexpires %" PRId64 "\npublic %s\n",
-                      keys_role_name(card->role), card->name, card->expires_s, hex);
+    keys_hex(card->signs, KEYS_BYTES, signs);
+    return mem_printf("pcp card 2\nrole %s\nname %s\nexpires %" PRId64
+                      "\npublic %s\nsigns %s\n",
+                      keys_role_name(card->role), card->name, card->expires_s, hex, signs);
+}
+
+/* One secret in a file, two pairs that do not know each other: libsodium's key derivation. */
+static void signer_of(const uint8_t secret[KEYS_BYTES], uint8_t public_key[KEYS_BYTES],
+                      uint8_t signer[KEYS_SIGNER])
+{
+    uint8_t seed[crypto_sign_SEEDBYTES];
+    crypto_kdf_derive_from_key(seed, sizeof seed, 1, "pcp-sign", secret);
+    crypto_sign_seed_keypair(public_key, signer, seed);
+    sodium_memzero(seed, sizeof seed);
+}
+
+void keys_signer(const keys_t *self, uint8_t secret[KEYS_SIGNER])
+{
+    uint8_t public_key[KEYS_BYTES];
+    signer_of(self->secret, public_key, secret);
 }
 
 int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name, int64_t expires_s,
@@ -85,7 +106,10 @@ int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name,
     out->card.role = role;
     snprintf(out->card.name, sizeof out->card.name, "%s", name);
     out->card.expires_s = expires_s;
+    uint8_t signer[KEYS_SIGNER];
     crypto_box_keypair(out->card.public_key, out->secret);
+    signer_of(out->secret, out->card.signs, signer);
+    sodium_memzero(signer, sizeof signer);
     memcpy(out->authority, self->public_key, KEYS_BYTES);
     memcpy(out->server, self->server, KEYS_BYTES);
     char *text = signed_text(&out->card);
@@ -187,12 +211,14 @@ static int at_end(const cursor_t *self, err_t *err)
     return err_set(err, ERR_PARSE, "there is more behind line %d", self->line);
 }
 
-static int next_kind(cursor_t *self, const char *word, err_t *err)
+static int next_kind(cursor_t *self, const char *word, const char *want, err_t *err)
 {
     char version[8];
     if (next(self, word, version, sizeof version, err) < 0) return -1;
-    if (strcmp(version, "1") == 0) return 0;
-    return err_set(err, ERR_PARSE, "\"%s %s\": this program reads version 1", word, version);
+    if (strcmp(version, want) == 0) return 0;
+    return err_set(err, ERR_PARSE,
+                   "\"%s %s\": this program reads version %s (pcp keys issue makes another)", word,
+                   version, want);
 }
 
 int keys_read(const char *text, size_t n, keys_t *out, err_t *err)
@@ -200,12 +226,13 @@ int keys_read(const char *text, size_t n, keys_t *out, err_t *err)
     cursor_t cursor = {text, text + n, 0};
     keys_t self = {0};
     char role[16], name[KEYS_NAME], expires[24];
-    if (next_kind(&cursor, "pcp-key", err) < 0 ||
+    if (next_kind(&cursor, "pcp-key", "2", err) < 0 ||
         next(&cursor, "role", role, sizeof role, err) < 0 ||
         next(&cursor, "name", name, sizeof name, err) < 0 ||
         next(&cursor, "expires", expires, sizeof expires, err) < 0 ||
         take_card(&self.card, role, name, expires, err) < 0 ||
         next_bytes(&cursor, "public", self.card.public_key, KEYS_BYTES, err) < 0 ||
+        next_bytes(&cursor, "signs", self.card.signs, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "secret", self.secret, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "authority", self.authority, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 ||
@@ -220,7 +247,7 @@ int keys_authority_read(const char *text, size_t n, keys_authority_t *out, err_t
 {
     cursor_t cursor = {text, text + n, 0};
     keys_authority_t self = {0};
-    if (next_kind(&cursor, "pcp-authority", err) < 0 ||
+    if (next_kind(&cursor, "pcp-authority", "1", err) < 0 ||
         next_bytes(&cursor, "public", self.public_key, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "secret", self.secret, sizeof self.secret, err) < 0 ||
         next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 || at_end(&cursor, err) < 0)
@@ -229,15 +256,17 @@ int keys_authority_read(const char *text, size_t n, keys_authority_t *out, err_t
     return 0;
 }
 
-/* "1 ROLE NAME EXPIRES SIGNATURE" */
+/* "2 ROLE NAME EXPIRES SIGNS SIGNATURE" */
 int keys_card_read(const char *text, const uint8_t public_key[KEYS_BYTES], keys_card_t *out,
                    err_t *err)
 {
     char role[16], name[KEYS_NAME], expires[24], hex[2 * KEYS_SIGNATURE + 1], again[KEYS_CARD_TEXT];
+    char signs[2 * KEYS_BYTES + 1];
     keys_card_t card = {0};
     memcpy(card.public_key, public_key, KEYS_BYTES);
     if (strlen(text) >= KEYS_CARD_TEXT ||
-        sscanf(text, "1 %15s %32s %23s %128s", role, name, expires, hex) != 4 ||
+        sscanf(text, "2 %15s %32s %23s %64s %128s", role, name, expires, signs, hex) != 5 ||
+        strlen(signs) != 2 * KEYS_BYTES || !keys_unhex(signs, KEYS_BYTES, card.signs) ||
         strlen(hex) != 2 * KEYS_SIGNATURE || !keys_unhex(hex, KEYS_SIGNATURE, card.signature))
         return err_set(err, ERR_PARSE, "it has shown no certificate");
     if (take_card(&card, role, name, expires, err) < 0) return -1;
@@ -252,24 +281,26 @@ int keys_card_read(const char *text, const uint8_t public_key[KEYS_BYTES], keys_
 
 void keys_card_write(const keys_card_t *card, char text[KEYS_CARD_TEXT])
 {
-    char hex[2 * KEYS_SIGNATURE + 1];
+    char hex[2 * KEYS_SIGNATURE + 1], signs[2 * KEYS_BYTES + 1];
     keys_hex(card->signature, KEYS_SIGNATURE, hex);
-    snprintf(text, KEYS_CARD_TEXT, "1 %s %s %" PRId64 " %s", keys_role_name(card->role), card->name,
-             card->expires_s, hex);
+    keys_hex(card->signs, KEYS_BYTES, signs);
+    snprintf(text, KEYS_CARD_TEXT, "2 %s %s %" PRId64 " %s %s", keys_role_name(card->role),
+             card->name, card->expires_s, signs, hex);
 }
 
 char *keys_write(const keys_t *self)
 {
-    char public_key[65], secret[65], authority[65], server[65], signature[129];
+    char public_key[65], signs[65], secret[65], authority[65], server[65], signature[129];
+    keys_hex(self->card.signs, KEYS_BYTES, signs);
     keys_hex(self->card.public_key, KEYS_BYTES, public_key);
     keys_hex(self->secret, KEYS_BYTES, secret);
     keys_hex(self->authority, KEYS_BYTES, authority);
     keys_hex(self->server, KEYS_BYTES, server);
     keys_hex(self->card.signature, KEYS_SIGNATURE, signature);
-    return mem_printf("pcp-key 1\nrole %s\nname %s\nexpires %" PRId64
-                      "\npublic %s\nsecret %s\nauthority %s\nserver %s\nsignature %s\n",
+    return mem_printf("pcp-key 2\nrole %s\nname %s\nexpires %" PRId64
+                      "\npublic %s\nsigns %s\nsecret %s\nauthority %s\nserver %s\nsignature %s\n",
                       keys_role_name(self->card.role), self->card.name, self->card.expires_s,
-                      public_key, secret, authority, server, signature);
+                      public_key, signs, secret, authority, server, signature);
 }
 
 char *keys_authority_write(const keys_authority_t *self)

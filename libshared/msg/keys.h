@@ -1,8 +1,8 @@
 /* Keys of a cluster's members: certificates, and the files that hold them.
  *
  * The authority of a cluster is an Ed25519 key pair. A member has a Curve25519 key pair for CURVE
- * (ZeroMQ's RFC 26) and a card: role, name and end of validity, signed by the authority over them
- * and the public key. Who knows the authority's public key can judge a card; no list is needed but
+ * (ZeroMQ's RFC 26), an Ed25519 pair that follows from its secret (for what it signs, msg/seal.h), and
+ * a card: role, name and end of validity, signed by the authority over them and both public keys. Who knows the authority's public key can judge a card; no list is needed but
  * the one of revoked keys, which is signed likewise.
  *
  * Readers take outside bytes: bounded, strict, the same text back from what was read. Pure but for
@@ -36,7 +36,8 @@ enum {
     KEYS_NAME = 33,         /* a name with its NUL */
     KEYS_FILE_BYTES = 4096, /* a file's largest size; a list of revoked keys may have 1 MiB */
     KEYS_REVOKED_BYTES = 1 << 20,
-    KEYS_CARD_TEXT = 256, /* a card as text, with its NUL */
+    KEYS_CARD_TEXT = 320, /* a card as text, with its NUL */
+    KEYS_SIGNER = 64,     /* bytes of a secret to sign with */
 };
 
 typedef struct {
@@ -44,6 +45,7 @@ typedef struct {
     char name[KEYS_NAME]; /* letters, digits and . _ @ + */
     int64_t expires_s;    /* Unix time */
     uint8_t public_key[KEYS_BYTES];
+    uint8_t signs[KEYS_BYTES]; /* Ed25519: what it signs is judged by this one */
     uint8_t signature[KEYS_SIGNATURE];
 } keys_card_t;
 
@@ -75,6 +77,9 @@ void keys_authority_new(keys_authority_t *self, int64_t expires_s, keys_t *sheph
 /* A new key pair with a card. ERR_ARG: the name. */
 int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name, int64_t expires_s,
                keys_t *out, err_t *err);
+
+/* What a member signs with (Ed25519), from its secret. Caller wipes it. */
+void keys_signer(const keys_t *self, uint8_t secret[KEYS_SIGNER]);
 
 /* --- Judging --- */
 

@@ -291,6 +291,15 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
     }
 }
 
+static void on_revoked(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)state, (void)from;
+    err_t err = {0};
+    const char *list = message->revoked->list;
+    if (keyring_take_revoked(list, strlen(list), &err) < 0)
+        log_event(LOG_WARN, "revoked_unread", "error=\"%s\"", err.text);
+}
+
 static void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from;
@@ -427,6 +436,7 @@ static void build_routes(member_t *self)
         MSG_ROUTE(HEARTBEAT, 64, on_heartbeat, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
         MSG_ROUTE(FAULT, 4096, on_fault, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
         MSG_ROUTE(BYE, 4096, on_bye, MSG_FROM_STRANGER | MSG_FROM_SHEPHERD),
+        MSG_ROUTE(REVOKED, KEYS_REVOKED_BYTES + 64, on_revoked, MSG_FROM_SHEPHERD),
     };
     for (int i = 0; i < MSG_KIND_COUNT; i++) {
         const msg_route_t *row = &self->theirs[i];

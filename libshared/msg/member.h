@@ -24,7 +24,7 @@ typedef struct {
     const char *data;
     const char *supervisor; /* workers: who started us; NULL: nobody */
     const msg_route_t
-        *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE are ours */
+        *routes; /* MSG_KIND_COUNT rows, copied; WELCOME, HEARTBEAT, FAULT, BYE, REVOKED are ours */
     void *state; /* for routes and the functions below */
     void (*on_welcome)(void *state, const Msg__Welcome *welcome); /* joined, or joined again */
     void (*on_lost)(void *state, const char *reason);             /* on_welcome follows, one day */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "compile/compile.h"
 #include "compiler/task.h"
+#include "msg/vouch.h"
 #include "tools/tuning.h"
 
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
@@ -132,6 +133,12 @@ void compiler_lists_destroy(compiler_lists_t **self_p)
     free(self->list);
     free(self);
     *self_p = NULL;
+}
+
+char *compiler_seal(const compiler_lists_t *self, const char *hash)
+{
+    const plan_t *plan = self->plan;
+    return vouch_plan(&(vouch_plan_t){hash, plan->target, plan->module_hash, plan->spec});
 }
 
 static size_t take_role(compiler_lists_t *self, plan_role_t role)

@@ -52,6 +52,9 @@ bool compiler_model_at_fault(err_code_t code);
 typedef struct compiler_lists compiler_lists_t;
 compiler_lists_t *compiler_describe(const uint8_t *plan, size_t n, Msg__PlanReply *reply,
                                     err_t *err);
+/* The described plan's seal by our key (msg/vouch.h): the plan says itself what it is of. Returns, caller
+ * frees. */
+char *compiler_seal(const compiler_lists_t *self, const char *hash);
 void compiler_lists_destroy(compiler_lists_t **self_p);
 
 #endif

@@ -41,6 +41,7 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
     err_t err = {0};
     double begin = clock_mono_s();
     reply.job = job->job;
+    char *seal = NULL;
     if (do_job(user, control, job, &reply, hash, &lists, &err) < 0) {
         if (!*err.text) err_set(&err, ERR_STATE, "the compiler gave no reason");
         reply.error = err.text;
@@ -49,6 +50,7 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
         reply.n_params = reply.n_batch = 0;
     } else {
         reply.plan = hash;
+        reply.seal = seal = compiler_seal(lists, hash);
     }
     reply.seconds = clock_mono_s() - begin;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
@@ -57,6 +59,7 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
     envelope.plan_reply = &reply;
     job_reply(control, &envelope);
     compiler_lists_destroy(&lists);
+    free(seal);
 }
 
 /* --- In the reactor --- */

@@ -87,6 +87,9 @@
       FROM(COMMIT, e->commit->seconds), "Duration of the shard's last outer step.")               \
     X(COMMIT_DURATION, "pcp_commit_duration_seconds", histogram, SHARD, LIVE,                     \
       FROM(COMMIT, e->commit->seconds), "Durations of the shard's outer steps.")                  \
+    X(UNSIGNED, "pcp_refused_signatures_total", counter, RUN, LIVE,                               \
+      FROM(STATUS, (double)e->status->refused),                                                   \
+      "Plans and checkpoints refused: unsigned, changed, by a foreign or revoked key.")           \
     X(BUILD_INFO, "pcp_build_info", gauge, BUILD, LIVE, SCRAPED_IF(true, 1),                      \
       "1; its label tells the program's version.")                                                \
     X(RESIDENT, "process_resident_memory_bytes", gauge, SELF, LIVE,                               \

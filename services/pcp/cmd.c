@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ckpt/checkpoint.h"
 #include "ir/ir.h"
 #include "msg/keyring.h"
+#include "msg/vouch.h"
 
 void cmd_answer(const config_table_t *table, const config_args_t *args, const char *command)
 {
@@ -23,6 +25,8 @@ int cmd_key(const char *path, err_t *err)
     if (keyring_load(&options, &fault) < 0 || keyring_start(&fault) < 0)
         return err_set(err, fault.code, "the operator's key: %s", fault.text);
     atexit(keyring_end);
+    static const checkpoint_seals_t seals = {vouch_checkpoint, vouch_check_checkpoint};
+    if (keyring_own()) checkpoint_use_seals(&seals);
     return 0;
 }
 

@@ -7,6 +7,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "msg/keyring.h"
+#include "msg/vouch.h"
 #include "pcp/checkpoint_now.h"
 #include "pcp/cmd.h"
 #include "pcp/hf_dir.h"
@@ -41,10 +43,13 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .purpose = "list, verify, export and prune checkpoints",
-    .usage = "usage: pcp checkpoint list|verify|export|prune PATH [FLAGS]\n"
+    .usage = "usage: pcp checkpoint list|verify|sign|export|prune PATH [FLAGS]\n"
              "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"
-             "verify  check every file of each (or of one round's directory) against its hash\n"
+             "verify  check every file of each (or of one round's directory) against its hash; who signed\n"
+             "        it and when; with --key-file, whether that is a shepherd or operator of its cluster\n"
+             "sign    one round's directory by an operator's key (--key-file): in a cluster with keys a run\n"
+             "        goes on from signed ones only\n"
              "export  the parameters of the newest whole one (or of the given round) as one file,\n"
              "        as a copy, or as a published model (--hf)\n"
              "prune   remove all but the last few, and what crashed writers left\n"
@@ -69,6 +74,11 @@ static void print_entry(const checkpoint_entry_t *c, bool verified)
     printf("%-20s %8lld %14lld %10s %10s %12lld  %s\n", c->name, c->round, (long long)c->tokens,
            loss, validation, (long long)c->n_bytes, state);
     if (c->fault) printf("    %s\n", c->fault);
+    if (verified && (c->seal || keyring_own())) {
+        char *who = vouch_tell(c->seal, c->hash);
+        printf("    %s\n", who);
+        free(who);
+    }
 }
 
 static int list(const char *root, bool verify, err_t *err)
@@ -100,6 +110,9 @@ static int verify(const char *path, err_t *err)
     if (!checkpoint) return -1;
     printf("%s: whole, %lld bytes, manifest %s\n", path, (long long)checkpoint_bytes(checkpoint),
            checkpoint_hash(checkpoint));
+    char *who = vouch_tell(checkpoint_seal(checkpoint), checkpoint_hash(checkpoint));
+    printf("%s\n", who);
+    free(who);
     checkpoint_close(&checkpoint);
     return 0;
 }
@@ -172,9 +185,10 @@ static int run(const void *options, const config_args_t *args, err_t *err)
         return checkpoint_now(o->shepherd, two ? path : NULL, o->wait_ms, err);
     if (strcmp(verb, "list") == 0) return list(path, false, err);
     if (strcmp(verb, "verify") == 0) return verify(path, err);
+    if (strcmp(verb, "sign") == 0) return checkpoint_sign(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);
     if (strcmp(verb, "prune") == 0) return prune(o, path, err);
-    return err_set(err, ERR_ARG, "say one of list, verify, export, prune and a directory, or now");
+    return err_set(err, ERR_ARG, "say one of list, verify, sign, export, prune and a directory, or now");
 }
 
 int cmd_checkpoint(int argc, char **argv)

@@ -8,7 +8,10 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "ckpt/checkpoint.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
+#include "msg/vouch.h"
 #include "shepherd/front/front.h"
 #include "shepherd/loop.h"
 
@@ -100,11 +103,15 @@ static int cluster(int argc, char **argv, err_t *err)
     return status;
 }
 
+/* Checkpoints are signed, and taken from who may sign them. */
+static const checkpoint_seals_t seals = {vouch_checkpoint, vouch_check_checkpoint};
+
 static int one_run(int argc, char **argv, err_t *err)
 {
     shepherd_config_t config = {0};
     int status = 0, go = service_configure(&shepherd_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
+    if (keyring_own()) checkpoint_use_seals(&seals);
     if (go == SERVICE_GO) status = run(&config, err);
     config_fini(&shepherd_table, &config);
     return status;

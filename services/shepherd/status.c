@@ -1,6 +1,9 @@
 /* The shepherd's sign of life on telemetry out: phase, round, members by kind and state. */
 #include "shepherd/shepherd.h"
+
 #include <string.h>
+
+#include "msg/vouch.h"
 
 static bool compiler_busy(const shepherd_t *self, uint32_t serial)
 {
@@ -53,6 +56,7 @@ void status_tick(shepherd_t *self)
     status.evals = (uint32_t)self->round.eval.n;
     for (size_t i = 0; i < self->round.eval.n; i++)
         status.evals_done += self->round.eval.at[i].state == WORK_DONE;
+    status.refused = vouch_refused() + self->progress.refused;
     status.n_members = n;
     status.members = list;
     Msg__Event event = MSG__EVENT__INIT;

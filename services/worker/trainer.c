@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "msg/limits.h"
+#include "msg/vouch.h"
 #include "worker/delta.h"
 #include "worker/feed.h"
 #include "worker/schedule.h"
@@ -24,7 +25,7 @@ typedef struct {
     size_t n_bounds;
     uint64_t run;
     uint32_t round;
-    const char *plan;
+    const char *plan, *seal;
     const Msg__TokenSource *tokens;
     bool training;
 } work_t;
@@ -131,8 +132,18 @@ static uint8_t *fetch_plan(trainer_t *self, const char *hash, size_t *n, err_t *
     return (uint8_t *)bytes;
 }
 
+/* Before a byte of it is looked at; and each time, for a key may have been revoked since. */
+static int judge_plan(trainer_t *self, const work_t *work, err_t *err)
+{
+    int rc = vouch_check_plan(work->seal, &(vouch_plan_t){.plan = work->plan}, err);
+    self->plan_refused = rc < 0;
+    if (rc < 0) drop_engine(self);
+    return rc;
+}
+
 static int need_engine(trainer_t *self, const work_t *work, err_t *err)
 {
+    if (judge_plan(self, work, err) < 0) return -1;
     if (self->engine && strcmp(self->plan, work->plan) == 0) return 0;
     if (strlen(work->plan) != HASH_HEX - 1 ||
         strspn(work->plan, "0123456789abcdef") != HASH_HEX - 1)
@@ -393,6 +404,7 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
 int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done, err_t *err)
 {
     *self->states.lost = '\0';
+    self->plan_refused = false;
     self->fetch_s = 0;
     work_t work = {.data = lease->data,
                    .n_data = lease->n_data,
@@ -401,6 +413,7 @@ int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done
                    .run = lease->run_hash,
                    .round = lease->round - lease->lag,
                    .plan = lease->plan,
+                   .seal = lease->seal,
                    .tokens = lease->tokens,
                    .training = true};
     if (lease->inner_steps == 0 || !lease->schedule)
@@ -467,7 +480,9 @@ int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, er
                    .run = eval->run_hash,
                    .round = eval->round,
                    .plan = eval->plan,
+                   .seal = eval->seal,
                    .tokens = eval->tokens};
+    self->plan_refused = false;
     if (eval->n_batch == 0) return err_set(err, ERR_NET, "an evaluation without batches");
     if (prepare(self, &work, err) < 0) return -1;
     batch_layout_t layout;

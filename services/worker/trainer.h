@@ -47,6 +47,7 @@ typedef struct {
     uint64_t run;
     engine_t *engine;
     char plan[HASH_HEX]; /* of the engine */
+    bool plan_refused;   /* the last work's: its signature (msg/vouch.h) */
     states_t states;
     tokens_t *train, *validation;
     float *start, *end;   /* flat parameter vectors */

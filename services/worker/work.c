@@ -52,7 +52,7 @@ static void degraded(void *user, const char *text, bool over)
     job_reply(news->job, &envelope);
 }
 
-static void reply_failed(job_t *control, const msg_envelope_t *job, const char *lost_state,
+static void reply_failed(job_t *control, const msg_envelope_t *job, const trainer_t *trainer,
                          const err_t *err)
 {
     bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
@@ -63,7 +63,8 @@ static void reply_failed(job_t *control, const msg_envelope_t *job, const char *
     failed.eval = eval;
     failed.fatal = trainer_is_fatal(err->code);
     failed.numeric = err->code == ERR_NUMERIC;
-    failed.lost_state = (char *)lost_state;
+    failed.plan_refused = trainer->plan_refused;
+    failed.lost_state = (char *)(eval ? "" : trainer->states.lost);
     failed.error = (char *)err->text;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_LEASE_FAILED;
@@ -93,7 +94,7 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
         rc = trainer_lease(trainer, job->lease, &lease_done, &err);
     }
     if (rc < 0)
-        reply_failed(control, job, eval ? "" : trainer->states.lost, &err);
+        reply_failed(control, job, trainer, &err);
     else
         job_reply(control, &envelope);
 }

@@ -66,6 +66,14 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     log_event(LOG_WARN, "work_failed", "%s=%u round=%u fatal=%d error=\"%s\"",
               failed->eval ? "part" : "replica", failed->replica, failed->round, failed->fatal,
               failed->error);
+    self->progress.refused += failed->plan_refused;
+    if (failed->plan_refused && plans_void(self)) { /* it waits for another plan, as others do */
+        if (failed->eval)
+            work_reopen_eval(self, work);
+        else
+            work_reopen(self, failed->replica);
+        return;
+    }
     if (*failed->lost_state && !failed->eval) { /* somebody else may have it, or nobody */
         round_refuse(&self->round, failed->replica, member_by_peer(&self->roster, from)->serial,
                      failed->lost_state, self->now_ms);

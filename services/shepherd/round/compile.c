@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/random.h"
+#include "msg/keyring.h"
+#include "msg/vouch.h"
 #include "shepherd/shepherd.h"
 
 enum { MAX_ATTEMPTS = 3 };
@@ -88,9 +91,35 @@ static void assign(shepherd_t *self)
               (unsigned long long)batch->tokens, self->bulk.layout.n_shard);
 }
 
+static int judge(const shepherd_t *self, const plan_row_t *plan, const char *hash, const char *seal,
+                 err_t *err)
+{
+    const vouch_plan_t what = {hash, plan->target, self->bulk.module_hash, self->spec};
+    return vouch_check_plan(seal, &what, err);
+}
+
+bool plans_void(shepherd_t *self)
+{
+    uint64_t since = keyring_revoked_since();
+    bool any = false;
+    for (size_t i = 0; i < self->plans.rows.n; i++) {
+        plan_row_t *plan = &self->plans.rows.at[i];
+        err_t err = {0};
+        if (plan->state != PLAN_READY || plan->revoked_since == since) continue;
+        plan->revoked_since = since;
+        if (judge(self, plan, plan->hash, plan->seal, &err) == 0) continue;
+        log_event(LOG_WARN, "plan_void", "target=%s error=\"%s\"", plan->target, err.text);
+        plan->state = PLAN_WANTED;
+        plan->attempts = 0;
+        any = true;
+    }
+    return any;
+}
+
 void plans_dispatch(shepherd_t *self)
 {
     if (self->phase < PHASE_COMPILE || self->phase >= PHASE_SAVE) return;
+    plans_void(self);
     if (self->phase == PHASE_COMPILE && self->bulk.layout.n > 0 &&
         any_ready(self)) /* since before */
         assign(self);
@@ -161,12 +190,23 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
         return;
     }
     err_t err = {0};
+    if (judge(self, plan, reply->plan, reply->seal, &err) < 0) {
+        Msg__PlanReply refusal = MSG__PLAN_REPLY__INIT;
+        char *why = mem_printf("compiler %s: %s", compiler->id, err.text);
+        refusal.error = why;
+        failed(self, plan, &refusal);
+        free(why);
+        return;
+    }
     if (take_layout(self, reply, &err) < 0) {
         shepherd_fail(self, "plan for %s: %s", plan->target, err.text);
         return;
     }
     plan->unknown = false;
     memcpy(plan->hash, reply->plan, HASH_HEX);
+    free(plan->seal);
+    plan->seal = mem_strdup(reply->seal);
+    plan->revoked_since = keyring_revoked_since();
     plan->state = PLAN_READY;
     log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,
               plan->hash, reply->cached, reply->seconds);

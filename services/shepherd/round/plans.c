@@ -44,6 +44,7 @@ void plans_fini(plans_t *self)
     for (size_t i = 0; i < self->rows.n; i++) {
         free(self->rows.at[i].target);
         free(self->rows.at[i].why);
+        free(self->rows.at[i].seal);
     }
     VEC_FREE(&self->rows);
 }
@@ -71,6 +72,12 @@ const char *plans_ready(const plans_t *self, const char *target)
 {
     const plan_row_t *row = plans_find(self, target);
     return row && row->state == PLAN_READY ? row->hash : NULL;
+}
+
+const char *plans_seal(const plans_t *self, const char *target)
+{
+    const plan_row_t *row = plans_find(self, target);
+    return row && row->seal ? row->seal : "";
 }
 
 bool plans_asked(const plans_t *self, uint32_t serial)

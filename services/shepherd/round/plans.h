@@ -23,6 +23,8 @@ typedef struct {
     bool refuses;    /* workers of the target that are here have not been told yet */
     char *why;       /* PLAN_FAILED: the text with which workers of the target are refused */
     char hash[HASH_HEX];
+    char *seal;             /* the compiler's signature; "": without keys */
+    uint64_t revoked_since; /* keyring_revoked_since when that was judged */
 } plan_row_t;
 
 typedef struct {
@@ -39,6 +41,7 @@ void plans_forget(plans_t *self);
 /* The shards are at these places now (members_places). */
 void plans_moved(plans_t *self, uint64_t places);
 const char *plans_ready(const plans_t *self, const char *target); /* hash; NULL: not yet */
+const char *plans_seal(const plans_t *self, const char *target);  /* of one that is ready */
 /* Why workers of this target are refused; NULL: they are not. */
 const char *plans_refusal(const plans_t *self, const char *target);
 /* A compiler has come that may know targets which others did not */
@@ -50,6 +53,9 @@ size_t plans_workers(const plans_t *self, const roster_t *roster); /* that have 
 /* --- compile.c --- */
 void plans_dispatch(shepherd_t *self);
 void plans_forget_compiler(shepherd_t *self, uint32_t serial); /* it is gone */
+/* Judge the signatures of all that are ready again, for more keys may be revoked: what they have
+ * signed is compiled again. Is there such a one? */
+bool plans_void(shepherd_t *self);
 void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 #endif

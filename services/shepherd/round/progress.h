@@ -16,6 +16,7 @@ typedef struct {
     bool has_val_loss;
     int64_t eval_begun_ms, eval_ms, evaluated_ms; /* it began; the last took; all took together */
     uint64_t bytes_in, bytes_out;                 /* of the shards, since the commit before */
+    uint64_t refused;                             /* plans, by workers */
     int64_t status_ms;                            /* when the last status was published */
 } progress_t;
 

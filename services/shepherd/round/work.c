@@ -291,6 +291,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     fill_lease(self, replica, &lease);
     lease.schedule = &schedule;
     lease.plan = (char *)plans_ready(&self->plans, worker->target);
+    lease.seal = (char *)plans_seal(&self->plans, worker->target);
     lease.data = endpoints;
     lease.n_data = self->bulk.layout.n_shard;
     lease.bounds = self->bulk.layout.bounds;
@@ -323,6 +324,7 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     eval.first_batch = self->round.eval.at[part].begin;
     eval.n_batch = self->round.eval.at[part].n;
     eval.plan = (char *)plans_ready(&self->plans, worker->target);
+    eval.seal = (char *)plans_seal(&self->plans, worker->target);
     eval.data = endpoints;
     eval.n_data = self->bulk.layout.n_shard;
     eval.bounds = self->bulk.layout.bounds;
