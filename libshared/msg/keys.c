@@ -14,9 +14,9 @@
 #include "base/random.h"
 
 _Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_box_SECRETKEYBYTES &&
-                   KEYS_BYTES == crypto_sign_PUBLICKEYBYTES && KEYS_SIGNATURE == crypto_sign_BYTES &&
-                   KEYS_SIGNER == crypto_sign_SECRETKEYBYTES &&
-                   KEYS_BYTES == crypto_kdf_KEYBYTES,
+                   KEYS_BYTES == crypto_sign_PUBLICKEYBYTES &&
+                   KEYS_SIGNATURE == crypto_sign_BYTES &&
+                   KEYS_SIGNER == crypto_sign_SECRETKEYBYTES && KEYS_BYTES == crypto_kdf_KEYBYTES,
                "sizes of libsodium");
 
 /* --- Words --- */
@@ -76,8 +76,7 @@ static char *signed_text(const keys_card_t *card)
     char signs[2 * KEYS_BYTES + 1];
     keys_hex(card->public_key, KEYS_BYTES, hex);
     keys_hex(card->signs, KEYS_BYTES, signs);
-    return mem_printf("pcp card 2\nrole %s\nname %s\nexpires %" PRId64
-                      "\npublic %s\nsigns %s\n",
+    return mem_printf("pcp card 2\nrole %s\nname %s\nexpires %" PRId64 "\npublic %s\nsigns %s\n",
                       keys_role_name(card->role), card->name, card->expires_s, hex, signs);
 }
 
@@ -328,7 +327,7 @@ int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_B
         return err_set(err, ERR_PARSE, "%zu bytes are no list of revoked keys", n);
     keys_revoked_t list = {mem_calloc(n / LINE + 1, KEYS_BYTES), (n - HEAD - LAST) / LINE};
     uint8_t signature[KEYS_SIGNATURE];
-    int rc = next_kind(&cursor, "pcp-revoked", err);
+    int rc = next_kind(&cursor, "pcp-revoked", "1", err);
     for (size_t i = 0; rc == 0 && i < list.n; i++)
         rc = next_bytes(&cursor, "key", list.at[i], KEYS_BYTES, err);
     size_t covered = (size_t)(cursor.at - text);

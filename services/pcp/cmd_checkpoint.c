@@ -46,9 +46,12 @@ static const config_table_t table = {
     .usage = "usage: pcp checkpoint list|verify|sign|export|prune PATH [FLAGS]\n"
              "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
              "list    the checkpoints of a directory, the one written last first\n"
-             "verify  check every file of each (or of one round's directory) against its hash; who signed\n"
-             "        it and when; with --key-file, whether that is a shepherd or operator of its cluster\n"
-             "sign    one round's directory by an operator's key (--key-file): in a cluster with keys a run\n"
+             "verify  check every file of each (or of one round's directory) against its hash; who "
+             "signed\n"
+             "        it and when; with --key-file, whether that is a shepherd or operator of its "
+             "cluster\n"
+             "sign    one round's directory by an operator's key (--key-file): in a cluster with "
+             "keys a run\n"
              "        goes on from signed ones only\n"
              "export  the parameters of the newest whole one (or of the given round) as one file,\n"
              "        as a copy, or as a published model (--hf)\n"
@@ -188,7 +191,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     if (strcmp(verb, "sign") == 0) return checkpoint_sign(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);
     if (strcmp(verb, "prune") == 0) return prune(o, path, err);
-    return err_set(err, ERR_ARG, "say one of list, verify, sign, export, prune and a directory, or now");
+    return err_set(err, ERR_ARG,
+                   "say one of list, verify, sign, export, prune and a directory, or now");
 }
 
 int cmd_checkpoint(int argc, char **argv)

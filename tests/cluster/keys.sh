@@ -52,7 +52,8 @@ check "a key says what it is" grep -q '^role     worker$' <("$bin/pcp" keys show
 field() { sed -n "s/^$1 //p" "$keys/worker.key"; }
 unhex() { sed 's/../\\x&/g' | xargs -0 printf '%b'; }
 signed_by_authority() {
-    printf 'pcp card 1\nrole worker\nname worker\nexpires %s\npublic %s\n' "$(field expires)" "$(field public)" >"$work/card"
+    printf 'pcp card 2\nrole worker\nname worker\nexpires %s\npublic %s\nsigns %s\n' \
+        "$(field expires)" "$(field public)" "$(field signs)" >"$work/card"
     printf '302a300506032b6570032100%s' "$(field authority)" | unhex >"$work/authority.der"
     field signature | tr -d '\n' | unhex >"$work/card.sig"
     openssl pkeyutl -verify -pubin -keyform DER -inkey "$work/authority.der" -rawin -in "$work/card" -sigfile "$work/card.sig"

@@ -1,6 +1,8 @@
 /* Fuzz target: a key file that keys_read accepts is written as the same bytes; so are an authority's
- * and a card's. The first byte says which of the readers. */
+ * and a card's; nothing is a seal by an authority that has signed nothing. The first byte says which
+ * of the readers. */
 #include "msg/keys.h"
+#include "msg/seal.h"
 
 #include "fuzz.h"
 
@@ -19,11 +21,22 @@ static void revoked(const uint8_t *data, size_t n)
         broken("a list is signed", "");
 }
 
+static void seal(const char *text)
+{
+    static const uint8_t nobody[KEYS_BYTES] = {1};
+    seal_t read;
+    err_t err = {0};
+    if (seal_read(text, &read) == 0 && keys_name_check(read.by.name, NULL) < 0)
+        broken("a name's letters", read.by.name);
+    if (seal_check(text, "", nobody, &read, &err) == 0) broken("a seal is signed", "");
+    if (err.code == ERR_OK) broken("a refusal in words", "");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const uint8_t public_key[KEYS_BYTES];
     if (n == 0) return 0;
-    uint8_t which = *data++ % 4;
+    uint8_t which = *data++ % 5;
     const char *text = (const char *)data;
     char *copy = strndup(text, --n), again[KEYS_CARD_TEXT];
     keys_t key;
@@ -40,6 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (strcmp(again, copy) != 0) broken("a card is written as it was read", again);
     } else if (which == 3) {
         revoked(data, n);
+    } else if (which == 4) {
+        seal(copy);
     } else if (err.code == ERR_OK) {
         broken("a refusal in words", "");
     }

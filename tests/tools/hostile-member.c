@@ -8,14 +8,17 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
+#include "msg/seal.h"
 #include "msg/service.h"
 
 typedef struct {
-    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval, *says;
+    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval, *says, *plan, *seal_key;
     int64_t credit, beat_ms;
     service_options_t common;
 } options_t;
@@ -36,6 +39,11 @@ static const config_field_t fields[] = {
         "what it answers at once: nothing; done, though nothing was sent; or an error"),
     ROW(says, ENUM, "its own", "its own|others",
         "others: once welcome it says what only other kinds of members may"),
+    ROW(plan, ENUM, "nothing", "nothing|unsigned|flipped|signed",
+        "a compiler: what it answers to a job: a plan that is not there, with no signature, with "
+        "one "
+        "of which a bit differs, or with a whole one"),
+    ROW(seal_key, STRING, NULL, NULL, "key file that signs it [its own]"),
     ROW(eval, ENUM, "nothing", "nothing|done|nan|failed|fatal", "what it answers to a validation"),
     {.name = "credit",
      .kind = CONFIG_INT,
@@ -193,6 +201,41 @@ static void on_eval(hostile_t *self, const Msg__Eval *eval)
     SAY(self, EVAL_DONE, eval_done, &done);
 }
 
+/* By the key of a file, or by ours. Returns, caller frees. */
+static char *sign_plan(const hostile_t *self, const Msg__Compile *job, const char *hash)
+{
+    char spec[HASH_HEX];
+    keys_t key = {0};
+    err_t err = {0};
+    if (!self->options.seal_key)
+        key = *keyring_own();
+    else if (keys_load(self->options.seal_key, &key, &err) < 0)
+        log_event(LOG_ERROR, "no_key", "error=\"%s\"", err.text);
+    hash_content(job->spec, strlen(job->spec), spec);
+    char *statement = mem_printf("pcp plan 1\nplan %s\ntarget %s\nmodule %s\nspec %s\n", hash,
+                                 job->target, job->module, spec);
+    char *seal = seal_make(&key, statement, clock_wall_ms() / 1000);
+    free(statement);
+    return seal;
+}
+
+static void on_compile(hostile_t *self, const Msg__Compile *job)
+{
+    const char *how = self->options.plan;
+    log_event(LOG_INFO, "job", "target=%s answer=%s", job->target, how);
+    if (strcmp(how, "nothing") == 0) return;
+    char hash[HASH_HEX];
+    hash_content(how, strlen(how), hash);
+    Msg__PlanReply reply = MSG__PLAN_REPLY__INIT;
+    char *seal = strcmp(how, "unsigned") == 0 ? mem_strdup("") : sign_plan(self, job, hash);
+    if (strcmp(how, "flipped") == 0) seal[strlen(seal) - 2] ^= 1;
+    reply.job = job->job;
+    reply.plan = hash;
+    reply.seal = seal;
+    SAY(self, PLAN_REPLY, plan_reply, &reply);
+    free(seal);
+}
+
 /* An operator's command, a supervisor's news of a worker's end, an aggregator's answer. */
 static void say_others(hostile_t *self)
 {
@@ -216,6 +259,7 @@ static void on_message(hostile_t *self, const msg_envelope_t *message)
         break;
     case MSG__ENVELOPE__BODY_LEASE: on_lease(self, message->lease); break;
     case MSG__ENVELOPE__BODY_EVAL: on_eval(self, message->eval); break;
+    case MSG__ENVELOPE__BODY_COMPILE: on_compile(self, message->compile); break;
     case MSG__ENVELOPE__BODY_LEASE_ACK: ask_for_work(self); break;
     case MSG__ENVELOPE__BODY_REVOKE: log_event(LOG_INFO, "revoked", "by=shepherd"); break;
     case MSG__ENVELOPE__BODY_BYE: log_event(LOG_INFO, "dismissed", "by=shepherd"); break;

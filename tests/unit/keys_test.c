@@ -117,7 +117,7 @@ static void cards_round_trip(void **state)
     keys_card_write(&worker.card, text);
     assert_int_equal(keys_card_read(text, worker.card.public_key, &card, NULL), 0);
     assert_memory_equal(&card, &worker.card, sizeof card);
-    static const char *const shapes[] = {"", "1", "2%s", " %s", "%s ", "%s1", "1 worker a 1 x"};
+    static const char *const shapes[] = {"", "2", "1%s", " %s", "%s ", "%s1", "2 worker a 1 x"};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"

@@ -14,7 +14,8 @@ typedef enum {
 /* Count a strike against a worker whose work was given to others before. The worker may be refused
  * then, which opens all leases that it holds. */
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why);
-void blame_clear(roster_t *self, uint32_t serial); /* a lease of this worker was admitted */
+void blame_clear(roster_t *self,
+                 uint32_t serial); /* a lease of it was admitted, or it gets another plan */
 /* Now and then: fails the run when no worker is left that could work */
 void blame_check(shepherd_t *self);
 /* The shards rejected an update that this worker (NULL: it has gone) made for this lease. Have so

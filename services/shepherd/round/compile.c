@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "msg/keyring.h"
 #include "msg/vouch.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/shepherd.h"
 
 enum { MAX_ATTEMPTS = 3 };
@@ -67,7 +68,8 @@ static bool other_compiler(const shepherd_t *self, uint32_t serial)
 {
     for (size_t i = 0; i < self->roster.members.n; i++) {
         const member_row_t *row = &self->roster.members.at[i];
-        if (row->kind == MSG__KIND__KIND_COMPILER && row->serial != serial) return true;
+        if (row->kind == MSG__KIND__KIND_COMPILER && !row->blame.refused && row->serial != serial)
+            return true;
     }
     return false;
 }
@@ -127,7 +129,8 @@ void plans_dispatch(shepherd_t *self)
         if (self->plans.rows.at[i].state != PLAN_WANTED) continue;
         for (size_t m = 0; m < self->roster.members.n; m++) {
             member_row_t *row = &self->roster.members.at[m];
-            if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0) continue;
+            if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0 || row->blame.refused)
+                continue;
             if (row->serial == self->plans.rows.at[i].failed && other_compiler(self, row->serial))
                 continue;
             ask(self, &self->plans.rows.at[i], row);
@@ -149,6 +152,16 @@ static void failed(shepherd_t *self, plan_row_t *plan, const Msg__PlanReply *rep
     plan->failed = plan->compiler;
     plan->unknown = reply->target_at_fault;
     if (plan->unknown || plan->attempts >= MAX_ATTEMPTS) give_up(self, plan, reply->error);
+}
+
+/* It is no compiler of ours, or somebody speaks for it: it gets no more work on this connection. */
+static void refuse(plan_row_t *plan, member_row_t *compiler, const err_t *err)
+{
+    log_event(LOG_ERROR, "plan_refused", "target=%s compiler=%s error=\"%s\"", plan->target,
+              compiler->id, err->text);
+    compiler->blame.refused = true;
+    plan->state = PLAN_WANTED;
+    plan->attempts--;
 }
 
 /* The first plan gives the layout, the later ones must have the same. */
@@ -174,7 +187,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
 {
     shepherd_t *self = state;
     const Msg__PlanReply *reply = message->plan_reply;
-    const member_row_t *compiler = member_by_peer(&self->roster, from);
+    member_row_t *compiler = member_by_peer(&self->roster, from);
     plan_row_t *plan = plans_find(&self->plans, reply->job);
     if (!compiler || !plan || plan->state != PLAN_ASKED || plan->compiler != compiler->serial) {
         log_event(LOG_WARN, "plan_ignored", "job=\"%.64s\"", reply->job);
@@ -191,11 +204,7 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
     }
     err_t err = {0};
     if (judge(self, plan, reply->plan, reply->seal, &err) < 0) {
-        Msg__PlanReply refusal = MSG__PLAN_REPLY__INIT;
-        char *why = mem_printf("compiler %s: %s", compiler->id, err.text);
-        refusal.error = why;
-        failed(self, plan, &refusal);
-        free(why);
+        refuse(plan, compiler, &err);
         return;
     }
     if (take_layout(self, reply, &err) < 0) {
@@ -208,6 +217,11 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
     plan->seal = mem_strdup(reply->seal);
     plan->revoked_since = keyring_revoked_since();
     plan->state = PLAN_READY;
+    for (size_t i = 0; i < self->roster.members.n; i++) { /* what they failed at is gone */
+        const member_row_t *row = &self->roster.members.at[i];
+        bool uses = row->kind == MSG__KIND__KIND_WORKER && strcmp(row->target, plan->target) == 0;
+        if (uses) blame_clear(&self->roster, row->serial);
+    }
     log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,
               plan->hash, reply->cached, reply->seconds);
     if (self->phase == PHASE_COMPILE) assign(self);
