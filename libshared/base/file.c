@@ -193,6 +193,14 @@ int file_map(const char *path, file_map_t *map, err_t *err)
     return rc;
 }
 
+void file_map_forget(const file_map_t *map, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (map->n && from < to) madvise((void *)(uintptr_t)(map->at + from), to - from, MADV_DONTNEED);
+}
+
 void file_unmap(file_map_t *map)
 {
     if (map->n) munmap((void *)(uintptr_t)map->at, map->n);

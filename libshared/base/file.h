@@ -45,6 +45,8 @@ typedef struct {
 } file_map_t;
 int file_map(const char *path, file_map_t *map, err_t *err);
 void file_unmap(file_map_t *map);
+/* The whole pages of bytes [from, to) need not stay in memory: read again, they come from the file. */
+void file_map_forget(const file_map_t *map, size_t from, size_t to);
 
 bool file_exists(const char *path);
 /* May we read it? ERR_IO names its mode, its owner and us. */

@@ -13,7 +13,12 @@
 #include "text/byte_level.h"
 #include "text/tokenizer_kinds.h"
 
-enum { MAX_SYMBOLS = 65536, CODE_POINTS = 0x110000 };
+enum {
+    MAX_SYMBOLS = 65536,
+    CODE_POINTS = 0x110000,
+    WATCH_BYTES = 16 << 20,
+    SINK_TOKENS = 1 << 20, /* kinds of a token a character or byte: so many at a time */
+};
 
 #define KIND_NAME(word, constant) [constant] = #word,
 static const char *const kind_names[KIND_COUNT] = {TOKENIZERS(KIND_NAME)[KIND_BPE] = "bpe"};
@@ -24,11 +29,14 @@ static int not_utf8(size_t at, err_t *err)
                    "byte %zu is not UTF-8: convert the text, or use the tokenizer byte", at);
 }
 
-static int learn_symbols(tokenizer_t *self, const char *text, size_t n, err_t *err)
+static int learn_symbols(tokenizer_t *self, const char *text, size_t n, tokenizer_watch_fn *watch,
+                         void *user, err_t *err)
 {
     uint8_t *seen = mem_calloc(CODE_POINTS, 1);
     int status = 0;
+    size_t told = 0;
     for (size_t at = 0; status == 0 && at < n;) {
+        if (watch && at - told >= WATCH_BYTES) watch(user, told = at);
         unsigned code;
         size_t length = utf8_next(text + at, n - at, &code);
         if (length == 0)
@@ -64,6 +72,12 @@ bool tokenizer_is_kind(const char *word)
 
 tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err)
 {
+    return tokenizer_new_watched(kind, text, n, NULL, NULL, err);
+}
+
+tokenizer_t *tokenizer_new_watched(const char *kind, const char *text, size_t n,
+                                   tokenizer_watch_fn *watch, void *user, err_t *err)
+{
     tokenizer_t *self = mem_calloc(1, sizeof *self);
     int status = 0;
     self->kind = kind_of(kind);
@@ -71,7 +85,7 @@ tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *
         status = err_set(err, ERR_ARG, "tokenizer \"%s\" is none of %s", kind,
                          OPTION_WORDS(TOKENIZERS));
     else if (self->kind == KIND_CHAR)
-        status = learn_symbols(self, text, n, err);
+        status = learn_symbols(self, text, n, watch, user, err);
     if (status < 0) tokenizer_destroy(&self);
     return self;
 }
@@ -113,7 +127,24 @@ static int find_symbol(const tokenizer_t *self, unsigned code)
     return low < self->n_symbol && self->symbol[low] == code ? low : -1;
 }
 
-static int encode_chars(const tokenizer_t *self, const char *text, size_t n, tokens_t *out,
+/* Where tokens gather until they go on. */
+typedef struct {
+    tokens_t tokens;
+    tokenizer_sink_fn *sink;
+    void *user;
+    int status; /* the sink's; tokens go nowhere once it is -1 */
+    err_t *err;
+} gather_t;
+
+static void hand_on(void *user, size_t n_done)
+{
+    gather_t *self = user;
+    if (self->status == 0)
+        self->status = self->sink(self->user, self->tokens.at, self->tokens.n, n_done, self->err);
+    self->tokens.n = 0;
+}
+
+static int encode_chars(const tokenizer_t *self, const char *text, size_t n, gather_t *out,
                         err_t *err)
 {
     for (size_t at = 0; at < n;) {
@@ -124,53 +155,68 @@ static int encode_chars(const tokenizer_t *self, const char *text, size_t n, tok
         if (symbol < 0)
             return err_set(err, ERR_PARSE, "'%.*s' (U+%04X) at byte %zu is not in the vocabulary",
                            (int)length, text + at, code, at);
-        VEC_PUSH(out, (uint32_t)symbol);
+        VEC_PUSH(&out->tokens, (uint32_t)symbol);
         at += length;
+        if (out->tokens.n == SINK_TOKENS) hand_on(out, at);
+        if (out->status < 0) return -1;
     }
     return 0;
 }
 
-static int encode_bytes(const char *text, size_t n, tokens_t *out)
+static int encode_bytes(const char *text, size_t n, gather_t *out)
 {
-    VEC_RESERVE(out, n + 1);
-    for (size_t i = 0; i < n; i++) out->at[i] = (uint8_t)text[i];
-    out->n = n;
-    return 0;
+    for (size_t i = 0; i < n && out->status == 0; i++) {
+        VEC_PUSH(&out->tokens, (uint8_t)text[i]);
+        if (out->tokens.n == SINK_TOKENS) hand_on(out, i + 1);
+    }
+    return out->status;
 }
 
-static int encode_raw(const char *text, size_t n, tokens_t *out, err_t *err)
+static int encode_raw(const char *text, size_t n, gather_t *out, err_t *err)
 {
     const uint8_t *p = (const uint8_t *)text;
     if (n % 2)
         return err_set(err, ERR_PARSE, "raw tokens are two bytes each, but there are %zu bytes", n);
-    VEC_RESERVE(out, n / 2 + 1);
-    for (size_t i = 0; i < n / 2; i++)
-        out->at[i] = (uint32_t)p[2 * i] | (uint32_t)p[2 * i + 1] << 8;
-    out->n = n / 2;
-    return 0;
+    for (size_t i = 0; i < n && out->status == 0; i += 2) {
+        VEC_PUSH(&out->tokens, (uint32_t)p[i] | (uint32_t)p[i + 1] << 8);
+        if (out->tokens.n == SINK_TOKENS) hand_on(out, i + 2);
+    }
+    return out->status;
 }
 
-uint32_t *tokenizer_encode_watched(const tokenizer_t *self, const char *text, size_t n,
-                                   size_t *n_tokens, tokenizer_watch_fn *watch, void *user,
-                                   err_t *err)
+int tokenizer_encode_into(const tokenizer_t *self, const char *text, size_t n,
+                          tokenizer_sink_fn *sink, void *user, err_t *err)
 {
-    tokens_t out = {0};
-    int status = 0;
-    VEC_RESERVE(&out, n / 4 + 16);
-    if (self->kind == KIND_CHAR) status = encode_chars(self, text, n, &out, err);
-    if (self->kind == KIND_BYTE) status = encode_bytes(text, n, &out);
-    if (self->kind == KIND_RAW) status = encode_raw(text, n, &out, err);
-    if (self->kind == KIND_BPE)
-        status = byte_level_encode(self->bpe, text, n, &out, watch, user, err);
-    if (status < 0) VEC_FREE(&out);
-    *n_tokens = out.n;
-    return out.at;
+    gather_t out = {.sink = sink, .user = user, .err = err};
+    int status = -1;
+    switch (self->kind) {
+    case KIND_CHAR: status = encode_chars(self, text, n, &out, err); break;
+    case KIND_BYTE: status = encode_bytes(text, n, &out); break;
+    case KIND_RAW: status = encode_raw(text, n, &out, err); break;
+    default: status = byte_level_encode(self->bpe, text, n, &out.tokens, hand_on, &out, err);
+    }
+    if (status == 0) hand_on(&out, n);
+    VEC_FREE(&out.tokens);
+    return status < 0 ? -1 : out.status;
+}
+
+static int collect(void *user, const uint32_t *tokens, size_t n, size_t n_done, err_t *err)
+{
+    tokens_t *all = user;
+    (void)n_done, (void)err;
+    VEC_RESERVE(all, all->n + n + 1); /* so that none is an array, too */
+    if (n) memcpy(all->at + all->n, tokens, n * sizeof *tokens);
+    all->n += n;
+    return 0;
 }
 
 uint32_t *tokenizer_encode(const tokenizer_t *self, const char *text, size_t n, size_t *n_tokens,
                            err_t *err)
 {
-    return tokenizer_encode_watched(self, text, n, n_tokens, NULL, NULL, err);
+    tokens_t all = {0};
+    if (tokenizer_encode_into(self, text, n, collect, &all, err) < 0) VEC_FREE(&all);
+    *n_tokens = all.n;
+    return all.at;
 }
 
 const uint32_t *tokenizer_before(const tokenizer_t *self, size_t *n)

@@ -31,6 +31,11 @@ bool tokenizer_is_kind(const char *word);
  * ERR_PARSE: text is not UTF-8 (gives the offset); ERR_ARG: unknown kind, over 65,536 symbols. */
 tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err);
 
+/* The same, and `watch` (may be NULL) hears now and then how many bytes are done. */
+typedef void tokenizer_watch_fn(void *user, size_t n_done);
+tokenizer_t *tokenizer_new_watched(const char *kind, const char *text, size_t n,
+                                   tokenizer_watch_fn *watch, void *user, err_t *err);
+
 /* From a file: tokenizer.json, or what tokenizer_print wrote; of a directory its tokenizer.json, or
  * else its vocab.json and merges.txt; of a file vocab.json that and the merges.txt beside it.
  * ERR_IO; ERR_PARSE and ERR_UNSUPPORTED name file and place; ERR_MEMORY: larger than is read. */
@@ -48,11 +53,13 @@ int tokenizer_vocab(const tokenizer_t *self);
 uint32_t *tokenizer_encode(const tokenizer_t *self, const char *text, size_t n, size_t *n_tokens,
                            err_t *err);
 
-/* The same, and `watch` hears now and then how many bytes are done. */
-typedef void tokenizer_watch_fn(void *user, size_t n_done);
-uint32_t *tokenizer_encode_watched(const tokenizer_t *self, const char *text, size_t n,
-                                   size_t *n_tokens, tokenizer_watch_fn *watch, void *user,
-                                   err_t *err);
+/* The same tokens for texts larger than memory: `sink` gets them in order, some million at a time at
+ * most, and how many bytes of the text are done (these are not read again, but where a normaliser
+ * of a bpe makes a copy of the text). n may be 0. Its -1 ends it. */
+typedef int tokenizer_sink_fn(void *user, const uint32_t *tokens, size_t n, size_t n_done,
+                              err_t *err);
+int tokenizer_encode_into(const tokenizer_t *self, const char *text, size_t n,
+                          tokenizer_sink_fn *sink, void *user, err_t *err);
 
 /* What the model expects before and behind a whole text (a bpe's post-processor: "<s>", ...).
  * Borrowed; *n may be 0. */

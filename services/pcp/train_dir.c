@@ -71,6 +71,17 @@ int train_dir_claim(const char *dir, err_t *err)
     return err_set(err, ERR_STATE, "%s: another pcp train is at work in it", dir);
 }
 
+/* Files that were written whole before the fault stay, and the directory with them. */
+void train_dir_give_up(const char *dir)
+{
+    char *lock = mem_printf("%s/.lock", dir), *logs = mem_printf("%s/logs", dir);
+    rmdir(logs);
+    unlink(lock);
+    rmdir(dir);
+    free(lock);
+    free(logs);
+}
+
 char *train_dir_absolute(const char *path)
 {
     char *real = path ? realpath(path, NULL) : NULL;

@@ -23,6 +23,9 @@ char *train_dir_new(err_t *err);
  * ERR_STATE: another process trains in it; ERR_IO. */
 int train_dir_claim(const char *dir, err_t *err);
 
+/* Remove a directory that was made and claimed in vain: one where no run can begin. */
+void train_dir_give_up(const char *dir);
+
 /* Remove what writers that were killed have left in a directory that we have claimed: temporary
  * files, halves of checkpoints. */
 void train_dir_sweep(const char *dir);

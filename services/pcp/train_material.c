@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/vec.h"
 #include "ir/tensor.h"
 #include "model/init.h"
 #include "pcp/init_file.h"
@@ -25,11 +25,8 @@ static void tell(progress_t *progress, const char *what, const char *of, size_t 
 /* --- tokens --- */
 
 static int check_tokens(const model_info_t *model, const char *data, const tokenizer_t *tokenizer,
-                        const uint16_t *tokens, size_t n, int *vocab, err_t *err)
+                        unsigned top, int *vocab, err_t *err)
 {
-    unsigned top = 0;
-    for (size_t i = 0; i < n; i++)
-        if (tokens[i] > top) top = tokens[i];
     *vocab = tokenizer_vocab(tokenizer) ? tokenizer_vocab(tokenizer) : (int)top + 1;
     if (model->vocab && *vocab > model->vocab)
         return err_set(
@@ -70,95 +67,92 @@ static int check_vocab(const tokenizer_t *tokenizer, err_t *err)
                    tokenizer_vocab(tokenizer), MAX_VOCAB);
 }
 
-/* Where a piece from `at` may end: between two characters, or after whole tokens of two bytes. What
- * a bpe makes of text depends on what follows: it gets all of it. */
-static size_t piece_end(const tokenizer_t *tokenizer, const char *text, size_t n, size_t at)
-{
-    enum { PIECE_BYTES = 8 << 20 };
-    if (n - at <= PIECE_BYTES || strcmp(tokenizer_kind(tokenizer), "bpe") == 0) return n;
-    size_t end = at + PIECE_BYTES;
-    bool raw = strcmp(tokenizer_kind(tokenizer), "raw") == 0;
-    while (!raw && end > at + 1 && ((unsigned char)text[end] & 0xc0) == 0x80) end--;
-    return end;
-}
-
+/* The text: mapped, so that it may be larger than memory; a pipe is read. */
 typedef struct {
+    file_map_t map;
+    char *read; /* NULL: mapped */
+} text_t;
+
+static int text_open(text_t *self, const char *path, err_t *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) return file_map(path, &self->map, err);
+    size_t n = 0;
+    self->read = file_read(path, &n, err);
+    self->map = (file_map_t){(const uint8_t *)self->read, n};
+    return self->read ? 0 : -1;
+}
+
+static void text_close(text_t *self)
+{
+    if (!self->read) file_unmap(&self->map);
+    free(self->read);
+}
+
+/* Text on its way to tokens. */
+typedef struct {
+    text_t text;
+    token_file_t *file;
     progress_t *progress;
-    size_t n;
-} meter_t;
+    size_t n_forgotten;
+} way_t;
 
-static void show_bytes(void *user, size_t done)
+/* So many bytes are behind us. */
+static void passed(void *user, size_t done)
 {
-    meter_t *meter = user;
-    if (meter->progress)
-        progress_at(meter->progress, (double)done, (double)meter->n, PROGRESS_BYTES);
+    way_t *self = user;
+    if (self->progress)
+        progress_at(self->progress, (double)done, (double)self->text.map.n, PROGRESS_BYTES);
+    if (!self->text.read) file_map_forget(&self->text.map, self->n_forgotten, done);
+    self->n_forgotten = done;
 }
 
-typedef VEC(uint16_t) short_tokens_t;
-
-/* The whole text, piece by piece, so that it can be seen how far it is. */
-static int encode_pieces(const tokenizer_t *tokenizer, const char *text, size_t n,
-                         progress_t *progress, short_tokens_t *all, err_t *err)
+static int arrived(void *user, const uint32_t *tokens, size_t n, size_t done, err_t *err)
 {
-    meter_t meter = {progress, n};
-    VEC_RESERVE(all, n / 2 + 1);
-    for (size_t at = 0, end; at < n; at = end) {
-        size_t some = 0;
-        end = piece_end(tokenizer, text, n, at);
-        uint32_t *piece = tokenizer_encode_watched(tokenizer, text + at, end - at, &some,
-                                                   show_bytes, &meter, err);
-        if (!piece) return -1;
-        VEC_RESERVE(all, all->n + some);
-        for (size_t i = 0; i < some; i++) all->at[all->n + i] = (uint16_t)piece[i];
-        all->n += some;
-        free(piece);
-        show_bytes(&meter, end);
-    }
-    return 0;
-}
-
-/* What is wrong, and where, is said of the whole text. */
-static uint16_t *encode(const tokenizer_t *tokenizer, const char *text, size_t n,
-                        progress_t *progress, size_t *n_tokens, err_t *err)
-{
-    short_tokens_t all = {0};
-    if (check_vocab(tokenizer, err) < 0) return NULL;
-    if (encode_pieces(tokenizer, text, n, progress, &all, err) < 0) {
-        VEC_FREE(&all);
-        free(tokenizer_encode(tokenizer, text, n, n_tokens, err));
-    }
-    *n_tokens = all.n;
-    return all.at;
+    way_t *self = user;
+    passed(self, done);
+    return token_file_add(self->file, tokens, n, err);
 }
 
 /* --tokenizer is a kind, or a file. */
-static tokenizer_t *find_tokenizer(const train_config_t *c, const char *text, size_t n, err_t *err)
+static tokenizer_t *find_tokenizer(const train_config_t *c, way_t *way, err_t *err)
 {
-    if (tokenizer_is_kind(c->tokenizer)) return tokenizer_new(c->tokenizer, text, n, err);
+    const file_map_t *text = &way->text.map;
+    if (tokenizer_is_kind(c->tokenizer))
+        return tokenizer_new_watched(c->tokenizer, (const char *)text->at, text->n, passed, way,
+                                     err);
     return tokenizer_open(c->tokenizer, err);
+}
+
+static int encode(const train_config_t *c, const model_info_t *model, way_t *way,
+                  train_material_t *out, err_t *err)
+{
+    const file_map_t *text = &way->text.map;
+    tell(way->progress, "collecting the symbols of", c->data, text->n);
+    tokenizer_t *tokenizer = find_tokenizer(c, way, err);
+    if (!tokenizer) return err_prefix(err, "%s: ", c->data);
+    tell(way->progress, "making tokens of", c->data, text->n);
+    way->n_forgotten = 0;
+    int rc = check_vocab(tokenizer, err);
+    if (rc == 0) {
+        rc = tokenizer_encode_into(tokenizer, (const char *)text->at, text->n, arrived, way, err);
+        if (rc < 0) err_prefix(err, "%s: ", c->data);
+    }
+    if (rc == 0) rc = check_tokens(model, c->data, tokenizer, out->tokens->top, &out->vocab, err);
+    if (rc == 0) rc = split(c, model, out->tokens->n, out, err);
+    if (rc == 0) out->tokenizer = tokenizer_print(tokenizer);
+    tokenizer_destroy(&tokenizer);
+    return rc;
 }
 
 static int make_tokens(const train_config_t *c, const model_info_t *model, progress_t *progress,
                        train_material_t *out, err_t *err)
 {
-    size_t n = 0, n_tokens = 0;
-    int64_t size = file_size(c->data);
-    tell(progress, "reading", c->data, size > 0 ? (size_t)size : 0);
-    char *text = file_read(c->data, &n, err);
-    if (!text) return -1;
-    tell(progress, "collecting the symbols of", c->data, n);
-    tokenizer_t *tokenizer = find_tokenizer(c, text, n, err);
-    tell(progress, "making tokens of", c->data, n);
-    out->tokens = tokenizer ? encode(tokenizer, text, n, progress, &n_tokens, err) : NULL;
-    int status = out->tokens ? 0 : -1;
-    if (tokenizer && status < 0) err_prefix(err, "%s: ", c->data);
-    if (status == 0)
-        status = check_tokens(model, c->data, tokenizer, out->tokens, n_tokens, &out->vocab, err);
-    if (status == 0) status = split(c, model, n_tokens, out, err);
-    if (status == 0) out->tokenizer = tokenizer_print(tokenizer);
-    tokenizer_destroy(&tokenizer);
-    free(text);
-    return status;
+    way_t way = {.file = out->tokens, .progress = progress};
+    if (text_open(&way.text, c->data, err) < 0) return -1;
+    int rc = encode(c, model, &way, out, err);
+    text_close(&way.text);
+    return rc;
 }
 
 /* --- records --- */
@@ -167,8 +161,10 @@ static int make_records(const train_config_t *c, const model_info_t *model, trai
                         err_t *err)
 {
     size_t n_unit = 0, n = 0;
-    out->tokens = train_records_read(train_records_dir(c->data), model, &n_unit, &n, err);
-    if (!out->tokens) return -1;
+    uint16_t *units = train_records_read(train_records_dir(c->data), model, &n_unit, &n, err);
+    int rc = units ? token_file_add_u16(out->tokens, units, n * n_unit, err) : -1;
+    free(units);
+    if (rc < 0) return -1;
     size_t n_val = (size_t)((double)n * c->val_fraction);
     size_t batch = 1; /* records of a step */
     for (int i = 0; i < model->entry->body->n_arg; i++)
@@ -281,6 +277,10 @@ int train_material_make(const train_config_t *config, const model_info_t *model,
                         progress_t *progress, train_material_t *out, err_t *err)
 {
     *out = (train_material_t){0};
+    char *path = mem_printf("%s/train.u16", config->run_dir);
+    out->tokens = token_file_new(path, err);
+    free(path);
+    if (!out->tokens) return -1;
     bool records = train_records_dir(config->data) != NULL;
     if ((records ? make_records(config, model, out, err)
                  : make_tokens(config, model, progress, out, err)) < 0)
@@ -303,13 +303,14 @@ static int write_in(const char *dir, const char *name, const void *bytes, size_t
 int train_material_write(const train_material_t *self, const char *dir, progress_t *progress,
                          err_t *err)
 {
-    const uint16_t *rest = self->tokens + self->n_train;
-    if (write_in(dir, "train.u16", self->tokens, 2 * self->n_train, progress, err) < 0 ||
-        write_in(dir, "validation.u16", rest, 2 * self->n_validation, progress, err) < 0 ||
-        write_in(dir, "tokenizer.json", self->tokenizer, strlen(self->tokenizer), progress, err) <
-            0)
+    char *path = mem_printf("%s/validation.u16", dir);
+    tell(progress, "writing", path, 2 * self->n_validation);
+    int rc = token_file_keep(self->tokens, self->n_validation, path, err);
+    free(path);
+    if (rc < 0 || write_in(dir, "tokenizer.json", self->tokenizer, strlen(self->tokenizer),
+                           progress, err) < 0)
         return -1;
-    char *path = mem_printf("%s/init.safetensors", dir);
+    path = mem_printf("%s/init.safetensors", dir);
     tell(progress, "writing", path, (size_t)self->n_params * sizeof(float));
     int status = safetensors_write(path, self->tensors, (size_t)self->n_tensors, NULL, 0, err);
     free(path);
@@ -320,7 +321,7 @@ void train_material_fini(train_material_t *self)
 {
     for (int i = 0; i < self->n_tensors; i++) free((void *)(uintptr_t)self->tensors[i].data);
     free(self->tensors);
-    free(self->tokens);
+    token_file_drop(&self->tokens);
     free(self->tokenizer);
     *self = (train_material_t){0};
 }

@@ -1,15 +1,17 @@
-/* What a run is made of besides its options: tokens, tokenizer, initial values. Made and checked in
- * memory first, so that nothing is written for what cannot be trained. */
+/* What a run is made of besides its options: tokens, tokenizer, initial values. Made and checked
+ * first, tokens in a temporary file of the run's directory and the rest in memory, so that nothing is
+ * kept of what cannot be trained. */
 #ifndef PCP_TRAIN_MATERIAL_H
 #define PCP_TRAIN_MATERIAL_H
 
 #include "ckpt/safetensors.h"
 #include "pcp/model_info.h"
 #include "pcp/progress.h"
+#include "pcp/token_file.h"
 #include "pcp/train_config.h"
 
 typedef struct {
-    uint16_t *tokens;
+    token_file_t *tokens;
     size_t n_train, n_validation; /* the first train, the last validate */
     int vocab;
     char *tokenizer; /* as JSON */
@@ -18,7 +20,7 @@ typedef struct {
     int64_t n_params; /* elements of all of them */
 } train_material_t;
 
-/* ERR_ARG, ERR_SHAPE, ERR_PARSE, ERR_IO: text, tokenizer, model and initial values do not fit
+/* config has a run_dir, which is there. ERR_ARG, ERR_SHAPE, ERR_PARSE, ERR_IO: text, tokenizer, model and initial values do not fit
  * together. Free it in any case. `progress` may be NULL, here and below. */
 int train_material_make(const train_config_t *config, const model_info_t *model,
                         progress_t *progress, train_material_t *out, err_t *err);

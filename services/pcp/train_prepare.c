@@ -91,6 +91,7 @@ static void settle(train_config_t *c)
 
 static int claim(train_config_t *c, train_prepared_t *out, err_t *err)
 {
+    out->made_dir = !c->run_dir || !file_exists(c->run_dir);
     if (!c->run_dir && !(c->run_dir = train_dir_new(err))) return -1;
     if ((out->lock = train_dir_claim(c->run_dir, err)) < 0) return -1;
     char *logs = mem_printf("%s/logs", c->run_dir);
@@ -130,7 +131,6 @@ static int64_t find_states(const model_info_t *model)
 static int write_all(train_config_t *c, const model_info_t *model, const train_material_t *material,
                      progress_t *progress, train_prepared_t *out, err_t *err)
 {
-    if (claim(c, out, err) < 0 || refuse_run(c, err) < 0) return -1; /* begun meanwhile? */
     const char *slash = strrchr(c->run_dir, '/'), *name = slash ? slash + 1 : c->run_dir;
     out->run = mem_strdup(*name ? name : "run");
     out->n_params = material->n_params;
@@ -155,9 +155,12 @@ int train_prepare(train_config_t *config, progress_t *progress, train_prepared_t
     int rc = load_model(config, config->model, progress, &model, err);
     if (rc == 0) rc = check_dtype(config, &model, err);
     if (rc == 0) rc = check_start(config, &model, progress, err);
+    if (rc == 0) rc = claim(config, out, err);
+    if (rc == 0) rc = refuse_run(config, err); /* begun meanwhile? */
     if (rc == 0) rc = train_material_make(config, &model, progress, &material, err);
     if (rc == 0) rc = write_all(config, &model, &material, progress, out, err);
     train_material_fini(&material);
+    if (rc < 0 && out->lock >= 0 && out->made_dir) train_dir_give_up(config->run_dir);
     model_info_fini(&model);
     return rc;
 }

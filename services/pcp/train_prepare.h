@@ -25,7 +25,8 @@ typedef struct {
     char *checkpoint;    /* the directory to be written */
     const char *sockets; /* directory of ipc endpoints: socket_dir's */
     scratch_t socket_dir;
-    int lock; /* of the run directory; closed by train_prepared_fini */
+    int lock;      /* of the run directory; closed by train_prepared_fini */
+    bool made_dir; /* it was not there before */
 } train_prepared_t;
 
 /* Reads and checks model, data and init, then writes the files above: everything a user can get

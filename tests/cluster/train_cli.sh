@@ -73,6 +73,12 @@ check "and says which it is" newest_named
 train unborn --prepare-only >/dev/null 2>&1
 check "a run without one is refused" refuses "has written no checkpoint yet" "$bin/pcp" generate --checkpoint "$work/unborn"
 
+# --- what is refused leaves nothing behind ---
+printf 'odd' >"$work/odd.u16"
+check "a text that does not become tokens" sh -c "! '$bin/pcp' train '$work/model.mlir' --data '$work/odd.u16' \
+    --tokenizer raw --run-dir '$work/vain' --prepare-only"
+check "leaves no directory" test ! -e "$work/vain"
+
 # --- validation: a sample of a long text, the same whoever reads it ---
 sampled() { train "sampled$1" --rounds 2 --validate-every 1 --validate-tokens 1000 --workers "$1" --replicas 2 >"$work/sampled$1.txt" 2>&1; }
 check "a run validates on a sample" sampled 2

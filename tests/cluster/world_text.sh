@@ -21,7 +21,9 @@ host w1 w1 10
 rate w0 200mbit
 rate w1 200mbit
 cluster "$work/c" "tcp://${address[core]}:7000"
-check "$megabytes MB are prepared" timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
+# In less memory than the text takes (kB).
+prepare() (ulimit -d $((slow > 1 ? 500000 : 50000)) && timeout $((120 * slow)) "$@")
+check "$megabytes MB are prepared" prepare "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
     --tokenizer byte --workers 2 --inner-steps 8 --rounds 4 --lr 3e-3 --validate-every 2 --run-dir "$dir" --prepare-only
 on core shepherd --bind tcp://0.0.0.0:7000 --workers 2
 on core aggregator a0 --bind "tcp://${address[core]}:7100"

@@ -113,12 +113,61 @@ static void test_bad_json(void **state)
     }
 }
 
+typedef struct {
+    uint32_t *at;
+    size_t n, done, calls, fails_at;
+} sunk_t;
+
+static int sink(void *user, const uint32_t *tokens, size_t n, size_t n_done, err_t *err)
+{
+    sunk_t *s = user;
+    if (++s->calls == s->fails_at) return err_set(err, ERR_IO, "full");
+    assert_true(n_done >= s->done);
+    if (n) memcpy(s->at + s->n, tokens, n * sizeof *tokens);
+    s->n += n;
+    s->done = n_done;
+    return 0;
+}
+
+/* A long text by parts is the text as a whole; a sink that fails ends it. */
+static void test_parts(void **state)
+{
+    (void)state;
+    enum { BYTES = 5000000 };
+    char *text = malloc(BYTES);
+    for (int i = 0; i < BYTES; i++) text[i] = (char)('a' + i * 7 % 26);
+    memcpy(text + (1 << 20) - 1, "\xc3\xa9", 2); /* across the end of a part */
+    static const char *const kinds[] = {"char", "byte", "raw"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        err_t err = {0};
+        tokenizer_t *t = tokenizer_new(kinds[k], text, BYTES, &err);
+        size_t n;
+        uint32_t *whole = tokenizer_encode(t, text, BYTES, &n, &err);
+        assert_non_null(whole);
+        sunk_t sunk = {.at = malloc(n * sizeof *whole)};
+        assert_int_equal(tokenizer_encode_into(t, text, BYTES, sink, &sunk, &err), 0);
+        assert_int_equal(sunk.n, n);
+        assert_int_equal(sunk.done, BYTES);
+        assert_true(sunk.calls > 2);
+        assert_memory_equal(sunk.at, whole, n * sizeof *whole);
+        sunk_t full = {.at = sunk.at, .fails_at = 2};
+        assert_int_equal(tokenizer_encode_into(t, text, BYTES, sink, &full, &err), -1);
+        assert_int_equal(full.calls, 2);
+        assert_string_equal(err.text, "full");
+        free(sunk.at);
+        free(whole);
+        tokenizer_destroy(&t);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_char),     cmocka_unit_test(test_char_symbols_are_sorted),
         cmocka_unit_test(test_not_utf8), cmocka_unit_test(test_byte),
         cmocka_unit_test(test_raw),      cmocka_unit_test(test_bad_json),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests_name("tokenizer", tests, NULL, NULL);
 }
