@@ -53,6 +53,13 @@ const char *target_host(void)
     return best->name; /* the portable one runs everywhere */
 }
 
+const target_t *target_best(const char *prefix)
+{
+    for (int b = 0; b < N_BACKEND; b++)
+        if (strcmp(backends[b]->prefix, prefix) == 0) return backends[b]->best();
+    return NULL;
+}
+
 int target_runs_here(const char *target, err_t *err)
 {
     const target_t *t = target_find(target, err);

@@ -28,6 +28,10 @@ const struct backend *target_backend(const target_t *self);
  * one, as it is: target_find and target_runs_here judge it. Not freed. */
 const char *target_host(void);
 
+/* The best target of the backend `prefix` ("cpu") that this machine's processor runs. NULL: there is no
+ * such backend, or a device has to be asked (runtime/device.h). */
+const target_t *target_best(const char *prefix);
+
 /* Can this machine run code for `target`? -1 with ERR_UNSUPPORTED naming what it lacks, ERR_ARG for
  * a target that we do not know. */
 int target_runs_here(const char *target, err_t *err);

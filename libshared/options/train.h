@@ -15,6 +15,14 @@
 #define LATE_WORDS "drop|next"
 #define DATA_LAYOUT_WORDS "windows|records|rows"
 
+/* Rows that commands have which take steps without a run. */
+#define TRAIN_SEED_ROW(X, T) \
+    X(T, INT, seed, 1337, 0, 9007199254740991.0, NULL, true, "of initial values and data order")
+#define TRAIN_LAYOUT_ROW(X, T)                                 \
+    X(T, ENUM, layout, windows, 0, 0, DATA_LAYOUT_WORDS, true, \
+      "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)")
+#define TRAIN_LR_ROW(X, T) X(T, FLOAT, lr, 1e-3, 0, 1e6, NULL, true, "peak inner learning rate")
+
 /* What a run makes of steps: rounds, learning rates, exchange, validation, checkpoints.
  * validate_tokens: the losses of single tokens spread by 2 to 2.5, so that the mean of 65536 is
  * known to 0.01; they take a third of the time that training on them does. */
@@ -22,7 +30,7 @@
     X(T, BOOL, shuffle, true, 0, 0, NULL, true, "permute the windows each epoch")                 \
     X(T, INT, shuffle_block, 0, 0, 9007199254740991.0, NULL, true,                                \
       "by blocks of so many windows in a row, for texts far larger than a lease; 0: all at once") \
-    X(T, INT, seed, 1337, 0, 9007199254740991.0, NULL, true, "of initial values and data order")  \
+    TRAIN_SEED_ROW(X, T)                                                                          \
     X(T, INT, inner_steps, 10, 1, 1000000, NULL, true,                                            \
       "optimizer steps per round and replica (H)")                                                \
     X(T, INT, rounds, 50, 1, 1000000000, NULL, true, "outer rounds")                              \
@@ -31,7 +39,7 @@
     X(T, INT, validate_tokens, 65536, 0, 1e15, NULL, false,                                       \
       "tokens of a validation, a sample that is the same each time; 0: all")                      \
     X(T, ENUM, schedule, cosine, 0, 0, OPTION_WORDS(SCHEDULES), true, "inner learning rate")      \
-    X(T, FLOAT, lr, 1e-3, 0, 1e6, NULL, true, "peak inner learning rate")                         \
+    TRAIN_LR_ROW(X, T)                                                                            \
     X(T, FLOAT, min_lr, 1e-4, 0, 1e6, NULL, true, "final inner learning rate (cosine, wsd)")      \
     X(T, INT, warmup, 0, 0, 1000000000, NULL, true, "warm-up steps")                              \
     X(T, FLOAT, decay_fraction, 0.2, 0, 1, NULL, true, "share of the steps that decay (wsd)")     \
@@ -56,14 +64,13 @@
 
 /* Who takes part, and what each is given. workers: pcp train starts so many, and the first round
  * waits for so many. What is left open here (0) is settled when the run begins. */
-#define TRAIN_MEMBER_OPTIONS(X, T)                                                         \
-    X(T, ENUM, layout, windows, 0, 0, DATA_LAYOUT_WORDS, true,                             \
-      "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)") \
-    X(T, INT, workers, 2, 1, 4096, NULL, false, "processes that train, at the beginning")  \
-    X(T, INT, replicas, 0, 0, 4096, "auto", true,                                          \
-      "per round; 0: one per worker; auto: per worker that is there")                      \
-    X(T, INT, max_replicas, 0, 0, 4096, NULL, true,                                        \
-      "auto: at most so many; 0: four times the workers")                                  \
+#define TRAIN_MEMBER_OPTIONS(X, T)                                                        \
+    TRAIN_LAYOUT_ROW(X, T)                                                                \
+    X(T, INT, workers, 2, 1, 4096, NULL, false, "processes that train, at the beginning") \
+    X(T, INT, replicas, 0, 0, 4096, "auto", true,                                         \
+      "per round; 0: one per worker; auto: per worker that is there")                     \
+    X(T, INT, max_replicas, 0, 0, 4096, NULL, true,                                       \
+      "auto: at most so many; 0: four times the workers")                                 \
     X(T, INT, aggregators, 1, 1, 256, NULL, true, "that share the parameters, a shard for each")
 
 #define TRAIN_OPTIONS(X, T)    \

@@ -71,6 +71,8 @@ static bool cpu_info(int ordinal, device_info_t *info)
         break;
     }
     if (file) fclose(file);
+    const target_t *best = target_best("cpu");
+    info->target = best ? best->name : NULL;
     return ordinal == 0;
 }
 

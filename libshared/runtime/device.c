@@ -1,10 +1,12 @@
 /* The table of device kinds. */
 #include "runtime/device.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "codegen/target.h"
 
 static const device_ops_t *const devices[] = {&device_cpu, &device_c, &device_vulkan};
 enum { N_DEVICE = sizeof devices / sizeof *devices };
@@ -30,6 +32,61 @@ const device_ops_t *device_find(const char *target, err_t *err)
             target ? target : "", str_text(&known));
     str_fini(&known);
     return NULL;
+}
+
+/* A whole number below 4096; -1: it is none. */
+static int read_ordinal(const char *text)
+{
+    enum { MOST = 4096 };
+    int n = 0;
+    if (!*text) return -1;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9') return -1;
+        n = n * 10 + (*text - '0');
+        if (n >= MOST) return -1;
+    }
+    return n;
+}
+
+/* The best that the device runs. */
+static int ask_device(device_place_t *place, err_t *err)
+{
+    device_info_t info;
+    const char *prefix = place->ops->prefix;
+    if (!place->ops->info(place->ordinal, &info))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "there is no device %s:%d here: `pcp devices` lists them%s", prefix,
+                       place->ordinal,
+                       place->ordinal == 0 ? "; a device's driver may be missing" : "");
+    if (!info.target)
+        return err_set(err, ERR_UNSUPPORTED, "device %s:%d (%s) runs no plans", prefix,
+                       place->ordinal, info.text);
+    place->target = info.target;
+    return 0;
+}
+
+int device_place(const char *text, device_place_t *out, err_t *err)
+{
+    const char *colon = strchr(text, ':'), *at = strchr(text, '@');
+    device_place_t place = {.ops = device_find(text, err)};
+    if (!place.ops) return -1;
+    bool target = colon && read_ordinal(colon + 1) < 0;
+    const char *number = !colon ? "0" : !target ? colon + 1 : at ? at + 1 : "0";
+    place.ordinal = read_ordinal(number);
+    if (place.ordinal < 0)
+        return err_set(err, ERR_ARG, "device \"%s\": \"%s\" is no device's number", text, number);
+    if (!target) {
+        if (ask_device(&place, err) < 0) return -1;
+    } else {
+        char name[64];
+        size_t n = at ? (size_t)(at - text) : strlen(text);
+        snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, text);
+        const target_t *found = target_find(n < sizeof name ? name : text, err);
+        if (!found) return -1;
+        place.target = found->name;
+    }
+    *out = place;
+    return 0;
 }
 
 uint64_t device_machine_bytes(void)

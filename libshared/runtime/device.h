@@ -32,7 +32,8 @@ typedef struct {
 typedef struct {
     char text[128]; /* "AMD EPYC ..." */
     uint64_t memory_bytes;
-    int threads; /* 0: the device has none of its own to be counted */
+    int threads;        /* 0: the device has none of its own to be counted */
+    const char *target; /* the best that it runs; NULL: none. Static storage */
 } device_info_t;
 
 typedef struct {
@@ -74,6 +75,22 @@ typedef struct {
  * has. Static storage. */
 const device_ops_t *device_find(const char *target, err_t *err);
 const device_ops_t *device_row(int i); /* the i-th kind; NULL behind the last */
+
+/* A device of this machine, and what plans for it are compiled for. */
+typedef struct {
+    const device_ops_t *ops;
+    int ordinal;
+    const char *target; /* static storage */
+} device_place_t;
+
+/* The place that a text names:
+ *   KIND       vulkan                   the kind's first device, the best target that it runs
+ *   KIND:N     vulkan:1                 another one of the kind
+ *   TARGET     vulkan:spirv1.3          this target, on the kind's first device
+ *   TARGET@N   vulkan:spirv1.3@1        and on another one
+ * ERR_UNSUPPORTED: no such kind, no such device here, or one that runs nothing; ERR_ARG: no such
+ * target, or no number. The texts say what there is. */
+int device_place(const char *text, device_place_t *out, err_t *err);
 
 /* What this machine has: a hopeless plan is refused before the system kills the process. */
 uint64_t device_machine_bytes(void);

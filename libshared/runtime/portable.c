@@ -17,8 +17,10 @@ struct device {
 
 static bool c_info(int ordinal, device_info_t *info)
 {
-    *info = (device_info_t){
-        .text = "plain C, for reference", .memory_bytes = device_machine_bytes(), .threads = 1};
+    *info = (device_info_t){.text = "plain C, for reference",
+                            .memory_bytes = device_machine_bytes(),
+                            .threads = 1,
+                            .target = "c:scalar"};
     return ordinal == 0;
 }
 

@@ -12,18 +12,23 @@
 #include "parse/parse.h"
 #include "tools/tuning.h"
 
+static const char *target_of(const trial_options_t *o)
+{
+    return o->place ? o->place->target : target_host();
+}
+
 static int compile_plan(trial_t *self, const char *text, size_t n_text, const char *file_name,
                         const trial_options_t *o, err_t *err)
 {
     char hash[HASH_HEX];
     const train_spec_t *spec = o->spec ? o->spec : &TRAIN_SPEC_DEFAULT;
-    const tuning_t tuning = {.dir = o->tune_dir, .target = target_host(), .threads = o->threads};
+    const tuning_t tuning = {.dir = o->tune_dir, .target = target_of(o), .threads = o->threads};
     tune_t *tune = o->tune ? tuning_of_text(&tuning, text, n_text, file_name, spec, NULL, err)
                            : NULL;
     if (o->tune && !tune) return -1;
     ir_module_t *module = parse_stablehlo(text, n_text, file_name, err);
     hash_content(text, n_text, hash);
-    if (module) self->plan = compile_module_tuned(module, hash, spec, target_host(), tune, err);
+    if (module) self->plan = compile_module_tuned(module, hash, spec, target_of(o), tune, err);
     ir_module_destroy(&module);
     tune_destroy(&tune);
     return self->plan ? 0 : -1;
@@ -69,28 +74,35 @@ static void put_integer(char *to, dtype_t dtype, int64_t value)
     memcpy(to, &value, width); /* every host is little-endian */
 }
 
-/* Values for all micro-batches of a step. */
-static void *random_batch(const plan_tensor_t *t, int n_micro, const trial_options_t *o, int index,
-                          err_t *err)
+/* Values for all micro-batches of a step. `index`: which batch tensor. */
+static void draw(const plan_tensor_t *t, int64_t n, const trial_options_t *o, int index,
+                 uint64_t turn, void *values)
 {
-    int64_t n = ir_type_count(&t->type) * n_micro;
     uint64_t stream = rng_derive(o->seed, t->name) + (uint64_t)index;
     size_t width = dtype_bytes(t->type.dtype);
-    if (t->type.dtype != DT_F32 && dtype_is_float(t->type.dtype)) {
-        err_set(err, ERR_UNSUPPORTED, "batch tensor %s: no made-up values of %s", t->name,
-                dtype_name(t->type.dtype));
-        return NULL;
-    }
-    char *values = mem_calloc((size_t)n + 1, width);
+    if (turn > 0) stream = rng_bits(stream, turn);
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits = rng_bits(stream, (uint64_t)i);
         if (t->type.dtype == DT_F32)
-            ((float *)(void *)values)[i] = (float)rng_uniform(stream, (uint64_t)i);
+            ((float *)values)[i] = (float)rng_uniform(stream, (uint64_t)i);
+        else if (t->type.dtype == DT_F64)
+            ((double *)values)[i] = rng_uniform(stream, (uint64_t)i);
         else
-            put_integer(values + (size_t)i * width, t->type.dtype,
+            put_integer((char *)values + (size_t)i * width, t->type.dtype,
                         (int64_t)(bits % (uint64_t)(t->type.dtype == DT_I1 ? 2 : o->vocab)));
     }
-    return values;
+}
+
+void trial_draw(trial_t *self, const trial_options_t *options, uint64_t turn)
+{
+    int index = 0;
+    for (int i = 0; i < self->plan->n_tensor; i++) {
+        const plan_tensor_t *t = &self->plan->tensor[i];
+        if (!plan_trains_on(self->plan, i)) continue;
+        draw(t, ir_type_count(&t->type) * self->plan->accumulate, options, index, turn,
+             self->batch[index]);
+        index++;
+    }
 }
 
 static int fill_batch(trial_t *self, const trial_options_t *options, err_t *err)
@@ -100,19 +112,25 @@ static int fill_batch(trial_t *self, const trial_options_t *options, err_t *err)
     for (int i = 0; i < plan->n_tensor; i++) {
         const plan_tensor_t *t = &plan->tensor[i];
         if (!plan_trains_on(plan, i)) continue;
-        void *values = random_batch(t, plan->accumulate, options, self->n_batch, err);
-        if (!values) return -1;
-        self->batch[self->n_batch++] = values;
+        bool drawn = t->type.dtype == DT_F32 || t->type.dtype == DT_F64;
+        if (!drawn && dtype_is_float(t->type.dtype))
+            return err_set(err, ERR_UNSUPPORTED, "batch tensor %s: no made-up values of %s",
+                           t->name, dtype_name(t->type.dtype));
         int64_t n = ir_type_count(&t->type) * plan->accumulate;
+        self->batch[self->n_batch++] = mem_calloc((size_t)n + 1, dtype_bytes(t->type.dtype));
         if (!dtype_is_float(t->type.dtype) && n > self->tokens) self->tokens = n;
     }
+    trial_draw(self, options, 0);
     return 0;
 }
 
 int trial_init(trial_t *self, const char *text, size_t n_text, const char *file_name,
                const trial_options_t *options, err_t *err)
 {
-    exec_options_t exec_options = {.threads = options->threads, .pin = options->pin};
+    exec_options_t exec_options = {.ordinal = options->place ? options->place->ordinal : 0,
+                                   .threads = options->threads,
+                                   .pin = options->pin,
+                                   .memory_limit = options->memory_limit};
     *self = (trial_t){0};
     if (compile_plan(self, text, n_text, file_name, options, err) < 0) return -1;
     self->exec = exec_new(self->plan, &exec_options, err);

@@ -17,12 +17,14 @@ typedef struct {
 } trial_t;
 
 typedef struct {
-    const train_spec_t *spec; /* NULL: the default */
-    int threads;              /* 0: all cores */
-    bool pin;                 /* exec_options_t */
-    bool tune;                /* measure products first (tools/tuning.h) */
-    const char *tune_dir;     /* of tuning_t */
-    int64_t vocab;            /* integers of a batch are in [0, vocab) */
+    const train_spec_t *spec;    /* NULL: the default */
+    const device_place_t *place; /* where it runs, and for which target; NULL: target_host's */
+    int threads;                 /* 0: all cores */
+    bool pin;                    /* exec_options_t */
+    uint64_t memory_limit;       /* exec_options_t */
+    bool tune;                   /* measure products first (tools/tuning.h) */
+    const char *tune_dir;        /* of tuning_t */
+    int64_t vocab;               /* integers of a batch are in [0, vocab) */
     uint64_t seed;
 } trial_options_t;
 
@@ -34,5 +36,8 @@ void trial_fini(trial_t *self);
 
 /* One training step on the same batch again; *loss may be NULL. */
 int trial_step(trial_t *self, float *loss, err_t *err);
+
+/* Make other random values of the batch: turn 0 are those it began with. */
+void trial_draw(trial_t *self, const trial_options_t *options, uint64_t turn);
 
 #endif

@@ -18,6 +18,7 @@ static const struct {
     {"tokenizer", cmd_tokenizer, "train a tokenizer, or show what one does"},
     {"compile", cmd_compile, "show a module at any stage from IR to plan and C"},
     {"profile", cmd_profile, "tell where the time of a model's training step goes"},
+    {"compare", cmd_compare, "take the same training steps on several targets, side by side"},
     {"devices", cmd_devices, "list this machine's devices and the targets of plans"},
     {"doctor", cmd_doctor,
      "look for what is wrong here and with a cluster, and tell what mends it"},

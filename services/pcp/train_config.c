@@ -32,11 +32,8 @@
 
 static const config_field_t fields[] = {
     TEXT(model, NULL, "StableHLO file with a scalar loss"),
-    MODEL_ROLES_FIELDS(train_config_t)
-        TEXT(data, NULL, "text file, u16 tokens (tokenizer raw), or records:DIR (docs/models.md)"),
-    TEXT(tokenizer, "char",
-         "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"),
-    TEXT(init, NULL, "safetensors file with every parameter's initial value"),
+    MODEL_ROLES_FIELDS(train_config_t) TRAIN_DATA_FIELDS(train_config_t)
+        TEXT(init, NULL, "safetensors file with every parameter's initial value"),
     WORD(dtype, "auto", "auto|f32|bf16", "refuse a model whose parameters are of another type"),
     REAL(val_fraction, "0.1", 0, 0.9, "share of the data, at its end, kept for validation"),
     WHOLE(threads, "0", 0, 1024, "threads per worker; 0: cores / workers"),

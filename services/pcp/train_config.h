@@ -4,6 +4,18 @@
 
 #include "options/train.h"
 
+/* Fields `data` and `tokenizer` of a command's options of type T: what to train on. */
+#define TRAIN_DATA_FIELDS(T)                                                            \
+    {.name = "data",                                                                    \
+     .kind = CONFIG_STRING,                                                             \
+     .offset = offsetof(T, data),                                                       \
+     .help = "text file, u16 tokens (tokenizer raw), or records:DIR (docs/models.md)"}, \
+        {.name = "tokenizer",                                                           \
+         .kind = CONFIG_STRING,                                                         \
+         .offset = offsetof(T, tokenizer),                                              \
+         .fallback = "char",                                                            \
+         .help = "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"},
+
 typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */

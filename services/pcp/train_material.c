@@ -273,8 +273,8 @@ static int make_init(const train_config_t *c, const model_info_t *model, progres
     return status;
 }
 
-int train_material_make(const train_config_t *config, const model_info_t *model,
-                        progress_t *progress, train_material_t *out, err_t *err)
+int train_material_tokens(const train_config_t *config, const model_info_t *model,
+                          progress_t *progress, train_material_t *out, err_t *err)
 {
     *out = (train_material_t){0};
     char *path = mem_printf("%s/train.u16", config->run_dir);
@@ -282,9 +282,14 @@ int train_material_make(const train_config_t *config, const model_info_t *model,
     free(path);
     if (!out->tokens) return -1;
     bool records = train_records_dir(config->data) != NULL;
-    if ((records ? make_records(config, model, out, err)
-                 : make_tokens(config, model, progress, out, err)) < 0)
-        return -1;
+    return records ? make_records(config, model, out, err)
+                   : make_tokens(config, model, progress, out, err);
+}
+
+int train_material_make(const train_config_t *config, const model_info_t *model,
+                        progress_t *progress, train_material_t *out, err_t *err)
+{
+    if (train_material_tokens(config, model, progress, out, err) < 0) return -1;
     return make_init(config, model, progress, out, err);
 }
 

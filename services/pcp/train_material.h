@@ -24,6 +24,9 @@ typedef struct {
  * together. Free it in any case. `progress` may be NULL, here and below. */
 int train_material_make(const train_config_t *config, const model_info_t *model,
                         progress_t *progress, train_material_t *out, err_t *err);
+/* The same without initial values: `init`, `dtype` and `seed` of config are not read. */
+int train_material_tokens(const train_config_t *config, const model_info_t *model,
+                          progress_t *progress, train_material_t *out, err_t *err);
 int train_material_write(const train_material_t *self, const char *dir, progress_t *progress,
                          err_t *err);
 void train_material_fini(train_material_t *self);

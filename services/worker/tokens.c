@@ -119,6 +119,19 @@ const char *tokens_hash(const tokens_t *self)
     return self->hash;
 }
 
+int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err)
+{
+    uint64_t n = feed->layout->units * (uint64_t)feed->n_micro;
+    for (uint64_t step = 0; step < feed->range.count / n; step++) {
+        if (feed_units(feed, step, err) < 0) return -1;
+        for (uint64_t i = 0; i < n; i++)
+            if (tokens_want(self, feed->units[i] * feed->layout->unit, feed->layout->unit_tokens,
+                            err) < 0)
+                return -1;
+    }
+    return tokens_fetch(self, client, err);
+}
+
 const uint16_t *tokens_at(const tokens_t *self)
 {
     return (const uint16_t *)self->at;

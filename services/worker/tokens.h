@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "data/feed.h"
 #include "msg/data_client.h"
 
 typedef struct tokens tokens_t;
@@ -20,6 +21,9 @@ const char *tokens_hash(const tokens_t *self);
  * missing, all of it at once. */
 int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err);
 int tokens_fetch(tokens_t *self, data_client_t *client, err_t *err);
+
+/* Have the tokens of all steps of the feed's range. */
+int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err);
 
 /* The tokens; only what was fetched may be read. Borrowed. */
 const uint16_t *tokens_at(const tokens_t *self);

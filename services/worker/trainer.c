@@ -14,7 +14,6 @@
 #include "msg/limits.h"
 #include "msg/vouch.h"
 #include "worker/delta.h"
-#include "worker/feed.h"
 #include "worker/schedule.h"
 
 /* What leases and evaluations have in common. */
@@ -235,7 +234,7 @@ static int train_step(trainer_t *self, const Msg__Lease *lease, feed_t *feed, pr
     float loss = 0;
     uint64_t step = lease->step_base + progress->steps;
     uint64_t draws = rng_bits(rng_derive(lease->tokens->seed, "draws"), lease->replica);
-    if (feed_step(feed, self->train, progress->steps, err) < 0) return -1;
+    if (feed_step(feed, tokens_at(self->train), progress->steps, err) < 0) return -1;
     engine_seed(self->engine, rng_bits(draws, step));
     if (engine_step(self->engine, (const void *const *)feed->args,
                     schedule_lr(lease->schedule, step), &loss, err) < 0)
@@ -393,7 +392,8 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
     progress_t progress = {0};
     bool fresh = false;
     double asked = clock_mono_s();
-    if (feed_fetch(feed, self->train, self->client, err) < 0 || begin(self, lease, &fresh, err) < 0)
+    if (tokens_fetch_feed(self->train, feed, self->client, err) < 0 ||
+        begin(self, lease, &fresh, err) < 0)
         return -1;
     self->fetch_s += clock_mono_s() - asked;
     if (train(self, lease, feed, &progress, err) < 0) return -1;
@@ -451,14 +451,14 @@ static int run_eval(trainer_t *self, const Msg__Eval *eval, feed_t *feed, Msg__E
 {
     double sum = 0;
     uint64_t draws = rng_bits(rng_derive(eval->tokens->seed, "validation"), eval->part);
-    if (feed_fetch(feed, self->validation, self->client, err) < 0 ||
+    if (tokens_fetch_feed(self->validation, feed, self->client, err) < 0 ||
         engine_load(self->engine, self->start, err) < 0)
         return -1;
     for (uint64_t i = 0; i < eval->n_batch; i++) {
         float loss = 0;
         if (stopped(self)) return err_set(err, ERR_STATE, "stopped");
         engine_seed(self->engine, rng_bits(draws, i)); /* the same in every round */
-        if (feed_step(feed, self->validation, i, err) < 0 ||
+        if (feed_step(feed, tokens_at(self->validation), i, err) < 0 ||
             engine_loss(self->engine, (const void *const *)feed->args, &loss, err) < 0)
             return -1;
         sum += loss;

@@ -18,9 +18,9 @@
 #include "ckpt/safetensors.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
+#include "data/feed.h"
 #include "temp.h"
 #include "worker/engine.h"
-#include "worker/feed.h"
 #include "worker/schedule.h"
 #include "worker/trainer.h"
 #include "worker_model.h"
@@ -109,9 +109,9 @@ static void batches(void **unused)
     data_range_t range = {0, 6, 8}; /* two steps of two micro-batches; runs into the next epoch */
     feed_t feed;
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, NULL), 0);
-    assert_int_equal(feed_fetch(&feed, cache.tokens, NULL, NULL), 0);
+    assert_int_equal(tokens_fetch_feed(cache.tokens, &feed, NULL, NULL), 0);
     for (uint64_t step = 0; step < 2; step++) {
-        assert_int_equal(feed_step(&feed, cache.tokens, step, NULL), 0);
+        assert_int_equal(feed_step(&feed, tokens_at(cache.tokens), step, NULL), 0);
         const int64_t *x = feed.args[0], *y = feed.args[1];
         for (int i = 0; i < 16; i++) { /* 2 micro-batches x 2 rows x 4 tokens */
             int64_t unit = (int64_t)(6 + step * 4 + (uint64_t)i / 4) % 10;
@@ -122,7 +122,8 @@ static void batches(void **unused)
     feed_fini(&feed);
     err_t err = {0};
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 13, 2, NULL), 0);
-    assert_int_equal(feed_step(&feed, cache.tokens, 0, &err), -1); /* a token beyond the words */
+    assert_int_equal(feed_step(&feed, tokens_at(cache.tokens), 0, &err),
+                     -1); /* a token beyond the words */
     feed_fini(&feed);
     range.count = 7;
     assert_int_equal(feed_init(&feed, &layout, &order, &range, 42, 2, &err), -1);

@@ -12,12 +12,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/feed.h"
 #include "data/range.h"
 #include "data_server.h"
 #include "msg/limits.h"
 #include "msg/service.h"
 #include "temp.h"
-#include "worker/feed.h"
 #include "worker/tokens.h"
 
 enum { T = 256, N_WINDOWS = 8000, N = N_WINDOWS * T + 1 }; /* 4 MB */

@@ -1,5 +1,5 @@
 /* Batches of a lease. */
-#include "worker/feed.h"
+#include "data/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,34 +31,21 @@ void feed_fini(feed_t *self)
     *self = (feed_t){0};
 }
 
-static int units_of(const feed_t *self, uint64_t step, err_t *err)
+int feed_units(const feed_t *self, uint64_t step, err_t *err)
 {
     uint64_t n = self->layout->units * (uint64_t)self->n_micro;
     return data_range_units(&self->order, &self->range, step * n, n, self->units, err);
 }
 
-int feed_fetch(const feed_t *self, tokens_t *tokens, data_client_t *client, err_t *err)
-{
-    uint64_t n = self->layout->units * (uint64_t)self->n_micro;
-    for (uint64_t step = 0; step < self->range.count / n; step++) {
-        if (units_of(self, step, err) < 0) return -1;
-        for (uint64_t i = 0; i < n; i++)
-            if (tokens_want(tokens, self->units[i] * self->layout->unit, self->layout->unit_tokens,
-                            err) < 0)
-                return -1;
-    }
-    return tokens_fetch(tokens, client, err);
-}
-
-int feed_step(feed_t *self, const tokens_t *tokens, uint64_t step, err_t *err)
+int feed_step(feed_t *self, const uint16_t *tokens, uint64_t step, err_t *err)
 {
     const batch_layout_t *layout = self->layout;
-    if (units_of(self, step, err) < 0) return -1;
+    if (feed_units(self, step, err) < 0) return -1;
     for (int micro = 0; micro < self->n_micro; micro++) {
         const uint64_t *units = self->units + (uint64_t)micro * layout->units;
         for (uint64_t i = 0; i < layout->units; i++)
-            memcpy(self->gathered + i * layout->unit_tokens,
-                   tokens_at(tokens) + units[i] * layout->unit, layout->unit_tokens * 2);
+            memcpy(self->gathered + i * layout->unit_tokens, tokens + units[i] * layout->unit,
+                   layout->unit_tokens * 2);
         void *args[BATCH_MAX_ARGS];
         for (int i = 0; i < layout->n_arg; i++)
             args[i] = (char *)self->args[i] +

@@ -1,11 +1,9 @@
-/* Batches for a range of data: positions -> units -> tokens -> batch arguments. */
-#ifndef WORKER_FEED_H
-#define WORKER_FEED_H
+/* Batches for a range of data: positions -> units -> tokens -> batch arguments. One thread at a time. */
+#ifndef DATA_FEED_H
+#define DATA_FEED_H
 
 #include "data/batch.h"
 #include "data/range.h"
-#include "msg/data_client.h"
-#include "worker/tokens.h"
 
 typedef struct {
     const batch_layout_t *layout;
@@ -23,10 +21,11 @@ int feed_init(feed_t *self, const batch_layout_t *layout, const data_order_t *or
               const data_range_t *range, uint32_t vocab, int n_micro, err_t *err);
 void feed_fini(feed_t *self);
 
-/* Have the tokens of the whole range at hand. */
-int feed_fetch(const feed_t *self, tokens_t *tokens, data_client_t *client, err_t *err);
+/* The units of step `step`, into self->units. ERR_ARG: the range has no such step. */
+int feed_units(const feed_t *self, uint64_t step, err_t *err);
 
-/* Fill args with step `step`'s micro-batches. */
-int feed_step(feed_t *self, const tokens_t *tokens, uint64_t step, err_t *err);
+/* Fill args with step `step`'s micro-batches, one after another. `tokens` is the whole text, of which the
+ * step's windows are read. */
+int feed_step(feed_t *self, const uint16_t *tokens, uint64_t step, err_t *err);
 
 #endif
