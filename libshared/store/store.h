@@ -484,4 +484,11 @@ int store_telemetry_prune(store_t *self, int64_t before_ms, err_t *err);
 int store_telemetry_count(store_t *self, const char *run, uint64_t *n_event, uint64_t *n_sample,
                           err_t *err);
 
+/* --- revoked keys (revoked.c): one signed text, which readers judge --- */
+
+/* A shorter one than is there changes nothing; so does a repeat. */
+int store_revoked_put(store_t *self, const char *list, err_t *err);
+/* *list: caller frees; NULL: none has more than so many bytes. */
+int store_revoked_get(store_t *self, size_t longer_than, char **list, err_t *err);
+
 #endif

@@ -13,9 +13,10 @@
 #include "base/random.h"
 #include "msg/keys.h"
 #include "pcp/cmd.h"
+#include "store/store.h"
 
 typedef struct {
-    char *dir, *role, *name, *out;
+    char *dir, *role, *name, *out, *store;
     int64_t days;
 } options_t;
 
@@ -28,6 +29,8 @@ static const config_field_t fields[] = {
      "issue: its ids begin with it; letters, digits and . _ @ + [by the role]", 0, 0, NULL, false},
     {"days", CONFIG_INT, AT(days), "90", "init, issue: until it expires; 0: it has expired", 0,
      36500, NULL, false},
+    {"store", CONFIG_STRING, AT(store), NULL,
+     "revoke: URL of the cluster's records, where shepherds find the list", 0, 0, NULL, true},
     {"out", CONFIG_STRING, AT(out), NULL, "issue: the file [DIR/NAME.key]", 0, 0, NULL, false},
 };
 static const config_table_t table = {
@@ -37,7 +40,8 @@ static const config_table_t table = {
         "issue            a key for one member (--role, --name), which it starts with (--key)\n"
         "show FILE        role, name and end of a key; says nothing secret\n"
         "revoke WHICH     a file, a name or a public key: it is on DIR/revoked from now on,\n"
-        "                 which shepherds and aggregators read (--revoked)",
+        "                 which shepherds and aggregators read (--revoked), and in the records\n"
+        "                 (--store), which shepherds read, who tell all members",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
@@ -197,6 +201,30 @@ static int read_list(const options_t *o, const keys_authority_t *authority, keys
     return rc;
 }
 
+/* With what another machine's `pcp keys revoke` has put there; and to there. */
+static int share(const options_t *o, const keys_authority_t *authority, keys_revoked_t *list,
+                 err_t *err)
+{
+    char *text = NULL;
+    keys_revoked_t theirs = {0};
+    err_t fault = {0};
+    store_t *store = store_open(o->store, NULL, err);
+    int rc = store && store_check(store, err) == 0 ? store_revoked_get(store, 0, &text, err) : -1;
+    if (rc == 0 && text)
+        rc = keys_revoked_read(text, strlen(text), authority->public_key, &theirs, &fault);
+    if (fault.code)
+        err_set(err, ERR_STATE, "the records have a list that is not of this authority: %s",
+                fault.text);
+    for (size_t i = 0; i < theirs.n; i++) add(list, theirs.at[i]);
+    free(theirs.at);
+    free(text);
+    text = keys_revoked_write(authority, list);
+    if (rc == 0) rc = store_revoked_put(store, text, err);
+    free(text);
+    store_destroy(&store);
+    return rc;
+}
+
 static int revoke_key(const options_t *o, const char *which, err_t *err)
 {
     keys_authority_t authority;
@@ -214,6 +242,7 @@ static int revoke_key(const options_t *o, const char *which, err_t *err)
     else if (add_name(o, which, &list) == 0)
         rc = err_set(err, ERR_ARG, "%s is no key's file, no public key, and no name in %s/issued",
                      which, o->dir);
+    if (rc == 0 && o->store && *o->store) rc = share(o, &authority, &list, err);
     if (rc == 0) rc = write_revoked(o, &authority, &list, err);
     if (rc == 0) printf("%zu revoked, %zu in all\n", list.n - before, list.n);
     free(list.at);

@@ -165,6 +165,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     if (self->phase == PHASE_STANDBY) return;
     forgive_own_sleep(self, gap);
     members_expire(self);
+    members_revoked(self);
     if (self->finished) return;
     shepherd_gather(self);
     members_wait_for_shards(self);

@@ -136,12 +136,31 @@ static void test_submission_and_run(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
 
+/* The list of revoked keys only grows, and is read when there is more of it. */
+static void test_revoked(void **state)
+{
+    store_t *s = ((store_test_t *)*state)->store;
+    char *list = NULL;
+    STORE_OK(store_revoked_get(s, 0, &list, err));
+    assert_null(list);
+    STORE_OK(store_revoked_put(s, "key one\n", err));
+    STORE_OK(store_revoked_put(s, "key one\nkey 'two'\n", err));
+    STORE_OK(store_revoked_put(s, "key one\n", err));
+    STORE_OK(store_revoked_get(s, 8, &list, err));
+    assert_string_equal(list, "key one\nkey 'two'\n");
+    size_t n = strlen(list);
+    free(list);
+    STORE_OK(store_revoked_get(s, n, &list, err));
+    assert_null(list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_submissions),
         TEST(test_submission_and_run),
         TEST(test_submission_figures),
+        TEST(test_revoked),
     };
     return cmocka_run_group_tests_name("store, submissions", tests, NULL, NULL);
 }

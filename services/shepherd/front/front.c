@@ -204,6 +204,7 @@ void front_tick(front_t *self, int64_t now_ms)
     front_runs_reap(self);
     front_runs_tick(self);
     front_expire(self);
+    front_revoked(self);
     front_balance(self);
     if (!self->stopping) return;
     bool late = now_ms - self->stop_ms > STOP_MS;

@@ -107,6 +107,7 @@ struct front {
     VEC(front_upload_t *) sealing; /* complete, being checked; their clients may be gone */
     VEC(front_member_t *) members;
     VEC(front_member_t *) seats; /* by the low half of their number; NULL: free */
+    uint64_t revoked_since;      /* keyring_revoked_since when members were told */
     uint32_t n_seated;           /* the high half of the last number */
     msg_count_t count;
     msg_out_t out;
@@ -134,6 +135,7 @@ void front_fault(front_t *self, const msg_peer_t *to, int code, const char *text
 void front_kick(front_t *self, front_member_t *member, bool bye, const char *why);
 void front_kick_all(front_t *self, const front_run_t *run, const char *why);
 void front_expire(front_t *self);
+void front_revoked(front_t *self); /* when more keys are: members hear of it */
 void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body);
 /* The sender of a message, noted as alive; NULL: unknown, or told to say HELLO again. */
 front_member_t *front_heard(front_t *self, const msg_peer_t *from);

@@ -4,9 +4,11 @@
 
 #include "base/log.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 #include "msg/protocol.h"
 #include "shepherd/front/front.h"
 #include "shepherd/roster/hello.h"
+#include "shepherd/roster/revoked.h"
 
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
 {
@@ -112,6 +114,16 @@ static void welcome(front_t *self, const front_member_t *member)
     welcome.timeout_ms = (uint32_t)self->config->timeout_ms;
     welcome.protocol = member->is.protocol;
     MSG_SEND(self->out, &member->is.peer, 0, WELCOME, welcome, &welcome);
+    revoked_send(self->out, &member->is.peer, member->is.kind);
+}
+
+void front_revoked(front_t *self)
+{
+    uint64_t since = keyring_revoked_since();
+    if (since == self->revoked_since) return;
+    self->revoked_since = since;
+    for (size_t i = 0; i < self->members.n; i++)
+        revoked_send(self->out, &self->members.at[i]->is.peer, self->members.at[i]->is.kind);
 }
 
 static front_member_t *row_new(front_t *self, const msg_peer_t *from, const Msg__Hello *hello)

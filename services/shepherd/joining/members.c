@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "msg/keyring.h"
 #include "msg/protocol.h"
 #include "shepherd/joining/members.h"
 #include "shepherd/roster/hello.h"
+#include "shepherd/roster/revoked.h"
 #include "shepherd/round/blame.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
@@ -124,6 +126,18 @@ static void welcome(shepherd_t *self, const msg_peer_t *to, const msg_envelope_t
     welcome.telemetry = (char *)(self->ports.telemetry ? self->ports.telemetry : "");
     welcome.protocol = protocol_common(hello->protocol_oldest, hello->protocol);
     MSG_SEND(self->ports.out, to, message->id, WELCOME, welcome, &welcome);
+    revoked_send(self->ports.out, to, hello->kind);
+}
+
+void members_revoked(shepherd_t *self)
+{
+    uint64_t since = keyring_revoked_since();
+    if (since == self->roster.revoked_since) return;
+    self->roster.revoked_since = since;
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = &self->roster.members.at[i];
+        revoked_send(self->ports.out, &row->peer, row->kind);
+    }
 }
 
 /* The id belongs to somebody who lives: another process than this one, whose connection stands. One

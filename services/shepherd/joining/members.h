@@ -13,7 +13,8 @@ void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t w
                    const char *text);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
 void members_expire(shepherd_t *self);
-void members_refuse(shepherd_t *self); /* workers of targets that have no plan leave */
+void members_revoked(shepherd_t *self); /* when more keys are: members hear of it */
+void members_refuse(shepherd_t *self);  /* workers of targets that have no plan leave */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);

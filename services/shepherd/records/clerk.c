@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "shepherd/actor.h"
 #include "shepherd/records/leadership.h"
+#include "shepherd/roster/revoked.h"
 
 typedef struct {
     const clerk_options_t *options;
@@ -163,9 +164,10 @@ static int take(void *user, leadership_step_t step, leadership_went_t *went, err
     case LEADERSHIP_OPEN: return open_store(self, err);
     case LEADERSHIP_PREPARE: return prepare(self, err);
     case LEADERSHIP_ACQUIRE: return acquire(self, went, err);
-    case LEADERSHIP_LOAD: return load(self, err);
+    case LEADERSHIP_LOAD: return revoked_read(self->store, err) < 0 ? -1 : load(self, err);
     case LEADERSHIP_RENEW:
-        return store_front_renew(self->store, &self->front, self->options->ttl_ms, err);
+        if (store_front_renew(self->store, &self->front, self->options->ttl_ms, err) < 0) return -1;
+        return revoked_read(self->store, err);
     default: return write_note(self, went, err);
     }
 }

@@ -53,8 +53,9 @@ typedef struct {
     VEC(member_row_t) members; /* by serial */
     index_t *by_peer;          /* serials */
     uint32_t last_serial;
-    VEC(blamed_t) blamed; /* of workers that are away */
-    int64_t barren_ms;    /* since when no worker can do anything; 0: some can */
+    VEC(blamed_t) blamed;   /* of workers that are away */
+    uint64_t revoked_since; /* keyring_revoked_since when members were told */
+    int64_t barren_ms;      /* since when no worker can do anything; 0: some can */
 } roster_t;
 
 /* A row of one who says HELLO; its texts are copies. */
