@@ -293,3 +293,11 @@ int file_remove_tree(const char *path)
     free(top);
     return rc;
 }
+
+char *file_cache_dir(void)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && *cache) return mem_printf("%s/pcp", cache);
+    if (home && *home) return mem_printf("%s/.cache/pcp", home);
+    return NULL;
+}

@@ -59,6 +59,10 @@ int file_sync_dir(const char *dir, err_t *err);
 /* mkdir -p, mode 0755. */
 int file_make_dirs(const char *path, err_t *err);
 
+/* Where this user's programs keep what they can make again: $XDG_CACHE_HOME/pcp or ~/.cache/pcp, made
+ * or not. Returns, caller frees; NULL: the environment names neither. */
+char *file_cache_dir(void);
+
 /* rm -rf of a directory, as far as it goes. No link is followed, nor is `path` if it is one itself:
  * links inside are removed, one at `path` stays as it is, as does a file there and whatever is
  * mounted inside. 0: there is no such directory (any more); -1: not all of it is gone, errno. */

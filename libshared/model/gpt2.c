@@ -96,10 +96,10 @@ static ir_val_t gelu(build_t *b, ir_val_t x)
 static ir_val_t split_heads(build_t *b, ir_val_t qkv, int part)
 {
     const gpt2_config_t *c = b->config;
-    int64_t rows = b->batch * c->block, w = c->width;
+    int64_t rows = b->batch * b->time, w = c->width;
     int64_t start[2] = {0, part * w}, limit[2] = {rows, (part + 1) * w};
     ir_val_t x = ir_slice(b->fn, qkv, start, limit, NULL);
-    ir_type_t heads = ir_type(b->dtype, 4, (int64_t[]){b->batch, c->block, c->heads, w / c->heads});
+    ir_type_t heads = ir_type(b->dtype, 4, (int64_t[]){b->batch, b->time, c->heads, w / c->heads});
     return ir_reshape(b->fn, x, &heads);
 }
 
@@ -111,23 +111,32 @@ static ir_val_t attention(build_t *b, ir_val_t x)
     return linear(b, layer_attention(b, q, k, v, 1.0 / sqrt((double)c->width / c->heads)));
 }
 
-static ir_val_t trunk(build_t *b, ir_val_t tokens)
+/* The row of wpe of each token. */
+static ir_val_t place(build_t *b, ir_val_t table)
 {
     ir_fn_t *fn = b->fn;
     const gpt2_config_t *c = b->config;
-    ir_val_t wte = layer_next(b), wpe = ir_convert(fn, layer_next(b), DT_F32);
+    if (b->steps) return layer_embed(b, table, layer_positions(b));
+    ir_val_t wpe = ir_convert(fn, table, DT_F32);
     ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){b->batch * c->block, c->width});
     ir_type_t deep = ir_type(DT_F32, 3, (int64_t[]){b->batch, c->block, c->width});
     if (((const gpt2_t *)b->config)->positions > c->block)
         wpe = ir_slice(fn, wpe, (int64_t[]){0, 0}, (int64_t[]){c->block, c->width}, NULL);
-    ir_val_t positions = ir_reshape(fn, ir_broadcast(fn, wpe, &deep, (int64_t[]){1, 2}), &rows);
+    return ir_reshape(fn, ir_broadcast(fn, wpe, &deep, (int64_t[]){1, 2}), &rows);
+}
+
+static ir_val_t trunk(build_t *b, ir_val_t tokens)
+{
+    ir_fn_t *fn = b->fn;
+    const gpt2_config_t *c = b->config;
+    ir_val_t wte = layer_next(b), positions = place(b, layer_next(b));
     ir_val_t x = ir_op2(fn, OP_add, layer_embed(b, wte, tokens), positions);
     for (int i = 0; i < c->layers; i++) {
         x = ir_op2(fn, OP_add, x, attention(b, layer_norm(b, x)));
         ir_val_t hidden = gelu(b, linear(b, layer_norm(b, x)));
         x = ir_op2(fn, OP_add, x, linear(b, hidden));
     }
-    return layer_product(b, layer_norm(b, x), wte, true);
+    return layer_product(b, layer_norm(b, layer_wanted(b, x)), wte, true);
 }
 
 static int check_config(const gpt2_t *model, err_t *err)
@@ -162,6 +171,10 @@ ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t
                            .batch = config->batch,
                            .block = config->block,
                            .vocab = config->vocab,
+                           .layers = config->layers,
+                           .kv_heads = config->heads,
+                           .head = config->width / config->heads,
+                           .steps = config->steps,
                            .trunk = trunk};
     return model_build(&model, &params, m, err);
 }

@@ -10,11 +10,14 @@
 #include <stdbool.h>
 
 #include "ir/ir.h"
+#include "model/steps.h"
 
 typedef struct {
     int layers, heads, width, block, vocab, batch;
     bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
     bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    const model_steps_t *steps; /* NULL: @main and @logits. Else the functions of model/steps.h, and
+                                 * batch, bf16 are not looked at */
 } gpt2_config_t;
 
 /* A module with

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/steps_in.h"
+
 void params_add(params_t *self, const char *name, const char *init, int rank, int64_t d0,
                 int64_t d1)
 {
@@ -59,6 +61,7 @@ ir_val_t layer_add_bias(build_t *b, ir_val_t y, ir_val_t bias)
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed)
 {
     ir_val_t in = ir_convert(b->fn, x, b->dtype), y;
+    weight = ir_convert(b->fn, weight, b->dtype);
     if (transposed) {
         ir_dot_t dims = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
         y = ir_dot(b->fn, in, weight, &dims, DT_NONE);
@@ -83,11 +86,26 @@ static ir_val_t causal_softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, layer_along_rows(b, layer_row_reduce(b, OP_add, e), &type));
 }
 
+/* [batch, block, kv_heads, head] with each head as often as there are queries for it. */
+static ir_val_t repeat_heads(build_t *b, ir_val_t x, int64_t heads)
+{
+    if (x == IR_NONE) return IR_NONE;
+    ir_type_t flat = *ir_type_of(b->fn, x);
+    const int64_t *d = flat.dim, group = heads / d[2];
+    if (group == 1) return x;
+    ir_type_t deep = ir_type(flat.dtype, 5, (int64_t[]){d[0], d[1], d[2], group, d[3]});
+    flat.dim[2] = heads;
+    return ir_reshape(b->fn, ir_broadcast(b->fn, x, &deep, (int64_t[]){0, 1, 2, 4}), &flat);
+}
+
 ir_val_t layer_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double scale)
 {
     ir_fn_t *fn = b->fn;
     if (q == IR_NONE) return IR_NONE;
+    if (b->steps) return steps_attention(b, q, k, v, scale);
     ir_type_t heads = *ir_type_of(fn, q);
+    v = repeat_heads(b, v, heads.dim[2]);
+    k = repeat_heads(b, k, heads.dim[2]);
     /* scores[b,h,i,j] = sum_d q[b,i,h,d] k[b,j,h,d] */
     ir_dot_t qk = {.n_batch = 2,
                    .n_contract = 1,
@@ -149,7 +167,7 @@ static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets)
     return layer_scale(b, ir_reduce_all(fn, OP_add, loss), 1.0 / (double)rows);
 }
 
-static void describe_params(ir_fn_t *fn, const params_t *params)
+void params_describe(ir_fn_t *fn, const params_t *params)
 {
     arena_t *arena = fn->module->arena;
     for (int i = 0; i < params->n; i++) {
@@ -169,9 +187,13 @@ static int build_fn(ir_module_t *m, const model_t *model, const params_t *params
     types[n] = types[n + 1] = ir_type(DT_I32, 2, (int64_t[]){batch, model->block});
 
     ir_fn_t *fn = ir_fn_new(m, name, n + (with_loss ? 2 : 1), types);
-    describe_params(fn, params);
+    params_describe(fn, params);
     attr_set_text(m->arena, &fn->param_attrs[n], "pcp.name", ATTR_STRING, "x");
-    build_t b = {.fn = fn, .config = model->config, .dtype = params->dtype, .batch = batch};
+    build_t b = {.fn = fn,
+                 .config = model->config,
+                 .dtype = params->dtype,
+                 .batch = batch,
+                 .time = model->block};
     ir_val_t y = model->trunk(&b, ir_fn_param(fn, n));
     if (with_loss) {
         attr_set_text(m->arena, &fn->param_attrs[n + 1], "pcp.name", ATTR_STRING, "y");
@@ -187,6 +209,7 @@ ir_module_t *model_build(const model_t *model, const params_t *params, ir_module
                          err_t *err)
 {
     module->name = model->name;
+    if (model->steps) return steps_build(model, params, module, err);
     if (build_fn(module, model, params, "main", true, err) < 0 ||
         build_fn(module, model, params, "logits", false, err) < 0 || ir_verify(module, err) < 0)
         ir_module_destroy(&module);

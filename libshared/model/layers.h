@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "ir/build.h"
+#include "model/steps.h"
 
 /* --- parameters: one list, in the order in which the layers take them --- */
 
@@ -26,14 +27,29 @@ typedef struct {
 void params_add(params_t *self, const char *name, const char *init, int rank, int64_t d0,
                 int64_t d1);
 
+/* Their names and rules as attributes of the first parameters of fn. */
+void params_describe(ir_fn_t *fn, const params_t *params);
+
 /* --- a function that is being built --- */
+
+/* A function that goes on with sequences (model/steps.h): what it knows of them. */
+typedef struct {
+    const model_step_t *how;
+    ir_val_t first; /* [batch] i32: position of the first token of each row */
+    ir_val_t slot;  /* [1] i32: where the one row is kept; IR_NONE: row r in slot r */
+    ir_val_t
+        last; /* [1] i32: the token of the one row whose scores are wanted; IR_NONE: the only */
+    ir_val_t *cache; /* keys and values of each layer, as they are now */
+    int layer;       /* that comes next */
+} layer_steps_t;
 
 typedef struct {
     ir_fn_t *fn;
     const void *config; /* of the family */
     int next_param;
-    dtype_t dtype; /* of parameters and matrix products */
-    int64_t batch; /* rows of tokens in this function */
+    dtype_t dtype;        /* of matrix products */
+    int64_t batch, time;  /* rows of tokens in this function, tokens of a row */
+    layer_steps_t *steps; /* NULL: the function sees all of each sequence, from position 0 */
 } build_t;
 
 ir_val_t layer_next(build_t *b); /* the next parameter of the list */
@@ -45,13 +61,20 @@ ir_val_t layer_row_reduce(build_t *b, op_code_t reducer, ir_val_t x);
 ir_val_t layer_scale(build_t *b, ir_val_t x, double factor);
 ir_val_t layer_add_bias(build_t *b, ir_val_t y, ir_val_t bias); /* IR_NONE: y itself */
 
-/* x W of W[in, out], or x W^T of W[out, in]: the product in the parameters' type, result f32. */
+/* x W of W[in, out], or x W^T of W[out, in]: the product in b->dtype, result f32. */
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed);
 
-/* Causal attention. q, k, v [batch, block, heads, head] in the parameters' type; the result
- * [batch * block, heads * head]:
- *   out[b,h,i] = sum_j softmax_j(q[b,i,h] . k[b,j,h] scale) v[b,j,h],  j <= i */
+/* Causal attention. q [batch, time, heads, head], k and v [batch, time, kv_heads, head] in b->dtype,
+ * where heads is a multiple of kv_heads, g times; the result [batch * time, heads * head]:
+ *   out[b,h,i] = sum_j softmax_j(q[b,i,h] . k[b,j,h/g] scale) v[b,j,h/g],  j <= i
+ * With steps, k and v are kept, and j goes over all positions of the sequence up to that of i. */
 ir_val_t layer_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double scale);
+
+/* The position of each token, [batch, time] in i32. */
+ir_val_t layer_positions(build_t *b);
+
+/* Of x [batch * time, width] the rows whose scores are wanted: all without steps. */
+ir_val_t layer_wanted(build_t *b, ir_val_t x);
 
 /* Rows of an embedding table for [batch, block] tokens, as [batch * block, width]. */
 ir_val_t layer_embed(build_t *b, ir_val_t table, ir_val_t tokens);
@@ -62,11 +85,14 @@ typedef struct {
     const char *name;
     const void *config;
     int64_t batch, block, vocab;
-    /* tokens [batch, block] -> logits [batch * block, vocab] in f32 */
+    int64_t layers, kv_heads, head; /* of what steps keep */
+    const model_steps_t *steps;     /* NULL: @main and @logits */
+    /* tokens [batch, time] -> logits of layer_wanted's rows [.., vocab] in f32 */
     ir_val_t (*trunk)(build_t *b, ir_val_t tokens);
 } model_t;
 
-/* A module with @main and @logits as model/gpt2.h has them. NULL: the builder's error. */
+/* A module with @main and @logits as model/gpt2.h has them, or with the functions of model/steps.h.
+ * NULL: the builder's error. */
 ir_module_t *model_build(const model_t *model, const params_t *params, ir_module_t *module,
                          err_t *err);
 

@@ -90,7 +90,7 @@ void llama_frequencies(const llama_config_t *c, double *inverse)
     }
 }
 
-/* The angle of each position and pair, [block, head / 2] in f32. */
+/* The angle of each position and pair: [block, head / 2] in f32; with steps [batch, time, head / 2]. */
 static ir_val_t angles(build_t *b)
 {
     const llama_config_t *c = b->config;
@@ -102,11 +102,16 @@ static ir_val_t angles(build_t *b)
     tensor_t tensor = {.type = row, .data = ARENA_ARRAY(arena, float, half)};
     for (int64_t i = 0; i < half; i++) tensor_set_f64(&tensor, i, inverse[i]);
     ir_type_t all = ir_type(DT_F32, 2, (int64_t[]){c->block, half});
+    if (b->steps) all = ir_type(DT_F32, 3, (int64_t[]){b->batch, b->time, half});
     ir_val_t frequency = layer_along_last(b, ir_const(b->fn, &tensor), &all);
+    if (b->steps) {
+        ir_val_t position = ir_convert(b->fn, layer_positions(b), DT_F32);
+        return ir_op2(b->fn, OP_multiply, layer_along_rows(b, position, &all), frequency);
+    }
     return ir_op2(b->fn, OP_multiply, ir_iota(b->fn, &all, 0), frequency);
 }
 
-/* Turn the pairs (x[i], x[i + half]) of each head of x[batch, block, heads, head]. */
+/* Turn the pairs (x[i], x[i + half]) of each head of x[batch, time, heads, head]. */
 static ir_val_t rotate(build_t *b, ir_val_t x, ir_val_t angle)
 {
     ir_fn_t *fn = b->fn;
@@ -115,8 +120,9 @@ static ir_val_t rotate(build_t *b, ir_val_t x, ir_val_t angle)
     int64_t half = part.dim[3] /= 2, zero[4] = {0}, middle[4] = {0, 0, 0, half};
     ir_val_t low = ir_slice(fn, x, zero, part.dim, NULL);
     ir_val_t high = ir_slice(fn, x, middle, type.dim, NULL);
-    ir_val_t cosine = ir_broadcast(fn, ir_op1(fn, OP_cosine, angle), &part, (int64_t[]){1, 3});
-    ir_val_t sine = ir_broadcast(fn, ir_op1(fn, OP_sine, angle), &part, (int64_t[]){1, 3});
+    const int64_t *dims = b->steps ? (int64_t[]){0, 1, 3} : (int64_t[]){1, 3};
+    ir_val_t cosine = ir_broadcast(fn, ir_op1(fn, OP_cosine, angle), &part, dims);
+    ir_val_t sine = ir_broadcast(fn, ir_op1(fn, OP_sine, angle), &part, dims);
     ir_val_t out[2] = {ir_op2(fn, OP_subtract, ir_op2(fn, OP_multiply, low, cosine),
                               ir_op2(fn, OP_multiply, high, sine)),
                        ir_op2(fn, OP_add, ir_op2(fn, OP_multiply, high, cosine),
@@ -124,22 +130,11 @@ static ir_val_t rotate(build_t *b, ir_val_t x, ir_val_t angle)
     return ir_concatenate(fn, out, 2, 3);
 }
 
-/* [batch, block, kv_heads, head] with each head as often as there are queries for it. */
-static ir_val_t repeat_heads(build_t *b, ir_val_t x)
-{
-    const llama_config_t *c = b->config;
-    int64_t group = c->heads / c->kv_heads, d = head_width(c);
-    if (group == 1) return x;
-    ir_type_t deep = ir_type(b->dtype, 5, (int64_t[]){b->batch, c->block, c->kv_heads, group, d});
-    ir_type_t flat = ir_type(b->dtype, 4, (int64_t[]){b->batch, c->block, c->heads, d});
-    return ir_reshape(b->fn, ir_broadcast(b->fn, x, &deep, (int64_t[]){0, 1, 2, 4}), &flat);
-}
-
-/* A projection as [batch, block, heads, head] in f32. */
+/* A projection as [batch, time, heads, head] in f32. */
 static ir_val_t project(build_t *b, ir_val_t x, int heads)
 {
     const llama_config_t *c = b->config;
-    ir_type_t type = ir_type(DT_F32, 4, (int64_t[]){b->batch, c->block, heads, head_width(c)});
+    ir_type_t type = ir_type(DT_F32, 4, (int64_t[]){b->batch, b->time, heads, head_width(c)});
     return ir_reshape(b->fn, linear(b, x, c->qkv_bias), &type);
 }
 
@@ -152,8 +147,7 @@ static ir_val_t attention(build_t *b, ir_val_t x, ir_val_t angle)
     if (c->qk_norm) k = rms_norm(b, k, layer_next(b));
     q = ir_convert(b->fn, rotate(b, q, angle), b->dtype);
     k = ir_convert(b->fn, rotate(b, k, angle), b->dtype);
-    ir_val_t y = layer_attention(b, q, repeat_heads(b, k), repeat_heads(b, v),
-                                 1.0 / sqrt((double)head_width(c)));
+    ir_val_t y = layer_attention(b, q, k, v, 1.0 / sqrt((double)head_width(c)));
     return linear(b, y, c->out_bias);
 }
 
@@ -176,7 +170,7 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
         ir_val_t middle = rms_norm(b, x, layer_next(b));
         x = ir_op2(b->fn, OP_add, x, feed_forward(b, middle));
     }
-    x = rms_norm(b, x, layer_next(b));
+    x = rms_norm(b, layer_wanted(b, x), layer_next(b));
     return layer_product(b, x, c->tied ? table : layer_next(b), true);
 }
 
@@ -217,6 +211,10 @@ ir_module_t *llama_build(const llama_config_t *config, err_t *err)
                            .batch = config->batch,
                            .block = config->block,
                            .vocab = config->vocab,
+                           .layers = config->layers,
+                           .kv_heads = config->kv_heads,
+                           .head = head_width(config),
+                           .steps = config->steps,
                            .trunk = trunk};
     return model_build(&model, &params, m, err);
 }

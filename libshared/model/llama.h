@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "ir/ir.h"
+#include "model/steps.h"
 
 typedef enum { ROPE_PLAIN, ROPE_LINEAR, ROPE_LLAMA3 } rope_kind_t;
 
@@ -31,6 +32,7 @@ typedef struct {
     bool qkv_bias, out_bias, mlp_bias;
     bool qk_norm; /* RMSNorm of each head of q and k (Qwen 3) */
     bool bf16;    /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    const model_steps_t *steps; /* as gpt2_config_t has it */
 } llama_config_t;
 
 /* A module with @main and @logits as model/gpt2.h has them. ERR_ARG names the field that is out of

@@ -57,12 +57,11 @@ static char *title(const tuning_t *self)
 
 static char *directory(const tuning_t *self, err_t *err)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (self->dir) return mem_strdup(self->dir);
-    if (cache && *cache) return mem_printf("%s/pcp", cache);
-    if (home && *home) return mem_printf("%s/.cache/pcp", home);
-    err_set(err, ERR_ARG, "no place for measured tables: neither XDG_CACHE_HOME nor HOME is set");
-    return NULL;
+    char *dir = self->dir ? mem_strdup(self->dir) : file_cache_dir();
+    if (!dir)
+        err_set(err, ERR_ARG,
+                "no place for measured tables: neither XDG_CACHE_HOME nor HOME is set");
+    return dir;
 }
 
 char *tuning_path(const tuning_t *self, err_t *err)

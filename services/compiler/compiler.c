@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compile/compile.h"
+#include "compile/plan_cache.h"
 #include "compiler/task.h"
 #include "msg/vouch.h"
 #include "tools/tuning.h"
@@ -17,36 +18,15 @@ int compiler_init(compiler_t *self, const char *cache_dir, err_t *err)
     *self = (compiler_t){.cache_dir = cache_dir};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
     file_sweep_temporaries(cache_dir); /* of compilers that were killed */
-    return hash_file("/proc/self/exe", self->version, err);
+    return plan_cache_version(self->version, err);
 }
 
 char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const tune_t *table)
 {
     char tuned[HASH_HEX];
     tune_hash(table, tuned);
-    const char *parts[] = {self->version, job->module, job->spec, job->target, tuned};
-    hash_stream_t *hash = hash_stream_new();
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        hash_stream_add(hash, parts[i], strlen(parts[i]) + 1);
-    char hex[HASH_HEX];
-    hash_stream_finish(&hash, hex);
-    return mem_printf("%s/%s.plan", self->cache_dir, hex);
-}
-
-/* A plan from the cache that still unpacks; NULL: none. */
-static uint8_t *cached_plan(const char *path, size_t *n)
-{
-    if (!file_exists(path)) return NULL;
-    err_t err = {0};
-    uint8_t *bytes = (uint8_t *)file_read(path, n, &err);
-    plan_t *plan = bytes ? plan_unpack(bytes, *n, &err) : NULL;
-    if (plan) {
-        plan_destroy(&plan);
-        return bytes;
-    }
-    log_event(LOG_WARN, "cache_damaged", "path=%s error=\"%s\"", path, err.text);
-    free(bytes);
-    return NULL;
+    const char *parts[] = {job->module, job->spec, job->target, tuned};
+    return plan_cache_path(self->cache_dir, self->version, parts, sizeof parts / sizeof *parts);
 }
 
 /* The table that this compiler makes plans of the target with; NULL: none. What cannot be measured
@@ -78,7 +58,7 @@ uint8_t *compiler_make(const compiler_t *self, const Msg__Compile *job, const ch
     bool tuned = self->tune || self->tune_table;
     tune_t *table = tuned ? table_for(self, job, text, n_text, &spec) : NULL;
     char *path = compiler_cache_path(self, job, table);
-    uint8_t *plan = tuned ? cached_plan(path, n) : NULL;
+    uint8_t *plan = tuned ? plan_cache_read(path, n) : NULL;
     *cached = plan != NULL;
     if (!plan)
         plan = compile_text_tuned(text, n_text, job->file, &spec, job->target, table, n, err);
@@ -99,7 +79,7 @@ uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_cli
     *cached = false;
     if (!self->tune && !self->tune_table) {
         char *path = compiler_cache_path(self, job, NULL);
-        uint8_t *plan = cached_plan(path, n);
+        uint8_t *plan = plan_cache_read(path, n);
         free(path);
         *cached = plan != NULL;
         if (plan) return plan;

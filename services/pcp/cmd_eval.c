@@ -7,11 +7,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "infer/scorer.h"
 #include "pcp/cmd.h"
 #include "pcp/eval_text.h"
 #include "pcp/progress.h"
 #include "pcp/run_checkpoint.h"
-#include "pcp/scorer.h"
 #include "text/tokenizer.h"
 
 typedef struct {

@@ -325,7 +325,8 @@ static bool only_copies(const kernel_t *k, const kblock_t *block, int from)
     return true;
 }
 
-/* A step that copies a temporary over itself: a scatter that starts from what ends there. */
+/* A step that copies a value over itself: a scatter that starts from what ends there, a temporary or a
+ * tensor that is updated in place. */
 static bool is_idle(const program_t *p, const lstep_t *s)
 {
     if (s->kind != LOWER_GROUP) return false;
@@ -334,7 +335,8 @@ static bool is_idle(const program_t *p, const lstep_t *s)
         return false;
     const home_t *a = &p->home[steps_use(p->lower, s, 0).value];
     const home_t *b = &p->home[steps_use(p->lower, s, 1).value];
-    return a->kind == HOME_BLOCK && b->kind == HOME_BLOCK && a->number == b->number &&
+    return (a->kind == HOME_BLOCK || a->kind == HOME_TENSOR) && a->kind == b->kind &&
+           a->number == b->number &&
            only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
 }
 

@@ -1,18 +1,21 @@
-/* A checkpoint's @logits compiled for this machine: scores of the next token at each place of a
+/* A model's @logits compiled for this machine: scores of the next token at each place of a
  * window of tokens. One thread at a time. */
-#ifndef PCP_SCORER_H
-#define PCP_SCORER_H
+#ifndef INFER_SCORER_H
+#define INFER_SCORER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ckpt/checkpoint.h"
+#include "infer/infer.h"
 
 typedef struct scorer scorer_t;
 
-/* Compile the checkpoint's model.mlir (seconds) and load its parameters. The checkpoint may be
- * closed after. ERR_ARG: no @logits; ERR_SHAPE: not [1, length] tokens to [1, length, vocabulary].
- */
+/* Compile the model (seconds), or read the plan from the cache, and load its parameters. Of the options
+ * threads and cache_dir count. ERR_ARG: no @logits; ERR_SHAPE: not [1, length] tokens to
+ * [1, length, vocabulary]. */
+scorer_t *scorer_open(const infer_source_t *source, const infer_options_t *options, bool *compiled,
+                      err_t *err);
+/* The same of a checkpoint, which may be closed after. */
 scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err);
 void scorer_destroy(scorer_t **self_p);
 

@@ -1,12 +1,11 @@
 /* From a checkpoint to scores of tokens. */
-#include "pcp/scorer.h"
+#include "infer/scorer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "codegen/target.h"
-#include "compile/compile.h"
+#include "infer/plans.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
 #include "runtime/exec.h"
@@ -20,18 +19,23 @@ struct scorer {
     void *window;  /* the token tensor's bytes */
 };
 
-static int compile(scorer_t *self, const checkpoint_t *checkpoint, err_t *err)
+static ir_module_t *make_logits(void *user, err_t *err)
 {
-    size_t n;
-    const char *text = checkpoint_file(checkpoint, "model.mlir", &n);
-    if (!text) return err_set(err, ERR_CORRUPT, "has no model.mlir");
-    ir_module_t *module = parse_stablehlo(text, n, "model.mlir", err);
-    if (!module) return -1;
-    if (optim_build_logits(module, err) == 0)
-        self->plan = compile_module(module, checkpoint_info(checkpoint)->module_hash, NULL,
-                                    target_host(), err);
-    ir_module_destroy(&module);
-    return self->plan ? 0 : -1;
+    const infer_source_t *source = user;
+    ir_module_t *module = parse_stablehlo(source->text, source->n_text, source->file, err);
+    if (module && optim_build_logits(module, err) < 0) ir_module_destroy(&module);
+    return module;
+}
+
+static plan_t *get_plan(const infer_source_t *source, const char *dir, bool *compiled, err_t *err)
+{
+    char hash[HASH_HEX];
+    infer_source_t copy = *source;
+    hash_content(source->text, source->n_text, hash);
+    char *what = mem_printf("logits of %s", hash);
+    plan_t *plan = plans_get(what, make_logits, &copy, dir, compiled, err);
+    free(what);
+    return plan;
 }
 
 static int find_tensors(scorer_t *self, err_t *err)
@@ -56,38 +60,31 @@ static int find_tensors(scorer_t *self, err_t *err)
     return 0;
 }
 
-static int load_params(scorer_t *self, const checkpoint_t *checkpoint, err_t *err)
-{
-    const safetensors_t *params = checkpoint_params(checkpoint);
-    for (int i = 0; i < self->plan->n_tensor; i++) {
-        const plan_tensor_t *want = &self->plan->tensor[i];
-        if (want->role != ROLE_PARAM) continue;
-        const safetensor_t *have = safetensors_find(params, want->name);
-        if (!have) return err_set(err, ERR_CORRUPT, "has no parameter \"%s\"", want->name);
-        ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
-        char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
-        if (!ir_type_equal(&type, &want->type))
-            return err_set(err, ERR_CORRUPT, "parameter \"%s\" is %s, the model wants %s",
-                           want->name, ir_type_text(&type, a), ir_type_text(&want->type, b));
-        if (exec_write(self->exec, i, have->data, have->n_bytes, err) < 0) return -1;
-    }
-    return 0;
-}
-
-scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err)
+scorer_t *scorer_open(const infer_source_t *source, const infer_options_t *o, bool *compiled,
+                      err_t *err)
 {
     scorer_t *self = mem_calloc(1, sizeof *self);
-    exec_options_t options = {.threads = threads};
-    int status = compile(self, checkpoint, err);
-    if (status == 0) status = find_tensors(self, err);
+    exec_options_t options = {.threads = o->threads};
+    self->plan = get_plan(source, o->cache_dir, compiled, err);
+    int status = self->plan ? find_tensors(self, err) : -1;
     if (status == 0 && !(self->exec = exec_new(self->plan, &options, err))) status = -1;
-    if (status == 0) status = load_params(self, checkpoint, err);
+    if (status == 0) status = plans_load(self->plan, self->exec, source->params, err);
     if (status == 0) {
         self->scores = mem_calloc((size_t)(self->length * self->vocab), sizeof *self->scores);
         self->window = mem_calloc((size_t)self->length, sizeof(int64_t));
     }
     if (status < 0) scorer_destroy(&self);
     return self;
+}
+
+scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err)
+{
+    const infer_options_t options = {.threads = threads};
+    infer_source_t source;
+    bool compiled;
+    return infer_source_of(checkpoint, &source, err) < 0
+               ? NULL
+               : scorer_open(&source, &options, &compiled, err);
 }
 
 void scorer_destroy(scorer_t **self_p)

@@ -1,0 +1,292 @@
+/* Sequences in their slots, and who reads them: programs that keep keys and values, or @logits over
+ * windows. */
+#include "infer/infer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "infer/scorer.h"
+#include "infer/steps.h"
+#include "model/family.h"
+#include "parse/parse.h"
+
+typedef struct {
+    bool used;
+    VEC(uint32_t) token;
+    size_t n_read; /* of these */
+    float *scores; /* [vocab], of the last one when all are read */
+} sequence_t;
+
+struct infer {
+    infer_facts_t facts;
+    bool slide;
+    steps_t *steps; /* or: */
+    scorer_t *scorer;
+    sequence_t *sequence; /* [slots] */
+    uint32_t *next;       /* [slots]: of a step */
+    int64_t *at;
+};
+
+/* --- opening --- */
+
+/* What @logits says of the model, and the family's description (copied) or NULL. */
+typedef struct {
+    int64_t length;
+    bool bf16;
+    char *config;
+} model_facts_t;
+
+static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
+{
+    ir_module_t *module = parse_stablehlo(source->text, source->n_text, source->file, err);
+    if (!module) return -1;
+    const ir_fn_t *fn = ir_module_find(module, "logits");
+    const char *config = family_config(module);
+    int n = fn ? fn->body->n_arg : 0;
+    const ir_type_t *tokens = n > 0 ? ir_type_of(fn, ir_fn_param(fn, n - 1)) : NULL;
+    if (config) facts->config = mem_strdup(config);
+    for (int i = 0; i < n; i++)
+        facts->bf16 = facts->bf16 || ir_type_of(fn, ir_fn_param(fn, i))->dtype == DT_BF16;
+    facts->length = tokens && tokens->rank == 2 ? tokens->dim[1] : 0;
+    int status = fn ? 0
+                    : err_set(err, ERR_ARG,
+                              "the module has no function @logits (parameters, tokens) -> logits");
+    ir_module_destroy(&module);
+    return status;
+}
+
+static int open_steps(infer_t *self, const infer_source_t *source, infer_options_t o,
+                      const model_facts_t *facts, err_t *err)
+{
+    if (o.weights == INFER_AS_TRAINED) o.weights = facts->bf16 ? INFER_BF16 : INFER_F32;
+    self->facts.length = o.length > 0 ? o.length : facts->length;
+    self->steps = steps_new(facts->config, self->facts.length, source, &o, &self->facts.compiled,
+                            err);
+    if (!self->steps) return -1;
+    self->facts.vocab = steps_vocab(self->steps);
+    const plan_t *plan = steps_plan(self->steps);
+    for (int i = 0; i < plan->n_tensor; i++)
+        if (plan->tensor[i].role == ROLE_PARAM) self->facts.weight_bytes += plan->tensor[i].n_bytes;
+    return 0;
+}
+
+static int open_window(infer_t *self, const infer_source_t *source, const infer_options_t *o,
+                       err_t *err)
+{
+    self->facts.window = true;
+    self->facts.why = o->window ? "as asked for" : "the model is of no known family";
+    self->scorer = scorer_open(source, o, &self->facts.compiled, err);
+    if (!self->scorer) return -1;
+    self->facts.vocab = scorer_vocab(self->scorer);
+    self->facts.length = scorer_length(self->scorer);
+    if (o->length > self->facts.length)
+        return err_set(err, ERR_ARG, "%lld tokens: @logits reads %lld", (long long)o->length,
+                       (long long)self->facts.length);
+    if (o->length > 0) self->facts.length = o->length;
+    return 0;
+}
+
+enum { MOST_SLOTS = 4096 };
+
+infer_t *infer_open(const infer_source_t *source, const infer_options_t *o, err_t *err)
+{
+    if (o->slots < 0 || o->slots > MOST_SLOTS || o->length < 0) {
+        err_set(err, ERR_ARG, "%d sequences of %lld tokens: 1 to %d of any length", o->slots,
+                (long long)o->length, MOST_SLOTS);
+        return NULL;
+    }
+    infer_t *self = mem_calloc(1, sizeof *self);
+    model_facts_t facts = {0};
+    self->facts.slots = o->slots > 0 ? o->slots : 1;
+    self->slide = o->slide;
+    int status = look(source, &facts, err);
+    bool known = facts.config && facts.length > 0 && !o->window;
+    if (status == 0)
+        status = known ? open_steps(self, source, *o, &facts, err)
+                       : open_window(self, source, o, err);
+    free(facts.config);
+    size_t n = (size_t)self->facts.slots;
+    self->sequence = mem_calloc(n, sizeof *self->sequence);
+    self->next = mem_calloc(n, sizeof *self->next);
+    self->at = mem_calloc(n, sizeof *self->at);
+    if (status < 0) infer_close(&self);
+    return self;
+}
+
+int infer_source_of(const checkpoint_t *checkpoint, infer_source_t *source, err_t *err)
+{
+    *source = (infer_source_t){.file = "model.mlir", .params = checkpoint_params(checkpoint)};
+    source->text = checkpoint_file(checkpoint, "model.mlir", &source->n_text);
+    return source->text ? 0 : err_set(err, ERR_CORRUPT, "has no model.mlir");
+}
+
+infer_t *infer_open_checkpoint(const checkpoint_t *checkpoint, const infer_options_t *o, err_t *err)
+{
+    infer_source_t source;
+    return infer_source_of(checkpoint, &source, err) < 0 ? NULL : infer_open(&source, o, err);
+}
+
+void infer_close(infer_t **self_p)
+{
+    infer_t *self = self_p ? *self_p : NULL;
+    if (!self) return;
+    steps_destroy(&self->steps);
+    scorer_destroy(&self->scorer);
+    for (int i = 0; i < self->facts.slots; i++) {
+        VEC_FREE(&self->sequence[i].token);
+        free(self->sequence[i].scores);
+    }
+    free(self->sequence);
+    free(self->next);
+    free(self->at);
+    free(self);
+    *self_p = NULL;
+}
+
+infer_facts_t infer_facts(const infer_t *self)
+{
+    return self->facts;
+}
+
+/* --- sequences --- */
+
+static int check_token(const infer_t *self, uint32_t token, err_t *err)
+{
+    return token < self->facts.vocab
+               ? 0
+               : err_set(err, ERR_ARG, "token %u is outside the model's vocabulary of %lld", token,
+                         (long long)self->facts.vocab);
+}
+
+int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+{
+    size_t most = (size_t)self->facts.length;
+    int i = 0;
+    if (n == 0) return err_set(err, ERR_ARG, "a sequence begins with at least one token");
+    if (n > most && !self->slide)
+        return err_set(err, ERR_ARG, "a prompt of %zu tokens: the model's context has %zu", n,
+                       most);
+    while (i < self->facts.slots && self->sequence[i].used) i++;
+    if (i == self->facts.slots)
+        return err_set(err, ERR_STATE, "all %d sequences are in use", self->facts.slots);
+    for (size_t k = 0; k < n; k++)
+        if (check_token(self, tokens[k], err) < 0) return -1;
+    sequence_t *s = &self->sequence[i];
+    size_t from = n > most ? n - most : 0;
+    s->used = true;
+    s->n_read = s->token.n = 0;
+    for (size_t k = from; k < n; k++) VEC_PUSH(&s->token, tokens[k]);
+    if (!s->scores) s->scores = mem_calloc((size_t)self->facts.vocab, sizeof *s->scores);
+    return i;
+}
+
+void infer_end(infer_t *self, int sequence)
+{
+    self->sequence[sequence].used = false;
+}
+
+/* The window slides by one token; what is kept has its positions, and is read again. */
+static void make_room(infer_t *self, sequence_t *s)
+{
+    size_t drop = self->steps && s->token.n > 1 ? (s->token.n + 1) / 2 : 1;
+    memmove(s->token.at, s->token.at + drop, (s->token.n - drop) * sizeof *s->token.at);
+    s->token.n -= drop;
+    s->n_read = 0;
+}
+
+int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err)
+{
+    sequence_t *s = &self->sequence[sequence];
+    if (check_token(self, token, err) < 0) return -1;
+    if (s->token.n >= (size_t)self->facts.length) {
+        if (!self->slide)
+            return err_set(err, ERR_ARG, "the sequence fills the model's context of %lld tokens",
+                           (long long)self->facts.length);
+        make_room(self, s);
+    }
+    VEC_PUSH(&s->token, token);
+    return 0;
+}
+
+size_t infer_room(const infer_t *self, int sequence)
+{
+    return (size_t)self->facts.length - self->sequence[sequence].token.n;
+}
+
+const float *infer_scores(const infer_t *self, int sequence)
+{
+    const sequence_t *s = &self->sequence[sequence];
+    return s->used && s->n_read == s->token.n ? s->scores : NULL;
+}
+
+/* --- a step --- */
+
+static int check_scores(const infer_t *self, const float *scores, err_t *err)
+{
+    for (int64_t i = 0; i < self->facts.vocab; i++)
+        if (isnan(scores[i]))
+            return err_set(err, ERR_NUMERIC, "the model's score of token %lld is not a number",
+                           (long long)i);
+    return 0;
+}
+
+static int read_window(infer_t *self, sequence_t *s, err_t *err)
+{
+    size_t vocab = (size_t)self->facts.vocab;
+    const float *all = scorer_run(self->scorer, s->token.at, s->token.n, err);
+    if (!all) return -1;
+    memcpy(s->scores, all + (s->token.n - 1) * vocab, vocab * sizeof *all);
+    s->n_read = s->token.n;
+    return check_scores(self, s->scores, err);
+}
+
+static int read_chunk(infer_t *self, int i, err_t *err)
+{
+    sequence_t *s = &self->sequence[i];
+    int64_t n = steps_chunk(self->steps, (int64_t)(s->token.n - s->n_read));
+    if (steps_read(self->steps, i, s->token.at + s->n_read, n, (int64_t)s->n_read, s->scores, err) <
+        0)
+        return -1;
+    s->n_read += (size_t)n;
+    return s->n_read < s->token.n ? 0 : check_scores(self, s->scores, err);
+}
+
+/* The one token that is left to be read, of all sequences that have one. The others stand where they
+ * are: what is written there will be written over, or lies outside. */
+static int read_next(infer_t *self, err_t *err)
+{
+    size_t vocab = (size_t)self->facts.vocab;
+    int n = 0;
+    for (int i = 0; i < self->facts.slots; i++) {
+        const sequence_t *s = &self->sequence[i];
+        bool due = s->used && s->n_read + 1 == s->token.n;
+        self->next[i] = due ? s->token.at[s->n_read] : 0;
+        self->at[i] = s->used ? (int64_t)s->n_read : 0;
+        if (due) n = i + 1;
+    }
+    const float *scores = n > 0 ? steps_next(self->steps, n, self->next, self->at, err) : NULL;
+    if (n > 0 && !scores) return -1;
+    for (int i = 0; i < n; i++) {
+        sequence_t *s = &self->sequence[i];
+        if (!s->used || s->n_read + 1 != s->token.n) continue;
+        memcpy(s->scores, scores + (size_t)i * vocab, vocab * sizeof *scores);
+        s->n_read++;
+        if (check_scores(self, s->scores, err) < 0) return -1;
+    }
+    return 0;
+}
+
+int infer_step(infer_t *self, err_t *err)
+{
+    for (int i = 0; i < self->facts.slots; i++) {
+        sequence_t *s = &self->sequence[i];
+        if (!s->used || s->n_read == s->token.n) continue;
+        bool several = s->n_read + 1 < s->token.n;
+        if (self->scorer ? read_window(self, s, err) < 0 : several && read_chunk(self, i, err) < 0)
+            return -1;
+    }
+    return self->steps ? read_next(self, err) : 0;
+}

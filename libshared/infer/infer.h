@@ -1,0 +1,95 @@
+/* Generation: a model loaded once, and sequences of tokens that are gone on with side by side.
+ *
+ *   infer_t *model = infer_open(&source, &options, &err);
+ *   int a = infer_add(model, prompt, n, &err);          any number of sequences, up to `slots`
+ *   while (...) {
+ *       infer_step(model, &err);                        reads what was pushed, of all of them at once
+ *       const float *scores = infer_scores(model, a);   NULL while a long prompt is being read
+ *       if (scores) infer_push(model, a, choose(scores), &err);
+ *   }
+ *   infer_end(model, a);
+ *
+ * Models of known families (model/family.h) keep keys and values of the tokens they have read, so
+ * that a token costs one pass over the weights, shared by all sequences of a step. Of any other
+ * model, @logits is computed for a sequence's whole window each time: infer_facts' `window` says so.
+ *
+ * Sequences do not see each other, and the scores of one do not depend on the others. One thread at a
+ * time; several models in several threads share nothing. */
+#ifndef INFER_INFER_H
+#define INFER_INFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ckpt/checkpoint.h"
+#include "ckpt/safetensors.h"
+
+typedef struct infer infer_t;
+
+/* A model: the text of its module, and its parameters by name. Needed by infer_open alone. */
+typedef struct {
+    const char *text; /* StableHLO with a function @logits */
+    size_t n_text;
+    const char *file; /* for messages */
+    const safetensors_t *params;
+} infer_source_t;
+
+/* Of a checkpoint, from which it borrows. ERR_CORRUPT: it has no module. */
+int infer_source_of(const checkpoint_t *checkpoint, infer_source_t *source, err_t *err);
+
+/* How matrices are kept: as the module has them, or as said. Sums are in f32. */
+typedef enum { INFER_AS_TRAINED, INFER_F32, INFER_BF16 } infer_weights_t;
+
+typedef struct {
+    int threads;             /* 0: one per core */
+    int slots;               /* sequences at most, 0: 1 */
+    int64_t length;          /* tokens of a sequence at most, 0: what @logits reads */
+    infer_weights_t weights; /* of known families */
+    bool slide;  /* where a sequence would grow beyond `length`, its older half is forgotten and the
+                              * newer read again; of a longer prompt the last `length` are taken. Else both are
+                              * errors */
+    bool window; /* @logits over the whole window, whatever the model is */
+    const char *cache_dir; /* of compiled plans; NULL: the user's cache; "": none */
+} infer_options_t;
+
+/* Seconds when the plan has to be compiled, else as long as reading the parameters takes. ERR_ARG: no
+ * @logits, an option out of range; ERR_SHAPE: @logits is not [1, length] tokens to [1, length,
+ * vocabulary]; ERR_CORRUPT: the parameters are not the model's; ERR_MEMORY. */
+infer_t *infer_open(const infer_source_t *source, const infer_options_t *options, err_t *err);
+/* The same of a checkpoint, which may be closed after. */
+infer_t *infer_open_checkpoint(const checkpoint_t *checkpoint, const infer_options_t *options,
+                               err_t *err);
+void infer_close(infer_t **self_p);
+
+typedef struct {
+    int slots;
+    int64_t length, vocab;
+    bool window;           /* nothing is kept between tokens */
+    const char *why;       /* window: the reason, static */
+    bool compiled;         /* else the plan was on disk */
+    uint64_t weight_bytes; /* read for each token, or each step of several sequences */
+} infer_facts_t;
+infer_facts_t infer_facts(const infer_t *self);
+
+/* A new sequence that begins with these tokens, n >= 1: its number, below `slots`, until infer_end. -1
+ * with ERR_STATE: as many as slots are there already; ERR_ARG: a token outside of the vocabulary,
+ * none at all, or (without slide) more than `length`. */
+int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err);
+void infer_end(infer_t *self, int sequence);
+
+/* One more token. ERR_ARG: outside of the vocabulary, or (without slide) the sequence has `length`. */
+int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err);
+size_t infer_room(const infer_t *self,
+                  int sequence); /* tokens that it may grow by without sliding */
+
+/* Read what is new in each sequence: all of it, but of long prompts a part, so that the others go on
+ * meanwhile. ERR_NUMERIC: a score is not a number. */
+int infer_step(infer_t *self, err_t *err);
+
+/* Scores [vocab] of the token behind all those of the sequence; NULL: not all are read. Borrowed until
+ * the sequence changes. */
+const float *infer_scores(const infer_t *self, int sequence);
+
+#endif

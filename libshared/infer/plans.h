@@ -1,0 +1,26 @@
+/* Plans for generation: made once, then read from disk; and parameters into their tensors. Internal
+ * to infer/. */
+#ifndef INFER_PLANS_H
+#define INFER_PLANS_H
+
+#include <stdbool.h>
+
+#include "ckpt/safetensors.h"
+#include "ir/ir.h"
+#include "runtime/exec.h"
+
+/* Makes the module that is compiled. Returns, callee destroys; NULL: err. */
+typedef ir_module_t *plans_make_fn(void *user, err_t *err);
+
+/* The plan for this machine of what `make` makes; `what` names that, and everything it depends on.
+ * It is looked for in dir, and kept there when it had to be compiled (seconds, *compiled); a plan
+ * that cannot be kept is no error. dir NULL: file_cache_dir()/plans; "": nowhere. Returns, caller
+ * destroys. */
+plan_t *plans_get(const char *what, plans_make_fn *make, void *user, const char *dir,
+                  bool *compiled, err_t *err);
+
+/* Write the parameters of the plan from those of a file, f32, bf16 and f16 turned into each other.
+ * ERR_CORRUPT: one is missing, or of another shape. */
+int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, err_t *err);
+
+#endif

@@ -1,0 +1,231 @@
+/* Which programs there are, and their inputs and results as tensors of the plan. */
+#include "infer/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "infer/plans.h"
+#include "model/family.h"
+#include "runtime/exec.h"
+
+enum {
+    SHORT = 16,  /* tokens of a chunk whose products read each weight once ... */
+    LONG = 128,  /* ... and of one whose products are worth packing */
+    NEAR = 256,  /* positions: a shorter span is not worth a program */
+    FURTHER = 4, /* spans grow by this factor */
+    MOST = 64,   /* programs */
+    NAME = 48,
+};
+
+typedef struct {
+    model_step_t how;
+    char name[NAME];
+    int tokens, first, slot, last, logits; /* tensors; -1: none */
+} program_t;
+
+struct steps {
+    model_steps_t how;
+    model_step_t list[MOST];
+    program_t program[MOST];
+    plan_t *plan;
+    exec_t *exec;
+    int64_t vocab;
+    int32_t *token, *position; /* of a call */
+    float *scores;             /* [slots, vocab] */
+};
+
+/* --- programs --- */
+
+static void add_program(steps_t *self, const char *kind, int64_t rows, int64_t time, int64_t span)
+{
+    if (self->how.n_program == MOST) return;
+    program_t *p = &self->program[self->how.n_program];
+    snprintf(p->name, NAME, "%s%lldx%lld", kind, (long long)(time > 1 ? time : rows),
+             (long long)span);
+    p->how = (model_step_t){.name = p->name, .rows = rows, .time = time, .span = span};
+    p->how.one_slot = time > 1 && self->how.slots > 1;
+    self->list[self->how.n_program++] = p->how;
+}
+
+/* For each span, the shortest first, programs for one token of 1, 2, 4, ... slots, and for chunks of one
+ * sequence. */
+static void list_programs(steps_t *self)
+{
+    int64_t length = self->how.length, span = length;
+    while (span > NEAR) span = (span + FURTHER - 1) / FURTHER;
+    for (;; span = span * FURTHER < length ? span * FURTHER : length) {
+        for (int64_t rows = 1;; rows = 2 * rows < self->how.slots ? 2 * rows : self->how.slots) {
+            add_program(self, "next", rows, 1, span);
+            if (rows == self->how.slots) break;
+        }
+        if (length > 1) add_program(self, "read", 1, length < SHORT ? length : SHORT, span);
+        if (length >= LONG) add_program(self, "read", 1, LONG, span);
+        if (span == length) break;
+    }
+    self->how.program = self->list;
+}
+
+/* The first program that reaches `end`, for so many rows or tokens; NULL: none. */
+static program_t *find_program(steps_t *self, int64_t rows, int64_t time, int64_t end)
+{
+    for (int i = 0; i < self->how.n_program; i++) {
+        program_t *p = &self->program[i];
+        bool fits = time > 1 ? p->how.time >= time : p->how.time == 1 && p->how.rows >= rows;
+        if (fits && p->how.span >= end) return p;
+    }
+    return NULL;
+}
+
+static int find_tensor(const steps_t *self, const program_t *p, plan_role_t role, const char *what)
+{
+    char name[2 * NAME];
+    snprintf(name, sizeof name, "%s.%s", p->name, what);
+    return plan_find_tensor(self->plan, role, name);
+}
+
+static int find_tensors(steps_t *self, err_t *err)
+{
+    for (int i = 0; i < self->how.n_program; i++) {
+        program_t *p = &self->program[i];
+        p->tokens = find_tensor(self, p, ROLE_BATCH, "tokens");
+        p->first = find_tensor(self, p, ROLE_BATCH, "first");
+        p->slot = find_tensor(self, p, ROLE_BATCH, "slot");
+        p->last = find_tensor(self, p, ROLE_BATCH, "last");
+        p->logits = find_tensor(self, p, ROLE_RESULT, "logits");
+        if (p->tokens < 0 || p->first < 0 || p->logits < 0)
+            return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
+        self->vocab = self->plan->tensor[p->logits].type.dim[1];
+    }
+    return 0;
+}
+
+/* --- the plan --- */
+
+typedef struct {
+    const char *config;
+    steps_t *steps;
+} making_t;
+
+static ir_module_t *make_module(void *user, err_t *err)
+{
+    making_t *m = user;
+    const family_run_t run = {.block = m->steps->how.length, .batch = 1, .steps = &m->steps->how};
+    return family_build(m->config, &run, err);
+}
+
+/* Everything that the module depends on. */
+static char *describe(const steps_t *self, const char *config)
+{
+    str_t text = {0};
+    str_addf(&text, "steps of %s, %lld slots of %lld, %s:", config, (long long)self->how.slots,
+             (long long)self->how.length, dtype_name(self->how.weights));
+    for (int i = 0; i < self->how.n_program; i++) str_addf(&text, " %s", self->program[i].name);
+    char *out = mem_strdup(str_text(&text));
+    str_fini(&text);
+    return out;
+}
+
+steps_t *steps_new(const char *config, int64_t length, const infer_source_t *source,
+                   const infer_options_t *o, bool *compiled, err_t *err)
+{
+    steps_t *self = mem_calloc(1, sizeof *self);
+    exec_options_t run = {.threads = o->threads};
+    self->how = (model_steps_t){.slots = o->slots > 0 ? o->slots : 1, .length = length};
+    self->how.weights = o->weights == INFER_BF16 ? DT_BF16 : DT_F32;
+    list_programs(self);
+    making_t making = {config, self};
+    char *what = describe(self, config);
+    self->plan = plans_get(what, make_module, &making, o->cache_dir, compiled, err);
+    free(what);
+    int status = self->plan ? find_tensors(self, err) : -1;
+    if (status == 0 && !(self->exec = exec_new(self->plan, &run, err))) status = -1;
+    if (status == 0) status = plans_load(self->plan, self->exec, source->params, err);
+    int64_t most = self->how.slots > LONG ? self->how.slots : LONG;
+    self->token = mem_calloc((size_t)most, sizeof *self->token);
+    self->position = mem_calloc((size_t)most, sizeof *self->position);
+    self->scores = mem_calloc((size_t)(self->how.slots * self->vocab), sizeof *self->scores);
+    if (status < 0) steps_destroy(&self);
+    return self;
+}
+
+void steps_destroy(steps_t **self_p)
+{
+    steps_t *self = *self_p;
+    *self_p = NULL;
+    if (!self) return;
+    exec_destroy(&self->exec);
+    plan_destroy(&self->plan);
+    free(self->token);
+    free(self->position);
+    free(self->scores);
+    free(self);
+}
+
+int64_t steps_vocab(const steps_t *self)
+{
+    return self->vocab;
+}
+
+const plan_t *steps_plan(const steps_t *self)
+{
+    return self->plan;
+}
+
+/* --- calls --- */
+
+static int write(steps_t *self, int tensor, const int32_t *values, err_t *err)
+{
+    if (tensor < 0) return 0;
+    return exec_write(self->exec, tensor, values, (size_t)self->plan->tensor[tensor].n_bytes, err);
+}
+
+static int run(steps_t *self, const program_t *p, float *scores, err_t *err)
+{
+    if (exec_run(self->exec, p->name, err) < 0) return -1;
+    return exec_read(self->exec, p->logits, scores, (size_t)self->plan->tensor[p->logits].n_bytes,
+                     err);
+}
+
+int64_t steps_chunk(const steps_t *self, int64_t n)
+{
+    int64_t most = self->how.length < SHORT ? self->how.length : SHORT;
+    if (self->how.length >= LONG && n > SHORT) most = LONG;
+    return n < most ? n : most;
+}
+
+int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64_t first,
+               float *scores, err_t *err)
+{
+    program_t *p = find_program(self, 1, n > 1 ? n : 2, first + n);
+    const int32_t place = slot, last = (int32_t)n - 1, at = (int32_t)first;
+    if (!p) return err_set(err, ERR_STATE, "no program reads %lld tokens", (long long)n);
+    for (int64_t i = 0; i < p->how.time; i++) self->token[i] = i < n ? (int32_t)tokens[i] : 0;
+    if (write(self, p->tokens, self->token, err) < 0 || write(self, p->first, &at, err) < 0 ||
+        write(self, p->slot, &place, err) < 0 || write(self, p->last, &last, err) < 0)
+        return -1;
+    return run(self, p, scores, err);
+}
+
+const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err)
+{
+    int64_t end = 0;
+    for (int i = 0; i < n; i++) end = at[i] + 1 > end ? at[i] + 1 : end;
+    if (end > self->how.length) end = self->how.length; /* of one that is full */
+    program_t *p = find_program(self, n, 1, end);
+    if (!p) {
+        err_set(err, ERR_STATE, "no program reads a token of %d sequences at %lld", n,
+                (long long)end);
+        return NULL;
+    }
+    for (int i = 0; i < p->how.rows; i++) {
+        self->token[i] = i < n ? (int32_t)tokens[i] : 0;
+        self->position[i] = i < n ? (int32_t)at[i] : 0;
+    }
+    bool fine = write(self, p->tokens, self->token, err) == 0 &&
+                write(self, p->first, self->position, err) == 0 &&
+                run(self, p, self->scores, err) == 0;
+    return fine ? self->scores : NULL;
+}

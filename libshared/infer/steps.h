@@ -1,0 +1,31 @@
+/* A model of a known family that keeps what attention needs of earlier tokens (model/steps.h):
+ * its plan, loaded, and calls of its programs. Internal to infer/. One thread at a time. */
+#ifndef INFER_STEPS_H
+#define INFER_STEPS_H
+
+#include "infer/infer.h"
+#include "plan/format/plan.h"
+
+typedef struct steps steps_t;
+
+/* config: the family's description (model/family.h). NULL: err. */
+steps_t *steps_new(const char *config, int64_t length, const infer_source_t *source,
+                   const infer_options_t *options, bool *compiled, err_t *err);
+void steps_destroy(steps_t **self_p);
+
+int64_t steps_vocab(const steps_t *self);
+const plan_t *steps_plan(const steps_t *self);
+
+/* Read tokens [first, first + n) of the sequence in `slot`, 1 to steps_chunk(n) of them, behind those
+ * that are kept: scores[vocab] of what comes behind the last one. */
+int64_t steps_chunk(const steps_t *self, int64_t n);
+int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64_t first,
+               float *scores, err_t *err);
+
+/* Read one token of each slot below n at its position, n at most the slots: scores of slot i are
+ * borrowed until the next call, scores + i * vocab. A slot without a token reads any at the position
+ * it stands at, which is then read again. NULL: err. */
+const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at,
+                        err_t *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* Functions that go on with sequences of tokens: what attention needs of earlier tokens, their keys
+ * and values, is kept between calls instead of being computed again.
+ *
+ * A module has a function per program, of these parameters and results (pcp.role "name"):
+ *   param "..."            the parameters as in @logits
+ *   state "keys.L"         [slots, length, kv_heads, head] f32, and "values.L": of layer L; a row each
+ *                          per sequence (slot) and position. Also results, which update them in place
+ *   batch "P.tokens"       [rows, time] i32, P: the program's name
+ *   batch "P.first"        [rows] i32: the position of each row's first token
+ *   batch "P.slot"         [1] i32, one_slot: the slot of the one row; else row r is in slot r
+ *   batch "P.last"         [1] i32, time > 1: of the one row, the token whose scores are wanted
+ *   result "P.logits"      [rows, vocab] f32: scores of the next token
+ * A token at a position of `length` or more is not kept, and its scores mean nothing. */
+#ifndef MODEL_STEPS_H
+#define MODEL_STEPS_H
+
+#include <stdbool.h>
+
+#include "ir/type.h"
+
+typedef struct {
+    const char *name;
+    int64_t rows, time; /* of tokens; time > 1: rows is 1 */
+    int64_t span;       /* positions up to this one are looked at, 1 to length */
+    bool one_slot;      /* rows is 1 */
+} model_step_t;
+
+typedef struct {
+    int64_t slots, length; /* length: at most the model's positions */
+    dtype_t weights;       /* of matrices: DT_F32 or DT_BF16. Sums are always f32 */
+    const model_step_t *program;
+    int n_program;
+} model_steps_t;
+
+#endif
