@@ -22,7 +22,6 @@ typedef struct {
 
 struct infer {
     infer_facts_t facts;
-    bool slide;
     steps_t *steps; /* or: */
     scorer_t *scorer;
     sequence_t *sequence; /* [slots] */
@@ -101,7 +100,7 @@ infer_t *infer_open(const infer_source_t *source, const infer_options_t *o, err_
     infer_t *self = mem_calloc(1, sizeof *self);
     model_facts_t facts = {0};
     self->facts.slots = o->slots > 0 ? o->slots : 1;
-    self->slide = o->slide;
+    self->facts.slides = o->slide;
     int status = look(source, &facts, err);
     bool known = facts.config && facts.length > 0 && !o->window;
     if (status == 0)
@@ -166,7 +165,7 @@ int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
     size_t most = (size_t)self->facts.length;
     int i = 0;
     if (n == 0) return err_set(err, ERR_ARG, "a sequence begins with at least one token");
-    if (n > most && !self->slide)
+    if (n > most && !self->facts.slides)
         return err_set(err, ERR_ARG, "a prompt of %zu tokens: the model's context has %zu", n,
                        most);
     while (i < self->facts.slots && self->sequence[i].used) i++;
@@ -202,7 +201,7 @@ int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err)
     sequence_t *s = &self->sequence[sequence];
     if (check_token(self, token, err) < 0) return -1;
     if (s->token.n >= (size_t)self->facts.length) {
-        if (!self->slide)
+        if (!self->facts.slides)
             return err_set(err, ERR_ARG, "the sequence fills the model's context of %lld tokens",
                            (long long)self->facts.length);
         make_room(self, s);

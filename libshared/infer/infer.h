@@ -68,6 +68,7 @@ typedef struct {
     int64_t length, vocab;
     bool window;           /* nothing is kept between tokens */
     const char *why;       /* window: the reason, static */
+    bool slides;           /* as the options say */
     bool compiled;         /* else the plan was on disk */
     uint64_t weight_bytes; /* read for each token, or each step of several sequences */
 } infer_facts_t;

@@ -39,7 +39,7 @@ static int gpt2_refuse(const json_t *config, err_t *err)
 
 static ir_module_t *build_gpt2(const json_t *config, const family_run_t *run, err_t *err)
 {
-    gpt2_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16, .steps = run->steps};
+    gpt2_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16};
     int inner, positions;
     c.bias = family_true(config, "bias", true);
     if (gpt2_refuse(config, err) < 0 || family_int(config, "n_layer", 12, &c.layers, err) < 0 ||
@@ -50,7 +50,7 @@ static ir_module_t *build_gpt2(const json_t *config, const family_run_t *run, er
         family_int(config, "n_inner", 4 * c.width, &inner, err) < 0 ||
         family_block(run, positions, &c.block, err) < 0)
         return NULL;
-    if (inner == 4 * c.width) return gpt2_build_within(&c, positions, err);
+    if (inner == 4 * c.width) return gpt2_build_within(&c, positions, run->steps, err);
     err_set(err, ERR_UNSUPPORTED, "config.json: n_inner is %d, not 4 n_embd", inner);
     return NULL;
 }

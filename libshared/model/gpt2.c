@@ -156,10 +156,11 @@ static int check_config(const gpt2_t *model, err_t *err)
 
 ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err)
 {
-    return gpt2_build_within(config, config->block, err);
+    return gpt2_build_within(config, config->block, NULL, err);
 }
 
-ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t *err)
+ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions,
+                               const model_steps_t *steps, err_t *err)
 {
     const gpt2_t all = {*config, positions};
     if (check_config(&all, err) < 0) return NULL;
@@ -174,7 +175,7 @@ ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t
                            .layers = config->layers,
                            .kv_heads = config->heads,
                            .head = config->width / config->heads,
-                           .steps = config->steps,
+                           .steps = steps,
                            .trunk = trunk};
     return model_build(&model, &params, m, err);
 }

@@ -16,8 +16,6 @@ typedef struct {
     int layers, heads, width, block, vocab, batch;
     bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
     bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
-    const model_steps_t *steps; /* NULL: @main and @logits. Else the functions of model/steps.h, and
-                                 * batch, bf16 are not looked at */
 } gpt2_config_t;
 
 /* A module with
@@ -27,7 +25,9 @@ typedef struct {
 ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err);
 
 /* The same with `positions` rows in wpe, block or more, of which the first are read: a published
- * model with a shorter context. */
-ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions, err_t *err);
+ * model with a shorter context. With steps the functions of model/steps.h; batch and bf16 are not
+ * looked at then. */
+ir_module_t *gpt2_build_within(const gpt2_config_t *config, int positions,
+                               const model_steps_t *steps, err_t *err);
 
 #endif

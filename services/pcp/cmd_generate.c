@@ -1,87 +1,174 @@
-/* pcp generate: sample text from a checkpoint, token by token, through the compiled @logits. */
+/* pcp generate: texts that a checkpoint's model writes behind prompts, as they come or as JSON. */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "infer/writer.h"
 #include "pcp/cmd.h"
+#include "pcp/generate_options.h"
 #include "pcp/progress.h"
 #include "pcp/run_checkpoint.h"
-#include "pcp/sampler.h"
-#include "text/tokenizer.h"
-#include "text/utf8_stream.h"
+
+/* A text, and where it goes. */
+typedef struct {
+    const char *prompt;
+    str_t text;
+    json_t *tokens; /* with --logprobs */
+    int64_t n_prompt, n_tokens;
+    writer_end_t end;
+    bool live; /* printed as it comes */
+} answer_t;
 
 typedef struct {
-    char *checkpoint, *prompt;
-    int64_t tokens, top_k, seed, threads;
-    double temperature;
-} options_t;
+    const generate_options_t *options;
+    bool json;
+    const tokenizer_t *tokenizer;
+    infer_t *model;
+    writer_t *writer;
+    writer_options_t how;
+    answer_t *answer;
+    size_t n, n_begun;
+    int64_t n_prompt, n_written;
+} job_t;
 
-#define AT(name) offsetof(options_t, name)
-static const config_field_t fields[] = {
-    {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL,
-     "a run's directory, its checkpoints' (the newest is taken) or one of them", 0, 0, NULL, false},
-    {"prompt", CONFIG_STRING, AT(prompt), "\n", "text to go on from", 0, 0, NULL, false},
-    {"tokens", CONFIG_INT, AT(tokens), "200", "tokens to write", 1, 1e9, NULL, false},
-    {"temperature", CONFIG_FLOAT, AT(temperature), "1", "below 1: safer; 0: always the likeliest",
-     0, 100, NULL, false},
-    {"top_k", CONFIG_INT, AT(top_k), "0", "choose among the k likeliest; 0: among all", 0, 1e9,
-     NULL, false},
-    {"seed", CONFIG_INT, AT(seed), "1", "same seed, same text", 0, 0, NULL, false},
-    {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
-};
-static const config_table_t table = {
-    .usage = "usage: pcp generate --checkpoint DIR [--prompt TEXT] [FLAGS]\n\n"
-             "Lets a trained model write. The model needs a function @logits (docs/models.md).",
-    .fields = fields,
-    .n_fields = sizeof fields / sizeof *fields,
-    .no_env = true,
-};
+/* --- what is told of a text --- */
 
-static int feed_prompt(const options_t *o, const tokenizer_t *tokenizer, sampler_t *sampler,
-                       err_t *err)
+static json_t *token_json(const tokenizer_t *tokenizer, const writer_token_t *t)
 {
-    size_t n = 0, n_before;
-    const uint32_t *before = tokenizer_before(tokenizer, &n_before);
-    uint32_t *prompt = tokenizer_encode(tokenizer, o->prompt, strlen(o->prompt), &n, err);
-    if (!prompt) return err_prefix(err, "--prompt: ");
-    int status = n + n_before > 0 ? 0 : err_set(err, ERR_ARG, "--prompt: at least one token");
-    if (status == 0) status = sampler_feed(sampler, before, n_before, err);
-    if (status == 0) status = sampler_feed(sampler, prompt, n, err);
-    free(prompt);
+    json_t *top = json_array(), *out = json_object();
+    for (int i = -1; i < t->n_top; i++) {
+        str_t text = {0};
+        uint32_t token = i < 0 ? t->token : t->top[i];
+        double logprob = i < 0 ? t->logprob : t->top_logprob[i];
+        tokenizer_decode(tokenizer, token, &text);
+        json_t *json = i < 0 ? out : json_object();
+        json_t *string = json_stringn(str_text(&text), text.n);
+        json_object_set_new(json, "token", json_integer(token));
+        json_object_set_new(json, "text", string ? string : json_null()); /* part of a character */
+        json_object_set_new(json, "logprob", json_real(logprob));
+        if (i >= 0) json_array_append_new(top, json);
+        str_fini(&text);
+    }
+    if (t->n_top > 0)
+        json_object_set_new(out, "top", top);
+    else
+        json_decref(top);
+    return out;
+}
+
+typedef struct {
+    job_t *job;
+    answer_t *answer;
+} listener_t;
+
+static void told(void *user, const writer_told_t *told)
+{
+    const listener_t *to = user;
+    answer_t *answer = to->answer;
+    str_addn(&answer->text, told->piece, told->n);
+    if (answer->live) {
+        fwrite(told->piece, 1, told->n, stdout);
+        fflush(stdout);
+    }
+    if (told->token)
+        json_array_append_new(answer->tokens, token_json(to->job->tokenizer, told->token));
+    answer->end = told->end;
+    if (told->end == WRITER_GOES_ON) {
+        answer->n_tokens++;
+        to->job->n_written++;
+    }
+}
+
+static void print_json(const answer_t *a)
+{
+    json_t *json = json_object();
+    json_object_set_new(json, "prompt", json_string(a->prompt));
+    json_object_set_new(json, "text", json_stringn(str_text(&a->text), a->text.n));
+    json_object_set_new(json, "prompt_tokens", json_integer(a->n_prompt));
+    json_object_set_new(json, "tokens", json_integer(a->n_tokens));
+    json_object_set_new(json, "end", json_string(writer_end_name(a->end)));
+    if (a->tokens) json_object_set(json, "logprobs", a->tokens);
+    json_dumpf(json, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(json);
+}
+
+/* --- writing --- */
+
+/* Begin as many as there is room for. */
+static int begin(job_t *job, listener_t *listeners, err_t *err)
+{
+    while (job->n_begun < job->n && writer_active(job->writer) < infer_facts(job->model).slots) {
+        size_t i = job->n_begun;
+        writer_options_t how = job->how;
+        listeners[i] = (listener_t){job, &job->answer[i]};
+        int text = writer_add(job->writer, job->answer[i].prompt, &how, told, &listeners[i], err);
+        if (text < 0)
+            return job->n > 1 ? err_prefix(err, "--prompts: line %zu: ", i + 1)
+                              : err_prefix(err, "--prompt: ");
+        job->answer[i].n_prompt = (int64_t)writer_prompt_tokens(job->writer, text);
+        job->n_prompt += job->answer[i].n_prompt;
+        job->n_begun++;
+    }
+    return 0;
+}
+
+static void tell_speed(const job_t *job, double seconds)
+{
+    fprintf(stderr, "pcp generate: %lld tokens of prompts, %lld written, %.3f s: %.1f tokens/s\n",
+            (long long)job->n_prompt, (long long)job->n_written, seconds,
+            (double)job->n_written / fmax(seconds, 1e-9));
+}
+
+static int write_all(job_t *job, err_t *err)
+{
+    listener_t *listeners = mem_calloc(job->n, sizeof *listeners);
+    size_t n_shown = 0;
+    double start = clock_mono_s();
+    int status = begin(job, listeners, err);
+    if (status == 0 && !job->json) fputs(job->answer[0].prompt, stdout);
+    while (status == 0 && writer_active(job->writer) > 0) {
+        status = writer_step(job->writer, err);
+        if (status == 0) status = begin(job, listeners, err);
+        for (; job->json && n_shown < job->n && job->answer[n_shown].end; n_shown++)
+            print_json(&job->answer[n_shown]);
+    }
+    if (status == 0 && !job->json) putchar('\n');
+    if (status == 0 && job->options->timing) tell_speed(job, clock_mono_s() - start);
+    if (fflush(stdout) != 0 && status == 0) status = err_set_errno(err, "standard output");
+    free(listeners);
     return status;
 }
 
-static int show(str_t *text, err_t *err)
+/* --- the job --- */
+
+static void list_answers(job_t *job, const generate_lists_t *lists)
 {
-    fwrite(str_text(text), 1, text->n, stdout);
-    str_fini(text);
-    return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
+    job->n = lists->n_prompt;
+    job->answer = mem_calloc(job->n, sizeof *job->answer);
+    for (size_t i = 0; i < job->n; i++) {
+        job->answer[i].prompt = lists->prompt[i];
+        job->answer[i].live = !job->json;
+        if (job->how.logprobs >= 0) job->answer[i].tokens = json_array();
+    }
 }
 
-/* Tokens may be parts of characters, which appear when they are whole. */
-static int write_text(const options_t *o, const tokenizer_t *tokenizer, sampler_t *sampler,
-                      err_t *err)
+static void job_fini(job_t *job)
 {
-    if (feed_prompt(o, tokenizer, sampler, err) < 0) return -1;
-    fputs(o->prompt, stdout);
-    sampler_choice_t choice = {
-        .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed};
-    utf8_stream_t stream = {0};
-    str_t ready = {0};
-    for (int64_t i = 0; i < o->tokens; i++) {
-        uint32_t token;
-        if (sampler_next(sampler, &choice, &token, err) < 0) return -1;
-        str_t bytes = {0};
-        tokenizer_decode(tokenizer, token, &bytes);
-        utf8_stream_add(&stream, str_text(&bytes), bytes.n, &ready);
-        str_fini(&bytes);
-        if (show(&ready, err) < 0) return -1;
+    writer_destroy(&job->writer);
+    infer_close(&job->model);
+    for (size_t i = 0; i < job->n; i++) {
+        str_fini(&job->answer[i].text);
+        json_decref(job->answer[i].tokens);
     }
-    utf8_stream_end(&stream, &ready);
-    str_add(&ready, "\n");
-    return show(&ready, err);
+    free(job->answer);
 }
 
 /* Of several checkpoints one was taken. */
@@ -93,35 +180,77 @@ static void tell_which(const char *given, const checkpoint_t *checkpoint)
     free(path);
 }
 
+static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_prompt, err_t *err)
+{
+    const generate_options_t *o = job->options;
+    int64_t slots = o->batch > 0 ? o->batch : 8;
+    if ((size_t)slots > n_prompt) slots = (int64_t)n_prompt;
+    const infer_options_t options = {.threads = (int)o->threads,
+                                     .slots = (int)slots,
+                                     .length = o->context,
+                                     .weights = generate_weights(o),
+                                     .slide = !o->no_slide,
+                                     .window = o->window};
+    progress_t progress;
+    progress_aside(&progress, "making the model ready for this machine");
+    job->model = infer_open_checkpoint(checkpoint, &options, err);
+    progress_end(&progress);
+    if (!job->model) return err_prefix(err, "%s: ", o->checkpoint);
+    infer_facts_t facts = infer_facts(job->model);
+    if (facts.window && !o->window)
+        fprintf(stderr,
+                "pcp generate: %s: nothing is kept between tokens, each computes the whole window "
+                "of %lld\n",
+                facts.why, (long long)facts.length);
+    return 0;
+}
+
+static int run(const generate_options_t *o, const checkpoint_t *checkpoint,
+               const tokenizer_t *tokenizer, const generate_lists_t *lists, err_t *err)
+{
+    job_t job = {.options = o, .json = o->json || o->prompts, .tokenizer = tokenizer};
+    job.how = (writer_options_t){.choose = generate_choose(o, lists),
+                                 .tokens = o->tokens,
+                                 .stop = (const char *const *)lists->stop,
+                                 .n_stop = lists->n_stop,
+                                 .logprobs = job.json ? (int)o->logprobs : -1};
+    int status = open_model(&job, checkpoint, lists->n_prompt, err);
+    if (status == 0) {
+        job.writer = writer_new(job.model, tokenizer);
+        list_answers(&job, lists);
+        status = write_all(&job, err);
+    }
+    job_fini(&job);
+    return status;
+}
+
 static int generate(const void *options, const config_args_t *args, err_t *err)
 {
-    const options_t *o = options;
+    const generate_options_t *o = options;
+    generate_lists_t lists = {0};
     if (args->n_operands > 0)
         return err_set(err, ERR_ARG, "\"%s\" is no flag (try --help)", args->operands[0]);
     if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
+    if (generate_lists(o, &lists, err) < 0) return -1;
     checkpoint_t *checkpoint = run_checkpoint_open(o->checkpoint, err);
-    if (!checkpoint) return -1;
-    tell_which(o->checkpoint, checkpoint);
-    const char *json = checkpoint_info(checkpoint)->tokenizer;
-    tokenizer_t *tokenizer = NULL;
-    sampler_t *sampler = NULL;
-    int status = json ? 0 : err_set(err, ERR_CORRUPT, "the checkpoint names no tokenizer");
-    if (status == 0 && !(tokenizer = tokenizer_parse(json, err))) status = -1;
-    progress_t progress;
-    progress_aside(&progress, "compiling the model for this machine");
-    if (status == 0 && !(sampler = sampler_new(checkpoint, (int)o->threads, err))) status = -1;
-    progress_end(&progress);
-    if (status < 0) err_prefix(err, "%s: ", o->checkpoint);
-    if (status == 0) status = write_text(o, tokenizer, sampler, err);
-    sampler_destroy(&sampler);
+    if (checkpoint) tell_which(o->checkpoint, checkpoint);
+    const char *json = checkpoint ? checkpoint_info(checkpoint)->tokenizer : NULL;
+    tokenizer_t *tokenizer = json ? tokenizer_parse(json, err) : NULL;
+    int status = checkpoint ? 0 : -1;
+    if (checkpoint && !json)
+        status = err_set(err, ERR_CORRUPT, "%s: the checkpoint names no tokenizer", o->checkpoint);
+    else if (checkpoint && !tokenizer)
+        status = err_prefix(err, "%s: ", o->checkpoint);
+    if (status == 0) status = run(o, checkpoint, tokenizer, &lists, err);
     tokenizer_destroy(&tokenizer);
     checkpoint_close(&checkpoint);
+    generate_lists_fini(&lists);
     return status;
 }
 
 int cmd_generate(int argc, char **argv)
 {
-    options_t options = {0};
+    generate_options_t options = {0};
     err_t err = {0};
-    return cmd_run(&table, &options, argc, argv, generate, &err);
+    return cmd_run(&generate_table, &options, argc, argv, generate, &err);
 }

@@ -1,0 +1,211 @@
+/* Texts in the model's slots: their rules, characters that are not whole, stop strings. */
+#include "infer/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "text/utf8_stream.h"
+
+typedef struct {
+    bool used;
+    choose_t *choose;
+    writer_options_t options;
+    writer_fn *told;
+    void *user;
+    VEC(uint32_t) seen; /* prompt and text */
+    size_t n_prompt;
+    int64_t n_written;
+    utf8_stream_t stream;
+    str_t ready; /* readable, not told yet */
+} text_t;
+
+struct writer {
+    infer_t *model;
+    const tokenizer_t *tokenizer;
+    infer_facts_t facts;
+    text_t *text; /* [slots] */
+};
+
+const char *writer_end_name(writer_end_t end)
+{
+    static const char *const names[] = {"", "length", "stop", "context"};
+    return names[end];
+}
+
+writer_t *writer_new(infer_t *model, const tokenizer_t *tokenizer)
+{
+    writer_t *self = mem_calloc(1, sizeof *self);
+    *self = (writer_t){model, tokenizer, infer_facts(model), NULL};
+    self->text = mem_calloc((size_t)self->facts.slots, sizeof *self->text);
+    return self;
+}
+
+static void text_fini(text_t *text)
+{
+    choose_destroy(&text->choose);
+    VEC_FREE(&text->seen);
+    str_fini(&text->ready);
+    *text = (text_t){0};
+}
+
+void writer_destroy(writer_t **self_p)
+{
+    writer_t *self = *self_p;
+    *self_p = NULL;
+    if (!self) return;
+    for (int i = 0; i < self->facts.slots; i++) writer_stop(self, i);
+    free(self->text);
+    free(self);
+}
+
+void writer_stop(writer_t *self, int text)
+{
+    if (!self->text[text].used) return;
+    text_fini(&self->text[text]);
+    infer_end(self->model, text);
+}
+
+/* --- beginning --- */
+
+/* The prompt's tokens into `text`. */
+static int encode(const writer_t *self, const char *prompt, text_t *text, err_t *err)
+{
+    size_t n = 0, n_before = 0;
+    const uint32_t *before = tokenizer_before(self->tokenizer, &n_before);
+    uint32_t *tokens = tokenizer_encode(self->tokenizer, prompt, strlen(prompt), &n, err);
+    if (!tokens) return -1;
+    for (size_t i = 0; i < n_before; i++) VEC_PUSH(&text->seen, before[i]);
+    for (size_t i = 0; i < n; i++) VEC_PUSH(&text->seen, tokens[i]);
+    free(tokens);
+    text->n_prompt = text->seen.n;
+    return 0;
+}
+
+int writer_add(writer_t *self, const char *prompt, const writer_options_t *options, writer_fn *told,
+               void *user, err_t *err)
+{
+    text_t text = {.used = true, .options = *options, .told = told, .user = user};
+    int at = -1;
+    text.choose = choose_new(&options->choose, self->facts.vocab, err);
+    if (text.choose && encode(self, prompt, &text, err) == 0)
+        at = infer_add(self->model, text.seen.at, text.seen.n, err);
+    if (at < 0)
+        text_fini(&text);
+    else
+        self->text[at] = text;
+    return at;
+}
+
+/* --- telling --- */
+
+/* The first stop string in what is ready: where it begins, or -1. */
+static int64_t find_stop(const text_t *text)
+{
+    const char *ready = str_text(&text->ready), *first = NULL;
+    for (size_t i = 0; i < text->options.n_stop; i++) {
+        const char *stop = text->options.stop[i];
+        const char *at = *stop ? memmem(ready, text->ready.n, stop, strlen(stop)) : NULL;
+        if (at && (!first || at < first)) first = at;
+    }
+    return first ? first - ready : -1;
+}
+
+/* How much of what is ready cannot become a stop string any more. */
+static size_t free_bytes(const text_t *text)
+{
+    const char *ready = str_text(&text->ready);
+    size_t n = text->ready.n, held = 0;
+    for (size_t i = 0; i < text->options.n_stop; i++) {
+        const char *stop = text->options.stop[i];
+        size_t most = strlen(stop);
+        for (size_t k = most < n + 1 ? most : n + 1; k-- > held + 1;)
+            if (memcmp(ready + n - k, stop, k) == 0) held = k;
+    }
+    return n - held;
+}
+
+static void tell(text_t *text, int number, size_t n, const writer_token_t *token, writer_end_t end)
+{
+    const writer_told_t told = {number, str_text(&text->ready), n, token, end};
+    text->told(text->user, &told);
+    text->ready.n -= n;
+    if (text->ready.at) {
+        memmove(text->ready.at, text->ready.at + n, text->ready.n);
+        text->ready.at[text->ready.n] = '\0';
+    }
+}
+
+static void finish(writer_t *self, int number, size_t n, writer_end_t end)
+{
+    tell(&self->text[number], number, n, NULL, end);
+    writer_stop(self, number);
+}
+
+static void shares(const writer_t *self, const text_t *text, const float *scores,
+                   writer_token_t *token)
+{
+    int n = text->options.logprobs;
+    if (n < 0) return;
+    if (n > WRITER_MOST_LOGPROBS) n = WRITER_MOST_LOGPROBS;
+    if (n > self->facts.vocab) n = (int)self->facts.vocab;
+    token->logprob = choose_logprob(scores, self->facts.vocab, token->token);
+    token->n_top = n;
+    choose_highest(scores, self->facts.vocab, token->top, n);
+    for (int i = 0; i < n; i++)
+        token->top_logprob[i] = token->logprob + scores[token->top[i]] - scores[token->token];
+}
+
+/* --- a step --- */
+
+/* The text has one token more: tell what is readable. */
+static int write_token(writer_t *self, int number, const float *scores, err_t *err)
+{
+    text_t *text = &self->text[number];
+    writer_token_t token = {
+        choose_next(text->choose, scores, text->seen.at, text->seen.n), 0, 0, {0}, {0}};
+    str_t bytes = {0};
+    shares(self, text, scores, &token);
+    tokenizer_decode(self->tokenizer, token.token, &bytes);
+    utf8_stream_add(&text->stream, str_text(&bytes), bytes.n, &text->ready);
+    str_fini(&bytes);
+    VEC_PUSH(&text->seen, token.token);
+    bool last = ++text->n_written >= text->options.tokens;
+    if (last) utf8_stream_end(&text->stream, &text->ready);
+    int64_t stop = find_stop(text);
+    size_t n = stop >= 0 ? (size_t)stop : last ? text->ready.n : free_bytes(text);
+    tell(text, number, n, text->options.logprobs < 0 ? NULL : &token, WRITER_GOES_ON);
+    if (stop >= 0)
+        finish(self, number, 0, WRITER_STOP);
+    else if (last)
+        finish(self, number, 0, WRITER_LENGTH);
+    else if (!self->facts.slides && infer_room(self->model, number) == 0) {
+        utf8_stream_end(&text->stream, &text->ready);
+        finish(self, number, text->ready.n, WRITER_CONTEXT);
+    } else
+        return infer_push(self->model, number, token.token, err);
+    return 0;
+}
+
+int writer_step(writer_t *self, err_t *err)
+{
+    if (infer_step(self->model, err) < 0) return -1;
+    for (int i = 0; i < self->facts.slots; i++) {
+        const float *scores = self->text[i].used ? infer_scores(self->model, i) : NULL;
+        if (scores && write_token(self, i, scores, err) < 0) return -1;
+    }
+    return 0;
+}
+
+int writer_active(const writer_t *self)
+{
+    int n = 0;
+    for (int i = 0; i < self->facts.slots; i++) n += self->text[i].used;
+    return n;
+}
+
+size_t writer_prompt_tokens(const writer_t *self, int text)
+{
+    return self->text[text].n_prompt;
+}
