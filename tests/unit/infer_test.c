@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "infer/infer.h"
@@ -197,11 +197,147 @@ static void test_llama(void **state)
     compare_all(&model, "llama");
 }
 
+/* Several sequences of different lengths, which begin and end at different times: the greedy tokens of
+ * each are those it has alone. */
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    enum { N = 7, SLOTS = 3, MORE = 12 };
+    const size_t lengths[N] = {1, 5, 19, 2, 28, 16, 17};
+    uint32_t alone[N][MORE], prompt[BLOCK];
+    model_t model;
+    err_t err = {0};
+    llama_init(&model);
+    infer_t *one = open_as(&model, &(infer_options_t){.cache_dir = ""});
+    for (int i = 0; i < N; i++) {
+        prompt_of(prompt, lengths[i], 100 + (uint64_t)i);
+        int s = infer_add(one, prompt, lengths[i], &err);
+        check(s, &err);
+        for (int k = 0; k < MORE; k++) {
+            alone[i][k] = likeliest(scores_of(one, s));
+            check(infer_push(one, s, alone[i][k], &err), &err);
+        }
+        infer_end(one, s);
+    }
+    infer_close(&one);
+    infer_t *all = open_as(&model, &(infer_options_t){.cache_dir = "", .slots = SLOTS});
+    int who[SLOTS] = {-1, -1, -1}, done[N] = {0}, begun = 0, ended = 0;
+    while (ended < N) {
+        while (begun < N) {
+            prompt_of(prompt, lengths[begun], 100 + (uint64_t)begun);
+            int s = infer_add(all, prompt, lengths[begun], &err);
+            if (s < 0) break;
+            who[s] = begun++;
+        }
+        check(infer_step(all, &err), &err);
+        for (int s = 0; s < SLOTS; s++) {
+            const float *scores = who[s] < 0 ? NULL : infer_scores(all, s);
+            if (!scores) continue;
+            uint32_t token = likeliest(scores);
+            assert_int_equal(token, alone[who[s]][done[who[s]]++]);
+            check(infer_push(all, s, token, &err), &err);
+            if (done[who[s]] < MORE) continue;
+            infer_end(all, s);
+            who[s] = -1;
+            ended++;
+        }
+    }
+    infer_close(&all);
+    model_fini(&model);
+}
+
+/* Weights of bf16 are those of f32, rounded: the model of rounded weights in f32 says the same. */
+static void test_bf16(void **state)
+{
+    (void)state;
+    model_t model;
+    gpt2_init(&model, false);
+    infer_t *a = open_as(&model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16});
+    for (size_t i = 0; i < safetensors_count(model.params); i++) {
+        const safetensor_t *t = safetensors_at(model.params, i);
+        float *x = (float *)(uintptr_t)t->data;
+        for (size_t k = 0; t->rank > 1 && k < t->n_bytes / 4; k++)
+            x[k] = half_from_bf16(half_to_bf16(x[k]));
+    }
+    infer_t *b = open_as(&model, &(infer_options_t){.cache_dir = ""});
+    assert_true(infer_facts(a).weight_bytes < infer_facts(b).weight_bytes * 0.55);
+    double most = compare(a, b, 3);
+    print_message("bf16: scores differ by %.3g at most\n", most);
+    assert_true(most < 1e-5);
+    infer_close(&a);
+    infer_close(&b);
+    model_fini(&model);
+}
+
+/* The second time the plan is there already; a damaged one is made again. */
+static void test_cache(void **state)
+{
+    (void)state;
+    model_t model;
+    char *dir = temp_dir();
+    gpt2_init(&model, false);
+    for (int i = 0; i < 6; i++) {
+        infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = dir, .window = i % 2});
+        assert_int_equal(infer_facts(self).compiled, i < 2 || i > 3);
+        infer_close(&self);
+        assert_int_equal(temp_count(dir), i < 1 ? 1 : 2);
+        if (i < 3) continue;
+        char *command = mem_printf("for f in %s/*; do echo >>$f; done", dir);
+        assert_int_equal(system(command), 0);
+        free(command);
+    }
+    temp_remove(&dir);
+    model_fini(&model);
+}
+
+/* Without sliding a full context is an error, with it the sequence goes on as one that begins with the
+ * newer half. */
+static void test_full(void **state)
+{
+    (void)state;
+    model_t model;
+    uint32_t prompt[BLOCK + 1];
+    err_t err = {0};
+    gpt2_init(&model, false);
+    prompt_of(prompt, BLOCK + 1, 9);
+    infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = ""});
+    assert_int_equal(infer_add(self, prompt, BLOCK + 1, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+    int s = infer_add(self, prompt, BLOCK, &err);
+    check(s, &err);
+    assert_int_equal(infer_room(self, s), 0);
+    assert_int_equal(infer_push(self, s, 1, &err), -1);
+    assert_int_equal(infer_add(self, prompt, 1, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    infer_end(self, s);
+    prompt[2] = VOCAB;
+    assert_int_equal(infer_add(self, prompt, 3, &err), -1);
+    assert_int_equal(infer_add(self, prompt, 0, &err), -1);
+    infer_close(&self);
+
+    infer_t *slides = open_as(&model,
+                              &(infer_options_t){.cache_dir = "", .slide = true, .slots = 2});
+    prompt_of(prompt, BLOCK + 1, 9);
+    s = infer_add(slides, prompt, BLOCK, &err);
+    check(s, &err);
+    scores_of(slides, s);
+    check(infer_push(slides, s, prompt[BLOCK], &err), &err);
+    int fresh = infer_add(slides, prompt + BLOCK / 2, BLOCK + 1 - BLOCK / 2, &err);
+    check(fresh, &err);
+    scores_of(slides, s);
+    scores_of(slides, fresh);
+    for (int v = 0; v < VOCAB; v++)
+        assert_true(infer_scores(slides, s)[v] == infer_scores(slides, fresh)[v]);
+    infer_close(&slides);
+    model_fini(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),
-        cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_gpt2),         cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_cache),        cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

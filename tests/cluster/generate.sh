@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# pcp generate: the plan is compiled once, several prompts write what each writes alone, the rules of the choice.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+
+text >"$work/text.txt"
+gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --workers 1 --threads 1 \
+    --inner-steps 5 --rounds 4 --lr 3e-3 --run-dir "$work/run" >"$work/train.txt" 2>&1 || { tail -n 15 "$work/train.txt"; exit 1; }
+
+export XDG_CACHE_HOME=$work/cache
+write() { "$bin/pcp" generate --checkpoint "$work/run" "$@" 2>>"$work/err"; }
+
+write --prompt "The " --tokens 20 --temperature 0 >"$work/first"
+check "it writes the prompt and as many tokens as it is asked for" test "$(wc -c <"$work/first")" -ge 25
+again() { PCP_CC=/bin/false write --prompt "The " --tokens 20 --temperature 0 | cmp "$work/first" -; }
+check "the second time nothing is compiled" again
+compiles() { ! PCP_CC=/bin/false XDG_CACHE_HOME=$work/other write --tokens 1 >/dev/null; }
+check "where there is no plan yet it is" compiles
+window() { write --prompt "The " --tokens 20 --temperature 0 --window | cmp "$work/first" -; }
+check "the whole window of each token says the same" window
+
+printf 'The \nA\nfour score and seven years ago our fathers\n' >"$work/prompts"
+texts() { sed -n 's/.*"text":"\(\([^"\\]\|\\.\)*\)".*/\1/p'; }
+alone() { while IFS= read -r line; do write --prompt "$line" --json "$@"; done <"$work/prompts" | texts; }
+together() { write --prompts "$work/prompts" "$@" | texts; }
+same() { [ "$(together "$@" | wc -l)" = 3 ] && cmp <(alone "$@") <(together "$@"); }
+check "prompts of different lengths write what each writes alone" same --tokens 12 --temperature 0
+check "drawn, too, two at a time" same --tokens 12 --top-k 20 --top-p 0.9 --seed 5 --batch 2
+
+stops() { # at the first blank behind the first letter that is written
+    local json
+    json=$(write --prompt "The" --tokens 30 --temperature 0 --stop " " --stop "zzz" --json)
+    [[ $json == *'"end":"stop"'* && $(texts <<<"$json") != *" "* ]]
+}
+check "a stop string ends the text and is not written" stops
+never() { ! write --prompt "The " --tokens 30 --bias 32=-inf --seed 3 --json | texts | grep -q " "; }
+check "a token that is never to come does not" never
+logprobs() { write --prompt "The " --tokens 2 --temperature 0 --json --logprobs 2 | tr '{' '\n' | grep -c '"logprob"' | grep -qx 6; }
+check "log-probabilities of tokens and of the likeliest" logprobs
+check "a prompt that does not fit is refused" refuses "the model's context has 32" "$bin/pcp" generate --checkpoint "$work/run" --no-slide \
+    --prompt "0123456789012345678901234567890123456789"
+check "or its beginning is forgotten" test "$(write --prompt "0123456789012345678901234567890123456789" --tokens 40 | wc -c)" -ge 80
+check "a bias that is none is refused" refuses "expected TOKEN=NUMBER" "$bin/pcp" generate --checkpoint "$work/run" --bias 3
+check "prompts that are not there are refused" refuses "No such file" "$bin/pcp" generate --checkpoint "$work/run" --prompts "$work/absent"
+tap_done
