@@ -336,8 +336,7 @@ static bool is_idle(const program_t *p, const lstep_t *s)
     const home_t *a = &p->home[steps_use(p->lower, s, 0).value];
     const home_t *b = &p->home[steps_use(p->lower, s, 1).value];
     return (a->kind == HOME_BLOCK || a->kind == HOME_TENSOR) && a->kind == b->kind &&
-           a->number == b->number &&
-           only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
+           a->number == b->number && only_copies(k, &k->body, k->arg.at[0].written ? 1 : 0);
 }
 
 static void take_over(program_t *p, const lstep_t *s, int at)
