@@ -82,7 +82,9 @@ PCP_FN double pcp_atan2_f64(double y, double x)
 PCP_RARE(asin) PCP_RARE(acos)
 PCP_RARE(asinh) PCP_RARE(acosh) PCP_RARE(atanh)
 
+#ifndef lgamma_r
 extern double lgamma_r(double x, int *sign); /* POSIX; lgamma itself writes a global */
+#endif
 /* clang-format on */
 /* sinh and cosh below f64 as CHLO expands them: e^(x + log 1/2) -+ e^(-x + log 1/2), exponents
  * in f32. */
@@ -115,7 +117,7 @@ PCP_FN double pcp_lgamma_f64(double x)
 
 /* Upward recurrence, asymptotic series, reflection (Abramowitz & Stegun 6.3.5, 6.3.7, 6.3.18).
  * NaN at the poles. */
-static inline __attribute__((unused)) double pcp_digamma_f64(double x)
+PCP_LOOP double pcp_digamma_f64(double x)
 {
     if (x != x || x == -INFINITY || (x <= 0 && x == floor(x))) return NAN;
     double y = 0, flip = x < 0.5
@@ -131,7 +133,7 @@ static inline __attribute__((unused)) double pcp_digamma_f64(double x)
 
 /* Giles' start ("Approximating the erfinv function", GPU Computing Gems 2, 2011), then Newton
  * steps. */
-static inline __attribute__((unused)) double pcp_erf_inv_f64(double x)
+PCP_LOOP double pcp_erf_inv_f64(double x)
 {
     static const double central[9] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
                                       -4.39150654e-06, 0.00021858087,  -0.00125372503,
@@ -251,7 +253,7 @@ PCP_FN float pcp_erf_inv_f32(float x)
     {                                                                            \
         return (T)(a >> ((U)b < 8 * sizeof(T) ? (U)b : (U)(8 * sizeof(T) - 1))); \
     }                                                                            \
-    static inline __attribute__((unused)) T pcp_pow_##t(T a, T b)                \
+    PCP_LOOP T pcp_pow_##t(T a, T b)                \
     {                                                                            \
         W y = 1, x = (W)a;                                                       \
         if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? (T)-1 : 1) : 0;        \
@@ -281,7 +283,7 @@ PCP_FN float pcp_erf_inv_f32(float x)
     {                                                                         \
         return (T)((S)a >> (b < 8 * sizeof(T) ? b : (T)(8 * sizeof(T) - 1))); \
     }                                                                         \
-    static inline __attribute__((unused)) T pcp_pow_##t(T a, T b)             \
+    PCP_LOOP T pcp_pow_##t(T a, T b)             \
     {                                                                         \
         W y = 1, x = (W)a;                                                    \
         for (; b > 0; b = (T)(b >> 1), x *= x) y *= b & 1 ? x : 1;            \

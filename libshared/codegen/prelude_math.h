@@ -6,7 +6,10 @@
 #include <math.h>
 #include <stdint.h>
 
+#ifndef PCP_FN /* other languages than C have words of their own */
 #define PCP_FN static inline __attribute__((always_inline, unused))
+#define PCP_LOOP static inline __attribute__((unused)) /* not to be repeated at every call */
+#endif
 
 /* --- Bits ------------------------------------------------------------------------------------ */
 

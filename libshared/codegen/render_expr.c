@@ -105,6 +105,14 @@ void render_number(const kx_node_t *n, str_t *out)
         str_addf(out, n->f < 0 ? "(%a%s)" : "%a%s", n->f, f);
 }
 
+void render_value(render_t *self, kx_t x, str_t *out)
+{
+    if (self->lang->value)
+        self->lang->value(self, x, out);
+    else
+        render_use(self, x, out);
+}
+
 /* --- Operations ------------------------------------------------------------------------------- */
 
 bool render_is_sub_byte(dtype_t dtype)
@@ -171,9 +179,9 @@ void render_op(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_
 static void write_compare(render_t *self, const kx_node_t *n, str_t *out)
 {
     static const char *const sign[] = {"==", "!=", "<", "<=", ">", ">="};
-    render_use(self, n->in[0], out);
+    render_value(self, n->in[0], out);
     str_addf(out, " %s ", sign[n->i]);
-    render_use(self, n->in[1], out);
+    render_value(self, n->in[1], out);
 }
 
 static void write_map(render_t *self, const kx_node_t *n, str_t *out)
@@ -185,7 +193,7 @@ static void write_map(render_t *self, const kx_node_t *n, str_t *out)
     str_t in[4] = {{0}};
     const char *text[4];
     for (int t = 0; t < n->n_in; t++) {
-        render_use(self, n->in[t], &in[t]);
+        render_value(self, n->in[t], &in[t]);
         text[t] = str_text(&in[t]);
     }
     render_op(out, n->op, n->dtype, node(self, n->in[0])->dtype, n->n_in, text);
@@ -225,7 +233,7 @@ void render_convert(str_t *out, dtype_t to, dtype_t from, const char *text)
 static void write_convert(render_t *self, const kx_node_t *n, str_t *out)
 {
     str_t x = {0};
-    render_use(self, n->in[0], &x);
+    render_value(self, n->in[0], &x);
     render_convert(out, n->dtype, node(self, n->in[0])->dtype, str_text(&x));
     str_fini(&x);
 }
@@ -243,14 +251,14 @@ static void write_element(render_t *self, const kx_node_t *n, str_t *out)
 static void write_key(render_t *self, const kx_node_t *n, str_t *out)
 {
     str_addf(out, "pcp_key_%s(", render_suffix(node(self, n->in[0])->dtype));
-    render_use(self, n->in[0], out);
+    render_value(self, n->in[0], out);
     str_add(out, ")");
 }
 
 static void write_round(render_t *self, const kx_node_t *n, str_t *out)
 {
     str_add(out, "pcp_reduce_precision((double)");
-    render_use(self, n->in[0], out);
+    render_value(self, n->in[0], out);
     str_addf(out, ", %d, %d)", (int)(n->i / 64), (int)(n->i % 64));
 }
 
@@ -267,7 +275,7 @@ void render_node(render_t *self, kx_t x, str_t *out)
     case KX_ROUND: write_round(self, n, out); return;
     default: break;
     }
-    render_use(self, n->in[0], out);
+    render_value(self, n->in[0], out);
     if (n->kind == KX_DIV)
         str_addf(out, " / %" PRId64, n->i);
     else if (n->kind == KX_MOD)
@@ -276,8 +284,8 @@ void render_node(render_t *self, kx_t x, str_t *out)
         str_add(out, " >= 0");
     else if (n->kind == KX_SELECT) {
         str_add(out, " ? ");
-        render_use(self, n->in[1], out);
+        render_value(self, n->in[1], out);
         str_add(out, " : ");
-        render_use(self, n->in[2], out);
+        render_value(self, n->in[2], out);
     }
 }

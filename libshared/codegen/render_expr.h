@@ -39,6 +39,8 @@ typedef struct render_lang {
     void (*loop)(render_t *self, const kstmt_t *s);              /* KS_FOR with its body */
     void (*store)(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype);
     void (*accumulate)(render_t *self, const kstmt_t *s); /* KS_START, KS_FOLD */
+    /* NULL, or: x as a value of its type, where small indices have another one. */
+    void (*value)(render_t *self, kx_t x, str_t *out);
 } render_lang_t;
 
 /* For one kernel; render_end is due. */
@@ -59,6 +61,12 @@ void render_declare_here(render_t *self, kx_t x);
 void render_forget(render_t *self);
 /* x as C: a name, a literal or an expression over declared names. */
 void render_use(render_t *self, kx_t x, str_t *out);
+
+/* The same as an operand: a value of x's own type. */
+void render_value(render_t *self, kx_t x, str_t *out);
+/* Is the node an index that, once declared or in place, fits in 32 bits as all it is made of? For
+ * languages whose devices have few 64-bit units. */
+bool render_is_small(const render_t *self, const kx_node_t *n);
 
 /* A loop variable: its name, or its parts or parents where these have the loops. */
 void render_var(render_t *self, int v, str_t *out);

@@ -50,10 +50,16 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     str_fini(&value);
 }
 
+static void write_share(render_t *self, int acc)
+{
+    str_addf(self->out, "shares%d[lane] = part%d;\n", acc, acc);
+}
+
 static const turns_lang_t turns = {
     .index = glsl_index,
-    .value = glsl_value,
     .op = glsl_op,
+    .share = write_share,
+    .n_share = "LANES",
     .barrier = "barrier();\n",
     .visible = "memoryBarrierBuffer(); barrier();\n",
 };
@@ -67,6 +73,7 @@ static const render_lang_t lang = {
     .loop = turns_loop,
     .store = write_store,
     .accumulate = turns_accumulate,
+    .value = glsl_value,
 };
 
 /* --- What a kernel touches -------------------------------------------------------------------- */

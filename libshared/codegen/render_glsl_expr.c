@@ -42,29 +42,9 @@ const char *glsl_memory(dtype_t dtype, const char **type)
 
 /* --- Indices ---------------------------------------------------------------------------------- */
 
-static bool fits(int64_t i)
-{
-    return i > INT32_MIN && i < INT32_MAX;
-}
-
-/* Is the node, once declared or in place, of type int? */
-static bool is_small(const render_t *self, const kx_node_t *n)
-{
-    if (n->dtype != DT_I64 || !fits(n->lo) || !fits(n->hi)) return false;
-    if (n->kind == KX_VAR) return true;
-    if (n->kind == KX_DIV || n->kind == KX_MOD) {
-        const kx_node_t *in = node(self, n->in[0]);
-        return fits(n->i) && is_small(self, in);
-    }
-    if (n->kind != KX_AFFINE || !fits(n->i)) return false;
-    for (int t = 0; t < n->n_in; t++)
-        if (!fits(n->coef[t])) return false;
-    return true;
-}
-
 const char *glsl_node_type(const render_t *self, const kx_node_t *n)
 {
-    if (is_small(self, n)) return "int";
+    if (render_is_small(self, n)) return "int";
     if (n->dtype == DT_F64) return "precise double"; /* nothing is contracted or left out */
     return dtype_is_float(n->dtype) ? "precise float" : glsl_type(n->dtype);
 }
@@ -76,7 +56,7 @@ void glsl_index(render_t *self, kx_t x, str_t *out)
         str_addf(out, "%" PRId64, n->i);
         return;
     }
-    bool small = is_small(self, n);
+    bool small = render_is_small(self, n);
     if (!small) str_add(out, "int(");
     render_use(self, x, out);
     if (!small) str_add(out, ")");
@@ -85,7 +65,7 @@ void glsl_index(render_t *self, kx_t x, str_t *out)
 void glsl_value(render_t *self, kx_t x, str_t *out)
 {
     const kx_node_t *n = node(self, x);
-    bool small = is_small(self, n);
+    bool small = render_is_small(self, n);
     if (n->kind == KX_AFFINE && n->n_in == 0) {
         glsl_number(n, out);
         return;
@@ -97,7 +77,7 @@ void glsl_value(render_t *self, kx_t x, str_t *out)
 
 void glsl_sum(render_t *self, const kx_node_t *n, str_t *out)
 {
-    bool small = is_small(self, n);
+    bool small = render_is_small(self, n);
     const char *l = small ? "" : "L";
     if (n->n_in == 0) {
         if (small)
@@ -330,7 +310,7 @@ void glsl_stored(str_t *out, dtype_t to, dtype_t from, bool rounded, const char 
 static void write_quotient(render_t *self, const kx_node_t *n, str_t *out)
 {
     char sign = n->kind == KX_DIV ? '/' : '%';
-    if (is_small(self, n)) { /* both >= 0 where it is used: no sign to look after */
+    if (render_is_small(self, n)) { /* both >= 0 where it is used: no sign to look after */
         str_add(out, "int(uint(");
         glsl_index(self, n->in[0], out);
         str_addf(out, ") %c %" PRId64 "u)", sign, n->i);

@@ -160,8 +160,10 @@ share_plan_t share_choose(const kernel_t *kernel)
         plan.share = SHARE_COLUMNS;
         plan.lanes = FEW;
         while (plan.lanes < MOST && plan.lanes * EACH < c.columns) plan.lanes *= 2;
-    } else if (c.known && shared <= MAX_SHARED)
+    } else if (c.known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
+        plan.columns = c.columns;
+    }
     return plan;
 }
 

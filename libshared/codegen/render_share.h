@@ -15,8 +15,9 @@ typedef enum {
 
 typedef struct {
     share_t share;
-    int lanes;  /* COLUMNS: a power of two */
-    bool apart; /* no column reads what another one has written */
+    int lanes;       /* COLUMNS: a power of two */
+    int64_t columns; /* GROUP: of the longest loop, as far as it is known */
+    bool apart;      /* no column reads what another one has written */
 } share_plan_t;
 
 share_plan_t share_choose(const kernel_t *kernel);
@@ -33,9 +34,11 @@ int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan);
  * work's number), where threads share it `lane` and LANES, and the prelude's pcp_fold_sum. */
 typedef struct {
     void (*index)(render_t *self, kx_t x, str_t *out); /* x as `int` */
-    void (*value)(render_t *self, kx_t x, str_t *out); /* x as a value of its type */
     void (*op)(str_t *out, op_code_t op, dtype_t result, dtype_t operand, int n_in,
                const char *const *in);
+    /* Put this thread's part<acc> among shares<acc>, of which there are n_share then. */
+    void (*share)(render_t *self, int acc);
+    const char *n_share; /* "LANES" */
     const char *barrier; /* threads of a group wait for each other; shares are seen */
     const char *visible; /* the same, and what they wrote is seen by all */
 } turns_lang_t;

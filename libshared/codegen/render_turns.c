@@ -132,10 +132,11 @@ static void fold_shares(render_t *self, const bool *folds)
         own(self)->part[i] = false;
         own(self)->used[i] = true;
         render_indent(self);
-        str_addf(self->out, "shares%zu[lane] = part%zu;\n", i, i);
+        own(self)->lang->share(self, (int)i);
     }
     write_line(self, own(self)->lang->barrier);
-    write_line(self, "for (uint k = 0u; k < LANES; k++) {\n");
+    render_indent(self);
+    str_addf(self->out, "for (uint k = 0u; k < %s; k++) {\n", own(self)->lang->n_share);
     for (size_t i = 0; i < k->acc.n; i++) {
         char acc[24], share[32];
         const kacc_t *a = &k->acc.at[i];
@@ -208,7 +209,7 @@ void turns_accumulate(render_t *self, const kstmt_t *s)
     const kacc_t *a = &self->kernel->acc.at[s->target];
     str_t value = {0};
     char name[24];
-    own(self)->lang->value(self, s->value, &value);
+    render_value(self, s->value, &value);
     name_acc(self, s->target, name, sizeof name);
     render_indent(self);
     if (s->kind == KS_START) {

@@ -76,6 +76,27 @@ int render_level(render_t *self, kx_t x)
     return self->level.at[x];
 }
 
+/* --- Small indices ---------------------------------------------------------------------------- */
+
+static bool fits(int64_t i)
+{
+    return i > INT32_MIN && i < INT32_MAX;
+}
+
+bool render_is_small(const render_t *self, const kx_node_t *n)
+{
+    if (n->dtype != DT_I64 || !fits(n->lo) || !fits(n->hi)) return false;
+    if (n->kind == KX_VAR) return true;
+    if (n->kind == KX_DIV || n->kind == KX_MOD) {
+        const kx_node_t *in = node(self, n->in[0]);
+        return fits(n->i) && render_is_small(self, in);
+    }
+    if (n->kind != KX_AFFINE || !fits(n->i)) return false;
+    for (int t = 0; t < n->n_in; t++)
+        if (!fits(n->coef[t])) return false;
+    return true;
+}
+
 /* --- Declarations ----------------------------------------------------------------------------- */
 
 /* Nodes that are written in place wherever they are used. */
