@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const backend_t *const backends[] = {&backend_cpu, &backend_c, &backend_vulkan};
+static const backend_t *const backends[] = {&backend_cpu, &backend_c, &backend_vulkan,
+                                            &backend_cuda};
 enum { N_BACKEND = sizeof backends / sizeof *backends };
 
 const target_t *target_row(int i)

@@ -24,9 +24,10 @@ typedef struct backend {
     /* NULL, or: what the target cannot do of a kernel whose kind it has code for. ERR_UNSUPPORTED
      * names it. */
     int (*check)(const target_t *target, const kernel_t *kernel, err_t *err);
-    /* NULL: "void NAME" and the body, which is C, a dozen to a source. Else each kernel is a source
-     * of its own, and this writes it behind the head. */
+    /* NULL: "void NAME" and the body, which is C. Else this writes the kernel behind the head. */
     void (*symbol)(const char *name, const char *body, str_t *out);
+    int per_source;       /* kernels of a source; 0: a dozen, and more where there are many */
+    const char *compiler; /* the variable that names another one: "PCP_CC" */
     /* What a source starts with that holds the n kernels in text[]. */
     void (*head)(str_t *out, int n, char *const *text);
     /* Sources to the code that a plan carries. Returns, caller frees; NULL with err. */
@@ -37,6 +38,6 @@ typedef struct backend {
     int (*runs_here)(const target_t *target, err_t *err);
 } backend_t;
 
-extern const backend_t backend_cpu, backend_c, backend_vulkan;
+extern const backend_t backend_cpu, backend_c, backend_vulkan, backend_cuda;
 
 #endif

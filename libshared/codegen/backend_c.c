@@ -42,6 +42,7 @@ const backend_t backend_c = {
     .n_target = sizeof targets / sizeof targets[0],
     .supports = supports,
     .render = render_c,
+    .compiler = "PCP_CC",
     .head = render_c_head_plain,
     .compile = compile,
     .best = best,

@@ -142,6 +142,7 @@ const backend_t backend_cpu = {
     .n_target = N_TARGET,
     .supports = supports,
     .render = render_c,
+    .compiler = "PCP_CC",
     .head = render_c_head,
     .compile = compile,
     .best = best,

@@ -90,8 +90,9 @@ uint8_t *codegen_compile(const codegen_t *self, size_t *n_bytes, err_t *err)
     const backend_t *backend = target_backend(self->target);
     *n_bytes = 0;
     if (self->n_symbol == 0) return mem_calloc(1, 1);
-    int n_unit = (self->n_symbol + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
-    n_unit = backend->symbol ? self->n_symbol : n_unit > MAX_UNITS ? MAX_UNITS : n_unit;
+    int each = backend->per_source > 0 ? backend->per_source : KERNELS_PER_UNIT;
+    int n_unit = (self->n_symbol + each - 1) / each;
+    if (backend->per_source == 0 && n_unit > MAX_UNITS) n_unit = MAX_UNITS;
     str_t *units = mem_calloc((size_t)n_unit, sizeof *units);
     const char **text = mem_calloc((size_t)n_unit, sizeof *text);
     for (int u = 0; u < n_unit; u++) {
@@ -107,7 +108,7 @@ uint8_t *codegen_compile(const codegen_t *self, size_t *n_bytes, err_t *err)
     uint8_t *code = backend->compile(self->target, n_unit, text, n_bytes, err);
     if (!code)
         err_prefix(err, "target %s (%s names a compiler for it): ", self->target->name,
-                   backend->symbol ? "PCP_GLSLC" : "PCP_CC");
+                   backend->compiler);
     for (int u = 0; u < n_unit; u++) str_fini(&units[u]);
     free(units);
     free(text);

@@ -36,6 +36,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_glsl_f64_bytes:\n"
         ".incbin \"libshared/codegen/prelude_f64.glsl\"\n"
         ".byte 0\n"
+        ".local prelude_cuda_bytes\n"
+        "prelude_cuda_bytes:\n"
+        ".incbin \"libshared/codegen/prelude.cuh\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
@@ -45,6 +49,7 @@ extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden"
 
 extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -74,4 +79,9 @@ const char *prelude_glsl_text(void)
 const char *prelude_glsl_f64_text(void)
 {
     return prelude_glsl_f64_bytes;
+}
+
+const char *prelude_cuda_text(void)
+{
+    return prelude_cuda_bytes;
 }

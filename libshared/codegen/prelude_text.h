@@ -19,4 +19,7 @@ const char *prelude_small_float_text(void);
 const char *prelude_glsl_text(void);
 const char *prelude_glsl_f64_text(void);
 
+/* prelude.cuh, behind prelude_text. */
+const char *prelude_cuda_text(void);
+
 #endif

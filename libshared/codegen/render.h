@@ -16,4 +16,7 @@ void render_c_head(str_t *out, int n, char *const *text);
 /* The same for kernels of the loop-IR and of plain loops alone, as C99. */
 void render_c_head_plain(str_t *out, int n, char *const *text);
 
+/* What follows the prelude in both: rounding to narrow floats, wrapping to less than a byte. */
+void render_c_rounding(str_t *out);
+
 #endif

@@ -197,21 +197,7 @@ static void write_for(render_t *self, const kstmt_t *s)
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
     render_indent(self);
-    str_addf(self->out, "%s%d[", base, s->target);
-    render_use(self, s->index, self->out);
-    dtype_t from = self->kernel->graph.node.at[s->value].dtype;
-    bool raw = self->kernel->in_order && from != dtype; /* a move of bits (plan/lower/loops_in.h) */
-    bool rounded = dtype == DT_BF16 && self->kernel->graph.node.at[s->value].kind == KX_CONVERT;
-    if (raw)
-        str_add(self->out, "] = (");
-    else if (rounded) /* rounding again would cost as much as many a kernel */
-        str_add(self->out, "] = pcp_bf16_of_f32(");
-    else if (dtype_is_narrow(dtype))
-        str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
-    else
-        str_add(self->out, "] = (");
-    render_use(self, s->value, self->out);
-    str_add(self->out, ");\n");
+    render_store(self, s, base, dtype);
 }
 
 static void write_accumulate(render_t *self, const kstmt_t *s)
@@ -282,14 +268,19 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 }
 
 static const char head[] =
-    "static inline float kc_round_bf16(float x) { return pcp_f32_from_bf16(pcp_bf16_from_f32(x)); "
+    "PCP_FN float kc_round_bf16(float x) { return pcp_f32_from_bf16(pcp_bf16_from_f32(x)); "
     "}\n"
-    "static inline float kc_round_f16(float x) { return pcp_f32_from_f16(pcp_f16_from_f32(x)); }\n"
-    "static inline int8_t kc_wrap_i2(int8_t x) { return (int8_t)((int8_t)(x << 6) >> 6); }\n"
-    "static inline int8_t kc_wrap_i4(int8_t x) { return (int8_t)((int8_t)(x << 4) >> 4); }\n"
-    "static inline uint8_t kc_wrap_ui2(uint8_t x) { return x & 3; }\n"
-    "static inline uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
+    "PCP_FN float kc_round_f16(float x) { return pcp_f32_from_f16(pcp_f16_from_f32(x)); }\n"
+    "PCP_FN int8_t kc_wrap_i2(int8_t x) { return (int8_t)((int8_t)(x << 6) >> 6); }\n"
+    "PCP_FN int8_t kc_wrap_i4(int8_t x) { return (int8_t)((int8_t)(x << 4) >> 4); }\n"
+    "PCP_FN uint8_t kc_wrap_ui2(uint8_t x) { return x & 3; }\n"
+    "PCP_FN uint8_t kc_wrap_ui4(uint8_t x) { return x & 15; }\n"
     "\n";
+
+void render_c_rounding(str_t *out)
+{
+    str_add(out, head);
+}
 
 /* ops/complex_math.h names what it defines so. */
 static bool has_complex(const char *text)
@@ -305,7 +296,7 @@ static void write_head(str_t *out, bool attends, int n, char *const *text)
     str_add(out, "\n");
     if (attends) str_add(out, prelude_attention_text());
     if (is_complex) str_add(out, prelude_complex_text());
-    str_add(out, head);
+    render_c_rounding(out);
     narrow_head(out, n, text);
 }
 

@@ -90,5 +90,7 @@ void render_number(const kx_node_t *n, str_t *out); /* a KX_NUMBER */
 const char *render_node_type(const render_t *self, const kx_node_t *n);
 void render_sum(render_t *self, const kx_node_t *n, str_t *out);
 void render_node(render_t *self, kx_t x, str_t *out);
+/* A store to "a" (an argument) or "l" (an array), behind the indentation. */
+void render_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype);
 
 #endif

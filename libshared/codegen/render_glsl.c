@@ -292,15 +292,7 @@ static const char *refuse_op(const kernel_t *kernel, const kx_node_t *n, bool f6
 
 const char *render_glsl_refuses(const kernel_t *kernel, bool f64, char *room, size_t size)
 {
-    enum { MAX_ARRAYS = 1 << 16 };
-    int64_t arrays = 0;
-    const char *why = NULL;
-    for (size_t i = 0; i < kernel->array.n; i++)
-        arrays += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
-    if (arrays > MAX_ARRAYS || arrays < 0) return "rows of more than 64 KiB in one kernel";
-    if (kernel->extent > INT32_MAX) return "more than 2^31 pieces of work";
-    for (size_t i = 0; i < kernel->graph.var.n; i++)
-        if (kernel->graph.var.at[i].extent > INT32_MAX) return "loops of more than 2^31 rounds";
+    const char *why = share_refuses(kernel);
     for (size_t i = 0; !why && i < kernel->graph.node.n; i++) {
         const kx_node_t *n = &kernel->graph.node.at[i];
         bool narrow = dtype_is_small(n->dtype);

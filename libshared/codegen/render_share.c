@@ -192,3 +192,16 @@ int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan)
     int64_t n = add_rounds(kernel, &kernel->body, lanes);
     return n > INT32_MAX ? INT32_MAX : n;
 }
+
+const char *share_refuses(const kernel_t *kernel)
+{
+    enum { MAX_ARRAYS = 1 << 16 };
+    int64_t arrays = 0;
+    for (size_t i = 0; i < kernel->array.n; i++)
+        arrays += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
+    if (arrays > MAX_ARRAYS || arrays < 0) return "rows of more than 64 KiB in one kernel";
+    if (kernel->extent > INT32_MAX) return "more than 2^31 pieces of work";
+    for (size_t i = 0; i < kernel->graph.var.n; i++)
+        if (kernel->graph.var.at[i].extent > INT32_MAX) return "loops of more than 2^31 rounds";
+    return NULL;
+}

@@ -28,6 +28,9 @@ void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
  * many or more. */
 int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan);
 
+/* What threads cannot do of a kernel: a sentence, static; NULL: nothing. */
+const char *share_refuses(const kernel_t *kernel);
+
 /* --- Loops in turns ---------------------------------------------------------------------------- */
 
 /* How a language writes what it writes otherwise than others; its source has `uint`, `piece` (the

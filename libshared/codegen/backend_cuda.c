@@ -1,0 +1,67 @@
+/* The CUDA backend: CUDA C++ of the loop-IR, compiled by nvcc where plans are compiled; devices need a
+ * driver alone, and those that compile no device. A cubin runs on its architecture and on later ones of the same
+ * major number. */
+#include "codegen/backend.h"
+#include "codegen/cubins.h"
+#include "codegen/render_cuda.h"
+
+#define CAPS                       \
+    {                              \
+        .many = true, .bf16 = true \
+    }
+
+/* flags: the architecture; machine: its major number, level: its minor one. */
+static const target_t targets[] = {
+    {"cuda:sm_80", CAPS, "sm_80", 8, 0},    {"cuda:sm_86", CAPS, "sm_86", 8, 6},
+    {"cuda:sm_89", CAPS, "sm_89", 8, 9},    {"cuda:sm_90", CAPS, "sm_90", 9, 0},
+    {"cuda:sm_100", CAPS, "sm_100", 10, 0}, {"cuda:sm_120", CAPS, "sm_120", 12, 0},
+};
+
+static bool supports(kernel_kind_t kind)
+{
+    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
+}
+
+static int check(const target_t *target, const kernel_t *kernel, err_t *err)
+{
+    char room[96];
+    const char *why = render_cuda_refuses(kernel, room, sizeof room);
+    if (!why) return 0;
+    return err_set(err, ERR_UNSUPPORTED, "target %s has no %s: %s", target->name, why,
+                   kernel->label ? kernel->label : "(no label)");
+}
+
+static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,
+                        size_t *n_bytes, err_t *err)
+{
+    return cubins_compile(target->flags, n_unit, unit, n_bytes, err);
+}
+
+/* Plans for this machine are for its processor unless somebody names a device. */
+static const target_t *best(void)
+{
+    return NULL;
+}
+
+/* The device says so when it is opened: a driver is not this folder's to ask. */
+static int runs_here(const target_t *target, err_t *err)
+{
+    (void)target, (void)err;
+    return 0;
+}
+
+const backend_t backend_cuda = {
+    .prefix = "cuda",
+    .targets = targets,
+    .n_target = sizeof targets / sizeof targets[0],
+    .supports = supports,
+    .check = check,
+    .render = render_cuda,
+    .symbol = render_cuda_symbol,
+    .per_source = 8,
+    .compiler = "PCP_NVCC",
+    .head = render_cuda_head,
+    .compile = compile,
+    .best = best,
+    .runs_here = runs_here,
+};

@@ -1,0 +1,244 @@
+/* Loop kernels as CUDA. */
+#include "codegen/render_cuda.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/narrow.h"
+#include "codegen/prelude_text.h"
+#include "codegen/render.h"
+#include "codegen/render_share.h"
+#include "ir/op.h"
+
+enum { WARP = 32 };
+
+static const kx_node_t *node(const kernel_t *kernel, kx_t x)
+{
+    return &kernel->graph.node.at[x];
+}
+
+/* --- Expressions ------------------------------------------------------------------------------ */
+
+static const char *node_type(const render_t *self, const kx_node_t *n)
+{
+    return render_is_small(self, n) ? "int" : render_type(n->dtype);
+}
+
+static void write_value(render_t *self, kx_t x, str_t *out)
+{
+    if (render_is_small(self, node(self->kernel, x))) str_add(out, "(int64_t)");
+    render_use(self, x, out);
+}
+
+static void write_index(render_t *self, kx_t x, str_t *out)
+{
+    bool small = render_is_small(self, node(self->kernel, x));
+    str_add(out, small ? "" : "int(");
+    render_use(self, x, out);
+    str_add(out, small ? "" : ")");
+}
+
+static void write_sum(render_t *self, const kx_node_t *n, str_t *out)
+{
+    if (!render_is_small(self, n)) {
+        render_sum(self, n, out);
+        return;
+    }
+    if (n->n_in == 0) {
+        str_addf(out, "%" PRId64, n->i);
+        return;
+    }
+    str_add(out, "(");
+    for (int t = 0; t < n->n_in; t++) {
+        str_add(out, t ? " + " : "");
+        write_index(self, n->in[t], out);
+        if (n->coef[t] != 1) str_addf(out, " * %" PRId64, n->coef[t]);
+    }
+    if (n->i) str_addf(out, " + %" PRId64, n->i);
+    str_add(out, ")");
+}
+
+static void write_node(render_t *self, kx_t x, str_t *out)
+{
+    const kx_node_t *n = node(self->kernel, x);
+    if ((n->kind != KX_DIV && n->kind != KX_MOD) || !render_is_small(self, n)) {
+        render_node(self, x, out);
+        return;
+    }
+    str_add(out, "int(uint("); /* both >= 0 where it is used */
+    write_index(self, n->in[0], out);
+    str_addf(out, ") %c %" PRId64 "u)", n->kind == KX_DIV ? '/' : '%', n->i);
+}
+
+/* --- Statements ------------------------------------------------------------------------------- */
+
+static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
+{
+    turns_store_begin(self);
+    render_store(self, s, base, dtype);
+    turns_store_end(self);
+}
+
+/* First within each warp, from register to register: the shares are those of warps. */
+static void write_share(render_t *self, int acc)
+{
+    const kacc_t *a = &self->kernel->acc.at[acc];
+    char part[24];
+    snprintf(part, sizeof part, "part%d", acc);
+    str_addf(self->out, "for (int k = %d; k > 0; k >>= 1) { const %s other = ", WARP / 2,
+             render_type(a->dtype));
+    str_addf(self->out, "pcp_of_neighbour(%s, k); %s = ", part, part);
+    render_op(self->out, a->op, a->dtype, a->dtype, 2, (const char *const[]){part, "other"});
+    str_add(self->out, "; }\n");
+    render_indent(self);
+    str_addf(self->out, "if (lane %% %du == 0u) shares%d[lane / %du] = part%d;\n", WARP, acc, WARP,
+             acc);
+}
+
+static const turns_lang_t turns = {
+    .index = write_index,
+    .op = render_op,
+    .share = write_share,
+    .n_share = "LANES / 32u",
+    .barrier = "__syncthreads();\n",
+    .visible = "__syncthreads();\n",
+};
+
+static const render_lang_t lang = {
+    .type = node_type,
+    .cell_type = render_type,
+    .sum = write_sum,
+    .number = render_number,
+    .node = write_node,
+    .loop = turns_loop,
+    .store = write_store,
+    .accumulate = turns_accumulate,
+    .value = write_value,
+};
+
+/* --- The kernel ------------------------------------------------------------------------------- */
+
+/* Threads of a group: about four columns for each, in whole warps. */
+static int group_of(const share_plan_t *plan)
+{
+    enum { EACH = 4 };
+    int n = WARP;
+    while (n < CUDA_BLOCK && (int64_t)n * EACH < plan->columns) n *= 2;
+    return n;
+}
+
+static void write_launch(const kernel_t *k, const share_plan_t *plan, str_t *out)
+{
+    int block = plan->share == SHARE_GROUP ? group_of(plan) : CUDA_BLOCK;
+    int threads = plan->share == SHARE_ALONE ? 1 : plan->share == SHARE_GROUP ? block : plan->lanes;
+    str_addf(out, "// threads %d, block %d, blocks 0, arguments %zu\n", threads, block, k->arg.n);
+}
+
+static void write_place(const share_plan_t *plan, str_t *out)
+{
+    static const char *const places[] = {
+        [SHARE_ALONE] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                        "    if (thread >= uint(extent)) return;\n"
+                        "    const int piece = begin + int(thread);\n",
+        [SHARE_COLUMNS] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                          "    const uint lane = thread % LANES;\n"
+                          "    if (thread / LANES >= uint(extent)) return;\n"
+                          "    const int piece = begin + int(thread / LANES);\n",
+        [SHARE_GROUP] = "    const uint lane = threadIdx.x;\n"
+                        "    const int piece = begin + int(blockIdx.x);\n",
+    };
+    int lanes = plan->share == SHARE_GROUP ? group_of(plan) : plan->lanes;
+    str_add(out, "(char *arena, const int64_t *arg, int begin, int extent)\n{\n");
+    if (plan->share != SHARE_ALONE) str_addf(out, "    const uint LANES = %du;\n", lanes);
+    str_add(out, places[plan->share]);
+}
+
+/* Of a group, arrays and places for shares are seen by all its threads. */
+static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *out)
+{
+    bool group = plan->share == SHARE_GROUP;
+    for (size_t i = 0; i < k->arg.n; i++) {
+        const char *type = render_storage(k->arg.at[i].dtype);
+        const char *is_const = k->arg.at[i].written ? "" : "const ";
+        str_addf(out, "    %s%s *const a%zu = (%s%s *)(arena + arg[%zu]);\n", is_const, type, i,
+                 is_const, type, i);
+    }
+    for (size_t i = 0; i < k->array.n; i++)
+        str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "__shared__ " : "",
+                 render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
+    for (size_t i = 0; group && i < k->acc.n; i++)
+        str_addf(out, "    __shared__ %s shares%zu[%d];\n", render_type(k->acc.at[i].dtype), i,
+                 group_of(plan) / WARP);
+}
+
+void render_cuda(const kernel_t *kernel, helpers_t *helpers, str_t *out)
+{
+    (void)helpers;
+    if (kernel->kind == KERNEL_PRODUCT) {
+        render_cuda_product(kernel->product, out);
+        return;
+    }
+    render_t self;
+    turns_t o;
+    turns_begin(&o, kernel, &turns);
+    write_launch(kernel, &o.plan, out);
+    write_place(&o.plan, out);
+    write_arguments(kernel, &o.plan, out);
+    render_begin(&self, kernel, &lang, out);
+    self.own = &o;
+    render_block(&self, &kernel->body);
+    str_add(out, "}\n");
+    render_end(&self);
+    turns_end(&o);
+}
+
+void render_cuda_symbol(const char *name, const char *body, str_t *out)
+{
+    const char *rest = strchr(body, '\n'), *block = strstr(body, "block ");
+    int threads = block ? (int)strtol(block + 6, NULL, 10) : CUDA_BLOCK;
+    str_addf(out, "\n// kernel %s\n", name);
+    str_addn(out, body, (size_t)(rest - body));
+    str_addf(out, "\nextern \"C\" __global__ void __launch_bounds__(%d) %s%s", threads, name,
+             rest + 1);
+}
+
+static const char words[] = "#include <math.h>\n"
+                            "#include <stdint.h>\n"
+                            "#define _Bool bool\n"
+                            "#define PCP_METHOD __device__ __forceinline__\n"
+                            "#define PCP_FN static __device__ __forceinline__\n"
+                            "#define PCP_LOOP static __device__ __noinline__\n"
+                            "#define lgamma_r(x, sign) (*(sign) = 0, lgamma(x))\n";
+
+void render_cuda_head(str_t *out, int n, char *const *text)
+{
+    str_add(out, words);
+    str_add(out, prelude_text());
+    str_add(out, "\n");
+    render_c_rounding(out);
+    narrow_head(out, n, text);
+    str_add(out, prelude_cuda_text());
+}
+
+/* --- What it cannot do ------------------------------------------------------------------------ */
+
+const char *render_cuda_refuses(const kernel_t *kernel, char *room, size_t size)
+{
+    static const char *const never[] = {"complex", "cabs", "_real_", "_imag_"};
+    const char *why = share_refuses(kernel);
+    for (size_t i = 0; !why && i < kernel->graph.node.n; i++) {
+        const kx_node_t *n = &kernel->graph.node.at[i];
+        if (n->kind != KX_MAP || n->op == OP_compare) continue;
+        const char *text = op_def(n->op)->expr;
+        bool has = text != NULL;
+        for (size_t k = 0; has && k < sizeof never / sizeof *never; k++)
+            has = !strstr(text, never[k]);
+        if (has) continue;
+        snprintf(room, size, "%s of %s", op_def(n->op)->name,
+                 dtype_name(node(kernel, n->in[0])->dtype));
+        why = room;
+    }
+    return why;
+}

@@ -1,0 +1,28 @@
+/* Kernels of the loop-IR as CUDA C++: expressions are those of C (render_expr.c), with indices of 32 bits
+ * where their range allows; threads share loops as in every language of many threads
+ * (render_turns.c). What lies around a kernel is in codegen/cubins.h. */
+#ifndef CODEGEN_RENDER_CUDA_H
+#define CODEGEN_RENDER_CUDA_H
+
+#include "codegen/helper.h"
+#include "codegen/render_expr.h"
+
+enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
+
+/* A line that says how the kernel is launched (codegen/cubins.h), then the function without its
+ * name. */
+void render_cuda(const kernel_t *kernel, helpers_t *helpers, str_t *out);
+/* The same for a product of f32 or bf16: render_cuda_product.c. */
+void render_cuda_product(const product_t *product, str_t *out);
+
+/* With its name, behind a line that names it. */
+void render_cuda_symbol(const char *name, const char *body, str_t *out);
+
+/* What a source starts with: the prelude, and conversions that the n kernels in text[] need. */
+void render_cuda_head(str_t *out, int n, char *const *text);
+
+/* What the kernel asks for that there is no code for: a sentence (static or in room[n]); NULL:
+ * nothing. */
+const char *render_cuda_refuses(const kernel_t *kernel, char *room, size_t n);
+
+#endif
