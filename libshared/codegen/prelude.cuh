@@ -75,7 +75,7 @@ PCP_FN void pcp_product(const pcp_matrix_t<T> a, const pcp_matrix_t<T> b, float 
 {
     const int ACROSS = COLS / WIDE, DOWN = ROWS / TALL, THREADS = ACROSS * DOWN;
     const int UNIT_R = TALL < 4 ? TALL : 4, UNIT_C = WIDE < 4 ? WIDE : 4;
-    __shared__ alignas(16) float left[DEPTH][ROWS + 4], right[DEPTH][COLS + 4];
+    alignas(16) __shared__ float left[DEPTH][ROWS + 4], right[DEPTH][COLS + 4];
     const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
     pcp_panel_t<ROWS, DEPTH, ROWS * DEPTH / THREADS, A_ALONG, T> of_a;
     pcp_panel_t<COLS, DEPTH, COLS * DEPTH / THREADS, B_ALONG, T> of_b;

@@ -1,0 +1,62 @@
+/* Between the files of this folder: a device, its memory and its steps. */
+#ifndef RUNTIME_CUDA_STEPS_H
+#define RUNTIME_CUDA_STEPS_H
+
+#include "base/vec.h"
+#include "codegen/cubins.h"
+#include "runtime/cuda/api.h"
+#include "runtime/device.h"
+
+/* A step as it is launched. */
+typedef struct {
+    const void *step;             /* the plan's: what it is found by */
+    const plan_copy_step_t *copy; /* or NULL: a kernel */
+    uint32_t kernel;              /* index into plan->kernel_name */
+    size_t at;                    /* first of its arguments */
+    int32_t begin, extent;
+} work_t;
+
+/* A sequence of steps that came before, as a graph. */
+typedef struct {
+    int n;
+    const work_t **work;
+    cu_graph_exec_t graph;
+} recorded_t;
+
+struct device {
+    api_t api;
+    device_options_t options;
+    const plan_t *plan;
+    cu_context_t context;
+    cu_stream_t stream;
+    cubins_t cubins;
+    cu_module_t *module;           /* cubins.n_module */
+    cu_function_t *function;       /* plan->n_kernel */
+    const cubin_kernel_t **launch; /* plan->n_kernel */
+    cu_address_t arena, args;      /* args: the steps' arguments one after another */
+    uint64_t arena_bytes;
+    void *staging;             /* memory of the host that the device copies from and to by itself */
+    VEC(work_t) work;          /* all steps of the plan, by address */
+    VEC(const work_t *) queue; /* to be run */
+    VEC(recorded_t) recorded;
+};
+
+/* memory.c: the arena, zeroed; what is queued runs before it is read or written. */
+int cuda_memory_arena(device_t *self, uint64_t n_bytes, err_t *err);
+void cuda_memory_free(device_t *self);
+int cuda_memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes,
+                      err_t *err);
+int cuda_memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err);
+int cuda_memory_zero(device_t *self, uint64_t offset, size_t n_bytes, err_t *err);
+
+/* modules.c: the plan's code, and its kernels by name. */
+int cuda_modules_load(device_t *self, err_t *err);
+void cuda_modules_free(device_t *self);
+
+/* steps.c */
+int cuda_steps_load(device_t *self, err_t *err); /* behind modules_load */
+void cuda_steps_free(device_t *self);
+int cuda_steps_queue(device_t *self, const void *step, err_t *err);
+int cuda_steps_run(device_t *self, err_t *err); /* all that is queued, to its end */
+
+#endif

@@ -1,0 +1,469 @@
+/* libcuda's place in tests without a GPU: the functions that runtime/cuda calls, over the host's memory.
+ * Modules are shared objects (nvcc beside this file); a launch runs its blocks one after another, and the
+ * threads of a block as coroutines, each on a stack of its own, which change at barriers. What a
+ * device would let pass is an error here: threads of a block that wait at different places, and
+ * work for a stream while it is recorded that cannot be. Every other round the threads run backwards, so
+ * that what depends on their order does not come out the same twice.
+ *
+ * All kernels have the signature of ours. One thread. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 1024, STACK_BYTES = 256 << 10, SM = 90, MEMORY = 1 << 30 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+
+/* As in shim.h. */
+typedef struct {
+    unsigned x, y, z;
+} dim_t;
+
+static struct {
+    dim_t thread, block, block_size;
+    void (*wait)(int place);
+    unsigned long long slot[MAX_THREADS];
+} emulated;
+
+typedef void kernel_t(char *arena, const int64_t *arg, int begin, int extent);
+
+typedef struct {
+    kernel_t *function;
+    unsigned blocks, threads;
+    char *arena;
+    const int64_t *arg;
+    int begin, extent;
+} launch_t;
+
+/* --- Changing stacks -------------------------------------------------------------------------- */
+
+#ifdef __x86_64__
+typedef struct {
+    void *sp;
+} place_t;
+
+/* Callee-saved registers on the stack, the stack in *from; then all that of *to. */
+void emulated_change(place_t *from, place_t *to);
+__asm__(".text\n"
+        ".globl emulated_change\n"
+        ".type emulated_change, @function\n"
+        "emulated_change:\n"
+        "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n"
+        "    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+        "    movq %rsp, (%rdi)\n"
+        "    movq (%rsi), %rsp\n"
+        "    popq %r15\n    popq %r14\n    popq %r13\n"
+        "    popq %r12\n    popq %rbx\n    popq %rbp\n"
+        "    ret\n"
+        ".size emulated_change, . - emulated_change\n");
+
+static void begin_at(place_t *place, char *stack, void (*function)(void))
+{
+    void **top = (void **)(stack + STACK_BYTES) - 2; /* as after a call: 8 bytes off 16 */
+    memset(top, 0, 2 * sizeof *top);
+    memcpy(--top, &function, sizeof function);
+    top -= 6;
+    place->sp = top;
+}
+#else
+typedef struct {
+    ucontext_t context;
+} place_t;
+
+static void emulated_change(place_t *from, place_t *to)
+{
+    swapcontext(&from->context, &to->context);
+}
+
+static void begin_at(place_t *place, char *stack, void (*function)(void))
+{
+    getcontext(&place->context);
+    place->context.uc_stack.ss_sp = stack;
+    place->context.uc_stack.ss_size = STACK_BYTES;
+    place->context.uc_link = NULL;
+    makecontext(&place->context, function, 0);
+}
+#endif
+
+/* --- A block ---------------------------------------------------------------------------------- */
+
+static struct {
+    const launch_t *launch;
+    char *stacks;
+    place_t scheduler, thread[MAX_THREADS];
+    int at[MAX_THREADS]; /* the place where it waits; 0: it has ended */
+    unsigned now;
+} block;
+
+static void wait_at(int place)
+{
+    block.at[block.now] = place;
+    emulated_change(&block.thread[block.now], &block.scheduler);
+}
+
+static void run_thread(void)
+{
+    const launch_t *l = block.launch;
+    l->function(l->arena, l->arg, l->begin, l->extent);
+    block.at[block.now] = 0;
+    emulated_change(&block.thread[block.now], &block.scheduler);
+    abort(); /* nobody goes on with a thread that has ended */
+}
+
+static void go_on(unsigned i)
+{
+    block.now = i;
+    emulated.thread.x = i;
+    emulated_change(&block.scheduler, &block.thread[i]);
+}
+
+/* Every thread to its next wait or its end. How many wait; -1: at different places. */
+static int run_round(unsigned n, bool backwards)
+{
+    int waiting = 0, place = 0;
+    for (unsigned k = 0; k < n; k++) {
+        unsigned i = backwards ? n - 1 - k : k;
+        if (block.at[i] == 0) continue;
+        go_on(i);
+        if (block.at[i] == 0) continue;
+        if (waiting++ > 0 && place != block.at[i]) {
+            fprintf(stderr, "cuda-emulated: threads of a block wait at lines %d and %d\n", place,
+                    block.at[i]);
+            return -1;
+        }
+        place = block.at[i];
+    }
+    return waiting;
+}
+
+static int run(const launch_t *l)
+{
+    static bool backwards;
+    if (!block.stacks) {
+        block.stacks = mmap(NULL, (size_t)MAX_THREADS * STACK_BYTES, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (block.stacks == MAP_FAILED) return NO_MEMORY;
+    }
+    block.launch = l;
+    emulated.block_size = (dim_t){l->threads, 1, 1};
+    for (unsigned b = 0; b < l->blocks; b++) {
+        int waiting = 1;
+        emulated.block.x = b;
+        for (unsigned i = 0; i < l->threads; i++) {
+            begin_at(&block.thread[i], block.stacks + (size_t)i * STACK_BYTES, run_thread);
+            block.at[i] = 1;
+        }
+        while (waiting > 0) {
+            waiting = run_round(l->threads, backwards);
+            backwards = !backwards;
+        }
+        if (waiting < 0) return LAUNCH_FAILED;
+    }
+    return OK;
+}
+
+/* --- The device ------------------------------------------------------------------------------- */
+
+int cuInit(unsigned flags)
+{
+    emulated.wait = wait_at;
+    return flags == 0 ? OK : INVALID;
+}
+
+int cuGetErrorName(int error, const char **name)
+{
+    *name = error == NO_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_EMULATED";
+    return OK;
+}
+
+int cuGetErrorString(int error, const char **text)
+{
+    (void)error;
+    *text = "the emulator says so";
+    return OK;
+}
+
+int cuDeviceGetCount(int *n)
+{
+    *n = 1;
+    return OK;
+}
+
+int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal == 0 ? OK : INVALID;
+}
+
+int cuDeviceGetName(char *name, int n, int device)
+{
+    (void)device;
+    snprintf(name, (size_t)n, "emulated");
+    return OK;
+}
+
+int cuDeviceTotalMem_v2(size_t *n, int device)
+{
+    (void)device;
+    *n = MEMORY;
+    return OK;
+}
+
+/* The only attributes asked for: the major and the minor number. */
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    *value = attribute == 75 ? SM / 10 : SM % 10;
+    return attribute == 75 || attribute == 76 ? OK : INVALID;
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    (void)device;
+    *context = &emulated;
+    return OK;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    (void)device;
+    return OK;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+    return context == &emulated ? OK : INVALID;
+}
+
+int cuMemGetInfo_v2(size_t *left, size_t *all)
+{
+    *left = *all = MEMORY;
+    return OK;
+}
+
+int cuMemAllocHost_v2(void **at, size_t n)
+{
+    *at = malloc(n);
+    return *at ? OK : NO_MEMORY;
+}
+
+int cuMemFreeHost(void *at)
+{
+    free(at);
+    return OK;
+}
+
+/* Filled with what nobody may count on. */
+int cuMemAlloc_v2(uint64_t *at, size_t n)
+{
+    void *memory = n <= MEMORY ? aligned_alloc(256, (n + 255) & ~(size_t)255) : NULL;
+    if (!memory) return NO_MEMORY;
+    memset(memory, 0xA5, n);
+    *at = (uintptr_t)memory;
+    return OK;
+}
+
+int cuMemFree_v2(uint64_t at)
+{
+    free((void *)(uintptr_t)at);
+    return OK;
+}
+
+/* --- Modules ---------------------------------------------------------------------------------- */
+
+/* Where an ELF file ends: behind its table of sections. */
+static size_t size_of(const void *image)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, image, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+    return head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
+}
+
+/* By a file of its own: dlopen knows modules by their paths. */
+static void *open_module(const void *image, size_t n)
+{
+    char path[] = "/tmp/cuda-emulated-XXXXXX";
+    int fd = mkstemp(path);
+    void *module = NULL;
+    if (fd < 0) return NULL;
+    if (write(fd, image, n) == (ssize_t)n) module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!module) fprintf(stderr, "cuda-emulated: %s\n", dlerror());
+    close(fd);
+    unlink(path);
+    return module;
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    size_t n = size_of(image);
+    void (*set)(void *) = NULL;
+    *module = n > 0 ? open_module(image, n) : NULL;
+    void *at = *module ? dlsym(*module, "emulated_set") : NULL;
+    memcpy(&set, &at, sizeof set);
+    if (set) set(&emulated);
+    return set ? OK : INVALID;
+}
+
+int cuModuleUnload(void *module)
+{
+    dlclose(module);
+    return OK;
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    *function = dlsym(module, name);
+    return *function ? OK : NOT_FOUND;
+}
+
+/* --- Streams and graphs ----------------------------------------------------------------------- */
+
+/* What a graph holds; copies have no function. */
+typedef struct {
+    launch_t launch;
+    char *to;
+    const char *from;
+    size_t n;
+} node_t;
+
+typedef struct {
+    int n, space, users; /* users: the graph, and what was made of it */
+    node_t *node;
+} graph_t;
+
+static graph_t *capturing;
+
+static int do_node(const node_t *node)
+{
+    if (node->launch.function) return run(&node->launch);
+    memmove(node->to, node->from, node->n);
+    return OK;
+}
+
+static int take(const node_t *node)
+{
+    graph_t *g = capturing;
+    if (!g) return do_node(node);
+    if (g->n == g->space) {
+        g->space = g->space ? 2 * g->space : 64;
+        g->node = realloc(g->node, (size_t)g->space * sizeof *g->node);
+        if (!g->node) abort();
+    }
+    g->node[g->n++] = *node;
+    return OK;
+}
+
+int cuStreamCreate(void **stream, unsigned flags)
+{
+    (void)flags;
+    *stream = &block;
+    return OK;
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+    return stream == &block ? OK : INVALID;
+}
+
+int cuStreamSynchronize(void *stream)
+{
+    return stream == &block && !capturing ? OK : INVALID;
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream)
+{
+    if (stream != &block || capturing) return INVALID;
+    memcpy((void *)(uintptr_t)to, from, n);
+    return OK;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
+{
+    if (stream != &block || capturing) return INVALID;
+    memcpy(to, (const void *)(uintptr_t)from, n);
+    return OK;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *stream)
+{
+    node_t node = {.to = (char *)(uintptr_t)to, .from = (const char *)(uintptr_t)from, .n = n};
+    return stream == &block ? take(&node) : INVALID;
+}
+
+int cuMemsetD8Async(uint64_t at, unsigned char value, size_t n, void *stream)
+{
+    if (stream != &block || capturing) return INVALID;
+    memset((void *)(uintptr_t)at, value, n);
+    return OK;
+}
+
+int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned threads,
+                   unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
+                   void **parameter, void **extra)
+{
+    node_t node = {.launch = {.blocks = x, .threads = threads}};
+    if (x == 0 || y != 1 || z != 1 || threads == 0 || threads > MAX_THREADS || threads_y != 1 ||
+        threads_z != 1 || shared != 0 || stream != &block || extra || !function)
+        return INVALID;
+    memcpy(&node.launch.function, &function, sizeof function);
+    memcpy(&node.launch.arena, parameter[0], sizeof node.launch.arena);
+    memcpy(&node.launch.arg, parameter[1], sizeof node.launch.arg);
+    memcpy(&node.launch.begin, parameter[2], sizeof node.launch.begin);
+    memcpy(&node.launch.extent, parameter[3], sizeof node.launch.extent);
+    return take(&node);
+}
+
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    (void)mode;
+    if (stream != &block || capturing) return INVALID;
+    capturing = calloc(1, sizeof *capturing);
+    if (!capturing) return NO_MEMORY;
+    capturing->users = 1;
+    return OK;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+    *graph = capturing;
+    capturing = NULL;
+    return stream == &block && *graph ? OK : INVALID;
+}
+
+int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long flags)
+{
+    (void)flags;
+    ((graph_t *)graph)->users++;
+    *made = graph;
+    return OK;
+}
+
+int cuGraphLaunch(void *made, void *stream)
+{
+    const graph_t *g = made;
+    int result = stream == &block && !capturing ? OK : INVALID;
+    for (int i = 0; result == OK && i < g->n; i++) result = do_node(&g->node[i]);
+    return result;
+}
+
+int cuGraphDestroy(void *graph)
+{
+    graph_t *g = graph;
+    if (--g->users > 0) return OK;
+    free(g->node);
+    free(g);
+    return OK;
+}
+
+int cuGraphExecDestroy(void *made)
+{
+    return cuGraphDestroy(made);
+}
