@@ -6,6 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
+. tests/cluster/units.bash
 
 shared=${PCP_SHARED:-../shared}
 models=$shared/data/models golden=$shared/conformance/golden
@@ -35,29 +36,6 @@ chmod +x "$work/glslc"
 export PCP_TARGET=vulkan:spirv1.3-f64 PCP_GLSLC=$work/glslc XDG_CACHE_HOME=$work/cache
 layers=$(find /usr/share/vulkan /usr/local/share/vulkan /etc/vulkan -name 'VkLayer_khronos_validation*' 2>/dev/null)
 if [ -n "$layers" ]; then export PCP_VULKAN_VALIDATE=1; else skip "the validation layer" "vulkan-validationlayers is not installed"; fi
-
-# units LIST...: `pcp check` each; wrong is what is neither right nor refused.
-units() {
-    local unit path section status right=0 refused=0 wrong=0
-    for unit in "$@"; do
-        path=${unit%%#*} section=''
-        [ "$path" = "$unit" ] || section=${unit##*#}
-        awk -v k="$section" '/^\/\/ -----/ { i++; next } k == "" || i + 0 == k + 0' \
-            "$shared/data/stablehlo/$path" >"$work/unit.mlir"
-        status=0
-        "$bin/pcp" check --backend cpu "$work/unit.mlir" >"$work/unit.out" 2>&1 || status=$?
-        if [ $status -eq 0 ]; then
-            right=$((right + 1))
-        elif [ $status -eq 2 ] && grep -qE ' has no | rounds of loops ' "$work/unit.out"; then
-            refused=$((refused + 1))
-        else
-            wrong=$((wrong + 1))
-            echo "$unit: $status: $(head -n 3 "$work/unit.out")"
-        fi
-    done
-    echo "$right right, $refused refused by name, $wrong wrong"
-    [ $wrong -eq 0 ] && [ $right -gt $((refused * 2)) ]
-}
 
 if [ -e "$golden/gradients.json" ]; then
     check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Plans for CUDA without a GPU. tests/tools/cuda-emulated stands in for nvcc and for libcuda: the source of each kernel becomes
+# a function of the host, its threads coroutines. Golden gradients, random programs and a sample of the conformance
+# units go through the backend, the device and its graphs; what the target lacks is refused by name. Where
+# nvcc is installed it compiles the golden model's kernels for sm_90, and none may spill much.
+# With PCP_LONG=1 (scripts/test --long) all units and more programs.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/units.bash
+
+shared=${PCP_SHARED:-../shared}
+models=$shared/data/models golden=$shared/conformance/golden
+emulated=$PWD/tests/tools/cuda-emulated
+every=120 programs=2
+if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
+export XDG_CACHE_HOME=$work/cache
+
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
+check "a driver that is not there is named" refuses "no CUDA driver" env PCP_LIBCUDA=/nowhere PCP_NVCC=true \
+    PCP_TARGET=cuda:sm_90 "$bin/pcp" profile "$work/model.mlir" --steps 1
+check "a compiler that is not there is named" refuses "install NVIDIA's CUDA toolkit" env PCP_NVCC=/nowhere \
+    "$bin/pcp" compile "$work/model.mlir" --target cuda:sm_90 --output "$work/plan"
+
+# A compiler that tells the registers of each kernel.
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+if [ -n "$nvcc" ]; then
+    printf '#!/bin/sh\nexec "%s" -Xptxas -v "$@" 2>>"%s"\n' "$nvcc" "$work/ptxas" >"$work/nvcc"
+    chmod +x "$work/nvcc"
+    model=$models/nanogpt_small.mlir
+    [ -e "$model" ] || model=$work/model.mlir
+    spills() {
+        env PCP_NVCC="$work/nvcc" "$bin/pcp" compile "$model" --target cuda:sm_90 --output "$work/plan" &&
+            awk '/spill stores/ { n++; for (i = 1; i < NF; i++) if ($(i + 2) == "spill" && $(i + 3) ~ /^stores/ && $i > most) most = $i }
+                /Used/ { for (i = 1; i < NF; i++) if ($(i + 1) == "registers," && $i > regs) regs = $i }
+                END { printf "%d kernels, %d registers at most, %d bytes spilled at most\n", n, regs, most; exit !(n > 10 && most <= 256) }' \
+                "$work/ptxas"
+    }
+    check "nvcc compiles all kernels for sm_90, and they fit in registers" spills
+    sed -n 's/^\([0-9]* kernels.*\)$/# \1/p' "$work/check.out"
+else
+    skip "nvcc compiles all kernels for sm_90" "no nvcc here"
+fi
+
+if ! command -v g++ >/dev/null; then
+    skip "emulated" "no g++ here"
+    tap_done
+    exit
+fi
+cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$work/libcuda.so" "$emulated/driver.c" -ldl || exit 1
+export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/nvcc
+check "the device is listed" grep -qE '^cuda:0 .*sm_90' <("$bin/pcp" devices)
+check "a plan for another architecture is refused" refuses "is of sm_90" env PCP_TARGET=cuda:sm_80 \
+    "$bin/pcp" profile "$work/model.mlir" --steps 1
+check "training steps in bf16" "$bin/pcp" profile "$work/model.mlir" --steps 2 --precision bf16
+if [ -e "$golden/gradients.json" ]; then
+    check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
+    mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
+    check "${#list[@]} conformance units" units "${list[@]}"
+    sed 's/^/# /' "$work/check.out"
+else
+    skip "golden gradients, conformance units" "no $golden: set PCP_SHARED"
+fi
+check "random programs" env PCP_PROGRAMS=3000:$programs "$tests/random_cpu_test"
+sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
+if [ -n "${PCP_LONG:-}" ]; then
+    check "programs with expected values" "$tests/checks_test"
+fi
+tap_done

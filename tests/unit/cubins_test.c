@@ -1,0 +1,188 @@
+/* Plan code for CUDA as it is read: what is whole is taken, whatever is cut short, of another kind or
+ * says too much is refused before a driver sees it; what CUDA has no code for is refused by name; how
+ * products are cut into blocks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "codegen/cubins.h"
+#include "codegen/render_cuda.h"
+#include "compile/compile.h"
+
+/* One kernel "k0" of three arguments, in the second of two modules. */
+static const uint32_t whole[] = {
+    0x43504350,
+    1,
+    1,
+    2, /* magic, version, kernels, modules */
+    1,
+    3,
+    32,
+    256,
+    0,
+    2, /* module, arguments, threads, block, blocks, letters */
+    'k' | '0' << 8,
+    4, /* bytes of the first module */
+    0x464c457f,
+    0,
+    5, /* of the second */
+    0x464c457f,
+    0x01,
+};
+enum { N_WORD = sizeof whole / sizeof *whole, N_BYTE = sizeof whole };
+
+static int load(const void *bytes, size_t n, err_t *err)
+{
+    cubins_t cubins;
+    int status = cubins_load(&cubins, bytes, n, err);
+    if (status == 0) {
+        const cubin_kernel_t *k = cubins_find(&cubins, "k0");
+        assert_int_equal(cubins.n_kernel, 1);
+        assert_int_equal(cubins.n_module, 2);
+        assert_non_null(k);
+        assert_int_equal(k->module, 1);
+        assert_int_equal(k->block, 256);
+        assert_int_equal(cubins.module[1].n_bytes, 5);
+        assert_int_equal(cubins.module[1].bytes[4], 1);
+        assert_null(cubins_find(&cubins, "k1"));
+    }
+    cubins_fini(&cubins);
+    return status;
+}
+
+static void test_whole(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    if (load(whole, N_BYTE, &err) < 0) fail_msg("%s", err.text);
+}
+
+static void test_cut_short(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < N_BYTE; n++) {
+        err_t err = {0};
+        uint8_t *bytes = mem_calloc(1, n + 1);
+        memcpy(bytes, whole, n);
+        assert_int_equal(load(bytes, n, &err), -1);
+        assert_int_equal(err.code, ERR_CORRUPT);
+        free(bytes);
+    }
+}
+
+static void test_wrong_words(void **state)
+{
+    static const struct {
+        int at;
+        uint32_t word;
+        const char *says;
+    } cases[] = {
+        {0, 1, "none for CUDA"},
+        {1, 2, "none for CUDA"},
+        {2, 1u << 30, "1073741824 kernels"},
+        {2, 0, "a module of"},
+        {3, 1u << 30, "1073741824 modules"},
+        {3, 1, "of module 1"},
+        {4, 2, "of module 2"},
+        {5, 1u << 20, "1048576 arguments"},
+        {6, 0, "0 threads"},
+        {7, 0, "blocks of 0"},
+        {7, 2048, "blocks of 2048"},
+        {8, 1u << 31, "a kernel of"},
+        {9, 3, "without a name"},
+        {9, 1, "without a name"},
+        {9, 255, "without a name"},
+        {10, 0, "without a name"},
+        {11, 3, "a module of"},
+        {11, 1u << 31, "a module of"},
+        {13, 0x01010101, "a module of"},
+        {14, 8, "a module of"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t word[N_WORD];
+        err_t err = {0};
+        cubins_t cubins;
+        memcpy(word, whole, sizeof word);
+        word[cases[i].at] = cases[i].word;
+        assert_int_equal(cubins_load(&cubins, (const uint8_t *)word, sizeof word, &err), -1);
+        cubins_fini(&cubins);
+        assert_int_equal(err.code, ERR_CORRUPT);
+        if (!strstr(err.text, cases[i].says)) fail_msg("%zu: %s", i, err.text);
+    }
+}
+
+/* Whatever bits turn, it is taken or refused. */
+static void test_turned_bits(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t word[N_WORD];
+        memcpy(word, whole, sizeof word);
+        for (uint64_t k = 0; k < 1 + i % 3; k++)
+            word[rng_bits(i, 2 * k) % N_WORD] ^= 1u << rng_bits(i, 2 * k + 1) % 32;
+        cubins_t cubins;
+        cubins_load(&cubins, (const uint8_t *)word, sizeof word, NULL);
+        cubins_fini(&cubins);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
+        "  %0 = stablehlo.exponential %x : tensor<4xcomplex<f32>>\n"
+        "  return %0 : tensor<4xcomplex<f32>>\n}\n";
+    (void)state;
+    err_t err = {0};
+    size_t n = 0;
+    assert_null(compile_text(text, strlen(text), "t", NULL, "cuda:sm_90", &n, &err));
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    if (!strstr(err.text, "target cuda:sm_90 has no ")) fail_msg("%s", err.text);
+}
+
+/* Blocks cover C and no more than it needs; large ones only where there are many. */
+static void test_products(void **state)
+{
+    static const struct {
+        int64_t m, n, k, batch;
+        const char *launch, *tile;
+    } cases[] = {
+        {1, 1, 1, 1, "blocks 1,", "<32, 32,"},
+        {33, 65, 7, 3, "blocks 18,", "<32, 32,"},
+        {4096, 4096, 64, 1, "blocks 1024,", "<128, 128,"},
+        {1024, 1024, 64, 1, "blocks 256,", "<64, 64,"},
+        {4096, 8, 64, 12, "blocks 1536,", "<32, 32,"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        product_t product = {.step = {.dtype = DT_F32,
+                                      .batch = cases[i].batch,
+                                      .inner = 1,
+                                      .m = cases[i].m,
+                                      .n = cases[i].n,
+                                      .k = cases[i].k}};
+        str_t text = {0};
+        render_cuda_product(&product, &text);
+        if (!strstr(str_text(&text), cases[i].launch) || !strstr(str_text(&text), cases[i].tile))
+            fail_msg("%zu: %s", i, str_text(&text));
+        str_fini(&text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_turned_bits),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_products),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
