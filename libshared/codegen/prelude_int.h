@@ -253,7 +253,7 @@ PCP_FN float pcp_erf_inv_f32(float x)
     {                                                                            \
         return (T)(a >> ((U)b < 8 * sizeof(T) ? (U)b : (U)(8 * sizeof(T) - 1))); \
     }                                                                            \
-    PCP_LOOP T pcp_pow_##t(T a, T b)                \
+    PCP_LOOP T pcp_pow_##t(T a, T b)                                             \
     {                                                                            \
         W y = 1, x = (W)a;                                                       \
         if (b < 0) return a == 1 ? 1 : a == -1 ? (b & 1 ? (T)-1 : 1) : 0;        \
@@ -283,7 +283,7 @@ PCP_FN float pcp_erf_inv_f32(float x)
     {                                                                         \
         return (T)((S)a >> (b < 8 * sizeof(T) ? b : (T)(8 * sizeof(T) - 1))); \
     }                                                                         \
-    PCP_LOOP T pcp_pow_##t(T a, T b)             \
+    PCP_LOOP T pcp_pow_##t(T a, T b)                                          \
     {                                                                         \
         W y = 1, x = (W)a;                                                    \
         for (; b > 0; b = (T)(b >> 1), x *= x) y *= b & 1 ? x : 1;            \
