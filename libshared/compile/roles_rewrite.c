@@ -79,6 +79,10 @@ static int order_tokens(const roles_rewrite_t *w, int *order, roles_t *out, err_
 
 static bool says_more(const roles_rewrite_t *w, const int *order)
 {
+    for (int f = 0; f < w->module->n_fn; f++) {
+        const ir_fn_t *fn = w->module->fn[f];
+        if (fn != w->fn && !fn->is_private && strcmp(fn->name, "logits") != 0) return true;
+    }
     if (w->loss != 0) return true;
     for (int i = 0; i < w->fn->body->n_arg; i++) {
         const char *now = attr_text(&w->fn->param_attrs[i], "pcp.role", NULL);
@@ -105,24 +109,43 @@ static void name_rows(const roles_rewrite_t *w)
     }
 }
 
-/* An argument of another function with the name of one of the entry's has its name and role. */
+/* The entry's argument that argument i of `fn` stands for: by the exporter's names, by the names in the
+ * text, or by its place where there are none; -1: none. */
+static int counterpart(const roles_rewrite_t *w, const ir_fn_t *fn, int i)
+{
+    const ir_attrs_t *attrs = &fn->param_attrs[i];
+    const char *loc = attr_text(attrs, "jax.arg_info", attr_text(attrs, "pcp.loc", NULL));
+    const char *spoken = fn->value[ir_fn_param(fn, i)].name;
+    int n = w->fn->body->n_arg;
+    for (int k = 0; loc && k < n; k++)
+        if (w->exported[k] && strcmp(loc, w->exported[k]) == 0) return k;
+    for (int k = 0; !loc && spoken && strncmp(spoken, "arg", 3) != 0 && k < n; k++) {
+        const char *other = w->fn->value[ir_fn_param(w->fn, k)].name;
+        if (!w->exported[k] && other && strcmp(spoken, other) == 0) return k;
+    }
+    return !loc && i < n && !w->exported[i] ? i : -1;
+}
+
+/* Of a function that is not the entry: what is kept among the parameters has name and role of the entry's;
+ * the rest of @logits is as its types have it, that of others has the role of its counterpart, or is data. */
 static void describe_other(const roles_rewrite_t *w, ir_fn_t *fn)
 {
     arena_t *arena = w->module->arena;
+    bool is_logits = strcmp(fn->name, "logits") == 0;
     for (int i = 0; i < fn->body->n_arg; i++) {
         ir_attrs_t *attrs = &fn->param_attrs[i];
-        const char *loc = attr_text(attrs, "jax.arg_info", attr_text(attrs, "pcp.loc", NULL));
-        int found = -1;
-        for (int k = 0; k < w->fn->body->n_arg && found < 0; k++) {
-            bool same = loc ? w->exported[k] && strcmp(loc, w->exported[k]) == 0
-                            : k == i && !w->exported[k];
-            ir_type_t type = *ir_type_of(fn, ir_fn_param(fn, i));
-            if (same && w->parsed[k].is_param && ir_type_equal(&type, &w->row[k].type)) found = k;
-        }
-        if (found < 0 || attr_find(attrs, "pcp.name")) continue;
-        attr_set_text(arena, attrs, "pcp.name", ATTR_STRING, w->row[found].name);
+        int k = counterpart(w, fn, i);
+        bool same = k >= 0 && ir_type_equal(ir_type_of(fn, ir_fn_param(fn, i)), &w->row[k].type);
+        bool kept = same && w->parsed[k].is_param;
+        bool drop = is_logits ? !kept : k >= 0 && w->parsed[k].is_param && !same;
+        if (drop || attr_find(attrs, "pcp.name")) continue;
+        const char *role = kept && is_logits                        ? attribute_of(w, k)
+                           : kept && w->parsed[k].role == ARG_state ? "frozen"
+                           : k >= 0                                 ? attribute_of(w, k)
+                                                                    : "batch";
+        if (k >= 0) attr_set_text(arena, attrs, "pcp.name", ATTR_STRING, w->row[k].name);
         if (!attr_find(attrs, "pcp.role"))
-            attr_set_text(arena, attrs, "pcp.role", ATTR_STRING, attribute_of(w, found));
+            attr_set_text(arena, attrs, "pcp.role", ATTR_STRING, role);
     }
 }
 
@@ -177,7 +200,7 @@ static int take_over(const roles_rewrite_t *w, ir_fn_t *to, err_t *err)
     for (int i = 0; i < w->module->n_fn; i++) {
         ir_fn_t *fn = w->module->fn[i];
         bool is_logits = fn != to && strcmp(fn->name, "logits") == 0;
-        if (is_logits) describe_other(w, fn);
+        if (is_logits || (fn != to && !fn->is_private)) describe_other(w, fn);
         fn->is_private = fn != to && !is_logits;
     }
     if (ir_verify(w->module, err) == 0) return 0;

@@ -1,5 +1,5 @@
-/* Plans for generation: made once, then read from disk; and parameters into their tensors. Internal
- * to infer/. */
+/* Plans for generation: made once, then read from disk; and parameters into their tensors. For infer/
+ * and programs that run one function of a model. */
 #ifndef INFER_PLANS_H
 #define INFER_PLANS_H
 

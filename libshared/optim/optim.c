@@ -302,7 +302,8 @@ static int build_update(const build_t *b, err_t *err)
     return status;
 }
 
-/* A forward program: (params, batch) -> the first result of fn, in f32, called `result`. */
+/* A forward program: (params, batch) -> the first result of fn, in f32, called `result`; NULL: all
+ * scalars, called "result<i>". */
 static int build_forward(ir_module_t *module, const ir_fn_t *fn, const char *name,
                          optim_arg_t *args, const char *result, err_t *err)
 {
@@ -313,10 +314,12 @@ static int build_forward(ir_module_t *module, const ir_fn_t *fn, const char *nam
     ir_fn_t *to = program_begin(module, name, &in);
     ir_val_t *results = mem_calloc((size_t)fn->body->n_result + 1, sizeof *results);
     int status = run_model(to, fn, args, n_arg, &in, results, err);
-    if (status == 0) {
-        add_result(to, &out, result, ir_convert(to, results[0], DT_F32));
-        status = program_end(to, &out, err);
+    for (int r = 0; status == 0 && r < (result ? 1 : fn->body->n_result); r++) {
+        const char *called = result ? result : arena_printf(module->arena, "result%d", r);
+        if (result || ir_type_of(to, results[r])->rank == 0)
+            add_result(to, &out, called, ir_convert(to, results[r], DT_F32));
     }
+    if (status == 0) status = program_end(to, &out, err);
     free(results);
     VEC_FREE(&in);
     VEC_FREE(&out);
@@ -449,4 +452,20 @@ int optim_build_logits(ir_module_t *module, err_t *err)
     name_tokens(module, args, fn->body->n_arg);
     remove_public(module, fn);
     return build_forward(module, fn, "logits", args, "logits", err);
+}
+
+int optim_build_evaluation(ir_module_t *module, const char *name, err_t *err)
+{
+    const ir_fn_t *fn = ir_module_find(module, name);
+    if (!fn) return err_set(err, ERR_ARG, "the module has no function @%s", name);
+    optim_arg_t *args = optim_args(module, fn, err);
+    if (!args) return -1;
+    bool any = false;
+    for (int r = 0; r < fn->body->n_result; r++) {
+        const ir_type_t *type = ir_type_of(fn, fn->body->result[r]);
+        any = any || (type->rank == 0 && !dtype_is_complex(type->dtype));
+    }
+    if (!any) return err_set(err, ERR_TYPE, "no result of @%s is a number", name);
+    remove_public(module, fn);
+    return build_forward(module, fn, "evaluate", args, NULL, err);
 }

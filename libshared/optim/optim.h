@@ -68,6 +68,11 @@ int optim_build_gradient(ir_module_t *module, err_t *err);
 /* Only @logits (params, tokens) -> (logits), for sampling. ERR_ARG when the module has none. */
 int optim_build_logits(ir_module_t *module, err_t *err);
 
+/* Only @evaluate (params, batch) -> the results of the function `name` that are scalars, in f32 and called
+ * "result<i>" by their numbers in it: accuracies and the like. Seeds and scalars as in @loss. ERR_ARG:
+ * no such function; ERR_TYPE: none of its results is a scalar. */
+int optim_build_evaluation(ir_module_t *module, const char *name, err_t *err);
+
 /* How a module's arguments take part in training. X(word), and what pcp.role says behind a colon:
  *   param    trained by the gradient
  *   frozen   has initial values and keeps them

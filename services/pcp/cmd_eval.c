@@ -9,13 +9,15 @@
 #include "ckpt/checkpoint.h"
 #include "infer/scorer.h"
 #include "pcp/cmd.h"
+#include "pcp/eval_records.h"
 #include "pcp/eval_text.h"
 #include "pcp/progress.h"
 #include "pcp/run_checkpoint.h"
+#include "pcp/train_records.h"
 #include "text/tokenizer.h"
 
 typedef struct {
-    char *checkpoint;
+    char *checkpoint, *entry;
     int64_t tokens, stride, threads;
 } options_t;
 
@@ -23,6 +25,9 @@ typedef struct {
 static const config_field_t fields[] = {
     {"checkpoint", CONFIG_STRING, AT(checkpoint), NULL,
      "a run's directory, its checkpoints' (the newest is taken) or one of them", 0, 0, NULL, false},
+    {"entry", CONFIG_STRING, AT(entry), NULL,
+     "with records: the function whose results are shown, their means (default: the loss)", 0, 0,
+     NULL, false},
     {"tokens", CONFIG_INT, AT(tokens), "0", "only the first so many; 0: all", 0, 1e15, NULL, false},
     {"stride", CONFIG_INT, AT(stride), "0",
      "tokens between windows; fewer: more context for each, and slower; 0: half a window", 0, 1e9,
@@ -31,9 +36,12 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .purpose = "tell how well a model foretells a text",
-    .usage = "usage: pcp eval --checkpoint DIR FILE [FLAGS]\n\n"
+    .usage = "usage: pcp eval --checkpoint DIR FILE [FLAGS]\n"
+             "       pcp eval --checkpoint DIR records:DIR [--entry NAME]\n\n"
              "Loss (nats a token), perplexity and bits a byte of a trained model over a text, by "
-             "the\nstride method. The model needs a function @logits (docs/models.md).",
+             "the\nstride method. The model needs a function @logits (docs/models.md).\n"
+             "Over records: the mean loss, or of what another function of the model returns, such "
+             "as an\naccuracy.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
@@ -130,6 +138,9 @@ static int eval(const void *options, const config_args_t *args, err_t *err)
     const options_t *o = options;
     if (!o->checkpoint || args->n_operands != 1)
         return err_set(err, ERR_ARG, "say what to look at: --checkpoint DIR and one text file");
+    const char *records = train_records_dir(args->operands[0]);
+    if (records) return eval_records(o->checkpoint, o->entry, records, (int)o->threads, err);
+    if (o->entry) return err_set(err, ERR_ARG, "--entry is for records: give records:DIR");
     job_t job = {0};
     eval_sum_t sum;
     meter_t meter;

@@ -389,12 +389,64 @@ static void test_constants(void **state)
     ir_module_destroy(&none);
 }
 
+/* --- other functions --- */
+
+/* An accuracy of its own batch size: what it shares with the entry has names and roles of the entry's,
+ * states are only read. */
+static void test_other_function(void **state)
+{
+    (void)state;
+    static const char text[] = REGRESSION(
+        "%w: tensor<3x2xf32> loc(\"params['w']\"), %m: tensor<3xf32> loc(\"batch_stats['m']\"), " X
+        ", %l: tensor<4xi32> loc(\"labels\")",
+        LABELS EMA, "%loss, %m2",
+        "tensor<f32>, tensor<3xf32>") "func.func public @accuracy(%w: tensor<3x2xf32> "
+                                      "loc(\"params['w']\"), %m: tensor<3xf32> "
+                                      "loc(\"batch_stats['m']\"), %x: tensor<7x3xf32>, %weights: "
+                                      "tensor<7xf32> "
+                                      "loc(\"weights\")) -> tensor<f32> {\n"
+                                      "  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                                      "  %p = stablehlo.dot_general %x, %w, contracting_dims = [1] "
+                                      "x [0] : (tensor<7x3xf32>, "
+                                      "tensor<3x2xf32>) -> tensor<7x2xf32>\n"
+                                      "  %s = stablehlo.reduce(%p init: %zero) applies "
+                                      "stablehlo.add across dimensions = [0, 1] "
+                                      ": (tensor<7x2xf32>, tensor<f32>) -> tensor<f32>\n"
+                                      "  return %s : tensor<f32>\n}\n";
+    err_t err = {0};
+    roles_t roles;
+    ir_module_t *module = parse(text);
+    const roles_options_t options = rules(NULL);
+    if (roles_assign(module, &options, &roles, &err) < 0) fail_msg("%s", err.text);
+    check_again(module);
+    const ir_fn_t *fn = ir_module_find(module, "accuracy");
+    assert_true(fn->is_private);
+    optim_arg_t *args = optim_args(module, fn, &err);
+    if (!args) fail_msg("%s", err.text);
+    static const struct {
+        const char *name;
+        optim_role_t role;
+    } want[] = {{"params['w']", ARG_param},
+                {"batch_stats['m']", ARG_frozen},
+                {"arg2", ARG_batch},
+                {"arg3", ARG_batch}};
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(args[i].name, want[i].name);
+        assert_int_equal(args[i].role, want[i].role);
+    }
+    if (optim_build_evaluation(module, "accuracy", &err) < 0) fail_msg("%s", err.text);
+    fn = ir_module_find(module, "evaluate");
+    assert_int_equal(fn->body->n_arg, 4);
+    assert_string_equal(attr_text(&fn->result_attrs[0], "pcp.name", ""), "result0");
+    ir_module_destroy(&module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roles),          cmocka_unit_test(test_refused),
         cmocka_unit_test(test_entry_and_file), cmocka_unit_test(test_training),
-        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_constants),      cmocka_unit_test(test_other_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
