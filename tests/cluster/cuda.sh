@@ -48,6 +48,8 @@ fi
 cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$work/libcuda.so" "$emulated/driver.c" -ldl || exit 1
 export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/nvcc
 check "the device is listed" grep -qE '^cuda:0 .*sm_90' <("$bin/pcp" devices)
+check "a device alone stands for its best target" "$bin/pcp" compare "$work/model.mlir" --targets cuda,c:scalar --steps 2 \
+    --max-deviation 1e-4 --max-drift 1e-3
 check "a plan for another architecture is refused" refuses "is of sm_90" env PCP_TARGET=cuda:sm_80 \
     "$bin/pcp" profile "$work/model.mlir" --steps 1
 check "a driver that is not there is named" refuses "no CUDA driver" env PCP_LIBCUDA=/nowhere "$bin/pcp" profile \

@@ -12,7 +12,7 @@ static bool cuda_info(int ordinal, device_info_t *info)
     bool found = cuda_api_open(&api, NULL) == 0 && cuda_api_choose(&api, ordinal) &&
                  api.device_memory(&bytes, api.device) == CU_SUCCESS;
     if (found) {
-        *info = (device_info_t){.memory_bytes = bytes};
+        *info = (device_info_t){.memory_bytes = bytes, .target = cuda_best_target(&api)};
         snprintf(info->text, sizeof info->text, "%.60s, sm_%d%d", api.name, api.major, api.minor);
     }
     cuda_api_close(&api);
@@ -24,6 +24,7 @@ static void cuda_close(device_t **self_p)
     device_t *self = *self_p;
     if (!self) return;
     if (self->context) {
+        cuda_use(self, NULL);
         if (self->stream) self->api.stream_wait(self->stream);
         cuda_steps_free(self);
         cuda_modules_free(self);
@@ -36,13 +37,18 @@ static void cuda_close(device_t **self_p)
     *self_p = NULL;
 }
 
+int cuda_use(device_t *self, err_t *err)
+{
+    return cuda_api_check(&self->api, self->api.context_use(self->context), "its context", err);
+}
+
 static int make_context(device_t *self, err_t *err)
 {
     const api_t *api = &self->api;
     cu_result_t result = api->context_retain(&self->context, api->device);
-    if (result == CU_SUCCESS) result = api->context_use(self->context);
-    if (result == CU_SUCCESS) result = api->stream_new(&self->stream, CU_STREAM_NON_BLOCKING);
-    return cuda_api_check(api, result, "a context", err);
+    if (cuda_api_check(api, result, "a context", err) < 0 || cuda_use(self, err) < 0) return -1;
+    result = api->stream_new(&self->stream, CU_STREAM_NON_BLOCKING);
+    return cuda_api_check(api, result, "a stream", err);
 }
 
 static device_t *cuda_open(const device_options_t *options, err_t *err)
@@ -67,6 +73,7 @@ static int cuda_threads(const device_t *self)
 static int cuda_load(device_t *self, const plan_t *plan, err_t *err)
 {
     self->plan = plan;
+    if (cuda_use(self, err) < 0) return -1;
     return cuda_modules_load(self, err) < 0 || cuda_steps_load(self, err) < 0 ? -1 : 0;
 }
 

@@ -27,7 +27,7 @@ int cuda_memory_arena(device_t *self, uint64_t n_bytes, err_t *err)
 {
     const api_t *api = &self->api;
     size_t size = n_bytes > 0 ? n_bytes : 1;
-    if (check_limits(self, size, err) < 0 ||
+    if (cuda_use(self, err) < 0 || check_limits(self, size, err) < 0 ||
         cuda_api_check(api, api->memory_new(&self->arena, size), "the arena", err) < 0 ||
         cuda_api_check(api, api->pinned_new(&self->staging, STAGING_BYTES), "memory for transfers",
                        err) < 0)
@@ -54,7 +54,7 @@ static int wait_for(device_t *self, cu_result_t result, const char *what, err_t 
 int cuda_memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes,
                       err_t *err)
 {
-    if (cuda_steps_run(self, err) < 0) return -1;
+    if (cuda_use(self, err) < 0 || cuda_steps_run(self, err) < 0) return -1;
     for (size_t at = 0; at < n_bytes; at += STAGING_BYTES) {
         size_t n = n_bytes - at < STAGING_BYTES ? n_bytes - at : STAGING_BYTES;
         memcpy(self->staging, (const char *)bytes + at, n);
@@ -67,7 +67,7 @@ int cuda_memory_write(device_t *self, uint64_t offset, const void *bytes, size_t
 
 int cuda_memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err)
 {
-    if (cuda_steps_run(self, err) < 0) return -1;
+    if (cuda_use(self, err) < 0 || cuda_steps_run(self, err) < 0) return -1;
     for (size_t at = 0; at < n_bytes; at += STAGING_BYTES) {
         size_t n = n_bytes - at < STAGING_BYTES ? n_bytes - at : STAGING_BYTES;
         cu_result_t result = self->api.download(self->staging, self->arena + offset + at, n,
@@ -80,7 +80,7 @@ int cuda_memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_byte
 
 int cuda_memory_zero(device_t *self, uint64_t offset, size_t n_bytes, err_t *err)
 {
-    if (cuda_steps_run(self, err) < 0) return -1;
+    if (cuda_use(self, err) < 0 || cuda_steps_run(self, err) < 0) return -1;
     if (n_bytes == 0) return 0;
     return wait_for(self, self->api.fill(self->arena + offset, 0, n_bytes, self->stream),
                     "clearing its memory", err);

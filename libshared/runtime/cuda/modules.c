@@ -1,26 +1,45 @@
 /* The plan's code on the device. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "codegen/target.h"
 #include "runtime/cuda/steps.h"
 
 /* A cubin runs on devices of its major number, from its minor one on. */
+static bool runs(const api_t *api, const target_t *t)
+{
+    return strncmp(t->name, "cuda:", 5) == 0 && api->major == t->machine && api->minor >= t->level;
+}
+
+const char *cuda_best_target(const api_t *api)
+{
+    const target_t *best = NULL, *t;
+    for (int i = 0; (t = target_row(i)); i++)
+        if (runs(api, t) && (!best || t->level > best->level)) best = t;
+    return best ? best->name : NULL;
+}
+
 static int check_target(const device_t *self, err_t *err)
 {
     const target_t *t = target_find(self->plan->target, err);
+    const char *best = cuda_best_target(&self->api);
     if (!t) return -1;
-    if (self->api.major == t->machine && self->api.minor >= t->level) return 0;
+    if (runs(&self->api, t)) return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "the plan is for %s, CUDA device %s is of sm_%d%d: compile it again for that",
-                   t->name, self->api.name, self->api.major, self->api.minor);
+                   "the plan is for %s, CUDA device %s is of sm_%d%d: compile it again for %s",
+                   t->name, self->api.name, self->api.major, self->api.minor,
+                   best ? best : "another device, we have no target for this one");
 }
 
 static int load_module(device_t *self, int i, err_t *err)
 {
     const cubin_module_t *m = &self->cubins.module[i];
-    return cuda_api_check(&self->api, self->api.module_load(&self->module[i], m->bytes),
-                          "loading the plan's code", err);
+    void *aligned = mem_calloc(1, m->n_bytes + 1); /* as files are, which is what drivers expect */
+    memcpy(aligned, m->bytes, m->n_bytes);
+    cu_result_t result = self->api.module_load(&self->module[i], aligned);
+    free(aligned);
+    return cuda_api_check(&self->api, result, "loading the plan's code", err);
 }
 
 static int find_kernel(device_t *self, int i, err_t *err)

@@ -201,6 +201,7 @@ int cuda_steps_run(device_t *self, err_t *err)
     const api_t *api = &self->api;
     int status = 0;
     if (self->queue.n == 0) return 0;
+    if (cuda_use(self, err) < 0) return -1;
     if (!api->has_graphs || self->queue.n == 1) {
         status = launch_all(self, err);
     } else {

@@ -41,6 +41,10 @@ struct device {
     VEC(recorded_t) recorded;
 };
 
+/* device.c: what this thread asks of the driver from now on is about the device. A context belongs to
+ * threads; our callers may change. */
+int cuda_use(device_t *self, err_t *err);
+
 /* memory.c: the arena, zeroed; what is queued runs before it is read or written. */
 int cuda_memory_arena(device_t *self, uint64_t n_bytes, err_t *err);
 void cuda_memory_free(device_t *self);
@@ -49,7 +53,9 @@ int cuda_memory_write(device_t *self, uint64_t offset, const void *bytes, size_t
 int cuda_memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err);
 int cuda_memory_zero(device_t *self, uint64_t offset, size_t n_bytes, err_t *err);
 
-/* modules.c: the plan's code, and its kernels by name. */
+/* modules.c: the best target that the chosen device runs (NULL: none); the plan's code, and its kernels by
+ * name. */
+const char *cuda_best_target(const api_t *api);
 int cuda_modules_load(device_t *self, err_t *err);
 void cuda_modules_free(device_t *self);
 

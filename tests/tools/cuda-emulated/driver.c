@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { MAX_THREADS = 1024, STACK_BYTES = 256 << 10, SM = 90, MEMORY = 1 << 30 };
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
 
 /* As in shim.h. */
 typedef struct {
@@ -237,19 +237,25 @@ int cuDevicePrimaryCtxRelease_v2(int device)
     return OK;
 }
 
+/* A context belongs to a thread; what needs one asks whether it has it. */
+static __thread bool current;
+
 int cuCtxSetCurrent(void *context)
 {
-    return context == &emulated ? OK : INVALID;
+    current = context == &emulated;
+    return current ? OK : INVALID;
 }
 
 int cuMemGetInfo_v2(size_t *left, size_t *all)
 {
+    if (!current) return NO_CONTEXT;
     *left = *all = MEMORY;
     return OK;
 }
 
 int cuMemAllocHost_v2(void **at, size_t n)
 {
+    if (!current) return NO_CONTEXT;
     *at = malloc(n);
     return *at ? OK : NO_MEMORY;
 }
@@ -263,6 +269,7 @@ int cuMemFreeHost(void *at)
 /* Filled with what nobody may count on. */
 int cuMemAlloc_v2(uint64_t *at, size_t n)
 {
+    if (!current) return NO_CONTEXT;
     void *memory = n <= MEMORY ? aligned_alloc(256, (n + 255) & ~(size_t)255) : NULL;
     if (!memory) return NO_MEMORY;
     memset(memory, 0xA5, n);
@@ -272,6 +279,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t n)
 
 int cuMemFree_v2(uint64_t at)
 {
+    if (!current) return NO_CONTEXT;
     free((void *)(uintptr_t)at);
     return OK;
 }
@@ -303,6 +311,7 @@ static void *open_module(const void *image, size_t n)
 
 int cuModuleLoadData(void **module, const void *image)
 {
+    if (!current) return NO_CONTEXT;
     size_t n = size_of(image);
     void (*set)(void *) = NULL;
     *module = n > 0 ? open_module(image, n) : NULL;
@@ -320,6 +329,7 @@ int cuModuleUnload(void *module)
 
 int cuModuleGetFunction(void **function, void *module, const char *name)
 {
+    if (!current) return NO_CONTEXT;
     *function = dlsym(module, name);
     return *function ? OK : NOT_FOUND;
 }
@@ -363,6 +373,7 @@ static int take(const node_t *node)
 
 int cuStreamCreate(void **stream, unsigned flags)
 {
+    if (!current) return NO_CONTEXT;
     (void)flags;
     *stream = &block;
     return OK;
@@ -375,11 +386,13 @@ int cuStreamDestroy_v2(void *stream)
 
 int cuStreamSynchronize(void *stream)
 {
+    if (!current) return NO_CONTEXT;
     return stream == &block && !capturing ? OK : INVALID;
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream)
 {
+    if (!current) return NO_CONTEXT;
     if (stream != &block || capturing) return INVALID;
     memcpy((void *)(uintptr_t)to, from, n);
     return OK;
@@ -387,6 +400,7 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t n, void *stream)
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
 {
+    if (!current) return NO_CONTEXT;
     if (stream != &block || capturing) return INVALID;
     memcpy(to, (const void *)(uintptr_t)from, n);
     return OK;
@@ -394,12 +408,14 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t n, void *stream)
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, void *stream)
 {
+    if (!current) return NO_CONTEXT;
     node_t node = {.to = (char *)(uintptr_t)to, .from = (const char *)(uintptr_t)from, .n = n};
     return stream == &block ? take(&node) : INVALID;
 }
 
 int cuMemsetD8Async(uint64_t at, unsigned char value, size_t n, void *stream)
 {
+    if (!current) return NO_CONTEXT;
     if (stream != &block || capturing) return INVALID;
     memset((void *)(uintptr_t)at, value, n);
     return OK;
@@ -409,6 +425,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
                    unsigned threads_y, unsigned threads_z, unsigned shared, void *stream,
                    void **parameter, void **extra)
 {
+    if (!current) return NO_CONTEXT;
     node_t node = {.launch = {.blocks = x, .threads = threads}};
     if (x == 0 || y != 1 || z != 1 || threads == 0 || threads > MAX_THREADS || threads_y != 1 ||
         threads_z != 1 || shared != 0 || stream != &block || extra || !function)
@@ -423,6 +440,7 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
 
 int cuStreamBeginCapture_v2(void *stream, int mode)
 {
+    if (!current) return NO_CONTEXT;
     (void)mode;
     if (stream != &block || capturing) return INVALID;
     capturing = calloc(1, sizeof *capturing);
@@ -448,6 +466,7 @@ int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long fla
 
 int cuGraphLaunch(void *made, void *stream)
 {
+    if (!current) return NO_CONTEXT;
     const graph_t *g = made;
     int result = stream == &block && !capturing ? OK : INVALID;
     for (int i = 0; result == OK && i < g->n; i++) result = do_node(&g->node[i]);
