@@ -387,6 +387,28 @@ static void what_is_waited_for_is_told(void **unused)
     rig_free(rig);
 }
 
+/* After the last round none is open, however long its validation takes: no row could tell. */
+static void a_long_last_validation(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 1, 1);
+    rig->config.validate_every = 1;
+    do_round(rig, 0, W1);
+    committed(rig, 0, "");
+    keep_records(rig);
+    ask(rig, W1);
+    only(rig, W1, BODY(EVAL));
+    for (int i = 0; i < 25; i++) {
+        beat(rig, W1, 0);
+        tick(rig, 1000);
+    }
+    assert_true(rig->state.round.eval.n > 0);
+    assert_false(rig->state.round.opened);
+    for (size_t i = 0; i < rig->records.n; i++)
+        assert_int_not_equal(rig->records.at[i]->kind, RECORD_WAITS);
+    rig_free(rig);
+}
+
 /* It starts over; the plan that comes meanwhile is not forgotten. */
 static void a_shard_lost_before_the_first_round(void **unused)
 {
@@ -514,6 +536,7 @@ int main(void)
         cmocka_unit_test(late_answers_to_older_commits_mean_nothing),
         cmocka_unit_test(a_lost_shard_comes_back),
         cmocka_unit_test(what_is_waited_for_is_told),
+        cmocka_unit_test(a_long_last_validation),
         cmocka_unit_test(a_shard_lost_before_the_first_round),
         cmocka_unit_test(a_quorum_closes_the_round),
         cmocka_unit_test(a_drained_worker_hands_in_what_it_has),

@@ -117,10 +117,10 @@ static void committed(shepherd_t *self)
     if (open) records_write(self, open);
 }
 
-/* The store has closed the last round and opened this one. */
+/* The store has closed the last round and opened this one, if there is another. */
 static void opened(shepherd_t *self)
 {
-    self->round.opened = true;
+    self->round.opened = self->round.number < self->config->rounds;
     phase_change(&self->phase, PHASE_TRAIN);
     checkpoint_start(self);
     checkpoint_forget(self, false);
