@@ -39,7 +39,9 @@ static report_t report(const char *columns, const char *const *cells, size_t n_r
 
 static const char nasty[] = "a\033[2J\nb\xff\x80 \xe2\x80\xae \xe6\xbc\xa2\xe5\xad\x97";
 
-/* `n` runs, 5 rounds, `n_worker` workers, 3 events of which one means harm. */
+enum { EVENTS = 80 };
+
+/* Three runs, rounds, `n_worker` workers, events of which one means harm. */
 static top_data_t data_of(size_t n_worker)
 {
     top_data_t d = {.run = "old", .read_ms = 1700000100000};
@@ -57,12 +59,16 @@ static top_data_t data_of(size_t n_worker)
     d.checkpoints = REPORT("round created_at", 1, "4", "2023-11-14T22:13:20.000Z");
     d.leases = REPORT("worker loss n_steps compute_ms", 3, "w1", "", "", "", "w1", "1.5", "20",
                       "40", "w0", "1.75", "10", "1000");
-    d.events = REPORT("told_at level name member detail", 3, "2026-01-01T00:00:00.000Z", "error",
-                      nasty, nasty, "{\"reason\": \"why\", \"n\": 3}", "2026-01-01T00:00:00.000Z",
-                      "info", "joined", "w0", "{\"member\": \"w0\", \"kind\": \"worker\"}", "", "",
-                      "", "", "");
+    const char *events[EVENTS * 5];
+    for (size_t i = 0; i < EVENTS; i++) {
+        const char *row[] = {"2026-01-01T00:00:00.000Z", "info", "joined", "w0",
+                             "{\"member\": \"w0\", \"kind\": \"worker\"}"};
+        const char *harm[] = {"", "error", nasty, nasty, "{\"reason\": \"why\", \"n\": 3}"};
+        memcpy(&events[i * 5], i == 1 ? harm : row, sizeof row);
+    }
+    d.events = report("told_at level name member detail", events, EVENTS);
     const char *cells[30 * 5];
-    char names[30][8];
+    char names[30][24];
     for (size_t i = 0; i < n_worker; i++) {
         snprintf(names[i], sizeof names[i], "w%zu", i);
         const char *row[] = {names[i],
@@ -138,6 +144,7 @@ static void test_every_size(void **state)
                     check_cells(&canvas);
                     str_t last = {0}, title = {0};
                     top_canvas_text(&canvas, rows - 1, &last);
+                    assert_non_null(last.at);
                     has(last.at, " q quit");
                     for (int i = 0; i < rows; i++) top_canvas_text(&canvas, i, &title);
                     has(title.at, " RUN (3)");
