@@ -129,7 +129,7 @@ typedef struct {
 static void draw_series(top_canvas_t *canvas, const top_graph_t *graph, const series_t *series,
                         size_t n)
 {
-    top_curve_t curves[2];
+    top_curve_t curves[2] = {{0}};
     double *values[2][2];
     for (size_t i = 0; i < n; i++) {
         values[i][0] = numbers(series[i].report, "round");
