@@ -29,6 +29,26 @@ const config_field_t *config_find(const config_table_t *table, const char *name)
     return NULL;
 }
 
+static const struct {
+    char letter;
+    const char *name;
+} letters[] = {{'o', "output"}};
+
+char config_letter(const config_field_t *field)
+{
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
+        if (strcmp(field->name, letters[i].name) == 0) return letters[i].letter;
+    return '\0';
+}
+
+/* The field that -o stands for; NULL: this table has none of that letter. */
+static const config_field_t *find_letter(const config_table_t *table, char letter)
+{
+    for (size_t i = 0; i < table->n_fields; i++)
+        if (letter && config_letter(&table->fields[i]) == letter) return &table->fields[i];
+    return NULL;
+}
+
 /* Levenshtein distance, for "did you mean". */
 static size_t edit_distance(const char *a, const char *b)
 {
@@ -364,6 +384,17 @@ static int read_flag(const config_table_t *table, walk_t *walk, const char *name
     return 0;
 }
 
+/* -o VALUE or -oVALUE. */
+static int read_letter(const config_table_t *table, walk_t *walk, assignments_t *out, err_t *err)
+{
+    const char *flag = walk->argv[walk->i];
+    assignment_t a = {find_letter(table, flag[1]), NULL};
+    if (!a.field) return err_set(err, ERR_ARG, "%s: flags have two dashes (see --help)", flag);
+    if (want_value(walk, flag, flag[2] ? flag + 2 : NULL, &a.value, err) < 0) return -1;
+    VEC_PUSH(out, a);
+    return 0;
+}
+
 static config_asks_t asked_by(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ? CONFIG_ASKS_HELP
@@ -386,7 +417,7 @@ static int read_args(const config_table_t *table, walk_t *walk, config_args_t *a
         } else if ((args->asks = asked_by(word)) != CONFIG_ASKS_NOTHING) {
             return 0;
         } else if (word[1] != '-') {
-            return err_set(err, ERR_ARG, "%s: flags have two dashes (see --help)", word);
+            if (read_letter(table, walk, out, err) < 0) return -1;
         } else {
             char *name = respell("", word + 2, '-', '_', false), *equals = strchr(name, '=');
             if (equals) *equals = '\0';

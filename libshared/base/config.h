@@ -87,6 +87,9 @@ const char *config_hide(const config_table_t *table, int argc, char **argv);
 /* The field of this name, or that once had it; NULL: there is none. */
 const config_field_t *config_find(const config_table_t *table, const char *name);
 
+/* The letter that stands for a field's flag in all programs: 'o' for "output"; '\0': it has none. */
+char config_letter(const config_field_t *field);
+
 /* Set one field from text, as a flag would, but for @FILE. */
 int config_set(const config_table_t *table, void *target, const char *name, const char *value,
                err_t *err);

@@ -73,7 +73,9 @@ static void put_purpose(const char *text, FILE *out)
 static void put_field(const config_field_t *f, FILE *out)
 {
     static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
-    fputs(".TP\n.B \\-\\-", out);
+    fputs(".TP\n.B ", out);
+    if (config_letter(f)) fprintf(out, "\\-%c, ", config_letter(f));
+    fputs("\\-\\-", out);
     for (const char *p = f->name; *p; p++) fputs(*p == '_' ? "\\-" : (char[]){*p, '\0'}, out);
     if (f->kind != CONFIG_BOOL)
         fprintf(out, " \\fI%s\\fR", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);

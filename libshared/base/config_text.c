@@ -72,7 +72,9 @@ static void help_field(const config_field_t *f, FILE *out)
 {
     static const char *const kinds[] = {"", "INT", "NUMBER", "TEXT", ""};
     str_t left = {0};
-    str_add(&left, "  --");
+    str_add(&left, "  ");
+    if (config_letter(f)) str_addf(&left, "-%c, ", config_letter(f));
+    str_add(&left, "--");
     for (const char *p = f->name; *p; p++) str_addf(&left, "%c", *p == '_' ? '-' : *p);
     if (f->kind != CONFIG_BOOL)
         str_addf(&left, " %s", f->kind == CONFIG_ENUM ? f->words : kinds[f->kind]);
@@ -113,6 +115,8 @@ void config_flags(const config_table_t *table, const char *name, FILE *out)
         const config_field_t *f = &table->fields[i];
         flag_line(f, "", f->words ? f->words : takes[f->kind], out);
         if (f->kind == CONFIG_BOOL) flag_line(f, "no-", "", out);
+        if (config_letter(f))
+            fprintf(out, "-%c %s\n", config_letter(f), f->words ? f->words : "TEXT");
     }
     fprintf(out, "--config TEXT\n--help\n--version\n");
     for (const char *at = table->usage; at && *at; at += strcspn(at, "\n"), at += *at == '\n') {

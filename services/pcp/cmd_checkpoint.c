@@ -12,10 +12,12 @@
 #include "pcp/checkpoint_now.h"
 #include "pcp/cmd.h"
 #include "pcp/hf_dir.h"
+#include "pcp/output.h"
 #include "store/store.h"
 
 typedef struct {
-    char *out, *dir, *hf, *dtype, *shepherd, *key_file, *store;
+    char *out, *dir, *hf, *dtype, *shepherd, *key_file, *store, *output;
+    bool json;
     int64_t keep, wait_ms, shard_mb;
 } options_t;
 
@@ -35,6 +37,7 @@ static const config_field_t fields[] = {
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "now: how long the shepherd may take to answer", 1, 3600000, NULL, false},
+    OUTPUT_FIELDS(options_t, "list, verify: "),
     {"keep", CONFIG_INT, offsetof(options_t, keep), "3", "prune: how many to keep", 1, 1000000,
      NULL, false},
     {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
@@ -65,36 +68,68 @@ static const config_table_t table = {
     .env_field = "shepherd",
 };
 
-static void print_entry(const checkpoint_entry_t *c, bool verified)
+static json_t *json_of(const checkpoint_entry_t *c, bool verified)
 {
-    char loss[32] = "-", validation[32] = "-";
-    if (!isnan(c->loss)) snprintf(loss, sizeof loss, "%.4f", c->loss);
-    if (!isnan(c->validation)) snprintf(validation, sizeof validation, "%.4f", c->validation);
     const char *state = c->fault       ? "damaged"
                         : verified     ? "whole"
                         : c->has_state ? "resumable"
                                        : "-";
-    printf("%-20s %8lld %14lld %10s %10s %12lld  %s\n", c->name, c->round, (long long)c->tokens,
-           loss, validation, (long long)c->n_bytes, state);
-    if (c->fault) printf("    %s\n", c->fault);
+    json_t *json = json_pack("{s:o, s:o, s:I, s:I, s:I, s:s}", "name", output_text(c->name), "run",
+                             output_text(c->run), "round", (json_int_t)c->round, "tokens",
+                             (json_int_t)c->tokens, "bytes", (json_int_t)c->n_bytes, "state",
+                             state);
+    json_object_set_new(json, "loss", isnan(c->loss) ? json_null() : json_real(c->loss));
+    json_object_set_new(json, "validation",
+                        isnan(c->validation) ? json_null() : json_real(c->validation));
+    json_object_set_new(json, "path", output_text(c->path));
+    json_object_set_new(json, "hash", output_text(c->hash));
+    json_object_set_new(json, "fault", output_text(c->fault));
     if (verified && (c->seal || keyring_own())) {
         char *who = vouch_tell(c->seal, c->hash);
-        printf("    %s\n", who);
+        json_object_set_new(json, "signed", output_text(who));
         free(who);
     }
+    return json;
 }
 
-static int list(const char *root, bool verify, err_t *err)
+/* Below the table, what no column has room for. Takes `rows`. */
+static void print_notes(json_t *rows)
 {
+    static const char *const keys[] = {"fault", "signed"};
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            const char *text = json_string_value(json_object_get(row, keys[k]));
+            const char *name = json_string_value(json_object_get(row, "name"));
+            if (text) printf("    %s: %s\n", name ? name : "-", text);
+        }
+    }
+    json_decref(rows);
+}
+
+static int list(const options_t *o, const char *root, bool verify, err_t *err)
+{
+    static const output_column_t columns[] = {{"name", "name", 20, NULL},
+                                              {"round", "round", -8, NULL},
+                                              {"tokens", "tokens", -14, NULL},
+                                              {"loss", "loss", -10, NULL},
+                                              {"validation", "validation", -10, NULL},
+                                              {"bytes", "bytes", -12, NULL},
+                                              {" state", "state", 0, NULL}};
+    output_t format = output_of(o->output, o->json);
     checkpoint_list_t found;
     if (checkpoint_list(root, verify, &found, err) < 0) return -1;
     size_t n_bad = 0;
-    printf("%-20s %8s %14s %10s %10s %12s\n", "name", "round", "tokens", "loss", "validation",
-           "bytes");
+    json_t *rows = json_array();
     for (size_t i = 0; i < found.n; i++) {
-        print_entry(&found.at[i], verify);
+        json_array_append_new(rows, json_of(&found.at[i], verify));
         n_bad += found.at[i].fault != NULL;
     }
+    if (format == OUTPUT_TABLE) json_incref(rows);
+    output_list(format, columns, sizeof columns / sizeof *columns, rows, stdout);
+    if (format == OUTPUT_TABLE) print_notes(rows);
     int rc = 0;
     if (found.n == 0) rc = err_set(err, ERR_IO, "%s: no checkpoint in it", root);
     if (n_bad) rc = err_set(err, ERR_CORRUPT, "%zu of %zu checkpoints are damaged", n_bad, found.n);
@@ -103,18 +138,26 @@ static int list(const char *root, bool verify, err_t *err)
 }
 
 /* A root's checkpoints, or the one that was named. */
-static int verify(const char *path, err_t *err)
+static int verify(const options_t *o, const char *path, err_t *err)
 {
     char *manifest = mem_printf("%s/manifest.json", path);
     bool one = file_exists(manifest);
     free(manifest);
-    if (!one) return list(path, true, err);
+    if (!one) return list(o, path, true, err);
     checkpoint_t *checkpoint = checkpoint_open(path, err);
     if (!checkpoint) return -1;
-    printf("%s: whole, %lld bytes, manifest %s\n", path, (long long)checkpoint_bytes(checkpoint),
-           checkpoint_hash(checkpoint));
-    char *who = vouch_tell(checkpoint_seal(checkpoint), checkpoint_hash(checkpoint));
-    printf("%s\n", who);
+    output_t format = output_of(o->output, o->json);
+    long long n_bytes = checkpoint_bytes(checkpoint);
+    const char *hash = checkpoint_hash(checkpoint);
+    char *who = vouch_tell(checkpoint_seal(checkpoint), hash);
+    if (format == OUTPUT_TABLE)
+        printf("%s: whole, %lld bytes, manifest %s\n%s\n", path, n_bytes, hash, who);
+    else
+        output_value(format,
+                     json_pack("{s:o, s:s, s:I, s:s, s:o}", "path", output_text(path), "state",
+                               "whole", "bytes", (json_int_t)n_bytes, "hash", hash, "signed",
+                               output_text(who)),
+                     stdout);
     free(who);
     checkpoint_close(&checkpoint);
     return 0;
@@ -186,8 +229,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const char *verb = two ? args->operands[0] : "", *path = two ? args->operands[1] : "";
     if (args->n_operands > 0 && args->n_operands < 3 && strcmp(args->operands[0], "now") == 0)
         return checkpoint_now(o->shepherd, two ? path : NULL, o->wait_ms, err);
-    if (strcmp(verb, "list") == 0) return list(path, false, err);
-    if (strcmp(verb, "verify") == 0) return verify(path, err);
+    if (strcmp(verb, "list") == 0) return list(o, path, false, err);
+    if (strcmp(verb, "verify") == 0) return verify(o, path, err);
     if (strcmp(verb, "sign") == 0) return checkpoint_sign(path, err);
     if (strcmp(verb, "export") == 0) return export(o, path, err);
     if (strcmp(verb, "prune") == 0) return prune(o, path, err);

@@ -29,7 +29,7 @@ static const char script[] =
     "        while read -r flag values; do\n"
     "            case \"$flag\" in\n"
     "            =) [ \"${#leading[@]}\" -gt 1 ] || verbs=\"$verbs ${values//|/ }\" ;;\n"
-    "            --*) flags=\"$flags $flag\"\n"
+    "            -*) flags=\"$flags $flag\"\n"
     "                [ \"$flag\" != \"$prev\" ] || known=\"$values\" ;;\n"
     "            esac\n"
     "        done <<<\"$rows\"\n"

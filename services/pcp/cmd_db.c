@@ -4,16 +4,19 @@
 #include <string.h>
 
 #include "pcp/cmd.h"
+#include "pcp/output.h"
 #include "store/store.h"
 
 typedef struct {
-    char *store;
+    char *store, *output;
+    bool json;
     int64_t to, wait_ms;
 } options_t;
 
 static const config_field_t fields[] = {
     {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
      "postgresql://USER@HOST:PORT/DATABASE or sqlite:///PATH", 0, 0, NULL, true},
+    OUTPUT_FIELDS(options_t, "status: "),
     {"to", CONFIG_INT, offsetof(options_t, to), "0", "migrate: version to stop at; 0: the newest",
      0, 9999, NULL, false},
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "30000",
@@ -33,11 +36,17 @@ static const config_table_t table = {
     .n_fields = sizeof fields / sizeof *fields,
 };
 
-static int report(store_t *store, err_t *err)
+static int report(const options_t *o, store_t *store, err_t *err)
 {
     store_schema_t schema;
     if (store_schema(store, &schema, err) < 0) return -1;
-    printf("database: version %d\nprogram:  version %d\n", schema.present, schema.known);
+    output_t format = output_of(o->output, o->json);
+    if (format == OUTPUT_TABLE)
+        printf("database: version %d\nprogram:  version %d\n", schema.present, schema.known);
+    else
+        output_value(format,
+                     json_pack("{s:i, s:i}", "database", schema.present, "program", schema.known),
+                     stdout);
     return store_check(store, err);
 }
 
@@ -53,7 +62,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     store_t *store = store_open(o->store, &limits, err);
     int rc = store ? 0 : -1;
     if (store && migrate) rc = store_migrate(store, (int)o->to, err);
-    if (rc == 0 && (!migrate || o->to == 0)) rc = report(store, err);
+    if (rc == 0 && (!migrate || o->to == 0)) rc = report(o, store, err);
     store_destroy(&store);
     return rc;
 }

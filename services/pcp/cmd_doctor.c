@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "pcp/cmd.h"
 #include "pcp/doctor.h"
+#include "pcp/output.h"
 
 #define OPTION(member) offsetof(doctor_options_t, member)
 static const config_field_t fields[] = {
@@ -22,7 +21,7 @@ static const config_field_t fields[] = {
      0, NULL, false},
     {"wait_ms", CONFIG_INT, OPTION(wait_ms), "5000", "how long a service may take to answer", 1,
      3600000, NULL, false},
-    {"json", CONFIG_BOOL, OPTION(json), "false", "print JSON", 0, 0, NULL, false},
+    OUTPUT_FIELDS(doctor_options_t, ""),
 };
 static const config_table_t table = {
     .purpose = "look for what is wrong on this machine and with a cluster, and tell what mends it",
@@ -67,6 +66,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
 {
     const doctor_options_t *o = options;
     const doctor_row_t *const tables[] = {doctor_machine, doctor_cluster};
+    output_t format = output_of(o->output, o->json);
     int count[4] = {0};
     json_t *list = json_array();
     if (args->n_operands > 0) {
@@ -79,17 +79,16 @@ static int run(const void *options, const config_args_t *args, err_t *err)
             doctor_finding_t finding = {.verdict = DOCTOR_SKIPPED};
             row->check(o, &finding);
             count[finding.verdict]++;
-            if (o->json)
+            if (format != OUTPUT_TABLE)
                 json_array_append_new(list, finding_json(row->name, &finding));
             else
                 print_finding(row->name, &finding);
             fflush(stdout);
         }
-    if (o->json) {
-        json_dumpf(list, stdout, JSON_INDENT(2));
-        putchar('\n');
-    }
-    json_decref(list);
+    if (format != OUTPUT_TABLE)
+        output_value(format, list, stdout);
+    else
+        json_decref(list);
     int bad = count[DOCTOR_BAD];
     return bad == 0 ? 0
                     : err_set(err, ERR_STATE, "%d of %d checks found what will fail", bad,

@@ -13,10 +13,12 @@
 #include "base/random.h"
 #include "msg/keys.h"
 #include "pcp/cmd.h"
+#include "pcp/output.h"
 #include "store/store.h"
 
 typedef struct {
-    char *dir, *role, *name, *out, *store;
+    char *dir, *role, *name, *out, *output, *store;
+    bool json;
     int64_t days;
 } options_t;
 
@@ -32,6 +34,7 @@ static const config_field_t fields[] = {
     {"store", CONFIG_STRING, AT(store), NULL,
      "revoke: URL of the cluster's records, where shepherds find the list", 0, 0, NULL, true},
     {"out", CONFIG_STRING, AT(out), NULL, "issue: the file [DIR/NAME.key]", 0, 0, NULL, false},
+    OUTPUT_FIELDS(options_t, "show: "),
 };
 static const config_table_t table = {
     .usage =
@@ -147,7 +150,7 @@ static int issue(const options_t *o, err_t *err)
 
 /* --- show, revoke --- */
 
-static int show(const char *path, err_t *err)
+static int show(const options_t *o, const char *path, err_t *err)
 {
     keys_t key;
     err_t fault = {0};
@@ -158,6 +161,15 @@ static int show(const char *path, err_t *err)
     if (gmtime_r(&end, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     keys_hex(key.card.public_key, KEYS_BYTES, hex);
     bool good = keys_card_check(&key.card, key.authority, clock_wall_ms() / 1000, &fault) == 0;
+    output_t format = output_of(o->output, o->json);
+    if (format != OUTPUT_TABLE) {
+        output_value(format,
+                     json_pack("{s:s, s:o, s:s, s:s, s:o}", "role", keys_role_name(key.card.role),
+                               "name", output_text(key.card.name), "expires", when, "public", hex,
+                               "fault", good ? json_null() : output_text(fault.text)),
+                     stdout);
+        return 0;
+    }
     printf("role     %s\nname     %s\nexpires  %s\npublic   %s\nstate    %s\n",
            keys_role_name(key.card.role), key.card.name, when, hex, good ? "good" : fault.text);
     return 0;
@@ -259,7 +271,7 @@ static int body(const void *options, const config_args_t *args, err_t *err)
         return err_set(err, ERR_ARG, "want init, issue, show FILE or revoke WHICH");
     if (strcmp(word, "init") == 0) return init(o, err);
     if (strcmp(word, "issue") == 0) return issue(o, err);
-    if (strcmp(word, "show") == 0) return show(which, err);
+    if (strcmp(word, "show") == 0) return show(o, which, err);
     if (strcmp(word, "revoke") == 0) return revoke_key(o, which, err);
     return err_set(err, ERR_ARG, "\"%s\": want init, issue, show FILE or revoke WHICH", word);
 }

@@ -19,7 +19,7 @@
 #include "pcp/train_prepare.h"
 
 typedef struct {
-    char *key_file, *shepherd, *key, *name;
+    char *key_file, *shepherd, *key, *name, *output;
     int64_t wait_ms, limit;
     bool json, follow, watch, all, yes;
     train_config_t train; /* submit */
@@ -31,7 +31,7 @@ static const config_field_t own_fields[] = {
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},
-    {"json", CONFIG_BOOL, AT(json), "false", "list, get: print JSON", 0, 0, NULL, false},
+    OUTPUT_FIELDS(options_t, "list, get: "),
     {"follow", CONFIG_BOOL, AT(follow), "false", "logs: wait for more until the run is over", 0, 0,
      NULL, false},
     {"limit", CONFIG_INT, AT(limit), "50", "list: so many, the newest first", 1, 1000000, NULL,
@@ -226,8 +226,9 @@ static int print_answer(const options_t *o, run_talk_t *talk, Msg__RunAsk__Verb 
     msg_envelope_t *answer = NULL;
     if (ask_about(talk, verb, id, 0, &answer, err) < 0) return -1;
     const Msg__RunAnswer *found = answer->run_answer;
-    if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || o->json))
-        run_show_one(found->runs[0], o->json);
+    output_t format = output_of(o->output, o->json);
+    if (found->n_runs && (verb == MSG__RUN_ASK__VERB__GET || format != OUTPUT_TABLE))
+        run_show_one(found->runs[0], format);
     else if (found->n_runs)
         printf("%s is %s\n", found->runs[0]->id, found->runs[0]->state);
     msg_free(&answer);
@@ -286,7 +287,8 @@ static int act(options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb, const cha
     case MSG__RUN_ASK__VERB__SUBMIT: return submit(o, talk, what, err);
     case MSG__RUN_ASK__VERB__WATCH: return watch(talk, what, err);
     case MSG__RUN_ASK__VERB__LOGS: return logs(o, talk, what, err);
-    case MSG__RUN_ASK__VERB__LIST: return run_list(talk, o->limit, o->all, o->json, err);
+    case MSG__RUN_ASK__VERB__LIST:
+        return run_list(talk, o->limit, o->all, output_of(o->output, o->json), err);
     case MSG__RUN_ASK__VERB__DELETE: return run_delete(talk, what, o->yes, err);
     default: return print_answer(o, talk, verb, what, err);
     }

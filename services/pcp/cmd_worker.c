@@ -9,16 +9,19 @@
 #include "msg/member.h"
 #include "msg/service.h"
 #include "pcp/cmd.h"
+#include "pcp/output.h"
 #include "pcp/routes.h"
 
 typedef struct {
-    char *key_file, *shepherd;
+    char *key_file, *shepherd, *output;
+    bool json;
     int64_t wait_ms;
 } options_t;
 
 static const config_field_t fields[] = {
     CMD_SHEPHERD_FIELD(options_t, "ipc://run/control"),
     CMD_KEY_FIELD(options_t),
+    OUTPUT_FIELDS(options_t, ""),
     {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "5000",
      "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
 };
@@ -172,22 +175,28 @@ static int by_id(const void *a, const void *b)
     return strcmp(((const row_t *)a)->id, ((const row_t *)b)->id);
 }
 
-static const char *or_dash(const char *text)
+static json_t *json_of(const row_t *r)
 {
-    return text ? text : "-";
+    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "worker", r->id, "supervisor",
+                     output_text(r->supervisor), "process", output_text(r->process), "work",
+                     output_text(r->work), "pid", (json_int_t)r->pid, "restarts",
+                     (json_int_t)r->restarts, "threads", (json_int_t)r->threads, "host",
+                     output_text(r->host), "target", output_text(r->target));
 }
 
-static void print(ask_t *self)
+static void print(ask_t *self, output_t format)
 {
+    static const output_column_t columns[] = {
+        {"WORKER", "worker", 24, NULL},   {"SUPERVISOR", "supervisor", 20, NULL},
+        {"PROCESS", "process", 9, NULL},  {"WORK", "work", 5, NULL},
+        {"PID", "pid", -8, NULL},         {"RESTARTS", "restarts", -8, NULL},
+        {"THREADS", "threads", -7, NULL}, {" HOST", "host", 17, NULL},
+        {"TARGET", "target", 0, NULL}};
+    json_t *list = json_array();
     if (self->rows.n) qsort(self->rows.at, self->rows.n, sizeof *self->rows.at, by_id);
-    printf("%-24s %-20s %-9s %-5s %8s %8s %7s  %-16s %s\n", "WORKER", "SUPERVISOR", "PROCESS",
-           "WORK", "PID", "RESTARTS", "THREADS", "HOST", "TARGET");
-    for (size_t i = 0; i < self->rows.n; i++) {
-        const row_t *r = &self->rows.at[i];
-        printf("%-24s %-20s %-9s %-5s %8u %8u %7u  %-16s %s\n", r->id, or_dash(r->supervisor),
-               or_dash(r->process), or_dash(r->work), r->pid, r->restarts, r->threads,
-               or_dash(r->host), or_dash(r->target));
-    }
+    for (size_t i = 0; i < self->rows.n; i++)
+        json_array_append_new(list, json_of(&self->rows.at[i]));
+    output_list(format, columns, sizeof columns / sizeof *columns, list, stdout);
 }
 
 /* "scale N", "scale ID N", "drain ID", "list" */
@@ -236,7 +245,7 @@ int cmd_worker(int argc, char **argv)
         if (read_words(&ask, &args, &err) < 0 || converse(&ask, &options, &err) < 0)
             status = cmd_fail("worker", &err);
         else
-            print(&ask);
+            print(&ask, output_of(options.output, options.json));
     }
     fini(&ask);
     config_args_fini(&args);

@@ -10,6 +10,7 @@ typedef struct {
     char *dir;                         /* where runs and caches are to be */
     char *ports;                       /* "7000,7100": to be free here; "": none */
     int64_t wait_ms;
+    char *output;
     bool json;
 } doctor_options_t;
 

@@ -41,13 +41,13 @@ static int next_page(run_talk_t *talk, uint32_t most, found_t *found, err_t *err
     return 0;
 }
 
-int run_list(run_talk_t *talk, int64_t limit, bool all, bool json, err_t *err)
+int run_list(run_talk_t *talk, int64_t limit, bool all, output_t format, err_t *err)
 {
     found_t found = {.more = true};
     int rc = 0;
     while (rc == 0 && found.more && (all || (int64_t)found.rows.n < limit))
         rc = next_page(talk, all ? 0 : (uint32_t)(limit - (int64_t)found.rows.n), &found, err);
-    if (rc == 0) run_show_list(found.rows.at, found.rows.n, json);
+    if (rc == 0) run_show_list(found.rows.at, found.rows.n, format);
     if (rc == 0 && found.more)
         fprintf(stderr, "pcp run: the newest %zu are shown; --all or --limit N shows more\n",
                 found.rows.n);

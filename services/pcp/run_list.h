@@ -5,9 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pcp/output.h"
 #include "pcp/run_talk.h"
 
 /* Print the newest `limit` runs, or all; on stderr that there are more. ERR_NET, ERR_STATE. */
-int run_list(run_talk_t *talk, int64_t limit, bool all, bool json, err_t *err);
+int run_list(run_talk_t *talk, int64_t limit, bool all, output_t format, err_t *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs as text and as JSON. */
+/* Runs as lines of text, and as what output.h prints. */
 #include "pcp/run_show.h"
 
 #include <jansson.h>
@@ -42,33 +42,16 @@ static json_t *json_of(const Msg__RunInfo *info)
     return json;
 }
 
-static void print_json(json_t *json)
+void run_show_list(Msg__RunInfo *const *runs, size_t n, output_t format)
 {
-    json_dumpf(json, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(json);
-}
-
-void run_show_list(Msg__RunInfo *const *runs, size_t n, bool json)
-{
-    if (json) {
-        json_t *list = json_array();
-        for (size_t i = 0; i < n; i++) json_array_append_new(list, json_of(runs[i]));
-        print_json(list);
-        return;
-    }
-    printf("%-24s %-10s %15s %9s %9s %10s  %s\n", "RUN", "STATE", "ROUND", "WORKERS", "LOSS",
-           "VALIDATION", "REASON");
-    for (size_t i = 0; i < n; i++) {
-        const Msg__RunInfo *info = runs[i];
-        char rounds[32], workers[32], loss[32] = "-", validation[32] = "-";
-        snprintf(rounds, sizeof rounds, "%u/%u", info->round, info->rounds);
-        snprintf(workers, sizeof workers, "%u/%u", info->workers, info->workers_wanted);
-        if (info->loss > 0) snprintf(loss, sizeof loss, "%.4f", info->loss);
-        if (info->has_val_loss) snprintf(validation, sizeof validation, "%.4f", info->val_loss);
-        printf("%-24s %-10s %15s %9s %9s %10s  %.120s\n", info->id, info->state, rounds, workers,
-               loss, validation, info->reason);
-    }
+    static const output_column_t columns[] = {
+        {"RUN", "run", 24, NULL},          {"STATE", "state", 10, NULL},
+        {"ROUND", "round", -15, "rounds"}, {"WORKERS", "workers", -9, "workers_wanted"},
+        {"LOSS", "loss", -9, NULL},        {"VALIDATION", "val_loss", -10, NULL},
+        {" REASON", "reason", 0, NULL}};
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) json_array_append_new(list, json_of(runs[i]));
+    output_list(format, columns, sizeof columns / sizeof *columns, list, stdout);
 }
 
 static void print_time(const char *what, int64_t ms)
@@ -80,10 +63,10 @@ static void print_time(const char *what, int64_t ms)
     printf("%-12s %s\n", what, text);
 }
 
-void run_show_one(const Msg__RunInfo *info, bool json)
+void run_show_one(const Msg__RunInfo *info, output_t format)
 {
-    if (json) {
-        print_json(json_of(info));
+    if (format != OUTPUT_TABLE) {
+        output_value(format, json_of(info), stdout);
         return;
     }
     printf("%-12s %s\n%-12s %s\n%-12s %s%s%s\n", "run", info->id, "key", info->key, "state",

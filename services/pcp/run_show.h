@@ -5,11 +5,12 @@
 #include <stdbool.h>
 
 #include "msg/envelope.h"
+#include "pcp/output.h"
 
-/* A table; as JSON an array. */
-void run_show_list(Msg__RunInfo *const *runs, size_t n, bool json);
-/* Lines "what value"; as JSON an object. */
-void run_show_one(const Msg__RunInfo *info, bool json);
+/* A table, or an array. */
+void run_show_list(Msg__RunInfo *const *runs, size_t n, output_t format);
+/* Lines "what value", or an object. */
+void run_show_one(const Msg__RunInfo *info, output_t format);
 
 /* Nothing more will happen by itself: done, failed, cancelled. */
 bool run_show_over(const Msg__RunInfo *info);

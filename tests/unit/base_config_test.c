@@ -348,6 +348,32 @@ static void test_no_flags(void **state)
     assert_non_null(strstr(err.text, "--loud: unknown flag; the nearest known one is --help"));
 }
 
+/* The letter of a flag, apart from its value or with it; another letter is none. */
+static void letters(void **state)
+{
+    (void)state;
+    static const config_field_t field = {"output", CONFIG_ENUM,  0,    "table", "how", 0,
+                                         0,        "table|json", false};
+    const config_table_t one = {.usage = "u", .fields = &field, .n_fields = 1, .no_env = true};
+    char name[] = "program", letter[] = "-o", value[] = "json", both[] = "-ojson", other[] = "-p";
+    char *apart[] = {name, letter, value}, *together[] = {name, both}, *alone[] = {name, letter};
+    char *wrong[] = {name, other, value}, *output = NULL;
+    err_t err = {0};
+    assert_int_equal(config_load(&one, &output, NULL, 3, apart, NULL, &err), 0);
+    assert_string_equal(output, "json");
+    config_fini(&one, &output);
+    assert_int_equal(config_load(&one, &output, NULL, 2, together, NULL, &err), 0);
+    assert_string_equal(output, "json");
+    config_fini(&one, &output);
+    assert_int_equal(config_load(&one, &output, NULL, 2, alone, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "-o: the value is missing"));
+    config_fini(&one, &output);
+    assert_int_equal(config_load(&one, &output, NULL, 3, wrong, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "-p: flags have two dashes"));
+    config_fini(&one, &output);
+    assert_int_equal(config_letter(&field), 'o');
+}
+
 /* What a field was called before. */
 static void former_names(void **state)
 {
@@ -385,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_no_flags),
         cmocka_unit_test(test_word),
         cmocka_unit_test(former_names),
+        cmocka_unit_test(letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
