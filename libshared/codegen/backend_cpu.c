@@ -14,8 +14,9 @@
 
 enum { MACHINE_X86_64, MACHINE_AARCH64, MACHINE_OTHER };
 
-#define VECTORS(n_lane, n_register) \
-    .lanes = n_lane, .registers = n_register, .attention = true, .library = true, .sweeps = true
+#define VECTORS(n_lane, n_register)                                                               \
+    .lanes = n_lane, .registers = n_register, .attention = true, .stream = true, .library = true, \
+    .sweeps = true
 
 /* The best of a machine comes last; one of a level runs every target of its kind up to it. */
 static const target_t targets[] = {

@@ -15,6 +15,7 @@
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
 #include "codegen/render_expr.h"
+#include "codegen/stream.h"
 #include "codegen/tile.h"
 #include "codegen/tile_amx.h"
 #include "ir/op.h"
@@ -261,6 +262,8 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     write_arguments(&self);
     if (kernel->kind == KERNEL_ATTENTION)
         attention_render(kernel, out);
+    else if (kernel->kind == KERNEL_STREAM)
+        stream_render(kernel, out);
     else
         render_block(&self, &kernel->body);
     str_add(out, "}\n");

@@ -113,7 +113,9 @@ static ir_module_t *make_module(void *user, err_t *err)
 {
     making_t *m = user;
     const family_run_t run = {.block = m->steps->how.length, .batch = 1, .steps = &m->steps->how};
-    return family_build(m->config, &run, err);
+    ir_module_t *module = family_build(m->config, &run, err);
+    if (module) attr_set_int(module->arena, &module->attrs, "pcp.stream", 1);
+    return module;
 }
 
 /* Everything that the module depends on. */

@@ -12,6 +12,7 @@ typedef struct {
     bool matrix;          /* ... by a matrix unit instead of the vector units */
     bool
         attention; /* one kernel for attention, and one for its gradient (plan/lower/attention.h) */
+    bool stream;   /* products of few rows that read their matrix once (plan/lower/stream.h) */
     bool library;  /* products may go to a library of the device */
     bool many;     /* threads without number: a product in loops has one for each element */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */

@@ -16,6 +16,7 @@ const char *kernel_kind_name(kernel_kind_t kind)
         [KERNEL_LOOPS] = "loops",
         [KERNEL_PRODUCT] = "product",
         [KERNEL_ATTENTION] = "attention",
+        [KERNEL_STREAM] = "stream",
     };
     return names[kind];
 }

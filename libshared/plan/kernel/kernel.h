@@ -172,6 +172,7 @@ typedef enum {
     KERNEL_LOOPS,     /* by the loop-IR: graph, array, acc, cell, body */
     KERNEL_PRODUCT,   /* a matrix product, cut for registers and caches (plan/kernel/tiles.h) */
     KERNEL_ATTENTION, /* attention by blocks, or its gradient (plan/lower/attention.h) */
+    KERNEL_STREAM,    /* a product of few rows (plan/lower/stream.h) */
     KERNEL_KIND_COUNT,
 } kernel_kind_t;
 
@@ -198,6 +199,7 @@ typedef struct {
             const ir_op_t *op;
             const struct attention *attention;
         };
+        const struct stream *stream; /* STREAM */
     };
 } kernel_t;
 

@@ -21,6 +21,7 @@ typedef struct {
     int batch_var;
     int64_t n_batch, m, n, k;
     kx_t batch, row, col, sum; /* variables of extents n_batch, m, n, k */
+    dtype_t *weight;           /* not NULL: the second operand may be converted, from this type */
 } dot_t;
 
 /* Dimensions of an operand that are neither batch nor contracted. */
@@ -117,6 +118,10 @@ static kx_t operand_at(dot_t *p, int side, ir_val_t *root)
     kx_t x = inline_value(&in, p->op->in[side], index);
     inline_fini(&in);
     const kx_node_t *node = &p->graph.node.at[x];
+    if (side == 1 && p->weight) {
+        if (node->kind == KX_CONVERT) node = &p->graph.node.at[node->in[0]];
+        *p->weight = node->dtype;
+    }
     if (node->kind != KX_LOAD) return KX_NONE;
     *root = (ir_val_t)node->i;
     return node->in[0];
@@ -150,9 +155,7 @@ typedef struct {
     matrix_t a, b, c;
 } matrices_t;
 
-enum { BAD_A = 1, BAD_B = 2, BAD_C = 4 };
-
-/* Fills the step; a set of BAD_* says which matrices strides cannot describe. Locations are taken
+/* Fills the step; a set of GEMM_BAD_* says which matrices strides cannot describe. Locations are taken
  * first, since each may split the batch variable, and read after. */
 static int product_step(dot_t *p, matrices_t *x, plan_gemm_step_t *s)
 {
@@ -165,13 +168,13 @@ static int product_step(dot_t *p, matrices_t *x, plan_gemm_step_t *s)
     int bad = 0;
     if (a == KX_NONE || !read_strides(p, a, p->row, p->sum, &x->a) ||
         !blas_form(&x->a, p->m, p->k, &s->lda, &s->trans_a))
-        bad |= BAD_A;
+        bad |= GEMM_BAD_A;
     if (b == KX_NONE || !read_strides(p, b, p->sum, p->col, &x->b) ||
         !blas_form(&x->b, p->k, p->n, &s->ldb, &s->trans_b))
-        bad |= BAD_B;
+        bad |= GEMM_BAD_B;
     if (!read_strides(p, c, p->row, p->col, &x->c) ||
         !blas_form(&x->c, p->m, p->n, &s->ldc, &transposed))
-        bad |= BAD_C;
+        bad |= GEMM_BAD_C;
     const kx_var_t *v = &p->graph.var.at[p->batch_var];
     s->inner = v->hi < 0 ? 1 : p->graph.var.at[v->lo].extent;
     s->batch = p->n_batch / s->inner;
@@ -210,6 +213,21 @@ static int attempt(lower_t *self, const ir_op_t *op, matrices_t *x, plan_gemm_st
     return bad;
 }
 
+int gemm_describe(lower_t *self, const ir_op_t *op, dtype_t *weight, ir_val_t root[3],
+                  plan_gemm_step_t *step)
+{
+    dot_t p;
+    matrices_t x;
+    product_init(&p, self, op);
+    p.weight = weight;
+    int bad = product_step(&p, &x, step);
+    kx_fini(&p.graph);
+    root[0] = x.a.root;
+    root[1] = x.b.root;
+    root[2] = x.c.root;
+    return bad;
+}
+
 int gemm_prepare(lower_t *self, const ir_op_t *op)
 {
     matrices_t x;
@@ -219,15 +237,16 @@ int gemm_prepare(lower_t *self, const ir_op_t *op)
         return err_set(self->err, ERR_UNSUPPORTED, "line %d: dot_general of %s", op->line,
                        dtype_name(dtype));
     int bad = attempt(self, op, &x, &s);
-    if (bad & BAD_C) {
+    if (bad & GEMM_BAD_C) {
         self->value[op->out].layout.rank = 0;
         bad = attempt(self, op, &x, &s);
     }
     for (int side = 0; side < 2; side++)
-        if (bad & (side ? BAD_B : BAD_A)) self->value[behind_views(self, op->in[side])].root = true;
+        if (bad & (side ? GEMM_BAD_B : GEMM_BAD_A))
+            self->value[behind_views(self, op->in[side])].root = true;
     if (bad) bad = attempt(self, op, &x, &s);
     for (int side = 0; side < 2; side++)
-        if (bad & (side ? BAD_B : BAD_A)) self->value[op->in[side]].root = true;
+        if (bad & (side ? GEMM_BAD_B : GEMM_BAD_A)) self->value[op->in[side]].root = true;
     if (bad) bad = attempt(self, op, &x, &s);
     if (bad)
         return err_set(self->err, ERR_UNSUPPORTED,

@@ -5,6 +5,7 @@
 #include "plan/lower/branches.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/recompute.h"
+#include "plan/lower/stream.h"
 
 /* Results without elements are there from the start. */
 static bool skip_empty(lower_t *self, const ir_op_t *op)
@@ -50,8 +51,9 @@ static int place_all(lower_t *self)
             continue;
         }
         if (op->n_out != 1 || !lv->root || lv->order == BEFORE) continue;
-        int status = op->code == OP_dot_general ? gemm_place(self, op)
-                                                : group_place(self, op, op->out);
+        int status = op->code != OP_dot_general ? group_place(self, op, op->out)
+                     : stream_place(self, op)   ? 0
+                                                : gemm_place(self, op);
         if (status < 0) return -1;
     }
     for (int i = 0; i < body->n_result; i++) self->value[body->result[i]].stored = true;

@@ -173,6 +173,11 @@ bool group_build_member(lower_t *self, group_t *group, member_t *m);
  * that need copies. */
 int gemm_prepare(lower_t *self, const ir_op_t *op);
 int gemm_place(lower_t *self, const ir_op_t *op);
+/* The product as a step, and where its operands and result lie. A set of GEMM_BAD_* says which of them
+ * strides cannot describe. *weight: the type of the second operand before it is converted. */
+enum { GEMM_BAD_A = 1, GEMM_BAD_B = 2, GEMM_BAD_C = 4 };
+int gemm_describe(lower_t *self, const ir_op_t *op, dtype_t *weight, ir_val_t root[3],
+                  plan_gemm_step_t *step);
 
 /* --- emit.c: groups to kernels of loops and stores -------------------------------------------- */
 int emit_group(lower_t *self, group_t *group);

@@ -9,6 +9,7 @@
 #include "plan/lower/branches.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/lower.h"
+#include "plan/lower/stream.h"
 
 /* Masks are mostly comparisons of positions, which the loops around hoist or fold. */
 enum { MASK_COST = 2 };
@@ -261,7 +262,8 @@ int roots_choose(lower_t *self)
         const ir_op_t *op = body->op[i];
         if (attention_knows(&self->caps, self->fn, op) && attention_prepare(self, op) < 0)
             return -1;
-        if (op->code == OP_dot_general && gemm_prepare(self, op) < 0) return -1;
+        if (op->code != OP_dot_general || stream_prepare(self, op)) continue;
+        if (gemm_prepare(self, op) < 0) return -1;
     }
     return 0;
 }

@@ -320,5 +320,9 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
     }
     const kernel_t *k = self->group.at[step->group]->kernel;
     if (k->kind == KERNEL_ATTENTION) return attention_touch(self, k, strips, to);
+    if (k->kind == KERNEL_STREAM) {
+        any_touch(self, step, to);
+        return false;
+    }
     return kernel_touch(self, k, strips, to);
 }

@@ -1,0 +1,186 @@
+/* Rows of B that lie along the sum: several of them side by side, a vector of partial sums for each row
+ * of A and of B, added up at the end. Rows of B across the sum: four at a time are added to rows of
+ * C that stay in the first-level cache. */
+#include "codegen/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "plan/lower/stream.h"
+
+enum { TOGETHER = 4, AHEAD = 8 }; /* rows of B across the sum; rows that are fetched before */
+
+/* Vectors of B as f32: kc_v<lanes>; bf16 are the upper halves of f32. */
+static void write_load(const stream_t *s, const char *name, const char *address, str_t *out)
+{
+    int lanes = s->caps.lanes;
+    if (s->weight == DT_F32)
+        str_addf(out, "const kc_v%d %s = *(const kc_v%d *)(%s);", lanes, name, lanes, address);
+    else
+        str_addf(out,
+                 "kc_v%d %s; { stream_h h; __builtin_memcpy(&h, %s, sizeof h); stream_u u = "
+                 "__builtin_convertvector(h, stream_u) << 16; __builtin_memcpy(&%s, &u, sizeof u); "
+                 "}",
+                 lanes, name, address, name);
+}
+
+static void write_one(const stream_t *s, const char *element, str_t *out)
+{
+    str_addf(out, s->weight == DT_F32 ? "(%s)" : "pcp_f32_from_bf16(%s)", element);
+}
+
+/* --- B [n, k] --- */
+
+/* How many rows of B at a time: m of them for each fit the registers beside what is loaded. */
+static int rows_together(const stream_t *s)
+{
+    int n = (s->caps.registers - 2 - (int)s->step.m) / ((int)s->step.m + 1);
+    return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+}
+
+/* Sums of `width` columns from j: C[i, j + r] for each row i. */
+static void write_dots(const stream_t *s, int width, str_t *out)
+{
+    const plan_gemm_step_t *g = &s->step;
+    int lanes = s->caps.lanes, m = (int)g->m;
+    int64_t whole = g->k / lanes * lanes;
+    for (int i = 0; i < m; i++)
+        for (int r = 0; r < width; r++)
+            str_addf(out, "            kc_v%d c%d_%d = {0};\n", lanes, i, r);
+    str_addf(out, "            for (int64_t p = 0; p < %" PRId64 "; p += %d) {\n", whole, lanes);
+    for (int r = 0; r < width; r++) {
+        char name[16], address[64];
+        snprintf(name, sizeof name, "b%d", r);
+        snprintf(address, sizeof address, "b + (j + %d) * %" PRId64 " + p", r, g->ldb);
+        str_add(out, "                ");
+        write_load(s, name, address, out);
+        str_add(out, "\n");
+    }
+    for (int i = 0; i < m; i++) {
+        str_addf(out, "                { const kc_v%d x = *(const kc_v%d *)(a + %" PRId64 " + p);",
+                 lanes, lanes, i * g->lda);
+        for (int r = 0; r < width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
+        str_add(out, " }\n");
+    }
+    str_add(out, "            }\n");
+    for (int i = 0; i < m; i++)
+        for (int r = 0; r < width; r++) {
+            char element[96];
+            snprintf(element, sizeof element, "b[(j + %d) * %" PRId64 " + p]", r, g->ldb);
+            str_addf(out,
+                     "            { float sum = 0; for (int l = 0; l < %d; l++) sum += c%d_%d[l];",
+                     lanes, i, r);
+            if (whole < g->k) {
+                str_addf(out,
+                         " for (int64_t p = %" PRId64 "; p < %" PRId64 "; p++) sum += a[%" PRId64
+                         " + p] * ",
+                         whole, g->k, i * g->lda);
+                write_one(s, element, out);
+                str_add(out, ";");
+            }
+            str_addf(out, " c[%" PRId64 " + j + %d] = sum; }\n", i * g->ldc, r);
+        }
+}
+
+static void write_along(const stream_t *s, str_t *out)
+{
+    int width = rows_together(s);
+    str_add(out, "        int64_t j = j0;\n");
+    str_addf(out, "        for (; j + %d <= j1; j += %d) {\n", width, width);
+    write_dots(s, width, out);
+    str_add(out, "        }\n");
+    if (width == 1) return;
+    str_add(out, "        for (; j < j1; j++) {\n");
+    write_dots(s, 1, out);
+    str_add(out, "        }\n");
+}
+
+/* --- B [k, n] --- */
+
+/* C [i, j0 + v ..] += the terms [p, p + n_row) for all columns of the part. */
+static void write_rows(const stream_t *s, int n_row, str_t *out)
+{
+    const plan_gemm_step_t *g = &s->step;
+    int lanes = s->caps.lanes;
+    str_addf(out, "            for (int64_t v = 0; v < whole; v += %d) {\n", lanes);
+    for (int r = 0; r < n_row; r++) {
+        char name[16], address[64];
+        snprintf(name, sizeof name, "b%d", r);
+        snprintf(address, sizeof address, "from + %" PRId64 " + v", r * g->ldb);
+        str_addf(out,
+                 "                __builtin_prefetch(from + %" PRId64 " + v);\n                ",
+                 (r + AHEAD) * g->ldb);
+        write_load(s, name, address, out);
+        str_add(out, "\n");
+    }
+    for (int i = 0; i < (int)g->m; i++) {
+        str_addf(out, "                { kc_v%d x = *(kc_v%d *)(sum[%d] + v);", lanes, lanes, i);
+        for (int r = 0; r < n_row; r++)
+            str_addf(out, " x += a[%" PRId64 " + p] * b%d;", i * g->lda + r, r);
+        str_addf(out, " *(kc_v%d *)(sum[%d] + v) = x; }\n", lanes, i);
+    }
+    str_add(out, "            }\n            for (int64_t v = whole; v < j1 - j0; v++) {\n");
+    for (int r = 0; r < n_row; r++) {
+        char element[64];
+        snprintf(element, sizeof element, "from[%" PRId64 " + v]", r * g->ldb);
+        str_addf(out, "                const float b%d = ", r);
+        write_one(s, element, out);
+        str_add(out, ";\n");
+    }
+    for (int i = 0; i < (int)g->m; i++)
+        for (int r = 0; r < n_row; r++)
+            str_addf(out, "                sum[%d][v] += a[%" PRId64 " + p] * b%d;\n", i,
+                     i * g->lda + r, r);
+    str_add(out, "            }\n");
+}
+
+static void write_across(const stream_t *s, str_t *out)
+{
+    const plan_gemm_step_t *g = &s->step;
+    int64_t whole = g->k / TOGETHER * TOGETHER;
+    str_addf(out,
+             "        float sum[%" PRId64 "][%" PRId64 "] __attribute__((aligned(64)));\n"
+             "        const int64_t whole = (j1 - j0) / %d * %d;\n"
+             "        __builtin_memset(sum, 0, sizeof sum);\n",
+             g->m, s->part_cols, s->caps.lanes, s->caps.lanes);
+    str_addf(out, "        int64_t p = 0;\n        for (; p < %" PRId64 "; p += %d) {\n", whole,
+             TOGETHER);
+    str_addf(out, "            const __auto_type from = b + p * %" PRId64 " + j0;\n", g->ldb);
+    write_rows(s, TOGETHER, out);
+    str_add(out, "        }\n");
+    if (whole < g->k) {
+        str_addf(out, "        for (; p < %" PRId64 "; p++) {\n", g->k);
+        str_addf(out, "            const __auto_type from = b + p * %" PRId64 " + j0;\n", g->ldb);
+        write_rows(s, 1, out);
+        str_add(out, "        }\n");
+    }
+    for (int i = 0; i < (int)g->m; i++)
+        str_addf(out, "        __builtin_memcpy(c + %" PRId64 " + j0, sum[%d], (j1 - j0) * 4);\n",
+                 i * g->ldc, i);
+}
+
+void stream_render(const kernel_t *kernel, str_t *out)
+{
+    const stream_t *s = kernel->stream;
+    const plan_gemm_step_t *g = &s->step;
+    if (s->weight != DT_F32)
+        str_addf(out,
+                 "    typedef uint16_t stream_h __attribute__((vector_size(%d)));\n"
+                 "    typedef uint32_t stream_u __attribute__((vector_size(%d)));\n",
+                 2 * s->caps.lanes, 4 * s->caps.lanes);
+    str_addf(out,
+             "    const __auto_type a = a%d + %" PRId64
+             ";\n    const __auto_type b = a%d + %" PRId64
+             ";\n    const __auto_type c = a%d + %" PRId64 ";\n",
+             s->arg_a, g->a, s->arg_b, g->b, s->arg_c, g->c);
+    str_addf(out,
+             "    for (int64_t part = begin; part < end; part++) {\n"
+             "        const int64_t j0 = part * %" PRId64 ", cols = j0 + %" PRId64
+             ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
+             s->part_cols, s->part_cols, g->n, g->n);
+    if (g->trans_b)
+        write_along(s, out);
+    else
+        write_across(s, out);
+    str_add(out, "    }\n");
+}

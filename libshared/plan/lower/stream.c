@@ -1,0 +1,87 @@
+/* Which products are streams, and their steps. */
+#include "plan/lower/stream.h"
+
+#include "ir/build.h"
+
+enum {
+    FEW_COLS = 64,   /* columns of a part at least, */
+    MANY_COLS = 512, /* and at most */
+    PARTS = 16,      /* wanted */
+};
+
+static bool asked_for(const lower_t *self, const ir_op_t *op)
+{
+    ir_dot_t dims;
+    if (op->code != OP_dot_general || !self->caps.stream) return false;
+    if (attr_int(&self->module->attrs, "pcp.stream", 0) != 1) return false;
+    ir_dot_dims(op, &dims);
+    bool f32 = ir_type_of(self->fn, op->out)->dtype == DT_F32 &&
+               ir_type_of(self->fn, op->in[0])->dtype == DT_F32;
+    return f32 && dims.n_contract == 1;
+}
+
+/* Fills the step and the roots. */
+static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *root, int *bad)
+{
+    *bad = gemm_describe(self, op, &s->weight, root, &s->step);
+    const plan_gemm_step_t *g = &s->step;
+    bool weight = s->weight == DT_F32 || s->weight == DT_BF16;
+    return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
+           g->m <= STREAM_ROWS && g->n > 1 && g->k > 1 && g->batch * g->inner == 1;
+}
+
+bool stream_prepare(lower_t *self, const ir_op_t *op)
+{
+    stream_t s;
+    ir_val_t root[3];
+    int bad;
+    if (!asked_for(self, op)) return false;
+    if (describe(self, op, &s, root, &bad)) return true;
+    if (bad & GEMM_BAD_B) return false;
+    self->value[op->out].layout.rank = 0;
+    if (bad & GEMM_BAD_A) self->value[op->in[0]].root = true;
+    return describe(self, op, &s, root, &bad);
+}
+
+static int64_t choose_cols(const stream_t *s)
+{
+    int64_t lanes = s->caps.lanes, cols = s->step.n / PARTS;
+    cols = cols < FEW_COLS ? FEW_COLS : cols > MANY_COLS ? MANY_COLS : cols;
+    return (cols + lanes - 1) / lanes * lanes;
+}
+
+bool stream_place(lower_t *self, const ir_op_t *op)
+{
+    stream_t *s = ARENA_NEW(self->fn->module->arena, stream_t);
+    ir_val_t root[3];
+    int bad;
+    *s = (stream_t){.caps = self->caps};
+    if (!asked_for(self, op) || !describe(self, op, s, root, &bad)) return false;
+    const plan_gemm_step_t *g = &s->step;
+    group_t *group = mem_calloc(1, sizeof *group);
+    kernel_t *kernel = group->kernel = kernel_new();
+    s->part_cols = choose_cols(s);
+    kernel->kind = KERNEL_STREAM;
+    kernel->stream = s;
+    kernel->extent = (g->n + s->part_cols - 1) / s->part_cols;
+    kernel->grain = 1;
+    kernel->label = mem_printf("stream %s %lldx%lldx%lld %s", g->trans_b ? "nt" : "nn",
+                               (long long)g->m, (long long)g->n, (long long)g->k,
+                               dtype_name(s->weight));
+    kernel->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+    kernel->bytes = (double)g->n * (double)g->k * dtype_bits(s->weight) / 8 +
+                    4.0 * (double)g->m * (double)(g->n + g->k);
+    s->arg_a = kernel_arg(kernel, root[0], DT_F32, false);
+    s->arg_b = kernel_arg(kernel, root[1], s->weight, false);
+    s->arg_c = kernel_arg(kernel, op->out, DT_F32, true);
+    group->order = (int)self->step.n;
+    self->value[root[0]].stored = self->value[root[1]].stored = true;
+    lvalue_t *out = &self->value[op->out];
+    out->group = (int)self->group.n;
+    out->order = group->order;
+    out->stored = true;
+    lstep_t step = {.kind = LOWER_GROUP, .group = (int)self->group.n, .value = op->out};
+    VEC_PUSH(&self->group, group);
+    VEC_PUSH(&self->step, step);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* Products of few rows with a matrix that lies in memory: each of its numbers is read once, by all
+ * threads together, and nothing is packed. Modules ask for them by the attribute pcp.stream = 1; then a
+ * row's sums do not depend on how many rows there are. */
+#ifndef PLAN_STREAM_H
+#define PLAN_STREAM_H
+
+#include "plan/lower/lower.h"
+
+enum { STREAM_ROWS = 16 }; /* at most */
+
+/* C = A B, one entry, f32: offsets a, b, c in elements of the kernel's arguments of these numbers. */
+typedef struct stream {
+    plan_gemm_step_t step;
+    int arg_a, arg_b, arg_c;
+    dtype_t weight;    /* of B as it is stored: f32 or bf16 */
+    int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
+    caps_t caps;
+} stream_t;
+
+/* Can the product be one? Marks its operand as a root where it has to be. */
+bool stream_prepare(lower_t *self, const ir_op_t *op);
+/* The step of a product that stream_prepare took; false: it is none. */
+bool stream_place(lower_t *self, const ir_op_t *op);
+
+#endif

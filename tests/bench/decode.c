@@ -1,0 +1,199 @@
+/* bench decode: tokens a second that one text grows by, beside the floor that memory sets: each token
+ * reads every weight once, at the rate at which all threads together can read.
+ *
+ *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 gpt2-bf16 llama llama-bf16
+ *
+ * --rows texts grow side by side; the floor is that of one pass for all of them. Weights are random, and
+ * plans come from the cache where they were made before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/str.h"
+#include "bench.h"
+#include "infer/infer.h"
+#include "ir/print.h"
+#include "model/family.h"
+
+typedef struct {
+    const char *name;
+    infer_weights_t weights;
+    bool llama;
+} model_t;
+
+static const model_t models[] = {{"gpt2", INFER_F32, false},
+                                 {"gpt2-bf16", INFER_BF16, false},
+                                 {"llama", INFER_F32, true},
+                                 {"llama-bf16", INFER_BF16, true}};
+
+enum { BLOCK = 1024, REPEATS = 5, READ_BYTES = 256 << 20 };
+
+/* GPT-2 with 124M parameters; a Llama with 135M, in SmolLM's shape. */
+static ir_module_t *build(const model_t *model, err_t *err)
+{
+    const gpt2_config_t gpt2 = {.layers = 12,
+                                .heads = 12,
+                                .width = 768,
+                                .block = BLOCK,
+                                .vocab = 50304,
+                                .batch = 1,
+                                .bias = true};
+    const llama_config_t llama = {.layers = 30,
+                                  .heads = 9,
+                                  .kv_heads = 3,
+                                  .width = 576,
+                                  .block = BLOCK,
+                                  .vocab = 49152,
+                                  .batch = 1,
+                                  .hidden = 1536,
+                                  .eps = 1e-5,
+                                  .theta = 10000,
+                                  .tied = true};
+    return model->llama ? family_llama(&llama, err) : family_gpt2(&gpt2, err);
+}
+
+/* The parameters' file in memory. */
+static uint8_t *make_params(const ir_fn_t *fn, size_t *size, err_t *err)
+{
+    int n = fn->body->n_arg - 1;
+    size_t at = 0;
+    safetensor_t *list = mem_calloc((size_t)n, sizeof *list);
+    for (int i = 0; i < n; i++) {
+        const ir_type_t *t = ir_type_of(fn, ir_fn_param(fn, i));
+        list[i] = (safetensor_t){.name = attr_text(&fn->param_attrs[i], "pcp.name", NULL),
+                                 .dtype = DT_F32,
+                                 .rank = t->rank,
+                                 .n_bytes = (size_t)ir_type_count(t) * 4};
+        memcpy(list[i].dims, t->dim, (size_t)t->rank * sizeof *t->dim);
+    }
+    uint8_t *bytes = safetensors_pack(list, (size_t)n, NULL, 0, size, &at, err);
+    for (size_t i = at; bytes && i + 4 <= *size; i += 4) {
+        float x = (float)(0.04 * (rng_uniform(1, i) - 0.5));
+        memcpy(bytes + i, &x, 4);
+    }
+    free(list);
+    return bytes;
+}
+
+static infer_t *open_model(const model_t *model, int threads, int rows, err_t *err)
+{
+    str_t text = {0};
+    size_t size = 0;
+    ir_module_t *module = build(model, err);
+    if (!module) return NULL;
+    ir_print_module(module, &text);
+    uint8_t *bytes = make_params(ir_module_find(module, "logits"), &size, err);
+    safetensors_t *params = bytes ? safetensors_view(bytes, size, err) : NULL;
+    const infer_source_t source = {str_text(&text), text.n, model->name, params};
+    const infer_options_t options = {
+        .threads = threads, .slots = rows, .weights = model->weights, .slide = true};
+    infer_t *self = params ? infer_open(&source, &options, err) : NULL;
+    safetensors_close(&params);
+    free(bytes);
+    str_fini(&text);
+    ir_module_destroy(&module);
+    return self;
+}
+
+/* --- the floor --- */
+
+typedef uint64_t lanes_t __attribute__((vector_size(32), aligned(8)));
+static volatile uint64_t sink;
+
+static void read_part(void *context, int64_t begin, int64_t end, int worker)
+{
+    const lanes_t *x = (const lanes_t *)((const char *)context + (begin << 16));
+    lanes_t sum[4] = {{0}, {0}, {0}, {0}};
+    (void)worker;
+    for (int64_t i = 0; i < (end - begin) << 11; i += 4)
+        for (int k = 0; k < 4; k++) sum[k] += x[i + k];
+    sum[0] += sum[1] + sum[2] + sum[3];
+    sink += sum[0][0];
+}
+
+/* GB/s. */
+static double read_rate(pool_t *pool, void *bytes)
+{
+    double start = clock_mono_s();
+    pool_run(pool, read_part, bytes, READ_BYTES >> 16, 16);
+    return READ_BYTES / (clock_mono_s() - start) / 1e9;
+}
+
+/* --- decoding --- */
+
+static int grow(infer_t *model, int rows, int tokens, err_t *err)
+{
+    for (int i = 0; i < tokens; i++) {
+        if (infer_step(model, err) < 0) return -1;
+        for (int r = 0; r < rows; r++)
+            if (infer_scores(model, r) && infer_push(model, r, (uint32_t)(7 * i + r), err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int bench(const model_t *model, int threads, int rows, int tokens, err_t *err)
+{
+    double rate[REPEATS], speed[REPEATS], share[REPEATS];
+    infer_t *self = open_model(model, threads, rows, err);
+    if (!self) return -1;
+    pool_t *pool = pool_new(threads, false, err);
+    uint32_t *bytes = mem_calloc(READ_BYTES / 4, 4), prompt[] = {1, 2, 3, 4};
+    memset(bytes, 1, READ_BYTES);
+    int status = 0;
+    for (int r = 0; status >= 0 && r < rows; r++) status = infer_add(self, prompt, 4, err);
+    if (status >= 0) status = grow(self, rows, 3, err);
+    double gb = (double)infer_facts(self).weight_bytes / 1e9;
+    for (int i = 0; status >= 0 && i < REPEATS; i++) {
+        rate[i] = read_rate(pool, bytes);
+        double start = clock_mono_s();
+        status = grow(self, rows, tokens, err);
+        speed[i] = tokens / (clock_mono_s() - start);
+        double after = read_rate(pool, bytes);
+        rate[i] = after > rate[i] ? after : rate[i];
+        share[i] = speed[i] * gb / rate[i];
+    }
+    if (status >= 0)
+        printf("%-11s %d rows  %7.1f tokens/s  weights %.3f GB  reading %.1f GB/s  floor %.1f "
+               "steps/s  share of it %.2f\n",
+               model->name, rows, rows * bench_median(speed, REPEATS), gb,
+               bench_median(rate, REPEATS), bench_median(rate, REPEATS) / gb,
+               bench_median(share, REPEATS));
+    fflush(stdout);
+    free(bytes);
+    pool_destroy(&pool);
+    infer_close(&self);
+    return status < 0 ? -1 : 0;
+}
+
+static bool wanted(const char *name, int n, char **names)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return n == 0;
+}
+
+int main(int argc, char **argv)
+{
+    int threads = pool_cores(), tokens = 20, rows = 1, at = 1;
+    err_t err = {0};
+    for (; at + 1 < argc && argv[at][0] == '-'; at += 2) {
+        int value = atoi(argv[at + 1]);
+        if (strcmp(argv[at], "--threads") == 0) threads = value;
+        if (strcmp(argv[at], "--tokens") == 0) tokens = value;
+        if (strcmp(argv[at], "--rows") == 0) rows = value;
+    }
+    if (argc > at && argv[at][0] == '-') {
+        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [gpt2|gpt2-bf16|llama|"
+             "llama-bf16 ...]");
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (wanted(models[i].name, argc - at, argv + at) &&
+            bench(&models[i], threads, rows, tokens, &err) < 0) {
+            fprintf(stderr, "bench decode: %s: %s\n", models[i].name, err.text);
+            return 1;
+        }
+    return 0;
+}

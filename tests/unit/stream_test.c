@@ -1,0 +1,186 @@
+/* Products of few rows that read their matrix once: against sums in f64, with edges in every direction,
+ * both layouts, weights of f32 and bf16; and a row's bits do not depend on the rows beside it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "codegen/target.h"
+#include "compile/compile.h"
+#include "ir/build.h"
+#include "plan/lower/stream.h"
+#include "runtime/exec.h"
+
+typedef struct {
+    int64_t m, n, k;
+    bool turned, bf16; /* the matrix is [n, k]; of bf16 */
+} case_t;
+
+enum { MOST = 32, MOST_COUNT = 16 * 256 };
+static case_t cases[MOST];
+static int n_case;
+
+static void list_cases(void)
+{
+    const int64_t m[] = {1, 3, 8, STREAM_ROWS}, shape[][2] = {{97, 64}, {130, 37}};
+    n_case = 0;
+    for (int s = 0; s < 2; s++)
+        for (int form = 0; form < 4; form++)
+            for (int i = 0; i < 4; i++)
+                cases[n_case++] = (case_t){m[i], shape[s][0], shape[s][1], form % 2, form / 2};
+}
+
+static void add_case(ir_module_t *module, int i)
+{
+    const case_t *c = &cases[i];
+    err_t err = {0};
+    char name[16];
+    snprintf(name, sizeof name, "f%d", i);
+    ir_type_t types[] = {ir_type(DT_F32, 2, (int64_t[]){c->m, c->k}),
+                         ir_type(c->bf16 ? DT_BF16 : DT_F32, 2,
+                                 c->turned ? (int64_t[]){c->n, c->k} : (int64_t[]){c->k, c->n})};
+    ir_fn_t *fn = ir_fn_new(module, name, 2, types);
+    const ir_dot_t dims = {
+        .n_contract = 1, .lhs_contract = {1}, .rhs_contract = {c->turned ? 1 : 0}};
+    ir_val_t w = ir_convert(fn, ir_fn_param(fn, 1), DT_F32);
+    ir_val_t y = ir_dot(fn, ir_fn_param(fn, 0), w, &dims, DT_NONE);
+    assert_int_equal(ir_fn_finish(fn, 1, &y, &err), 0);
+}
+
+static plan_t *make_plan(bool asked)
+{
+    err_t err = {0};
+    ir_module_t *module = ir_module_new();
+    for (int i = 0; i < n_case; i++) add_case(module, i);
+    if (asked) attr_set_int(module->arena, &module->attrs, "pcp.stream", 1);
+    plan_t *plan = compile_module(module, "test", NULL, target_host(), &err);
+    if (!plan) fail_msg("%s", err.text);
+    ir_module_destroy(&module);
+    return plan;
+}
+
+static int count_streams(const plan_t *plan)
+{
+    int n = 0;
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++)
+            n += strncmp(plan->program[p].step[i].label, "stream", 6) == 0;
+    return n;
+}
+
+static float x_at(int64_t row, int64_t p)
+{
+    return (float)rng_normal(1, (uint64_t)(row * 1000 + p));
+}
+
+/* Element (p, j) of the matrix, as bf16 has it. */
+static float w_at(int64_t p, int64_t j)
+{
+    return half_from_bf16(half_to_bf16(rng_normal(2, (uint64_t)(p * 1000 + j))));
+}
+
+static void write_inputs(exec_t *exec, const plan_t *plan, int i)
+{
+    static float x[MOST_COUNT], w[130 * 97];
+    static uint16_t half[130 * 97];
+    const case_t *c = &cases[i];
+    char name[32];
+    err_t err = {0};
+    for (int64_t r = 0; r < c->m; r++)
+        for (int64_t p = 0; p < c->k; p++) x[r * c->k + p] = x_at(r, p);
+    for (int64_t p = 0; p < c->k; p++)
+        for (int64_t j = 0; j < c->n; j++) {
+            int64_t at = c->turned ? j * c->k + p : p * c->n + j;
+            w[at] = w_at(p, j);
+            half[at] = half_to_bf16(w[at]);
+        }
+    snprintf(name, sizeof name, "f%d.arg0", i);
+    assert_int_equal(exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, name), x,
+                                (size_t)(c->m * c->k) * 4, &err),
+                     0);
+    snprintf(name, sizeof name, "f%d.arg1", i);
+    assert_int_equal(exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, name),
+                                c->bf16 ? (void *)half : (void *)w,
+                                (size_t)(c->k * c->n) * (c->bf16 ? 2 : 4), &err),
+                     0);
+}
+
+/* The result of case i into y; the largest error beside the sum of |x w|. */
+static double run_case(exec_t *exec, const plan_t *plan, int i, float *y)
+{
+    const case_t *c = &cases[i];
+    char name[32];
+    err_t err = {0};
+    double most = 0;
+    write_inputs(exec, plan, i);
+    snprintf(name, sizeof name, "f%d", i);
+    assert_int_equal(exec_run(exec, name, &err), 0);
+    snprintf(name, sizeof name, "f%d.result0", i);
+    assert_int_equal(exec_read(exec, plan_find_tensor(plan, ROLE_RESULT, name), y,
+                               (size_t)(c->m * c->n) * 4, &err),
+                     0);
+    for (int64_t r = 0; r < c->m; r++)
+        for (int64_t j = 0; j < c->n; j++) {
+            double sum = 0, size = 0;
+            for (int64_t p = 0; p < c->k; p++) {
+                sum += (double)x_at(r, p) * w_at(p, j);
+                size += fabs((double)x_at(r, p) * w_at(p, j));
+            }
+            most = fmax(most, fabs(y[r * c->n + j] - sum) / size);
+        }
+    return most;
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    list_cases();
+    if (!target_caps(target_host()).stream) skip();
+    plan_t *plan = make_plan(true);
+    assert_int_equal(count_streams(plan), n_case);
+    static float y[MOST_COUNT], alone[MOST_COUNT];
+    double most = 0;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        exec_t *exec = exec_new(plan, &(exec_options_t){.threads = threads}, &err);
+        assert_non_null(exec);
+        for (int i = 0; i < n_case; i++) {
+            most = fmax(most, run_case(exec, plan, i, y));
+            if (cases[i].m == 1) memcpy(alone, y, (size_t)cases[i].n * 4);
+            assert_memory_equal(y, alone, (size_t)cases[i].n * 4); /* row 0 */
+        }
+        exec_destroy(&exec);
+    }
+    print_message("largest error %.3g of the sum of |x w|\n", most);
+    assert_true(most < 64 * 0x1p-24); /* of as many roundings */
+    plan_destroy(&plan);
+}
+
+/* Products of modules that do not ask stay what they are. */
+static void test_only_when_asked(void **state)
+{
+    (void)state;
+    list_cases();
+    n_case = 4;
+    plan_t *plan = make_plan(false);
+    assert_int_equal(count_streams(plan), 0);
+    plan_destroy(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_only_when_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
