@@ -40,9 +40,23 @@ static void write_matrix(str_t *out, char name, int arg, const char *type, int64
              type, name, type, arg, outer, inner, row, col, rows, cols);
 }
 
+/* In f32 each thread has its sums; in bf16 a warp has tiles of 16 x 8, and there are two rows of four
+ * warps. */
+static void write_call(const plan_gemm_step_t *s, const cut_t *cut, str_t *out)
+{
+    if (s->bf16)
+        str_addf(out, "    pcp_product_bf16<%d, %d, %d, %d", cut->rows, cut->cols, cut->rows / 32,
+                 cut->cols / 32);
+    else
+        str_addf(out, "    pcp_product<%d, %d, 16, %d, %d", cut->rows, cut->cols, cut->tall,
+                 cut->wide);
+    str_addf(out, ", %s, %s, %s>(a, b, c, %" PRId64 ", row, col);\n}\n",
+             s->trans_a ? "true" : "false", s->trans_b ? "false" : "true",
+             s->accumulate ? "true" : "false", s->ldc);
+}
+
 void render_cuda_product(const product_t *product, str_t *out)
 {
-    enum { DEPTH = 16 };
     const plan_gemm_step_t *s = &product->step;
     const cut_t *cut = choose(s);
     const char *type = s->bf16 ? "uint16_t" : "float";
@@ -64,8 +78,5 @@ void render_cuda_product(const product_t *product, str_t *out)
              "    float *const c = (float *)(arena + arg[2]) + o * %" PRId64 " + i * %" PRId64
              ";\n",
              s->stride_c, s->inner_c);
-    str_addf(out, "    pcp_product<%d, %d, %d, %d, %d, %s, %s, %s>(a, b, c, %" PRId64, cut->rows,
-             cut->cols, DEPTH, cut->tall, cut->wide, s->trans_a ? "true" : "false",
-             s->trans_b ? "false" : "true", s->accumulate ? "true" : "false", s->ldc);
-    str_add(out, ", row, col);\n}\n");
+    write_call(s, cut, out);
 }

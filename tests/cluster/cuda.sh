@@ -29,6 +29,8 @@ if [ -n "$nvcc" ]; then
     [ -e "$model" ] || model=$work/model.mlir
     spills() {
         env PCP_NVCC="$work/nvcc" "$bin/pcp" compile "$model" --target cuda:sm_90 --output "$work/plan" &&
+            refuses "no CUDA driver" env PCP_NVCC="$work/nvcc" PCP_LIBCUDA=/nowhere PCP_TARGET=cuda:sm_90 \
+                "$bin/pcp" check --backend cpu "$emulated/products.mlir" &&
             awk '/spill stores/ { n++; for (i = 1; i < NF; i++) if ($(i + 2) == "spill" && $(i + 3) ~ /^stores/ && $i > most) most = $i }
                 /Used/ { for (i = 1; i < NF; i++) if ($(i + 1) == "registers," && $i > regs) regs = $i }
                 END { printf "%d kernels, %d registers at most, %d bytes spilled at most\n", n, regs, most; exit !(n > 10 && most <= 256) }' \
@@ -54,7 +56,12 @@ check "a plan for another architecture is refused" refuses "is of sm_90" env PCP
     "$bin/pcp" profile "$work/model.mlir" --steps 1
 check "a driver that is not there is named" refuses "no CUDA driver" env PCP_LIBCUDA=/nowhere "$bin/pcp" profile \
     "$work/model.mlir" --steps 1
-check "training steps in bf16" "$bin/pcp" profile "$work/model.mlir" --steps 2 --precision bf16
+check "training steps in bf16" "$bin/pcp" compare "$work/model.mlir" --targets cuda:sm_90,c:scalar --precision bf16 --steps 2 \
+    --max-deviation 1e-3
+for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
+    sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
+    check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"
+done
 if [ -e "$golden/gradients.json" ]; then
     check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
     mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")

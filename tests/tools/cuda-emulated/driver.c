@@ -66,8 +66,8 @@ __asm__(".text\n"
 
 static void begin_at(place_t *place, char *stack, void (*function)(void))
 {
-    void **top = (void **)(stack + STACK_BYTES) - 2; /* as after a call: 8 bytes off 16 */
-    memset(top, 0, 2 * sizeof *top);
+    void **top = (void **)(stack + STACK_BYTES) - 1; /* as after a call: 8 bytes off 16 */
+    *top = NULL;
     memcpy(--top, &function, sizeof function);
     top -= 6;
     place->sp = top;

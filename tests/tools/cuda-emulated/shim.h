@@ -48,4 +48,32 @@ template <class T> static T emulated_exchange(T x, int k, int place)
     return x;
 }
 
+/* The tensor cores' product, by the layout that NVIDIA states (prelude.cuh): what each thread holds of a and b is laid
+ * open, and each takes what its elements of d need. */
+static uint32_t emulated_a[1024][4], emulated_b[1024][2];
+
+static inline float emulated_bf16(uint32_t pair, int half)
+{
+    const uint32_t bits = half ? pair & 0xFFFF0000u : pair << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline void emulated_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+    const unsigned here = threadIdx.x, warp = here / 32 * 32, g = here % 32 / 4, t = here % 4;
+    memcpy(emulated_a[here], a, sizeof a);
+    memcpy(emulated_b[here], b, sizeof b);
+    emulated_now->wait(-__LINE__);
+    for (unsigned e = 0; e < 4; e++) {
+        const unsigned row = g + e / 2 * 8, col = 2 * t + e % 2;
+        for (unsigned k = 0; k < 16; k++)
+            d[e] += emulated_bf16(emulated_a[warp + row % 8 * 4 + k % 8 / 2][row / 8 + k / 8 * 2],
+                                  k % 2) *
+                    emulated_bf16(emulated_b[warp + col * 4 + k % 8 / 2][k / 8], k % 2);
+    }
+    emulated_now->wait(-__LINE__);
+}
+
 #endif
