@@ -230,6 +230,8 @@ static const char head[] =
     "#extension GL_EXT_shader_8bit_storage : require\n"
     "#extension GL_EXT_shader_16bit_storage : require\n"
     "#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require\n"
+    "#extension GL_KHR_shader_subgroup_basic : require\n"
+    "#extension GL_KHR_shader_subgroup_shuffle : require\n"
     "layout(local_size_x_id = 0) in;\n"
     "// Arguments from args[at] on, in elements of their types; pieces of work.\n"
     "layout(push_constant) uniform Work { int at, begin, extent; } work;\n"
@@ -238,13 +240,13 @@ static const char head[] =
     "uint pcp_thread() { return pcp_group() * gl_WorkGroupSize.x + gl_LocalInvocationIndex; }\n";
 
 /* The arena, as the types of element see it that the kernel has. */
-static void write_memory(str_t *out, const char *text)
+static void write_memory(str_t *out, const char *text, bool product)
 {
     static const dtype_t each[] = {DT_F32,  DT_F64, DT_I64,  DT_UI64, DT_I32,
                                    DT_UI32, DT_I16, DT_UI16, DT_I8,   DT_UI8};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         const char *type, *name = glsl_memory(each[i], &type);
-        if (strstr(text, name))
+        if (strstr(text, name) || (product && each[i] == DT_F32))
             str_addf(out, "layout(binding = 0, std430) buffer M%zu { %s %s[]; };\n", i, type, name);
     }
 }
@@ -252,7 +254,11 @@ static void write_memory(str_t *out, const char *text)
 void render_glsl_head(str_t *out, int n, char *const *text)
 {
     str_add(out, head);
-    for (int i = 0; i < n; i++) write_memory(out, text[i]);
+    for (int i = 0; i < n; i++) {
+        bool product = strstr(text[i], "// lanes ") != NULL;
+        write_memory(out, text[i], product);
+        if (product) str_add(out, render_glsl_product_head());
+    }
     str_add(out, prelude_glsl_text());
     for (int i = 0; i < n; i++) {
         if (!needs_f64(text[i])) continue;

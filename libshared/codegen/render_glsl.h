@@ -10,8 +10,10 @@
  * (codegen/shaders.h). */
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 
-/* The same for a product of f32 or bf16, in tiles of product->tiles.rows x cols for each thread. */
+/* The same for a product of f32 or bf16, in tiles of product->tiles.rows x cols for TILES_LANES
+ * threads, and what it needs in its head besides. */
 void render_glsl_product(const product_t *product, str_t *out);
+const char *render_glsl_product_head(void);
 
 /* What a shader starts with: extensions, bindings, the prelude, and the prelude's part for doubles
  * where one of the n kernels (one, as shaders are) needs it. */

@@ -145,7 +145,7 @@ static bool is_apart(const kernel_t *kernel)
 share_plan_t share_choose(const kernel_t *kernel)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
-    enum { FEW = 32, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
+    enum { FEW = 8, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
     columns_t c = {.same = true, .known = true};
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;

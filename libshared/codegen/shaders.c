@@ -1,5 +1,5 @@
 /* Plan code for Vulkan: a stream of 32-bit words, little-endian. Of the whole: magic, version, number
- * of shaders. Of each: threads, in groups or not, rounds, arguments, words of SPIR-V; for each argument:
+ * of shaders. Of each: threads, how they come, rounds, arguments, words of SPIR-V; for each argument:
  * flags, element size, first byte, last byte (64 bits each); then the SPIR-V. */
 #include "codegen/shaders.h"
 
@@ -42,18 +42,49 @@ static void add_i64(words_t *out, int64_t i)
     VEC_PUSH(out, (uint32_t)((uint64_t)i >> 32));
 }
 
-/* The renderer's words to the device: "// threads 1, arguments 2" and a line for each argument. */
+/* Several variables are one buffer, by the types of its elements: they say that they may be the same
+ * memory, which no word of GLSL does. Returns the module's new number of words. */
+static size_t add_module(words_t *out, const uint8_t *spirv, size_t n_word)
+{
+    enum { OP_DECORATE = 71, BINDING = 33, ALIASED = 20, OP_SHIFT = 16, DECORATE_WORDS = 3 };
+    words_t in = {0};
+    size_t first = out->n, at = 5;
+    add_words(&in, spirv, n_word);
+    for (size_t i = 0; i < at && i < in.n; i++) VEC_PUSH(out, in.at[i]);
+    while (at < in.n) {
+        const uint32_t *word = &in.at[at];
+        size_t length = word[0] >> OP_SHIFT;
+        if (length == 0 || length > in.n - at) length = in.n - at; /* the reader refuses it */
+        for (size_t i = 0; i < length; i++) VEC_PUSH(out, word[i]);
+        if (length == 4 && (word[0] & 0xFFFF) == OP_DECORATE && word[2] == BINDING &&
+            word[3] == 0) {
+            VEC_PUSH(out, DECORATE_WORDS << OP_SHIFT | OP_DECORATE);
+            VEC_PUSH(out, word[1]);
+            VEC_PUSH(out, ALIASED);
+        }
+        at += length;
+    }
+    VEC_FREE(&in);
+    return out->n - first;
+}
+
+/* The renderer's words to the device: "// threads 1, rounds 4, arguments 2" and a line for each
+ * argument. */
 static int add_description(words_t *out, const char *source, size_t n_word, err_t *err)
 {
-    const char *line = strstr(source, "\n// threads "), *groups = strstr(source, "\n// groups of ");
-    unsigned threads = 0, n_arg = 0, rounds = 0;
-    if (groups) line = groups;
-    if (!line ||
-        (sscanf(line, "\n// threads %u, rounds %u, arguments %u", &threads, &rounds, &n_arg) != 3 &&
-         sscanf(line, "\n// groups of %u, rounds %u, arguments %u", &threads, &rounds, &n_arg) !=
-             3))
+    static const char *const how[] = {[SHADERS_APART] = "\n// threads ",
+                                      [SHADERS_GROUPS] = "\n// groups of ",
+                                      [SHADERS_LANES] = "\n// lanes "};
+    const char *line = NULL;
+    unsigned threads = 0, n_arg = 0, rounds = 0, kind = 0;
+    for (unsigned i = 0; !line && i < sizeof how / sizeof *how; i++) {
+        line = strstr(source, how[i]);
+        kind = i;
+    }
+    if (!line || sscanf(line + strlen(how[kind]), "%u, rounds %u, arguments %u", &threads, &rounds,
+                        &n_arg) != 3)
         return err_set(err, ERR_STATE, "a shader that does not say what it takes");
-    const uint32_t head[] = {threads, groups != NULL, rounds, n_arg, (uint32_t)n_word};
+    const uint32_t head[] = {threads, kind, rounds, n_arg, (uint32_t)n_word};
     for (size_t i = 0; i < 5; i++) VEC_PUSH(out, head[i]);
     for (unsigned i = 0; i < n_arg; i++) {
         char reads, writes;
@@ -81,9 +112,11 @@ uint8_t *shaders_compile(int n, const char *const *source, size_t *n_bytes, err_
     const uint32_t head[] = {MAGIC, VERSION, (uint32_t)n};
     for (size_t i = 0; i < 3; i++) VEC_PUSH(&out, head[i]);
     for (int i = 0; status == 0 && i < n; i++) {
-        size_t n_word = size[i] / sizeof(uint32_t);
+        words_t module = {0};
+        size_t n_word = add_module(&module, spirv[i], size[i] / sizeof(uint32_t));
         status = add_description(&out, source[i], n_word, err);
-        add_words(&out, spirv[i], n_word);
+        add_words(&out, module.at, n_word);
+        VEC_FREE(&module);
     }
     if (status == 0) {
         *n_bytes = out.n * sizeof(uint32_t);
@@ -138,15 +171,15 @@ static int check_spirv(const uint32_t *word, size_t n, err_t *err)
 
 static int read_shader(reader_t *r, shader_t *s, err_t *err)
 {
-    uint32_t groups, n_arg;
+    uint32_t how, n_arg;
     s->threads = next(r);
-    groups = next(r);
+    how = next(r);
     s->rounds = next(r);
     n_arg = next(r);
     s->n_word = next(r);
-    s->in_groups = groups != 0;
-    if (r->short_of || (s->threads == 0 && !s->in_groups) || groups > 1 ||
-        n_arg > SHADERS_MAX_ARGS || (s->in_groups && s->threads > SHADERS_MAX_THREADS) ||
+    s->how = (shader_threads_t)how;
+    if (r->short_of || how > SHADERS_LANES || (s->threads == 0 && how != SHADERS_GROUPS) ||
+        n_arg > SHADERS_MAX_ARGS || (how == SHADERS_GROUPS && s->threads > SHADERS_MAX_THREADS) ||
         s->threads > (1u << 24))
         return err_set(err, ERR_CORRUPT, "shaders: %u threads, %u arguments", s->threads, n_arg);
     s->arg = mem_calloc(n_arg + 1, sizeof *s->arg);

@@ -19,13 +19,19 @@ typedef struct {
     int64_t lo, hi; /* touches bytes [lo, hi) from the argument on; hi < lo: any of the arena */
 } shader_arg_t;
 
+/* How the threads of a piece of work come. */
+typedef enum {
+    SHADERS_APART,  /* anywhere */
+    SHADERS_GROUPS, /* as a group */
+    SHADERS_LANES,  /* side by side in a subgroup, whose threads see each other's values */
+} shader_threads_t;
+
 typedef struct {
     const uint32_t *word; /* SPIR-V, borrowed from the code */
     size_t n_word;
-    /* Threads for each piece of the step's extent; or, in groups, a group of `threads` threads for each,
-     * 0: of as many as the device likes. */
+    /* Threads for each piece of the step's extent; of GROUPS, 0: as many as the device likes. */
     uint32_t threads;
-    bool in_groups;
+    shader_threads_t how;
     uint32_t rounds; /* of loops, that a thread makes at most, as far as is known */
     int n_arg;
     shader_arg_t *arg;

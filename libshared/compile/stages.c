@@ -85,9 +85,10 @@ static int build_gradient(stages_t *self, err_t *err)
 
 static int build_training(stages_t *self, err_t *err)
 {
-    const train_spec_t *spec = self->spec;
-    if (!spec && self->goal >= GOAL_PROGRAMS) return 0;
-    return optim_build(self->module, spec ? spec : &TRAIN_SPEC_DEFAULT, err);
+    if (!self->spec && self->goal >= GOAL_PROGRAMS) return 0;
+    train_spec_t spec = self->spec ? *self->spec : TRAIN_SPEC_DEFAULT;
+    spec.only_f32 = self->target->caps.only_f32;
+    return optim_build(self->module, &spec, err);
 }
 
 /* Every public function, with an arena of so many bytes; 0: any. */

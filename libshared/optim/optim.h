@@ -44,6 +44,7 @@ typedef struct {
     TRAIN_SPEC_WORDS(SPEC_WORD_MEMBER, , )
     TRAIN_SPEC_NUMBERS(SPEC_MEMBER, )
     uint64_t memory_budget; /* bytes that a plan's arena may have (plan/build.h), 0: any */
+    bool only_f32;          /* the target has no f64: scalars of the optimizer are f32 as well */
 } train_spec_t;
 
 extern const train_spec_t TRAIN_SPEC_DEFAULT; /* the rows' defaults */

@@ -13,7 +13,7 @@ typedef struct {
     const train_spec_t *spec;
     ir_val_t lr;        /* f32 scalar */
     ir_val_t step;      /* i64 scalar, 1 for the first step */
-    ir_val_t shared[2]; /* f64 scalars made by `prepare` once a step */
+    ir_val_t shared[2]; /* scalars made by `prepare` once a step */
 } optim_step_t;
 
 typedef struct {

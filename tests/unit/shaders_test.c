@@ -62,7 +62,7 @@ static int load(const void *bytes, size_t n, err_t *err)
     if (status == 0) {
         assert_int_equal(shaders.n, 1);
         assert_int_equal(shaders.shader[0].threads, 64);
-        assert_true(shaders.shader[0].in_groups);
+        assert_int_equal(shaders.shader[0].how, SHADERS_GROUPS);
         assert_int_equal(shaders.shader[0].arg[0].hi, 24);
     }
     shaders_fini(&shaders);

@@ -36,22 +36,18 @@ static bool choose_tiles(plan_build_t *self, lstep_t *step)
     return true;
 }
 
-/* For devices of many threads: a small tile for each of them. */
+/* For devices of many threads: a small tile for a few of them. */
 static bool choose_many(plan_build_t *self, lstep_t *step)
 {
-    enum { ROWS = 8, COLS = 4 };
     const plan_gemm_step_t *s = &step->gemm;
     if (!self->caps.many || s->dtype != DT_F32 || s->m < 1 || s->n < 1 || s->k < 1) return false;
     kernel_t *kernel = kernel_new();
     product_t *product = mem_calloc(1, sizeof *product);
     product->step = *s;
-    product->tiles.rows = s->m < ROWS ? (int)s->m : ROWS;
-    product->tiles.cols = s->n < COLS ? (int)s->n : COLS;
+    tiles_choose_many(&product->tiles, s);
     kernel->kind = KERNEL_PRODUCT;
     kernel->product = product;
-    int64_t rows = (s->m + product->tiles.rows - 1) / product->tiles.rows;
-    int64_t cols = (s->n + product->tiles.cols - 1) / product->tiles.cols;
-    kernel->extent = s->batch * s->inner * rows * cols;
+    kernel->extent = tiles_n_many(product);
     add_product(self, step, kernel, product, kernel->extent);
     return true;
 }

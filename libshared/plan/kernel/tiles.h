@@ -48,6 +48,13 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *step, caps_t caps,
  * Depends on its arguments alone. */
 bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, caps_t caps);
 
+/* For devices of threads without number (caps_t.many): TILES_LANES threads of a subgroup compute a tile
+ * of rows x cols together, cols a multiple of their number. Sets rows and cols alone; the units of
+ * work are tiles. m, n, k >= 1. */
+enum { TILES_LANES = 8 };
+void tiles_choose_many(tiles_t *self, const plan_gemm_step_t *step);
+int64_t tiles_n_many(const product_t *product);
+
 /* The same for a product of a sweep (plan/schedule/sweep.h): equal parts, `strips` divides their number, and
  * neighbours are parts of the same rows. strips divides m, or the number of entries. */
 bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *step, caps_t caps, int64_t strips);

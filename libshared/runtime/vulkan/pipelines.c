@@ -85,11 +85,16 @@ static int make_layout(device_t *self, err_t *err)
                      "a pipeline layout", err);
 }
 
-/* Threads of a group where the module leaves it to the device. */
-static uint32_t usual_size(const api_t *api)
+/* A processor has few threads: a group is one subgroup, where it has much to do, and as many as a
+ * GPU's else. */
+uint32_t pipelines_size(const device_t *self, int kernel)
 {
+    enum { USUAL = 64 };
+    const api_t *api = &self->api;
     bool processor = api->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-    return processor && api->subgroup.subgroupSize > 0 ? api->subgroup.subgroupSize : 64;
+    bool apart = self->shaders.shader[kernel].how == SHADERS_APART;
+    return processor && !apart && api->subgroup.subgroupSize > 0 ? api->subgroup.subgroupSize
+                                                                 : USUAL;
 }
 
 /* Mesa's driver for processors ends a thread's loops for good after 65,535 rounds of all of them
@@ -105,16 +110,48 @@ static int check_rounds(const device_t *self, const shader_t *shader, err_t *err
                    api->properties.deviceName, LLVMPIPE_MOST, shader->rounds);
 }
 
+/* Threads of a piece see each other's values where a subgroup holds them all. */
+static int check_lanes(const device_t *self, const shader_t *shader, err_t *err)
+{
+    const VkPhysicalDeviceSubgroupProperties *subgroup = &self->api.subgroup;
+    bool shuffles = (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) &&
+                    (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
+    if (shader->how != SHADERS_LANES || (shuffles && subgroup->subgroupSize >= shader->threads))
+        return 0;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "Vulkan device %s has no shuffles among %u threads (subgroups of %u, %s)",
+                   self->api.properties.deviceName, shader->threads, subgroup->subgroupSize,
+                   shuffles ? "with shuffles" : "no shuffles");
+}
+
+/* Do the arguments of all products that use the kernel begin where four elements do? */
+static bool is_wide(const device_t *self, int kernel)
+{
+    enum { FOUR = 16 };
+    const plan_t *plan = self->plan;
+    for (int p = 0; p < plan->n_program; p++)
+        for (int i = 0; i < plan->program[p].n_step; i++) {
+            const plan_step_t *step = &plan->program[p].step[i];
+            const plan_gemm_step_t *s = &step->gemm;
+            if (step->kind == STEP_GEMM && s->kernel == (uint32_t)kernel &&
+                (s->a % FOUR != 0 || s->b % FOUR != 0 || s->c % FOUR != 0))
+                return false;
+        }
+    return true;
+}
+
 static int make_pipeline(device_t *self, int i, err_t *err)
 {
     const api_t *api = &self->api;
     const shader_t *shader = &self->shaders.shader[i];
-    uint32_t size = shader->in_groups && shader->threads ? shader->threads : self->local_size;
+    bool own_size = shader->how == SHADERS_GROUPS && shader->threads > 0;
+    uint32_t size = own_size ? shader->threads : pipelines_size(self, i);
+    const uint32_t known[] = {size, api->subgroup.subgroupSize, is_wide(self, i)};
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                            .codeSize = shader->n_word * sizeof(uint32_t),
                                            .pCode = shader->word};
-    const VkSpecializationMapEntry entry = {.constantID = 0, .offset = 0, .size = sizeof size};
-    const VkSpecializationInfo special = {1, &entry, sizeof size, &size};
+    const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}};
+    const VkSpecializationInfo special = {3, entries, sizeof known, known};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .layout = self->layout,
@@ -126,7 +163,7 @@ static int make_pipeline(device_t *self, int i, err_t *err)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has groups of %u threads, not %u",
                        api->properties.deviceName,
                        api->properties.limits.maxComputeWorkGroupInvocations, size);
-    if (check_rounds(self, shader, err) < 0) return -1;
+    if (check_rounds(self, shader, err) < 0 || check_lanes(self, shader, err) < 0) return -1;
     if (api_check(api, api->CreateShaderModule(api->device, &code, NULL, &info.stage.module),
                   "a shader", err) < 0)
         return -1;
@@ -138,7 +175,6 @@ static int make_pipeline(device_t *self, int i, err_t *err)
 
 int pipelines_new(device_t *self, err_t *err)
 {
-    self->local_size = usual_size(&self->api);
     if (make_cache(self, err) < 0 || make_layout(self, err) < 0) return -1;
     self->pipeline = mem_calloc((size_t)self->shaders.n + 1, sizeof(VkPipeline));
     for (int i = 0; i < self->shaders.n; i++)

@@ -41,7 +41,6 @@ struct device {
     VkPipelineLayout layout;
     VkPipelineCache cache;
     VkPipeline *pipeline; /* by index of plan->kernel_name */
-    uint32_t local_size;
     VkDescriptorPool pool;
     VkDescriptorSet set;
     VkCommandPool commands;
@@ -65,6 +64,8 @@ int memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, er
 
 /* --- pipelines.c --- */
 int pipelines_new(device_t *self, err_t *err); /* of all shaders */
+/* Threads of a group of the kernel's, where its module leaves them to the device. */
+uint32_t pipelines_size(const device_t *self, int kernel);
 void pipelines_free(device_t *self);           /* and keep what the driver has made, on disk */
 
 /* --- steps.c --- */
