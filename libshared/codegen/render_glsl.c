@@ -61,6 +61,7 @@ static const turns_lang_t turns = {
     .share = write_share,
     .n_share = "LANES",
     .barrier = "barrier();\n",
+    .together = "TOGETHER",
     .visible = "memoryBarrierBuffer(); barrier();\n",
 };
 
@@ -110,10 +111,12 @@ static void write_reach(const kernel_t *kernel, const share_plan_t *plan, str_t 
 {
     size_t n = kernel->arg.n;
     reach_t *r = mem_calloc(n + 1, sizeof *r);
+    bool *used = mem_calloc(kernel->graph.node.n + 1, sizeof *used);
+    share_find_used(kernel, used);
     for (size_t i = 0; i < n; i++) r[i] = (reach_t){.lo = 0, .hi = -1};
     for (size_t i = 0; i < kernel->graph.node.n; i++) {
         const kx_node_t *x = &kernel->graph.node.at[i];
-        if (x->kind != KX_LOAD || (size_t)x->i >= n) continue;
+        if (!used[i] || x->kind != KX_LOAD || (size_t)x->i >= n) continue;
         r[x->i].reads = true;
         reach(kernel, &r[x->i], x->in[0]);
     }
@@ -131,6 +134,7 @@ static void write_reach(const kernel_t *kernel, const share_plan_t *plan, str_t 
                  r[i].writes ? 'w' : '-', size, any ? 0 : r[i].lo * size,
                  any ? -1 : (r[i].hi + 1) * size);
     }
+    free(used);
     free(r);
 }
 
@@ -239,6 +243,13 @@ static const char head[] =
     "uint pcp_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }\n"
     "uint pcp_thread() { return pcp_group() * gl_WorkGroupSize.x + gl_LocalInvocationIndex; }\n";
 
+/* GPUs have larger groups, and are not asked for whole subgroups. The shuffle comes by itself: an
+ * argument would read the shared memory in any case. */
+static const char share_head[] =
+    "layout(constant_id = 1) const uint SUBGROUP = 8u;\n"
+    "const bool TOGETHER = gl_WorkGroupSize.x == 8u && SUBGROUP == 8u;\n"
+    "#define pcp_share(part, share, k) (TOGETHER ? subgroupShuffle(part, k) : share)\n";
+
 /* The arena, as the types of element see it that the kernel has. */
 static void write_memory(str_t *out, const char *text, bool product)
 {
@@ -258,6 +269,7 @@ void render_glsl_head(str_t *out, int n, char *const *text)
         bool product = strstr(text[i], "// lanes ") != NULL;
         write_memory(out, text[i], product);
         if (product) str_add(out, render_glsl_product_head());
+        if (strstr(text[i], "pcp_share(")) str_add(out, share_head);
     }
     str_add(out, prelude_glsl_text());
     for (int i = 0; i < n; i++) {

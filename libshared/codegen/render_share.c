@@ -16,11 +16,36 @@ typedef struct {
     bool branches;   /* not all threads would come by */
     bool keeps;      /* arrays are written, or arguments that are read, outside of the loops */
     int64_t columns; /* of the longest, as far as it is known */
+    bool *used;      /* by node: it is computed */
+    bool *is_column; /* by variable: it counts the columns of such a loop */
 } columns_t;
 
 static const kx_node_t *node(const kernel_t *kernel, kx_t x)
 {
     return &kernel->graph.node.at[x];
+}
+
+/* --- What is computed --- */
+
+static void find_roots(const kernel_t *kernel, const kblock_t *block, bool *used)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        bool loop = s->kind == KS_FOR, stores = s->kind == KS_STORE || s->kind == KS_KEEP;
+        if (loop && s->lo != KX_NONE) used[s->lo] = used[s->hi] = true;
+        if (stores) used[s->index] = true;
+        if (!loop && s->kind != KS_SET) used[s->value] = true;
+        for (size_t k = 0; k < s->set.n; k++) used[s->set.at[k].value] = true;
+        find_roots(kernel, &s->body, used);
+    }
+}
+
+void share_find_used(const kernel_t *kernel, bool *used)
+{
+    find_roots(kernel, &kernel->body, used);
+    for (size_t i = kernel->graph.node.n; i-- > 0;) /* operands come before what they are in */
+        for (int k = 0; used[i] && k < kernel->graph.node.at[i].n_in; k++)
+            used[kernel->graph.node.at[i].in[k]] = true;
 }
 
 static bool has_neutral(const kacc_t *a)
@@ -86,16 +111,17 @@ static void look_at_loop(const kernel_t *kernel, const kstmt_t *s, columns_t *c)
     }
     free(folds);
     if (c->n++ == 0) c->lo = s->lo, c->hi = s->hi;
+    c->is_column[s->var] = true;
     c->same = c->same && c->lo == s->lo && c->hi == s->hi;
     int64_t columns = rounds_of(kernel, s);
     c->columns = columns > c->columns ? columns : c->columns;
 }
 
-static bool is_read(const kernel_t *kernel, kx_kind_t kind, int target)
+static bool is_read(const kernel_t *kernel, const bool *used, kx_kind_t kind, int target)
 {
     for (size_t i = 0; i < kernel->graph.node.n; i++) {
         const kx_node_t *n = &kernel->graph.node.at[i];
-        if (n->kind == kind && n->i == target) return true;
+        if (used[i] && n->kind == kind && n->i == target) return true;
     }
     return false;
 }
@@ -111,7 +137,7 @@ static void find_columns(const kernel_t *kernel, const kblock_t *block, columns_
         c->branches = c->branches || s->kind == KS_IF || s->kind == KS_WHILE || s->kind == KS_LET ||
                       s->kind == KS_SET;
         c->keeps = c->keeps || s->kind == KS_KEEP ||
-                   (s->kind == KS_STORE && is_read(kernel, KX_LOAD, s->target));
+                   (s->kind == KS_STORE && is_read(kernel, c->used, KX_LOAD, s->target));
         find_columns(kernel, &s->body, c);
     }
 }
@@ -127,43 +153,78 @@ static bool is_stored(const kblock_t *block, kstmt_kind_t kind, int target, kx_t
     return false;
 }
 
-/* Whatever is read of what the kernel writes is read at the index at which it is written: with the
- * same bounds for all loops, by the same thread. */
-static bool is_apart(const kernel_t *kernel)
+/* Just that, counted from the same number in each round of what is around the loops. */
+static bool is_column(const kernel_t *kernel, const columns_t *c, kx_t index)
+{
+    const kx_node_t *n = node(kernel, index), *lo = node(kernel, c->lo);
+    return n->kind == KX_VAR && c->is_column[n->i] && lo->lo == lo->hi;
+}
+
+/* Is whatever is kept in the array kept at the loop's own column? */
+static bool is_kept_by_column(const kernel_t *kernel, const kblock_t *block, const columns_t *c,
+                              int array)
+{
+    for (size_t i = 0; i < block->n; i++) {
+        const kstmt_t *s = block->at[i];
+        if (s->kind == KS_KEEP && s->target == array && !is_column(kernel, c, s->index))
+            return false;
+        if (!is_kept_by_column(kernel, &s->body, c, array)) return false;
+    }
+    return true;
+}
+
+/* Whatever is read of what the kernel writes is read at the index at which it is written, or at the
+ * same column: with the same bounds for all loops, by the same thread. */
+static bool is_apart(const kernel_t *kernel, const columns_t *c)
 {
     for (size_t i = 0; i < kernel->graph.node.n; i++) {
         const kx_node_t *n = &kernel->graph.node.at[i];
+        if (!c->used[i]) continue;
         bool written = n->kind == KX_LOAD && (size_t)n->i < kernel->arg.n &&
                        kernel->arg.at[n->i].written;
         if (written && !is_stored(&kernel->body, KS_STORE, (int)n->i, n->in[0])) return false;
-        if (n->kind == KX_LOCAL && !is_stored(&kernel->body, KS_KEEP, (int)n->i, n->in[0]))
+        if (n->kind == KX_LOCAL && !is_stored(&kernel->body, KS_KEEP, (int)n->i, n->in[0]) &&
+            !(is_column(kernel, c, n->in[0]) &&
+              is_kept_by_column(kernel, &kernel->body, c, (int)n->i)))
             return false;
     }
     return true;
 }
 
-share_plan_t share_choose(const kernel_t *kernel)
+static share_plan_t choose(const kernel_t *kernel, columns_t *c)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
     enum { FEW = 8, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
-    columns_t c = {.same = true, .known = true};
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
-    if (kernel->in_order) return plan;
-    find_columns(kernel, &kernel->body, &c);
+    find_columns(kernel, &kernel->body, c);
     for (size_t i = 0; i < kernel->array.n; i++)
         shared += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
-    if (c.n == 0 || c.branches || (kernel->extent >= ENOUGH && c.columns < MANY_COLUMNS))
+    if (c->n == 0 || c->branches || (kernel->extent >= ENOUGH && c->columns < MANY_COLUMNS))
         return plan;
-    plan.apart = c.same && !c.keeps && is_apart(kernel);
-    if (plan.apart && !c.folds) {
+    plan.apart = c->same && !c->keeps && is_apart(kernel, c);
+    if (plan.apart && !c->folds) {
         plan.share = SHARE_COLUMNS;
         plan.lanes = FEW;
-        while (plan.lanes < MOST && plan.lanes * EACH < c.columns) plan.lanes *= 2;
-    } else if (c.known && shared <= MAX_SHARED) {
+        while (plan.lanes < MOST && plan.lanes * EACH < c->columns) plan.lanes *= 2;
+    } else if (c->known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
-        plan.columns = c.columns;
+        plan.columns = c->columns;
     }
+    return plan;
+}
+
+share_plan_t share_choose(const kernel_t *kernel)
+{
+    columns_t c = {.same = true, .known = true};
+    share_plan_t plan = {.share = SHARE_ALONE};
+    if (kernel->in_order) return plan;
+    c.is_column = mem_calloc(kernel->graph.var.n + 1, sizeof *c.is_column);
+    c.used = mem_calloc(kernel->graph.node.n + 1, sizeof *c.used);
+    share_find_used(kernel, c.used);
+    plan = choose(kernel, &c);
+    free(c.is_column);
+    free(c.used);
     return plan;
 }
 

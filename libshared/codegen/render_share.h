@@ -24,6 +24,9 @@ share_plan_t share_choose(const kernel_t *kernel);
 /* Accumulators that the loop folds and does not start: folds[kernel->acc.n], false before. */
 void share_find_folds(const kernel_t *kernel, const kstmt_t *loop, bool *folds);
 
+/* Nodes that the kernel's statements need: used[kernel->graph.node.n], false before. */
+void share_find_used(const kernel_t *kernel, bool *used);
+
 /* How many rounds of loops a thread makes at most, loops without known bounds aside; INT32_MAX: as
  * many or more. */
 int64_t share_rounds(const kernel_t *kernel, const share_plan_t *plan);
@@ -43,6 +46,9 @@ typedef struct {
     void (*share)(render_t *self, int acc);
     const char *n_share; /* "LANES" */
     const char *barrier; /* threads of a group wait for each other; shares are seen */
+    /* Or NULL: a constant that says whether the threads of a group are one subgroup, which folds f32 by
+     * pcp_share(part, shares[k], k), the k-th thread's part, and does not wait. */
+    const char *together;
     const char *visible; /* the same, and what they wrote is seen by all */
 } turns_lang_t;
 

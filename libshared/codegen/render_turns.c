@@ -116,6 +116,13 @@ static void end_sums(render_t *self, const bool *sums)
     }
 }
 
+static bool can_shuffle(const kernel_t *k, const bool *folds)
+{
+    for (size_t i = 0; i < k->acc.n; i++)
+        if (folds[i] && k->acc.at[i].dtype != DT_F32) return false;
+    return true;
+}
+
 /* All threads of the group fold all shares in their order: all have the same bits. */
 static void fold_shares(render_t *self, const bool *folds)
 {
@@ -126,6 +133,11 @@ static void fold_shares(render_t *self, const bool *folds)
         again = again || (folds[i] && own(self)->used[i]);
     }
     if (!any) return;
+    const char *together = can_shuffle(k, folds) ? own(self)->lang->together : NULL;
+    if (together) {
+        render_indent(self);
+        str_addf(self->out, "if (!%s) {\n", together);
+    }
     if (again) write_line(self, own(self)->lang->barrier);
     for (size_t i = 0; i < k->acc.n; i++) {
         if (!folds[i]) continue;
@@ -135,14 +147,18 @@ static void fold_shares(render_t *self, const bool *folds)
         own(self)->lang->share(self, (int)i);
     }
     write_line(self, own(self)->lang->barrier);
+    if (together) write_line(self, "}\n");
     render_indent(self);
     str_addf(self->out, "for (uint k = 0u; k < %s; k++) {\n", own(self)->lang->n_share);
     for (size_t i = 0; i < k->acc.n; i++) {
-        char acc[24], share[32];
+        char acc[24], share[96];
         const kacc_t *a = &k->acc.at[i];
         if (!folds[i]) continue;
         snprintf(acc, sizeof acc, "acc%zu", i);
-        snprintf(share, sizeof share, "shares%zu[k]", i);
+        if (together)
+            snprintf(share, sizeof share, "pcp_share(part%zu, shares%zu[k], k)", i, i);
+        else
+            snprintf(share, sizeof share, "shares%zu[k]", i);
         render_indent(self);
         str_addf(self->out, "    %s = ", acc);
         own(self)->lang->op(self->out, a->op, a->dtype, a->dtype, 2,

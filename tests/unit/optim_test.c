@@ -301,16 +301,44 @@ static void test_steps_match_plain_c(void **state)
     free_norm.clip = 0;
     free_norm.weight_decay = 0;
     sgd.optimizer = "sgd";
-    train_spec_t plain = sgd, accumulated = adamw, sgd_accumulated = sgd;
+    train_spec_t plain = sgd, accumulated = adamw, sgd_accumulated = sgd, only_f32 = adamw;
     plain.momentum = 0;
     accumulated.accumulate = 3;
     sgd_accumulated.accumulate = 2;
-    const train_spec_t *specs[] = {&adamw, &free_norm,   &sgd,
-                                   &plain, &accumulated, &sgd_accumulated};
+    only_f32.only_f32 = true;
+    train_spec_t slow = only_f32;
+    slow.beta2 = 0.999;
+    const train_spec_t *specs[] = {&adamw,       &free_norm,       &sgd,      &plain,
+                                   &accumulated, &sgd_accumulated, &only_f32, &slow};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         compare_steps(specs[i], DT_F32);
         compare_steps(specs[i], DT_BF16);
     }
+}
+
+/* Some value of @train, at its top, is a double. */
+static bool computes_in_f64(const train_spec_t *spec)
+{
+    bool found = false;
+    ir_module_t *m = regression(DT_F32);
+    err_t err = {0};
+    check(optim_build(m, spec, &err), &err);
+    const ir_fn_t *fn = ir_module_find(m, "train");
+    assert_non_null(fn);
+    for (ir_val_t v = 0; v < fn->n_value; v++)
+        found = found || ir_type_of(fn, v)->dtype == DT_F64;
+    ir_module_destroy(&m);
+    return found;
+}
+
+/* A device without doubles trains as well; any other keeps the bits that it had. */
+static void test_no_f64_where_there_is_none(void **state)
+{
+    (void)state;
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    assert_true(computes_in_f64(&spec));
+    spec.only_f32 = true;
+    assert_false(computes_in_f64(&spec));
 }
 
 /* --- signatures --- */
@@ -533,6 +561,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_match_plain_c),
+        cmocka_unit_test(test_no_f64_where_there_is_none),
         cmocka_unit_test(test_names_and_roles),
         cmocka_unit_test(test_logits_alone),
         cmocka_unit_test(test_bad_arguments),

@@ -110,18 +110,28 @@ static int check_rounds(const device_t *self, const shader_t *shader, err_t *err
                    api->properties.deviceName, LLVMPIPE_MOST, shader->rounds);
 }
 
-/* Threads of a piece see each other's values where a subgroup holds them all. */
-static int check_lanes(const device_t *self, const shader_t *shader, err_t *err)
+static bool asks_for_shuffles(const shader_t *shader)
+{
+    enum { OP_CAPABILITY = 17, SHUFFLE = 65, FIRST = 5 };
+    for (size_t i = FIRST; i + 1 < shader->n_word && (shader->word[i] & 0xFFFF) == OP_CAPABILITY;
+         i += 2)
+        if (shader->word[i + 1] == SHUFFLE) return true;
+    return false;
+}
+
+/* Threads that see each other's values: the device shuffles, and a subgroup holds all of a piece's. */
+static int check_shuffles(const device_t *self, const shader_t *shader, err_t *err)
 {
     const VkPhysicalDeviceSubgroupProperties *subgroup = &self->api.subgroup;
     bool shuffles = (subgroup->supportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT) &&
                     (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT);
-    if (shader->how != SHADERS_LANES || (shuffles && subgroup->subgroupSize >= shader->threads))
-        return 0;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "Vulkan device %s has no shuffles among %u threads (subgroups of %u, %s)",
-                   self->api.properties.deviceName, shader->threads, subgroup->subgroupSize,
-                   shuffles ? "with shuffles" : "no shuffles");
+    if (asks_for_shuffles(shader) && !shuffles)
+        return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has no shuffles in subgroups",
+                       self->api.properties.deviceName);
+    if (shader->how == SHADERS_LANES && subgroup->subgroupSize < shader->threads)
+        return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has subgroups of %u threads, not %u",
+                       self->api.properties.deviceName, subgroup->subgroupSize, shader->threads);
+    return 0;
 }
 
 /* Do the arguments of all products that use the kernel begin where four elements do? */
@@ -163,7 +173,7 @@ static int make_pipeline(device_t *self, int i, err_t *err)
         return err_set(err, ERR_UNSUPPORTED, "Vulkan device %s has groups of %u threads, not %u",
                        api->properties.deviceName,
                        api->properties.limits.maxComputeWorkGroupInvocations, size);
-    if (check_rounds(self, shader, err) < 0 || check_lanes(self, shader, err) < 0) return -1;
+    if (check_rounds(self, shader, err) < 0 || check_shuffles(self, shader, err) < 0) return -1;
     if (api_check(api, api->CreateShaderModule(api->device, &code, NULL, &info.stage.module),
                   "a shader", err) < 0)
         return -1;
