@@ -325,8 +325,7 @@ static bool computes_in_f64(const train_spec_t *spec)
     check(optim_build(m, spec, &err), &err);
     const ir_fn_t *fn = ir_module_find(m, "train");
     assert_non_null(fn);
-    for (ir_val_t v = 0; v < fn->n_value; v++)
-        found = found || ir_type_of(fn, v)->dtype == DT_F64;
+    for (ir_val_t v = 0; v < fn->n_value; v++) found = found || ir_type_of(fn, v)->dtype == DT_F64;
     ir_module_destroy(&m);
     return found;
 }
