@@ -14,6 +14,9 @@
 #define PER_ROUND(columns, rest) \
     "SELECT max(round), " columns " FROM " rest " GROUP BY (round - 1) / $2 ORDER BY 1"
 
+#define RUNNING \
+    "($1 = '' OR run = $1) AND run IN (SELECT run FROM pcp_runs WHERE state = 'running')"
+
 /* $1 is the run or '', $2 the rounds of a row (by_round) or the rows at most. Columns: a name and,
  * behind a colon, n number, t time, j JSON. */
 static const struct {
@@ -32,6 +35,19 @@ static const struct {
      "SELECT run, number, state, reason, workers_wanted, shards, rounds_planned, created_at "
      "FROM pcp_submissions WHERE ($1 = '' OR run = $1) AND state IN ('queued', 'paused') "
      "ORDER BY number LIMIT $2"},
+    {"waiting", false, false, "state n:n",
+     "SELECT state, count(*) FROM pcp_submissions WHERE ($1 = '' OR run = $1) "
+     "AND state IN ('queued', 'paused') GROUP BY state ORDER BY state LIMIT $2"},
+    {"lost", false, false, "run transfer_ms:n wait_ms:n recover_ms:n other_ms:n",
+     "SELECT run, coalesce(sum(transfer_ms), 0), coalesce(sum(wait_ms), 0), "
+     "coalesce(sum(recover_ms), 0), coalesce(sum(other_ms), 0) FROM pcp_round_time "
+     "WHERE state = 'committed' AND " RUNNING " GROUP BY run ORDER BY run LIMIT $2"},
+    {"rejected", false, false, "run reason n:n",
+     "SELECT run, reason, count(*) FROM pcp_rejections WHERE " RUNNING
+     " GROUP BY run, reason ORDER BY run, reason LIMIT $2"},
+    {"saved", false, false, "run created_at:t",
+     "SELECT run, max(created_at) FROM pcp_checkpoints WHERE state = 'good' AND " RUNNING
+     " GROUP BY run ORDER BY run LIMIT $2"},
     {"loss", true, true, "round:n loss:n tokens:n committed_at:t",
      PER_ROUND("avg(loss), sum(tokens), max(committed_at)", "pcp_loss WHERE run = $1")},
     {"validation", true, true, "round:n validation_loss:n",

@@ -22,7 +22,8 @@ static const config_field_t fields[] = {
     {.name = "web_store",
      .kind = CONFIG_STRING,
      .offset = offsetof(metrics_config_t, web_store),
-     .help = "what the page shows, postgresql://... or sqlite:///PATH, only read [that of --store]",
+     .help = "records that the page and metrics of records come from, postgresql://... or "
+             "sqlite:///PATH, only read [that of --store]",
      .secret = true},
     {.name = "store",
      .kind = CONFIG_STRING,

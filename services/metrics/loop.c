@@ -111,6 +111,28 @@ static int on_news(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
+static int on_totals(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    totals_t totals = {0};
+    if (!totals_receive(self->totals, &totals)) return 0;
+    totals_apply(&totals, &self->state, clock_mono_ms());
+    totals_fini(&totals);
+    return 0;
+}
+
+static int start_totals(loop_t *self, err_t *err)
+{
+    const metrics_config_t *c = self->config;
+    const char *url = c->web_store ? c->web_store : c->store;
+    if (!url || strcmp(c->http, "none") == 0) return 0;
+    self->totals = totals_new(url, err);
+    if (!self->totals) return -1;
+    zloop_reader(self->zloop, totals_socket(self->totals), on_totals, self);
+    return 0;
+}
+
 static void count_dropped(loop_t *self)
 {
     if (!self->queue.dropped) return;
@@ -128,6 +150,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     metrics_tick(&self->state, now_ms, clock_wall_ms());
     sources_tick(&self->events, now_ms);
     count_dropped(self);
+    if (self->totals && !self->leave_ms) totals_tick(self->totals, now_ms);
     give(self);
     bool written = !self->writer || (self->writer_idle && self->queue.n == 0);
     return self->leave_ms && (written || now_ms >= self->leave_ms) ? -1 : 0;
@@ -182,6 +205,7 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
     if (served) log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
     if (self->config->web && start_web(self, err) < 0) return -1;
     if (self->config->store && start_writer(self, err) < 0) return -1;
+    if (start_totals(self, err) < 0) return -1;
     zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
     return 0;
 }
@@ -199,6 +223,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     if (rc == 0) service_loop(self->zloop);
     health_destroy(&health);
     web_destroy(&self->web);
+    totals_destroy(&self->totals);
     http_destroy(&self->http);
     sources_close(&self->events);
     zloop_destroy(&self->zloop);

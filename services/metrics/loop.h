@@ -8,6 +8,7 @@
 #include "metrics/http.h"
 #include "metrics/metrics.h"
 #include "metrics/source.h"
+#include "metrics/totals.h"
 #include "metrics/web/web.h"
 #include "metrics/writer.h"
 
@@ -17,7 +18,8 @@ typedef struct {
     queue_t queue;
     sources_t events; /* one per shepherd or front */
     http_t *http;
-    web_t *web; /* NULL: there is no page */
+    web_t *web;              /* NULL: there is no page */
+    totals_reader_t *totals; /* NULL: no store */
     zloop_t *zloop;
     writer_options_t writer_options;
     zactor_t *writer; /* NULL: no store */

@@ -13,7 +13,9 @@ static const char head[] =
     "`pcp_samples`): with each round, those with the label `worker` once a second. A run's leave "
     "five "
     "minutes after\n"
-    "its end.\n\n"
+    "its end. \"Of the records\": read from `--store` (or `--web-store`) every five seconds; "
+    "without one they are "
+    "absent.\n\n"
     "| name | type | labels | meaning |\n"
     "|---|---|---|---|\n";
 

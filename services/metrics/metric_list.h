@@ -30,6 +30,11 @@
     X(PHASE, "run", "phase", NULL)                                             \
     X(WORKER, "run", "worker", NULL)                                           \
     X(SHARD, "run", "shard", NULL)                                             \
+    X(RESTARTS, "run", "worker", NULL)                                         \
+    X(QUEUE, NULL, "state", NULL) /* of the records, as the next three */      \
+    X(LOST, "run", "reason", NULL)                                             \
+    X(REJECTED, "run", "reason", NULL)                                         \
+    X(SAVED, "run", NULL, NULL)                                                \
     X(SOURCE, "run", NULL, NULL) /* has no metrics: the sequence of a sender */
 
 /* Upper bounds of a histogram's buckets, in seconds; one more is without bound. */
@@ -90,6 +95,18 @@
     X(UNSIGNED, "pcp_refused_signatures_total", counter, RUN, LIVE,                               \
       FROM(STATUS, (double)e->status->refused),                                                   \
       "Plans and checkpoints refused: unsigned, changed, by a foreign or revoked key.")           \
+    X(RESTARTS, "pcp_worker_restarts_total", counter, RESTARTS, LIVE,                             \
+      FROM(WORKER, e->worker->restarts), "Restarts of the worker's process by its supervisor.")   \
+    X(QUEUED_RUNS, "pcp_queued_runs", gauge, QUEUE, LIVE, COUNTED,                                \
+      "Runs that wait for a place (queued) or for their operator (paused). Of the records.")      \
+    X(LOST_SECONDS, "pcp_lost_seconds_total", counter, LOST, LIVE, COUNTED,                       \
+      "Time of committed rounds of a running run in which nothing was computed: transfer, wait "  \
+      "(for the last lease), recover, other. Of the records.")                                    \
+    X(REJECTIONS, "pcp_rejections_total", counter, REJECTED, LIVE, COUNTED,                       \
+      "Updates of a running run that were not admitted, by reason. Of the records.")              \
+    X(CHECKPOINT_TIME, "pcp_checkpoint_time_seconds", gauge, SAVED, LIVE, COUNTED,                \
+      "When the newest checkpoint of a running run was recorded, since 1970; its age is time() "  \
+      "minus this. Of the records.")                                                              \
     X(BUILD_INFO, "pcp_build_info", gauge, BUILD, LIVE, SCRAPED_IF(true, 1),                      \
       "1; its label tells the program's version.")                                                \
     X(RESIDENT, "process_resident_memory_bytes", gauge, SELF, LIVE,                               \

@@ -204,6 +204,7 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
     switch (event->body_case) {
     case MSG__EVENT__BODY_STEP: measure_row(&h, SCOPE_WORKER, event->source); break;
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
+    case MSG__EVENT__BODY_WORKER: measure_row(&h, SCOPE_RESTARTS, event->worker->id); break;
     case MSG__EVENT__BODY_MEMBER: on_member(&h); break;
     case MSG__EVENT__BODY_RUN_DONE:
     case MSG__EVENT__BODY_RUN_FAILED:

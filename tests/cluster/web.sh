@@ -102,6 +102,8 @@ ports() {
 check "pcp-metrics serves the page of a store" eventually 60 ports
 url=http://127.0.0.1:$port/
 check "a port that is taken" port_taken
+counted() { get "http://127.0.0.1:$metrics_port/metrics" | grep -q '^pcp_queued_runs{state="queued"} 0$'; }
+check "/metrics has what only records tell" eventually 60 counted
 
 # --- what the page shows is what the records have ---
 # same FILE FILE: as many lines, equal words, numbers to 12 digits

@@ -83,7 +83,8 @@ static void every_report(void **state)
         bool of_run;
         assert_true(store_report_known(name, &of_run));
         report_t report = ask(f, name, "r", 100);
-        if (strcmp(name, "queue") != 0 && report.n_row == 0) fail_msg("%s has no row", name);
+        bool of_queue = strcmp(name, "queue") == 0 || strcmp(name, "waiting") == 0; /* "r" runs */
+        if (!of_queue && report.n_row == 0) fail_msg("%s has no row", name);
         for (size_t c = 0; c < report.n_column; c++) assert_true(*report.column[c].name);
         store_report_fini(&report);
         if (of_run) continue;
