@@ -266,22 +266,40 @@ int cuMemFreeHost(void *at)
     return OK;
 }
 
-/* Filled with what nobody may count on. */
+/* Filled with what nobody may count on; behind it lies a page that nobody may touch. */
+static struct {
+    char *at, *from;
+    size_t n;
+} owned[64];
+
 int cuMemAlloc_v2(uint64_t *at, size_t n)
 {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (n + 255) & ~(size_t)255;
+    size_t all = (used + page - 1) / page * page + page;
+    int i = 0;
     if (!current) return NO_CONTEXT;
-    void *memory = n <= MEMORY ? aligned_alloc(256, (n + 255) & ~(size_t)255) : NULL;
-    if (!memory) return NO_MEMORY;
-    memset(memory, 0xA5, n);
-    *at = (uintptr_t)memory;
+    while (i < 64 && owned[i].at) i++;
+    if (n > MEMORY || i == 64) return NO_MEMORY;
+    char *from = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (from == MAP_FAILED || mprotect(from + all - page, page, PROT_NONE) != 0) return NO_MEMORY;
+    owned[i].from = from;
+    owned[i].n = all;
+    owned[i].at = from + all - page - used;
+    memset(owned[i].at, 0xA5, used);
+    *at = (uintptr_t)owned[i].at;
     return OK;
 }
 
 int cuMemFree_v2(uint64_t at)
 {
     if (!current) return NO_CONTEXT;
-    free((void *)(uintptr_t)at);
-    return OK;
+    for (int i = 0; i < 64; i++)
+        if (owned[i].at == (char *)(uintptr_t)at) {
+            munmap(owned[i].from, owned[i].n);
+            owned[i].at = NULL;
+            return OK;
+        }
+    return INVALID;
 }
 
 /* --- Modules ---------------------------------------------------------------------------------- */
