@@ -64,7 +64,7 @@ static void test_seeds(void **state)
     (void)state;
     int n_wrong = 0, n = corpus_sections(seeds, check_section, &n_wrong);
     print_message("%d texts\n", n);
-    assert_true(n >= 50);
+    assert_true(n >= 60);
     assert_int_equal(n_wrong, 0);
 }
 

@@ -242,3 +242,64 @@ module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitio
     return %loss : tensor<f32>
   }
 }
+// -----
+// cumsum: a window that reaches back to the beginning
+// want: plan
+module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %r = "stablehlo.reduce_window"(%x, %cst) <{base_dilations = array<i64: 1, 1>, padding = dense<[[0, 0], [7, 0]]> : tensor<2x2xi64>, window_dilations = array<i64: 1, 1>, window_dimensions = array<i64: 1, 8>, window_strides = array<i64: 1, 1>}> ({
+    ^bb0(%arg1: tensor<f32>, %arg2: tensor<f32>):
+      %1 = stablehlo.add %arg1, %arg2 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %square = stablehlo.multiply %r, %r : tensor<4x8xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+// -----
+// argmax: two values reduced at once, and a column looked up by it
+// want: plan
+module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.iota dim = 1 : tensor<4x8xi32>
+    %1:2 = stablehlo.reduce(%x init: %cst), (%0 init: %c) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+     reducer(%a: tensor<f32>, %c1: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>)  {
+      %2 = stablehlo.compare  GT, %a, %c1,  FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %3 = stablehlo.select %2, %a, %c1 : tensor<i1>, tensor<f32>
+      %4 = stablehlo.select %2, %b, %d : tensor<i1>, tensor<i32>
+      stablehlo.return %3, %4 : tensor<f32>, tensor<i32>
+    }
+    %5 = stablehlo.broadcast_in_dim %1#1, dims = [0] : (tensor<4xi32>) -> tensor<4x8xi32>
+    %6 = stablehlo.compare  EQ, %0, %5,  SIGNED : (tensor<4x8xi32>, tensor<4x8xi32>) -> tensor<4x8xi1>
+    %7 = stablehlo.convert %6 : (tensor<4x8xi1>) -> tensor<4x8xf32>
+    %r = stablehlo.multiply %7, %x : tensor<4x8xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %square = stablehlo.multiply %r, %r : tensor<4x8xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+// -----
+// jax.checkpoint: what is computed again stands behind a barrier
+// want: plan
+module @jit_f attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %0 = stablehlo.sine %x : tensor<4x8xf32>
+    %1:2 = stablehlo.optimization_barrier %0, %x : tensor<4x8xf32>, tensor<4x8xf32>
+    %r = func.call @checkpoint(%1#0, %1#1) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %square = stablehlo.multiply %r, %r : tensor<4x8xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+  func.func private @checkpoint(%arg0: tensor<4x8xf32>, %arg1: tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %0 = stablehlo.cosine %arg1 : tensor<4x8xf32>
+    %1 = stablehlo.multiply %arg0, %0 : tensor<4x8xf32>
+    return %1 : tensor<4x8xf32>
+  }
+}

@@ -131,3 +131,34 @@ module @jit_f {
     return %loss : tensor<f32>
   }
 }
+// -----
+// batch norm as one op, and what it returns beside
+// want: plan
+module @IrToHlo.9 attributes {mhlo.cross_program_prefetches = [], mhlo.input_output_alias = [], mhlo.is_dynamic = false, mhlo.use_auto_spmd_partitioning = false} {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %0 = stablehlo.constant dense<1.000000e+00> : tensor<8xf32>
+    %1 = stablehlo.constant dense<0.000000e+00> : tensor<8xf32>
+    %r, %mean, %var = "stablehlo.batch_norm_training"(%x, %0, %1) <{epsilon = 9.99999974E-6 : f32, feature_index = 1 : i64}> : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %square = stablehlo.multiply %r, %r : tensor<4x8xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+// -----
+// a max pool of one dimension, its window padded by the smallest number
+// want: plan
+module @IrToHlo.9 attributes {mhlo.cross_program_prefetches = [], mhlo.input_output_alias = [], mhlo.is_dynamic = false, mhlo.use_auto_spmd_partitioning = false} {
+  func.func @main(%x: tensor<4x8xf32>) -> tensor<f32> {
+    %0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %r = "stablehlo.reduce_window"(%x, %0) ({
+    ^bb0(%arg2: tensor<f32>, %arg3: tensor<f32>):
+      %3 = stablehlo.maximum %arg2, %arg3 : tensor<f32>
+      stablehlo.return %3 : tensor<f32>
+    }) {padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 1>} : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+    %zero = stablehlo.constant dense<0.000000e+00> : tensor<f32>
+    %square = stablehlo.multiply %r, %r : tensor<4x8xf32>
+    %loss = stablehlo.reduce(%square init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
