@@ -22,11 +22,12 @@
 #include "optim/optim.h"
 
 typedef struct {
-    const char *entry; /* function; NULL: ir_module_entry */
-    int loss_result;   /* -1: the first, or else the only float scalar */
-    const char *rules; /* NAME=ROLE[,NAME=ROLE..]; NULL: none. NAME may hold * and ? */
-    const char *file;  /* the same, one rule a line, # comments; NULL: none */
-    bool constants;    /* constants that are weights become parameters (roles_constants.c) */
+    const char *entry;  /* function; NULL: ir_module_entry */
+    int loss_result;    /* -1: the first, or else the only float scalar */
+    const char *rules;  /* NAME=ROLE[,NAME=ROLE..]; NULL: none. NAME may hold * and ? */
+    const char *file;   /* the same, one rule a line, # comments; NULL: none */
+    const char *shapes; /* of arguments with `?`, for the parser (parse/parse.h); NULL: none */
+    bool constants;     /* constants that are weights become parameters (roles_constants.c) */
 } roles_options_t;
 
 /* With `constants`: an argument that was a constant has it as this attribute, a tensor, to start with. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "parse/quant.h"
+#include "parse/refine.h"
 
 static int count_error(parser_t *p, const draft_t *d, const char *what, size_t got, int want)
 {
@@ -193,6 +194,7 @@ static bool wide_is_used(const parser_t *p, const draft_t *d)
 
 int parse_emit(parser_t *p, draft_t *d, ir_region_t *into, ir_val_t *first)
 {
+    if (refine_results(p, d) < 0) return -1;
     parse_promote(p, d, into);
     if (p->wide.n == 0) {
         *first = make(p, d, &d->in, &d->out, into)->out;

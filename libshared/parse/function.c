@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "parse/other_op.h"
+#include "parse/refine.h"
 #include "parse/wide.h"
 
 /* What is known of a function before its body. */
@@ -39,6 +40,20 @@ static int argument_location(parser_t *p, ir_attrs_t *attrs)
 
 /* --- signatures --- */
 
+/* Its open dimensions, before it is added to s. */
+static int fix_shape(parser_t *p, const signature_t *s, const ir_attrs_t *attrs, ir_type_t *type)
+{
+    size_t i = s->args.type.n;
+    refine_argument_t arg = {.at = s->at,
+                             .function = s->name,
+                             .number = (int)i,
+                             .is_private = s->is_private || p->scope};
+    if (i < s->args.name.n) arg.spoken = parse_dup(p, s->args.name.at[i], 1);
+    arg.exported = attr_text(attrs, "pcp.name",
+                             attr_text(attrs, "jax.arg_info", attr_text(attrs, "pcp.loc", NULL)));
+    return refine_argument(p, &arg, type);
+}
+
 /* `%a: T {..} loc(..)`, or `T {..}` in a declaration. */
 static int parameter(parser_t *p, signature_t *s)
 {
@@ -52,7 +67,7 @@ static int parameter(parser_t *p, signature_t *s)
     ir_type_t type;
     ir_attrs_t attrs = {0};
     if (parse_type(p, &type) < 0 || parse_optional_attributes(p, &attrs) < 0 ||
-        argument_location(p, &attrs) < 0)
+        argument_location(p, &attrs) < 0 || fix_shape(p, s, &attrs, &type) < 0)
         return -1;
     VEC_PUSH(&s->args.type, type);
     VEC_PUSH(&s->arg_attrs, attrs);
@@ -145,7 +160,7 @@ static int check_results(parser_t *p, const signature_t *s, const vals_t *values
     for (size_t i = 0; i < values->n; i++) {
         char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
         const ir_type_t *type = ir_type_of(p->fn, values->at[i]);
-        if (!ir_type_equal(type, &s->results.at[i]))
+        if (!refine_fits(type, &s->results.at[i]))
             return parse_fail(p, s->at, ERR_TYPE, "@%.64s: result %zu is %s, but returns %s",
                               s->name, i, parse_type_text(p, &s->results.at[i], want),
                               parse_type_text(p, type, got));

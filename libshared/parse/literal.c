@@ -2,6 +2,7 @@
  * read, and the body is decoded straight into the tensor. Little-endian machines only. */
 #include <string.h>
 
+#include "parse/refine.h"
 #include "parse/wide.h"
 
 /* --- bytes in hex --- */
@@ -315,7 +316,8 @@ static const char *body_end(const char *at, const char *end)
 static int literal_type(parser_t *p, tensor_t *t)
 {
     const char *at = p->tok.at;
-    if (parse_type(p, &p->literal) < 0) return -1;
+    const char *type_at = p->tok.at;
+    if (parse_type(p, &p->literal) < 0 || refine_static(p, &p->literal, type_at) < 0) return -1;
     const quant_t *q = wide_quant(p, &p->literal);
     t->type = q ? ir_type_with(p->literal, q->storage) : p->literal;
     return wide_is(&t->type) ? parse_fail(p, at, ERR_PARSE, "expected a tensor's type") : 0;

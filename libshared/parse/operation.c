@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "parse/other_op.h"
+#include "parse/refine.h"
 #include "parse/wide.h"
 
 /* --- regions --- */
@@ -55,7 +56,9 @@ static int define(parser_t *p, token_t tok, ir_val_t first, int count)
 int parse_arg_types(parser_t *p, const block_args_t *args, types_t *out)
 {
     for (size_t i = 0; i < args->type.n; i++)
-        if (wide_leaf_types(p, &args->type.at[i], out) < 0) return -1;
+        if (refine_static(p, &args->type.at[i], p->tok.at) < 0 ||
+            wide_leaf_types(p, &args->type.at[i], out) < 0)
+            return -1;
     return 0;
 }
 

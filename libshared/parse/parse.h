@@ -16,6 +16,7 @@
 /* What may be asked of the parser; zeroed: nothing. */
 typedef struct {
     bool constant_names; /* constants get the attribute pcp.loc: the name in their loc("..") */
+    const char *shapes;  /* NAME=8x128[,NAME=..] of the entry's arguments, for `?`; NULL: none */
 } parse_options_t;
 
 /* One module (one section; `// -----` is only a comment here). text[n] need not end with NUL and is

@@ -75,6 +75,7 @@ typedef struct {
     const char *behind; /* the end of the token before */
     const char *file;
     const parse_options_t *options;
+    uint64_t shapes_used; /* bit k: rule k of options->shapes named an argument */
     err_t *err;
     ir_module_t *module;
     arena_t *arena; /* the module's */
@@ -218,8 +219,8 @@ int parse_function_type(parser_t *p, draft_t *d);
 /* The types after `->`: one, or a group. */
 int parse_result_types(parser_t *p, draft_t *d);
 /* Operand i has this type? */
-int parse_check_operand(parser_t *p, const draft_t *d, size_t i, const ir_type_t *type,
-                        const char *at);
+/* Dimensions that were left open (refine.h) become the operand's. */
+int parse_check_operand(parser_t *p, const draft_t *d, size_t i, ir_type_t *type, const char *at);
 /* A region `{..}`; args NULL: they stand in a label ^bb0(..), or there are none. Appended to d. */
 int parse_region(parser_t *p, draft_t *d, const block_args_t *args);
 /* Ops up to the terminator and `}` (consumed); results are appended. */

@@ -1,7 +1,7 @@
 /* Operands and the types behind the colon of an op. */
 #include <string.h>
 
-#include "parse/parser.h"
+#include "parse/refine.h"
 
 /* --- operands --- */
 
@@ -52,15 +52,17 @@ int parse_operands(parser_t *p, vals_t *out)
     return 0;
 }
 
-int parse_check_operand(parser_t *p, const draft_t *d, size_t i, const ir_type_t *type,
-                        const char *at)
+int parse_check_operand(parser_t *p, const draft_t *d, size_t i, ir_type_t *type, const char *at)
 {
     char want[IR_TYPE_TEXT], got[IR_TYPE_TEXT];
     if (i >= d->in.n)
         return parse_fail(p, at, ERR_PARSE, "%.*s has %zu operands, but more operand types",
                           (int)d->name.n, d->name.at, d->in.n);
     const ir_type_t *is = ir_type_of(p->fn, d->in.at[i]);
-    if (ir_type_equal(is, type)) return 0;
+    if (refine_fits(is, type)) {
+        *type = *is;
+        return 0;
+    }
     return parse_fail(p, at, ERR_TYPE, "%.*s: operand %zu is %s, but %s is written here",
                       (int)d->name.n, d->name.at, i, parse_type_text(p, is, want),
                       parse_type_text(p, type, got));

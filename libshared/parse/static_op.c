@@ -4,6 +4,7 @@
 
 #include "ops/eval.h"
 #include "parse/other_op.h"
+#include "parse/refine.h"
 #include "parse/wide.h"
 
 /* --- values that are known while the text is read --- */
@@ -56,6 +57,18 @@ static bool known(const parser_t *p, ir_val_t value, int depth, int *n_op, tenso
     if (depth > KNOWN_DEPTH || ++*n_op > KNOWN_OPS) return false;
     const ir_op_t *op = ir_def(p->fn, value);
     return may_run(p, op) && run(p, op, depth, n_op, out);
+}
+
+bool static_known_ints(parser_t *p, ir_val_t value, int64_t count, int64_t *out)
+{
+    tensor_t t = {0};
+    int n_op = 0;
+    const ir_type_t *type = ir_type_of(p->fn, value);
+    if (wide_is(type) || !dtype_is_int(type->dtype) || ir_type_count(type) != count) return false;
+    if (!known(p, value, 0, &n_op, &t)) return false;
+    for (int64_t k = 0; k < count; k++) out[k] = tensor_get_i64(&t, k);
+    tensor_fini(&t);
+    return true;
 }
 
 /* Operand i as `count` numbers under the name of an attribute; `what` is the operand's name in the

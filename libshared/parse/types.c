@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "parse/quant.h"
+#include "parse/refine.h"
 
 static bool is_digit(char c)
 {
@@ -20,11 +21,13 @@ static int dimensions(parser_t *p, const char **at_p, ir_type_t *type)
     const char *at = *at_p, *end = p->lex.end;
     for (;;) {
         at = lex_skip_blank(at, end);
-        if (at < end && (*at == '?' || *at == '*'))
+        bool open = at < end && *at == '?' && p->options->shapes;
+        if (at < end && (*at == '?' || *at == '*') && !open)
             return parse_fail(
                 p, at, ERR_UNSUPPORTED,
-                "dynamic shapes are not supported; export the model with static ones");
-        if (at == end || !is_digit(*at)) break;
+                "dynamic shapes are not supported; export the model with static ones, "
+                "or say what they are: --shape NAME=8x128");
+        if (!open && (at == end || !is_digit(*at))) break;
         if (type->rank == IR_MAX_RANK)
             return parse_fail(p, at, ERR_UNSUPPORTED, "more than %d dimensions", IR_MAX_RANK);
         const char *from = at;
@@ -34,6 +37,7 @@ static int dimensions(parser_t *p, const char **at_p, ir_type_t *type)
                 return parse_fail(p, from, ERR_PARSE, "this dimension does not fit in 64 bits");
             dim = dim * 10 + (*at - '0');
         }
+        if (open) dim = REFINE_ANY, at++;
         type->dim[type->rank++] = dim;
         at = lex_skip_blank(at, end);
         if (at == end || *at != 'x') return parse_fail(p, at, ERR_PARSE, "expected x and a type");
@@ -112,7 +116,10 @@ static int tensor_type(parser_t *p, ir_type_t *type)
     err_t why = {0};
     const quant_t *q = wide_quant(p, &t);
     ir_type_t stored = ir_type_with(t, q ? q->storage : t.dtype);
+    for (int d = 0; d < t.rank; d++)
+        if (stored.dim[d] == REFINE_ANY) stored.dim[d] = 1;
     if (ir_type_check(&stored, &why) < 0) return parse_fail(p, start, why.code, "%s", why.text);
+    if (q && refine_static(p, &t, start) < 0) return -1;
     if (quant_check_shape(p, &t, start) < 0) return -1;
     *type = t;
     return 0;
@@ -150,7 +157,7 @@ int parse_plain_type(parser_t *p, ir_type_t *type)
 {
     const char *at = p->tok.at;
     char text[IR_TYPE_TEXT];
-    if (parse_type(p, type) < 0) return -1;
+    if (parse_type(p, type) < 0 || refine_static(p, type, at) < 0) return -1;
     if (!wide_is(type)) return 0;
     return parse_fail(p, at, ERR_UNSUPPORTED, "%s is not a tensor of plain elements",
                       parse_type_text(p, type, text));

@@ -21,7 +21,7 @@ typedef struct {
     int64_t steps, threads, vocab, every, memory_limit;
     double max_deviation, max_drift;
     bool json, constants_as_params;
-    char *entry, *role, *roles;
+    char *entry, *role, *roles, *shape;
     int64_t loss_result;
     TRAIN_LAYOUT_ROW(OPTION_MEMBER, )
     TRAIN_SEED_ROW(OPTION_MEMBER, )

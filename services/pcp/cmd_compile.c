@@ -17,7 +17,7 @@ typedef struct {
     bool stats, tune;
     char *tune_dir;
     int64_t memory_budget, loss_result;
-    char *entry, *role, *roles;
+    char *entry, *role, *roles, *shape;
     bool constants_as_params;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
@@ -100,7 +100,8 @@ static char *read_model(const options_t *o, const char *path, size_t *n, err_t *
 {
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     ir_module_t *module;
-    bool asked = o->entry || o->role || o->roles || o->loss_result >= 0 || o->constants_as_params;
+    bool asked = o->entry || o->role || o->roles || o->loss_result >= 0 || o->constants_as_params ||
+                 o->shape;
     if (stage_of(o->emit) == STAGE_IR && !o->output && !asked)
         return parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
     char *text = model_roles_text(path, &roles, false, true, &module, n, err);

@@ -16,7 +16,7 @@ typedef struct {
     int64_t threads, steps, warmup, top, vocab, seed;
     char *trace;
     bool pin, tune;
-    char *tune_dir, *entry, *role, *roles;
+    char *tune_dir, *entry, *role, *roles, *shape;
     bool constants_as_params;
     int64_t loss_result;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )

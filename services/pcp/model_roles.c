@@ -50,7 +50,7 @@ char *model_roles_text(const char *path, const roles_options_t *options, bool su
     roles_t roles;
     *module = NULL;
     char *text = parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
-    const parse_options_t parse = {.constant_names = options->constants};
+    const parse_options_t parse = {.constant_names = options->constants, .shapes = options->shapes};
     if (text) *module = parse_stablehlo_with(text, *n, path, &parse, err);
     if (*module) cmd_notes(path, *module);
     int status = *module ? 0 : -1;
@@ -60,7 +60,7 @@ char *model_roles_text(const char *path, const roles_options_t *options, bool su
     }
     if (status == 0) show(&roles, quiet);
     if (status == 0 && sure) status = roles_check(&roles, err);
-    if (status == 0 && !roles.rewritten) return text;
+    if (status == 0 && !roles.rewritten && !options->shapes) return text;
     free(text);
     return status < 0 ? NULL : print(*module, n);
 }

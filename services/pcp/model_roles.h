@@ -38,6 +38,15 @@
          false},                                                                                   \
         {"roles", CONFIG_STRING, offsetof(T, roles), NULL, "file of such rules, one a line", 0, 0, \
          NULL,    false},                                                                          \
+        {"shape",                                                                                  \
+         CONFIG_STRING,                                                                            \
+         offsetof(T, shape),                                                                       \
+         NULL,                                                                                     \
+         "NAME=8x128: the shape of an argument that the text writes with ?, may be given again",   \
+         0,                                                                                        \
+         0,                                                                                        \
+         ",",                                                                                      \
+         false},                                                                                   \
         {"constants_as_params",                                                                    \
          CONFIG_BOOL,                                                                              \
          offsetof(T, constants_as_params),                                                         \
@@ -49,10 +58,10 @@
          false},
 
 /* From the members of the same names. */
-#define MODEL_ROLES_OPTIONS(o)                                                         \
-    {                                                                                  \
-        .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role, \
-        .file = (o)->roles, .constants = (o)->constants_as_params                      \
+#define MODEL_ROLES_OPTIONS(o)                                                          \
+    {                                                                                   \
+        .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role,  \
+        .file = (o)->roles, .shapes = (o)->shape, .constants = (o)->constants_as_params \
     }
 
 /* Read the file, settle the roles, show notes and the table on stderr (quiet: only where the module

@@ -20,7 +20,7 @@ typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
     char *model, *data, *tokenizer, *init, *dtype;
-    char *entry, *role, *roles; /* pcp/model_roles.h */
+    char *entry, *role, *roles, *shape; /* pcp/model_roles.h */
     bool constants_as_params;
     int64_t loss_result;
     double val_fraction;

@@ -123,6 +123,15 @@ LC_ALL=C sed 's|dense/kernel|dense.kernel|; s|"constant1"|"1"        |' closed/c
 begin again closed.mlir records:data --constants-as-params --init other.safetensors --rounds 1
 check "a run begins where names and numbers of a file say" cmp <(tail -c 160 closed/checkpoint/latest/model.safetensors) <(tail -c 160 again/init.safetensors)
 
+# --- shapes that the text leaves open ---
+mkdir open
+numbers 1280 2 | npy open/x.npy "<f4" "160, 8"
+awk 'BEGIN { for (i = 0; i < 160; i++) print i % 4 }' | npy open/labels.npy "|u1" "160,"
+check "open shapes" refuses "say what they are: --shape" "$bin/pcp" train open.mlir --data records:open
+begin open-run open.mlir records:open --shape x=8x8 --shape labels=8 --rounds 1
+check "train once they are said" test $? -eq 0
+check "and the run's own text has them" grep -q "tensor<8x8xf32>" open-run/model.mlir
+
 # --- what is refused ---
 check "records that are not there" refuses "there is no arg4.npy, nor inputs.npy, nor 0.npy" "$bin/pcp" train mlp.mlir --data records:images
 check "an argument that the caller must tell" refuses "which is none: param" "$bin/pcp" train mlp.mlir \
