@@ -1,6 +1,6 @@
 /* Load a plan's ELF shared object from memory and look up its kernels. The code runs with this
- * process's rights, and nothing here checks what it does: plans carry a hash but no signature, so
- * whoever calls must trust where the bytes come from. */
+ * process's rights, and nothing here checks what it does: whoever calls has judged who signed the plan
+ * (msg/vouch.h), and given up what it does not need (base/cage.h). */
 #ifndef RUNTIME_CODE_H
 #define RUNTIME_CODE_H
 

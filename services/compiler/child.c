@@ -16,6 +16,8 @@
 #include "base/clock.h"
 
 enum { POLL_MS = 20 };
+static const int64_t MOST_FILE_BYTES = (int64_t)4
+                                       << 30; /* no worker takes a plan of more than 1 GiB */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 static const bool bounds_memory = false; /* their shadow takes terabytes of address space */
@@ -50,6 +52,7 @@ static _Noreturn void become(const child_limits_t *limits, char *const argv[], i
     limit(RLIMIT_CPU, limits->seconds);
     if (bounds_memory) limit(RLIMIT_AS, limits->bytes);
     limit(RLIMIT_CORE, 1);
+    limit(RLIMIT_FSIZE, MOST_FILE_BYTES);
     for (int i = 1; i < NSIG; i++) signal(i, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cage.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -125,6 +126,35 @@ static int write_answer(int32_t code, bool cached, const void *bytes, size_t n)
                : 0;
 }
 
+/* Compilers run here, and tables are measured: files of the machine are read, those of the cache and
+ * of scratch written. A compiler of the operator's own (PCP_CC) may lie anywhere and want more. */
+static int confine(const char *cache_dir, const char *tune_table, err_t *err)
+{
+    const char *scratch = getenv("TMPDIR"), *cc = getenv("PCP_CC");
+    const cage_path_t paths[] = {
+        {cache_dir, true},
+        {scratch && *scratch ? scratch : "/tmp", true},
+        {tune_table, false},
+        {"/usr", false},
+        {"/lib", false},
+        {"/lib64", false},
+        {"/bin", false},
+        {"/etc/ld.so.cache", false},
+        {"/etc/alternatives", false},
+        {"/sys", false},
+        {"/proc/self", false},
+        {"/proc/cpuinfo", false},
+        {"/proc/meminfo", false},
+        {"/proc/stat", false},
+        {"/proc/sys", false},
+        {"/dev/null", true},
+        {"/dev/urandom", false},
+    };
+    const size_t n = sizeof paths / sizeof *paths;
+    cage_t made;
+    return cage_enter(&(cage_options_t){true, false, paths, cc && *cc ? 0 : n}, &made, err);
+}
+
 int task_main(int argc, char **argv)
 {
     err_t err = {0};
@@ -143,7 +173,9 @@ int task_main(int argc, char **argv)
     job.module = argv[8];
     size_t n_text = 0, n = 0;
     bool cached = false;
-    char *text = read_all(CHILD_IN_FD, &n_text, &err);
+    char *text = confine(self.cache_dir, self.tune_table, &err) == 0
+                     ? read_all(CHILD_IN_FD, &n_text, &err)
+                     : NULL;
     uint8_t *plan = text ? compiler_make(&self, &job, text, n_text, &cached, &n, &err) : NULL;
     int status = plan ? write_answer(ERR_OK, cached, plan, n)
                       : write_answer((int32_t)err.code, false, err.text, strlen(err.text));

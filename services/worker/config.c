@@ -49,6 +49,13 @@ static const config_field_t fields[] = {
      .offset = offsetof(worker_config_t, once),
      .fallback = "false",
      .help = "leave when the run is over"},
+    {.name = "cage",
+     .kind = CONFIG_ENUM,
+     .offset = offsetof(worker_config_t, cage),
+     .fallback = "auto",
+     .words = "auto|off|require",
+     .help =
+         "keep plans from programs, files and more (docs/security.md); auto: as the kernel can"},
     SERVICE_FIELDS(worker_config_t),
 };
 

@@ -10,6 +10,7 @@ typedef struct {
     bool pin;
     int64_t threads, alive_fd, grace_ms;
     bool once;
+    char *cage;
 } worker_config_t;
 
 extern const config_table_t worker_table;

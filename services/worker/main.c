@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "codegen/target.h"
+#include "worker/confine.h"
 #include "worker/loop.h"
 
 static int run(worker_config_t *config, err_t *err)
@@ -14,9 +15,12 @@ static int run(worker_config_t *config, err_t *err)
     if (!config->target) config->target = mem_strdup(target_host());
     if (!config->state_dir) config->state_dir = mem_printf("%s/state", config->cache_dir);
     if (target_runs_here(config->target, err) < 0) return -1;
+    cage_t cage;
+    if (confine(config, &cage, err) < 0) return -1;
     int signal_fd = service_start("worker", &config->common, &worker_table, config, err);
     if (signal_fd < 0) return -1;
     log_context("worker=%s", config->id);
+    log_event(LOG_INFO, "cage", "calls=%d paths=%d", cage.filter, cage.paths);
     loop_t loop = {.config = config};
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)

@@ -1,0 +1,70 @@
+/* What a worker needs once it is started: its directories, libraries, names of hosts, what the kernel
+ * tells of the machine. Devices need more, of drivers that we do not know: there paths are free. */
+#include "worker/confine.h"
+
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+static char *folder_of(const char *path)
+{
+    if (!path || !*path) return mem_strdup("");
+    char *copy = mem_strdup(path), *folder = mem_strdup(dirname(copy));
+    free(copy);
+    return folder;
+}
+
+static int enter(const worker_config_t *config, cage_t *out, err_t *err)
+{
+    char *health = folder_of(config->common.health), *revoked = folder_of(config->common.revoked);
+    const cage_path_t paths[] = {
+        {config->cache_dir, true},
+        {config->state_dir, true},
+        {health, true}, /* its socket is made there */
+        {revoked, false},
+        {"/usr", false},
+        {"/lib", false},
+        {"/lib64", false},
+        {"/etc/ld.so.cache", false},
+        {"/etc/nsswitch.conf", false},
+        {"/etc/hosts", false},
+        {"/etc/host.conf", false},
+        {"/etc/resolv.conf", false},
+        {"/run/systemd/resolve", false},
+        {"/etc/gai.conf", false},
+        {"/etc/services", false},
+        {"/sys", false},
+        {"/proc/self", false},
+        {"/proc/cpuinfo", false},
+        {"/proc/meminfo", false},
+        {"/proc/stat", false},
+        {"/proc/sys", false},
+        {"/dev/null", true},
+        {"/dev/zero", false},
+        {"/dev/urandom", false},
+    };
+    cage_options_t options = {.network = true, .paths = paths};
+    if (str_starts(config->target, "cpu:")) options.n_path = sizeof paths / sizeof *paths;
+    setenv("TMPDIR", config->cache_dir, 1); /* where code goes that may not run from memory */
+    int rc = cage_enter(&options, out, err);
+    free(health);
+    free(revoked);
+    return rc;
+}
+
+int confine(const worker_config_t *config, cage_t *out, err_t *err)
+{
+    *out = (cage_t){0};
+    if (strcmp(config->cage, "off") == 0) return 0;
+    if (file_make_dirs(config->cache_dir, err) < 0 || file_make_dirs(config->state_dir, err) < 0)
+        return -1;
+    if (enter(config, out, err) < 0) return -1;
+    if (strcmp(config->cage, "require") != 0 || (out->filter && out->paths)) return 0;
+    return err_set(err, ERR_STATE, "--cage require: this kernel, or target %s, has %s",
+                   config->target,
+                   out->filter ? "no guard of paths (Landlock)" : "no filter of system calls");
+}
