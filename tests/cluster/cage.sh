@@ -88,8 +88,8 @@ train free
 compiler c0
 worker w0 --cage off
 check "without a cage the run ends" ends 0
-check "and the plan could read" said read done
-check "and write" said write done
+check "and the plan could read" said read "done"
+check "and write" said write "done"
 dismiss
 check "nothing is left running" no_orphans
 tap_done
