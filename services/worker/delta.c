@@ -6,10 +6,8 @@
 #include "base/mem.h"
 #include "msg/limits.h"
 
-void delta_make(const codec_t *codec, const float *start, const float *error, float *values,
-                size_t n)
+void delta_make(const codec_t *codec, const float *error, float *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++) values[i] = start[i] - values[i];
     if (codec->feedback > 0) codec_feedback(codec, error, values, n);
 }
 

@@ -6,10 +6,9 @@
 #include "outer/codec.h"
 #include "proto/control.pb-c.h"
 
-/* values[n], the parameters at the end, become start - values, plus the codec's share of `error` where it
- * has feedback (else `error` is not read). */
-void delta_make(const codec_t *codec, const float *start, const float *error, float *values,
-                size_t n);
+/* values[n], by how much the parameters fell, get the codec's share of `error` where it has feedback
+ * (else `error` is not read). */
+void delta_make(const codec_t *codec, const float *error, float *values, size_t n);
 
 /* What the codec leaves out of the n values of delta_make, encoded in the chunks in which they go to
  * the lease's shards, whose bounds are good and end at n: as long. Returns, caller frees; NULL with

@@ -140,17 +140,19 @@ int engine_load(engine_t *self, const float *theta, err_t *err)
     return 0;
 }
 
-int engine_unload(engine_t *self, float *theta, err_t *err)
+/* Tensor by tensor: there is no room for all of them a second time. */
+int engine_fall(engine_t *self, float *values, err_t *err)
 {
     for (size_t i = 0; i < self->params.n; i++) {
         int index = self->params.at[i];
         const plan_tensor_t *tensor = &self->plan->tensor[index];
         size_t n = (size_t)ir_type_count(&tensor->type);
         bool wide = tensor->type.dtype == DT_F64;
-        void *bytes = wide ? room(self, tensor->n_bytes) : theta;
-        if (exec_read(self->exec, index, bytes, tensor->n_bytes, err) < 0) return -1;
-        for (size_t j = 0; wide && j < n; j++) theta[j] = (float)((double *)bytes)[j];
-        theta += n;
+        const void *now = room(self, tensor->n_bytes);
+        if (exec_read(self->exec, index, self->buffer, tensor->n_bytes, err) < 0) return -1;
+        for (size_t j = 0; j < n; j++)
+            values[j] -= wide ? (float)((const double *)now)[j] : ((const float *)now)[j];
+        values += n;
     }
     return 0;
 }
@@ -225,6 +227,11 @@ int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_
     if (rc == 0 && error) rc = load_error(self, file, error, err);
     safetensors_close(&file);
     return rc;
+}
+
+int engine_go_on(engine_t *self, const float *theta, err_t *err)
+{
+    return engine_load(self, theta, err);
 }
 
 size_t engine_state_limit(const engine_t *self)

@@ -35,15 +35,20 @@ int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, e
 int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, float *error,
                  err_t *err);
 
+/* Begin a lease with the inner state that the engine has: the one that the lease before ended with,
+ * if nothing but evaluations came in between. */
+int engine_go_on(engine_t *self, const float *theta, err_t *err);
+
 /* The seed of what the steps and losses after it draw (runtime/exec.h). */
 void engine_seed(engine_t *self, uint64_t seed);
 
 /* One optimizer step. batch[i]: the i-th argument's values of all micro-batches. */
 int engine_step(engine_t *self, const void *const *batch, double lr, float *loss, err_t *err);
 
-/* The present parameters, and the inner state with this codec.error (NULL: none; returns, caller
- * frees). */
-int engine_unload(engine_t *self, float *theta, err_t *err);
+/* values[i] becomes values[i] minus the present parameter i. */
+int engine_fall(engine_t *self, float *values, err_t *err);
+
+/* The inner state with this codec.error (NULL: none; returns, caller frees). */
 uint8_t *engine_state(engine_t *self, const float *error, size_t *n, err_t *err);
 size_t engine_state_limit(const engine_t *self); /* no good state has more bytes */
 

@@ -28,11 +28,18 @@ void states_forget(states_t *self)
 {
     for (size_t i = 0; i < self->held.n; i++) free(self->held.at[i].bytes);
     VEC_FREE(&self->held);
+    states_done(self);
+}
+
+void states_done(states_t *self)
+{
+    free(self->read.bytes);
+    self->read = (state_t){0};
 }
 
 /* A replica's newer state replaces the one before it; what was left behind rounds ago will not be
  * asked for. */
-static const state_t *hold(states_t *self, const state_t *state)
+static void hold(states_t *self, const state_t *state)
 {
     for (size_t i = self->held.n; i-- > 0;) {
         state_t *old = &self->held.at[i];
@@ -41,7 +48,6 @@ static const state_t *hold(states_t *self, const state_t *state)
         *old = self->held.at[--self->held.n];
     }
     VEC_PUSH(&self->held, *state);
-    return &self->held.at[self->held.n - 1];
 }
 
 /* --- The directory --- */
@@ -182,7 +188,8 @@ static int fetch(states_t *self, const Msg__Lease *lease, data_client_t *client,
         if (!bytes) return -1;
     }
     state.bytes = (uint8_t *)bytes;
-    *found = hold(self, &state);
+    self->read = state;
+    *found = &self->read;
     log_event(LOG_INFO, "state_restored",
               "replica=%u round=%u state=%.12s from=%s bytes=%zu seconds=%.3f", lease->replica,
               lease->round, state.hash, from, state.n, clock_mono_s() - begin);
@@ -206,6 +213,7 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
     err_t reason = {0};
     *found = NULL;
     *fresh = false;
+    states_done(self);
     *self->lost = '\0';
     if (named && (strlen(lease->state) != HASH_HEX - 1 ||
                   strspn(lease->state, "0123456789abcdef") != HASH_HEX - 1))
@@ -245,9 +253,9 @@ int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t 
 {
     state_t state = {.replica = lease->replica, .round = lease->round + 1, .bytes = bytes, .n = n};
     err_t write_err = {0};
-    bool put = false;
+    bool put = false, memory = lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
     double begin = clock_mono_s();
-    if (lease->keep_state != MSG__STATE_KEEP__STATE_MEMORY) {
+    if (!memory) {
         hash_content(bytes, n, state.hash);
         put = write_file(self, lease, &state, &write_err) < 0 &&
               put_instead(self, &state, client, &write_err);
@@ -258,7 +266,10 @@ int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t 
         free(bytes);
         return -1;
     }
-    hold(self, &state);
+    if (memory || (write_err.code && !put && lease->keep_state != MSG__STATE_KEEP__STATE_OBJECT))
+        hold(self, &state);
+    else
+        free(bytes);
     memcpy(hash, state.hash, HASH_HEX);
     log_event(LOG_DEBUG, "state_kept", "replica=%u round=%u state=%.12s bytes=%zu seconds=%.3f",
               lease->replica, state.round, state.hash, n, clock_mono_s() - begin);

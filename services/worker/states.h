@@ -19,8 +19,9 @@ typedef struct {
 } state_t;
 
 typedef struct {
-    const char *dir; /* borrowed */
-    VEC(state_t) held;
+    const char *dir;     /* borrowed */
+    VEC(state_t) held;   /* those that are nowhere else */
+    state_t read;        /* the one that states_find got from a file or object last */
     bool degraded;       /* the last state could not be written to `dir` */
     char fault[1280];    /* what became of it instead; or which replica begins with zero moments */
     char lost[HASH_HEX]; /* the one that states_find did not find anywhere; empty: none */
@@ -31,16 +32,19 @@ int states_init(states_t *self, const char *dir, err_t *err);
 void states_forget(states_t *self); /* drop what is in memory; also the end */
 
 /* The state that a lease begins with, at most `limit` bytes: *found, borrowed until the next call,
- * or NULL for zero moments; *fresh tells that these stand for a state that was in another worker's
+ * or states_done; or NULL for zero moments; *fresh tells that these stand for a state that was in another worker's
  * memory only (STATE_MEMORY): `fault` and the log say so. A state that the lease names is never
  * replaced: if nobody has it `lost` is its name, ERR_STATE. ERR_NET, ERR_STATE without `lost`: the
  * object service could not be asked. */
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err);
 
+/* What states_find read is not needed any more: it takes half as much memory as a model's step. */
+void states_done(states_t *self);
+
 /* Keep the state that a lease ends with as the lease wishes, taking (freeing) its bytes. hash: its
  * name, empty for STATE_MEMORY. Where the directory has no room the object service takes it (any
- * worker can then go on), and if that cannot either it stays in memory; `degraded` says so. An
+ * worker can then go on), and if that cannot either it stays in memory, as one of STATE_MEMORY does; `degraded` says so. An
  * object that was wished for and cannot be put is an error. */
 int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
                 data_client_t *client, char hash[HASH_HEX], err_t *err);

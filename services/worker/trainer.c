@@ -52,10 +52,10 @@ static void drop_engine(trainer_t *self)
 {
     engine_destroy(&self->engine);
     free(self->start);
-    free(self->end);
     free(self->error);
-    self->start = self->end = self->error = NULL;
+    self->start = self->error = NULL;
     self->result.here = self->start_here = false;
+    *self->in_engine = '\0';
     *self->plan = '\0';
 }
 
@@ -155,7 +155,6 @@ static int need_engine(trainer_t *self, const work_t *work, err_t *err)
     if (!self->engine) return -1;
     memcpy(self->plan, work->plan, HASH_HEX);
     self->start = mem_calloc(engine_params(self->engine) + 1, sizeof *self->start);
-    self->end = mem_calloc(engine_params(self->engine) + 1, sizeof *self->end);
     return 0;
 }
 
@@ -280,12 +279,16 @@ static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_
                           .fence = lease->fence,
                           .weight = steps < lease->inner_steps ? steps : lease->weight,
                           .codec = self->codec->id};
-    return data_put_delta(self->client, lease->bounds, &which, self->end, err);
+    return data_put_delta(self->client, lease->bounds, &which, self->start, err);
 }
 
 static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *err)
 {
     const state_t *state = NULL;
+    bool there = *lease->state && strcmp(lease->state, self->in_engine) == 0;
+    *self->in_engine = '\0';
+    *fresh = false;
+    if (there) return engine_go_on(self->engine, self->start, err);
     if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
                     fresh, err) < 0)
         return -1;
@@ -293,8 +296,21 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
         self->hooks.degraded(self->hooks.user, self->states.fault, false);
     if (self->codec->feedback > 0 && !self->error)
         self->error = mem_calloc((size_t)engine_params(self->engine) + 1, sizeof *self->error);
-    return engine_begin(self->engine, self->start, state ? state->bytes : NULL,
-                        state ? state->n : 0, self->codec->feedback > 0 ? self->error : NULL, err);
+    int rc = engine_begin(self->engine, self->start, state ? state->bytes : NULL,
+                          state ? state->n : 0, self->codec->feedback > 0 ? self->error : NULL,
+                          err);
+    states_done(&self->states);
+    return rc;
+}
+
+/* `start` becomes the pseudo-gradient, once: the result may be handed in again (is_here). */
+static int need_delta(trainer_t *self, err_t *err)
+{
+    if (self->result.has_delta) return 0;
+    if (engine_fall(self->engine, self->start, err) < 0) return -1;
+    delta_make(self->codec, self->error, self->start, (size_t)engine_params(self->engine));
+    self->result.has_delta = true;
+    return 0;
 }
 
 /* The pseudo-gradient up, then the inner state to where the lease wishes. */
@@ -302,10 +318,9 @@ static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err
 {
     size_t n = 0, n_param = (size_t)engine_params(self->engine);
     float *error = NULL;
-    if (engine_unload(self->engine, self->end, err) < 0) return -1;
-    delta_make(self->codec, self->start, self->error, self->end, n_param);
+    if (need_delta(self, err) < 0) return -1;
     if (self->codec->feedback > 0 &&
-        !(error = delta_error(self->codec, lease, self->end, n_param, err)))
+        !(error = delta_error(self->codec, lease, self->start, n_param, err)))
         return -1;
     uint8_t *state = engine_state(self->engine, error, &n, err);
     free(error);
@@ -318,6 +333,8 @@ static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err
     int rc = states_keep(&self->states, lease, state, n, self->client, self->state, err);
     if (degraded != self->states.degraded && self->hooks.degraded)
         self->hooks.degraded(self->hooks.user, self->states.fault, degraded);
+    /* What a codec left out is not in the engine. */
+    if (rc == 0 && self->codec->feedback == 0) memcpy(self->in_engine, self->state, HASH_HEX);
     return rc;
 }
 

@@ -24,8 +24,9 @@ typedef struct {
 /* A lease is a function: what the engine holds at its end is its result, under whatever round it is
  * counted. */
 typedef struct {
-    bool here;  /* the engine has its end, `start` of the trainer its beginning */
-    bool fresh; /* as LEASE_DONE says */
+    bool here; /* the engine has its end, `start` of the trainer its beginning or, has_delta, */
+    bool has_delta; /* the pseudo-gradient made of both */
+    bool fresh;     /* as LEASE_DONE says */
     uint64_t run, epoch, first, count;
     uint32_t round, replica, inner_steps; /* round: whose parameters it began with */
     char state[HASH_HEX];                 /* it began with */
@@ -50,14 +51,15 @@ typedef struct {
     bool plan_refused;   /* the last work's: its signature (msg/vouch.h) */
     states_t states;
     tokens_t *train, *validation;
-    float *start, *end;   /* flat parameter vectors */
+    float *start;         /* flat: the parameters at the beginning, then the pseudo-gradient */
     const codec_t *codec; /* of the present lease */
     float *error;         /* that the codec had left out before it; NULL: no codec kept any */
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;
-    double fetch_s;       /* of the present lease: what it begins with, down */
-    char state[HASH_HEX]; /* that the last lease ended with */
+    double fetch_s;           /* of the present lease: what it begins with, down */
+    char state[HASH_HEX];     /* that the last lease ended with */
+    char in_engine[HASH_HEX]; /* the state that is still in the engine; empty: of no name */
 } trainer_t;
 
 /* The directories are borrowed, and made. */
