@@ -8,7 +8,11 @@
 
 #include "plan/lower/stream.h"
 
-enum { TOGETHER = 4, AHEAD = 8 }; /* rows of B across the sum; rows that are fetched before */
+enum {
+    TOGETHER = 4,       /* rows of B across the sum */
+    AHEAD = 12,         /* of them, fetched before */
+    FETCH_BYTES = 8192, /* of rows along it, fetched before */
+};
 
 /* Vectors of B as f32: kc_v<lanes>; bf16 are the upper halves of f32. */
 static void write_load(const stream_t *s, const char *name, const char *address, str_t *out)
@@ -38,6 +42,13 @@ static int rows_together(const stream_t *s)
     return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
 
+/* Rows behind each other are too short for the processor to run ahead in them. */
+static int64_t rows_ahead(const stream_t *s, int width)
+{
+    int64_t row_bytes = s->step.ldb * (dtype_bits(s->weight) / 8), rows = FETCH_BYTES / row_bytes;
+    return rows > width ? rows : width;
+}
+
 /* Sums of `width` columns from j: C[i, j + r] for each row i. */
 static void write_dots(const stream_t *s, int width, str_t *out)
 {
@@ -52,7 +63,8 @@ static void write_dots(const stream_t *s, int width, str_t *out)
         char name[16], address[64];
         snprintf(name, sizeof name, "b%d", r);
         snprintf(address, sizeof address, "b + (j + %d) * %" PRId64 " + p", r, g->ldb);
-        str_add(out, "                ");
+        str_addf(out, "                __builtin_prefetch(%s + %" PRId64 ");\n                ",
+                 address, rows_ahead(s, width) * g->ldb);
         write_load(s, name, address, out);
         str_add(out, "\n");
     }

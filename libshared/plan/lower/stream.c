@@ -4,8 +4,9 @@
 #include "ir/build.h"
 
 enum {
-    FEW_COLS = 64,   /* columns of a part at least, */
-    MANY_COLS = 512, /* and at most */
+    FEW_COLS = 16,   /* columns of a part at least, where each is a row of memory */
+    FEW_BYTES = 384, /* bytes of a row of a part at least, where columns lie side by side */
+    MANY_COLS = 512, /* columns at most */
     PARTS = 16,      /* wanted */
 };
 
@@ -46,7 +47,9 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
 static int64_t choose_cols(const stream_t *s)
 {
     int64_t lanes = s->caps.lanes, cols = s->step.n / PARTS;
-    cols = cols < FEW_COLS ? FEW_COLS : cols > MANY_COLS ? MANY_COLS : cols;
+    int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
+    cols = cols > MANY_COLS ? MANY_COLS : cols;
+    cols = cols < least ? least : cols;
     return (cols + lanes - 1) / lanes * lanes;
 }
 
