@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 enum { HASH_BYTES = 32, PIECE_BYTES = 1 << 16 };
@@ -70,6 +71,33 @@ int hash_file(const char *path, char hex[HASH_HEX], err_t *err)
     int rc = hash_fd(fd, path, hex, err);
     close(fd);
     return rc;
+}
+
+int hash_sha256(int fd, const char *path, int to, const char *to_path, char hex[HASH_HEX],
+                int64_t *n_bytes, err_t *err)
+{
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    unsigned char *piece = mem_calloc(PIECE_BYTES, 1), digest[crypto_hash_sha256_BYTES];
+    int64_t total = 0;
+    ssize_t n;
+    int rc = 0;
+    while (rc == 0 && (n = read(fd, piece, PIECE_BYTES)) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            rc = err_set_errno(err, "%s: read", path);
+            break;
+        }
+        crypto_hash_sha256_update(&state, piece, (unsigned long long)n);
+        total += n;
+        if (to >= 0) rc = file_write_all(to, piece, (size_t)n, to_path, err);
+    }
+    free(piece);
+    if (rc < 0) return -1;
+    crypto_hash_sha256_final(&state, digest);
+    sodium_bin2hex(hex, HASH_HEX, digest, sizeof digest);
+    if (n_bytes) *n_bytes = total;
+    return 0;
 }
 
 uint64_t hash_fast(const void *bytes, size_t n_bytes)

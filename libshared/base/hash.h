@@ -19,7 +19,13 @@ void hash_content(const void *bytes, size_t n_bytes, char hex[HASH_HEX]);
 int hash_file(const char *path, char hex[HASH_HEX], err_t *err);
 int hash_fd(int fd, const char *path, char hex[HASH_HEX], err_t *err);
 
-/* The same over several pieces, in order. */
+/* SHA-256 as hex, which sha256sum (coreutils) checks, too: from where the descriptor stands to the
+ * end, copied to the descriptor `to` at the same time (negative: nowhere). Errors (ERR_IO) name
+ * `path` and `to_path`. *n_bytes (may be NULL): how many there were. */
+int hash_sha256(int fd, const char *path, int to, const char *to_path, char hex[HASH_HEX],
+                int64_t *n_bytes, err_t *err);
+
+/* hash_content over several pieces, in order. */
 typedef struct hash_stream hash_stream_t;
 hash_stream_t *hash_stream_new(void);
 void hash_stream_add(hash_stream_t *self, const void *bytes, size_t n_bytes);

@@ -1,6 +1,7 @@
 /* Values, rows, and the rules of connections and transactions that both backends share. */
 #include "store/sql.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -143,6 +144,33 @@ int sql_script(sql_t *self, const char *text, err_t *err)
     int rc = self->driver->script(self->state, text, err);
     if (rc < 0) self->broken = self->in_transaction;
     return rc;
+}
+
+static int copied(sql_t *self, int rc)
+{
+    if (rc < 0) self->broken = self->in_transaction;
+    return rc;
+}
+
+int sql_copy_out(sql_t *self, const char *statement, int fd, const char *path, err_t *err)
+{
+    assert(self->driver->copy_out);
+    if (ready(self, err) < 0) return -1;
+    return copied(self, self->driver->copy_out(self->state, statement, fd, path, err));
+}
+
+int sql_copy_in(sql_t *self, const char *statement, int fd, const char *path, err_t *err)
+{
+    assert(self->driver->copy_in);
+    if (ready(self, err) < 0) return -1;
+    return copied(self, self->driver->copy_in(self->state, statement, fd, path, err));
+}
+
+int sql_copy_file(sql_t *self, const char *path, bool back, err_t *err)
+{
+    assert(self->driver->copy_file && !self->in_transaction);
+    if (ready(self, err) < 0) return -1;
+    return self->driver->copy_file(self->state, path, back, err);
 }
 
 int sql_begin(sql_t *self, err_t *err)

@@ -61,6 +61,10 @@ typedef struct {
     int64_t (*run)(void *state, const char *statement, const sql_value_t *args, size_t n,
                    sql_rows_t *rows, err_t *err);
     int (*script)(void *state, const char *text, err_t *err);
+    /* NULL where the backend has the other way */
+    int (*copy_out)(void *state, const char *statement, int fd, const char *path, err_t *err);
+    int (*copy_in)(void *state, const char *statement, int fd, const char *path, err_t *err);
+    int (*copy_file)(void *state, const char *path, bool back, err_t *err);
     void (*disconnect)(void *state);
     void (*destroy)(void *state);
 } sql_driver_t;
@@ -95,6 +99,14 @@ int64_t sql_run(sql_t *self, const char *statement, const sql_value_t *args, siz
 
 /* Several statements without parameters (migrations, settings). Errors as sql_run. */
 int sql_script(sql_t *self, const char *text, err_t *err);
+
+/* For dumps (dump.c). PostgreSQL: COPY ... TO STDOUT into the file behind fd, COPY ... FROM STDIN
+ * from there on to its end; an error of the file names `path`. */
+int sql_copy_out(sql_t *self, const char *statement, int fd, const char *path, err_t *err);
+int sql_copy_in(sql_t *self, const char *statement, int fd, const char *path, err_t *err);
+/* SQLite: the whole database, as of one moment, into a file; `back`: in its place comes what the
+ * file holds. Not within a transaction. */
+int sql_copy_file(sql_t *self, const char *path, bool back, err_t *err);
 
 /* A transaction. After an error in it call sql_rollback; until then every statement is refused, so
  * that none runs outside. A commit that ends with ERR_NET may have happened. */

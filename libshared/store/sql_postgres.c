@@ -1,7 +1,5 @@
 /* PostgreSQL through libpq's asynchronous calls, so that a server that hangs costs a bounded time.
  */
-#include <libpq-fe.h>
-
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -10,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/sql.h"
+#include "store/sql_postgres.h"
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 }; /* of pg_type: part of the protocol */
 
@@ -20,14 +18,7 @@ enum { IDLE_IN_TRANSACTION_MS = 2000 };
 /* The server gives up first, so that a slow statement does not cost the connection. */
 enum { GRACE_MS = 250 };
 
-typedef struct {
-    char *url;
-    sql_limits_t limits;
-    PGconn *conn;               /* NULL: not connected */
-    VEC(const char *) prepared; /* statement i is known to the server as "s<i>" */
-} pg_t;
-
-static void pg_disconnect(void *state)
+void pg_disconnect(void *state)
 {
     pg_t *self = state;
     PQfinish(self->conn);
@@ -35,8 +26,7 @@ static void pg_disconnect(void *state)
     self->prepared.n = 0;
 }
 
-/* The connection is of no more use. */
-static int lost(pg_t *self, const char *why, err_t *err)
+int pg_lost(pg_t *self, const char *why, err_t *err)
 {
     int n = (int)strcspn(why, "\n");
     err_set(err, ERR_NET, "store: PostgreSQL at %s: %.*s", PQhost(self->conn), n, why);
@@ -76,15 +66,15 @@ static bool pg_connected(const void *state)
     return ((const pg_t *)state)->conn != NULL;
 }
 
-static int wait_socket(pg_t *self, short events, int64_t deadline, err_t *err)
+int pg_wait(pg_t *self, short events, int64_t deadline, err_t *err)
 {
     for (;;) {
         int64_t left = deadline - clock_mono_ms();
-        if (left <= 0) return lost(self, "no answer within the time-out", err);
+        if (left <= 0) return pg_lost(self, "no answer within the time-out", err);
         struct pollfd p = {.fd = PQsocket(self->conn), .events = events};
         int n = poll(&p, 1, left > 1000 ? 1000 : (int)left);
         if (n > 0) return 0;
-        if (n < 0 && errno != EINTR) return lost(self, strerror(errno), err);
+        if (n < 0 && errno != EINTR) return pg_lost(self, strerror(errno), err);
     }
 }
 
@@ -99,11 +89,12 @@ static int start(pg_t *self, err_t *err)
     PostgresPollingStatusType want = PGRES_POLLING_WRITING;
     while (PQstatus(self->conn) != CONNECTION_BAD && want != PGRES_POLLING_OK) {
         if (want == PGRES_POLLING_FAILED) break;
-        if (wait_socket(self, want == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline, err) < 0)
+        if (pg_wait(self, want == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline, err) < 0)
             return -1;
         want = PQconnectPoll(self->conn);
     }
-    if (PQstatus(self->conn) != CONNECTION_OK) return lost(self, PQerrorMessage(self->conn), err);
+    if (PQstatus(self->conn) != CONNECTION_OK)
+        return pg_lost(self, PQerrorMessage(self->conn), err);
     PQsetNoticeReceiver(self->conn, quiet, NULL);
     PQsetnonblocking(self->conn, 1);
     return 0;
@@ -126,13 +117,13 @@ static PGresult *collect(pg_t *self, err_t *err)
             continue;
         }
         short events = unsent > 0 ? POLLIN | POLLOUT : POLLIN;
-        if (wait_socket(self, events, deadline, err) < 0) {
+        if (pg_wait(self, events, deadline, err) < 0) {
             PQclear(kept);
             return NULL;
         }
         if (!PQconsumeInput(self->conn)) {
             PQclear(kept);
-            lost(self, PQerrorMessage(self->conn), err);
+            pg_lost(self, PQerrorMessage(self->conn), err);
             return NULL;
         }
     }
@@ -150,10 +141,10 @@ static const struct {
 
 /* Take the result: 0 when it is good. Statements a server has forgotten (26) and servers that are
  * leaving (57P) need a new connection. */
-static int judge(pg_t *self, PGresult *result, err_t *err)
+int pg_judge(pg_t *self, PGresult *result, err_t *err)
 {
     if (!result) {
-        if (self->conn) lost(self, PQerrorMessage(self->conn), err);
+        if (self->conn) pg_lost(self, PQerrorMessage(self->conn), err);
         return -1;
     }
     ExecStatusType status = PQresultStatus(result);
@@ -165,16 +156,15 @@ static int judge(pg_t *self, PGresult *result, err_t *err)
         if (strncmp(state, codes[i].state, strlen(codes[i].state)) == 0) code = codes[i].code;
     bool gone = PQstatus(self->conn) == CONNECTION_BAD || !state || strncmp(state, "57P", 3) == 0 ||
                 strncmp(state, "26", 2) == 0;
-    if (gone) return lost(self, *text ? text : "the connection was lost", err);
+    if (gone) return pg_lost(self, *text ? text : "the connection was lost", err);
     return err_set(err, code, "store: PostgreSQL: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* 0 when `sent` and the answer is good; *result (may be NULL) is then the caller's. */
-static int finish(pg_t *self, int sent, PGresult **result, err_t *err)
+int pg_finish(pg_t *self, int sent, PGresult **result, err_t *err)
 {
-    if (!sent) return lost(self, PQerrorMessage(self->conn), err);
+    if (!sent) return pg_lost(self, PQerrorMessage(self->conn), err);
     PGresult *r = collect(self, err);
-    int rc = judge(self, r, err);
+    int rc = pg_judge(self, r, err);
     if (rc < 0 || !result)
         PQclear(r);
     else
@@ -195,7 +185,7 @@ static int prepare(pg_t *self, const char *statement, const sql_value_t *args, s
     for (size_t k = 0; k < n; k++) types[k] = oids[args[k].kind];
     int sent = PQsendPrepare(self->conn, name, statement, (int)n, types);
     free(types);
-    if (finish(self, sent, NULL, err) < 0) return -1;
+    if (pg_finish(self, sent, NULL, err) < 0) return -1;
     VEC_PUSH(&self->prepared, statement);
     return 0;
 }
@@ -228,7 +218,7 @@ static int64_t pg_run(void *state, const char *statement, const sql_value_t *arg
     int sent = PQsendQueryPrepared(self->conn, name, (int)n, values, NULL, NULL, 0);
     free(values);
     free(numbers);
-    if (finish(self, sent, &result, err) < 0) return -1;
+    if (pg_finish(self, sent, &result, err) < 0) return -1;
     bool found = PQresultStatus(result) == PGRES_TUPLES_OK;
     int64_t count = found ? PQntuples(result) : strtoll(PQcmdTuples(result), NULL, 10);
     if (found && rows) take_rows(result, rows);
@@ -257,7 +247,7 @@ static int pg_connect(void *state, err_t *err)
 static int pg_script(void *state, const char *text, err_t *err)
 {
     pg_t *self = state;
-    return finish(self, PQsendQuery(self->conn, text), NULL, err);
+    return pg_finish(self, PQsendQuery(self->conn, text), NULL, err);
 }
 
 static void pg_destroy(void *state)
@@ -277,6 +267,8 @@ const sql_driver_t sql_postgres = {
     .connected = pg_connected,
     .run = pg_run,
     .script = pg_script,
+    .copy_out = pg_copy_out,
+    .copy_in = pg_copy_in,
     .disconnect = pg_disconnect,
     .destroy = pg_destroy,
 };

@@ -237,6 +237,33 @@ static int64_t lite_run(void *state, const char *statement, const sql_value_t *a
     return count;
 }
 
+/* SQLite's own copying: of a database that others write to meanwhile it copies one moment. */
+static int lite_copy_file(void *state, const char *path, bool back, err_t *err)
+{
+    lite_t *self = state;
+    sqlite3 *other = NULL;
+    int flags = back ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int code = sqlite3_open_v2(path, &other, flags | SQLITE_OPEN_FULLMUTEX, NULL);
+    if (code == SQLITE_OK) code = sqlite3_busy_timeout(other, (int)self->busy_ms);
+    sqlite3 *from = back ? other : self->db, *to = back ? self->db : other;
+    sqlite3_backup *copy = code == SQLITE_OK ? sqlite3_backup_init(to, "main", from, "main") : NULL;
+    if (copy) {
+        while ((code = sqlite3_backup_step(copy, -1)) == SQLITE_BUSY || code == SQLITE_LOCKED)
+            sqlite3_sleep(5);
+        code = sqlite3_backup_finish(copy);
+    } else if (code == SQLITE_OK)
+        code = sqlite3_errcode(to);
+    /* One file is to be all of it. */
+    if (code == SQLITE_OK && !back)
+        code = sqlite3_exec(other, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    int rc = 0;
+    if (code != SQLITE_OK)
+        rc = err_set(err, classify(code), "store: %s %s %s: %s", self->path, back ? "from" : "to",
+                     path, sqlite3_errstr(code));
+    sqlite3_close(other);
+    return rc;
+}
+
 static void lite_destroy(void *state)
 {
     lite_t *self = state;
@@ -256,6 +283,7 @@ const sql_driver_t sql_sqlite = {
     .connected = lite_connected,
     .run = lite_run,
     .script = lite_script,
+    .copy_file = lite_copy_file,
     .disconnect = lite_disconnect,
     .destroy = lite_destroy,
 };

@@ -32,6 +32,8 @@ static const struct {
     {"top", cmd_top, "watch runs on the terminal: losses, speed, workers, events"},
     {"keys", cmd_keys, "make, issue, show and revoke the keys of a cluster's members"},
     {"worker", cmd_worker, "list, restart, drain and scale the workers of a cluster"},
+    {"backup", cmd_backup, "copy records and runs to where a cluster can be made again from"},
+    {"restore", cmd_restore, "bring back what pcp backup has copied"},
     {"db", cmd_db, "bring a store's schema up to date, or tell its version"},
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
