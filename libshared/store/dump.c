@@ -27,7 +27,7 @@ static const struct {
     TABLE(run),      TABLE(leadership),       TABLE(worker),     TABLE(artifact), TABLE(round),
     TABLE(lease),    TABLE(ledger),           TABLE(returned),   TABLE(rewind),   TABLE(rejection),
     TABLE(replicas), TABLE(checkpoint),       TABLE(submission), TABLE(cluster),  TABLE(event),
-    TABLE(sample),   TABLE(telemetry_source),
+    TABLE(sample),   TABLE(telemetry_source), TABLE(revoked),
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

@@ -86,12 +86,22 @@ int store_check(store_t *self, err_t *err)
     return 0;
 }
 
+/* The migration as this database takes it. Returns, caller frees; NULL with the error. */
+static char *own_text(store_t *self, const migration_t *m, err_t *err)
+{
+    if (sql_dialect(self->db) == SQL_SQLITE) return for_sqlite(m->text);
+    store_reader_t reader;
+    if (store_reader(self, &reader, err) < 0) return NULL;
+    return reader == STORE_READER_MISSING ? store_without_reader(m->text) : mem_strdup(m->text);
+}
+
 static int apply(store_t *self, int version, err_t *err)
 {
     const migration_t *m = &migrations[version - 1];
     char hash[HASH_HEX];
     hash_content(m->text, strlen(m->text), hash);
-    char *own = sql_dialect(self->db) == SQL_SQLITE ? for_sqlite(m->text) : mem_strdup(m->text);
+    char *own = own_text(self, m, err);
+    if (!own) return -1;
     int rc = sql_script(self->db, own, err);
     free(own);
     if (rc == 0 && SQL_RUN(self->db, err, NULL,
@@ -133,5 +143,5 @@ int store_migrate(store_t *self, int to, err_t *err)
                        n_migrations);
     int rc;
     while ((rc = step(self, to, err)) > 0) continue;
-    return rc;
+    return rc == 0 && to == n_migrations ? store_reader_grant(self, err) : rc;
 }

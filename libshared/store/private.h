@@ -30,6 +30,12 @@ int store_front_begin(store_t *self, const store_leader_t *front, err_t *err);
 int store_workers_leave(store_t *self, const char *run, const char *state, const char *reason,
                         err_t *err);
 
+/* A migration's text without what is about pcp_reader: its GRANTs, and the block that makes the
+ * role. Returns, caller frees. */
+char *store_without_reader(const char *text);
+/* Grant pcp_reader, if it is there, all views that it lacks. */
+int store_reader_grant(store_t *self, err_t *err);
+
 /* sql_begin, or store_leader_begin when there is a leader. */
 int store_begin(store_t *self, const store_leader_t *leader, err_t *err);
 

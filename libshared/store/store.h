@@ -69,6 +69,17 @@ int store_migrate(store_t *self, int to, err_t *err);
  * STORE_EXIT_SCHEMA). */
 int store_check(store_t *self, err_t *err);
 
+/* The role pcp_reader, which may look at the views alone (reader.c). NONE: SQLite has no roles.
+ * MISSING: store_migrate went on without it, for its user may not make roles; once somebody else
+ * has, it grants what is to be granted. */
+typedef enum {
+    STORE_READER_NONE,
+    STORE_READER_THERE,
+    STORE_READER_MAY_BE, /* not there; store_migrate makes it */
+    STORE_READER_MISSING,
+} store_reader_t;
+int store_reader(store_t *self, store_reader_t *out, err_t *err);
+
 /* --- runs (run.c) ---
  *   pending -> running <-> paused;  pending -> paused;  running -> done;
  *   any of the three -> failed, cancelled;  failed -> running (started again), cancelled */

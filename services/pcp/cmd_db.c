@@ -50,6 +50,18 @@ static int report(const options_t *o, store_t *store, err_t *err)
     return store_check(store, err);
 }
 
+static int tell_reader(store_t *store, err_t *err)
+{
+    store_reader_t reader;
+    if (store_reader(store, &reader, err) < 0) return -1;
+    if (reader == STORE_READER_MISSING)
+        fprintf(stderr,
+                "pcp db: this user may not make the role pcp_reader, which dashboards read the "
+                "views with:\n  as an administrator: CREATE ROLE pcp_reader NOLOGIN; then run pcp "
+                "db migrate again\n");
+    return 0;
+}
+
 static int run(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
@@ -62,6 +74,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     store_t *store = store_open(o->store, &limits, err);
     int rc = store ? 0 : -1;
     if (store && migrate) rc = store_migrate(store, (int)o->to, err);
+    if (rc == 0 && migrate) rc = tell_reader(store, err);
     if (rc == 0 && (!migrate || o->to == 0)) rc = report(o, store, err);
     store_destroy(&store);
     return rc;

@@ -77,6 +77,23 @@ loss_is() {
 check "the loss that is shown is the loss of the rounds" loss_is
 check "a viewer changes nothing" sh -c "! '$postgres_bin/psql' -X -q '$viewer' -c 'DELETE FROM round'"
 
+# --- examples of docs/views.md, which are SQL of both kinds ---
+# shellcheck disable=SC2317
+examples_work() { # EMPTY COMMAND...: the command runs the SQL on its input; all but the views EMPTY show something
+    local view sql rows n=0 none=$1
+    shift
+    while IFS=$'\t' read -r view sql; do
+        [[ $sql == *"FROM $view"* ]] || { echo "the example of $view is of something else: $sql"; return 1; }
+        rows=$("$@" <<<"$sql" 2>"$work/error") || { echo "$view: $(cat "$work/error")"; return 1; }
+        [ -n "$rows" ] || [[ $view =~ ^($none)$ ]] || { echo "$view shows nothing: $sql"; return 1; }
+        n=$((n + 1))
+    done < <(awk '/^## / { view = $2 } /^    / { sql = sql " " $0 } /^    .*;$/ { gsub(/ +/, " ", sql); print view "\t" sql; sql = "" }' docs/views.md)
+    [ "$n" -eq "$(psql "$postgres_url" -c "SELECT count(*) FROM pg_views WHERE schemaname = 'public'")" ] || { echo "$n examples"; return 1; }
+}
+check "each view has an example that a viewer can run" examples_work 'pcp_rewinds|pcp_replicas|pcp_rejections' psql "$viewer" -f -
+"$bin/pcp" db migrate --store "sqlite://$work/empty.db" >/dev/null
+check "also in SQLite" examples_work 'pcp_.*' sqlite3 -bail "$work/empty.db"
+
 # --- alerts ---
 # shellcheck disable=SC2317
 known_metrics() {
