@@ -160,7 +160,7 @@ module @jit_digits attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas 
     %29 = stablehlo.dot_general %28, %arg7, contracting_dims = [1] x [0], precision = [DEFAULT, DEFAULT] : (tensor<100x784xf32>, tensor<784x10xf32>) -> tensor<100x10xf32>
     %30 = stablehlo.broadcast_in_dim %arg6, dims = [1] : (tensor<10xf32>) -> tensor<100x10xf32>
     %31 = stablehlo.add %29, %30 : tensor<100x10xf32>
-    // right where no other class has more
+    // right where no other class has as much; a part of it where several have
     %cst_3 = stablehlo.constant dense<-1.000000e+30> : tensor<f32>
     %32 = stablehlo.reduce(%31 init: %cst_3) applies stablehlo.maximum across dimensions = [1] : (tensor<100x10xf32>, tensor<f32>) -> tensor<100xf32>
     %33 = stablehlo.broadcast_in_dim %arg13, dims = [0] : (tensor<100xi32>) -> tensor<100x10xi32>
@@ -171,9 +171,14 @@ module @jit_digits attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas 
     %38 = stablehlo.reduce(%37 init: %cst_1) applies stablehlo.add across dimensions = [1] : (tensor<100x10xf32>, tensor<f32>) -> tensor<100xf32>
     %39 = stablehlo.compare  GE, %38, %32,  FLOAT : (tensor<100xf32>, tensor<100xf32>) -> tensor<100xi1>
     %40 = stablehlo.convert %39 : (tensor<100xi1>) -> tensor<100xf32>
-    %41 = stablehlo.reduce(%40 init: %cst_1) applies stablehlo.add across dimensions = [0] : (tensor<100xf32>, tensor<f32>) -> tensor<f32>
+    %41 = stablehlo.broadcast_in_dim %32, dims = [0] : (tensor<100xf32>) -> tensor<100x10xf32>
+    %42 = stablehlo.compare  GE, %31, %41,  FLOAT : (tensor<100x10xf32>, tensor<100x10xf32>) -> tensor<100x10xi1>
+    %43 = stablehlo.convert %42 : (tensor<100x10xi1>) -> tensor<100x10xf32>
+    %44 = stablehlo.reduce(%43 init: %cst_1) applies stablehlo.add across dimensions = [1] : (tensor<100x10xf32>, tensor<f32>) -> tensor<100xf32>
+    %45 = stablehlo.divide %40, %44 : tensor<100xf32>
+    %46 = stablehlo.reduce(%45 init: %cst_1) applies stablehlo.add across dimensions = [0] : (tensor<100xf32>, tensor<f32>) -> tensor<f32>
     %cst_4 = stablehlo.constant dense<100.000000e+00> : tensor<f32>
-    %42 = stablehlo.divide %41, %cst_4 : tensor<f32>
-    return %42 : tensor<f32>
+    %47 = stablehlo.divide %46, %cst_4 : tensor<f32>
+    return %47 : tensor<f32>
   }
 }
