@@ -23,6 +23,7 @@ typedef enum {
     ERR_MISMATCH,    /* a check found other values than it expects */
     ERR_FENCE,       /* the caller's fence is old: somebody else has taken over */
     ERR_SCHEMA,      /* a database of another version than this program */
+    ERR_DEVICE, /* a device is lost, with what was in its memory: a new process may open it again */
 } err_code_t;
 
 typedef struct {

@@ -48,20 +48,17 @@ static int read_ordinal(const char *text)
     return n;
 }
 
-/* The best that the device runs. */
-static int ask_device(device_place_t *place, err_t *err)
+int device_look(const device_place_t *place, device_info_t *info, err_t *err)
 {
-    device_info_t info;
     const char *prefix = place->ops->prefix;
-    if (!place->ops->info(place->ordinal, &info))
+    if (!place->ops->info(place->ordinal, info))
         return err_set(err, ERR_UNSUPPORTED,
                        "there is no device %s:%d here: `pcp devices` lists them%s", prefix,
                        place->ordinal,
                        place->ordinal == 0 ? "; a device's driver may be missing" : "");
-    if (!info.target)
+    if (!info->target)
         return err_set(err, ERR_UNSUPPORTED, "device %s:%d (%s) runs no plans", prefix,
-                       place->ordinal, info.text);
-    place->target = info.target;
+                       place->ordinal, info->text);
     return 0;
 }
 
@@ -76,7 +73,9 @@ int device_place(const char *text, device_place_t *out, err_t *err)
     if (place.ordinal < 0)
         return err_set(err, ERR_ARG, "device \"%s\": \"%s\" is no device's number", text, number);
     if (!target) {
-        if (ask_device(&place, err) < 0) return -1;
+        device_info_t info;
+        if (device_look(&place, &info, err) < 0) return -1;
+        place.target = info.target;
     } else {
         char name[64];
         size_t n = at ? (size_t)(at - text) : strlen(text);

@@ -32,7 +32,9 @@ typedef struct {
 typedef struct {
     char text[128]; /* "AMD EPYC ..." */
     uint64_t memory_bytes;
-    int threads;        /* 0: the device has none of its own to be counted */
+    int threads;   /* 0: the device has none of its own to be counted */
+    bool borrowed; /* it computes on a processor that another kind has: a driver without a device */
+    uint8_t uuid[16];   /* the same by every kind that drives the device; zeros: not known */
     const char *target; /* the best that it runs; NULL: none. Static storage */
 } device_info_t;
 
@@ -91,6 +93,20 @@ typedef struct {
  * ERR_UNSUPPORTED: no such kind, no such device here, or one that runs nothing; ERR_ARG: no such
  * target, or no number. The texts say what there is. */
 int device_place(const char *text, device_place_t *out, err_t *err);
+
+/* What the place's device is. ERR_UNSUPPORTED: it is not there, or it runs no plans. */
+int device_look(const device_place_t *place, device_info_t *info, err_t *err);
+
+/* A name that device_place reads. */
+typedef struct {
+    char text[64];
+} device_name_t;
+
+/* The devices of a list: all, or places with commas between them, where a bare number is one more of
+ * the kind before it (cuda:0,1). all: one of each device that has a processor of its own, and the
+ * machine's processor; a device that several kinds can drive is the first one's. Returns how many, at most
+ * `most`, of out[]; -1 with ERR_ARG. Only `all` asks drivers. */
+int device_names(const char *list, device_name_t *out, int most, err_t *err);
 
 /* What this machine has: a hopeless plan is refused before the system kills the process. */
 uint64_t device_machine_bytes(void);

@@ -20,6 +20,7 @@ static bool c_info(int ordinal, device_info_t *info)
     *info = (device_info_t){.text = "plain C, for reference",
                             .memory_bytes = device_machine_bytes(),
                             .threads = 1,
+                            .borrowed = true,
                             .target = "c:scalar"};
     return ordinal == 0;
 }

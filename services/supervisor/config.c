@@ -25,7 +25,17 @@ static const config_field_t fields[] = {
     TEXT(id, NULL,
          "unique in the cluster [supervisor-HOST-RANDOM]; its workers are ID-w0, ID-w1, ..."),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
-    WHOLE(scale, "1", 0, FLEET_MAX, "workers to keep running"),
+    TEXT(devices, NULL,
+         "a worker for each device: all, or a list (cpu,vulkan:0 or cuda:0,1); pcp devices lists "
+         "them"),
+    {.name = "scale",
+     .kind = CONFIG_INT,
+     .offset = AT(scale),
+     .fallback = "-1",
+     .help =
+         "workers to keep running; -1: one, or one for each of devices, which more than that share",
+     .min = -1,
+     .max = FLEET_MAX},
     WHOLE(threads, "0", 0, 4096, "threads per worker; 0: cores / scale, at least 1"),
     WHOLE(heartbeat_timeout_ms, "4000", 200, 600000,
           "a worker without a sign of life for so long is killed"),
@@ -63,6 +73,10 @@ int supervisor_config_check(const supervisor_config_t *self, err_t *err)
     if (!*self->id || strlen(self->id) + SUFFIX_BYTES > MSG_ID_BYTES)
         return err_set(err, ERR_ARG, "id \"%s\": 1 to %d bytes, as the workers' ids begin with it",
                        self->id, MSG_ID_BYTES - SUFFIX_BYTES);
+    if (self->target && self->devices)
+        return err_set(err, ERR_ARG,
+                       "give target or devices: a device's target stands with it "
+                       "(vulkan:spirv1.3@1)");
     if (strchr(self->id, '/'))
         return err_set(err, ERR_ARG, "id \"%s\": no \"/\", as it names the workers' logs",
                        self->id);

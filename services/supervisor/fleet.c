@@ -78,7 +78,7 @@ static void start(fleet_t *self, slot_t *slot)
         end_crashed(self, slot, 0, err.text);
 }
 
-void fleet_ended(fleet_t *self, int worker, bool clean, const char *how)
+void fleet_ended(fleet_t *self, int worker, fleet_cause_t cause, const char *how)
 {
     slot_t *slot = &self->slots.at[worker];
     slot->process = false;
@@ -87,11 +87,15 @@ void fleet_ended(fleet_t *self, int worker, bool clean, const char *how)
         slot->start_ms = self->now_ms;
         if (next == SLOT_WAITING) slot->restarts++;
         change(self, slot, next, how);
-    } else if (self->policy->once && clean) {
+    } else if (self->policy->once && cause == ENDED_CLEAN) {
         change(self, slot, SLOT_DRAINED, how);
+    } else if (cause == ENDED_HOPELESS) {
+        change(self, slot, SLOT_FAILED, how);
     } else {
+        bool lost = cause == ENDED_LOST; /* a driver that resets its device takes its time */
+        if (lost && slot->restart.short_lives == 0) slot->restart.short_lives = 1;
         slot->restarts++;
-        end_crashed(self, slot, self->now_ms - slot->start_ms, how);
+        end_crashed(self, slot, lost ? 0 : self->now_ms - slot->start_ms, how);
     }
     /* No need to wait for a tick when nothing else is waited for. */
     if (slot->state == SLOT_WAITING && slot->start_ms <= self->now_ms) start(self, slot);

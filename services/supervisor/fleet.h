@@ -72,8 +72,14 @@ void fleet_fini(fleet_t *self);
 /* What happened. */
 void fleet_tick(fleet_t *self, int64_t now_ms); /* often: starts, kills what hangs */
 void fleet_alive(fleet_t *self, int worker);
-/* Its process ended; `clean`: with status 0; `how` in words. */
-void fleet_ended(fleet_t *self, int worker, bool clean, const char *how);
+/* Its process ended; `how` in words. */
+typedef enum {
+    ENDED_CRASHED,
+    ENDED_CLEAN,    /* with status 0 */
+    ENDED_HOPELESS, /* starting again changes nothing: it is given up */
+    ENDED_LOST,     /* its device is lost: starts again, but never at once */
+} fleet_cause_t;
+void fleet_ended(fleet_t *self, int worker, fleet_cause_t cause, const char *how);
 
 /* What is wished. A restarted or scaled worker's past is forgiven. */
 void fleet_scale(fleet_t *self, int n);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "supervisor/obey.h"
@@ -89,15 +90,35 @@ static void tell_gone(loop_t *self, const char *id, int pid, const char *how)
     MSG_SEND(member_out(self->member), NULL, 0, GONE, gone, &gone);
 }
 
+/* What its status says of its device, and in words what the log of the worker says in its own. */
+static fleet_cause_t cause_of(const child_end_t *end, const char **words)
+{
+    *words = "";
+    if (end->signalled) return ENDED_CRASHED;
+    switch (end->code) {
+    case 0: return ENDED_CLEAN;
+    case EXIT_DEVICE_MISSING:
+        *words = ": its device or the driver is not there, see its log; mend it, then `pcp worker "
+                 "restart`";
+        return ENDED_HOPELESS;
+    case EXIT_DEVICE_MEMORY:
+        *words = ": its device has too little memory for the run's plan, see its log";
+        return ENDED_HOPELESS;
+    case EXIT_DEVICE_LOST: *words = ": its device was lost"; return ENDED_LOST;
+    default: return ENDED_CRASHED;
+    }
+}
+
 static void reap(loop_t *self)
 {
     child_end_t end;
     while (children_reap(self->processes.children, &end)) {
-        char how[64];
-        child_end_text(&end, how);
+        char text[64], how[192];
+        const char *words;
+        fleet_cause_t cause = cause_of(&end, &words);
+        snprintf(how, sizeof how, "%s%s", child_end_text(&end, text), words);
         tell_gone(self, end.name, end.pid, how);
-        bool clean = !end.signalled && end.code == 0;
-        fleet_ended(&self->fleet, processes_worker(&self->processes, end.name), clean, how);
+        fleet_ended(&self->fleet, processes_worker(&self->processes, end.name), cause, how);
     }
 }
 
@@ -188,7 +209,7 @@ int loop_run(loop_t *self, int signal_fd, int *status, err_t *err)
     };
     fleet_ops_t ops = {spawn, kill_worker, changed, chance, self};
     self->policy = supervisor_policy(self->config);
-    fleet_init(&self->fleet, &self->policy, &ops, (int)self->config->scale, clock_mono_ms());
+    fleet_init(&self->fleet, &self->policy, &ops, self->processes.scale, clock_mono_ms());
     self->zloop = zloop_new();
     if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0)
         self->member = member_new(self->zloop, &options, err);

@@ -31,11 +31,25 @@ static char *beside_us(const char *name, err_t *err)
     return NULL;
 }
 
+static int find_devices(processes_t *self, err_t *err)
+{
+    const supervisor_config_t *config = self->config;
+    if (config->devices) {
+        self->device = mem_calloc(FLEET_MAX, sizeof *self->device);
+        self->n_device = device_names(config->devices, self->device, FLEET_MAX, err);
+        if (self->n_device < 0) return err_prefix(err, "--devices: ");
+        if (self->n_device == 0)
+            return err_set(err, ERR_ARG, "--devices all: there is none here (pcp devices)");
+    }
+    self->scale = config->scale >= 0 ? (int)config->scale : self->n_device > 0 ? self->n_device : 1;
+    return 0;
+}
+
 int processes_init(processes_t *self, const supervisor_config_t *config, err_t *err)
 {
-    long cores = pool_cores();
-    long share = config->scale > 0 ? cores / (long)config->scale : cores;
     *self = (processes_t){.config = config};
+    if (find_devices(self, err) < 0) return -1;
+    long cores = pool_cores(), share = self->scale > 0 ? cores / self->scale : cores;
     self->threads = config->threads ? (long)config->threads : share > 0 ? share : 1;
     self->program = beside_us("pcp-worker", err);
     if (!self->program || file_make_dirs(config->log_dir, err) < 0) return -1;
@@ -48,6 +62,7 @@ void processes_fini(processes_t *self)
 {
     children_destroy(&self->children);
     free(self->program);
+    free(self->device);
 }
 
 const char *processes_id(const processes_t *self, int worker, char id[PROCESSES_ID_BYTES])
@@ -77,7 +92,7 @@ static void add(command_t *c, const char *flag, char *value)
     if (value) VEC_PUSH(&c->words, value);
 }
 
-static command_t command_of(const processes_t *self, const char *id)
+static command_t command_of(const processes_t *self, int worker, const char *id)
 {
     const supervisor_config_t *config = self->config;
     command_t c = {0};
@@ -94,6 +109,8 @@ static command_t command_of(const processes_t *self, const char *id)
     add(&c, "--log-level", mem_strdup(config->common.log_level));
     add(&c, "--log-format", mem_strdup(config->common.log_format));
     if (config->target) add(&c, "--target", mem_strdup(config->target));
+    if (self->n_device > 0)
+        add(&c, "--device", mem_strdup(self->device[worker % self->n_device].text));
     if (config->once) add(&c, "--once", NULL);
     VEC_PUSH(&c.words, NULL);
     return c;
@@ -106,7 +123,7 @@ int processes_start(processes_t *self, int worker, err_t *err)
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     char id[PROCESSES_ID_BYTES];
     processes_id(self, worker, id);
-    command_t c = command_of(self, id);
+    command_t c = command_of(self, worker, id);
     int rc = children_spawn_with(self->children, id, c.words.at, ends[1], err);
     for (size_t i = 0; i < c.words.n; i++) free(c.words.at[i]);
     VEC_FREE(&c.words);

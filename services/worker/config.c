@@ -16,6 +16,16 @@ static const config_field_t fields[] = {
          "[CACHE_DIR/state]"),
     TEXT(id, NULL, "unique in the cluster [worker-HOST-RANDOM]"),
     TEXT(target, NULL, "what plans are compiled for [the best of this machine]"),
+    TEXT(device, NULL,
+         "what trains: a kind (vulkan), with a number (vulkan:1), a target and a number "
+         "(vulkan:spirv1.3@1); pcp devices lists them [the device of target]"),
+    {.name = "memory_limit",
+     .kind = CONFIG_INT,
+     .offset = offsetof(worker_config_t, memory_limit),
+     .fallback = "0",
+     .help = "bytes of the device's memory that a plan may have (512Mi, 2Gi); 0: what it has",
+     .min = 0,
+     .max = 1e15},
     TEXT(supervisor, NULL, "id of the supervisor that starts this worker"),
     {.name = "threads",
      .kind = CONFIG_INT,
@@ -60,8 +70,11 @@ static const config_field_t fields[] = {
 };
 
 const config_table_t worker_table = {
-    .usage = "pcp-worker --shepherd ENDPOINT --cache-dir DIR\n"
-             "Leases replicas of a run, trains them by a plan, uploads pseudo-gradients.",
+    .usage =
+        "pcp-worker --shepherd ENDPOINT --cache-dir DIR\n"
+        "Leases replicas of a run, trains them by a plan, uploads pseudo-gradients.\n"
+        "Exit status: 0 it left, 1 error, 2 usage, 10 its device is not there, 11 its device is\n"
+        "lost, 12 its device has too little memory for the run's plan.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };

@@ -6,9 +6,9 @@
 
 typedef struct {
     service_options_t common;
-    char *shepherd, *cache_dir, *state_dir, *id, *target, *supervisor;
+    char *shepherd, *cache_dir, *state_dir, *id, *target, *device, *supervisor;
     bool pin;
-    int64_t threads, alive_fd, grace_ms;
+    int64_t memory_limit, threads, alive_fd, grace_ms;
     bool once;
     char *cage;
 } worker_config_t;

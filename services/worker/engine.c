@@ -68,14 +68,12 @@ static int sort_tensors(engine_t *self, err_t *err)
     return 0;
 }
 
-engine_t *engine_new(uint8_t *plan, size_t n, int threads, bool pin, err_t *err)
+engine_t *engine_new(uint8_t *plan, size_t n, const exec_options_t *options, err_t *err)
 {
     engine_t *self = mem_calloc(1, sizeof *self);
-    exec_options_t options = {.threads = threads, .pin = pin};
     self->plan = plan_unpack(plan, n, err);
     free(plan);
-    if (self->plan && sort_tensors(self, err) == 0)
-        self->exec = exec_new(self->plan, &options, err);
+    if (self->plan && sort_tensors(self, err) == 0) self->exec = exec_new(self->plan, options, err);
     if (!self->exec) engine_destroy(&self);
     return self;
 }

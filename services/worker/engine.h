@@ -14,13 +14,14 @@
 
 #include "base/err.h"
 #include "data/batch.h"
+#include "runtime/exec.h"
 
 typedef struct engine engine_t;
 
-/* From a packed plan, which the engine takes (frees). threads 0: one per core; pin: bound to
- * cores. ERR_UNSUPPORTED: a plan for another machine or without the programs of training;
+/* From a packed plan, which the engine takes (frees). options: of the device of its target,
+ * borrowed. ERR_UNSUPPORTED: a plan for another machine or without the programs of training;
  * ERR_CORRUPT; ERR_MEMORY. */
-engine_t *engine_new(uint8_t *plan, size_t n, int threads, bool pin, err_t *err);
+engine_t *engine_new(uint8_t *plan, size_t n, const exec_options_t *options, err_t *err);
 void engine_destroy(engine_t **self_p);
 
 uint64_t engine_params(const engine_t *self); /* elements of the flat vector */

@@ -154,10 +154,22 @@ static void publish(loop_t *self, Msg__Event *event)
     event->source = unset;
 }
 
+/* The work is given to others, without blame for it: this process has nothing to train on. */
+static void lose_device(loop_t *self, msg_envelope_t *reply)
+{
+    bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
+    if (failed) reply->lease_failed->fatal = false;
+    log_event(LOG_ERROR, "device_failed", "status=%d error=\"%s\"", self->trainer.leave,
+              failed ? reply->lease_failed->error : "");
+    if (!self->drain_ms) self->drain_ms = clock_mono_ms();
+    msg_free(&self->next);
+}
+
 /* Takes the reply. What is broken off by a drain is given again when BYE comes: no failure. */
 static void finish_job(loop_t *self, msg_envelope_t *reply)
 {
     bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
+    if (self->trainer.leave) lose_device(self, reply);
     bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
     log_done(reply);
     if (self->next && !self->void_job) {
@@ -266,7 +278,7 @@ static void drain(loop_t *self, int64_t now)
     enum { NO_SHEPHERD_MS = 5000 };
     bool busy = jobs_busy(self->jobs), waits = self->answers.list.n > 0;
     if (!busy && !waits)
-        leave(self, "drained");
+        leave(self, self->trainer.leave ? "its device failed" : "drained");
     else if (now - self->drain_ms >= self->config->grace_ms)
         leave(self, "the grace period is over");
     else if (!member_joined(self->member) && now - self->lost_ms > NO_SHEPHERD_MS &&

@@ -3,18 +3,24 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/exit.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "codegen/target.h"
 #include "worker/confine.h"
 #include "worker/loop.h"
+#include "worker/place.h"
 
-static int run(worker_config_t *config, err_t *err)
+/* *status: what to leave with. */
+static int run(worker_config_t *config, int *status, err_t *err)
 {
+    device_place_t place;
+    *status = 1;
     if (!config->id) config->id = service_id("worker");
-    if (!config->target) config->target = mem_strdup(target_host());
     if (!config->state_dir) config->state_dir = mem_printf("%s/state", config->cache_dir);
-    if (target_runs_here(config->target, err) < 0) return -1;
+    if (worker_place(config, &place, err) < 0) {
+        if (err->code == ERR_UNSUPPORTED) *status = EXIT_DEVICE_MISSING;
+        return -1;
+    }
     cage_t cage;
     if (confine(config, &cage, err) < 0) return -1;
     int signal_fd = service_start("worker", &config->common, &worker_table, config, err);
@@ -25,7 +31,9 @@ static int run(worker_config_t *config, err_t *err)
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)
         return -1;
-    loop.trainer.pin = config->pin;
+    loop.trainer.device.pin = config->pin;
+    loop.trainer.device.ordinal = place.ordinal;
+    loop.trainer.device.memory_limit = (uint64_t)config->memory_limit;
     bool busy = false;
     int rc = loop_run(&loop, signal_fd, &busy, err);
     if (busy) { /* deep in a step: nobody waits for what it may still bring */
@@ -33,6 +41,7 @@ static int run(worker_config_t *config, err_t *err)
         zclock_sleep(100); /* BYE is on its way */
         _exit(0);
     }
+    *status = rc < 0 ? 1 : loop.trainer.leave;
     trainer_fini(&loop.trainer);
     return rc;
 }
@@ -43,10 +52,8 @@ int main(int argc, char **argv)
     err_t err = {0};
     int status = 0, go = service_configure(&worker_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
-    if (go == SERVICE_GO && run(&config, &err) < 0) {
+    if (go == SERVICE_GO && run(&config, &status, &err) < 0)
         fprintf(stderr, "pcp-worker: %s\n", err.text);
-        status = 1;
-    }
     config_fini(&worker_table, &config);
     service_end();
     return status;

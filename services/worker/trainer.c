@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/exit.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -32,7 +33,7 @@ typedef struct {
 int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, int threads,
                  err_t *err)
 {
-    *self = (trainer_t){.cache_dir = cache_dir, .threads = threads};
+    *self = (trainer_t){.cache_dir = cache_dir, .device = {.threads = threads}};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
     file_sweep_temporaries(cache_dir); /* of workers that were killed */
     return states_init(&self->states, state_dir, err);
@@ -151,8 +152,11 @@ static int need_engine(trainer_t *self, const work_t *work, err_t *err)
     size_t n = 0;
     uint8_t *bytes = fetch_plan(self, work->plan, &n, err);
     if (!bytes) return -1;
-    self->engine = engine_new(bytes, n, self->threads, self->pin, err);
-    if (!self->engine) return -1;
+    self->engine = engine_new(bytes, n, &self->device, err);
+    if (!self->engine) {
+        if (err->code == ERR_MEMORY) self->leave = EXIT_DEVICE_MEMORY;
+        return -1;
+    }
     memcpy(self->plan, work->plan, HASH_HEX);
     self->start = mem_calloc(engine_params(self->engine) + 1, sizeof *self->start);
     return 0;

@@ -36,8 +36,8 @@ typedef struct {
 
 typedef struct {
     const char *cache_dir;
-    int threads;
-    bool pin;              /* threads to cores; set after trainer_init */
+    exec_options_t device; /* threads by trainer_init; the rest may be set after it */
+    int leave; /* exit.h's status that the process must end with, as its device is of no use; 0 */
     trainer_hooks_t hooks; /* of the present job */
     data_client_t *client; /* for endpoints and run below */
     struct {

@@ -1,6 +1,7 @@
 /* Jobs of the worker's thread. */
 #include "worker/work.h"
 
+#include "base/exit.h"
 #include "worker/trainer.h"
 
 typedef struct {
@@ -93,6 +94,7 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
         envelope.lease_done = &lease_done;
         rc = trainer_lease(trainer, job->lease, &lease_done, &err);
     }
+    if (rc < 0 && err.code == ERR_DEVICE) trainer->leave = EXIT_DEVICE_LOST;
     if (rc < 0)
         reply_failed(control, job, trainer, &err);
     else

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/str.h"
 #include "tools/compare.h"
 
 enum { STEPS = 3 };
@@ -156,13 +157,44 @@ static void test_places(void **state)
                 "unknown target");
 }
 
+static void expect_names(const char *list, const char *want)
+{
+    device_name_t names[4];
+    str_t got = {0};
+    err_t err = {0};
+    int n = device_names(list, names, 4, &err);
+    for (int i = 0; i < n; i++) str_addf(&got, "%s%s", i ? " " : "", names[i].text);
+    if (n < 0) str_add(&got, err.text);
+    if (!strstr(got.at, want) || (n >= 0 && strcmp(got.at, want) != 0))
+        fail_msg("%s: %s", list, got.at);
+    str_fini(&got);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    device_name_t names[4];
+    expect_names("cpu", "cpu");
+    expect_names("c,vulkan:0", "c vulkan:0");
+    expect_names("vulkan:0,1,cpu", "vulkan:0 vulkan:1 cpu");
+    expect_names("vulkan:spirv1.3@1,0", "vulkan:spirv1.3@1 vulkan:0");
+    expect_names("cpu,1,2,3,4", "more than 4 devices");
+    expect_names("", "give all, or names");
+    expect_names("cpu,", "give all, or names");
+    expect_names("1,cpu", "a device of which kind");
+    expect_names("abacus", "no device runs plans");
+    expect_names("cpu,0123456789012345678901234567890123456789012345678901234567890123456789",
+                 "give all");
+    assert_true(device_names("all", names, 4, NULL) >= 1);
+    assert_string_equal(names[0].text, "cpu:0");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_not_alike),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_known),     cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_not_alike), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void a_crashed_worker_starts_again_without_a_tick(void **unused)
     rig_t rig;
     begin(&rig, 2, "01");
     assert_int_equal(state_of(&rig, 0), SLOT_RUNNING);
-    fleet_ended(&rig.fleet, 0, false, "crashed");
+    fleet_ended(&rig.fleet, 0, ENDED_CRASHED, "crashed");
     assert_int_equal(rig.n_spawn[0], 2);
     assert_int_equal(state_of(&rig, 0), SLOT_STARTING);
     assert_int_equal(rig.fleet.slots.at[0].restarts, 1);
@@ -175,7 +175,7 @@ static void silence_is_death(void **unused)
     assert_int_equal(rig.n_kill[0], 0);
     pass(&rig, 500, "0"); /* one signal is enough */
     assert_int_equal(rig.n_kill[1], 1);
-    fleet_ended(&rig.fleet, 1, false, "killed");
+    fleet_ended(&rig.fleet, 1, ENDED_CRASHED, "killed");
     pass(&rig, 10, "0");
     assert_int_equal(rig.n_spawn[1], 2);
     pass(&rig, 2900, "0"); /* a new process may take longer until its first sign */
@@ -204,7 +204,7 @@ static void a_crash_loop_is_given_up(void **unused)
     rig_t rig;
     begin(&rig, 2, "01");
     for (int i = 0; i < 2 * policy.max_exits && state_of(&rig, 0) != SLOT_FAILED; i++) {
-        fleet_ended(&rig.fleet, 0, false, "crashed");
+        fleet_ended(&rig.fleet, 0, ENDED_CRASHED, "crashed");
         pass(&rig, 1000, "1");
     }
     assert_int_equal(state_of(&rig, 0), SLOT_FAILED);
@@ -212,13 +212,45 @@ static void a_crash_loop_is_given_up(void **unused)
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS); /* the other one lives */
     fleet_drain(&rig.fleet, 1);
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS);
-    fleet_ended(&rig.fleet, 1, true, "left");
+    fleet_ended(&rig.fleet, 1, ENDED_CLEAN, "left");
     assert_int_equal(fleet_end(&rig.fleet), FLEET_FAILED);
     fleet_restart(&rig.fleet, 0); /* an operator forgives */
     pass(&rig, 20, "0");
     assert_int_equal(state_of(&rig, 0), SLOT_RUNNING);
-    fleet_ended(&rig.fleet, 0, false, "crashed");
+    fleet_ended(&rig.fleet, 0, ENDED_CRASHED, "crashed");
     assert_int_equal(state_of(&rig, 0), SLOT_STARTING);
+    fleet_fini(&rig.fleet);
+}
+
+static void a_worker_without_a_device_is_given_up_at_once(void **unused)
+{
+    (void)unused;
+    rig_t rig;
+    begin(&rig, 2, "01");
+    fleet_ended(&rig.fleet, 0, ENDED_HOPELESS, "no driver");
+    assert_int_equal(state_of(&rig, 0), SLOT_FAILED);
+    pass(&rig, 10000, "1");
+    assert_int_equal(rig.n_spawn[0], 1);
+    fleet_restart(&rig.fleet, 0); /* it was mended */
+    pass(&rig, 20, "0");
+    assert_int_equal(rig.n_spawn[0], 2);
+    fleet_fini(&rig.fleet);
+}
+
+static void a_lost_device_is_given_time(void **unused)
+{
+    (void)unused;
+    rig_t rig;
+    begin(&rig, 1, "0");
+    pass(&rig, 10000, "0"); /* also after a long life */
+    for (int i = 0; i < 2; i++) {
+        fleet_ended(&rig.fleet, 0, ENDED_LOST, "lost");
+        assert_int_equal(state_of(&rig, 0), SLOT_WAITING);
+        assert_true(rig.fleet.slots.at[0].start_ms >= rig.now + (50 << i));
+        pass(&rig, 300, "");
+        assert_int_equal(rig.n_spawn[0], 2 + i);
+        pass(&rig, 20, "0");
+    }
     fleet_fini(&rig.fleet);
 }
 
@@ -245,7 +277,7 @@ static void restart_is_no_crash(void **unused)
         assert_int_equal(rig.n_term[0], i + 1);
         assert_int_equal(state_of(&rig, 0), SLOT_DRAINING);
         pass(&rig, 50, "");
-        fleet_ended(&rig.fleet, 0, true, "left");
+        fleet_ended(&rig.fleet, 0, ENDED_CLEAN, "left");
         assert_int_equal(rig.n_spawn[0], i + 2);
         pass(&rig, 20, "0");
     }
@@ -260,13 +292,13 @@ static void stopping_has_a_limit(void **unused)
     begin(&rig, 2, "01");
     fleet_stop(&rig.fleet);
     assert_int_equal(rig.n_term[0] + rig.n_term[1], 2);
-    fleet_ended(&rig.fleet, 0, true, "left");
+    fleet_ended(&rig.fleet, 0, ENDED_CLEAN, "left");
     pass(&rig, 1900, ""); /* silence is no matter: it ends its step */
     assert_int_equal(rig.n_kill[1], 0);
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS);
     pass(&rig, 200, "");
     assert_int_equal(rig.n_kill[1], 1);
-    fleet_ended(&rig.fleet, 1, false, "killed");
+    fleet_ended(&rig.fleet, 1, ENDED_CRASHED, "killed");
     assert_int_equal(fleet_end(&rig.fleet), FLEET_EMPTY);
     assert_int_equal(rig.fleet.n_killed, 1);
     fleet_scale(&rig.fleet, 4); /* too late */
@@ -283,7 +315,7 @@ static void scale_goes_up_and_down(void **unused)
     begin(&rig, 2, "01");
     fleet_scale(&rig.fleet, 1);
     assert_int_equal(state_of(&rig, 1), SLOT_DRAINING);
-    fleet_ended(&rig.fleet, 1, true, "left");
+    fleet_ended(&rig.fleet, 1, ENDED_CLEAN, "left");
     assert_int_equal(state_of(&rig, 1), SLOT_DRAINED);
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS);
     fleet_scale(&rig.fleet, 3);
@@ -291,10 +323,10 @@ static void scale_goes_up_and_down(void **unused)
     for (int i = 0; i < 3; i++) assert_int_equal(state_of(&rig, i), SLOT_RUNNING);
     fleet_scale(&rig.fleet, 2);
     fleet_scale(&rig.fleet, 3); /* changed our mind while it leaves */
-    fleet_ended(&rig.fleet, 2, true, "left");
+    fleet_ended(&rig.fleet, 2, ENDED_CLEAN, "left");
     assert_int_equal(rig.n_spawn[2], 2);
     fleet_scale(&rig.fleet, 0);
-    for (int i = 0; i < 3; i++) fleet_ended(&rig.fleet, i, true, "left");
+    for (int i = 0; i < 3; i++) fleet_ended(&rig.fleet, i, ENDED_CLEAN, "left");
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS); /* waits to be scaled up again */
     fleet_fini(&rig.fleet);
 }
@@ -305,11 +337,11 @@ static void once_ends_with_the_work(void **unused)
     rig_t rig;
     begin(&rig, 2, "01");
     rig.policy.once = true;
-    fleet_ended(&rig.fleet, 0, true, "left");
+    fleet_ended(&rig.fleet, 0, ENDED_CLEAN, "left");
     assert_int_equal(state_of(&rig, 0), SLOT_DRAINED);
-    fleet_ended(&rig.fleet, 1, false, "crashed");
+    fleet_ended(&rig.fleet, 1, ENDED_CRASHED, "crashed");
     assert_int_equal(fleet_end(&rig.fleet), FLEET_WORKS);
-    fleet_ended(&rig.fleet, 1, true, "left");
+    fleet_ended(&rig.fleet, 1, ENDED_CLEAN, "left");
     assert_int_equal(fleet_end(&rig.fleet), FLEET_EMPTY);
     fleet_fini(&rig.fleet);
 }
@@ -343,6 +375,8 @@ int main(void)
         cmocka_unit_test(silence_is_death),
         cmocka_unit_test(own_sleep_is_forgiven),
         cmocka_unit_test(a_crash_loop_is_given_up),
+        cmocka_unit_test(a_worker_without_a_device_is_given_up_at_once),
+        cmocka_unit_test(a_lost_device_is_given_time),
         cmocka_unit_test(what_cannot_start_is_given_up),
         cmocka_unit_test(restart_is_no_crash),
         cmocka_unit_test(stopping_has_a_limit),

@@ -194,7 +194,7 @@ static engine_t *engine_make(void)
     uint8_t *plan = compile_text(MODEL, strlen(MODEL), "model.mlir", &spec, target_host(), &n,
                                  &err);
     if (!plan) fail_msg("%s", err.text);
-    engine_t *engine = engine_new(plan, n, 1, false, &err);
+    engine_t *engine = engine_new(plan, n, &(exec_options_t){.threads = 1}, &err);
     if (!engine) fail_msg("%s", err.text);
     return engine;
 }
@@ -501,14 +501,16 @@ static void plans_that_cannot_run(void **unused)
 {
     (void)unused;
     err_t err = {0};
-    assert_null(engine_new((uint8_t *)mem_strdup("no plan"), 7, 1, false, &err));
+    assert_null(
+        engine_new((uint8_t *)mem_strdup("no plan"), 7, &(exec_options_t){.threads = 1}, &err));
     assert_int_not_equal(err.code, ERR_OK);
     size_t n = 0;
     const char *text =
         "func.func @main(%w: tensor<3xf32>) -> tensor<3xf32> { return %w : tensor<3xf32> }";
     uint8_t *plan = compile_text(text, strlen(text), "m", NULL, target_host(), &n, &err);
     if (!plan) fail_msg("%s", err.text);
-    assert_null(engine_new(plan, n, 1, false, &err)); /* no program to train */
+    assert_null(
+        engine_new(plan, n, &(exec_options_t){.threads = 1}, &err)); /* no program to train */
     assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
 

@@ -250,7 +250,7 @@ int api_check(const api_t *self, VkResult result, const char *what, err_t *err)
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
         return err_set(err, ERR_MEMORY, "Vulkan device %s: %s: out of memory", name, what);
     case VK_ERROR_DEVICE_LOST:
-        return err_set(err, ERR_STATE,
+        return err_set(err, ERR_DEVICE,
                        "Vulkan device %s is lost (%s): its driver gave it up; what it had is gone "
                        "and the process has to start again",
                        name, what);

@@ -13,6 +13,8 @@ static bool vulkan_info(int ordinal, device_info_t *info)
     if (found) {
         const char *lacks = api_lacks(&api);
         *info = (device_info_t){.memory_bytes = api_memory_bytes(&api)};
+        info->borrowed = api.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+        memcpy(info->uuid, api.id.deviceUUID, sizeof info->uuid);
         if (!lacks) info->target = api.f64 ? "vulkan:spirv1.3-f64" : "vulkan:spirv1.3";
         snprintf(info->text, sizeof info->text, "%.60s%s%.32s%s", api.properties.deviceName,
                  lacks ? ", useless: no " : "", lacks ? lacks : "",
