@@ -10,6 +10,7 @@
 #include "pcp/cmd.h"
 #include "pcp/compare_print.h"
 #include "pcp/model_info.h"
+#include "pcp/output.h"
 #include "pcp/progress.h"
 #include "pcp/train_material.h"
 #include "pcp/train_records.h"
@@ -20,6 +21,7 @@ typedef struct {
     char *targets, *data, *tokenizer;
     int64_t steps, threads, vocab, every, memory_limit;
     double max_deviation, max_drift;
+    char *output;
     bool json, constants_as_params;
     char *entry, *role, *roles, *shape;
     int64_t loss_result;
@@ -47,7 +49,7 @@ static const config_field_t fields[] = {
      "and so do parameters |a - b| / |a| after the last step; 0: any", 0, 1e9, NULL, false},
     {"every", CONFIG_INT, AT(every), "1", "print every so many steps, and the last", 1, 1000000,
      NULL, false},
-    {"json", CONFIG_BOOL, AT(json), "false", "print JSON", 0, 0, NULL, false},
+    OUTPUT_FIELDS(options_t, ""),
     {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
     {"memory_limit", CONFIG_INT, AT(memory_limit), "0",
      "bytes of a device's memory at most (512Mi, 2Gi); 0: what it has", 0, 1e15, NULL, false},
@@ -222,10 +224,11 @@ static int take_steps(job_t *self, err_t *err)
     progress_end(&self->progress);
     if (status < 0) return -1;
     const compare_report_t report = {self->path, self->trial, self->side, self->n, o->steps};
-    if (o->json)
-        compare_print_json(&report, stdout);
-    else
+    output_t format = output_of(o->output, o->json);
+    if (format == OUTPUT_TABLE)
         compare_print(&report, o->every, stdout);
+    else
+        output_value(format, compare_json(&report), stdout);
     if (fflush(stdout) != 0) return err_set_errno(err, "standard output");
     return judge(self, err);
 }

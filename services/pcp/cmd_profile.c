@@ -14,7 +14,8 @@
 
 typedef struct {
     int64_t threads, steps, warmup, top, vocab, seed;
-    char *trace;
+    char *trace, *device;
+    int64_t memory_limit;
     bool pin, tune;
     char *tune_dir, *entry, *role, *roles, *shape;
     bool constants_as_params;
@@ -25,6 +26,12 @@ typedef struct {
 #define AT(name) offsetof(options_t, name)
 static const config_field_t fields[] = {
     {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
+    {"device", CONFIG_STRING, AT(device), NULL,
+     "a kind (vulkan), with a number (vulkan:1), a target, or a target and a number "
+     "(vulkan:spirv1.3@1); pcp devices lists them (default: this machine's processor)",
+     0, 0, NULL, false},
+    {"memory_limit", CONFIG_INT, AT(memory_limit), "0",
+     "bytes of the device's memory at most (512Mi, 2Gi); 0: what it has", 0, 1e15, NULL, false},
     {"pin", CONFIG_BOOL, AT(pin), "false", "bind threads to cores", 0, 0, NULL, false},
     {"steps", CONFIG_INT, AT(steps), "10", "training steps that are measured", 1, 100000, NULL,
      false},
@@ -46,7 +53,8 @@ static const config_field_t fields[] = {
 static const config_table_t table = {
     .usage =
         "usage: pcp profile MODEL [FLAGS]\n\n"
-        "Compiles a StableHLO model (a scalar loss) for this machine, takes training steps\n"
+        "Compiles a StableHLO model (a scalar loss) for a device of this machine, takes training "
+        "steps\n"
         "on random tokens, and tells the time, FLOPs, bytes and rates by kind, by shape and by\n"
         "step of the plan. Times are medians; every other step is watched, so that the summary\n"
         "shows what watching costs. FLOPs and bytes are the plan's estimates: bytes are what a\n"
@@ -121,6 +129,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
     model_info_t info;
+    device_place_t place;
+    if (o->device && device_place(o->device, &place, err) < 0) return -1;
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     int status = model_info_load(args->operands[0], &roles, &info, err);
@@ -128,6 +138,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const spec_options_t wanted = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, o)};
     train_spec_t spec = train_spec_of(&wanted);
     trial_options_t trial = {.spec = &spec,
+                             .place = o->device ? &place : NULL,
+                             .memory_limit = (uint64_t)o->memory_limit,
                              .threads = (int)o->threads,
                              .pin = o->pin,
                              .tune = o->tune,

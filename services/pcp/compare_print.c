@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include <jansson.h>
-
 /* --- tables --- */
 
 static void print_steps(const compare_report_t *r, int64_t every, FILE *out)
@@ -83,14 +81,11 @@ static json_t *side_json(const compare_report_t *r, int s)
     return json;
 }
 
-void compare_print_json(const compare_report_t *report, FILE *out)
+json_t *compare_json(const compare_report_t *report)
 {
     json_t *sides = json_array();
     for (int s = 0; s < report->n; s++) json_array_append_new(sides, side_json(report, s));
-    json_t *json = json_pack("{s:s, s:I, s:s, s:o}", "model", report->model, "steps",
-                             (json_int_t)report->n_step, "reference", report->trial[0].plan->target,
-                             "sides", sides);
-    json_dumpf(json, out, JSON_INDENT(2));
-    fputc('\n', out);
-    json_decref(json);
+    return json_pack("{s:s, s:I, s:s, s:o}", "model", report->model, "steps",
+                     (json_int_t)report->n_step, "reference", report->trial[0].plan->target,
+                     "sides", sides);
 }

@@ -2,6 +2,7 @@
 #ifndef PCP_COMPARE_PRINT_H
 #define PCP_COMPARE_PRINT_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "tools/compare.h"
@@ -17,7 +18,7 @@ typedef struct {
 /* Tables: every so many steps (1 at least) and the last one, then the sides. */
 void compare_print(const compare_report_t *report, int64_t every, FILE *out);
 
-/* All of it as one JSON object. Numbers that are not finite are null. */
-void compare_print_json(const compare_report_t *report, FILE *out);
+/* All of it as one JSON object. Numbers that are not finite are null. Returns, caller decrefs. */
+json_t *compare_json(const compare_report_t *report);
 
 #endif

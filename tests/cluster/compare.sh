@@ -35,7 +35,7 @@ differ() { ! cmp -s "$1" "$2"; }
 check "options change what is trained" differ "$work/first" "$work/second"
 
 status=0
-"$bin/pcp" compare "${mlp[@]}" --json --max-deviation 1 --max-drift 1e-12 \
+"$bin/pcp" compare "${mlp[@]}" -o json --max-deviation 1 --max-drift 1e-12 \
     >"$work/out" 2>"$work/err" || status=$?
 check "a limit's exit status is 1" test "$status" -eq 1
 check "with the name of the parameter" grep -q -- '--max-drift is 1e-12; furthest: [a-z]' "$work/err"

@@ -59,6 +59,10 @@ check "which does" stats "$least"
 check "and says what is recomputed" grep -q 'recomputed for less memory' "$work/stats"
 check "and where most is in use" grep -Eq 'temporaries [0-9]+ bytes, most at step [0-9]+: ' "$work/stats"
 
+check "another device" bash -c "'$bin/pcp' profile '$work/model.mlir' --device c:0 --steps 1 | grep -q ': c:scalar, 1 threads'"
+check "with too little memory" refuses "the limit is 0.0" "$bin/pcp" profile "$work/model.mlir" --device c \
+    --memory-limit 4Ki
+check "a device that is not there" refuses "no device c:9 here" "$bin/pcp" profile "$work/model.mlir" --device c:9
 check "an unknown flag" refuses "--step" "$bin/pcp" profile "$work/model.mlir" --stepz 3
 check "no model" refuses "give one StableHLO file" "$bin/pcp" profile
 check "a missing model" refuses "nowhere.mlir" "$bin/pcp" profile "$work/nowhere.mlir"
