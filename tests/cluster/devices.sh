@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Devices that fail their workers: not there, without a driver, too small, lost. What each worker leaves with, what its
+# Devices that fail their workers: not there, without a driver, too small. What each worker leaves with, what its
 # supervisor makes of it, and that the run goes on without it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -65,19 +65,5 @@ check "and says how much there was to be" event w2 'event=device_failed .*status
 check "the run is not blamed" ends 0
 dismiss
 
-# --- a lost device ---
-real=$(ldconfig -p | sed -n 's/.*libvulkan\.so\.1 .*x86-64.* => //p' | head -n 1)
-if ! "$bin/pcp" devices | grep -q '^vulkan:0 ' || ! command -v glslc >/dev/null || [ -z "$real" ]; then
-    skip "a lost device" "no Vulkan driver here, or no glslc (scripts/setup)"
-    tap_done
-    exit
-fi
-mkdir "$work/lib"
-check "a loader that loses devices" cc -shared -fPIC -Wall -o "$work/lib/libvulkan.so.1" tests/tools/vulkan/lost.c
-LD_LIBRARY_PATH=$work/lib REAL_VULKAN=$real LOST_AFTER=4 LOST_FILE=$work/lost run lost --devices vulkan:0 --once
-check "the device is lost in the middle" eventually 120 event node-w0 'event=device_failed .*status=11 error=.*is lost'
-check "its worker starts again, after a while" eventually 60 event node 'worker=node-w0 state=waiting .*status 11: its device was lost; starts again in [1-9][0-9]* ms'
-check "and ends the run" ends 0
-dismiss
 check "nothing is left running" no_orphans
 tap_done
