@@ -223,7 +223,7 @@ static int record(device_t *self, recorded_t *r, err_t *err)
     for (size_t i = 0; i < self->queue.n; i++) {
         now.n = 0;
         find_touches(self, self->queue.at[i], &now);
-        if (getenv("VKB") || conflict(&before, &now)) {
+        if (conflict(&before, &now)) {
             write_barrier(api, r->commands);
             before.n = 0;
         }
