@@ -138,17 +138,17 @@ static void write_launch(const kernel_t *k, const share_plan_t *plan, str_t *out
 
 static void write_place(const share_plan_t *plan, str_t *out)
 {
+    static const char alone[] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                "    if (thread >= uint(extent)) return;\n"
+                                "    const int piece = begin + int(thread);\n";
+    static const char columns[] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                                  "    const uint lane = thread % LANES;\n"
+                                  "    if (thread / LANES >= uint(extent)) return;\n"
+                                  "    const int piece = begin + int(thread / LANES);\n";
+    static const char group[] = "    const uint lane = threadIdx.x;\n"
+                                "    const int piece = begin + int(blockIdx.x);\n";
     static const char *const places[] = {
-        [SHARE_ALONE] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                        "    if (thread >= uint(extent)) return;\n"
-                        "    const int piece = begin + int(thread);\n",
-        [SHARE_COLUMNS] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
-                          "    const uint lane = thread % LANES;\n"
-                          "    if (thread / LANES >= uint(extent)) return;\n"
-                          "    const int piece = begin + int(thread / LANES);\n",
-        [SHARE_GROUP] = "    const uint lane = threadIdx.x;\n"
-                        "    const int piece = begin + int(blockIdx.x);\n",
-    };
+        [SHARE_ALONE] = alone, [SHARE_COLUMNS] = columns, [SHARE_GROUP] = group};
     int lanes = plan->share == SHARE_GROUP ? group_of(plan) : plan->lanes;
     str_add(out, "(char *arena, const int64_t *arg, int begin, int extent)\n{\n");
     if (plan->share != SHARE_ALONE) str_addf(out, "    const uint LANES = %du;\n", lanes);

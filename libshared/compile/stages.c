@@ -87,7 +87,7 @@ static int build_training(stages_t *self, err_t *err)
 {
     if (!self->spec && self->goal >= GOAL_PROGRAMS) return 0;
     train_spec_t spec = self->spec ? *self->spec : TRAIN_SPEC_DEFAULT;
-    spec.only_f32 = self->target->caps.only_f32;
+    spec.only_f32 = self->target && self->target->caps.only_f32;
     return optim_build(self->module, &spec, err);
 }
 

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "leaks.h"
 #include "tools/compare.h"
 
 enum { STEPS = 3 };
@@ -185,6 +186,7 @@ static void test_lists(void **state)
     expect_names("abacus", "no device runs plans");
     expect_names("cpu,0123456789012345678901234567890123456789012345678901234567890123456789",
                  "give all");
+    leaks_look_now();
     assert_true(device_names("all", names, 4, NULL) >= 1);
     assert_string_equal(names[0].text, "cpu:0");
 }

@@ -11,14 +11,11 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#endif
-
 #include "base/mem.h"
 #include "base/str.h"
 #include "codegen/shaders.h"
 #include "compile/compile.h"
+#include "leaks.h"
 #include "plan/kernel/tiles.h"
 #include "runtime/exec.h"
 
@@ -136,9 +133,7 @@ static void test_products(void **state)
 {
     device_info_t info;
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_do_leak_check(); /* now: drivers keep memory of their own, and are gone at the end */
-#endif
+    leaks_look_now();
     if (!device_vulkan.info(0, &info)) {
         print_message("no Vulkan driver here\n");
         skip();

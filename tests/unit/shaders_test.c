@@ -10,10 +10,6 @@
 
 #include <cmocka.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#endif
-
 #include "base/mem.h"
 #include "base/rng.h"
 #include "codegen/render_share.h"
@@ -21,6 +17,7 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/op.h"
+#include "leaks.h"
 #include "plan/lower/product_loops.h"
 #include "runtime/exec.h"
 
@@ -214,15 +211,6 @@ static void refused_by_device(const plan_t *plan, exec_options_t options, err_co
     if (!strstr(err.text, says)) fail_msg("%s", err.text);
 }
 
-/* Leaks are looked for now and not at the end: drivers keep memory of their own, and are gone by then, so that
- * nobody can tell that it is theirs. */
-static void look_for_leaks(void)
-{
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_do_leak_check();
-#endif
-}
-
 static void test_device(void **state)
 {
     enum { N = 3000000 };
@@ -233,7 +221,7 @@ static void test_device(void **state)
     size_t n = 0;
     device_info_t info;
     (void)state;
-    look_for_leaks();
+    leaks_look_now();
     if (!device_vulkan.info(0, &info)) {
         print_message("no Vulkan driver here\n");
         skip();
