@@ -112,16 +112,23 @@ static int apply(store_t *self, int version, err_t *err)
     return rc < 0 ? err_prefix(err, "migration %s: ", m->name) : 0;
 }
 
+/* A transaction that no other migration runs beside: SQLite's excludes other writers already. */
+static int begin_alone(store_t *self, err_t *err)
+{
+    if (sql_begin(self->db, err) < 0) return -1;
+    if (sql_dialect(self->db) == SQL_SQLITE ||
+        SQL_RUN(self->db, err, NULL, "SELECT pg_advisory_xact_lock($1)", sql_int(0x706370)) >= 0)
+        return 0;
+    (void)sql_end(self->db, -1, err);
+    return -1;
+}
+
 /* One step in one transaction: 1 when there was something to do, 0 when not. */
 static int step(store_t *self, int to, err_t *err)
 {
     sql_rows_t rows = {0};
     int present = -1, rc = -1;
-    if (sql_begin(self->db, err) < 0) return -1;
-    /* SQLite's transaction excludes other writers already. */
-    if (sql_dialect(self->db) == SQL_POSTGRES &&
-        SQL_RUN(self->db, err, NULL, "SELECT pg_advisory_xact_lock($1)", sql_int(0x706370)) < 0)
-        goto done;
+    if (begin_alone(self, err) < 0) return -1;
     if (SQL_RUN(self->db, err, NULL, CREATE_VERSIONS) < 0 ||
         SQL_RUN(self->db, err, &rows, READ_VERSIONS) < 0)
         goto done;
@@ -135,6 +142,13 @@ done:
     return present < to;
 }
 
+static int grant_reader(store_t *self, err_t *err)
+{
+    if (sql_dialect(self->db) == SQL_SQLITE) return 0; /* has no roles */
+    if (begin_alone(self, err) < 0) return -1;
+    return sql_end(self->db, store_reader_grant(self, err), err);
+}
+
 int store_migrate(store_t *self, int to, err_t *err)
 {
     if (to == 0) to = n_migrations;
@@ -143,5 +157,5 @@ int store_migrate(store_t *self, int to, err_t *err)
                        n_migrations);
     int rc;
     while ((rc = step(self, to, err)) > 0) continue;
-    return rc == 0 && to == n_migrations ? store_reader_grant(self, err) : rc;
+    return rc == 0 && to == n_migrations ? grant_reader(self, err) : rc;
 }

@@ -54,7 +54,8 @@ int store_reader_grant(store_t *self, err_t *err)
     /* Views that were made while the role was not there; of others' there is nothing to grant. */
     static const char grant[] =
         "DO $$ DECLARE one record; BEGIN "
-        "EXECUTE format('GRANT USAGE ON SCHEMA %I TO pcp_reader', current_schema()); "
+        "IF NOT has_schema_privilege('pcp_reader', current_schema(), 'USAGE') THEN "
+        "EXECUTE format('GRANT USAGE ON SCHEMA %I TO pcp_reader', current_schema()); END IF; "
         "FOR one IN SELECT c.oid::regclass AS name FROM pg_class c "
         "WHERE c.relkind = 'v' AND c.relnamespace = current_schema()::regnamespace "
         "AND c.relname LIKE 'pcp\\_%' AND pg_has_role(c.relowner, 'USAGE') "
