@@ -41,7 +41,9 @@ static int find_devices(processes_t *self, err_t *err)
         if (self->n_device == 0)
             return err_set(err, ERR_ARG, "--devices all: there is none here (pcp devices)");
     }
-    self->scale = config->scale >= 0 ? (int)config->scale : self->n_device > 0 ? self->n_device : 1;
+    self->scale = config->scale != CONFIG_WORD ? (int)config->scale
+                  : self->n_device > 0         ? self->n_device
+                                               : 1;
     return 0;
 }
 

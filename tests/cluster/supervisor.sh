@@ -102,10 +102,10 @@ dismiss
 
 # --- a crash loop ---
 cluster "$work/loop"
-supervisor --scale 2 --target nonsense --backoff-ms 10 --max-exits 4
+supervisor --scale 2 --cache-dir /dev/null/cache --backoff-ms 10 --max-exits 4
 check "workers that cannot start are given up: status 4" leaves node 4
 check "loudly" event node 'level=error.* event=worker worker=node-w1 state=failed .*4 ends within 30 s: given up'
-check "the log says what was wrong" grep -q nonsense "$work/loop/node-w0.log"
+check "the log says what was wrong" grep -q "/dev/null: is a file" "$work/loop/node-w0.log"
 check "usage errors have status 2" bash -c "'$bin/pcp-supervisor' --scale -1 2>/dev/null; [ \$? -eq 2 ]"
 
 # --- process 1 of a container ---
