@@ -2,26 +2,10 @@
 #ifndef RUNTIME_CUDA_STEPS_H
 #define RUNTIME_CUDA_STEPS_H
 
-#include "base/vec.h"
 #include "codegen/cubins.h"
 #include "runtime/cuda/api.h"
 #include "runtime/device.h"
-
-/* A step as it is launched. */
-typedef struct {
-    const void *step;             /* the plan's: what it is found by */
-    const plan_copy_step_t *copy; /* or NULL: a kernel */
-    uint32_t kernel;              /* index into plan->kernel_name */
-    size_t at;                    /* first of its arguments */
-    int32_t begin, extent;
-} work_t;
-
-/* A sequence of steps that came before, as a graph. */
-typedef struct {
-    int n;
-    const work_t **work;
-    cu_graph_exec_t graph;
-} recorded_t;
+#include "runtime/recording.h"
 
 struct device {
     api_t api;
@@ -35,10 +19,8 @@ struct device {
     const cubin_kernel_t **launch; /* plan->n_kernel */
     cu_address_t arena, args;      /* args: the steps' arguments one after another */
     uint64_t arena_bytes;
-    void *staging;             /* memory of the host that the device copies from and to by itself */
-    VEC(work_t) work;          /* all steps of the plan, by address */
-    VEC(const work_t *) queue; /* to be run */
-    VEC(recorded_t) recorded;
+    void *staging;     /* memory of the host that the device copies from and to by itself */
+    recording_t steps; /* their arguments' number in args; sequences as cu_graph_exec_t */
 };
 
 /* device.c: what this thread asks of the driver from now on is about the device. A context belongs to

@@ -3,91 +3,47 @@
  * what the other has written, or writes what it has read; the shaders say which bytes these are. */
 #include "runtime/vulkan/steps.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 enum { MAX_RECORDED = 4096 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
 typedef struct {
+    device_t *device;
     VEC(int32_t) at;
 } args_t;
 
-static int add_args(device_t *self, args_t *args, uint32_t kernel, int n, const int64_t *arg,
-                    err_t *err)
+static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *err)
 {
-    const shader_t *shader = &self->shaders.shader[kernel];
+    args_t *self = user;
+    const shader_t *shader = &self->device->shaders.shader[work->kernel];
+    const char *name = self->device->plan->kernel_name[work->kernel];
     if (shader->n_arg != n)
-        return err_set(err, ERR_CORRUPT, "kernel %s takes %d arguments, a step has %d",
-                       self->plan->kernel_name[kernel], shader->n_arg, n);
+        return err_set(err, ERR_CORRUPT, "kernel %s takes %d arguments, a step has %d", name,
+                       shader->n_arg, n);
+    work->at = self->at.n;
     for (int i = 0; i < n; i++) {
-        int64_t element = arg[i] / (int64_t)shader->arg[i].size;
-        if (arg[i] % (int64_t)shader->arg[i].size != 0 || element > INT32_MAX ||
-            element < INT32_MIN)
+        int64_t size = (int64_t)shader->arg[i].size, element = arg[i] / size;
+        if (arg[i] % size != 0 || element > INT32_MAX || element < INT32_MIN)
             return err_set(err, ERR_CORRUPT,
-                           "argument %d of kernel %s at %lld: elements have %u "
-                           "bytes",
-                           i, self->plan->kernel_name[kernel], (long long)arg[i],
-                           shader->arg[i].size);
-        VEC_PUSH(&args->at, (int32_t)element);
+                           "argument %d of kernel %s at %lld: elements have %u bytes", i, name,
+                           (long long)arg[i], shader->arg[i].size);
+        VEC_PUSH(&self->at, (int32_t)element);
     }
     return 0;
-}
-
-static int add_step(device_t *self, args_t *args, const plan_step_t *step, err_t *err)
-{
-    work_t work = {.at = (int)args->at.n};
-    if (step->kind == STEP_KERNEL) {
-        const plan_kernel_step_t *s = &step->kernel;
-        work.step = s;
-        work.kernel = s->kernel;
-        work.begin = s->begin;
-        work.extent = s->extent;
-        if (add_args(self, args, s->kernel, s->n_arg, s->arg, err) < 0) return -1;
-    } else if (step->kind == STEP_GEMM) {
-        const plan_gemm_step_t *s = &step->gemm;
-        const int64_t arg[] = {s->a, s->b, s->c};
-        work.step = s;
-        work.kernel = s->kernel;
-        work.extent = s->parts;
-        if (s->parts == 0)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "a product without a kernel: this device has no library");
-        if (add_args(self, args, s->kernel, 3, arg, err) < 0) return -1;
-    } else if (step->kind == STEP_COPY) {
-        work.step = work.copy = &step->copy;
-    } else {
-        return 0;
-    }
-    if (work.begin < 0 || work.extent < 0 || work.begin + work.extent > INT32_MAX)
-        return err_set(err, ERR_CORRUPT, "a step of %lld pieces of work", (long long)work.extent);
-    VEC_PUSH(&self->work, work);
-    return 0;
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const work_t *x = a, *y = b;
-    return x->step < y->step ? -1 : x->step > y->step;
 }
 
 int steps_load(device_t *self, err_t *err)
 {
-    args_t args = {0};
-    int status = 0;
-    for (int p = 0; p < self->plan->n_program; p++)
-        for (int i = 0; status == 0 && i < self->plan->program[p].n_step; i++)
-            status = add_step(self, &args, &self->plan->program[p].step[i], err);
+    args_t args = {.device = self};
+    int status = recording_load(&self->steps, self->plan, add_args, &args, err);
     VEC_PUSH(&args.at, 0);
     size_t n_bytes = args.at.n * sizeof(int32_t);
     if (status == 0)
         status = memory_new(&self->api, &self->args, (n_bytes + 255) & ~255u, true, err);
     if (status == 0) memcpy(self->args.mapped, args.at.at, n_bytes);
     VEC_FREE(&args.at);
-    if (self->work.n > 0) qsort(self->work.at, self->work.n, sizeof(work_t), by_address);
     return status;
 }
 
@@ -187,7 +143,7 @@ static void write_work(device_t *self, const work_t *work, VkCommandBuffer comma
     }
     if (work->extent == 0) return;
     const shader_t *shader = &self->shaders.shader[work->kernel];
-    const int32_t push[] = {work->at, (int32_t)work->begin, (int32_t)work->extent};
+    const int32_t push[] = {(int32_t)work->at, work->begin, work->extent};
     uint64_t most = api->properties.limits.maxComputeWorkGroupCount[0];
     uint64_t groups = (uint64_t)work->extent, size = pipelines_size(self, (int)work->kernel);
     if (shader->how != SHADERS_GROUPS) groups = (groups * shader->threads + size - 1) / size;
@@ -213,22 +169,22 @@ static int begin(device_t *self, VkCommandBuffer *commands, err_t *err)
     return api_check(api, api->BeginCommandBuffer(*commands, &how), "recording", err);
 }
 
-static int record(device_t *self, recorded_t *r, err_t *err)
+static int record(device_t *self, VkCommandBuffer *out, err_t *err)
 {
     const api_t *api = &self->api;
     touches_t before = {0}, now = {0};
-    if (begin(self, &r->commands, err) < 0) return -1;
-    api->CmdBindDescriptorSets(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, self->layout, 0, 1,
-                               &self->set, 0, NULL);
-    for (size_t i = 0; i < self->queue.n; i++) {
+    if (begin(self, out, err) < 0) return -1;
+    api->CmdBindDescriptorSets(*out, VK_PIPELINE_BIND_POINT_COMPUTE, self->layout, 0, 1, &self->set,
+                               0, NULL);
+    for (size_t i = 0; i < self->steps.queue.n; i++) {
         now.n = 0;
-        find_touches(self, self->queue.at[i], &now);
+        find_touches(self, self->steps.queue.at[i], &now);
         if (conflict(&before, &now)) {
-            write_barrier(api, r->commands);
+            write_barrier(api, *out);
             before.n = 0;
         }
         for (size_t k = 0; k < now.n; k++) VEC_PUSH(&before, now.at[k]);
-        write_work(self, self->queue.at[i], r->commands);
+        write_work(self, self->steps.queue.at[i], *out);
     }
     VEC_FREE(&before);
     VEC_FREE(&now);
@@ -237,10 +193,10 @@ static int record(device_t *self, recorded_t *r, err_t *err)
                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT |
                                                    VK_ACCESS_TRANSFER_WRITE_BIT,
                                   .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-    api->CmdPipelineBarrier(r->commands,
+    api->CmdPipelineBarrier(*out,
                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
                             VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &last, 0, NULL, 0, NULL);
-    return api_check(api, api->EndCommandBuffer(r->commands), "recording", err);
+    return api_check(api, api->EndCommandBuffer(*out), "recording", err);
 }
 
 static int submit(device_t *self, VkCommandBuffer commands, err_t *err)
@@ -279,67 +235,35 @@ int steps_submit_once(device_t *self, steps_fill_fn *fill, void *user, err_t *er
 
 int steps_queue(device_t *self, const void *step, err_t *err)
 {
-    const work_t key = {.step = step};
-    const work_t *work = self->work.n == 0 ? NULL
-                                           : bsearch(&key, self->work.at, self->work.n,
-                                                     sizeof(work_t), by_address);
-    if (!work) return err_set(err, ERR_STATE, "a step that is none of the plan's");
-    VEC_PUSH(&self->queue, work);
-    return 0;
+    return recording_queue(&self->steps, step, err);
 }
 
-static recorded_t *find_recorded(device_t *self)
+static void forget(void *user, void *made)
 {
-    for (size_t i = 0; i < self->recorded.n; i++) {
-        recorded_t *r = &self->recorded.at[i];
-        bool same = (size_t)r->n == self->queue.n;
-        for (int k = 0; same && k < r->n; k++) same = r->step[k] == self->queue.at[k]->step;
-        if (same) return r;
-    }
-    return NULL;
-}
-
-static void forget(device_t *self, recorded_t *r)
-{
-    if (r->commands)
-        self->api.FreeCommandBuffers(self->api.device, self->commands, 1, &r->commands);
-    free(r->step);
-}
-
-static void forget_all(device_t *self)
-{
-    for (size_t i = 0; i < self->recorded.n; i++) forget(self, &self->recorded.at[i]);
-    self->recorded.n = 0;
+    device_t *self = user;
+    VkCommandBuffer commands = made;
+    if (commands) self->api.FreeCommandBuffers(self->api.device, self->commands, 1, &commands);
 }
 
 int steps_run(device_t *self, err_t *err)
 {
-    if (self->queue.n == 0) return 0;
-    recorded_t *r = find_recorded(self);
+    if (self->steps.queue.n == 0) return 0;
+    VkCommandBuffer commands = recording_find(&self->steps);
     int status = 0;
-    if (!r) {
-        recorded_t new = {.n = (int)self->queue.n};
-        new.step = mem_calloc(self->queue.n, sizeof *new.step);
-        for (int k = 0; k < new.n; k++) new.step[k] = self->queue.at[k]->step;
-        status = record(self, &new, err);
-        if (status < 0) {
-            forget(self, &new);
-        } else {
-            if (self->recorded.n >= MAX_RECORDED) forget_all(self);
-            VEC_PUSH(&self->recorded, new);
-            r = &self->recorded.at[self->recorded.n - 1];
-        }
+    if (!commands) {
+        status = record(self, &commands, err);
+        if (status < 0)
+            forget(self, commands);
+        else
+            recording_keep(&self->steps, commands, MAX_RECORDED, forget, self);
     }
-    if (status == 0) status = submit(self, r->commands, err);
-    self->queue.n = 0;
+    if (status == 0) status = submit(self, commands, err);
+    self->steps.queue.n = 0;
     return status;
 }
 
 void steps_free(device_t *self)
 {
-    forget_all(self);
-    VEC_FREE(&self->recorded);
-    VEC_FREE(&self->queue);
-    VEC_FREE(&self->work);
+    recording_fini(&self->steps, forget, self);
     if (self->pool) self->api.DestroyDescriptorPool(self->api.device, self->pool, NULL);
 }

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "codegen/shaders.h"
 #include "runtime/device.h"
+#include "runtime/recording.h"
 #include "runtime/vulkan/api.h"
 
 typedef struct {
@@ -14,23 +15,6 @@ typedef struct {
     VkDeviceSize n_bytes;
     void *mapped; /* NULL: the host does not see it */
 } memory_t;
-
-/* What a step runs: its kernel over [begin, begin + extent), or a copy. The step is the plan's own
- * and names it. */
-typedef struct {
-    const void *step; /* plan_kernel_step_t, plan_gemm_step_t, plan_copy_step_t */
-    int at;           /* where its arguments lie in device.args */
-    uint32_t kernel;
-    int64_t begin, extent;
-    const plan_copy_step_t *copy; /* or NULL */
-} work_t;
-
-/* A sequence of steps as it was recorded. */
-typedef struct {
-    int n;
-    const void **step;
-    VkCommandBuffer commands;
-} recorded_t;
 
 struct device {
     device_options_t options;
@@ -47,9 +31,7 @@ struct device {
     VkFence fence;
     memory_t arena, args, staging;
     uint64_t arena_bytes;
-    VEC(work_t) work;          /* of every step, by address */
-    VEC(const work_t *) queue; /* what was asked for since the last sync */
-    VEC(recorded_t) recorded;
+    recording_t steps; /* their arguments' place in args; sequences as VkCommandBuffer */
     bool lost;
 };
 
