@@ -92,7 +92,14 @@ static const struct {
      "SELECT id, told_at, level, service, member, name, run, round, detail FROM pcp_events "
      "WHERE $1 = '' OR run = $1 ORDER BY id DESC LIMIT $2"},
 };
-enum { N_REPORTS = sizeof reports / sizeof *reports };
+enum { N_REPORTS = sizeof reports / sizeof *reports, CONNECT_MS = 2000, STATEMENT_MS = 3000 };
+
+store_t *store_report_open(const char *url, err_t *err)
+{
+    const store_options_t options = {
+        .connect_ms = CONNECT_MS, .statement_ms = STATEMENT_MS, .read_only = true};
+    return store_open(url, &options, err);
+}
 
 static int find(const char *name)
 {

@@ -29,6 +29,10 @@ typedef struct {
     uint64_t n_of; /* of rounds: how many there are */
 } report_t;
 
+/* A store to read reports from beside a reactor: it writes nothing, and what it does not answer within some seconds
+ * is ERR_NET. As store_open. */
+store_t *store_report_open(const char *url, err_t *err);
+
 /* One of store_report's names? *of_run: it is of one run. */
 bool store_report_known(const char *name, bool *of_run);
 /* The name of report i, or NULL: to list them. */

@@ -2,25 +2,23 @@
 #include "metrics/totals.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hand_over.h"
 #include "base/mem.h"
-
-enum { CONNECT_MS = 2000, STATEMENT_MS = 3000 };
+#include "msg/asker.h"
 
 struct totals_reader {
-    char *url;
-    zactor_t *actor;
-    atomic_bool leaving;
-    bool asked; /* the asker's, as the next */
+    store_t *store; /* the thread's */
+    asker_t *asker;
+    bool asked;
     int64_t asked_ms;
-    /* the thread's while `asked` */
+};
+
+typedef struct {
     bool read;
     totals_t totals;
-};
+} reading_t;
 
 static int read_all(store_t *store, totals_t *out)
 {
@@ -38,36 +36,27 @@ static int read_all(store_t *store, totals_t *out)
     return 0;
 }
 
-static void totals_main(zsock_t *pipe, void *arg)
+static void read_totals(void *user, void *question)
 {
-    totals_reader_t *self = arg;
-    store_options_t options = {
-        .connect_ms = CONNECT_MS, .statement_ms = STATEMENT_MS, .read_only = true};
-    store_t *store = store_open(self->url, &options, NULL); /* totals_new has checked the URL */
-    zsock_signal(pipe, 0);
-    for (bool on = store != NULL; on;) {
-        char *command = zstr_recv(pipe);
-        on = command && strcmp(command, "READ") == 0;
-        free(command);
-        if (!on || atomic_load(&self->leaving)) continue;
-        take_over(self);
-        self->read = read_all(store, &self->totals) == 0;
-        if (!self->read) totals_fini(&self->totals);
-        hand_over(self);
-        zstr_send(pipe, "DONE");
-    }
-    store_destroy(&store);
+    reading_t *reading = question;
+    reading->read = read_all(user, &reading->totals) == 0;
+}
+
+static void drop(void *question)
+{
+    reading_t *reading = question;
+    totals_fini(&reading->totals);
+    free(reading);
 }
 
 totals_reader_t *totals_new(const char *url, err_t *err)
 {
-    store_t *probe = store_open(url, NULL, err);
-    if (!probe) return NULL;
-    store_destroy(&probe);
+    store_t *store = store_report_open(url, err);
+    if (!store) return NULL;
     totals_reader_t *self = mem_calloc(1, sizeof *self);
-    self->url = mem_strdup(url);
+    self->store = store;
     self->asked_ms = INT64_MIN / 2;
-    self->actor = zactor_new(totals_main, self);
+    self->asker = asker_new(read_totals, drop, store);
     return self;
 }
 
@@ -75,18 +64,15 @@ void totals_destroy(totals_reader_t **self_p)
 {
     totals_reader_t *self = *self_p;
     if (!self) return;
-    atomic_store(&self->leaving, true);
-    zactor_destroy(&self->actor);
-    take_over(self);
-    totals_fini(&self->totals);
-    free(self->url);
+    asker_destroy(&self->asker);
+    store_destroy(&self->store);
     free(self);
     *self_p = NULL;
 }
 
 zsock_t *totals_socket(totals_reader_t *self)
 {
-    return zactor_sock(self->actor);
+    return asker_socket(self->asker);
 }
 
 void totals_tick(totals_reader_t *self, int64_t now_ms)
@@ -94,20 +80,21 @@ void totals_tick(totals_reader_t *self, int64_t now_ms)
     if (self->asked || now_ms - self->asked_ms < TOTALS_MS) return;
     self->asked = true;
     self->asked_ms = now_ms;
-    hand_over(self);
-    zstr_send(self->actor, "READ");
+    asker_ask(self->asker, mem_calloc(1, sizeof(reading_t)));
 }
 
 bool totals_receive(totals_reader_t *self, totals_t *out)
 {
-    if (!(zsock_events(self->actor) & ZMQ_POLLIN)) return false;
-    free(zstr_recv(self->actor));
-    take_over(self);
+    reading_t *reading = asker_receive(self->asker);
+    if (!reading) return false;
     self->asked = false;
-    if (!self->read) return false;
-    *out = self->totals;
-    self->totals = (totals_t){0};
-    return true;
+    bool read = reading->read;
+    if (read) {
+        *out = reading->totals;
+        reading->totals = (totals_t){0};
+    }
+    drop(reading);
+    return read;
 }
 
 void totals_fini(totals_t *self)

@@ -9,9 +9,8 @@
 #include "base/str.h"
 #include "store/store.h"
 
-typedef struct reader_job {
-    struct reader_job *next; /* the reader's */
-    bool stamp;              /* only: has the store changed? */
+typedef struct {
+    bool stamp; /* only: has the store changed? */
     char report[STORE_WORD], run[STORE_ID];
     int64_t most;
     void *user; /* the asker's */
