@@ -9,22 +9,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/version.h"
+#include "pcp/backup_options.h"
 #include "pcp/backup_runs.h"
 #include "pcp/cmd.h"
 
-typedef struct {
-    char *store, *runs_dir;
-    int64_t wait_ms;
-} options_t;
-
 static const config_field_t fields[] = {
-    {"runs_dir", CONFIG_STRING, offsetof(options_t, runs_dir), "runs",
-     "the front's directory of runs, or the directory of one run of pcp train", 0, 0, NULL, false},
-    {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
-     "URL of the records [sqlite://RUNS_DIR/pcp.db]", 0, 0, NULL, true},
-    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "600000",
-     "how long the database may take for one step", 1, 3600000, NULL, false},
-};
+    BACKUP_FIELDS("the front's directory of runs, or the directory of one run of pcp train",
+                  "URL of the records")};
 static const config_table_t table = {
     .purpose = "copy records and runs to where a cluster can be made again from",
     .usage =
@@ -95,7 +86,8 @@ static int check_apart(const char *runs, const char *dir, err_t *err)
     return err_set(err, ERR_ARG, "%s: lies in --runs-dir %s: give another directory", dir, runs);
 }
 
-static int make(store_t *store, const options_t *o, const char *dir, const char *skip, err_t *err)
+static int make(store_t *store, const backup_options_t *o, const char *dir, const char *skip,
+                err_t *err)
 {
     char *runs = realpath(o->runs_dir, NULL);
     if (!runs) return err_set_errno(err, "--runs-dir %s", o->runs_dir);
@@ -124,13 +116,12 @@ static int verify(const char *dir, err_t *err)
 
 static int run(const void *options, const config_args_t *args, err_t *err)
 {
-    const options_t *o = options;
+    const backup_options_t *o = options;
     if (args->n_operands == 2 && strcmp(args->operands[0], "verify") == 0)
         return verify(args->operands[1], err);
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "say where to: pcp backup DIR");
     const char *dir = args->operands[0];
-    char *url = o->store && *o->store ? mem_strdup(o->store)
-                                      : mem_printf("sqlite://%s/pcp.db", o->runs_dir);
+    char *url = backup_store_url(o);
     const char *file = sqlite_file(url);
     const store_options_t limits = {.statement_ms = o->wait_ms, .read_only = true};
     char *skip = file ? realpath(file, NULL) : NULL;
@@ -147,7 +138,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
 
 int cmd_backup(int argc, char **argv)
 {
-    options_t options = {0};
+    backup_options_t options = {0};
     err_t err = {0};
     return cmd_run(&table, &options, argc, argv, run, &err);
 }

@@ -8,21 +8,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "pcp/backup_list.h"
+#include "pcp/backup_options.h"
 #include "pcp/cmd.h"
 
-typedef struct {
-    char *store, *runs_dir;
-    int64_t wait_ms;
-} options_t;
-
-static const config_field_t fields[] = {
-    {"runs_dir", CONFIG_STRING, offsetof(options_t, runs_dir), "runs",
-     "directory for the runs: new or empty", 0, 0, NULL, false},
-    {"store", CONFIG_STRING, offsetof(options_t, store), NULL,
-     "URL of an empty database for the records [sqlite://RUNS_DIR/pcp.db]", 0, 0, NULL, true},
-    {"wait_ms", CONFIG_INT, offsetof(options_t, wait_ms), "600000",
-     "how long the database may take for one step", 1, 3600000, NULL, false},
-};
+static const config_field_t fields[] = {BACKUP_FIELDS("directory for the runs: new or empty",
+                                                      "URL of an empty database for the records")};
 static const config_table_t table = {
     .purpose = "bring back what pcp backup has copied",
     .usage =
@@ -83,7 +73,7 @@ static int fill(store_t *store, const backup_t *backup, const char *dir, const c
     return load(store, backup, dir, runs, err);
 }
 
-static int restore(store_t *store, const options_t *o, const char *dir, err_t *err)
+static int restore(store_t *store, const backup_options_t *o, const char *dir, err_t *err)
 {
     const char *runs = o->runs_dir;
     backup_t backup = {0};
@@ -105,11 +95,10 @@ static int restore(store_t *store, const options_t *o, const char *dir, err_t *e
 
 static int run(const void *options, const config_args_t *args, err_t *err)
 {
-    const options_t *o = options;
+    const backup_options_t *o = options;
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "say from where: pcp restore DIR");
     const store_options_t limits = {.statement_ms = o->wait_ms};
-    char *url = o->store && *o->store ? mem_strdup(o->store)
-                                      : mem_printf("sqlite://%s/pcp.db", o->runs_dir);
+    char *url = backup_store_url(o);
     store_t *store = NULL;
     int rc = backup_vacant(o->runs_dir, err);
     if (rc == 0) rc = (store = store_open(url, &limits, err)) ? 0 : -1;
@@ -121,7 +110,7 @@ static int run(const void *options, const config_args_t *args, err_t *err)
 
 int cmd_restore(int argc, char **argv)
 {
-    options_t options = {0};
+    backup_options_t options = {0};
     err_t err = {0};
     int status = cmd_run(&table, &options, argc, argv, run, &err);
     return err.code == ERR_SCHEMA ? STORE_EXIT_SCHEMA : status;
