@@ -45,26 +45,33 @@ const backend_t *target_backend(const target_t *self)
     return NULL;
 }
 
+static const target_t *best_of(const backend_t *backend)
+{
+    return backend->best ? backend->best() : NULL;
+}
+
 const char *target_host(void)
 {
     const char *wanted = getenv("PCP_TARGET");
     if (wanted && *wanted) return wanted;
     const target_t *best = NULL;
-    for (int b = 0; !best && b < N_BACKEND; b++) best = backends[b]->best();
+    for (int b = 0; !best && b < N_BACKEND; b++) best = best_of(backends[b]);
     return best->name; /* the portable one runs everywhere */
 }
 
 const target_t *target_best(const char *prefix)
 {
     for (int b = 0; b < N_BACKEND; b++)
-        if (strcmp(backends[b]->prefix, prefix) == 0) return backends[b]->best();
+        if (strcmp(backends[b]->prefix, prefix) == 0) return best_of(backends[b]);
     return NULL;
 }
 
 int target_runs_here(const char *target, err_t *err)
 {
     const target_t *t = target_find(target, err);
-    return t ? target_backend(t)->runs_here(t, err) : -1;
+    if (!t) return -1;
+    const backend_t *backend = target_backend(t);
+    return backend->runs_here ? backend->runs_here(t, err) : 0;
 }
 
 caps_t target_caps(const char *target)

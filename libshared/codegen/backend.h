@@ -21,9 +21,9 @@ typedef struct backend {
     /* The body of the kernel as a function without its name: everything from the parameter list on,
      * so that equal kernels are equal text. Functions that it calls are added to helpers. */
     void (*render)(const kernel_t *kernel, helpers_t *helpers, str_t *out);
-    /* NULL, or: what the target cannot do of a kernel whose kind it has code for. ERR_UNSUPPORTED
-     * names it. */
-    int (*check)(const target_t *target, const kernel_t *kernel, err_t *err);
+    /* NULL, or: what the target cannot do of a kernel whose kind it has code for, in words, perhaps
+     * written into room[n]; NULL: nothing. */
+    const char *(*refuses)(const target_t *target, const kernel_t *kernel, char *room, size_t n);
     /* NULL: "void NAME" and the body, which is C. Else this writes the kernel behind the head. */
     void (*symbol)(const char *name, const char *body, str_t *out);
     int per_source;       /* kernels of a source; 0: a dozen, and more where there are many */
@@ -34,7 +34,11 @@ typedef struct backend {
     uint8_t *(*compile)(const target_t *target, int n_unit, const char *const *unit,
                         size_t *n_bytes, err_t *err);
 
-    const target_t *(*best)(void); /* of this machine; NULL: it runs none */
+    /* The best for this machine's processor; NULL: it runs none. No such function: the targets are of devices, which
+     * somebody names. */
+    const target_t *(*best)(void);
+    /* Can this machine's processor run it? No such function: it can, or a device says so when it is opened, as a
+     * driver is not this folder's to ask. */
     int (*runs_here)(const target_t *target, err_t *err);
 } backend_t;
 

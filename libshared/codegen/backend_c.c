@@ -30,12 +30,6 @@ static const target_t *best(void)
     return &targets[0];
 }
 
-static int runs_here(const target_t *target, err_t *err)
-{
-    (void)target, (void)err;
-    return 0;
-}
-
 const backend_t backend_c = {
     .prefix = "c",
     .targets = targets,
@@ -46,5 +40,4 @@ const backend_t backend_c = {
     .head = render_c_head_plain,
     .compile = compile,
     .best = best,
-    .runs_here = runs_here,
 };

@@ -22,13 +22,10 @@ static bool supports(kernel_kind_t kind)
     return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
 }
 
-static int check(const target_t *target, const kernel_t *kernel, err_t *err)
+static const char *refuses(const target_t *target, const kernel_t *kernel, char *room, size_t n)
 {
-    char room[96];
-    const char *why = render_cuda_refuses(kernel, room, sizeof room);
-    if (!why) return 0;
-    return err_set(err, ERR_UNSUPPORTED, "target %s has no %s: %s", target->name, why,
-                   kernel->label ? kernel->label : "(no label)");
+    (void)target;
+    return render_cuda_refuses(kernel, room, n);
 }
 
 static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,
@@ -37,31 +34,16 @@ static uint8_t *compile(const target_t *target, int n_unit, const char *const *u
     return cubins_compile(target->flags, n_unit, unit, n_bytes, err);
 }
 
-/* Plans for this machine are for its processor unless somebody names a device. */
-static const target_t *best(void)
-{
-    return NULL;
-}
-
-/* The device says so when it is opened: a driver is not this folder's to ask. */
-static int runs_here(const target_t *target, err_t *err)
-{
-    (void)target, (void)err;
-    return 0;
-}
-
 const backend_t backend_cuda = {
     .prefix = "cuda",
     .targets = targets,
     .n_target = sizeof targets / sizeof targets[0],
     .supports = supports,
-    .check = check,
+    .refuses = refuses,
     .render = render_cuda,
     .symbol = render_cuda_symbol,
     .per_source = 8,
     .compiler = "PCP_NVCC",
     .head = render_cuda_head,
     .compile = compile,
-    .best = best,
-    .runs_here = runs_here,
 };

@@ -1,7 +1,5 @@
 /* The Vulkan backend: GLSL of the loop-IR, compiled to SPIR-V where plans are compiled; devices need
  * a driver alone. Targets differ by what they ask of a device: runtime/vulkan has the list. */
-#include <stdio.h>
-
 #include "codegen/backend.h"
 #include "codegen/render_glsl.h"
 #include "codegen/shaders.h"
@@ -19,13 +17,9 @@ static bool supports(kernel_kind_t kind)
     return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
 }
 
-static int check(const target_t *target, const kernel_t *kernel, err_t *err)
+static const char *refuses(const target_t *target, const kernel_t *kernel, char *room, size_t n)
 {
-    char room[96];
-    const char *why = render_glsl_refuses(kernel, target->level == WITH_F64, room, sizeof room);
-    if (!why) return 0;
-    return err_set(err, ERR_UNSUPPORTED, "target %s has no %s: %s", target->name, why,
-                   kernel->label ? kernel->label : "(no label)");
+    return render_glsl_refuses(kernel, target->level == WITH_F64, room, n);
 }
 
 static void symbol(const char *name, const char *body, str_t *out)
@@ -40,31 +34,16 @@ static uint8_t *compile(const target_t *target, int n_unit, const char *const *u
     return shaders_compile(n_unit, unit, n_bytes, err);
 }
 
-/* Plans for this machine are for its processor unless somebody names a device. */
-static const target_t *best(void)
-{
-    return NULL;
-}
-
-/* The device says so when it is opened: a driver is not this folder's to ask. */
-static int runs_here(const target_t *target, err_t *err)
-{
-    (void)target, (void)err;
-    return 0;
-}
-
 const backend_t backend_vulkan = {
     .prefix = "vulkan",
     .targets = targets,
     .n_target = sizeof targets / sizeof targets[0],
     .supports = supports,
-    .check = check,
+    .refuses = refuses,
     .render = render_glsl,
     .symbol = symbol,
     .per_source = 1,
     .compiler = "PCP_GLSLC",
     .head = render_glsl_head,
     .compile = compile,
-    .best = best,
-    .runs_here = runs_here,
 };

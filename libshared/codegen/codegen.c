@@ -33,6 +33,19 @@ static void add_kernel(codegen_t *self, const backend_t *backend, int i, const k
     str_fini(&text);
 }
 
+static int check_kernel(const target_t *target, const backend_t *backend, const kernel_t *kernel,
+                        err_t *err)
+{
+    const char *label = kernel->label ? kernel->label : "(no label)", *why = NULL;
+    char room[96];
+    if (!backend->supports(kernel->kind))
+        return err_set(err, ERR_UNSUPPORTED, "target %s has no code for kernels of kind %s: %s",
+                       target->name, kernel_kind_name(kernel->kind), label);
+    if (backend->refuses) why = backend->refuses(target, kernel, room, sizeof room);
+    return why ? err_set(err, ERR_UNSUPPORTED, "target %s has no %s: %s", target->name, why, label)
+               : 0;
+}
+
 int codegen_init(codegen_t *self, const target_t *target, int n_kernel,
                  const kernel_t *const *kernels, err_t *err)
 {
@@ -40,12 +53,7 @@ int codegen_init(codegen_t *self, const target_t *target, int n_kernel,
     size_t space = (size_t)n_kernel + 1;
     *self = (codegen_t){.target = target};
     for (int i = 0; i < n_kernel; i++)
-        if (!backend->supports(kernels[i]->kind))
-            return err_set(err, ERR_UNSUPPORTED, "target %s has no code for kernels of kind %s: %s",
-                           target->name, kernel_kind_name(kernels[i]->kind),
-                           kernels[i]->label ? kernels[i]->label : "(no label)");
-    for (int i = 0; backend->check && i < n_kernel; i++)
-        if (backend->check(target, kernels[i], err) < 0) return -1;
+        if (check_kernel(target, backend, kernels[i], err) < 0) return -1;
     self->name = mem_calloc(space, sizeof *self->name);
     self->text = mem_calloc(space, sizeof *self->text);
     self->symbol = mem_calloc(space, sizeof *self->symbol);

@@ -6,11 +6,6 @@
 #include "base/mem.h"
 #include "msg/limits.h"
 
-void delta_make(const codec_t *codec, const float *error, float *values, size_t n)
-{
-    if (codec->feedback > 0) codec_feedback(codec, error, values, n);
-}
-
 float *delta_error(const codec_t *codec, const Msg__Lease *lease, const float *values, size_t n,
                    err_t *err)
 {

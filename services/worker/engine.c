@@ -227,11 +227,6 @@ int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_
     return rc;
 }
 
-int engine_go_on(engine_t *self, const float *theta, err_t *err)
-{
-    return engine_load(self, theta, err);
-}
-
 size_t engine_state_limit(const engine_t *self)
 {
     enum { HEADER_BYTES = 1 << 16, ENTRY_BYTES = 1 << 10 };

@@ -36,10 +36,6 @@ int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, e
 int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, float *error,
                  err_t *err);
 
-/* Begin a lease with the inner state that the engine has: the one that the lease before ended with,
- * if nothing but evaluations came in between. */
-int engine_go_on(engine_t *self, const float *theta, err_t *err);
-
 /* The seed of what the steps and losses after it draw (runtime/exec.h). */
 void engine_seed(engine_t *self, uint64_t seed);
 
@@ -53,8 +49,10 @@ int engine_fall(engine_t *self, float *values, err_t *err);
 uint8_t *engine_state(engine_t *self, const float *error, size_t *n, err_t *err);
 size_t engine_state_limit(const engine_t *self); /* no good state has more bytes */
 
-/* Load parameters for validation, and the loss of one micro-batch under them. */
+/* Load parameters: for validation, or for a lease with the inner state that the engine has, which is the one that
+ * the lease before ended with, if nothing but evaluations came in between. */
 int engine_load(engine_t *self, const float *theta, err_t *err);
+/* The loss of one micro-batch under them. */
 int engine_loss(engine_t *self, const void *const *batch, float *loss, err_t *err);
 
 #endif

@@ -292,7 +292,7 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
     bool there = *lease->state && strcmp(lease->state, self->in_engine) == 0;
     *self->in_engine = '\0';
     *fresh = false;
-    if (there) return engine_go_on(self->engine, self->start, err);
+    if (there) return engine_load(self->engine, self->start, err);
     if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
                     fresh, err) < 0)
         return -1;
@@ -312,7 +312,8 @@ static int need_delta(trainer_t *self, err_t *err)
 {
     if (self->result.has_delta) return 0;
     if (engine_fall(self->engine, self->start, err) < 0) return -1;
-    delta_make(self->codec, self->error, self->start, (size_t)engine_params(self->engine));
+    if (self->codec->feedback > 0)
+        codec_feedback(self->codec, self->error, self->start, (size_t)engine_params(self->engine));
     self->result.has_delta = true;
     return 0;
 }
