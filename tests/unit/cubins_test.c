@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
+#include "code_bytes.h"
 #include "codegen/cubins.h"
 #include "codegen/render_cuda.h"
 #include "compile/compile.h"
@@ -36,23 +35,12 @@ static const uint32_t whole[] = {
     0x464c457f,
     0x01,
 };
-enum { N_WORD = sizeof whole / sizeof *whole, N_BYTE = sizeof whole };
+enum { N_WORD = sizeof whole / sizeof *whole };
 
 static int load(const void *bytes, size_t n, err_t *err)
 {
     cubins_t cubins;
     int status = cubins_load(&cubins, bytes, n, err);
-    if (status == 0) {
-        const cubin_kernel_t *k = cubins_find(&cubins, "k0");
-        assert_int_equal(cubins.n_kernel, 1);
-        assert_int_equal(cubins.n_module, 2);
-        assert_non_null(k);
-        assert_int_equal(k->module, 1);
-        assert_int_equal(k->block, 256);
-        assert_int_equal(cubins.module[1].n_bytes, 5);
-        assert_int_equal(cubins.module[1].bytes[4], 1);
-        assert_null(cubins_find(&cubins, "k1"));
-    }
     cubins_fini(&cubins);
     return status;
 }
@@ -61,29 +49,30 @@ static void test_whole(void **state)
 {
     (void)state;
     err_t err = {0};
-    if (load(whole, N_BYTE, &err) < 0) fail_msg("%s", err.text);
+    cubins_t cubins;
+    if (cubins_load(&cubins, (const uint8_t *)whole, sizeof whole, &err) < 0)
+        fail_msg("%s", err.text);
+    const cubin_kernel_t *k = cubins_find(&cubins, "k0");
+    assert_int_equal(cubins.n_kernel, 1);
+    assert_int_equal(cubins.n_module, 2);
+    assert_non_null(k);
+    assert_int_equal(k->module, 1);
+    assert_int_equal(k->block, 256);
+    assert_int_equal(cubins.module[1].n_bytes, 5);
+    assert_int_equal(cubins.module[1].bytes[4], 1);
+    assert_null(cubins_find(&cubins, "k1"));
+    cubins_fini(&cubins);
 }
 
 static void test_cut_short(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < N_BYTE; n++) {
-        err_t err = {0};
-        uint8_t *bytes = mem_calloc(1, n + 1);
-        memcpy(bytes, whole, n);
-        assert_int_equal(load(bytes, n, &err), -1);
-        assert_int_equal(err.code, ERR_CORRUPT);
-        free(bytes);
-    }
+    code_cut_short(load, whole, N_WORD);
 }
 
 static void test_wrong_words(void **state)
 {
-    static const struct {
-        int at;
-        uint32_t word;
-        const char *says;
-    } cases[] = {
+    static const code_case_t cases[] = {
         {0, 1, "none for CUDA"},
         {1, 2, "none for CUDA"},
         {2, 1u << 30, "1073741824 kernels"},
@@ -106,32 +95,13 @@ static void test_wrong_words(void **state)
         {14, 8, "a module of"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t word[N_WORD];
-        err_t err = {0};
-        cubins_t cubins;
-        memcpy(word, whole, sizeof word);
-        word[cases[i].at] = cases[i].word;
-        assert_int_equal(cubins_load(&cubins, (const uint8_t *)word, sizeof word, &err), -1);
-        cubins_fini(&cubins);
-        assert_int_equal(err.code, ERR_CORRUPT);
-        if (!strstr(err.text, cases[i].says)) fail_msg("%zu: %s", i, err.text);
-    }
+    code_wrong_words(load, whole, N_WORD, cases, sizeof cases / sizeof *cases);
 }
 
-/* Whatever bits turn, it is taken or refused. */
 static void test_turned_bits(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 20000; i++) {
-        uint32_t word[N_WORD];
-        memcpy(word, whole, sizeof word);
-        for (uint64_t k = 0; k < 1 + i % 3; k++)
-            word[rng_bits(i, 2 * k) % N_WORD] ^= 1u << rng_bits(i, 2 * k + 1) % 32;
-        cubins_t cubins;
-        cubins_load(&cubins, (const uint8_t *)word, sizeof word, NULL);
-        cubins_fini(&cubins);
-    }
+    code_turned_bits(load, whole, N_WORD);
 }
 
 static void test_refusals(void **state)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "base/rng.h"
+#include "code_bytes.h"
 #include "codegen/render_share.h"
 #include "codegen/shaders.h"
 #include "codegen/target.h"
@@ -50,18 +50,12 @@ static const uint32_t whole[] = {
     0x6e69616d,
     0,
 };
-enum { N_WORD = sizeof whole / sizeof *whole, N_BYTE = sizeof whole };
+enum { N_WORD = sizeof whole / sizeof *whole };
 
 static int load(const void *bytes, size_t n, err_t *err)
 {
     shaders_t shaders;
     int status = shaders_load(&shaders, bytes, n, err);
-    if (status == 0) {
-        assert_int_equal(shaders.n, 1);
-        assert_int_equal(shaders.shader[0].threads, 64);
-        assert_int_equal(shaders.shader[0].how, SHADERS_GROUPS);
-        assert_int_equal(shaders.shader[0].arg[0].hi, 24);
-    }
     shaders_fini(&shaders);
     return status;
 }
@@ -70,29 +64,25 @@ static void test_whole(void **state)
 {
     (void)state;
     err_t err = {0};
-    assert_int_equal(load(whole, N_BYTE, &err), 0);
+    shaders_t shaders;
+    if (shaders_load(&shaders, (const uint8_t *)whole, sizeof whole, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(shaders.n, 1);
+    assert_int_equal(shaders.shader[0].threads, 64);
+    assert_int_equal(shaders.shader[0].how, SHADERS_GROUPS);
+    assert_int_equal(shaders.shader[0].arg[0].hi, 24);
+    shaders_fini(&shaders);
 }
 
 static void test_cut_short(void **state)
 {
     (void)state;
-    for (size_t n = 0; n < N_BYTE; n++) {
-        err_t err = {0};
-        uint8_t *bytes = mem_calloc(1, n + 1); /* no byte behind them: for valgrind and asan */
-        memcpy(bytes, whole, n);
-        assert_int_equal(load(bytes, n, &err), -1);
-        assert_int_equal(err.code, ERR_CORRUPT);
-        free(bytes);
-    }
+    code_cut_short(load, whole, N_WORD);
 }
 
 static void test_wrong_words(void **state)
 {
-    static const struct {
-        int at;
-        uint32_t word;
-        const char *says;
-    } cases[] = {
+    static const code_case_t cases[] = {
         {0, 1, "none for Vulkan"},
         {1, 2, "none for Vulkan"},
         {2, 1u << 30, "of them"},
@@ -109,32 +99,13 @@ static void test_wrong_words(void **state)
         {22, 0, "entry point"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        uint32_t word[N_WORD];
-        err_t err = {0};
-        memcpy(word, whole, sizeof word);
-        word[cases[i].at] = cases[i].word;
-        shaders_t shaders;
-        assert_int_equal(shaders_load(&shaders, (const uint8_t *)word, sizeof word, &err), -1);
-        shaders_fini(&shaders);
-        assert_int_equal(err.code, ERR_CORRUPT);
-        if (!strstr(err.text, cases[i].says)) fail_msg("%zu: %s", i, err.text);
-    }
+    code_wrong_words(load, whole, N_WORD, cases, sizeof cases / sizeof *cases);
 }
 
-/* Whatever bits turn, it is taken or refused. */
 static void test_turned_bits(void **state)
 {
     (void)state;
-    for (uint64_t i = 0; i < 20000; i++) {
-        uint32_t word[N_WORD];
-        memcpy(word, whole, sizeof word);
-        for (uint64_t k = 0; k < 1 + i % 3; k++)
-            word[rng_bits(i, 2 * k) % N_WORD] ^= 1u << rng_bits(i, 2 * k + 1) % 32;
-        shaders_t shaders;
-        shaders_load(&shaders, (const uint8_t *)word, sizeof word, NULL);
-        shaders_fini(&shaders);
-    }
+    code_turned_bits(load, whole, N_WORD);
 }
 
 /* --- How long a thread goes round ------------------------------------------------------------- */
