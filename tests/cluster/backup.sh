@@ -15,7 +15,6 @@ gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/mo
 flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 8 --rounds "$rounds" --validate-every 0 --lr 3e-3
     --checkpoint-every 3)
 pcp=$bin/pcp
-same_bits() { cmp "$work/calm/checkpoint/latest/model.safetensors" "$1/checkpoint/latest/model.safetensors"; }
 check "an undisturbed run" timeout $((120 * slow)) "$pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/calm"
 
 # --- pcp train, SQLite ---

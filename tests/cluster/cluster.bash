@@ -35,6 +35,11 @@ prepare() {
         --run-dir "$dir" --prepare-only "$@" >"$dir/prepare.out"
 }
 
+# same_bits [DIR]: the run there has ended with the parameters of the run in $work/calm
+same_bits() {
+    cmp "$work/calm/checkpoint/latest/model.safetensors" "${1:-$dir}/checkpoint/latest/model.safetensors"
+}
+
 cluster() {
     dir=$1 control=${2:-ipc://$1/control}
     mkdir -p "$dir"

@@ -10,7 +10,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/units.bash
 
 shared=${PCP_SHARED:-../shared}
-models=$shared/data/models golden=$shared/conformance/golden
 emulated=$PWD/tests/tools/cuda-emulated
 every=120 programs=2
 if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
@@ -25,7 +24,7 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
 if [ -n "$nvcc" ]; then
     printf '#!/bin/sh\nexec "%s" -Xptxas -v "$@" 2>>"%s"\n' "$nvcc" "$work/ptxas" >"$work/nvcc"
     chmod +x "$work/nvcc"
-    model=$models/nanogpt_small.mlir
+    model=$shared/data/models/nanogpt_small.mlir
     [ -e "$model" ] || model=$work/model.mlir
     spills() {
         env PCP_NVCC="$work/nvcc" "$bin/pcp" compile "$model" --target cuda:sm_90 --output "$work/plan" &&
@@ -62,17 +61,5 @@ for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have 
     sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
     check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"
 done
-if [ -e "$golden/gradients.json" ]; then
-    check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
-    mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
-    check "${#list[@]} conformance units" units "${list[@]}"
-    sed 's/^/# /' "$work/check.out"
-else
-    skip "golden gradients, conformance units" "no $golden: set PCP_SHARED"
-fi
-check "random programs" env PCP_PROGRAMS=3000:$programs "$tests/random_cpu_test"
-sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
-if [ -n "${PCP_LONG:-}" ]; then
-    check "programs with expected values" "$tests/checks_test"
-fi
+device_sample $every 3000 $programs
 tap_done

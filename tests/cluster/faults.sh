@@ -17,10 +17,6 @@ run() {
     compiler c0
 }
 
-same_bits() {
-    cmp "$work/calm/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"
-}
-
 saved() {
     test -s "$dir/checkpoint/latest/model.safetensors"
 }

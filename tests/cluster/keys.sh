@@ -6,7 +6,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-keys=$work/keys port=7350
+. tests/cluster/keyed.bash
+keys=$work/keys port=7350 prepared=(--validate-every 5 --val-fraction 0.1)
 gpt2 --layers 2 --heads 2 --width 64 --block 16 --vocab 256 --batch 2 >"$work/model.mlir" || exit 1
 issue() {
     local name=$1 role=$2
@@ -21,25 +22,8 @@ hostile() {
     pid[$name]=$!
 }
 refused() { eventually 30 event "$1" "event=fault .*$2"; }
-same_bits() {
-    cmp "$work/calm/checkpoint/latest/model.safetensors" "$dir/checkpoint/latest/model.safetensors"
-}
-# train NAME ENDPOINT FLAGS: a run of two workers; FLAGS are the shepherd's
-train() {
-    local name=$1 at=$2
-    shift 2
-    cluster "$work/$name" "$at"
-    prepare --replicas 2 --inner-steps 2 --rounds 12 --validate-every 5 --val-fraction 0.1 || return 1
-    sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
-    shepherd --workers 2 "$@"
-}
 
-train calm "ipc://$work/calm/control"
-aggregator a0
-compiler c0
-worker w0
-worker w1
-check "a run without keys ends" ends 0
+calm_run
 dismiss
 
 check "an authority is made" "$bin/pcp" keys init --dir "$keys"

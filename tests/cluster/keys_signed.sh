@@ -6,20 +6,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-keys=$work/keys port=7360
+. tests/cluster/keyed.bash
+keys=$work/keys port=7360 prepared=(--val-fraction 0)
 gpt2 --layers 2 --heads 2 --width 64 --block 16 --vocab 256 --batch 2 >"$work/model.mlir" || exit 1
-# train NAME ENDPOINT FLAGS: a run of two workers; FLAGS are the shepherd's
-train() {
-    local name=$1 at=$2
-    shift 2
-    cluster "$work/$name" "$at"
-    prepare --replicas 2 --inner-steps 2 --rounds 12 --val-fraction 0 || return 1
-    sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
-    shepherd --workers 2 "$@"
-}
-same_bits() {
-    cmp "$work/calm/checkpoint/latest/model.safetensors" "$1/checkpoint/latest/model.safetensors"
-}
 # liar NAME FLAGS: a compiler that answers plans which are not there
 liar() {
     local name=$1
@@ -33,12 +22,7 @@ counted() {
     curl -s --max-time 5 "$url" | awk '/^pcp_refused_signatures_total/ {n = $2} END {exit !(n >= '"$1"')}'
 }
 
-train calm "ipc://$work/calm/control"
-aggregator a0
-compiler c0
-worker w0
-worker w1
-check "a run without keys ends" ends 0
+calm_run
 check "its checkpoint is not signed" grep -q 'it is not signed' \
     <("$bin/pcp" checkpoint verify "$dir/checkpoint/latest")
 dismiss
@@ -81,7 +65,7 @@ fi
 check "the plan is void when the shepherd knows, too" eventually 30 event shepherd 'event=plan_void .*first'
 compiler last-0 --key "$keys/last.key"
 check "the run ends well" ends 0
-check "with the bits of the one without keys" same_bits "$dir"
+check "with the bits of the one without keys" same_bits
 check "the plan was compiled again" test "$(grep -c 'event=plan_ready' "$dir/shepherd.log")" -ge 2
 dismiss
 

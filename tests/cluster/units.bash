@@ -1,7 +1,30 @@
 # shellcheck shell=bash
-# units LIST...: `pcp check` of each conformance unit for $PCP_TARGET; wrong is what is neither right nor refused by
-# name. Source it behind tap.bash; $shared has the units.
+# What every device's test asks of its target. Source it behind tap.bash; $shared has the units.
 # shellcheck disable=SC2154 # of the test that sources this file
+
+# device_sample EVERY SEED PROGRAMS [UNIT...]: golden gradients, every EVERY-th conformance unit and those named, and random
+# programs, for $PCP_TARGET; with PCP_LONG the programs with expected values, too.
+device_sample() {
+    local golden=$shared/conformance/golden every=$1 random=$2:$3 list
+    shift 3
+    if [ -e "$golden/gradients.json" ]; then
+        check "golden gradients" "$bin/golden-check" "$shared/data/models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
+        mapfile -t list < <(awk -F '\t' -v n="$every" '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
+        [ "$every" -eq 1 ] || list+=("$@")
+        check "${#list[@]} conformance units" units "${list[@]}"
+        sed 's/^/# /' "$work/check.out"
+    else
+        skip "golden gradients, conformance units" "no $golden: set PCP_SHARED"
+    fi
+    check "random programs" env PCP_PROGRAMS="$random" "$tests/random_cpu_test"
+    sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
+    if [ -n "${PCP_LONG:-}" ]; then
+        check "programs with expected values" "$tests/checks_test"
+    fi
+}
+
+# units LIST...: `pcp check` of each conformance unit for $PCP_TARGET; wrong is what is neither right nor refused by
+# name.
 units() {
     local unit path section status right=0 refused=0 wrong=0
     for unit in "$@"; do

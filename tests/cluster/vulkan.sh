@@ -9,7 +9,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/units.bash
 
 shared=${PCP_SHARED:-../shared}
-models=$shared/data/models golden=$shared/conformance/golden
 every=60 programs=4
 if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
 
@@ -37,20 +36,7 @@ export PCP_TARGET=vulkan:spirv1.3-f64 PCP_GLSLC=$work/glslc XDG_CACHE_HOME=$work
 layers=$(find /usr/share/vulkan /usr/local/share/vulkan /etc/vulkan -name 'VkLayer_khronos_validation*' 2>/dev/null)
 if [ -n "$layers" ]; then export PCP_VULKAN_VALIDATE=1; else skip "the validation layer" "vulkan-validationlayers is not installed"; fi
 
-if [ -e "$golden/gradients.json" ]; then
-    check "golden gradients" "$bin/golden-check" "$models/nanogpt_small.mlir" "$golden/gradients.json" --backend cpu
-    mapfile -t list < <(awk -F '\t' -v n=$every '!/^# |^$/ && NR % n == 1 % n { print $1 }' "$shared/conformance/list.txt")
-    [ $every -eq 1 ] || list+=(stablehlo/testdata/expm1_float32_20_20.mlir) # lives by its order of rounding
-    check "${#list[@]} conformance units" units "${list[@]}"
-    sed 's/^/# /' "$work/check.out"
-else
-    skip "golden gradients, conformance units" "no $golden: set PCP_SHARED"
-fi
-check "random programs" env PCP_PROGRAMS=2000:$programs "$tests/random_cpu_test"
-sed -n 's/^\([0-9].* wrong\|[0-9].* refused by name\)$/# \1/p' "$work/check.out"
-if [ -n "${PCP_LONG:-}" ]; then
-    check "programs with expected values" "$tests/checks_test"
-fi
+device_sample $every 2000 $programs stablehlo/testdata/expm1_float32_20_20.mlir # lives by its order of rounding
 unset PCP_TARGET
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
 check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 \
