@@ -23,6 +23,16 @@ typedef struct {
     bool writes;      /* besides reading and running */
 } cage_path_t;
 
+/* What libraries and programs of the machine read to run at all: rows of a cage_path_t[]. */
+#define CAGE_SYSTEM_PATHS                                                             \
+    {"/usr", false}, {"/lib", false}, {"/lib64", false}, {"/etc/ld.so.cache", false}, \
+        {"/sys", false}, {"/proc/self", false}, {"/proc/cpuinfo", false},             \
+        {"/proc/meminfo", false}, {"/proc/stat", false}, {"/proc/sys", false},        \
+        {"/dev/null", true},                                                          \
+    {                                                                                 \
+        "/dev/urandom", false                                                         \
+    }
+
 typedef struct {
     bool programs, network;
     const cage_path_t *paths; /* borrowed */

@@ -132,23 +132,9 @@ static int confine(const char *cache_dir, const char *tune_table, err_t *err)
 {
     const char *scratch = getenv("TMPDIR"), *cc = getenv("PCP_CC");
     const cage_path_t paths[] = {
-        {cache_dir, true},
-        {scratch && *scratch ? scratch : "/tmp", true},
-        {tune_table, false},
-        {"/usr", false},
-        {"/lib", false},
-        {"/lib64", false},
-        {"/bin", false},
-        {"/etc/ld.so.cache", false},
-        {"/etc/alternatives", false},
-        {"/sys", false},
-        {"/proc/self", false},
-        {"/proc/cpuinfo", false},
-        {"/proc/meminfo", false},
-        {"/proc/stat", false},
-        {"/proc/sys", false},
-        {"/dev/null", true},
-        {"/dev/urandom", false},
+        {cache_dir, true},   {scratch && *scratch ? scratch : "/tmp", true},
+        {tune_table, false}, CAGE_SYSTEM_PATHS,
+        {"/bin", false},     {"/etc/alternatives", false},
     };
     const size_t n = sizeof paths / sizeof *paths;
     cage_t made;

@@ -26,10 +26,7 @@ static int enter(const worker_config_t *config, cage_t *out, err_t *err)
         {config->state_dir, true},
         {health, true}, /* its socket is made there */
         {revoked, false},
-        {"/usr", false},
-        {"/lib", false},
-        {"/lib64", false},
-        {"/etc/ld.so.cache", false},
+        CAGE_SYSTEM_PATHS,
         {"/etc/nsswitch.conf", false},
         {"/etc/hosts", false},
         {"/etc/host.conf", false},
@@ -37,15 +34,7 @@ static int enter(const worker_config_t *config, cage_t *out, err_t *err)
         {"/run/systemd/resolve", false},
         {"/etc/gai.conf", false},
         {"/etc/services", false},
-        {"/sys", false},
-        {"/proc/self", false},
-        {"/proc/cpuinfo", false},
-        {"/proc/meminfo", false},
-        {"/proc/stat", false},
-        {"/proc/sys", false},
-        {"/dev/null", true},
         {"/dev/zero", false},
-        {"/dev/urandom", false},
     };
     cage_options_t options = {.network = true, .paths = paths};
     if (str_starts(config->target, "cpu:")) options.n_path = sizeof paths / sizeof *paths;
