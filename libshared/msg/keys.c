@@ -364,6 +364,14 @@ char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *lis
 
 /* --- Files --- */
 
+/* Who but its owner may read or write it. The group of a file of root's is one that root has chosen: so
+ * come secrets into the containers of Kubernetes, whose users do not own them. */
+static bool is_open(const struct stat *info)
+{
+    bool given = info->st_uid == 0 && geteuid() != 0;
+    return info->st_mode & (given ? 037 : 077);
+}
+
 char *keys_file(const char *path, size_t *n, err_t *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -376,7 +384,7 @@ char *keys_file(const char *path, size_t *n, err_t *err)
     char *text = NULL;
     if (!S_ISREG(info.st_mode)) {
         err_set(err, ERR_ARG, "%s is no file", path);
-    } else if (info.st_mode & 077) {
+    } else if (is_open(&info)) {
         err_set(err, ERR_ARG, "%s may be read by others (mode %03o): chmod 600 %s", path,
                 (unsigned)info.st_mode & 0777, path);
     } else {

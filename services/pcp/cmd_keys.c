@@ -1,6 +1,7 @@
 /* pcp keys: the authority of a cluster and what it signs. Everything is in one directory:
  * authority.key, the shepherds' shepherd.key, NAME.key of each member, `issued` (a line each) and
- * `revoked` (signed). Only `revoked` and each member's own file leave it. */
+ * `revoked` (signed). Only `revoked` and each member's own file leave it. `cluster` puts one key for
+ * each role into a directory of their own, which leaves as a whole. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 typedef struct {
     char *dir, *role, *name, *out, *output, *store;
-    bool json;
+    bool json, folders;
     int64_t days;
 } options_t;
 
@@ -29,18 +30,23 @@ static const config_field_t fields[] = {
      "worker|aggregator|compiler|supervisor|metrics|operator|shepherd", false},
     {"name", CONFIG_STRING, AT(name), NULL,
      "issue: its ids begin with it; letters, digits and . _ @ + [by the role]", 0, 0, NULL, false},
-    {"days", CONFIG_INT, AT(days), "90", "init, issue: until it expires; 0: it has expired", 0,
-     36500, NULL, false},
+    {"days", CONFIG_INT, AT(days), "90",
+     "init, issue, cluster: until it expires; 0: it has expired", 0, 36500, NULL, false},
     {"store", CONFIG_STRING, AT(store), NULL,
      "revoke: URL of the cluster's records, where shepherds find the list", 0, 0, NULL, true},
-    {"out", CONFIG_STRING, AT(out), NULL, "issue: the file [DIR/NAME.key]", 0, 0, NULL, false},
+    {"out", CONFIG_STRING, AT(out), NULL,
+     "issue: the file [DIR/NAME.key]; cluster: the directory [DIR/members]", 0, 0, NULL, false},
+    {"folders", CONFIG_BOOL, AT(folders), "false",
+     "cluster: OUT/ROLE/ROLE.key instead of OUT/ROLE.key, for a volume each", 0, 0, NULL, false},
     OUTPUT_FIELDS(options_t, "show: "),
 };
 static const config_table_t table = {
     .usage =
-        "usage: pcp keys init|issue|show|revoke [FILE|NAME|KEY] [FLAGS]\n\n"
+        "usage: pcp keys init|issue|cluster|show|revoke [FILE|NAME|KEY] [FLAGS]\n\n"
         "init             a new authority, the shepherds' key, an empty list of revoked keys\n"
         "issue            a key for one member (--role, --name), which it starts with (--key)\n"
+        "cluster          all that a cluster needs: the authority, and a key for each role, named\n"
+        "                 as it; what is there already stays\n"
         "show FILE        role, name and end of a key; says nothing secret\n"
         "revoke WHICH     a file, a name or a public key: it is on DIR/revoked from now on,\n"
         "                 which shepherds and aggregators read (--revoked), and in the records\n"
@@ -145,6 +151,82 @@ static int issue(const options_t *o, err_t *err)
     if (rc == 0) puts(path);
     free(path);
     free(name);
+    return rc;
+}
+
+/* --- cluster --- */
+
+static const keys_role_t cluster_roles[] = {KEYS_AGGREGATOR, KEYS_COMPILER, KEYS_SUPERVISOR,
+                                            KEYS_WORKER,     KEYS_METRICS,  KEYS_OPERATOR};
+
+/* Where the key of a role belongs; its folder is made. Returns, caller frees; NULL: error. */
+static char *member_path(const options_t *o, const char *role, err_t *err)
+{
+    char *out = o->out && *o->out ? mem_strdup(o->out) : mem_printf("%s/members", o->dir);
+    char *folder = o->folders ? mem_printf("%s/%s", out, role) : mem_strdup(out);
+    char *path = file_make_dirs(folder, err) == 0 ? mem_printf("%s/%s.key", folder, role) : NULL;
+    free(folder);
+    free(out);
+    return path;
+}
+
+/* One that is there already must be a key that members of this authority's talk to. */
+static int keep_member(const keys_authority_t *authority, const char *path, err_t *err)
+{
+    keys_t key;
+    if (keys_load(path, &key, err) < 0) return -1;
+    bool ours = memcmp(key.authority, authority->public_key, KEYS_BYTES) == 0;
+    explicit_bzero(&key, sizeof key);
+    return ours ? 0
+                : err_set(err, ERR_STATE,
+                          "%s was issued by another authority: remove it, or bring that "
+                          "authority's directory back",
+                          path);
+}
+
+static int make_member(const options_t *o, const keys_authority_t *authority, keys_role_t role,
+                       const char *path, err_t *err)
+{
+    keys_t key;
+    const char *name = keys_role_name(role);
+    if (role == KEYS_SHEPHERD) { /* theirs came with the authority */
+        char *from = mem_printf("%s/shepherd.key", o->dir);
+        int rc = keys_load(from, &key, err);
+        free(from);
+        if (rc < 0) return -1;
+    } else if (keys_issue(authority, role, name, end_of(o), &key, err) < 0 ||
+               note_issued(o, &key.card, err) < 0) {
+        return -1;
+    }
+    int rc = write_secret(path, keys_write(&key), err);
+    explicit_bzero(&key, sizeof key);
+    if (rc == 0) puts(path);
+    return rc;
+}
+
+static int member(const options_t *o, const keys_authority_t *authority, keys_role_t role,
+                  err_t *err)
+{
+    char *path = member_path(o, keys_role_name(role), err);
+    int rc = !path               ? -1
+             : file_exists(path) ? keep_member(authority, path, err)
+                                 : make_member(o, authority, role, path, err);
+    free(path);
+    return rc;
+}
+
+/* The authority's file is written last by init: what broke off is begun anew. */
+static int cluster(const options_t *o, err_t *err)
+{
+    keys_authority_t authority;
+    char *path = mem_printf("%s/authority.key", o->dir);
+    int rc = file_exists(path) ? 0 : init(o, err);
+    free(path);
+    if (rc < 0 || read_authority(o, &authority, err) < 0) return -1;
+    rc = member(o, &authority, KEYS_SHEPHERD, err);
+    for (size_t i = 0; rc == 0 && i < sizeof cluster_roles / sizeof *cluster_roles; i++)
+        rc = member(o, &authority, cluster_roles[i], err);
+    explicit_bzero(&authority, sizeof authority);
     return rc;
 }
 
@@ -268,12 +350,14 @@ static int body(const void *options, const config_args_t *args, err_t *err)
     const char *which = args->n_operands > 1 ? args->operands[1] : NULL;
     bool needs = strcmp(word, "show") == 0 || strcmp(word, "revoke") == 0;
     if (needs != (which != NULL) || args->n_operands > 2)
-        return err_set(err, ERR_ARG, "want init, issue, show FILE or revoke WHICH");
+        return err_set(err, ERR_ARG, "want init, issue, cluster, show FILE or revoke WHICH");
     if (strcmp(word, "init") == 0) return init(o, err);
     if (strcmp(word, "issue") == 0) return issue(o, err);
+    if (strcmp(word, "cluster") == 0) return cluster(o, err);
     if (strcmp(word, "show") == 0) return show(o, which, err);
     if (strcmp(word, "revoke") == 0) return revoke_key(o, which, err);
-    return err_set(err, ERR_ARG, "\"%s\": want init, issue, show FILE or revoke WHICH", word);
+    return err_set(err, ERR_ARG, "\"%s\": want init, issue, cluster, show FILE or revoke WHICH",
+                   word);
 }
 
 int cmd_keys(int argc, char **argv)

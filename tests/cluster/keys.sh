@@ -61,6 +61,35 @@ check "so is one that was changed" refuses 'not signed' "$bin/pcp-worker" --key 
 check "and a bind for other machines without a key" refuses 'say --insecure' \
     "$bin/pcp-shepherd" --run-dir "$work/open" --config "$work/calm/run.json" --bind "tcp://0.0.0.0:$port"
 
+# --- all keys of a cluster at once ---
+all=$work/all
+cluster_keys() { "$bin/pcp" keys cluster --dir "$all" --out "$1" ${2:+"$2"} >"$work/issue.out"; }
+members_are() { # DIR ROLES: a key of each role, named as it, of this authority
+    local role
+    for role in aggregator compiler metrics operator supervisor worker shepherd; do
+        "$bin/pcp" keys show "$1/${2:+$role/}$role.key" >"$work/shown" || return 1
+        [ "$(grep -cE "^(role|name) +$role\$|^state +good\$" "$work/shown")" -eq 3 ] || { cat "$work/shown"; return 1; }
+        [ "$(stat -c %a "$1/${2:+$role/}$role.key")" = 600 ] || return 1
+    done
+    cmp "$all/shepherd.key" "$1/${2:+shepherd/}shepherd.key" || return 1 # the one that members know
+    [ "$(find "$1" -type f | wc -l)" -eq 7 ]                             # and no authority's
+}
+hashes() { find "$all" -type f -exec sha256sum {} + | sort; }
+again() { hashes >"$work/before"; cluster_keys "$all/members" && [ ! -s "$work/issue.out" ] && hashes | cmp "$work/before"; }
+renewed() {
+    rm "$all/members/worker.key"
+    cluster_keys "" && grep -qx "$all/members/worker.key" "$work/issue.out" && members_are "$all/members"
+}
+check "all keys of a cluster are made at once" cluster_keys "$all/members"
+check "one for each role" members_are "$all/members"
+check "again, nothing is made anew" again
+check "but what is missing" renewed
+check "or in folders of their own" cluster_keys "$work/apart" --folders
+check "one for each role, too" members_are "$work/apart" folders
+"$bin/pcp" keys init --dir "$work/stranger" >"$work/issue.out"
+check "keys of another authority are not mixed with them" refuses 'issued by another authority' \
+    "$bin/pcp" keys cluster --dir "$work/stranger" --out "$all/members"
+
 train beset "tcp://127.0.0.1:$port" --key "$keys/shepherd.key" --revoked "$keys/revoked" \
     --events "tcp://127.0.0.1:$((port + 1))"
 aggregator aggregator-0 --bind "tcp://127.0.0.1:*" --key "$keys/aggregator.key" --revoked "$keys/revoked"

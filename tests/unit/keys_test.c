@@ -193,6 +193,38 @@ static void files_are_for_their_owner(void **state)
     free(text);
 }
 
+/* As Kubernetes hands secrets to a user who is not root: root's, and readable by the user's group. */
+static void files_of_root_are_for_a_group(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) skip();
+    static const struct {
+        mode_t mode;
+        uid_t owner, reader;
+        bool good;
+    } rows[] = {{0440, 0, 10001, true},      {0640, 0, 10001, true},    {0460, 0, 10001, false},
+                {0441, 0, 10001, false},     {0444, 0, 10001, false},   {0440, 0, 0, false},
+                {0440, 10001, 10001, false}, {0600, 10001, 10001, true}};
+    char path[] = "/tmp/pcp-keys.XXXXXX", *text = keys_write(&worker);
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    gid_t before = getegid();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        keys_t key;
+        assert_int_equal(fchown(fd, rows[i].owner, 10001), 0);
+        assert_int_equal(fchmod(fd, rows[i].mode), 0);
+        assert_int_equal(setegid(rows[i].reader ? 10001 : before), 0);
+        assert_int_equal(seteuid(rows[i].reader), 0);
+        bool good = keys_load(path, &key, NULL) == 0;
+        assert_int_equal(seteuid(0), 0);
+        assert_int_equal(setegid(before), 0);
+        if (good != rows[i].good) fail_msg("row %zu", i);
+    }
+    close(fd);
+    unlink(path);
+    free(text);
+}
+
 static void revoked_lists(void **state)
 {
     (void)state;
@@ -226,9 +258,13 @@ static void revoked_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_round_trip), cmocka_unit_test(other_files_are_refused),
-        cmocka_unit_test(cards_round_trip), cmocka_unit_test(changed_cards_are_refused),
-        cmocka_unit_test(names_and_roles),  cmocka_unit_test(files_are_for_their_owner),
+        cmocka_unit_test(files_round_trip),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(cards_round_trip),
+        cmocka_unit_test(changed_cards_are_refused),
+        cmocka_unit_test(names_and_roles),
+        cmocka_unit_test(files_are_for_their_owner),
+        cmocka_unit_test(files_of_root_are_for_a_group),
         cmocka_unit_test(revoked_lists),
     };
     return cmocka_run_group_tests_name("keys", tests, make, NULL);
