@@ -314,11 +314,16 @@ static int load_file(const config_table_t *table, void *target, const char *path
     return rc;
 }
 
+static bool is_named(const char *name, const config_field_t *field)
+{
+    return name && strcmp(name, field->name) == 0;
+}
+
 static int load_environment(const config_table_t *table, void *target, err_t *err)
 {
-    const char *only = table->no_env ? table->env_field : NULL;
     for (size_t i = 0; i < table->n_fields; i++) {
-        if (table->no_env && (!only || strcmp(only, table->fields[i].name) != 0)) continue;
+        if (table->no_env && !is_named(table->env_field, &table->fields[i])) continue;
+        if (is_named(table->flag_only, &table->fields[i])) continue;
         char *variable = respell("PCP_", table->fields[i].name, '-', '_', true);
         const char *value = getenv(variable);
         int rc = 0;

@@ -50,6 +50,7 @@ typedef struct {
     size_t n_fields;
     bool no_env;
     const char *env_field; /* with no_env: the one that is read from the environment all the same */
+    const char *flag_only; /* the one that is not: its variable means something else; NULL: none */
     const char *base;      /* a JSON file that is read before the others; NULL: none */
     const config_former_t *former; /* ends with {NULL, NULL}; NULL: none */
     const char *purpose; /* one line for the head of a page for man; NULL: usage's first sentence */

@@ -40,8 +40,9 @@ static const config_field_t own_fields[] = {
     {"yes", CONFIG_BOOL, AT(yes), "false", "delete: without asking", 0, 0, NULL, false},
     {"watch", CONFIG_BOOL, AT(watch), "false", "submit: then watch it", 0, 0, NULL, false},
     {"key", CONFIG_STRING, AT(key), NULL,
-     "submit: a second submission under this key gives the first's run [hash of its files]", 0, 0,
-     NULL, false},
+     "submit: a second submission under this key gives the first's run; a flag alone, as PCP_KEY "
+     "names the operator's key [hash of its files]",
+     0, 0, NULL, false},
     {"name", CONFIG_STRING, AT(name), NULL, "submit: id of the run [by the key]", 0, 0, NULL,
      false},
 };
@@ -336,6 +337,7 @@ int cmd_runs(int argc, char **argv)
         .usage = usage,
         .fields = fields,
         .n_fields = n,
+        .flag_only = "key", /* PCP_KEY is the file of the operator's */
         .purpose = "submit, watch, pause, resume and cancel the runs of a cluster"};
     int status = CMD_OK;
     if (config_load(&table, &options, config_of(verb, argc, argv), argc, argv, &args, &err) < 0) {

@@ -30,6 +30,9 @@ check "an operator submits over TCP" "$bin/pcp" run submit "$work/model.mlir" "$
 check "the run ends" timeout $((60 * slow)) "$bin/pcp" run watch one --shepherd "$control"
 check "with the bits that it has alone" \
     cmp "$work/alone/checkpoint/latest/model.safetensors" "$work/runs/one/checkpoint/latest/model.safetensors"
+# The variable names the operator's key, not the one of the wish (--key).
+check "other files are another run" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --rounds 5 --name two --wait-ms 30000 \
+    --shepherd "$control"
 PCP_KEY=$keys/compiler.key
 check "a compiler's key asks for nothing" refuses 'no cluster answers' "$bin/pcp" run list --shepherd "$control" --wait-ms 500
 check "and is told why" event front 'event=hello_refused .*another role'
