@@ -56,13 +56,14 @@ every_flag_is_known() {
 }
 # Folders of named volumes must be made, for their owner, by the Dockerfile.
 every_volume_is_there() {
-    local source target n=0
-    while IFS=: read -r source target; do
+    local source target n=0 made
+    made=$(tr -d '\\\n' <deploy/Dockerfile | sed 's/.*for folder in \([^;]*\);.*/ \1 /')
+    while IFS=: read -r source target _; do
         grep -qE "^  $source:\$" docker-compose.yml || { echo "volume $source is not declared"; return 1; }
-        grep -qE "for folder in .*\b${target##*/}\b" deploy/Dockerfile || { echo "nobody makes $target"; return 1; }
+        grep -qF " ${target#/var/lib/pcp/} " <<<"$made" || { echo "nobody makes $target"; return 1; }
         n=$((n + 1))
-    done < <(sed -n 's|^ *- \([a-z]*:/var/lib/pcp/[a-z]*\)$|\1|p' docker-compose.yml)
-    [ "$n" -ge 4 ]
+    done < <(sed -n 's|^ *- \([a-z-]*:/var/lib/pcp/[a-z/]*\(:ro\)*\)$|\1|p' docker-compose.yml)
+    [ "$n" -ge 16 ]
 }
 every_copy_exists() {
     local word source
@@ -94,9 +95,66 @@ check "each volume is declared and has a folder" every_volume_is_there
 check "each file that the Dockerfile copies exists" every_copy_exists
 check "and is in the build context" context_has_it
 if docker compose version >/dev/null 2>&1; then
-    check "docker compose reads it" docker compose config -q
+    read_compose() { docker compose config; }
 elif command -v docker-compose >/dev/null; then # as Debian has it
-    check "docker-compose reads it" docker-compose config -q
+    read_compose() { docker-compose config; }
+fi
+# Lines "SERVICE WHAT VALUE" of the file as that program understands it: networks, volumes, keys.
+understood() {
+    read_compose | /usr/bin/python3 -c '
+import sys, yaml
+for name, one in yaml.safe_load(sys.stdin)["services"].items():
+    command = one.get("command") or []
+    for network in one.get("networks") or []:
+        print(name, "network", network)
+    for volume in one.get("volumes") or []:
+        source, target, mode = ((volume + ":rw").split(":")[:3] if isinstance(volume, str) else
+            (volume.get("source"), volume["target"], "ro" if volume.get("read_only") else "rw"))
+        print(name, "volume", source, target, mode)
+    for port in one.get("ports") or []:
+        print(name, "port", port if isinstance(port, str) else "%s:%s" % (port.get("host_ip"), port["target"]))
+    if "--key" in command:
+        print(name, "key", command[command.index("--key") + 1])
+    for flag in ("read_only", "cap_drop", "security_opt"):
+        if one.get(flag):
+            print(name, flag)'
+}
+# What the file promises: a key for each member, in a volume that nobody else but the one who makes it has.
+# shellcheck disable=SC2317
+every_member_has_a_key() {
+    local name folder
+    for name in shepherd standby aggregator compiler supervisor metrics; do
+        folder=$(sed -n "s|^$name key \(/var/lib/pcp/keys/[a-z]*\)/[a-z]*.key$|\1|p" "$work/understood")
+        [ -n "$folder" ] || { echo "$name is started without --key"; return 1; }
+        grep -qx "$name volume key-${folder##*/} $folder ro" "$work/understood" || { echo "$name: no $folder"; return 1; }
+        grep -qx "keys volume key-${folder##*/} $folder rw" "$work/understood" || { echo "nobody makes $folder"; return 1; }
+        [ "$(grep -cE "^(shepherd|standby|aggregator|compiler|supervisor|metrics|pcp) volume key-${folder##*/} " "$work/understood")" -eq \
+            "$(grep -c " key $folder/" "$work/understood")" ] || { echo "$folder is seen by others"; return 1; }
+    done
+    [ "$(grep -c ' volume authority ' "$work/understood")" -eq 1 ] || { echo "the authority is seen by others"; return 1; }
+    ! grep -n -e '--insecure' docker-compose.yml
+}
+# shellcheck disable=SC2317
+only_this_machine() { # is what is published; and who runs what others wrote does not reach the records
+    ! grep ' port ' "$work/understood" | grep -v ' port 127\.0\.0\.1:' &&
+        ! grep -E '^(aggregator|compiler|supervisor) network records' "$work/understood" &&
+        grep -qx 'postgres network records' "$work/understood" && ! grep -E '^(postgres|redis) network (pcp|watch)' "$work/understood"
+}
+# shellcheck disable=SC2317
+confined() {
+    local name what
+    for name in keys migrate pcp shepherd standby aggregator compiler supervisor metrics; do
+        for what in read_only cap_drop security_opt; do
+            grep -qx "$name $what" "$work/understood" || { echo "$name: no $what"; return 1; }
+        done
+    done
+}
+if declare -F read_compose >/dev/null; then
+    check "docker compose reads it" read_compose
+    understood >"$work/understood"
+    check "each member has its key, and no other's" every_member_has_a_key
+    check "only this machine is served, and workers do not reach the records" only_this_machine
+    check "containers write to their volumes alone" confined
 else
     skip "the compose file is read by another program" "there is no docker compose here"
 fi
@@ -262,7 +320,7 @@ elif [ ! -d "$work/out" ]; then
     skip "images in clean roots" "needs a release build"
 else
     mkdir -p "$roots"
-    check "a clean Debian root" mmdebstrap --quiet --variant=minbase bookworm "$roots/base" "$mirror"
+    check "a clean Debian root" mmdebstrap --quiet --variant=minbase ${PCP_TEST_APT_CONF:+"--aptopt=$PCP_TEST_APT_CONF"} bookworm "$roots/base" "$mirror"
     [ "$tap_failed" -gt 0 ] || run_from_roots
 fi
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The services of docker-compose.yml from their images, by podman: each container with processes, a file system and a host
-# of its own, the volumes shared as the file says; three supervisors with two workers each, on one cache. Ten runs, and
-# neither a container nor a worker ends. With PCP_TEST_DEPLOY=1: needs root, podman, runc, catatonit, mmdebstrap and a Debian mirror; half an hour the first time, for
-# the images; they are kept in PCP_TEST_IMAGES (default build/images) and made again from what has changed.
-#   PCP_TEST_RUNS      runs, default 10
+# The services of docker-compose.yml from their images, by podman: each container with processes, a file system, keys and a
+# host of its own, volumes and rights as the file says; three supervisors with two workers each, on one cache. A few runs, in which
+# neither a container nor a worker ends; then one in which each container is killed and workers come and go, to the usual
+# bits. With PCP_TEST_DEPLOY=1: needs root, podman, runc, catatonit, mmdebstrap and a Debian mirror; a quarter of an hour the
+# first time, for the images; they are kept in PCP_TEST_IMAGES (default build/images) and made again from what has changed.
+#   PCP_TEST_RUNS      runs that nobody disturbs, default 3
 #   PCP_TEST_APT_CONF  a file of apt's configuration that the builds need here
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -23,7 +24,7 @@ for tool in podman runc catatonit mmdebstrap docker-compose redis-server; do
     tap_done
     exit
 done
-images=${PCP_TEST_IMAGES:-$PWD/build/images} runs=${PCP_TEST_RUNS:-10} mirror=http://deb.debian.org/debian
+images=${PCP_TEST_IMAGES:-$PWD/build/images} runs=${PCP_TEST_RUNS:-3} mirror=http://deb.debian.org/debian
 apt_conf=${PCP_TEST_APT_CONF:-}
 mkdir -p "$images"
 
@@ -37,7 +38,7 @@ clean_up() {
     engine volume rm --force --all
     dismiss
     world_end
-    umount "$images/storage/overlay"
+    umount -R "$images/storage/overlay"
     rm -rf --one-file-system "$work"
 } >/dev/null 2>&1
 at_exit clean_up
@@ -69,7 +70,7 @@ fi
 
 # --- the hosts ---
 services=(shepherd standby aggregator compiler metrics supervisor-1 supervisor-2 supervisor-3)
-for name in postgres redis pcp "${services[@]}"; do host "$name"; done
+for name in postgres redis keys migrate pcp "${services[@]}"; do host "$name"; done
 hosts=()
 for name in "${!address[@]}"; do hosts+=(--add-host "$name:${address[$name]}"); done
 
@@ -95,6 +96,14 @@ compose() {
 import shlex, sys, yaml
 for name, one in yaml.safe_load(sys.stdin)["services"].items():
     flags = ["--init"] if one.get("init") else []
+    if one.get("read_only"): # podman would add a /tmp, /run and /dev/shm that Docker does not
+        flags += ["--read-only", "--read-only-tmpfs=false"]
+    for key in ("restart", "pids_limit"):
+        if one.get(key):
+            flags += ["--%s=%s" % (key.replace("_", "-"), one[key])]
+    for key, flag in (("tmpfs", "tmpfs"), ("cap_drop", "cap-drop"), ("security_opt", "security-opt")):
+        for value in one.get(key) or []:
+            flags += ["--" + flag, value.replace("no-new-privileges:true", "no-new-privileges")]
     for key, value in (one.get("environment") or {}).items():
         flags += ["--env", "%s=%s" % (key, value)]
     for volume in one.get("volumes") or []:
@@ -119,7 +128,7 @@ contain() {
     [ $# -eq 0 ] || command=("$@")
     # Health checks are asked for below: podman's own need systemd. Nor may limits be raised everywhere.
     engine run --ulimit "nofile=$(ulimit -n):$(ulimit -n)" --ulimit nproc=4096:4096 --no-healthcheck --name "$host" --hostname node --network "ns:/proc/${world_holder[$host]}/ns/net" "${hosts[@]}" \
-        "${more[@]}" "${flags[@]}" "localhost/$image" "${command[@]}"
+        "${flags[@]}" "${more[@]}" "localhost/$image" "${command[@]}"
 }
 pcp() { contain pcp pcp --rm -- "$@"; }
 
@@ -127,7 +136,8 @@ mkdir -p "$work/input"
 text >"$work/input/text.txt"
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/input/model.mlir"
 chmod -R a+rX "$work/input" && chmod a+x "$work"
-host migrate
+check "keys are made" contain keys keys --rm --
+check "once" test -z "$(contain keys keys --rm -- 2>&1)"
 check "the tables are made" contain migrate migrate --rm --
 for name in "${services[@]}"; do check "$name is started" contain "$name" "${name%-[0-9]*}" --detach --; done
 well() { engine exec "$1" healthcheck; }
@@ -157,6 +167,83 @@ no_worker_ended() { ! for name in 1 2 3; do engine logs "supervisor-$name"; done
 check "no worker has ended" no_worker_ended
 no_worker_lost() { ! engine logs shepherd 2>&1 | grep -E 'event=(member_lost|work_lost)'; }
 check "no member was lost" no_worker_lost
+
+# --- who may what ---
+own_key_alone() {
+    local name role
+    for name in "${services[@]}"; do
+        role=${name%-[0-9]*} role=${role/standby/shepherd}
+        engine exec "$name" find keys authority -type f >"$work/seen"
+        [ "$(cat "$work/seen")" = "keys/$role/$role.key" ] || { echo "$name:"; cat "$work/seen"; return 1; }
+    done
+}
+check "a container sees its own key alone" own_key_alone
+scale_with() { # KEY: as a container that was broken into would
+    contain pcp pcp --rm --volume key-supervisor:/var/lib/pcp/keys/supervisor:ro --env "PCP_KEY=$1" -- worker scale 7 --wait-ms 3000
+}
+check "who has no key gets no answer" refuses 'no answer' scale_with ''
+check "a supervisor's key commands nothing" refuses 'no answer' scale_with /var/lib/pcp/keys/supervisor/supervisor.key
+check "an operator's does" scale_with /var/lib/pcp/keys/operator/operator.key
+check "a container writes to its volumes alone" refuses 'Read-only' engine exec supervisor-1 touch /var/lib/pcp/here
+caged() { engine exec supervisor-1 sh -c 'cat cache/logs/*.log' | grep -E 'event=cage .*calls=1 .*paths=[1-9]'; }
+check "workers are caged there, too" caged
+host web
+from_outside() { on web curl -sS --max-time 10 "http://${address[metrics]}:$1"; }
+check "metrics are ready" eventually 30 from_outside 9464/readyz
+page_is_there() { from_outside 9465/ | grep -i '<!doctype html' && from_outside 9465/api/runs | grep -F '"run-1"'; }
+check "the page is there, with the runs" page_is_there
+says() { # WORDS COMMAND
+    local words=$1
+    shift
+    "$@" >"$work/says.out" 2>&1
+    grep -E -- "$words" "$work/says.out" || { cat "$work/says.out"; return 1; }
+}
+check "so is pcp top" says run-1 pcp top --once
+check "a checkpoint is signed" says '[Ss]igned.*shepherd' pcp checkpoint verify run/run-1/checkpoint
+check "a model writes" says '^It ' pcp generate --checkpoint run/run-1 --prompt "It " --tokens 8
+
+# --- cores: a quota is what threads are counted by ---
+check "a quota of a core is a core" says '^(ok|warn) +cores +1( of|$)' contain pcp pcp --rm --cpus 1 -- doctor
+check "without one there are all" says "^ok +cores +$(nproc)\$" pcp doctor
+
+# --- a run in which everything dies once ---
+flags=(--tokenizer byte --inner-steps 4 --lr 3e-3 --rounds "${PCP_TEST_ROUNDS:-300}" --validate-every 0)
+alone() {
+    "$bin/pcp" train "$work/input/model.mlir" --data "$work/input/text.txt" "${flags[@]}" --workers 6 --threads 1 \
+        --run-dir "$work/alone"
+}
+check "a longer run alone" alone
+check "the same run is submitted" pcp run submit input/model.mlir --data input/text.txt "${flags[@]}" --workers 6 --name long
+round_of() { pcp run get long --json | sed -n 's/^ *"round": \([0-9]*\).*/\1/p'; }
+past() { [ "$(round_of)" -ge "$1" ] 2>/dev/null; }
+scaled() { [ "$(pcp worker list | grep -cE '^supervisor-[0-9]-w[0-9]+ .* running ')" -eq "$1" ]; }
+goes_on() {
+    local round
+    round=$(round_of)
+    eventually 120 past $((round + 2))
+}
+kill_it() { # as a machine's own hand would: the engine has not asked for it
+    kill -KILL "$(engine inspect --format '{{.State.Pid}}' "$1")"
+}
+started_again() { [ "$(engine inspect --format '{{.RestartCount}} {{.State.Running}}' "$1")" = '1 true' ]; }
+check "it begins" eventually 120 past 1
+check "workers are added" pcp worker scale 9
+check "nine of them run" eventually 90 scaled 9
+for name in "${services[@]}"; do
+    check "$name is killed" kill_it "$name"
+    check "it is started again" eventually 60 started_again "$name"
+    check "and is well" eventually 90 well "$name"
+    check "the run goes on" goes_on
+done
+check "workers are taken away" pcp worker scale 3
+check "three are left" eventually 90 scaled 3
+check "the run was not over before" says '"state": "running"' pcp run get long --json
+check "it ends" pcp run watch long
+check "its checkpoint is taken out" engine cp shepherd:/var/lib/pcp/run/long/checkpoint "$work/taken"
+check "with the bits of the run alone" cmp "$work/taken/latest/model.safetensors" "$work/alone/checkpoint/latest/model.safetensors"
+check "the run is deleted" pcp run delete long --yes
+check "and gone" refuses long pcp run get long
+
 for name in "${services[@]}"; do check "$name leaves when it is told to" engine stop --time 25 "$name"; done
 ended_well() {
     local name code

@@ -46,12 +46,77 @@ is_confined() {
         [ "$(grep -c 'runAsNonRoot: true' "$work/$1.yaml")" -eq "$n" ] &&
         [ "$(grep -c 'livenessProbe:' "$work/$1.yaml")" -eq $((n - $(grep -cE '^kind: (Cron)?Job$' "$work/$1.yaml"))) ] # these end by themselves
 }
+# Lines "WORKLOAD IMAGE KEY ITEMS": of each container of ours its --key, and the items of the Secret pcp-keys that its pod
+# mounts, "-" for none.
+keys() {
+    /usr/bin/python3 -c '
+import sys, yaml
+for one in yaml.safe_load_all(open(sys.argv[1])):
+    spec = one.get("spec") or {}
+    spec = spec.get("jobTemplate", {}).get("spec") or spec
+    pod = (spec.get("template") or {}).get("spec") or {}
+    for container in pod.get("containers", []):
+        if not container["image"].startswith("pcp-"):
+            continue
+        args, at, items = container.get("args") or [], {m["name"]: m["mountPath"] for m in container["volumeMounts"]}, []
+        for volume in pod.get("volumes", []):
+            secret = volume.get("secret") or {}
+            if secret.get("secretName") == "pcp-keys":
+                items += ["%s/%s" % (at[volume["name"]], i["path"]) for i in secret.get("items") or [{"path": "ALL"}]]
+        if "--insecure" in args:
+            items.append("INSECURE")
+        key = args[args.index("--key") + 1] if "--key" in args else "-"
+        print(one["metadata"]["name"], container["image"], key, ",".join(items) or "-")' "$work/$1.yaml"
+}
+# Members have the key of their role and no other, who is no member has none.
+# shellcheck disable=SC2317
+has_its_key() {
+    local name image key items role n=0
+    while read -r name image key items; do
+        role=${image#pcp-} n=$((n + 1))
+        case $role in
+        pcp) [ "$key $items" = '- -' ] || { echo "$name: $key $items"; return 1; } ;;
+        *) [ "$key $items" = "/etc/pcp/keys/$role.key /etc/pcp/keys/$role.key" ] || { echo "$name: $key $items"; return 1; } ;;
+        esac
+    done < <(keys "$1")
+    [ "$n" -ge 6 ]
+}
+# An overlay of somebody's own with the component that lets readers in.
+# shellcheck disable=SC2317
+renders_page() {
+    mkdir -p build/with-page && cat >build/with-page/kustomization.yaml <<'END' || return 1
+resources: [../../deploy/k8s/overlays/prod]
+components: [../../deploy/k8s/components/page]
+namespace: pcp
+END
+    kubectl kustomize build/with-page >"$work/page.yaml"
+}
+# shellcheck disable=SC2317
+page_is_reached() { # the Ingress names a Service and a port that there are, and the policy lets it through
+    /usr/bin/python3 -c '
+import sys, yaml
+objects = {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(open(sys.argv[1])) if o}
+path = objects["Ingress", "pcp-page"]["spec"]["rules"][0]["http"]["paths"][0]
+service = objects["Service", path["backend"]["service"]["name"]]["spec"]
+port = [p for p in service["ports"] if p["name"] == path["backend"]["service"]["port"]["name"]][0]
+pod = objects["Deployment", "pcp-metrics"]["spec"]["template"]
+assert service["selector"].items() <= pod["metadata"]["labels"].items()
+named = [p["containerPort"] for c in pod["spec"]["containers"] for p in c["ports"] if p["name"] == port["targetPort"]]
+assert named == [9465], named
+policy = objects["NetworkPolicy", "pcp-page"]["spec"]
+assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+assert policy["ingress"][0]["ports"][0]["port"] == port["targetPort"] and policy["ingress"][0]["from"]' "$work/page.yaml"
+}
 overlays=(dev prod gpu)
 for overlay in "${overlays[@]}"; do
     check "overlay $overlay renders" renders "$overlay"
     check "its containers start programs and flags that there are" starts_what_is_there "$overlay"
+    check "have the key of their role and no other" has_its_key "$overlay"
     check "and are confined" is_confined "$overlay"
 done
+check "with the component of the page, too" renders_page
+check "which reaches the page" page_is_reached
+overlays+=(page)
 
 # The schema comes from the npm registry, once; without it this part is skipped.
 schema=build/kubernetes
