@@ -5,18 +5,17 @@
 
 #include <assert.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/listen.h"
 #include "base/mem.h"
 
 enum {
     CONNECTIONS = 128, /* more than KEPT and STREAMS, for those that come at once */
     KEPT = 48,         /* besides streams */
     STREAMS = 32,
-    BACKLOG = 512,
     TIMEOUT_S = 10,    /* without a byte */
     REQUEST_MS = 5000, /* from the connection, or the answer before, to the end of a request */
     ANSWER_MS = 30000, /* to take an answer */
@@ -184,19 +183,6 @@ void http_stream(http_request_t *request, const char *first)
 
 /* --- microhttpd's calls --- */
 
-/* "localhost", or an address that only this machine has, with a port or without. */
-static bool is_local_name(const char *host)
-{
-    static const char *const names[] = {"localhost", "127.", "[::1]"};
-    for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
-        size_t n = strlen(names[i]);
-        if (strncasecmp(host, names[i], n) != 0) continue;
-        if (i == 1) return host[strspn(host, "0123456789.:")] == '\0';
-        if (host[n] == '\0' || host[n] == ':') return true;
-    }
-    return false;
-}
-
 static void handle(http_request_t *request, const char *method)
 {
     http_t *self = request->http;
@@ -205,7 +191,7 @@ static void handle(http_request_t *request, const char *method)
         http_answer_text(request, MHD_HTTP_SERVICE_UNAVAILABLE, "this service ends");
     else if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         http_answer_text(request, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
-    else if (self->loopback && self->options.local_names && host && !is_local_name(host))
+    else if (self->loopback && self->options.local_names && host && !listen_is_local_name(host))
         http_answer_text(request, MHD_HTTP_MISDIRECTED_REQUEST,
                          "this page is for this machine: ask for localhost, not for another name");
     else
@@ -351,43 +337,6 @@ static int on_tick(zloop_t *loop, int timer, void *user)
     return 0;
 }
 
-/* "HOST:PORT", "[HOST]:PORT" or "fd:N" to a listening socket, or -1. */
-static int listen_at(const char *address, err_t *err)
-{
-    const char *colon = strrchr(address, ':');
-    if (!colon || colon == address || !colon[1])
-        return err_set(err, ERR_ARG, "\"%s\" is not HOST:PORT", address);
-    if (str_starts(address, "fd:")) return atoi(colon + 1);
-    bool brackets = *address == '[' && colon[-1] == ']';
-    char *host = mem_printf("%.*s", (int)(colon - address) - 2 * brackets, address + brackets);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
-    int found = getaddrinfo(host, colon + 1, &hints, &list), fd = -1, on = 1;
-    free(host);
-    if (found != 0) return err_set(err, ERR_ARG, "%s: %s", address, gai_strerror(found));
-    fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (fd < 0 || bind(fd, list->ai_addr, list->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
-        err_set_errno(err, "cannot listen on %s", address);
-        if (fd >= 0) close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(list);
-    return fd;
-}
-
-/* What a listening socket is bound to: "127.0.0.1", and the port. */
-static unsigned bound_to(int fd, char host[NI_MAXHOST])
-{
-    struct sockaddr_storage at = {0};
-    socklen_t n = sizeof at;
-    char port[16] = "0";
-    *host = '\0';
-    if (getsockname(fd, (struct sockaddr *)&at, &n) == 0)
-        getnameinfo((struct sockaddr *)&at, n, host, NI_MAXHOST, port, sizeof port,
-                    NI_NUMERICSERV | NI_NUMERICHOST);
-    return (unsigned)strtoul(port, NULL, 10);
-}
-
 static int start_daemon(http_t *self, int fd)
 {
     self->daemon = MHD_start_daemon(
@@ -408,12 +357,12 @@ static int start_daemon(http_t *self, int fd)
 http_t *http_new(zloop_t *loop, const http_options_t *options, err_t *err)
 {
     char host[NI_MAXHOST];
-    int fd = listen_at(options->address, err);
+    int fd = listen_open(options->address, err);
     if (fd < 0) return NULL;
     http_t *self = mem_calloc(1, sizeof *self);
     *self = (http_t){.loop = loop, .options = *options, .timer = -1};
-    bound_to(fd, host);
-    self->loopback = str_starts(host, "127.") || strcmp(host, "::1") == 0;
+    listen_bound(fd, host);
+    self->loopback = listen_is_loopback(host);
     for (size_t i = 0; i < CONNECTIONS; i++) self->client[i].fd = -1;
     if (start_daemon(self, fd) < 0) {
         err_set(err, ERR_STATE, "%s: no HTTP server", options->address);
@@ -427,7 +376,7 @@ unsigned http_port(const http_t *self)
 {
     char host[NI_MAXHOST];
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(self->daemon, MHD_DAEMON_INFO_LISTEN_FD);
-    return info ? bound_to(info->listen_fd, host) : 0;
+    return info ? listen_bound(info->listen_fd, host) : 0;
 }
 
 /* Nothing may be suspended when the daemon stops. */
