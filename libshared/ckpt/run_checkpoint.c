@@ -1,5 +1,5 @@
 /* From a path to a checkpoint. */
-#include "pcp/run_checkpoint.h"
+#include "ckpt/run_checkpoint.h"
 
 #include <jansson.h>
 #include <stdlib.h>

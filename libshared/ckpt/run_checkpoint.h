@@ -1,6 +1,6 @@
 /* The checkpoint that a path means: one round's directory, a directory of several, or a run's. */
-#ifndef PCP_RUN_CHECKPOINT_H
-#define PCP_RUN_CHECKPOINT_H
+#ifndef CKPT_RUN_CHECKPOINT_H
+#define CKPT_RUN_CHECKPOINT_H
 
 #include "ckpt/checkpoint.h"
 

@@ -7,12 +7,12 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/run_checkpoint.h"
 #include "infer/scorer.h"
 #include "pcp/cmd.h"
 #include "pcp/eval_records.h"
 #include "pcp/eval_text.h"
 #include "pcp/progress.h"
-#include "pcp/run_checkpoint.h"
 #include "pcp/train_records.h"
 #include "text/tokenizer.h"
 

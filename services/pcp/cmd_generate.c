@@ -10,11 +10,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/run_checkpoint.h"
 #include "infer/writer.h"
 #include "pcp/cmd.h"
 #include "pcp/generate_options.h"
 #include "pcp/progress.h"
-#include "pcp/run_checkpoint.h"
 
 /* A text, and where it goes. */
 typedef struct {

@@ -7,12 +7,12 @@
 
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "ckpt/run_checkpoint.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "data/batch.h"
 #include "infer/plans.h"
 #include "parse/parse.h"
-#include "pcp/run_checkpoint.h"
 #include "pcp/train_records.h"
 
 enum { MAX_RESULTS = 64 };
