@@ -29,14 +29,27 @@ static char *root_of(const char *dir)
     return copy;
 }
 
+static bool is_run(const char *path)
+{
+    return !has(path, "manifest.json") && (has(path, "run.json") || has(path, "checkpoint"));
+}
+
+char *run_checkpoint_newest(const char *path)
+{
+    char *root = is_run(path) ? root_of(path) : mem_strdup(path);
+    char *latest = mem_printf("%s/latest", root), *newest = realpath(latest, NULL);
+    free(latest);
+    free(root);
+    return newest;
+}
+
 checkpoint_t *run_checkpoint_open(const char *path, err_t *err)
 {
     if (!file_exists(path)) {
         err_set(err, ERR_IO, "%s: there is no such directory", path);
         return NULL;
     }
-    bool is_run = !has(path, "manifest.json") && (has(path, "run.json") || has(path, "checkpoint"));
-    if (!is_run) return checkpoint_open(path, err);
+    if (!is_run(path)) return checkpoint_open(path, err);
     char *root = root_of(path);
     checkpoint_t *found = NULL;
     if (file_exists(root))

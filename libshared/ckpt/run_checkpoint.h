@@ -8,4 +8,8 @@
  * is none, with what the path is instead. */
 checkpoint_t *run_checkpoint_open(const char *path, err_t *err);
 
+/* Where the newest one of a run or a directory of several lies now (what `latest` names). Returns,
+ * caller frees; NULL: there is none, or the path is one round's directory. */
+char *run_checkpoint_newest(const char *path);
+
 #endif

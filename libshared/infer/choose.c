@@ -11,14 +11,16 @@
 
 /* e^-50 of the likeliest's share: below what a sum of f64 can see, over any vocabulary. */
 static const double UNSEEN = 50;
+static const double MOST_PENALTY = 100;
 
 struct choose {
     choose_options_t options;
     int64_t vocab;
     uint64_t drawn;
-    float *score;    /* [vocab], changed */
-    uint32_t *order; /* [vocab]: candidates */
-    double *share;   /* [vocab]: of the candidates, not normalized */
+    float *score;       /* [vocab], changed */
+    uint32_t *order;    /* [vocab]: candidates */
+    double *share;      /* [vocab]: of the candidates, not normalized */
+    uint32_t *n_chosen; /* [vocab]: how often each was; NULL: nobody asks */
 };
 
 static int check_options(const choose_options_t *o, int64_t vocab, err_t *err)
@@ -35,6 +37,9 @@ static int check_options(const choose_options_t *o, int64_t vocab, err_t *err)
         if (!(fields[i].value >= 0 && fields[i].value <= fields[i].most))
             return err_set(err, ERR_ARG, "%s is %g, must be 0 to %g", fields[i].name,
                            fields[i].value, fields[i].most);
+    if (!(fabs(o->presence) <= MOST_PENALTY && fabs(o->frequency) <= MOST_PENALTY))
+        return err_set(err, ERR_ARG, "penalties are %g and %g, must be -%g to %g", o->presence,
+                       o->frequency, MOST_PENALTY, MOST_PENALTY);
     for (size_t i = 0; i < o->n_bias; i++)
         if (o->bias[i].token >= vocab || isnan(o->bias[i].add))
             return err_set(err, ERR_ARG, "bias of token %u by %g: tokens are below %lld",
@@ -51,6 +56,8 @@ choose_t *choose_new(const choose_options_t *options, int64_t vocab, err_t *err)
     self->score = mem_calloc((size_t)vocab, sizeof *self->score);
     self->order = mem_calloc((size_t)vocab, sizeof *self->order);
     self->share = mem_calloc((size_t)vocab, sizeof *self->share);
+    if (options->presence != 0 || options->frequency != 0)
+        self->n_chosen = mem_calloc((size_t)vocab, sizeof *self->n_chosen);
     return self;
 }
 
@@ -62,6 +69,7 @@ void choose_destroy(choose_t **self_p)
     free(self->score);
     free(self->order);
     free(self->share);
+    free(self->n_chosen);
     free(self);
 }
 
@@ -123,6 +131,9 @@ static void change_scores(choose_t *self, const float *scores, const uint32_t *s
         uint32_t t = seen[i]; /* from the score as it was: once, however often it is there */
         if (t < self->vocab) self->score[t] = scores[t] < 0 ? scores[t] * r : scores[t] / r;
     }
+    for (int64_t i = 0; self->n_chosen && i < self->vocab; i++)
+        if (self->n_chosen[i] > 0)
+            self->score[i] -= (float)(o->presence + self->n_chosen[i] * o->frequency);
     for (size_t i = 0; i < o->n_bias; i++) self->score[o->bias[i].token] += o->bias[i].add;
 }
 
@@ -158,10 +169,10 @@ static int64_t cut(choose_t *self, int64_t n)
     return n;
 }
 
-uint32_t choose_next(choose_t *self, const float *scores, const uint32_t *seen, size_t n_seen)
+/* One of the tokens that the rules leave. */
+static uint32_t draw(choose_t *self)
 {
     double total = 0;
-    change_scores(self, scores, seen, n_seen);
     double u = rng_uniform(self->options.seed, self->drawn++);
     uint32_t best = highest(self->score, self->vocab);
     if (self->options.temperature == 0 || isinf(self->score[best])) return best;
@@ -171,6 +182,14 @@ uint32_t choose_next(choose_t *self, const float *scores, const uint32_t *seen, 
     for (int64_t i = 0; i < n; i++)
         if ((left -= self->share[i]) < 0) return self->order[i];
     return self->order[n - 1];
+}
+
+uint32_t choose_next(choose_t *self, const float *scores, const uint32_t *seen, size_t n_seen)
+{
+    change_scores(self, scores, seen, n_seen);
+    uint32_t token = draw(self);
+    if (self->n_chosen) self->n_chosen[token]++;
+    return token;
 }
 
 double choose_logprob(const float *scores, int64_t vocab, uint32_t token)

@@ -3,6 +3,8 @@
  * Scores are changed and tokens left out in this order; what is left is drawn from:
  *   repetition    the score s of a token that the sequence has already becomes s / r, or s r where s is
  *                 below 0 (Keskar et al., "CTRL", 2019)
+ *   presence, frequency   of a token that this choose_t has chosen c times already, the score is less
+ *                 by presence + c frequency (OpenAI's reference of its interface)
  *   bias          is added to the scores of the tokens it names
  *   temperature   p_i = e^(s_i / T) / sum_j e^(s_j / T); 0: the token of the highest score
  *   top_k         the k likeliest
@@ -24,11 +26,12 @@ typedef struct {
 } choose_bias_t;
 
 typedef struct {
-    double temperature; /* 0 to 100 */
-    int64_t top_k;      /* 0: all */
-    double top_p;       /* above 0 to 1; 0: as 1, all */
-    double min_p;       /* 0, all, to 1 */
-    double repetition;  /* above 0; 0: as 1, nothing changes */
+    double temperature;         /* 0 to 100 */
+    int64_t top_k;              /* 0: all */
+    double top_p;               /* above 0 to 1; 0: as 1, all */
+    double min_p;               /* 0, all, to 1 */
+    double repetition;          /* above 0; 0: as 1, nothing changes */
+    double presence, frequency; /* -100 to 100 */
     uint64_t seed;
     const choose_bias_t *bias; /* borrowed as long as the choose_t is used */
     size_t n_bias;

@@ -69,32 +69,43 @@ void writer_stop(writer_t *self, int text)
 
 /* --- beginning --- */
 
-/* The prompt's tokens into `text`. */
-static int encode(const writer_t *self, const char *prompt, text_t *text, err_t *err)
+/* What the tokenizer puts before a prompt, and the prompt's tokens. Returns, caller frees. */
+static uint32_t *encode(const writer_t *self, const char *prompt, size_t *n, err_t *err)
 {
-    size_t n = 0, n_before = 0;
+    size_t n_before = 0;
     const uint32_t *before = tokenizer_before(self->tokenizer, &n_before);
-    uint32_t *tokens = tokenizer_encode(self->tokenizer, prompt, strlen(prompt), &n, err);
-    if (!tokens) return -1;
-    for (size_t i = 0; i < n_before; i++) VEC_PUSH(&text->seen, before[i]);
-    for (size_t i = 0; i < n; i++) VEC_PUSH(&text->seen, tokens[i]);
+    uint32_t *tokens = tokenizer_encode(self->tokenizer, prompt, strlen(prompt), n, err);
+    if (!tokens || n_before == 0) return tokens;
+    uint32_t *all = mem_calloc(n_before + *n, sizeof *all);
+    memcpy(all, before, n_before * sizeof *all);
+    if (*n > 0) memcpy(all + n_before, tokens, *n * sizeof *all);
+    *n += n_before;
     free(tokens);
-    text->n_prompt = text->seen.n;
-    return 0;
+    return all;
+}
+
+int writer_add_tokens(writer_t *self, const uint32_t *tokens, size_t n,
+                      const writer_options_t *options, writer_fn *told, void *user, err_t *err)
+{
+    text_t text = {.used = true, .options = *options, .told = told, .user = user, .n_prompt = n};
+    int at = -1;
+    text.choose = choose_new(&options->choose, self->facts.vocab, err);
+    if (text.choose) at = infer_add(self->model, tokens, n, err);
+    for (size_t i = 0; at >= 0 && i < n; i++) VEC_PUSH(&text.seen, tokens[i]);
+    if (at < 0)
+        text_fini(&text);
+    else
+        self->text[at] = text;
+    return at;
 }
 
 int writer_add(writer_t *self, const char *prompt, const writer_options_t *options, writer_fn *told,
                void *user, err_t *err)
 {
-    text_t text = {.used = true, .options = *options, .told = told, .user = user};
-    int at = -1;
-    text.choose = choose_new(&options->choose, self->facts.vocab, err);
-    if (text.choose && encode(self, prompt, &text, err) == 0)
-        at = infer_add(self->model, text.seen.at, text.seen.n, err);
-    if (at < 0)
-        text_fini(&text);
-    else
-        self->text[at] = text;
+    size_t n = 0;
+    uint32_t *tokens = encode(self, prompt, &n, err);
+    int at = tokens ? writer_add_tokens(self, tokens, n, options, told, user, err) : -1;
+    free(tokens);
     return at;
 }
 
@@ -159,6 +170,21 @@ static void shares(const writer_t *self, const text_t *text, const float *scores
 
 /* --- a step --- */
 
+static bool ends(const text_t *text, uint32_t token)
+{
+    for (size_t i = 0; i < text->options.n_end; i++)
+        if (text->options.end[i] == token) return true;
+    return false;
+}
+
+/* What waited for more is told as it is. */
+static void finish_whole(writer_t *self, int number, writer_end_t end)
+{
+    text_t *text = &self->text[number];
+    utf8_stream_end(&text->stream, &text->ready);
+    finish(self, number, text->ready.n, end);
+}
+
 /* The text has one token more: tell what is readable. */
 static int write_token(writer_t *self, int number, const float *scores, err_t *err)
 {
@@ -166,6 +192,10 @@ static int write_token(writer_t *self, int number, const float *scores, err_t *e
     writer_token_t token = {
         choose_next(text->choose, scores, text->seen.at, text->seen.n), 0, 0, {0}, {0}};
     str_t bytes = {0};
+    if (ends(text, token.token)) {
+        finish_whole(self, number, WRITER_STOP);
+        return 0;
+    }
     shares(self, text, scores, &token);
     tokenizer_decode(self->tokenizer, token.token, &bytes);
     utf8_stream_add(&text->stream, str_text(&bytes), bytes.n, &text->ready);
@@ -180,10 +210,9 @@ static int write_token(writer_t *self, int number, const float *scores, err_t *e
         finish(self, number, 0, WRITER_STOP);
     else if (last)
         finish(self, number, 0, WRITER_LENGTH);
-    else if (!self->facts.slides && infer_room(self->model, number) == 0) {
-        utf8_stream_end(&text->stream, &text->ready);
-        finish(self, number, text->ready.n, WRITER_CONTEXT);
-    } else
+    else if (!self->facts.slides && infer_room(self->model, number) == 0)
+        finish_whole(self, number, WRITER_CONTEXT);
+    else
         return infer_push(self->model, number, token.token, err);
     return 0;
 }

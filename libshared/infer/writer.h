@@ -18,7 +18,7 @@ typedef struct writer writer_t;
 typedef enum {
     WRITER_GOES_ON,
     WRITER_LENGTH,  /* as many tokens as were asked for */
-    WRITER_STOP,    /* a stop string, which is not told */
+    WRITER_STOP,    /* a stop string or an end token, which is not told */
     WRITER_CONTEXT, /* the model's context is full, and it does not slide */
 } writer_end_t;
 const char *writer_end_name(writer_end_t end); /* "length", "stop", "context" */
@@ -48,6 +48,8 @@ typedef struct {
     int64_t tokens;          /* to write, at most */
     const char *const *stop; /* strings, borrowed until the text has ended */
     size_t n_stop;
+    const uint32_t *end; /* tokens that end a text, borrowed as the strings */
+    size_t n_end;
     int logprobs; /* how many of the likeliest to tell with each token, 0: the token's own; -1: none */
 } writer_options_t;
 
@@ -59,6 +61,9 @@ void writer_destroy(writer_t **self_p);
  * and choose_new, and ERR_PARSE: the tokenizer does not know a character; ERR_ARG: no token at all. */
 int writer_add(writer_t *self, const char *prompt, const writer_options_t *options, writer_fn *told,
                void *user, err_t *err);
+/* The same behind these tokens, n >= 1, and nothing else. */
+int writer_add_tokens(writer_t *self, const uint32_t *tokens, size_t n,
+                      const writer_options_t *options, writer_fn *told, void *user, err_t *err);
 void writer_stop(writer_t *self, int text); /* it is not told of any more */
 
 /* One token of each text whose prompt is read. */

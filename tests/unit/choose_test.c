@@ -196,14 +196,34 @@ static void test_refused(void **state)
     }
 }
 
+/* What was chosen comes less often: the highest scores take turns, as the definition says. */
+static void test_penalties(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    const choose_options_t frequency = {.frequency = 0.5}, presence = {.presence = 1};
+    const uint32_t turns[] = {2, 2, 5, 2, 5, 0, 2, 5}, once[] = {2, 5, 2, 2};
+    choose_t *choose = choose_new(&frequency, VOCAB, &err);
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++)
+        assert_int_equal(choose_next(choose, SCORES, NULL, 0), turns[i]);
+    choose_destroy(&choose);
+    choose = choose_new(&presence, VOCAB, &err);
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        assert_int_equal(choose_next(choose, SCORES, NULL, 0), once[i]);
+    choose_destroy(&choose);
+    assert_null(choose_new(&(choose_options_t){.frequency = -101}, VOCAB, &err));
+    assert_int_equal(err.code, ERR_ARG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_temperature), cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),       cmocka_unit_test(test_min_p),
-        cmocka_unit_test(test_repetition),  cmocka_unit_test(test_bias),
-        cmocka_unit_test(test_seed),        cmocka_unit_test(test_highest),
-        cmocka_unit_test(test_logprobs),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_temperature), cmocka_unit_test(test_penalties),
+        cmocka_unit_test(test_top_k),       cmocka_unit_test(test_top_p),
+        cmocka_unit_test(test_min_p),       cmocka_unit_test(test_repetition),
+        cmocka_unit_test(test_bias),        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_highest),     cmocka_unit_test(test_logprobs),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

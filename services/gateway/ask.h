@@ -1,0 +1,44 @@
+/* A request for texts, from its body to the end of its answer. The loop's. */
+#ifndef GATEWAY_ASK_H
+#define GATEWAY_ASK_H
+
+#include "gateway/http.h"
+#include "gateway/served.h"
+#include "gateway/stats.h"
+#include "serve/answer.h"
+
+typedef struct ask ask_t;
+struct ask {
+    http_request_t *http; /* NULL: answered, or nobody is there any more */
+    served_t *served;
+    stats_t *stats;
+    const char *who, *path; /* path: static */
+    request_t request;
+    answer_head_t head;
+    answer_choice_t *choice; /* [n] */
+    uint64_t serial;         /* of its texts: serial * REQUEST_TEXTS + index */
+    size_t n, n_open;
+    answer_usage_t usage;
+    int64_t since_ms;
+    bool first; /* a token has come */
+    ask_t *next;
+};
+
+/* Give the request's texts to the model's engine, and begin the answer if it streams. Takes the
+ * request's parts. NULL: *refusal says why. `who` is borrowed until ask_free. */
+ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t *request,
+               const char *who, uint64_t serial, int64_t now_ms, refusal_t *refusal);
+/* What the engine tells of one of its texts. The ask is over (ask_over) when all have ended. */
+void ask_hear(ask_t *self, const engine_item_t *item, int64_t now_ms);
+bool ask_over(const ask_t *self);
+
+/* Answer that it failed, as far as the client can still be told, and stop its texts. */
+void ask_refuse(ask_t *self, const refusal_t *refusal);
+void ask_cancel(ask_t *self); /* nobody is there */
+void ask_free(ask_t *self);   /* one that is over */
+
+/* An answer of errors as JSON; counted. */
+void ask_answer_refusal(http_request_t *http, stats_t *stats, const char *path,
+                        const refusal_t *refusal);
+
+#endif

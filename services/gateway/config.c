@@ -1,0 +1,61 @@
+/* The configuration table of the gateway. */
+#include "gateway/config.h"
+
+#define TEXT(key, text, words_, ...)                                                    \
+    {                                                                                   \
+        .name = #key, .kind = CONFIG_STRING, .offset = offsetof(gateway_config_t, key), \
+        .fallback = text, .help = words_, ##__VA_ARGS__                                 \
+    }
+#define COUNT(key, text, low, high, words_)                                          \
+    {                                                                                \
+        .name = #key, .kind = CONFIG_INT, .offset = offsetof(gateway_config_t, key), \
+        .fallback = text, .help = words_, .min = low, .max = high                    \
+    }
+#define FLAG(key, words_)                                                             \
+    {                                                                                 \
+        .name = #key, .kind = CONFIG_BOOL, .offset = offsetof(gateway_config_t, key), \
+        .fallback = "false", .help = words_                                           \
+    }
+
+static const config_field_t fields[] = {
+    TEXT(model, NULL,
+         "NAME=DIR: serve the checkpoint of DIR (a run's directory, its checkpoints' or one of "
+         "them) as NAME; may be given again",
+         .words = ","),
+    TEXT(http, "127.0.0.1:8000", "HOST:PORT to listen at; port 0 takes any"),
+    TEXT(tokens, NULL,
+         "file of access tokens, lines NAME TOKEN, mode 0600; without it only this machine may "
+         "connect [none]"),
+    TEXT(chat_template, NULL,
+         "how chats become text: chatml, llama3, llama2, mistral, zephyr or plain; of one model: "
+         "NAME=WORD, may be given again [by the tokenizer's marks]",
+         .words = ","),
+    COUNT(batch, "16", 1, 4096, "texts that a model writes at a time; compiled into its plan"),
+    COUNT(queue, "64", 0, 1000000,
+          "texts of a model that wait; who asks for more is told to come again"),
+    COUNT(connections, "512", 32, 100000, "that clients may have open"),
+    COUNT(body_bytes, "1Mi", 1024, 67108864, "of a request at most"),
+    COUNT(timeout_s, "600", 1, 86400, "from a request to the end of its answer at most"),
+    COUNT(drain_s, "30", 0, 86400, "at SIGTERM: so long for answers that have begun"),
+    COUNT(context, "0", 0, 16777216,
+          "tokens of a prompt and its text at most; 0: as many as the model was trained with"),
+    {.name = "weights",
+     .kind = CONFIG_ENUM,
+     .offset = offsetof(gateway_config_t, weights),
+     .fallback = "trained",
+     .help = "how matrices are kept; trained: as the model has them",
+     .words = "trained|f32|bf16"},
+    FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
+    COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
+    FLAG(list_metrics, "print all metrics as a table; then leave"),
+    SERVICE_FIELDS(gateway_config_t),
+};
+
+const config_table_t gateway_table = {
+    .usage = "pcp-gateway --model NAME=DIR [--http HOST:PORT] [--tokens FILE]\n"
+             "Serves checkpoints to clients of OpenAI's interface: /v1/completions,\n"
+             "/v1/chat/completions, /v1/models (docs/serving.md).\n"
+             "Exit status: 0 ended by a signal, 1 failed, 2 a flag is wrong.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};

@@ -1,0 +1,164 @@
+/* What each socket, timer and signal does to the state. */
+#include "gateway/loop.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/listen.h"
+#include "base/log.h"
+#include "gateway/gateway.h"
+
+enum {
+    TICK_MS = 100,
+    FOLLOW_MS = 1000,
+    STREAM_BYTES = 256 << 10, /* that wait for a slow client */
+};
+
+typedef struct loop loop_t;
+
+/* A model's sockets: zloop hands one pointer on. */
+typedef struct {
+    loop_t *loop;
+    served_t *served;
+    bool listens; /* to the engine */
+} ear_t;
+
+struct loop {
+    gateway_t state;
+    zloop_t *zloop;
+    ear_t *ear;       /* [n_served] */
+    int64_t leave_ms; /* not 0: leaving, at the latest then */
+    bool failed;
+    err_t err;
+};
+
+static int on_news(zloop_t *zloop, zsock_t *socket, void *user)
+{
+    (void)zloop, (void)socket;
+    ear_t *ear = user;
+    for (engine_news_t *news; (news = engine_receive(ear->served->engine));)
+        gateway_on_news(&ear->loop->state, ear->served, news, clock_mono_ms());
+    return 0;
+}
+
+static void tell_ready(loop_t *self)
+{
+    if (gateway_ready(&self->state))
+        log_event(LOG_INFO, "ready", "models=%zu port=%u", self->state.n_served,
+                  http_port(self->state.http));
+}
+
+static int on_loaded(zloop_t *zloop, zsock_t *socket, void *user)
+{
+    (void)zloop, (void)socket;
+    ear_t *ear = user;
+    loop_t *self = ear->loop;
+    for (loaded_t *loaded; (loaded = loader_receive(ear->served->loader));) {
+        if (gateway_on_loaded(&self->state, ear->served, loaded, &self->err) < 0) {
+            self->failed = true;
+            return -1;
+        }
+        if (ear->listens || !ear->served->engine) continue;
+        ear->listens = true;
+        zloop_reader(self->zloop, engine_socket(ear->served->engine), on_news, ear);
+        tell_ready(self);
+    }
+    return 0;
+}
+
+static int on_tick(zloop_t *zloop, int timer, void *user)
+{
+    (void)zloop, (void)timer;
+    loop_t *self = user;
+    int64_t now_ms = clock_mono_ms();
+    gateway_tick(&self->state, now_ms);
+    if (self->leave_ms && now_ms >= self->leave_ms) {
+        gateway_end_all(&self->state);
+        return -1;
+    }
+    return self->leave_ms && gateway_idle(&self->state) ? -1 : 0;
+}
+
+static void on_signal(void *user)
+{
+    loop_t *self = user;
+    self->leave_ms = clock_mono_ms() + self->state.config->drain_s * 1000;
+    gateway_drain(&self->state);
+}
+
+/* --- start and end --- */
+
+static int listen_at(loop_t *self, err_t *err)
+{
+    const gateway_config_t *c = self->state.config;
+    const http_options_t options = {.address = c->http,
+                                    .connections = (int)c->connections,
+                                    .body_bytes = (size_t)c->body_bytes,
+                                    .stream_bytes = STREAM_BYTES,
+                                    .local_names = !c->tokens,
+                                    .handler = gateway_on_request,
+                                    .gone = gateway_on_gone,
+                                    .user = &self->state};
+    self->state.http = http_new(self->zloop, &options, err);
+    if (!self->state.http) return err_prefix(err, "--http: ");
+    if (!http_loopback(self->state.http) && !c->tokens && !c->common.insecure)
+        return err_set(err, ERR_ARG,
+                       "--http %s is open to other machines: give --tokens FILE, or say --insecure",
+                       c->http);
+    log_event(LOG_INFO, "listening", "port=%u", http_port(self->state.http));
+    return 0;
+}
+
+static infer_options_t infer_options(const gateway_config_t *c)
+{
+    infer_weights_t weights = strcmp(c->weights, "f32") == 0    ? INFER_F32
+                              : strcmp(c->weights, "bf16") == 0 ? INFER_BF16
+                                                                : INFER_AS_TRAINED;
+    return (infer_options_t){.threads = (int)c->threads,
+                             .slots = (int)c->batch,
+                             .length = c->context,
+                             .weights = weights};
+}
+
+static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
+{
+    const gateway_config_t *c = self->state.config;
+    if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
+    if (listen_at(self, err) < 0) return -1;
+    self->ear = mem_calloc(self->state.n_served, sizeof *self->ear);
+    for (size_t i = 0; i < self->state.n_served; i++) {
+        served_t *served = &self->state.served[i];
+        const loader_options_t options = {.path = served->path,
+                                          .infer = infer_options(c),
+                                          .follow_ms = c->follow ? FOLLOW_MS : 0};
+        self->ear[i] = (ear_t){.loop = self, .served = served};
+        served->loader = loader_new(&options);
+        zloop_reader(self->zloop, loader_socket(served->loader), on_loaded, &self->ear[i]);
+    }
+    zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
+    return 0;
+}
+
+int loop_run(const gateway_config_t *config, int signal_fd, err_t *err)
+{
+    loop_t self = {0};
+    service_signals_t signals = {.on_signal = on_signal, .user = &self};
+    health_t *health = NULL;
+    zsys_set_pipehwm(0); /* neither side of a pipe may wait for the other */
+    self.zloop = zloop_new();
+    int rc = gateway_init(&self.state, config, err);
+    if (rc == 0) rc = start(&self, signal_fd, &signals, err);
+    if (rc == 0) rc = service_health(self.zloop, &config->common, NULL, NULL, &health, err);
+    if (rc == 0) service_loop(self.zloop);
+    if (self.failed) {
+        *err = self.err;
+        rc = -1;
+    }
+    health_destroy(&health);
+    if (self.state.http) gateway_end_all(&self.state);
+    http_destroy(&self.state.http);
+    zloop_destroy(&self.zloop);
+    gateway_fini(&self.state);
+    free(self.ear);
+    return rc;
+}
