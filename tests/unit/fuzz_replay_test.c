@@ -41,6 +41,10 @@
 #include "../fuzz/records_fuzz.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput requests_input
+#include "../fuzz/requests_fuzz.c"
+#undef LLVMFuzzerTestOneInput
+
 enum { DAMAGES = 100 };
 
 typedef int input_fn(const uint8_t *data, size_t n);
@@ -82,6 +86,7 @@ REPLAY(tokenizer)
 REPLAY(keys)
 REPLAY(family)
 REPLAY(records)
+REPLAY(requests)
 
 int main(void)
 {
@@ -91,6 +96,7 @@ int main(void)
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
         cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
         cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
+        cmocka_unit_test(test_requests),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
