@@ -213,8 +213,10 @@ int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64
 
 const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err)
 {
-    int64_t end = 0;
-    for (int i = 0; i < n; i++) end = at[i] + 1 > end ? at[i] + 1 : end;
+    int64_t end = 0, rows = 1;
+    while (rows < n) rows *= 2;
+    if (rows > self->how.slots) rows = self->how.slots;
+    for (int64_t i = 0; i < rows; i++) end = at[i] + 1 > end ? at[i] + 1 : end;
     if (end > self->how.length) end = self->how.length; /* of one that is full */
     program_t *p = find_program(self, n, 1, end);
     if (!p) {
@@ -224,7 +226,7 @@ const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int6
     }
     for (int i = 0; i < p->how.rows; i++) {
         self->token[i] = i < n ? (int32_t)tokens[i] : 0;
-        self->position[i] = i < n ? (int32_t)at[i] : 0;
+        self->position[i] = (int32_t)at[i]; /* of those beyond n, too: something is written there */
     }
     bool fine = write(self, p->tokens, self->token, err) == 0 &&
                 write(self, p->first, self->position, err) == 0 &&

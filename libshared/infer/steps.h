@@ -24,7 +24,7 @@ int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64
 
 /* Read one token of each slot below n at its position, n at most the slots: scores of slot i are
  * borrowed until the next call, scores + i * vocab. A slot without a token reads any at the position
- * it stands at, which is then read again. NULL: err. */
+ * it stands at, which is then read again: `at` has the position of every slot. NULL: err. */
 const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at,
                         err_t *err);
 
