@@ -399,6 +399,11 @@ static void run(http_t *self)
     }
 }
 
+void http_turn(http_t *self)
+{
+    run(self);
+}
+
 static int on_readable(zloop_t *loop, zmq_pollitem_t *item, void *user)
 {
     (void)loop, (void)item;

@@ -59,6 +59,8 @@ void http_answer(http_request_t *request, http_answer_t *answer);
 void http_stream(http_request_t *request);
 int http_say(http_request_t *request, const str_t *text);
 void http_end(http_request_t *request);
+/* Send what clients take now: after each round of http_say, so that only slow clients' streams grow. */
+void http_turn(http_t *self);
 
 /* New requests are answered to as before, but their connections end with the answer. */
 void http_drain(http_t *self);

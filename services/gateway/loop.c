@@ -11,7 +11,8 @@
 enum {
     TICK_MS = 100,
     FOLLOW_MS = 1000,
-    STREAM_BYTES = 256 << 10, /* that wait for a slow client */
+    AT_ONCE = 16,           /* steps' news before others have their turn */
+    STREAM_BYTES = 1 << 20, /* that wait for a slow client */
 };
 
 typedef struct loop loop_t;
@@ -36,8 +37,12 @@ static int on_news(zloop_t *zloop, zsock_t *socket, void *user)
 {
     (void)zloop, (void)socket;
     ear_t *ear = user;
-    for (engine_news_t *news; (news = engine_receive(ear->served->engine));)
+    for (int i = 0; i < AT_ONCE; i++) {
+        engine_news_t *news = engine_receive(ear->served->engine);
+        if (!news) break;
         gateway_on_news(&ear->loop->state, ear->served, news, clock_mono_ms());
+        http_turn(ear->loop->state.http);
+    }
     return 0;
 }
 

@@ -43,8 +43,8 @@ static const char script[] =
     "    *) COMPREPLY=($(compgen -W \"${known//|/ }\" -- \"$cur\")) ;;\n"
     "    esac\n"
     "}\n"
-    "complete -o bashdefault -o default -F _pcp pcp pcp-aggregator pcp-compiler pcp-metrics "
-    "pcp-shepherd pcp-supervisor pcp-worker\n";
+    "complete -o bashdefault -o default -F _pcp pcp pcp-aggregator pcp-compiler pcp-gateway "
+    "pcp-metrics pcp-shepherd pcp-supervisor pcp-worker\n";
 
 static const config_table_t table = {
     .usage = "usage: pcp completion bash|zsh\n\n"

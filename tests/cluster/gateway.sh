@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# pcp-gateway: what it writes for many at a time is what pcp generate writes for one; streams, refusals, limits,
+# clients that leave or stop reading, newer checkpoints, the end. The official client, where npm has it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap.bash
+. tests/cluster/cluster.bash
+at_exit "dismiss; rm -rf '$work'"
+export XDG_CACHE_HOME=$work/cache
+
+# --- a small model that has learned a little ---
+for i in {1..3000}; do echo "The quick brown fox jumps over $i lazy dogs."; done >"$work/text.txt"
+gpt2 --layers 1 --heads 2 --width 32 --block 128 --vocab 256 --batch 4 >"$work/model.mlir" || exit 1
+timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --workers 1 --threads 1 \
+    --inner-steps 20 --rounds 4 --lr 1e-2 --checkpoint-every 1 --checkpoint-keep 9 --run-dir "$work/run" >"$work/train.txt" 2>&1 ||
+    { tail -n 15 "$work/train.txt"; exit 1; }
+token=0123456789abcdef0123456789abcdef
+printf '# people\nada %s\n\nbob another-token-of-some-length\n' $token >"$work/tokens"
+chmod 600 "$work/tokens"
+
+cluster "$work/gateway"
+url=
+up() { # NAME [FLAGS]: start a gateway, and wait for its models
+    local name=$1
+    shift
+    serve "$name" gateway --http 127.0.0.1:0 --threads 1 "$@"
+    eventually 60 event "$name" event=ready || { tail -n 5 "$dir/$name.log"; return 1; }
+    url=http://127.0.0.1:$(sed -n 's/.*event=listening port=\([0-9]*\).*/\1/p' "$dir/$name.log")
+}
+
+# post PATH BODY [FLAGS]; status_of the same; said: what the texts of an answer are, whole or in pieces
+post() {
+    local path=$1 body=$2
+    shift 2
+    curl -sN --max-time 60 -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$body" "$@" "$url/v1/$path"
+}
+status_of() { post "$@" -o "$work/status.body" -w '%{http_code}'; }
+said() { jq -j 'if type == "object" then .choices[] | .text // .message.content // .delta.content // "" else "" end'; }
+pieces() { sed -n 's/^data: \({.*\)/\1/p' | jq -j '.choices[] | .text // .delta.content // ""'; }
+# holds FILTER: true of the JSON on standard input, of which there is some
+holds() { tee "$work/json" | jq -se "length == 1 and (.[0] | $1)" >/dev/null || { head -c 2000 "$work/json"; return 1; }; }
+metric() { curl -s -H "Authorization: Bearer $token" "$url/metrics" | sed -n "s/^$1 //p"; }
+at_least() { [ "$(metric "$1")" -ge "$2" ] 2>/dev/null; }
+# is STATUS PARAM WORDS PATH BODY: a refusal in the form that clients know
+is() {
+    local status
+    status=$(status_of "$4" "$5")
+    if [ "$status" != "$1" ] || ! jq -e --arg p "$2" --arg w "$3" \
+        '.error | (.param // "") == $p and (.message | contains($w)) and (.type | type == "string")' "$work/status.body" >/dev/null; then
+        echo "status $status"
+        cat "$work/status.body"
+        return 1
+    fi
+}
+generate() { "$bin/pcp" generate --checkpoint "$work/run" --no-slide "$@" --json 2>>"$work/err" | jq -j .text; }
+
+if ! command -v jq >/dev/null || ! command -v curl >/dev/null; then
+    skip "the gateway" "no jq, or no curl"
+    tap_done
+    exit
+fi
+check "a gateway begins to serve" up many --model tiny="$work/run" --batch 4 --queue 200 --tokens "$work/tokens" --chat-template plain
+[ -n "$url" ] || { tap_done; exit; }
+
+# --- alone, together, in pieces ---
+greedy='"model":"tiny","prompt":"The ","max_tokens":60,"temperature":0'
+generate --prompt "The " --tokens 60 --temperature 0 >"$work/alone"
+check "the model has something to say" test "$(tr -d ' \n' <"$work/alone" | wc -c)" -gt 10
+whole() { post completions "{$greedy}" | said | cmp - "$work/alone"; }
+check "greedy text is that of pcp generate" whole
+in_pieces() { post completions "{$greedy,\"stream\":true}" >"$work/stream" && pieces <"$work/stream" | cmp - "$work/alone" && tail -n 2 "$work/stream" | grep -qx 'data: \[DONE\]'; }
+check "its pieces make the same text" in_pieces
+drawn() {
+    generate --prompt "The " --tokens 30 --seed 7 --top-p 0.9 >"$work/drawn"
+    post completions '{"prompt":"The ","max_tokens":30,"seed":7,"top_p":0.9,"stream":true}' | pieces | cmp - "$work/drawn"
+}
+check "drawn by the same seed, too" drawn
+beside_others() {
+    local i others=()
+    for i in {1..20}; do
+        post completions "{\"prompt\":\"number $i of many\",\"max_tokens\":90,\"seed\":$i,\"stream\":true}" >"$work/other.$i" &
+        others+=($!)
+    done
+    eventually 20 at_least 'pcp_gateway_texts_running{model="tiny"}' 4 || return 1
+    for i in 1 2 3; do whole || return 1; done
+    wait "${others[@]}"
+    for i in {1..20}; do
+        pieces <"$work/other.$i" | cmp - <(generate --prompt "number $i of many" --tokens 90 --seed "$i") || return 1
+        grep -q DONE "$work/other.$i" || return 1
+    done
+}
+check "beside 20 other streams each writes what it writes alone" beside_others
+tokens_too() { post completions '{"prompt":[84,104,101,32],"max_tokens":60,"temperature":0}' | said | cmp - "$work/alone"; }
+check "a prompt of tokens" tokens_too
+several() { post completions '{"prompt":["The ","A"],"n":2,"max_tokens":3,"temperature":0}' | holds '[.choices[].index] == [0,1,2,3] and .choices[0].text == .choices[1].text and .usage.prompt_tokens == 5 and .usage.completion_tokens == 12'; }
+check "several prompts, several texts of each" several
+stops() { post completions "{$greedy,\"stop\":[\"zzz\",\"$(cut -c 6-8 <<<"$(tr '\n' ' ' <"$work/alone")")\"]}" | holds '.choices[0].finish_reason == "stop" and (.choices[0].text | length) < 12'; }
+check "a stop string ends a text" stops
+context() { post completions '{"prompt":"The ","max_tokens":5000,"temperature":0}' | holds '.choices[0].finish_reason == "length" and .usage.total_tokens == 129'; }
+check "a full context ends a text" context
+echoes() { post completions "{$greedy,\"echo\":true}" | said | cmp - <(printf 'The '; cat "$work/alone"); }
+check "echo begins with the prompt" echoes
+logprobs() { post completions "{$greedy,\"logprobs\":2}" | holds '.choices[0].logprobs | (.tokens | length) == 60 and (.token_logprobs | max) <= 0 and (.top_logprobs[0] | length) == 2'; }
+check "log-probabilities" logprobs
+never() { post completions '{"prompt":"The ","max_tokens":60,"seed":3,"logit_bias":{"32":-100}}' | holds '.choices[0].text | length > 20 and (contains(" ") | not)'; }
+check "a token with a bias of -100 does not come" never
+chat() {
+    local body='"messages":[{"role":"user","content":"Hello"}],"max_tokens":12,"temperature":0'
+    post chat/completions "{$body}" | said >"$work/chat"
+    generate --prompt $'User: Hello\nAssistant:' --tokens 12 --temperature 0 | cmp - "$work/chat" &&
+        post chat/completions "{$body,\"stream\":true,\"stream_options\":{\"include_usage\":true}}" >"$work/stream" &&
+        pieces <"$work/stream" | cmp - "$work/chat" &&
+        grep -q '"role":"assistant"' "$work/stream" && grep -q '"completion_tokens":12' "$work/stream"
+}
+check "a chat is its template's text" chat
+
+# --- who may ask, and what ---
+check "models are listed" sh -c "curl -s -H 'Authorization: Bearer $token' $url/v1/models | jq -e '.data[0].id == \"tiny\"'"
+nobody() { [ "$(curl -s -o "$work/nobody" -w '%{http_code}' "$@" "$url/v1/models")" = 401 ] && grep -q invalid_api_key "$work/nobody"; }
+check "without a token nobody may ask" nobody
+check "nor with a wrong one" nobody -H "Authorization: Bearer ${token%f}e"
+check "nor with a part of one" nobody -H "Authorization: Bearer ${token:0:20}"
+check "health needs none" curl -sf "$url/readyz"
+check "who asked is counted" at_least 'pcp_gateway_token_use_total{name="ada"}' 60
+check "an unknown model" is 404 model absent completions '{"model":"absent","prompt":"x"}'
+check "a body that is no JSON" is 400 "" "not JSON" completions '{"prompt":'
+check "a wrong type" is 400 max_tokens "whole number" completions '{"prompt":"x","max_tokens":"many"}'
+check "a prompt longer than the context" is 400 prompt "(its block size) has 128" completions "{\"prompt\":\"$(printf 'x%.0s' {1..129})\"}"
+check "a token that there is not" is 400 prompt "token 256 is outside" completions '{"prompt":[256]}'
+check "a bias of one" is 400 logit_bias "token 256 is outside" completions '{"prompt":"x","logit_bias":{"256":1}}'
+check "what is not there is refused by name" is 400 tools "tools is not supported" chat/completions '{"messages":[{"role":"user","content":"x"}],"tools":[{}]}'
+check "a path that is not served" is 404 "" "/v1/embeddings is not served" embeddings '{"input":"x"}'
+head -c 1100000 /dev/zero | tr '\0' x >"$work/large"
+too_large() { [ "$(post completions "@$work/large" -o /dev/null -w '%{http_code}' "$@")" = 413 ]; }
+check "a body without end" too_large
+check "the same in chunks" too_large -H 'Transfer-Encoding: chunked'
+form() { [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" -d '{"prompt":"x"}' "$url/v1/completions")" = 415 ]; }
+check "a page's form" form
+check "another method" test "$(curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $token" "$url/v1/completions")" = 405
+
+# --- clients that leave, and that do not read ---
+long='"prompt":"The ","n":128,"max_tokens":120,"stream":true'
+leaving() {
+    local before
+    before=$(metric 'pcp_gateway_texts_total{model="tiny",end="cancelled"}')
+    post completions "{$long}" --max-time 0.3 >/dev/null
+    eventually 10 at_least 'pcp_gateway_texts_total{model="tiny",end="cancelled"}' $((${before:-0} + 20)) &&
+        eventually 10 test "$(metric 'pcp_gateway_texts_running{model="tiny"}')" = 0
+}
+check "texts of a client that leaves are not written on" leaving
+leaving_whole() {
+    local before
+    before=$(metric 'pcp_gateway_texts_total{model="tiny",end="cancelled"}')
+    post completions "{${long%,*},\"logprobs\":20}" --max-time 0.2 >/dev/null
+    eventually 10 at_least 'pcp_gateway_texts_total{model="tiny",end="cancelled"}' $((before + 20))
+}
+check "also when nothing was sent yet" leaving_whole
+deaf() {
+    local body="{$long,\"logprobs\":20}" fd
+    exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+    printf 'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s' \
+        "$token" "${#body}" "$body" >&"$fd"
+    eventually 30 event many event=slow_client
+    local status=$?
+    exec {fd}>&-
+    return $status
+}
+check "nor of one that does not read" deaf
+check "others are served as before" whole
+
+# --- the official client ---
+client=build/openai
+fetch() {
+    mkdir -p "$client" && cp tests/tools/openai/* "$client" && cd "$client" || return 1
+    cmp -s package-lock.json node_modules/.fetched ||
+        { timeout 120 npm ci --no-audit --no-fund && cp package-lock.json node_modules/.fetched; }
+}
+if command -v node >/dev/null && (fetch >"$work/npm" 2>&1); then
+    official() {
+        node "$client/client.mjs" "$url/v1" "$token" tiny >"$work/official" || return 1
+        cat "$work/official"
+        jq -e --rawfile alone "$work/alone" '.models == ["tiny"] and (.text as $t | $alone | startswith($t)) and .pieces == .text and .usage == 24
+            and .role == "assistant" and .said == .heard and .written == 8
+            and .wrong == "400 BadRequestError temperature" and .absent == "404 NotFoundError model"' "$work/official" >/dev/null
+    }
+    check "the official client is served" official
+else
+    skip "the official client is served" "no node, or no npm registry"
+fi
+
+# --- the end ---
+draining() {
+    local stream
+    post completions "{${long/128/64}}" >"$work/stream" &
+    stream=$!
+    eventually 10 grep -q data: "$work/stream" || return 1
+    slay TERM many
+    eventually 5 refused || return 1
+    wait "$stream"
+    [ "$(grep -c '"finish_reason":"length"' "$work/stream")" = 64 ] && grep -q DONE "$work/stream"
+}
+refused() { [ "$(status_of completions '{"prompt":"x"}')" = 503 ]; }
+check "SIGTERM: what has begun is ended, nobody new is let in" draining
+check "then it leaves" leaves many
+
+# --- the queue ---
+up few --model tiny="$work/run" --batch 4 --queue 3 --timeout-s 1
+full() {
+    local stream
+    post completions "{$long,\"logprobs\":20}" >"$work/stream" &
+    stream=$!
+    eventually 10 at_least 'pcp_gateway_texts_waiting{model="tiny"}' 3 || return 1
+    post completions '{"prompt":"x"}' -D "$work/headers" | grep -q queue_full && grep -qi '^Retry-After: 1' "$work/headers"
+    local status=$?
+    wait "$stream"
+    return $status
+}
+check "who comes when the queue is full is told to come again" full
+check "an answer that takes too long is ended" grep -q '"code":"timeout"' "$work/stream"
+check "another host's name is refused" test "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: example.com' "$url/v1/models")" = 421
+slay TERM few
+check "an idle one leaves at once" leaves few
+
+# --- newer checkpoints ---
+mkdir "$work/live"
+older=$(find "$work/run/checkpoint" -maxdepth 1 -name 'round-*' -printf '%f\n' | sort | head -n 1) # the first is always written
+cp -r "$work/run/checkpoint/$older" "$work/live/"
+ln -s "$older" "$work/live/latest"
+text_now() { post completions "{$greedy}" | said; }
+round_is() { [ "$(metric 'pcp_gateway_checkpoint_round{model="tiny"}')" = "$1" ]; }
+up live --model tiny="$work/live" --batch 4 --follow
+text_now >"$work/old"
+follows() {
+    post completions "{${long/128/16}}" >"$work/stream" &
+    local stream=$!
+    cp -r "$work/run/checkpoint/round-000004" "$work/live/"
+    ln -sfn round-000004 "$work/live/latest"
+    eventually 20 round_is 4 && text_now | cmp - "$work/alone" && ! cmp -s "$work/old" "$work/alone" || return 1
+    wait "$stream"
+    [ "$(grep -c '"finish_reason":"length"' "$work/stream")" = 16 ]
+}
+check "a newer checkpoint is served without a restart" follows
+one_left() { [ "$(metric 'pcp_gateway_weights_loaded{model="tiny"}')" = 1 ] || { text_now >/dev/null; return 1; }; }
+check "and the older one forgotten" eventually 10 one_left
+slay TERM live
+check "it leaves, too" leaves live
+
+# --- beginnings that are refused ---
+gateway() { timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 "$@"; }
+check "no model" refuses "no --model" gateway
+check "a name without a directory" refuses "expected NAME=DIR" gateway --model tiny
+check "a directory without a checkpoint" refuses "there is no such directory" gateway --model tiny="$work/absent"
+check "a template that is not known" refuses "known are chatml" gateway --model tiny="$work/run" --chat-template jinja
+check "another address than this machine's, without tokens" refuses "give --tokens" gateway --model tiny="$work/run" --http 0.0.0.0:0
+chmod 644 "$work/tokens"
+check "tokens that others may read" refuses "chmod 600" gateway --model tiny="$work/run" --tokens "$work/tokens"
+listed() {
+    "$bin/pcp-gateway" --list-metrics >"$work/metrics.md"
+    local line
+    while IFS= read -r line; do grep -qFx -- "$line" docs/serving.md || { echo "docs/serving.md lacks: $line"; return 1; }; done <"$work/metrics.md"
+}
+check "docs/serving.md has every metric" listed
+check "nothing is left running" no_orphans
+tap_done
