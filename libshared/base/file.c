@@ -193,12 +193,17 @@ int file_map(const char *path, file_map_t *map, err_t *err)
     return rc;
 }
 
+void file_pages_forget(const void *at, size_t n)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)at + page - 1) / page * page,
+              to = ((uintptr_t)at + n) / page * page;
+    if (from < to) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
 void file_map_forget(const file_map_t *map, size_t from, size_t to)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    from = (from + page - 1) / page * page;
-    to = to / page * page;
-    if (map->n && from < to) madvise((void *)(uintptr_t)(map->at + from), to - from, MADV_DONTNEED);
+    if (map->n && from < to) file_pages_forget(map->at + from, to - from);
 }
 
 void file_unmap(file_map_t *map)

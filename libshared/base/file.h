@@ -47,6 +47,9 @@ int file_map(const char *path, file_map_t *map, err_t *err);
 void file_unmap(file_map_t *map);
 /* The whole pages of bytes [from, to) need not stay in memory: read again, they come from the file. */
 void file_map_forget(const file_map_t *map, size_t from, size_t to);
+/* The same by addresses, for any mapping of a file that is shared or was never written to: other memory
+ * would lose its contents. */
+void file_pages_forget(const void *at, size_t n);
 
 bool file_exists(const char *path);
 /* May we read it? ERR_IO names its mode, its owner and us. */
