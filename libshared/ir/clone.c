@@ -5,25 +5,29 @@
 #include "base/mem.h"
 #include "ir/ir.h"
 
-/* Attributes point into their module's arena; copy what they point at when it changes. */
-static ir_attr_t copy_attr(arena_t *arena, const ir_attr_t *from);
+/* Attributes point into their module's arena; copy what they point at when it changes. Spilled data is shared:
+ * nobody writes to a constant. */
+static ir_attr_t copy_attr(ir_module_t *to, const ir_attr_t *from);
 
-static const ir_attr_t *copy_items(arena_t *arena, const ir_attr_t *items, int n)
+static const ir_attr_t *copy_items(ir_module_t *to, const ir_attr_t *items, int n)
 {
-    ir_attr_t *copy = ARENA_ARRAY(arena, ir_attr_t, n ? n : 1);
-    for (int i = 0; i < n; i++) copy[i] = copy_attr(arena, &items[i]);
+    ir_attr_t *copy = ARENA_ARRAY(to->arena, ir_attr_t, n ? n : 1);
+    for (int i = 0; i < n; i++) copy[i] = copy_attr(to, &items[i]);
     return copy;
 }
 
-static const tensor_t *copy_tensor(arena_t *arena, const tensor_t *from)
+static const tensor_t *copy_tensor(ir_module_t *to, const tensor_t *from)
 {
+    arena_t *arena = to->arena;
     tensor_t *t = arena_copy(arena, from, sizeof *from);
-    t->data = arena_copy(arena, from->data, (size_t)tensor_data_bytes(from));
+    if (!spill_holds(to->spill, from->data))
+        t->data = arena_copy(arena, from->data, (size_t)tensor_data_bytes(from));
     return t;
 }
 
-static ir_attr_t copy_attr(arena_t *arena, const ir_attr_t *from)
+static ir_attr_t copy_attr(ir_module_t *module, const ir_attr_t *from)
 {
+    arena_t *arena = module->arena;
     ir_attr_t to = *from;
     if (from->name) to.name = arena_strdup(arena, from->name);
     switch (from->kind) {
@@ -34,10 +38,10 @@ static ir_attr_t copy_attr(arena_t *arena, const ir_attr_t *from)
     case ATTR_INTS:
         to.ints = arena_copy(arena, from->ints, sizeof *from->ints * (size_t)from->n);
         break;
-    case ATTR_TENSOR: to.tensor = copy_tensor(arena, from->tensor); break;
+    case ATTR_TENSOR: to.tensor = copy_tensor(module, from->tensor); break;
     case ATTR_TYPE: to.type = arena_copy(arena, from->type, sizeof *from->type); break;
     case ATTR_LIST:
-    case ATTR_DICT: to.items = copy_items(arena, from->items, from->n); break;
+    case ATTR_DICT: to.items = copy_items(module, from->items, from->n); break;
     default: break;
     }
     return to;
@@ -48,7 +52,7 @@ static ir_attrs_t copy_attrs(ir_module_t *to, const ir_module_t *from, const ir_
     ir_attrs_t copy = {.n = attrs->n};
     copy.at = ARENA_ARRAY(to->arena, ir_attr_t, attrs->n ? attrs->n : 1);
     for (int i = 0; i < attrs->n; i++)
-        copy.at[i] = to == from ? attrs->at[i] : copy_attr(to->arena, &attrs->at[i]);
+        copy.at[i] = to == from ? attrs->at[i] : copy_attr(to, &attrs->at[i]);
     return copy;
 }
 
@@ -177,6 +181,7 @@ ir_fn_t *ir_clone_fn(ir_module_t *module, const ir_fn_t *fn,
 ir_module_t *ir_module_clone(const ir_module_t *self, err_t *err)
 {
     ir_module_t *to = ir_module_new();
+    to->spill = spill_share(self->spill);
     if (self->name) to->name = arena_strdup(to->arena, self->name);
     to->attrs = copy_attrs(to, self, &self->attrs);
     for (int i = 0; i < self->n_fn; i++)

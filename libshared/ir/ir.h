@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/spill.h"
 #include "ir/attr.h"
 #include "ir/type.h"
 
@@ -77,6 +78,7 @@ struct ir_fn {
 
 struct ir_module {
     arena_t *arena;
+    spill_t *spill;   /* data of large constants; NULL: there are none */
     const char *name; /* may be NULL */
     ir_attrs_t attrs;
     ir_fn_t **fn;

@@ -16,6 +16,7 @@ void ir_module_destroy(ir_module_t **self_p)
 {
     if (!self_p || !*self_p) return;
     arena_destroy(&(*self_p)->arena);
+    spill_release(&(*self_p)->spill);
     free(*self_p);
     *self_p = NULL;
 }

@@ -111,7 +111,8 @@ void parse_leave(parser_t *p)
 int parse_line_of(parser_t *p, const char *at)
 {
     while (p->line_at < at) {
-        const char *newline = memchr(p->line_at, '\n', (size_t)(at - p->line_at));
+        const lexer_t before = {.end = at, .mapped = p->lex.mapped};
+        const char *newline = lex_find(&before, p->line_at, '\n', '\n');
         p->line_at = newline ? newline + 1 : at;
         if (newline) p->line++;
     }

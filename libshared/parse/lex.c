@@ -2,7 +2,10 @@
  * literals hold megabytes of hex. */
 #include "parse/lex.h"
 
+#include <stdint.h>
 #include <string.h>
+
+#include "base/file.h"
 
 enum { CH_DIGIT = 1, CH_LETTER = 2, CH_DOLLAR_DOT = 4, CH_DASH = 8 };
 
@@ -25,16 +28,47 @@ const char *lex_skip_blank(const char *at, const char *end)
     }
 }
 
-const char *lex_skip_string(const char *at, const char *end)
+/* --- long stretches --- */
+
+enum {
+    STRETCH = 1 << 20
+}; /* looked through at a time: both characters in one pass through memory */
+
+void lex_passed(const lexer_t *self, const char *from, const char *to)
 {
-    for (const char *from = at + 1; from < end;) {
-        const char *quote = memchr(from, '"', (size_t)(end - from));
-        if (!quote) return NULL;
-        const char *slash = memchr(from, '\\', (size_t)(quote - from));
-        if (!slash) return quote + 1;
-        from = slash + 2; /* the escaped character may be a quote */
+    if (self->mapped && to - from >= STRETCH) file_pages_forget(from, (size_t)(to - from));
+}
+
+const char *lex_find(const lexer_t *self, const char *at, char one, char other)
+{
+    while (at < self->end) {
+        size_t left = (size_t)(self->end - at), n = STRETCH - (uintptr_t)at % STRETCH;
+        if (n > left) n = left;
+        const char *hit = memchr(at, one, n);
+        const char *second = memchr(at, other, hit ? (size_t)(hit - at) : n);
+        if (second) return second;
+        if (hit) return hit;
+        lex_passed(self, at, at + n);
+        at += n;
     }
     return NULL;
+}
+
+const char *lex_string_end(const lexer_t *self, const char *at)
+{
+    for (at++; at < self->end;) {
+        const char *hit = lex_find(self, at, '"', '\\');
+        if (!hit) return NULL;
+        if (*hit == '"') return hit + 1;
+        at = hit + 2; /* the escaped character may be a quote */
+    }
+    return NULL;
+}
+
+const char *lex_skip_string(const char *at, const char *end)
+{
+    const lexer_t text = {.end = end};
+    return lex_string_end(&text, at);
 }
 
 static char closing(char c)
@@ -138,14 +172,15 @@ static const char *skip_number(const char *at, const char *end, int *kind)
 }
 
 /* Tokens that start with a sign of their own; NULL when malformed. */
-static const char *skip_signed(const char *at, const char *end, int *kind)
+static const char *skip_signed(const lexer_t *self, const char *at, int *kind)
 {
+    const char *end = self->end;
     switch (*at) {
     case '%': *kind = TOK_VALUE; return skip_value(at, end);
     case '@': *kind = TOK_SYMBOL; return skip_symbol(at, end);
     case '^': *kind = TOK_LABEL; return skip_suffix(at + 1, end);
     case '!': *kind = TOK_BANG; return skip_suffix(at + 1, end);
-    case '"': *kind = TOK_STRING; return lex_skip_string(at, end);
+    case '"': *kind = TOK_STRING; return lex_string_end(self, at);
     case '#':
         if (end - at >= 3 && at[1] == '-' && at[2] == '}') {
             *kind = TOK_CLOSE_RESOURCES;
@@ -180,7 +215,7 @@ token_t lex_next(lexer_t *self)
                (*at == '-' && end - at >= 2 && class_of(at[1]) == CH_DIGIT)) {
         behind = skip_number(at, end, &kind);
     } else {
-        behind = skip_signed(at, end, &kind);
+        behind = skip_signed(self, at, &kind);
     }
     if (!behind) {
         self->at = at + 1;

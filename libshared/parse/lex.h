@@ -32,6 +32,7 @@ typedef struct {
 typedef struct {
     const char *text, *end; /* the whole text */
     const char *at;         /* where the next token starts (blanks may come first) */
+    bool mapped;            /* a file's mapping: pages that were read may go (file_pages_forget) */
 } lexer_t;
 
 token_t lex_next(lexer_t *self);
@@ -45,6 +46,13 @@ const char *lex_skip_balanced(const char *at, const char *end);
 
 /* `at` stands on a quote: the position behind the closing one, or NULL. */
 const char *lex_skip_string(const char *at, const char *end);
+
+/* The same up to the text's end, and the first of two characters from `at` on (NULL: neither is there), for
+ * literals larger than memory: in one pass, and what is behind is given back. */
+const char *lex_string_end(const lexer_t *self, const char *at);
+const char *lex_find(const lexer_t *self, const char *at, char one, char other);
+/* [from, to) was read: much of it is given back if the text is a mapping. */
+void lex_passed(const lexer_t *self, const char *from, const char *to);
 
 bool lex_is(token_t tok, const char *text); /* the token's bytes equal text */
 

@@ -1,9 +1,26 @@
 /* Dense literals: the body comes before its type, so its end is found first (memchr), the type is
- * read, and the body is decoded straight into the tensor. Little-endian machines only. */
+ * read, and the body is decoded straight into the tensor. Little-endian machines only.
+ *
+ * Large ones go piece by piece: what was read of a mapped text and what was written of a tensor in the
+ * spill file need not stay in memory, so a text may hold more constants than the machine has memory. */
 #include <string.h>
 
 #include "parse/refine.h"
 #include "parse/wide.h"
+
+/* --- room --- */
+
+enum { SMALL_BYTES = 64 << 10, PIECE_BYTES = 1 << 19 };
+
+static void *room(parser_t *p, size_t n_bytes)
+{
+    if (n_bytes < SMALL_BYTES) return arena_alloc(p->arena, n_bytes);
+    int64_t keep = p->options->keep_bytes ? p->options->keep_bytes : PARSE_KEEP_BYTES;
+    if (!p->module->spill) p->module->spill = spill_new(keep < 0 ? 0 : (size_t)keep);
+    void *at = spill_alloc(p->module->spill, n_bytes, p->err);
+    if (!at) err_prefix(p->err, "%s: ", p->file);
+    return at;
+}
 
 /* --- bytes in hex --- */
 
@@ -56,6 +73,22 @@ static void unpack_bits(uint8_t *at, int64_t n)
     for (int64_t i = n - 1; i >= 0; i--) at[i] = at[i / 8] >> (i % 8) & 1;
 }
 
+/* n bytes from hex digits; NULL, or the first character that is none. Bits are not unpacked yet. */
+static const char *decode(parser_t *p, const char *digits, size_t n, bool packed, tensor_t *t)
+{
+    uint8_t *out = t->data;
+    for (size_t at = 0, before = 0, some; at < n; before = at, at += some) {
+        some = n - at < PIECE_BYTES ? n - at : PIECE_BYTES;
+        const char *bad = hex_decode(digits + 2 * at, some, out + at);
+        if (bad) return bad;
+        if (!packed) normalise(&t->type, out + at, (int64_t)some);
+        if (n < SMALL_BYTES) continue;
+        lex_passed(&p->lex, digits + 2 * before, digits + 2 * (at + some));
+        spill_rest(p->module->spill, out + at, some);
+    }
+    return NULL;
+}
+
 static int hex_size_error(parser_t *p, const char *at, size_t got, const ir_type_t *type)
 {
     char text[IR_TYPE_TEXT];
@@ -77,11 +110,11 @@ static int from_hex(parser_t *p, const char *digits, size_t n_digits, bool may_s
     if (t->splat) packed = false;
     if (n_digits % 2 || (!t->splat && !packed && n != count * size))
         return hex_size_error(p, digits, n, &t->type);
-    t->data = arena_alloc(p->arena, packed ? count : n ? n : 1);
-    const char *bad = hex_decode(digits, n, t->data);
+    t->data = room(p, packed ? count : n ? n : 1);
+    if (!t->data) return -1;
+    const char *bad = decode(p, digits, n, packed, t);
     if (bad) return parse_fail(p, bad, ERR_PARSE, "expected a hex digit, got '%c'", *bad);
     if (packed) unpack_bits(t->data, (int64_t)count);
-    normalise(&t->type, t->data, t->splat ? 1 : (int64_t)count);
     return 0;
 }
 
@@ -198,6 +231,8 @@ typedef struct {
     int depth;                     /* brackets that are open */
     int64_t seen[IR_MAX_RANK + 1]; /* items of each open bracket */
     int64_t n;                     /* elements stored */
+    const char *behind;            /* text up to here, and so many elements, are done with */
+    int64_t n_behind;
 } list_t;
 
 static int close_bracket(parser_t *p, list_t *l, const ir_type_t *type)
@@ -231,13 +266,25 @@ static int list_item(parser_t *p, list_t *l, tensor_t *t)
     return l->at < l->end && *l->at == ']' ? 0 : 1; /* 1: an item must follow */
 }
 
+/* A piece of the list is done with. */
+static void pass_piece(parser_t *p, list_t *l, const tensor_t *t)
+{
+    enum { PAGE = 4096 };
+    size_t size = dtype_bytes(t->type.dtype), from = (size_t)l->n_behind * size / PAGE * PAGE;
+    lex_passed(&p->lex, l->behind, l->at);
+    spill_rest(p->module->spill, (char *)t->data + from, (size_t)l->n * size - from);
+    l->behind = l->at;
+    l->n_behind = l->n;
+}
+
 static int nested_list(parser_t *p, const char *from, const char *end, tensor_t *t)
 {
-    list_t l = {.at = from, .end = end};
+    list_t l = {.at = from, .end = end, .behind = from};
     bool item = true;
     do {
         l.at = lex_skip_blank(l.at, end);
         if (l.at == end) return parse_fail(p, l.at, ERR_PARSE, "expected ] before the end");
+        if (l.at - l.behind >= 4 * PIECE_BYTES) pass_piece(p, &l, t);
         if (item) {
             int rc = list_item(p, &l, t);
             if (rc < 0) return -1;
@@ -275,7 +322,8 @@ static int body(parser_t *p, const char *from, const char *end, tensor_t *t)
         return parse_fail(p, from, ERR_PARSE, "expected %lld elements", (long long)count);
     }
     if (*from == '"') {
-        const char *behind = lex_skip_string(from, end);
+        const lexer_t text = {.end = end, .mapped = p->lex.mapped};
+        const char *behind = lex_string_end(&text, from);
         if (!behind || lex_skip_blank(behind, end) != end)
             return parse_fail(p, from, ERR_PARSE, "expected > after the string");
         return from_hex_string(p, (token_t){TOK_STRING, from, (size_t)(behind - from)}, true, 0, t);
@@ -286,7 +334,8 @@ static int body(parser_t *p, const char *from, const char *end, tensor_t *t)
                           (long long)count);
     size_t n = is_list ? (size_t)count : 1;
     t->splat = !is_list;
-    t->data = arena_alloc(p->arena, n * dtype_bytes(t->type.dtype) + 1);
+    t->data = room(p, n * dtype_bytes(t->type.dtype) + 1);
+    if (!t->data) return -1;
     if (is_list) return nested_list(p, from, end, t);
     ir_type_t whole = t->type;
     t->type = ir_type_scalar(whole.dtype);
@@ -295,20 +344,19 @@ static int body(parser_t *p, const char *from, const char *end, tensor_t *t)
     return rc;
 }
 
-/* The closing > of a body that starts at `at`; NULL if there is none. */
-static const char *body_end(const char *at, const char *end)
+/* The closing > of a body that starts where the lexer stands; NULL if there is none. */
+static const char *body_end(const lexer_t *lex)
 {
-    at = lex_skip_blank(at, end);
-    if (at < end && *at == '"') {
-        at = lex_skip_string(at, end);
-        at = at ? lex_skip_blank(at, end) : end;
+    const char *at = lex_skip_blank(lex->at, lex->end);
+    if (at < lex->end && *at == '"') {
+        at = lex_string_end(lex, at);
+        at = at ? lex_skip_blank(at, lex->end) : lex->end;
     }
     for (;;) {
-        const char *close = at < end ? memchr(at, '>', (size_t)(end - at)) : NULL;
-        const char *slash = close ? memchr(at, '/', (size_t)(close - at)) : NULL;
-        if (!slash) return close;
-        at = lex_skip_blank(slash, end); /* a comment may hold a > */
-        if (at == slash) at++;
+        const char *hit = lex_find(lex, at, '>', '/');
+        if (!hit || *hit == '>') return hit;
+        at = lex_skip_blank(hit, lex->end); /* a comment may hold a > */
+        if (at == hit) at++;
     }
 }
 
@@ -336,7 +384,7 @@ static int typed_first(parser_t *p, tensor_t *t)
 {
     if (literal_type(p, t) < 0) return -1;
     if (p->tok.kind != ':') return parse_expected(p, ":");
-    const char *from = p->lex.at, *end = body_end(from, p->lex.end);
+    const char *from = p->lex.at, *end = body_end(&p->lex);
     if (!end) return parse_fail(p, from, ERR_PARSE, "dense< is never closed");
     if (body(p, from, end, t) < 0) return -1;
     parse_jump(p, end + 1);
@@ -345,12 +393,12 @@ static int typed_first(parser_t *p, tensor_t *t)
 
 static int dense(parser_t *p, tensor_t *t)
 {
-    const char *open = p->tok.at, *end = body_end(p->lex.at, p->lex.end);
-    const char *from = lex_skip_blank(p->lex.at, p->lex.end);
+    const char *open = p->tok.at, *from = lex_skip_blank(p->lex.at, p->lex.end);
     if (p->lex.end - from > 7 && !memcmp(from, "tensor<", 7)) {
         parse_next(p);
         return typed_first(p, t);
     }
+    const char *end = body_end(&p->lex);
     if (!end) return parse_fail(p, open, ERR_PARSE, "dense< is never closed");
     parse_jump(p, end + 1);
     if (parse_expect(p, ':', ": and the literal's type") < 0) return -1;
@@ -367,33 +415,46 @@ static void list_resources(parser_t *p)
         parse_next(p);
         if (key.kind != TOK_ID && key.kind != TOK_STRING) continue;
         if (!parse_accept(p, ':') || p->tok.kind != TOK_STRING) continue;
-        resource_t r = {key, p->tok};
+        resource_t r = {.key = key, .value = p->tok};
         VEC_PUSH(&p->resource_list, r);
         parse_next(p);
     }
 }
 
-static int find_resource(parser_t *p, token_t key, token_t *value)
+static resource_t *find_resource(parser_t *p, token_t key)
 {
     int shown = (int)(key.n > 64 ? 64 : key.n);
-    if (!p->resources)
-        return parse_fail(p, key.at, ERR_PARSE,
-                          "resource '%.*s' is not there: the text has no {-# dialect_resources",
-                          shown, key.at);
-    if (!p->resource_list.n) list_resources(p);
+    if (p->resources && !p->resource_list.n) list_resources(p);
     for (size_t i = 0; i < p->resource_list.n; i++) {
-        const resource_t *r = &p->resource_list.at[i];
-        if (r->key.kind != key.kind || r->key.n != key.n) continue;
-        *value = r->value;
-        if (memcmp(r->key.at, key.at, key.n) == 0) return 0;
+        resource_t *r = &p->resource_list.at[i];
+        if (r->key.kind == key.kind && r->key.n == key.n && !memcmp(r->key.at, key.at, key.n))
+            return r;
     }
-    return parse_fail(p, key.at, ERR_PARSE, "resource '%.*s' is not in dialect_resources", shown,
-                      key.at);
+    if (p->resources)
+        parse_fail(p, key.at, ERR_PARSE, "resource '%.*s' is not in dialect_resources", shown,
+                   key.at);
+    else
+        parse_fail(p, key.at, ERR_PARSE,
+                   "resource '%.*s' is not there: the text has no {-# dialect_resources", shown,
+                   key.at);
+    return NULL;
+}
+
+/* A blob of which several constants are made is decoded once. */
+static int read_resource(parser_t *p, resource_t *r, tensor_t *t)
+{
+    if (r->read.data && ir_type_equal(&r->read.type, &t->type)) {
+        *t = r->read;
+        return 0;
+    }
+    if (from_hex_string(p, r->value, false, 4, t) < 0) return -1;
+    r->read = *t;
+    return 0;
 }
 
 static int resource(parser_t *p, tensor_t *t)
 {
-    token_t key = p->tok, value = {0};
+    token_t key = p->tok;
     if (key.kind != TOK_ID && key.kind != TOK_STRING) return parse_expected(p, "a resource's key");
     if (lex_is(key, "__elided__"))
         return parse_fail(p, key.at, ERR_PARSE,
@@ -404,7 +465,8 @@ static int resource(parser_t *p, tensor_t *t)
     if (parse_expect(p, ':', ": and the literal's type") < 0) return -1;
     if (literal_type(p, t) < 0) return -1;
     const char *here = p->tok.at;
-    if (find_resource(p, key, &value) < 0 || from_hex_string(p, value, false, 4, t) < 0) return -1;
+    resource_t *r = find_resource(p, key);
+    if (!r || read_resource(p, r, t) < 0) return -1;
     parse_jump(p, here);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/file_view.h"
 #include "parse/refine.h"
 #include "parse/wide.h"
 
@@ -34,17 +34,20 @@ static void note_alias(parser_t *p, const char *at)
 }
 
 /* Aliases may be used before they are defined and resources stand at the end, so both are found
- * first: each starts its line. Strings never hold line breaks. */
-static void scan_lines(parser_t *p)
+ * first: each starts its line. Strings never hold line breaks. -1: this is no text. */
+static int scan_lines(parser_t *p)
 {
     const char *end = p->lex.end;
     for (const char *at = p->lex.text; at < end;) {
         const char *first = skip_spaces(at, end);
         if (first < end && (*first == '#' || *first == '!')) note_alias(p, first);
         if (end - first >= 3 && !memcmp(first, "{-#", 3)) p->resources = first;
-        const char *newline = memchr(first, '\n', (size_t)(end - first));
+        const char *newline = lex_find(&p->lex, first, '\n', '\0');
+        if (newline && !*newline)
+            return parse_fail(p, newline, ERR_PARSE, "a NUL byte: this is no text");
         at = newline ? newline + 1 : end;
     }
+    return 0;
 }
 
 /* Does a use of a function fit its signature? */
@@ -98,9 +101,7 @@ static int verify(parser_t *p)
 static int run(parser_t *p)
 {
     if (parse_foreign(p) < 0) return -1;
-    const char *nul = memchr(p->lex.text, '\0', (size_t)(p->lex.end - p->lex.text));
-    if (nul) return parse_fail(p, nul, ERR_PARSE, "a NUL byte: this is no text");
-    scan_lines(p);
+    if (scan_lines(p) < 0) return -1;
     parse_next(p);
     if (parse_top(p) < 0) return -1;
     for (size_t i = 0; i < p->uses.n; i++)
@@ -113,14 +114,14 @@ static int run(parser_t *p)
     return verify(p);
 }
 
-static ir_module_t *parse_lines(const char *text, size_t n, const char *file_name, int first_line,
-                                const parse_options_t *options, err_t *err)
+ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
+                                  const parse_options_t *options, err_t *err)
 {
     err_t own = {0};
     parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
     if (n == 0) text = "";
     if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, n -= 3; /* byte-order mark */
-    p->lex = (lexer_t){text, text + n, text};
+    p->lex = (lexer_t){text, text + n, text, options->mapped};
     p->tok.at = text;
     p->file = file_name;
     p->options = options;
@@ -128,7 +129,7 @@ static ir_module_t *parse_lines(const char *text, size_t n, const char *file_nam
     p->module = ir_module_new();
     p->arena = p->module->arena;
     p->line_at = text;
-    p->line = p->first_line = first_line;
+    p->line = p->first_line = options->first_line ? options->first_line : 1;
     names_clear(&p->functions);
     if (run(p) < 0) {
         ir_module_destroy(&p->module);
@@ -147,36 +148,33 @@ static ir_module_t *parse_lines(const char *text, size_t n, const char *file_nam
     return module;
 }
 
+ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err)
+{
+    const parse_options_t none = {0};
+    return parse_stablehlo_with(text, n, file_name, &none, err);
+}
+
 ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
                            err_t *err)
 {
-    const parse_options_t none = {0};
-    return parse_lines(text, n, file_name, first_line, &none, err);
-}
-
-ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err)
-{
-    return parse_section(text, n, file_name, 1, err);
-}
-
-ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
-                                  const parse_options_t *options, err_t *err)
-{
-    return parse_lines(text, n, file_name, 1, options, err);
+    const parse_options_t options = {.first_line = first_line};
+    return parse_stablehlo_with(text, n, file_name, &options, err);
 }
 
 ir_module_t *parse_stablehlo_file(const char *path, err_t *err)
 {
-    file_map_t map;
-    if (parse_check_path(path, err) < 0 || file_map(path, &map, err) < 0) return NULL;
-    ir_module_t *module = parse_stablehlo((const char *)map.at, map.n, path, err);
-    file_unmap(&map);
+    file_view_t view;
+    if (parse_check_path(path, err) < 0 || file_view_open(path, &view, err) < 0) return NULL;
+    const parse_options_t options = {.mapped = view.mapped};
+    ir_module_t *module = parse_stablehlo_with(view.at, view.n, path, &options, err);
+    file_view_close(&view);
     return module;
 }
 
 parse_sections_t parse_sections(const char *text, size_t n)
 {
-    return (parse_sections_t){.index = -1, .at = text, .line = 1, .rest = text, .end = text + n};
+    return (parse_sections_t){
+        .index = -1, .at = text, .next_line = 1, .rest = text, .end = text + n};
 }
 
 bool parse_sections_next(parse_sections_t *self)
@@ -184,13 +182,14 @@ bool parse_sections_next(parse_sections_t *self)
     static const char mark[] = "// -----";
     const size_t n_mark = sizeof mark - 1;
     if (!self->rest) return false;
-    for (const char *c = self->at; self->index >= 0 && c < self->rest; c++)
-        self->line += *c == '\n';
+    const lexer_t text = {.end = self->end, .mapped = self->mapped};
+    self->line = self->next_line;
     self->at = self->rest;
     self->index++;
     for (const char *line = self->at; line < self->end;) {
-        const char *newline = memchr(line, '\n', (size_t)(self->end - line));
+        const char *newline = lex_find(&text, line, '\n', '\n');
         const char *next = newline ? newline + 1 : self->end;
+        self->next_line += newline != NULL;
         if ((size_t)(self->end - line) >= n_mark && !memcmp(line, mark, n_mark)) {
             self->n = (size_t)(line - self->at);
             self->rest = next;

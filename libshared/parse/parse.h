@@ -14,9 +14,16 @@
 #include "ir/ir.h"
 
 /* What may be asked of the parser; zeroed: nothing. */
+enum { PARSE_KEEP_BYTES = 64 << 20 };
 typedef struct {
     bool constant_names; /* constants get the attribute pcp.loc: the name in their loc("..") */
     const char *shapes;  /* NAME=8x128[,NAME=..] of the entry's arguments, for `?`; NULL: none */
+    bool
+        mapped; /* the text is a read-only mapping of a file: pages that were read are given back */
+    int first_line; /* of the text in its file, for messages; 0: 1 */
+    int64_t
+        keep_bytes; /* of large constants in memory; more lies in a temporary file (base/spill.h).
+                          * 0: PARSE_KEEP_BYTES; -1: none */
 } parse_options_t;
 
 /* One module (one section; `// -----` is only a comment here). text[n] need not end with NUL and is
@@ -41,6 +48,8 @@ typedef struct {
     size_t n;
     int index; /* from 0 */
     int line;  /* of its first line, from 1 */
+    int next_line;
+    bool mapped; /* set it for a file's mapping: pages that were read are given back */
     const char *rest, *end;
 } parse_sections_t;
 parse_sections_t parse_sections(const char *text, size_t n);
@@ -50,12 +59,12 @@ bool parse_is_blank(const char *text, size_t n);
 /* Ops that others stand for once the text is read, by number from 0; NULL behind the last. */
 const char *parse_text_op_name(size_t i);
 
-/* As parse_stablehlo, with options. */
-ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
-                                  const parse_options_t *options, err_t *err);
-
 /* As parse_stablehlo; messages count lines from `first_line`, the section's place in its file. */
 ir_module_t *parse_section(const char *text, size_t n, const char *file_name, int first_line,
                            err_t *err);
+
+/* As parse_stablehlo, with options. */
+ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
+                                  const parse_options_t *options, err_t *err);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct {
 /* A blob of `{-# dialect_resources`. */
 typedef struct {
     token_t key, value;
+    tensor_t read; /* of the last use; data NULL: none yet */
 } resource_t;
 
 /* A use of a function, checked when all are known. */

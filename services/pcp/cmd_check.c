@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/file_view.h"
 #include "base/str.h"
 #include "ops/check_expect.h"
 #include "parse/parse.h"
@@ -38,10 +38,12 @@ static const config_table_t table = {
 };
 
 /* One section: its status, and what is wrong with it on stderr. */
-static int check_section(const parse_sections_t *s, const char *path, const options_t *o)
+static int check_section(const parse_sections_t *s, const char *path, bool mapped,
+                         const options_t *o)
 {
     err_t err = {0};
-    ir_module_t *module = parse_section(s->at, s->n, path, s->line, &err);
+    const parse_options_t options = {.mapped = mapped, .first_line = s->line};
+    ir_module_t *module = parse_stablehlo_with(s->at, s->n, path, &options, &err);
     int result = -1;
     const eval_options_t limits = {.max_bytes = o->memory_budget};
     bool on_cpu = strcmp(o->backend, "cpu") == 0;
@@ -60,18 +62,19 @@ static int check_section(const parse_sections_t *s, const char *path, const opti
 /* The worst status over all sections. */
 static int check_file(const char *path, const options_t *o, err_t *err)
 {
-    size_t n;
-    char *text = parse_check_path(path, err) < 0 ? NULL : file_read(path, &n, err);
-    if (!text) return CHECK_UNSUPPORTED;
+    file_view_t text;
+    if (parse_check_path(path, err) < 0 || file_view_open(path, &text, err) < 0)
+        return CHECK_UNSUPPORTED;
     int worst = CHECK_HOLDS, n_run = 0;
-    parse_sections_t s = parse_sections(text, n);
+    parse_sections_t s = parse_sections(text.at, text.n);
+    s.mapped = text.mapped;
     while (parse_sections_next(&s)) {
         if (parse_is_blank(s.at, s.n)) continue;
-        int status = check_section(&s, path, o);
+        int status = check_section(&s, path, text.mapped, o);
         if (status > worst) worst = status;
         n_run++;
     }
-    free(text);
+    file_view_close(&text);
     if (n_run > 0) return worst;
     err_set(err, ERR_PARSE, "%s: holds no module", path);
     return CHECK_UNSUPPORTED;

@@ -116,8 +116,8 @@ static int start_sides(job_t *self, err_t *err)
         options.place = &self->place[s];
         snprintf(text, sizeof text, "compiling for %s", self->place[s].target);
         progress_aside(&self->progress, text);
-        int status = trial_init(&self->trial[s], self->model.text, self->model.n_text, self->path,
-                                &options, err);
+        int status = trial_init(&self->trial[s], self->model.text.at, self->model.text.n,
+                                self->path, &options, err);
         progress_end(&self->progress);
         if (status < 0) return err_prefix(err, "%s: ", self->place[s].target);
     }

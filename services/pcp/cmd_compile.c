@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/file_view.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "parse/parse.h"
@@ -96,17 +96,17 @@ static int write_plan(const options_t *o, const char *text, size_t n, const char
 }
 
 /* The text with its roles; --emit ir shows the file as it is. */
-static char *read_model(const options_t *o, const char *path, size_t *n, err_t *err)
+static int read_model(const options_t *o, const char *path, file_view_t *text, err_t *err)
 {
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     ir_module_t *module;
     bool asked = o->entry || o->role || o->roles || o->loss_result >= 0 || o->constants_as_params ||
                  o->shape;
     if (stage_of(o->emit) == STAGE_IR && !o->output && !asked)
-        return parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
-    char *text = model_roles_text(path, &roles, false, true, &module, n, err);
+        return parse_check_path(path, err) < 0 ? -1 : file_view_open(path, text, err);
+    int status = model_roles_text(path, &roles, false, true, &module, text, err);
     ir_module_destroy(&module);
-    return text;
+    return status;
 }
 
 static int compile(const void *options, const config_args_t *args, err_t *err)
@@ -114,9 +114,8 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
     const options_t *o = options;
     if (args->n_operands != 1) return err_set(err, ERR_ARG, "give one StableHLO file (try --help)");
     const char *path = args->operands[0];
-    size_t n;
-    char *text = read_model(o, path, &n, err);
-    if (!text) return -1;
+    file_view_t text;
+    if (read_model(o, path, &text, err) < 0) return -1;
     const spec_options_t wanted = {TRAIN_SPEC_OPTIONS(OPTION_TAKE, o)};
     train_spec_t spec = train_spec_of(&wanted);
     spec.memory_budget = (uint64_t)o->memory_budget;
@@ -131,17 +130,17 @@ static int compile(const void *options, const config_args_t *args, err_t *err)
     progress_t progress;
     progress_aside(&progress, "compiling");
     if (status == 0 && o->output) {
-        status = write_plan(o, text, n, path, &spec, target, err);
+        status = write_plan(o, text.at, text.n, path, &spec, target, err);
         progress_end(&progress);
     } else if (status == 0) {
-        char *out = print_stage(o, text, n, path, &spec, target, err);
+        char *out = print_stage(o, text.at, text.n, path, &spec, target, err);
         progress_end(&progress);
         status = out ? 0 : -1;
         if (out) fputs(out, stdout);
         free(out);
     }
     progress_end(&progress);
-    free(text);
+    file_view_close(&text);
     return status;
 }
 

@@ -104,7 +104,7 @@ static int profile_model(const options_t *o, const char *path, const model_info_
     progress_t progress;
     progress_aside(&progress, "compiling");
     double start = clock_mono_s();
-    int status = trial_init(&trial, model->text, model->n_text, path, options, err);
+    int status = trial_init(&trial, model->text.at, model->text.n, path, options, err);
     double compiled = clock_mono_s() - start;
     profile_t *profile = status == 0 ? profile_new(trial.exec) : NULL;
     double *plain = mem_calloc((size_t)o->steps, sizeof *plain);

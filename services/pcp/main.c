@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_view.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/version.h"
@@ -90,6 +91,7 @@ int main(int argc, char **argv)
     }
     char *help_args[] = {argc > 2 ? argv[2] : NULL, "--help", NULL};
     if (help) name = argv[2]; /* pcp help train */
+    file_view_guard("pcp");
     log_init("pcp", LOG_WARN, LOG_LOGFMT);
     for (int i = 0; i < N_COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)

@@ -54,8 +54,7 @@ static int check_entry(model_info_t *info, err_t *err)
 int model_info_load(const char *path, const roles_options_t *roles, model_info_t *info, err_t *err)
 {
     *info = (model_info_t){0};
-    info->text = model_roles_text(path, roles, true, false, &info->module, &info->n_text, err);
-    if (!info->text) return -1;
+    if (model_roles_text(path, roles, true, false, &info->module, &info->text, err) < 0) return -1;
     info->entry = ir_module_entry(info->module, err);
     if (!info->entry) return err_prefix(err, "%s: ", path);
     info->args = optim_args(info->module, info->entry, err);
@@ -66,7 +65,7 @@ int model_info_load(const char *path, const roles_options_t *roles, model_info_t
 
 void model_info_fini(model_info_t *info)
 {
-    free(info->text);
+    file_view_close(&info->text);
     ir_module_destroy(&info->module);
     *info = (model_info_t){0};
 }

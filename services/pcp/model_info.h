@@ -13,8 +13,7 @@ typedef struct {
     int n_params, n_batch;   /* arguments that are kept among the parameters; that are data */
     int64_t row_tokens;      /* length of a sequence: the batch arguments' second dimension */
     int64_t vocab;           /* rows of the table that tokens look up; 0: could not tell */
-    char *text;              /* of the module with its roles, n_text bytes */
-    size_t n_text;
+    file_view_t text;        /* of the module with its roles */
 } model_info_t;
 
 /* Parse, settle the roles (shown on stderr) and check: at least one parameter and one batch argument,

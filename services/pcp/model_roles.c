@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "ir/print.h"
 #include "parse/parse.h"
@@ -44,14 +43,16 @@ static char *print(const ir_module_t *module, size_t *n)
     return text.at;
 }
 
-char *model_roles_text(const char *path, const roles_options_t *options, bool sure, bool quiet,
-                       ir_module_t **module, size_t *n, err_t *err)
+int model_roles_text(const char *path, const roles_options_t *options, bool sure, bool quiet,
+                     ir_module_t **module, file_view_t *text, err_t *err)
 {
     roles_t roles;
     *module = NULL;
-    char *text = parse_check_path(path, err) < 0 ? NULL : file_read(path, n, err);
-    const parse_options_t parse = {.constant_names = options->constants, .shapes = options->shapes};
-    if (text) *module = parse_stablehlo_with(text, *n, path, &parse, err);
+    *text = (file_view_t){0};
+    if (parse_check_path(path, err) < 0 || file_view_open(path, text, err) < 0) return -1;
+    const parse_options_t parse = {
+        .constant_names = options->constants, .shapes = options->shapes, .mapped = text->mapped};
+    *module = parse_stablehlo_with(text->at, text->n, path, &parse, err);
     if (*module) cmd_notes(path, *module);
     int status = *module ? 0 : -1;
     if (status == 0) {
@@ -60,7 +61,9 @@ char *model_roles_text(const char *path, const roles_options_t *options, bool su
     }
     if (status == 0) show(&roles, quiet);
     if (status == 0 && sure) status = roles_check(&roles, err);
-    if (status == 0 && !roles.rewritten && !options->shapes) return text;
-    free(text);
-    return status < 0 ? NULL : print(*module, n);
+    if (status == 0 && !roles.rewritten && !options->shapes) return 0;
+    file_view_close(text);
+    if (status == 0) text->at = text->read = print(*module, &text->n);
+    if (status < 0) ir_module_destroy(module);
+    return status;
 }

@@ -3,6 +3,7 @@
 #define PCP_MODEL_ROLES_H
 
 #include "base/config.h"
+#include "base/file_view.h"
 #include "compile/roles.h"
 
 /* Fields `entry`, `loss_result`, `role`, `roles` and `constants_as_params` of a command's options of type T. */
@@ -67,8 +68,8 @@
 /* Read the file, settle the roles, show notes and the table on stderr (quiet: only where the module
  * says more than the file, or is unsure). The text of the module as it is to be compiled: the
  * file's own, or printed anew. sure: ERR_ARG when a role is unsure. *module is what was read, with
- * the roles; the caller destroys it. Returns, caller frees; NULL with the error. */
-char *model_roles_text(const char *path, const roles_options_t *options, bool sure, bool quiet,
-                       ir_module_t **module, size_t *n, err_t *err);
+ * the roles; the caller destroys it, and closes *text. -1 with the error: both are empty. */
+int model_roles_text(const char *path, const roles_options_t *options, bool sure, bool quiet,
+                     ir_module_t **module, file_view_t *text, err_t *err);
 
 #endif

@@ -203,18 +203,25 @@ static int copy_given(const safetensor_t *t, const optim_arg_t *arg, float *valu
     return 0;
 }
 
+/* The constant that the argument was; NULL: it was none. */
+static const tensor_t *constant_of(const model_info_t *model, int arg)
+{
+    const ir_attr_t *was = attr_find(&model->entry->param_attrs[arg], ROLES_VALUE);
+    return was && was->kind == ATTR_TENSOR ? was->tensor : NULL;
+}
+
 /* From the file, the constant that the argument was, or by its rule. */
 static int fill_values(const train_config_t *c, const model_info_t *model, int arg, int number,
                        const safetensors_t *file, float *values, err_t *err)
 {
     err_t none = {0};
     const optim_arg_t *a = &model->args[arg];
-    const ir_attr_t *was = attr_find(&model->entry->param_attrs[arg], ROLES_VALUE);
+    const tensor_t *was = constant_of(model, arg);
     const safetensor_t *given = file ? init_file_find(file, a->name, number, &none) : NULL;
     if (given) return copy_given(given, a, values, err);
     if (none.code) return err_set(err, none.code, "%s", none.text);
-    if (was && was->kind == ATTR_TENSOR) {
-        copy_tensor(was->tensor, values);
+    if (was) {
+        copy_tensor(was, values);
         return 0;
     }
     if (file)
@@ -225,11 +232,14 @@ static int fill_values(const train_config_t *c, const model_info_t *model, int a
 }
 
 static int make_values(const train_config_t *c, const model_info_t *model, int arg, int number,
-                       const safetensors_t *given, safetensor_t *out, err_t *err)
+                       const safetensors_t *given, safetensor_t *out, void **made, err_t *err)
 {
     const optim_arg_t *a = &model->args[arg];
+    const tensor_t *was = constant_of(model, arg);
     int64_t n = ir_type_count(&a->type);
-    float *values = mem_calloc((size_t)n, sizeof *values);
+    bool as_it_is = was && !given && !was->splat && was->type.dtype == DT_F32;
+    float *values = as_it_is ? was->data : mem_calloc((size_t)n, sizeof *values);
+    *made = as_it_is ? NULL : values;
     *out = (safetensor_t){.name = a->name,
                           .dtype = DT_F32,
                           .rank = a->type.rank,
@@ -239,6 +249,7 @@ static int make_values(const train_config_t *c, const model_info_t *model, int a
         return err_set(err, ERR_UNSUPPORTED, "parameter \"%s\" has rank %d, at most %d", a->name,
                        a->type.rank, SAFETENSORS_MAX_RANK);
     for (int i = 0; i < a->type.rank; i++) out->dims[i] = a->type.dim[i];
+    if (as_it_is) return 0;
     int status = fill_values(c, model, arg, number, given, values, err);
     return status < 0 && given ? err_prefix(err, "%s: ", c->init) : status;
 }
@@ -258,12 +269,14 @@ static int make_init(const train_config_t *c, const model_info_t *model, progres
     if (c->init && !(given = safetensors_open(c->init, err))) return -1;
     int64_t n_all = count_values(model);
     out->tensors = mem_calloc((size_t)model->n_params, sizeof *out->tensors);
+    out->values = mem_calloc((size_t)model->n_params, sizeof *out->values);
     tell(progress, "making the initial values of", c->model, (size_t)n_all * sizeof(float));
     int status = 0;
     for (int i = 0; status == 0 && i < model->entry->body->n_arg; i++) {
         if (!model->args[i].is_param) continue;
         int number = out->n_tensors++;
-        status = make_values(c, model, i, number, given, &out->tensors[number], err);
+        status = make_values(c, model, i, number, given, &out->tensors[number],
+                             &out->values[number], err);
         out->n_params += ir_type_count(&model->args[i].type);
         if (progress)
             progress_at(progress, (double)out->n_params * sizeof(float),
@@ -324,7 +337,8 @@ int train_material_write(const train_material_t *self, const char *dir, progress
 
 void train_material_fini(train_material_t *self)
 {
-    for (int i = 0; i < self->n_tensors; i++) free((void *)(uintptr_t)self->tensors[i].data);
+    for (int i = 0; i < self->n_tensors; i++) free(self->values[i]);
+    free(self->values);
     free(self->tensors);
     token_file_drop(&self->tokens);
     free(self->tokenizer);

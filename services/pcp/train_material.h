@@ -1,6 +1,6 @@
 /* What a run is made of besides its options: tokens, tokenizer, initial values. Made and checked
  * first, tokens in a temporary file of the run's directory and the rest in memory, so that nothing is
- * kept of what cannot be trained. */
+ * kept of what cannot be trained. The model outlives what is made of it. */
 #ifndef PCP_TRAIN_MATERIAL_H
 #define PCP_TRAIN_MATERIAL_H
 
@@ -16,6 +16,7 @@ typedef struct {
     int vocab;
     char *tokenizer; /* as JSON */
     safetensor_t *tensors;
+    void **values; /* of each, that were made here; NULL: the model's constant, which is borrowed */
     int n_tensors;
     int64_t n_params; /* elements of all of them */
 } train_material_t;

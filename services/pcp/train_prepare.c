@@ -65,8 +65,8 @@ static int check_start(const train_config_t *c, const model_info_t *model, progr
     bool is_auto = c->replicas == CONFIG_WORD;
     size_t most = (size_t)(is_auto ? c->max_replicas : c->replicas);
     checkpoint_run_t run = {.model = c->model,
-                            .text = model->text,
-                            .n_text = model->n_text,
+                            .text = model->text.at,
+                            .n_text = model->text.n,
                             .seed = (uint64_t)c->seed,
                             .rounds = (uint64_t)c->rounds,
                             .least = is_auto ? 1 : most,
@@ -103,7 +103,7 @@ static int claim(train_config_t *c, train_prepared_t *out, err_t *err)
 static int write_model(const train_config_t *c, const model_info_t *model, err_t *err)
 {
     char *path = mem_printf("%s/model.mlir", c->run_dir);
-    int rc = file_write_atomic(path, model->text, model->n_text, err);
+    int rc = file_write_atomic(path, model->text.at, model->text.n, err);
     free(path);
     return rc;
 }
