@@ -119,6 +119,8 @@ first_numbers() { tail -c 160 "$1" | head -c 8 | od -An -tf4 | awk '{ printf "%.
 want=$(sed -n 's/.*dense<\[\[\([^,]*\), \([^,]*\),.*tensor<6x4xf32>.*/\1 \2/p' closed.mlir | head -n 1)
 check "and start as the text has them" test "$(first_numbers closed/init.safetensors)" = "$want"
 check "which the run's own text has no more" test "$(grep -c "dense<\[\[" closed/model.mlir)" = 0
+check "a text that comes through a pipe is the same" cmp <("$bin/pcp" compile closed.mlir --emit ir --constants-as-params 2>&1) \
+    <("$bin/pcp" compile /dev/stdin --emit ir --constants-as-params < <(cat closed.mlir) 2>&1)
 LC_ALL=C sed 's|dense/kernel|dense.kernel|; s|"constant1"|"1"        |' closed/checkpoint/latest/model.safetensors >other.safetensors
 begin again closed.mlir records:data --constants-as-params --init other.safetensors --rounds 1
 check "a run begins where names and numbers of a file say" cmp <(tail -c 160 closed/checkpoint/latest/model.safetensors) <(tail -c 160 again/init.safetensors)
