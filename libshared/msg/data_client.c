@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "msg/transfer.h"
-#include "outer/codec.h"
+#include "outer/change.h"
 
 data_client_t *data_client_new(const data_options_t *options, err_t *err)
 {
@@ -203,9 +203,10 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
     return 0;
 }
 
-static int run_range(data_client_t *self, transfer_t *transfer, const char *what, err_t *err)
+static int run_range(data_client_t *self, transfer_t *transfer, transfer_make_fn *make,
+                     const char *what, err_t *err)
 {
-    transfer->make = make_range;
+    transfer->make = make;
     for (size_t s = 0; s < self->n_shard; s++)
         self->shard[s].n = chunks_of(transfer->bounds[s + 1] - transfer->bounds[s],
                                      MSG_CHUNK_FLOATS);
@@ -217,14 +218,72 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
                     err_t *err)
 {
     transfer_t transfer = {.bounds = bounds, .round = round, .into = (uint8_t *)theta};
-    return run_range(self, &transfer, "parameters", err);
+    return run_range(self, &transfer, make_range, "parameters", err);
+}
+
+/* Where a shard's changes lie in the room for all of them. */
+static size_t change_at(const transfer_t *transfer, size_t shard)
+{
+    size_t at = 0;
+    for (size_t s = 0; s < shard; s++)
+        at += change_room(transfer->change, transfer->bounds[s + 1] - transfer->bounds[s],
+                          MSG_CHUNK_FLOATS);
+    return at;
+}
+
+static int make_change(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
+                       chunk_t *out, err_t *err)
+{
+    (void)self, (void)err;
+    uint64_t begin = transfer->bounds[s] + (uint64_t)chunk * MSG_CHUNK_FLOATS;
+    uint64_t left = transfer->bounds[s + 1] - begin;
+    size_t n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+    out->header = (wire_header_t){.type = WIRE_GET_CHANGE,
+                                  .round = transfer->round,
+                                  .begin = begin,
+                                  .count = n,
+                                  .codec = (uint8_t)transfer->change->id};
+    out->in = transfer->into + change_at(transfer, s) +
+              chunk * change_bytes(transfer->change, MSG_CHUNK_FLOATS);
+    out->n_in = change_bytes(transfer->change, n);
+    return 0;
+}
+
+static int apply_changes(data_client_t *self, const transfer_t *transfer, float *theta, err_t *err)
+{
+    const uint64_t *bounds = transfer->bounds;
+    const uint8_t *at = transfer->into;
+    float *scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
+    int rc = 0;
+    for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
+        for (uint64_t begin = bounds[s]; rc == 0 && begin < bounds[s + 1];) {
+            uint64_t left = bounds[s + 1] - begin;
+            size_t n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+            size_t n_bytes = change_bytes(transfer->change, n);
+            rc = change_apply(transfer->change, at, n_bytes, theta + begin, n, scratch, err);
+            begin += n;
+            at += n_bytes;
+        }
+    free(scratch);
+    return rc;
+}
+
+int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
+                    const codec_t *codec, float *theta, err_t *err)
+{
+    transfer_t transfer = {.bounds = bounds, .round = round, .change = codec};
+    transfer.into = mem_calloc(change_at(&transfer, self->n_shard) + 1, 1);
+    int rc = run_range(self, &transfer, make_change, "changes", err);
+    if (rc == 0) rc = apply_changes(self, &transfer, theta, err);
+    free(transfer.into);
+    return rc;
 }
 
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,
                   err_t *err)
 {
     transfer_t transfer = {.bounds = bounds, .round = round, .from = (const uint8_t *)theta};
-    return run_range(self, &transfer, "initial parameters", err);
+    return run_range(self, &transfer, make_range, "initial parameters", err);
 }
 
 int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
@@ -232,7 +291,7 @@ int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, 
 {
     transfer_t transfer = {
         .bounds = bounds, .round = round, .outer = true, .vector = vector, .into = (uint8_t *)v};
-    return run_range(self, &transfer, "outer state", err);
+    return run_range(self, &transfer, make_range, "outer state", err);
 }
 
 int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
@@ -243,7 +302,7 @@ int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, 
                            .outer = true,
                            .vector = vector,
                            .from = (const uint8_t *)v};
-    return run_range(self, &transfer, "outer state", err);
+    return run_range(self, &transfer, make_range, "outer state", err);
 }
 
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,
@@ -251,7 +310,7 @@ int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta
 {
     transfer_t transfer = {
         .bounds = bounds, .round = which->round, .delta = which, .from = (const uint8_t *)delta};
-    return run_range(self, &transfer, "pseudo-gradient", err);
+    return run_range(self, &transfer, make_range, "pseudo-gradient", err);
 }
 
 void data_client_traffic(const data_client_t *self, uint64_t *sent, uint64_t *received)

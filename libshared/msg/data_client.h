@@ -26,6 +26,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "outer/codec.h"
 
 typedef struct data_client data_client_t;
 
@@ -72,6 +73,12 @@ char *data_get_object(data_client_t *self, const char *hash, size_t limit, size_
  * bounds[n_endpoint] values. */
 int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round, float *theta,
                     err_t *err);
+
+/* The same from the parameters of the round before: theta holds these, and gets how that round has changed them, by a codec
+ * of the way down (outer/change.h). With ERR_IO (no such change is there) and ERR_CORRUPT (they were other parameters)
+ * data_get_params still does; theta is of no use after any error. */
+int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
+                    const codec_t *codec, float *theta, err_t *err);
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,
                   err_t *err);
 

@@ -260,7 +260,9 @@ static int refusal(const wire_header_t *header, const void *payload, size_t n, e
     if (header->code == NACK_OLD_FENCE || header->code == NACK_WRONG_ROUND ||
         header->code == NACK_WRONG_RUN)
         code = ERR_STATE;
-    if (header->code == NACK_STORAGE || header->code == NACK_UNKNOWN_OBJECT) code = ERR_IO;
+    if (header->code == NACK_STORAGE || header->code == NACK_UNKNOWN_OBJECT ||
+        header->code == NACK_NO_CHANGE)
+        code = ERR_IO;
     return err_set(err, code, "aggregator refuses: %s: %.*s", wire_nack_name(header->code), (int)n,
                    (const char *)payload);
 }

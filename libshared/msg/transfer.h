@@ -13,6 +13,7 @@
 #include "msg/progress.h"
 #include "msg/unanswered.h"
 #include "msg/wire.h"
+#include "outer/codec.h"
 
 enum { SENDINGS = 4 }; /* of a request, that an answer is still known by */
 
@@ -73,13 +74,15 @@ typedef struct {
 } chunk_t;
 
 typedef struct transfer transfer_t;
+typedef int transfer_make_fn(data_client_t *self, transfer_t *transfer, size_t shard, size_t chunk,
+                             chunk_t *out, err_t *err);
 struct transfer {
-    int (*make)(data_client_t *self, transfer_t *transfer, size_t shard, size_t chunk, chunk_t *out,
-                err_t *err);
+    transfer_make_fn *make;
     const char *hash;
     uint8_t object[WIRE_HASH_BYTES];
     const uint64_t *bounds;
     const data_delta_t *delta;
+    const codec_t *change; /* of changes instead of parameters; NULL: none */
     uint32_t round;
     bool outer;                       /* a state of the outer rule instead of parameters */
     uint16_t vector;                  /* which one */

@@ -23,6 +23,7 @@ static const struct {
     [WIRE_GET_OUTER] = {"GET_OUTER", 0},
     [WIRE_PUT_OUTER] = {"PUT_OUTER", MSG_CHUNK_BYTES},
     [WIRE_PING] = {"PING", 0},
+    [WIRE_GET_CHANGE] = {"GET_CHANGE", 0},
 };
 
 static const char *const nacks[NACK_COUNT] = {
@@ -31,7 +32,7 @@ static const char *const nacks[NACK_COUNT] = {
     [NACK_OLD_FENCE] = "old fence",     [NACK_BAD_RANGE] = "bad range",
     [NACK_DAMAGED] = "damaged payload", [NACK_STORAGE] = "storage failed",
     [NACK_NOT_READY] = "not ready",     [NACK_CANNOT_WRITE] = "cannot write",
-    [NACK_NOT_ALLOWED] = "not allowed",
+    [NACK_NOT_ALLOWED] = "not allowed", [NACK_NO_CHANGE] = "no change",
 };
 
 static void put(uint8_t *at, uint64_t value, int n)

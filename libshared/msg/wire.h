@@ -30,6 +30,7 @@ typedef enum {
     WIRE_GET_OUTER,      /* as GET_PARAMS: state `vector` of the outer rule (outer/outer.h) */
     WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: the same */
     WIRE_PING,           /* what was asked before, on this connection, has been answered: ACK */
+    WIRE_GET_CHANGE, /* run, round, begin, count, codec: how the round before changed these parameters (outer/change.h) */
     WIRE_TYPE_COUNT,
 } wire_type_t;
 
@@ -51,6 +52,7 @@ typedef enum {
     NACK_NOT_READY,
     NACK_CANNOT_WRITE, /* a disk that is full or read-only: ask again, for as long as it takes */
     NACK_NOT_ALLOWED,  /* not for the holder of such a key */
+    NACK_NO_CHANGE, /* the round began with these parameters, or its changes have another codec */
     NACK_COUNT,
 } wire_nack_t;
 

@@ -48,6 +48,8 @@
     X(T, FLOAT, outer_lr, 0.7, 0, 100, NULL, true, "outer learning rate (nesterov)")              \
     X(T, FLOAT, outer_momentum, 0.9, 0, 1, NULL, true, "outer Nesterov momentum")                 \
     X(T, ENUM, codec, f32, 0, 0, OPTION_WORDS(CODECS), true, "pseudo-gradients on the wire")      \
+    X(T, ENUM, down_codec, f32, 0, 0, OPTION_WORDS(CODECS_EXACT), true,                           \
+      "changes of the parameters on their way to workers; f32: the parameters themselves")        \
     X(T, FLOAT, shrink_s, 30, 0, 1e6, NULL, false,                                                \
       "replicas auto: fewer only when workers were missing for so long")                          \
     X(T, INT, quorum, 0, 0, 4096, NULL, false,                                                    \

@@ -39,11 +39,13 @@ enum { CODEC_BLOCK = 4096 };
 /* X(word, id on the wire, which is never reused, whether its size depends on n alone, feedback).
  * codec_most_WORD, codec_encode_WORD and codec_decode_WORD are in codec_dense.c, or a file of the
  * codec's own. */
-#define CODECS(X)       \
+#define CODECS_EXACT(X) \
     X(f32, 1, true, 0)  \
     X(bf16, 2, true, 0) \
     X(int8, 3, true, 0) \
-    X(e3m0, 4, true, 0) \
+    X(e3m0, 4, true, 0)
+#define CODECS(X)   \
+    CODECS_EXACT(X) \
     X(topk, 5, false, 0.95)
 
 typedef struct codec {

@@ -62,6 +62,16 @@ size_t outer_states(const outer_rule_t *rule)
     return n;
 }
 
+size_t outer_vectors(const outer_rule_t *rule, const codec_t *down)
+{
+    return outer_states(rule) + (down ? 1 : 0);
+}
+
+const char *outer_vector(const outer_rule_t *rule, size_t vector)
+{
+    return vector < outer_states(rule) ? rule->state[vector] : "down_error";
+}
+
 int outer_check(const outer_options_t *options, err_t *err)
 {
     unsigned looks_at = options->rule->options;

@@ -18,8 +18,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "outer/codec.h"
 
-enum { OUTER_STATES = 2 }; /* vectors of state that a rule may have */
+enum { OUTER_STATES = 2 }; /* vectors of state at most: a rule's, and outer_vectors' one more */
 
 /* What of outer_options_t a rule looks at. */
 enum { OUTER_LR = 1, OUTER_MOMENTUM = 2 };
@@ -62,6 +63,11 @@ const outer_rule_t *outer_rule_find(const char *name, err_t *err);
 const outer_rule_t *outer_rule_find_id(uint32_t id, err_t *err);
 
 size_t outer_states(const outer_rule_t *rule); /* 0 to OUTER_STATES */
+
+/* The vectors that are kept beside the parameters: the rule's states and, where the way down has a codec
+ * (outer/change.h; NULL: none), what that has left out, whose name is "down_error". */
+size_t outer_vectors(const outer_rule_t *rule, const codec_t *down); /* 0 to OUTER_STATES */
+const char *outer_vector(const outer_rule_t *rule, size_t vector);
 
 /* Those that the rule looks at. ERR_ARG names the option, its value and what is allowed. */
 int outer_check(const outer_options_t *options, err_t *err);

@@ -269,6 +269,37 @@ static void get_values(aggregator_t *self, const msg_peer_t *from, const wire_he
     self->reply(self->user, from, &header, values, n, shared_hold(snapshot));
 }
 
+/* How the round before changed a chunk of the parameters, for who has those of that round. */
+static void get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
+{
+    shared_t *snapshot = find_snapshot(self, request->round);
+    if (!self->ready || !snapshot) {
+        answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
+                    "round %u is open", self->meta.round);
+        return;
+    }
+    int64_t chunk = range_chunk(self, request);
+    if (chunk < 0) {
+        answer_nack(self, from, request, NACK_BAD_RANGE,
+                    "changes are given by chunks of [%llu, %llu)",
+                    (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
+        return;
+    }
+    if (!snapshot->change || request->codec != self->down->id) {
+        answer_nack(self, from, request, NACK_NO_CHANGE, "of round %u as codec %u", request->round,
+                    request->codec);
+        return;
+    }
+    const uint8_t *payload = snapshot->change +
+                             (size_t)chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
+    size_t n = change_bytes(self->down, (size_t)request->count);
+    wire_header_t header = *request;
+    header.type = WIRE_DATA;
+    header.check = hash_fast(payload, n);
+    self->bytes_out += n;
+    self->reply(self->user, from, &header, payload, n, shared_hold(snapshot));
+}
+
 /* Requests about parameters make sense in one run only, and only after ASSIGN. */
 static bool in_run(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header)
 {
@@ -296,6 +327,7 @@ static bool may_ask(const keys_card_t *card, wire_type_t type)
         [WIRE_PUT_DELTA] = WORKER,
         [WIRE_PUT_INIT] = SHEPHERD,
         [WIRE_GET_OUTER] = SHEPHERD,
+        [WIRE_GET_CHANGE] = SHEPHERD | WORKER,
         [WIRE_PUT_OUTER] = SHEPHERD,
     };
     return !card || (from[type] >> card->role & 1);
@@ -347,6 +379,9 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
     case WIRE_GET_PARAMS:
     case WIRE_GET_OUTER:
         if (in_run(self, from, &header)) get_values(self, from, &header);
+        break;
+    case WIRE_GET_CHANGE:
+        if (in_run(self, from, &header)) get_change(self, from, &header);
         break;
     case WIRE_PUT_INIT:
     case WIRE_PUT_OUTER:

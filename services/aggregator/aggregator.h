@@ -125,13 +125,15 @@ typedef struct {
     shared_t *held;         /* kept for a checkpoint until FORGET */
     fragment_t *fragment;
     outer_options_t outer;
-    size_t n_outer;       /* vectors of its state */
+    const codec_t *down;  /* of changes on their way to the workers; NULL: parameters go there */
+    size_t n_outer;       /* vectors beside the parameters (outer_vectors) */
     contribution_t *from; /* by replica and fragment: contribution() */
     float *scratch;       /* MSG_CHUNK_FLOATS */
 
     bool committing, hold; /* hold: as COMMIT says */
     shared_t *next;
     uint64_t at_element, check, shares;
+    uint8_t *change_head, *change_at; /* of the chunk and of the next grain, in next->change */
     double norm2;
     int64_t commit_ms;
     struct {

@@ -15,13 +15,17 @@ static int check_assign(const Msg__Assign *assign, err_t *err)
         return err_set(err, ERR_ARG, "range [%llu, %llu) of %llu",
                        (unsigned long long)assign->begin, (unsigned long long)assign->end,
                        (unsigned long long)assign->total);
-    if (!outer_rule_find_id(assign->outer_rule, err)) return -1;
+    const outer_rule_t *rule = outer_rule_find_id(assign->outer_rule, err);
+    if (!rule) return -1;
+    err_t why = {0};
+    const codec_t *down = change_codec(assign->down_codec, &why);
+    if (why.code) return err_set(err, why.code, "%s", why.text);
     if (assign->replicas < 1 || assign->replicas > 65536)
         return err_set(err, ERR_ARG, "%u replicas", assign->replicas);
     if (assign->fragments < 1 || assign->fragments > STATE_FRAGMENTS)
         return err_set(err, ERR_ARG, "%u fragments, 1 to %d", assign->fragments, STATE_FRAGMENTS);
     /* Three slots of parameters and outer state, and the sum. */
-    uint64_t n_vector = 1 + outer_states(outer_rule_find_id(assign->outer_rule, NULL));
+    uint64_t n_vector = 1 + outer_vectors(rule, down);
     uint64_t n = assign->end - assign->begin, need = n * (3 * 4 * n_vector + 8) + n / 64;
     if (need > memory)
         return err_set(err, ERR_MEMORY, "%llu parameters need %llu MB, this machine has %llu MB",
@@ -42,7 +46,8 @@ static state_meta_t meta_of(const Msg__Assign *assign)
         .lr = assign->outer_lr,
         .momentum = assign->outer_momentum,
         .range = assign->delta_range,
-        .rule = assign->outer_rule,
+        .rule = (uint16_t)assign->outer_rule,
+        .down = (uint16_t)assign->down_codec,
         .shard = assign->shard,
         .shards = assign->shards,
         .replicas = assign->replicas,
@@ -86,7 +91,8 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     self->n_init = 0;
     self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
     if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;
-    self->n_outer = outer_states(self->outer.rule);
+    self->down = change_codec(meta->down, err);
+    self->n_outer = outer_vectors(self->outer.rule, self->down);
     return make_fragments(self, meta, err);
 }
 
@@ -118,10 +124,11 @@ static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
     if (check_assign(assign, err) < 0) return -1;
     if (state_clear(&self->disk, err) < 0) return 1; /* a disk that is read-only, for now */
     state_meta_t meta = meta_of(assign);
-    uint64_t n = meta.end - meta.begin;
-    if (take_up(self, &meta, err) < 0) return -1;
+    state_shape_t shape;
+    if (state_shape(&meta, &shape, err) < 0 || take_up(self, &meta, err) < 0) return -1;
+    uint64_t n = shape.n;
     shared_t *const keep[STATE_KEEPS] = {0};
-    self->now = state_slot(&self->disk, n, self->n_outer, keep, err);
+    self->now = state_slot(&self->disk, &shape, keep, err);
     if (!self->now) return 1;
     if (self->now->in_memory)
         aggregator_degraded(self, "parameters and outer state", &self->disk.fault);
@@ -167,6 +174,7 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
         assigned.busy = rc > 0;
     }
     assigned.shard = assign->shard;
+    assigned.down_codec = self->assigned ? self->meta.down : 0;
     assigned.error = err.text;
     MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
     log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",

@@ -177,8 +177,8 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     /* The snapshot before the present one makes room for the next. */
     shared_drop(&self->before);
     shared_t *const keep[STATE_KEEPS] = {self->now, self->held};
-    self->next = state_slot(&self->disk, self->meta.end - self->meta.begin, self->n_outer, keep,
-                            err);
+    const state_shape_t shape = {self->meta.end - self->meta.begin, self->n_outer, self->down};
+    self->next = state_slot(&self->disk, &shape, keep, err);
     if (!self->next) return 1;
     for (uint32_t f = 0; f < self->meta.fragments; f++) {
         if (close_sum(self, f, commit, err) == 0) continue;
@@ -190,6 +190,7 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     self->commit_ms = clock_mono_ms();
     self->norm2 = 0;
     self->at_element = self->check = 0;
+    self->change_at = self->next->change;
     self->committing = true;
     return 0;
 }
@@ -260,7 +261,7 @@ static int step_block(aggregator_t *self, uint64_t at, const float *mean, size_t
                            .d = mean,
                            .theta = self->now->values + at,
                            .theta_next = self->next->values + at};
-    for (size_t s = 0; s < self->n_outer; s++) {
+    for (size_t s = 0; s < outer_states(self->outer.rule); s++) {
         slice.state[s] = self->now->outer[s] + at;
         slice.state_next[s] = self->next->outer[s] + at;
     }
@@ -284,6 +285,25 @@ static const fragment_t *fragment_of(const aggregator_t *self, uint64_t element)
     return part;
 }
 
+/* What the outer step has made of a grain becomes what its encoded change makes. */
+static int encode_change(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
+{
+    size_t of_rule = self->n_outer - 1, in_chunk = (size_t)(first % MSG_CHUNK_FLOATS);
+    const change_grain_t grain = {.n = (size_t)n,
+                                  .theta = self->now->values + first,
+                                  .error = self->now->outer[of_rule] + first,
+                                  .x = self->next->values + first,
+                                  .error_next = self->next->outer[of_rule] + first,
+                                  .scratch = self->scratch};
+    uint64_t end = first + n;
+    if (in_chunk == 0) self->change_head = self->change_at, self->change_at += CHANGE_HEAD;
+    if (change_make(self->down, &grain, self->change_at, err) < 0) return -1;
+    self->change_at += codec_most(self->down, grain.n);
+    if (end % MSG_CHUNK_FLOATS == 0 || end == self->meta.end - self->meta.begin)
+        change_seal(self->next->values + first - in_chunk, in_chunk + grain.n, self->change_head);
+    return 0;
+}
+
 /* A grain is a part of a chunk, and so of one fragment. */
 static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
 {
@@ -300,6 +320,7 @@ static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err
             return -1;
         self->norm2 += admission_norm2(mean, count);
     }
+    if (self->down && encode_change(self, first, n, err) < 0) return -1;
     self->check = state_check(self->check, self->next, first, n);
     return 0;
 }

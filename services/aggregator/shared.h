@@ -17,7 +17,9 @@ typedef struct {
     uint32_t round;             /* slots: the round that these parameters enter */
     float *values;              /* slots: the range's parameters, in the mapping */
     float *outer[OUTER_STATES]; /* slots: and the outer rule's state behind them; NULL: no such */
-    bool in_memory;             /* slots: there was no room on the disk */
+    uint8_t
+        *change; /* slots: behind them, how the round before changed the parameters; NULL: none */
+    bool in_memory;   /* slots: there was no room on the disk */
     uint64_t *checks; /* slots: wire checks of chunks sent before, values first; 0: not yet */
 } shared_t;
 

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "msg/limits.h"
 
 enum { HEADER_BYTES = 4096 };
 static const char MAGIC[8] = "PCPSHRD2";
@@ -124,17 +125,29 @@ int state_clear(state_t *self, err_t *err)
 
 /* --- Slots --- */
 
-static size_t slot_bytes(uint64_t n, size_t n_outer)
+int state_shape(const state_meta_t *meta, state_shape_t *out, err_t *err)
 {
-    return HEADER_BYTES + (size_t)n * (1 + n_outer) * sizeof(float);
+    const outer_rule_t *rule = outer_rule_find_id(meta->rule, err);
+    *out = (state_shape_t){.n = meta->end - meta->begin};
+    if (!rule) return -1;
+    if (meta->down && !(out->down = change_codec(meta->down, err))) return -1;
+    out->n_outer = outer_vectors(rule, out->down);
+    return 0;
 }
 
-static void find_vectors(shared_t *slot, uint64_t n, size_t n_outer)
+static size_t slot_bytes(const state_shape_t *shape)
+{
+    size_t change = shape->down ? change_room(shape->down, shape->n, MSG_CHUNK_FLOATS) : 0;
+    return HEADER_BYTES + (size_t)shape->n * (1 + shape->n_outer) * sizeof(float) + change;
+}
+
+static void find_vectors(shared_t *slot, const state_shape_t *shape)
 {
     float *first = (float *)((uintptr_t)slot->map.at + HEADER_BYTES);
     slot->values = first;
     for (size_t s = 0; s < OUTER_STATES; s++)
-        slot->outer[s] = s < n_outer ? first + (1 + s) * n : NULL;
+        slot->outer[s] = s < shape->n_outer ? first + (1 + s) * shape->n : NULL;
+    slot->change = shape->down ? (uint8_t *)(first + (1 + shape->n_outer) * shape->n) : NULL;
 }
 
 static shared_t *map_slot(int fd, size_t n_bytes, const char *path, err_t *err)
@@ -212,12 +225,12 @@ static int take_oldest(state_t *self, shared_t *const keep[STATE_KEEPS])
     return oldest;
 }
 
-shared_t *state_slot(state_t *self, uint64_t n, size_t n_outer, shared_t *const keep[STATE_KEEPS],
+shared_t *state_slot(state_t *self, const state_shape_t *shape, shared_t *const keep[STATE_KEEPS],
                      err_t *err)
 {
     int number;
     err_t fault = {0};
-    size_t n_bytes = slot_bytes(n, n_outer);
+    size_t n_bytes = slot_bytes(shape);
     for (size_t i = 0; i < STATE_SLOTS; i++) /* the disk is tried again */
         if (self->slots[i] && self->slots[i]->in_memory && shared_alone(self->slots[i]))
             shared_drop(&self->slots[i]);
@@ -235,8 +248,8 @@ shared_t *state_slot(state_t *self, uint64_t n, size_t n_outer, shared_t *const 
         if (!slot) slot = make_in_memory(self, n_bytes, &fault, err);
         if (!slot) return NULL;
         self->slots[number] = slot;
-        find_vectors(slot, n, n_outer);
     }
+    find_vectors(slot, shape);
     memset(header_of(slot), 0, sizeof(slot_header_t));
     free(slot->checks);
     slot->checks = NULL;
@@ -250,6 +263,7 @@ void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check)
     memcpy(header.magic, MAGIC, sizeof MAGIC);
     header.check = header_check(&header);
     slot->round = meta->round;
+    if (!meta->shares) slot->change = NULL;    /* first values have none */
     atomic_thread_fence(memory_order_seq_cst); /* data before header */
     memcpy(header_of(slot), &header, sizeof header);
 }
@@ -264,16 +278,17 @@ static const char *judge(shared_t *slot)
     if (memcmp(header->magic, MAGIC, sizeof MAGIC) != 0) return "never completed";
     if (header->check != header_check(header)) return "the header is damaged";
     const state_meta_t *meta = &header->meta;
-    const outer_rule_t *rule = outer_rule_find_id(meta->rule, NULL);
-    if (!rule) return "this program does not know its outer rule";
-    uint64_t n = meta->end - meta->begin;
+    state_shape_t shape;
+    if (state_shape(meta, &shape, NULL) < 0)
+        return "this program does not know its outer rule or codec";
     if (meta->begin > meta->end || meta->end > meta->total || meta->total > INT64_MAX / 16 ||
         meta->fragments < 1 || meta->fragments > STATE_FRAGMENTS ||
-        slot->map.n != slot_bytes(n, outer_states(rule)))
+        slot->map.n != slot_bytes(&shape))
         return "the size does not fit its header";
-    find_vectors(slot, n, outer_states(rule));
+    find_vectors(slot, &shape);
     slot->round = meta->round;
-    if (header->data != state_check_all(slot, n)) return "the data is damaged";
+    if (!meta->shares) slot->change = NULL;
+    if (header->data != state_check_all(slot, shape.n)) return "the data is damaged";
     return NULL;
 }
 

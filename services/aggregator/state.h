@@ -1,7 +1,8 @@
 /* A shard's state directory: what outlives the aggregator's process.
  *
  *   DIR/lock      held by the one process that uses the directory
- *       slot-0    parameters and outer state of a round, behind a header that says of what
+ *       slot-0    parameters and outer state of a round, and what a codec has made of their
+ *                 change where the way down has one, behind a header that says of what
  *       slot-1    those of the round before; more while answers or a checkpoint still read older
  *                 ones, STATE_SLOTS at most: who reads an older one by then loses it
  *       journal   the deltas of the open round, chunk by chunk (journal.h)
@@ -18,6 +19,7 @@
 #include "aggregator/journal.h"
 #include "aggregator/shared.h"
 #include "base/err.h"
+#include "outer/change.h"
 
 enum {
     STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
@@ -32,7 +34,8 @@ typedef struct {
     uint64_t averaged_from; /* elements from here on are averaged, whatever the rule; 0: none */
     uint64_t weight_max;
     double lr, momentum, range; /* outer options, delta_range */
-    uint32_t rule;              /* its id (outer/outer.h) */
+    uint16_t rule,
+        down; /* its id (outer/outer.h), and of the way down's codec (outer/change.h); 0: none */
     uint32_t shard, shards, replicas;
     uint32_t fragments;
     uint32_t round; /* these parameters enter it */
@@ -60,21 +63,31 @@ int state_clear(state_t *self, err_t *err);
  * counts too (else NULL). Slots that do not count are reported as events, by name. False: none. */
 bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
 
-/* A slot for n parameters, each with n_outer numbers of state, that nobody reads, struck out, held for the caller; its contents are of
+/* What a slot has room for: n parameters, each with n_outer numbers of state, and their change. */
+typedef struct {
+    uint64_t n;
+    size_t n_outer;      /* OUTER_STATES at most */
+    const codec_t *down; /* NULL: no change */
+} state_shape_t;
+
+/* The shape that belongs to it. ERR_ARG: a rule or codec that this program does not know. */
+int state_shape(const state_meta_t *meta, state_shape_t *out, err_t *err);
+
+/* A slot that nobody reads, struck out, held for the caller; its contents are of
  * no account. It never waits for a reader: when all slots are read, the oldest but those in `keep`
  * (each may be NULL) is taken away from whoever does (shared_take_away). The room is reserved
  * before it is written; where the disk has none the slot lies in memory (in_memory, `fault` says
  * why), and the next one is tried on the disk again. NULL: ERR_MEMORY, no memory or address space
  * at this time. */
 enum { STATE_KEEPS = 2 };
-shared_t *state_slot(state_t *self, uint64_t n, size_t n_outer, shared_t *const keep[STATE_KEEPS],
+shared_t *state_slot(state_t *self, const state_shape_t *shape, shared_t *const keep[STATE_KEEPS],
                      err_t *err);
 
 /* The slot is complete: from now on it counts. `check` is that of its data (state_check). */
 void state_publish(shared_t *slot, const state_meta_t *meta, uint64_t check);
 
 /* The check over elements [begin, begin + n) of all its vectors, block by block of STATE_GRAIN: begin
- * with 0, call for each block in order. */
+ * with 0, call for each block in order. It leaves out the change, which says itself what it makes. */
 uint64_t state_check(uint64_t before, const shared_t *slot, uint64_t begin, uint64_t n);
 uint64_t state_check_all(const shared_t *slot, uint64_t n);
 

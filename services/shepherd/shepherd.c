@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "msg/wire.h"
-#include "outer/codec.h"
+#include "outer/change.h"
 #include "shepherd/joining/members.h"
 #include "shepherd/round/blame.h"
 #include "shepherd/round/rounds.h"
@@ -40,6 +40,9 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     const codec_t *codec = codec_find(config->codec, err);
     if (!codec) return -1;
     self->codec = codec->id;
+    const codec_t *down = change_codec_named(config->down_codec,
+                                             NULL); /* checked with the config */
+    self->down_codec = down ? down->id : 0;
     train_spec_t spec = shepherd_spec(config);
     self->spec = train_spec_print(&spec);
     self->run_hash = wire_run_hash(config->run);

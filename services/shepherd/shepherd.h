@@ -33,8 +33,8 @@ struct shepherd {
     const shepherd_config_t *config;
     ports_t ports;
     uint64_t run_hash;
-    char *spec;     /* training spec as JSON */
-    uint32_t codec; /* outer/codec.h */
+    char *spec;                 /* training spec as JSON */
+    uint32_t codec, down_codec; /* outer/codec.h, outer/change.h; 0: none */
 
     phase_t phase; /* changed by phase_change alone */
     int64_t now_ms, tick_ms;

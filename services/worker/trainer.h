@@ -51,7 +51,9 @@ typedef struct {
     bool plan_refused;   /* the last work's: its signature (msg/vouch.h) */
     states_t states;
     tokens_t *train, *validation;
-    float *start;         /* flat: the parameters at the beginning, then the pseudo-gradient */
+    float *start; /* flat: the parameters at the beginning, then the pseudo-gradient */
+    float *base;  /* those of the last beginning, where the way down has a codec; NULL: none yet */
+    uint32_t base_round;
     const codec_t *codec; /* of the present lease */
     float *error;         /* that the codec had left out before it; NULL: no codec kept any */
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */

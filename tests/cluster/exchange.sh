@@ -41,9 +41,11 @@ same_end() { [ "$(parameters "$1")" = "$(parameters "$2")" ]; }
 other_end() { ! same_end "$1" "$2"; }
 bytes_of() { stat -c %s "$1/checkpoint/latest/$2"; }
 
+coded="--codec int8 --down-codec int8"
 sparse="--codec topk --outer-rule average" # SparseLoCo
 together average "--outer-rule average --checkpoint-every 1" nesterov "--outer-lr 1 --outer-momentum 0" diloco "" \
-    again "--outer-rule average --rounds 2 --checkpoint-every 1" e3m0 "--codec e3m0" topk "$sparse --rounds 40 --checkpoint-every 20"
+    again "--outer-rule average --rounds 2 --checkpoint-every 1" e3m0 "--codec e3m0" \
+    both "$coded --rounds 40 --checkpoint-every 20" topk "$sparse --rounds 40 --checkpoint-every 20"
 
 # --- outer rules: the mean of the replicas' parameters is DiLoCo's step with lr 1 and momentum 0 ---
 check "an average of replicas is Nesterov's rule with lr 1 and momentum 0" same_end average nesterov
@@ -61,25 +63,45 @@ sent() { sqlite3 "file:$1/pcp.db?mode=ro" "SELECT sum(received_bytes) FROM pcp_w
 echo "# bytes in two rounds: f32 $(sent diloco), e3m0 $(sent e3m0), topk $(sent topk)"
 check "e3m0 sends an eighth of f32" test $(($(sent e3m0) * 79 / 10)) -lt "$(sent diloco)" -a "$(sent e3m0)" -gt 0
 check "and ends elsewhere" other_end e3m0 diloco
+down() { sqlite3 "file:$1/pcp.db?mode=ro" "SELECT sum(sent_bytes) FROM pcp_wire WHERE round BETWEEN 2 AND 3"; }
+echo "# bytes down in two rounds: f32 $(down diloco), int8 $(down both)"
+check "int8 on the way down sends a quarter" test $(($(down both) * 38 / 10)) -lt "$(down diloco)" -a "$(down both)" -gt 0
 check "topk sends a hundredth" test $(($(sent topk) * 100)) -lt "$(sent diloco)" -a "$(sent topk)" -gt 0
 has_error() { [ "$(grep -lc '"codec.error"' "$1"/checkpoint/latest/replica-000[01].state | wc -l)" -eq "$2" ]; }
 check "a checkpoint has what topk left out" has_error topk 2
 check "and nothing where nothing is" has_error average 0
+# shoot NAME ROUND PROGRAM: one such process of the run, when the round is over
 shoot() {
-    eventually 60 grep -q "^round $1/" shot.txt && pkill -KILL -o -f -- "pcp-worker.*$work/shot"
+    eventually 60 grep -q "^round $2/" "$1.txt" && pkill -KILL -o -f -- "$3.*$work/$1"
 }
-# shellcheck disable=SC2086 # flags and values
-run shot $sparse --rounds 20 &
-shot=$!
-check "a worker of another one is killed" shoot 5
-check "it ends after 20 rounds" wait "$shot"
-cp shot.txt first.txt
-goes_on shot --rounds 40 &
-shot=$!
-check "it goes on, and another worker is killed" shoot 25
-check "it ends after 40 rounds" wait "$shot"
-check "both said so" test "$(grep -c 'was killed by signal 9 .*starts again' first.txt)" -eq 1 -a \
-    "$(grep -c 'was killed by signal 9 .*starts again' shot.txt)" -eq 1
+killed_once() { test "$(grep -c 'was killed by signal 9 .*starts again' "$1")" -eq 1; }
+lose() { [ "$(find "$1" -name 'slot-*' -print -delete | wc -l)" -gt 1 ]; }
+# disturbed NAME FLAGS PROGRAM OTHER: 20 rounds in which one of a program is killed, then 20 with another
+disturbed() {
+    local name=$1 flags=$2 shot
+    # shellcheck disable=SC2086 # flags and values
+    run "$name" $flags --rounds 20 --checkpoint-every 20 &
+    shot=$!
+    check "one $3 of a run with $flags is killed" shoot "$name" 5 "pcp-$3"
+    check "it ends after 20 rounds" wait "$shot"
+    check "it said so" killed_once "$name.txt"
+    check "its shards' files are lost" lose "$name"
+    goes_on "$name" --rounds 40 &
+    shot=$!
+    check "it goes on from the checkpoint, and its $4 is killed" shoot "$name" 25 "pcp-$4"
+    check "it ends after 40 rounds" wait "$shot"
+    check "from there" grep -q 'event=restoring checkpoint=.*/round-000020 ' "$name/logs/shepherd.log"
+    check "it said so" killed_once "$name.txt"
+}
+disturbed shot "$sparse" worker worker
 check "it has the same bits" same_end topk shot
+
+# --- the way down: what its codec leaves out is state of the shards, and of checkpoints ---
+check "a checkpoint has what the way down left out" grep -q 'down_error' both/checkpoint/latest/state.safetensors
+disturbed hit "$coded" aggregator worker
+check "it has the same bits" same_end both hit
+check "no worker had to do without changes" test "$(cat hit/logs/local-w*.log | grep -c 'event=parameters_whole')" -eq 0
+check "topk cannot go down" refuses "topk" "$bin/pcp" train model.mlir --data text.txt --tokenizer byte \
+    --down-codec topk --run-dir none
 check "nothing is left running" eventually 60 no_orphans
 tap_done

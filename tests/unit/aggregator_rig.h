@@ -25,6 +25,8 @@ enum { N = MSG_CHUNK_FLOATS + 5000, K = 3 }; /* two chunks, the second one short
 static const uint64_t RUN = 77;
 static const double LR = 0.7, MU = 0.9;
 
+static const char *way_down; /* codec of changes on the way down that ASSIGN says; NULL: none */
+
 typedef struct {
     aggregator_t state;
     char root[64];
@@ -181,6 +183,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.outer_momentum = MU;
     body.fragments = rig->fragments ? rig->fragments : 1;
     body.outer_rule = outer_rule_find(rig->rule ? rig->rule : "nesterov", NULL)->id;
+    body.down_codec = way_down ? codec_find(way_down, NULL)->id : 0;
     body.run_hash = RUN;
     body.delta_range = 64;
     body.weight_max = 100;

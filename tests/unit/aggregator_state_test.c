@@ -106,6 +106,14 @@ static void kill_at_any_moment(void **unused)
     assert_true(killed > RUNS);
 }
 
+/* The slots have changes, and what their codec has left out, as well. */
+static void kill_at_any_moment_with_changes(void **unused)
+{
+    way_down = "int8";
+    kill_at_any_moment(unused);
+    way_down = NULL;
+}
+
 /* A shard in round 1 with two and a half contributions; its root. */
 static char *half_a_round(void)
 {
@@ -412,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_full_disk),
         cmocka_unit_test(one_process_a_directory),
         cmocka_unit_test(kill_at_any_moment),
+        cmocka_unit_test(kill_at_any_moment_with_changes),
     };
     return cmocka_run_group_tests_name("aggregator_state", tests, NULL, NULL);
 }

@@ -308,9 +308,26 @@ static void a_blank_round_is_not_gone_on_from(void **unused)
     rig_free(rig);
 }
 
+/* An aggregator of before the way down had codecs would send parameters that nobody else has. */
+static void an_older_aggregator_is_no_good_for_a_way_down(void **unused)
+{
+    (void)unused;
+    for (uint32_t knows = 0; knows <= 3; knows += 3) {
+        rig_t *rig = compiling(3);
+        rig->state.down_codec = 3;
+        plan_reply(rig, "", false);
+        assert_int_equal(only(rig, A, BODY(ASSIGN))->assign->down_codec, 3);
+        SAY(rig, A, ASSIGNED, assigned, Msg__Assigned body = MSG__ASSIGNED__INIT;
+            body.down_codec = knows);
+        assert_int_equal(rig->state.finished, knows == 0);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_older_aggregator_is_no_good_for_a_way_down),
         cmocka_unit_test(the_run_goes_back),
         cmocka_unit_test(nothing_is_kept_on_the_way_back),
         cmocka_unit_test(who_has_the_state_takes_the_lease),

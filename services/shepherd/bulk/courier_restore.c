@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/fits.h"
+#include "outer/change.h"
 #include "shepherd/bulk/courier.h"
 
 /* Open one and read its ledger. ERR_STATE: whole, but made without one. */
@@ -119,7 +120,9 @@ static int put_params(const courier_job_t *job, const checkpoint_t *from, data_c
 
 char *courier_state_name(const layout_tensor_t *param, const outer_rule_t *rule, size_t s)
 {
-    return s ? mem_printf("%s:%s", param->name, rule->state[s]) : mem_strdup(param->name);
+    bool first = s == 0 && outer_states(rule) > 0; /* alone in checkpoints of before */
+    return first ? mem_strdup(param->name)
+                 : mem_printf("%s:%s", param->name, outer_vector(rule, s));
 }
 
 static int put_outer(const courier_job_t *job, const checkpoint_t *from, const outer_rule_t *rule,
@@ -135,7 +138,8 @@ static int put_outer(const courier_job_t *job, const checkpoint_t *from, const o
         const safetensor_t *have = safetensors_find(file, name);
         if (have)
             rc = place(job->path, want, have, values, err);
-        else
+        else if (s <
+                 outer_states(rule)) /* else it was made without a codec: nothing was left out */
             rc = err_set(err, ERR_ARG,
                          "%s: has no %s of \"%s\", which outer_rule %s goes on with: another rule "
                          "made it",
@@ -173,10 +177,11 @@ int courier_restore(const shepherd_config_t *config, const courier_job_t *job,
                     data_client_t *client, err_t *err)
 {
     const outer_rule_t *rule = outer_rule_find(config->outer_rule, err);
+    const codec_t *down = change_codec_named(config->down_codec, NULL);
     checkpoint_t *checkpoint = checkpoint_open(job->path, err);
     if (!checkpoint) return -1;
     int rc = put_states(job->path, &job->ledger, client, err);
-    for (size_t s = 0; rc == 0 && s < outer_states(rule); s++)
+    for (size_t s = 0; rc == 0 && s < outer_vectors(rule, down); s++)
         rc = put_outer(job, checkpoint, rule, s, client, err);
     if (rc == 0) rc = put_params(job, checkpoint, client, err); /* the last: they open the shards */
     checkpoint_close(&checkpoint);

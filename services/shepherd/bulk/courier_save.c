@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
+#include "outer/change.h"
 #include "shepherd/bulk/courier.h"
 
 static const size_t MAX_STATE_BYTES = (size_t)1 << 36;
@@ -66,13 +67,15 @@ typedef struct {
     char **names[OUTER_STATES]; /* of the tensors in outer[], by parameter */
 } vectors_t;
 
-static int fetch_vectors(const courier_job_t *job, const outer_rule_t *rule, data_client_t *client,
-                         vectors_t *self, err_t *err)
+static int fetch_vectors(const courier_job_t *job, const shepherd_config_t *config,
+                         data_client_t *client, vectors_t *self, err_t *err)
 {
+    const outer_rule_t *rule = outer_rule_find(config->outer_rule, NULL);
+    const codec_t *down = change_codec_named(config->down_codec, NULL);
     const layout_t *layout = &job->layout;
     self->theta = mem_calloc(layout->total, sizeof *self->theta);
     int rc = data_get_params(client, layout->bounds, job->round, self->theta, err);
-    for (; rc == 0 && self->n_outer < outer_states(rule); self->n_outer++) {
+    for (; rc == 0 && self->n_outer < outer_vectors(rule, down); self->n_outer++) {
         size_t s = self->n_outer;
         self->outer[s] = mem_calloc(layout->total, sizeof *self->outer[s]);
         self->names[s] = mem_calloc(layout->n, sizeof *self->names[s]);
@@ -172,7 +175,7 @@ int courier_save(const shepherd_config_t *config, const courier_job_t *job, data
     parts_t parts = {0};
     vectors_t vectors = {0};
     result->round = job->round;
-    int rc = fetch_vectors(job, outer_rule_find(config->outer_rule, NULL), client, &vectors, err);
+    int rc = fetch_vectors(job, config, client, &vectors, err);
     if (rc == 0) rc = make_parts(config, job, client, &parts, err);
     if (rc == 0) rc = write_all(config, job, &parts, &vectors, result, err);
     vectors_fini(&vectors, job->layout.n);

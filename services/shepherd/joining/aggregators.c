@@ -144,6 +144,14 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
         shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
         return;
     }
+    if (answer->down_codec != self->down_codec) {
+        shepherd_fail(
+            self,
+            "aggregator %s knows no codec for the way down: it is of a version before this "
+            "shepherd's; upgrade it, or leave --down-codec at f32",
+            row->id);
+        return;
+    }
     if (self->phase > PHASE_ASSIGN) { /* back in the middle of a round */
         work_fences(self, row);
         admission_ask_again(self, row);

@@ -277,6 +277,7 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
     lease->state = (char *)work->state_in;
     lease->keep_state = keep_state(self);
     lease->codec = self->codec;
+    lease->down_codec = self->down_codec;
     lease->run_hash = self->run_hash;
 }
 
@@ -331,6 +332,7 @@ static void give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, cha
     eval.n_bounds = self->bulk.layout.n_shard + 1;
     eval.tokens = &tokens;
     eval.run_hash = self->run_hash;
+    eval.down_codec = self->down_codec;
     issued(self, &self->round.eval.at[part], worker);
     MSG_SEND(self->ports.out, &worker->peer, 0, EVAL, eval, &eval);
 }

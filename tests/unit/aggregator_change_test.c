@@ -1,0 +1,157 @@
+/* The way down with a codec: what an aggregator gives as a round's change makes of the parameters before just what it gives
+ * as those of the round, also behind a restart; what it has not is refused. */
+#include <math.h>
+
+#include "aggregator_rig.h"
+
+static const char *const codecs[] = {"bf16", "int8", "e3m0"};
+
+static wire_type_t ask(rig_t *rig, uint32_t round, int chunk, const char *codec)
+{
+    wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
+    header.round = round;
+    header.codec = (uint8_t)codec_find(codec, NULL)->id;
+    return data(rig, header, NULL, 0);
+}
+
+/* theta of the round before becomes that of the round. */
+static void follow(rig_t *rig, uint32_t round, float *theta)
+{
+    float *scratch = calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
+    for (int chunk = 0; chunk < 2; chunk++) {
+        err_t err = {0};
+        wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
+        assert_int_equal(ask(rig, round, chunk, way_down), WIRE_DATA);
+        assert_int_equal(wire_check(&rig->answer, rig->payload, rig->n_payload, NULL), 0);
+        if (change_apply(rig->state.down, rig->payload, rig->n_payload, theta + header.begin,
+                         header.count, scratch, &err) < 0)
+            fail_msg("%s: %s", way_down, err.text);
+    }
+    free(scratch);
+    float *want = get_params(rig, round);
+    assert_non_null(want);
+    assert_memory_equal(theta, want, N * sizeof *want);
+    free(want);
+}
+
+static void one_round(rig_t *rig, uint32_t round)
+{
+    put_deltas(rig, round);
+    commit(rig, round, all, weights);
+    assert_string_equal(rig->error, "");
+}
+
+static void changes_make_the_parameters(void **unused)
+{
+    (void)unused;
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
+        char *root = new_root();
+        way_down = codecs[c];
+        rig_t *rig = rig_open(root, true);
+        assign(rig, 0, N);
+        put_init(rig);
+        float *theta = get_params(rig, 0);
+        for (uint32_t round = 0; round < 4; round++) {
+            one_round(rig, round);
+            if (round == 1) {
+                rig_close(rig);
+                rig = rig_open(root, true);
+            }
+            follow(rig, round + 1, theta);
+        }
+        rig_close(rig);
+        remove_root(root);
+        free(theta);
+    }
+    way_down = NULL;
+}
+
+/* What the codec leaves out is the vector behind the rule's, and no step is lost but for it. */
+static void what_is_left_out_is_kept(void **unused)
+{
+    (void)unused;
+    rig_t *plain = rig_new();
+    assign(plain, 0, N);
+    put_init(plain);
+    one_round(plain, 0);
+    float *exact = get_params(plain, 1);
+    rig_free(plain);
+    way_down = "e3m0";
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    put_init(rig);
+    one_round(rig, 0);
+    float *theta = get_params(rig, 1);
+    double most = 0;
+    for (int chunk = 0; chunk < 2; chunk++) {
+        wire_header_t header = chunk_header(WIRE_GET_OUTER, chunk);
+        header.round = 1;
+        header.vector = 1;
+        assert_int_equal(data(rig, header, NULL, 0), WIRE_DATA);
+        for (uint64_t i = 0; i < header.count; i++) {
+            float left = ((float *)rig->payload)[i];
+            double off = (double)theta[header.begin + i] + (double)left;
+            assert_true(fabs(off - (double)exact[header.begin + i]) < 1e-6);
+            most = fabs((double)left) > most ? fabs((double)left) : most;
+        }
+    }
+    assert_true(most > 1e-3); /* e3m0 leaves much out */
+    free(exact);
+    free(theta);
+    rig_free(rig);
+    way_down = NULL;
+}
+
+static void refused(rig_t *rig, wire_nack_t code, const char *text)
+{
+    assert_int_equal(rig->answer.type, WIRE_NACK);
+    assert_int_equal(rig->answer.code, code);
+    if (!strstr((char *)rig->payload, text)) fail_msg("%s", (char *)rig->payload);
+}
+
+static void what_is_not_there_is_refused(void **unused)
+{
+    (void)unused;
+    way_down = "int8";
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    ask(rig, 0, 0, "int8");
+    refused(rig, NACK_NOT_READY, "round 0");
+    put_init(rig);
+    ask(rig, 0, 0, "int8");
+    refused(rig, NACK_NO_CHANGE, "of round 0");
+    one_round(rig, 0);
+    ask(rig, 1, 0, "bf16");
+    refused(rig, NACK_NO_CHANGE, "as codec 2");
+    ask(rig, 2, 0, "int8");
+    refused(rig, NACK_WRONG_ROUND, "round 1 is open");
+    wire_header_t header = chunk_header(WIRE_GET_CHANGE, 0);
+    header.round = 1;
+    header.codec = 3;
+    header.count--;
+    data(rig, header, NULL, 0);
+    refused(rig, NACK_BAD_RANGE, "by chunks");
+    rig_free(rig);
+    way_down = NULL;
+    rig = rig_new(); /* without a way down */
+    assign(rig, 0, N);
+    put_init(rig);
+    one_round(rig, 0);
+    ask(rig, 1, 0, "int8");
+    refused(rig, NACK_NO_CHANGE, "of round 1");
+    way_down = "topk";
+    assign(rig, 0, N);
+    assert_non_null(strstr(rig->error, "codec topk"));
+    way_down = NULL;
+    rig_free(rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_make_the_parameters),
+        cmocka_unit_test(what_is_left_out_is_kept),
+        cmocka_unit_test(what_is_not_there_is_refused),
+    };
+    return cmocka_run_group_tests_name("aggregator_change", tests, NULL, NULL);
+}
