@@ -5,6 +5,7 @@
 # bits. With PCP_TEST_DEPLOY=1: needs root, podman, runc, catatonit, mmdebstrap and a Debian mirror; a quarter of an hour the
 # first time, for the images; they are kept in PCP_TEST_IMAGES (default build/images) and made again from what has changed.
 #   PCP_TEST_RUNS      runs that nobody disturbs, default 3
+#   PCP_TEST_ROUNDS    rounds of the run that is disturbed, default 400; more where the machine is fast
 #   PCP_TEST_APT_CONF  a file of apt's configuration that the builds need here
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -92,15 +93,15 @@ check "the servers start" start_servers
 # --- the containers ---
 # A line for each service of the file: name, flags, image, command, as words for the shell. HOST is the host's name.
 compose() {
-    PCP_WORKERS=2 PCP_NODE=HOST docker-compose config | /usr/bin/python3 -c '
+    PCP_WORKERS=2 PCP_NODE=HOST PCP_CPUS=2 PCP_MEMORY=4g docker-compose config | /usr/bin/python3 -c '
 import shlex, sys, yaml
 for name, one in yaml.safe_load(sys.stdin)["services"].items():
     flags = ["--init"] if one.get("init") else []
     if one.get("read_only"): # podman would add a /tmp, /run and /dev/shm that Docker does not
         flags += ["--read-only", "--read-only-tmpfs=false"]
-    for key in ("restart", "pids_limit"):
+    for key, flag in (("restart", "restart"), ("pids_limit", "pids-limit"), ("cpus", "cpus"), ("mem_limit", "memory")):
         if one.get(key):
-            flags += ["--%s=%s" % (key.replace("_", "-"), one[key])]
+            flags += ["--%s=%s" % (flag, one[key])]
     for key, flag in (("tmpfs", "tmpfs"), ("cap_drop", "cap-drop"), ("security_opt", "security-opt")):
         for value in one.get(key) or []:
             flags += ["--" + flag, value.replace("no-new-privileges:true", "no-new-privileges")]
@@ -179,7 +180,7 @@ own_key_alone() {
 }
 check "a container sees its own key alone" own_key_alone
 scale_with() { # KEY: as a container that was broken into would
-    contain pcp pcp --rm --volume key-supervisor:/var/lib/pcp/keys/supervisor:ro --env "PCP_KEY=$1" -- worker scale 7 --wait-ms 3000
+    contain pcp pcp --rm --volume key-supervisor:/var/lib/pcp/keys/supervisor:ro --env "PCP_KEY=$1" -- worker scale 2 --wait-ms 3000
 }
 check "who has no key gets no answer" refuses 'no answer' scale_with ''
 check "a supervisor's key commands nothing" refuses 'no answer' scale_with /var/lib/pcp/keys/supervisor/supervisor.key
@@ -202,12 +203,16 @@ check "so is pcp top" says run-1 pcp top --once
 check "a checkpoint is signed" says '[Ss]igned.*shepherd' pcp checkpoint verify run/run-1/checkpoint
 check "a model writes" says '^It ' pcp generate --checkpoint run/run-1 --prompt "It " --tokens 8
 
-# --- cores: a quota is what threads are counted by ---
+# --- limits: a quota is what threads are counted by ---
+limit_of() { # SERVICE: bytes, by cgroup 2 or 1
+    engine exec "$1" sh -c 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null'
+}
+check "PCP_MEMORY limits the workers' container" says "^$((4 << 30))\$" limit_of supervisor-1
 check "a quota of a core is a core" says '^(ok|warn) +cores +1( of|$)' contain pcp pcp --rm --cpus 1 -- doctor
 check "without one there are all" says "^ok +cores +$(nproc)\$" pcp doctor
 
 # --- a run in which everything dies once ---
-flags=(--tokenizer byte --inner-steps 4 --lr 3e-3 --rounds "${PCP_TEST_ROUNDS:-300}" --validate-every 0)
+flags=(--tokenizer byte --inner-steps 4 --lr 3e-3 --rounds "${PCP_TEST_ROUNDS:-400}" --validate-every 0)
 alone() {
     "$bin/pcp" train "$work/input/model.mlir" --data "$work/input/text.txt" "${flags[@]}" --workers 6 --threads 1 \
         --run-dir "$work/alone"
@@ -227,7 +232,7 @@ kill_it() { # as a machine's own hand would: the engine has not asked for it
 }
 started_again() { [ "$(engine inspect --format '{{.RestartCount}} {{.State.Running}}' "$1")" = '1 true' ]; }
 check "it begins" eventually 120 past 1
-check "workers are added" pcp worker scale 9
+check "workers are added" pcp worker scale 3 # for each supervisor
 check "nine of them run" eventually 90 scaled 9
 for name in "${services[@]}"; do
     check "$name is killed" kill_it "$name"
@@ -235,7 +240,7 @@ for name in "${services[@]}"; do
     check "and is well" eventually 90 well "$name"
     check "the run goes on" goes_on
 done
-check "workers are taken away" pcp worker scale 3
+check "workers are taken away" pcp worker scale 1
 check "three are left" eventually 90 scaled 3
 check "the run was not over before" says '"state": "running"' pcp run get long --json
 check "it ends" pcp run watch long
@@ -243,6 +248,22 @@ check "its checkpoint is taken out" engine cp shepherd:/var/lib/pcp/run/long/che
 check "with the bits of the run alone" cmp "$work/taken/latest/model.safetensors" "$work/alone/checkpoint/latest/model.safetensors"
 check "the run is deleted" pcp run delete long --yes
 check "and gone" refuses long pcp run get long
+
+# --- a key that was lost (docs/operations.md) ---
+keys() { contain keys keys --rm "$@"; }
+cut() { { engine logs shepherd; engine logs standby; } 2>&1 | grep -E 'event=key_cut .*name=compiler'; }
+new_compiler() {
+    keys --entrypoint rm -- keys/compiler/compiler.key && keys -- | grep -x keys/compiler/compiler.key &&
+        engine restart --time 10 compiler
+}
+check "a compiler's key is revoked" keys -- keys revoke compiler --dir authority --store postgresql://pcp@postgres:5432/pcp
+check "its connection ends" eventually 30 cut
+check "it gets another one" new_compiler
+check "and is well" eventually 90 well compiler
+"$bin/pcp" model gpt2 --layers 1 --heads 2 --width 16 --block 16 --vocab 256 --batch 3 >"$work/input/other.mlir"
+chmod a+r "$work/input/other.mlir"
+check "a run that it compiles for ends well" pcp run submit input/other.mlir --data input/text.txt --tokenizer byte \
+    --workers 2 --inner-steps 3 --rounds 2 --name last --watch
 
 for name in "${services[@]}"; do check "$name leaves when it is told to" engine stop --time 25 "$name"; done
 ended_well() {
