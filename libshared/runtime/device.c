@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/memory.h"
 #include "base/str.h"
 #include "codegen/target.h"
 
@@ -90,8 +90,7 @@ int device_place(const char *text, device_place_t *out, err_t *err)
 
 uint64_t device_machine_bytes(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
+    return memory_bytes();
 }
 
 int device_check_memory(const device_options_t *options, uint64_t n_bytes, err_t *err)

@@ -1,15 +1,15 @@
 /* ASSIGN: a range to begin with, or one that is held already and goes on. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "aggregator/aggregator.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "msg/limits.h"
 
 static int check_assign(const Msg__Assign *assign, err_t *err)
 {
-    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t memory = memory_bytes();
     if (assign->begin > assign->end || assign->end > assign->total ||
         assign->total > INT64_MAX / 16)
         return err_set(err, ERR_ARG, "range [%llu, %llu) of %llu",

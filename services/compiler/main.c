@@ -2,19 +2,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/memory.h"
 #include "base/scratch.h"
 #include "compiler/loop.h"
 #include "compiler/task.h"
 
-/* What a compilation may take of the machine's memory. */
+/* What a compilation may take of the machine's, or container's, memory. */
 static int64_t most_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (int64_t)pages * size / 4 * 3 : 0;
+    uint64_t bytes = memory_bytes();
+    return bytes < UINT64_MAX ? (int64_t)(bytes / 4 * 3) : 0;
 }
 
 static int run(compiler_config_t *config, err_t *err)

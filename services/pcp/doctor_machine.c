@@ -1,6 +1,7 @@
 /* This machine: can plans be compiled, loaded and run here, and with what? */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/cpus.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/memory.h"
 #include "base/scratch.h"
 #include "codegen/compiler.h"
 #include "codegen/target.h"
@@ -83,10 +85,14 @@ static void check_memory(const doctor_options_t *o, doctor_finding_t *f)
 {
     (void)o;
     double available = meminfo("MemAvailable:"), total = meminfo("MemTotal:");
-    bool little = available >= 0 && available < 2;
+    double limit = (double)memory_bytes() / gib;
+    bool limited = limit < total * 0.99, little = available >= 0 && fmin(available, limit) < 2;
+    char container[64] = "";
+    if (limited)
+        snprintf(container, sizeof container, "; the container's limit leaves %.1f", limit);
     doctor_say(f, little ? DOCTOR_WARN : DOCTOR_WELL,
-               little ? "end other programs, or give workers a --memory-budget" : "",
-               "%.1f of %.1f GiB free", available, total);
+               little ? "end other programs, or start fewer workers" : "",
+               "%.1f of %.1f GiB free%s", available, total, container);
 }
 
 static void check_huge_pages(const doctor_options_t *o, doctor_finding_t *f)

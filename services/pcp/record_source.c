@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/memory.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
@@ -143,10 +143,10 @@ static int find_npy(record_source_t *self, const char *name, record_array_t *out
     return !there ? 0 : part ? view_npy(self, part, out, err) : -1;
 }
 
-static size_t memory_bytes(void)
+static size_t most_memory(void)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-    return pages > 0 && size > 0 ? (size_t)pages / 4 * 3 * (size_t)size : (size_t)1 << 32;
+    uint64_t bytes = memory_bytes();
+    return bytes < UINT64_MAX ? (size_t)(bytes / 4 * 3) : (size_t)1 << 32;
 }
 
 /* The header first: nothing is unpacked whose size does not fit its shape, or the machine. */
@@ -161,7 +161,7 @@ static int unpack(record_source_t *self, const zip_member_t *m, record_array_t *
     if (rc < 0) return -1;
     if (n_header + (uint64_t)ir_type_bytes(&out->type) != m->n_bytes)
         return err_set(err, ERR_CORRUPT, "its shape does not fit its size");
-    if (m->n_bytes > memory_bytes())
+    if (m->n_bytes > most_memory())
         return err_set(err, ERR_UNSUPPORTED,
                        "it unpacks to %llu MB, which this machine has no room for: save it as .npy",
                        (unsigned long long)(m->n_bytes >> 20));

@@ -208,6 +208,7 @@ limit_of() { # SERVICE: bytes, by cgroup 2 or 1
     engine exec "$1" sh -c 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null'
 }
 check "PCP_MEMORY limits the workers' container" says "^$((4 << 30))\$" limit_of supervisor-1
+check "doctor knows such a limit" says "limit leaves 1\\.0\$" contain pcp pcp --rm --memory 1g -- doctor
 check "a quota of a core is a core" says '^(ok|warn) +cores +1( of|$)' contain pcp pcp --rm --cpus 1 -- doctor
 check "without one there are all" says "^ok +cores +$(nproc)\$" pcp doctor
 
