@@ -128,12 +128,12 @@ static void log_done(const msg_envelope_t *reply)
     if (reply->body_case == MSG__ENVELOPE__BODY_LEASE_DONE) {
         const Msg__LeaseDone *done = reply->lease_done;
         log_event(LOG_INFO, "lease_done",
-                  "round=%u replica=%u steps=%u loss=%.4f tokens_per_s=%.0f download_s=%.3f "
-                  "upload_s=%.3f "
+                  "round=%u replica=%u steps=%u loss=%.4f tokens_per_s=%.0f compute_s=%.3f "
+                  "download_s=%.3f upload_s=%.3f "
                   "received_bytes=%llu sent_bytes=%llu fresh=%d state=%.12s",
                   done->round, done->replica, done->steps, done->mean_loss,
                   done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0,
-                  done->download_s, done->upload_s, (unsigned long long)done->received_bytes,
+                  done->compute_s, done->download_s, done->upload_s, (unsigned long long)done->received_bytes,
                   (unsigned long long)done->sent_bytes, done->fresh_state, done->state);
     } else if (reply->body_case == MSG__ENVELOPE__BODY_EVAL_DONE) {
         log_event(LOG_INFO, "eval_done", "round=%u part=%u loss=%.4f", reply->eval_done->round,

@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # wan: what a worker's link carries, and how long it takes.
 #
-#   tests/bench/wan.sh [--rates "10 25 50 100 200"] [--delay-ms 0] [--workers 1] [--codec f32] [--rounds 2]
-#                      [--model "--layers 6 --heads 6 --width 384 --block 64"]
+#   tests/bench/wan.sh [--rates "10 25 50 100 200"] [--delay-ms 0] [--workers 1] [--codec f32] [--down-codec f32]
+#                      [--rounds 2] [--inner-steps 1] [--model "--layers 6 --heads 6 --width 384 --block 64"]
 #
 # Needs root: hosts in network namespaces (tests/cluster/world.bash), a token bucket on each link, both ways, and a
 # cable of our own with a delay. For each rate one cluster: shepherd, compiler and aggregator on one host, workers on
-# others; rounds of one step. Printed for each round (the slowest worker's figures): seconds down and up, the ideal
-# (bytes of the parameters, or of the encoded update, at that rate and nothing else), their ratio; payload and bytes on
+# others; rounds of one step, or more. Printed for each round (the slowest worker's figures): seconds down and up, the ideal
+# (bytes of the parameters or of their encoded change, and of the encoded update, at that rate and nothing else), their ratio; payload and bytes on
 # the link (with the headers of TCP and below) over what is needed (up in the last round: with the moments, for the
 # checkpoint); and how even the workers' shares were (Jain's index
-# of their download rates). With --core RATE the aggregator's link has that rate, for its workers together.
+# of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. With --core RATE the aggregator's link has that rate, for its workers together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
-rates='10 25 50 100 200' delay=0 workers=1 codec=f32 rounds=2 core_rate=''
+rates='10 25 50 100 200' delay=0 workers=1 codec=f32 down_codec=f32 rounds=2 steps=1 core_rate=''
 model=(--layers 6 --heads 6 --width 384 --block 64)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -23,7 +23,9 @@ while [ $# -gt 0 ]; do
     --delay-ms) delay=$2 ;;
     --workers) workers=$2 ;;
     --codec) codec=$2 ;;
+    --down-codec) down_codec=$2 ;;
     --rounds) rounds=$2 ;;
+    --inner-steps) steps=$2 ;;
     --core) core_rate=$2 ;;
     --model) read -r -a model <<<"$2" ;;
     *) usage >&2; exit 2 ;;
@@ -48,7 +50,8 @@ parameters=0
 run() { # RATE
     local mbit=$1 w before after all_before=(0 0) all_after=(0 0)
     cluster "$work/r$mbit" "tcp://${address[core]}:7000"
-    prepare --inner-steps 1 --rounds "$rounds" --workers "$workers" --codec "$codec" --validate-every 0 || return 1
+    prepare --inner-steps "$steps" --rounds "$rounds" --workers "$workers" --codec "$codec" \
+        --down-codec "$down_codec" --validate-every 0 || return 1
     parameters=$(stat -c %s "$dir/init.safetensors")
     on core shepherd --bind tcp://0.0.0.0:7000 --workers "$workers" --timeout-ms 60000 --keep-state memory
     on core aggregator a0 --bind "tcp://${address[core]}:7100"
@@ -72,24 +75,29 @@ report() { # RATE BYTES_DOWN BYTES_UP
     local shared=$1
     if [ -n "$core_rate" ] && [ $((core_rate / workers)) -lt "$1" ]; then shared=$((core_rate / workers)); fi
     cat "$dir"/w*.log | grep -h 'event=lease_done' | tr ' ' '\n' | awk -F= -v rate="$1" -v shared="$shared" \
-        -v parameters="$parameters" -v codec="$codec" -v down_bytes="$2" -v up_bytes="$3" -v workers="$workers" \
+        -v parameters="$parameters" -v codec="$codec" -v down_codec="$down_codec" -v down_bytes="$2" -v up_bytes="$3" -v workers="$workers" \
         -v rounds="$rounds" '
+        function share(codec) { return codec == "int8" ? 1 / 4 : codec == "bf16" ? 1 / 2 : codec == "e3m0" ? 1 / 8 : 1 }
         $1 == "round" { r = $2; n[r]++ }
         $1 == "download_s" { if ($2 > down[r]) down[r] = $2; sum[r] += 1 / $2; squares[r] += 1 / $2 / $2 }
         $1 == "upload_s" && $2 > up[r] { up[r] = $2 }
+        $1 == "compute_s" && $2 > compute[r] { compute[r] = $2 }
         $1 == "received_bytes" { got[r] += $2 }
         $1 == "sent_bytes" { sent[r] += $2 }
         END {
-            encoded = parameters / (codec == "int8" ? 4 : codec == "bf16" ? 2 : 1)
+            encoded = parameters * share(codec)
             for (r = 0; r < rounds; r++) {
                 needed = encoded + (r == rounds - 1 ? 2 * parameters : 0)
-                ideal_down = parameters * 8 / shared / 1e6
+                want = parameters * (r > 0 ? share(down_codec) : 1)
+                ideal_down = want * 8 / shared / 1e6
+                wanted += want
                 ideal_up = needed * 8 / shared / 1e6
                 printf "%6d %5d %9.2f %9.2f %6.2f %9.2f %9.2f %6.2f %8.3f %8.3f", rate, r + 1, down[r], ideal_down,
-                    down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / parameters,
+                    down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / want,
                     sent[r] / n[r] / needed
+                printf " %5.1f", 100 * compute[r] / (compute[r] + down[r] + up[r])
                 if (r == rounds - 1)
-                    printf " %8.3f %8.3f", down_bytes / workers / rounds / parameters,
+                    printf " %8.3f %8.3f", down_bytes / workers / wanted,
                         up_bytes / workers / (rounds * encoded + 2 * parameters)
                 if (workers > 1) printf "  %.3f", sum[r] * sum[r] / n[r] / squares[r]
                 print ""
@@ -97,7 +105,7 @@ report() { # RATE BYTES_DOWN BYTES_UP
         }'
 }
 
-printf '%6s %5s %9s %9s %6s %9s %9s %6s %8s %8s %8s %8s  %s\n' Mbit/s round 'down s' ideal ratio 'up s' ideal ratio \
-    'got/need' 'sent/' 'link dn' 'link up' even
+printf '%6s %5s %9s %9s %6s %9s %9s %6s %8s %8s %5s %8s %8s  %s\n' Mbit/s round 'down s' ideal ratio 'up s' ideal ratio \
+    'got/need' 'sent/' 'busy%' 'link dn' 'link up' even
 for mbit in $rates; do run "$mbit" || { echo "wan: the run over $mbit Mbit/s failed; see above" >&2; exit 1; }; done
 world_end
