@@ -132,8 +132,8 @@ static void log_done(const msg_envelope_t *reply)
                   "download_s=%.3f upload_s=%.3f "
                   "received_bytes=%llu sent_bytes=%llu fresh=%d state=%.12s",
                   done->round, done->replica, done->steps, done->mean_loss,
-                  done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0,
-                  done->compute_s, done->download_s, done->upload_s, (unsigned long long)done->received_bytes,
+                  done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0, done->compute_s,
+                  done->download_s, done->upload_s, (unsigned long long)done->received_bytes,
                   (unsigned long long)done->sent_bytes, done->fresh_state, done->state);
     } else if (reply->body_case == MSG__ENVELOPE__BODY_EVAL_DONE) {
         log_event(LOG_INFO, "eval_done", "round=%u part=%u loss=%.4f", reply->eval_done->round,
