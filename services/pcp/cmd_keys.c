@@ -170,12 +170,25 @@ static char *member_path(const options_t *o, const char *role, err_t *err)
     return path;
 }
 
+/* The shepherds' key ends with its cluster; the others are made anew when they are missing. */
+static void warn_of_end(const keys_card_t *card, const char *path)
+{
+    enum { DAY_S = 86400, SOON_DAYS = 30 };
+    int64_t days = (card->expires_s - clock_wall_ms() / 1000) / DAY_S;
+    if (days >= SOON_DAYS) return;
+    fprintf(stderr, "pcp keys: %s ends in %" PRId64 " days: %s\n", path, days < 0 ? 0 : days,
+            card->role == KEYS_SHEPHERD
+                ? "begin a new authority (another --dir), and start all members with its keys"
+                : "remove it, repeat this, and start its members with the new one");
+}
+
 /* One that is there already must be a key that members of this authority's talk to. */
 static int keep_member(const keys_authority_t *authority, const char *path, err_t *err)
 {
     keys_t key;
     if (keys_load(path, &key, err) < 0) return -1;
     bool ours = memcmp(key.authority, authority->public_key, KEYS_BYTES) == 0;
+    if (ours) warn_of_end(&key.card, path);
     explicit_bzero(&key, sizeof key);
     return ours ? 0
                 : err_set(err, ERR_STATE,
