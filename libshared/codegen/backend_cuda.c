@@ -3,6 +3,8 @@
  * major number. */
 #include "codegen/backend.h"
 #include "codegen/cubins.h"
+#include "codegen/nvcc.h"
+#include "codegen/prelude_text.h"
 #include "codegen/render_cuda.h"
 
 #define CAPS                       \
@@ -16,6 +18,19 @@ static const target_t targets[] = {
     {"cuda:sm_89", CAPS, "sm_89", 8, 9},    {"cuda:sm_90", CAPS, "sm_90", 9, 0},
     {"cuda:sm_100", CAPS, "sm_100", 10, 0}, {"cuda:sm_120", CAPS, "sm_120", 12, 0},
 };
+
+static const cuda_dialect_t dialect = {.warp = 32, .words = prelude_cuda_text};
+
+static void render(const kernel_t *kernel, helpers_t *helpers, str_t *out)
+{
+    (void)helpers;
+    render_cuda(&dialect, kernel, out);
+}
+
+static void head(str_t *out, int n, char *const *text)
+{
+    render_cuda_head(&dialect, out, n, text);
+}
 
 static bool supports(kernel_kind_t kind)
 {
@@ -31,7 +46,7 @@ static const char *refuses(const target_t *target, const kernel_t *kernel, char 
 static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,
                         size_t *n_bytes, err_t *err)
 {
-    return cubins_compile(target->flags, n_unit, unit, n_bytes, err);
+    return cubins_compile(nvcc_run, target->flags, n_unit, unit, n_bytes, err);
 }
 
 const backend_t backend_cuda = {
@@ -40,10 +55,10 @@ const backend_t backend_cuda = {
     .n_target = sizeof targets / sizeof targets[0],
     .supports = supports,
     .refuses = refuses,
-    .render = render_cuda,
+    .render = render,
     .symbol = render_cuda_symbol,
     .per_source = 8,
     .compiler = "PCP_NVCC",
-    .head = render_cuda_head,
+    .head = head,
     .compile = compile,
 };

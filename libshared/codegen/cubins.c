@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "codegen/nvcc.h"
 
 enum {
     MAGIC = 0x43504350, /* "PCPC" */
@@ -59,13 +58,13 @@ static int add_kernels(str_t *out, const char *source, uint32_t module, err_t *e
     return n;
 }
 
-uint8_t *cubins_compile(const char *arch, int n, const char *const *source, size_t *n_bytes,
-                        err_t *err)
+uint8_t *cubins_compile(cubins_run_fn *run, const char *arch, int n, const char *const *source,
+                        size_t *n_bytes, err_t *err)
 {
     str_t kernels = {0}, all = {0};
     uint8_t **module = mem_calloc((size_t)n + 1, sizeof *module), *bytes = NULL;
     size_t *size = mem_calloc((size_t)n + 1, sizeof *size);
-    int status = nvcc_run(arch, n, source, module, size, err), n_kernel = 0;
+    int status = run(arch, n, source, module, size, err), n_kernel = 0;
     for (int i = 0; status == 0 && i < n; i++) {
         int more = add_kernels(&kernels, source[i], (uint32_t)i, err);
         status = more < 0 ? -1 : 0;

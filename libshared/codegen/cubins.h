@@ -30,10 +30,14 @@ typedef struct {
 
 enum { CUBINS_MAX_ARGS = 4096, CUBINS_MAX_BLOCK = 1024 };
 
-/* Sources (render_cuda.h) to the plan's code by `arch`, "sm_90". Returns, caller frees; NULL with err:
- * codegen/nvcc.h. */
-uint8_t *cubins_compile(const char *arch, int n, const char *const *source, size_t *n_bytes,
-                        err_t *err);
+/* A compiler (codegen/nvcc.h): n sources for an architecture to a module each, which the caller frees. */
+typedef int cubins_run_fn(const char *arch, int n, const char *const *source, uint8_t **module,
+                          size_t *size, err_t *err);
+
+/* Sources (render_cuda.h) to the plan's code for `arch`, "sm_90". Returns, caller frees; NULL with err:
+ * run's. */
+uint8_t *cubins_compile(cubins_run_fn *run, const char *arch, int n, const char *const *source,
+                        size_t *n_bytes, err_t *err);
 
 /* From bytes that nobody vouches for: counts, sizes, names. What a module then does is the
  * compiler's word, as with all plans' code. The bytes are not kept. ERR_CORRUPT. cubins_fini is due

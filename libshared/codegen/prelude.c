@@ -38,6 +38,10 @@ __asm__(".pushsection .rodata\n"
         ".byte 0\n"
         ".local prelude_cuda_bytes\n"
         "prelude_cuda_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_cuda.cuh\"\n"
+        ".byte 0\n"
+        ".local prelude_threads_bytes\n"
+        "prelude_threads_bytes:\n"
         ".incbin \"libshared/codegen/prelude.cuh\"\n"
         ".byte 0\n"
         ".popsection\n");
@@ -50,6 +54,7 @@ extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden"
 extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -84,4 +89,9 @@ const char *prelude_glsl_f64_text(void)
 const char *prelude_cuda_text(void)
 {
     return prelude_cuda_bytes;
+}
+
+const char *prelude_threads_text(void)
+{
+    return prelude_threads_bytes;
 }

@@ -19,7 +19,8 @@ const char *prelude_small_float_text(void);
 const char *prelude_glsl_text(void);
 const char *prelude_glsl_f64_text(void);
 
-/* prelude.cuh, behind prelude_text. */
+/* prelude_cuda.cuh, before prelude_text; and prelude.cuh, which comes behind it. */
 const char *prelude_cuda_text(void);
+const char *prelude_threads_text(void);
 
 #endif

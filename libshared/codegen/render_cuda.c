@@ -12,8 +12,6 @@
 #include "codegen/render_share.h"
 #include "ir/op.h"
 
-enum { WARP = 32 };
-
 static const kx_node_t *node(const kernel_t *kernel, kx_t x)
 {
     return &kernel->graph.node.at[x];
@@ -87,13 +85,13 @@ static void write_share(render_t *self, int acc)
     const kacc_t *a = &self->kernel->acc.at[acc];
     char part[24];
     snprintf(part, sizeof part, "part%d", acc);
-    str_addf(self->out, "for (int k = %d; k > 0; k >>= 1) { const %s other = ", WARP / 2,
+    str_addf(self->out, "for (int k = PCP_WARP / 2; k > 0; k >>= 1) { const %s other = ",
              render_type(a->dtype));
     str_addf(self->out, "pcp_of_neighbour(%s, k); %s = ", part, part);
     render_op(self->out, a->op, a->dtype, a->dtype, 2, (const char *const[]){part, "other"});
     str_add(self->out, "; }\n");
     render_indent(self);
-    str_addf(self->out, "if (lane %% %du == 0u) shares%d[lane / %du] = part%d;\n", WARP, acc, WARP,
+    str_addf(self->out, "if (lane %% PCP_WARP == 0u) shares%d[lane / PCP_WARP] = part%d;\n", acc,
              acc);
 }
 
@@ -101,7 +99,7 @@ static const turns_lang_t turns = {
     .index = write_index,
     .op = render_op,
     .share = write_share,
-    .n_share = "LANES / 32u",
+    .n_share = "LANES / PCP_WARP",
     .barrier = "__syncthreads();\n",
     .visible = "__syncthreads();\n",
 };
@@ -121,22 +119,22 @@ static const render_lang_t lang = {
 /* --- The kernel ------------------------------------------------------------------------------- */
 
 /* Threads of a group: about four columns for each, in whole warps. */
-static int group_of(const share_plan_t *plan)
+static int group_of(const cuda_dialect_t *dialect, const share_plan_t *plan)
 {
     enum { EACH = 4 };
-    int n = WARP;
+    int n = dialect->warp;
     while (n < CUDA_BLOCK && (int64_t)n * EACH < plan->columns) n *= 2;
     return n;
 }
 
-static void write_launch(const kernel_t *k, const share_plan_t *plan, str_t *out)
+static void write_launch(const kernel_t *k, const share_plan_t *plan, int group, str_t *out)
 {
-    int block = plan->share == SHARE_GROUP ? group_of(plan) : CUDA_BLOCK;
+    int block = plan->share == SHARE_GROUP ? group : CUDA_BLOCK;
     int threads = plan->share == SHARE_ALONE ? 1 : plan->share == SHARE_GROUP ? block : plan->lanes;
     str_addf(out, "// threads %d, block %d, blocks 0, arguments %zu\n", threads, block, k->arg.n);
 }
 
-static void write_place(const share_plan_t *plan, str_t *out)
+static void write_place(const share_plan_t *plan, int group_size, str_t *out)
 {
     static const char alone[] = "    const uint thread = blockIdx.x * blockDim.x + threadIdx.x;\n"
                                 "    if (thread >= uint(extent)) return;\n"
@@ -149,7 +147,7 @@ static void write_place(const share_plan_t *plan, str_t *out)
                                 "    const int piece = begin + int(blockIdx.x);\n";
     static const char *const places[] = {
         [SHARE_ALONE] = alone, [SHARE_COLUMNS] = columns, [SHARE_GROUP] = group};
-    int lanes = plan->share == SHARE_GROUP ? group_of(plan) : plan->lanes;
+    int lanes = plan->share == SHARE_GROUP ? group_size : plan->lanes;
     str_add(out, "(char *arena, const int64_t *arg, int begin, int extent)\n{\n");
     if (plan->share != SHARE_ALONE) str_addf(out, "    const uint LANES = %du;\n", lanes);
     str_add(out, places[plan->share]);
@@ -169,13 +167,12 @@ static void write_arguments(const kernel_t *k, const share_plan_t *plan, str_t *
         str_addf(out, "    %s%s l%zu[%" PRId64 "];\n", group ? "__shared__ " : "",
                  render_storage(k->array.at[i].dtype), i, k->array.at[i].n);
     for (size_t i = 0; group && i < k->acc.n; i++)
-        str_addf(out, "    __shared__ %s shares%zu[%d];\n", render_type(k->acc.at[i].dtype), i,
-                 group_of(plan) / WARP);
+        str_addf(out, "    __shared__ %s shares%zu[LANES / PCP_WARP];\n",
+                 render_type(k->acc.at[i].dtype), i);
 }
 
-void render_cuda(const kernel_t *kernel, helpers_t *helpers, str_t *out)
+void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out)
 {
-    (void)helpers;
     if (kernel->kind == KERNEL_PRODUCT) {
         render_cuda_product(kernel->product, out);
         return;
@@ -183,8 +180,9 @@ void render_cuda(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     render_t self;
     turns_t o;
     turns_begin(&o, kernel, &turns);
-    write_launch(kernel, &o.plan, out);
-    write_place(&o.plan, out);
+    int group = group_of(dialect, &o.plan);
+    write_launch(kernel, &o.plan, group, out);
+    write_place(&o.plan, group, out);
     write_arguments(kernel, &o.plan, out);
     render_begin(&self, kernel, &lang, out);
     self.own = &o;
@@ -204,22 +202,14 @@ void render_cuda_symbol(const char *name, const char *body, str_t *out)
              rest + 1);
 }
 
-static const char words[] = "#include <math.h>\n"
-                            "#include <stdint.h>\n"
-                            "#define _Bool bool\n"
-                            "#define PCP_METHOD __device__ __forceinline__\n"
-                            "#define PCP_FN static __device__ __forceinline__\n"
-                            "#define PCP_LOOP static __device__ __noinline__\n"
-                            "#define lgamma_r(x, sign) (*(sign) = 0, lgamma(x))\n";
-
-void render_cuda_head(str_t *out, int n, char *const *text)
+void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *const *text)
 {
-    str_add(out, words);
+    str_add(out, dialect->words());
     str_add(out, prelude_text());
     str_add(out, "\n");
     render_c_rounding(out);
     narrow_head(out, n, text);
-    str_add(out, prelude_cuda_text());
+    str_add(out, prelude_threads_text());
 }
 
 /* --- What it cannot do ------------------------------------------------------------------------ */

@@ -1,25 +1,31 @@
-/* Kernels of the loop-IR as CUDA C++: expressions are those of C (render_expr.c), with indices of 32 bits
- * where their range allows; threads share loops as in every language of many threads
- * (render_turns.c). What lies around a kernel is in codegen/cubins.h. */
+/* Kernels of the loop-IR as CUDA C++, or as a language that differs by a table (cuda_dialect_t): expressions
+ * are those of C (render_expr.c), with indices of 32 bits where their range allows; threads share loops
+ * as in every language of many threads (render_turns.c). What lies around a kernel is in
+ * codegen/cubins.h. */
 #ifndef CODEGEN_RENDER_CUDA_H
 #define CODEGEN_RENDER_CUDA_H
 
-#include "codegen/helper.h"
 #include "codegen/render_expr.h"
 
 enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
 
+/* What one language of the family does otherwise than others. */
+typedef struct {
+    int warp;                   /* threads of a group at least, whole warps (PCP_WARP) */
+    const char *(*words)(void); /* what a source starts with (prelude_cuda.cuh) */
+} cuda_dialect_t;
+
 /* A line that says how the kernel is launched (codegen/cubins.h), then the function without its
  * name. */
-void render_cuda(const kernel_t *kernel, helpers_t *helpers, str_t *out);
+void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out);
 /* The same for a product of f32 or bf16: render_cuda_product.c. */
 void render_cuda_product(const product_t *product, str_t *out);
 
 /* With its name, behind a line that names it. */
 void render_cuda_symbol(const char *name, const char *body, str_t *out);
 
-/* What a source starts with: the prelude, and conversions that the n kernels in text[] need. */
-void render_cuda_head(str_t *out, int n, char *const *text);
+/* What a source starts with: the dialect's words, the prelude, and conversions that the n kernels in text[] need. */
+void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *const *text);
 
 /* What the kernel asks for that there is no code for: a sentence (static or in room[n]); NULL:
  * nothing. */

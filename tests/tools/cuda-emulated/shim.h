@@ -48,7 +48,7 @@ template <class T> static T emulated_exchange(T x, int k, int place)
     return x;
 }
 
-/* The tensor cores' product, by the layout that NVIDIA states (prelude.cuh): what each thread holds of a and b is laid
+/* The tensor cores' product, by the layout that NVIDIA states (prelude_cuda.cuh): what each thread holds of a and b is laid
  * open, and each takes what its elements of d need. */
 static uint32_t emulated_a[1024][4], emulated_b[1024][2];
 

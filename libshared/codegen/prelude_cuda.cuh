@@ -1,0 +1,41 @@
+// What is CUDA's own in a generated source: it stands before all other text. nvcc's libm is behind the rare functions.
+#include <math.h>
+#include <stdint.h>
+#define _Bool bool
+#define PCP_METHOD __device__ __forceinline__
+#define PCP_FN static __device__ __forceinline__
+#define PCP_LOOP static __device__ __noinline__
+#define lgamma_r(x, sign) (*(sign) = 0, lgamma(x))
+#define PCP_WARP 32
+typedef unsigned int uint;
+
+#define pcp_exchange(x, k) __shfl_xor_sync(0xFFFFFFFFu, x, k)
+
+// d += a b for a warp: a of 16 x 16, b of 16 x 8 bf16, d of 16 x 8 f32. Thread 4 g + t has of a the pairs (g, 2 t), (g + 8, 2 t),
+// (g, 2 t + 8), (g + 8, 2 t + 8); of b, by columns, (2 t, g), (2 t + 8, g); of d (g, 2 t), (g, 2 t + 1) and the same of
+// row g + 8 (PTX ISA, "Matrix fragments for mma.m16n8k16").
+struct pcp_lane_t {
+    enum { COLS = 8, PAIRS_A = 4, PAIRS_B = 2 };
+    int g, t;
+    static PCP_METHOD pcp_lane_t mine() { return {(int)threadIdx.x % 32 / 4, (int)threadIdx.x % 4}; }
+    PCP_METHOD int a_row(int i) const { return g + i % 2 * 8; }
+    PCP_METHOD int a_depth(int i) const { return 2 * t + i / 2 * 8; }
+    PCP_METHOD int b_col() const { return g; }
+    PCP_METHOD int b_depth(int j) const { return 2 * t + j * 8; }
+    PCP_METHOD int d_row(int e) const { return g + e / 2 * 8; }
+    PCP_METHOD int d_col(int e) const { return 2 * t + e % 2; }
+};
+#ifdef __CUDA_ARCH__
+PCP_FN void pcp_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#elif defined(CUDA_EMULATED_SHIM_H)
+#define pcp_mma emulated_mma
+#else
+PCP_FN void pcp_mma(float (&)[4], const uint32_t (&)[4], const uint32_t (&)[2]) {} // the host's pass of nvcc
+#endif
+
