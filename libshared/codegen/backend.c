@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const backend_t *const backends[] = {&backend_cpu, &backend_c, &backend_vulkan,
-                                            &backend_cuda};
+                                            &backend_cuda, &backend_hip};
 enum { N_BACKEND = sizeof backends / sizeof *backends };
 
 const target_t *target_row(int i)

@@ -42,6 +42,6 @@ typedef struct backend {
     int (*runs_here)(const target_t *target, err_t *err);
 } backend_t;
 
-extern const backend_t backend_cpu, backend_c, backend_vulkan, backend_cuda;
+extern const backend_t backend_cpu, backend_c, backend_vulkan, backend_cuda, backend_hip;
 
 #endif

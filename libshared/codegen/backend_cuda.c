@@ -32,11 +32,6 @@ static void head(str_t *out, int n, char *const *text)
     render_cuda_head(&dialect, out, n, text);
 }
 
-static bool supports(kernel_kind_t kind)
-{
-    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
-}
-
 static const char *refuses(const target_t *target, const kernel_t *kernel, char *room, size_t n)
 {
     (void)target;
@@ -53,7 +48,7 @@ const backend_t backend_cuda = {
     .prefix = "cuda",
     .targets = targets,
     .n_target = sizeof targets / sizeof targets[0],
-    .supports = supports,
+    .supports = render_cuda_supports,
     .refuses = refuses,
     .render = render,
     .symbol = render_cuda_symbol,

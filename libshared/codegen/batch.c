@@ -116,3 +116,17 @@ int batch_run(const batch_t *self, int n, const char *const *source, uint8_t **r
     scratch_remove(&scratch);
     return status;
 }
+
+bool batch_finds(const char *program)
+{
+    const char *path = getenv("PATH");
+    bool found = false;
+    for (const char *at = path; at && *at && !found;) {
+        size_t n = strcspn(at, ":");
+        char *file = mem_printf("%.*s/%s", (int)n, at, program);
+        found = access(file, X_OK) == 0;
+        free(file);
+        at += at[n] ? n + 1 : n;
+    }
+    return found;
+}

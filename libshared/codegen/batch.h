@@ -3,6 +3,7 @@
 #ifndef CODEGEN_BATCH_H
 #define CODEGEN_BATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,8 @@ typedef struct {
  * ERR_UNSUPPORTED: what it said. */
 int batch_run(const batch_t *self, int n, const char *const *source, uint8_t **result, size_t *size,
               err_t *err);
+
+/* Is there such a program in $PATH? */
+bool batch_finds(const char *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* Plan code for CUDA, little-endian, each part padded to 4 bytes: magic, version, kernels, modules; of
+/* Plan code for CUDA and HIP, little-endian, each part padded to 4 bytes: magic, version, kernels, modules; of
  * each kernel: module, arguments, threads, block, blocks, and its name with a 0 behind it (bytes,
  * then these); of each module: its bytes, then these with a 0 behind them. */
 #include "codegen/cubins.h"
@@ -135,13 +135,14 @@ static int read_kernel(reader_t *r, cubin_kernel_t *k, uint32_t n_module, err_t 
     if (r->short_of || k->module >= n_module || k->n_arg > CUBINS_MAX_ARGS || k->threads == 0 ||
         k->threads > (1u << 24) || k->block == 0 || k->block > CUBINS_MAX_BLOCK ||
         k->blocks > INT32_MAX || n_name >= MAX_NAME)
-        return err_set(err, ERR_CORRUPT,
-                       "CUDA code: a kernel of module %u with %u arguments, %u threads, blocks "
-                       "of %u",
-                       k->module, k->n_arg, k->threads, k->block);
+        return err_set(
+            err, ERR_CORRUPT,
+            "code of modules: a kernel of module %u with %u arguments, %u threads, blocks "
+            "of %u",
+            k->module, k->n_arg, k->threads, k->block);
     k->name = (const char *)next_bytes(r, n_name);
     if (!k->name || strlen(k->name) != n_name)
-        return err_set(err, ERR_CORRUPT, "CUDA code: a kernel without a name");
+        return err_set(err, ERR_CORRUPT, "code of modules: a kernel without a name");
     return 0;
 }
 
@@ -150,7 +151,7 @@ static int read_module(reader_t *r, cubin_module_t *m, err_t *err)
     m->n_bytes = next(r);
     m->bytes = next_bytes(r, m->n_bytes);
     if (!m->bytes || m->n_bytes < 4)
-        return err_set(err, ERR_CORRUPT, "CUDA code: a module of %zu bytes, %zu are left",
+        return err_set(err, ERR_CORRUPT, "code of modules: a module of %zu bytes, %zu are left",
                        m->n_bytes, r->left);
     return 0;
 }
@@ -162,10 +163,10 @@ int cubins_load(cubins_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err
     reader_t r = {.at = self->copy, .left = n_bytes};
     uint32_t magic = next(&r), version = next(&r), n_kernel = next(&r), n_module = next(&r);
     if (r.short_of || magic != MAGIC || version != VERSION)
-        return err_set(err, ERR_CORRUPT, "the code is none for CUDA of version %d", VERSION);
+        return err_set(err, ERR_CORRUPT, "the code is none for CUDA or HIP of version %d", VERSION);
     if (n_kernel > r.left / (OF_KERNEL * 4) || n_module > r.left / 4)
-        return err_set(err, ERR_CORRUPT, "CUDA code: %u kernels, %u modules in %zu bytes", n_kernel,
-                       n_module, n_bytes);
+        return err_set(err, ERR_CORRUPT, "code of modules: %u kernels, %u modules in %zu bytes",
+                       n_kernel, n_module, n_bytes);
     self->kernel = mem_calloc((size_t)n_kernel + 1, sizeof *self->kernel);
     self->module = mem_calloc((size_t)n_module + 1, sizeof *self->module);
     self->n_kernel = (int)n_kernel;
@@ -174,7 +175,8 @@ int cubins_load(cubins_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err
         if (read_kernel(&r, &self->kernel[i], n_module, err) < 0) return -1;
     for (uint32_t i = 0; i < n_module; i++)
         if (read_module(&r, &self->module[i], err) < 0) return -1;
-    return r.left == 0 ? 0 : err_set(err, ERR_CORRUPT, "CUDA code: %zu bytes too many", r.left);
+    return r.left == 0 ? 0
+                       : err_set(err, ERR_CORRUPT, "code of modules: %zu bytes too many", r.left);
 }
 
 void cubins_fini(cubins_t *self)

@@ -1,4 +1,4 @@
-/* The code of a plan for CUDA: modules (cubin or PTX, as the compiler of CUDA made them), and of each
+/* The code of a plan for CUDA or HIP: modules (cubins, PTX or code objects, as their compilers made them), and of each
  * kernel its name, the module it is in and how it is launched. Written by the compiler, read by the
  * device, which believes nothing that is not checked here. Any thread. */
 #ifndef CODEGEN_CUBINS_H

@@ -1,35 +1,18 @@
 /* nvcc, on the files of a batch. */
 #include "codegen/nvcc.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "codegen/batch.h"
-
-static bool is_in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    bool found = false;
-    for (const char *at = path; at && *at && !found;) {
-        size_t n = strcspn(at, ":");
-        char *file = mem_printf("%.*s/%s", (int)n, at, program);
-        found = access(file, X_OK) == 0;
-        free(file);
-        at += at[n] ? n + 1 : n;
-    }
-    return found;
-}
 
 static const char *find(void)
 {
     static const char usual[] = "/usr/local/cuda/bin/nvcc";
     const char *named = getenv("PCP_NVCC");
     if (named && *named) return named;
-    return !is_in_path("nvcc") && access(usual, X_OK) == 0 ? usual : "nvcc";
+    return !batch_finds("nvcc") && access(usual, X_OK) == 0 ? usual : "nvcc";
 }
 
 int nvcc_run(const char *arch, int n, const char *const *source, uint8_t **cubin, size_t *size,

@@ -40,6 +40,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_cuda_bytes:\n"
         ".incbin \"libshared/codegen/prelude_cuda.cuh\"\n"
         ".byte 0\n"
+        ".local prelude_hip_bytes\n"
+        "prelude_hip_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_hip.cuh\"\n"
+        ".byte 0\n"
         ".local prelude_threads_bytes\n"
         "prelude_threads_bytes:\n"
         ".incbin \"libshared/codegen/prelude.cuh\"\n"
@@ -54,6 +58,7 @@ extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden"
 extern const char prelude_glsl_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
@@ -89,6 +94,11 @@ const char *prelude_glsl_f64_text(void)
 const char *prelude_cuda_text(void)
 {
     return prelude_cuda_bytes;
+}
+
+const char *prelude_hip_text(void)
+{
+    return prelude_hip_bytes;
 }
 
 const char *prelude_threads_text(void)

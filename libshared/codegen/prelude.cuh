@@ -1,4 +1,4 @@
-// What generated CUDA and languages like it share, behind the language's own words (prelude_cuda.cuh) and the C prelude
+// What generated CUDA and HIP share, behind the language's own words (prelude_cuda.cuh, prelude_hip.cuh) and the C prelude
 // (prelude_math.h, prelude_int.h), whose functions are those of C: the same formulas, errors and, where they name each
 // fused step, bits. Integers below 32 bits have their own types here, as in C.
 
@@ -78,6 +78,7 @@ template <int ROWS, int COLS, int DEPTH, int TALL, int WIDE, bool A_ALONG, bool 
 PCP_FN void pcp_product(const pcp_matrix_t<T> a, const pcp_matrix_t<T> b, float *c, int64_t ldc, int row, int col)
 {
     const int ACROSS = COLS / WIDE, DOWN = ROWS / TALL, THREADS = ACROSS * DOWN;
+    const int TERMS = PCP_TERMS; // nvcc reads no macro in a pragma
     const int UNIT_R = TALL < 4 ? TALL : 4, UNIT_C = WIDE < 4 ? WIDE : 4;
     alignas(16) __shared__ float left[DEPTH][ROWS + 4], right[DEPTH][COLS + 4];
     const int x = (int)threadIdx.x % ACROSS, y = (int)threadIdx.x / ACROSS;
@@ -96,7 +97,7 @@ PCP_FN void pcp_product(const pcp_matrix_t<T> a, const pcp_matrix_t<T> b, float 
         __syncthreads();
         of_a.load(a, row, from + DEPTH);
         of_b.load(b, col, from + DEPTH);
-#pragma unroll
+#pragma unroll TERMS
         for (int d = 0; d < DEPTH; d++) {
             float l[TALL], r[WIDE];
 #pragma unroll

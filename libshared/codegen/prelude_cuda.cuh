@@ -7,6 +7,7 @@
 #define PCP_LOOP static __device__ __noinline__
 #define lgamma_r(x, sign) (*(sign) = 0, lgamma(x))
 #define PCP_WARP 32
+#define PCP_TERMS 16 // of an f32 product, whose code is written out
 typedef unsigned int uint;
 
 #define pcp_exchange(x, k) __shfl_xor_sync(0xFFFFFFFFu, x, k)

@@ -54,7 +54,7 @@ PCP_FN float pcp_pow2_f32(int32_t n)
  * sum, rounded to odd, rounds to f32 as the exact one does (Boldo and Melquiond 2008). */
 PCP_FN float pcp_fma_f32(float a, float b, float c)
 {
-#if defined(__FMA__) || defined(__aarch64__) || defined(__CUDA_ARCH__)
+#if defined(__FMA__) || defined(__aarch64__) || defined(__CUDA_ARCH__) || defined(__AMDGCN__)
     return __builtin_fmaf(a, b, c);
 #else
     double p = (double)a * (double)b, s = p + (double)c, t = s - p;

@@ -19,8 +19,9 @@ const char *prelude_small_float_text(void);
 const char *prelude_glsl_text(void);
 const char *prelude_glsl_f64_text(void);
 
-/* prelude_cuda.cuh, before prelude_text; and prelude.cuh, which comes behind it. */
+/* prelude_cuda.cuh or prelude_hip.cuh, before prelude_text; and prelude.cuh, which comes behind it. */
 const char *prelude_cuda_text(void);
+const char *prelude_hip_text(void);
 const char *prelude_threads_text(void);
 
 #endif

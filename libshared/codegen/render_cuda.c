@@ -212,6 +212,11 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
     str_add(out, prelude_threads_text());
 }
 
+bool render_cuda_supports(kernel_kind_t kind)
+{
+    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
+}
+
 /* --- What it cannot do ------------------------------------------------------------------------ */
 
 const char *render_cuda_refuses(const kernel_t *kernel, char *room, size_t size)

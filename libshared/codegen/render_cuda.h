@@ -1,4 +1,4 @@
-/* Kernels of the loop-IR as CUDA C++, or as a language that differs by a table (cuda_dialect_t): expressions
+/* Kernels of the loop-IR as CUDA C++, or as HIP, which differs by a table (cuda_dialect_t): expressions
  * are those of C (render_expr.c), with indices of 32 bits where their range allows; threads share loops
  * as in every language of many threads (render_turns.c). What lies around a kernel is in
  * codegen/cubins.h. */
@@ -12,7 +12,7 @@ enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
 /* What one language of the family does otherwise than others. */
 typedef struct {
     int warp;                   /* threads of a group at least, whole warps (PCP_WARP) */
-    const char *(*words)(void); /* what a source starts with (prelude_cuda.cuh) */
+    const char *(*words)(void); /* what a source starts with (prelude_cuda.cuh, prelude_hip.cuh) */
 } cuda_dialect_t;
 
 /* A line that says how the kernel is launched (codegen/cubins.h), then the function without its
@@ -26,6 +26,9 @@ void render_cuda_symbol(const char *name, const char *body, str_t *out);
 
 /* What a source starts with: the dialect's words, the prelude, and conversions that the n kernels in text[] need. */
 void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *const *text);
+
+/* Is there code for kernels of this kind? */
+bool render_cuda_supports(kernel_kind_t kind);
 
 /* What the kernel asks for that there is no code for: a sentence (static or in room[n]); NULL:
  * nothing. */

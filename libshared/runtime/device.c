@@ -8,7 +8,8 @@
 #include "base/str.h"
 #include "codegen/target.h"
 
-static const device_ops_t *const devices[] = {&device_cpu, &device_c, &device_vulkan, &device_cuda};
+static const device_ops_t *const devices[] = {&device_cpu, &device_c, &device_vulkan, &device_cuda,
+                                              &device_hip};
 enum { N_DEVICE = sizeof devices / sizeof *devices };
 
 const device_ops_t *device_row(int i)

@@ -113,6 +113,6 @@ uint64_t device_machine_bytes(void);
 /* ERR_MEMORY when an arena of n_bytes is more than the options allow or this machine has. */
 int device_check_memory(const device_options_t *options, uint64_t n_bytes, err_t *err);
 
-extern const device_ops_t device_cpu, device_c, device_vulkan, device_cuda;
+extern const device_ops_t device_cpu, device_c, device_vulkan, device_cuda, device_hip;
 
 #endif

@@ -126,19 +126,32 @@ static int write_answer(int32_t code, bool cached, const void *bytes, size_t n)
                : 0;
 }
 
+/* A compiler of the operator's own may lie anywhere and want more. */
+static bool is_own(void)
+{
+    static const char *const names[] = {"PCP_CC", "PCP_GLSLC", "PCP_NVCC", "PCP_HIPCC",
+                                        "PCP_HIP_LIBS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *named = getenv(names[i]);
+        if (named && *named) return true;
+    }
+    return false;
+}
+
 /* Compilers run here, and tables are measured: files of the machine are read, those of the cache and
- * of scratch written. A compiler of the operator's own (PCP_CC) may lie anywhere and want more. */
+ * of scratch written. */
 static int confine(const char *cache_dir, const char *tune_table, err_t *err)
 {
-    const char *scratch = getenv("TMPDIR"), *cc = getenv("PCP_CC");
+    const char *scratch = getenv("TMPDIR");
     const cage_path_t paths[] = {
-        {cache_dir, true},   {scratch && *scratch ? scratch : "/tmp", true},
-        {tune_table, false}, CAGE_SYSTEM_PATHS,
-        {"/bin", false},     {"/etc/alternatives", false},
+        {cache_dir, true},    {scratch && *scratch ? scratch : "/tmp", true},
+        {tune_table, false},  CAGE_SYSTEM_PATHS,
+        {"/bin", false},      {"/etc/alternatives", false},
+        {"/opt/rocm", false},
     };
     const size_t n = sizeof paths / sizeof *paths;
     cage_t made;
-    return cage_enter(&(cage_options_t){true, false, paths, cc && *cc ? 0 : n}, &made, err);
+    return cage_enter(&(cage_options_t){true, false, paths, is_own() ? 0 : n}, &made, err);
 }
 
 int task_main(int argc, char **argv)

@@ -8,9 +8,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/units.bash
+. tests/cluster/emulated.bash
 
 shared=${PCP_SHARED:-../shared}
-emulated=$PWD/tests/tools/cuda-emulated
 every=120 programs=2
 if [ -n "${PCP_LONG:-}" ]; then every=1 programs=100; fi
 export XDG_CACHE_HOME=$work/cache
@@ -46,20 +46,8 @@ if ! command -v g++ >/dev/null; then
     tap_done
     exit
 fi
-cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared -o "$work/libcuda.so" "$emulated/driver.c" -ldl || exit 1
-export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/nvcc
-check "the device is listed" grep -qE '^cuda:0 .*sm_90' <("$bin/pcp" devices)
-check "a device alone stands for its best target" "$bin/pcp" compare "$work/model.mlir" --targets cuda,c:scalar --steps 2 \
-    --max-deviation 1e-4 --max-drift 1e-3
-check "a plan for another architecture is refused" refuses "is of sm_90" env PCP_TARGET=cuda:sm_80 \
-    "$bin/pcp" profile "$work/model.mlir" --steps 1
-check "a driver that is not there is named" refuses "no CUDA driver" env PCP_LIBCUDA=/nowhere "$bin/pcp" profile \
-    "$work/model.mlir" --steps 1
-check "training steps in bf16" "$bin/pcp" compare "$work/model.mlir" --targets cuda:sm_90,c:scalar --precision bf16 --steps 2 \
-    --max-deviation 1e-3
-for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
-    sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
-    check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"
-done
+emulated_library "$work/libcuda.so"
+export PCP_TARGET=cuda:sm_90 PCP_LIBCUDA=$work/libcuda.so PCP_NVCC=$emulated/compile
+emulated_device cuda:sm_90 cuda:sm_80
 device_sample $every 3000 $programs
 tap_done

@@ -1,10 +1,11 @@
-/* Plan code for CUDA as it is read: what is whole is taken, whatever is cut short, of another kind or
+/* Plan code for CUDA and HIP as it is read: what is whole is taken, whatever is cut short, of another kind or
  * says too much is refused before a driver sees it; what CUDA has no code for is refused by name; how
  * products are cut into blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,12 +111,17 @@ static void test_refusals(void **state)
         "func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
         "  %0 = stablehlo.exponential %x : tensor<4xcomplex<f32>>\n"
         "  return %0 : tensor<4xcomplex<f32>>\n}\n";
+    static const char *const targets[] = {"cuda:sm_90", "hip:gfx90a"};
     (void)state;
-    err_t err = {0};
-    size_t n = 0;
-    assert_null(compile_text(text, strlen(text), "t", NULL, "cuda:sm_90", &n, &err));
-    assert_int_equal(err.code, ERR_UNSUPPORTED);
-    if (!strstr(err.text, "target cuda:sm_90 has no ")) fail_msg("%s", err.text);
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        err_t err = {0};
+        size_t n = 0;
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "target %s has no ", targets[i]);
+        assert_null(compile_text(text, strlen(text), "t", NULL, targets[i], &n, &err));
+        assert_int_equal(err.code, ERR_UNSUPPORTED);
+        if (!strstr(err.text, wanted)) fail_msg("%s", err.text);
+    }
 }
 
 /* Blocks cover C and no more than it needs; large ones only where there are many. */

@@ -12,7 +12,8 @@
 static inline bool refused_by_name(const err_t *err)
 {
     const char *target = target_host();
-    bool has_less = strncmp(target, "vulkan:", 7) == 0 || strncmp(target, "cuda:", 5) == 0;
+    bool has_less = strncmp(target, "vulkan:", 7) == 0 || strncmp(target, "cuda:", 5) == 0 ||
+                    strncmp(target, "hip:", 4) == 0;
     return has_less && err->code == ERR_UNSUPPORTED &&
            (strstr(err->text, " has no ") || strstr(err->text, " rounds of loops "));
 }

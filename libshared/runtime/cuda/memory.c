@@ -16,9 +16,9 @@ static int check_limits(device_t *self, uint64_t n_bytes, err_t *err)
     bool given = limit > 0 && limit < left;
     if (n_bytes <= (given ? limit : left)) return 0;
     return err_set(err, ERR_MEMORY,
-                   "the plan needs an arena of %.1f MiB on CUDA device %s; %s %.1f: use a smaller "
+                   "the plan needs an arena of %.1f MiB on %s device %s; %s %.1f: use a smaller "
                    "batch, or --memory-budget",
-                   (double)n_bytes / (1 << 20), self->api.name,
+                   (double)n_bytes / (1 << 20), self->api.driver->title, self->api.name,
                    given ? "the limit it was given is" : "free are",
                    (double)(given ? limit : left) / (1 << 20));
 }
@@ -29,8 +29,8 @@ int cuda_memory_arena(device_t *self, uint64_t n_bytes, err_t *err)
     size_t size = n_bytes > 0 ? n_bytes : 1;
     if (cuda_use(self, err) < 0 || check_limits(self, size, err) < 0 ||
         cuda_api_check(api, api->memory_new(&self->arena, size), "the arena", err) < 0 ||
-        cuda_api_check(api, api->pinned_new(&self->staging, STAGING_BYTES), "memory for transfers",
-                       err) < 0)
+        cuda_api_check(api, api->pinned_new(&self->staging, STAGING_BYTES, 0),
+                       "memory for transfers", err) < 0)
         return -1;
     self->arena_bytes = n_bytes;
     return cuda_memory_zero(self, 0, n_bytes, err);

@@ -6,10 +6,11 @@
 #include "codegen/target.h"
 #include "runtime/cuda/steps.h"
 
-/* A cubin runs on devices of its major number, from its minor one on. */
 static bool runs(const api_t *api, const target_t *t)
 {
-    return strncmp(t->name, "cuda:", 5) == 0 && api->major == t->machine && api->minor >= t->level;
+    size_t n = strlen(api->driver->prefix);
+    return strncmp(t->name, api->driver->prefix, n) == 0 && t->name[n] == ':' &&
+           api->driver->runs(api, t);
 }
 
 const char *cuda_best_target(const api_t *api)
@@ -27,18 +28,17 @@ static int check_target(const device_t *self, err_t *err)
     if (!t) return -1;
     if (runs(&self->api, t)) return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "the plan is for %s, CUDA device %s is of sm_%d%d: compile it again for %s",
-                   t->name, self->api.name, self->api.major, self->api.minor,
+                   "the plan is for %s, %s device %s is of %s: compile it again for %s", t->name,
+                   self->api.driver->title, self->api.name, self->api.arch,
                    best ? best : "another device, we have no target for this one");
 }
 
 static int load_module(device_t *self, int i, err_t *err)
 {
     const cubin_module_t *m = &self->cubins.module[i];
-    void *aligned = mem_calloc(1, m->n_bytes + 1); /* as files are, which is what drivers expect */
-    memcpy(aligned, m->bytes, m->n_bytes);
-    cu_result_t result = self->api.module_load(&self->module[i], aligned);
-    free(aligned);
+    self->image[i] = mem_calloc(1, m->n_bytes + 1); /* aligned, as drivers expect */
+    memcpy(self->image[i], m->bytes, m->n_bytes);
+    cu_result_t result = self->api.module_load(&self->module[i], self->image[i]);
     return cuda_api_check(&self->api, result, "loading the plan's code", err);
 }
 
@@ -61,6 +61,7 @@ int cuda_modules_load(device_t *self, err_t *err)
     if (n == 0) return 0;
     if (cubins_load(&self->cubins, plan->code, plan->n_code, err) < 0) return -1;
     self->module = mem_calloc((size_t)self->cubins.n_module + 1, sizeof *self->module);
+    self->image = mem_calloc((size_t)self->cubins.n_module + 1, sizeof *self->image);
     self->function = mem_calloc(n, sizeof *self->function);
     self->launch = mem_calloc(n, sizeof *self->launch);
     for (int i = 0; i < self->cubins.n_module; i++)
@@ -74,6 +75,8 @@ void cuda_modules_free(device_t *self)
 {
     for (int i = 0; self->module && i < self->cubins.n_module; i++)
         if (self->module[i]) self->api.module_free(self->module[i]);
+    for (int i = 0; self->image && i < self->cubins.n_module; i++) free(self->image[i]);
+    free(self->image);
     free(self->module);
     free(self->function);
     free(self->launch);

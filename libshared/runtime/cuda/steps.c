@@ -25,7 +25,8 @@ static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *
     if (launch->n_arg != (uint32_t)n)
         return err_set(err, ERR_CORRUPT, "kernel %s takes %u arguments, a step has %d",
                        launch->name, launch->n_arg, n);
-    if (blocks_of(launch, work) > INT32_MAX)
+    uint64_t blocks = blocks_of(launch, work);
+    if (blocks > INT32_MAX || blocks * launch->block > self->device->api.driver->max_threads)
         return err_set(err, ERR_CORRUPT, "kernel %s: a step of %d pieces of work", launch->name,
                        work->extent);
     work->at = self->at.n;

@@ -11,10 +11,12 @@ struct device {
     api_t api;
     device_options_t options;
     const plan_t *plan;
-    cu_context_t context;
+    bool begun;           /* the device is this process' */
+    cu_context_t context; /* NULL where devices have none */
     cu_stream_t stream;
     cubins_t cubins;
     cu_module_t *module;           /* cubins.n_module */
+    void **image;                  /* the same number: a driver may read them as long */
     cu_function_t *function;       /* plan->n_kernel */
     const cubin_kernel_t **launch; /* plan->n_kernel */
     cu_address_t arena, args;      /* args: the steps' arguments one after another */
@@ -23,7 +25,24 @@ struct device {
     recording_t steps; /* their arguments' number in args; sequences as cu_graph_exec_t */
 };
 
-/* device.c: what this thread asks of the driver from now on is about the device. A context belongs to
+/* device.c: device_ops_t's for a row of drivers. */
+bool cuda_info(const driver_t *driver, int ordinal, device_info_t *info);
+device_t *cuda_open(const driver_t *driver, const device_options_t *options, err_t *err);
+void cuda_close(device_t **self_p);
+int cuda_threads(const device_t *self);
+int cuda_load(device_t *self, const plan_t *plan, err_t *err);
+int cuda_alloc(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err);
+int cuda_kernel(device_t *self, const plan_kernel_step_t *step, err_t *err);
+int cuda_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err);
+int cuda_copy(device_t *self, const plan_copy_step_t *step, err_t *err);
+
+/* What all of them have alike. */
+#define CUDA_OPS                                                                          \
+    .close = cuda_close, .threads = cuda_threads, .load = cuda_load, .alloc = cuda_alloc, \
+    .upload = cuda_memory_write, .download = cuda_memory_read, .zero = cuda_memory_zero,  \
+    .kernel = cuda_kernel, .gemm = cuda_gemm, .copy = cuda_copy, .sync = cuda_steps_run
+
+/* What this thread asks of the driver from now on is about the device. A context belongs to
  * threads; our callers may change. */
 int cuda_use(device_t *self, err_t *err);
 

@@ -1,5 +1,5 @@
-/* libcuda's place in tests without a GPU: the functions that runtime/cuda calls, over the host's memory.
- * Modules are shared objects (nvcc beside this file); a launch runs its blocks one after another, and the
+/* libcuda's place in tests without a GPU, or libamdhip64's (EMULATED_HIP): the functions that runtime/cuda calls, over the host's memory.
+ * Modules are shared objects (compile beside this file); a launch runs its blocks one after another, and the
  * threads of a block as coroutines, each on a stack of its own, which change at barriers. What a
  * device would let pass is an error here: threads of a block that wait at different places, and
  * work for a stream while it is recorded that cannot be. Every other round the threads run backwards, so
@@ -17,6 +17,10 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#ifdef EMULATED_HIP
+#include "hip_names.h"
+#endif
 
 enum { MAX_THREADS = 1024, STACK_BYTES = 256 << 10, SM = 90, MEMORY = 1 << 30 };
 enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, LAUNCH_FAILED = 719 };
@@ -216,6 +220,26 @@ int cuDeviceTotalMem_v2(size_t *n, int device)
     return OK;
 }
 
+#ifdef EMULATED_HIP
+static __thread bool current;
+
+int hipSetDevice(int device)
+{
+    current = device == 0;
+    return current ? OK : INVALID;
+}
+
+/* The architecture stands behind the name, somewhere. */
+int hipGetDeviceProperties(char *room, int device)
+{
+    const char *arch = getenv("PCP_EMULATED_ARCH");
+    memset(room, 0, 1472);
+    snprintf(room, 256, "gfx000 emulated");
+    memset(room + 300, 0xA5, 96);
+    snprintf(room + 1160, 256, "%s:sramecc+:xnack-", arch ? arch : "gfx90a");
+    return device == 0 ? OK : INVALID;
+}
+#else
 /* The only attributes asked for: the major and the minor number. */
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
@@ -245,6 +269,7 @@ int cuCtxSetCurrent(void *context)
     current = context == &emulated;
     return current ? OK : INVALID;
 }
+#endif
 
 int cuMemGetInfo_v2(size_t *left, size_t *all)
 {
@@ -253,9 +278,10 @@ int cuMemGetInfo_v2(size_t *left, size_t *all)
     return OK;
 }
 
-int cuMemAllocHost_v2(void **at, size_t n)
+int cuMemHostAlloc(void **at, size_t n, unsigned flags)
 {
     if (!current) return NO_CONTEXT;
+    if (flags != 0) return INVALID;
     *at = malloc(n);
     return *at ? OK : NO_MEMORY;
 }

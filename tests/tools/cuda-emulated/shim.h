@@ -26,6 +26,7 @@ extern "C" void emulated_set(emulated *now)
     emulated_now = now;
 }
 
+#ifndef HIP_EMULATED_SHIM_H /* whose sources have the words themselves */
 #define threadIdx (emulated_now->thread)
 #define blockIdx (emulated_now->block)
 #define blockDim (emulated_now->block_size)
@@ -36,21 +37,18 @@ extern "C" void emulated_set(emulated *now)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() emulated_now->wait(__LINE__)
-#define __shfl_xor_sync(mask, x, k) emulated_exchange(x, k, __LINE__)
+#define __shfl_xor_sync(mask, value, k) emulated_from(threadIdx.x ^ (unsigned)(k), value, __LINE__)
+#endif
 
-template <class T> static T emulated_exchange(T x, int k, int place)
+/* The x of another thread of the block. */
+template <class T> static T emulated_from(unsigned there, T x, int place)
 {
-    const unsigned here = threadIdx.x;
-    memcpy(&emulated_now->slot[here], &x, sizeof x);
+    memcpy(&emulated_now->slot[emulated_now->thread.x], &x, sizeof x);
     emulated_now->wait(-place);
-    memcpy(&x, &emulated_now->slot[here ^ (unsigned)k], sizeof x);
+    memcpy(&x, &emulated_now->slot[there], sizeof x);
     emulated_now->wait(-place);
     return x;
 }
-
-/* The tensor cores' product, by the layout that NVIDIA states (prelude_cuda.cuh): what each thread holds of a and b is laid
- * open, and each takes what its elements of d need. */
-static uint32_t emulated_a[1024][4], emulated_b[1024][2];
 
 static inline float emulated_bf16(uint32_t pair, int half)
 {
@@ -59,6 +57,11 @@ static inline float emulated_bf16(uint32_t pair, int half)
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
+#ifndef HIP_EMULATED_SHIM_H
+/* The tensor cores' product, by the layout that NVIDIA states (prelude_cuda.cuh): what each thread holds of a and b is laid
+ * open, and each takes what its elements of d need. */
+static uint32_t emulated_a[1024][4], emulated_b[1024][2];
 
 static inline void emulated_mma(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
@@ -75,5 +78,6 @@ static inline void emulated_mma(float (&d)[4], const uint32_t (&a)[4], const uin
     }
     emulated_now->wait(-__LINE__);
 }
+#endif
 
 #endif

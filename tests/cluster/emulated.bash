@@ -1,0 +1,30 @@
+# shellcheck shell=bash
+# What is asked of a device that tests/tools/cuda-emulated stands in for. Source it behind tap.bash and units.bash; $work has
+# model.mlir.
+# shellcheck disable=SC2154 # of the test that sources this file
+
+emulated=$PWD/tests/tools/cuda-emulated
+
+# emulated_library FILE FLAG...: a library in the driver's place.
+emulated_library() {
+    local library=$1
+    shift
+    cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared "$@" -o "$library" "$emulated/driver.c" -ldl || exit 1
+}
+
+# emulated_device TARGET OTHER: of $PCP_TARGET's kind, which has TARGET and not OTHER.
+emulated_device() {
+    local kind=${1%%:*} arch=${1#*:} other=$2 n
+    check "the device is listed" grep -qE "^$kind:0 .*$arch" <("$bin/pcp" devices)
+    check "a plan for another architecture is refused" refuses "is of $arch" env PCP_TARGET="$other" \
+        "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    check "a driver that is not there is named" refuses "no ${kind^^} driver" env "PCP_LIB${kind^^}=/nowhere" \
+        "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    check "a device alone stands for its best target; training steps in bf16" "$bin/pcp" compare "$work/model.mlir" \
+        --targets "$kind,c:scalar" --precision bf16 --steps 2 --max-deviation 1e-3
+    check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
+        sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"
+        check "products of $n x $n, in f32 and bf16" "$bin/pcp" check --backend cpu "$work/products.mlir"
+    done
+}

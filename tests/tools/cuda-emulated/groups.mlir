@@ -1,0 +1,32 @@
+// Sums and largest elements of long rows, which groups of threads share, of integers: every order of folding gives the same.
+func.func @groups() {
+  %i = stablehlo.iota dim = 0 : tensor<33x700xi32>
+  %j = stablehlo.iota dim = 1 : tensor<33x700xi32>
+  %three = stablehlo.constant dense<3> : tensor<33x700xi32>
+  %eleven = stablehlo.constant dense<11> : tensor<33x700xi32>
+  %i3 = stablehlo.multiply %i, %three : tensor<33x700xi32>
+  %s = stablehlo.add %i3, %j : tensor<33x700xi32>
+  %x = stablehlo.remainder %s, %eleven : tensor<33x700xi32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<33x700xi32>, tensor<i32>) -> tensor<33xi32>
+  %most = stablehlo.reduce(%x init: %zero) applies stablehlo.maximum across dimensions = [1] : (tensor<33x700xi32>, tensor<i32>) -> tensor<33xi32>
+  %ten = stablehlo.constant dense<10> : tensor<33xi32>
+  check.expect_eq %most, %ten : tensor<33xi32>
+
+  %xf = stablehlo.convert %x : (tensor<33x700xi32>) -> tensor<33x700xf32>
+  %zerof = stablehlo.constant dense<0.0> : tensor<f32>
+  %sumf = stablehlo.reduce(%xf init: %zerof) applies stablehlo.add across dimensions = [1] : (tensor<33x700xf32>, tensor<f32>) -> tensor<33xf32>
+  %same = stablehlo.convert %sum : (tensor<33xi32>) -> tensor<33xf32>
+  check.expect_eq %sumf, %same : tensor<33xf32>
+
+  %xd = stablehlo.convert %x : (tensor<33x700xi32>) -> tensor<33x700xf64>
+  %zerod = stablehlo.constant dense<0.0> : tensor<f64>
+  %sumd = stablehlo.reduce(%xd init: %zerod) applies stablehlo.add across dimensions = [1] : (tensor<33x700xf64>, tensor<f64>) -> tensor<33xf64>
+  %samed = stablehlo.convert %sum : (tensor<33xi32>) -> tensor<33xf64>
+  check.expect_eq %sumd, %samed : tensor<33xf64>
+
+  %again = stablehlo.reduce(%j init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<33x700xi32>, tensor<i32>) -> tensor<33xi32>
+  %wanted = stablehlo.constant dense<244650> : tensor<33xi32>
+  check.expect_eq %again, %wanted : tensor<33xi32>
+  return
+}
