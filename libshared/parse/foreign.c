@@ -7,9 +7,6 @@
 #include "parse/parse.h"
 #include "parse/parser.h"
 
-#define PORTABLE                                                                             \
-    "make text of it: stablehlo-translate --deserialize FILE > model.mlir; or in JAX write " \
-    "lowered.as_text(), or exported.mlir_module() of jax.export"
 #define FROM_HLO                                                                            \
     "HLO comes behind StableHLO: in JAX write jax.jit(f).lower(..).as_text(), which is "    \
     "StableHLO, not .compile().as_text(); or convert it: jax.extend.mlir.hlo_to_stablehlo " \
@@ -25,7 +22,6 @@ typedef struct {
         at, sizeof text - 1, text, what, fix \
     }
 static const format_t formats[] = {
-    MAGIC(0, "ML\xEFR", "MLIR bytecode (a portable artifact of StableHLO)", PORTABLE),
     MAGIC(0, "HloModule ", "HLO text", FROM_HLO),
     MAGIC(0, "PK\x03\x04", "a zip archive",
           "unpack it (unzip FILE) and give the .mlir in it; torch.export's .pt2 holds no "

@@ -12,7 +12,7 @@
 
 enum { SMALL_BYTES = 64 << 10, PIECE_BYTES = 1 << 19 };
 
-static void *room(parser_t *p, size_t n_bytes)
+void *parse_room(parser_t *p, size_t n_bytes)
 {
     if (n_bytes < SMALL_BYTES) return arena_alloc(p->arena, n_bytes);
     int64_t keep = p->options->keep_bytes ? p->options->keep_bytes : PARSE_KEEP_BYTES;
@@ -110,7 +110,7 @@ static int from_hex(parser_t *p, const char *digits, size_t n_digits, bool may_s
     if (t->splat) packed = false;
     if (n_digits % 2 || (!t->splat && !packed && n != count * size))
         return hex_size_error(p, digits, n, &t->type);
-    t->data = room(p, packed ? count : n ? n : 1);
+    t->data = parse_room(p, packed ? count : n ? n : 1);
     if (!t->data) return -1;
     const char *bad = decode(p, digits, n, packed, t);
     if (bad) return parse_fail(p, bad, ERR_PARSE, "expected a hex digit, got '%c'", *bad);
@@ -334,7 +334,7 @@ static int body(parser_t *p, const char *from, const char *end, tensor_t *t)
                           (long long)count);
     size_t n = is_list ? (size_t)count : 1;
     t->splat = !is_list;
-    t->data = room(p, n * dtype_bytes(t->type.dtype) + 1);
+    t->data = parse_room(p, n * dtype_bytes(t->type.dtype) + 1);
     if (!t->data) return -1;
     if (is_list) return nested_list(p, from, end, t);
     ir_type_t whole = t->type;
@@ -455,6 +455,7 @@ static int read_resource(parser_t *p, resource_t *r, tensor_t *t)
 static int resource(parser_t *p, tensor_t *t)
 {
     token_t key = p->tok;
+    if (key.kind == TOK_INT && p->blob) return parse_blob(p, t);
     if (key.kind != TOK_ID && key.kind != TOK_STRING) return parse_expected(p, "a resource's key");
     if (lex_is(key, "__elided__"))
         return parse_fail(p, key.at, ERR_PARSE,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file_view.h"
+#include "parse/bytecode.h"
 #include "parse/refine.h"
 #include "parse/wide.h"
 
@@ -114,22 +115,31 @@ static int run(parser_t *p)
     return verify(p);
 }
 
-ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
-                                  const parse_options_t *options, err_t *err)
+/* What a text is read with, besides its lines. */
+typedef struct {
+    const parse_options_t *options;
+    const blob_t *blob;
+    size_t n_blob;
+} reading_t;
+
+static ir_module_t *parse_lines(const char *text, size_t n, const char *file_name,
+                                const reading_t *with, err_t *err)
 {
     err_t own = {0};
     parser_t *p = mem_calloc(1, sizeof *p); /* too large for a small stack */
     if (n == 0) text = "";
     if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, n -= 3; /* byte-order mark */
-    p->lex = (lexer_t){text, text + n, text, options->mapped};
+    p->lex = (lexer_t){text, text + n, text, with->options->mapped};
     p->tok.at = text;
     p->file = file_name;
-    p->options = options;
+    p->options = with->options;
+    p->blob = with->blob;
+    p->n_blob = with->n_blob;
     p->err = &own;
     p->module = ir_module_new();
     p->arena = p->module->arena;
     p->line_at = text;
-    p->line = p->first_line = options->first_line ? options->first_line : 1;
+    p->line = p->first_line = with->options->first_line ? with->options->first_line : 1;
     names_clear(&p->functions);
     if (run(p) < 0) {
         ir_module_destroy(&p->module);
@@ -146,6 +156,40 @@ ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_n
     VEC_FREE(&p->resource_list);
     free(p);
     return module;
+}
+
+/* MLIR bytecode becomes text first; messages count its lines. */
+static ir_module_t *parse_bytecode(const char *bytes, size_t n, const char *file_name,
+                                   const parse_options_t *options, err_t *err)
+{
+    str_t text;
+    blob_t *blob;
+    parse_options_t own = *options;
+    own.mapped = false;
+    own.first_line = 1;
+    reading_t with = {.options = &own};
+    if (bytecode_text(bytes, n, file_name, &text, &blob, &with.n_blob, err) < 0) return NULL;
+    with.blob = blob;
+    char *name = mem_printf("%s (as text)", file_name);
+    ir_module_t *module = parse_lines(str_text(&text), text.n, name, &with, err);
+    free(name);
+    free(blob);
+    str_fini(&text);
+    return module;
+}
+
+bool parse_is_bytecode(const char *bytes, size_t n)
+{
+    size_t at, n_code;
+    return bytecode_find(bytes, n, &at, &n_code);
+}
+
+ir_module_t *parse_stablehlo_with(const char *text, size_t n, const char *file_name,
+                                  const parse_options_t *options, err_t *err)
+{
+    const reading_t with = {.options = options};
+    if (parse_is_bytecode(text, n)) return parse_bytecode(text, n, file_name, options, err);
+    return parse_lines(text, n, file_name, &with, err);
 }
 
 ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, err_t *err)
@@ -182,6 +226,13 @@ bool parse_sections_next(parse_sections_t *self)
     static const char mark[] = "// -----";
     const size_t n_mark = sizeof mark - 1;
     if (!self->rest) return false;
+    if (self->index < 0 && parse_is_bytecode(self->rest, (size_t)(self->end - self->rest))) {
+        self->at = self->rest; /* one module, whatever its bytes spell */
+        self->n = (size_t)(self->end - self->rest);
+        self->index = 0;
+        self->rest = NULL;
+        return true;
+    }
     const lexer_t text = {.end = self->end, .mapped = self->mapped};
     self->line = self->next_line;
     self->at = self->rest;

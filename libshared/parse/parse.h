@@ -36,6 +36,11 @@ ir_module_t *parse_stablehlo(const char *text, size_t n, const char *file_name, 
 /* The same for a file; ERR_IO when it cannot be read. */
 ir_module_t *parse_stablehlo_file(const char *path, err_t *err);
 
+/* Are these bytes MLIR bytecode, as it is or in what jax.export's serialize() writes? All functions
+ * here read both texts and bytecode with the VHLO dialect (StableHLO's portable artifacts): its
+ * messages name a byte, or a line of the text that it becomes. */
+bool parse_is_bytecode(const char *bytes, size_t n);
+
 /* ERR_ARG when the path is a directory: what it is, and which file of it to give. */
 int parse_check_path(const char *path, err_t *err);
 

@@ -88,7 +88,9 @@ typedef struct {
     int line;          /* of line_at; both only move forward */
     const char *line_at;
     int alias_depth, n_nested_aliases;
-    const char *resources; /* where {-# stands, or NULL */
+    const char *resources;   /* where {-# stands, or NULL */
+    const struct blob *blob; /* bytes that dense_resource<N> stands for, or NULL */
+    size_t n_blob;
     VEC(alias_t) aliases;
     VEC(use_t) uses;
     VEC(fn_types_t) fn_types;
@@ -160,6 +162,13 @@ int parse_skip_type(parser_t *p);
 /* `dense<..> : T` or `dense_resource<..> : T`; the token is the word. p->literal is T; the tensor
  * has what is stored of it. */
 int parse_literal(parser_t *p, const tensor_t **tensor);
+/* Room for a tensor's elements that lives as long as the module: large ones may lie in its spill file.
+ * NULL with an error. */
+void *parse_room(parser_t *p, size_t n_bytes);
+
+/* --- blob.c --- */
+/* `N> : T` behind `dense_resource<`, where N is the number of a blob. */
+int parse_blob(parser_t *p, tensor_t *t);
 
 /* --- attribute.c --- */
 /* A value; struct attributes come back as a dictionary with *is_struct set (NULL: not wanted). */

@@ -61,7 +61,8 @@ int model_roles_text(const char *path, const roles_options_t *options, bool sure
     }
     if (status == 0) show(&roles, quiet);
     if (status == 0 && sure) status = roles_check(&roles, err);
-    if (status == 0 && !roles.rewritten && !options->shapes) return 0;
+    bool is_text = !parse_is_bytecode(text->at, text->n);
+    if (status == 0 && is_text && !roles.rewritten && !options->shapes) return 0;
     file_view_close(text);
     if (status == 0) text->at = text->read = print(*module, &text->n);
     if (status < 0) ir_module_destroy(module);

@@ -130,7 +130,7 @@ static void test_foreign(void **state)
 {
     (void)state;
     static const foreign_t rows[] = {
-        BYTES("ML\xEFR\x0DStableHLO_v1.8.0\0\1", "stablehlo-translate --deserialize"),
+        BYTES("ML\xEFR\x11StableHLO_v1.8.0\0\1", "format version 8"),
         BYTES("HloModule jit_f, entry_computation_layout={}\n", "this is HLO text"),
         BYTES("\n// dump\nHloModule jit_f\n", "lower(..).as_text()"),
         BYTES("PK\x03\x04\x14\0\0\0", "unzip"),

@@ -16,6 +16,9 @@
 #define LLVMFuzzerTestOneInput check_input
 #include "../fuzz/check_fuzz.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput bytecode_input
+#include "../fuzz/bytecode_fuzz.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput safetensors_input
 #include "../fuzz/safetensors_fuzz.c"
 #undef LLVMFuzzerTestOneInput
@@ -87,6 +90,7 @@ REPLAY(keys)
 REPLAY(family)
 REPLAY(records)
 REPLAY(requests)
+REPLAY(bytecode)
 
 int main(void)
 {
@@ -96,7 +100,7 @@ int main(void)
         cmocka_unit_test(test_wire),        cmocka_unit_test(test_config),
         cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
         cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
-        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_requests),    cmocka_unit_test(test_bytecode),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
