@@ -90,9 +90,10 @@ $(B)/bin/$(call prog,$(1)): $(call service_o,$(1)) $(LIB)
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_rule,$(s))))
 
-# A tool may have parts: tests/tools/golden/*.c belong to golden-check.
+# A tool may have parts: tests/tools/golden/*.c belong to golden-check, the unit tests' writer to write-bytecode.
 TOOL_PARTS := $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/tools/golden/*.c))
 $(B)/bin/golden-check: $(TOOL_PARTS)
+$(B)/bin/write-bytecode: $(OBJ)/tests/unit/bytecode_put.o $(OBJ)/tests/unit/bytecode_write.o
 $(TOOLS): $(B)/bin/%: $(OBJ)/tests/tools/%.o $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS)

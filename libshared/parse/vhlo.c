@@ -221,6 +221,25 @@ value_kind_t vhlo_value_kind(span_t attr)
     return VALUE_PLAIN;
 }
 
+/* Hex that repeats `unit`, as dense literals of equal elements have it. */
+static bool repeats(const char *text, const char *unit)
+{
+    static const char open[] = "dense<\"0x";
+    if (strncmp(text, open, sizeof open - 1) != 0) return false;
+    text += sizeof open - 1;
+    while (strncmp(text, unit, strlen(unit)) == 0) text += strlen(unit);
+    return *text == '"';
+}
+
+static bool is_no_window(span_t attr, const char *text)
+{
+    static const char *const dilations[] = {"lhs_dilation", "rhs_dilation", "base_dilations",
+                                            "window_dilations"};
+    for (size_t i = 0; i < sizeof dilations / sizeof *dilations; i++)
+        if (span_is(attr, dilations[i])) return repeats(text, "0100000000000000");
+    return span_is(attr, "window_reversal") && repeats(text, "00");
+}
+
 bool vhlo_is_absent(span_t attr, const char *text)
 {
     static const struct {
@@ -247,7 +266,7 @@ bool vhlo_is_absent(span_t attr, const char *text)
     };
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
         if (span_is(attr, absent[i].name)) return strcmp(text, absent[i].text) == 0;
-    return false;
+    return is_no_window(attr, text);
 }
 
 /* --- enumerations --- */

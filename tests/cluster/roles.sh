@@ -91,6 +91,16 @@ begin conv convnet.mlir records:images --rounds 2
 check "a convnet with batch norm trains on images" test $? -eq 0
 check "its states are the exporter's" grep -q "batch_stats\['bn'\]\['var'\] .*state:2" conv.txt
 
+# --- the same model as StableHLO's serializers write it ---
+check "the convnet as bytecode" "$bin/write-bytecode" convnet.mlir convnet.mlirbc
+begin bytes convnet.mlirbc records:images --rounds 2
+check "trains to the same bits" cmp <(parameters conv) <(parameters bytes)
+check "with the same roles" cmp <(grep 'batch_stats' conv.txt) <(grep 'batch_stats' bytes.txt)
+check "its run keeps the model as text" grep -q "func.func public @main" bytes/model.mlir
+"$bin/write-bytecode" convnet.mlir newer.mlirbc 7 100
+check "pcp profile takes it" "$bin/pcp" profile convnet.mlirbc --steps 2
+check "what is newer than known" refuses "version 7; versions 0 to 6 are read" "$bin/pcp" train newer.mlirbc --data records:images
+
 # --- the same records in other files: the same bytes to train on ---
 # as_npz FILE ARRAY...: what numpy.savez_compressed makes of NAME.npy
 as_npz() {

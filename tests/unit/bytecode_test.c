@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "bytecode_by_hand.h"
 #include "bytecode_write.h"
@@ -226,35 +225,6 @@ static const char sum[] =
     "  return %s : tensor<f32>\n"
     "}\n";
 
-/* Many kinds of attributes, types and regions in a few lines. */
-static const char seed[] =
-    "module @seed attributes {mhlo.num_partitions = 1 : i32} {\n"
-    "  func.func public @main(%x: tensor<1x4x4x2xf32> {jax.arg_info = \"x\"} loc(\"x\"), "
-    "%k: tensor<3x3x2x2xf32>, %n: tensor<i32>) -> (tensor<f32> {jax.result_info = \"\"}) {\n"
-    "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
-    "    %b = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>\n"
-    "    %y = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
-    "window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : "
-    "i64} "
-    ": (tensor<1x4x4x2xf32>, tensor<3x3x2x2xf32>) -> tensor<1x4x4x2xf32>\n"
-    "    %s = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0, 1, 2, 3] "
-    ": "
-    "(tensor<1x4x4x2xf32>, tensor<f32>) -> tensor<f32>\n"
-    "    %w:2 = stablehlo.while(%i = %n, %a = %s) : tensor<i32>, tensor<f32> cond {\n"
-    "      %c = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
-    "      stablehlo.return %c : tensor<i1>\n"
-    "    } do {\n"
-    "      %d = func.call @f(%a) : (tensor<f32>) -> tensor<f32>\n"
-    "      stablehlo.return %i, %d : tensor<i32>, tensor<f32>\n"
-    "    }\n"
-    "    return %w#1 : tensor<f32>\n"
-    "  }\n"
-    "  func.func private @f(%x: tensor<f32>) -> tensor<f32> {\n"
-    "    %y = stablehlo.exponential %x : tensor<f32>\n"
-    "    return %y : tensor<f32>\n"
-    "  }\n"
-    "}\n";
-
 static str_t written(const char *text, const bytecode_write_t *how)
 {
     err_t err = {0};
@@ -403,26 +373,8 @@ static void test_one_section(void **state)
     str_fini(&bytes);
 }
 
-/* With PCP_WRITE_SEEDS=DIR the seeds of the fuzz target are written there again. */
-static int write_seeds(const char *dir)
-{
-    int status = 0;
-    for (int v = 0; v < N_VERSIONS; v++) {
-        err_t err = {0};
-        str_t bytes = written(seed, &versions[v]);
-        char *path = mem_printf("%s/container_%d_vhlo_%d.mlirbc", dir, versions[v].container,
-                                versions[v].vhlo);
-        if (file_write_atomic(path, bytes.at, bytes.n, &err) < 0) status = 1;
-        free(path);
-        str_fini(&bytes);
-    }
-    return status;
-}
-
 int main(void)
 {
-    const char *seeds = getenv("PCP_WRITE_SEEDS");
-    if (seeds) return write_seeds(seeds);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_models),        cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_in_flatbuffer),

@@ -281,12 +281,20 @@ static bool is_closed(const writer_t *w, const ir_region_t *root, const ir_regio
 
 static void write_op(writer_t *w, str_t *out, const ir_op_t *op, uint64_t behind);
 
+/* The name in the location of argument i; NULL: it has none. */
+static const char *place_of(const writer_t *w, const ir_region_t *r, const ir_attrs_t *attrs, int i)
+{
+    const char *name = attrs ? attr_text(&attrs[i], "pcp.loc", NULL) : NULL;
+    const char *spoken = w->fn->value[r->arg + (ir_val_t)i].name;
+    return name || !attrs || !w->put.how.name_args ? name : spoken;
+}
+
 static void write_args(writer_t *w, str_t *out, const ir_region_t *r, const ir_attrs_t *attrs)
 {
     put_varint(out, (uint64_t)r->n_arg);
     for (int i = 0; i < r->n_arg; i++) {
         uint64_t type = put_type(&w->put, ir_type_of(w->fn, r->arg + (ir_val_t)i));
-        const char *name = attrs ? attr_text(&attrs[i], "pcp.loc", NULL) : NULL;
+        const char *name = place_of(w, r, attrs, i);
         uint64_t place = put_place(&w->put, name);
         bool elided = w->put.how.container >= 4;
         put_varint(out, elided ? type << 1 | (name != NULL) : type);

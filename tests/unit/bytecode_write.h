@@ -7,12 +7,12 @@
 #include "ir/ir.h"
 
 typedef struct {
-    int container;  /* version of the container: 0 to 6 */
-    int vhlo;       /* 100 * major + minor: 9 is 0.9, 110 is 1.10 */
-    bool use_lists; /* with orders of uses, which say nothing */
-    bool mixed;     /* ops that VHLO has not, as ops of a dialect that nobody registered */
-    const char
-        *extra; /* an op of VHLO that does not exist, put first into each function; or NULL */
+    int container;     /* version of the container: 0 to 6 */
+    int vhlo;          /* 100 * major + minor: 9 is 0.9, 110 is 1.10 */
+    bool use_lists;    /* with orders of uses, which say nothing */
+    bool mixed;        /* with CHLO's ops, as those of a dialect that nobody registered */
+    bool name_args;    /* the names of arguments in the text as their locations */
+    const char *extra; /* an op without operands, put first into each function; or NULL */
 } bytecode_write_t;
 
 /* The bytes; false where the module has what the writer cannot write. */
