@@ -94,7 +94,7 @@ static int read_strings(bytecode_t *b, bytes_t in)
     for (uint64_t i = n; i-- > 0;) {
         uint64_t size;
         if (bytes_varint(b, &in, &size) < 0) return -1;
-        if (size == 0 || size > (uint64_t)(end - in.at))
+        if (size == 0 || in.at > end || size > (uint64_t)(end - in.at))
             return bytecode_fail(b, in.at, ERR_CORRUPT, "string %llu has no room",
                                  (unsigned long long)i);
         end -= size;
