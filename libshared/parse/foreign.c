@@ -112,5 +112,7 @@ int parse_check_path(const char *path, err_t *err)
         return err_set(err, ERR_ARG,
                        "%s: this is a TensorFlow SavedModel: export its function as StableHLO text",
                        path);
-    return err_set(err, ERR_ARG, "%s: this is a directory; give a StableHLO text or bytecode (.mlir, .mlirbc)", path);
+    return err_set(err, ERR_ARG,
+                   "%s: this is a directory; give a StableHLO text or bytecode (.mlir, .mlirbc)",
+                   path);
 }
