@@ -208,46 +208,94 @@ static unsigned piece(uint64_t left)
     return left < PIECE_BYTES ? (unsigned)left : PIECE_BYTES;
 }
 
-/* Room for what comes next; false: everything that was asked for is there. Behind a whole member one
- * byte more is offered, in which nothing may be put: only then zlib says that this is the end. */
-static bool give_room(z_stream *z, unsigned char *to, size_t n, bool whole, unsigned char *beyond)
+struct zip_stream {
+    const zip_member_t *member;
+    z_stream z;
+    uint64_t n_read;
+    uint32_t crc;
+    bool ended; /* zlib has said so */
+};
+
+zip_stream_t *zip_stream_new(const zip_member_t *member, err_t *err)
 {
-    if (z->total_out > n || (z->total_out == n && !whole)) return false;
-    z->next_out = z->total_out < n ? to + z->total_out : beyond;
-    z->avail_out = z->total_out < n ? piece(n - z->total_out) : 1;
-    return true;
+    zip_stream_t *self = mem_calloc(1, sizeof *self);
+    self->member = member;
+    if (member->stored || inflateInit2(&self->z, -MAX_WBITS) == Z_OK) return self;
+    err_set(err, ERR_IO, "zlib cannot be started: %s", self->z.msg ? self->z.msg : "no memory");
+    free(self);
+    return NULL;
 }
 
-static int inflate_first(const zip_member_t *m, unsigned char *to, size_t n, err_t *err)
+void zip_stream_close(zip_stream_t **self_p)
 {
-    z_stream z = {0};
-    unsigned char beyond;
-    bool whole = n == m->n_bytes;
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
-        return err_set(err, ERR_IO, "zlib cannot be started: %s", z.msg ? z.msg : "no memory");
-    for (int rc = Z_OK; rc == Z_OK;) {
-        if (z.avail_in == 0) {
-            z.next_in = (unsigned char *)(uintptr_t)(m->at + z.total_in);
-            z.avail_in = piece(m->n_packed - z.total_in);
-        }
-        if (z.avail_out == 0 && !give_room(&z, to, n, whole, &beyond)) break;
-        rc = inflate(&z, Z_NO_FLUSH);
-        if (whole && rc == Z_STREAM_END) whole = false;
+    zip_stream_t *self = self_p ? *self_p : NULL;
+    if (!self) return;
+    if (!self->member->stored) inflateEnd(&self->z);
+    free(self);
+    *self_p = NULL;
+}
+
+/* Into the room that the stream has; what zlib says. */
+static int inflate_more(zip_stream_t *self)
+{
+    z_stream *z = &self->z;
+    if (z->avail_in == 0) {
+        z->next_in = (unsigned char *)(uintptr_t)(self->member->at + z->total_in);
+        z->avail_in = piece(self->member->n_packed - z->total_in);
     }
-    bool ok = z.total_out == n && !whole;
-    inflateEnd(&z);
-    return ok ? 0 : corrupt(err, m, "its packed bytes are damaged, or not as many as it says");
+    return inflate(z, Z_NO_FLUSH);
+}
+
+static bool inflate_next(zip_stream_t *self, unsigned char *to, size_t n)
+{
+    size_t done = 0;
+    for (int rc = Z_OK; done < n && rc == Z_OK;) {
+        unsigned room = piece(n - done);
+        self->z.next_out = to + done;
+        self->z.avail_out = room;
+        rc = inflate_more(self);
+        self->ended = rc == Z_STREAM_END;
+        done += room - self->z.avail_out;
+    }
+    return done == n;
+}
+
+/* Behind a whole member one byte more is offered, in which nothing may be put: only then zlib says that
+ * this is the end. */
+static bool inflate_end(zip_stream_t *self)
+{
+    unsigned char beyond;
+    self->z.next_out = &beyond;
+    self->z.avail_out = 1;
+    int rc = self->ended ? Z_STREAM_END : Z_OK;
+    while (rc == Z_OK && self->z.avail_out == 1) rc = inflate_more(self);
+    return rc == Z_STREAM_END && self->z.avail_out == 1;
+}
+
+int zip_stream_read(zip_stream_t *self, void *to, size_t n, err_t *err)
+{
+    const zip_member_t *m = self->member;
+    if (n > m->n_bytes - self->n_read)
+        return corrupt(err, m, "it is shorter than its content says");
+    if (m->stored) memcpy(to, m->at + self->n_read, n);
+    bool ok = m->stored || inflate_next(self, to, n);
+    self->n_read += n;
+    self->crc = (uint32_t)crc32_z(self->crc, to, n);
+    bool last = self->n_read == m->n_bytes;
+    if (ok && last && !m->stored) ok = inflate_end(self);
+    if (!ok) return corrupt(err, m, "its packed bytes are damaged, or not as many as it says");
+    return !last || self->crc == m->crc ? 0 : corrupt(err, m, "its CRC does not fit its bytes");
+}
+
+uint64_t zip_stream_packed(const zip_stream_t *self)
+{
+    return self->member->stored ? self->n_read : self->z.total_in;
 }
 
 int zip_read(const zip_member_t *self, void *to, size_t n, err_t *err)
 {
-    unsigned char *bytes = to;
-    if (n > self->n_bytes) return corrupt(err, self, "it is shorter than its content says");
-    if (self->stored)
-        memcpy(bytes, self->at, n);
-    else if (inflate_first(self, bytes, n, err) < 0)
-        return -1;
-    if (n < self->n_bytes) return 0;
-    uLong crc = crc32_z(crc32_z(0, NULL, 0), bytes, n);
-    return crc == self->crc ? 0 : corrupt(err, self, "its CRC does not fit its bytes");
+    zip_stream_t *stream = zip_stream_new(self, err);
+    int rc = stream ? zip_stream_read(stream, to, n, err) : -1;
+    zip_stream_close(&stream);
+    return rc;
 }

@@ -35,4 +35,13 @@ const zip_member_t *zip_find(const zip_t *self, const char *name); /* or NULL */
  * have the CRC. ERR_CORRUPT; to[] is unspecified then. */
 int zip_read(const zip_member_t *self, void *to, size_t n, err_t *err);
 
+/* The same piece by piece: each call has the next n bytes, the last one is checked as above. The member and
+ * its archive are borrowed. */
+typedef struct zip_stream zip_stream_t;
+zip_stream_t *zip_stream_new(const zip_member_t *member, err_t *err);
+void zip_stream_close(zip_stream_t **self_p);
+int zip_stream_read(zip_stream_t *self, void *to, size_t n, err_t *err);
+/* Bytes of the archive that are not needed any more, from the member's first on. */
+uint64_t zip_stream_packed(const zip_stream_t *self);
+
 #endif

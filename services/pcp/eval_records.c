@@ -20,8 +20,8 @@ enum { MAX_RESULTS = 64 };
 typedef struct {
     const char *entry;
     model_info_t model; /* of the function at hand */
-    uint16_t *units;    /* the records */
-    size_t n_unit, n_record;
+    train_records_t *records;
+    uint16_t *units; /* of one batch */
     batch_layout_t layout;
     plan_t *plan;
     exec_t *exec;
@@ -37,6 +37,7 @@ static void job_fini(job_t *self)
     exec_destroy(&self->exec);
     plan_destroy(&self->plan);
     free(self->units);
+    train_records_close(&self->records);
     model_info_fini(&self->model);
 }
 
@@ -119,8 +120,8 @@ static int open_job(job_t *job, const char *path, const char *from, int threads,
     if (rc == 0) rc = lay_out(job, err);
     if (rc < 0) err_prefix(err, "%s: ", path);
     if (rc == 0) {
-        job->units = train_records_read(from, &job->model, &job->n_unit, &job->n_record, err);
-        rc = job->units ? 0 : -1;
+        job->records = train_records_open(from, &job->model, err);
+        rc = job->records ? 0 : -1;
     }
     if (rc == 0 && (rc = compile(job, checkpoint, threads, err)) < 0) err_prefix(err, "%s: ", path);
     checkpoint_close(&checkpoint);
@@ -143,11 +144,11 @@ static int write_batch(job_t *job, void *const *args, err_t *err)
     return 0;
 }
 
-static int run_batch(job_t *job, size_t batch, void *const *args, err_t *err)
+static int run_batch(job_t *job, void *const *args, err_t *err)
 {
     size_t n_tokens = (size_t)(job->layout.units * job->layout.unit_tokens);
-    const uint16_t *units = job->units + batch * n_tokens;
-    if (batch_fill(&job->layout, units, n_tokens, 0, args, err) < 0 ||
+    if (train_records_next(job->records, job->units, (size_t)job->layout.units, err) < 0 ||
+        batch_fill(&job->layout, job->units, n_tokens, 0, args, err) < 0 ||
         write_batch(job, args, err) < 0 || exec_run(job->exec, "evaluate", err) < 0)
         return -1;
     for (int i = 0; i < job->n_result; i++) {
@@ -164,18 +165,22 @@ static int run_all(job_t *job, size_t n_batch, err_t *err)
     int rc = 0;
     for (int i = 0; i < job->layout.n_arg; i++)
         args[i] = mem_calloc((size_t)(job->layout.row_bytes[i] * job->layout.units) + 1, 1);
-    for (size_t b = 0; rc == 0 && b < n_batch; b++) rc = run_batch(job, b, args, err);
+    job->units = mem_calloc((size_t)(job->layout.units * job->layout.unit_tokens),
+                            sizeof *job->units);
+    for (size_t b = 0; rc == 0 && b < n_batch; b++) rc = run_batch(job, args, err);
+    size_t rest = train_records_count(job->records) % (size_t)job->layout.units;
+    if (rc == 0 && rest) /* damage behind the last batch is damage, too */
+        rc = train_records_next(job->records, job->units, rest, err);
     for (int i = 0; i < job->layout.n_arg; i++) free(args[i]);
     return rc;
 }
 
 static int print(const job_t *job, size_t n_batch, err_t *err)
 {
-    size_t n = n_batch * (size_t)job->layout.units;
+    size_t n = n_batch * (size_t)job->layout.units, n_record = train_records_count(job->records);
     printf("%-11s %zu", "records", n);
-    if (n < job->n_record)
-        printf(" (the last %zu fill no batch of %zu)", job->n_record - n,
-               (size_t)job->layout.units);
+    if (n < n_record)
+        printf(" (the last %zu fill no batch of %zu)", n_record - n, (size_t)job->layout.units);
     printf("\n");
     for (int i = 0; i < job->n_result; i++)
         printf("%-11s %.6f\n", job->name[i], job->sum[i] / (double)n_batch);
@@ -187,9 +192,10 @@ int eval_records(const char *checkpoint, const char *entry, const char *from, in
 {
     job_t job = {.entry = entry ? entry : "main"};
     int rc = open_job(&job, checkpoint, from, threads, err);
-    size_t n_batch = rc == 0 ? job.n_record / (size_t)job.layout.units : 0;
+    size_t n_record = rc == 0 ? train_records_count(job.records) : 0;
+    size_t n_batch = rc == 0 ? n_record / (size_t)job.layout.units : 0;
     if (rc == 0 && n_batch == 0)
-        rc = err_set(err, ERR_ARG, "%s: %zu records, a batch of @%s has %zu", from, job.n_record,
+        rc = err_set(err, ERR_ARG, "%s: %zu records, a batch of @%s has %zu", from, n_record,
                      job.entry, (size_t)job.layout.units);
     if (rc == 0) rc = run_all(&job, n_batch, err);
     if (rc == 0) rc = print(&job, n_batch, err);

@@ -1,4 +1,4 @@
-/* Files are mapped and stay so until the source is closed; only deflated members are copied. */
+/* Files are mapped and stay so until the source is closed; what was read of them is given back. */
 #include "pcp/record_source.h"
 
 #include <dirent.h>
@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/memory.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "ckpt/safetensors.h"
@@ -23,11 +22,19 @@ typedef struct {
     safetensors_t *safetensors; /* .safetensors */
 } part_t;
 
+struct record_bytes {
+    const uint8_t *at;    /* of a file's mapping: the array, or the archive's member */
+    size_t n_read;        /* bytes of the array */
+    uint64_t n_passed;    /* of at[], that were given back */
+    zip_stream_t *packed; /* NULL: they lie there as they are */
+};
+
 struct record_source {
     char *dir;        /* NULL: one file was given */
     VEC(part_t) part; /* archives and safetensors files, by name; then what was mapped later */
     record_schema_t schema; /* of the folder; empty: none */
-    VEC(void *) owned;      /* unpacked arrays, texts */
+    VEC(record_bytes_t *) bytes;
+    VEC(char *) text; /* that arrays borrow */
 };
 
 /* --- files --- */
@@ -99,6 +106,10 @@ void record_source_close(record_source_t **self_p)
 {
     record_source_t *self = self_p ? *self_p : NULL;
     if (!self) return;
+    for (size_t i = 0; i < self->bytes.n; i++) {
+        zip_stream_close(&self->bytes.at[i]->packed);
+        free(self->bytes.at[i]);
+    }
     for (size_t i = 0; i < self->part.n; i++) {
         part_t *part = &self->part.at[i];
         zip_close(&part->zip);
@@ -106,9 +117,10 @@ void record_source_close(record_source_t **self_p)
         file_unmap(&part->map);
         free(part->path);
     }
-    for (size_t i = 0; i < self->owned.n; i++) free(self->owned.at[i]);
+    for (size_t i = 0; i < self->text.n; i++) free(self->text.at[i]);
+    VEC_FREE(&self->bytes);
     VEC_FREE(&self->part);
-    VEC_FREE(&self->owned);
+    VEC_FREE(&self->text);
     record_schema_fini(&self->schema);
     free(self->dir);
     free(self);
@@ -117,18 +129,49 @@ void record_source_close(record_source_t **self_p)
 
 static const char *keep_text(record_source_t *self, char *text)
 {
-    VEC_PUSH(&self->owned, text);
+    VEC_PUSH(&self->text, text);
     return text;
+}
+
+/* --- the bytes of an array --- */
+
+static record_bytes_t *add_bytes(record_source_t *self, const void *at, zip_stream_t *packed)
+{
+    record_bytes_t *bytes = mem_calloc(1, sizeof *bytes);
+    bytes->at = at;
+    bytes->packed = packed;
+    VEC_PUSH(&self->bytes, bytes);
+    return bytes;
+}
+
+/* Pages are given back some at a time, from a page in front of where the last ones ended. */
+static void pass(record_bytes_t *self, uint64_t n_done)
+{
+    enum { STRETCH = 1 << 20, PAGE = 1 << 12 };
+    if (n_done - self->n_passed < STRETCH) return;
+    uint64_t from = self->n_passed > PAGE ? self->n_passed - PAGE : 0;
+    file_pages_forget(self->at + from, (size_t)(n_done - from));
+    self->n_passed = n_done;
+}
+
+int record_bytes_read(record_bytes_t *self, void *to, size_t n, err_t *err)
+{
+    if (self->packed && zip_stream_read(self->packed, to, n, err) < 0) return -1;
+    if (!self->packed) memcpy(to, self->at + self->n_read, n);
+    self->n_read += n;
+    pass(self, self->packed ? zip_stream_packed(self->packed) : self->n_read);
+    return 0;
 }
 
 /* --- each format: 1 found, 0 not there, -1 error --- */
 
 static int view_npy(record_source_t *self, const part_t *part, record_array_t *out, err_t *err)
 {
-    (void)self;
+    const void *data;
     out->where = part->path;
-    if (npy_view(part->map.at, part->map.n, &out->type, &out->data, err) < 0)
+    if (npy_view(part->map.at, part->map.n, &out->type, &data, err) < 0)
         return err_prefix(err, "%s: ", part->path);
+    out->bytes = add_bytes(self, data, NULL);
     return 1;
 }
 
@@ -143,32 +186,25 @@ static int find_npy(record_source_t *self, const char *name, record_array_t *out
     return !there ? 0 : part ? view_npy(self, part, out, err) : -1;
 }
 
-static size_t most_memory(void)
-{
-    uint64_t bytes = memory_bytes();
-    return bytes < UINT64_MAX ? (size_t)(bytes / 4 * 3) : (size_t)1 << 32;
-}
-
-/* The header first: nothing is unpacked whose size does not fit its shape, or the machine. */
-static int unpack(record_source_t *self, const zip_member_t *m, record_array_t *out, err_t *err)
+/* The header first: nothing is unpacked whose size does not fit its shape. Then a stream that stands behind
+ * the header. */
+static int open_packed(record_source_t *self, const zip_member_t *m, record_array_t *out,
+                       err_t *err)
 {
     enum { HEAD = 1 << 17 };
     size_t n_head = m->n_bytes < HEAD ? (size_t)m->n_bytes : HEAD, n_header = 0;
-    uint8_t *bytes = mem_calloc(n_head + 1, 1);
-    int rc = zip_read(m, bytes, n_head, err);
-    if (rc == 0) rc = npy_header(bytes, n_head, &out->type, &n_header, err);
-    free(bytes);
-    if (rc < 0) return -1;
-    if (n_header + (uint64_t)ir_type_bytes(&out->type) != m->n_bytes)
-        return err_set(err, ERR_CORRUPT, "its shape does not fit its size");
-    if (m->n_bytes > most_memory())
-        return err_set(err, ERR_UNSUPPORTED,
-                       "it unpacks to %llu MB, which this machine has no room for: save it as .npy",
-                       (unsigned long long)(m->n_bytes >> 20));
-    bytes = mem_calloc((size_t)m->n_bytes + 1, 1);
-    VEC_PUSH(&self->owned, bytes);
-    out->data = bytes + n_header;
-    return zip_read(m, bytes, (size_t)m->n_bytes, err);
+    uint8_t *head = mem_calloc(n_head + 1, 1);
+    int rc = zip_read(m, head, n_head, err);
+    if (rc == 0) rc = npy_header(head, n_head, &out->type, &n_header, err);
+    if (rc == 0 && n_header + (uint64_t)ir_type_bytes(&out->type) != m->n_bytes)
+        rc = err_set(err, ERR_CORRUPT, "its shape does not fit its size");
+    zip_stream_t *stream = rc == 0 ? zip_stream_new(m, err) : NULL;
+    if (stream) {
+        out->bytes = add_bytes(self, m->at, stream);
+        rc = zip_stream_read(stream, head, n_header, err);
+    }
+    free(head);
+    return stream ? rc : -1;
 }
 
 static int find_npz(record_source_t *self, const part_t *part, const char *name,
@@ -179,9 +215,12 @@ static int find_npz(record_source_t *self, const part_t *part, const char *name,
     free(member);
     if (!m) return 0;
     out->where = keep_text(self, mem_printf("%s: %s", part->path, m->name));
-    int rc = m->stored ? npy_view(m->at, (size_t)m->n_bytes, &out->type, &out->data, err)
-                       : unpack(self, m, out, err);
-    return rc < 0 ? err_prefix(err, "%s: ", out->where) : 1;
+    const void *data;
+    int rc = m->stored ? npy_view(m->at, (size_t)m->n_bytes, &out->type, &data, err)
+                       : open_packed(self, m, out, err);
+    if (rc < 0) return err_prefix(err, "%s: ", out->where);
+    if (m->stored) out->bytes = add_bytes(self, data, NULL);
+    return 1;
 }
 
 static int find_safetensor(record_source_t *self, const part_t *part, const char *name,
@@ -191,7 +230,7 @@ static int find_safetensor(record_source_t *self, const part_t *part, const char
     if (!t) return 0;
     out->where = keep_text(self, mem_printf("%s: %s", part->path, t->name));
     out->type = ir_type(t->dtype, t->rank, t->dims);
-    out->data = t->data;
+    out->bytes = add_bytes(self, t->data, NULL);
     return 1;
 }
 
@@ -215,7 +254,7 @@ static int find_raw(record_source_t *self, const record_column_t *c, record_arra
     int64_t dims[IR_MAX_RANK] = {(int64_t)(n / (uint64_t)row)};
     for (int d = 0; d < c->record.rank; d++) dims[d + 1] = c->record.dim[d];
     out->type = ir_type(c->record.dtype, c->record.rank + 1, dims);
-    out->data = part->map.at + c->offset;
+    out->bytes = add_bytes(self, part->map.at + c->offset, NULL);
     return ir_type_check(&out->type, err) < 0 ? err_prefix(err, "%s: ", part->path) : 1;
 }
 

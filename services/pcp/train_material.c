@@ -157,14 +157,30 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
 
 /* --- records --- */
 
-static int make_records(const train_config_t *c, const model_info_t *model, train_material_t *out,
+/* All records into the file, a megabyte or a record at a time. */
+static int copy_records(train_records_t *records, progress_t *progress, token_file_t *to,
                         err_t *err)
 {
-    size_t n_unit = 0, n = 0;
-    uint16_t *units = train_records_read(train_records_dir(c->data), model, &n_unit, &n, err);
-    int rc = units ? token_file_add_u16(out->tokens, units, n * n_unit, err) : -1;
+    enum { SOME = 1 << 19 };
+    size_t n = train_records_count(records), n_unit = train_records_unit(records);
+    size_t some = n_unit < SOME ? SOME / n_unit : 1;
+    uint16_t *units = mem_calloc(some * n_unit, sizeof *units);
+    int rc = 0;
+    for (size_t at = 0, more; rc == 0 && at < n; at += more) {
+        more = n - at < some ? n - at : some;
+        rc = train_records_next(records, units, more, err);
+        if (rc == 0) rc = token_file_add_u16(to, units, more * n_unit, err);
+        if (progress)
+            progress_at(progress, (double)(at + more) * (double)n_unit * 2,
+                        (double)n * (double)n_unit * 2, PROGRESS_BYTES);
+    }
     free(units);
-    if (rc < 0) return -1;
+    return rc;
+}
+
+static int split_records(const train_config_t *c, const model_info_t *model, size_t n,
+                         size_t n_unit, train_material_t *out, err_t *err)
+{
     size_t n_val = (size_t)((double)n * c->val_fraction);
     size_t batch = 1; /* records of a step */
     for (int i = 0; i < model->entry->body->n_arg; i++)
@@ -176,6 +192,20 @@ static int make_records(const train_config_t *c, const model_info_t *model, trai
                        c->data, n - n_val, n_val, batch);
     out->n_train = (n - n_val) * n_unit;
     out->n_validation = n_val * n_unit;
+    return 0;
+}
+
+static int make_records(const train_config_t *c, const model_info_t *model, progress_t *progress,
+                        train_material_t *out, err_t *err)
+{
+    train_records_t *records = train_records_open(train_records_dir(c->data), model, err);
+    if (!records) return -1;
+    size_t n = train_records_count(records), n_unit = train_records_unit(records);
+    tell(progress, "reading the records of", train_records_dir(c->data), 2 * n * n_unit);
+    int rc = split_records(c, model, n, n_unit, out, err);
+    if (rc == 0) rc = copy_records(records, progress, out->tokens, err);
+    train_records_close(&records);
+    if (rc < 0) return -1;
     out->vocab = MAX_VOCAB;
     tokenizer_t *raw = tokenizer_new("raw", "", 0, err);
     out->tokenizer = raw ? tokenizer_print(raw) : NULL;
@@ -295,7 +325,7 @@ int train_material_tokens(const train_config_t *config, const model_info_t *mode
     free(path);
     if (!out->tokens) return -1;
     bool records = train_records_dir(config->data) != NULL;
-    return records ? make_records(config, model, out, err)
+    return records ? make_records(config, model, progress, out, err)
                    : make_tokens(config, model, progress, out, err);
 }
 

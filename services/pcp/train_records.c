@@ -1,4 +1,4 @@
-/* Arrays of records side by side. */
+/* Arrays of records side by side, one record after another. */
 #include "pcp/train_records.h"
 
 #include <stdlib.h>
@@ -19,8 +19,17 @@ typedef struct {
     const optim_arg_t *arg;
     const char *spoken; /* as the text calls it, or NULL */
     record_array_t array;
-    size_t row_bytes;
+    size_t row_bytes; /* in the argument's type */
+    size_t raw_bytes; /* in the file's */
+    char *raw;        /* one record */
 } column_t;
+
+struct train_records {
+    record_source_t *source;
+    column_t *column;
+    int n_column;
+    size_t n_unit, n, n_read;
+};
 
 static int find_array(record_source_t *source, const char *from, column_t *c, int number,
                       err_t *err)
@@ -58,16 +67,18 @@ static int open_column(record_source_t *source, const char *from, int number, co
                        err_t *err)
 {
     if (find_array(source, from, c, number, err) < 0 || check_column(c, err) < 0) return -1;
-    c->row_bytes = (size_t)ir_type_bytes(&c->arg->type) / (size_t)c->arg->type.dim[0];
+    int64_t n = ir_type_count(&c->arg->type) / c->arg->type.dim[0];
+    c->row_bytes = (size_t)n * dtype_bytes(c->arg->type.dtype);
+    c->raw_bytes = (size_t)n * dtype_bytes(c->array.type.dtype);
+    c->raw = mem_calloc(c->raw_bytes + 1, 1);
     return 0;
 }
 
-/* Record r of the column, in the argument's type. */
-static void put_row(const column_t *c, size_t r, char *to)
+/* One record's values, from[] as the file has them, in the argument's type. */
+static void put_row(const column_t *c, const char *from, char *to)
 {
     int64_t n = ir_type_count(&c->arg->type) / c->arg->type.dim[0];
     int64_t width = (int64_t)dtype_bytes(c->array.type.dtype);
-    const char *from = (const char *)c->array.data + (int64_t)r * n * width;
     if (c->array.type.dtype == c->arg->type.dtype && !c->array.scaled) {
         memcpy(to, from, c->row_bytes);
         return;
@@ -87,44 +98,80 @@ static void put_row(const column_t *c, size_t r, char *to)
     }
 }
 
-static int open_columns(record_source_t *source, const char *dir, const model_info_t *model,
-                        column_t *column, int *n, err_t *err)
+static int open_columns(train_records_t *self, const char *dir, const model_info_t *model,
+                        err_t *err)
 {
     int rc = 0;
-    *n = 0;
     for (int i = 0; rc == 0 && i < model->entry->body->n_arg; i++) {
         if (model->args[i].role != ARG_batch) continue;
-        column_t *c = &column[*n];
+        column_t *first = self->column, *c = &self->column[self->n_column];
         c->arg = &model->args[i];
         c->spoken = model->entry->value[ir_fn_param(model->entry, i)].name;
-        rc = open_column(source, dir, (*n)++, c, err);
-        if (rc == 0 && c->array.type.dim[0] != column[0].array.type.dim[0])
+        rc = open_column(self->source, dir, self->n_column++, c, err);
+        if (rc == 0 && c->array.type.dim[0] != first->array.type.dim[0])
             rc = err_set(err, ERR_SHAPE, "%s: \"%s\" has %lld records, \"%s\" %lld", dir,
-                         column[0].arg->name, (long long)column[0].array.type.dim[0], c->arg->name,
+                         first->arg->name, (long long)first->array.type.dim[0], c->arg->name,
                          (long long)c->array.type.dim[0]);
     }
     return rc;
 }
 
-uint16_t *train_records_read(const char *dir, const model_info_t *model, size_t *n_unit,
-                             size_t *n_record, err_t *err)
+train_records_t *train_records_open(const char *dir, const model_info_t *model, err_t *err)
 {
-    column_t *column = mem_calloc((size_t)model->n_batch + 1, sizeof *column);
-    int n = 0;
-    uint16_t *units = NULL;
-    record_source_t *source = record_source_open(dir, err);
-    if (source && open_columns(source, dir, model, column, &n, err) == 0) {
-        size_t bytes = 0;
-        for (int i = 0; i < n; i++) bytes += column[i].row_bytes;
-        *n_unit = (bytes + 1) / 2;
-        *n_record = (size_t)column[0].array.type.dim[0];
-        units = mem_calloc(*n_record * *n_unit, sizeof *units);
-        for (size_t r = 0; r < *n_record; r++) {
-            char *to = (char *)(units + r * *n_unit);
-            for (int i = 0; i < n; to += column[i++].row_bytes) put_row(&column[i], r, to);
-        }
+    train_records_t *self = mem_calloc(1, sizeof *self);
+    self->column = mem_calloc((size_t)model->n_batch + 1, sizeof *self->column);
+    self->source = record_source_open(dir, err);
+    if (!self->source || open_columns(self, dir, model, err) < 0) {
+        train_records_close(&self);
+        return NULL;
     }
-    record_source_close(&source);
-    free(column);
-    return units;
+    size_t bytes = 0;
+    for (int i = 0; i < self->n_column; i++) bytes += self->column[i].row_bytes;
+    self->n_unit = (bytes + 1) / 2;
+    self->n = (size_t)self->column[0].array.type.dim[0];
+    return self;
+}
+
+void train_records_close(train_records_t **self_p)
+{
+    train_records_t *self = self_p ? *self_p : NULL;
+    if (!self) return;
+    for (int i = 0; i < self->n_column; i++) free(self->column[i].raw);
+    free(self->column);
+    record_source_close(&self->source);
+    free(self);
+    *self_p = NULL;
+}
+
+size_t train_records_count(const train_records_t *self)
+{
+    return self->n;
+}
+
+size_t train_records_unit(const train_records_t *self)
+{
+    return self->n_unit;
+}
+
+static int next_row(column_t *c, char *to, err_t *err)
+{
+    if (record_bytes_read(c->array.bytes, c->raw, c->raw_bytes, err) < 0)
+        return err_prefix(err, "%s: ", c->array.where);
+    put_row(c, c->raw, to);
+    return 0;
+}
+
+int train_records_next(train_records_t *self, uint16_t *units, size_t n, err_t *err)
+{
+    if (n > self->n - self->n_read)
+        return err_set(err, ERR_STATE, "%zu records, %zu are left", n, self->n - self->n_read);
+    for (size_t r = 0; r < n; r++) {
+        uint16_t *unit = units + r * self->n_unit;
+        unit[self->n_unit - 1] = 0; /* of an odd number of bytes the last one is 0 */
+        char *to = (char *)unit;
+        for (int i = 0; i < self->n_column; to += self->column[i++].row_bytes)
+            if (next_row(&self->column[i], to, err) < 0) return -1;
+    }
+    self->n_read += n;
+    return 0;
 }

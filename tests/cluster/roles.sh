@@ -119,6 +119,10 @@ begin from-raw mlp.mlir records:raw --rounds 1
 check "records of raw files are the same" cmp calm/train.u16 from-raw/train.u16
 head -c 3000 packed/all.npz >cut.npz
 check "an archive that is cut off" refuses "this is no zip archive, or it is cut off" "$bin/pcp" train mlp.mlir --data records:cut.npz
+cp packed/all.npz damaged.npz
+printf damage | dd of=damaged.npz bs=1 seek=600 conv=notrunc status=none
+check "one that is damaged inside" refuses "damaged.npz: inputs.npy: " "$bin/pcp" train mlp.mlir --data records:damaged.npz --run-dir damaged
+check "leaves no run behind" test ! -e damaged
 
 # --- weights that stand in the text, and values that other programs have written ---
 check "a model without weights says which flag finds them" refuses "constants-as-params" "$bin/pcp" train closed.mlir --data records:data

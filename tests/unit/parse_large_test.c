@@ -15,6 +15,7 @@
 #include "ir/op.h"
 #include "ir/print.h"
 #include "parse/parse.h"
+#include "peak.h"
 #include "temp.h"
 
 static void add_hex(str_t *text, size_t n_bytes, int seed)
@@ -148,21 +149,6 @@ static void test_full_disk(void **state)
     free(text);
 }
 
-/* The most that was resident since the last call, in bytes. */
-static size_t peak(void)
-{
-    FILE *f = fopen("/proc/self/status", "r");
-    char line[256];
-    size_t kb = 0;
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "VmHWM: %zu", &kb) == 1) break;
-    if (f) fclose(f);
-    f = fopen("/proc/self/clear_refs", "w");
-    if (f) fputs("5", f);
-    if (f) fclose(f);
-    return kb * 1024;
-}
-
 /* 48 MB of text and 24 MB of constants in less than 8 MB. */
 static void test_memory(void **state)
 {
@@ -183,10 +169,10 @@ static void test_memory(void **state)
     err_t err = {0};
     assert_int_equal(file_view_open(path, &view, &err), 0);
     const parse_options_t options = {.mapped = view.mapped, .keep_bytes = -1};
-    peak();
-    size_t before = peak();
+    peak_bytes();
+    size_t before = peak_bytes();
     ir_module_t *m = parse_stablehlo_with(view.at, view.n, "large", &options, &err);
-    size_t most = peak() - before;
+    size_t most = peak_bytes() - before;
     if (!m) fail_msg("%s", err.text);
     if (most > MOST) fail_msg("reading took %zu MB", most >> 20);
     assert_int_equal(spill_file_bytes(m->spill), BYTES);

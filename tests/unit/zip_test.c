@@ -118,6 +118,23 @@ static void fill_text(void)
     for (size_t i = 0; i < sizeof text; i++) text[i] = (char)(i % 7 * 31);
 }
 
+/* The member, `some` bytes at a time. */
+static void check_pieces(const zip_member_t *m, const char *want, size_t some)
+{
+    err_t err = {0};
+    char got[8192];
+    zip_stream_t *stream = zip_stream_new(m, &err);
+    assert_non_null(stream);
+    for (size_t at = 0, n; at < m->n_bytes; at += n) {
+        n = m->n_bytes - at < some ? m->n_bytes - at : some;
+        if (zip_stream_read(stream, got + at, n, &err) < 0) fail_msg("%s", err.text);
+    }
+    assert_memory_equal(got, want, m->n_bytes);
+    assert_int_equal(zip_stream_packed(stream), m->n_packed);
+    assert_int_equal(zip_stream_read(stream, got, 1, &err), -1); /* nothing is left */
+    zip_stream_close(&stream);
+}
+
 static void test_members(void **state)
 {
     (void)state;
@@ -140,6 +157,9 @@ static void test_members(void **state)
             if (zip_read(zip_find(zip, "b.npy"), got, n, &err) < 0) fail_msg("%s", err.text);
             assert_memory_equal(got, text, n);
         }
+        check_pieces(zip_find(zip, "a.npy"), "hello", 1);
+        for (size_t some = 1; some <= sizeof text; some *= 3)
+            check_pieces(zip_find(zip, "b.npy"), text, some);
         assert_int_equal(zip_read(zip_find(zip, "none.npy"), got, 0, &err), 0);
         assert_int_equal(zip_read(zip_find(zip, "a.npy"), got, 6, &err), -1);
         assert_null(zip_find(zip, "c.npy"));
