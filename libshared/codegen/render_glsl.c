@@ -25,6 +25,26 @@ static const char *precise_type(dtype_t dtype)
 
 /* --- Stores --------------------------------------------------------------------------------- */
 
+static bool is_loaded(const render_t *self, int arg)
+{
+    for (size_t i = 0; i < self->kernel->graph.node.n; i++) {
+        const kx_node_t *n = &self->kernel->graph.node.at[i];
+        if (n->kind == KX_LOAD && n->i == arg) return true;
+    }
+    return false;
+}
+
+/* To memory: the arena's element, or the thread's own array's. */
+static void write_target(render_t *self, const kstmt_t *s, bool is_local, dtype_t dtype)
+{
+    if (is_local)
+        str_addf(self->out, "l%d[", s->target);
+    else
+        str_addf(self->out, "%s[a%d + ", glsl_memory(dtype, NULL), s->target);
+    glsl_index(self, s->index, self->out);
+    str_add(self->out, "] = ");
+}
+
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
     const kx_node_t *n = node(self->kernel, s->value);
@@ -32,12 +52,15 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     str_t value = {0};
     glsl_value(self, s->value, &value);
     turns_store_begin(self);
-    if (is_local)
-        str_addf(self->out, "l%d[", s->target);
-    else
-        str_addf(self->out, "%s[a%d + ", glsl_memory(dtype, NULL), s->target);
-    glsl_index(self, s->index, self->out);
-    str_add(self->out, "] = ");
+    if (!is_local && dtype == DT_F32 && !is_loaded(self, s->target)) {
+        str_addf(self->out, "pcp_put_f32(a%d + ", s->target);
+        glsl_index(self, s->index, self->out);
+        str_addf(self->out, ", %s);\n", str_text(&value));
+        turns_store_end(self);
+        str_fini(&value);
+        return;
+    }
+    write_target(self, s, is_local, dtype);
     if (!is_local)
         glsl_stored(self->out, dtype, n->dtype, rounded, str_text(&value));
     else if (dtype_is_narrow(dtype) && dtype_is_float(n->dtype))
@@ -250,14 +273,39 @@ static const char share_head[] =
     "const bool TOGETHER = gl_WorkGroupSize.x == 8u && SUBGROUP == 8u;\n"
     "#define pcp_share(part, share, k) (TOGETHER ? subgroupShuffle(part, k) : share)\n";
 
+/* TEXELS: the driver is faster with texels than with elements of buffers. What a kernel both reads and
+ * writes goes by elements alone. */
+static const char texel_head[] =
+    "layout(constant_id = 3) const bool TEXELS = false;\n"
+    "layout(binding = 2) uniform usamplerBuffer t_one;\n"
+    "layout(binding = 3) uniform usamplerBuffer t_four;\n"
+    "layout(binding = 4, r32ui) uniform writeonly uimageBuffer i_one;\n"
+    "layout(binding = 5, rgba32ui) uniform writeonly uimageBuffer i_four;\n"
+    "void pcp_put_f32(int at, float x)\n"
+    "{\n"
+    "    if (TEXELS)\n"
+    "        imageStore(i_one, at, uvec4(floatBitsToUint(x)));\n"
+    "    else\n"
+    "        m_f32[at] = x;\n"
+    "}\n"
+    "float pcp_f32(int at)\n"
+    "{\n"
+    "    float x;\n"
+    "    if (TEXELS)\n"
+    "        x = uintBitsToFloat(texelFetch(t_one, at).x);\n"
+    "    else\n"
+    "        x = m_f32[at];\n"
+    "    return x;\n"
+    "}\n";
+
 /* The arena, as the types of element see it that the kernel has. */
-static void write_memory(str_t *out, const char *text, bool product)
+static void write_memory(str_t *out, const char *text)
 {
     static const dtype_t each[] = {DT_F32,  DT_F64, DT_I64,  DT_UI64, DT_I32,
                                    DT_UI32, DT_I16, DT_UI16, DT_I8,   DT_UI8};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         const char *type, *name = glsl_memory(each[i], &type);
-        if (strstr(text, name) || (product && each[i] == DT_F32))
+        if (each[i] == DT_F32 || strstr(text, name))
             str_addf(out, "layout(binding = 0, std430) buffer M%zu { %s %s[]; };\n", i, type, name);
     }
 }
@@ -267,7 +315,8 @@ void render_glsl_head(str_t *out, int n, char *const *text)
     str_add(out, head);
     for (int i = 0; i < n; i++) {
         bool product = strstr(text[i], "// lanes ") != NULL;
-        write_memory(out, text[i], product);
+        write_memory(out, text[i]);
+        str_add(out, texel_head);
         if (product) str_add(out, render_glsl_product_head());
         if (strstr(text[i], "pcp_share(")) str_add(out, share_head);
     }

@@ -282,6 +282,12 @@ static void write_load(render_t *self, const kx_node_t *n, str_t *out)
 {
     const char *memory = glsl_memory(n->dtype, NULL), *before = "", *behind = "";
     str_t open = {0};
+    if (n->dtype == DT_F32 && !self->kernel->arg.at[n->i].written) {
+        str_addf(out, "pcp_f32(a%" PRId64 " + ", n->i);
+        glsl_index(self, n->in[0], out);
+        str_add(out, ")");
+        return;
+    }
     if (dtype_is_narrow(n->dtype))
         str_addf(&open, "pcp_f32_from_%s(uint(", dtype_name(n->dtype)), behind = "))";
     else if (n->dtype == DT_I1)

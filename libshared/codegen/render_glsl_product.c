@@ -120,7 +120,7 @@ static void write_one(const side_t *side, const char *at, int more, str_t *out)
     if (side->bf16)
         str_addf(out, "pcp_f32_from_bf16(uint(m_u16[%s + %d]))", at, more);
     else
-        str_addf(out, "m_f32[%s + %d]", at, more);
+        str_addf(out, "pcp_f32(%s + %d)", at, more);
 }
 
 /* n neighbours, as a vector where there are several. */
@@ -291,20 +291,22 @@ static const char head[] =
     "vec2 pcp_load2(int at)\n"
     "{\n"
     "    vec2 x;\n"
-    "    if (WIDE)\n"
+    "    if (WIDE && !TEXELS)\n"
     "        x = uintBitsToFloat(unpackUint2x32(m_pair[at >> 1]));\n"
     "    else\n"
-    "        x = vec2(m_f32[at], m_f32[at + 1]);\n"
+    "        x = vec2(pcp_f32(at), pcp_f32(at + 1));\n"
     "    return x;\n"
     "}\n"
     "vec4 pcp_load4(int at)\n"
     "{\n"
     "    vec4 x;\n"
-    "    if (WIDE) {\n"
+    "    if (WIDE && TEXELS)\n"
+    "        x = uintBitsToFloat(texelFetch(t_four, at >> 2));\n"
+    "    else if (WIDE) {\n"
     "        u64vec2 two = m_four[at >> 2];\n"
     "        x = uintBitsToFloat(uvec4(unpackUint2x32(two.x), unpackUint2x32(two.y)));\n"
     "    } else\n"
-    "        x = vec4(m_f32[at], m_f32[at + 1], m_f32[at + 2], m_f32[at + 3]);\n"
+    "        x = vec4(pcp_f32(at), pcp_f32(at + 1), pcp_f32(at + 2), pcp_f32(at + 3));\n"
     "    return x;\n"
     "}\n"
     "void pcp_store2(int at, vec2 x)\n"
@@ -317,7 +319,9 @@ static const char head[] =
     "void pcp_store4(int at, vec4 x)\n"
     "{\n"
     "    uvec4 bits = floatBitsToUint(x);\n"
-    "    if (WIDE)\n"
+    "    if (WIDE && TEXELS)\n"
+    "        imageStore(i_four, at >> 2, bits);\n"
+    "    else if (WIDE)\n"
     "        m_four[at >> 2] = u64vec2(packUint2x32(bits.xy), packUint2x32(bits.zw));\n"
     "    else\n"
     "        m_f32[at] = x.x, m_f32[at + 1] = x.y, m_f32[at + 2] = x.z, m_f32[at + 3] = x.w;\n"

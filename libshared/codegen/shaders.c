@@ -14,7 +14,7 @@
 
 enum {
     MAGIC = 0x56504350, /* "PCPV" */
-    VERSION = 1,
+    VERSION = 2,        /* 2: shaders may see the arena as texels (bindings 2 to 5) */
     SPIRV_MAGIC = 0x07230203,
     SPIRV_NEWEST = 0x00010300,
     OP_ENTRY_POINT = 15,

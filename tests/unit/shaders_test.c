@@ -24,7 +24,7 @@
 /* One shader of one argument; its module: a header, a capability, an entry point. */
 static const uint32_t whole[] = {
     0x56504350,
-    1,
+    2,
     1, /* magic, version, shaders */
     64,
     1,
@@ -84,7 +84,7 @@ static void test_wrong_words(void **state)
 {
     static const code_case_t cases[] = {
         {0, 1, "none for Vulkan"},
-        {1, 2, "none for Vulkan"},
+        {1, 1, "none for Vulkan"},
         {2, 1u << 30, "of them"},
         {2, 0, "behind the last module"},
         {3, 4096, "4096 threads"},

@@ -26,6 +26,8 @@
     X(CreateBuffer)                \
     X(DestroyBuffer)               \
     X(GetBufferMemoryRequirements) \
+    X(CreateBufferView)            \
+    X(DestroyBufferView)           \
     X(AllocateMemory)              \
     X(FreeMemory)                  \
     X(BindBufferMemory)            \

@@ -47,14 +47,39 @@ int steps_load(device_t *self, err_t *err)
     return status;
 }
 
+/* As much of the arena as the device lets texels have. */
+static int view_texels(device_t *self, err_t *err)
+{
+    static const struct {
+        VkFormat format;
+        VkDeviceSize bytes;
+    } each[] = {{VK_FORMAT_R32_UINT, 4}, {VK_FORMAT_R32G32B32A32_UINT, 16}};
+    const api_t *api = &self->api;
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        VkDeviceSize most = api->properties.limits.maxTexelBufferElements * each[i].bytes;
+        const VkBufferViewCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+            .buffer = self->arena.buffer,
+            .format = each[i].format,
+            .range = self->arena.n_bytes < most ? self->arena.n_bytes : most};
+        if (api_check(api, api->CreateBufferView(api->device, &info, NULL, &self->texels[i]),
+                      "a view of the arena", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int steps_bind(device_t *self, err_t *err)
 {
     const api_t *api = &self->api;
-    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2};
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2},
+                                          {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 2},
+                                          {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 2}};
+    if (view_texels(self, err) < 0) return -1;
     const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                              .maxSets = 1,
-                                             .poolSizeCount = 1,
-                                             .pPoolSizes = &size};
+                                             .poolSizeCount = sizeof sizes / sizeof *sizes,
+                                             .pPoolSizes = sizes};
     if (api_check(api, api->CreateDescriptorPool(api->device, &pool, NULL, &self->pool),
                   "a descriptor pool", err) < 0)
         return -1;
@@ -68,12 +93,25 @@ int steps_bind(device_t *self, err_t *err)
         return -1;
     const VkDescriptorBufferInfo buffers[] = {{self->arena.buffer, 0, VK_WHOLE_SIZE},
                                               {self->args.buffer, 0, VK_WHOLE_SIZE}};
-    const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                        .dstSet = self->set,
-                                        .descriptorCount = 2,
-                                        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                        .pBufferInfo = buffers};
-    api->UpdateDescriptorSets(api->device, 1, &write, 0, NULL);
+    const VkWriteDescriptorSet writes[] = {
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = self->set,
+         .descriptorCount = 2,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .pBufferInfo = buffers},
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = self->set,
+         .dstBinding = 2,
+         .descriptorCount = 2,
+         .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+         .pTexelBufferView = self->texels},
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = self->set,
+         .dstBinding = 4,
+         .descriptorCount = 2,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
+         .pTexelBufferView = self->texels}};
+    api->UpdateDescriptorSets(api->device, sizeof writes / sizeof *writes, writes, 0, NULL);
     return 0;
 }
 
@@ -265,5 +303,7 @@ int steps_run(device_t *self, err_t *err)
 void steps_free(device_t *self)
 {
     recording_fini(&self->steps, forget, self);
+    for (int i = 0; i < 2; i++)
+        if (self->texels[i]) self->api.DestroyBufferView(self->api.device, self->texels[i], NULL);
     if (self->pool) self->api.DestroyDescriptorPool(self->api.device, self->pool, NULL);
 }

@@ -30,6 +30,7 @@ struct device {
     VkCommandPool commands;
     VkFence fence;
     memory_t arena, args, staging;
+    VkBufferView texels[2]; /* the arena as single elements of 32 bits, as fours of them */
     uint64_t arena_bytes;
     recording_t steps; /* their arguments' place in args; sequences as VkCommandBuffer */
     bool lost;
