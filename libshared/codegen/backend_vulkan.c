@@ -8,13 +8,13 @@ enum { WITH_F64 = 1 }; /* target_t.level */
 
 /* SPIR-V 1.3 is Vulkan 1.1's. Both have 64-bit integers, and 8 and 16 bits in memory. */
 static const target_t targets[] = {
-    {"vulkan:spirv1.3", {.many = true, .only_f32 = true}, "", 0, 0},
-    {"vulkan:spirv1.3-f64", {.many = true}, "", 0, WITH_F64},
+    {"vulkan:spirv1.3", {.many = true, .attention = true, .only_f32 = true}, "", 0, 0},
+    {"vulkan:spirv1.3-f64", {.many = true, .attention = true}, "", 0, WITH_F64},
 };
 
 static bool supports(kernel_kind_t kind)
 {
-    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
+    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT || kind == KERNEL_ATTENTION;
 }
 
 static const char *refuses(const target_t *target, const kernel_t *kernel, char *room, size_t n)

@@ -202,6 +202,10 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
         render_glsl_product(kernel->product, out);
         return;
     }
+    if (kernel->kind == KERNEL_ATTENTION) {
+        render_glsl_attention(kernel, out);
+        return;
+    }
     render_t self;
     turns_t o;
     turns_begin(&o, kernel, &turns);

@@ -15,6 +15,9 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out);
 void render_glsl_product(const product_t *product, str_t *out);
 const char *render_glsl_product_head(void);
 
+/* The same for attention or its gradient: LANES rows for as many threads. */
+void render_glsl_attention(const kernel_t *kernel, str_t *out);
+
 /* What a shader starts with: extensions, bindings, the prelude, and the prelude's part for doubles
  * where one of the n kernels (one, as shaders are) needs it. */
 void render_glsl_head(str_t *out, int n, char *const *text);

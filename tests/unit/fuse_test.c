@@ -269,6 +269,15 @@ static int count_text(const char *text, const char *word)
     return n;
 }
 
+/* Groups of more columns than threads without number hold in registers. */
+static int count_wider(int64_t columns)
+{
+    int n = 0;
+    for (int i = 0; i < N_SPELLING; i++)
+        n += spellings[i].dtype == DT_F32 && spellings[i].d > columns;
+    return n;
+}
+
 /* Printed, read again, planned: every group is one step of its kind. */
 static void test_groups_are_steps(void **state)
 {
@@ -280,8 +289,9 @@ static void test_groups_are_steps(void **state)
     ir_print_module(m, &text);
     char *plan = compile_emit(text.at, text.n, "test", STAGE_PLAN, NULL, target_host(), &err);
     if (!plan) fail_msg("%s", err.text);
-    assert_int_equal(count_text(plan, "attention "), n_forward);
-    assert_int_equal(count_text(plan, "attention_gradient "), n_back);
+    int wide = target_caps(target_host()).many ? count_wider(128) : 0;
+    assert_int_equal(count_text(plan, "attention "), n_forward - 2 * wide);
+    assert_int_equal(count_text(plan, "attention_gradient "), n_back - wide);
     free(plan);
     str_fini(&text);
     ir_module_destroy(&m);

@@ -6,6 +6,19 @@
 /* A thread's room for packed operands, on its stack (codegen/attention.c). */
 static const double MAX_ROOM_BYTES = 3 << 20;
 
+/* A thread of a device without number of them holds rows of this many columns in registers. */
+enum { MAX_COLUMNS = 128 };
+
+int64_t attention_tiles(int64_t n)
+{
+    return (n + ATTENTION_ROWS - 1) / ATTENTION_ROWS;
+}
+
+int64_t attention_pieces(const attention_t *a)
+{
+    return attention_tiles(a->t) + (a->gradient ? attention_tiles(a->s) : 0);
+}
+
 bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op)
 {
     if (!caps->attention) return false;
@@ -18,6 +31,7 @@ bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op)
     if ((!half && q->dtype != DT_F32) || q->rank != 3 || k->rank != 3 || v->rank != 3) return false;
     for (int d = 0; d < 3; d++)
         if (q->dim[d] < 1 || k->dim[d] < 1 || v->dim[d] < 1) return false;
+    if (caps->many) return q->dim[2] <= MAX_COLUMNS && v->dim[2] <= MAX_COLUMNS;
     double room = 4.0 * (double)(k->dim[1] + 64) * (double)(k->dim[2] + v->dim[2] + 32);
     return room * (gradient ? 2 : 1) + 4.0 * 64 * (double)(q->dim[2] + v->dim[2] + 512) <
            MAX_ROOM_BYTES;
@@ -211,6 +225,7 @@ int attention_place(lower_t *self, const ir_op_t *op)
     group->order = (int)self->step.n;
     int status = add_views(self, op, kernel, a);
     estimate(self, op, kernel, a);
+    if (self->caps.many) kernel->extent *= attention_pieces(a);
     for (int i = 0; i < op->n_out; i++) {
         lvalue_t *lv = &self->value[op->out + (ir_val_t)i];
         lv->group = (int)self->group.n;

@@ -1,5 +1,5 @@
 /* Attention and its gradient (ops/fused.h) as kernels of their own: one piece of work per matrix of
- * the batch, operands and results through strides, so that heads need no copies. */
+ * the batch, or some, operands and results through strides, so that heads need no copies. */
 #ifndef PLAN_ATTENTION_H
 #define PLAN_ATTENTION_H
 
@@ -14,7 +14,10 @@ typedef struct {
     int64_t offset, n_inner, outer, inner, row;
 } attention_view_t;
 
-enum { ATTENTION_MAX_VIEW = 9 };
+enum {
+    ATTENTION_MAX_VIEW = 9,
+    ATTENTION_ROWS = 8, /* of a piece of work for devices of threads without number (caps_t.many) */
+};
 typedef struct attention {
     fused_attention_t how;
     bool gradient;
@@ -24,6 +27,11 @@ typedef struct attention {
     int n_view;
     attention_view_t view[ATTENTION_MAX_VIEW];
 } attention_t;
+
+/* Such devices have pieces of work of ATTENTION_ROWS rows: of q, and for the gradient of k besides, in
+ * this order. How many n rows are, and how many a matrix of the batch has of both. */
+int64_t attention_tiles(int64_t n);
+int64_t attention_pieces(const attention_t *a);
 
 /* Is the op such a group, of a type and size that the target has a kernel for? */
 bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op);

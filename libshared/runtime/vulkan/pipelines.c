@@ -138,10 +138,18 @@ static int check_shuffles(const device_t *self, const shader_t *shader, err_t *e
     return 0;
 }
 
-/* Do the arguments of all products that use the kernel begin where four elements do? */
+enum { FOUR = 16 }; /* bytes of four elements */
+
+static bool all_by_fours(const plan_kernel_step_t *s)
+{
+    for (int i = 0; i < s->n_arg; i++)
+        if (s->arg[i] % FOUR != 0) return false;
+    return true;
+}
+
+/* Do the arguments of all steps that use the kernel begin where four elements do? */
 static bool is_wide(const device_t *self, int kernel)
 {
-    enum { FOUR = 16 };
     const plan_t *plan = self->plan;
     for (int p = 0; p < plan->n_program; p++)
         for (int i = 0; i < plan->program[p].n_step; i++) {
@@ -149,6 +157,9 @@ static bool is_wide(const device_t *self, int kernel)
             const plan_gemm_step_t *s = &step->gemm;
             if (step->kind == STEP_GEMM && s->kernel == (uint32_t)kernel &&
                 (s->a % FOUR != 0 || s->b % FOUR != 0 || s->c % FOUR != 0))
+                return false;
+            if (step->kind == STEP_KERNEL && step->kernel.kernel == (uint32_t)kernel &&
+                !all_by_fours(&step->kernel))
                 return false;
         }
     return true;
