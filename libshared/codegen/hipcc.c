@@ -79,6 +79,8 @@ static int add_library(const char *arch, const char *folder, const char **flag, 
         generation_of(arch, folder),
     };
     for (int i = 0; i < N_LIBRARY; i++) {
+        path[i] = NULL;
+        if (i > 0 && !is_there(folder, names[i])) continue; /* a switch that it has no more */
         path[i] = mem_printf("%s/%s.bc", folder, names[i]);
         flag[n++] = "-Xclang";
         flag[n++] = "-mlink-builtin-bitcode";

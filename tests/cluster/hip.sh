@@ -35,13 +35,21 @@ spills() {
             END { printf "%d kernels, %d vector registers at most, %d spilled\n", n, regs, spilled; exit !(n > 10 && spilled == 0) }' \
             "$work/usage.$arch"
 }
-library=$(ls /opt/rocm/amdgcn/bitcode/ocml.bc /usr/lib/*/amdgcn/bitcode/ocml.bc 2>/dev/null)
+library=$(find /opt/rocm/amdgcn/bitcode/ /usr/lib/*/amdgcn/bitcode/ -name ocml.bc 2>/dev/null | head -n 1)
 if [ -n "$clang" ] && [ -n "$library" ]; then
     for arch in $archs; do
         check "clang compiles the golden model's kernels for $arch, and they fit in registers" spills "$arch" "$model"
         sed -n 's/^\([0-9]* kernels.*\)$/# \1/p' "$work/check.out"
     done
     check "so it does those of products of bf16 for gfx942" spills gfx942 "$work/model.mlir" --precision bf16
+    mkdir "$work/fewer" # newer libraries have fewer switches
+    for name in "${library%/*}"/*.bc; do
+        case $name in *correctly_rounded*) ;; *) ln -s "$name" "$work/fewer/" ;; esac
+    done
+    check "a device library without one of its switches will do" refuses "no HIP driver" env PCP_HIP_LIBS="$work/fewer" \
+        PCP_HIPCC="$clang" PCP_LIBHIP=/nowhere PCP_TARGET=hip:gfx942 "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
+    check "a folder without the library is named" refuses "$work/nothing/ocml.bc" env PCP_HIP_LIBS="$work/nothing" \
+        PCP_HIPCC="$clang" PCP_TARGET=hip:gfx942 "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
 else
     skip "clang compiles all kernels" "no clang 17 or newer, or no rocm-device-libs here: scripts/setup --with-hip"
 fi
