@@ -126,6 +126,7 @@ check "leaves no run behind" test ! -e damaged
 
 # --- weights that stand in the text, and values that other programs have written ---
 check "a model without weights says which flag finds them" refuses "constants-as-params" "$bin/pcp" train closed.mlir --data records:data
+check "also where a plan of it is wanted" refuses "constants-as-params" "$bin/pcp" compile closed.mlir --emit plan
 begin closed closed.mlir records:data --constants-as-params --rounds 1
 check "constants become parameters" test $? -eq 0
 # The first numbers of the text's constant of 24: states that come first in the file are none here.

@@ -148,6 +148,19 @@ static void pack_tables(arena_t *a, const plan_t *self, Pcp__Plan *m)
     m->kernel_name = self->kernel_name;
 }
 
+/* A file into room of its size, where its body stands already: nothing large is held twice. */
+typedef struct {
+    ProtobufCBuffer base;
+    uint8_t *at;
+} placed_t;
+
+static void place(ProtobufCBuffer *buffer, size_t n, const uint8_t *data)
+{
+    placed_t *self = (placed_t *)buffer;
+    if (data != self->at) memcpy(self->at, data, n);
+    self->at += n;
+}
+
 uint8_t *plan_pack(const plan_t *self, size_t *n_bytes, char hash[HASH_HEX])
 {
     arena_t *a = arena_new();
@@ -165,17 +178,18 @@ uint8_t *plan_pack(const plan_t *self, size_t *n_bytes, char hash[HASH_HEX])
     pack_tables(a, self, &m);
 
     size_t n = pcp__plan__get_packed_size(&m);
-    uint8_t *body = mem_calloc(1, n + 1);
-    pcp__plan__pack(&m, body);
-    hash_content(body, n, own);
+    hash_content("", 0, own); /* for its length */
     file.version = WIRE_VERSION;
     file.hash = own;
-    file.body = (ProtobufCBinaryData){n, body};
+    file.body.len = n;
     *n_bytes = pcp__plan_file__get_packed_size(&file);
     uint8_t *bytes = mem_calloc(1, *n_bytes + 1);
-    pcp__plan_file__pack(&file, bytes);
+    file.body.data = bytes + (*n_bytes - n); /* the last field */
+    pcp__plan__pack(&m, file.body.data);
+    hash_content(file.body.data, n, own);
+    placed_t placed = {.base = {.append = place}, .at = bytes};
+    pcp__plan_file__pack_to_buffer(&file, &placed.base);
     if (hash) memcpy(hash, own, HASH_HEX);
-    free(body);
     arena_destroy(&a);
     return bytes;
 }

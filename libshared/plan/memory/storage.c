@@ -14,12 +14,23 @@ static uint64_t bytes_of(const program_t *p, ir_val_t v)
     return (uint64_t)ir_type_bytes(ir_type_of(p->lower->fn, v));
 }
 
+/* The index keeps a copy of its keys: large constants are few, and looked at one by one. */
+static int find_constant(const plan_build_t *self, const tensor_t *t, size_t n, bool large)
+{
+    if (!large) return index_find(self->constants, t->data, n);
+    for (size_t i = 0; i < self->constant.n; i++)
+        if (self->constant.at[i].n_bytes == n && !memcmp(self->constant.at[i].bytes, t->data, n))
+            return (int)i;
+    return -1;
+}
+
 static int add_constant(plan_build_t *self, const tensor_t *t)
 {
+    enum { LARGE = 1 << 20 };
     size_t n = (size_t)tensor_data_bytes(t);
-    int known = index_find(self->constants, t->data, n);
+    int known = find_constant(self, t, n, n >= LARGE);
     if (known >= 0) return known;
-    index_add(self->constants, t->data, n, (int)self->constant.n);
+    if (n < LARGE) index_add(self->constants, t->data, n, (int)self->constant.n);
     struct plan_constant c = {.n_bytes = n, .bytes = mem_calloc(1, n)};
     memcpy(c.bytes, t->data, n);
     VEC_PUSH(&self->constant, c);
