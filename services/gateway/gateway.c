@@ -245,6 +245,15 @@ static int check_call(call_t *call, const route_t *route)
     return 0;
 }
 
+void gateway_on_head(void *user, http_request_t *request)
+{
+    call_t call = {.gateway = user, .http = request};
+    const route_t *route = find_route(&call);
+    if (!route || check_call(&call, route) < 0)
+        ask_answer_refusal(request, call.gateway->stats, route ? route->path : "other",
+                           &call.refusal);
+}
+
 void gateway_on_request(void *user, http_request_t *request)
 {
     call_t call = {.gateway = user, .http = request};

@@ -23,6 +23,7 @@ typedef struct {
 int gateway_init(gateway_t *self, const gateway_config_t *config, err_t *err);
 void gateway_fini(gateway_t *self);
 
+void gateway_on_head(void *self, http_request_t *request); /* before the body */
 void gateway_on_request(void *self, http_request_t *request);
 void gateway_on_gone(void *self, http_request_t *request);
 /* Takes the news; a model's weights, taken, or why there are none: -1 with err when it has no other. */

@@ -268,6 +268,16 @@ static enum MHD_Result hand_on(http_request_t *request)
     return MHD_YES;
 }
 
+/* Who may not ask is told before the body is read. */
+static enum MHD_Result read_head(http_request_t *request)
+{
+    http_t *self = request->http;
+    if (self->options.head && !self->leaving) self->options.head(self->options.user, request);
+    if (!request->response) return MHD_YES;
+    request->given = true;
+    return queue_response(request);
+}
+
 static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *upload,
                                   size_t *n_upload, void **state)
@@ -277,7 +287,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     if (!request) {
         *state = request = new_request(user, connection, url, method);
         request->too_long = says_too_much(request);
-        return request->too_long ? hand_on(request) : MHD_YES;
+        return request->too_long ? hand_on(request) : read_head(request);
     }
     if (*n_upload > 0) {
         take_body(request, upload, *n_upload);

@@ -21,6 +21,8 @@ typedef struct {
     size_t stream_bytes; /* that wait for a client at most */
     bool local_names;    /* refuse, on a loopback address, requests for a Host that is not this
                           * machine: pages of others must not use what is here */
+    /* The headers are there, the body is not: an answer now (http_answer) spares reading it. May be NULL. */
+    void (*head)(void *user, http_request_t *request);
     /* Each request is answered exactly once, now or later: http_answer, or http_stream and later
      * http_end. `request` is borrowed until then, or until gone() tells of it. */
     void (*handler)(void *user, http_request_t *request);

@@ -101,6 +101,7 @@ static int listen_at(loop_t *self, err_t *err)
                                     .body_bytes = (size_t)c->body_bytes,
                                     .stream_bytes = STREAM_BYTES,
                                     .local_names = !c->tokens,
+                                    .head = gateway_on_head,
                                     .handler = gateway_on_request,
                                     .gone = gateway_on_gone,
                                     .user = &self->state};

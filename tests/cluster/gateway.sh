@@ -120,6 +120,15 @@ nobody() { [ "$(curl -s -o "$work/nobody" -w '%{http_code}' "$@" "$url/v1/models
 check "without a token nobody may ask" nobody
 check "nor with a wrong one" nobody -H "Authorization: Bearer ${token%f}e"
 check "nor with a part of one" nobody -H "Authorization: Bearer ${token:0:20}"
+before_body() { # nobody's megabyte is not waited for
+    local fd status
+    exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+    printf 'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n' >&"$fd"
+    read -r -t $((5 * slow)) _ status _ <&"$fd"
+    exec {fd}>&-
+    [ "$status" = 401 ]
+}
+check "nor is nobody's body read" before_body
 check "health needs none" curl -sf "$url/readyz"
 check "who asked is counted" at_least 'pcp_gateway_token_use_total{name="ada"}' 60
 check "an unknown model" is 404 model absent completions '{"model":"absent","prompt":"x"}'
