@@ -219,19 +219,23 @@ static void test_answer(void **state)
     str_t out = {0};
     tokenizer_t *tokenizer = tokenizer_new("byte", NULL, 0, &err);
     answer_choice_t choice = {0};
-    const writer_token_t first = {0xC3, -1, 1, {'a'}, {-0.5}}, second = {0xA9, -2, 0, {0}, {0}};
+    const writer_token_t first = {0xC3, -1, 1, {'a'}, {-0.5}}, second = {0xA9, -2, 0, {0}, {0}},
+                         third = {'b', -3, 0, {0}, {0}};
     answer_add(&head, &choice, tokenizer, "", 0, &first, WRITER_GOES_ON);
     answer_add(&head, &choice, tokenizer, "\xC3\xA9", 2, &second, WRITER_GOES_ON);
+    answer_add(&head, &choice, tokenizer, "b", 1, &third, WRITER_GOES_ON);
     answer_add(&head, &choice, tokenizer, "", 0, NULL, WRITER_STOP);
     answer_whole(&head, &choice, 1, (answer_usage_t){3, choice.n_tokens}, &out);
     assert_string_equal(
         str_text(&out),
-        HEAD("text_completion") "\"choices\":[{\"index\":0,\"text\":\"\xC3\xA9\",\"logprobs\":{"
-                                "\"tokens\":[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBD\"],"
-                                "\"token_logprobs\":[-1.0,-2.0],\"top_logprobs\":[{\"a\":-0.5},"
-                                "null],\"text_offset\":[0,0]},\"finish_reason\":\"stop\"}],"
-                                "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2,"
-                                "\"total_tokens\":5}}\n");
+        HEAD(
+            "text_completion") "\"choices\":[{\"index\":0,\"text\":\"\xC3\xA9"
+                               "b\",\"logprobs\":{"
+                               "\"tokens\":[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBD\",\"b\"],"
+                               "\"token_logprobs\":[-1.0,-2.0,-3.0],\"top_logprobs\":[{\"a\":-0.5},"
+                               "null,null],\"text_offset\":[0,0,1]},\"finish_reason\":\"stop\"}],"
+                               "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":3,"
+                               "\"total_tokens\":6}}\n");
     str_fini(&out);
     answer_choice_fini(&choice);
     tokenizer_destroy(&tokenizer);
