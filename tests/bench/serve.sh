@@ -14,10 +14,10 @@ read -ra model <<<"${4:---layers 4 --heads 4 --width 128 --block 256}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-bench.XXXXXX") pid=
 trap '[ -z "$pid" ] || { kill "$pid"; wait "$pid"; } 2>/dev/null; rm -rf "$work"' EXIT
 
-"$bin/pcp" model gpt2 "${model[@]}" --vocab 256 --batch 4 >"$work/gpt.mlir"
+"$bin/pcp" model gpt2 "${model[@]}" --vocab 256 --batch 4 >"$work/gpt.mlir" 2>/dev/null
 cat README.md docs/*.md >"$work/text"
 "$bin/pcp" train "$work/gpt.mlir" --data "$work/text" --tokenizer byte --workers 1 --rounds 1 --inner-steps 2 \
-    --run-dir "$work/run" >/dev/null
+    --run-dir "$work/run" >/dev/null 2>"$work/train" || { cat "$work/train" >&2; exit 1; }
 "$bin/pcp-gateway" --model m="$work/run" --http 127.0.0.1:0 --batch "$batch" --queue "$streams" 2>"$work/log" &
 pid=$!
 for _ in {1..600}; do
