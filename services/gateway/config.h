@@ -8,7 +8,8 @@
 typedef struct {
     service_options_t common;
     char *http, *model, *chat_template, *tokens, *weights;
-    int64_t batch, queue, connections, body_bytes, timeout_s, drain_s, context, threads;
+    int64_t batch, queue, connections, body_bytes, drain_s, context, threads;
+    double timeout_s;
     bool follow;
     bool list_metrics; /* do nothing but print them */
 } gateway_config_t;

@@ -328,8 +328,8 @@ void gateway_tick(gateway_t *self, int64_t now_ms)
 {
     refusal_t refusal;
     refuse(&refusal, TIMED_OUT, "timeout", NULL, "timeout",
-           "the answer took longer than %lld s (--timeout-s)", (long long)self->config->timeout_s);
-    refuse_all(self, now_ms - self->config->timeout_s * 1000, &refusal);
+           "the answer took longer than %g s (--timeout-s)", self->config->timeout_s);
+    refuse_all(self, now_ms - (int64_t)(self->config->timeout_s * 1000), &refusal);
 }
 
 /* --- the end --- */

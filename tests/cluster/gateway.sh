@@ -213,7 +213,7 @@ check "SIGTERM: what has begun is ended, nobody new is let in" draining
 check "then it leaves" leaves many
 
 # --- the queue ---
-up few --model tiny="$work/run" --batch 4 --queue 3 --timeout-s 1
+up few --model tiny="$work/run" --batch 4 --queue 3
 full() {
     local stream
     post completions "{$long,\"logprobs\":20}" >"$work/stream" &
@@ -225,10 +225,16 @@ full() {
     return $status
 }
 check "who comes when the queue is full is told to come again" full
-check "an answer that takes too long is ended" grep -q '"code":"timeout"' "$work/stream"
 check "another host's name is refused" test "$(curl -s -o /dev/null -w '%{http_code}' -H 'Host: example.com' "$url/v1/models")" = 421
 slay TERM few
 check "an idle one leaves at once" leaves few
+
+# --- time ---
+up late --model tiny="$work/run" --batch 4 --timeout-s 0.01
+check "a stream that takes too long is ended" grep -q '"code":"timeout"' <(post completions "{$long,\"logprobs\":20}")
+check "so is an answer" is 504 "" "took longer than 0.01 s" completions "{${long%,*},\"logprobs\":20}"
+slay TERM late
+check "nothing is left to be ended" leaves late
 
 # --- newer checkpoints ---
 mkdir "$work/live"
