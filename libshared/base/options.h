@@ -2,7 +2,8 @@
  *
  *   X(T, kind, name, default, low, high, words, fixed, help)
  *
- * kind: BOOL, INT, FLOAT or ENUM; the default is written without quotes; the range is 0, 0 where
+ * kind: BOOL, INT, FLOAT, ENUM or STRING; the default is written without quotes (of a STRING it may be
+ * left out: ""); the range is 0, 0 where
  * there is none; words: of an ENUM, NULL for the rest; fixed: it may not change once a run has
  * begun, as the result would. What is made of a list:
  *
@@ -21,6 +22,7 @@
 #define OPTION_INT int64_t
 #define OPTION_FLOAT double
 #define OPTION_ENUM char *
+#define OPTION_STRING char *
 
 #define OPTION_MEMBER(T, what, key, text, low, high, choice, is_fixed, say) OPTION_##what key;
 

@@ -58,6 +58,15 @@ static json_t *of_worker(const Msg__WorkerState *w, happening_t *out)
                      (json_int_t)w->restarts, "reason", w->reason);
 }
 
+static json_t *of_written(const Msg__Written *w, happening_t *out)
+{
+    bool failed = *w->error;
+    *out = of_shepherd(failed ? "sample_failed" : "sample", failed ? "warn" : "info");
+    out->round = (int64_t)w->round;
+    return failed ? json_pack("{ss}", "reason", w->error)
+                  : json_pack("{ssss}", "prompt", w->prompt, "text", w->text);
+}
+
 static json_t *detail_of(const Msg__Event *event, happening_t *out)
 {
     switch (event->body_case) {
@@ -65,6 +74,7 @@ static json_t *detail_of(const Msg__Event *event, happening_t *out)
     case MSG__EVENT__BODY_DEGRADED: return of_degraded(event, out);
     case MSG__EVENT__BODY_REWOUND: return of_rewound(event->rewound, out);
     case MSG__EVENT__BODY_RESIZED: return of_resized(event->resized, out);
+    case MSG__EVENT__BODY_WRITTEN: return of_written(event->written, out);
     case MSG__EVENT__BODY_WORKER: return of_worker(event->worker, out);
     case MSG__EVENT__BODY_RUN_DONE:
         *out = of_shepherd("run_done", "info");

@@ -73,10 +73,28 @@ static int check_auto(const train_rules_t *self, err_t *err)
                    "object, not memory");
 }
 
+/* Whether the model can write is asked where the model is. */
+static int check_sample(const train_rules_t *self, err_t *err)
+{
+    const train_options_t *o = &self->options;
+    const char *prompt = o->sample_prompt ? o->sample_prompt : "";
+    if (o->sample_every == 0) return 0;
+    if (strcmp(o->layout, "windows") != 0 ||
+        (self->tokenizer && strcmp(self->tokenizer, "raw") == 0))
+        return err_set(err, ERR_ARG,
+                       "sample_every %lld: a run without a tokenizer writes no text: leave it out, "
+                       "or train on text (--tokenizer)",
+                       (long long)o->sample_every);
+    if (strlen(prompt) > SAMPLE_PROMPT_BYTES)
+        return err_set(err, ERR_ARG, "sample_prompt has %zu bytes; at most %d are taken",
+                       strlen(prompt), SAMPLE_PROMPT_BYTES);
+    return 0;
+}
+
 int train_rules_check(const train_rules_t *self, err_t *err)
 {
-    static int (*const rules[])(const train_rules_t *, err_t *) = {check_layout, check_quorum,
-                                                                   check_rates, check_auto};
+    static int (*const rules[])(const train_rules_t *, err_t *) = {
+        check_layout, check_quorum, check_rates, check_auto, check_sample};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i](self, err) < 0) return -1;
     return 0;

@@ -23,6 +23,9 @@
       "next-token windows, or raw records; rows with --data records:DIR (docs/models.md)")
 #define TRAIN_LR_ROW(X, T) X(T, FLOAT, lr, 1e-3, 0, 1e6, NULL, true, "peak inner learning rate")
 
+/* Of a sample: bounds that make it small beside a round, and its messages small. */
+enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
+
 /* What a run makes of steps: rounds, learning rates, exchange, validation, checkpoints.
  * validate_tokens: the losses of single tokens spread by 2 to 2.5, so that the mean of 65536 is
  * known to 0.01; they take a third of the time that training on them does. */
@@ -38,6 +41,11 @@
       "rounds between validations; 0: only at the end")                                           \
     X(T, INT, validate_tokens, 65536, 0, 1e15, NULL, false,                                       \
       "tokens of a validation, a sample that is the same each time; 0: all")                      \
+    X(T, INT, sample_every, 0, 0, 1000000000, NULL, false,                                        \
+      "rounds between texts that the model writes, and one at the end; 0: none")                  \
+    X(T, STRING, sample_prompt, , 0, 0, NULL, false,                                              \
+      "text that they go on from; empty: a line break")                                           \
+    X(T, INT, sample_tokens, 64, 1, SAMPLE_MOST_TOKENS, NULL, false, "tokens of each")            \
     X(T, ENUM, schedule, cosine, 0, 0, OPTION_WORDS(SCHEDULES), true, "inner learning rate")      \
     TRAIN_LR_ROW(X, T)                                                                            \
     X(T, FLOAT, min_lr, 1e-4, 0, 1e6, NULL, true, "final inner learning rate (cosine, wsd)")      \

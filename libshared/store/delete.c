@@ -75,6 +75,7 @@ int store_submission_objects(store_t *self, const char *id, store_hashes_t *out,
         "SELECT module_hash AS hash FROM run WHERE id = $1 "
         "UNION SELECT train_hash FROM run WHERE id = $1 "
         "UNION SELECT validation_hash FROM run WHERE id = $1 "
+        "UNION SELECT tokenizer_hash FROM run WHERE id = $1 "
         "UNION SELECT state_in FROM lease WHERE run_id = $1 AND round >= "
         "(SELECT max(round) - 1 FROM round WHERE run_id = $1) "
         "UNION SELECT state_out FROM lease WHERE run_id = $1 AND round >= "
@@ -82,7 +83,8 @@ int store_submission_objects(store_t *self, const char *id, store_hashes_t *out,
         "WHERE u.hash <> '' AND NOT EXISTS (SELECT 1 FROM run o WHERE o.id <> $1 AND "
         "((o.state IN ('pending', 'running') AND o.module_hash IS NULL) OR "
         "(o.state NOT IN ('done', 'cancelled') AND "
-        "(o.module_hash = u.hash OR o.train_hash = u.hash OR o.validation_hash = u.hash)))) "
+        "(o.module_hash = u.hash OR o.train_hash = u.hash OR o.validation_hash = u.hash OR "
+        "o.tokenizer_hash = u.hash)))) "
         "LIMIT $2",
         sql_text(id), sql_int(OBJECTS));
     if (n >= 0) {

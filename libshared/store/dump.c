@@ -24,10 +24,25 @@
 static const struct {
     const char *name, *out, *in, *first;
 } tables[] = {
-    TABLE(run),      TABLE(leadership),       TABLE(worker),     TABLE(artifact), TABLE(round),
-    TABLE(lease),    TABLE(ledger),           TABLE(returned),   TABLE(rewind),   TABLE(rejection),
-    TABLE(replicas), TABLE(checkpoint),       TABLE(submission), TABLE(cluster),  TABLE(event),
-    TABLE(sample),   TABLE(telemetry_source), TABLE(revoked),
+    TABLE(run),
+    TABLE(leadership),
+    TABLE(worker),
+    TABLE(artifact),
+    TABLE(round),
+    TABLE(lease),
+    TABLE(ledger),
+    TABLE(returned),
+    TABLE(rewind),
+    TABLE(rejection),
+    TABLE(replicas),
+    TABLE(checkpoint),
+    TABLE(submission),
+    TABLE(cluster),
+    TABLE(event),
+    TABLE(sample),
+    TABLE(telemetry_source),
+    TABLE(revoked),
+    TABLE(text_sample),
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

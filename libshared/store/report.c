@@ -80,6 +80,9 @@ static const struct {
     {"checkpoints", true, false, "round:n state path n_bytes:n reason hash created_at:t",
      "SELECT round, state, path, n_bytes, reason, hash, created_at FROM pcp_checkpoints "
      "WHERE run = $1 ORDER BY round DESC, created_at DESC LIMIT $2"},
+    {"samples", true, false, "round:n prompt text written_at:t",
+     "SELECT round, prompt, text, written_at FROM pcp_texts WHERE run = $1 ORDER BY round DESC "
+     "LIMIT $2"},
     {"ledger", true, false,
      "epoch:n epoch_windows:n committed_windows:n doubled_windows:n skipped_windows:n "
      "exactly_once:n complete:n",

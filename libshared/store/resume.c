@@ -18,11 +18,12 @@ int store_run_objects(store_t *self, const store_leader_t *leader, const store_o
         self->db, err, NULL,
         "UPDATE run SET module_hash = $2, train_hash = $3, validation_hash = $4, train_tokens = "
         "$5, "
-        "validation_tokens = $6 WHERE id = $1 AND (module_hash IS NULL OR (module_hash = $2 AND "
+        "validation_tokens = $6, tokenizer_hash = $7 WHERE id = $1 AND (module_hash IS NULL OR "
+        "(module_hash = $2 AND "
         "train_hash = $3 AND validation_hash = $4))",
         sql_text(leader->run), sql_text(o->module_hash), sql_text(o->train_hash),
         sql_text(o->validation_hash), sql_int((int64_t)o->train_tokens),
-        sql_int((int64_t)o->validation_tokens));
+        sql_int((int64_t)o->validation_tokens), sql_text(o->tokenizer_hash));
     int rc = n < 0 ? -1 : 0;
     if (n == 0)
         rc = err_set(err, ERR_STATE,
@@ -38,12 +39,14 @@ enum { CHECKPOINTS = 4096 };
 static int read_run(store_t *self, const char *run, store_resume_t *out, err_t *err)
 {
     sql_rows_t rows = {0};
-    int64_t n = SQL_RUN(self->db, err, &rows,
-                        "SELECT module_hash, train_hash, validation_hash, train_tokens, "
-                        "validation_tokens, n_windows, (SELECT CAST(coalesce(sum(n_tokens), 0) AS "
-                        "bigint) FROM round WHERE run_id = $1 AND state = 'committed') "
-                        "FROM run WHERE id = $1",
-                        sql_text(run));
+    int64_t n = SQL_RUN(
+        self->db, err, &rows,
+        "SELECT module_hash, train_hash, validation_hash, train_tokens, "
+        "validation_tokens, n_windows, (SELECT CAST(coalesce(sum(n_tokens), 0) AS "
+        "bigint) FROM round WHERE run_id = $1 AND state = 'committed'), tokenizer_hash, "
+        "(SELECT coalesce(max(round) + 1, 0) FROM text_sample WHERE run_id = $1) "
+        "FROM run WHERE id = $1",
+        sql_text(run));
     if (n > 0) {
         store_objects_t *o = &out->objects;
         out->has_objects = sql_cell(&rows, 0, 0) != NULL;
@@ -56,6 +59,8 @@ static int read_run(store_t *self, const char *run, store_resume_t *out, err_t *
         }
         out->n_windows = sql_cell(&rows, 0, 5) ? (uint64_t)sql_cell_int(&rows, 0, 5) : 0;
         out->tokens = (uint64_t)sql_cell_int(&rows, 0, 6);
+        sql_cell_copy(&rows, 0, 7, o->tokenizer_hash, sizeof o->tokenizer_hash);
+        out->written = (uint64_t)sql_cell_int(&rows, 0, 8);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;

@@ -9,6 +9,7 @@
 static const char *const voids[] = {
     "DELETE FROM ledger WHERE run_id = $1 AND round >= $2",
     "DELETE FROM checkpoint WHERE run_id = $1 AND round >= $2",
+    "DELETE FROM text_sample WHERE run_id = $1 AND round >= $2",
     "DELETE FROM rejection WHERE run_id = $1 AND round >= $2",
     "DELETE FROM lease WHERE run_id = $1 AND round >= $2",
     "DELETE FROM round WHERE run_id = $1 AND round >= $2",

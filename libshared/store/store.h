@@ -156,6 +156,7 @@ typedef struct {
     char module_hash[HASH_HEX], train_hash[HASH_HEX];
     char validation_hash[HASH_HEX]; /* "": it does not validate */
     uint64_t train_tokens, validation_tokens;
+    char tokenizer_hash[HASH_HEX]; /* "": the run has none, or one of before put none there */
 } store_objects_t;
 /* Once and for all; a repeat must name the same (ERR_STATE: its files have changed). */
 int store_run_objects(store_t *self, const store_leader_t *leader, const store_objects_t *objects,
@@ -319,6 +320,7 @@ int store_replicas_set(store_t *self, const store_leader_t *leader, const store_
 
 /* All that a new leader needs to go on. */
 typedef struct {
+    uint64_t written; /* rounds up to the newest with a sample; 0: there is none */
     bool has_objects, has_round;
     store_objects_t objects;
     uint64_t n_windows;  /* of an epoch; 0: not known yet */
@@ -358,6 +360,13 @@ typedef struct {
 int store_rejection_add(store_t *self, const char *run, const store_rejection_t *rejection,
                         err_t *err);
 int store_rejection_count(store_t *self, const char *run, uint64_t *n, err_t *err);
+
+/* --- samples (text.c) --- */
+
+/* What the model wrote behind a prompt by the parameters after this round, which is committed: UTF-8
+ * without NUL. A repeat changes nothing. */
+int store_text_add(store_t *self, const store_leader_t *leader, uint64_t round, const char *prompt,
+                   const char *text, err_t *err);
 
 /* --- submitted runs and the front that leads the cluster (submission.c) ---
  *   queued -> running -> done | failed;  running | queued -> paused -> queued;  failed -> queued;

@@ -323,7 +323,7 @@ static bool may_ask(const keys_card_t *card, wire_type_t type)
     static const unsigned from[WIRE_TYPE_COUNT] = {
         [WIRE_GET_OBJECT] = SHEPHERD | WORKER | COMPILER,
         [WIRE_PUT_OBJECT] = SHEPHERD | WORKER | COMPILER,
-        [WIRE_GET_PARAMS] = SHEPHERD | WORKER,
+        [WIRE_GET_PARAMS] = SHEPHERD | WORKER | COMPILER, /* samples */
         [WIRE_PUT_DELTA] = WORKER,
         [WIRE_PUT_INIT] = SHEPHERD,
         [WIRE_GET_OUTER] = SHEPHERD,

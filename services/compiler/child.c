@@ -89,24 +89,33 @@ static int finish(pid_t pid)
     return status;
 }
 
+static const char *work_of(const child_limits_t *limits)
+{
+    return limits->work ? limits->work : "compiling";
+}
+
+/* Another work's limit is no option. */
+static int too_late(const child_limits_t *limits, const char *of, err_t *err)
+{
+    return err_set(err, ERR_UNSUPPORTED, "%s took more than %lld s%s%s", work_of(limits),
+                   (long long)limits->seconds, of, limits->work ? "" : " (--compile-timeout-s)");
+}
+
 static int explain(const child_limits_t *limits, int status, err_t *err)
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return 0;
     if (WIFEXITED(status))
-        return err_set(err, ERR_UNSUPPORTED, "the compiling process ended with status %d",
-                       WEXITSTATUS(status));
+        return err_set(err, ERR_UNSUPPORTED, "the process for %s ended with status %d",
+                       work_of(limits), WEXITSTATUS(status));
     int number = WTERMSIG(status);
-    if (number == SIGXCPU)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "compiling took more than %lld s of CPU time (--compile-timeout-s)",
-                       (long long)limits->seconds);
+    if (number == SIGXCPU) return too_late(limits, " of CPU time", err);
     if (number == SIGABRT && limits->bytes > 0)
         return err_set(err, ERR_UNSUPPORTED,
-                       "the compiling process gave up: out of memory, of which it may have %lld "
+                       "the process for %s gave up: out of memory, of which it may have %lld "
                        "bytes (--compile-memory), or a defect, which its log tells",
-                       (long long)limits->bytes);
-    return err_set(err, ERR_UNSUPPORTED, "the compiling process was killed by signal %d (%s)",
-                   number, strsignal(number));
+                       work_of(limits), (long long)limits->bytes);
+    return err_set(err, ERR_UNSUPPORTED, "the process for %s was killed by signal %d (%s)",
+                   work_of(limits), number, strsignal(number));
 }
 
 int child_run(const child_limits_t *limits, char *const argv[], int in, int out,
@@ -122,10 +131,7 @@ int child_run(const child_limits_t *limits, char *const argv[], int in, int out,
         late = limits->seconds > 0 && clock_mono_ms() >= end;
     }
     int status = finish(pid);
-    if (stop) return err_set(err, ERR_STATE, "compiling was cancelled");
-    if (late)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "compiling took more than %lld s (--compile-timeout-s)",
-                       (long long)limits->seconds);
+    if (stop) return err_set(err, ERR_STATE, "%s was cancelled", work_of(limits));
+    if (late) return too_late(limits, "", err);
     return explain(limits, status, err);
 }

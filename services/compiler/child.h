@@ -9,8 +9,9 @@
 #include "base/err.h"
 
 typedef struct {
-    int64_t seconds; /* of wall time, and of CPU time for each process; 0: any */
-    int64_t bytes;   /* of address space for each process; 0: any */
+    int64_t seconds;  /* of wall time, and of CPU time for each process; 0: any */
+    int64_t bytes;    /* of address space for each process; 0: any */
+    const char *work; /* for errors, static; NULL: "compiling" */
 } child_limits_t;
 
 /* The descriptors that the program begins with beside the usual ones. */

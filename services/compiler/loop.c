@@ -5,7 +5,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
 #include "codegen/target.h"
+#include "compiler/sample.h"
 
 /* --- In the thread --- */
 
@@ -62,6 +65,37 @@ static void run_job(void *user, job_t *control, const msg_envelope_t *message)
     free(seal);
 }
 
+static void run_sample(void *user, job_t *control, const msg_envelope_t *message)
+{
+    const Msg__Sample *job = message->sample;
+    Msg__Sampled answer = MSG__SAMPLED__INIT;
+    err_t err = {0};
+    double begin = clock_mono_s();
+    data_options_t options = {.endpoints = job->data,
+                              .n_endpoint = job->n_data,
+                              .run = job->run_hash,
+                              .stopped = job_stopped,
+                              .user = control};
+    const compiler_stop_t stop = {job_stopped, control};
+    data_client_t *client = data_client_new(&options, &err);
+    char *text = client ? sample_run(user, job, client, &stop, &err) : NULL;
+    if (!text && !*err.text) err_set(&err, ERR_STATE, "the compiler gave no reason");
+    char *sent = mem_calloc(SAMPLE_TEXT_BYTES, 1);
+    if (text) utf8_cut(sent, SAMPLE_TEXT_BYTES, text);
+    answer.round = job->round;
+    answer.text = sent;
+    answer.error = text ? "" : err.text;
+    answer.seconds = clock_mono_s() - begin;
+    msg_envelope_t envelope = MSG__ENVELOPE__INIT;
+    envelope.in_reply_to = message->id;
+    envelope.body_case = MSG__ENVELOPE__BODY_SAMPLED;
+    envelope.sampled = &answer;
+    job_reply(control, &envelope);
+    data_client_destroy(&client);
+    free(text);
+    free(sent);
+}
+
 /* --- In the reactor --- */
 
 static uint32_t credit(void *state)
@@ -82,6 +116,40 @@ static void on_compile(void *state, const msg_peer_t *from, const msg_envelope_t
     log_event(LOG_INFO, "compile", "module=%.12s target=%s", job->module, job->target);
     self->void_job = false;
     jobs_start(self->jobs, message);
+}
+
+/* A shepherd asks for the next one when it has heard of the last, or given it up. */
+static void on_sample(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    loop_t *self = state;
+    if (jobs_busy(self->samples)) {
+        Msg__Sampled busy = MSG__SAMPLED__INIT;
+        busy.round = message->sample->round;
+        busy.error = "the compiler still writes another text";
+        MSG_SEND(member_out(self->member), NULL, message->id, SAMPLED, sampled, &busy);
+        return;
+    }
+    log_event(LOG_INFO, "sample", "round=%u tokens=%u", message->sample->round,
+              message->sample->tokens);
+    self->void_sample = false;
+    jobs_start(self->samples, message);
+}
+
+static int on_sampled(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    msg_envelope_t *reply = jobs_receive(self->samples);
+    if (!reply) return 0;
+    const Msg__Sampled *sampled = reply->sampled;
+    log_event(*sampled->error ? LOG_WARN : LOG_INFO, "sampled",
+              "round=%u seconds=%.2f error=\"%s\"", sampled->round, sampled->seconds,
+              sampled->error);
+    msg_out_t out = member_out(self->member);
+    if (!self->void_sample) out.send(out.user, NULL, reply);
+    msg_free(&reply);
+    return 0;
 }
 
 static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
@@ -111,8 +179,9 @@ static void on_lost(void *state, const char *reason)
 {
     (void)reason;
     loop_t *self = state;
-    self->void_job = true;
+    self->void_job = self->void_sample = true;
     jobs_cancel(self->jobs);
+    jobs_cancel(self->samples);
 }
 
 static void on_bye(void *state, const char *reason)
@@ -147,6 +216,7 @@ static void on_signal(void *user)
 
 const msg_route_t compiler_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(COMPILE, 1 << 20, on_compile, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(SAMPLE, 1 << 20, on_sample, MSG_FROM_SHEPHERD),
 };
 
 static int start(loop_t *self, zloop_t *zloop, err_t *err)
@@ -164,9 +234,11 @@ static int start(loop_t *self, zloop_t *zloop, err_t *err)
     };
     self->zloop = zloop;
     self->jobs = jobs_new(run_job, &self->compiler);
+    self->samples = jobs_new(run_sample, &self->compiler);
     self->member = member_new(zloop, &options, err);
     if (!self->member) return -1;
     zloop_reader(zloop, jobs_socket(self->jobs), on_reply, self);
+    zloop_reader(zloop, jobs_socket(self->samples), on_sampled, self);
     return 0;
 }
 
@@ -197,6 +269,9 @@ int loop_run(loop_t *slots, size_t n, int signal_fd, err_t *err)
     health_destroy(&health);
     for (size_t i = 0; i < n; i++) member_destroy(&slots[i].member);
     zloop_destroy(&zloop);
-    for (size_t i = 0; i < n; i++) jobs_destroy(&slots[i].jobs);
+    for (size_t i = 0; i < n; i++) {
+        jobs_destroy(&slots[i].jobs);
+        jobs_destroy(&slots[i].samples);
+    }
     return rc;
 }

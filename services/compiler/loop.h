@@ -1,4 +1,5 @@
-/* The compiler's reactor: asks for work, hands jobs to its thread, sends the answers. */
+/* The compiler's reactor: asks for work, hands jobs to its thread, sends the answers; samples have a
+ * thread of their own, so that no compilation waits for a text. */
 #ifndef COMPILER_LOOP_H
 #define COMPILER_LOOP_H
 
@@ -10,11 +11,11 @@
 typedef struct {
     const compiler_config_t *config;
     const char *id;      /* of this slot */
-    compiler_t compiler; /* the thread's, once it runs */
+    compiler_t compiler; /* the threads', once they run: they only read it */
     zloop_t *zloop;
     member_t *member;
-    jobs_t *jobs;
-    bool void_job; /* the answer of the running job is not wanted any more */
+    jobs_t *jobs, *samples;
+    bool void_job, void_sample; /* the answer of the running one is not wanted any more */
     bool leaving;
 } loop_t;
 

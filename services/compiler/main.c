@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/scratch.h"
 #include "compiler/loop.h"
+#include "compiler/sample.h"
 #include "compiler/task.h"
 
 /* What a compilation may take of the machine's, or container's, memory. */
@@ -34,7 +35,7 @@ static int run(compiler_config_t *config, err_t *err)
         rc = compiler_init(&slots[i].compiler, config->cache_dir, err);
         slots[i].compiler.tune = config->tune;
         slots[i].compiler.tune_table = config->tune_table;
-        slots[i].compiler.limits = (child_limits_t){config->compile_timeout_s, memory};
+        slots[i].compiler.limits = (child_limits_t){config->compile_timeout_s, memory, NULL};
     }
     if (rc == 0) rc = loop_run(slots, n, signal_fd, err);
     for (size_t i = 0; i < n; i++) free((char *)slots[i].id);
@@ -47,6 +48,7 @@ int main(int argc, char **argv)
     compiler_config_t config = {0};
     err_t err = {0};
     if (argc > 1 && strcmp(argv[1], TASK_COMMAND) == 0) return task_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], SAMPLE_COMMAND) == 0) return sample_main(argc, argv);
     int status = 0, go = service_configure(&compiler_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
     if (go == SERVICE_GO && run(&config, &err) < 0) {

@@ -16,6 +16,7 @@
 #include "pcp/run_list.h"
 #include "pcp/run_show.h"
 #include "pcp/run_submit.h"
+#include "pcp/sample_line.h"
 #include "pcp/train_prepare.h"
 
 typedef struct {
@@ -153,6 +154,8 @@ static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *a
     watch_t *self = user;
     if (event && event->body_case == MSG__EVENT__BODY_ROUND)
         progress_round(&self->progress, event->round);
+    if (event && event->body_case == MSG__EVENT__BODY_WRITTEN)
+        sample_line(&self->progress, event->written);
     if (!answer) return true;
     if (answer->n_runs == 0) {
         free(self->reason);

@@ -19,6 +19,7 @@
 #include "pcp/progress.h"
 #include "pcp/restarts.h"
 #include "pcp/routes.h"
+#include "pcp/sample_line.h"
 #include "pcp/train_dir.h"
 #include "pcp/train_page.h"
 #include "pcp/train_phase.h"
@@ -108,6 +109,7 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
         break;
     case MSG__EVENT__BODY_REWOUND: on_rewound(self, event->rewound); break;
     case MSG__EVENT__BODY_RESIZED: on_resized(self, event->resized); break;
+    case MSG__EVENT__BODY_WRITTEN: sample_line(&self->progress, event->written); break;
     case MSG__EVENT__BODY_RUN_FAILED: fail(self, event->run_failed->reason); break;
     default: break;
     }

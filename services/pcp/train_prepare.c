@@ -12,6 +12,7 @@
 #include "pcp/train_json.h"
 #include "pcp/train_material.h"
 #include "pcp/train_records.h"
+#include "pcp/train_sample.h"
 
 /* Unix sockets allow 107 bytes of path, run directories more. Nothing takes down the sockets of a
  * process that is killed, so the next one does. */
@@ -154,6 +155,7 @@ int train_prepare(train_config_t *config, progress_t *progress, train_prepared_t
     settle(config);
     int rc = load_model(config, config->model, progress, &model, err);
     if (rc == 0) rc = check_dtype(config, &model, err);
+    if (rc == 0) rc = train_sample_check(config, &model, err);
     if (rc == 0) rc = check_start(config, &model, progress, err);
     if (rc == 0) rc = claim(config, out, err);
     if (rc == 0) rc = refuse_run(config, err); /* begun meanwhile? */
@@ -175,6 +177,7 @@ static int count_parameters(const train_config_t *c, progress_t *progress, train
         if (model.args[i].is_param) out->n_params += ir_type_count(&model.args[i].type);
     out->n_tensors = rc == 0 ? model.n_params : 0;
     if (rc == 0) out->averaged_from = find_states(&model);
+    if (rc == 0) rc = train_sample_check(c, &model, err);
     model_info_fini(&model);
     free(path);
     return rc;

@@ -23,6 +23,7 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(CONTROL_REPLY, 1u << 20, on_control_reply, MSG_FROM_SUPERVISOR),
     MSG_ROUTE(RUN_EVENT, 4u << 10, on_run_event, MSG_FROM_SUPERVISOR),
     MSG_ROUTE(PLAN_REPLY, 1u << 20, on_plan_reply, MSG_FROM_COMPILER),
+    MSG_ROUTE(SAMPLED, 1u << 20, on_sampled, MSG_FROM_COMPILER),
     MSG_ROUTE(ASSIGNED, 128u << 10, on_assigned, MSG_FROM_AGGREGATOR),
     MSG_ROUTE(COMMITTED, 128u << 10, on_committed, MSG_FROM_AGGREGATOR),
     MSG_ROUTE(INSPECTED, 1u << 10, on_inspected, MSG_FROM_AGGREGATOR),
@@ -143,6 +144,7 @@ void shepherd_dispatch(shepherd_t *self)
     if (self->finished || self->phase == PHASE_DONE) return;
     members_refuse(self);
     plans_dispatch(self);
+    samples_dispatch(self);
     rounds_begin(self);
     if (self->round.started_ms) work_dispatch(self);
 }
@@ -190,6 +192,7 @@ static void published(shepherd_t *self, const courier_result_t *result)
     memcpy(self->bulk.module_hash, result->module_hash, HASH_HEX);
     memcpy(self->bulk.train_hash, result->train_hash, HASH_HEX);
     memcpy(self->bulk.validation_hash, result->validation_hash, HASH_HEX);
+    memcpy(self->bulk.tokenizer_hash, result->tokenizer_hash, HASH_HEX);
     self->bulk.train_tokens = result->train_tokens;
     self->bulk.validation_tokens = result->validation_tokens;
     phase_change(&self->phase, PHASE_COMPILE);
@@ -198,6 +201,7 @@ static void published(shepherd_t *self, const courier_result_t *result)
     memcpy(o->module_hash, result->module_hash, HASH_HEX);
     memcpy(o->train_hash, result->train_hash, HASH_HEX);
     memcpy(o->validation_hash, result->validation_hash, HASH_HEX);
+    memcpy(o->tokenizer_hash, result->tokenizer_hash, HASH_HEX);
     o->train_tokens = result->train_tokens;
     o->validation_tokens = result->validation_tokens;
     records_write(self, record);

@@ -24,6 +24,7 @@
 #include "shepherd/round/ranges.h"
 #include "shepherd/round/replicas.h"
 #include "shepherd/round/round.h"
+#include "shepherd/round/samples.h"
 #include "shepherd/telling.h"
 
 typedef struct shepherd shepherd_t;
@@ -52,6 +53,7 @@ struct shepherd {
     sizing_t sizing;           /* how many replicas it has */
     admission_t admission;     /* what its updates are judged by */
     progress_t progress;       /* what is told of it */
+    samples_t samples;         /* texts by its parameters */
     checkpoints_t checkpoints; /* of rounds that are committed */
     recovery_t recovery;       /* going on, going back */
     records_t records;         /* what the store says */

@@ -35,7 +35,7 @@ check "an undisturbed run ends" ends 0
 dismiss
 
 mkdir "$work/disk"
-check "a small disk" mount -t tmpfs -o size=4m none "$work/disk"
+check "a small disk" mount -t tmpfs -o size=8m none "$work/disk"
 at_exit "dismiss; umount -l '$work/disk'; rm -rf '$work'"
 start full "$work/disk/pcp.db"
 check "rounds pass" eventually 60 more shepherd 'event=round ' 3

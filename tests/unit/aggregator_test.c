@@ -205,7 +205,7 @@ static void keys_give_rights(void **unused)
     } rows[] = {
         {WIRE_GET_OBJECT, "compiler worker supervisor shepherd"},
         {WIRE_PUT_OBJECT, "compiler worker supervisor shepherd"},
-        {WIRE_GET_PARAMS, "worker supervisor shepherd"},
+        {WIRE_GET_PARAMS, "worker supervisor shepherd compiler"},
         {WIRE_PUT_DELTA, "worker supervisor"},
         {WIRE_PUT_INIT, "shepherd"},
         {WIRE_GET_OUTER, "shepherd"},

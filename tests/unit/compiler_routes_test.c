@@ -12,7 +12,7 @@
 static void control(void **state)
 {
     (void)state;
-    routes_check(compiler_routes, "COMPILE: shepherd ");
+    routes_check(compiler_routes, "COMPILE: shepherd; SAMPLE: shepherd ");
 }
 
 int main(void)

@@ -20,6 +20,7 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "compiler/compiler.h"
+#include "compiler/sample.h"
 #include "compiler/task.h"
 #include "temp.h"
 
@@ -282,6 +283,40 @@ static void a_limit_of_memory(void **unused)
     task_teardown(&task);
 }
 
+/* A layout that is none is refused before anybody is asked for anything. */
+static void layouts_of_samples(void **unused)
+{
+    (void)unused;
+    int64_t dims[2] = {3, 4};
+    uint64_t bounds[3] = {0, 6, 12};
+    char *data[] = {"a", "b"};
+    Msg__TensorInfo w = MSG__TENSOR_INFO__INIT, *params[] = {&w};
+    w.name = "w";
+    w.n_dims = 2;
+    w.dims = dims;
+    Msg__Sample good = MSG__SAMPLE__INIT;
+    good.params = params;
+    good.n_params = 1;
+    good.data = data;
+    good.n_data = 2;
+    good.bounds = bounds;
+    good.n_bounds = 3;
+    enum { TOO_LONG, TOO_FEW, BACKWARDS, NEGATIVE, HUGE, TOO_DEEP, CASES };
+    const compiler_t compiler = {0};
+    for (int i = 0; i < CASES; i++) {
+        Msg__Sample job = good;
+        err_t err = {0};
+        bounds[1] = i == BACKWARDS ? 13 : 6;
+        bounds[2] = i == TOO_LONG ? 13 : 12;
+        if (i == TOO_FEW) job.n_bounds = 2;
+        dims[0] = i == NEGATIVE ? -3 : i == HUGE ? INT64_MAX / 2 : 3;
+        dims[1] = i == NEGATIVE ? -4 : 4;
+        w.n_dims = i == TOO_DEEP ? 1000 : 2;
+        assert_null(sample_run(&compiler, &job, NULL, NULL, &err));
+        assert_int_equal(err.code, ERR_NET);
+    }
+}
+
 static void faults(void **unused)
 {
     (void)unused;
@@ -300,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_plan_of_a_process), cmocka_unit_test(a_limit_of_time),
         cmocka_unit_test(cancelled),           cmocka_unit_test(a_crash),
         cmocka_unit_test(a_limit_of_memory),   cmocka_unit_test(faults),
+        cmocka_unit_test(layouts_of_samples),
     };
     return cmocka_run_group_tests_name("compiler", tests, NULL, NULL);
 }

@@ -136,6 +136,9 @@ static void rules(void **state)
 {
     (void)state;
     train_options_t o = defaults();
+    char long_prompt[SAMPLE_PROMPT_BYTES + 2];
+    memset(long_prompt, 'x', sizeof long_prompt);
+    long_prompt[sizeof long_prompt - 1] = '\0';
     const struct {
         const char *key, *value, *key2, *value2;
         const char *tokenizer, *keep, *refusal; /* NULL: it may be */
@@ -159,6 +162,15 @@ static void rules(void **state)
         {.key = "seed", "1", .keep = "memory"},
         {.key = "replicas", "auto", .keep = "memory", .refusal = "keep_state"},
         {.key = "replicas", "auto", .keep = "local"},
+        {.key = "sample_every", "3", .tokenizer = "byte"},
+        {.key = "sample_every", "3"},
+        {.key = "sample_every",
+         "3",
+         .tokenizer = "raw",
+         .refusal = "sample_every 3: a run without"},
+        {.key = "sample_every", "3", "layout", "records", .refusal = "sample_every 3: a run witho"},
+        {.key = "sample_every", "3", "sample_prompt", long_prompt, .refusal = "sample_prompt has"},
+        {.key = "sample_prompt", "a", "layout", "records"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         err_t err = {0};

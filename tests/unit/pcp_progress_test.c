@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "pcp/progress.h"
+#include "pcp/sample_line.h"
 
 /* --- a terminal: a pseudo-terminal, and a screen that what arrives is drawn on --- */
 
@@ -254,6 +255,30 @@ static void a_log(void **unused)
     fclose(out);
 }
 
+/* What a model writes is shown on one line, and moves no cursor. */
+static void samples(void **unused)
+{
+    (void)unused;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = tmpfile();
+    progress_t progress;
+    progress_init(&progress, out);
+    Msg__Written written = MSG__WRITTEN__INIT;
+    written.round = 20;
+    written.prompt = "It\n";
+    written.text = "\033[2J was\t'caf\xc3\xa9'\r\xff\xc2\x9b";
+    sample_line(&progress, &written);
+    written.error = "left out";
+    sample_line(&progress, &written);
+    rewind(out);
+    assert_true(getdelim(&text, &n, '\0', out) > 0);
+    assert_string_equal(text, "sample of round 20: It\\n | \\u001b[2J was\\t'caf\xc3\xa9'\\u000d"
+                              "\\ufffd\\u009b\nno sample of round 20: left out\n");
+    free(text);
+    fclose(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +286,7 @@ int main(void)
         cmocka_unit_test(phases_fit),
         cmocka_unit_test(follows_the_terminal),
         cmocka_unit_test(a_log),
+        cmocka_unit_test(samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static void of_a_run(void **state)
                  "GONE: supervisor cli; "
                  "WORK_REQUEST: compiler worker; "
                  "CONTROL: cli; CONTROL_REPLY: supervisor; RUN_EVENT: supervisor; "
-                 "PLAN_REPLY: compiler; "
+                 "PLAN_REPLY: compiler; SAMPLED: compiler; "
                  "ASSIGNED: aggregator; COMMITTED: aggregator; INSPECTED: aggregator; "
                  "LEASE_DONE: worker; EVAL_DONE: worker; LEASE_FAILED: worker ");
 }

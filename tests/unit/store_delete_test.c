@@ -34,7 +34,9 @@ static void submit(fixture_t *f, const char *id, int64_t number, const char *sta
 
 /* Rows of run `r` in every table. */
 static const char fill[] =
-    "UPDATE run SET module_hash = 'm', train_hash = 't', validation_hash = '' WHERE id = 'r';"
+    "UPDATE run SET module_hash = 'm', train_hash = 't', validation_hash = '', "
+    "tokenizer_hash = 'z' WHERE id = 'r';"
+    "INSERT INTO text_sample (run_id, round, prompt, text, written_ms) VALUES ('r', 0, '', 'x', 1);"
     "INSERT INTO ledger (run_id, epoch, first_window, n_windows, round, replica, fence, worker_id) "
     "VALUES ('r', 0, 0, 10, 0, 0, 1, 'w');"
     "INSERT INTO returned (run_id, epoch, first_window, n_windows, round) "
@@ -98,6 +100,7 @@ static void all_of_it(void **state)
     }
     assert_true(slices >= 3);
     for (size_t i = 0; i < N_TABLES; i++) assert_int_equal(rows_in(f, tables[i], "run_id"), 0);
+    assert_int_equal(rows_in(f, "text_sample", "run_id"), 0); /* with the run's row */
     assert_int_equal(rows_in(f, "run", "id"), 0);
     assert_int_equal(rows_in(f, "submission", "id"), 0);
     STORE_OK(store_submission_delete(s, &f->front, "r", &done, err)); /* a repeat */
@@ -135,7 +138,8 @@ static void objects(void **state)
     store_t *s = f->ledger.store;
     store_hashes_t found;
     STORE_OK(store_submission_objects(s, "r", &found, err));
-    assert_int_equal(found.n, 4);
+    assert_int_equal(found.n, 5);
+    assert_true(has(&found, "z"));
     assert_true(has(&found, "m") && has(&found, "t") && has(&found, "old") && has(&found, "new"));
     store_hashes_fini(&found);
     store_run_spec_t spec = {.id = "other", .config = "{}"};
@@ -145,13 +149,13 @@ static void objects(void **state)
     assert_int_equal(found.n, 0);
     store_hashes_fini(&found);
     store_help_script(f->ledger.url, "UPDATE run SET module_hash = 'x', train_hash = 't', "
-                                     "state = 'paused' WHERE id = 'other'");
+                                     "tokenizer_hash = 'z', state = 'paused' WHERE id = 'other'");
     STORE_OK(store_submission_objects(s, "r", &found, err));
-    assert_true(found.n == 3 && !has(&found, "t"));
+    assert_true(found.n == 3 && !has(&found, "t") && !has(&found, "z"));
     store_hashes_fini(&found);
     store_help_script(f->ledger.url, "UPDATE run SET state = 'done' WHERE id = 'other'");
     STORE_OK(store_submission_objects(s, "r", &found, err));
-    assert_int_equal(found.n, 4);
+    assert_int_equal(found.n, 5);
     store_hashes_fini(&found);
 }
 

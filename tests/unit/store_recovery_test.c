@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "store/report.h"
 #include "store_help.h"
 
 /* Round 0 with two leases of ten windows, both done under fence 1. */
@@ -117,7 +118,8 @@ static void test_resume(void **state)
     assert_false(r.has_objects || r.has_round);
     assert_true(r.tokens == 0 && isnan(r.loss));
     store_resume_fini(&r);
-    store_objects_t objects = {.module_hash = "aa", .train_hash = "bb", .train_tokens = 101};
+    store_objects_t objects = {
+        .module_hash = "aa", .train_hash = "bb", .train_tokens = 101, .tokenizer_hash = "cc"};
     for (int i = 0; i < 2; i++) STORE_OK(store_run_objects(s, &f->boss, &objects, err));
     objects.train_hash[0] = 'c';
     STORE_REFUSED(ERR_STATE, store_run_objects(s, &f->boss, &objects, err));
@@ -127,6 +129,7 @@ static void test_resume(void **state)
     STORE_OK(store_resume(s, &f->boss, &r, err));
     assert_true(r.has_objects && r.has_round && r.objects.train_tokens == 101);
     assert_string_equal(r.objects.train_hash, "bb");
+    assert_string_equal(r.objects.tokenizer_hash, "cc");
     assert_string_equal(r.round.state, "decided");
     assert_true(r.leases.n == 2 && r.leases.at[0].decided_windows == 10 &&
                 r.leases.at[1].decided_windows == -1);
@@ -152,6 +155,41 @@ static void test_resume(void **state)
     assert_true(r.tokens == 640 && r.loss == 1 && isnan(r.validation_loss));
     assert_true(r.returned.n == 1 && r.returned.at[0].start == 10 && r.returned.at[0].count == 10);
     store_resume_fini(&r);
+}
+
+/* Texts of samples: one a round, and void with it. */
+static void test_texts(void **state)
+{
+    ledger_test_t *f = *state;
+    store_t *s = f->store;
+    store_resume_t r;
+    store_commit_entry_t both[] = {{.replica = 0, .fence = 1, .done_windows = 10},
+                                   {.replica = 1, .fence = 1, .done_windows = 9}};
+    store_commit_t commit = {.entries = both, .n_entry = 2, .tokens = 640, .loss = 1};
+    two_done(f);
+    STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
+    STORE_OK(store_round_commit(s, &f->boss, &commit, err));
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_int_equal(r.written, 0);
+    store_resume_fini(&r);
+    STORE_OK(store_text_add(s, &f->boss, 0, "It", " was '\xc3\xa9'\n", err));
+    STORE_OK(store_text_add(s, &f->boss, 0, "It", "again", err));
+    store_leader_t deposed = f->boss;
+    deposed.fence--;
+    STORE_REFUSED(ERR_FENCE, store_text_add(s, &deposed, 1, "It", "late", err));
+    report_t found;
+    STORE_OK(store_report(s, "samples", "r", 10, &found, err));
+    assert_true(found.n_row == 1 && store_report_number(&found, 0, "round") == 1);
+    assert_string_equal(store_report_cell(&found, 0, "prompt"), "It");
+    assert_string_equal(store_report_cell(&found, 0, "text"), " was '\xc3\xa9'\n");
+    assert_non_null(store_report_cell(&found, 0, "written_at"));
+    store_report_fini(&found);
+    STORE_OK(store_resume(s, &f->boss, &r, err));
+    assert_int_equal(r.written, 1);
+    store_resume_fini(&r);
+    const store_rewind_t to = {.round = 0};
+    STORE_OK(store_run_rewind(s, &f->boss, &to, err));
+    assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM text_sample"), 0);
 }
 
 static void test_groups(void **state)
@@ -196,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_decide, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_late, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_resume, ledger_set_up, ledger_tear_down),
+        cmocka_unit_test_setup_teardown(test_texts, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_groups, ledger_set_up, ledger_tear_down),
     };
     return cmocka_run_group_tests_name("store, recovery", tests, NULL, NULL);

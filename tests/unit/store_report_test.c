@@ -37,6 +37,8 @@ static const char fill[] =
     "VALUES ('r', 0, 0, 1, 'w', 'late', 1);"
     "INSERT INTO checkpoint (run_id, round, hash, path, n_bytes, state, created_ms) "
     "VALUES ('r', 4, 'h', '/c', 11, 'good', 1700000000999);"
+    "INSERT INTO text_sample (run_id, round, prompt, text, written_ms) "
+    "VALUES ('r', 4, 'It', ' was', 1700000000999);"
     "INSERT INTO event (time_ms, level, service, member, name, run_id, round, detail) VALUES "
     "(1, 'info', 's', 'm', 'first', 'r', 1, '{}'), (2, 'warn', 's', 'm', 'second', 'r', 2, '{}'), "
     "(3, 'info', 's', 'm', 'other', 'q', 1, '{}');";

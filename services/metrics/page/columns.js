@@ -30,6 +30,7 @@ export const COLUMNS = {
            number("Received", "received_bytes", f.bytes), time("Given", "issued_at"), time("Done", "done_at")],
   checkpoints: [number("Round", "round"), state("State", "state"), number("Size", "n_bytes", f.bytes), time("Written", "created_at"),
                 text("Where", "path", "long"), text("Why", "reason")],
+  samples: [number("Round", "round"), text("Prompt", "prompt", "written"), text("Text", "text", "written"), time("When", "written_at")],
   ledger: [number("Epoch", "epoch"), number("Windows", "epoch_windows"), number("Committed", "committed_windows"),
            number("Twice", "doubled_windows"), number("Skipped", "skipped_windows"),
            { title: "Each once", cell: (row) => (row.exactly_once ? "yes" : element("span", { class: "state bad" }, "no")) },

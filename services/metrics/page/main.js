@@ -154,11 +154,12 @@ async function refreshRounds() {
 }
 
 async function refreshTables() {
-  const names = ["workers", "events", "leases", "checkpoints", "ledger", "rejections"];
-  const most = { events: 200, leases: 100, checkpoints: 50, ledger: 20, rejections: 50 };
-  const [workers, events, leases, checkpoints, ledger, rejections] =
+  const names = ["workers", "samples", "events", "leases", "checkpoints", "ledger", "rejections"];
+  const most = { samples: 50, events: 200, leases: 100, checkpoints: 50, ledger: 20, rejections: 50 };
+  const [workers, samples, events, leases, checkpoints, ledger, rejections] =
     await Promise.all(names.map((name) => report(name, state.of, most[name])));
   showWorkers(workers);
+  showTable("samples", "Newest first", samples, "The model has written nothing (sample_every).", true);
   showTable("events", "Newest first", events, "Nothing has happened yet.", true);
   showTable("leases", "Leases, newest round first", leases, "No lease was given yet.", true);
   showTable("checkpoints", "Checkpoints, newest first", checkpoints, "There is no checkpoint yet.", true);

@@ -7,6 +7,7 @@
 
 typedef struct {
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
+    char tokenizer_hash[HASH_HEX]; /* "": there is none */
     uint64_t train_tokens, validation_tokens;
     layout_t layout;  /* n 0: not known yet; from the first plan */
     bool busy;        /* the courier has a job, checkpoints while training apart */

@@ -80,12 +80,14 @@ static int publish(const shepherd_config_t *config, data_client_t *client, couri
                    err_t *err)
 {
     const char *validation = config->validation_tokens;
-    bool validates = validation && *validation;
+    const char *tokenizer = config->tokenizer;
+    bool validates = validation && *validation, has_text = tokenizer && *tokenizer;
     if (check_tokens(config->train_tokens, config->vocab, &result->train_tokens, err) < 0)
         return -1;
     if (validates && check_tokens(validation, config->vocab, &result->validation_tokens, err) < 0)
         return -1;
     if (put_file(client, config->model, result->module_hash, err) < 0) return -1;
+    if (has_text && put_file(client, tokenizer, result->tokenizer_hash, err) < 0) return -1;
     if (put_file(client, config->train_tokens, result->train_hash, err) < 0) return -1;
     return validates ? put_file(client, validation, result->validation_hash, err) : 0;
 }

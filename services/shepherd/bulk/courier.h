@@ -54,7 +54,8 @@ typedef struct {
     courier_kind_t kind;
     err_t err; /* ERR_OK: done; WAITS: the text says for what, "" for nothing any more */
     char module_hash[HASH_HEX], train_hash[HASH_HEX], validation_hash[HASH_HEX];
-    char init_hash[HASH_HEX]; /* INIT */
+    char tokenizer_hash[HASH_HEX]; /* PUBLISH; "": the run has none */
+    char init_hash[HASH_HEX];      /* INIT */
     uint64_t train_tokens, validation_tokens;
     /* SAVE, CHECKPOINT: what was written; LEDGER: what was found, NULL: no checkpoint yet */
     char *checkpoint;

@@ -53,6 +53,7 @@ static bool note_up(front_member_t *member, msg_kind_t kind, const zmq_msg_t *bo
         member->busy = false;
         if (plan_is_good(zmq_msg_data(bytes), zmq_msg_size(bytes))) member->run->n_plan++;
     }
+    if (kind == BODY(SAMPLED)) member->busy = false;
     if (kind != BODY(EVAL_DONE) && kind != BODY(LEASE_FAILED)) return true;
     member->busy = false;
     return !member->moving_ms;
@@ -135,6 +136,7 @@ static void note_down(front_member_t *member, msg_kind_t kind)
     switch (kind) {
     case BODY(LEASE):
     case BODY(EVAL):
+    case BODY(SAMPLE):
     case BODY(COMPILE): member->busy = true; break;
     case BODY(ASSIGN): member->assigned = true; break;
     case BODY(LEASE_ACK):

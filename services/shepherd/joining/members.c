@@ -57,7 +57,10 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
     announce(self, &gone, false, reason);
     blame_keep(&self->roster, &gone);
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
-    if (gone.kind == MSG__KIND__KIND_COMPILER) plans_forget_compiler(self, serial);
+    if (gone.kind == MSG__KIND__KIND_COMPILER) {
+        plans_forget_compiler(self, serial);
+        samples_forget_compiler(self, serial);
+    }
     if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
     member_row_fini(&gone);
 }

@@ -97,6 +97,12 @@ static int write_waits(const record_t *r, store_t *store, const store_leader_t *
     return store_round_waits(store, leader, r->round, r->text, err);
 }
 
+static int write_written(const record_t *r, store_t *store, const store_leader_t *leader,
+                         err_t *err)
+{
+    return store_text_add(store, leader, r->round, r->text, r->detail, err);
+}
+
 static int write_rejection(const record_t *r, store_t *store, const store_leader_t *leader,
                            err_t *err)
 {
@@ -208,6 +214,7 @@ static const struct {
     [RECORD_REWIND] = {"rewind", write_rewind},
     [RECORD_BACK] = {"back", write_back},
     [RECORD_REPLICAS] = {"replicas", write_replicas},
+    [RECORD_WRITTEN] = {"written", write_written},
     [RECORD_INIT] = {"init", write_init},
     [RECORD_EVENT] = {"event", write_event},
     [RECORD_JOINED] = {"joined", write_joined},

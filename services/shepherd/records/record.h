@@ -23,6 +23,7 @@ typedef enum {
     RECORD_REWIND,     /* round, cursor, tokens, ranges: returned */
     RECORD_BACK,       /* round: to, from, text: checkpoint, detail: why */
     RECORD_REPLICAS,   /* round, replica: their number from then on, text: why */
+    RECORD_WRITTEN,    /* round, text: the prompt, detail: what the model wrote behind it */
     RECORD_INIT,       /* state: hash of the initial values */
     RECORD_EVENT,      /* event (its texts: text, detail, worker, key) */
     RECORD_JOINED,     /* joined: a worker */

@@ -98,6 +98,7 @@ static void load_objects(shepherd_t *self)
     memcpy(self->bulk.module_hash, o->module_hash, HASH_HEX);
     memcpy(self->bulk.train_hash, o->train_hash, HASH_HEX);
     memcpy(self->bulk.validation_hash, o->validation_hash, HASH_HEX);
+    memcpy(self->bulk.tokenizer_hash, o->tokenizer_hash, HASH_HEX);
     self->bulk.train_tokens = o->train_tokens;
     self->bulk.validation_tokens = o->validation_tokens;
 }
@@ -160,6 +161,7 @@ void resume_run(shepherd_t *self, recorder_result_t *result)
 
 void resume_round(shepherd_t *self)
 {
+    uint64_t written = self->recovery.loaded.written;
     self->ranges.returned.n = 0;
     for (size_t i = 0; i < self->recovery.loaded.returned.n; i++)
         ranges_return(self, &self->recovery.loaded.returned.at[i]);
@@ -173,6 +175,7 @@ void resume_round(shepherd_t *self)
         admission_ask_again(self, row); /* of leases that were called done before it was here */
     }
     phase_change(&self->phase, PHASE_TRAIN);
+    if (self->round.number > written) samples_want(self); /* the leader before us may not have */
     if (!self->round.decided && !self->progress.has_val_loss) {
         rounds_validate(self);
         msg__round_stats__init(&self->progress.summary);

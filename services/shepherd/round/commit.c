@@ -124,6 +124,7 @@ static void opened(shepherd_t *self)
     phase_change(&self->phase, PHASE_TRAIN);
     checkpoint_start(self);
     checkpoint_forget(self, false);
+    samples_want(self);
     if (self->progress.summary_waits) {
         rounds_validate(self);
         if (self->round.eval.n == 0) commit_summary(self);

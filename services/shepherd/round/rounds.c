@@ -101,7 +101,7 @@ void rounds_check(shepherd_t *self)
     if (!summary && !stops && !round && !(is_valid && ends)) return;
     if (!members_shards_here(self)) return;
     if (summary) validated(self);
-    if (stops || (is_valid && ends))
+    if (stops || (is_valid && ends && !samples_awaited(self)))
         save(self);
     else if (round)
         commit_decide(self);
