@@ -215,6 +215,30 @@ static void test_large_constants(void **state)
     str_fini(&text);
 }
 
+/* Collectives: VHLO's channel 0 and `false` are StableHLO's absent attributes. */
+static void test_collectives(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %y = \"stablehlo.all_reduce\"(%x) <{replica_groups = dense<[[0]]> : tensor<1x1xi64>%s}> "
+        "({\n"
+        "  ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+        "    %s = stablehlo.add %a, %b : tensor<f32>\n"
+        "    stablehlo.return %s : tensor<f32>\n"
+        "  }) : (tensor<4xf32>) -> tensor<4xf32>\n"
+        "  return %y : tensor<4xf32>\n"
+        "}\n";
+    const char *at = strstr(text, "%s}>");
+    for (int global = 0; global < 2; global++) {
+        char full[1024];
+        int n = snprintf(full, sizeof full, "%.*s%s%s", (int)(at - text), text,
+                         global ? ", use_global_device_ids" : "", at + 2);
+        for (int v = 0; v < N_VERSIONS; v++)
+            assert_int_equal(round_trip(full, (size_t)n, "collective", &versions[v]), 1);
+    }
+}
+
 /* --- what is refused --- */
 
 static const char sum[] =
@@ -376,12 +400,13 @@ static void test_one_section(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_models),        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_in_flatbuffer),
-        cmocka_unit_test(test_constants),     cmocka_unit_test(test_large_constants),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_newer_minor),
-        cmocka_unit_test(test_unknown_codes), cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_damaged),       cmocka_unit_test(test_one_section),
+        cmocka_unit_test(test_models),      cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_by_hand),     cmocka_unit_test(test_in_flatbuffer),
+        cmocka_unit_test(test_constants),   cmocka_unit_test(test_large_constants),
+        cmocka_unit_test(test_collectives), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_newer_minor), cmocka_unit_test(test_unknown_codes),
+        cmocka_unit_test(test_too_long),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_one_section),
     };
     return cmocka_run_group_tests_name("bytecode", tests, NULL, NULL);
 }
