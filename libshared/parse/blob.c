@@ -2,6 +2,8 @@
  * where other texts have a name for the key. */
 #include <string.h>
 
+#include "base/file.h"
+#include "base/spill.h"
 #include "parse/bytecode.h"
 #include "parse/refine.h"
 #include "parse/wide.h"
@@ -32,6 +34,19 @@ static void take_narrow(const tensor_t *t, const uint8_t *from, int64_t n)
     }
 }
 
+/* Piece by piece, so that neither the file's pages nor those of the spill file need stay in memory. */
+static void copy(parser_t *p, const blob_t *blob, uint8_t *to)
+{
+    enum { SMALL_BYTES = 64 << 10, PIECE_BYTES = 1 << 19 };
+    for (size_t at = 0, some; at < blob->n; at += some) {
+        some = blob->n - at < PIECE_BYTES ? blob->n - at : PIECE_BYTES;
+        memcpy(to + at, blob->at + at, some);
+        if (blob->n < SMALL_BYTES) continue;
+        if (p->blob_mapped) file_pages_forget(blob->at + at, some);
+        spill_rest(p->module->spill, to + at, some);
+    }
+}
+
 static int take(parser_t *p, const char *at, const blob_t *blob, tensor_t *t)
 {
     char text[IR_TYPE_TEXT];
@@ -49,7 +64,7 @@ static int take(parser_t *p, const char *at, const blob_t *blob, tensor_t *t)
     else if (dtype_bits(t->type.dtype) < 8)
         take_narrow(t, blob->at, (int64_t)blob->n);
     else
-        memcpy(t->data, blob->at, blob->n);
+        copy(p, blob, t->data);
     return 0;
 }
 

@@ -120,6 +120,7 @@ typedef struct {
     const parse_options_t *options;
     const blob_t *blob;
     size_t n_blob;
+    bool blob_mapped;
 } reading_t;
 
 static ir_module_t *parse_lines(const char *text, size_t n, const char *file_name,
@@ -135,6 +136,7 @@ static ir_module_t *parse_lines(const char *text, size_t n, const char *file_nam
     p->options = with->options;
     p->blob = with->blob;
     p->n_blob = with->n_blob;
+    p->blob_mapped = with->blob_mapped;
     p->err = &own;
     p->module = ir_module_new();
     p->arena = p->module->arena;
@@ -167,7 +169,7 @@ static ir_module_t *parse_bytecode(const char *bytes, size_t n, const char *file
     parse_options_t own = *options;
     own.mapped = false;
     own.first_line = 1;
-    reading_t with = {.options = &own};
+    reading_t with = {.options = &own, .blob_mapped = options->mapped};
     if (bytecode_text(bytes, n, file_name, &text, &blob, &with.n_blob, err) < 0) return NULL;
     with.blob = blob;
     char *name = mem_printf("%s (as text)", file_name);

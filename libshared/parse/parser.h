@@ -91,6 +91,7 @@ typedef struct {
     const char *resources;   /* where {-# stands, or NULL */
     const struct blob *blob; /* bytes that dense_resource<N> stands for, or NULL */
     size_t n_blob;
+    bool blob_mapped; /* they lie in a read-only mapping of a file */
     VEC(alias_t) aliases;
     VEC(use_t) uses;
     VEC(fn_types_t) fn_types;
