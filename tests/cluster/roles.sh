@@ -98,6 +98,8 @@ check "trains to the same bits" cmp <(parameters conv) <(parameters bytes)
 check "with the same roles" cmp <(grep 'batch_stats' conv.txt) <(grep 'batch_stats' bytes.txt)
 check "its run keeps the model as text" grep -q "func.func public @main" bytes/model.mlir
 "$bin/write-bytecode" convnet.mlir newer.mlirbc 7 100
+check "pcp compile shows the module of both" cmp <("$bin/pcp" compile convnet.mlir --emit grad | grep -v func.func) \
+    <("$bin/pcp" compile convnet.mlirbc --emit grad | grep -v func.func)
 check "pcp profile takes it" "$bin/pcp" profile convnet.mlirbc --steps 2
 check "what is newer than known" refuses "version 7; versions 0 to 6 are read" "$bin/pcp" train newer.mlirbc --data records:images
 
