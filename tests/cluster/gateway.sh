@@ -152,7 +152,7 @@ long='"prompt":"The ","n":128,"max_tokens":120,"stream":true'
 leaving() {
     local before
     before=$(metric 'pcp_gateway_texts_total{model="tiny",end="cancelled"}')
-    post completions "{$long}" --max-time 0.3 >/dev/null
+    post completions "{$long,\"logprobs\":20}" --max-time 0.2 >/dev/null
     eventually 10 at_least 'pcp_gateway_texts_total{model="tiny",end="cancelled"}' $((${before:-0} + 20)) &&
         eventually 10 test "$(metric 'pcp_gateway_texts_running{model="tiny"}')" = 0
 }
@@ -200,13 +200,13 @@ fi
 # --- the end ---
 draining() {
     local stream
-    post completions "{${long/128/64}}" >"$work/stream" &
+    post completions "{$long,\"logprobs\":20}" >"$work/stream" & # a second or more
     stream=$!
     eventually 10 grep -q data: "$work/stream" || return 1
     slay TERM many
     eventually 5 refused || return 1
     wait "$stream"
-    [ "$(grep -c '"finish_reason":"length"' "$work/stream")" = 64 ] && grep -q DONE "$work/stream"
+    [ "$(grep -c '"finish_reason":"length"' "$work/stream")" = 128 ] && grep -q DONE "$work/stream"
 }
 refused() { [ "$(status_of completions '{"prompt":"x"}')" = 503 ]; }
 check "SIGTERM: what has begun is ended, nobody new is let in" draining
