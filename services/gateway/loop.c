@@ -12,7 +12,7 @@ enum {
     TICK_MS = 100,
     FOLLOW_MS = 1000,
     AT_ONCE = 16,           /* steps' news before others have their turn */
-    STREAM_BYTES = 1 << 20, /* that wait for a slow client */
+    STREAM_BYTES = 4 << 20, /* that wait for a slow client */
 };
 
 typedef struct loop loop_t;

@@ -200,7 +200,7 @@ fi
 # --- the end ---
 draining() {
     local stream
-    post completions "{$long,\"logprobs\":20}" >"$work/stream" & # a second or more
+    post completions "{$long}" >"$work/stream" &
     stream=$!
     eventually 10 grep -q data: "$work/stream" || return 1
     slay TERM many
@@ -216,7 +216,7 @@ check "then it leaves" leaves many
 up few --model tiny="$work/run" --batch 4 --queue 3
 full() {
     local stream
-    post completions "{$long,\"logprobs\":20}" >"$work/stream" &
+    post completions "{$long}" >"$work/stream" &
     stream=$!
     eventually 10 at_least 'pcp_gateway_texts_waiting{model="tiny"}' 3 || return 1
     post completions '{"prompt":"x"}' -D "$work/headers" | grep -q queue_full && grep -qi '^Retry-After: 1' "$work/headers"
