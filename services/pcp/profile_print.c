@@ -89,14 +89,26 @@ static int group(const plan_t *plan, const profile_row_t *rows, int n, name_fn *
     return kept;
 }
 
+/* What is not known is a dash: the time of cores of a device that has none of ours. */
+static void number(char out[16], const char *format, double value, bool known)
+{
+    if (known)
+        snprintf(out, 16, format, value);
+    else
+        snprintf(out, 16, "-");
+}
+
 static void print_line(const line_t *l, double total, FILE *out)
 {
+    char cpu[16], a_core[16], busy[16];
     double s = l->seconds > 0 ? l->seconds : 1e-12;
-    double cpu = l->cpu > 0 ? l->cpu : 1e-12;
-    fprintf(out, "%10.3f %6.1f%% %10.3f %9.3f %9.1f %8.1f %9.2f %8.1f %5.0f%% %5d  %s\n",
-            l->seconds * 1e3, 100 * l->seconds / total, l->cpu * 1e3, l->flops / 1e9,
-            l->flops / s / 1e9, l->flops / cpu / 1e9, l->bytes / 1e6, l->bytes / s / 1e9,
-            100 * l->busy / s, l->n, l->name);
+    bool known = l->cpu > 0;
+    number(cpu, "%.3f", l->cpu * 1e3, known);
+    number(a_core, "%.1f", l->flops / l->cpu / 1e9, known);
+    number(busy, "%.0f%%", 100 * l->busy / s, known);
+    fprintf(out, "%10.3f %6.1f%% %10s %9.3f %9.1f %8s %9.2f %8.1f %6s %5d  %s\n", l->seconds * 1e3,
+            100 * l->seconds / total, cpu, l->flops / 1e9, l->flops / s / 1e9, a_core,
+            l->bytes / 1e6, l->bytes / s / 1e9, busy, l->n, l->name);
 }
 
 static void print_table(const profile_summary_t *s, const profile_row_t *rows, int n,

@@ -42,6 +42,8 @@ unset PCP_TARGET
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
 check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 \
     --steps 3 --max-deviation 1e-4 --max-drift 1e-3
+coreless() { "$bin/pcp" profile "$work/model.mlir" --device vulkan --steps 1 | grep -E '^ +[0-9.]+ +100.0% +- .* together$'; }
+check "a profile of the device says nothing of cores" coreless
 check "a driver that is not there is named" refuses "no Vulkan driver" env VK_ICD_FILENAMES=/nowhere VK_DRIVER_FILES=/nowhere \
     PCP_TARGET=vulkan:spirv1.3-f64 "$bin/pcp" profile "$work/model.mlir" --steps 1
 check "a compiler of shaders that is not there is named" refuses "install glslc" env PCP_GLSLC=/nowhere \
