@@ -65,10 +65,10 @@ static int add_ledger(store_t *self, const char *run, uint64_t round, const stor
     return SQL_RUN(
                self->db, err, NULL,
                "INSERT INTO ledger (run_id, epoch, first_window, n_windows, round, replica, fence, "
-               "worker_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+               "worker_id, target) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                sql_text(run), sql_int((int64_t)piece->epoch), sql_int((int64_t)piece->start),
                sql_int((int64_t)piece->count), sql_int((int64_t)round), sql_int(lease->replica),
-               sql_int(lease->fence), sql_text(lease->worker)) < 0
+               sql_int(lease->fence), sql_text(lease->worker), sql_text(lease->target)) < 0
                ? -1
                : 0;
 }

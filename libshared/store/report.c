@@ -66,9 +66,10 @@ static const struct {
      "WHERE run = $1 AND state <> 'committed' ORDER BY round DESC LIMIT $2"},
     {"workers", false, false,
      "worker kind state reason run supervisor host device target n_starts:n first_at:t "
-     "changed_at:t",
+     "changed_at:t memory_bytes:n steps_per_second:n",
      "SELECT worker, kind, state, reason, run, supervisor, host, device, target, n_starts, "
-     "first_at, changed_at FROM pcp_workers w WHERE $1 = '' OR run = $1 "
+     "first_at, changed_at, memory_bytes, steps_per_second FROM pcp_workers w WHERE $1 = '' OR run "
+     "= $1 "
      "OR EXISTS (SELECT 1 FROM pcp_leases l WHERE l.run = $1 AND l.worker = w.worker) "
      "ORDER BY worker LIMIT $2"},
     {"leases", true, false,

@@ -210,7 +210,7 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
     int64_t n = SQL_RUN(self->db, err, &rows,
                         "SELECT replica, fence, epoch, first_window, n_windows, state, worker_id, "
                         "done_windows, loss, n_tokens, decided_windows, state_in, state_out, "
-                        "n_steps, norm2, compute_seconds, late, lag, now_ms() - issued_ms "
+                        "n_steps, norm2, compute_seconds, late, lag, now_ms() - issued_ms, target "
                         "FROM lease WHERE run_id = $1 AND round = $2 "
                         "ORDER BY replica",
                         sql_text(run), sql_int((int64_t)round));
@@ -237,6 +237,7 @@ int store_lease_list(store_t *self, const char *run, uint64_t round, store_lease
         l->late = sql_cell_int(&rows, i, 16) > 0;
         l->lag = (uint32_t)sql_cell_int(&rows, i, 17);
         l->issued_age_ms = sql_cell_int(&rows, i, 18);
+        sql_cell_copy(&rows, i, 19, l->target, sizeof l->target);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
@@ -258,18 +259,19 @@ static int refused(const store_leader_t *leader, uint64_t round, uint32_t replic
 }
 
 int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
-                      uint32_t fence, const char *worker, err_t *err)
+                      uint32_t fence, const char *worker, const char *target, err_t *err)
 {
     if (store_check_id("worker", worker, err) < 0 || store_leader_begin(self, leader, err) < 0)
         return -1;
     int64_t n = SQL_RUN(
         self->db, err, NULL,
-        "UPDATE lease SET state = 'issued', fence = $4, worker_id = $5, "
+        "UPDATE lease SET state = 'issued', fence = $4, worker_id = $5, target = $6, "
+        "first_target = CASE WHEN first_target = '' THEN $6 ELSE first_target END, "
         "done_windows = 0, issued_ms = now_ms() WHERE run_id = $1 AND round = $2 AND "
         "replica = $3 AND state IN ('open', 'issued') AND "
         "(fence < $4 OR (fence = $4 AND state = 'issued' AND worker_id = $5))",
         sql_text(leader->run), sql_int((int64_t)round), sql_int(replica), sql_int(fence),
-        sql_text(worker));
+        sql_text(worker), sql_text(target));
     return sql_end(self->db,
                    n < 0    ? -1
                    : n == 0 ? refused(leader, round, replica, fence, err)

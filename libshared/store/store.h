@@ -168,6 +168,7 @@ typedef struct {
     data_range_t range;      /* may run over the end of an epoch */
     char state[STORE_WORD];  /* open issued done committed dropped */
     char worker[STORE_ID];   /* "": nobody */
+    char target[STORE_ID];   /* of that worker; "": unknown */
     uint64_t done_windows;   /* of the range, from its beginning */
     int64_t decided_windows; /* that the decision counts; negative: not part of one */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* inner state before and after; "": unknown */
@@ -213,10 +214,10 @@ int store_round_validation(store_t *self, const store_leader_t *leader, uint64_t
 int store_lease_list(store_t *self, const char *run, uint64_t round, store_leases_t *out,
                      err_t *err);
 void store_leases_fini(store_leases_t *self);
-/* Give a lease to a worker under a fence above its present one. A repeat (same worker and fence) is
+/* Give a lease to a worker, which trains for `target`, under a fence above its present one. A repeat (same worker and fence) is
  * success. ERR_STATE: the fence is not higher, or the lease is done. */
 int store_lease_issue(store_t *self, const store_leader_t *leader, uint64_t round, uint32_t replica,
-                      uint32_t fence, const char *worker, err_t *err);
+                      uint32_t fence, const char *worker, const char *target, err_t *err);
 /* What a worker delivered under a lease. */
 typedef struct {
     uint64_t round;
@@ -463,6 +464,7 @@ typedef struct {
     char supervisor[STORE_ID], host[STORE_ID], device[STORE_ID], target[STORE_ID], run[STORE_ID];
     char incarnation[STORE_WORD]; /* of its process; "": unknown */
     char *capabilities, *reason;  /* JSON; words */
+    int64_t memory_bytes;         /* of its device; 0: unknown */
 } store_worker_t;
 
 /* It came (again): a new row, or all it says of itself replaced and n_starts raised, unless it is

@@ -13,19 +13,21 @@ int store_worker_join(store_t *self, const store_worker_t *w, err_t *err)
     return SQL_RUN(
                self->db, err, NULL,
                "INSERT INTO worker (id, kind, state, supervisor, host, device, target, "
-               "capabilities, reason, run_id, incarnation, first_ms, seen_ms) "
-               "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now_ms(), now_ms()) "
+               "capabilities, reason, run_id, incarnation, memory_bytes, first_ms, seen_ms) "
+               "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now_ms(), now_ms()) "
                "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, state = excluded.state, "
                "supervisor = excluded.supervisor, host = excluded.host, device = excluded.device, "
                "target = excluded.target, capabilities = excluded.capabilities, "
                "reason = excluded.reason, run_id = excluded.run_id, seen_ms = excluded.seen_ms, "
-               "incarnation = excluded.incarnation, n_starts = worker.n_starts + CASE WHEN "
+               "incarnation = excluded.incarnation, memory_bytes = excluded.memory_bytes, n_starts "
+               "= worker.n_starts + CASE WHEN "
                "excluded.incarnation <> '' AND excluded.incarnation = worker.incarnation "
                "THEN 0 ELSE 1 END",
                sql_text(w->id), sql_text(w->kind), sql_text(w->state), sql_text(w->supervisor),
                sql_text(w->host), sql_text(w->device), sql_text(w->target), sql_text(fresh),
                sql_text(w->reason ? w->reason : ""), sql_text(*w->run ? w->run : NULL),
-               sql_text(w->incarnation)) < 0
+               sql_text(w->incarnation),
+               sql_maybe_int(w->memory_bytes > 0 ? w->memory_bytes : -1)) < 0
                ? -1
                : 0;
 }

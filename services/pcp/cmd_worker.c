@@ -1,4 +1,5 @@
 /* pcp worker: what an operator asks of the workers of a cluster, by way of its shepherd. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,10 @@ static const config_table_t table = {
 };
 
 typedef struct {
-    char *id, *supervisor, *process, *work, *host, *target;
+    char *id, *supervisor, *process, *work, *host, *target, *device, *device_name;
     uint32_t pid, restarts, threads;
+    uint64_t device_bytes;
+    double steps_per_s;
 } row_t;
 
 typedef struct {
@@ -90,6 +93,11 @@ static void merge(ask_t *self, const Msg__WorkerStatus *status, bool of_shepherd
     take(&row->supervisor, status->supervisor);
     take(&row->host, status->host);
     take(&row->target, status->target);
+    take(&row->device, status->device);
+    take(&row->device_name, status->device_name);
+    if (status->device_bytes) row->device_bytes = status->device_bytes;
+    if (isfinite(status->steps_per_s) && status->steps_per_s > 0)
+        row->steps_per_s = status->steps_per_s;
     if (status->threads) row->threads = status->threads;
     if (status->pid) row->pid = status->pid;
     if (status->restarts) row->restarts = status->restarts;
@@ -177,11 +185,24 @@ static int by_id(const void *a, const void *b)
 
 static json_t *json_of(const row_t *r)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "worker", r->id, "supervisor",
-                     output_text(r->supervisor), "process", output_text(r->process), "work",
-                     output_text(r->work), "pid", (json_int_t)r->pid, "restarts",
-                     (json_int_t)r->restarts, "threads", (json_int_t)r->threads, "host",
-                     output_text(r->host), "target", output_text(r->target));
+    json_t *bytes = r->device_bytes ? json_integer((json_int_t)r->device_bytes) : json_null();
+    return json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "worker",
+                     r->id, "supervisor", output_text(r->supervisor), "process",
+                     output_text(r->process), "work", output_text(r->work), "pid",
+                     (json_int_t)r->pid, "restarts", (json_int_t)r->restarts, "threads",
+                     (json_int_t)r->threads, "host", output_text(r->host), "target",
+                     output_text(r->target), "device", output_text(r->device), "device_name",
+                     output_text(r->device_name), "memory_bytes", bytes, "steps_per_s",
+                     r->steps_per_s > 0 ? json_real(r->steps_per_s) : json_null());
+}
+
+/* For people. */
+static void put_memory(json_t *row, uint64_t bytes)
+{
+    char text[32];
+    if (!bytes) return;
+    snprintf(text, sizeof text, "%.1f GiB", (double)bytes / (1 << 30));
+    json_object_set_new(row, "memory", json_string(text));
 }
 
 static void print(ask_t *self, output_t format)
@@ -191,11 +212,16 @@ static void print(ask_t *self, output_t format)
         {"PROCESS", "process", 9, NULL},  {"WORK", "work", 5, NULL},
         {"PID", "pid", -8, NULL},         {"RESTARTS", "restarts", -8, NULL},
         {"THREADS", "threads", -7, NULL}, {" HOST", "host", 17, NULL},
-        {"TARGET", "target", 0, NULL}};
+        {"TARGET", "target", 20, NULL},   {"STEPS/S", "steps_per_s", -10, NULL},
+        {"MEMORY", "memory", -10, NULL},  {" DEVICE", "device", 10, NULL},
+        {"WHAT", "device_name", 0, NULL}};
     json_t *list = json_array();
     if (self->rows.n) qsort(self->rows.at, self->rows.n, sizeof *self->rows.at, by_id);
-    for (size_t i = 0; i < self->rows.n; i++)
-        json_array_append_new(list, json_of(&self->rows.at[i]));
+    for (size_t i = 0; i < self->rows.n; i++) {
+        json_t *row = json_of(&self->rows.at[i]);
+        if (format == OUTPUT_TABLE) put_memory(row, self->rows.at[i].device_bytes);
+        json_array_append_new(list, row);
+    }
     output_list(format, columns, sizeof columns / sizeof *columns, list, stdout);
 }
 
@@ -226,7 +252,8 @@ static void fini(ask_t *self)
 {
     for (size_t i = 0; i < self->rows.n; i++) {
         row_t *r = &self->rows.at[i];
-        char *texts[] = {r->id, r->supervisor, r->process, r->work, r->host, r->target};
+        char *texts[] = {r->id,   r->supervisor, r->process, r->work,
+                         r->host, r->target,     r->device,  r->device_name};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) free(texts[k]);
     }
     VEC_FREE(&self->rows);

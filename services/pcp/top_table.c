@@ -195,12 +195,15 @@ static void worker_row(top_table_t *self, const top_data_t *data, size_t row)
     size_t lease = lease_of(&data->leases, worker);
     bool wide = self->canvas->columns >= WIDE;
     double ms = store_report_number(&data->leases, lease, "compute_ms");
-    char loss[32], speed[32], since[32], what[200];
+    double bytes = store_report_number(r, row, "memory_bytes");
+    char loss[32], speed[32], since[32], memory[32] = "", what[200];
     top_loss(store_report_number(&data->leases, lease, "loss"), loss);
     top_count(ms > 0 ? store_report_number(&data->leases, lease, "n_steps") * 1000 / ms : NAN,
               speed);
     top_age((double)(data->read_ms - top_time_ms(text_of(r, row, "changed_at"))), since);
-    snprintf(what, sizeof what, " %s%s%s", text_of(r, row, "target"), *device ? " " : "", device);
+    if (bytes > 0) snprintf(memory, sizeof memory, " %.1f GiB", bytes / (1 << 30));
+    snprintf(what, sizeof what, " %s%s%s%s", text_of(r, row, "target"), memory,
+             *device ? " " : "", device);
     cell(self, wide ? W_WORKER + 8 : W_WORKER, TOP_PLAIN, worker);
     cell(self, W_STATE, style_of(state), state);
     cell(self, -W_FIGURE, TOP_PLAIN, loss);

@@ -47,6 +47,8 @@ static const config_field_t fields[] = {
     RANGE(shard_wait_s, FLOAT, "60", 0, 1e6, "how long a lost aggregator may stay away"),
     RANGE(work_wait_s, FLOAT, "60", 0, 1e6,
           "work that takes too long is not given again before this"),
+    RANGE(target_wait_s, FLOAT, "10", 0, 1e6,
+          "a lost worker's lease is kept so long for another one of its target"),
     FIELD(run, STRING, "run", "id of the run"),
     FIELD(model, STRING, NULL, "StableHLO text of the model"),
     FIELD(init, STRING, NULL, "safetensors file with every parameter"),

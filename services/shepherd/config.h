@@ -21,7 +21,7 @@ typedef struct {
     char *resume; /* NULL: do not */
     bool store_sync, lengthen;
     int64_t leader_ttl_ms;
-    double shard_wait_s, work_wait_s;
+    double shard_wait_s, work_wait_s, target_wait_s;
 } shepherd_config_t;
 
 extern const config_table_t shepherd_table;

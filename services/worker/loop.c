@@ -145,6 +145,14 @@ static void log_done(const msg_envelope_t *reply)
     }
 }
 
+/* A process knows its speed by what it has trained: nothing is run for the measure alone. */
+static void note_speed(loop_t *self, const msg_envelope_t *reply)
+{
+    if (reply->body_case != MSG__ENVELOPE__BODY_LEASE_DONE) return;
+    const Msg__LeaseDone *done = reply->lease_done;
+    if (done->steps && done->compute_s > 0) self->steps_per_s = done->steps / done->compute_s;
+}
+
 static void publish(loop_t *self, Msg__Event *event)
 {
     char *unset = event->source;
@@ -172,6 +180,7 @@ static void finish_job(loop_t *self, msg_envelope_t *reply)
     if (self->trainer.leave) lose_device(self, reply);
     bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
     log_done(reply);
+    note_speed(self, reply);
     if (self->next && !self->void_job) {
         start_job(self, self->next);
         msg_free(&self->next);
@@ -210,9 +219,19 @@ static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
 
 /* --- The shepherd comes and goes --- */
 
+static void fill_device(loop_t *self, Msg__Hello *hello)
+{
+    uint64_t limit = (uint64_t)self->config->memory_limit, all = self->device.memory_bytes;
+    hello->device = self->device_id;
+    hello->device_name = self->device.text;
+    hello->device_bytes = limit && limit < all ? limit : all;
+    hello->steps_per_s = self->steps_per_s;
+}
+
 static void hello(void *state, Msg__Hello *hello)
 {
     loop_t *self = state;
+    fill_device(self, hello);
     bool trains = self->jobs && jobs_busy(self->jobs) && self->training && !self->void_job;
     if (!trains && self->answers.list.n == 0) return;
     const lease_id_t *lease = trains ? &self->lease : &self->answers.list.at[0].lease;

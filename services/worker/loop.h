@@ -5,13 +5,17 @@
 
 #include "msg/jobs.h"
 #include "msg/member.h"
+#include "runtime/device.h"
 #include "worker/answers.h"
 #include "worker/config.h"
 #include "worker/trainer.h"
 
 typedef struct {
     const worker_config_t *config;
-    trainer_t trainer; /* the thread's, once it runs */
+    char device_id[32];   /* "vulkan:0" */
+    device_info_t device; /* what that is */
+    double steps_per_s;   /* of the last lease, computing alone; 0: none yet */
+    trainer_t trainer;    /* the thread's, once it runs */
     zloop_t *zloop;
     zsock_t *telemetry;
     member_t *member;

@@ -14,10 +14,11 @@
 static int run(worker_config_t *config, int *status, err_t *err)
 {
     device_place_t place;
+    loop_t loop = {.config = config};
     *status = 1;
     if (!config->id) config->id = service_id("worker");
     if (!config->state_dir) config->state_dir = mem_printf("%s/state", config->cache_dir);
-    if (worker_place(config, &place, err) < 0) {
+    if (worker_place(config, &place, &loop.device, err) < 0) {
         if (err->code == ERR_UNSUPPORTED) *status = EXIT_DEVICE_MISSING;
         return -1;
     }
@@ -27,7 +28,7 @@ static int run(worker_config_t *config, int *status, err_t *err)
     if (signal_fd < 0) return -1;
     log_context("worker=%s", config->id);
     log_event(LOG_INFO, "cage", "calls=%d paths=%d", cage.filter, cage.paths);
-    loop_t loop = {.config = config};
+    snprintf(loop.device_id, sizeof loop.device_id, "%s:%d", place.ops->prefix, place.ordinal);
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)
         return -1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "codegen/target.h"
 
 static int take_target(const worker_config_t *config, device_place_t *place, err_t *err)
@@ -19,15 +20,29 @@ static int take_target(const worker_config_t *config, device_place_t *place, err
     return 0;
 }
 
-int worker_place(worker_config_t *config, device_place_t *place, err_t *err)
+/* A driver's text is anything, and goes into HELLO. */
+static void clean(char *text)
+{
+    for (size_t n = strlen(text), i = 0; i < n;) {
+        unsigned code = 0;
+        size_t length = utf8_next(text + i, n - i, &code);
+        if (length > 0 && !utf8_is_control(code)) {
+            i += length;
+            continue;
+        }
+        for (size_t k = 0; k < (length ? length : 1); k++) text[i++] = '?';
+    }
+}
+
+int worker_place(worker_config_t *config, device_place_t *place, device_info_t *info, err_t *err)
 {
     const char *named = config->device   ? config->device
                         : config->target ? config->target
                                          : target_host();
-    device_info_t info;
     if (device_place(named, place, err) < 0) return -1;
     if (config->device && config->target && take_target(config, place, err) < 0) return -1;
-    if (target_runs_here(place->target, err) < 0 || device_look(place, &info, err) < 0) return -1;
+    if (target_runs_here(place->target, err) < 0 || device_look(place, info, err) < 0) return -1;
+    clean(info->text);
     free(config->target);
     config->target = mem_strdup(place->target);
     return 0;

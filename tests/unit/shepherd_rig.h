@@ -216,7 +216,7 @@ static courier_result_t courier(rig_t *rig, courier_kind_t kind)
 /* Peers: 1 aggregator, 2 compiler, 3.. workers. */
 enum { A = 1, C = 2, W1 = 3, W2 = 4, W3 = 5, W4 = 6, L = 9 };
 
-static void plan_reply(rig_t *rig, const char *error, bool model_at_fault)
+static void plan_reply_for(rig_t *rig, const char *target, const char *error, bool model_at_fault)
 {
     int64_t dims[2] = {3, 4}, rows[2] = {2, 10};
     Msg__TensorInfo w = MSG__TENSOR_INFO__INIT, x = MSG__TENSOR_INFO__INIT;
@@ -233,9 +233,14 @@ static void plan_reply(rig_t *rig, const char *error, bool model_at_fault)
     char hash[HASH_HEX] = "";
     memset(hash, 'd', HASH_HEX - 1);
     SAY(rig, C, PLAN_REPLY, plan_reply, Msg__PlanReply body = MSG__PLAN_REPLY__INIT;
-        body.job = "cpu:x"; body.error = (char *)error; body.model_at_fault = model_at_fault;
+        body.job = (char *)target; body.error = (char *)error; body.model_at_fault = model_at_fault;
         body.plan = *error ? "" : hash; body.params = params; body.n_params = *error ? 0 : 1;
         body.batch = batch; body.n_batch = *error ? 0 : 2);
+}
+
+static void plan_reply(rig_t *rig, const char *error, bool model_at_fault)
+{
+    plan_reply_for(rig, "cpu:x", error, model_at_fault);
 }
 
 static rig_t *rig_new(int64_t replicas, int64_t rounds)

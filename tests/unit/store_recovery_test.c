@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "store/report.h"
 #include "store_help.h"
 
@@ -21,7 +22,7 @@ static void two_done(ledger_test_t *f)
     memset(two[1].state_in, 'a', HASH_HEX - 1);
     STORE_OK(store_round_open(f->store, &f->boss, 0, &cursor, two, 2, err));
     for (uint32_t k = 0; k < 2; k++) {
-        STORE_OK(store_lease_issue(f->store, &f->boss, 0, k, 1, "w1", err));
+        STORE_OK(store_lease_issue(f->store, &f->boss, 0, k, 1, "w1", "cpu:x", err));
         STORE_OK(store_help_done(f->store, &f->boss, k, 1, 10 - k, "0b5", err));
     }
 }
@@ -51,7 +52,7 @@ static void test_decide(void **state)
     /* A shard has lost replica 1: it is given again, and the decision stays what it was. */
     STORE_REFUSED(ERR_STATE, store_lease_reopen(s, &f->boss, 0, 1, 0, err));
     STORE_OK(store_lease_reopen(s, &f->boss, 0, 1, 1, err));
-    STORE_OK(store_lease_issue(s, &f->boss, 0, 1, 2, "w2", err));
+    STORE_OK(store_lease_issue(s, &f->boss, 0, 1, 2, "w2", "cpu:x", err));
     STORE_OK(store_help_done(s, &f->boss, 1, 2, 9, "0b5", err));
     both[1].fence = 2;
     STORE_OK(store_round_decide(s, &f->boss, 0, both, 2, err));
@@ -64,6 +65,44 @@ static void test_decide(void **state)
     assert_int_equal(ledger_windows(s), 19);
 }
 
+/* Who made what counts, for which target; a repeat by another target than the first is said. */
+static void test_targets(void **state)
+{
+    ledger_test_t *f = *state;
+    store_t *s = f->store;
+    static const struct {
+        const char *first, *then, *before;
+        int other, moved;
+    } rows[] = {{"cpu:a", "cpu:a", "", 0, 0},
+                {"cpu:a", "gpu:b", "cpu:a", 1, 1},
+                {"gpu:b", "gpu:b", "gpu:b", 0, 0},
+                {"cpu:a", "gpu:b", "gpu:b", 1, 0},
+                {"", "cpu:a", "gpu:b", 0, 1}}; /* a program before this one gave it first */
+    for (uint64_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        ledger_open(f, r);
+        STORE_OK(store_lease_issue(s, &f->boss, r, 0, 2, "w1", rows[r].first, err));
+        STORE_OK(store_lease_reopen(s, &f->boss, r, 0, 2, err));
+        STORE_OK(store_lease_issue(s, &f->boss, r, 0, 3, "w2", rows[r].then, err));
+        store_done_t done = {.round = r, .fence = 3, .windows = 10, .loss = 1, .tokens = 1};
+        STORE_OK(store_lease_done(s, &f->boss, &done, err));
+        store_leases_t list;
+        STORE_OK(store_lease_list(s, "r", r, &list, err));
+        assert_string_equal(list.at[0].target, rows[r].then);
+        store_leases_fini(&list);
+        store_commit_t commit = ledger_commit(r);
+        store_commit_entry_t entry = commit.entries[0];
+        entry.fence = 3;
+        commit.entries = &entry;
+        STORE_OK(store_round_commit(s, &f->boss, &commit, err));
+        char *query = mem_printf(
+            "SELECT count(*) FROM pcp_targets WHERE round = %d AND worker = 'w2' "
+            "AND target = '%s' AND before = '%s' AND other_target = %d AND moved = %d",
+            (int)r + 1, rows[r].then, rows[r].before, rows[r].other, rows[r].moved);
+        if (store_help_count(f->url, query) != 1) fail_msg("row %d", (int)r);
+        free(query);
+    }
+}
+
 /* A lease that goes on into the next round: decided once, opened with the same windows. */
 static void test_late(void **state)
 {
@@ -73,7 +112,8 @@ static void test_late(void **state)
     store_lease_t two[] = {{.replica = 0, .range = {.start = 0, .count = 10}},
                            {.replica = 1, .range = {.start = 10, .count = 10}}};
     STORE_OK(store_round_open(s, &f->boss, 0, &cursor, two, 2, err));
-    for (uint32_t k = 0; k < 2; k++) STORE_OK(store_lease_issue(s, &f->boss, 0, k, 1, "w1", err));
+    for (uint32_t k = 0; k < 2; k++)
+        STORE_OK(store_lease_issue(s, &f->boss, 0, k, 1, "w1", "cpu:x", err));
     STORE_OK(store_help_done(s, &f->boss, 0, 1, 10, "0b5", err));
     store_commit_entry_t both[] = {{.replica = 0, .fence = 1, .done_windows = 10},
                                    {.replica = 1, .fence = 1, .late = true}};
@@ -203,7 +243,7 @@ static void test_groups(void **state)
         assert_int_equal(written, i > 0);
         if (written) continue;
         STORE_OK(store_lease_reopen(s, &f->boss, 0, 0, 1, err));
-        STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w2", err));
+        STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w2", "cpu:x", err));
         STORE_OK(store_help_done(s, &f->boss, 0, 2, 10, NULL, err));
         STORE_OK(store_group_end(s, &f->boss, 1, 0, err));
     }
@@ -232,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_decide, ledger_set_up, ledger_tear_down),
+        cmocka_unit_test_setup_teardown(test_targets, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_late, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_resume, ledger_set_up, ledger_tear_down),
         cmocka_unit_test_setup_teardown(test_texts, ledger_set_up, ledger_tear_down),

@@ -78,15 +78,16 @@ static void test_leases(void **state)
     ledger_open(f, 0);
     store_t *s = f->store;
     STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 1, 10, NULL, err)); /* not issued */
-    for (int i = 0; i < 2; i++) STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w1", err));
-    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 2, "w2", err));
-    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 1, "w1", err));
-    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 7, 2, "w1", err));
-    STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 3, "w2", err)); /* w1 was lost */
+    for (int i = 0; i < 2; i++)
+        STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 2, "w1", "cpu:x", err));
+    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 2, "w2", "cpu:x", err));
+    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 1, "w1", "cpu:x", err));
+    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 7, 2, "w1", "cpu:x", err));
+    STORE_OK(store_lease_issue(s, &f->boss, 0, 0, 3, "w2", "cpu:x", err)); /* w1 was lost */
     STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 2, 10, NULL, err));
     STORE_REFUSED(ERR_STATE, store_help_done(s, &f->boss, 0, 3, 11, NULL, err)); /* too many */
     for (int i = 0; i < 2; i++) STORE_OK(store_help_done(s, &f->boss, 0, 3, 10, NULL, err));
-    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 4, "w3", err));
+    STORE_REFUSED(ERR_STATE, store_lease_issue(s, &f->boss, 0, 0, 4, "w3", "cpu:x", err));
     store_leases_t list;
     STORE_OK(store_lease_list(s, "r", 0, &list, err));
     assert_int_equal(list.n, 1);
@@ -147,7 +148,7 @@ static void test_old_fence(void **state)
     data_range_t cursor = {.start = 20};
     store_lease_t lease = {.fence = 1, .range = {.start = 10, .count = 10}};
     STORE_REFUSED(ERR_FENCE, store_round_commit(f->store, &old, &commit, err));
-    STORE_REFUSED(ERR_FENCE, store_lease_issue(f->store, &old, 0, 0, 2, "w1", err));
+    STORE_REFUSED(ERR_FENCE, store_lease_issue(f->store, &old, 0, 0, 2, "w1", "cpu:x", err));
     STORE_REFUSED(ERR_FENCE, store_help_done(f->store, &old, 0, 1, 10, NULL, err));
     STORE_REFUSED(ERR_FENCE, store_round_waits(f->store, &old, 0, "", err));
     assert_int_equal(ledger_windows(f->store), 0);
@@ -366,9 +367,9 @@ static void test_unfinished_epoch(void **state)
                       "DELETE FROM returned; DELETE FROM ledger; UPDATE lease SET "
                       "first_window = 95; UPDATE round SET cursor_epoch = 1, "
                       "cursor_window = 5; INSERT INTO ledger VALUES ('r', 0, 0, 95, 0, 0, 1, "
-                      "'w'); DELETE FROM lease WHERE round = 0");
+                      "'w', ''); DELETE FROM lease WHERE round = 0");
     assert_int_equal(store_help_count(f->url, proof), 1000);
-    store_help_script(f->url, "INSERT INTO ledger VALUES ('r', 1, 0, 1, 0, 0, 1, 'w')");
+    store_help_script(f->url, "INSERT INTO ledger VALUES ('r', 1, 0, 1, 0, 0, 1, 'w', '')");
     proof = "SELECT exactly_once * 1000 + skipped_windows FROM pcp_ledger WHERE epoch = 1";
     assert_int_equal(store_help_count(f->url, proof), -1); /* leased, and committed */
     store_help_script(f->url, "UPDATE lease SET n_windows = 5; UPDATE round SET cursor_window = 1");

@@ -95,7 +95,7 @@ int cuda_api_check(const api_t *self, cu_result_t result, const char *what, err_
     if (result == CU_OUT_OF_MEMORY)
         return err_set(err, ERR_MEMORY, "%s device %s: %s: out of memory", title, device, what);
     if (result >= CU_FIRST_LOST && result <= CU_LAST_LOST)
-        return err_set(err, ERR_STATE,
+        return err_set(err, ERR_DEVICE,
                        "%s device %s is lost (%s: %s %d, %s): what it had is gone and the process "
                        "has to start again",
                        title, device, what, name, result, text);

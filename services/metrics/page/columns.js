@@ -20,6 +20,7 @@ export const COLUMNS = {
           time("Submitted", "created_at"), text("Why", "reason", "long")],
   workers: [text("Worker", "worker"), state("State", "state"), text("Target", "target"), text("Device", "device"),
             text("Host", "host"), number("Tokens/s now", "live_speed", f.count), number("Loss now", "live_loss", f.loss),
+            number("Steps/s", "steps_per_second", f.count), number("Memory", "memory_bytes", f.bytes),
             number("Starts", "n_starts"), time("Since", "changed_at"), text("Why", "reason", "long")],
   events: [time("When", "told_at"), { title: "Level", cell: (row) => element("span", { class: `level-${row.level}` }, row.level) },
            text("Event", "name"), text("Who", "member"), number("Round", "round"),

@@ -56,6 +56,8 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
               "member=%s kind=%s reason=\"%s\"", gone.id, msg_who_name(gone.kind), reason);
     announce(self, &gone, false, reason);
     blame_keep(&self->roster, &gone);
+    plan_row_t *plan = plans_find(&self->plans, gone.target);
+    if (plan && gone.kind == MSG__KIND__KIND_WORKER) plan->left_ms = self->now_ms;
     if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
     if (gone.kind == MSG__KIND__KIND_COMPILER) {
         plans_forget_compiler(self, serial);
@@ -217,10 +219,10 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     blame_take(&self->roster, &row);
     roster_add(&self->roster, row);
     log_event(LOG_INFO, "member_joined",
-              "member=%s kind=%s target=%s threads=%u pid=%u host=%s protocol=%u "
+              "member=%s kind=%s target=%s device=%s threads=%u pid=%u host=%s protocol=%u "
               "software=\"%.32s\"",
-              row.id, msg_who_name(row.kind), row.target, hello->threads, hello->pid, hello->host,
-              row.protocol, hello->software);
+              row.id, msg_who_name(row.kind), row.target, row.device, hello->threads, hello->pid,
+              hello->host, row.protocol, hello->software);
     welcome(self, from, message);
     announce(self, &row, true, "");
     member_row_t *here = member_by_serial(&self->roster, row.serial);

@@ -54,7 +54,8 @@ static int write_open(const record_t *r, store_t *store, const store_leader_t *l
 
 static int write_issue(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
 {
-    return store_lease_issue(store, leader, r->round, r->replica, r->fence, r->text, err);
+    return store_lease_issue(store, leader, r->round, r->replica, r->fence, r->text, r->detail,
+                             err);
 }
 
 static int write_done(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)

@@ -10,7 +10,7 @@ typedef enum {
     RECORD_OBJECTS,    /* objects */
     RECORD_DATA,       /* windows: of an epoch */
     RECORD_OPEN,       /* round, cursor, leases */
-    RECORD_ISSUE,      /* round, replica, fence, text: worker */
+    RECORD_ISSUE,      /* round, replica, fence, text: worker, detail: its target */
     RECORD_DONE,       /* round, replica, fence, state, done */
     RECORD_REOPEN,     /* round, replica, fence: up to which nothing counts */
     RECORD_DECIDE,     /* round, entries */

@@ -115,6 +115,7 @@ void records_issue(shepherd_t *self, uint32_t replica)
 {
     record_t *record = of_lease(self, RECORD_ISSUE, replica);
     record->text = mem_strdup(self->round.lease[replica].worker);
+    record->detail = mem_strdup(self->round.lease[replica].target);
     records_write(self, record);
 }
 
@@ -235,6 +236,12 @@ void records_joined(shepherd_t *self, const member_row_t *row)
         {worker->target, sizeof worker->target, row->target},
         {worker->run, sizeof worker->run, self->config->run},
     };
+    char *device = *row->device ? mem_printf("%s%s%s", row->device, *row->device_name ? " " : "",
+                                             row->device_name)
+                                : mem_strdup("");
+    utf8_cut(worker->device, sizeof worker->device, device);
+    free(device);
+    worker->memory_bytes = row->device_bytes <= INT64_MAX ? (int64_t)row->device_bytes : 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         utf8_cut(texts[i].to, texts[i].space, texts[i].from);
     if (row->incarnation)

@@ -15,6 +15,11 @@ static const char *next_state(const store_lease_t *lease)
     return strcmp(lease->state, "committed") == 0 ? lease->state_out : lease->state_in;
 }
 
+static void take_target(work_t *lease, const store_lease_t *from)
+{
+    snprintf(lease->target, sizeof lease->target, "%.*s", MSG_ID_BYTES - 1, from->target);
+}
+
 static void load_lease(shepherd_t *self, const store_lease_t *from)
 {
     work_t *lease = &self->round.lease[from->replica];
@@ -47,6 +52,7 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     if (lease->recorded) lease->done_windows = from->done_windows;
     if (lease->recorded && lease->decided) lease->done_windows = lease->want;
     if (self->round.decided && !lease->decided) lease->state = WORK_DROPPED;
+    take_target(lease, from);
     lease->first_ms = lease->given_ms = lease->done_ms = self->now_ms;
     /* Should it be given again, it costs what was done since it was given first. */
     if (lease->state == WORK_ISSUED && from->issued_age_ms > 0)
@@ -67,6 +73,7 @@ static void load_leases(shepherd_t *self)
         memcpy(lease->state_in, next_state(from), HASH_HEX);
         lease->late = from->late;
         lease->range = from->range;
+        take_target(lease, from);
         snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);
     }
 }
@@ -76,6 +83,7 @@ static void load_round(shepherd_t *self)
     const store_round_t *round = &self->recovery.loaded.round;
     bool committed = strcmp(round->state, "committed") == 0;
     self->recovery.resumed = true;
+    self->round.resumed_ms = self->now_ms;
     self->round.number = self->round.first = (uint32_t)round->round + committed;
     self->round.opened = !committed;
     self->round.decided = strcmp(round->state, "decided") == 0;
@@ -230,6 +238,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
         lease->home = row->serial;
         lease->fence = holding->fence;
         snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
+        work_note_target(self, holding->replica, row);
         if (!known) records_issue(self, holding->replica);
         log_event(LOG_INFO, "lease_kept", "round=%u replica=%u fence=%u worker=%s",
                   self->round.number, holding->replica, lease->fence, row->id);

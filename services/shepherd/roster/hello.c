@@ -1,6 +1,7 @@
 /* What a HELLO may say, and whose an id is. Ids go into logs, databases, file names and onto
  * terminals, so that their alphabet is a narrow one; what a member says of itself is checked once,
  * here, for the run's shepherd and the front alike. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,12 @@ const char *hello_fault(const Msg__Hello *hello, const msg_peer_t *from, size_t 
         return "the target's or host's name is too long";
     if (!consists_of(hello->target, is_ascii_word))
         return "the target must be ASCII letters, digits and . _ : @ + -";
+    if (strlen(hello->device) >= MSG_ID_BYTES || strlen(hello->device_name) >= MSG_NAME_BYTES)
+        return "the device's name is too long";
+    if (!consists_of(hello->device, is_ascii_word) || !consists_of(hello->device_name, in_text))
+        return "the device's name is not UTF-8, or has control characters";
+    if (!(isfinite(hello->steps_per_s) && hello->steps_per_s >= 0))
+        return "the speed must be a number of steps in a second, 0 or more";
     if (!consists_of(hello->host, in_text) || !consists_of(hello->software, in_text))
         return "the host's or software's name is not UTF-8, or has control characters";
     if (strlen(hello->endpoint) >= MSG_NAME_BYTES) return "the endpoint is too long";

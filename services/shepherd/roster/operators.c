@@ -74,6 +74,10 @@ static Msg__WorkerStatus **list_workers(const operators_t *self, size_t *n)
         status->threads = row->threads;
         status->target = row->target;
         status->host = row->host;
+        status->device = row->device;
+        status->device_name = row->device_name;
+        status->device_bytes = row->device_bytes;
+        status->steps_per_s = row->steps_per_s;
         rows[(*n)++] = status;
     }
     return rows;

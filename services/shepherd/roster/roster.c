@@ -20,6 +20,10 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .endpoint = mem_strdup(hello->endpoint),
         .supervisor = mem_strdup(hello->supervisor),
         .host = mem_strdup(hello->host),
+        .device = mem_strdup(hello->device),
+        .device_name = mem_strdup(hello->device_name),
+        .device_bytes = hello->device_bytes,
+        .steps_per_s = hello->steps_per_s,
         .pid = hello->pid,
         .incarnation = hello->incarnation,
         .protocol = protocol_common(hello->protocol_oldest, hello->protocol),
@@ -38,6 +42,8 @@ void member_row_fini(member_row_t *row)
     free(row->endpoint);
     free(row->supervisor);
     free(row->host);
+    free(row->device);
+    free(row->device_name);
 }
 
 /* A peer as bytes, which are equal where msg_peer_equal says so: under another key the same routing

@@ -29,6 +29,9 @@ typedef struct {
 typedef struct {
     uint32_t serial; /* never used twice; leases refer to members by it */
     char *id, *target, *endpoint, *supervisor, *host;
+    char *device, *device_name; /* workers: "vulkan:0", and what it is; "": it told none */
+    uint64_t device_bytes;      /* workers: of its memory; 0: unknown */
+    double steps_per_s;         /* workers: of the last lease, as it says; 0: unknown */
     uint32_t pid, threads;
     uint64_t incarnation; /* random number of its process; 0: it told none */
     uint32_t protocol;    /* version of the conversation with it */

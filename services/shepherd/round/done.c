@@ -47,6 +47,13 @@ void work_recorded(shepherd_t *self, const recorder_result_t *result)
         work_acknowledge(self, &row->peer, (uint32_t)result->round, result->replica, result->fence);
 }
 
+static void note_speed(shepherd_t *self, const work_t *lease)
+{
+    member_row_t *row = member_by_serial(&self->roster, lease->holder);
+    if (row && lease->steps > 0 && lease->compute_s > 0)
+        row->steps_per_s = lease->steps / lease->compute_s;
+}
+
 void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, double norm2)
 {
     work_t *lease = &self->round.lease[replica];
@@ -69,6 +76,7 @@ void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, dou
         "round=%u replica=%u loss=%.4f norm=%.4g compute_s=%.3f download_s=%.3f upload_s=%.3f",
         self->round.number, replica, lease->loss, sqrt(norm2), lease->compute_s, lease->download_s,
         lease->upload_s);
+    note_speed(self, lease);
     if (lease->timed) admission_timed(&self->admission, lease);
     blame_clear(&self->roster, lease->holder);
     records_done(self, replica);

@@ -20,6 +20,7 @@ typedef struct {
     bool unknown;    /* a compiler said that no compiler here knows the target */
     uint64_t places; /* PLAN_ASKED: of the aggregators that were to take its object */
     bool moved;      /* those are others by now: it will be where workers do not look */
+    int64_t left_ms; /* when a worker of the target left last; 0: none did */
     bool refuses;    /* workers of the target that are here have not been told yet */
     char *why;       /* PLAN_FAILED: the text with which workers of the target are refused */
     char hash[HASH_HEX];

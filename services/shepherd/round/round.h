@@ -26,6 +26,8 @@ typedef struct {
     data_range_t range;               /* training: windows */
     uint64_t want, done_windows;      /* training: of the range, from its beginning */
     char worker[MSG_ID_BYTES];        /* training: who had it last */
+    char target[MSG_ID_BYTES]; /* training: its target, also of the rounds before; "": unknown */
+    int64_t reopened_ms;       /* training: since when it is to be given again; 0: it is not */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
     uint32_t floor; /* when adoptable: work given under a fence up to this one is void */
     bool adoptable; /* a leader before us may have given the lease: its worker may keep it */
@@ -66,6 +68,7 @@ typedef struct {
     int64_t started_ms, begun_ms; /* first round, present round */
     int64_t opened_ms;  /* of a round that another leader opened: when, before our term; 0 */
     int64_t outage_ms;  /* of the open round: taking over, and waiting for lost shards */
+    int64_t resumed_ms; /* we have taken the run over then; 0: we began it */
     int64_t ready_ms;   /* training could have begun, but for missing workers */
     int64_t waiting_ms; /* when the log last said what is waited for */
     int64_t overdue_ms; /* when work was last looked at for being overdue */

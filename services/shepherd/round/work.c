@@ -8,7 +8,7 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-static bool ready(const shepherd_t *self, const member_row_t *row)
+bool work_ready(const shepherd_t *self, const member_row_t *row)
 {
     return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
            plans_ready(&self->plans, row->target);
@@ -16,68 +16,7 @@ static bool ready(const shepherd_t *self, const member_row_t *row)
 
 bool work_free(const shepherd_t *self, const member_row_t *row)
 {
-    return row->credit > 0 && !blame_rests(row, self->now_ms) && ready(self, row);
-}
-
-/* Replicas of each member, by its place in the table. Caller frees. */
-static uint32_t *loads(const shepherd_t *self)
-{
-    uint32_t *load = mem_calloc(self->roster.members.n + 1, sizeof *load); /* the last: of nobody */
-    for (int64_t k = 0; k < self->round.replicas; k++)
-        load[member_place(&self->roster, self->round.lease[k].home)]++;
-    return load;
-}
-
-/* Workers from the least loaded on (the longest here among equals), each taking a replica when it is
- * next. Nobody's load falls to `level`, so that every worker is looked at once a level. */
-typedef struct {
-    uint32_t *load; /* by place in the table of members */
-    size_t *who;    /* places of those that can work */
-    size_t n_who, at;
-    uint32_t level; /* the least load */
-} seats_t;
-
-static size_t seats_next(seats_t *self)
-{
-    while (self->load[self->who[self->at]] != self->level) {
-        if (++self->at < self->n_who) continue;
-        self->at = 0;
-        self->level++;
-    }
-    return self->who[self->at];
-}
-
-static void seats_begin(const shepherd_t *self, seats_t *seats)
-{
-    size_t n = self->roster.members.n;
-    *seats = (seats_t){.load = loads(self), .who = mem_calloc(n + 1, sizeof *seats->who)};
-    for (size_t i = 0; i < n; i++)
-        if (ready(self, &self->roster.members.at[i])) seats->who[seats->n_who++] = i;
-    seats->level = UINT32_MAX;
-    for (size_t i = 0; i < seats->n_who; i++)
-        if (seats->load[seats->who[i]] < seats->level) seats->level = seats->load[seats->who[i]];
-}
-
-/* Give every replica a home; move one only where that lowers the largest load, for a moved replica
- * loses its inner state. */
-void work_settle(shepherd_t *self)
-{
-    seats_t seats;
-    seats_begin(self, &seats);
-    size_t n = (size_t)self->round.replicas;
-    size_t fair = seats.n_who ? (n + seats.n_who - 1) / seats.n_who : 0;
-    for (size_t k = 0; seats.n_who > 0 && k < n; k++) {
-        size_t home = member_place(&self->roster, self->round.lease[k].home);
-        bool housed = home < self->roster.members.n;
-        if (housed && seats.load[home] <= fair) continue;
-        size_t next = seats_next(&seats);
-        if (housed && seats.load[next] >= fair) continue;
-        if (housed) seats.load[home]--;
-        seats.load[next]++;
-        self->round.lease[k].home = self->roster.members.at[next].serial;
-    }
-    free(seats.load);
-    free(seats.who);
+    return row->credit > 0 && !blame_rests(row, self->now_ms) && work_ready(self, row);
 }
 
 void work_open_round(shepherd_t *self)
@@ -87,6 +26,7 @@ void work_open_round(shepherd_t *self)
         work_t next = {.home = lease->home, .fence = self->round.fence_base + 1};
         if (lease->fence > self->round.fence_top) self->round.fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
+        memcpy(next.target, lease->target, sizeof next.target);
         *lease = lease->late ? late_next(lease, next) : next;
     }
     replicas_decide(self);
@@ -154,6 +94,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
     work_move(self, lease, WORK_OPEN, 0);
     lease->done_windows = 0;
     lease->recorded = lease->adoptable = lease->timed = false;
+    lease->reopened_ms = self->now_ms;
     lease->fence = (lease->fence > self->round.fence_base ? lease->fence : self->round.fence_base) +
                    1;
     for (size_t i = 0; i < self->roster.members.n; i++)
@@ -169,19 +110,6 @@ void work_reopen_eval(shepherd_t *self, work_t *part)
     part->fence++;
 }
 
-/* A replica whose worker is gone goes to an idle spare, which then keeps it; if there is none, to
- * whoever is free first (home 0), and finds its place when the next round opens. */
-static uint32_t new_home(const shepherd_t *self, uint32_t lost)
-{
-    uint32_t *load = loads(self), home = 0;
-    for (size_t i = 0; home == 0 && i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
-        if (row->serial != lost && load[i] == 0 && ready(self, row)) home = row->serial;
-    }
-    free(load);
-    return home;
-}
-
 void work_again(shepherd_t *self, uint32_t replica)
 {
     work_t *lease = &self->round.lease[replica];
@@ -189,7 +117,7 @@ void work_again(shepherd_t *self, uint32_t replica)
     if (++lease->failures > 1) lease->avoid = holder;
     work_reopen(self, replica);
     if (lease->avoid && lease->home == holder && plans_workers(&self->plans, &self->roster) > 1)
-        lease->home = new_home(self, holder);
+        lease->home = work_spare(self, lease, holder);
 }
 
 void work_again_eval(shepherd_t *self, work_t *part)
@@ -206,7 +134,7 @@ void work_release(shepherd_t *self, uint32_t holder)
     }
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
-        if (lease->home == holder) lease->home = new_home(self, holder);
+        if (lease->home == holder) lease->home = work_spare(self, lease, holder);
         if (lease->state == WORK_ISSUED && lease->holder == holder) work_reopen(self, (uint32_t)k);
     }
 }
@@ -303,6 +231,7 @@ static void give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker,
     work->timed = work->lag == 0; /* a late one may be half done */
     if (!work->first_ms) work->first_ms = self->now_ms;
     snprintf(work->worker, sizeof work->worker, "%s", worker->id);
+    work_note_target(self, replica, worker);
     issued(self, work, worker);
     records_issue(self, replica);
     MSG_SEND(self->ports.out, &worker->peer, 0, LEASE, lease, &lease);
@@ -374,7 +303,7 @@ static void give_late(shepherd_t *self, char **endpoints)
         work_t *lease = &self->round.lease[k];
         if (!lease->carry || lease->state != WORK_OPEN) continue;
         member_row_t *row = member_by_id(&self->roster, lease->worker);
-        if (row && ready(self, row))
+        if (row && work_ready(self, row))
             give_lease(self, (uint32_t)k, row, endpoints);
         else
             lease->carry = self->now_ms < self->recovery.adopt_until_ms;
@@ -395,6 +324,12 @@ static size_t give_homes(shepherd_t *self, char **endpoints)
     return homeless;
 }
 
+static bool may_take(const shepherd_t *self, uint32_t replica, const member_row_t *row)
+{
+    return work_free(self, row) && !round_refused(&self->round, replica, row->serial) &&
+           work_suits(self, &self->round.lease[replica], row);
+}
+
 /* Those whose worker is gone, to whoever has credit left and may have the inner state. */
 static void give_homeless(shepherd_t *self, char **endpoints)
 {
@@ -407,8 +342,7 @@ static void give_homeless(shepherd_t *self, char **endpoints)
         if (first == self->roster.members.n) return;
         size_t m = taker(self, lease, first);
         while (m < self->roster.members.n &&
-               !(work_free(self, &self->roster.members.at[m]) &&
-                 !round_refused(&self->round, (uint32_t)k, self->roster.members.at[m].serial)))
+               !may_take(self, (uint32_t)k, &self->roster.members.at[m]))
             m++;
         if (m < self->roster.members.n)
             give_lease(self, (uint32_t)k, &self->roster.members.at[m], endpoints);
