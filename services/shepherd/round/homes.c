@@ -4,6 +4,12 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
+bool work_ready(const shepherd_t *self, const member_row_t *row)
+{
+    return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
+           plans_ready(&self->plans, row->target);
+}
+
 /* Replicas of each member, by its place in the table. Caller frees. */
 static uint32_t *loads(const shepherd_t *self)
 {

@@ -8,12 +8,6 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-bool work_ready(const shepherd_t *self, const member_row_t *row)
-{
-    return row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
-           plans_ready(&self->plans, row->target);
-}
-
 bool work_free(const shepherd_t *self, const member_row_t *row)
 {
     return row->credit > 0 && !blame_rests(row, self->now_ms) && work_ready(self, row);

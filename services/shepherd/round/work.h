@@ -21,15 +21,15 @@ void work_reopen_eval(shepherd_t *self, work_t *part);
 /* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
 void work_again(shepherd_t *self, uint32_t replica);
 void work_again_eval(shepherd_t *self, work_t *part);
-void work_revoke(shepherd_t *self, uint32_t replica);             /* its holder is to drop it */
-bool work_ready(const shepherd_t *self, const member_row_t *row); /* it has a plan, and may */
-bool work_free(const shepherd_t *self, const member_row_t *row);  /* it could take work now */
+void work_revoke(shepherd_t *self, uint32_t replica);            /* its holder is to drop it */
+bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
 void work_dispatch(shepherd_t *self);
 void work_open_round(shepherd_t *self);
 void work_open_eval(shepherd_t *self);
 void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
 
 /* --- homes.c --- */
+bool work_ready(const shepherd_t *self, const member_row_t *row); /* it has a plan, and may */
 void work_settle(shepherd_t *self); /* each replica gets a worker, and keeps it where it can */
 /* The idle spare that a replica gets whose worker, `lost`, is gone; 0: there is none. */
 uint32_t work_spare(const shepherd_t *self, const work_t *lease, uint32_t lost);
