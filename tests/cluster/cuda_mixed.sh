@@ -33,6 +33,8 @@ run() {
 last() {
     sed -n "s/.*event=round round=3 .*[ ]$1=\([0-9.]*\).*/\1/p" "$dir/shepherd.log"
 }
+# A run that is to end although something fails: not waited for without end.
+over() { eventually 100 event shepherd 'event=run_done' && ends 0; }
 ask_store() { sqlite3 "$dir/pcp.db" ".timeout 10000" "$1"; }
 is() { [ "$(ask_store "$1")" = "$2" ] || { ask_store "$1"; return 1; }; }
 shows() { "$bin/pcp" worker list --shepherd "$control" >"$work/list" 2>&1; grep -qE -- "$1" "$work/list" || { cat "$work/list"; return 1; }; }
@@ -61,7 +63,7 @@ dismiss
 run lost --target-wait-s 60
 launch node env PCP_CUDA_LOST="20:$work/gone" "$bin/pcp-supervisor" --shepherd "$control" --id node --cache-dir "$work/cache" --log-dir "$dir" \
     --devices cuda:0 --threads 1 --heartbeat-timeout-ms 20000
-check "a run whose CUDA device is lost ends" ends 0
+check "a run whose CUDA device is lost ends" over
 check "the worker left with 11 and was started again" event node 'worker=node-w0 state=waiting .*status 11: its device was lost.*starts again'
 check "in the middle of a lease" event node-w0 'event=device_failed .*status=11 error=".*CUDA device emulated is lost'
 check "the lease was given again to CUDA" is "SELECT sum(target = 'cuda:sm_90'), sum(other_target), sum(moved) FROM pcp_targets" "3|0|0"

@@ -65,5 +65,17 @@ check "and says how much there was to be" event w2 'event=device_failed .*status
 check "the run is not blamed" ends 0
 dismiss
 
+# --- the same under a supervisor: given up at once, the other one trains ---
+PCP_MEMORY_LIMIT=64Ki run narrow --devices cpu --stable-ms 60000
+check "a supervisor gives up a worker with too little memory" eventually 60 event node \
+    'worker=node-w0 state=failed .*status 12: its device has too little memory for the run'
+check "after one start" test "$(grep -c 'worker=node-w0 state=starting' "$dir/node.log")" -eq 1
+check "which leaves the supervisor without workers: status 4" leaves node 4
+check "its lease was in hand" event shepherd 'lease_reopened .*round=0'
+worker w1 --once
+check "another one ends the run" ends 0
+check "the records know how little it was" test "$(sqlite3 "$dir/pcp.db" "SELECT memory_bytes FROM pcp_workers WHERE worker = 'node-w0'")" = 65536
+dismiss
+
 check "nothing is left running" no_orphans
 tap_done
