@@ -202,8 +202,8 @@ static void worker_row(top_table_t *self, const top_data_t *data, size_t row)
               speed);
     top_age((double)(data->read_ms - top_time_ms(text_of(r, row, "changed_at"))), since);
     if (bytes > 0) snprintf(memory, sizeof memory, " %.1f GiB", bytes / (1 << 30));
-    snprintf(what, sizeof what, " %s%s%s%s", text_of(r, row, "target"), memory,
-             *device ? " " : "", device);
+    snprintf(what, sizeof what, " %s%s%s%s", text_of(r, row, "target"), memory, *device ? " " : "",
+             device);
     cell(self, wide ? W_WORKER + 8 : W_WORKER, TOP_PLAIN, worker);
     cell(self, W_STATE, style_of(state), state);
     cell(self, -W_FIGURE, TOP_PLAIN, loss);
