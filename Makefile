@@ -10,7 +10,7 @@ MAKEFLAGS += --no-builtin-rules
 B := $(if $(filter release,$(MODE)),build,build/$(MODE))
 OBJ := build/obj/$(MODE)
 
-PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash libpq sqlite3 hiredis libmicrohttpd libpcre2-8 libutf8proc ncursesw zlib yaml-0.1
+PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash libpq sqlite3 hiredis libmicrohttpd libcurl libpcre2-8 libutf8proc ncursesw zlib yaml-0.1
 ifneq ($(shell pkg-config --exists $(PKGS) && echo ok),ok)
 ifneq ($(MAKECMDGOALS),clean)
 $(error some of "$(PKGS)" are missing: run scripts/setup)

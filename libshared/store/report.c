@@ -30,6 +30,7 @@ static const struct {
      "SELECT run, state, reason, rounds_planned, rounds, tokens, loss, validation_loss, "
      "checkpoint, leader, created_at, started_at, finished_at FROM pcp_runs "
      "WHERE $1 = '' OR run = $1 ORDER BY created_at DESC LIMIT $2"},
+    {"options", true, false, "options:j", "SELECT options FROM pcp_runs WHERE run = $1 LIMIT $2"},
     {"queue", false, false,
      "run number:n state reason workers_wanted:n shards:n rounds_planned:n created_at:t",
      "SELECT run, number, state, reason, workers_wanted, shards, rounds_planned, created_at "
@@ -266,6 +267,28 @@ int store_report(store_t *self, const char *name, const char *run, int64_t most,
                           .n_of = last > 0 ? (uint64_t)last : 0};
         take_rows(out, &rows, reports[i].columns, n_row);
     }
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+int store_report_rounds(store_t *self, const char *run, int64_t after, int64_t validated,
+                        int64_t most, report_t *out, err_t *err)
+{
+    if (store_check_id("run id", run, err) < 0) return -1;
+    if (most < 1 || most > STORE_REPORT_ROWS)
+        return err_set(err, ERR_ARG, "store: a report has 1 to %d rows", STORE_REPORT_ROWS);
+    sql_rows_t rows = {0};
+    int64_t n = SQL_RUN(
+        self->db, err, &rows,
+        "SELECT l.round, l.loss, v.validation_loss, s.tokens_per_second, l.committed_at "
+        "FROM pcp_loss l LEFT JOIN pcp_validation v ON v.run = l.run AND v.round = l.round "
+        "LEFT JOIN pcp_speed s ON s.run = l.run AND s.round = l.round "
+        "WHERE l.run = $1 AND (l.round > $2 OR v.round > $3) ORDER BY l.round LIMIT $4",
+        sql_text(run), sql_int(after), sql_int(validated), sql_int(most));
+    *out = (report_t){0};
+    if (n >= 0)
+        take_rows(out, &rows, "round:n loss:n validation_loss:n tokens_per_second:n committed_at:t",
+                  rows.n_row);
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;
 }

@@ -42,6 +42,11 @@ const char *store_report_name(size_t i);
  * (ERR_ARG). ERR_STATE: there is no such run. ERR_NET, ERR_SCHEMA as all of store.h. */
 int store_report(store_t *self, const char *name, const char *run, int64_t most, report_t *out,
                  err_t *err);
+/* Committed rounds of a run as they are, in order: those behind `after`, and those behind `validated` that
+ * have a validation loss; `most` as above. Columns: round, loss, validation_loss, tokens_per_second,
+ * committed_at. */
+int store_report_rounds(store_t *self, const char *run, int64_t after, int64_t validated,
+                        int64_t most, report_t *out, err_t *err);
 void store_report_fini(report_t *self);
 
 /* A cell by its column's name: borrowed; NULL: the database says NULL, or there is no such row or

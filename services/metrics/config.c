@@ -30,6 +30,12 @@ static const config_field_t fields[] = {
      .offset = offsetof(metrics_config_t, store),
      .help = "postgresql://... or sqlite:///PATH to write samples and events to [none]",
      .secret = true},
+    TEXT(track, NULL,
+         "mlflow:http://HOST:PORT or mlflow:https://HOST: a tracker that gets losses and speed of "
+         "the "
+         "runs in the records [none]"),
+    TEXT(track_experiment, "pcp", "of the tracker, that runs belong to"),
+    TEXT(track_token_file, NULL, "its first line is the tracker's token [MLFLOW_TRACKING_TOKEN]"),
     TEXT(id, NULL, "unique in the cluster [metrics-HOST-RANDOM]"),
     COUNT(stale_ms, "5000", 100, 3600000,
           "/readyz says of a shepherd silent for this long that no run is active"),

@@ -7,6 +7,7 @@
 typedef struct {
     service_options_t common;
     char *events, *http, *web, *web_store, *store, *id;
+    char *track, *track_experiment, *track_token_file;
     bool list_metrics; /* do nothing but print them */
     int64_t stale_ms, keep_s, queue, store_days;
 } metrics_config_t;

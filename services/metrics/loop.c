@@ -192,6 +192,17 @@ static int start_web(loop_t *self, err_t *err)
     return 0;
 }
 
+static int start_track(loop_t *self, err_t *err)
+{
+    const metrics_config_t *c = self->config;
+    const track_options_t options = {.where = c->track,
+                                     .experiment = c->track_experiment,
+                                     .token_file = c->track_token_file,
+                                     .store = c->web_store ? c->web_store : c->store};
+    self->track = track_new(&options, err);
+    return self->track ? 0 : -1;
+}
+
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
 {
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
@@ -206,6 +217,7 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
     if (self->config->web && start_web(self, err) < 0) return -1;
     if (self->config->store && start_writer(self, err) < 0) return -1;
     if (start_totals(self, err) < 0) return -1;
+    if (self->config->track && start_track(self, err) < 0) return -1;
     zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
     return 0;
 }
@@ -222,6 +234,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     if (rc == 0) rc = service_health(self->zloop, &self->config->common, NULL, NULL, &health, err);
     if (rc == 0) service_loop(self->zloop);
     health_destroy(&health);
+    track_destroy(&self->track);
     web_destroy(&self->web);
     totals_destroy(&self->totals);
     http_destroy(&self->http);

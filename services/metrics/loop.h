@@ -9,6 +9,7 @@
 #include "metrics/metrics.h"
 #include "metrics/source.h"
 #include "metrics/totals.h"
+#include "metrics/track/track.h"
 #include "metrics/web/web.h"
 #include "metrics/writer.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     http_t *http;
     web_t *web;              /* NULL: there is no page */
     totals_reader_t *totals; /* NULL: no store */
+    track_t *track;          /* NULL: there is no tracker */
     zloop_t *zloop;
     writer_options_t writer_options;
     zactor_t *writer; /* NULL: no store */

@@ -171,7 +171,7 @@ static void on_child_end(train_t *self, const child_end_t *end)
     char how[64];
     if (strcmp(end->name, TRAIN_PAGE) == 0) { /* only for the eye: the run goes on */
         if (!self->done && !self->failed && !self->interrupts)
-            progress_note(&self->progress, "the page %s (%s/logs/" TRAIN_PAGE ".log)",
+            progress_note(&self->progress, "the page or tracker %s (%s/logs/" TRAIN_PAGE ".log)",
                           child_end_text(end, how), self->config.run_dir);
         return;
     }
@@ -385,7 +385,7 @@ static int prepare(train_t *self, err_t *err)
     train_config_t *c = &self->config;
     bool again = self->resume.dir != NULL;
     progress_init(&self->progress, stdout);
-    if (!c->prepare_only && train_processes_there(c->web, err) < 0) return -1;
+    if (!c->prepare_only && train_processes_there(c->web || c->track, err) < 0) return -1;
     if ((again ? train_config_combine(c, err) : train_config_check(c, err)) < 0) return -1;
     int rc = again ? train_prepare_again(c, &self->progress, &self->prepared, err)
                    : train_prepare(c, &self->progress, &self->prepared, err);
@@ -398,7 +398,7 @@ static int open_page(train_t *self, err_t *err)
     unsigned port;
     if (train_page_start(&self->config, self->prepared.sockets, self->children, &port, err) < 0)
         return -1;
-    progress_note(&self->progress, "page http://127.0.0.1:%u/", port);
+    if (self->config.web) progress_note(&self->progress, "page http://127.0.0.1:%u/", port);
     return 0;
 }
 
@@ -412,7 +412,7 @@ static int train(train_t *self, err_t *err)
     free(logs);
     self->signals = block_signals();
     int status = self->signals < 0 ? err_set_errno(err, "signalfd") : 0;
-    if (status == 0 && self->config.web) status = open_page(self, err);
+    if (status == 0 && (self->config.web || self->config.track)) status = open_page(self, err);
     if (status == 0)
         status = train_processes_shepherd(&self->config, &self->prepared, self->children, err);
     if (status == 0) status = watch(self, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/str.h"
 #include "pcp/model_roles.h"
 #include "pcp/train_records.h"
 #include "text/tokenizer.h"
@@ -47,6 +48,10 @@ static const config_field_t fields[] = {
     YES_NO(prepare_only, "false", "write the run directory and stop (docs/services.md)"),
     YES_NO(web, "false", "show the run in a browser on this machine: prints the page's address"),
     WHOLE(web_port, "0", 0, 65535, "of that page, on 127.0.0.1; 0: one that is free"),
+    TEXT(track, NULL,
+         "mlflow:http://HOST:PORT, a tracker that gets losses and speed (docs/page.md)"),
+    TEXT(track_experiment, "pcp", "of the tracker, that the run belongs to"),
+    TEXT(track_token_file, NULL, "its first line is the tracker's token [MLFLOW_TRACKING_TOKEN]"),
     WORD(log_level, "info", "debug|info|warn|error", "of the services' logs"),
 };
 
@@ -85,6 +90,8 @@ int train_config_check(const train_config_t *self, err_t *err)
         return err_set(err, ERR_ARG,
                        "--tokenizer %s is neither char, byte nor raw, and no file is there",
                        self->tokenizer);
+    if (self->track && !str_starts(self->track, "mlflow:http"))
+        return err_set(err, ERR_ARG, "--track %s: expected mlflow:http://HOST:PORT", self->track);
     return train_config_combine(self, err);
 }
 

@@ -27,6 +27,7 @@ typedef struct {
     /* who trains */
     int64_t threads;
     /* where */
+    char *track, *track_experiment, *track_token_file;
     char *checkpoint, *resume, *run_dir, *log_level;
     bool prepare_only, tune, web;
     int64_t web_port;

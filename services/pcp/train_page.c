@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,20 +33,44 @@ static int listen_on(int64_t port, unsigned *bound, err_t *err)
     return -1;
 }
 
+enum { WORDS = 24 };
+
+/* The program with its flags into argv, which borrows all. */
+static void list_words(const train_config_t *c, const char *events, const char *store,
+                       const char *web, const char *program, const char *argv[WORDS])
+{
+    const char *const first[] = {
+        program, "--parent-death", "--log-level", c->log_level,  "--events",
+        events,  "--http",         "none",        "--web-store", store};
+    const char *pairs[][2] = {{"--web", web},
+                              {"--track", c->track},
+                              {"--track-experiment", c->track ? c->track_experiment : NULL},
+                              {"--track-token-file", c->track ? c->track_token_file : NULL}};
+    size_t n = sizeof first / sizeof *first;
+    memcpy(argv, first, sizeof first);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (!pairs[i][1]) continue;
+        argv[n++] = pairs[i][0];
+        argv[n++] = pairs[i][1];
+    }
+    argv[n] = NULL;
+}
+
 int train_page_start(const train_config_t *config, const char *sockets, children_t *children,
                      unsigned *port, err_t *err)
 {
-    int fd = listen_on(config->web_port, port, err);
-    if (fd < 0) return -1;
+    const char *argv[WORDS];
+    int fd = config->web ? listen_on(config->web_port, port, err) : -1;
+    if (config->web && fd < 0) return -1;
     char *program = train_processes_beside("metrics");
     char *events = mem_printf("ipc://%s/events", sockets);
     char *store = mem_printf("sqlite://%s/pcp.db", config->run_dir);
     char *web = mem_printf("fd:%d", CHILDREN_KEPT_FD);
-    char *const argv[] = {
-        program, "--parent-death", "--log-level", config->log_level, "--events", events, "--http",
-        "none",  "--web-store",    store,         "--web",           web,        NULL};
-    int rc = children_spawn_with(children, TRAIN_PAGE, argv, fd, err);
-    close(fd);
+    list_words(config, events, store, config->web ? web : NULL, program, argv);
+    int rc = fd >= 0 ? children_spawn_with(children, TRAIN_PAGE, (char *const *)argv, fd, err)
+                     : children_spawn(children, TRAIN_PAGE, (char *const *)argv, err);
+    unsetenv("MLFLOW_TRACKING_TOKEN");
+    if (fd >= 0) close(fd);
     free(web);
     free(store);
     free(events);

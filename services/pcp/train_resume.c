@@ -13,8 +13,8 @@
 
 /* pcp train's own that change no result, and where a run ends, which check_rounds looks at. */
 static const char *const free_keys[] = {
-    "rounds",    "threads",      "tune",   "web",     "web_port",
-    "log_level", "prepare_only", "resume", "run_dir",
+    "rounds",       "threads", "tune",    "web",   "web_port",         "log_level",
+    "prepare_only", "resume",  "run_dir", "track", "track_experiment", "track_token_file",
 };
 
 bool train_resume_is_free(const char *key)

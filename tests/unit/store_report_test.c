@@ -121,6 +121,28 @@ static void rounds_are_put_together(void **state)
     store_report_fini(&report);
 }
 
+/* As they are, however many: for who follows a run. */
+static void rounds_as_they_are(void **state)
+{
+    const store_test_t *f = *state;
+    report_t report;
+    STORE_OK(store_report_rounds(f->store, "r", 0, 0, 10, &report, err));
+    assert_int_equal(report.n_row, 10);
+    assert_true(number(&report, 9, "round") == 10 && number(&report, 9, "loss") == 90);
+    assert_true(number(&report, 9, "validation_loss") == 41);
+    assert_null(store_report_cell(&report, 8, "validation_loss"));
+    assert_true(number(&report, 9, "tokens_per_second") == 1280);
+    assert_string_equal(cell(&report, 9, "committed_at"), "1970-01-01T00:00:09.500Z");
+    store_report_fini(&report);
+    STORE_OK(store_report_rounds(f->store, "r", 24, 25, 10, &report, err));
+    assert_true(report.n_row == 1 && number(&report, 0, "round") == 25);
+    store_report_fini(&report);
+    STORE_OK(store_report_rounds(f->store, "r", 25, 15, 10, &report, err)); /* late validations */
+    assert_true(report.n_row == 2 && number(&report, 0, "round") == 20);
+    store_report_fini(&report);
+    STORE_REFUSED(ERR_ARG, store_report_rounds(f->store, "r", 0, 0, 0, &report, err));
+}
+
 static void rows_are_bounded(void **state)
 {
     const store_test_t *f = *state;
@@ -216,9 +238,13 @@ static void times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_report),      TEST(rounds_are_put_together),
-        TEST(rows_are_bounded),  TEST(refusals),
-        TEST(read_only),         TEST(stamps),
+        TEST(every_report),
+        TEST(rounds_are_put_together),
+        TEST(rounds_as_they_are),
+        TEST(rows_are_bounded),
+        TEST(refusals),
+        TEST(read_only),
+        TEST(stamps),
         cmocka_unit_test(times),
     };
     return cmocka_run_group_tests_name("store_report", tests, NULL, NULL);
