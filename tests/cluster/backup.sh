@@ -127,7 +127,7 @@ if postgres_start; then
     check "it was in the middle when it was copied" test "$(wc -l <"$work/b2/records/round.copy")" -lt $((rounds - 1))
     check "the passwords of the database are not in the backup" sh -c "! grep -rq postgresql:// '$work/b2'"
     dismiss
-    rm -rf "$work/d" "$work/runs"
+    rm -rf "$work/d" "$work/runs" "$work/pcp" # all that aggregators and workers held, and plans
     query "$postgres_url" "CREATE DATABASE other" >/dev/null
     other=${postgres_url%/*}/other
     check "all of it is destroyed" query "$postgres_url" "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
