@@ -14,7 +14,6 @@
 #include "base/rng.h"
 #include "msg/limits.h"
 #include "msg/vouch.h"
-#include "outer/change.h"
 #include "worker/delta.h"
 #include "worker/schedule.h"
 
@@ -55,8 +54,8 @@ static void drop_engine(trainer_t *self)
     engine_destroy(&self->engine);
     free(self->start);
     free(self->error);
-    free(self->base);
-    self->start = self->error = self->base = NULL;
+    params_forget(&self->params);
+    self->start = self->error = NULL;
     self->result.here = self->start_here = false;
     *self->in_engine = '\0';
     *self->plan = '\0';
@@ -106,8 +105,7 @@ static int need_client(trainer_t *self, const work_t *work, err_t *err)
     self->start_here = false;
     if (self->run != work->run) { /* they belong to another run */
         states_forget(&self->states);
-        free(self->base);
-        self->base = NULL;
+        params_forget(&self->params);
     }
     self->run = work->run;
     self->n_endpoint = work->n_data;
@@ -187,48 +185,6 @@ static int need_tokens(trainer_t *self, const work_t *work, err_t *err)
     return *at ? 0 : -1;
 }
 
-/* The parameters of base_round become those of the round: 0; 1: the parameters themselves are needed. */
-static int fetch_changes(trainer_t *self, const work_t *work, const codec_t *codec, err_t *err)
-{
-    enum { MOST = 2 }; /* rounds that aggregators have snapshots of */
-    err_t why = {0};
-    if (!self->base || self->base_round > work->round || work->round - self->base_round > MOST)
-        return 1;
-    while (self->base_round < work->round) {
-        uint32_t next = self->base_round + 1;
-        if (data_get_change(self->client, work->bounds, next, codec, self->base, &why) == 0) {
-            self->base_round = next;
-            continue;
-        }
-        free(self->base);
-        self->base = NULL;
-        if (why.code == ERR_NET || (why.code == ERR_STATE && next == work->round)) {
-            *err = why;
-            return -1;
-        }
-        log_event(LOG_INFO, "parameters_whole", "round=%u reason=\"%s\"", work->round, why.text);
-        return 1;
-    }
-    return 0;
-}
-
-static int fetch_params(trainer_t *self, const work_t *work, err_t *err)
-{
-    size_t n = (size_t)engine_params(self->engine) * sizeof *self->start;
-    err_t why = {0};
-    const codec_t *codec = change_codec(work->down_codec, &why);
-    if (why.code) return err_set(err, why.code, "%s", why.text);
-    if (!codec) return data_get_params(self->client, work->bounds, work->round, self->start, err);
-    int rc = fetch_changes(self, work, codec, err);
-    if (rc == 0) memcpy(self->start, self->base, n);
-    if (rc <= 0) return rc;
-    if (data_get_params(self->client, work->bounds, work->round, self->start, err) < 0) return -1;
-    if (!self->base) self->base = mem_calloc(n + 1, 1);
-    memcpy(self->base, self->start, n);
-    self->base_round = work->round;
-    return 0;
-}
-
 static int prepare(trainer_t *self, const work_t *work, err_t *err)
 {
     if (work->n_data == 0 || work->n_data > MSG_MAX_SHARDS || !work->tokens || work->n_bounds == 0)
@@ -240,7 +196,11 @@ static int prepare(trainer_t *self, const work_t *work, err_t *err)
     if (here) return 0;
     self->start_here = false;
     double asked = clock_mono_s();
-    if (fetch_params(self, work, err) < 0) return -1;
+    const params_which_t which = {.bounds = work->bounds,
+                                  .round = work->round,
+                                  .down_codec = work->down_codec,
+                                  .n = (size_t)engine_params(self->engine)};
+    if (params_fetch(&self->params, self->client, &which, self->start, err) < 0) return -1;
     self->fetch_s += clock_mono_s() - asked;
     self->start_here = !work->training;
     self->start_round = work->round;

@@ -7,6 +7,7 @@
 #include "outer/codec.h"
 #include "proto/control.pb-c.h"
 #include "worker/engine.h"
+#include "worker/params.h"
 #include "worker/states.h"
 #include "worker/tokens.h"
 
@@ -51,9 +52,8 @@ typedef struct {
     bool plan_refused;   /* the last work's: its signature (msg/vouch.h) */
     states_t states;
     tokens_t *train, *validation;
-    float *start; /* flat: the parameters at the beginning, then the pseudo-gradient */
-    float *base;  /* those of the last beginning, where the way down has a codec; NULL: none yet */
-    uint32_t base_round;
+    params_t params;
+    float *start;         /* flat: the parameters at the beginning, then the pseudo-gradient */
     const codec_t *codec; /* of the present lease */
     float *error;         /* that the codec had left out before it; NULL: no codec kept any */
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */
