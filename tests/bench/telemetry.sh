@@ -17,7 +17,7 @@ set +e
 . tests/servers.bash
 at_exit "dismiss; servers_stop; rm -rf '$work'"
 postgres_start || exit 1
-"$bin/pcp" store migrate --store "$postgres_url" >"$work/migrate.out" || exit 1
+"$bin/pcp" db migrate --store "$postgres_url" >"$work/migrate.out" || exit 1
 ask() { "$postgres_bin/psql" -qAt "$postgres_url" -c "$1"; }
 ticks() { # PID...: user and system time, in seconds
     local one
