@@ -1,11 +1,10 @@
 /* Fuzz target: what is read of MLIR bytecode is valid IR, whose text reads back to the same. */
 #include <stdlib.h>
 
-#include "ir/print.h"
 #include "parse/bytecode.h"
-#include "parse/parse.h"
 
 #include "alloc_bound.h"
+#include "read_back.h"
 
 enum { BYTECODE_MULTIPLE = 1024, BYTECODE_CONSTANT = 4 << 20 };
 
@@ -34,25 +33,8 @@ static void check_text(const uint8_t *data, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     err_t err = {0};
-    str_t first = {0}, second = {0};
     if (!parse_is_bytecode((const char *)data, n)) return 0;
     check_text(data, n);
-    ir_module_t *m = parse_stablehlo((const char *)data, n, "fuzz", &err);
-    if (!m) {
-        if (err.code == ERR_OK || !str_starts(err.text, "fuzz"))
-            broken("an error names the file", err.text);
-        return 0;
-    }
-    if (ir_verify(m, &err) < 0) broken("only valid IR is built", err.text);
-    ir_print_module(m, &first);
-    ir_module_t *again = parse_stablehlo(str_text(&first), first.n, "printed", &err);
-    if (!again) broken(str_text(&first), err.text);
-    ir_print_module(again, &second);
-    if (strcmp(str_text(&first), str_text(&second)) != 0)
-        broken(str_text(&first), str_text(&second));
-    ir_module_destroy(&m);
-    ir_module_destroy(&again);
-    str_fini(&first);
-    str_fini(&second);
+    read_back(parse_stablehlo((const char *)data, n, "fuzz", &err), &err, "fuzz");
     return 0;
 }

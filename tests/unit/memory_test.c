@@ -4,22 +4,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/file.h"
-#include "base/mem.h"
 #include "base/memory.h"
-#include "temp.h"
+#include "cgroup_files.h"
 
 typedef struct {
     const char *name, *membership; /* text of /proc/self/cgroup */
-    struct {
-        const char *path, *text;
-    } file[2]; /* beneath the mount */
+    cgroup_file_t file[2];         /* beneath the mount */
     double limit;
 } case_t;
 
@@ -51,23 +45,8 @@ static void limits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const case_t *c = &cases[i];
-        char *dir = temp_dir(), *membership = mem_printf("%s/cgroup", dir);
-        char *mount = mem_printf("%s/fs", dir);
-        assert_int_equal(file_make_dirs(mount, NULL), 0);
-        if (c->membership) temp_write(membership, c->membership, strlen(c->membership));
-        for (int k = 0; k < 2 && c->file[k].path; k++) {
-            char *path = mem_printf("%s/%s", mount, c->file[k].path), *slash = strrchr(path, '/');
-            *slash = '\0';
-            assert_int_equal(file_make_dirs(path, NULL), 0);
-            *slash = '/';
-            temp_write(path, c->file[k].text, strlen(c->file[k].text));
-            free(path);
-        }
-        double limit = memory_quota(membership, mount);
+        double limit = cgroup_files_quota(memory_quota, c->membership, c->file, 2);
         if (!(limit == c->limit)) fail_msg("%s: %g, want %g", c->name, limit, c->limit);
-        free(mount);
-        free(membership);
-        temp_remove(&dir);
     }
 }
 
