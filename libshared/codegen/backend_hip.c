@@ -32,12 +32,6 @@ static void head(str_t *out, int n, char *const *text)
     render_cuda_head(&dialect, out, n, text);
 }
 
-static const char *refuses(const target_t *target, const kernel_t *kernel, char *room, size_t n)
-{
-    (void)target;
-    return render_cuda_refuses(kernel, room, n);
-}
-
 static uint8_t *compile(const target_t *target, int n_unit, const char *const *unit,
                         size_t *n_bytes, err_t *err)
 {
@@ -49,7 +43,7 @@ const backend_t backend_hip = {
     .targets = targets,
     .n_target = sizeof targets / sizeof targets[0],
     .supports = render_cuda_supports,
-    .refuses = refuses,
+    .refuses = render_cuda_refuses,
     .render = render,
     .symbol = render_cuda_symbol,
     .per_source = 8,

@@ -219,8 +219,10 @@ bool render_cuda_supports(kernel_kind_t kind)
 
 /* --- What it cannot do ------------------------------------------------------------------------ */
 
-const char *render_cuda_refuses(const kernel_t *kernel, char *room, size_t size)
+const char *render_cuda_refuses(const target_t *target, const kernel_t *kernel, char *room,
+                                size_t size)
 {
+    (void)target;
     static const char *const never[] = {"complex", "cabs", "_real_", "_imag_"};
     const char *why = share_refuses(kernel);
     for (size_t i = 0; !why && i < kernel->graph.node.n; i++) {

@@ -6,6 +6,7 @@
 #define CODEGEN_RENDER_CUDA_H
 
 #include "codegen/render_expr.h"
+#include "codegen/target.h"
 
 enum { CUDA_BLOCK = 256 }; /* threads, where a kernel does not ask for others */
 
@@ -30,8 +31,9 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
 /* Is there code for kernels of this kind? */
 bool render_cuda_supports(kernel_kind_t kind);
 
-/* What the kernel asks for that there is no code for: a sentence (static or in room[n]); NULL:
+/* What the kernel asks for that there is no code for on any target: a sentence (static or in room[n]); NULL:
  * nothing. */
-const char *render_cuda_refuses(const kernel_t *kernel, char *room, size_t n);
+const char *render_cuda_refuses(const target_t *target, const kernel_t *kernel, char *room,
+                                size_t n);
 
 #endif
