@@ -10,7 +10,7 @@ MAKEFLAGS += --no-builtin-rules
 B := $(if $(filter release,$(MODE)),build,build/$(MODE))
 OBJ := build/obj/$(MODE)
 
-PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash libpq sqlite3 hiredis libmicrohttpd libcurl libpcre2-8 libutf8proc ncursesw zlib yaml-0.1
+PKGS := libczmq libzmq libprotobuf-c openblas jansson libsodium libxxhash libpq sqlite3 hiredis libmicrohttpd libcurl libpcre2-8 libutf8proc ncursesw zlib libzstd yaml-0.1
 ifneq ($(shell pkg-config --exists $(PKGS) && echo ok),ok)
 ifneq ($(MAKECMDGOALS),clean)
 $(error some of "$(PKGS)" are missing: run scripts/setup)
@@ -24,15 +24,17 @@ CC ?= gcc
 # What makes a mistake in C hard to use: checked copies, a stack that cannot jump its guard page, checked jumps,
 # addresses that nobody knows, and tables of functions that nobody can write (tests/cluster/hardened.sh).
 TARGET := $(shell $(CC) -dumpmachine)
-HARDEN := -D_FORTIFY_SOURCE=2 -fstack-clash-protection -fPIE $(if $(filter x86_64%,$(TARGET)),-fcf-protection)
+HARDEN := -D_FORTIFY_SOURCE=2 -fstack-clash-protection $(if $(filter x86_64%,$(TARGET)),-fcf-protection)
 FLAGS_release := -O2 -g $(HARDEN)
 FLAGS_debug := -O0 -g
 FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
 FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) \
-  -fstack-protector-strong -MMD -MP -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
+# One set of objects for programs and for libpcp.so: -fPIC costs them nothing where calls within a file stay direct.
+PIC := -fPIC -fno-semantic-interposition
+CFLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fno-math-errno $(FLAGS_$(MODE)) $(PIC) \
+  -fstack-protector-strong -MMD -MP -Iinclude -Ilibshared -Iservices -Ibuild/gen $(PKG_CFLAGS)
 # as-needed: programs load no library they do not call; OpenBLAS is loaded by runtime/blas.c.
 LDFLAGS := $(FLAGS_$(MODE)) -rdynamic -Wl,--as-needed $(if $(filter release,$(MODE)),-pie -Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now)
 LDLIBS := $(PKG_LIBS) -ldl -lpthread -lm
@@ -44,6 +46,15 @@ LIB_C := $(wildcard libshared/*/*.c libshared/*/*/*.c)
 LIB_O := $(LIB_C:%.c=$(OBJ)/%.o) $(GEN_C:build/gen/%.c=$(OBJ)/gen/%.o)
 LIB := $(OBJ)/libpcp.a
 
+# libpcp, for programs of others: what libshared/api/libpcp.map names, and of the rest what that needs. Programs of
+# this tree link LIB itself.
+API_PKGS := libprotobuf-c jansson libsodium libxxhash libpcre2-8 libutf8proc zlib
+API_O := $(patsubst %.c,$(OBJ)/%.o,$(wildcard libshared/api/*.c))
+API_MAP := libshared/api/libpcp.map
+SONAME := libpcp.so.$(firstword $(subst ., ,$(VERSION)))
+PUBLIC := $(B)/lib/$(SONAME) $(B)/lib/libpcp.so $(B)/lib/libpcp.a
+EXAMPLES := $(patsubst examples/%.c,$(B)/examples/%,$(wildcard examples/*.c))
+
 SERVICES := $(notdir $(patsubst %/,%,$(dir $(wildcard services/*/main.c))))
 prog = $(if $(filter pcp,$(1)),pcp,pcp-$(1))
 PROGRAMS := $(foreach s,$(SERVICES),$(B)/bin/$(call prog,$(s)))
@@ -51,10 +62,11 @@ TOOLS := $(patsubst tests/tools/%.c,$(B)/bin/%,$(wildcard tests/tools/*.c))
 BENCHES := $(patsubst tests/bench/%.c,$(B)/bin/bench-%,$(wildcard tests/bench/*.c))
 TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/*_test.c))
 
-.PHONY: all programs man install tests test check clean
-all: $(PROGRAMS) $(TOOLS) $(BENCHES)
+.PHONY: all programs library man install install-library tests test check clean
+all: $(PROGRAMS) $(TOOLS) $(BENCHES) library
 programs: $(PROGRAMS)
-tests: all $(TESTS)
+library: $(PUBLIC)
+tests: all $(TESTS) $(EXAMPLES)
 test:
 	scripts/test
 check:
@@ -70,8 +82,9 @@ man: programs
 	@for p in $(filter-out pcp,$(notdir $(PROGRAMS))); do $(B)/bin/$$p --help-man >$(B)/man/$$p.8; done
 
 prefix ?= /usr/local
+libdir ?= $(prefix)/lib
 unitdir ?= $(prefix)/lib/systemd/system
-install: programs man
+install: programs man install-library
 	install -d $(addprefix $(DESTDIR),$(prefix)/bin $(prefix)/share/man/man1 $(prefix)/share/man/man8 $(prefix)/share/doc/pcp $(unitdir) $(prefix)/lib/sysusers.d)
 	install $(PROGRAMS) $(DESTDIR)$(prefix)/bin
 	install -m 644 $(B)/man/*.1 $(DESTDIR)$(prefix)/share/man/man1
@@ -80,6 +93,15 @@ install: programs man
 	for u in deploy/systemd/*.service; do \
 	    sed 's#/usr/bin/#$(prefix)/bin/#' $$u >$(DESTDIR)$(unitdir)/$${u##*/} && chmod 644 $(DESTDIR)$(unitdir)/$${u##*/}; done
 	install -m 644 deploy/systemd/pcp.sysusers $(DESTDIR)$(prefix)/lib/sysusers.d/pcp.conf
+
+install-library: library
+	install -d $(addprefix $(DESTDIR),$(prefix)/include/pcp $(libdir)/pkgconfig)
+	install -m 644 include/pcp/*.h $(DESTDIR)$(prefix)/include/pcp
+	install -m 644 $(B)/lib/libpcp.so.$(VERSION) $(B)/lib/libpcp.a $(DESTDIR)$(libdir)
+	ln -sf libpcp.so.$(VERSION) $(DESTDIR)$(libdir)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(libdir)/libpcp.so
+	sed -e 's#@prefix@#$(prefix)#; s#@libdir@#$(libdir)#; s#@version@#$(VERSION)#; s#@packages@#$(API_PKGS)#' libshared/api/pcp.pc.in \
+	    >$(DESTDIR)$(libdir)/pkgconfig/pcp.pc && chmod 644 $(DESTDIR)$(libdir)/pkgconfig/pcp.pc
 
 # One program per service folder; each links its own objects, those of subfolders too, and the library.
 service_o = $(patsubst %.c,$(OBJ)/%.o,$(wildcard services/$(1)/*.c services/$(1)/*/*.c))
@@ -121,6 +143,8 @@ define service_test_rule
 $(filter $(B)/tests/$(1)_test $(B)/tests/$(1)_%_test,$(TESTS)): $(filter-out %/main.o,$(call service_o,$(1)))
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_test_rule,$(s))))
+# Both ends of asking ahead.
+$(B)/tests/aggregator_ahead_test: $(OBJ)/services/worker/ahead.o
 $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS) -lcmocka
@@ -128,6 +152,26 @@ $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)
 $(LIB): $(LIB_O)
 	@rm -f $@
 	ar rcs $@ $^
+
+$(B)/lib/libpcp.so.$(VERSION): $(API_O) $(LIB) $(API_MAP)
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(API_MAP) $(filter-out -rdynamic -pie,$(LDFLAGS)) \
+	    $(if $(filter release,$(MODE)),-Wl$(comma)-z$(comma)defs) -o $@ $(API_O) $(LIB) $(LDLIBS)
+$(B)/lib/$(SONAME) $(B)/lib/libpcp.so: $(B)/lib/libpcp.so.$(VERSION)
+	@ln -sf $(<F) $@
+# One object, whose other names are its own: a program may have functions called as ours are.
+$(B)/lib/libpcp.a: $(API_O) $(LIB) $(API_MAP)
+	@mkdir -p $(@D)
+	@sed -n 's/^ *\(pcp_[a-z0-9_]*\);/\1/p' $(API_MAP) >$(@D)/names
+	ld -r -o $(@D)/libpcp.o $(API_O) $(LIB)
+	objcopy --keep-global-symbols=$(@D)/names $(@D)/libpcp.o
+	@rm -f $@
+	ar rcs $@ $(@D)/libpcp.o
+	@rm $(@D)/libpcp.o $(@D)/names
+# As a program outside of this tree would: the public headers and the shared library alone.
+$(EXAMPLES): $(B)/examples/%: examples/%.c $(wildcard examples/*.h) $(B)/lib/$(SONAME) $(B)/lib/libpcp.so $(wildcard include/pcp/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -pedantic -Wall -Wextra -Werror $(FLAGS_$(MODE)) -Iinclude -o $@ $< -L$(B)/lib -lpcp -lm '-Wl,-rpath,$$ORIGIN/../lib'
 
 build/gen/proto/%.pb-c.c build/gen/proto/%.pb-c.h &: proto/%.proto
 	@mkdir -p build/gen/proto

@@ -1,11 +1,9 @@
-/* The filter is written here, a jump each, for it is short; paths are Landlock's rules. Numbers that
- * Debian's headers are too old for are the kernel's, which never change. */
+/* What is refused, as a filter of system calls; paths are Landlock's rules. Numbers that Debian's headers are
+ * too old for are the kernel's, which never change. */
 #include "base/cage.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -17,15 +15,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#define MACHINE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define MACHINE AUDIT_ARCH_AARCH64
-#endif
+#include "base/cage_filter.h"
 
 bool cage_possible(void)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(MACHINE)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    !(defined(__x86_64__) || defined(__aarch64__))
     return false;
 #else
     return true;
@@ -87,77 +82,34 @@ static const int programs[] = {
 #endif
 };
 
-enum { MOST = 160 };
-typedef struct {
-    struct sock_filter at[MOST];
-    unsigned short n;
-} program_t;
-
-static void add(program_t *self, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
-{
-    if (self->n < MOST) self->at[self->n++] = (struct sock_filter){code, yes, no, k};
-}
-
-static void load(program_t *self, size_t offset)
-{
-    add(self, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
-}
-
-static void give(program_t *self, uint32_t verdict)
-{
-    add(self, BPF_RET | BPF_K, verdict, 0, 0);
-}
-
-enum { LOW_0 = offsetof(struct seccomp_data, args) }; /* the low half of argument 0 */
 #define REFUSE(error) (SECCOMP_RET_ERRNO | (error))
 
-static void refuse(program_t *self, int call, uint32_t verdict)
-{
-    add(self, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
-    give(self, verdict);
-}
-
-/* Refused unless argument 0 is one of these. The call's number is loaded before and after. */
-static void only(program_t *self, int call, const uint32_t *values, uint8_t n)
-{
-    add(self, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, (uint8_t)(n + 3));
-    load(self, LOW_0);
-    for (uint8_t i = 0; i < n; i++)
-        add(self, BPF_JMP | BPF_JEQ | BPF_K, values[i], (uint8_t)(n - i), 0);
-    give(self, REFUSE(EPERM));
-    give(self, SECCOMP_RET_ALLOW);
-}
-
 /* Threads yes, processes no. clone3's flags are out of a filter's reach: libraries then say clone. */
-static void refuse_processes(program_t *self)
+static void refuse_processes(cage_filter_t *self)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        refuse(self, programs[i], REFUSE(EPERM));
-    refuse(self, SYS_clone3, REFUSE(ENOSYS));
-    add(self, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
-    load(self, LOW_0);
-    add(self, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-    give(self, REFUSE(EPERM));
-    give(self, SECCOMP_RET_ALLOW);
+        cage_filter_call(self, programs[i], REFUSE(EPERM));
+    cage_filter_call(self, SYS_clone3, REFUSE(ENOSYS));
+    cage_filter_add(self, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+    cage_filter_load(self, offsetof(struct seccomp_data, args));
+    cage_filter_add(self, BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    cage_filter_give(self, REFUSE(EPERM));
+    cage_filter_give(self, SECCOMP_RET_ALLOW);
 }
 
-static void build(program_t *self, const cage_options_t *options)
+static void only(cage_filter_t *self, int call, const uint32_t *values, uint8_t n)
+{
+    cage_filter_only(self, call, values, n, REFUSE(EPERM));
+}
+
+static void build(cage_filter_t *self, const cage_options_t *options)
 {
     static const uint32_t families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
     const uint32_t self_only[] = {(uint32_t)getpid()};
-#ifdef MACHINE
-    load(self, offsetof(struct seccomp_data, arch));
-    add(self, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
-    give(self, SECCOMP_RET_KILL_PROCESS);
-#endif
-    load(self, offsetof(struct seccomp_data, nr));
-#ifdef __x86_64__ /* the same calls under other numbers */
-    add(self, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
-    give(self, REFUSE(ENOSYS));
-#endif
+    cage_filter_begin(self);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        refuse(self, refused[i], REFUSE(EPERM));
-    if (!options->network) refuse(self, SYS_socket, REFUSE(EPERM));
+        cage_filter_call(self, refused[i], REFUSE(EPERM));
+    if (!options->network) cage_filter_call(self, SYS_socket, REFUSE(EPERM));
     if (options->network) only(self, SYS_socket, families, 4);
     if (!options->programs) {
         refuse_processes(self);
@@ -165,24 +117,16 @@ static void build(program_t *self, const cage_options_t *options)
         only(self, SYS_tgkill, self_only, 1);
         only(self, SYS_rt_tgsigqueueinfo, self_only, 1);
         only(self, SYS_rt_sigqueueinfo, self_only, 1);
-        refuse(self, SYS_tkill, REFUSE(EPERM));
+        cage_filter_call(self, SYS_tkill, REFUSE(EPERM));
     }
-    give(self, SECCOMP_RET_ALLOW);
+    cage_filter_give(self, SECCOMP_RET_ALLOW);
 }
 
 static int filter(const cage_options_t *options, cage_t *out, err_t *err)
 {
-    program_t made = {.n = 0};
+    cage_filter_t made = {.n = 0};
     build(&made, options);
-    const struct sock_fprog program = {made.n, made.at};
-    if (made.n == MOST) return err_set(err, ERR_STATE, "cage: the filter is too long");
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0) {
-        out->filter = true;
-        return 0;
-    }
-    /* A kernel without, or somebody around us who keeps filters to himself. */
-    if (errno == ENOSYS || errno == EINVAL || errno == EPERM) return 0;
-    return err_set_errno(err, "cage: seccomp");
+    return cage_filter_enter(&made, &out->filter, err);
 }
 
 /* --- Paths --- */

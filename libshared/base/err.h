@@ -24,6 +24,7 @@ typedef enum {
     ERR_FENCE,       /* the caller's fence is old: somebody else has taken over */
     ERR_SCHEMA,      /* a database of another version than this program */
     ERR_DEVICE, /* a device is lost, with what was in its memory: a new process may open it again */
+    ERR_CRASH,  /* the process that ran others' code is gone, with what was in its memory */
 } err_code_t;
 
 typedef struct {

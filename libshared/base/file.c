@@ -116,7 +116,7 @@ int file_sync_dir(const char *dir, err_t *err)
 }
 
 /* A device, pipe or terminal: renaming over it would take it from everybody. */
-static bool is_special(const char *path)
+bool file_is_special(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -125,7 +125,7 @@ static bool is_special(const char *path)
 int file_commit(int fd, const char *temporary, const char *path, err_t *err)
 {
     int rc = 0;
-    if (is_special(path))
+    if (file_is_special(path))
         rc = err_set(err, ERR_IO, "%s: is not a regular file; name a file in a directory", path);
     if (rc == 0 && fsync(fd) < 0 && errno != EINVAL)
         rc = err_set_errno(err, "%s: fsync", temporary);
@@ -153,7 +153,7 @@ static int write_special(const char *path, const void *bytes, size_t n, err_t *e
 
 int file_write_as(const char *path, mode_t mode, const void *bytes, size_t n, err_t *err)
 {
-    if (is_special(path)) return write_special(path, bytes, n, err);
+    if (file_is_special(path)) return write_special(path, bytes, n, err);
     char *temporary = NULL;
     int rc, fd = file_open_temporary(path, mode, &temporary, err);
     if (fd < 0) return -1;

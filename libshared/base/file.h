@@ -52,6 +52,7 @@ void file_map_forget(const file_map_t *map, size_t from, size_t to);
 void file_pages_forget(const void *at, size_t n);
 
 bool file_exists(const char *path);
+bool file_is_special(const char *path); /* a device, pipe or socket */
 /* May we read it? ERR_IO names its mode, its owner and us. */
 int file_readable(const char *path, err_t *err);
 int64_t file_size(const char *path); /* -1 if it cannot be read */

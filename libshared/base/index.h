@@ -16,4 +16,7 @@ int index_find(const index_t *self, const void *key, size_t n_bytes);
 /* Add a key that is not there yet, with a number of 0 or more; the key is copied. */
 void index_add(index_t *self, const void *key, size_t n_bytes, int number);
 
+/* Remove a key; nothing happens where it is not there. */
+void index_remove(index_t *self, const void *key, size_t n_bytes);
+
 #endif

@@ -2,10 +2,12 @@
 #include "base/secret.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -84,4 +86,43 @@ char *secret_read(const char *path, err_t *err)
     else
         err_set(err, ERR_ARG, "%s: its first line is %s", path, whole ? "empty" : "too long");
     return NULL;
+}
+
+/* Who but its owner may read or write it. The group of a file of root's is one that root has chosen: so
+ * come secrets into the containers of Kubernetes, whose users do not own them. */
+static bool is_open(const struct stat *info)
+{
+    bool given = info->st_uid == 0 && geteuid() != 0;
+    return info->st_mode & (given ? 037 : 077);
+}
+
+char *secret_file(const char *path, size_t most, size_t *n, err_t *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) < 0) {
+        err_set_errno(err, "%s", path);
+        if (fd >= 0) close(fd);
+        return NULL;
+    }
+    char *text = NULL;
+    if (!S_ISREG(info.st_mode)) {
+        err_set(err, ERR_ARG, "%s is no file", path);
+    } else if (is_open(&info)) {
+        err_set(err, ERR_ARG, "%s may be read by others (mode %03o): chmod 600 %s", path,
+                (unsigned)info.st_mode & 0777, path);
+    } else {
+        text = mem_calloc(1, most + 2);
+        ssize_t got = read(fd, text, most + 1);
+        if (got < 0 || (size_t)got > most) {
+            if (got < 0) err_set_errno(err, "%s", path);
+            if (got >= 0) err_set(err, ERR_ARG, "%s has more than %zu bytes", path, most);
+            free(text);
+            text = NULL;
+        } else {
+            *n = (size_t)got;
+        }
+    }
+    close(fd);
+    return text;
 }

@@ -23,4 +23,9 @@ int secret_umask(err_t *err);
  * caller frees; NULL: ERR_IO, or ERR_ARG: it is empty, or longer than a line of 4,095 bytes. */
 char *secret_read(const char *path, err_t *err);
 
+/* A file that nobody else may read: regular, its owner's alone (0600 or less; of root's also our group's,
+ * 0640), of at most `most` bytes. Returns its text with a NUL behind it, caller frees; NULL: ERR_IO or
+ * ERR_ARG, naming path, mode and fix. */
+char *secret_file(const char *path, size_t most, size_t *n, err_t *err);
+
 #endif

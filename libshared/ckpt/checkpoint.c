@@ -270,12 +270,5 @@ const char *checkpoint_seal(const checkpoint_t *self)
 
 int64_t checkpoint_bytes(const checkpoint_t *self)
 {
-    const char *name;
-    json_t *entry;
-    int64_t n = 0;
-    json_object_foreach(json_object_get(self->manifest, "files"), name, entry)
-    {
-        n += json_integer_value(json_object_get(entry, "bytes"));
-    }
-    return n;
+    return ckpt_sum_bytes(self->manifest);
 }

@@ -37,14 +37,34 @@ struct checkpoint_file {
     const char *name; /* without '/'; not one of the first names above */
     const void *bytes;
     size_t n;
-    /* Instead of bytes: write the file at `path` (it is synced afterwards). */
+    /* Instead of bytes: make the file at `path` (it is synced afterwards). */
     int (*make)(const checkpoint_file_t *self, const char *path, err_t *err);
     void *user;
+    const char *hash; /* that its content must have (ERR_CORRUPT); NULL: whatever it is */
 };
 
+/* The tensors of one file, with their data or (fill) with what writes it: safetensors_write_by. */
+typedef struct {
+    const safetensor_t *at;
+    size_t n;
+    safetensors_fill_fn *fill;
+    void *user;
+} checkpoint_tensors_t;
+
+/* What was written. */
+typedef struct {
+    char *path;          /* the new directory; caller frees */
+    char hash[HASH_HEX]; /* of its manifest */
+    int64_t n_bytes;     /* of all files but the manifest */
+} checkpoint_made_t;
+
 /* Write a checkpoint and point `latest` at it. All borrowed. state NULL: it has none; an outer rule
- * that keeps nothing has one of 0 tensors. *path (may be NULL): the new
- * directory, caller frees. ERR_IO names the file; ERR_ARG a bad name or JSON. */
+ * that keeps nothing has one of 0 tensors. ERR_IO names the file; ERR_ARG a bad name or JSON. */
+int checkpoint_make(const char *root, const checkpoint_info_t *info,
+                    const checkpoint_tensors_t *params, const checkpoint_tensors_t *state,
+                    const checkpoint_file_t *files, size_t n_files, checkpoint_made_t *made,
+                    err_t *err);
+/* The same of tensors in memory. *path (may be NULL): the new directory, caller frees. */
 int checkpoint_write(const char *root, const checkpoint_info_t *info, const safetensor_t *params,
                      size_t n_params, const safetensor_t *state, size_t n_state,
                      const checkpoint_file_t *files, size_t n_files, char **path, err_t *err);

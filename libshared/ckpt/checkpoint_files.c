@@ -83,6 +83,18 @@ int ckpt_set_latest(const char *root, const char *name, err_t *err)
     return rc;
 }
 
+int64_t ckpt_sum_bytes(const json_t *manifest)
+{
+    const char *name;
+    json_t *entry;
+    int64_t n = 0;
+    json_object_foreach(json_object_get(manifest, "files"), name, entry)
+    {
+        n += json_integer_value(json_object_get(entry, "bytes"));
+    }
+    return n;
+}
+
 void ckpt_manifest_check(const json_t *manifest, char hex[HASH_HEX])
 {
     json_t *rest = json_copy((json_t *)(uintptr_t)manifest);

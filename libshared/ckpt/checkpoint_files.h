@@ -23,6 +23,9 @@ bool ckpt_is_file_name(const char *name);
 /* "round-N" or "round-N-COPY" and nothing behind it. */
 bool ckpt_is_round_name(const char *name);
 
+/* Bytes of all files that a manifest names. */
+int64_t ckpt_sum_bytes(const json_t *manifest);
+
 /* Remove a directory of plain files; of a link to one the link alone. ERR_IO. */
 int ckpt_remove_dir(const char *path, err_t *err);
 

@@ -15,16 +15,6 @@
 #include "ckpt/checkpoint.h"
 #include "ckpt/checkpoint_files.h"
 
-static int64_t sum_bytes(json_t *files)
-{
-    const char *name;
-    json_t *entry;
-    int64_t n = 0;
-    json_object_foreach(files, name, entry)
-        n += json_integer_value(json_object_get(entry, "bytes"));
-    return n;
-}
-
 /* What the manifest says; with `verify`, whether all files are as it says. */
 static checkpoint_entry_t look(const char *root, const char *name, bool verify)
 {
@@ -41,7 +31,7 @@ static checkpoint_entry_t look(const char *root, const char *name, bool verify)
         self.tokens = json_integer_value(json_object_get(m, "tokens"));
         self.loss = json_is_number(loss) ? json_number_value(loss) : (double)NAN;
         self.validation = json_is_number(val) ? json_number_value(val) : (double)NAN;
-        self.n_bytes = sum_bytes(json_object_get(m, "files"));
+        self.n_bytes = ckpt_sum_bytes(m);
         ckpt_manifest_check(m, self.hash);
         const char *seal = json_string_value(json_object_get(m, "seal"));
         self.seal = seal ? mem_strdup(seal) : NULL;
@@ -156,12 +146,44 @@ int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err
 
 /* --- Copies --- */
 
-static int copy_file(const char *from, const char *to, err_t *err)
+/* To a device or a pipe, which takes it as it stands. */
+static int copy_to_special(const char *from, const char *to, err_t *err)
 {
     file_map_t map;
     if (file_map(from, &map, err) < 0) return -1;
     int rc = file_write_atomic(to, map.at, map.n, err);
     file_unmap(&map);
+    return rc;
+}
+
+/* Piece by piece: it may be larger than memory. */
+static int copy_to_file(file_part_t *in, const char *to, err_t *err)
+{
+    char *temporary = NULL;
+    struct stat info;
+    if (fstat(in->fd, &info) < 0) return err_set_errno(err, "%s", in->path);
+    file_part_t out = {.fd = file_open_temporary(to, 0644, &temporary, err), .path = to};
+    if (out.fd < 0) return -1;
+    const source_t source = source_of_file(in, (uint64_t)info.st_size);
+    const sink_t sink = sink_to_file(&out);
+    int rc = source_save(&source, &sink, NULL, err);
+    if (rc == 0) {
+        rc = file_commit(out.fd, temporary, to, err);
+    } else {
+        close(out.fd);
+        unlink(temporary);
+    }
+    free(temporary);
+    return rc;
+}
+
+static int copy_file(const char *from, const char *to, err_t *err)
+{
+    if (file_is_special(to)) return copy_to_special(from, to, err);
+    file_part_t in = {.fd = open(from, O_RDONLY | O_CLOEXEC), .path = from};
+    if (in.fd < 0) return err_set_errno(err, "%s", from);
+    int rc = copy_to_file(&in, to, err);
+    close(in.fd);
     return rc;
 }
 

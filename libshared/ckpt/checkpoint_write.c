@@ -72,15 +72,24 @@ static int record(json_t *manifest, const char *dir, const char *name, err_t *er
     return rc;
 }
 
+static const char *hash_of(json_t *manifest, const char *name)
+{
+    json_t *entry = json_object_get(json_object_get(manifest, "files"), name);
+    return json_string_value(json_object_get(entry, "hash"));
+}
+
 static int write_tensors(json_t *manifest, const char *dir, const char *name,
-                         const checkpoint_info_t *info, const safetensor_t *tensors, size_t n,
+                         const checkpoint_info_t *info, const checkpoint_tensors_t *tensors,
                          err_t *err)
 {
     char *path = mem_printf("%s/%s", dir, name),
          *round = mem_printf("%lld", (long long)info->round);
     /* Nothing that names this run: equal parameters make equal files. */
     const safetensors_meta_t meta[] = {{"format", "pcp"}, {"round", round}};
-    int rc = safetensors_write(path, tensors, n, meta, sizeof meta / sizeof *meta, err);
+    size_t n_meta = sizeof meta / sizeof *meta;
+    int rc = tensors->fill ? safetensors_write_by(path, tensors->at, tensors->n, meta, n_meta,
+                                                  tensors->fill, tensors->user, err)
+                           : safetensors_write(path, tensors->at, tensors->n, meta, n_meta, err);
     free(round);
     free(path);
     return rc < 0 ? -1 : record(manifest, dir, name, err);
@@ -105,12 +114,15 @@ static int write_file(json_t *manifest, const char *dir, const checkpoint_file_t
     int rc = file->make ? make_file(file, path, err)
                         : file_write_atomic(path, file->bytes, file->n, err);
     free(path);
-    return rc < 0 ? -1 : record(manifest, dir, file->name, err);
+    if (rc < 0 || record(manifest, dir, file->name, err) < 0) return -1;
+    const char *hash = hash_of(manifest, file->name);
+    if (!file->hash || strcmp(file->hash, hash) == 0) return 0;
+    return err_set(err, ERR_CORRUPT, "checkpoint: %s came with hash %.12s, not %.12s", file->name,
+                   hash, file->hash);
 }
 
-static int write_manifest(json_t *manifest, const char *dir, err_t *err)
+static int write_manifest(json_t *manifest, const char *dir, char check[HASH_HEX], err_t *err)
 {
-    char check[HASH_HEX];
     ckpt_manifest_check(manifest, check);
     json_object_set_new(manifest, "check", json_string(check));
     char *seal = ckpt_make_seal(check);
@@ -131,30 +143,50 @@ static int make_dir(const char *root, const char *dir, err_t *err)
     return mkdir(dir, 0755) == 0 ? 0 : err_set_errno(err, "%s: mkdir", dir);
 }
 
-int checkpoint_write(const char *root, const checkpoint_info_t *info, const safetensor_t *params,
-                     size_t n_params, const safetensor_t *state, size_t n_state,
-                     const checkpoint_file_t *files, size_t n_files, char **path, err_t *err)
+int checkpoint_make(const char *root, const checkpoint_info_t *info,
+                    const checkpoint_tensors_t *params, const checkpoint_tensors_t *state,
+                    const checkpoint_file_t *files, size_t n_files, checkpoint_made_t *made,
+                    err_t *err)
 {
     if (info->round < 0)
         return err_set(err, ERR_ARG, "checkpoint: round %lld", (long long)info->round);
     json_t *manifest = manifest_new(info, ckpt_last_serial(root) + 1, err);
     if (!manifest) return -1;
     char *round_path = mem_printf("%s/round-%06lld", root, (long long)info->round);
-    char *dir = file_temporary(round_path), *name = NULL;
+    char *dir = file_temporary(round_path), *name = NULL, check[HASH_HEX];
     int rc = make_dir(root, dir, err);
-    bool made = rc == 0;
-    if (rc == 0) rc = write_tensors(manifest, dir, CKPT_PARAMS, info, params, n_params, err);
-    if (rc == 0 && state) rc = write_tensors(manifest, dir, CKPT_STATE, info, state, n_state, err);
+    bool there = rc == 0;
+    if (rc == 0) rc = write_tensors(manifest, dir, CKPT_PARAMS, info, params, err);
+    if (rc == 0 && state) rc = write_tensors(manifest, dir, CKPT_STATE, info, state, err);
     for (size_t i = 0; rc == 0 && i < n_files; i++) rc = write_file(manifest, dir, &files[i], err);
-    if (rc == 0) rc = write_manifest(manifest, dir, err);
+    if (rc == 0) rc = write_manifest(manifest, dir, check, err);
     if (rc == 0 && !(name = ckpt_settle(root, dir, info->round, err))) rc = -1;
-    if (rc < 0 && made) ckpt_remove_dir(dir, NULL);
+    if (rc < 0 && there) ckpt_remove_dir(dir, NULL);
     if (rc == 0) rc = file_sync_dir(root, err);
     if (rc == 0) rc = ckpt_set_latest(root, name, err);
-    if (rc == 0 && path) *path = mem_printf("%s/%s", root, name);
+    if (rc == 0 && made) {
+        *made = (checkpoint_made_t){.path = mem_printf("%s/%s", root, name),
+                                    .n_bytes = ckpt_sum_bytes(manifest)};
+        memcpy(made->hash, check, HASH_HEX);
+    }
     free(name);
     free(dir);
     free(round_path);
     json_decref(manifest);
     return rc;
+}
+
+int checkpoint_write(const char *root, const checkpoint_info_t *info, const safetensor_t *params,
+                     size_t n_params, const safetensor_t *state, size_t n_state,
+                     const checkpoint_file_t *files, size_t n_files, char **path, err_t *err)
+{
+    checkpoint_tensors_t values = {.at = params, .n = n_params}, kept = {.at = state, .n = n_state};
+    checkpoint_made_t made = {0};
+    if (checkpoint_make(root, info, &values, state ? &kept : NULL, files, n_files, &made, err) < 0)
+        return -1;
+    if (path)
+        *path = made.path;
+    else
+        free(made.path);
+    return 0;
 }

@@ -21,6 +21,9 @@ typedef struct {
 struct safetensors {
     file_map_t map;
     bool borrowed;    /* the bytes are the caller's */
+    uint8_t *head;    /* looked at: what was read of it; NULL: all of it is at hand */
+    uint64_t n_file;  /* bytes */
+    uint64_t begin;   /* of the data in the file */
     json_t *header;   /* owns metadata texts */
     json_t *metadata; /* borrowed from header; NULL: none */
     VEC(entry_t) entries;
@@ -85,7 +88,7 @@ static int read_entry(safetensors_t *self, const char *name, json_t *object, con
                        name, dtype ? dtype : "is missing");
     if (read_shape(name, json_object_get(object, "shape"), &e.view, err) < 0) return -1;
     if (read_offsets(name, json_object_get(object, "data_offsets"), n_data, &e, err) < 0) return -1;
-    e.view.data = data + e.begin;
+    e.view.data = data ? data + e.begin : NULL;
     e.name = mem_strdup(name);
     e.view.name = e.name;
     VEC_PUSH(&self->entries, e);
@@ -136,17 +139,30 @@ static int check_cover(safetensors_t *self, uint64_t n_data, err_t *err)
                    (unsigned long long)at, (unsigned long long)n_data);
 }
 
-static int read_all(safetensors_t *self, err_t *err)
+/* What follows the length: the header's bytes. 0 and ERR_CORRUPT: there cannot be so many. */
+static int read_length(const uint8_t bytes[LENGTH_BYTES], uint64_t n_file, uint64_t *n_header,
+                       err_t *err)
 {
-    uint64_t n_header = 0;
-    if (self->map.n < LENGTH_BYTES)
-        return err_set(err, ERR_CORRUPT, "%zu bytes are too few for a header", self->map.n);
-    for (int i = 0; i < LENGTH_BYTES; i++) n_header |= (uint64_t)self->map.at[i] << 8 * i;
-    if (n_header > MAX_HEADER_BYTES || n_header > self->map.n - LENGTH_BYTES)
-        return err_set(err, ERR_CORRUPT, "a header of %llu bytes in a file of %zu",
-                       (unsigned long long)n_header, self->map.n);
-    const uint8_t *text = self->map.at + LENGTH_BYTES, *data = text + n_header;
-    uint64_t n_data = self->map.n - LENGTH_BYTES - n_header;
+    *n_header = 0;
+    for (int i = 0; i < LENGTH_BYTES; i++) *n_header |= (uint64_t)bytes[i] << 8 * i;
+    if (*n_header <= MAX_HEADER_BYTES && *n_header <= n_file - LENGTH_BYTES) return 0;
+    return err_set(err, ERR_CORRUPT, "a header of %llu bytes in a file of %llu",
+                   (unsigned long long)*n_header, (unsigned long long)n_file);
+}
+
+static int check_size(uint64_t n_file, err_t *err)
+{
+    if (n_file >= LENGTH_BYTES) return 0;
+    return err_set(err, ERR_CORRUPT, "%llu bytes are too few for a header",
+                   (unsigned long long)n_file);
+}
+
+/* data NULL: it is not at hand. */
+static int read_header(safetensors_t *self, const uint8_t *text, uint64_t n_header,
+                       const uint8_t *data, err_t *err)
+{
+    self->begin = LENGTH_BYTES + n_header;
+    uint64_t n_data = self->n_file - self->begin;
     json_error_t at;
     self->header = json_loadb((const char *)text, n_header, JSON_REJECT_DUPLICATES, &at);
     if (!self->header) return err_set(err, ERR_CORRUPT, "header byte %d: %s", at.position, at.text);
@@ -160,6 +176,30 @@ static int read_all(safetensors_t *self, err_t *err)
         if (rc < 0) return -1;
     }
     return check_cover(self, n_data, err);
+}
+
+static int read_all(safetensors_t *self, err_t *err)
+{
+    uint64_t n_header;
+    self->n_file = self->map.n;
+    if (check_size(self->n_file, err) < 0 ||
+        read_length(self->map.at, self->n_file, &n_header, err) < 0)
+        return -1;
+    const uint8_t *text = self->map.at + LENGTH_BYTES;
+    return read_header(self, text, n_header, text + n_header, err);
+}
+
+static int read_head(safetensors_t *self, const source_t *file, err_t *err)
+{
+    uint8_t length[LENGTH_BYTES];
+    uint64_t n_header;
+    self->n_file = file->n;
+    if (check_size(file->n, err) < 0 || source_read(file, 0, length, sizeof length, err) < 0 ||
+        read_length(length, file->n, &n_header, err) < 0)
+        return -1;
+    self->head = mem_calloc((size_t)n_header + 1, 1);
+    if (source_read(file, LENGTH_BYTES, self->head, (size_t)n_header, err) < 0) return -1;
+    return read_header(self, self->head, n_header, NULL, err);
 }
 
 safetensors_t *safetensors_open(const char *path, err_t *err)
@@ -180,6 +220,14 @@ safetensors_t *safetensors_view(const void *bytes, size_t n, err_t *err)
     return self;
 }
 
+safetensors_t *safetensors_look(const source_t *file, err_t *err)
+{
+    safetensors_t *self = mem_calloc(1, sizeof *self);
+    self->borrowed = true;
+    if (read_head(self, file, err) < 0) safetensors_close(&self);
+    return self;
+}
+
 void safetensors_close(safetensors_t **self_p)
 {
     if (!self_p || !*self_p) return;
@@ -188,6 +236,7 @@ void safetensors_close(safetensors_t **self_p)
     VEC_FREE(&self->entries);
     json_decref(self->header);
     if (!self->borrowed) file_unmap(&self->map);
+    free(self->head);
     free(self);
     *self_p = NULL;
 }
@@ -207,6 +256,12 @@ const safetensor_t *safetensors_find(const safetensors_t *self, const char *name
     for (size_t i = 0; i < self->entries.n; i++)
         if (strcmp(self->entries.at[i].name, name) == 0) return &self->entries.at[i].view;
     return NULL;
+}
+
+uint64_t safetensors_place(const safetensors_t *self, const safetensor_t *tensor)
+{
+    const entry_t *entry = (const entry_t *)((const char *)tensor - offsetof(entry_t, view));
+    return self->begin + entry->begin;
 }
 
 const char *safetensors_meta(const safetensors_t *self, const char *key)

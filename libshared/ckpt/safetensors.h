@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pieces.h"
 #include "ir/dtype.h"
 
 enum { SAFETENSORS_MAX_RANK = 8 };
@@ -36,7 +37,12 @@ typedef struct safetensors safetensors_t;
 safetensors_t *safetensors_open(const char *path, err_t *err);
 /* The same for a file's bytes in memory, borrowed until close. */
 safetensors_t *safetensors_view(const void *bytes, size_t n, err_t *err);
+/* The same of a file that is never in memory whole: only its header is read. Tensors have no data
+ * (NULL), but a place in it. */
+safetensors_t *safetensors_look(const source_t *file, err_t *err);
 void safetensors_close(safetensors_t **self_p);
+/* The first byte in the file of a tensor of `self`. */
+uint64_t safetensors_place(const safetensors_t *self, const safetensor_t *tensor);
 
 /* In the order of their bytes in the file. Borrowed until close. */
 size_t safetensors_count(const safetensors_t *self);
@@ -49,6 +55,18 @@ const char *safetensors_meta(const safetensors_t *self, const char *key);       
  * ERR_IO (full disk, ...) names the file, and nothing is left behind. */
 int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
                       const safetensors_meta_t *meta, size_t n_meta, err_t *err);
+
+/* The same where no tensor has data: fill writes all of it, `to` being the file from its first
+ * tensor's first byte on, where they lie end to end in the given order. */
+typedef int safetensors_fill_fn(void *user, const sink_t *to, err_t *err);
+int safetensors_write_by(const char *path, const safetensor_t *tensors, size_t n,
+                         const safetensors_meta_t *meta, size_t n_meta, safetensors_fill_fn *fill,
+                         void *user, err_t *err);
+
+/* What such a file has before the tensors' bytes, which nobody looks at: *n_bytes long. Returns,
+ * caller frees; NULL with ERR_ARG. */
+uint8_t *safetensors_head(const safetensor_t *tensors, size_t n, const safetensors_meta_t *meta,
+                          size_t n_meta, size_t *n_bytes, err_t *err);
 
 /* The same file in memory, *n_bytes long; returns, caller frees. A tensor whose data is NULL gets
  * zeroed room: the tensors' bytes lie end to end in the given order, from *at on. ERR_ARG. */

@@ -109,21 +109,58 @@ static char *make_header(const safetensor_t *tensors, size_t n, const safetensor
     return text;
 }
 
-int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
-                      const safetensors_meta_t *meta, size_t n_meta, err_t *err)
+uint8_t *safetensors_head(const safetensor_t *tensors, size_t n, const safetensors_meta_t *meta,
+                          size_t n_meta, size_t *n_bytes, err_t *err)
 {
+    enum { LENGTH_BYTES = 8 };
     size_t n_header;
     char *header = make_header(tensors, n, meta, n_meta, &n_header, err);
-    if (!header) return err_prefix(err, "%s: ", path);
-    uint8_t length[8];
-    for (int i = 0; i < 8; i++) length[i] = (uint8_t)((uint64_t)n_header >> 8 * i);
+    if (!header) return NULL;
+    uint8_t *bytes = mem_calloc(LENGTH_BYTES + n_header, 1);
+    for (int i = 0; i < LENGTH_BYTES; i++) bytes[i] = (uint8_t)((uint64_t)n_header >> 8 * i);
+    memcpy(bytes + LENGTH_BYTES, header, n_header);
+    free(header);
+    *n_bytes = LENGTH_BYTES + n_header;
+    return bytes;
+}
 
+typedef struct {
+    const safetensor_t *tensors;
+    size_t n;
+} given_t;
+
+/* Their data one after another. */
+static int fill_given(void *user, const sink_t *to, err_t *err)
+{
+    const given_t *given = user;
+    uint64_t at = 0;
+    for (size_t i = 0; i < given->n; i++) {
+        const uint8_t *bytes = given->tensors[i].data;
+        size_t left = given->tensors[i].n_bytes;
+        while (left > 0) {
+            size_t n = left < SOURCE_PIECE_BYTES ? left : SOURCE_PIECE_BYTES;
+            if (to->write(to->user, at, bytes, n, err) < 0) return -1;
+            bytes += n;
+            at += n;
+            left -= n;
+        }
+    }
+    return 0;
+}
+
+int safetensors_write_by(const char *path, const safetensor_t *tensors, size_t n,
+                         const safetensors_meta_t *meta, size_t n_meta, safetensors_fill_fn *fill,
+                         void *user, err_t *err)
+{
+    size_t n_head;
+    uint8_t *head = safetensors_head(tensors, n, meta, n_meta, &n_head, err);
+    if (!head) return err_prefix(err, "%s: ", path);
     char *temporary = NULL;
     int fd = file_open_temporary(path, 0644, &temporary, err), rc = fd < 0 ? -1 : 0;
-    if (rc == 0) rc = file_write_all(fd, length, sizeof length, path, err);
-    if (rc == 0) rc = file_write_all(fd, header, n_header, path, err);
-    for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = file_write_all(fd, tensors[i].data, tensors[i].n_bytes, path, err);
+    file_part_t data = {.fd = fd, .path = path, .begin = n_head};
+    const sink_t to = sink_to_file(&data);
+    if (rc == 0) rc = file_write_all(fd, head, n_head, path, err);
+    if (rc == 0) rc = fill(user, &to, err);
     if (rc == 0) {
         rc = file_commit(fd, temporary, path, err);
     } else if (fd >= 0) {
@@ -131,26 +168,32 @@ int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
         unlink(temporary);
     }
     free(temporary);
-    free(header);
+    free(head);
     return rc;
+}
+
+int safetensors_write(const char *path, const safetensor_t *tensors, size_t n,
+                      const safetensors_meta_t *meta, size_t n_meta, err_t *err)
+{
+    given_t given = {tensors, n};
+    return safetensors_write_by(path, tensors, n, meta, n_meta, fill_given, &given, err);
 }
 
 uint8_t *safetensors_pack(const safetensor_t *tensors, size_t n, const safetensors_meta_t *meta,
                           size_t n_meta, size_t *n_bytes, size_t *at, err_t *err)
 {
-    size_t n_header, n_data = 0;
-    char *header = make_header(tensors, n, meta, n_meta, &n_header, err);
-    if (!header) return NULL;
+    size_t n_head, n_data = 0;
+    uint8_t *head = safetensors_head(tensors, n, meta, n_meta, &n_head, err);
+    if (!head) return NULL;
     for (size_t i = 0; i < n; i++) n_data += tensors[i].n_bytes;
-    uint8_t *bytes = mem_calloc(8 + n_header + n_data, 1), *to = bytes + 8 + n_header;
-    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)((uint64_t)n_header >> 8 * i);
-    memcpy(bytes + 8, header, n_header);
+    uint8_t *bytes = mem_calloc(n_head + n_data, 1), *to = bytes + n_head;
+    memcpy(bytes, head, n_head);
     for (size_t i = 0; i < n; i++) {
         if (tensors[i].data) memcpy(to, tensors[i].data, tensors[i].n_bytes);
         to += tensors[i].n_bytes;
     }
-    *n_bytes = 8 + n_header + n_data;
-    *at = 8 + n_header;
-    free(header);
+    *n_bytes = n_head + n_data;
+    *at = n_head;
+    free(head);
     return bytes;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "compile/lora.h"
 #include "compile/roles_in.h"
 
 /* --- entry and loss --- */
@@ -174,6 +175,27 @@ static int apply_given(assign_t *a, const roles_options_t *o, err_t *err)
     return apply_rules(a, o->rules, ",", "--role", false, err);
 }
 
+/* What would be trained and is called so. */
+static int freeze(assign_t *a, const char *text, err_t *err)
+{
+    for (const char *at = text; at && *at; at += *at == ',') {
+        size_t n = strcspn(at, ",");
+        int n_row = 0;
+        for (int i = 0; i < a->n; i++) {
+            if (strcmp(a->row[i].role, "param") != 0 || !row_is_called(a, i, at, n)) continue;
+            a->row[i].role = "frozen";
+            a->row[i].why = "--freeze";
+            a->row[i].unsure = NULL;
+            n_row++;
+        }
+        if (n_row == 0 && n > 0)
+            return err_set(err, ERR_ARG, "--freeze %.*s: no parameter of @%s is called so", (int)n,
+                           at, a->fn->name);
+        at += n;
+    }
+    return 0;
+}
+
 static bool all_settled(const assign_t *a)
 {
     for (int i = 0; i < a->n; i++)
@@ -260,7 +282,7 @@ static const ir_fn_t *begin(ir_module_t *module, const roles_options_t *options,
     return roles_hoist(module, name, err) < 0 ? NULL : ir_module_find(module, name);
 }
 
-int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *out, err_t *err)
+static int assign(ir_module_t *module, const roles_options_t *options, roles_t *out, err_t *err)
 {
     assign_t a = {.module = module, .fn = begin(module, options, err)};
     *out = (roles_t){0};
@@ -270,7 +292,8 @@ int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *o
     a.exported = ARENA_ARRAY(module->arena, const char *, a.n + 1);
     optim_arg_t *parsed = ARENA_ARRAY(module->arena, optim_arg_t, a.n + 1);
     make_rows(&a);
-    if (apply_given(&a, options, err) < 0 || infer(&a, err) < 0 || parse_roles(&a, parsed, err) < 0)
+    if (apply_given(&a, options, err) < 0 || infer(&a, err) < 0 ||
+        freeze(&a, options->freeze, err) < 0 || parse_roles(&a, parsed, err) < 0)
         return -1;
     out->row = a.row;
     out->n = a.n;
@@ -279,6 +302,27 @@ int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *o
     out->dropped = dropped_results(&a, parsed);
     const roles_rewrite_t rewrite = {module, a.fn, a.loss, a.row, a.exported, parsed};
     return roles_rewrite(&rewrite, out, err);
+}
+
+/* Adapters need to know what the parameters are called; then the module says it all, but for the order. */
+static int add_adapters(ir_module_t *module, const char *text, roles_t *out, err_t *err)
+{
+    lora_t lora;
+    const char *told, *remark = out->remark, *dropped = out->dropped;
+    const roles_options_t as_it_says = {.loss_result = 0};
+    if (lora_parse(text, module->arena, &lora, err) < 0 ||
+        lora_rewrite(module, &lora, &told, err) < 0 || assign(module, &as_it_says, out, err) < 0)
+        return -1;
+    out->rewritten = true;
+    out->dropped = dropped;
+    out->remark = remark ? arena_printf(module->arena, "%s\n  %s", remark, told) : told;
+    return 0;
+}
+
+int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *out, err_t *err)
+{
+    if (assign(module, options, out, err) < 0) return -1;
+    return options->lora ? add_adapters(module, options->lora, out, err) : 0;
 }
 
 /* --- the table --- */

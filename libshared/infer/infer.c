@@ -36,6 +36,7 @@ typedef struct {
     int64_t length;
     bool bf16;
     char *config;
+    adapters_t *adapters; /* of the parameters */
 } model_facts_t;
 
 static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
@@ -50,9 +51,12 @@ static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
     for (int i = 0; i < n; i++)
         facts->bf16 = facts->bf16 || ir_type_of(fn, ir_fn_param(fn, i))->dtype == DT_BF16;
     facts->length = tokens && tokens->rank == 2 ? tokens->dim[1] : 0;
-    int status = fn ? 0
-                    : err_set(err, ERR_ARG,
-                              "the module has no function @logits (parameters, tokens) -> logits");
+    facts->adapters = adapters_new(module, source->params, err);
+    int status = !facts->adapters ? -1
+                 : fn
+                     ? 0
+                     : err_set(err, ERR_ARG,
+                               "the module has no function @logits (parameters, tokens) -> logits");
     ir_module_destroy(&module);
     return status;
 }
@@ -60,9 +64,11 @@ static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
 static int open_steps(infer_t *self, const infer_source_t *source, infer_options_t o,
                       const model_facts_t *facts, err_t *err)
 {
+    infer_source_t merged = *source;
+    merged.adapters = facts->adapters;
     if (o.weights == INFER_AS_TRAINED) o.weights = facts->bf16 ? INFER_BF16 : INFER_F32;
     self->facts.length = o.length > 0 ? o.length : facts->length;
-    self->steps = steps_new(facts->config, self->facts.length, source, &o, &self->facts.compiled,
+    self->steps = steps_new(facts->config, self->facts.length, &merged, &o, &self->facts.compiled,
                             err);
     if (!self->steps) return -1;
     self->facts.vocab = steps_vocab(self->steps);
@@ -107,6 +113,7 @@ infer_t *infer_open(const infer_source_t *source, const infer_options_t *o, err_
         status = known ? open_steps(self, source, *o, &facts, err)
                        : open_window(self, source, o, err);
     free(facts.config);
+    adapters_destroy(&facts.adapters);
     size_t n = (size_t)self->facts.slots;
     self->sequence = mem_calloc(n, sizeof *self->sequence);
     self->next = mem_calloc(n, sizeof *self->next);
@@ -208,6 +215,13 @@ int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err)
     }
     VEC_PUSH(&s->token, token);
     return 0;
+}
+
+void infer_cut(infer_t *self, int sequence, size_t n)
+{
+    sequence_t *s = &self->sequence[sequence];
+    s->token.n = n;
+    if (s->n_read > n - 1) s->n_read = n - 1;
 }
 
 size_t infer_room(const infer_t *self, int sequence)

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ckpt/adapters.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/safetensors.h"
 
@@ -34,6 +35,8 @@ typedef struct {
     size_t n_text;
     const char *file; /* for messages */
     const safetensors_t *params;
+    adapters_t *
+        adapters; /* that weights are read with where the program has none; NULL: none. infer_open's own */
 } infer_source_t;
 
 /* Of a checkpoint, from which it borrows. ERR_CORRUPT: it has no module. */
@@ -84,6 +87,10 @@ void infer_end(infer_t *self, int sequence);
 int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err);
 size_t infer_room(const infer_t *self,
                   int sequence); /* tokens that it may grow by without sliding */
+
+/* Keep the first n tokens alone, 1 to those that it has, so that something else may follow. The last of
+ * them is read again: scores come with the next step. */
+void infer_cut(infer_t *self, int sequence, size_t n);
 
 /* Read what is new in each sequence: all of it, but of long prompts a part, so that the others go on
  * meanwhile. ERR_NUMERIC: a score is not a number. */

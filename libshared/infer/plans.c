@@ -111,14 +111,16 @@ static int load_one(exec_t *exec, int tensor, const plan_tensor_t *want, const s
     return status;
 }
 
-int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, err_t *err)
+int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, adapters_t *adapters,
+               err_t *err)
 {
     for (int i = 0; i < plan->n_tensor; i++) {
         const plan_tensor_t *want = &plan->tensor[i];
         if (want->role != ROLE_PARAM) continue;
         const safetensor_t *have = safetensors_find(params, want->name);
         if (!have) return err_set(err, ERR_CORRUPT, "has no parameter \"%s\"", want->name);
-        if (load_one(exec, i, want, have, err) < 0) return -1;
+        have = adapters_apply(adapters, have, err);
+        if (!have || load_one(exec, i, want, have, err) < 0) return -1;
     }
     return 0;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "ckpt/safetensors.h"
+#include "ckpt/adapters.h"
 #include "ir/ir.h"
 #include "runtime/exec.h"
 
@@ -19,8 +19,9 @@ typedef ir_module_t *plans_make_fn(void *user, err_t *err);
 plan_t *plans_get(const char *what, plans_make_fn *make, void *user, const char *dir,
                   bool *compiled, err_t *err);
 
-/* Write the parameters of the plan from those of a file, f32, bf16 and f16 turned into each other.
- * ERR_CORRUPT: one is missing, or of another shape. */
-int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, err_t *err);
+/* Write the parameters of the plan from those of a file, f32, bf16 and f16 turned into each other; weights with their
+ * adapters, for plans that have none (NULL: as they are). ERR_CORRUPT: one is missing, or of another shape. */
+int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, adapters_t *adapters,
+               err_t *err);
 
 #endif

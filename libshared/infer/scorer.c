@@ -68,7 +68,7 @@ scorer_t *scorer_open(const infer_source_t *source, const infer_options_t *o, bo
     self->plan = get_plan(source, o->cache_dir, compiled, err);
     int status = self->plan ? find_tensors(self, err) : -1;
     if (status == 0 && !(self->exec = exec_new(self->plan, &options, err))) status = -1;
-    if (status == 0) status = plans_load(self->plan, self->exec, source->params, err);
+    if (status == 0) status = plans_load(self->plan, self->exec, source->params, NULL, err);
     if (status == 0) {
         self->scores = mem_calloc((size_t)(self->length * self->vocab), sizeof *self->scores);
         self->window = mem_calloc((size_t)self->length, sizeof(int64_t));

@@ -144,7 +144,8 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
     free(what);
     int status = self->plan ? find_tensors(self, err) : -1;
     if (status == 0 && !(self->exec = exec_new(self->plan, &run, err))) status = -1;
-    if (status == 0) status = plans_load(self->plan, self->exec, source->params, err);
+    if (status == 0)
+        status = plans_load(self->plan, self->exec, source->params, source->adapters, err);
     int64_t most = self->how.slots > LONG ? self->how.slots : LONG;
     self->token = mem_calloc((size_t)most, sizeof *self->token);
     self->position = mem_calloc((size_t)most, sizeof *self->position);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "msg/keyring.h"
+#include "msg/ration.h"
 
 /* What goes before an envelope. Once a first frame is accepted the rest of the message is. */
 static int send_address(void *raw, const msg_peer_t *to)
@@ -65,10 +66,18 @@ uint64_t control_number(zmq_msg_t *frame)
     return number;
 }
 
+/* A ROUTER's first frame came on no connection. */
+static size_t wire_bytes(zmq_msg_t *frame, bool curve)
+{
+    return zmq_msg_get(frame, ZMQ_SRCFD) < 0 ? 0 : ration_frame(zmq_msg_size(frame), curve);
+}
+
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
 {
     void *raw = zsock_resolve(socket);
+    bool curve = keyring_own() != NULL;
     int n = 0, more = 1;
+    size_t bytes = 0;
     while (more) {
         zmq_msg_t extra, *at = n < space ? &frame[n] : &extra;
         zmq_msg_init(at);
@@ -77,6 +86,8 @@ int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
             return n;
         }
         more = zmq_msg_more(at);
+        bytes += wire_bytes(at, curve);
+        if (!more) ration_heard(zmq_msg_get(at, ZMQ_SRCFD), bytes);
         if (at == &extra) zmq_msg_close(at);
         n++;
     }
@@ -100,8 +111,9 @@ bool control_admits(zsock_t *socket, zmq_msg_t *frame, msg_peer_t *from, msg_cou
     from->card = keyring_card(frame, &why);
     if (!why) return true;
     count->refused++;
-    log_event(LOG_WARN, "message_refused", "refused=%llu reason=\"%s\"",
-              (unsigned long long)count->refused, why);
+    if (msg_shows(count->refused))
+        log_event(LOG_WARN, "message_refused", "refused=%llu reason=\"%s\"",
+                  (unsigned long long)count->refused, why);
     Msg__Fault fault = MSG__FAULT__INIT;
     fault.code = MSG__FAULT__CODE__REFUSED;
     fault.text = (char *)why;
@@ -122,12 +134,17 @@ int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table,
     msg_peer_t from = {0};
     if (from_router ? read_address(frame, n, &from) : n == 1) {
         zmq_msg_t *body = &frame[n - 1];
-        if (!from_router || control_admits(socket, body, &from, count))
-            msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body), count, NULL);
+        bool taken = (!from_router || control_admits(socket, body, &from, count)) &&
+                     msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body),
+                                  count, NULL) == 0;
+        if (!taken) ration_refused(zmq_msg_get(body, ZMQ_SRCFD));
     } else {
         count->dropped++;
-        log_event(LOG_WARN, "message_dropped", "dropped=%llu frames=%d reason=\"wrong framing\"",
-                  (unsigned long long)count->dropped, n);
+        if (n <= SPACE) ration_refused(zmq_msg_get(&frame[n - 1], ZMQ_SRCFD));
+        if (msg_shows(count->dropped))
+            log_event(LOG_WARN, "message_dropped",
+                      "dropped=%llu frames=%d reason=\"wrong framing\"",
+                      (unsigned long long)count->dropped, n);
     }
     for (int i = 0; i < n && i < SPACE; i++) zmq_msg_close(&frame[i]);
     return 1;

@@ -51,10 +51,20 @@ static size_t home(const data_client_t *self, const uint8_t object[WIRE_HASH_BYT
     return (object[0] | (size_t)object[1] << 8) % self->n_shard;
 }
 
+/* n bytes of what the caller sends, lent or read. */
+static int give(data_client_t *self, const transfer_t *transfer, uint64_t at, size_t n,
+                chunk_t *out, err_t *err)
+{
+    out->n_out = n;
+    out->lend = transfer->from != NULL;
+    out->out = out->lend ? transfer->from + at : self->scratch;
+    return out->lend ? 0 : source_read(transfer->source, at, self->scratch, n, err);
+}
+
 static int make_object(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
                        chunk_t *out, err_t *err)
 {
-    (void)self, (void)s, (void)err;
+    (void)s;
     uint64_t at = (uint64_t)(transfer->skip + chunk) * MSG_CHUNK_BYTES;
     uint64_t n = transfer->n - at < MSG_CHUNK_BYTES ? transfer->n - at : MSG_CHUNK_BYTES;
     wire_header_t *header = &out->header;
@@ -65,17 +75,15 @@ static int make_object(data_client_t *self, transfer_t *transfer, size_t s, size
     header->begin = transfer->begin + at;
     header->count = n;
     memcpy(header->object, transfer->object, WIRE_HASH_BYTES);
-    if (transfer->from) {
+    if (transfer->from || transfer->source) {
         header->type = WIRE_PUT_OBJECT;
         header->total = transfer->n;
-        out->out = transfer->from + at;
-        out->lend = true;
-        out->n_out = n;
-    } else {
-        header->type = WIRE_GET_OBJECT;
-        out->in = transfer->into ? transfer->into + at : NULL;
-        out->n_in = n;
+        return give(self, transfer, at, n, out, err);
     }
+    header->type = WIRE_GET_OBJECT;
+    out->in = transfer->into ? transfer->into + at : NULL;
+    out->n_in = n;
+    out->at = at;
     return 0;
 }
 
@@ -96,23 +104,34 @@ static size_t chunks_of(uint64_t n, uint64_t grain)
 
 enum { PASSES = 8 };
 
-int data_put_object(data_client_t *self, const char *hash, const void *bytes, size_t n, err_t *err)
+static int put_object(data_client_t *self, transfer_t *transfer, err_t *err)
 {
-    if (n == 0) return err_set(err, ERR_ARG, "object %.12s: empty", hash);
-    transfer_t transfer = {.hash = hash, .from = bytes, .n = n};
-    size_t n_chunk = chunks_of(n, MSG_CHUNK_BYTES);
+    if (transfer->n == 0) return err_set(err, ERR_ARG, "object %.12s: empty", transfer->hash);
+    size_t n_chunk = chunks_of(transfer->n, MSG_CHUNK_BYTES);
     /* The first chunk alone: its answer tells whether the rest is needed. An aggregator that was
      * started again meanwhile, or gave up on us, has forgotten what it acknowledged. */
     for (int i = 0; i < PASSES; i++) {
-        transfer.skip = 0;
-        if (run_object(self, &transfer, 1, err) < 0) return -1;
-        if (transfer.known) return 0;
-        transfer.skip = 1;
-        if (n_chunk > 1 && run_object(self, &transfer, n_chunk - 1, err) < 0) return -1;
-        if (transfer.known) return 0;
+        transfer->skip = 0;
+        if (run_object(self, transfer, 1, err) < 0) return -1;
+        if (transfer->known) return 0;
+        transfer->skip = 1;
+        if (n_chunk > 1 && run_object(self, transfer, n_chunk - 1, err) < 0) return -1;
+        if (transfer->known) return 0;
     }
-    return err_set(err, ERR_NET, "object %.12s: %zu bytes were acknowledged %d times and not kept",
-                   hash, n, PASSES);
+    return err_set(err, ERR_NET, "object %.12s: %llu bytes were acknowledged %d times and not kept",
+                   transfer->hash, (unsigned long long)transfer->n, PASSES);
+}
+
+int data_put_object(data_client_t *self, const char *hash, const void *bytes, size_t n, err_t *err)
+{
+    transfer_t transfer = {.hash = hash, .from = bytes, .n = n};
+    return put_object(self, &transfer, err);
+}
+
+int data_put_object_from(data_client_t *self, const char *hash, const source_t *from, err_t *err)
+{
+    transfer_t transfer = {.hash = hash, .source = from, .n = from->n};
+    return put_object(self, &transfer, err);
 }
 
 int data_object_size(data_client_t *self, const char *hash, uint64_t *n, err_t *err)
@@ -127,6 +146,13 @@ int data_get_range(data_client_t *self, const char *hash, uint64_t begin, size_t
                    err_t *err)
 {
     transfer_t transfer = {.hash = hash, .begin = begin, .n = n, .into = into};
+    return run_object(self, &transfer, chunks_of(n, MSG_CHUNK_BYTES), err);
+}
+
+int data_get_object_to(data_client_t *self, const char *hash, uint64_t n, const sink_t *to,
+                       err_t *err)
+{
+    transfer_t transfer = {.hash = hash, .n = n, .to = to};
     return run_object(self, &transfer, chunks_of(n, MSG_CHUNK_BYTES), err);
 }
 
@@ -181,6 +207,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         out->header.fence = delta->fence;
         out->header.weight = delta->weight;
         out->header.codec = (uint8_t)delta->codec;
+        out->header.total = delta->of;
         const codec_t *codec = codec_find_id(delta->codec, err);
         if (!codec) return -1;
         out->n_out = codec_most(codec, (size_t)n);
@@ -191,15 +218,17 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         return codec_encode(codec, values + begin, (size_t)n, self->scratch, MSG_PAYLOAD_BYTES,
                             &out->n_out, err);
     }
-    if (values) out->header.weight = self->options.attempt;
-    out->header.type = values ? (transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT)
-                              : (transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS);
+    bool sends = values || transfer->source;
     out->header.vector = transfer->vector;
-    out->out = values ? values + begin : NULL;
-    out->n_out = values ? n * sizeof(float) : 0;
-    out->lend = values != NULL;
-    out->in = values ? NULL : transfer->into + begin * sizeof(float);
-    out->n_in = values ? 0 : n * sizeof(float);
+    if (sends) {
+        out->header.type = transfer->outer ? WIRE_PUT_OUTER : WIRE_PUT_INIT;
+        out->header.weight = self->options.attempt;
+        return give(self, transfer, begin * sizeof(float), n * sizeof(float), out, err);
+    }
+    out->header.type = transfer->outer ? WIRE_GET_OUTER : WIRE_GET_PARAMS;
+    out->at = begin * sizeof(float);
+    out->in = transfer->into ? transfer->into + out->at : NULL;
+    out->n_in = n * sizeof(float);
     return 0;
 }
 
@@ -221,14 +250,10 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
     return run_range(self, &transfer, make_range, "parameters", err);
 }
 
-/* Where a shard's changes lie in the room for all of them. */
-static size_t change_at(const transfer_t *transfer, size_t shard)
+static size_t change_count(const uint64_t *bounds, size_t s, uint64_t begin)
 {
-    size_t at = 0;
-    for (size_t s = 0; s < shard; s++)
-        at += change_room(transfer->change, transfer->bounds[s + 1] - transfer->bounds[s],
-                          MSG_CHUNK_FLOATS);
-    return at;
+    uint64_t left = bounds[s + 1] - begin;
+    return left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
 }
 
 static int make_change(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
@@ -236,46 +261,43 @@ static int make_change(data_client_t *self, transfer_t *transfer, size_t s, size
 {
     (void)self, (void)err;
     uint64_t begin = transfer->bounds[s] + (uint64_t)chunk * MSG_CHUNK_FLOATS;
-    uint64_t left = transfer->bounds[s + 1] - begin;
-    size_t n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+    size_t n = change_count(transfer->bounds, s, begin);
     out->header = (wire_header_t){.type = WIRE_GET_CHANGE,
                                   .round = transfer->round,
                                   .begin = begin,
                                   .count = n,
                                   .codec = (uint8_t)transfer->change->id};
-    out->in = transfer->into + change_at(transfer, s) +
-              chunk * change_bytes(transfer->change, MSG_CHUNK_FLOATS);
+    out->at = begin;
     out->n_in = change_bytes(transfer->change, n);
     return 0;
 }
 
-static int apply_changes(data_client_t *self, const transfer_t *transfer, float *theta, err_t *err)
+/* Changes are made where they belong as they come: together they would be a vector more. */
+typedef struct {
+    const transfer_t *transfer;
+    float *theta, *scratch;
+} changing_t;
+
+static int apply_change(void *user, uint64_t begin, const void *bytes, size_t n, err_t *err)
 {
-    const uint64_t *bounds = transfer->bounds;
-    const uint8_t *at = transfer->into;
-    float *scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
-    int rc = 0;
-    for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
-        for (uint64_t begin = bounds[s]; rc == 0 && begin < bounds[s + 1];) {
-            uint64_t left = bounds[s + 1] - begin;
-            size_t n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
-            size_t n_bytes = change_bytes(transfer->change, n);
-            rc = change_apply(transfer->change, at, n_bytes, theta + begin, n, scratch, err);
-            begin += n;
-            at += n_bytes;
-        }
-    free(scratch);
-    return rc;
+    const changing_t *self = user;
+    const uint64_t *bounds = self->transfer->bounds;
+    size_t s = 0;
+    while (begin >= bounds[s + 1]) s++;
+    return change_apply(self->transfer->change, bytes, n, self->theta + begin,
+                        change_count(bounds, s, begin), self->scratch, err);
 }
 
 int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
                     const codec_t *codec, float *theta, err_t *err)
 {
     transfer_t transfer = {.bounds = bounds, .round = round, .change = codec};
-    transfer.into = mem_calloc(change_at(&transfer, self->n_shard) + 1, 1);
+    changing_t changing = {&transfer, theta,
+                           mem_calloc(MSG_CHUNK_FLOATS, sizeof *changing.scratch)};
+    const sink_t to = {.write = apply_change, .user = &changing};
+    transfer.to = &to;
     int rc = run_range(self, &transfer, make_change, "changes", err);
-    if (rc == 0) rc = apply_changes(self, &transfer, theta, err);
-    free(transfer.into);
+    free(changing.scratch);
     return rc;
 }
 
@@ -286,23 +308,29 @@ int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, c
     return run_range(self, &transfer, make_range, "initial parameters", err);
 }
 
-int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
-                   float *v, err_t *err)
+static transfer_t vector_transfer(const uint64_t *bounds, const data_vector_t *which)
 {
-    transfer_t transfer = {
-        .bounds = bounds, .round = round, .outer = true, .vector = vector, .into = (uint8_t *)v};
-    return run_range(self, &transfer, make_range, "outer state", err);
+    return (transfer_t){.bounds = bounds,
+                        .round = which->round,
+                        .outer = which->outer,
+                        .vector = which->outer ? which->state : 0};
 }
 
-int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
-                   const float *v, err_t *err)
+int data_get_vector(data_client_t *self, const uint64_t *bounds, const data_vector_t *which,
+                    const sink_t *to, err_t *err)
 {
-    transfer_t transfer = {.bounds = bounds,
-                           .round = round,
-                           .outer = true,
-                           .vector = vector,
-                           .from = (const uint8_t *)v};
-    return run_range(self, &transfer, make_range, "outer state", err);
+    transfer_t transfer = vector_transfer(bounds, which);
+    transfer.to = to;
+    return run_range(self, &transfer, make_range, which->outer ? "outer state" : "parameters", err);
+}
+
+int data_put_vector(data_client_t *self, const uint64_t *bounds, const data_vector_t *which,
+                    const source_t *from, err_t *err)
+{
+    transfer_t transfer = vector_transfer(bounds, which);
+    transfer.source = from;
+    return run_range(self, &transfer, make_range,
+                     which->outer ? "outer state" : "initial parameters", err);
 }
 
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,

@@ -26,6 +26,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pieces.h"
 #include "outer/codec.h"
 
 typedef struct data_client data_client_t;
@@ -34,7 +35,7 @@ typedef struct {
     char *const *endpoints; /* aggregators by shard; copied */
     size_t n_endpoint;
     uint64_t run;                /* wire_run_hash */
-    uint64_t attempt;            /* data_put_init, _outer: of the ASSIGN that they follow */
+    uint64_t attempt;            /* data_put_init, _vector: of the ASSIGN that they follow */
     bool (*stopped)(void *user); /* asked at least every 100 ms; may be NULL */
     void *user;
     /* Told, every now and then, what a call waits for that only an operator can mend, and "" when
@@ -48,6 +49,9 @@ void data_client_destroy(data_client_t **self_p);
 
 /* Store bytes as the object of that content hash; at once when it is there already. */
 int data_put_object(data_client_t *self, const char *hash, const void *bytes, size_t n, err_t *err);
+
+/* The same of what is read piece by piece, some of it several times. */
+int data_put_object_from(data_client_t *self, const char *hash, const source_t *from, err_t *err);
 
 /* Size of an object. */
 int data_object_size(data_client_t *self, const char *hash, uint64_t *n, err_t *err);
@@ -69,6 +73,10 @@ int data_get_ranges(data_client_t *self, const char *hash, const data_range_byte
  * limit bytes. */
 char *data_get_object(data_client_t *self, const char *hash, size_t limit, size_t *n, err_t *err);
 
+/* All n bytes of an object (data_object_size) to their places; not verified against the object's hash. */
+int data_get_object_to(data_client_t *self, const char *hash, uint64_t n, const sink_t *to,
+                       err_t *err);
+
 /* The flat parameter vector of a round. bounds: n_endpoint + 1 element offsets; theta holds
  * bounds[n_endpoint] values. */
 int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round, float *theta,
@@ -79,21 +87,57 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
  * data_get_params still does; theta is of no use after any error. */
 int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
                     const codec_t *codec, float *theta, err_t *err);
+
+/* What is at hand of a round's parameters, or of the change that leads to them, before or after it is committed. */
+typedef struct {
+    uint32_t round;
+    const codec_t *codec; /* of changes; NULL: parameters */
+    const uint64_t *bounds;
+    size_t n_shard;
+    size_t *first;     /* n_shard + 1: each shard's first chunk among all */
+    bool *have;        /* by chunk */
+    uint8_t *bytes;    /* all of them, each at its place */
+    uint64_t received; /* bytes that came */
+    bool hurry;        /* the round is committed: nothing is to be waited for any more */
+} data_ahead_t;
+
+/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. */
+void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
+                     const codec_t *codec);
+void data_ahead_fini(data_ahead_t *self);
+
+/* Fetch what is missing of a round that may not be committed yet, as it is made from the updates of the round that is
+ * open; until all of it is there. That may last as long as a round. After an error `ahead` has what came before. What
+ * it has may turn out to be wrong: */
+int data_get_ahead(data_client_t *self, data_ahead_t *ahead, err_t *err);
+
+/* Drop what is not what has been committed, fetch that and what is missing, and make the parameters of it. theta: those
+ * of the round before, where `codec` is set. Errors, and what becomes of theta then, as of data_get_change. *used: bytes
+ * that were at hand already and right. */
+int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,
+                   err_t *err);
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,
                   err_t *err);
 
-/* One vector of the outer rule's state (outer/outer.h: below outer_states), as long as theta; put it
- * before the parameters, whose last chunk makes a shard ready. */
-int data_get_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
-                   float *v, err_t *err);
-int data_put_outer(data_client_t *self, const uint64_t *bounds, uint32_t round, uint16_t vector,
-                   const float *v, err_t *err);
+/* The parameters of a round, or a vector of the outer rule's state (outer/outer.h: below outer_states),
+ * as long, piece by piece as f32. Put the states before the parameters, whose last chunk makes a shard
+ * ready. */
+typedef struct {
+    uint32_t round;
+    bool outer; /* this state; false: the parameters */
+    uint16_t state;
+} data_vector_t;
+int data_get_vector(data_client_t *self, const uint64_t *bounds, const data_vector_t *which,
+                    const sink_t *to, err_t *err);
+int data_put_vector(data_client_t *self, const uint64_t *bounds, const data_vector_t *which,
+                    const source_t *from, err_t *err);
 
 /* One replica's pseudo-gradient, encoded chunk by chunk. */
 typedef struct {
     uint32_t round, replica, fence;
     uint64_t weight; /* steps trained */
     uint32_t codec;  /* id (outer/codec.h) */
+    uint32_t of;     /* replicas of the round, for who asks ahead (below); 0: nobody does */
 } data_delta_t;
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,
                    const float *delta, err_t *err);

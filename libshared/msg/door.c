@@ -1,8 +1,8 @@
-/* Room is looked for by taking it; who is a guest, and what it has said, is asked of the kernel, so
- * that nothing must be counted while all is well. */
+/* Room is looked for by taking it; who is a guest, and what it has said, is asked of the kernel. */
 #include "msg/door.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "msg/guest.h"
+#include "msg/ration.h"
 
 enum {
     TICK_MS = 20,
@@ -31,10 +32,14 @@ typedef struct {
     uint16_t port;    /* tcp */
     const char *path; /* ipc; of `endpoint` */
     char *endpoint;
+    zsock_t *socket;
+    bool listens; /* who comes in there hears what we publish */
+    bool drained; /* no whole message waits there */
 } entry_t;
 
 typedef struct {
     int fd;
+    size_t entry;
     uint64_t said; /* bytes; of local ones unknown: many */
     uint32_t silent_ms;
 } guest_t;
@@ -42,8 +47,9 @@ typedef struct {
 struct door {
     VEC(entry_t) entries;
     int seed; /* what is copied to see how many more could be opened */
-    int64_t logged_ms;
-    size_t n_away; /* since the log said so */
+    ration_t *ration;
+    int64_t logged_ms, cut_logged_ms;
+    size_t n_away, n_cut; /* since the log said so */
 };
 
 static uint64_t limit(void)
@@ -89,7 +95,8 @@ static bool is_short(const door_t *self)
 
 /* --- Who is there? --- */
 
-static bool came_in(const door_t *self, const struct sockaddr_storage *local)
+/* Which entry a socket came in at; as many as there are: none. */
+static size_t entry_of(const door_t *self, const struct sockaddr_storage *local)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)local;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)local;
@@ -99,24 +106,39 @@ static bool came_in(const door_t *self, const struct sockaddr_storage *local)
                                                    : 0;
     for (size_t i = 0; i < self->entries.n; i++) {
         const entry_t *entry = &self->entries.at[i];
-        if (port && port == entry->port) return true;
+        if (port && port == entry->port) return i;
         if (local->ss_family == AF_UNIX && entry->path &&
             strncmp(un->sun_path, entry->path, sizeof un->sun_path) == 0)
-            return true;
+            return i;
     }
-    return false;
+    return self->entries.n;
 }
 
 static bool is_guest(const door_t *self, int fd, guest_t *out)
 {
     struct sockaddr_storage local = {0}, peer;
     socklen_t n = sizeof local, n_peer = sizeof peer;
-    if (getsockname(fd, (struct sockaddr *)&local, &n) < 0 || !came_in(self, &local) ||
+    if (getsockname(fd, (struct sockaddr *)&local, &n) < 0) return false;
+    size_t entry = entry_of(self, &local);
+    if (entry == self->entries.n ||
         getpeername(fd, (struct sockaddr *)&peer, &n_peer) < 0) /* the socket that listens */
         return false;
-    *out = (guest_t){.fd = fd, .said = UINT64_MAX};
+    *out = (guest_t){.fd = fd, .entry = entry, .said = UINT64_MAX};
     guest_said(fd, &out->said, &out->silent_ms);
     return true;
+}
+
+typedef VEC(guest_t) guests_t;
+
+static void find_guests(const door_t *self, guests_t *out)
+{
+    guest_t guest;
+    DIR *dir = opendir("/proc/self/fd");
+    for (struct dirent *one; dir && (one = readdir(dir));)
+        if (*one->d_name != '.' && is_guest(self, atoi(one->d_name), &guest)) VEC_PUSH(out, guest);
+    for (int fd = 3, end = dir ? 0 : (int)limit(); fd < end; fd++) /* none is left to look with */
+        if (is_guest(self, fd, &guest)) VEC_PUSH(out, guest);
+    if (dir) closedir(dir);
 }
 
 /* Those who have said least, of these the longest silent, then the newest. */
@@ -140,10 +162,8 @@ static bool may_stay(const guest_t *guest, size_t n_away, bool none_left)
 
 static size_t turn_away(door_t *self)
 {
-    VEC(guest_t) guests = {0};
-    guest_t guest;
-    for (int fd = 3, end = (int)limit(); fd < end; fd++)
-        if (is_guest(self, fd, &guest)) VEC_PUSH(&guests, guest);
+    guests_t guests = {0};
+    find_guests(self, &guests);
     if (guests.n) qsort(guests.at, guests.n, sizeof *guests.at, by_merit);
     bool none_left = room(self, 2) < 2;
     size_t n = 0;
@@ -153,7 +173,58 @@ static size_t turn_away(door_t *self)
     return n;
 }
 
-size_t door_look(door_t *self)
+/* --- Who makes us hold too much, or says too much? --- */
+
+/* Behind what was asked of the connections: a message that has ended since would be seen. */
+static void see_drained(door_t *self)
+{
+    for (size_t i = 0; i < self->entries.n; i++) {
+        entry_t *entry = &self->entries.at[i];
+        entry->drained = entry->listens || !(zsock_events(entry->socket) & ZMQ_POLLIN);
+    }
+}
+
+static void log_cut(door_t *self, const ration_guest_t *guest, int64_t now)
+{
+    if (self->cut_logged_ms && now - self->cut_logged_ms < LOG_EVERY_MS) return;
+    log_event(LOG_WARN, "guest_cut", "connections=%zu bytes=%llu reason=\"%s\"", self->n_cut,
+              (unsigned long long)guest->held, guest->wrong);
+    self->cut_logged_ms = now;
+    self->n_cut = 0;
+}
+
+static size_t cut_greedy(door_t *self, int64_t now)
+{
+    guests_t guests = {0};
+    VEC(ration_guest_t) judged = {0};
+    find_guests(self, &guests);
+    for (size_t i = 0; i < guests.n; i++) {
+        int fd = guests.at[i].fd;
+        if (guests.at[i].said == UINT64_MAX) continue; /* local ones: their directory guards us */
+        uint64_t unread = guest_unread(fd), said = 0;
+        ration_guest_t one = {.fd = fd, .cookie = guest_cookie(fd)};
+        guest_said(fd, &said, &guests.at[i].silent_ms);
+        one.came = said > unread ? said - unread : 0;
+        one.entry = guests.at[i].entry;
+        one.listens = self->entries.at[one.entry].listens;
+        VEC_PUSH(&judged, one);
+    }
+    see_drained(self);
+    for (size_t i = 0; i < judged.n; i++)
+        judged.at[i].drained = self->entries.at[judged.at[i].entry].drained;
+    size_t n = ration_judge(self->ration, judged.at, judged.n, now);
+    self->n_cut += n;
+    for (size_t i = 0; i < judged.n && n > 0; i++) {
+        if (!judged.at[i].wrong) continue;
+        log_cut(self, &judged.at[i], now);
+        shutdown(judged.at[i].fd, SHUT_RDWR);
+    }
+    VEC_FREE(&guests);
+    VEC_FREE(&judged);
+    return n;
+}
+
+static size_t make_room(door_t *self)
 {
     if (!is_short(self)) return 0;
     size_t n = turn_away(self);
@@ -170,6 +241,13 @@ size_t door_look(door_t *self)
     return n;
 }
 
+size_t door_look(door_t *self)
+{
+    int64_t now = clock_mono_ms();
+    size_t n = ration_due(self->ration, now) ? cut_greedy(self, now) : 0;
+    return n + make_room(self);
+}
+
 /* --- Beginning and end --- */
 
 static int on_tick(zloop_t *loop, int timer, void *arg)
@@ -179,9 +257,12 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     return 0;
 }
 
-static void add(door_t *self, const char *endpoint)
+static void add(door_t *self, zsock_t *socket)
 {
-    entry_t entry = {.endpoint = mem_strdup(endpoint)};
+    int type = zsock_type(socket);
+    entry_t entry = {.endpoint = mem_strdup(zsock_endpoint(socket)),
+                     .socket = socket,
+                     .listens = type == ZMQ_PUB || type == ZMQ_XPUB};
     const char *colon = strrchr(entry.endpoint, ':');
     if (str_starts(entry.endpoint, "tcp://") && colon)
         entry.port = (uint16_t)strtoul(colon + 1, NULL, 10);
@@ -193,7 +274,8 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
 {
     door_t *self = mem_calloc(1, sizeof *self);
     for (size_t i = 0; i < n; i++)
-        if (sockets[i] && zsock_endpoint(sockets[i])) add(self, zsock_endpoint(sockets[i]));
+        if (sockets[i] && zsock_endpoint(sockets[i])) add(self, sockets[i]);
+    self->ration = ration_new();
     self->seed = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (self->seed < 0) {
         err_set_errno(err, "/dev/null");
@@ -209,6 +291,7 @@ void door_destroy(door_t **self_p)
     door_t *self = *self_p;
     if (!self) return;
     if (self->seed >= 0) close(self->seed);
+    ration_destroy(&self->ration);
     for (size_t i = 0; i < self->entries.n; i++) free(self->entries.at[i].endpoint);
     VEC_FREE(&self->entries);
     free(self);

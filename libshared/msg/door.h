@@ -1,4 +1,4 @@
-/* Guests are turned away before the process runs out of descriptors.
+/* Guests are turned away before the process runs out of descriptors, or of memory (msg/ration.h).
  *
  * A connection costs a descriptor, and anybody can make connections. At the limit the library would
  * try to accept the next one for ever, at full speed, and this process could open no file. It
@@ -16,7 +16,7 @@
 typedef struct door door_t;
 
 /* Watch the connections that come in at these sockets, each bound to a tcp or ipc endpoint, from a
- * timer of the loop's. NULL sockets are left out; none is used again. Returns, caller destroys
+ * timer of the loop's. NULL sockets are left out; they are borrowed until door_destroy. Returns, caller destroys
  * after the loop has ended; NULL with ERR_IO. */
 door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err);
 void door_destroy(door_t **self_p);

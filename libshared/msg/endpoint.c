@@ -18,12 +18,14 @@ static endpoint_t of_control(int type, bool binds, const char *address)
         .address = address,
         /* At a ROUTER a front may read for a thousand members. */
         .send_queue = type == ZMQ_ROUTER ? MSG_SHARED_QUEUE : 4096,
-        .receive_queue = 4096,
+        .receive_queue = type == ZMQ_PUB ? MSG_LISTENER_QUEUE : 4096,
         .service = IPTOS_LOWDELAY, /* before bulk, where a queue knows the difference */
         .frame_bytes = 2 << 20,
         .backlog = 4096, /* all members may come at once, after an outage */
         .linger_ms = 500,
-        .ping_ms = MSG_PING_MS,
+        /* Who connects pings, and says how long its silence may last. A server's own pings would end its process: where a
+         * queue is full and the peer goes, libzmq 4.3.4 has given the connection up when the next ping is due. */
+        .ping_ms = binds ? 0 : MSG_PING_MS,
         .pong_ms = MSG_DEAF_MS,
         .deaf_ms = MSG_DEAF_MS,
     };

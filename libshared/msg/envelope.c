@@ -190,6 +190,11 @@ uint8_t *msg_pack(const msg_envelope_t *self, size_t *n)
 
 enum { REFUSAL_BYTES = 256 };
 
+bool msg_shows(uint64_t n)
+{
+    return n <= 1000 || n % 1000 == 0;
+}
+
 /* "CONTROL may be said by a cli, and its sender is registered as worker" */
 static void refusal(const msg_route_t *route, msg_kind_t kind, msg_who_t who,
                     char text[REFUSAL_BYTES])
@@ -238,9 +243,10 @@ bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
     refusal(route, kind, who, text);
     count->refused++;
     /* That strangers are told to say HELLO is the usual course of things. */
-    log_event(who == MSG__KIND__KIND_NONE ? LOG_DEBUG : LOG_WARN, "message_refused",
-              "refused=%llu kind=%s from=%s reason=\"%s\"", (unsigned long long)count->refused,
-              msg_kind_name(kind), msg_who_name(who), text);
+    if (msg_shows(count->refused))
+        log_event(who == MSG__KIND__KIND_NONE ? LOG_DEBUG : LOG_WARN, "message_refused",
+                  "refused=%llu kind=%s from=%s reason=\"%s\"", (unsigned long long)count->refused,
+                  msg_kind_name(kind), msg_who_name(who), text);
     if (table->refuse) table->refuse(state, from, id, who, text);
     err_set(err, ERR_NET, "%s", text);
     return false;
@@ -266,8 +272,9 @@ int msg_dispatch(const msg_table_t *table, void *state, const msg_peer_t *from,
     }
     if (!message) {
         count->dropped++;
-        log_event(LOG_WARN, "message_dropped", "dropped=%llu reason=\"%s\"",
-                  (unsigned long long)count->dropped, reason.text);
+        if (msg_shows(count->dropped))
+            log_event(LOG_WARN, "message_dropped", "dropped=%llu reason=\"%s\"",
+                      (unsigned long long)count->dropped, reason.text);
         return err_set(err, reason.code, "%s", reason.text);
     }
     count->handled++;

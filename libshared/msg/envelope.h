@@ -100,6 +100,9 @@ typedef struct {
     uint64_t handled, dropped, refused; /* refused: not for such a sender to say */
 } msg_count_t;
 
+/* Is the n-th message that was refused or dropped worth a line of the log? Of a flood few are. */
+bool msg_shows(uint64_t n);
+
 /* The one place where it is decided who may say what: does this row admit a message (kind, id) of
  * this sender? If not it is logged, counted as refused and answered by table->refuse, and err says
  * why. For who passes messages on; msg_dispatch asks it by itself. */

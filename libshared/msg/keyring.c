@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "msg/endpoint.h"
+#include "msg/guest.h"
 
 enum {
     /* In the library since 4.3.0, in its header among the drafts: ZMQ_METADATA, and
@@ -64,13 +65,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- Connections --- */
 
-static uint64_t cookie_of(int fd)
-{
-    uint64_t cookie = 0;
-    socklen_t n = sizeof cookie;
-    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &n) == 0 ? cookie : 0;
-}
-
 static void note_connection(entry_t *entry, int fd)
 {
     size_t n = entry->connections.n;
@@ -78,10 +72,10 @@ static void note_connection(entry_t *entry, int fd)
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) { /* those that have ended go */
         connection_t one = entry->connections.at[i];
-        if (one.fd != fd && cookie_of(one.fd) == one.cookie) entry->connections.at[kept++] = one;
+        if (one.fd != fd && guest_cookie(one.fd) == one.cookie) entry->connections.at[kept++] = one;
     }
     entry->connections.n = kept;
-    connection_t made = {fd, cookie_of(fd)};
+    connection_t made = {fd, guest_cookie(fd)};
     if (made.cookie) VEC_PUSH(&entry->connections, made);
 }
 
@@ -89,7 +83,7 @@ static void cut(entry_t *entry, const char *why)
 {
     for (size_t i = 0; i < entry->connections.n; i++) {
         connection_t one = entry->connections.at[i];
-        if (cookie_of(one.fd) == one.cookie) shutdown(one.fd, SHUT_RDWR);
+        if (guest_cookie(one.fd) == one.cookie) shutdown(one.fd, SHUT_RDWR);
     }
     if (entry->connections.n)
         log_event(LOG_WARN, "key_cut", "name=%s role=%s connections=%zu reason=\"%s\"",

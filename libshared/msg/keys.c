@@ -1,17 +1,15 @@
 /* Key files, cards and lists: lines of a word and a value, in one order. */
 #include "msg/keys.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/secret.h"
 
 _Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_box_SECRETKEYBYTES &&
                    KEYS_BYTES == crypto_sign_PUBLICKEYBYTES &&
@@ -364,50 +362,11 @@ char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *lis
 
 /* --- Files --- */
 
-/* Who but its owner may read or write it. The group of a file of root's is one that root has chosen: so
- * come secrets into the containers of Kubernetes, whose users do not own them. */
-static bool is_open(const struct stat *info)
-{
-    bool given = info->st_uid == 0 && geteuid() != 0;
-    return info->st_mode & (given ? 037 : 077);
-}
-
-char *keys_file(const char *path, size_t *n, err_t *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        err_set_errno(err, "%s", path);
-        if (fd >= 0) close(fd);
-        return NULL;
-    }
-    char *text = NULL;
-    if (!S_ISREG(info.st_mode)) {
-        err_set(err, ERR_ARG, "%s is no file", path);
-    } else if (is_open(&info)) {
-        err_set(err, ERR_ARG, "%s may be read by others (mode %03o): chmod 600 %s", path,
-                (unsigned)info.st_mode & 0777, path);
-    } else {
-        text = mem_calloc(1, KEYS_FILE_BYTES + 2);
-        ssize_t got = read(fd, text, KEYS_FILE_BYTES + 1);
-        if (got < 0 || got > KEYS_FILE_BYTES) {
-            if (got < 0) err_set_errno(err, "%s", path);
-            if (got >= 0) err_set(err, ERR_ARG, "%s is too large for a key", path);
-            free(text);
-            text = NULL;
-        } else {
-            *n = (size_t)got;
-        }
-    }
-    close(fd);
-    return text;
-}
-
 int keys_load(const char *path, keys_t *out, err_t *err)
 {
     size_t n;
     err_t inner = {0};
-    char *text = keys_file(path, &n, err);
+    char *text = secret_file(path, KEYS_FILE_BYTES, &n, err);
     if (!text) return -1;
     int rc = keys_read(text, n, out, &inner);
     sodium_memzero(text, n);

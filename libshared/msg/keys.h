@@ -106,10 +106,7 @@ int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_B
                       keys_revoked_t *out, err_t *err);
 char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *list);
 
-/* A secret file: regular, readable by its owner alone (0600 or less; of root's also by our group, 0640),
- * at most KEYS_FILE_BYTES.
- * Returns its text, caller frees; NULL: ERR_IO or ERR_ARG, naming path, mode and fix. */
-char *keys_file(const char *path, size_t *n, err_t *err);
+/* From a file of at most KEYS_FILE_BYTES (secret_file). -1: it is named. */
 int keys_load(const char *path, keys_t *out, err_t *err);
 
 void keys_hex(const uint8_t *bytes, size_t n, char *hex);   /* 2 n digits and NUL */

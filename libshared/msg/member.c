@@ -53,6 +53,7 @@ struct member {
     unanswered_t *unanswered;
     char why[PROTOCOL_TEXT]; /* nobody welcomes us, as far as it is known */
     char host[SERVICE_HOST_BYTES];
+    uint64_t answered;    /* our last HEARTBEAT to which an answer came; 0: none yet */
     uint64_t incarnation; /* random: tells us from another process that was given our id */
     int64_t taken_ms;     /* how long to wait when our id is in use */
 };
@@ -85,6 +86,7 @@ static int reconnect(member_t *self, err_t *err)
 {
     disconnect(self);
     self->asked = false;
+    self->answered = 0;
     free(self->data);
     self->data = NULL;
     self->endpoint = self->endpoints;
@@ -247,7 +249,8 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
 
 static void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
-    (void)state, (void)from, (void)message; /* any message counts as a sign of life */
+    (void)from; /* any message counts as a sign of life */
+    if (message->in_reply_to) ((member_t *)state)->answered = message->in_reply_to;
 }
 
 /* Another process of our id is alive there. It may be the one that we replace, not yet given up. */
@@ -422,6 +425,7 @@ static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
     }
     if (self->joined && now - self->sent_ms >= self->heartbeat_ms) {
         Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+        beat.answered = self->answered;
         if (self->options.credit) beat.credit = self->options.credit(self->options.state);
         MSG_SEND(member_out(self), NULL, 0, HEARTBEAT, heartbeat, &beat);
     }

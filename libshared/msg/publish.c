@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/keyring.h"
+#include "msg/ration.h"
 #include "msg/text.h"
 
 enum { EVENT_BYTES = 64 << 10 };
@@ -38,6 +39,7 @@ static void admit_subscribers(void *raw)
         const char *why = NULL;
         const uint8_t *bytes = zmq_msg_data(&frame);
         size_t n = zmq_msg_size(&frame);
+        ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), ration_frame(n, true));
         const keys_card_t *card = keyring_card(&frame, &why);
         if (card && card->role != KEYS_OPERATOR && card->role != KEYS_METRICS &&
             card->role != KEYS_SHEPHERD)
@@ -82,7 +84,8 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
 {
     void *raw = zsock_resolve(socket);
     Msg__Event *found = NULL;
-    int n = 0, more = 1;
+    int n = 0, more = 1, from = -1;
+    size_t bytes = 0;
     while (more) {
         zmq_msg_t frame;
         zmq_msg_init(&frame);
@@ -91,11 +94,15 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
             return 0;
         }
         more = zmq_msg_more(&frame);
+        bytes += ration_frame(zmq_msg_size(&frame), keyring_own());
+        if (!more) ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), bytes);
+        from = zmq_msg_get(&frame, ZMQ_SRCFD);
         size_t size = zmq_msg_size(&frame);
         if (n++ == 1 && !more && size <= EVENT_BYTES && may_publish(&frame))
             found = msg__event__unpack(NULL, size, zmq_msg_data(&frame));
         zmq_msg_close(&frame);
     }
+    if (!found) ration_refused(from);
     if (!found) return err_set(err, ERR_NET, "telemetry message of %d frames is no event", n);
     msg_text_clean(&found->base);
     *event = found;

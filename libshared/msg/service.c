@@ -121,6 +121,14 @@ static int catch_signals(err_t *err)
     return signal_pipe[0];
 }
 
+/* A shepherd or front has a connection to each member, and to read and write thousands of them takes three
+ * times what it takes to handle what they say. */
+static size_t io_threads(const char *name)
+{
+    enum { MANY = 4 };
+    return strcmp(name, "shepherd") == 0 ? MANY : 1;
+}
+
 int service_start(const char *name, const service_options_t *common, const config_table_t *table,
                   const void *options, err_t *err)
 {
@@ -138,6 +146,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     zsys_init();
     zsys_handler_set(NULL);
     zsys_set_max_sockets(0); /* as many as the library can */
+    zsys_set_io_threads(io_threads(name));
     char *text = config_print(table, options, true);
     for (char *p = text; *p; p++)
         if (*p == '\n') *p = ' ';

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/control.h"
+#include "msg/silence.h"
 
 int transfer_connect(data_client_t *self, err_t *err)
 {
@@ -135,40 +136,14 @@ static int send_chunk(data_client_t *self, transfer_t *transfer, size_t s, slot_
     return 0;
 }
 
-/* Bytes that pass are a sign of life, though no message is whole yet; but not those of what we send
- * again and again because it is not ready there. */
-static void look(shard_t *shard, int64_t now)
-{
-    enum { EVERY_MS = 100 };
-    if (now - shard->looked_ms < EVERY_MS) return;
-    shard->looked_ms = now;
-    if (!progress_made(&shard->progress)) return;
-    shard->alive_ms = now;
-    shard->n_asked = 0;
-    for (int i = 0; i < MSG_REQUESTS; i++)
-        if (shard->slot[i].used && shard->slot[i].put_off) return;
-    shard->heard_ms = now;
-}
-
-/* What was open when a connection ended is lost, all of it; and nothing else is. */
-static void hear_ends(shard_t *shard)
-{
-    progress_hear(&shard->progress);
-    if (shard->ended == shard->progress.ended) return;
-    shard->ended = shard->progress.ended;
-    shard->question = 0;
-    shard->n_asked = 0;
-    for (int i = 0; i < MSG_REQUESTS; i++)
-        shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
-}
-
 /* Requests of one connection are answered in their order: one that was overtaken is lost, also
  * while the connection lives (something between us may lose messages, or change their order a
  * little: hence twice). */
-static bool is_due(const slot_t *slot, int64_t now)
+static bool is_due(const transfer_t *transfer, const slot_t *slot, int64_t now)
 {
     enum { OVERTAKEN_MOST = 2 };
-    if (slot->again_ms) return now >= slot->again_ms;
+    bool hurry = transfer->early && transfer->ahead->hurry;
+    if (slot->again_ms) return hurry || now >= slot->again_ms;
     return slot->lost || slot->overtaken >= OVERTAKEN_MOST;
 }
 
@@ -204,29 +179,17 @@ static void find_lost(shard_t *shard, uint32_t question)
     }
 }
 
-static void on_unanswered(void *user, const char *text, int again_s)
+size_t transfer_number(const transfer_t *transfer, size_t shard, size_t chunk)
 {
-    shard_t *shard = user;
-    snprintf(shard->why, sizeof shard->why, ": %s", text);
-    log_event(LOG_WARN, "unreachable", "text=\"%s\" again_s=%d", text, again_s);
+    return transfer->pick ? transfer->pick[transfer->ahead->first[shard] + chunk] : chunk;
 }
 
-/* An aggregator that is silent may be none: why is found out beside the transfer. */
-static void ask_why(shard_t *shard, int64_t now)
+/* Of a round to come is asked what is there, and one chunk behind it: its answer tells when there is more. */
+static bool is_early(const data_client_t *self, const transfer_t *transfer, size_t s)
 {
-    enum { MOMENT_MS = 300 };
-    bool silent = shard->open && now - shard->alive_ms > MOMENT_MS;
-    if (silent && !shard->unanswered)
-        shard->unanswered = unanswered_new(shard->endpoint, on_unanswered, shard, NULL);
-    if (!shard->unanswered) return;
-    if (silent && !shard->silent) {
-        unanswered_begin(shard->unanswered);
-        unanswered_heard(shard->unanswered, false); /* one that is there and slow is no news */
-    }
-    if (!silent && shard->silent) unanswered_end(shard->unanswered);
-    if (!silent) *shard->why = '\0';
-    shard->silent = silent;
-    unanswered_tick(shard->unanswered);
+    const shard_t *shard = &self->shard[s];
+    return transfer->early && !transfer->ahead->hurry && shard->open > 0 &&
+           transfer_number(transfer, s, shard->next) > shard->ready;
 }
 
 /* Keep the window full; send again what got no answer. */
@@ -234,18 +197,20 @@ static int pump(data_client_t *self, transfer_t *transfer, size_t s, err_t *err)
 {
     shard_t *shard = &self->shard[s];
     int64_t now = clock_mono_ms();
-    hear_ends(shard);
-    if (shard->open) look(shard, now);
-    ask_why(shard, now);
+    silence_hear_ends(shard);
+    if (shard->open) silence_look(shard, now);
+    silence_ask_why(shard, now);
     ask_whether_lost(self, shard, now);
     if (shard->open && now - shard->heard_ms > MSG_DATA_TIMEOUT_MS)
         return err_set(err, ERR_NET, "aggregator of shard %zu: no answer for %d s%s", s,
                        MSG_DATA_TIMEOUT_MS / 1000, shard->why);
     for (int i = 0; i < MSG_REQUESTS; i++) {
         slot_t *slot = &shard->slot[i];
-        if (slot->used && !is_due(slot, now)) continue;
+        if (slot->used && !is_due(transfer, slot, now)) continue;
         if (!slot->used) {
-            if (shard->next >= shard->n || !pace_allows(&shard->pace)) continue;
+            if (shard->next >= shard->n || is_early(self, transfer, s) ||
+                !pace_allows(&shard->pace))
+                continue;
             *slot = (slot_t){.used = true, .chunk = shard->next++};
             shard->open++;
         }
@@ -274,6 +239,10 @@ static int take(data_client_t *self, transfer_t *transfer, size_t s, const slot_
 {
     chunk_t chunk = {0};
     if (transfer->make(self, transfer, s, slot->chunk, &chunk, err) < 0) return -1;
+    if (n == chunk.n_in && transfer->to) {
+        if (wire_check(header, payload, n, NULL) < 0) return 1;
+        return transfer->to->write(transfer->to->user, chunk.at, payload, n, err);
+    }
     if (n == chunk.n_in) return hash_fast_copy(chunk.in, payload, n) != header->check;
     if (wire_check(header, payload, n, NULL) < 0) return 1;
     return err_set(err, ERR_NET, "shard %zu answers %zu bytes where %zu were asked", s, n,
@@ -306,21 +275,6 @@ static slot_t *find_slot(shard_t *shard, uint32_t seq, const pace_sent_t **sent)
     return found;
 }
 
-static void say_waiting(data_client_t *self, size_t s, const char *text)
-{
-    enum { EVERY_MS = 10000 };
-    shard_t *shard = &self->shard[s];
-    int64_t now = clock_mono_ms();
-    if (!*text && !shard->said_ms) return;
-    if (*text && shard->said_ms && now - shard->said_ms < EVERY_MS) return;
-    shard->said_ms = *text ? now : 0;
-    char *full = *text ? mem_printf("aggregator of shard %zu, which cannot write: %s", s, text)
-                       : mem_strdup("");
-    if (*text) log_event(LOG_WARN, "waiting", "for=\"%s\"", full);
-    if (self->options.waits) self->options.waits(self->options.user, full);
-    free(full);
-}
-
 /* "Come again": sooner when asking costs nothing. */
 static void put_off(data_client_t *self, size_t s, slot_t *slot, const wire_header_t *header,
                     const void *payload, size_t n)
@@ -336,8 +290,25 @@ static void put_off(data_client_t *self, size_t s, slot_t *slot, const wire_head
     if (!full) return; /* it was started again and waits for the shepherd: not for ever */
     shard->heard_ms = now;
     char *text = mem_printf("%.*s", (int)n, (const char *)payload);
-    say_waiting(self, s, text);
+    silence_waits(self, s, text);
     free(text);
+}
+
+/* As long as others train: which is no reason to give up. */
+static void not_yet(shard_t *shard, slot_t *slot)
+{
+    int64_t wait = MSG_AHEAD_MS << (slot->put_off < 8 ? slot->put_off : 8);
+    slot->put_off++;
+    shard->heard_ms = clock_mono_ms();
+    slot->again_ms = shard->heard_ms + (wait < MSG_AHEAD_MAX_MS ? wait : MSG_AHEAD_MAX_MS);
+    progress_skip(&shard->progress);
+}
+
+static void came_early(transfer_t *transfer, size_t s, const slot_t *slot, size_t n)
+{
+    data_ahead_t *ahead = transfer->ahead;
+    ahead->have[ahead->first[s] + transfer_number(transfer, s, slot->chunk)] = true;
+    ahead->received += n;
 }
 
 static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wire_header_t *header,
@@ -361,6 +332,11 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
         damaged = rc > 0;
     }
     if (damaged) return send_chunk(self, transfer, s, slot, err);
+    if (transfer->early && header->total > shard->ready) shard->ready = (size_t)header->total;
+    if (transfer->early && header->type == WIRE_NACK && header->code == NACK_NOT_READY) {
+        not_yet(shard, slot);
+        return 0;
+    }
     if (header->type == WIRE_NACK &&
         (header->code == NACK_NOT_READY || header->code == NACK_CANNOT_WRITE)) {
         put_off(self, s, slot, header, payload, n);
@@ -368,8 +344,9 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
     }
     shard->heard_ms = shard->alive_ms;
     if (header->type == WIRE_NACK) return refusal(header, payload, n, err);
-    say_waiting(self, s, "");
+    silence_waits(self, s, "");
     if (header->type == WIRE_DATA) self->received += n;
+    if (header->type == WIRE_DATA && transfer->early) came_early(transfer, s, slot, n);
     transfer->total = header->total;
     transfer->known |= header->type == WIRE_ACK && header->code == ACK_COMPLETE;
     slot->used = false;
@@ -403,8 +380,10 @@ static bool is_waiting(const slot_t *slot)
     return slot->used && slot->lost && !slot->again_ms;
 }
 
-static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
+static int poll_shards(data_client_t *self, const transfer_t *transfer, zmq_pollitem_t *items,
+                       err_t *err)
 {
+    enum { WAIT_MS = 50, EARLY_MS = 20 };
     if (self->options.stopped && self->options.stopped(self->options.user))
         return err_set(err, ERR_STATE, "stopped");
     size_t n = 0;
@@ -419,7 +398,7 @@ static int poll_shards(data_client_t *self, zmq_pollitem_t *items, err_t *err)
             items[n++] = (zmq_pollitem_t){.socket = zsock_resolve(shard->progress.monitor),
                                           .events = ZMQ_POLLIN};
     }
-    zmq_poll(items, (int)n, 50);
+    zmq_poll(items, (int)n, transfer->early ? EARLY_MS : WAIT_MS);
     return 0;
 }
 
@@ -430,7 +409,7 @@ int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
     int rc = 0;
     for (size_t s = 0; s < self->n_shard; s++) {
         shard_t *shard = &self->shard[s];
-        shard->next = shard->open = 0;
+        shard->next = shard->open = shard->ready = 0;
         shard->pace.open = 0;
         shard->question = 0;
         shard->n_asked = 0;
@@ -445,12 +424,12 @@ int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
             busy |= self->shard[s].open > 0;
         }
         if (rc < 0 || !busy) break;
-        rc = poll_shards(self, items, err);
+        rc = poll_shards(self, transfer, items, err);
         for (size_t s = 0; s < self->n_shard && rc >= 0; s++)
             while ((rc = receive(self, transfer, s, err)) > 0) continue;
         if (rc < 0) break;
     }
-    for (size_t s = 0; s < self->n_shard; s++) say_waiting(self, s, "");
+    for (size_t s = 0; s < self->n_shard; s++) silence_waits(self, s, "");
     reclaim(self);
     free(items);
     return rc < 0 ? -1 : 0;

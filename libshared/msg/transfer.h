@@ -37,6 +37,7 @@ typedef struct {
     char *endpoint;
     zsock_t *socket;      /* NULL: to be connected again */
     size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
+    size_t ready;         /* of those of a round to come, how many in front are there */
     slot_t slot[MSG_REQUESTS];
     pace_t pace; /* kept from transfer to transfer */
     progress_t progress;
@@ -69,8 +70,9 @@ typedef struct {
     const void *out; /* payload; NULL when n_out is 0 */
     size_t n_out;
     bool lend; /* out is the caller's, and lasts: it need not be copied */
-    void *in;  /* room for exactly n_in bytes of a DATA answer */
+    void *in;  /* room for exactly n_in bytes of a DATA answer; NULL with transfer_t.to */
     size_t n_in;
+    uint64_t at; /* with transfer_t.to: their place there */
 } chunk_t;
 
 typedef struct transfer transfer_t;
@@ -83,6 +85,9 @@ struct transfer {
     const uint64_t *bounds;
     const data_delta_t *delta;
     const codec_t *change; /* of changes instead of parameters; NULL: none */
+    data_ahead_t *ahead;   /* changes or parameters come into it; which ones: `pick` */
+    bool early;            /* while its round is not committed */
+    const size_t *pick;    /* numbers of its chunks that are wanted, each shard's from first[] on */
     uint32_t round;
     bool outer;                       /* a state of the outer rule instead of parameters */
     uint16_t vector;                  /* which one */
@@ -90,14 +95,19 @@ struct transfer {
     const data_range_bytes_t *ranges; /* of an object; NULL: begin and n */
     const uint8_t *from;
     uint8_t *into;
-    size_t skip;    /* PUT_OBJECT: chunks at the beginning that are there */
-    uint64_t total; /* of the object, as the aggregator states it */
-    bool known;     /* PUT_OBJECT: it is there */
+    const source_t *source; /* instead of `from` */
+    const sink_t *to;       /* instead of `into`: gets what has passed its check */
+    size_t skip;            /* PUT_OBJECT: chunks at the beginning that are there */
+    uint64_t total;         /* of the object, as the aggregator states it */
+    bool known;             /* PUT_OBJECT: it is there */
 };
 
 /* Connect those aggregators that have no socket. */
 int transfer_connect(data_client_t *self, err_t *err);
 void transfer_disconnect(shard_t *shard);
+
+/* The place in its shard's range of a chunk in the list. */
+size_t transfer_number(const transfer_t *transfer, size_t shard, size_t chunk);
 
 /* Run a transfer of self->shard[s].n chunks per shard to its end. */
 int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err);

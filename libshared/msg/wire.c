@@ -24,6 +24,8 @@ static const struct {
     [WIRE_PUT_OUTER] = {"PUT_OUTER", MSG_CHUNK_BYTES},
     [WIRE_PING] = {"PING", 0},
     [WIRE_GET_CHANGE] = {"GET_CHANGE", 0},
+    [WIRE_GET_AHEAD] = {"GET_AHEAD", 0},
+    [WIRE_GET_CHECKS] = {"GET_CHECKS", 0},
 };
 
 static const char *const nacks[NACK_COUNT] = {

@@ -31,6 +31,8 @@ typedef enum {
     WIRE_PUT_OUTER,      /* as PUT_INIT, before its last chunk: the same */
     WIRE_PING,           /* what was asked before, on this connection, has been answered: ACK */
     WIRE_GET_CHANGE, /* run, round, begin, count, codec: how the round before changed these parameters (outer/change.h) */
+    WIRE_GET_AHEAD, /* the same, or with codec 0 as GET_PARAMS, of a round that is not committed yet */
+    WIRE_GET_CHECKS, /* run, round, begin, count: XXH3 of each chunk of these parameters */
     WIRE_TYPE_COUNT,
 } wire_type_t;
 

@@ -67,6 +67,8 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
       "deltas that come after that: dropped, or in the next round")                               \
     X(T, FLOAT, outlier, 0, 0, 1e9, NULL, false,                                                  \
       "updates of so many times the usual norm are rejected; 0: none")                            \
+    X(T, FLOAT, audit, 0, 0, 1, NULL, false,                                                      \
+      "share of the leases that a second worker trains again, to find liars")                     \
     X(T, BOOL, balance, false, 0, 0, NULL, false, "fewer inner steps for slower workers")         \
     X(T, INT, checkpoint_every, 10, 0, 1000000000, NULL, false,                                   \
       "rounds between checkpoints; 0: only at the end")                                           \
@@ -74,13 +76,13 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
 
 /* Who takes part, and what each is given. workers: pcp train starts so many, and the first round
  * waits for so many. What is left open here (0) is settled when the run begins. */
-#define TRAIN_MEMBER_OPTIONS(X, T)                                                        \
-    TRAIN_LAYOUT_ROW(X, T)                                                                \
-    X(T, INT, workers, 2, 1, 4096, NULL, false, "processes that train, at the beginning") \
-    X(T, INT, replicas, 0, 0, 4096, "auto", true,                                         \
-      "per round; 0: one per worker; auto: per worker that is there")                     \
-    X(T, INT, max_replicas, 0, 0, 4096, NULL, true,                                       \
-      "auto: at most so many; 0: four times the workers")                                 \
+#define TRAIN_MEMBER_OPTIONS(X, T)                                                         \
+    TRAIN_LAYOUT_ROW(X, T)                                                                 \
+    X(T, INT, workers, 2, 1, 65536, NULL, false, "processes that train, at the beginning") \
+    X(T, INT, replicas, 0, 0, 4096, "auto", true,                                          \
+      "per round; 0: one per worker; auto: per worker that is there")                      \
+    X(T, INT, max_replicas, 0, 0, 4096, NULL, true,                                        \
+      "auto: at most so many; 0: four times the workers")                                  \
     X(T, INT, aggregators, 1, 1, 256, NULL, true, "that share the parameters, a shard for each")
 
 #define TRAIN_OPTIONS(X, T)    \

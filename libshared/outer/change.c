@@ -56,10 +56,11 @@ int change_make(const codec_t *codec, const change_grain_t *grain, uint8_t *out,
     return 0;
 }
 
-void change_seal(const float *theta_next, size_t n, uint8_t head[CHANGE_HEAD])
+uint64_t change_seal(const float *theta_next, size_t n, uint8_t head[CHANGE_HEAD])
 {
     uint64_t hash = hash_fast(theta_next, n * sizeof *theta_next);
     for (int i = 0; i < CHANGE_HEAD; i++) head[i] = (uint8_t)(hash >> 8 * i);
+    return hash;
 }
 
 int change_apply(const codec_t *codec, const uint8_t *bytes, size_t n_bytes, float *theta, size_t n,

@@ -39,8 +39,8 @@ typedef struct {
 } change_grain_t;
 int change_make(const codec_t *codec, const change_grain_t *grain, uint8_t *out, err_t *err);
 
-/* The head of a chunk, when all of its n values are what they shall be. */
-void change_seal(const float *theta_next, size_t n, uint8_t head[CHANGE_HEAD]);
+/* The head of a chunk, when all of its n values are what they shall be, and the hash that it is made of. */
+uint64_t change_seal(const float *theta_next, size_t n, uint8_t head[CHANGE_HEAD]);
 
 /* Adds a chunk to the n values of theta that it was made for; scratch: n values. ERR_CORRUPT, ERR_SHAPE: bytes that
  * are none, or theta was another; it is of no use then. */

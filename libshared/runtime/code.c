@@ -1,5 +1,5 @@
 /* Code from memory: the bytes go to an anonymous file (memfd), or where the system forbids running
- * those, to a file in a fresh directory of mode 0700, and from there to dlopen. */
+ * those, to a file in $TMPDIR without a name, and from there to dlopen. */
 #include "runtime/code.h"
 
 #include <dlfcn.h>
@@ -73,53 +73,59 @@ static int write_all(int fd, const uint8_t *bytes, size_t n_bytes, err_t *err)
     return 0;
 }
 
-/* -1 leaves err untouched where memory files do not exist or may not run: the caller falls back. */
-static int load_memory(code_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err)
+/* May the system run what is in it? */
+static bool is_runnable(int fd)
 {
-    char path[64];
-    self->fd = memfd_create("pcp-plan", MFD_CLOEXEC);
-    if (self->fd < 0) return -1;
-    if (write_all(self->fd, bytes, n_bytes, err) < 0) return -1;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", self->fd);
-    self->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return self->library ? 0 : -1;
+    void *at = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    if (at != MAP_FAILED) munmap(at, 1);
+    return at != MAP_FAILED;
 }
 
-static int load_file(code_t *self, const uint8_t *bytes, size_t n_bytes, err_t *err)
+static int memory_file(void)
+{
+    int fd = memfd_create("pcp-plan", MFD_CLOEXEC);
+    if (fd >= 0 && is_runnable(fd)) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* Nobody finds it by its name. */
+static int disk_file(err_t *err)
 {
     const char *base = getenv("TMPDIR");
-    char *dir = mem_printf("%s/pcp-plan-XXXXXX", base && *base ? base : "/tmp"), *path = NULL;
-    int rc = -1;
-    if (!mkdtemp(dir)) { /* creates it with mode 0700 */
-        err_set_errno(err, "plan code: cannot make directory %s", dir);
-        goto done;
-    }
-    path = mem_printf("%s/plan.so", dir);
-    self->fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0700);
-    if (self->fd < 0) {
+    char *path = mem_printf("%s/pcp-plan-XXXXXX", base && *base ? base : "/tmp");
+    int fd = mkostemp(path, O_CLOEXEC); /* creates it with mode 0600 */
+    if (fd < 0)
         err_set_errno(err, "plan code: cannot create %s", path);
-    } else if (write_all(self->fd, bytes, n_bytes, err) == 0) {
-        self->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!self->library) err_set(err, ERR_CORRUPT, "plan code: %s", dlerror());
-        rc = self->library ? 0 : -1;
-    }
-    unlink(path);
-    rmdir(dir);
-done:
+    else
+        unlink(path);
     free(path);
-    free(dir);
-    return rc;
+    return fd;
+}
+
+code_t *code_put(const uint8_t *bytes, size_t n_bytes, err_t *err)
+{
+    if (check_header(bytes, n_bytes, err) < 0) return NULL;
+    int fd = memory_file();
+    if (fd < 0 && (fd = disk_file(err)) < 0) return NULL;
+    code_t *self = mem_calloc(1, sizeof *self);
+    self->fd = fd;
+    if (write_all(fd, bytes, n_bytes, err) < 0) code_destroy(&self);
+    return self;
+}
+
+int code_open(code_t *self, err_t *err)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", self->fd);
+    self->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return self->library ? 0 : err_set(err, ERR_CORRUPT, "plan code: %s", dlerror());
 }
 
 code_t *code_load(const uint8_t *bytes, size_t n_bytes, err_t *err)
 {
-    if (check_header(bytes, n_bytes, err) < 0) return NULL;
-    code_t *self = mem_calloc(1, sizeof *self);
-    self->fd = -1;
-    if (load_memory(self, bytes, n_bytes, err) == 0) return self;
-    if (self->fd >= 0) close(self->fd);
-    self->fd = -1;
-    if (load_file(self, bytes, n_bytes, err) < 0) code_destroy(&self);
+    code_t *self = code_put(bytes, n_bytes, err);
+    if (self && code_open(self, err) < 0) code_destroy(&self);
     return self;
 }
 

@@ -11,9 +11,15 @@
 
 typedef struct code code_t;
 
-/* The bytes are copied. ERR_CORRUPT: not an ELF shared object of this machine, or the loader
- * refuses it; ERR_IO: no place to put it. Any thread. */
-code_t *code_load(const uint8_t *bytes, size_t n_bytes, err_t *err);
+/* Put a copy of the bytes where the system's loader finds it; nothing of it runs yet. ERR_CORRUPT: not an ELF
+ * shared object of this machine; ERR_IO: no place to put it. Any thread. */
+code_t *code_put(const uint8_t *bytes, size_t n_bytes, err_t *err);
+
+/* Load it: its constructors run. Opens "/proc/self/fd/N" alone (base/cage_code.h), and maps it. ERR_CORRUPT: the
+ * loader refuses it. */
+int code_open(code_t *self, err_t *err);
+
+code_t *code_load(const uint8_t *bytes, size_t n_bytes, err_t *err); /* both */
 
 /* Unmaps the code: no kernel may run. */
 void code_destroy(code_t **self_p);

@@ -111,9 +111,14 @@ static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
     if (blas_open(plan->target, err) < 0) return -1;
     make_room(self, plan);
     if (plan->n_kernel == 0) return 0;
-    self->code = code_load(plan->code, plan->n_code, err);
-    if (!self->code) return -1;
-    self->kernel = code_kernels(self->code, plan, err);
+    self->code = code_put(plan->code, plan->n_code, err);
+    return self->code ? 0 : -1;
+}
+
+static int cpu_link(device_t *self, const plan_t *plan, err_t *err)
+{
+    if (!self->code) return 0;
+    if (code_open(self->code, err) == 0) self->kernel = code_kernels(self->code, plan, err);
     return self->kernel ? 0 : -1;
 }
 
@@ -336,11 +341,13 @@ static void cpu_watch(device_t *self, device_watch_fn *watch, void *user)
 
 const device_ops_t device_cpu = {
     .prefix = "cpu",
+    .in_runner = true,
     .info = cpu_info,
     .threads = cpu_threads,
     .open = cpu_open,
     .close = cpu_close,
     .load = cpu_load,
+    .link = cpu_link,
     .alloc = cpu_alloc,
     .upload = cpu_upload,
     .download = cpu_download,

@@ -26,6 +26,15 @@ typedef struct {
     bool pin;              /* bind threads to cores, but for the caller's (pool_new) */
     uint64_t memory_limit; /* bytes of the arena at most, 0: what the device has */
     bool staged;           /* for tests: no memory is shared with the device, whatever it has */
+
+    /* Not NULL: the plan's code runs in a process of its own (runtime/runner.h), if the device's kind can. */
+    struct runners *runners;
+    bool (*stopped)(
+        void *user); /* asked while that computes: it is not wanted any more. NULL: it is */
+    int (*enclose)(
+        void *user,
+        err_t *err); /* called when all is ready, but no code of the plan's loaded. NULL: not */
+    void *user;
 } device_options_t;
 
 /* What there is, for people. */
@@ -40,6 +49,7 @@ typedef struct {
 
 typedef struct {
     const char *prefix; /* "cpu": of the names of the targets it runs (codegen/backend.h) */
+    bool in_runner; /* it needs nothing of the machine but memory and time: a runner can have it */
 
     /* What the ordinal-th device is; false: there is none. */
     bool (*info)(int ordinal, device_info_t *info);
@@ -48,9 +58,11 @@ typedef struct {
     void (*close)(device_t **self_p);
     int (*threads)(const device_t *self); /* that share the work of a step, 1 at least */
 
-    /* Load the plan's code and find its kernels by name. The bytes are not kept.
+    /* Get ready for the plan: libraries, room, its code and kernels by name. The bytes are not kept.
      * ERR_CORRUPT: not loadable, or a kernel is missing. */
     int (*load)(device_t *self, const plan_t *plan, err_t *err);
+    /* The code, if load leaves it for last: after alloc, opening no files. NULL: it does not. */
+    int (*link)(device_t *self, const plan_t *plan, err_t *err);
 
     /* The arena, zeroed; alignment is a power of two. ERR_MEMORY says how much was wanted, and what
      * there is or may be had. */
@@ -67,6 +79,13 @@ typedef struct {
      * runs them one by one. */
     int (*sweep)(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err);
     int (*sync)(device_t *self, err_t *err);
+
+    /* The plan's whole program. NULL: the executor says its steps. */
+    int (*run)(device_t *self, int program, err_t *err);
+
+    /* Seconds on the device's own clock from the first to the last of the steps that the last sync waited for;
+     * negative: it does not tell. NULL: the device has no clock of its own. */
+    double (*took)(device_t *self);
 
     /* From now on tell `watch`, by the threads that ran the ranges. NULL: the device cannot tell.
      */
@@ -114,5 +133,7 @@ uint64_t device_machine_bytes(void);
 int device_check_memory(const device_options_t *options, uint64_t n_bytes, err_t *err);
 
 extern const device_ops_t device_cpu, device_c, device_vulkan, device_cuda, device_hip;
+extern const device_ops_t
+    device_in_runner; /* any kind that has in_runner, in a process of its own: no row */
 
 #endif

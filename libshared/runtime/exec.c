@@ -78,6 +78,13 @@ static int load_plan(exec_t *self, err_t *err)
     return self->ops->sync(self->device, err);
 }
 
+/* Others' code comes last: before it the process may give up what it needed to get ready. */
+static int link_plan(exec_t *self, const exec_options_t *options, err_t *err)
+{
+    if (options->enclose && options->enclose(options->user, err) < 0) return -1;
+    return self->ops->link ? self->ops->link(self->device, self->plan, err) : 0;
+}
+
 static void make_room(exec_t *self)
 {
     self->longest = 1;
@@ -94,6 +101,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
     exec_options_t wanted = options ? *options : (exec_options_t){0};
     const device_ops_t *ops = device_find(plan->target, err);
     if (!ops || target_runs_here(plan->target, err) < 0 || plan_check(plan, err) < 0) return NULL;
+    if (wanted.runners && ops->in_runner) ops = &device_in_runner;
     device_t *device = ops->open(&wanted, err);
     if (!device) return NULL;
     exec_t *self = mem_calloc(1, sizeof *self);
@@ -101,7 +109,7 @@ exec_t *exec_new(const plan_t *plan, const exec_options_t *options, err_t *err)
     self->threads = ops->threads(device);
     make_room(self);
     find_training_tensors(self);
-    if (load_plan(self, err) < 0) exec_destroy(&self);
+    if (load_plan(self, err) < 0 || link_plan(self, &wanted, err) < 0) exec_destroy(&self);
     return self;
 }
 
@@ -143,6 +151,31 @@ int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err)
     return t ? self->ops->download(self->device, t->offset, bytes, n_bytes, err) : -1;
 }
 
+static const plan_tensor_t *part_of(exec_t *self, int tensor, uint64_t at, size_t n_bytes,
+                                    err_t *err)
+{
+    bool known = tensor >= 0 && tensor < self->plan->n_tensor;
+    const plan_tensor_t *t = known ? &self->plan->tensor[tensor] : NULL;
+    if (t && at <= t->n_bytes && n_bytes <= t->n_bytes - at) return t;
+    err_set(err, ERR_ARG, "tensor %d (%s) has %llu bytes, not %llu + %zu", tensor,
+            t ? t->name : "none", (unsigned long long)(t ? t->n_bytes : 0), (unsigned long long)at,
+            n_bytes);
+    return NULL;
+}
+
+int exec_write_part(exec_t *self, int tensor, uint64_t at, const void *bytes, size_t n_bytes,
+                    err_t *err)
+{
+    const plan_tensor_t *t = part_of(self, tensor, at, n_bytes, err);
+    return t ? self->ops->upload(self->device, t->offset + at, bytes, n_bytes, err) : -1;
+}
+
+int exec_read_part(exec_t *self, int tensor, uint64_t at, void *bytes, size_t n_bytes, err_t *err)
+{
+    const plan_tensor_t *t = part_of(self, tensor, at, n_bytes, err);
+    return t ? self->ops->download(self->device, t->offset + at, bytes, n_bytes, err) : -1;
+}
+
 int exec_zero(exec_t *self, plan_role_t role, err_t *err)
 {
     for (int i = 0; i < self->plan->n_tensor; i++) {
@@ -180,7 +213,8 @@ static int run_step(exec_t *self, const plan_step_t *step, err_t *err)
     return err_set(err, ERR_CORRUPT, "plan: unknown step kind %d", (int)step->kind);
 }
 
-/* A loop's time is that of its bodies' steps. */
+/* A loop's time is that of its bodies' steps. What it takes to hand a device a step is none of the step's, where the
+ * device has a clock. */
 static int run_watched_step(exec_t *self, const plan_program_t *program, int i, err_t *err)
 {
     const plan_step_t *step = &program->step[i];
@@ -188,6 +222,8 @@ static int run_watched_step(exec_t *self, const plan_program_t *program, int i, 
     self->now = (exec_event_t){program, i, -1, clock_mono_s(), 0, -1};
     if (run_step(self, step, err) < 0 || self->ops->sync(self->device, err) < 0) return -1;
     self->now.end = clock_mono_s();
+    double took = self->ops->took ? self->ops->took(self->device) : -1;
+    if (took >= 0 && took < self->now.end - self->now.begin) self->now.begin = self->now.end - took;
     self->watch(self->watch_user, &self->now);
     return 0;
 }
@@ -249,6 +285,14 @@ static int run_program(exec_t *self, const plan_program_t *program, err_t *err)
     return self->ops->sync(self->device, err);
 }
 
+/* From the caller's program to those of its loops. Where the device runs it whole, it may be queued: who reads a
+ * result waits for it. */
+static int run_whole(exec_t *self, const plan_program_t *program, err_t *err)
+{
+    if (!self->ops->run) return run_program(self, program, err);
+    return self->ops->run(self->device, (int)(program - self->plan->program), err);
+}
+
 static int write_seed(exec_t *self, uint64_t seed, err_t *err)
 {
     return self->draw_seed < 0 ? 0 : exec_write(self, self->draw_seed, &seed, sizeof seed, err);
@@ -263,7 +307,20 @@ int exec_run(exec_t *self, const char *program, err_t *err)
 {
     const plan_program_t *found = find_program(self, program, err);
     if (!found || write_seed(self, self->seed, err) < 0) return -1;
-    return run_program(self, found, err);
+    return run_whole(self, found, err) < 0 ? -1 : self->ops->sync(self->device, err);
+}
+
+int exec_serve_run(exec_t *self, int program, err_t *err)
+{
+    if (program < 0 || program >= self->plan->n_program)
+        return err_set(err, ERR_ARG, "program %d: the plan has %d", program, self->plan->n_program);
+    return run_program(self, &self->plan->program[program], err);
+}
+
+device_t *exec_device(const exec_t *self, const device_ops_t **ops)
+{
+    *ops = self->ops;
+    return self->device;
 }
 
 /* Values of micro-batch `micro`: each batch tensor's array holds them one after another. */
@@ -316,12 +373,13 @@ int exec_train_step(exec_t *self, const void *const *batch, double lr, long step
     for (int micro = 0; micro < n_micro; micro++) {
         uint64_t which = (uint64_t)step * (uint64_t)n_micro + (uint64_t)micro;
         if (write_seed(self, rng_bits(self->seed, which), err) < 0) return -1;
-        if (write_batch(self, batch, micro, err) < 0 || run_program(self, each, err) < 0 ||
+        if (write_batch(self, batch, micro, err) < 0 || run_whole(self, each, err) < 0 ||
             read_loss(self, &one, err) < 0)
             return -1;
         sum += one;
     }
-    if (update && run_program(self, update, err) < 0) return -1;
+    if (update && (run_whole(self, update, err) < 0 || self->ops->sync(self->device, err) < 0))
+        return -1;
     if (loss) *loss = (float)(sum / n_micro);
     return 0;
 }

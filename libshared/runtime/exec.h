@@ -25,6 +25,10 @@ void exec_destroy(exec_t **self_p);
  * it. Large results of a program are lost when another one runs (plan_t.fixed_bytes). */
 int exec_write(exec_t *self, int tensor, const void *bytes, size_t n_bytes, err_t *err);
 int exec_read(exec_t *self, int tensor, void *bytes, size_t n_bytes, err_t *err);
+/* n_bytes of it from byte `at` on. ERR_ARG: it has not so many. */
+int exec_write_part(exec_t *self, int tensor, uint64_t at, const void *bytes, size_t n_bytes,
+                    err_t *err);
+int exec_read_part(exec_t *self, int tensor, uint64_t at, void *bytes, size_t n_bytes, err_t *err);
 int exec_zero(exec_t *self, plan_role_t role, err_t *err); /* every tensor of that role */
 
 /* The seed of the rng ops (ops/draw_rule.h), 0 at first: exec_run runs with it as it is.
@@ -43,6 +47,11 @@ int exec_run(exec_t *self, const char *program, err_t *err);
  * over micro-batches. */
 int exec_train_step(exec_t *self, const void *const *batch, double lr, long step, float *loss,
                     err_t *err);
+
+/* For who serves an exec to another process (runtime/runner): a program by its place in the plan, with the seed
+ * that is in the arena; the device, borrowed. */
+int exec_serve_run(exec_t *self, int program, err_t *err);
+device_t *exec_device(const exec_t *self, const device_ops_t **ops);
 
 /* What a watched exec tells: a step of a program (loops by their bodies' steps), or a range of it
  * that one thread ran. Times are seconds of clock_mono_s. */

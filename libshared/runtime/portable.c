@@ -56,8 +56,14 @@ static int c_threads(const device_t *self)
 static int c_load(device_t *self, const plan_t *plan, err_t *err)
 {
     if (plan->n_kernel == 0) return 0;
-    self->code = code_load(plan->code, plan->n_code, err);
-    if (self->code) self->kernel = code_kernels(self->code, plan, err);
+    self->code = code_put(plan->code, plan->n_code, err);
+    return self->code ? 0 : -1;
+}
+
+static int c_link(device_t *self, const plan_t *plan, err_t *err)
+{
+    if (!self->code) return 0;
+    if (code_open(self->code, err) == 0) self->kernel = code_kernels(self->code, plan, err);
     return self->kernel ? 0 : -1;
 }
 
@@ -127,11 +133,13 @@ static int c_sync(device_t *self, err_t *err)
 
 const device_ops_t device_c = {
     .prefix = "c",
+    .in_runner = true,
     .info = c_info,
     .open = c_open,
     .close = c_close,
     .threads = c_threads,
     .load = c_load,
+    .link = c_link,
     .alloc = c_alloc,
     .upload = c_upload,
     .download = c_download,

@@ -136,21 +136,11 @@ const char *chat_stop(const chat_template_t *self)
     return self->stop;
 }
 
-/* The special token that this text is, alone; -1: it is none. */
-static int64_t special(const tokenizer_t *tokenizer, const char *text)
-{
-    size_t n = 0;
-    uint32_t *tokens = tokenizer_encode(tokenizer, text, strlen(text), &n, NULL);
-    bool one = tokens && n == 1 && tokenizer_is_special(tokenizer, tokens[0]);
-    int64_t token = one ? (int64_t)tokens[0] : -1;
-    free(tokens);
-    return token;
-}
-
 const chat_template_t *chat_recognise(const tokenizer_t *tokenizer)
 {
     for (size_t i = 0; i < TEMPLATES; i++)
-        if (templates[i].mark && special(tokenizer, templates[i].mark) >= 0) return &templates[i];
+        if (templates[i].mark && tokenizer_special(tokenizer, templates[i].mark) >= 0)
+            return &templates[i];
     return NULL;
 }
 
@@ -160,7 +150,7 @@ uint32_t *chat_end_tokens(const tokenizer_t *tokenizer, size_t *n)
                                         "<|end_of_text|>", "<eos>"};
     VEC(uint32_t) list = {0};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        int64_t token = special(tokenizer, marks[i]);
+        int64_t token = tokenizer_special(tokenizer, marks[i]);
         if (token >= 0) VEC_PUSH(&list, (uint32_t)token);
     }
     *n = list.n;

@@ -43,6 +43,10 @@ static const struct {
     TABLE(telemetry_source),
     TABLE(revoked),
     TABLE(text_sample),
+    TABLE(quarantine),
+    TABLE(audit_seed),
+    TABLE(trail),
+    TABLE(trail_end),
 };
 enum { N_TABLES = sizeof tables / sizeof *tables };
 

@@ -87,10 +87,12 @@ static int read_updates(store_t *self, const char *run, store_updates_t *out, er
 {
     sql_rows_t rows = {0};
     int64_t n = SQL_RUN(self->db, err, &rows,
-                        "SELECT round, replica, state, worker_id, n_steps, norm2, compute_seconds "
-                        "FROM lease WHERE run_id = $1 AND n_steps IS NOT NULL AND "
-                        "state IN ('done', 'committed') ORDER BY round DESC, replica DESC "
-                        "LIMIT $2",
+                        "SELECT round, replica, state, worker_id, n_steps, norm2, "
+                        "compute_seconds, received_bytes, sent_bytes, download_ms, upload_ms "
+                        "FROM lease WHERE run_id = $1 AND ((n_steps IS NOT NULL AND "
+                        "state IN ('done', 'committed')) OR (state = 'dropped' AND late = 0 AND "
+                        "worker_id <> '')) ORDER BY round DESC, (state = 'dropped') DESC, "
+                        "replica DESC LIMIT $2",
                         sql_text(run), sql_int(STORE_UPDATES));
     if (n >= 0)
         *out = (store_updates_t){.n = (size_t)n, .at = mem_calloc((size_t)n, sizeof *out->at)};
@@ -100,9 +102,14 @@ static int read_updates(store_t *self, const char *run, store_updates_t *out, er
         u->replica = (uint32_t)sql_cell_int(&rows, i, 1);
         u->committed = strcmp(sql_cell(&rows, i, 2), "committed") == 0;
         sql_cell_copy(&rows, i, 3, u->worker, sizeof u->worker);
-        u->steps = (uint32_t)sql_cell_int(&rows, i, 4);
+        u->dropped = strcmp(sql_cell(&rows, i, 2), "dropped") == 0;
+        u->steps = sql_cell(&rows, i, 4) ? (uint32_t)sql_cell_int(&rows, i, 4) : 0;
         u->norm2 = sql_cell_float(&rows, i, 5);
         u->compute_s = sql_cell_float(&rows, i, 6);
+        u->received_bytes = sql_cell_int(&rows, i, 7);
+        u->sent_bytes = sql_cell_int(&rows, i, 8);
+        u->download_ms = sql_cell_int(&rows, i, 9);
+        u->upload_ms = sql_cell_int(&rows, i, 10);
     }
     sql_rows_fini(&rows);
     return n < 0 ? -1 : 0;

@@ -282,13 +282,16 @@ typedef struct {
 int store_returned_list(store_t *self, const char *run, store_ranges_t *out, err_t *err);
 void store_ranges_fini(store_ranges_t *self);
 
-/* Updates of past leases that were admitted, the oldest first: by round, then by replica. */
+/* Updates of past leases that were admitted, the oldest first: by round, then by replica; behind those of
+ * a round its leases that did not count. */
 typedef struct {
     uint64_t round;
     uint32_t replica, steps;
     bool committed; /* else done, in the open round */
+    bool dropped;   /* or the round was closed without it, and nothing below is known */
     char worker[STORE_ID];
-    double norm2, compute_s; /* NaN: unknown */
+    double norm2, compute_s;                                    /* NaN: unknown */
+    int64_t received_bytes, sent_bytes, download_ms, upload_ms; /* negative: unknown */
 } store_update_t;
 typedef struct {
     size_t n;
@@ -512,5 +515,63 @@ int store_telemetry_count(store_t *self, const char *run, uint64_t *n_event, uin
 int store_revoked_put(store_t *self, const char *list, err_t *err);
 /* *list: caller frees; NULL: none has more than so many bytes. */
 int store_revoked_get(store_t *self, size_t longer_than, char **list, err_t *err);
+
+/* --- what operators have done (trail.c): rows that are only added, in a chain of hashes --- */
+
+typedef struct {
+    const char *who;                      /* the id that the operator's command had */
+    const char *key_name;                 /* of its key; "": none was needed */
+    const char *public_key;               /* as hex */
+    const char *action, *object, *detail; /* "pause", the run's id, JSON */
+} store_deed_t;
+/* Within the transaction that is open, if one is. leader NULL: whoever leads. */
+int store_trail_add(store_t *self, const store_leader_t *leader, const store_deed_t *deed,
+                    err_t *err);
+/* What is written between these is in, or nothing of it is. */
+int store_trail_together(store_t *self, err_t *err);
+int store_trail_end(store_t *self, int rc, err_t *err);
+
+typedef struct {
+    int64_t seq, time_ms;
+    char *who, *key_name, *public_key, *action, *object, *detail;
+    char before[HASH_HEX], hash[HASH_HEX];
+} store_trail_row_t;
+typedef struct {
+    size_t n;
+    store_trail_row_t *at;
+} store_trail_t;
+/* The next ones behind number `after`, some hundred; none: that was all. Free with store_trail_fini. */
+int store_trail_read(store_t *self, int64_t after, store_trail_t *out, err_t *err);
+void store_trail_fini(store_trail_t *self);
+
+typedef struct {
+    int64_t n;           /* rows from the first on that are as they were written */
+    int64_t broken;      /* the first that is not, or is missing; 0: none */
+    char hash[HASH_HEX]; /* of row n */
+} store_trail_check_t;
+int store_trail_check(store_t *self, store_trail_check_t *out, err_t *err);
+
+/* --- liars (quarantine.c) --- */
+
+/* The seed of the run's audits: `fresh`, where it has none yet. */
+int store_audit_seed(store_t *self, const store_leader_t *leader, const char *fresh,
+                     char seed[HASH_HEX], err_t *err);
+/* A worker that gets no more work, and the evidence. */
+typedef struct {
+    const char *name;   /* of its key; without keys its id */
+    const char *member; /* its id */
+    uint64_t round;
+    uint32_t replica, fence;
+    const char *digest, *agreed; /* of what it said, and of what its witnesses did */
+    const char *witnesses;       /* their ids, by commas */
+} store_liar_t;
+/* One that is in quarantine already stays as it is. */
+int store_quarantine_add(store_t *self, const store_leader_t *leader, const store_liar_t *liar,
+                         err_t *err);
+/* Who has this name or id may work again, says `by`. leader NULL: from outside of any run. */
+int store_quarantine_lift(store_t *self, const store_leader_t *leader, const char *name,
+                          const char *by, err_t *err);
+/* *names: of all runs, in their order, each with a line break behind it; caller frees. */
+int store_quarantine_names(store_t *self, char **names, err_t *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/vec.h"
+#include "text/tokens.h"
 
 enum {
     BPE_MAX_TOKENS = 1 << 20,
@@ -19,7 +19,6 @@ enum {
 
 typedef struct bpe bpe_t;
 typedef struct bpe_cache bpe_cache_t;
-typedef VEC(uint32_t) tokens_t;
 
 /* `n_tokens`: ids lie below it; n_merges: how many will be added. */
 bpe_t *bpe_new(size_t n_tokens, size_t n_merges);

@@ -42,12 +42,15 @@ typedef struct byte_level {
 byte_level_t *byte_level_new(const json_t *tokenizer, err_t *err);
 void byte_level_destroy(byte_level_t **self_p);
 
+/* What one thread keeps from text to text: of about n_text bytes altogether. */
+typedef struct byte_level_scratch byte_level_scratch_t;
+byte_level_scratch_t *byte_level_scratch_new(size_t n_text);
+void byte_level_scratch_destroy(byte_level_scratch_t **self_p);
+
 /* Append the tokens of a text of any bytes: those that are no UTF-8 are words of their own, so that
- * the tokens give back every byte where there is no normalizer. `watch` (may be NULL) hears how far
- * it is, in bytes. */
-typedef void byte_level_watch_fn(void *user, size_t n_done);
-int byte_level_encode(const byte_level_t *self, const char *text, size_t n, tokens_t *out,
-                      byte_level_watch_fn *watch, void *user, err_t *err);
+ * the tokens give back every byte where there is no normalizer. */
+int byte_level_encode(const byte_level_t *self, byte_level_scratch_t *scratch, const char *text,
+                      size_t n, tokens_t *out, err_t *err);
 
 /* The tokenizer.json of GPT-2's pair of files, vocab.json and merges.txt. Returns, caller decrefs;
  * NULL: ERR_PARSE names the line. */

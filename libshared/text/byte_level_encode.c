@@ -7,33 +7,46 @@
 #include "text/byte_level.h"
 #include "text/spans.h"
 
-typedef struct {
-    const byte_level_t *self;
+struct byte_level_scratch {
     pattern_scan_t *scan;
     bpe_cache_t *cache;
-    tokens_t *out;
-    str_t normal;     /* the piece that was normalised last */
-    const char *text; /* all of it */
-    size_t n, n_told;
-    byte_level_watch_fn *watch;
-    void *user;
-} run_t;
+    str_t normal; /* the piece that was normalised last */
+};
 
-enum { TELL_BYTES = 1 << 20 };
+byte_level_scratch_t *byte_level_scratch_new(size_t n_text)
+{
+    byte_level_scratch_t *self = mem_calloc(1, sizeof *self);
+    self->scan = pattern_scan_new();
+    self->cache = bpe_cache_new(n_text);
+    return self;
+}
+
+void byte_level_scratch_destroy(byte_level_scratch_t **self_p)
+{
+    byte_level_scratch_t *self = *self_p;
+    if (!self) return;
+    str_fini(&self->normal);
+    pattern_scan_destroy(&self->scan);
+    bpe_cache_destroy(&self->cache);
+    free(self);
+    *self_p = NULL;
+}
+
+typedef struct {
+    const byte_level_t *self;
+    byte_level_scratch_t *scratch;
+    tokens_t *out;
+} run_t;
 
 static int add_word(void *user, const char *word, size_t n, err_t *err)
 {
     run_t *run = user;
-    if (bpe_encode(run->self->bpe, run->cache, word, n, run->out, err) < 0) return -1;
-    uintptr_t at = (uintptr_t)word - (uintptr_t)run->text; /* a copy lies elsewhere */
-    if (run->watch && at < run->n && at >= run->n_told + TELL_BYTES)
-        run->watch(run->user, run->n_told = at);
-    return 0;
+    return bpe_encode(run->self->bpe, run->scratch->cache, word, n, run->out, err);
 }
 
 static int cut(run_t *run, const char *text, size_t n, err_t *err)
 {
-    return words_cut(run->self->words, run->scan, text, n, add_word, run, err);
+    return words_cut(run->self->words, run->scratch->scan, text, n, add_word, run, err);
 }
 
 typedef int piece_fn(run_t *run, const char *text, size_t n, err_t *err);
@@ -57,17 +70,15 @@ static int normalise(run_t *run, const char *text, size_t n, err_t *err)
     const byte_level_t *self = run->self;
     if (normalizer_steps(self->normalizer) == 0)
         return around_added(run, self->added_normalized, cut, text, n, err);
-    if (normalizer_run(self->normalizer, run->scan, text, n, &run->normal, err) < 0) return -1;
-    return around_added(run, self->added_normalized, cut, str_text(&run->normal), run->normal.n,
-                        err);
+    str_t *normal = &run->scratch->normal;
+    if (normalizer_run(self->normalizer, run->scratch->scan, text, n, normal, err) < 0) return -1;
+    return around_added(run, self->added_normalized, cut, str_text(normal), normal->n, err);
 }
 
-int byte_level_encode(const byte_level_t *self, const char *text, size_t n, tokens_t *out,
-                      byte_level_watch_fn *watch, void *user, err_t *err)
+int byte_level_encode(const byte_level_t *self, byte_level_scratch_t *scratch, const char *text,
+                      size_t n, tokens_t *out, err_t *err)
 {
-    run_t run = {.self = self, .out = out, .text = text, .n = n, .watch = watch, .user = user};
-    run.scan = pattern_scan_new();
-    run.cache = bpe_cache_new(n);
+    run_t run = {.self = self, .scratch = scratch, .out = out};
     int status = 0;
     for (size_t at = 0; status == 0 && at < n;) {
         size_t valid = spans_valid(text + at, n - at);
@@ -75,11 +86,8 @@ int byte_level_encode(const byte_level_t *self, const char *text, size_t n, toke
         at += valid;
         size_t invalid = spans_invalid(text + at, n - at);
         if (status == 0 && invalid > 0)
-            status = bpe_encode(self->bpe, run.cache, text + at, invalid, out, err);
+            status = bpe_encode(self->bpe, scratch->cache, text + at, invalid, out, err);
         at += invalid;
     }
-    str_fini(&run.normal);
-    pattern_scan_destroy(&run.scan);
-    bpe_cache_destroy(&run.cache);
     return status;
 }

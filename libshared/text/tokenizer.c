@@ -13,50 +13,8 @@
 #include "text/byte_level.h"
 #include "text/tokenizer_kinds.h"
 
-enum {
-    MAX_SYMBOLS = 65536,
-    CODE_POINTS = 0x110000,
-    WATCH_BYTES = 16 << 20,
-    SINK_TOKENS = 1 << 20, /* kinds of a token a character or byte: so many at a time */
-};
-
 #define KIND_NAME(word, constant) [constant] = #word,
 static const char *const kind_names[KIND_COUNT] = {TOKENIZERS(KIND_NAME)[KIND_BPE] = "bpe"};
-
-static int not_utf8(size_t at, err_t *err)
-{
-    return err_set(err, ERR_PARSE,
-                   "byte %zu is not UTF-8: convert the text, or use the tokenizer byte", at);
-}
-
-static int learn_symbols(tokenizer_t *self, const char *text, size_t n, tokenizer_watch_fn *watch,
-                         void *user, err_t *err)
-{
-    uint8_t *seen = mem_calloc(CODE_POINTS, 1);
-    int status = 0;
-    size_t told = 0;
-    for (size_t at = 0; status == 0 && at < n;) {
-        if (watch && at - told >= WATCH_BYTES) watch(user, told = at);
-        unsigned code;
-        size_t length = utf8_next(text + at, n - at, &code);
-        if (length == 0)
-            status = not_utf8(at, err);
-        else
-            self->n_symbol += !seen[code], seen[code] = 1;
-        at += length;
-    }
-    if (status == 0 && self->n_symbol > MAX_SYMBOLS)
-        status = err_set(err, ERR_ARG, "the text has %d different characters, at most %d fit",
-                         self->n_symbol, MAX_SYMBOLS);
-    if (status == 0) {
-        self->symbol = mem_calloc((size_t)self->n_symbol, sizeof *self->symbol);
-        int k = 0;
-        for (uint32_t code = 0; code < CODE_POINTS; code++)
-            if (seen[code]) self->symbol[k++] = code;
-    }
-    free(seen);
-    return status;
-}
 
 static kind_t kind_of(const char *word)
 {
@@ -70,23 +28,25 @@ bool tokenizer_is_kind(const char *word)
     return kind_of(word) < KIND_BPE;
 }
 
-tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err)
+static tokenizer_t *new_char(const char *text, size_t n, err_t *err)
 {
-    return tokenizer_new_watched(kind, text, n, NULL, NULL, err);
+    tokenizer_symbols_t *symbols = tokenizer_symbols_new();
+    bool good = tokenizer_symbols_add(symbols, text, n, 0, err) == 0;
+    tokenizer_t *self = good ? tokenizer_new_char(symbols, err) : NULL;
+    tokenizer_symbols_destroy(&symbols);
+    return self;
 }
 
-tokenizer_t *tokenizer_new_watched(const char *kind, const char *text, size_t n,
-                                   tokenizer_watch_fn *watch, void *user, err_t *err)
+tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err)
 {
+    kind_t of = kind_of(kind);
+    if (of == KIND_CHAR) return new_char(text, n, err);
+    if (of == KIND_BPE) {
+        err_set(err, ERR_ARG, "tokenizer \"%s\" is none of %s", kind, OPTION_WORDS(TOKENIZERS));
+        return NULL;
+    }
     tokenizer_t *self = mem_calloc(1, sizeof *self);
-    int status = 0;
-    self->kind = kind_of(kind);
-    if (self->kind == KIND_BPE)
-        status = err_set(err, ERR_ARG, "tokenizer \"%s\" is none of %s", kind,
-                         OPTION_WORDS(TOKENIZERS));
-    else if (self->kind == KIND_CHAR)
-        status = learn_symbols(self, text, n, watch, user, err);
-    if (status < 0) tokenizer_destroy(&self);
+    self->kind = of;
     return self;
 }
 
@@ -112,111 +72,23 @@ int tokenizer_vocab(const tokenizer_t *self)
     return self->kind == KIND_CHAR ? self->n_symbol : self->kind == KIND_BYTE ? 256 : 0;
 }
 
-/* --- encoding --- */
-
-static int find_symbol(const tokenizer_t *self, unsigned code)
+int64_t tokenizer_special(const tokenizer_t *self, const char *text)
 {
-    int low = 0, high = self->n_symbol;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (self->symbol[middle] < code)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < self->n_symbol && self->symbol[low] == code ? low : -1;
+    size_t n = 0;
+    uint32_t *tokens = tokenizer_encode(self, text, strlen(text), &n, NULL);
+    bool one = tokens && n == 1 && tokenizer_is_special(self, tokens[0]);
+    int64_t token = one ? (int64_t)tokens[0] : -1;
+    free(tokens);
+    return token;
 }
 
-/* Where tokens gather until they go on. */
-typedef struct {
-    tokens_t tokens;
-    tokenizer_sink_fn *sink;
-    void *user;
-    int status; /* the sink's; tokens go nowhere once it is -1 */
-    err_t *err;
-} gather_t;
-
-static void hand_on(void *user, size_t n_done)
+int64_t tokenizer_end_of_text(const tokenizer_t *self)
 {
-    gather_t *self = user;
-    if (self->status == 0)
-        self->status = self->sink(self->user, self->tokens.at, self->tokens.n, n_done, self->err);
-    self->tokens.n = 0;
-}
-
-static int encode_chars(const tokenizer_t *self, const char *text, size_t n, gather_t *out,
-                        err_t *err)
-{
-    for (size_t at = 0; at < n;) {
-        unsigned code;
-        size_t length = utf8_next(text + at, n - at, &code);
-        if (length == 0) return not_utf8(at, err);
-        int symbol = find_symbol(self, code);
-        if (symbol < 0)
-            return err_set(err, ERR_PARSE, "'%.*s' (U+%04X) at byte %zu is not in the vocabulary",
-                           (int)length, text + at, code, at);
-        VEC_PUSH(&out->tokens, (uint32_t)symbol);
-        at += length;
-        if (out->tokens.n == SINK_TOKENS) hand_on(out, at);
-        if (out->status < 0) return -1;
-    }
-    return 0;
-}
-
-static int encode_bytes(const char *text, size_t n, gather_t *out)
-{
-    for (size_t i = 0; i < n && out->status == 0; i++) {
-        VEC_PUSH(&out->tokens, (uint8_t)text[i]);
-        if (out->tokens.n == SINK_TOKENS) hand_on(out, i + 1);
-    }
-    return out->status;
-}
-
-static int encode_raw(const char *text, size_t n, gather_t *out, err_t *err)
-{
-    const uint8_t *p = (const uint8_t *)text;
-    if (n % 2)
-        return err_set(err, ERR_PARSE, "raw tokens are two bytes each, but there are %zu bytes", n);
-    for (size_t i = 0; i < n && out->status == 0; i += 2) {
-        VEC_PUSH(&out->tokens, (uint32_t)p[i] | (uint32_t)p[i + 1] << 8);
-        if (out->tokens.n == SINK_TOKENS) hand_on(out, i + 2);
-    }
-    return out->status;
-}
-
-int tokenizer_encode_into(const tokenizer_t *self, const char *text, size_t n,
-                          tokenizer_sink_fn *sink, void *user, err_t *err)
-{
-    gather_t out = {.sink = sink, .user = user, .err = err};
-    int status = -1;
-    switch (self->kind) {
-    case KIND_CHAR: status = encode_chars(self, text, n, &out, err); break;
-    case KIND_BYTE: status = encode_bytes(text, n, &out); break;
-    case KIND_RAW: status = encode_raw(text, n, &out, err); break;
-    default: status = byte_level_encode(self->bpe, text, n, &out.tokens, hand_on, &out, err);
-    }
-    if (status == 0) hand_on(&out, n);
-    VEC_FREE(&out.tokens);
-    return status < 0 ? -1 : out.status;
-}
-
-static int collect(void *user, const uint32_t *tokens, size_t n, size_t n_done, err_t *err)
-{
-    tokens_t *all = user;
-    (void)n_done, (void)err;
-    VEC_RESERVE(all, all->n + n + 1); /* so that none is an array, too */
-    if (n) memcpy(all->at + all->n, tokens, n * sizeof *tokens);
-    all->n += n;
-    return 0;
-}
-
-uint32_t *tokenizer_encode(const tokenizer_t *self, const char *text, size_t n, size_t *n_tokens,
-                           err_t *err)
-{
-    tokens_t all = {0};
-    if (tokenizer_encode_into(self, text, n, collect, &all, err) < 0) VEC_FREE(&all);
-    *n_tokens = all.n;
-    return all.at;
+    static const char *const marks[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"};
+    int64_t token = -1;
+    for (size_t i = 0; token < 0 && i < sizeof marks / sizeof *marks; i++)
+        token = tokenizer_special(self, marks[i]);
+    return token;
 }
 
 const uint32_t *tokenizer_before(const tokenizer_t *self, size_t *n)

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "text/tokens.h"
 
 /* X(word, constant): those that need no file. */
 #define TOKENIZERS(X) X(char, KIND_CHAR) X(byte, KIND_BYTE) X(raw, KIND_RAW)
@@ -31,10 +32,16 @@ bool tokenizer_is_kind(const char *word);
  * ERR_PARSE: text is not UTF-8 (gives the offset); ERR_ARG: unknown kind, over 65,536 symbols. */
 tokenizer_t *tokenizer_new(const char *kind, const char *text, size_t n, err_t *err);
 
-/* The same, and `watch` (may be NULL) hears now and then how many bytes are done. */
-typedef void tokenizer_watch_fn(void *user, size_t n_done);
-tokenizer_t *tokenizer_new_watched(const char *kind, const char *text, size_t n,
-                                   tokenizer_watch_fn *watch, void *user, err_t *err);
+/* The same of texts that come piece by piece, in several threads: each collects the symbols of its
+ * pieces, one takes those of the others to its own. add: text is valid UTF-8, or ERR_PARSE gives the
+ * offset, `first` bytes further; some bytes may have been added then. */
+typedef struct tokenizer_symbols tokenizer_symbols_t;
+tokenizer_symbols_t *tokenizer_symbols_new(void);
+void tokenizer_symbols_destroy(tokenizer_symbols_t **self_p);
+int tokenizer_symbols_add(tokenizer_symbols_t *self, const char *text, size_t n, uint64_t first,
+                          err_t *err);
+void tokenizer_symbols_take(tokenizer_symbols_t *self, const tokenizer_symbols_t *others);
+tokenizer_t *tokenizer_new_char(const tokenizer_symbols_t *symbols, err_t *err);
 
 /* From a file: tokenizer.json, or what tokenizer_print wrote; of a directory its tokenizer.json, or
  * else its vocab.json and merges.txt; of a file vocab.json that and the merges.txt beside it.
@@ -53,13 +60,18 @@ int tokenizer_vocab(const tokenizer_t *self);
 uint32_t *tokenizer_encode(const tokenizer_t *self, const char *text, size_t n, size_t *n_tokens,
                            err_t *err);
 
-/* The same tokens for texts larger than memory: `sink` gets them in order, some million at a time at
- * most, and how many bytes of the text are done (these are not read again, but where a normaliser
- * of a bpe makes a copy of the text). n may be 0. Its -1 ends it. */
-typedef int tokenizer_sink_fn(void *user, const uint32_t *tokens, size_t n, size_t n_done,
-                              err_t *err);
-int tokenizer_encode_into(const tokenizer_t *self, const char *text, size_t n,
-                          tokenizer_sink_fn *sink, void *user, err_t *err);
+/* The same text by text, in one thread, which keeps what it knows of words. Append a text's tokens to
+ * out; offsets in errors are `first` bytes further. The tokenizer is borrowed. */
+typedef struct tokenizer_encoder tokenizer_encoder_t;
+tokenizer_encoder_t *tokenizer_encoder_new(const tokenizer_t *tokenizer);
+void tokenizer_encoder_destroy(tokenizer_encoder_t **self_p);
+int tokenizer_encoder_add(tokenizer_encoder_t *self, const char *text, size_t n, uint64_t first,
+                          tokens_t *out, err_t *err);
+
+/* The special token that this text is, alone; -1: it is none. And the one that ends a text
+ * ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>": the first that there is). */
+int64_t tokenizer_special(const tokenizer_t *self, const char *text);
+int64_t tokenizer_end_of_text(const tokenizer_t *self);
 
 /* What the model expects before and behind a whole text (a bpe's post-processor: "<s>", ...).
  * Borrowed; *n may be 0. */

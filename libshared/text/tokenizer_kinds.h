@@ -18,6 +18,7 @@ struct tokenizer {
     char *json;        /* KIND_BPE: its tokenizer.json */
 };
 
+int tokenizer_not_utf8(uint64_t at, err_t *err);
 tokenizer_t *tokenizer_from_json(const json_t *json, err_t *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Data requests: dispatch, parameters in and out, and the answers. */
+/* Data requests: dispatch and refusals; what the aggregator says of itself. */
 #include "aggregator/aggregator.h"
 
 #include <stdarg.h>
@@ -31,9 +31,11 @@ void aggregator_reset(aggregator_t *self)
     for (size_t i = 0; self->from && i < (size_t)self->meta.replicas * self->meta.fragments; i++)
         free(self->from[i].chunk);
     free(self->from);
+    guess_fini(self);
     free(self->init_have);
     free(self->share);
     free(self->share_list);
+    digest_forget(self);
     shared_drop(&self->now);
     shared_drop(&self->before);
     shared_drop(&self->held);
@@ -170,136 +172,6 @@ int64_t range_chunk(const aggregator_t *self, const wire_header_t *header)
     return (int64_t)(at / MSG_CHUNK_FLOATS);
 }
 
-/* A vector of a snapshot: of the outer rule's state, where the request names one, or the parameters.
- * NULL: the rule has no such state. */
-static float *vector_of(const shared_t *snapshot, const wire_header_t *request)
-{
-    bool outer = request->type == WIRE_GET_OUTER || request->type == WIRE_PUT_OUTER;
-    if (!outer) return snapshot->values;
-    return request->vector < OUTER_STATES ? snapshot->outer[request->vector] : NULL;
-}
-
-/* First values: outer state (where there is one to go on from), then parameters, whose last chunk
- * makes the shard ready. */
-static void put_values(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
-                       const void *payload, size_t n)
-{
-    int64_t chunk = range_chunk(self, header);
-    bool outer = header->type == WIRE_PUT_OUTER;
-    if (chunk < 0 || n != header->count * sizeof(float)) {
-        answer_nack(self, from, header, NACK_BAD_RANGE, "%llu elements, %zu bytes",
-                    (unsigned long long)header->count, n);
-        return;
-    }
-    if (header->round != self->meta.round || self->meta.shares || self->committing) {
-        answer_nack(self, from, header, NACK_WRONG_ROUND, "round %u is open", self->meta.round);
-        return;
-    }
-    if (!self->ready &&
-        header->weight !=
-            self->attempt) { /* of a shepherd that is gone: not a part of these values */
-        answer_nack(self, from, header, NACK_WRONG_ROUND, "the range was given anew since");
-        return;
-    }
-    if (outer && header->vector >= self->n_outer) {
-        answer_nack(self, from, header, NACK_BAD_MESSAGE, "state %u: the outer rule %s has %zu",
-                    header->vector, self->outer.rule->name, self->n_outer);
-        return;
-    }
-    if (!self->ready) {
-        float *to = vector_of(self->now, header);
-        memcpy(to + (header->begin - self->meta.begin), payload, n);
-        if (!outer && !self->init_have[chunk]) self->n_init++;
-        if (!outer) self->init_have[chunk] = 1;
-        if (self->n_init == self->n_chunk) assign_complete(self);
-    }
-    answer_ack(self, from, header, 0); /* sent again after the last: nothing changes */
-}
-
-static shared_t *find_snapshot(const aggregator_t *self, uint32_t round)
-{
-    shared_t *const have[] = {self->now, self->before, self->held};
-    for (size_t i = 0; i < sizeof have / sizeof *have; i++)
-        if (have[i] && have[i]->round == round) return have[i];
-    return NULL;
-}
-
-/* The check of an answer. Every worker fetches the same chunks: each is hashed once a round. */
-static uint64_t check_of(const aggregator_t *self, shared_t *snapshot, const wire_header_t *request,
-                         const float *values)
-{
-    size_t n = (size_t)request->count * sizeof *values;
-    int64_t chunk = range_chunk(self, request);
-    if (chunk < 0) return hash_fast(values, n);
-    if (!snapshot->checks)
-        snapshot->checks = mem_calloc((1 + self->n_outer) * self->n_chunk,
-                                      sizeof *snapshot->checks);
-    size_t vector = request->type == WIRE_GET_OUTER ? 1u + request->vector : 0;
-    uint64_t *check = &snapshot->checks[vector * self->n_chunk + (size_t)chunk];
-    if (!*check) *check = hash_fast(values, n);
-    return *check;
-}
-
-static void get_values(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
-{
-    shared_t *snapshot = find_snapshot(self, request->round);
-    if (!self->ready || !snapshot) {
-        answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
-                    "round %u is open", self->meta.round);
-        return;
-    }
-    if (request->begin < self->meta.begin || request->count > MSG_CHUNK_FLOATS ||
-        request->begin + request->count > self->meta.end) {
-        answer_nack(self, from, request, NACK_BAD_RANGE, "this shard has [%llu, %llu)",
-                    (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
-        return;
-    }
-    const float *values = vector_of(snapshot, request);
-    if (!values) {
-        answer_nack(self, from, request, NACK_BAD_MESSAGE, "state %u: the outer rule %s has %zu",
-                    request->vector, self->outer.rule->name, self->n_outer);
-        return;
-    }
-    values += request->begin - self->meta.begin;
-    size_t n = request->count * sizeof(float);
-    wire_header_t header = *request;
-    header.type = WIRE_DATA;
-    header.check = check_of(self, snapshot, request, values);
-    self->bytes_out += n;
-    self->reply(self->user, from, &header, values, n, shared_hold(snapshot));
-}
-
-/* How the round before changed a chunk of the parameters, for who has those of that round. */
-static void get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
-{
-    shared_t *snapshot = find_snapshot(self, request->round);
-    if (!self->ready || !snapshot) {
-        answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
-                    "round %u is open", self->meta.round);
-        return;
-    }
-    int64_t chunk = range_chunk(self, request);
-    if (chunk < 0) {
-        answer_nack(self, from, request, NACK_BAD_RANGE,
-                    "changes are given by chunks of [%llu, %llu)",
-                    (unsigned long long)self->meta.begin, (unsigned long long)self->meta.end);
-        return;
-    }
-    if (!snapshot->change || request->codec != self->down->id) {
-        answer_nack(self, from, request, NACK_NO_CHANGE, "of round %u as codec %u", request->round,
-                    request->codec);
-        return;
-    }
-    const uint8_t *payload = snapshot->change +
-                             (size_t)chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
-    size_t n = change_bytes(self->down, (size_t)request->count);
-    wire_header_t header = *request;
-    header.type = WIRE_DATA;
-    header.check = hash_fast(payload, n);
-    self->bytes_out += n;
-    self->reply(self->user, from, &header, payload, n, shared_hold(snapshot));
-}
-
 /* Requests about parameters make sense in one run only, and only after ASSIGN. */
 static bool in_run(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header)
 {
@@ -328,6 +200,8 @@ static bool may_ask(const keys_card_t *card, wire_type_t type)
         [WIRE_PUT_INIT] = SHEPHERD,
         [WIRE_GET_OUTER] = SHEPHERD,
         [WIRE_GET_CHANGE] = SHEPHERD | WORKER,
+        [WIRE_GET_AHEAD] = WORKER,
+        [WIRE_GET_CHECKS] = WORKER,
         [WIRE_PUT_OUTER] = SHEPHERD,
     };
     return !card || (from[type] >> card->role & 1);
@@ -378,14 +252,20 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
     case WIRE_PUT_OBJECT: objects_put(self, from, &header, payload, n); break;
     case WIRE_GET_PARAMS:
     case WIRE_GET_OUTER:
-        if (in_run(self, from, &header)) get_values(self, from, &header);
+        if (in_run(self, from, &header)) values_get(self, from, &header);
         break;
     case WIRE_GET_CHANGE:
-        if (in_run(self, from, &header)) get_change(self, from, &header);
+        if (in_run(self, from, &header)) values_get_change(self, from, &header);
+        break;
+    case WIRE_GET_AHEAD:
+        if (in_run(self, from, &header)) guess_get(self, from, &header);
+        break;
+    case WIRE_GET_CHECKS:
+        if (in_run(self, from, &header)) guess_get_checks(self, from, &header);
         break;
     case WIRE_PUT_INIT:
     case WIRE_PUT_OUTER:
-        if (in_run(self, from, &header)) put_values(self, from, &header, payload, n);
+        if (in_run(self, from, &header)) values_put(self, from, &header, payload, n);
         break;
     case WIRE_PUT_DELTA:
         if (in_run(self, from, &header)) deltas_put(self, from, &header, payload, n);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aggregator/guess.h"
 #include "aggregator/shared.h"
 #include "aggregator/state.h"
 #include "base/vec.h"
@@ -93,7 +94,14 @@ typedef struct { /* an object that is being verified */
     size_t at;
 } object_check_t;
 
-typedef struct {
+typedef struct { /* a contribution whose digest was asked for */
+    uint32_t round, replica, fragment, fence;
+    uint64_t weight;
+    size_t chunk; /* the next one to hash */
+    hash_stream_t *hasher;
+} digest_t;
+
+struct aggregator {
     msg_out_t out;
     /* Answer a data request; `keep` (may be NULL: the payload is copied) owns the payload. */
     void (*reply)(void *user, const msg_peer_t *to, const wire_header_t *header,
@@ -129,6 +137,9 @@ typedef struct {
     size_t n_outer;       /* vectors beside the parameters (outer_vectors) */
     contribution_t *from; /* by replica and fragment: contribution() */
     float *scratch;       /* MSG_CHUNK_FLOATS */
+    guesses_t guess;
+
+    VEC(digest_t) digests; /* in the order in which they were asked for */
 
     bool committing, hold; /* hold: as COMMIT says */
     shared_t *next;
@@ -146,7 +157,7 @@ typedef struct {
     Msg__ShardState holds; /* for aggregator_holds */
     Msg__Share *share;
     Msg__Share **share_list;
-} aggregator_t;
+};
 
 /* A zeroed struct with its callbacks. object_root is borrowed. state_dir NULL: keep nothing. Takes
  * up what the directory holds. */
@@ -165,7 +176,7 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
 void aggregator_refuse(aggregator_t *self, const msg_peer_t *from, const void *header,
                        size_t n_header, size_t n_payload, const char *why);
 
-/* Do a slice of a commit, or of hashing objects; true while there is more to do. */
+/* Do a slice of a commit, or of hashing objects and contributions; true while there is more to do. */
 bool aggregator_work(aggregator_t *self);
 bool aggregator_busy(const aggregator_t *self); /* is there? */
 
@@ -235,6 +246,22 @@ void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *messa
  * account. Its header's replica and fence are those that hold. reason is static. */
 void inspect_refuse(aggregator_t *self, const wire_header_t *header, const char *reason,
                     const char *detail);
+
+/* --- digest.c --- */
+/* Hash a contribution that is complete here, in slices, then answer. */
+void digest_begin(aggregator_t *self, const Msg__Inspect *question);
+void digest_work(aggregator_t *self);
+void digest_forget(aggregator_t *self); /* all of them */
+
+/* --- values.c --- */
+void values_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
+                const void *payload, size_t n);
+void values_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request);
+void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request);
+shared_t *values_snapshot(const aggregator_t *self,
+                          uint32_t round); /* borrowed; NULL: none is kept */
+/* XXH3 of a chunk of the snapshot's parameters. */
+uint64_t values_check(const aggregator_t *self, shared_t *snapshot, size_t chunk);
 
 /* --- aggregator.c --- */
 void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code);

@@ -89,6 +89,7 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
     self->init_have = mem_calloc(self->n_chunk + 1, 1);
     self->n_init = 0;
+    guess_init(self);
     self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
     if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;
     self->down = change_codec(meta->down, err);
@@ -175,6 +176,7 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
     }
     assigned.shard = assign->shard;
     assigned.down_codec = self->assigned ? self->meta.down : 0;
+    assigned.ahead = true;
     assigned.error = err.text;
     MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
     log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/aggregator.h"
+#include "aggregator/step.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "msg/limits.h"
-#include "outer/admission.h"
 
 static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *message)
 {
@@ -191,6 +190,8 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     self->norm2 = 0;
     self->at_element = self->check = 0;
     self->change_at = self->next->change;
+    self->next->checks = mem_calloc((1 + self->n_outer) * self->n_chunk + 1,
+                                    sizeof *self->next->checks);
     self->committing = true;
     return 0;
 }
@@ -228,100 +229,31 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 /* --- The outer step --- */
 
-/* How many of `count` elements from `at` on are parameters; the rest are states of the model. */
-static size_t n_ruled(const aggregator_t *self, uint64_t at, size_t count)
+/* All of a chunk is there: what tells it from others. */
+static void close_chunk(aggregator_t *self, uint64_t first, uint64_t n)
 {
-    uint64_t from = self->meta.averaged_from, first = self->meta.begin + at;
-    if (from == 0 || first + count <= from) return count;
-    return first < from ? (size_t)(from - first) : 0;
+    const float *values = self->next->values + first;
+    self->next->checks[first / MSG_CHUNK_FLOATS] =
+        self->down ? change_seal(values, (size_t)n, self->change_head)
+                   : hash_fast(values, (size_t)n * sizeof *values);
 }
 
-/* The model's states are the mean of the replicas', and have no outer state of their own. */
-static int average_block(aggregator_t *self, uint64_t at, const float *mean, size_t count,
-                         err_t *err)
+static int step_next(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
 {
-    const outer_options_t options = {.rule = outer_rule_find("average", err)};
-    const outer_slice_t slice = {.n = count,
-                                 .d = mean,
-                                 .theta = self->now->values + at,
-                                 .theta_next = self->next->values + at};
-    for (size_t s = 0; s < self->n_outer; s++)
-        memcpy(self->next->outer[s] + at, self->now->outer[s] + at, count * sizeof(float));
-    return count ? outer_step(&options, &slice, err) : 0;
-}
-
-/* `count` elements of the open round's slot, into the next one. */
-static int step_block(aggregator_t *self, uint64_t at, const float *mean, size_t count, err_t *err)
-{
-    size_t ruled = n_ruled(self, at, count);
-    if (average_block(self, at + ruled, mean + ruled, count - ruled, err) < 0) return -1;
-    if (ruled == 0) return 0;
-    count = ruled;
-    outer_slice_t slice = {.n = count,
-                           .d = mean,
-                           .theta = self->now->values + at,
-                           .theta_next = self->next->values + at};
-    for (size_t s = 0; s < outer_states(self->outer.rule); s++) {
-        slice.state[s] = self->now->outer[s] + at;
-        slice.state_next[s] = self->next->outer[s] + at;
+    shared_t *next = self->next;
+    uint64_t in_chunk = first % MSG_CHUNK_FLOATS, end = first + n;
+    if (self->down && in_chunk == 0) {
+        self->change_head = self->change_at;
+        self->change_at += CHANGE_HEAD;
     }
-    return outer_step(&self->outer, &slice, err);
-}
-
-/* A fragment without a contribution stays as it is. */
-static void keep_grain(aggregator_t *self, uint64_t first, uint64_t n)
-{
-    memcpy(self->next->values + first, self->now->values + first, (size_t)n * sizeof(float));
-    for (size_t s = 0; s < self->n_outer; s++)
-        memcpy(self->next->outer[s] + first, self->now->outer[s] + first,
-               (size_t)n * sizeof(float));
-}
-
-/* The fragment that an element of the range belongs to. */
-static const fragment_t *fragment_of(const aggregator_t *self, uint64_t element)
-{
-    const fragment_t *part = self->fragment;
-    while (element / MSG_CHUNK_FLOATS >= part->first + part->n_chunk) part++;
-    return part;
-}
-
-/* What the outer step has made of a grain becomes what its encoded change makes. */
-static int encode_change(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
-{
-    size_t of_rule = self->n_outer - 1, in_chunk = (size_t)(first % MSG_CHUNK_FLOATS);
-    const change_grain_t grain = {.n = (size_t)n,
-                                  .theta = self->now->values + first,
-                                  .error = self->now->outer[of_rule] + first,
-                                  .x = self->next->values + first,
-                                  .error_next = self->next->outer[of_rule] + first,
-                                  .scratch = self->scratch};
-    uint64_t end = first + n;
-    if (in_chunk == 0) self->change_head = self->change_at, self->change_at += CHANGE_HEAD;
-    if (change_make(self->down, &grain, self->change_at, err) < 0) return -1;
-    self->change_at += codec_most(self->down, grain.n);
+    step_t to = {
+        .first = first, .n = (size_t)n, .values = next->values + first, .change = self->change_at};
+    for (size_t s = 0; s < self->n_outer; s++) to.outer[s] = next->outer[s] + first;
+    if (step_grain(self, &to, &self->norm2, err) < 0) return -1;
+    if (self->down) self->change_at += codec_most(self->down, to.n);
     if (end % MSG_CHUNK_FLOATS == 0 || end == self->meta.end - self->meta.begin)
-        change_seal(self->next->values + first - in_chunk, in_chunk + grain.n, self->change_head);
-    return 0;
-}
-
-/* A grain is a part of a chunk, and so of one fragment. */
-static int step_grain(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
-{
-    const fragment_t *part = fragment_of(self, first);
-    uint64_t begin = (uint64_t)part->first * MSG_CHUNK_FLOATS;
-    bool is_summed = fixed_sum_weight(part->sum) > 0;
-    if (!is_summed) keep_grain(self, first, n);
-    for (uint64_t at = first; is_summed && at < first + n; at += AGGREGATOR_BLOCK) {
-        size_t left = (size_t)(first + n - at);
-        size_t count = left < AGGREGATOR_BLOCK ? left : AGGREGATOR_BLOCK;
-        float *mean = self->scratch;
-        if (fixed_sum_mean(part->sum, (size_t)(at - begin), mean, count, err) < 0 ||
-            step_block(self, at, mean, count, err) < 0)
-            return -1;
-        self->norm2 += admission_norm2(mean, count);
-    }
-    if (self->down && encode_change(self, first, n, err) < 0) return -1;
-    self->check = state_check(self->check, self->next, first, n);
+        close_chunk(self, first - in_chunk, in_chunk + n);
+    self->check = state_check(self->check, next, first, n);
     return 0;
 }
 
@@ -358,7 +290,7 @@ static void commit_slice(aggregator_t *self)
                                                            : self->at_element + AGGREGATOR_SLICE;
     while (self->at_element < end && err.code == ERR_OK) {
         uint64_t left = end - self->at_element, grain = left < STATE_GRAIN ? left : STATE_GRAIN;
-        if (step_grain(self, self->at_element, grain, &err) == 0) self->at_element += grain;
+        if (step_next(self, self->at_element, grain, &err) == 0) self->at_element += grain;
     }
     if (err.code) {
         self->committing = false;
@@ -371,7 +303,7 @@ static void commit_slice(aggregator_t *self)
 
 bool aggregator_busy(const aggregator_t *self)
 {
-    return self->committing || objects_busy(self);
+    return self->committing || self->digests.n > 0 || objects_busy(self);
 }
 
 bool aggregator_work(aggregator_t *self)
@@ -380,6 +312,7 @@ bool aggregator_work(aggregator_t *self)
         commit_slice(self);
     else
         objects_work(self);
+    if (!self->committing) digest_work(self);
     return aggregator_busy(self);
 }
 
@@ -395,7 +328,7 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(ASSIGN, 4096, on_assign, MSG_FROM_SHEPHERD),
     MSG_ROUTE(FENCE, 64, on_fence, MSG_FROM_SHEPHERD),
-    MSG_ROUTE(INSPECT, 64, on_inspect, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(INSPECT, 96, on_inspect, MSG_FROM_SHEPHERD),
     MSG_ROUTE(COMMIT, 1 << 20, on_commit, MSG_FROM_SHEPHERD),
     MSG_ROUTE(FORGET, 1 << 20, on_forget, MSG_FROM_SHEPHERD),
 };

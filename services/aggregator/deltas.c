@@ -54,11 +54,13 @@ static void drop_chunks(aggregator_t *self, const fragment_t *part, contribution
 {
     for (size_t i = 0; i < part->n_chunk; i++) {
         if (from->chunk[i].at && from_sum) take_out(self, part, from, i);
+        if (from->chunk[i].at) guess_take_out(self, part->first + i);
         from->chunk[i].at = 0;
     }
     from->n_have = 0;
     from->weight = 0;
     from->damaged = 0;
+    if (from->reason) self->guess.n_marked--;
     from->reason = NULL;
 }
 
@@ -77,6 +79,7 @@ void deltas_clear(aggregator_t *self)
         }
         if (self->fragment[f].sum) fixed_sum_reset(self->fragment[f].sum);
     }
+    guess_clear(self);
     journal_rewind(&self->disk.journal);
 }
 
@@ -196,6 +199,7 @@ static wire_nack_t add(aggregator_t *self, const wire_header_t *header, size_t c
     from->weight = header->weight;
     from->chunk[chunk] = (held_chunk_t){at, (uint32_t)n, norm2};
     from->n_have++;
+    guess_add(self, header, self->fragment[header->fragment].first + chunk);
     return 0;
 }
 
@@ -253,10 +257,12 @@ static void replay_one(void *user, const wire_header_t *header, const void *payl
 {
     aggregator_t *self = user;
     err_t err = {0};
+    wire_header_t update = *header;
+    update.total = 0; /* of how many replicas the journal does not know */
     if (header->count == 0) {
         if (header->replica < self->meta.replicas)
             deltas_fence(self, header->replica, header->fence);
-    } else if (take(self, header, payload, n, at, &err)) {
+    } else if (take(self, &update, payload, n, at, &err)) {
         log_event(LOG_WARN, "journal_record", "at=%llu error=\"%s\"", (unsigned long long)at,
                   err.text);
     }

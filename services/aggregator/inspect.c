@@ -36,6 +36,10 @@ void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *messa
     answer.fence = question->fence;
     answer.complete = answer.applied = applied;
     if (open) fill(self, question, &answer);
+    if (question->digest && open && answer.complete) {
+        digest_begin(self, question);
+        return;
+    }
     MSG_SEND(self->out, from, message->id, INSPECTED, inspected, &answer);
 }
 
@@ -46,6 +50,7 @@ void inspect_refuse(aggregator_t *self, const wire_header_t *header, const char 
     self->refused++;
     if (from->reason) return;
     from->reason = reason;
+    self->guess.n_marked++;
     snprintf(from->detail, sizeof from->detail, "%s", detail);
     log_event(LOG_WARN, "update_refused", "round=%u replica=%u fence=%u reason=%s detail=\"%s\"",
               header->round, header->replica, header->fence, reason, detail);

@@ -10,6 +10,7 @@
 #include "msg/control.h"
 #include "msg/keyring.h"
 #include "msg/publish.h"
+#include "msg/ration.h"
 
 /* ZeroMQ is done with a payload it sent without copying. */
 static void sent(void *data, void *hint)
@@ -130,8 +131,10 @@ static bool receive_data(loop_t *self)
                                zmq_msg_size(&frame[2]));
     } else {
         self->state.data_dropped++;
-        log_event(LOG_WARN, "data_dropped", "dropped=%llu frames=%d",
-                  (unsigned long long)self->state.data_dropped, n);
+        ration_refused(zmq_msg_get(&frame[n < 3 ? n - 1 : 2], ZMQ_SRCFD));
+        if (msg_shows(self->state.data_dropped))
+            log_event(LOG_WARN, "data_dropped", "dropped=%llu frames=%d",
+                      (unsigned long long)self->state.data_dropped, n);
     }
     for (int i = 0; i < n && i < 3; i++) zmq_msg_close(&frame[i]);
     return true;

@@ -146,7 +146,8 @@ static int write_text(char **argv, str_t *text, err_t *err)
     if (!params) return -1;
     char *tokenizer = mem_calloc(sizes[2] + 1, 1);
     memcpy(tokenizer, part[2], sizes[2]);
-    const infer_source_t model = {(const char *)part[1], sizes[1], argv[3], params};
+    const infer_source_t model = {
+        .text = (const char *)part[1], .n_text = sizes[1], .file = argv[3], .params = params};
     const sample_t sample = {.model = &model,
                              .tokenizer = tokenizer,
                              .prompt = argv[4],

@@ -2,9 +2,9 @@
 #ifndef GATEWAY_ASK_H
 #define GATEWAY_ASK_H
 
-#include "gateway/http.h"
 #include "gateway/served.h"
 #include "gateway/stats.h"
+#include "http/http.h"
 #include "serve/answer.h"
 
 typedef struct ask ask_t;

@@ -26,6 +26,8 @@ static const config_field_t fields[] = {
     TEXT(tokens, NULL,
          "file of access tokens, lines NAME TOKEN, mode 0600; without it only this machine may "
          "connect [none]"),
+    TEXT(tls_cert, NULL, "PEM file of a certificate and its chain: serves HTTPS alone [none]"),
+    TEXT(tls_key, NULL, "PEM file of its key, mode 0600 [none]"),
     TEXT(chat_template, NULL,
          "how chats become text: chatml, llama3, llama2, mistral, zephyr or plain; of one model: "
          "NAME=WORD, may be given again [by the tokenizer's marks]",

@@ -7,7 +7,7 @@
 
 typedef struct {
     service_options_t common;
-    char *http, *model, *chat_template, *tokens, *weights;
+    char *http, *model, *chat_template, *tokens, *tls_cert, *tls_key, *weights;
     int64_t batch, queue, connections, body_bytes, drain_s, context, threads;
     double timeout_s;
     bool follow;

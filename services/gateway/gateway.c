@@ -232,7 +232,7 @@ static int check_call(call_t *call, const route_t *route)
     const char *method = http_method(call->http);
     call->who = "";
     if (self->access && !route->open) {
-        call->who = access_name(self->access, http_header(call->http, "Authorization"));
+        call->who = http_who(call->http);
         if (!call->who)
             return refuse(&call->refusal, UNAUTHORIZED, invalid, NULL, "invalid_api_key",
                           "say \"Authorization: Bearer TOKEN\" with a token of this service");

@@ -3,7 +3,6 @@
 #ifndef GATEWAY_GATEWAY_H
 #define GATEWAY_GATEWAY_H
 
-#include "gateway/access.h"
 #include "gateway/ask.h"
 #include "gateway/config.h"
 

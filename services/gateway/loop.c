@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/listen.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
 
@@ -13,7 +12,13 @@ enum {
     FOLLOW_MS = 1000,
     AT_ONCE = 16,           /* steps' news before others have their turn */
     STREAM_BYTES = 4 << 20, /* that wait for a slow client */
+    HEAD_BYTES = 32 << 10,
+    REQUEST_MS = 30000, /* for a client to say what it wants */
+    ANSWER_MS = 60000,  /* to take what waits for it */
 };
+
+static const char *const headers[] = {"X-Content-Type-Options", "nosniff", "Cache-Control",
+                                      "no-store", NULL};
 
 typedef struct loop loop_t;
 
@@ -97,7 +102,15 @@ static int listen_at(loop_t *self, err_t *err)
 {
     const gateway_config_t *c = self->state.config;
     const http_options_t options = {.address = c->http,
+                                    .headers = headers,
+                                    .tls_cert = c->tls_cert,
+                                    .tls_key = c->tls_key,
+                                    .access = self->state.access,
+                                    .insecure = c->common.insecure,
                                     .connections = (int)c->connections,
+                                    .request_ms = REQUEST_MS,
+                                    .answer_ms = ANSWER_MS,
+                                    .head_bytes = HEAD_BYTES,
                                     .body_bytes = (size_t)c->body_bytes,
                                     .stream_bytes = STREAM_BYTES,
                                     .local_names = !c->tokens,
@@ -107,10 +120,6 @@ static int listen_at(loop_t *self, err_t *err)
                                     .user = &self->state};
     self->state.http = http_new(self->zloop, &options, err);
     if (!self->state.http) return err_prefix(err, "--http: ");
-    if (!http_loopback(self->state.http) && !c->tokens && !c->common.insecure)
-        return err_set(err, ERR_ARG,
-                       "--http %s is open to other machines: give --tokens FILE, or say --insecure",
-                       c->http);
     log_event(LOG_INFO, "listening", "port=%u", http_port(self->state.http));
     return 0;
 }

@@ -19,6 +19,17 @@ static const config_field_t fields[] = {
          "HOST:PORT of /metrics, /healthz, /readyz; port 0 takes any; none: the page only"),
     TEXT(web, NULL,
          "HOST:PORT of the page; port 0 takes any; fd:N: a descriptor that listens [none]"),
+    TEXT(tokens, NULL,
+         "file of access tokens of /metrics and the page, lines NAME TOKEN, mode 0600; without it "
+         "only "
+         "this machine may connect [none]"),
+    TEXT(tls_cert, NULL, "PEM file of a certificate and its chain: HTTPS alone [none]"),
+    TEXT(tls_key, NULL, "PEM file of its key, mode 0600 [none]"),
+    {.name = "open",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(metrics_config_t, open),
+     .fallback = "false",
+     .help = "other machines may ask without a token: the network says who can connect"},
     {.name = "web_store",
      .kind = CONFIG_STRING,
      .offset = offsetof(metrics_config_t, web_store),

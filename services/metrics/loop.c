@@ -14,10 +14,20 @@ enum {
     TICK_MS = 100,
     AT_ONCE = 256,   /* events of one socket before others have their turn */
     LEAVE_MS = 5000, /* to write what waits */
-    STATUS_OK = 200,
-    STATUS_NOT_FOUND = 404,
-    STATUS_NOT_READY = 503,
 };
+
+/* What both listeners have in common. */
+static http_options_t listener(const loop_t *self, const char *address)
+{
+    const metrics_config_t *c = self->config;
+    http_options_t options = http_read_only(address);
+    options.tls_cert = c->tls_cert;
+    options.tls_key = c->tls_key;
+    options.access = self->access;
+    options.insecure = c->common.insecure;
+    options.open = c->open;
+    return options;
+}
 
 static int on_event(zloop_t *loop, zsock_t *socket, void *arg)
 {
@@ -56,7 +66,7 @@ static unsigned ready(loop_t *self, int64_t now_ms, str_t *body)
     else
         str_addf(body, "shepherd: silent for %.1f s: no run is active\n", (double)silent / 1000);
     str_addf(body, "store: %s\n", !self->writer ? "none" : store ? "reachable" : "not reachable");
-    return can ? STATUS_OK : STATUS_NOT_READY;
+    return can ? HTTP_OK : HTTP_UNAVAILABLE;
 }
 
 static void on_request(void *user, http_request_t *request)
@@ -64,8 +74,9 @@ static void on_request(void *user, http_request_t *request)
     loop_t *self = user;
     int64_t now_ms = clock_mono_ms();
     const char *path = http_path(request);
-    http_answer_t answer = {.status = STATUS_OK,
-                            .type = "text/plain; version=0.0.4; charset=utf-8"};
+    bool probe = strcmp(path, "/healthz") == 0 || strcmp(path, "/readyz") == 0;
+    if (!probe && !http_admits(request)) return;
+    http_answer_t answer = {.status = HTTP_OK, .type = "text/plain; version=0.0.4; charset=utf-8"};
     if (strcmp(path, "/metrics") == 0) {
         metrics_expose(&self->state, now_ms, &answer.body);
     } else if (strcmp(path, "/healthz") == 0) {
@@ -73,7 +84,7 @@ static void on_request(void *user, http_request_t *request)
     } else if (strcmp(path, "/readyz") == 0) {
         answer.status = ready(self, now_ms, &answer.body);
     } else {
-        answer.status = STATUS_NOT_FOUND;
+        answer.status = HTTP_NOT_FOUND;
         str_add(&answer.body, "try /metrics, /healthz, /readyz\n");
     }
     http_answer(request, &answer);
@@ -181,13 +192,13 @@ static int start_writer(loop_t *self, err_t *err)
 static int start_web(loop_t *self, err_t *err)
 {
     const metrics_config_t *c = self->config;
-    web_options_t options = {.address = c->web,
+    web_options_t options = {.http = listener(self, c->web),
                              .store = c->web_store ? c->web_store : c->store,
                              .series = self->state.series};
     if (!options.store)
         return err_set(err, ERR_ARG, "--web shows what a store has: give --store or --web-store");
     self->web = web_new(self->zloop, &options, err);
-    if (!self->web) return -1;
+    if (!self->web) return err_prefix(err, "--web: ");
     log_event(LOG_INFO, "page", "port=%u", web_port(self->web));
     return 0;
 }
@@ -210,9 +221,15 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
     if (strcmp(self->config->events, "none") != 0 &&
         sources_open(&self->events, self->config->events, err) < 0)
         return -1;
-    http_options_t http = {.address = self->config->http, .handler = on_request, .user = self};
-    bool served = strcmp(self->config->http, "none") != 0;
-    if (served && !(self->http = http_new(self->zloop, &http, err))) return -1;
+    const metrics_config_t *c = self->config;
+    if (c->tokens && !(self->access = access_open(c->tokens, err)))
+        return err_prefix(err, "--tokens: ");
+    http_options_t http = listener(self, c->http);
+    http.handler = on_request;
+    http.user = self;
+    bool served = strcmp(c->http, "none") != 0;
+    if (served && !(self->http = http_new(self->zloop, &http, err)))
+        return err_prefix(err, "--http: ");
     if (served) log_event(LOG_INFO, "listening", "port=%u", http_port(self->http));
     if (self->config->web && start_web(self, err) < 0) return -1;
     if (self->config->store && start_writer(self, err) < 0) return -1;
@@ -238,6 +255,7 @@ int loop_run(loop_t *self, int signal_fd, err_t *err)
     web_destroy(&self->web);
     totals_destroy(&self->totals);
     http_destroy(&self->http);
+    access_destroy(&self->access);
     sources_close(&self->events);
     zloop_destroy(&self->zloop);
     zactor_destroy(&self->writer);

@@ -4,8 +4,8 @@
 
 #include <czmq.h>
 
+#include "http/http.h"
 #include "metrics/config.h"
-#include "metrics/http.h"
 #include "metrics/metrics.h"
 #include "metrics/source.h"
 #include "metrics/totals.h"
@@ -18,6 +18,7 @@ typedef struct {
     metrics_t state;
     queue_t queue;
     sources_t events; /* one per shepherd or front */
+    access_t *access; /* NULL: nobody is asked who they are */
     http_t *http;
     web_t *web;              /* NULL: there is no page */
     totals_reader_t *totals; /* NULL: no store */

@@ -81,6 +81,9 @@
       FROM(STEP, e->step->tokens_per_s), "Speed of the worker's last step.")                      \
     X(WORKER_STEP, "pcp_worker_step", gauge, WORKER, LIVE, FROM(STEP, (double)e->step->step),     \
       "Last step of the worker, counted over the run.")                                           \
+    X(CAGE_REFUSALS, "pcp_cage_refusals_total", counter, WORKER, LIVE,                            \
+      FROM(STEP, (double)e->step->cage_refusals),                                                 \
+      "System calls of plans' code that the worker's cage refused.")                              \
     X(RECEIVED, "pcp_received_bytes_total", counter, SHARD, STORED,                               \
       FROM(COMMIT, (double)e->commit->bytes_in), "Bytes an aggregator received.")                 \
     X(SENT, "pcp_sent_bytes_total", counter, SHARD, STORED,                                       \
@@ -95,6 +98,12 @@
     X(UNSIGNED, "pcp_refused_signatures_total", counter, RUN, LIVE,                               \
       FROM(STATUS, (double)e->status->refused),                                                   \
       "Plans and checkpoints refused: unsigned, changed, by a foreign or revoked key.")           \
+    X(AUDITS, "pcp_audited_leases_total", counter, RUN, LIVE,                                     \
+      FROM(STATUS, (double)e->status->audits),                                                    \
+      "Leases that another worker trained again, to compare (audit).")                            \
+    X(QUARANTINED, "pcp_quarantined_workers", gauge, RUN, LIVE,                                   \
+      FROM(STATUS, e->status->quarantined),                                                       \
+      "Workers that get no work, for audits found that they lie (pcp worker trust).")             \
     X(RESTARTS, "pcp_worker_restarts_total", counter, RESTARTS, LIVE,                             \
       FROM(WORKER, e->worker->restarts), "Restarts of the worker's process by its supervisor.")   \
     X(QUEUED_RUNS, "pcp_queued_runs", gauge, QUEUE, LIVE, COUNTED,                                \

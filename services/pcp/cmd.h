@@ -28,9 +28,9 @@ enum { CMD_OK = 0, CMD_FAILED = 1, CMD_USAGE = 2 };
 /* argv[0] is the subcommand's name. */
 typedef int cmd_fn(int argc, char **argv);
 
-cmd_fn cmd_check, cmd_checkpoint, cmd_compare, cmd_compile, cmd_db, cmd_devices, cmd_doctor,
-    cmd_eval, cmd_generate, cmd_keys, cmd_model, cmd_ops, cmd_options, cmd_profile, cmd_runs,
-    cmd_tokenizer, cmd_top, cmd_train, cmd_worker;
+cmd_fn cmd_audit, cmd_check, cmd_checkpoint, cmd_compare, cmd_compile, cmd_db, cmd_devices,
+    cmd_doctor, cmd_eval, cmd_generate, cmd_keys, cmd_model, cmd_ops, cmd_options, cmd_profile,
+    cmd_runs, cmd_tokenizer, cmd_top, cmd_train, cmd_worker;
 cmd_fn cmd_backup, cmd_completion, cmd_restore;
 
 /* Print what args asks of `pcp COMMAND`: help, version, page for man. */

@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 typedef struct {
-    char *out, *dir, *hf, *dtype, *shepherd, *key_file, *store, *output;
+    char *out, *dir, *hf, *adapters, *dtype, *shepherd, *key_file, *store, *output;
     bool json;
     int64_t keep, wait_ms, shard_mb;
 } options_t;
@@ -29,6 +29,9 @@ static const config_field_t fields[] = {
     {"hf", CONFIG_STRING, offsetof(options_t, hf), NULL,
      "export: directory for config.json, tokenizer.json and weights as Hugging Face reads them", 0,
      0, NULL, false},
+    {"adapters", CONFIG_STRING, offsetof(options_t, adapters), NULL,
+     "export: directory for the adapters of pcp train --lora alone, as PEFT reads them", 0, 0, NULL,
+     false},
     {"dtype", CONFIG_ENUM, offsetof(options_t, dtype), "f32", "export --hf: of the weights", 0, 0,
      "f32|bf16", false},
     {"shard_mb", CONFIG_INT, offsetof(options_t, shard_mb), "5000",
@@ -46,22 +49,24 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .purpose = "list, verify, export and prune checkpoints",
-    .usage = "usage: pcp checkpoint list|verify|sign|export|prune PATH [FLAGS]\n"
-             "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
-             "list    the checkpoints of a directory, the one written last first\n"
-             "verify  check every file of each (or of one round's directory) against its hash; who "
-             "signed\n"
-             "        it and when; with --key-file, whether that is a shepherd or operator of its "
-             "cluster\n"
-             "sign    one round's directory by an operator's key (--key-file): in a cluster with "
-             "keys a run\n"
-             "        goes on from signed ones only\n"
-             "export  the parameters of the newest whole one (or of the given round) as one file,\n"
-             "        as a copy, or as a published model (--hf)\n"
-             "prune   remove all but the last few, and what crashed writers left\n"
-             "now     ask a running shepherd for one; training goes on meanwhile. RUN: which one "
-             "of a cluster\n"
-             "Exit status: 0 well, 1 something is damaged or cannot be read, 2 usage.",
+    .usage =
+        "usage: pcp checkpoint list|verify|sign|export|prune PATH [FLAGS]\n"
+        "       pcp checkpoint now [RUN] --shepherd ENDPOINT\n\n"
+        "list    the checkpoints of a directory, the one written last first\n"
+        "verify  check every file of each (or of one round's directory) against its hash; who "
+        "signed\n"
+        "        it and when; with --key-file, whether that is a shepherd or operator of its "
+        "cluster\n"
+        "sign    one round's directory by an operator's key (--key-file): in a cluster with "
+        "keys a run\n"
+        "        goes on from signed ones only\n"
+        "export  the parameters of the newest whole one (or of the given round) as one file,\n"
+        "        as a copy, as a published model (--hf; adapters added to their weights), or the\n"
+        "        adapters alone (--adapters)\n"
+        "prune   remove all but the last few, and what crashed writers left\n"
+        "now     ask a running shepherd for one; training goes on meanwhile. RUN: which one "
+        "of a cluster\n"
+        "Exit status: 0 well, 1 something is damaged or cannot be read, 2 usage.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
@@ -165,8 +170,9 @@ static int verify(const options_t *o, const char *path, err_t *err)
 
 static int export(const options_t *o, const char *path, err_t *err)
 {
-    if (!o->out && !o->dir && !o->hf)
-        return err_set(err, ERR_ARG, "say where to: --out FILE, --dir DIR or --hf DIR");
+    if (!o->out && !o->dir && !o->hf && !o->adapters)
+        return err_set(err, ERR_ARG,
+                       "say where to: --out FILE, --dir DIR, --hf DIR or --adapters DIR");
     checkpoint_t *checkpoint = checkpoint_open(path, err);
     int rc = checkpoint ? 0 : -1;
     if (rc == 0 && o->out) rc = checkpoint_export(checkpoint, o->out, err);
@@ -174,6 +180,7 @@ static int export(const options_t *o, const char *path, err_t *err)
     const hf_export_t hf = {.bf16 = strcmp(o->dtype, "bf16") == 0,
                             .shard_bytes = (size_t)o->shard_mb * 1000000};
     if (rc == 0 && o->hf) rc = hf_dir_export(checkpoint, o->hf, &hf, err);
+    if (rc == 0 && o->adapters) rc = hf_adapters_export(checkpoint, o->adapters, err);
     if (rc == 0)
         printf("round %lld of %s\n", (long long)checkpoint_info(checkpoint)->round,
                checkpoint_path(checkpoint));

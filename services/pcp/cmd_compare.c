@@ -18,12 +18,12 @@
 enum { MAX_SIDES = 16 };
 
 typedef struct {
-    char *targets, *data, *tokenizer;
+    char *targets, *data, *field, *tokenizer;
     int64_t steps, threads, vocab, every, memory_limit;
     double max_deviation, max_drift;
     char *output;
     bool json, constants_as_params;
-    char *entry, *role, *roles, *shape;
+    char *entry, *role, *roles, *freeze, *lora, *shape;
     int64_t loss_result;
     TRAIN_LAYOUT_ROW(OPTION_MEMBER, )
     TRAIN_SEED_ROW(OPTION_MEMBER, )
@@ -148,8 +148,10 @@ static int make_tokens(job_t *self, err_t *err)
 {
     scratch_t scratch = {0};
     if (scratch_make(&scratch, NULL, "compare", err) < 0) return -1;
-    const train_config_t config = {
-        .data = self->o->data, .tokenizer = self->o->tokenizer, .run_dir = scratch.dir};
+    const train_config_t config = {.data = self->o->data,
+                                   .field = self->o->field,
+                                   .tokenizer = self->o->tokenizer,
+                                   .run_dir = scratch.dir};
     char *path = mem_printf("%s/train.u16", scratch.dir);
     char *rest = mem_printf("%s/validation.u16", scratch.dir);
     int status = train_material_tokens(&config, &self->model, NULL, &self->material, err);

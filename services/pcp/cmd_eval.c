@@ -1,4 +1,4 @@
-/* pcp eval: loss, perplexity and bits a byte of a checkpoint over a text. */
+/* pcp eval: loss, perplexity and bits a byte of a checkpoint over a text; accuracy in multiple choice. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "ckpt/run_checkpoint.h"
 #include "infer/scorer.h"
 #include "pcp/cmd.h"
+#include "pcp/eval_choices.h"
 #include "pcp/eval_records.h"
 #include "pcp/eval_text.h"
 #include "pcp/progress.h"
@@ -17,8 +18,9 @@
 #include "text/tokenizer.h"
 
 typedef struct {
-    char *checkpoint, *entry;
-    int64_t tokens, stride, threads;
+    char *checkpoint, *entry, *choices;
+    int64_t tokens, stride, batch, threads;
+    bool json;
 } options_t;
 
 #define AT(name) offsetof(options_t, name)
@@ -28,6 +30,13 @@ static const config_field_t fields[] = {
     {"entry", CONFIG_STRING, AT(entry), NULL,
      "with records: the function whose results are shown, their means (default: the loss)", 0, 0,
      NULL, false},
+    {"choices", CONFIG_STRING, AT(choices), NULL,
+     "JSON lines of context, choices and answer: how often the likeliest choice is right", 0, 0,
+     NULL, false},
+    {"batch", CONFIG_INT, AT(batch), "0", "with --choices: items at a time; 0: up to 8", 0, 4096,
+     NULL, false},
+    {"json", CONFIG_BOOL, AT(json), "false", "with --choices: as JSON, with each item's results", 0,
+     0, NULL, false},
     {"tokens", CONFIG_INT, AT(tokens), "0", "only the first so many; 0: all", 0, 1e15, NULL, false},
     {"stride", CONFIG_INT, AT(stride), "0",
      "tokens between windows; fewer: more context for each, and slower; 0: half a window", 0, 1e9,
@@ -37,9 +46,12 @@ static const config_field_t fields[] = {
 static const config_table_t table = {
     .purpose = "tell how well a model foretells a text",
     .usage = "usage: pcp eval --checkpoint DIR FILE [FLAGS]\n"
+             "       pcp eval --checkpoint DIR --choices FILE.jsonl [--batch N] [--json]\n"
              "       pcp eval --checkpoint DIR records:DIR [--entry NAME]\n\n"
              "Loss (nats a token), perplexity and bits a byte of a trained model over a text, by "
              "the\nstride method. The model needs a function @logits (docs/models.md).\n"
+             "Multiple choice: how often the likeliest choice behind a context is right, by its "
+             "tokens'\nlog-probabilities (acc) and by these per byte (acc_norm): docs/models.md.\n"
              "Over records: the mean loss, or of what another function of the model returns, such "
              "as an\naccuracy.",
     .fields = fields,
@@ -133,9 +145,26 @@ static int print_sum(const job_t *job, const eval_sum_t *sum, err_t *err)
     return fflush(stdout) == 0 ? 0 : err_set_errno(err, "standard output");
 }
 
+static int choose(const options_t *o, int n_operands, err_t *err)
+{
+    const eval_choices_t choices = {.checkpoint = o->checkpoint,
+                                    .file = o->choices,
+                                    .threads = (int)o->threads,
+                                    .batch = (int)o->batch,
+                                    .json = o->json};
+    if (!o->checkpoint || n_operands > 0 || o->entry || o->tokens || o->stride)
+        return err_set(err, ERR_ARG,
+                       "--choices FILE needs --checkpoint DIR, and goes without another file, "
+                       "--entry, --tokens and --stride");
+    return eval_choices(&choices, err);
+}
+
 static int eval(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
+    if (o->choices) return choose(o, args->n_operands, err);
+    if (o->batch || o->json)
+        return err_set(err, ERR_ARG, "--batch and --json are for --choices FILE");
     if (!o->checkpoint || args->n_operands != 1)
         return err_set(err, ERR_ARG, "say what to look at: --checkpoint DIR and one text file");
     const char *records = train_records_dir(args->operands[0]);

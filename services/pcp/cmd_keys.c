@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "base/secret.h"
 #include "msg/keys.h"
 #include "pcp/cmd.h"
 #include "pcp/output.h"
@@ -73,7 +74,8 @@ static int read_authority(const options_t *o, keys_authority_t *out, err_t *err)
 {
     size_t n;
     err_t inner = {0};
-    char *path = mem_printf("%s/authority.key", o->dir), *text = keys_file(path, &n, err);
+    char *path = mem_printf("%s/authority.key", o->dir),
+         *text = secret_file(path, KEYS_FILE_BYTES, &n, err);
     int rc = text ? keys_authority_read(text, n, out, &inner) : -1;
     if (text && rc < 0) err_set(err, inner.code, "%s is no authority: %s", path, inner.text);
     free(text);
@@ -308,9 +310,27 @@ static int read_list(const options_t *o, const keys_authority_t *authority, keys
     return rc;
 }
 
+/* The list, and who has changed it: whoever has the authority's file. */
+static int put(store_t *store, const keys_authority_t *authority, const char *list,
+               const char *which, err_t *err)
+{
+    char hex[2 * KEYS_BYTES + 1];
+    keys_hex(authority->public_key, KEYS_BYTES, hex);
+    store_deed_t deed = {.who = "pcp keys",
+                         .key_name = "authority",
+                         .public_key = hex,
+                         .action = "revoke",
+                         .object = which,
+                         .detail = "{}"};
+    if (store_trail_together(store, err) < 0) return -1;
+    int rc = store_revoked_put(store, list, err);
+    if (rc == 0) rc = store_trail_add(store, NULL, &deed, err);
+    return store_trail_end(store, rc, err);
+}
+
 /* With what another machine's `pcp keys revoke` has put there; and to there. */
-static int share(const options_t *o, const keys_authority_t *authority, keys_revoked_t *list,
-                 err_t *err)
+static int share(const options_t *o, const keys_authority_t *authority, const char *which,
+                 keys_revoked_t *list, err_t *err)
 {
     char *text = NULL;
     keys_revoked_t theirs = {0};
@@ -326,7 +346,7 @@ static int share(const options_t *o, const keys_authority_t *authority, keys_rev
     free(theirs.at);
     free(text);
     text = keys_revoked_write(authority, list);
-    if (rc == 0) rc = store_revoked_put(store, text, err);
+    if (rc == 0) rc = put(store, authority, text, which, err);
     free(text);
     store_destroy(&store);
     return rc;
@@ -349,7 +369,7 @@ static int revoke_key(const options_t *o, const char *which, err_t *err)
     else if (add_name(o, which, &list) == 0)
         rc = err_set(err, ERR_ARG, "%s is no key's file, no public key, and no name in %s/issued",
                      which, o->dir);
-    if (rc == 0 && o->store && *o->store) rc = share(o, &authority, &list, err);
+    if (rc == 0 && o->store && *o->store) rc = share(o, &authority, which, &list, err);
     if (rc == 0) rc = write_revoked(o, &authority, &list, err);
     if (rc == 0) printf("%zu revoked, %zu in all\n", list.n - before, list.n);
     free(list.at);

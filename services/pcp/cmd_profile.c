@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "codegen/target.h"
 #include "pcp/cmd.h"
 #include "pcp/model_info.h"
 #include "pcp/profile_print.h"
@@ -16,8 +17,8 @@ typedef struct {
     int64_t threads, steps, warmup, top, vocab, seed;
     char *trace, *device;
     int64_t memory_limit;
-    bool pin, tune;
-    char *tune_dir, *entry, *role, *roles, *shape;
+    bool pin, tune, peak;
+    char *tune_dir, *entry, *role, *roles, *freeze, *lora, *shape;
     bool constants_as_params;
     int64_t loss_result;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
@@ -42,6 +43,8 @@ static const config_field_t fields[] = {
     {"top", CONFIG_INT, AT(top), "30", "rows of each table; 0: all", 0, 1e9, NULL, false},
     {"vocab", CONFIG_INT, AT(vocab), "0", "random tokens are below this; 0: the model's vocabulary",
      0, 1 << 24, NULL, false},
+    {"peak", CONFIG_BOOL, AT(peak), "false",
+     "measure what the device does at best, and tell the step's share of it", 0, 0, NULL, false},
     TRAIN_SPEC_OPTIONS(OPTION_FIELD, options_t) MODEL_ROLES_FIELDS(options_t){
         "tune", CONFIG_BOOL, AT(tune), "false",
         "choose kernels of products by measuring them first, once each", 0, 0, NULL, false},
@@ -97,14 +100,28 @@ static int measure(trial_t *trial, profile_t *profile, const options_t *o, progr
     return 0;
 }
 
+/* Before the model is there, which may need all of the device's memory. */
+static int measure_peak(const options_t *o, const trial_options_t *trial, peak_t *out, err_t *err)
+{
+    const peak_options_t options = {.target = trial->place ? trial->place->target : target_host(),
+                                    .exec = {.ordinal = trial->place ? trial->place->ordinal : 0,
+                                             .threads = trial->threads,
+                                             .pin = trial->pin,
+                                             .memory_limit = trial->memory_limit},
+                                    .bf16 = train_spec_precision(trial->spec) == PRECISION_BF16};
+    return o->peak ? peak_measure(&options, out, err) : 0;
+}
+
 static int profile_model(const options_t *o, const char *path, const model_info_t *model,
                          const trial_options_t *options, err_t *err)
 {
     trial_t trial = {0};
+    peak_t peak = {0};
     progress_t progress;
     progress_aside(&progress, "compiling");
+    int status = measure_peak(o, options, &peak, err);
     double start = clock_mono_s();
-    int status = trial_init(&trial, model->text.at, model->text.n, path, options, err);
+    if (status == 0) status = trial_init(&trial, model->text.at, model->text.n, path, options, err);
     double compiled = clock_mono_s() - start;
     profile_t *profile = status == 0 ? profile_new(trial.exec) : NULL;
     double *plain = mem_calloc((size_t)o->steps, sizeof *plain);
@@ -115,7 +132,7 @@ static int profile_model(const options_t *o, const char *path, const model_info_
     }
     progress_end(&progress);
     if (status == 0) {
-        profile_summary_t summary = {path, &trial, profile, plain, (int)o->steps, compiled};
+        profile_summary_t summary = {path, &trial, profile, plain, (int)o->steps, compiled, peak};
         profile_print(&summary, (int)o->top, stdout);
         if (o->trace) status = profile_write_trace(profile, o->trace, err);
     }

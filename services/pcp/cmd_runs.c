@@ -13,6 +13,7 @@
 #include "pcp/cmd.h"
 #include "pcp/progress.h"
 #include "pcp/run_delete.h"
+#include "pcp/run_links.h"
 #include "pcp/run_list.h"
 #include "pcp/run_show.h"
 #include "pcp/run_submit.h"
@@ -22,7 +23,7 @@
 typedef struct {
     char *key_file, *shepherd, *key, *name, *output;
     int64_t wait_ms, limit;
-    bool json, follow, watch, all, yes;
+    bool json, follow, watch, links, all, yes;
     train_config_t train; /* submit */
 } options_t;
 
@@ -32,7 +33,7 @@ static const config_field_t own_fields[] = {
     CMD_KEY_FIELD(options_t),
     {"wait_ms", CONFIG_INT, AT(wait_ms), "5000", "how long the cluster may take to answer", 1,
      3600000, NULL, false},
-    OUTPUT_FIELDS(options_t, "list, get: "),
+    OUTPUT_FIELDS(options_t, "list, get, watch --links: "),
     {"follow", CONFIG_BOOL, AT(follow), "false", "logs: wait for more until the run is over", 0, 0,
      NULL, false},
     {"limit", CONFIG_INT, AT(limit), "50", "list: so many, the newest first", 1, 1000000, NULL,
@@ -40,6 +41,9 @@ static const config_field_t own_fields[] = {
     {"all", CONFIG_BOOL, AT(all), "false", "list: all there are", 0, 0, NULL, false},
     {"yes", CONFIG_BOOL, AT(yes), "false", "delete: without asking", 0, 0, NULL, false},
     {"watch", CONFIG_BOOL, AT(watch), "false", "submit: then watch it", 0, 0, NULL, false},
+    {"links", CONFIG_BOOL, AT(links), "false",
+     "watch: with each round its workers' links in Mbit/s, and what they waited for", 0, 0, NULL,
+     false},
     {"key", CONFIG_STRING, AT(key), NULL,
      "submit: a second submission under this key gives the first's run; a flag alone, as PCP_KEY "
      "names the operator's key [hash of its files]",
@@ -56,7 +60,7 @@ static const char usage[] =
     "         train (pcp train --help), or a directory of pcp train --prepare-only\n"
     "list     the newest runs first\n"
     "get      one run: state, what it waits for, round, loss\n"
-    "watch    its rounds as they end, until it is over\n"
+    "watch    its rounds as they end, until it is over; --links: with what its workers waited for\n"
     "logs     the log of its shepherd\n"
     "pause    saves and gives its workers to other runs; nothing trained is lost\n"
     "resume   a paused or failed run: where it stopped\n"
@@ -128,6 +132,8 @@ static int submit_experiment(options_t *o, run_talk_t *talk, progress_t *progres
 
 typedef struct {
     progress_t progress;
+    bool links;
+    output_t format;
     char state[32];
     int status;
     char *reason, *checkpoint;
@@ -149,6 +155,15 @@ static void on_state(watch_t *self, const Msg__RunInfo *info)
     self->checkpoint = mem_strdup(info->checkpoint);
 }
 
+/* The table's lines stand among those of rounds; JSON is one line a round. */
+static void on_links(watch_t *self, const Msg__Links *links)
+{
+    char *text = self->format == OUTPUT_JSON ? run_links_json(links) : run_links_table(links);
+    char *at = text;
+    for (char *line; (line = strsep(&at, "\n"));) progress_note(&self->progress, "%s", line);
+    free(text);
+}
+
 static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *answer)
 {
     watch_t *self = user;
@@ -156,6 +171,8 @@ static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *a
         progress_round(&self->progress, event->round);
     if (event && event->body_case == MSG__EVENT__BODY_WRITTEN)
         sample_line(&self->progress, event->written);
+    if (event && event->body_case == MSG__EVENT__BODY_LINKS && self->links)
+        on_links(self, event->links);
     if (!answer) return true;
     if (answer->n_runs == 0) {
         free(self->reason);
@@ -166,9 +183,9 @@ static bool on_news(void *user, const Msg__Event *event, const Msg__RunAnswer *a
     return !run_show_over(answer->runs[0]);
 }
 
-static int watch(run_talk_t *talk, const char *id, err_t *err)
+static int watch(const options_t *o, run_talk_t *talk, const char *id, err_t *err)
 {
-    watch_t self = {0};
+    watch_t self = {.links = o->links, .format = output_of(o->output, o->json)};
     progress_init(&self.progress, stdout);
     int rc = run_talk_watch(talk, id, on_news, &self, err);
     progress_end(&self.progress);
@@ -273,23 +290,23 @@ static int submit(options_t *o, run_talk_t *talk, const char *what, err_t *err)
     int rc = what && is_directory(what) ? submit_dir(o, talk, &progress, what, id, err)
                                         : submit_experiment(o, talk, &progress, id, err);
     progress_end(&progress);
-    return rc == 0 && o->watch ? watch(talk, id, err) : rc;
+    return rc == 0 && o->watch ? watch(o, talk, id, err) : rc;
 }
 
 /* Before the cluster is asked: in a container files often belong to somebody else. */
 static int inputs_readable(const options_t *o, const char *what, err_t *err)
 {
-    const char *files[] = {what, o->train.model, o->train.data, o->train.init};
+    const char *files[] = {what, o->train.model, o->train.init};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i] && *files[i] && file_readable(files[i], err) < 0) return -1;
-    return 0;
+    return o->train.data ? train_config_check_data(o->train.data, err) : 0;
 }
 
 static int act(options_t *o, run_talk_t *talk, Msg__RunAsk__Verb verb, const char *what, err_t *err)
 {
     switch (verb) {
     case MSG__RUN_ASK__VERB__SUBMIT: return submit(o, talk, what, err);
-    case MSG__RUN_ASK__VERB__WATCH: return watch(talk, what, err);
+    case MSG__RUN_ASK__VERB__WATCH: return watch(o, talk, what, err);
     case MSG__RUN_ASK__VERB__LOGS: return logs(o, talk, what, err);
     case MSG__RUN_ASK__VERB__LIST:
         return run_list(talk, o->limit, o->all, output_of(o->output, o->json), err);

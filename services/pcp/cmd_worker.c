@@ -27,8 +27,8 @@ static const config_field_t fields[] = {
      "how long the shepherd and the supervisors may take to answer", 1, 3600000, NULL, false},
 };
 static const config_table_t table = {
-    .purpose = "list, restart, drain and scale the workers of a cluster",
-    .usage = "usage: pcp worker list|restart|drain|scale [ID] [N] --shepherd ENDPOINT\n\n"
+    .purpose = "list, restart, drain, scale and trust the workers of a cluster",
+    .usage = "usage: pcp worker list|restart|drain|scale|trust [ID] [N] --shepherd ENDPOINT\n\n"
              "list              every worker: its process as its supervisor sees it, and its work "
              "as the\n"
              "                  shepherd does\n"
@@ -38,7 +38,9 @@ static const config_table_t table = {
              "workers;\n"
              "                  none: all\n"
              "drain [ID]        ends the step in hand and leaves until restart or scale\n"
-             "scale [ID] N      N workers for supervisor ID, or for each supervisor",
+             "scale [ID] N      N workers for supervisor ID, or for each supervisor\n"
+             "trust ID          a worker, or the name of its key, that audits put into quarantine "
+             "may work again",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };
@@ -66,7 +68,8 @@ static const struct {
 } verbs[] = {{"list", MSG__CONTROL__VERB__LIST},
              {"restart", MSG__CONTROL__VERB__RESTART},
              {"drain", MSG__CONTROL__VERB__DRAIN},
-             {"scale", MSG__CONTROL__VERB__SCALE}};
+             {"scale", MSG__CONTROL__VERB__SCALE},
+             {"trust", MSG__CONTROL__VERB__TRUST}};
 
 /* --- answers --- */
 
@@ -233,7 +236,7 @@ static int read_words(ask_t *self, const config_args_t *args, err_t *err)
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(word, verbs[i].word) == 0) self->control.verb = verbs[i].verb;
     if (self->control.verb == MSG__CONTROL__VERB__NONE)
-        return err_set(err, ERR_ARG, "say one of: list, restart, drain, scale");
+        return err_set(err, ERR_ARG, "say one of: list, restart, drain, scale, trust");
     int n = args->n_operands - 1;
     if (self->control.verb == MSG__CONTROL__VERB__SCALE) {
         char *end = NULL;
@@ -245,6 +248,8 @@ static int read_words(ask_t *self, const config_args_t *args, err_t *err)
     }
     if (n > 1) return err_set(err, ERR_ARG, "%s: unexpected word \"%s\"", word, args->operands[2]);
     if (n == 1) self->control.member = args->operands[1];
+    if (n < 1 && self->control.verb == MSG__CONTROL__VERB__TRUST)
+        return err_set(err, ERR_ARG, "trust: say which worker or key");
     return 0;
 }
 

@@ -109,7 +109,7 @@ static int compile(job_t *job, const checkpoint_t *checkpoint, int threads, err_
     if (!job->plan || find_results(job, err) < 0) return -1;
     job->exec = exec_new(job->plan, &options, err);
     if (!job->exec) return -1;
-    return plans_load(job->plan, job->exec, checkpoint_params(checkpoint), err);
+    return plans_load(job->plan, job->exec, checkpoint_params(checkpoint), NULL, err);
 }
 
 static int open_job(job_t *job, const char *path, const char *from, int threads, err_t *err)

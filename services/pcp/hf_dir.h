@@ -31,4 +31,7 @@ typedef struct {
 int hf_dir_export(const checkpoint_t *checkpoint, const char *dir, const hf_export_t *options,
                   err_t *err);
 
+/* The checkpoint's adapters (pcp train --lora) alone, in PEFT's layout. Makes the directory; ERR_ARG: there are none. */
+int hf_adapters_export(const checkpoint_t *checkpoint, const char *dir, err_t *err);
+
 #endif

@@ -56,13 +56,34 @@
          0,                                                                                        \
          0,                                                                                        \
          NULL,                                                                                     \
+         false},                                                                                   \
+        {"freeze",                                                                                 \
+         CONFIG_STRING,                                                                            \
+         offsetof(T, freeze),                                                                      \
+         NULL,                                                                                     \
+         "NAME of a parameter that keeps its value, may hold * and be given again",                \
+         0,                                                                                        \
+         0,                                                                                        \
+         ",",                                                                                      \
+         false},                                                                                   \
+        {"lora",                                                                                   \
+         CONFIG_STRING,                                                                            \
+         offsetof(T, lora),                                                                        \
+         NULL,                                                                                     \
+         "train adapters beside the weights instead: "                                             \
+         "rank=8,alpha=16,targets=PATTERN,train=PATTERN "                                          \
+         "(docs/models.md)",                                                                       \
+         0,                                                                                        \
+         0,                                                                                        \
+         NULL,                                                                                     \
          false},
 
 /* From the members of the same names. */
-#define MODEL_ROLES_OPTIONS(o)                                                          \
-    {                                                                                   \
-        .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role,  \
-        .file = (o)->roles, .shapes = (o)->shape, .constants = (o)->constants_as_params \
+#define MODEL_ROLES_OPTIONS(o)                                                           \
+    {                                                                                    \
+        .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role,   \
+        .file = (o)->roles, .shapes = (o)->shape, .constants = (o)->constants_as_params, \
+        .freeze = (o)->freeze, .lora = (o)->lora                                         \
     }
 
 /* Read the file, settle the roles, show notes and the table on stderr (quiet: only where the module

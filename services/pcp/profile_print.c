@@ -172,6 +172,13 @@ static void print_summary(const profile_summary_t *s, const profile_row_t *rows,
                 (double)t->tokens / plain);
     fprintf(out, "work        %.3f GFLOP, %.1f GFLOP/s; %.1f MB, %.2f GB/s\n", flops / 1e9,
             flops / plain / 1e9, bytes / 1e6, bytes / plain / 1e9);
+    if (s->peak.flops > 0)
+        fprintf(out,
+                "of peak     %.0f%% of a product's %.1f GFLOP/s (%d x %d x %d), %.0f%% of the %.1f "
+                "GB/s of "
+                "an addition\n",
+                100 * flops / plain / s->peak.flops, s->peak.flops / 1e9, s->peak.n, s->peak.n,
+                s->peak.n, 100 * bytes / plain / s->peak.bytes, s->peak.bytes / 1e9);
     fprintf(out, "memory      arena %.1f MiB, peak of the process while stepping %.1f MiB\n",
             (double)t->plan->arena_bytes / (1 << 20), peak_mib());
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/profile.h"
+#include "tools/peak.h"
 #include "tools/trial.h"
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
     double *plain; /* [n_plain] seconds of steps that nobody watched; sorted by profile_print */
     int n_plain;
     double compile_seconds;
+    peak_t peak; /* of the device; zeros: not measured */
 } profile_summary_t;
 
 /* Summary, then rows by kind of step, by equal steps, by step: the longest first, at most `top` (0:

@@ -20,6 +20,7 @@ enum {
     ATTEMPTS = 5,
     QUIET_MS = 700, /* work that is done by then shows nothing */
     BUSY_US = 200000,
+    TOLD_BYTES = 1 << 20, /* less of an earlier attempt is not worth a word */
 };
 
 static const struct {
@@ -32,10 +33,10 @@ static const struct {
 
 /* The cluster's: where things are, who is called how, what goes on from where. */
 static const char *const dropped[] = {
-    "run",       "run_dir",        "bind",        "telemetry",    "events",       "store",
-    "id",        "liveness",       "resume",      "checkpoint",   "keep_state",   "leader_ttl_ms",
-    "config",    "workers_wait_s", "store_sync",  "shard_wait_s", "heartbeat_ms", "timeout_ms",
-    "log_level", "log_format",     "parent_death"};
+    "run",       "run_dir",        "bind",         "telemetry",    "events",       "store",
+    "id",        "liveness",       "resume",       "checkpoint",   "keep_state",   "leader_ttl_ms",
+    "config",    "workers_wait_s", "store_sync",   "shard_wait_s", "heartbeat_ms", "timeout_ms",
+    "log_level", "log_format",     "parent_death", "state_dir"};
 
 typedef struct {
     const char *name;
@@ -175,25 +176,47 @@ static int announce(run_talk_t *talk, const run_submission_t *submission, parts_
 /* Where the sending is. */
 typedef struct {
     const parts_t *parts;
-    size_t index, at; /* file, and place in it, of the next piece */
+    size_t index;         /* file of the next piece */
+    uint64_t at[N_FILES]; /* place in each of what comes next: its size: no more does */
     meter_t meter;
 } sending_t;
+
+/* What the front has of an earlier attempt, or of another client's of the same files, need not go. */
+static sending_t sending_of(const parts_t *parts, const Msg__RunAnswer *answer,
+                            progress_t *progress)
+{
+    uint64_t n_have = 0;
+    sending_t self = {.parts = parts, .meter = meter_begin(progress, "sending files", parts)};
+    for (size_t i = 0; i < parts->n && answer->n_have == parts->n; i++) {
+        self.at[i] = answer->have[i] < parts->part[i].map.n ? answer->have[i]
+                                                            : parts->part[i].map.n;
+        n_have += self.at[i];
+    }
+    self.meter.done = (double)n_have;
+    if (n_have > TOLD_BYTES)
+        progress_note(progress, "%llu MB of %.0f are at the cluster already",
+                      (unsigned long long)n_have / 1000000, self.meter.total / 1e6);
+    return self;
+}
 
 /* An empty file is one empty piece. */
 static bool next_piece(void *user, Msg__RunPiece *piece)
 {
     sending_t *self = user;
+    const part_t *part = self->parts->part;
+    while (self->index < self->parts->n && part[self->index].map.n > 0 &&
+           self->at[self->index] == part[self->index].map.n)
+        self->index++;
     if (self->index == self->parts->n) return false;
-    const file_map_t *map = &self->parts->part[self->index].map;
-    size_t left = map->n - self->at, n = left < RUN_TALK_PIECE_BYTES ? left : RUN_TALK_PIECE_BYTES;
+    const file_map_t *map = &part[self->index].map;
+    uint64_t *at = &self->at[self->index];
+    size_t left = map->n - *at, n = left < RUN_TALK_PIECE_BYTES ? left : RUN_TALK_PIECE_BYTES;
     piece->file = (uint32_t)self->index;
-    piece->offset = self->at;
-    piece->data.data = (uint8_t *)(uintptr_t)map->at + self->at;
+    piece->offset = *at;
+    piece->data.data = (uint8_t *)(uintptr_t)map->at + *at;
     piece->data.len = n;
-    self->at += n;
-    if (self->at < map->n) return true;
-    self->index++;
-    self->at = 0;
+    *at += n;
+    if (*at == map->n) self->index++;
     return true;
 }
 
@@ -202,10 +225,13 @@ static void arrived(void *user, size_t bytes)
     meter_add(&((sending_t *)user)->meter, bytes);
 }
 
-static int send_all(run_talk_t *talk, const parts_t *parts, uint64_t window, progress_t *progress,
+/* *answer is that to the announcement, then that to the end of it. */
+static int send_all(run_talk_t *talk, const parts_t *parts, progress_t *progress,
                     msg_envelope_t **answer, err_t *err)
 {
-    sending_t sending = {.parts = parts, .meter = meter_begin(progress, "sending files", parts)};
+    uint64_t window = (*answer)->run_answer->window;
+    sending_t sending = sending_of(parts, (*answer)->run_answer, progress);
+    msg_free(answer);
     run_pieces_t pieces = {next_piece, arrived, &sending};
     if (run_talk_pieces(talk, window, &pieces, err) < 0) return -1;
     /* The front hashes all of it and has it written to its disk. */
@@ -235,10 +261,8 @@ static int attempt(run_talk_t *talk, const run_submission_t *submission, parts_t
     if (announce_until_told(talk, submission, parts, &answer, err) < 0) return -1;
     bool existed = answer->run_answer->existed;
     if (answer->run_answer->send) {
-        uint64_t window = answer->run_answer->window;
-        msg_free(&answer);
         run_talk_renewed(talk); /* this front knows of it */
-        if (send_all(talk, parts, window, submission->progress, &answer, err) < 0) return -1;
+        if (send_all(talk, parts, submission->progress, &answer, err) < 0) return -1;
     }
     int rc = answer->run_answer->n_runs == 1 ? 0 : err_set(err, ERR_NET, "an answer without a run");
     if (rc == 0) {
@@ -259,7 +283,7 @@ int run_submit(run_talk_t *talk, const run_submission_t *submission, run_submitt
     run_talk_show(talk, submission->progress);
     for (int i = 0; rc == 0 && i < ATTEMPTS; i++) {
         rc = attempt(talk, submission, &parts, out, err);
-        if (rc == 0 || !run_talk_renewed(talk)) break; /* another front knows nothing of it */
+        if (rc == 0 || !run_talk_renewed(talk)) break; /* another front is told of it anew */
         if (i + 1 < ATTEMPTS) rc = 0;
     }
     run_talk_show(talk, NULL);

@@ -1,6 +1,7 @@
 /* Tokens in a temporary file, cut in two at the end. */
 #include "pcp/token_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,11 +21,21 @@ token_file_t *token_file_new(const char *path, err_t *err)
     return self;
 }
 
+static int disk_full(const token_file_t *self, err_t *err)
+{
+    return err_set(err, ERR_IO,
+                   "%s: the disk is full after %zu MB of tokens: make room, or choose another "
+                   "--run-dir",
+                   self->path, self->n * sizeof *self->buffer / 1000000);
+}
+
 static int flush(token_file_t *self, err_t *err)
 {
     size_t n = self->n_buffer;
     self->n_buffer = 0;
-    return file_write_all(self->fd, self->buffer, n * sizeof *self->buffer, self->path, err);
+    if (file_write_all(self->fd, self->buffer, n * sizeof *self->buffer, self->path, err) == 0)
+        return 0;
+    return errno == ENOSPC || errno == EDQUOT ? disk_full(self, err) : -1;
 }
 
 /* The host is little-endian (base/file.h's users rely on it for tensors, too). */

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-enum { TOKEN_FILE_BUFFER = 1 << 16 };
+enum { TOKEN_FILE_BUFFER = 1 << 16, TOKEN_FILE_LIMIT = 65536 /* tokens are below it */ };
 
 typedef struct {
     char *path, *temporary;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "data/corpus.h"
 #include "pcp/model_roles.h"
 #include "pcp/train_records.h"
 #include "text/tokenizer.h"
@@ -79,11 +80,19 @@ static int need_file(const char *path, const char *field, err_t *err)
     return 0;
 }
 
+int train_config_check_data(const char *data, err_t *err)
+{
+    corpus_t corpus;
+    const char *records = train_records_dir(data);
+    if (!data || records) return need_file(records, "data", err);
+    int rc = corpus_find(data, &corpus, err);
+    corpus_fini(&corpus);
+    return rc;
+}
+
 int train_config_check(const train_config_t *self, err_t *err)
 {
-    const char *dir = train_records_dir(self->data);
-    if (need_file(self->model, "model", err) < 0 ||
-        need_file(dir ? dir : self->data, "data", err) < 0)
+    if (need_file(self->model, "model", err) < 0 || train_config_check_data(self->data, err) < 0)
         return -1;
     if (self->init && need_file(self->init, "init", err) < 0) return -1;
     if (!tokenizer_is_kind(self->tokenizer) && !file_exists(self->tokenizer))

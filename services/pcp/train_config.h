@@ -4,23 +4,29 @@
 
 #include "options/train.h"
 
-/* Fields `data` and `tokenizer` of a command's options of type T: what to train on. */
-#define TRAIN_DATA_FIELDS(T)                                                            \
-    {.name = "data",                                                                    \
-     .kind = CONFIG_STRING,                                                             \
-     .offset = offsetof(T, data),                                                       \
-     .help = "text file, u16 tokens (tokenizer raw), or records:DIR (docs/models.md)"}, \
-        {.name = "tokenizer",                                                           \
-         .kind = CONFIG_STRING,                                                         \
-         .offset = offsetof(T, tokenizer),                                              \
-         .fallback = "char",                                                            \
+/* Fields `data`, `field` and `tokenizer` of a command's options of type T: what to train on. */
+#define TRAIN_DATA_FIELDS(T)                                                                \
+    {.name = "data",                                                                        \
+     .kind = CONFIG_STRING,                                                                 \
+     .offset = offsetof(T, data),                                                           \
+     .help = "text, JSON lines or tokens: files, directories, patterns (docs/text.md), or " \
+             "records:DIR (docs/models.md)"},                                               \
+        {.name = "field",                                                                   \
+         .kind = CONFIG_STRING,                                                             \
+         .offset = offsetof(T, field),                                                      \
+         .fallback = "text",                                                                \
+         .help = "of JSON lines: the one that holds the text"},                             \
+        {.name = "tokenizer",                                                               \
+         .kind = CONFIG_STRING,                                                             \
+         .offset = offsetof(T, tokenizer),                                                  \
+         .fallback = "char",                                                                \
          .help = "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"},
 
 typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
-    char *model, *data, *tokenizer, *init, *dtype;
-    char *entry, *role, *roles, *shape; /* pcp/model_roles.h */
+    char *model, *data, *field, *tokenizer, *init, *dtype;
+    char *entry, *role, *roles, *freeze, *lora, *shape; /* pcp/model_roles.h */
     bool constants_as_params;
     int64_t loss_result;
     double val_fraction;
@@ -38,5 +44,6 @@ extern const config_table_t train_config_table;
 /* What no single field can tell: combinations; and files that must exist. */
 int train_config_combine(const train_config_t *self, err_t *err);
 int train_config_check(const train_config_t *self, err_t *err);
+int train_config_check_data(const char *data, err_t *err);
 
 #endif

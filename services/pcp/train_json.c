@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "data/corpus.h"
 #include "pcp/train_dir.h"
 #include "pcp/train_records.h"
 
@@ -36,8 +37,9 @@ int train_json_write_experiment(const train_config_t *config, err_t *err)
     train_config_t copy = *config;
     copy.model = train_dir_absolute(config->model);
     const char *records = train_records_dir(config->data);
-    char *dir = train_dir_absolute(records ? records : config->data);
-    copy.data = records ? mem_printf(TRAIN_RECORDS "%s", dir) : mem_strdup(dir);
+    char *dir = train_dir_absolute(records);
+    copy.data = records ? mem_printf(TRAIN_RECORDS "%s", dir)
+                        : corpus_absolute(config->data, train_dir_absolute);
     free(dir);
     copy.init = train_dir_absolute(config->init);
     copy.checkpoint = train_dir_absolute(config->checkpoint);

@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "compile/lora.h"
 #include "ir/tensor.h"
 #include "model/init.h"
+#include "pcp/corpus_tokens.h"
 #include "pcp/init_file.h"
 #include "pcp/train_records.h"
 #include "text/tokenizer.h"
@@ -16,10 +18,11 @@
 /* Less than this takes no time worth a word. */
 static const size_t MUCH_BYTES = 16 << 20;
 
-static void tell(progress_t *progress, const char *what, const char *of, size_t n_bytes)
+static void tell(progress_t *progress, const char *what, const char *of, uint64_t n_bytes)
 {
     if (progress && n_bytes >= MUCH_BYTES)
-        progress_phase(progress, "%s %s (%zu MB)", what, of, n_bytes / 1000000);
+        progress_phase(progress, "%s %s (%llu MB)", what, of,
+                       (unsigned long long)n_bytes / 1000000);
 }
 
 /* --- tokens --- */
@@ -56,7 +59,7 @@ static int split(const train_config_t *c, const model_info_t *model, size_t n,
 }
 
 /* Tokens are u16 wherever training keeps and sends them. */
-enum { MAX_VOCAB = 65536 };
+enum { MAX_VOCAB = TOKEN_FILE_LIMIT };
 
 static int check_vocab(const tokenizer_t *tokenizer, err_t *err)
 {
@@ -67,77 +70,24 @@ static int check_vocab(const tokenizer_t *tokenizer, err_t *err)
                    tokenizer_vocab(tokenizer), MAX_VOCAB);
 }
 
-/* The text: mapped, so that it may be larger than memory; a pipe is read. */
-typedef struct {
-    file_map_t map;
-    char *read; /* NULL: mapped */
-} text_t;
-
-static int text_open(text_t *self, const char *path, err_t *err)
-{
-    struct stat info;
-    if (stat(path, &info) == 0 && S_ISREG(info.st_mode)) return file_map(path, &self->map, err);
-    size_t n = 0;
-    self->read = file_read(path, &n, err);
-    self->map = (file_map_t){(const uint8_t *)self->read, n};
-    return self->read ? 0 : -1;
-}
-
-static void text_close(text_t *self)
-{
-    if (!self->read) file_unmap(&self->map);
-    free(self->read);
-}
-
-/* Text on its way to tokens. */
-typedef struct {
-    text_t text;
-    token_file_t *file;
-    progress_t *progress;
-    size_t n_forgotten;
-} way_t;
-
-/* So many bytes are behind us. */
-static void passed(void *user, size_t done)
-{
-    way_t *self = user;
-    if (self->progress)
-        progress_at(self->progress, (double)done, (double)self->text.map.n, PROGRESS_BYTES);
-    if (!self->text.read) file_map_forget(&self->text.map, self->n_forgotten, done);
-    self->n_forgotten = done;
-}
-
-static int arrived(void *user, const uint32_t *tokens, size_t n, size_t done, err_t *err)
-{
-    way_t *self = user;
-    passed(self, done);
-    return token_file_add(self->file, tokens, n, err);
-}
-
 /* --tokenizer is a kind, or a file. */
-static tokenizer_t *find_tokenizer(const train_config_t *c, way_t *way, err_t *err)
+static tokenizer_t *find_tokenizer(const train_config_t *c, const corpus_way_t *way, err_t *err)
 {
-    const file_map_t *text = &way->text.map;
-    if (tokenizer_is_kind(c->tokenizer))
-        return tokenizer_new_watched(c->tokenizer, (const char *)text->at, text->n, passed, way,
-                                     err);
-    return tokenizer_open(c->tokenizer, err);
+    if (strcmp(c->tokenizer, "char") != 0)
+        return tokenizer_is_kind(c->tokenizer) ? tokenizer_new(c->tokenizer, NULL, 0, err)
+                                               : tokenizer_open(c->tokenizer, err);
+    tell(way->progress, "collecting the symbols of", c->data, way->corpus->n_bytes);
+    return corpus_char_tokenizer(way, err);
 }
 
-static int encode(const train_config_t *c, const model_info_t *model, way_t *way,
+static int encode(const train_config_t *c, const model_info_t *model, const corpus_way_t *way,
                   train_material_t *out, err_t *err)
 {
-    const file_map_t *text = &way->text.map;
-    tell(way->progress, "collecting the symbols of", c->data, text->n);
     tokenizer_t *tokenizer = find_tokenizer(c, way, err);
-    if (!tokenizer) return err_prefix(err, "%s: ", c->data);
-    tell(way->progress, "making tokens of", c->data, text->n);
-    way->n_forgotten = 0;
+    if (!tokenizer) return -1;
+    tell(way->progress, "making tokens of", c->data, way->corpus->n_bytes);
     int rc = check_vocab(tokenizer, err);
-    if (rc == 0) {
-        rc = tokenizer_encode_into(tokenizer, (const char *)text->at, text->n, arrived, way, err);
-        if (rc < 0) err_prefix(err, "%s: ", c->data);
-    }
+    if (rc == 0) rc = corpus_tokens(way, tokenizer, out->tokens, err);
     if (rc == 0) rc = check_tokens(model, c->data, tokenizer, out->tokens->top, &out->vocab, err);
     if (rc == 0) rc = split(c, model, out->tokens->n, out, err);
     if (rc == 0) out->tokenizer = tokenizer_print(tokenizer);
@@ -148,10 +98,12 @@ static int encode(const train_config_t *c, const model_info_t *model, way_t *way
 static int make_tokens(const train_config_t *c, const model_info_t *model, progress_t *progress,
                        train_material_t *out, err_t *err)
 {
-    way_t way = {.file = out->tokens, .progress = progress};
-    if (text_open(&way.text, c->data, err) < 0) return -1;
-    int rc = encode(c, model, &way, out, err);
-    text_close(&way.text);
+    corpus_t corpus;
+    const corpus_way_t way = {.corpus = &corpus, .field = c->field, .progress = progress};
+    int rc = corpus_find(c->data, &corpus, err);
+    if (rc == 0) rc = corpus_store_pipes(&corpus, c->run_dir, err);
+    if (rc == 0) rc = encode(c, model, &way, out, err);
+    corpus_fini(&corpus);
     return rc;
 }
 
@@ -240,6 +192,12 @@ static const tensor_t *constant_of(const model_info_t *model, int arg)
     return was && was->kind == ATTR_TENSOR ? was->tensor : NULL;
 }
 
+/* It begins by its rule beside weights of a file that knows nothing of it. */
+static bool is_adapter(const char *name)
+{
+    return str_ends(name, LORA_A) || str_ends(name, LORA_B);
+}
+
 /* From the file, the constant that the argument was, or by its rule. */
 static int fill_values(const train_config_t *c, const model_info_t *model, int arg, int number,
                        const safetensors_t *file, float *values, err_t *err)
@@ -254,7 +212,7 @@ static int fill_values(const train_config_t *c, const model_info_t *model, int a
         copy_tensor(was, values);
         return 0;
     }
-    if (file)
+    if (file && !is_adapter(a->name))
         return err_set(err, ERR_ARG, "has no tensor \"%s\", none of the same words, and no \"%d\"",
                        a->name, number);
     return init_fill(init_rule(model->entry, arg), (uint64_t)c->seed, a->name, values,

@@ -94,6 +94,7 @@ int train_processes_shepherd(const train_config_t *config, const train_prepared_
     add(&c, mem_strdup("--no-store-sync"));
     add_flag(&c, "--id", mem_strdup("shepherd"));
     add_flag(&c, "--keep-state", mem_strdup("local"));
+    add_flag(&c, "--state-dir", mem_printf("%s/cache/state", config->run_dir));
     if (config->resume) add(&c, mem_strdup("--lengthen"));
     return start(&c, children, "shepherd", status, err);
 }

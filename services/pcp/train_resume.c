@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/corpus.h"
 #include "pcp/train_dir.h"
 
 /* pcp train's own that change no result, and where a run ends, which check_rounds looks at. */
@@ -136,7 +137,7 @@ static int compare(const train_config_t *own, const train_config_t *given, const
 /* The words may be another path to the same file. */
 static void take_own_path(char **given, const char *own)
 {
-    char *whole = train_dir_absolute(*given);
+    char *whole = corpus_absolute(*given, train_dir_absolute);
     bool same = whole && own && (strcmp(whole, own) == 0 || same_place(whole, own));
     free(whole);
     if (!same) return;

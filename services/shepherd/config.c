@@ -59,6 +59,8 @@ static const config_field_t fields[] = {
     RANGE(vocab, INT, "65536", 1, 65536, "tokens are below this"),
     RANGE(workers_wait_s, INT, "60", 0, 1e6, "seconds after which it begins with fewer"),
     WORDS(keep_state, "local", "memory|local|object", "where workers keep inner states"),
+    FIELD(state_dir, STRING, NULL,
+          "the --state-dir of workers of this machine, for checkpoints to take states from [none]"),
     FIELD(tokenizer, STRING, NULL, "JSON file about the tokenizer, kept in the checkpoint"),
     FIELD(checkpoint, STRING, NULL, "directory for the checkpoint [RUN_DIR/checkpoint]"),
     FIELD(resume, STRING, NULL,

@@ -17,7 +17,7 @@ typedef struct {
     char *run, *model, *init, *train_tokens, *validation_tokens;
     int64_t vocab, workers_wait_s;
     char *checkpoint, *tokenizer;
-    char *store, *liveness, *id, *keep_state;
+    char *store, *liveness, *id, *keep_state, *state_dir;
     char *resume; /* NULL: do not */
     bool store_sync, lengthen;
     int64_t leader_ttl_ms;

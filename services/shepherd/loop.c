@@ -8,6 +8,8 @@
 #include "msg/publish.h"
 #include "shepherd/round/rounds.h"
 
+enum { AT_ONCE = 256 }; /* events of members, before others have their turn */
+
 static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *message)
 {
     loop_t *self = user;
@@ -45,14 +47,25 @@ static int after(loop_t *self)
     return self->state.finished ? -1 : 0; /* -1 ends the loop */
 }
 
+/* What members have said, or some of it: others have their turn, too, and for what is left the loop comes back
+ * at once. */
+static void receive(loop_t *self)
+{
+    enum { BURST = 512 };
+    shepherd_t *state = &self->state;
+    int n = 0;
+    while (n < BURST && !state->finished &&
+           control_receive(self->control, true, &shepherd_hears, state, &state->count))
+        n++;
+    state->unread = n == BURST;
+}
+
 static int on_control(zloop_t *loop, zsock_t *socket, void *arg)
 {
-    (void)loop;
+    (void)loop, (void)socket;
     loop_t *self = arg;
     self->state.now_ms = clock_mono_ms();
-    while (!self->state.finished &&
-           control_receive(socket, true, &shepherd_hears, &self->state, &self->state.count))
-        continue;
+    receive(self);
     if (!self->state.finished) shepherd_dispatch(&self->state);
     return after(self);
 }
@@ -102,6 +115,9 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     (void)loop, (void)timer;
     loop_t *self = arg;
     int64_t now = clock_mono_ms();
+    self->state.now_ms = now;
+    if (self->listening) receive(self); /* who has spoken is not silent */
+    if (self->state.finished) return after(self);
     shepherd_tick(&self->state, now);
     if (self->herald && !self->herald_busy && now - self->herald_ms >= HERALD_EVERY_MS) {
         self->herald_ms = now;
@@ -117,7 +133,7 @@ static int on_telemetry(zloop_t *loop, zsock_t *socket, void *arg)
     (void)loop;
     loop_t *self = arg;
     Msg__Event *event = NULL;
-    while (publish_receive(socket, &event, NULL) > 0) {
+    for (int i = 0; i < AT_ONCE && publish_receive(socket, &event, NULL) > 0; i++) {
         shepherd_on_event(&self->state, event);
         char *unset = event->run;
         event->run = self->state.config->run;

@@ -80,7 +80,11 @@ void shepherd_on_recorder(shepherd_t *self, recorder_result_t *result)
     switch (result->event) {
     case RECORDED: recorded(self, result); break;
     case RECORDER_STANDBY: standby(self, result->holder); break;
-    case RECORDER_LEADS: resume_run(self, result); break;
+    case RECORDER_LEADS:
+        memcpy(self->audits.seed, result->audit_seed, HASH_HEX);
+        resume_run(self, result);
+        break;
+    case RECORDER_QUARANTINE: quarantine_listed(self, result->names); break;
     case RECORDER_LOST: store_lost(self, &result->err); break;
     case RECORDER_BACK: store_back(self); break;
     case RECORDER_FAILED: recorder_failed(self, &result->err); break;

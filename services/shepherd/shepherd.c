@@ -54,6 +54,7 @@ int shepherd_init(shepherd_t *self, const shepherd_config_t *config, err_t *err)
     work_count(self);
     shards_init(&self->shards, (size_t)config->aggregators);
     admission_init(&self->admission, most);
+    audits_init(&self->audits, most, config->audit);
     self->records.at_once = shepherd_on_recorder;
     return 0;
 }
@@ -69,6 +70,7 @@ void shepherd_fini(shepherd_t *self)
     replicas_fini(&self->sizing);
     VEC_FREE(&self->ranges.returned);
     admission_fini(&self->admission, (size_t)shepherd_most(self->config));
+    audits_fini(&self->audits, (size_t)shepherd_most(self->config));
     round_fini(&self->round);
     layout_fini(&self->bulk.layout);
     free(self->spec);
@@ -82,10 +84,10 @@ static bool all_new(shepherd_t *self)
     if (members_shards_here(self)) return true; /* on the way back: their objects stay theirs */
     plans_forget(&self->plans);
     int next = 0;
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        bool wanted = self->roster.members.at[i].kind == MSG__KIND__KIND_AGGREGATOR &&
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        bool wanted = self->roster.others.at[i]->kind == MSG__KIND__KIND_AGGREGATOR &&
                       next < (int)shards;
-        self->roster.members.at[i].shard = wanted ? next++ : -1;
+        self->roster.others.at[i]->shard = wanted ? next++ : -1;
     }
     plans_moved(&self->plans, members_places(&self->roster));
     return true;
@@ -132,7 +134,7 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
     if (gap_ms < self->config->timeout_ms / 2) return;
     log_event(LOG_WARN, "slept", "ms=%lld", (long long)gap_ms);
     for (size_t i = 0; i < self->roster.members.n; i++)
-        self->roster.members.at[i].heard_ms += gap_ms;
+        self->roster.members.at[i]->heard_ms += gap_ms;
     for (size_t i = 0; i < self->round.eval.n; i++) self->round.eval.at[i].given_ms += gap_ms;
     for (int64_t k = 0; k < self->round.replicas; k++)
         if (self->round.lease[k].state == WORK_ISSUED) self->round.lease[k].given_ms += gap_ms;
@@ -178,10 +180,12 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     blame_check(self);
     if (self->finished) return;
     overdue_check(self);
+    audits_tick(self);
     shards_repeat(self);
     resume_expire(self);
     replicas_tick(self);
     rounds_check(self);
+    self->round.stirred = true; /* rests end, and what waits for a target waits no more */
     shepherd_dispatch(self);
     rounds_waiting(self);
     status_tick(self);
@@ -242,8 +246,20 @@ static void saved(shepherd_t *self, const courier_result_t *result)
     event.run_done = &done;
     log_event(LOG_INFO, "run_done", "checkpoint=%s rounds=%u tokens=%llu", done.checkpoint,
               self->round.number, (unsigned long long)self->progress.tokens);
-    checkpoint_record(self, result);
+    if (result->kind == COURIER_SAVE) checkpoint_record(self, result);
     shepherd_finish(self, self->stopping ? 3 : 0, &event, "the run is over");
+}
+
+/* One while training goes on; or while it did, before a signal came: what it saves is what the run ends with. */
+static void checkpointed(shepherd_t *self, const courier_result_t *result)
+{
+    bool last = self->checkpoints.last;
+    self->checkpoints.last = false;
+    checkpoint_done(self, result);
+    if (last && result->err.code)
+        rounds_save(self);
+    else if (last)
+        saved(self, result);
 }
 
 /* A job from before an aggregator was lost: its result is of no use any more. */
@@ -265,7 +281,7 @@ void shepherd_on_courier(shepherd_t *self, courier_result_t *result)
     }
     *self->bulk.waits = '\0';
     if (result->kind == COURIER_CHECKPOINT) {
-        if (!self->finished) checkpoint_done(self, result);
+        if (!self->finished) checkpointed(self, result);
         return;
     }
     self->bulk.busy = false;

@@ -19,6 +19,7 @@
 #include "shepherd/recovery/recovery.h"
 #include "shepherd/roster/shards.h"
 #include "shepherd/round/admission.h"
+#include "shepherd/round/audit.h"
 #include "shepherd/round/plans.h"
 #include "shepherd/round/progress.h"
 #include "shepherd/round/ranges.h"
@@ -39,6 +40,7 @@ struct shepherd {
 
     phase_t phase; /* changed by phase_change alone */
     int64_t now_ms, tick_ms;
+    bool unread;     /* messages wait that were not read (loop.c) */
     bool stopping;   /* a signal came: save and leave */
     bool finished;   /* main leaves its loop */
     int exit_status; /* 0 done, 1 failed, 3 stopped, 4 schema, 5 another leads */
@@ -52,6 +54,7 @@ struct shepherd {
     ranges_t ranges;           /* what it trains */
     sizing_t sizing;           /* how many replicas it has */
     admission_t admission;     /* what its updates are judged by */
+    audits_t audits;           /* what of them is trained again, and who lied */
     progress_t progress;       /* what is told of it */
     samples_t samples;         /* texts by its parameters */
     checkpoints_t checkpoints; /* of rounds that are committed */

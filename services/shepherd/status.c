@@ -34,8 +34,8 @@ void status_tick(shepherd_t *self)
     Msg__MemberCount count[MOST], *list[MOST];
     size_t n = 0;
     for (size_t i = 0; i < self->roster.members.n; i++) {
-        const char *kind = msg_who_name(self->roster.members.at[i].kind);
-        const char *state = member_state(self, &self->roster.members.at[i]);
+        const char *kind = msg_who_name(self->roster.members.at[i]->kind);
+        const char *state = member_state(self, self->roster.members.at[i]);
         size_t k = 0;
         while (k < n && (strcmp(count[k].kind, kind) != 0 || strcmp(count[k].state, state) != 0))
             k++;
@@ -57,6 +57,9 @@ void status_tick(shepherd_t *self)
     for (size_t i = 0; i < self->round.eval.n; i++)
         status.evals_done += self->round.eval.at[i].state == WORK_DONE;
     status.refused = vouch_refused() + self->progress.refused;
+    status.audits = self->audits.n_done;
+    for (size_t i = 0; i < self->roster.members.n; i++)
+        status.quarantined += self->roster.members.at[i]->quarantined;
     status.n_members = n;
     status.members = list;
     Msg__Event event = MSG__EVENT__INIT;

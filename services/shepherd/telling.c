@@ -15,9 +15,9 @@ void shepherd_tell(shepherd_t *self, Msg__Event *event)
     if (!event->time_ms) event->time_ms = clock_wall_ms();
     if (self->ports.publish) self->ports.publish(self->ports.user, event);
     records_event(self, event);
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].kind == MSG__KIND__KIND_CLI)
-            MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, RUN_EVENT, run_event,
+    for (size_t i = 0; i < self->roster.others.n; i++)
+        if (self->roster.others.at[i]->kind == MSG__KIND__KIND_CLI)
+            MSG_SEND(self->ports.out, &self->roster.others.at[i]->peer, 0, RUN_EVENT, run_event,
                      event);
 }
 

@@ -59,6 +59,13 @@ static const config_field_t fields[] = {
      .offset = offsetof(worker_config_t, once),
      .fallback = "false",
      .help = "leave when the run is over"},
+    {.name = "fetch_ahead",
+     .kind = CONFIG_BOOL,
+     .offset = offsetof(worker_config_t, fetch_ahead),
+     .fallback = "true",
+     .help = "fetch the next round's parameters while this round's update goes up, for memory of "
+             "their size "
+             "on the way (with --down-codec int8 a byte each)"},
     {.name = "cage",
      .kind = CONFIG_ENUM,
      .offset = offsetof(worker_config_t, cage),

@@ -9,7 +9,7 @@ typedef struct {
     char *shepherd, *cache_dir, *state_dir, *id, *target, *device, *supervisor;
     bool pin;
     int64_t memory_limit, threads, alive_fd, grace_ms;
-    bool once;
+    bool once, fetch_ahead;
     char *cage;
 } worker_config_t;
 

@@ -3,6 +3,7 @@
 #include "worker/confine.h"
 
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,22 @@ static int enter(const worker_config_t *config, cage_t *out, err_t *err)
     free(health);
     free(revoked);
     return rc;
+}
+
+int confine_code(const worker_config_t *config, const device_ops_t *kind, runners_t **out,
+                 err_t *why, err_t *err)
+{
+    *out = NULL;
+    *why = (err_t){0};
+    if (strcmp(config->cage, "off") == 0)
+        err_set(why, ERR_STATE, "--cage off");
+    else if (!kind->in_runner)
+        err_set(why, ERR_UNSUPPORTED, "the device's driver needs more than a runner has");
+    else
+        *out = runners_start(why);
+    if (*out || strcmp(config->cage, "require") != 0 || !kind->in_runner) return 0;
+    return err_set(err, ERR_STATE, "--cage require: no runner for the code of plans: %.900s",
+                   why->text);
 }
 
 int confine(const worker_config_t *config, cage_t *out, err_t *err)

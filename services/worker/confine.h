@@ -3,7 +3,14 @@
 #define WORKER_CONFINE_H
 
 #include "base/cage.h"
+#include "runtime/device.h"
+#include "runtime/runner.h"
 #include "worker/config.h"
+
+/* Before `confine`, whose cage refuses new processes: runners for the code of plans. *out NULL: it runs in this
+ * process, and why->text says why. ERR_STATE: config->cage requires them. */
+int confine_code(const worker_config_t *config, const device_ops_t *kind, runners_t **out,
+                 err_t *why, err_t *err);
 
 /* Before any thread and socket, for good; the directories are made. config->cage says whether.
  * ERR_STATE: it is required, and the kernel has no such thing. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pieces.h"
 #include "data/batch.h"
 #include "runtime/exec.h"
 
@@ -30,10 +31,10 @@ int engine_accumulate(const engine_t *self);  /* micro-batches per step */
 /* The layout of the batch arguments for a kind of data. */
 int engine_layout(const engine_t *self, data_kind_t kind, batch_layout_t *out, err_t *err);
 
-/* Begin a lease: parameters and inner state (n bytes as engine_state has them; NULL: zero moments).
- * error (NULL: of no interest): gets the state's codec.error, zeros where it has none. ERR_CORRUPT,
- * ERR_SHAPE: no state of this model and optimizer. */
-int engine_begin(engine_t *self, const float *theta, const uint8_t *state, size_t n, float *error,
+/* Begin a lease: parameters and inner state (as engine_state has it; NULL: zero moments), which is read
+ * piece by piece. error (NULL: of no interest): gets the state's codec.error, zeros where it has none.
+ * ERR_CORRUPT, ERR_SHAPE: no state of this model and optimizer. */
+int engine_begin(engine_t *self, const float *theta, const source_t *state, float *error,
                  err_t *err);
 
 /* The seed of what the steps and losses after it draw (runtime/exec.h). */
@@ -45,8 +46,9 @@ int engine_step(engine_t *self, const void *const *batch, double lr, float *loss
 /* values[i] becomes values[i] minus the present parameter i. */
 int engine_fall(engine_t *self, float *values, err_t *err);
 
-/* The inner state with this codec.error (NULL: none; returns, caller frees). */
-uint8_t *engine_state(engine_t *self, const float *error, size_t *n, err_t *err);
+/* The inner state with this codec.error (NULL: none): its file, whose bytes come from where the tensors lie.
+ * *out and error are borrowed, and good until the engine steps or loads again. */
+int engine_state(engine_t *self, const float *error, source_t *out, err_t *err);
 size_t engine_state_limit(const engine_t *self); /* no good state has more bytes */
 
 /* Load parameters: for validation, or for a lease with the inner state that the engine has, which is the one that

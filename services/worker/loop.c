@@ -130,11 +130,12 @@ static void log_done(const msg_envelope_t *reply)
         log_event(LOG_INFO, "lease_done",
                   "round=%u replica=%u steps=%u loss=%.4f tokens_per_s=%.0f compute_s=%.3f "
                   "download_s=%.3f upload_s=%.3f "
-                  "received_bytes=%llu sent_bytes=%llu fresh=%d state=%.12s",
+                  "received_bytes=%llu ahead_bytes=%llu sent_bytes=%llu fresh=%d state=%.12s",
                   done->round, done->replica, done->steps, done->mean_loss,
                   done->compute_s > 0 ? (double)done->tokens / done->compute_s : 0, done->compute_s,
                   done->download_s, done->upload_s, (unsigned long long)done->received_bytes,
-                  (unsigned long long)done->sent_bytes, done->fresh_state, done->state);
+                  (unsigned long long)done->ahead_bytes, (unsigned long long)done->sent_bytes,
+                  done->fresh_state, done->state);
     } else if (reply->body_case == MSG__ENVELOPE__BODY_EVAL_DONE) {
         log_event(LOG_INFO, "eval_done", "round=%u part=%u loss=%.4f", reply->eval_done->round,
                   reply->eval_done->part, reply->eval_done->loss);

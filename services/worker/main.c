@@ -23,16 +23,22 @@ static int run(worker_config_t *config, int *status, err_t *err)
         return -1;
     }
     cage_t cage;
+    runners_t *runners = NULL;
+    err_t why;
+    if (confine_code(config, place.ops, &runners, &why, err) < 0) return -1;
     if (confine(config, &cage, err) < 0) return -1;
     int signal_fd = service_start("worker", &config->common, &worker_table, config, err);
     if (signal_fd < 0) return -1;
     log_context("worker=%s", config->id);
-    log_event(LOG_INFO, "cage", "calls=%d paths=%d", cage.filter, cage.paths);
+    log_event(LOG_INFO, "cage", "calls=%d paths=%d runners=%d why=\"%s\"", cage.filter, cage.paths,
+              runners != NULL, why.text);
     snprintf(loop.device_id, sizeof loop.device_id, "%s:%d", place.ops->prefix, place.ordinal);
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)
         return -1;
+    loop.trainer.fetch_ahead = config->fetch_ahead;
     loop.trainer.device.pin = config->pin;
+    loop.trainer.device.runners = runners;
     loop.trainer.device.ordinal = place.ordinal;
     loop.trainer.device.memory_limit = (uint64_t)config->memory_limit;
     bool busy = false;
@@ -44,6 +50,7 @@ static int run(worker_config_t *config, int *status, err_t *err)
     }
     *status = rc < 0 ? 1 : loop.trainer.leave;
     trainer_fini(&loop.trainer);
+    runners_stop(&runners);
     return rc;
 }
 
@@ -51,6 +58,7 @@ int main(int argc, char **argv)
 {
     worker_config_t config = {0};
     err_t err = {0};
+    runners_main(argc, argv);
     int status = 0, go = service_configure(&worker_table, &config, argc, argv);
     if (go == SERVICE_BAD) status = 2;
     if (go == SERVICE_GO && run(&config, &status, &err) < 0)

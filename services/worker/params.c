@@ -14,6 +14,14 @@ void params_forget(params_t *self)
     self->base = NULL;
 }
 
+static int fetch_change(params_t *self, data_client_t *client, const params_which_t *which,
+                        const codec_t *codec, uint32_t round, err_t *err)
+{
+    if (which->ahead && which->ahead->round == round)
+        return data_end_ahead(client, which->ahead, self->base, &self->used, err);
+    return data_get_change(client, which->bounds, round, codec, self->base, err);
+}
+
 /* The base becomes the parameters of the round: 0; 1: the parameters themselves are needed. */
 static int fetch_changes(params_t *self, data_client_t *client, const params_which_t *which,
                          const codec_t *codec, err_t *err)
@@ -24,7 +32,7 @@ static int fetch_changes(params_t *self, data_client_t *client, const params_whi
         return 1;
     while (self->base_round < which->round) {
         uint32_t next = self->base_round + 1;
-        if (data_get_change(client, which->bounds, next, codec, self->base, &why) == 0) {
+        if (fetch_change(self, client, which, codec, next, &why) == 0) {
             self->base_round = next;
             continue;
         }
@@ -46,6 +54,8 @@ int params_fetch(params_t *self, data_client_t *client, const params_which_t *wh
     err_t why = {0};
     const codec_t *codec = change_codec(which->down_codec, &why);
     if (why.code) return err_set(err, why.code, "%s", why.text);
+    self->used = 0;
+    if (!codec && which->ahead) return data_end_ahead(client, which->ahead, out, &self->used, err);
     if (!codec) return data_get_params(client, which->bounds, which->round, out, err);
     int rc = fetch_changes(self, client, which, codec, err);
     if (rc == 0) memcpy(out, self->base, n_bytes);

@@ -31,8 +31,14 @@ void states_forget(states_t *self)
     states_done(self);
 }
 
+static bool in_file(const state_t *state)
+{
+    return !state->bytes && state->source.read;
+}
+
 void states_done(states_t *self)
 {
+    if (in_file(&self->read)) close(self->read.file.fd);
     free(self->read.bytes);
     self->read = (state_t){0};
 }
@@ -48,6 +54,15 @@ static void hold(states_t *self, const state_t *state)
         *old = self->held.at[--self->held.n];
     }
     VEC_PUSH(&self->held, *state);
+}
+
+static int hold_copy(states_t *self, state_t *state, const source_t *from, err_t *err)
+{
+    state->bytes = source_take(from, err);
+    if (!state->bytes) return -1;
+    state->source = source_of_bytes(state->bytes, (size_t)from->n);
+    hold(self, state);
+    return 0;
 }
 
 /* --- The directory --- */
@@ -112,53 +127,116 @@ static void prune_old(const states_t *self)
     file_sweep_temporaries(self->dir);
 }
 
-/* Its name and size alone prove nothing after a power cut. */
-static bool is_written(const char *path, const state_t *state)
+/* All of it to a file and its hash, which becomes the file's name, in one pass. It is written also where such a
+ * file is there: after a power cut its name and size would prove nothing. */
+static int write_state(const char *beside, const source_t *from, char hash[HASH_HEX],
+                       char **temporary, err_t *err)
 {
-    size_t n = 0;
-    char *bytes = file_size(path) == (int64_t)state->n ? file_read(path, &n, NULL) : NULL;
-    bool same = bytes && n == state->n && memcmp(bytes, state->bytes, n) == 0;
-    free(bytes);
-    return same;
+    file_part_t part = {.fd = file_open_temporary(beside, 0600, temporary, err), .path = beside};
+    if (part.fd < 0) return -1;
+    const sink_t to = sink_to_file(&part);
+    if (source_save(from, &to, hash, err) == 0) return part.fd;
+    close(part.fd);
+    unlink(*temporary);
+    return -1;
 }
 
-static int write_file(const states_t *self, const Msg__Lease *lease, const state_t *state,
-                      err_t *err)
+static int write_file(const states_t *self, const Msg__Lease *lease, const source_t *from,
+                      char hash[HASH_HEX], err_t *err)
 {
     char *prefix = mem_printf("%016llx-%u-", (unsigned long long)lease->run_hash, lease->replica);
-    char *path = mem_printf("%s/%s%u-%s" SUFFIX, self->dir, prefix, state->round, state->hash);
-    int rc = 0;
-    if (is_written(path, state))
-        touch(path); /* the same lease was trained here before */
-    else
-        rc = file_write_as(path, 0600, state->bytes, state->n, err);
+    char *beside = mem_printf("%s/%s%u", self->dir, prefix, lease->round + 1), *temporary = NULL;
+    int fd = write_state(beside, from, hash, &temporary, err), rc = -1;
+    if (fd >= 0) {
+        char *path = mem_printf("%s-%s" SUFFIX, beside, hash);
+        rc = file_commit(fd, temporary, path, err);
+        free(path);
+    }
     prune_replica(self, prefix);
     prune_old(self);
+    free(temporary);
     free(prefix);
-    free(path);
+    free(beside);
     return rc;
 }
 
-static char *read_file(const states_t *self, const char *hash, size_t limit, size_t *n)
+/* --- Reading one --- */
+
+/* An open file is the state of that name: then it is its source, and `state` has the descriptor. */
+static int take_file(state_t *state, int fd, const char *path, err_t *err)
 {
-    char *bytes = NULL, *end = mem_printf("-%s" SUFFIX, hash), found[HASH_HEX];
-    entries_t list = list_files(self->dir, "", end);
-    for (size_t i = 0; i < list.n && !bytes; i++) {
-        const char *path = list.at[i].path;
-        if (file_size(path) > (int64_t)limit || !(bytes = file_read(path, n, NULL))) continue;
-        hash_content(bytes, *n, found);
-        if (strcmp(found, hash) == 0) {
-            touch(path);
-            continue;
-        }
+    char found[HASH_HEX];
+    struct stat info;
+    if (fstat(fd, &info) < 0) return err_set_errno(err, "%s", path);
+    state->file = (file_part_t){.fd = fd, .path = "inner state"};
+    const source_t source = source_of_file(&state->file, (uint64_t)info.st_size);
+    if (source_hash(&source, found, err) < 0) return -1;
+    if (strcmp(found, state->hash) != 0)
+        return err_set(err, ERR_CORRUPT, "%s: its hash is %.12s, not %.12s", path, found,
+                       state->hash);
+    state->source = source;
+    return 0;
+}
+
+static bool open_file(state_t *state, const char *path, size_t limit)
+{
+    err_t err = {0};
+    int fd = file_size(path) <= (int64_t)limit ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return false;
+    if (take_file(state, fd, path, &err) == 0) {
+        touch(path);
+        return true;
+    }
+    close(fd);
+    if (err.code == ERR_CORRUPT) {
         log_event(LOG_WARN, "state_damaged", "path=%s", path);
         unlink(path);
-        free(bytes);
-        bytes = NULL;
     }
+    return false;
+}
+
+static bool find_file(const states_t *self, state_t *state, size_t limit)
+{
+    bool found = false;
+    char *end = mem_printf("-%s" SUFFIX, state->hash);
+    entries_t list = list_files(self->dir, "", end);
+    for (size_t i = 0; i < list.n && !found; i++) found = open_file(state, list.at[i].path, limit);
     entries_fini(&list);
     free(end);
-    return bytes;
+    return found;
+}
+
+/* By way of a file without a name. */
+static int fetch_to_file(const states_t *self, state_t *state, data_client_t *client, uint64_t n,
+                         err_t *err)
+{
+    char *beside = mem_printf("%s/fetched", self->dir), *temporary = NULL;
+    file_part_t part = {.fd = file_open_temporary(beside, 0600, &temporary, err), .path = beside};
+    const sink_t to = sink_to_file(&part);
+    int rc = part.fd < 0 ? -1 : 0;
+    if (rc == 0) unlink(temporary);
+    if (rc == 0) rc = data_get_object_to(client, state->hash, n, &to, err);
+    if (rc == 0) rc = take_file(state, part.fd, beside, err);
+    if (rc < 0 && part.fd >= 0) close(part.fd);
+    free(temporary);
+    free(beside);
+    return rc;
+}
+
+static int fetch_object(const states_t *self, state_t *state, data_client_t *client, size_t limit,
+                        err_t *err)
+{
+    uint64_t n = 0;
+    size_t n_bytes = 0;
+    err_t fault = {0};
+    if (data_object_size(client, state->hash, &n, err) < 0) return -1;
+    if (n <= limit && fetch_to_file(self, state, client, n, &fault) == 0) return 0;
+    if (fault.code == ERR_NET || fault.code == ERR_STATE)
+        return err_set(err, fault.code, "%s", fault.text);
+    /* The directory has no room for it. */
+    state->bytes = (uint8_t *)data_get_object(client, state->hash, limit, &n_bytes, err);
+    state->source = source_of_bytes(state->bytes, n_bytes);
+    return state->bytes ? 0 : -1;
 }
 
 /* --- Finding and keeping --- */
@@ -177,22 +255,20 @@ static const state_t *held_as(const states_t *self, const Msg__Lease *lease)
 static int fetch(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                  const state_t **found, err_t *err)
 {
-    state_t state = {.replica = lease->replica, .round = lease->round};
-    const char *from = "file";
+    state_t *state = &self->read; /* its source points into it */
     double begin = clock_mono_s();
-    memcpy(state.hash, lease->state, HASH_HEX);
-    char *bytes = read_file(self, state.hash, limit, &state.n);
-    if (!bytes) {
-        from = "object";
-        bytes = data_get_object(client, state.hash, limit, &state.n, err);
-        if (!bytes) return -1;
+    *state = (state_t){.replica = lease->replica, .round = lease->round};
+    memcpy(state->hash, lease->state, HASH_HEX);
+    bool here = find_file(self, state, limit);
+    if (!here && fetch_object(self, state, client, limit, err) < 0) {
+        *state = (state_t){0};
+        return -1;
     }
-    state.bytes = (uint8_t *)bytes;
-    self->read = state;
-    *found = &self->read;
+    *found = state;
     log_event(LOG_INFO, "state_restored",
-              "replica=%u round=%u state=%.12s from=%s bytes=%zu seconds=%.3f", lease->replica,
-              lease->round, state.hash, from, state.n, clock_mono_s() - begin);
+              "replica=%u round=%u state=%.12s from=%s bytes=%llu seconds=%.3f", lease->replica,
+              lease->round, state->hash, here ? "file" : "object",
+              (unsigned long long)state->source.n, clock_mono_s() - begin);
     return 0;
 }
 
@@ -235,43 +311,46 @@ int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, 
                    lease->state, lease->replica, self->dir, reason.text);
 }
 
-static bool put_instead(states_t *self, const state_t *state, data_client_t *client,
-                        const err_t *fault)
+/* In the object service, or else in memory. */
+static int keep_elsewhere(states_t *self, state_t *state, const source_t *from,
+                          data_client_t *client, bool must_put, const err_t *fault, err_t *err)
 {
-    err_t err = {0};
-    bool put = client && data_put_object(client, state->hash, state->bytes, state->n, &err) == 0;
+    err_t put_err = {0};
+    if (source_hash(from, state->hash, err) < 0) return -1;
+    bool put = client && data_put_object_from(client, state->hash, from, &put_err) == 0;
+    if (!put && must_put) return err_set(err, put_err.code, "%s", put_err.text);
+    if (!put && hold_copy(self, state, from, err) < 0) return -1;
     self->degraded = true;
     snprintf(self->fault, sizeof self->fault,
              "inner state %.12s of replica %u is in %s only: %s; free space there", state->hash,
              state->replica, put ? "the object service" : "memory", fault->text);
     log_event(LOG_ERROR, "degraded", "text=\"%s\"", self->fault);
-    return put;
+    return 0;
 }
 
-int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
+static int keep_named(states_t *self, const Msg__Lease *lease, state_t *state, const source_t *from,
+                      data_client_t *client, err_t *err)
+{
+    err_t fault = {0};
+    bool must_put = lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT;
+    if (write_file(self, lease, from, state->hash, &fault) < 0)
+        return keep_elsewhere(self, state, from, client, must_put, &fault, err);
+    self->degraded = false;
+    return must_put ? data_put_object_from(client, state->hash, from, err) : 0;
+}
+
+int states_keep(states_t *self, const Msg__Lease *lease, const source_t *from,
                 data_client_t *client, char hash[HASH_HEX], err_t *err)
 {
-    state_t state = {.replica = lease->replica, .round = lease->round + 1, .bytes = bytes, .n = n};
-    err_t write_err = {0};
-    bool put = false, memory = lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
+    state_t state = {.replica = lease->replica, .round = lease->round + 1};
+    bool memory = lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
     double begin = clock_mono_s();
-    if (!memory) {
-        hash_content(bytes, n, state.hash);
-        put = write_file(self, lease, &state, &write_err) < 0 &&
-              put_instead(self, &state, client, &write_err);
-        if (!write_err.code) self->degraded = false;
-    }
-    if (lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT && !put &&
-        data_put_object(client, state.hash, bytes, n, err) < 0) {
-        free(bytes);
-        return -1;
-    }
-    if (memory || (write_err.code && !put && lease->keep_state != MSG__STATE_KEEP__STATE_OBJECT))
-        hold(self, &state);
-    else
-        free(bytes);
+    int rc = memory ? hold_copy(self, &state, from, err)
+                    : keep_named(self, lease, &state, from, client, err);
+    if (rc < 0) return -1;
     memcpy(hash, state.hash, HASH_HEX);
-    log_event(LOG_DEBUG, "state_kept", "replica=%u round=%u state=%.12s bytes=%zu seconds=%.3f",
-              lease->replica, state.round, state.hash, n, clock_mono_s() - begin);
+    log_event(LOG_DEBUG, "state_kept", "replica=%u round=%u state=%.12s bytes=%llu seconds=%.3f",
+              lease->replica, state.round, state.hash, (unsigned long long)from->n,
+              clock_mono_s() - begin);
     return 0;
 }

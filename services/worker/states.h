@@ -5,6 +5,7 @@
 #define WORKER_STATES_H
 
 #include "base/err.h"
+#include "base/pieces.h"
 #include "base/vec.h"
 #include "msg/data_client.h"
 #include "proto/control.pb-c.h"
@@ -14,14 +15,16 @@ enum { STATES_KEEP = 4 }; /* files of each replica, those used last */
 typedef struct {
     uint32_t replica, round; /* it enters this round */
     char hash[HASH_HEX];     /* empty: STATE_MEMORY, nobody asks for it by name */
-    uint8_t *bytes;
-    size_t n;
+    source_t source;         /* its bytes: those below, or of the file */
+    uint8_t *bytes;          /* NULL: it is in a file */
+    file_part_t file;        /* an open file, when bytes is NULL */
 } state_t;
 
 typedef struct {
-    const char *dir;     /* borrowed */
-    VEC(state_t) held;   /* those that are nowhere else */
-    state_t read;        /* the one that states_find got from a file or object last */
+    const char *dir;   /* borrowed */
+    VEC(state_t) held; /* those that are nowhere else */
+    state_t
+        read; /* the one that states_find got from a file or object last; round 0, all zero: none */
     bool degraded;       /* the last state could not be written to `dir` */
     char fault[1280];    /* what became of it instead; or which replica begins with zero moments */
     char lost[HASH_HEX]; /* the one that states_find did not find anywhere; empty: none */
@@ -39,14 +42,13 @@ void states_forget(states_t *self); /* drop what is in memory; also the end */
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err);
 
-/* What states_find read is not needed any more: it takes half as much memory as a model's step. */
-void states_done(states_t *self);
+void states_done(states_t *self); /* what states_find read is not needed any more */
 
-/* Keep the state that a lease ends with as the lease wishes, taking (freeing) its bytes. hash: its
- * name, empty for STATE_MEMORY. Where the directory has no room the object service takes it (any
- * worker can then go on), and if that cannot either it stays in memory, as one of STATE_MEMORY does; `degraded` says so. An
- * object that was wished for and cannot be put is an error. */
-int states_keep(states_t *self, const Msg__Lease *lease, uint8_t *bytes, size_t n,
+/* Keep the state that a lease ends with as the lease wishes; it is read piece by piece, more than once where
+ * it goes to several places. hash: its name, empty for STATE_MEMORY. Where the directory has no room the
+ * object service takes it (any worker can then go on), and if that cannot either it stays in memory, as one
+ * of STATE_MEMORY does; `degraded` says so. An object that was wished for and cannot be put is an error. */
+int states_keep(states_t *self, const Msg__Lease *lease, const source_t *state,
                 data_client_t *client, char hash[HASH_HEX], err_t *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "msg/data_client.h"
 #include "outer/codec.h"
 #include "proto/control.pb-c.h"
+#include "worker/ahead.h"
 #include "worker/engine.h"
 #include "worker/params.h"
 #include "worker/states.h"
@@ -28,6 +29,7 @@ typedef struct {
     bool here; /* the engine has its end, `start` of the trainer its beginning or, has_delta, */
     bool has_delta; /* the pseudo-gradient made of both */
     bool fresh;     /* as LEASE_DONE says */
+    bool audit;     /* nothing of it was sent */
     uint64_t run, epoch, first, count;
     uint32_t round, replica, inner_steps; /* round: whose parameters it began with */
     char state[HASH_HEX];                 /* it began with */
@@ -43,16 +45,21 @@ typedef struct {
     data_client_t *client; /* for endpoints and run below */
     struct {
         uint64_t sent, received;
-    } told; /* its bytes that a LEASE_DONE has told of */
+        uint64_t ahead; /* and those that came by another client and it has not told of yet */
+    } told;             /* its bytes that a LEASE_DONE has told of */
     char **endpoints;
     size_t n_endpoint;
     uint64_t run;
     engine_t *engine;
-    char plan[HASH_HEX]; /* of the engine */
-    bool plan_refused;   /* the last work's: its signature (msg/vouch.h) */
+    char plan[HASH_HEX];    /* of the engine */
+    uint64_t told_refusals; /* of the cages of its runners (runtime/runner.h) */
+    bool plan_refused;      /* the last work's: its signature (msg/vouch.h) */
     states_t states;
     tokens_t *train, *validation;
     params_t params;
+    bool fetch_ahead; /* may the next round's be fetched while this one's update goes up? */
+    ahead_t *ahead;
+    uint64_t ahead_bytes; /* of the present lease: what had come so and was right */
     float *start;         /* flat: the parameters at the beginning, then the pseudo-gradient */
     const codec_t *codec; /* of the present lease */
     float *error;         /* that the codec had left out before it; NULL: no codec kept any */
@@ -61,6 +68,7 @@ typedef struct {
     trainer_result_t result;
     double fetch_s;           /* of the present lease: what it begins with, down */
     char state[HASH_HEX];     /* that the last lease ended with */
+    char digest[HASH_HEX];    /* of the last audit */
     char in_engine[HASH_HEX]; /* the state that is still in the engine; empty: of no name */
 } trainer_t;
 
@@ -70,8 +78,8 @@ int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, 
 void trainer_fini(trainer_t *self);
 void trainer_forget(trainer_t *self); /* the run is over: drop everything but the cache */
 
-/* Do a lease whose message may be anything: every field is checked. A late one that is still in the
- * engine is only handed in again. On success *done is filled in (its strings point into the
+/* Do a lease whose message may be anything: every field is checked. A late one, or one that was
+ * audited, that is still in the engine is only handed in. On success *done is filled in (its strings point into the
  * trainer, until the next call); done->steps is smaller than the lease's when it was drained, and
  * the pseudo-gradient then weighs so much less. ERR_STATE: stopped, or drained before the first
  * step; the aggregator's wrong round or old fence. */

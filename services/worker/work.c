@@ -2,11 +2,13 @@
 #include "worker/work.h"
 
 #include "base/exit.h"
+#include "worker/caged.h"
 #include "worker/trainer.h"
 
 typedef struct {
     job_t *job;
     const Msg__Lease *lease;
+    const trainer_t *trainer;
 } news_t;
 
 static bool stopped(void *user)
@@ -28,6 +30,7 @@ static void stepped(void *user, uint64_t step, float loss, double tokens_per_s)
     stats.step = step;
     stats.loss = loss;
     stats.tokens_per_s = tokens_per_s;
+    stats.cage_refusals = caged_refusals(news->trainer);
     Msg__Event event = MSG__EVENT__INIT;
     event.body_case = MSG__EVENT__BODY_STEP;
     event.step = &stats;
@@ -62,6 +65,7 @@ static void reply_failed(job_t *control, const msg_envelope_t *job, const traine
     failed.replica = eval ? job->eval->part : job->lease->replica;
     failed.fence = eval ? job->eval->fence : job->lease->fence;
     failed.eval = eval;
+    failed.audit = !eval && job->lease->audit;
     failed.fatal = trainer_is_fatal(err->code);
     failed.numeric = err->code == ERR_NUMERIC;
     failed.plan_refused = trainer->plan_refused;
@@ -77,9 +81,8 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
 {
     trainer_t *trainer = user;
     bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
-    news_t news = {control, eval ? NULL : job->lease};
-    trainer->hooks = (trainer_hooks_t){stopped, draining, eval ? NULL : stepped,
-                                       eval ? NULL : degraded, &news};
+    news_t news = {control, eval ? NULL : job->lease, trainer};
+    trainer->hooks = (trainer_hooks_t){stopped, draining, eval ? NULL : stepped, degraded, &news};
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     Msg__LeaseDone lease_done = MSG__LEASE_DONE__INIT;
     Msg__EvalDone eval_done = MSG__EVAL_DONE__INIT;
@@ -94,6 +97,8 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
         envelope.lease_done = &lease_done;
         rc = trainer_lease(trainer, job->lease, &lease_done, &err);
     }
+    caged_after(trainer, eval ? job->eval->plan : job->lease->plan,
+                eval ? job->eval->seal : job->lease->seal, &err);
     if (rc < 0 && err.code == ERR_DEVICE) trainer->leave = EXIT_DEVICE_LOST;
     if (rc < 0)
         reply_failed(control, job, trainer, &err);

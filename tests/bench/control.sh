@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
 # control: one shepherd and a crowd of simulated workers, over TCP on this machine.
 #
-#   tests/bench/control.sh [WORKERS [SECONDS [KIND]]]     (default 1000 20 "leader front"; as `scripts/bench control`)
+#   tests/bench/control.sh [WORKERS [SECONDS [KIND [REPLICAS [HOLD_MS]]]]]
+#                                      (default 1000 20 "leader front" WORKERS 500; as `scripts/bench control`)
 #
 # The workers speak the real protocol (HELLO, HEARTBEAT, leases, a pseudo-gradient of a tiny model to a
-# real aggregator, LEASE_DONE) and compute nothing; each is a replica of its own. KIND leader: workers talk to the
-# run's shepherd; front: to a cluster's front, which relays what they and the run's shepherd say. Each kind has two
-# clusters one after the other: the workers come within one second (a storm, as after an outage), then over ten.
+# real aggregator, LEASE_DONE) and compute nothing; a lease takes HOLD_MS on average, and twice that at most. They
+# are in several processes, 2,500 in each. KIND leader: workers talk to the run's shepherd; front: to a cluster's front,
+# which relays what they and the run's shepherd say. Each kind has two clusters one after the other: the workers come
+# within one second (a storm, as after an outage), then over ten.
 # Printed: how long the shepherd took to answer (median, p99, max; HELLO with its connection, LEASE_DONE until it is in
-# the store), rounds, and the memory at the start and end, and processor time, of the shepherd and the front.
+# the store), rounds, and of the shepherd and the front memory at the start and end and, while it was measured,
+# processor time in a second, of the reactor's thread alone and for each round that closed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit ;; esac
+case ${1:-} in -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit ;; esac
 count=${1:-1000} seconds=${2:-20} bin=${PCP_BIN:-build/bin}
+replicas=${4:-$count} hold_ms=${5:-500} processes=$(((count + 2499) / 2500))
 read -ra kinds <<<"${3:-leader front}"
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcp-bench.XXXXXX") pids=()
 trap '{ kill -KILL "${pids[@]}"; wait; } 2>/dev/null; rm -rf "$work"' EXIT
@@ -20,7 +24,7 @@ ulimit -n "$(ulimit -Hn)"
 
 "$bin/pcp" model gpt2 --layers 1 --heads 1 --width 8 --block 8 --vocab 256 --batch 1 >"$work/gpt.mlir"
 for _ in $(seq 100); do cat README.md; done >"$work/text"
-"$bin/pcp" train "$work/gpt.mlir" --data "$work/text" --tokenizer byte --workers "$count" --replicas "$count" \
+"$bin/pcp" train "$work/gpt.mlir" --data "$work/text" --tokenizer byte --workers "$count" --replicas "$replicas" \
     --rounds 1000000 --codec f32 --inner-steps 2 --validate-every 0 --run-dir "$work/run" --prepare-only >/dev/null
 
 serve() { # NAME PROGRAM FLAGS
@@ -60,7 +64,38 @@ members() { # ENDPOINT
 each() { # COMMAND of a process id: printed for each that serves
     for ((i = 0; i < ${#served[@]}; i += 2)); do printf ' %s %s' "${served[i]}" "$("$1" "${served[i + 1]}")"; done
 }
-cpu_time() { ps -o cputime= -p "$1"; }
+# Milliseconds that a process has had of a processor; that its first thread has had, which is the reactor's.
+cpu_ms() { awk '{ n += $1 } END { printf "%.0f", n / 1e6 }' "/proc/$1"/task/*/schedstat; }
+reactor_ms() { awk '{ printf "%.0f", $1 / 1e6 }' "/proc/$1/task/$1/schedstat"; }
+rounds() { grep -c event=round "$1" || true; }
+
+# What the crowd prints; and what those that serve it used while it measured.
+measured() { # LOG
+    local line i cpu reactor n
+    while IFS= read -r line; do
+        case $line in
+        measuring)
+            n=$(rounds "$1") cpu=() reactor=()
+            for ((i = 1; i < ${#served[@]}; i += 2)); do
+                cpu[i]=$(cpu_ms "${served[i]}") reactor[i]=$(reactor_ms "${served[i]}")
+            done
+            ;;
+        measured)
+            n=$(($(rounds "$1") - n))
+            for ((i = 1; i < ${#served[@]}; i += 2)); do
+                cpu[i]=$(($(cpu_ms "${served[i]}") - cpu[i])) reactor[i]=$(($(reactor_ms "${served[i]}") - reactor[i]))
+            done
+            ;;
+        *) echo "$line" ;;
+        esac
+    done
+    for ((i = 1; i < ${#served[@]}; i += 2)); do
+        awk -v who="${served[i - 1]}" -v cpu="${cpu[i]}" -v reactor="${reactor[i]}" -v n="$n" -v s="$seconds" 'BEGIN {
+            printf "%-8s processor %.0f ms/s, reactor %.0f ms/s", who, cpu / s, reactor / s
+            if (n) printf ", %.1f ms for each of %d rounds", reactor / n, n
+            printf "\n" }'
+    done
+}
 
 crowd() { # KIND, MILLISECONDS over which they come
     local port=$((20000 + RANDOM % 20000)) before
@@ -74,10 +109,11 @@ crowd() { # KIND, MILLISECONDS over which they come
     [ "$1" = leader ] || served+=(shepherd "$(pgrep -P "${served[1]}" | head -n 1)")
     before=$(each memory)
     echo "== $1: $count workers come within $2 ms"
-    "$bin/worker-crowd" --shepherd "$control" --count "$count" --seconds "$seconds" --join-ms "$2"
-    echo "rounds: $(grep -c event=round "$log")"
+    "$bin/worker-crowd" --shepherd "$control" --count "$count" --seconds "$seconds" --join-ms "$2" \
+        --processes "$processes" --threads 2 --hold-ms "$hold_ms" | measured "$log"
+    echo "in the log: $(grep -c event=member_lost "$log" || true) lost, $(grep -c event=work_lost "$log" || true)" \
+        "pieces of work lost, $(grep -c event=lease_reopened "$log" || true) leases given again"
     echo "memory:$before alone,$(each memory) at the end"
-    echo "processor time:$(each cpu_time)"
     kill -KILL "${pids[@]}"
     wait "${pids[@]}" 2>/dev/null || true
     pids=()

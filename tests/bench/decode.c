@@ -85,7 +85,8 @@ static infer_t *open_model(const model_t *model, int threads, int rows, err_t *e
     ir_print_module(module, &text);
     uint8_t *bytes = make_params(ir_module_find(module, "logits"), &size, err);
     safetensors_t *params = bytes ? safetensors_view(bytes, size, err) : NULL;
-    const infer_source_t source = {str_text(&text), text.n, model->name, params};
+    const infer_source_t source = {
+        .text = str_text(&text), .n_text = text.n, .file = model->name, .params = params};
     const infer_options_t options = {
         .threads = threads, .slots = rows, .weights = model->weights, .slide = true};
     infer_t *self = params ? infer_open(&source, &options, err) : NULL;

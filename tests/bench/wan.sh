@@ -10,7 +10,9 @@
 # (bytes of the parameters or of their encoded change, and of the encoded update, at that rate and nothing else), their ratio; payload and bytes on
 # the link (with the headers of TCP and below) over what is needed (up in the last round: with the moments, for the
 # checkpoint); and how even the workers' shares were (Jain's index
-# of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. With --core RATE the aggregator's link has that rate, for its workers together.
+# of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. `gap` is what passes from a
+# lease to the next without a step of training: down, up and all else (in the last round with the moments, again); its ideal,
+# the longer of the two ways. With --core RATE the aggregator's link has that rate, for its workers together.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
@@ -78,7 +80,8 @@ report() { # RATE BYTES_DOWN BYTES_UP
         -v parameters="$parameters" -v codec="$codec" -v down_codec="$down_codec" -v down_bytes="$2" -v up_bytes="$3" -v workers="$workers" \
         -v rounds="$rounds" '
         function share(codec) { return codec == "int8" ? 1 / 4 : codec == "bf16" ? 1 / 2 : codec == "e3m0" ? 1 / 8 : 1 }
-        $1 == "round" { r = $2; n[r]++ }
+        $1 == "time" { split(substr($2, 12), t, ":"); now = t[1] * 3600 + t[2] * 60 + t[3] }
+        $1 == "round" { r = $2; n[r]++; done[r] = now }
         $1 == "download_s" { if ($2 > down[r]) down[r] = $2; sum[r] += 1 / $2; squares[r] += 1 / $2 / $2 }
         $1 == "upload_s" && $2 > up[r] { up[r] = $2 }
         $1 == "compute_s" && $2 > compute[r] { compute[r] = $2 }
@@ -96,6 +99,9 @@ report() { # RATE BYTES_DOWN BYTES_UP
                     down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / want,
                     sent[r] / n[r] / needed
                 printf " %5.1f", 100 * compute[r] / (compute[r] + down[r] + up[r])
+                gap = done[r] - done[r - 1] - compute[r]
+                if (r == 0) printf " %7s %6s", "", ""
+                else printf " %7.2f %6.2f", (gap < 0 ? gap + 86400 : gap), (ideal_down > ideal_up ? ideal_down : ideal_up)
                 if (r == rounds - 1)
                     printf " %8.3f %8.3f", down_bytes / workers / wanted,
                         up_bytes / workers / (rounds * encoded + 2 * parameters)
@@ -105,7 +111,7 @@ report() { # RATE BYTES_DOWN BYTES_UP
         }'
 }
 
-printf '%6s %5s %9s %9s %6s %9s %9s %6s %8s %8s %5s %8s %8s  %s\n' Mbit/s round 'down s' ideal ratio 'up s' ideal ratio \
-    'got/need' 'sent/' 'busy%' 'link dn' 'link up' even
+printf '%6s %5s %9s %9s %6s %9s %9s %6s %8s %8s %5s %7s %6s %8s %8s  %s\n' Mbit/s round 'down s' ideal ratio 'up s' ideal ratio \
+    'got/need' 'sent/' 'busy%' 'gap s' ideal 'link dn' 'link up' even
 for mbit in $rates; do run "$mbit" || { echo "wan: the run over $mbit Mbit/s failed; see above" >&2; exit 1; }; done
 world_end

@@ -35,7 +35,7 @@ every_program_is_there() {
     while read -r name program _; do
         [ "$program" = - ] || [ -e "services/$program/main.c" ] || { echo "$name: no services/$program"; return 1; }
     done <"$work/flags"
-    for name in shepherd aggregator compiler supervisor metrics; do
+    for name in shepherd aggregator compiler supervisor metrics gateway; do
         grep -q "^$name $name " "$work/flags" || { echo "no service $name in docker-compose.yml"; return 1; }
     done
 }
@@ -63,7 +63,7 @@ every_volume_is_there() {
         grep -qF " ${target#/var/lib/pcp/} " <<<"$made" || { echo "nobody makes $target"; return 1; }
         n=$((n + 1))
     done < <(sed -n 's|^ *- \([a-z-]*:/var/lib/pcp/[a-z/]*\(:ro\)*\)$|\1|p' docker-compose.yml)
-    [ "$n" -ge 16 ]
+    [ "$n" -ge 20 ]
 }
 every_copy_exists() {
     local word source
@@ -99,7 +99,7 @@ if docker compose version >/dev/null 2>&1; then
 elif command -v docker-compose >/dev/null; then # as Debian has it
     read_compose() { docker-compose config; }
 fi
-# Lines "SERVICE WHAT VALUE" of the file as that program understands it: networks, volumes, keys.
+# Lines "SERVICE WHAT VALUE" of the file as that program understands it: networks, volumes, keys, profiles.
 understood() {
     read_compose | /usr/bin/python3 -c '
 import sys, yaml
@@ -107,6 +107,8 @@ for name, one in yaml.safe_load(sys.stdin)["services"].items():
     command = one.get("command") or []
     for network in one.get("networks") or []:
         print(name, "network", network)
+    for profile in one.get("profiles") or []:
+        print(name, "profile", profile)
     for volume in one.get("volumes") or []:
         source, target, mode = ((volume + ":rw").split(":")[:3] if isinstance(volume, str) else
             (volume.get("source"), volume["target"], "ro" if volume.get("read_only") else "rw"))
@@ -143,11 +145,39 @@ only_this_machine() { # is what is published; and who runs what others wrote doe
 # shellcheck disable=SC2317
 confined() {
     local name what
-    for name in keys migrate pcp shepherd standby aggregator compiler supervisor metrics; do
+    for name in keys migrate pcp shepherd standby aggregator compiler supervisor metrics tokens gateway; do
         for what in read_only cap_drop security_opt; do
             grep -qx "$name $what" "$work/understood" || { echo "$name: no $what"; return 1; }
         done
     done
+}
+# Started when asked for; reads runs and its tokens; no key, no network of others.
+# shellcheck disable=SC2317
+gateway_is_alone() {
+    local volumes='cache-gateway /var/lib/pcp/cache rw
+run /var/lib/pcp/run ro
+tokens /var/lib/pcp/tokens ro'
+    grep -qx 'gateway profile serve' "$work/understood" && grep -qx 'tokens profile serve' "$work/understood" &&
+        diff <(sed -n 's/^gateway volume //p' "$work/understood" | sort) <(echo "$volumes") &&
+        diff <(sed -n 's/ network serve$//p' "$work/understood") <(echo gateway) &&
+        [ "$(grep -c '^gateway network ' "$work/understood")" -eq 1 ] && grep -q '^gateway port 127\.0\.0\.1:8000' "$work/understood" &&
+        ! grep '^tokens network ' "$work/understood" && ! grep '^gateway key ' "$work/understood"
+}
+# What a service of the file is told to do, as words for the shell: its entry point and command, or its command.
+words_of() { # SERVICE
+    read_compose | /usr/bin/python3 -c '
+import shlex, sys, yaml
+one = yaml.safe_load(sys.stdin)["services"][sys.argv[1]]
+print(shlex.join(word.replace("$$", "$") for word in (one.get("entrypoint") or []) + (one.get("command") or [])))' "$1"
+}
+# shellcheck disable=SC2317
+first_token() {
+    local words
+    eval "words=($(words_of tokens))"
+    mkdir -p "$work/box/tokens" && (cd "$work/box" && umask 022 && "${words[@]}") || return 1
+    [ "$(stat -c %a "$work/box/tokens/gateway")" = 600 ] || { echo "others may read it"; return 1; }
+    grep -qxE 'first [0-9a-f]{48}' "$work/box/tokens/gateway" || { echo "no token"; return 1; }
+    cp "$work/box/tokens/gateway" "$work/box/first" && (cd "$work/box" && "${words[@]}") && cmp "$work/box/first" "$work/box/tokens/gateway"
 }
 if declare -F read_compose >/dev/null; then
     check "docker compose reads it" read_compose
@@ -155,6 +185,8 @@ if declare -F read_compose >/dev/null; then
     check "each member has its key, and no other's" every_member_has_a_key
     check "only this machine is served, and workers do not reach the records" only_this_machine
     check "containers write to their volumes alone" confined
+    check "the gateway reads runs, asks for tokens, and sees nothing else" gateway_is_alone
+    check "its first token is made once, for its user alone" first_token
 else
     skip "the compose file is read by another program" "there is no docker compose here"
 fi
@@ -177,6 +209,31 @@ check "and is when it goes on" eventually 10 healthy shepherd
 dismiss
 
 # --- what the images hold ---
+# As docker-compose.yml starts it, in a folder as its volumes make it; only the port is another. Kubernetes gives all services
+# PCP_SHEPHERD, also this one, which has no such flag.
+# shellcheck disable=SC2317 # called by check
+gateway_answers() {
+    local words token box=$work/box url=http://127.0.0.1:$port/v1/completions body='{"prompt": "a", "max_tokens": 3}' path=$PATH
+    eval "words=($(words_of gateway))"
+    words=("${words[@]/#0.0.0.0:8000/0.0.0.0:$port}")
+    printf '%s\n' a{1..500} >"$box/text.txt"
+    "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 >"$box/model.mlir" || return 1
+    timeout $((120 * slow)) "$bin/pcp" train "$box/model.mlir" --data "$box/text.txt" --tokenizer byte --workers 1 --threads 1 \
+        --inner-steps 1 --rounds 1 --run-dir "$box/run/first" >"$box/train.log" 2>&1 || { tail -n 5 "$box/train.log"; return 1; }
+    cluster "$work/gateway"
+    (cd "$box" && exec env -i PATH="$path" PCP_MODEL=first=run/first XDG_CACHE_HOME="$box/cache" PCP_HEALTH="$dir/gateway.health" \
+        PCP_SHEPHERD=tcp://pcp-shepherd-0.pcp-shepherd:7000 "$work/out/gateway/usr/local/bin/service" "${words[@]}") 2>"$dir/gateway.log" >&2 &
+    pid[gateway]=$!
+    eventually 60 event gateway event=ready || { tail -n 5 "$dir/gateway.log"; return 1; }
+    healthy gateway || return 1
+    token=$(sed 's/.* //' "$box/tokens/gateway")
+    [ "$(curl -s -o /dev/null -w '%{http_code}' -d "$body" "$url")" = 401 ] || { echo "nobody is asked who they are"; return 1; }
+    curl -sf -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$body" "$url" | grep -q '"completion_tokens": *3' ||
+        { echo "no answer"; tail -n 5 "$dir/gateway.log"; return 1; }
+    ls "$box"/cache/pcp/plans/* >/dev/null || return 1
+    slay TERM gateway
+    leaves gateway && dismiss
+}
 if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
     check "deploy/stage lays out the images" deploy/stage "$bin" "$work/out"
     who_compiles() {
@@ -184,14 +241,16 @@ if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
         for list in "$work"/out/*/usr/share/pcp/packages; do
             [ -s "$list" ] || { echo "$list is empty"; return 1; }
             case $list in
-            */out/compiler/* | */out/pcp/*) grep -qx gcc "$list" || { echo "$list has none"; return 1; } ;;
+            */out/compiler/* | */out/gateway/* | */out/pcp/*) grep -qx gcc "$list" || { echo "$list has none"; return 1; } ;;
             *) ! grep -E -e '-dev$|^gcc|^g\+\+|^clang|^make' "$list" || { echo "$list"; return 1; } ;;
             esac
         done
     }
-    check "the compiler's image and the command line's have a compiler, and no other" who_compiles
+    check "the images of compiler, gateway and command line have a compiler, and no other" who_compiles
     check "the worker's has OpenBLAS" grep -q openblas "$work/out/worker/usr/share/pcp/packages"
     check "the supervisor's has it, too, for its workers" grep -q openblas "$work/out/supervisor/usr/share/pcp/packages"
+    check "the gateway's, too" grep -q openblas "$work/out/gateway/usr/share/pcp/packages"
+    if [ -s "$work/box/tokens/gateway" ]; then check "a gateway from its image lets a run answer" gateway_answers; fi
     # As docker-compose.yml starts it.
     cluster "$work/scaled"
     mkdir "$dir/cache"
@@ -264,7 +323,7 @@ healthy_inside() { # SERVICE [NAME]: two workers share a root, so each has a soc
 
 run_from_roots() {
     local service d=var/lib/pcp
-    for service in shepherd aggregator compiler worker metrics pcp; do
+    for service in shepherd aggregator compiler worker metrics gateway pcp; do
         check "the image of $service is made" make_root "$service"
     done
     check "the worker's image has no compiler" test ! -e "$roots/worker/usr/bin/cc"
@@ -299,6 +358,12 @@ run_from_roots() {
     inside profile pcp profile model.mlir --steps 1 --threads 1
     check "and profiles the model" wait "${pid[profile]}"
     unset 'pid[profile]'
+    mkdir -p "$roots/gateway/$d/run/first" && cp -a "$roots/shepherd/$d/run/." "$roots/gateway/$d/run/first"
+    inside gateway gateway --model first=run/first --http "127.0.0.1:$((port + 8))"
+    check "a gateway from its image is well" eventually 60 healthy_inside gateway
+    check "compiles, and answers" eventually 60 curl -sf "http://127.0.0.1:$((port + 8))/readyz"
+    slay TERM gateway
+    check "gateway leaves at SIGTERM" leaves gateway
     check "its checkpoint is there" test -s "$roots/shepherd/$d/run/checkpoint/latest/model.safetensors"
     check "what they wrote belongs to the image's user" \
         test "$(stat -c %u "$roots/shepherd/$d/run/checkpoint")" = "$(chroot "$roots/shepherd" id -u pcp)"

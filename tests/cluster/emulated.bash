@@ -12,6 +12,12 @@ emulated_library() {
     cc -std=gnu17 -O2 -Wall -Wextra -Werror -fPIC -shared "$@" -o "$library" "$emulated/driver.c" -ldl || exit 1
 }
 
+# own_clock KIND: each of a profile's N steps takes 4 us by the emulated device's clock.
+own_clock() {
+    PCP_EMULATED_MS=0.004 "$bin/pcp" profile "$work/model.mlir" --device "$1" --steps 1 --warmup 0 |
+        awk '/ together$/ { exit !($(NF - 1) > 10 && $1 > 0.0039 * $(NF - 1) && $1 < 0.0041 * $(NF - 1)) }'
+}
+
 # emulated_device TARGET OTHER: of $PCP_TARGET's kind, which has TARGET and not OTHER.
 emulated_device() {
     local kind=${1%%:*} arch=${1#*:} other=$2 n
@@ -22,6 +28,7 @@ emulated_device() {
         "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
     check "a device alone stands for its best target; training steps in bf16" "$bin/pcp" compare "$work/model.mlir" \
         --targets "$kind,c:scalar" --precision bf16 --steps 2 --max-deviation 1e-3
+    check "steps take what the device's clock says" own_clock "$kind"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
     for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
         sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"

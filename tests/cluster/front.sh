@@ -73,6 +73,7 @@ submit one
 check "the front is killed in the middle of a submission" middle a
 check "the stand-by leads" eventually 60 event b 'event=leads'
 check "the submission goes on there" submitted one
+check "where it was" event b 'event=submission_goes_on run=one bytes=[0-9]{7,}'
 check "nothing else of it is left" no_uploads
 
 # Through a proxy, whose connection stays when the front is gone: the new one says that it does not know the submitter.
@@ -88,8 +89,12 @@ check "nothing else of it is left" no_uploads
 
 submit three
 check "a submitter is killed in the middle" middle b submit
-check "nothing of it is left at the front" eventually 60 no_uploads
 check "there is no such run" refuses 'there is no run "three"' "$bin/pcp" run get three
+submit three
+check "submitted again it is a run" submitted three
+check "of which only the rest was sent" event b 'event=submission_goes_on run=three bytes=[0-9]{7,}'
+check "the submitter was told" grep -qE '^[0-9]+ MB of [0-9]+ are at the cluster already' "$work/three.err"
+check "nothing else of it is left" no_uploads
 submit one
 check "a run that is there is submitted once more" submitted one
 check "of what the killed one had prepared nothing is left" swept

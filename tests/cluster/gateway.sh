@@ -260,6 +260,22 @@ check "and the older one forgotten" eventually 10 one_left
 slay TERM live
 check "it leaves, too" leaves live
 
+# --- TLS ---
+if command -v openssl >/dev/null; then
+    (umask 077 && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+        -addext subjectAltName=IP:127.0.0.1 -keyout "$work/tls.key" -out "$work/tls.crt" 2>"$work/err")
+    up tls --model tiny="$work/run" --batch 4 --tls-cert "$work/tls.crt" --tls-key "$work/tls.key" --tokens "$work/tokens"
+    url=${url/http:/https:}
+    over_tls() { post completions "{$greedy}" --cacert "$work/tls.crt" | said | cmp - "$work/alone"; }
+    check "over TLS the text is the same" over_tls
+    streams_tls() { post completions "{$greedy,\"stream\":true}" --cacert "$work/tls.crt" | pieces | cmp - "$work/alone"; }
+    check "so are its pieces" streams_tls
+    slay TERM tls
+    check "it leaves, too" leaves tls
+else
+    skip "HTTPS of the gateway" "no openssl"
+fi
+
 # --- beginnings that are refused ---
 gateway() { timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 "$@"; }
 check "no model" refuses "no --model" gateway
@@ -267,6 +283,7 @@ check "a name without a directory" refuses "expected NAME=DIR" gateway --model t
 check "a directory without a checkpoint" refuses "there is no such directory" gateway --model tiny="$work/absent"
 check "a template that is not known" refuses "known are chatml" gateway --model tiny="$work/run" --chat-template jinja
 check "another address than this machine's, without tokens" refuses "give --tokens" gateway --model tiny="$work/run" --http 0.0.0.0:0
+check "a certificate without its key" refuses "give --tls-cert and --tls-key" gateway --model tiny="$work/run" --tls-cert "$work/absent.crt"
 chmod 644 "$work/tokens"
 check "tokens that others may read" refuses "chmod 600" gateway --model tiny="$work/run" --tokens "$work/tokens"
 listed() {

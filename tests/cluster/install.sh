@@ -84,6 +84,44 @@ trains() {
 }
 check "an installed pcp trains with the services beside it" trains
 
+# --- libpcp, as a program of somebody else's finds it ---
+
+export PKG_CONFIG_PATH=$root/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root
+outside=$work/outside
+mkdir "$outside"
+cp examples/primitive.c "$outside"
+# shellcheck disable=SC2317 # called by check
+builds_shared() {
+    # shellcheck disable=SC2046 # words
+    (cd "$outside" && cc -o shared primitive.c $(pkg-config --cflags --libs pcp)) &&
+        LD_LIBRARY_PATH=$root/usr/lib "$outside/shared" | grep -q 'turned: tensor<2x3xf32>'
+}
+# The static library holds all that is PCP's; a program may have functions of the names that we use inside.
+# shellcheck disable=SC2317
+builds_static() {
+    printf 'int str_add(void); int str_add(void) { return 1; }\n' >"$outside/mine.c"
+    # shellcheck disable=SC2046
+    (cd "$outside" && cc -o static primitive.c mine.c $(pkg-config --cflags pcp) "$root/usr/lib/libpcp.a" \
+        $(PKG_CONFIG_SYSROOT_DIR='' pkg-config --static --libs pcp | sed 's/-lpcp//')) &&
+        ! ldd "$outside/static" | grep libpcp.so && "$outside/static" | grep -q 'turned: tensor<2x3xf32>'
+}
+# shellcheck disable=SC2317
+builds_cpp() {
+    printf '#include <pcp/pcp.h>\n#include <cstdio>\nint main() { std::puts(pcp_version_text()); return pcp_memory_in_use() != 0; }\n' \
+        >"$outside/main.cpp"
+    # shellcheck disable=SC2046
+    (cd "$outside" && g++ -o cpp main.cpp $(pkg-config --cflags --libs pcp)) &&
+        [ "$(LD_LIBRARY_PATH=$root/usr/lib "$outside/cpp")" = "$(cat VERSION)" ]
+}
+check "pkg-config knows libpcp's version" test "$(pkg-config --modversion pcp)" = "$(cat VERSION)"
+check "a program builds and runs with what pkg-config says" builds_shared
+check "and with the static library" builds_static
+if command -v g++ >/dev/null; then
+    check "and in C++" builds_cpp
+else
+    skip "and in C++" "no g++"
+fi
+
 if [ "${PCP_TEST_DEPLOY:-}" != 1 ]; then
     skip "the Debian package" "set PCP_TEST_DEPLOY=1"
 else

@@ -75,7 +75,7 @@ has_its_key() {
     while read -r name image key items; do
         role=${image#pcp-} n=$((n + 1))
         case $role in
-        pcp) [ "$key $items" = '- -' ] || { echo "$name: $key $items"; return 1; } ;;
+        pcp | gateway) [ "$key $items" = '- -' ] || { echo "$name: $key $items"; return 1; } ;;
         *) [ "$key $items" = "/etc/pcp/keys/$role.key /etc/pcp/keys/$role.key" ] || { echo "$name: $key $items"; return 1; } ;;
         esac
     done < <(keys "$1")
@@ -107,6 +107,53 @@ policy = objects["NetworkPolicy", "pcp-page"]["spec"]
 assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
 assert policy["ingress"][0]["ports"][0]["port"] == port["targetPort"] and policy["ingress"][0]["from"]' "$work/page.yaml"
 }
+# The same with the gateway, whose runs are named there.
+# shellcheck disable=SC2317
+renders_gateway() {
+    mkdir -p build/with-gateway && cat >build/with-gateway/kustomization.yaml <<'END' || return 1
+resources: [../../deploy/k8s/overlays/prod]
+components: [../../deploy/k8s/components/gateway, ../../deploy/k8s/components/gateway-ingress]
+namespace: pcp
+patches:
+  - patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: pcp-gateway}, data: {PCP_MODEL: mine=run/mine}}'
+END
+    kubectl kustomize build/with-gateway >"$work/gateway.yaml"
+}
+# From the Ingress to a port at which it listens; the policy lets that through; it reads runs and tokens, and writes its cache.
+# shellcheck disable=SC2317
+gateway_is_reached() {
+    /usr/bin/python3 -c '
+import sys, yaml
+objects = {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(open(sys.argv[1])) if o}
+backend = objects["Ingress", "pcp-gateway"]["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]
+service = objects["Service", backend["name"]]["spec"]
+port = [p for p in service["ports"] if p["name"] == backend["port"]["name"]][0]
+template = objects["Deployment", "pcp-gateway"]["spec"]["template"]
+labels, pod = template["metadata"]["labels"], template["spec"]
+container, = pod["containers"]
+args = dict(zip(container["args"], container["args"][1:]))
+named = [p["containerPort"] for p in container["ports"] if p["name"] == port["targetPort"]]
+assert args["--http"] == "0.0.0.0:%d" % named[0], args
+assert service["selector"].items() <= labels.items()
+policy = objects["NetworkPolicy", "pcp-gateway"]["spec"]
+assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+assert policy["ingress"][0]["ports"][0]["port"] == port["targetPort"]
+assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": port["targetPort"]}
+at = {m["mountPath"]: (m["name"], bool(m.get("readOnly"))) for m in container["volumeMounts"]}
+volumes = {v["name"]: v for v in pod["volumes"]}
+run, read_only = at["/var/lib/pcp/run"]
+claim = volumes[run]["persistentVolumeClaim"]["claimName"]
+assert read_only and ("PersistentVolumeClaim", claim) in objects
+folder, _, file = args["--tokens"].rpartition("/")
+secret = volumes[at[folder][0]]["secret"]
+assert file in [i["path"] for i in secret["items"]] and secret["defaultMode"] & 0o37 == 0, secret # or it is refused
+assert "--insecure" not in container["args"]
+cache, = [e["value"] for e in container["env"] if e["name"] == "XDG_CACHE_HOME"]
+assert not at[cache][1] and not at["/tmp"][1] # the compiler writes there
+assert {"configMapRef": {"name": "pcp-gateway"}} in container["envFrom"]
+assert objects["ConfigMap", "pcp-gateway"]["data"]["PCP_MODEL"] == "mine=run/mine"
+assert pod["terminationGracePeriodSeconds"] > 30' "$work/gateway.yaml"
+}
 overlays=(dev prod gpu)
 for overlay in "${overlays[@]}"; do
     check "overlay $overlay renders" renders "$overlay"
@@ -117,6 +164,12 @@ done
 check "with the component of the page, too" renders_page
 check "which reaches the page" page_is_reached
 overlays+=(page)
+check "with the component of the gateway" renders_gateway
+check "its containers start programs and flags that there are" starts_what_is_there gateway
+check "have the key of their role and no other" has_its_key gateway
+check "and are confined" is_confined gateway
+check "which reaches the gateway, as it reaches runs and tokens" gateway_is_reached
+overlays+=(gateway)
 
 # The schema comes from the npm registry, once; without it this part is skipped.
 schema=build/kubernetes

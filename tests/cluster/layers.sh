@@ -10,8 +10,9 @@ cp scripts/layers "$tree/scripts"
 
 # FILE includes HEADER, alone in its tree.
 only() {
-    rm -rf "$tree/libshared" "$tree/services"
-    mkdir -p "$tree"/services/{worker,shepherd} "$tree/libshared" "$tree/$(dirname "$1")"
+    rm -rf "$tree/libshared" "$tree/services" "$tree/include"
+    mkdir -p "$tree"/services/{worker,shepherd,pcp} "$tree/libshared" "$tree/include/pcp" "$tree/$(dirname "$1")"
+    echo '#include <stdint.h>' >"$tree/include/pcp/tensor.h"
     printf '#include %s\n' "$2" >"$tree/$1"
 }
 holds() { only "$1" "$2" && "$tree/scripts/layers"; }
@@ -37,6 +38,10 @@ check "and a new one has its place there" \
     refused services/shepherd/new/a.c '"shepherd/shepherd.h"' 'services/shepherd/new has no place'
 check "a folder without a row is refused" refused libshared/new/a.c '"base/err.h"' 'has no row'
 check "a library has its owners" refused libshared/plan/format/plan.c '<sqlite3.h>' 'may be included only in'
+check "api includes the public headers" holds libshared/api/tensor.c '"pcp/tensor.h"'
+check "which are nobody else's" refused libshared/model/init.c '"pcp/tensor.h"' 'is for programs outside of this tree'
+check "nor a service's" refused services/pcp/main.c '"pcp/tensor.h"' 'is for programs outside of this tree'
+check "and include nothing of this tree" refused include/pcp/graph.h '"base/err.h"' 'a public header includes'
 
 # FILE holds one line of C.
 line() { only "$1" '"base/err.h"' && printf '%s\n' "$2" >>"$tree/$1"; }

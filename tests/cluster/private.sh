@@ -4,6 +4,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
+. tests/servers.bash
 umask 022 # as most have it
 unset PCP_UMASK
 
@@ -41,4 +42,28 @@ check "a service reads it from a file" eventually 60 event m1 'event=store_lost 
 check "and shows its name" hidden m1 "@$work/p/url"
 check "without a warning" bash -c "! grep -q PGPASSFILE '$dir/m1.log'"
 dismiss
+
+# --- a run with its records in a real database: no argument of a process, no file and no row has the password ---
+if postgres_start; then
+    word=sesame-$RANDOM-open
+    cluster "$work/known"
+    "$bin/pcp" db migrate --store "$postgres_url" >"$work/migrate.out"
+    prepare --workers 1 --inner-steps 2 --rounds 3
+    PCP_STORE=${postgres_url/pcp@/pcp:$word@} shepherd --workers 1
+    aggregator a0
+    compiler c0
+    worker w0
+    for one in shepherd a0 c0 w0; do shown "$one"; done >"$work/arguments"
+    check "a run with its records in a database with a password" ends 0
+    check "none of its processes had it as an argument" bash -c "grep -q 'known' '$work/arguments' && ! grep -F -- '$word' '$work/arguments'"
+    check "no log and no file of the run has it" bash -c "! grep -rlF -- '$word' '$dir'"
+    ask() { "$postgres_bin/psql" -X -q -A -t "$postgres_url" -c "$1"; }
+    for table in $(ask "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"); do ask "TABLE $table"; done >"$work/rows"
+    check "its rows are in the database" grep -q 'known' "$work/rows"
+    check "none has it" bash -c "! grep -F -- '$word' '$work/rows'"
+    dismiss
+    servers_stop
+else
+    skip "a run with a database" "PostgreSQL is not installed"
+fi
 tap_done

@@ -142,6 +142,13 @@ check "a run is submitted" submit --seed 5 --rounds 100000 --name endless
 check "it trains" eventually 60 past endless 2
 workers() { timeout $((60 * slow)) "$bin/pcp" worker "$@"; }
 check "the front knows its workers" says '^node-w0 +node +running ' workers list
+links() { # WORDS [FLAGS]: of a round that ends
+    local words=$1
+    shift
+    timeout $((60 * slow)) "$bin/pcp" run watch endless --links "$@" --shepherd "$control" | grep -m 1 -E -- "$words"
+}
+check "what they wait for is told with each round" links '^(node-w|w)[01] .*%  (parameters|upload|others|lease|nothing)'
+check "as JSON, too" links '"links":\[\{"worker":"(node-w|w)[01]".*"received_bytes":[1-9]' --json
 kill -KILL "$(pgrep -f -- "pcp-worker .*--id node-w0 .*$work" | head -n 1)"
 check "a killed one is replaced" eventually 60 says '^node-w0 +node +running +[a-z]+ +[0-9]+ +1 ' workers list
 check "one is drained" workers drain node-w1

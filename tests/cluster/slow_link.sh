@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A worker behind a slow link: parameters and pseudo-gradients are carried once, as they are over a fast one.
+# A worker behind a slow link: parameters and pseudo-gradients are carried once, as they are over a fast one; and with
+# balance it trains fewer steps.
 # PCP_RATES: the links' speeds in Mbit/s.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -51,4 +52,32 @@ for mbit in ${PCP_RATES:-$rates}; do
     check "it carried everything once" once "$fast_down" "$fast_up"
     check "bit for bit the same run" same_bits
 done
+
+# --- shares ---
+# With balance a slow link costs steps, not rounds that wait: a few of them beside one that has twenty.
+host near
+shared() {
+    cluster "$work/shared" "tcp://${address[core]}:7000"
+    prepare --inner-steps 20 --rounds 3 --workers 2 --balance || return 1
+    rate edge 10mbit
+    on core shepherd --bind tcp://0.0.0.0:7000 --workers 2 --timeout-ms 30000 --store "sqlite://$dir/pcp.db"
+    on core aggregator a0 --bind "tcp://${address[core]}:7100"
+    on core compiler c0
+    on near worker w0
+    on edge worker w1
+    ends 0
+}
+steps() { # WHERE: how many leases that counted, the fewest and the most steps of them
+    sqlite3 -batch "$dir/pcp.db" "SELECT count(*), min(n_steps), max(n_steps) FROM lease WHERE state = 'committed' AND $1"
+}
+few() {
+    local slow fast
+    slow=$(steps "worker_id = 'w1' AND round > 0") fast=$(steps "worker_id = 'w0'")
+    echo "over the slow link: $slow; over the fast one: $fast"
+    [ "$fast" = '3|20|20' ] || return 1
+    IFS='|' read -r n _ most <<<"$slow"
+    [ "$n" -eq 2 ] && [ "$most" -le 10 ]
+}
+check "a fast and a slow link share a run" shared
+check "each of its leases counts, the slow one's with few steps" few
 tap_done

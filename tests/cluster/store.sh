@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 # Plain output: the TAP lines of the programs are no tests of this file.
 export CMOCKA_MESSAGE_OUTPUT=STDOUT
-programs=(store_test store_submission_test store_url_test store_round_test store_recovery_test store_fault_test store_schema_test store_delete_test store_report_test metrics_totals_test store_dump_test)
+programs=(store_test store_submission_test store_url_test store_round_test store_recovery_test store_fault_test store_schema_test store_delete_test store_report_test metrics_totals_test store_dump_test store_trail_test)
 for program in "${programs[@]}"; do
     check "$program on SQLite" env -u PCP_TEST_STORE -u PCP_TEST_RESTART "$tests/$program"
 done
@@ -51,6 +51,7 @@ if check "a private PostgreSQL starts" postgres_start && [ -n "$postgres_url" ];
     check "store_schema_test on PostgreSQL" postgres_tests fast store_schema_test
     check "store_delete_test on PostgreSQL" postgres_tests fast store_delete_test
     check "store_dump_test on PostgreSQL" postgres_tests fast store_dump_test
+    check "store_trail_test on PostgreSQL" postgres_tests fast store_trail_test
     check "store_report_test on PostgreSQL" postgres_tests fast store_report_test
     check "metrics_totals_test on PostgreSQL" postgres_tests fast metrics_totals_test
     check "pcp db migrate on PostgreSQL" status 0 db migrate --store "$postgres_url"

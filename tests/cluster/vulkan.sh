@@ -44,6 +44,21 @@ check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$wor
     --steps 3 --max-deviation 1e-4 --max-drift 1e-3
 coreless() { "$bin/pcp" profile "$work/model.mlir" --device vulkan --steps 1 | grep -E '^ +[0-9.]+ +100.0% +- .* together$'; }
 check "a profile of the device says nothing of cores" coreless
+# By the host's clock a step begins where the one before it ends; by the device's, when it has come to the device.
+own_clock() {
+    "$bin/pcp" profile "$work/model.mlir" --device vulkan --steps 2 --trace "$work/trace.json" >/dev/null &&
+        awk '/"tid":0,/ && match($0, /"ts":[0-9.]+/) {
+                 begin = substr($0, RSTART + 5, RLENGTH - 5)
+                 match($0, /"dur":[0-9.]+/)
+                 n++
+                 idle += n > 1 && begin - end > 3
+                 end = begin + substr($0, RSTART + 6, RLENGTH - 6)
+             }
+             END { exit !(n > 10 && idle > n / 2) }' "$work/trace.json"
+}
+check "steps take what the device's clock says" own_clock
+check "the share of what it does at best" grep -Eq '^of peak +[0-9]+% of a product.s [1-9][0-9.]* GFLOP/s' \
+    <("$bin/pcp" profile "$work/model.mlir" --device vulkan --steps 1 --peak)
 check "a driver that is not there is named" refuses "no Vulkan driver" env VK_ICD_FILENAMES=/nowhere VK_DRIVER_FILES=/nowhere \
     PCP_TARGET=vulkan:spirv1.3-f64 "$bin/pcp" profile "$work/model.mlir" --steps 1
 check "a compiler of shaders that is not there is named" refuses "install glslc" env PCP_GLSLC=/nowhere \

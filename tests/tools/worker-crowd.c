@@ -1,24 +1,28 @@
-/* worker-crowd: a thousand workers in one process, which speak the real protocol and compute
+/* worker-crowd: thousands of workers in a few processes, which speak the real protocol and compute
  * nothing: they join, send heartbeats, take leases, hold them for a while, upload a pseudo-gradient
  * of zeros and report. Prints how long the shepherd took to answer.
  *
- * Each thread polls the sockets of its share of the workers. */
+ * Each thread waits for the sockets of its share of the workers by epoll, which costs nothing for those that
+ * are silent. What the processes measure lies in memory that they share. */
 #include <czmq.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/vec.h"
 #include "msg/control.h"
 #include "msg/wire.h"
 
 typedef struct {
     char *shepherd, *target;
-    int64_t count, threads, join_ms, hold_ms, seconds;
+    int64_t count, processes, threads, join_ms, hold_ms, seconds;
 } options_t;
 
 #define ROW(key, what, text, low, high, words)                                                     \
@@ -30,7 +34,8 @@ static const config_field_t fields[] = {
     ROW(shepherd, STRING, "ipc://run/control", 0, 0, "control endpoint"),
     ROW(target, STRING, "cpu:x86-64-v3", 0, 0, "what the workers say they are"),
     ROW(count, INT, "1000", 1, 60000, "workers"),
-    ROW(threads, INT, "8", 1, 64, "threads they share"),
+    ROW(processes, INT, "1", 1, 64, "processes they share"),
+    ROW(threads, INT, "8", 1, 64, "threads of each process"),
     ROW(join_ms, INT, "1000", 0, 3600000, "the workers come one by one over this time"),
     ROW(hold_ms, INT, "500", 1, 600000, "mean time a lease takes"),
     ROW(seconds, INT, "20", 0, 86400, "to measure, after all have joined"),
@@ -49,8 +54,9 @@ typedef struct {
     char id[32];
     zsock_t *control; /* NULL: it has not come yet */
     bool joined, busy;
+    bool said;                 /* sending may have swallowed the news of something to receive */
     double asked_s[ASK_COUNT]; /* when; 0: nothing asked */
-    uint64_t beat_id;
+    uint64_t beat_id, answered;
     int64_t beat_ms, hello_ms, ready_ms; /* next heartbeat, next HELLO, end of the lease's work */
     uint32_t round, replica, fence, steps;
     uint32_t codec;
@@ -58,16 +64,24 @@ typedef struct {
     bool uploading;
 } worker_t;
 
+/* Of all processes; shared memory. */
+enum { MOST_TIMES = 1 << 22 };
+typedef struct {
+    _Atomic bool measuring, ending;
+    _Atomic uint32_t joined;
+    _Atomic uint64_t n_lease, n_lost;
+    _Atomic uint32_t n_time[ASK_COUNT];
+    float seconds[ASK_COUNT][MOST_TIMES];
+} shared_t;
+
 typedef struct {
     const options_t *options;
     int first, n;
     worker_t *workers;
+    int poll;      /* epoll, of the workers' sockets by their number here, and of `data` as n */
     zsock_t *data; /* to the one aggregator */
-    VEC(double) latency[ASK_COUNT];
-    uint64_t n_lease, n_lost;
     float *zeros;
-    uint32_t joined;
-    volatile bool *measuring, *ending;
+    shared_t *shared;
 } group_t;
 
 static void answered(group_t *group, worker_t *worker, ask_t what)
@@ -75,11 +89,14 @@ static void answered(group_t *group, worker_t *worker, ask_t what)
     if (worker->asked_s[what] == 0) return;
     double seconds = clock_mono_s() - worker->asked_s[what];
     worker->asked_s[what] = 0;
-    if (*group->measuring || what == ASK_HELLO) VEC_PUSH(&group->latency[what], seconds);
+    if (!group->shared->measuring && what != ASK_HELLO) return;
+    uint32_t at = group->shared->n_time[what]++;
+    if (at < MOST_TIMES) group->shared->seconds[what][at] = (float)seconds;
 }
 
 static uint64_t ask(worker_t *worker, ask_t what, msg_envelope_t *message)
 {
+    worker->said = true;
     if (control_send(worker->control, NULL, message, NULL) < 0) return 0;
     if (what < ASK_COUNT) worker->asked_s[what] = clock_mono_s();
     return message->id;
@@ -103,7 +120,8 @@ static void say_hello(const group_t *group, worker_t *worker, int64_t now)
 static void send_heartbeat(worker_t *worker, int64_t now)
 {
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
-    beat.credit = !worker->busy;
+    beat.credit = !worker->busy && worker->asked_s[ASK_DONE] == 0; /* as a worker's */
+    beat.answered = worker->answered;
     msg_envelope_t message = MSG__ENVELOPE__INIT;
     message.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
     message.heartbeat = &beat;
@@ -135,8 +153,15 @@ static void report(group_t *group, worker_t *worker)
     message.lease_done = &done;
     ask(worker, ASK_DONE, &message);
     worker->busy = worker->uploading = false;
-    group->n_lease++;
+    group->shared->n_lease++;
     ask_for_work(worker);
+}
+
+/* A socket's descriptor tells only that there is news: what there is must be taken until there is none. */
+static void watch(const group_t *group, zsock_t *socket, int number)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = (uint32_t)number};
+    epoll_ctl(group->poll, EPOLL_CTL_ADD, zsock_fd(socket), &event);
 }
 
 static void on_lease(group_t *group, worker_t *worker, const Msg__Lease *lease)
@@ -147,8 +172,10 @@ static void on_lease(group_t *group, worker_t *worker, const Msg__Lease *lease)
         exit(1);
     }
     worker->asked_s[ASK_DONE] = 0; /* more work without an acknowledgement: nothing to measure */
-    if (!group->data)
+    if (!group->data) {
         group->data = endpoint_open(endpoint_connect(ZMQ_DEALER, lease->data[0]), NULL);
+        watch(group, group->data, group->n);
+    }
     double hold = rng_uniform(lease->round, lease->replica) * 2 * (double)group->options->hold_ms;
     worker->busy = true;
     worker->uploading = false;
@@ -184,11 +211,12 @@ static void on_message(group_t *group, worker_t *worker, const msg_envelope_t *m
     switch (message->body_case) {
     case MSG__ENVELOPE__BODY_WELCOME:
         answered(group, worker, ASK_HELLO);
-        if (!worker->joined) __atomic_add_fetch(&group->joined, 1, __ATOMIC_RELAXED);
+        group->shared->joined += !worker->joined;
         worker->joined = true;
         ask_for_work(worker);
         break;
     case MSG__ENVELOPE__BODY_HEARTBEAT:
+        worker->answered = message->in_reply_to;
         if (message->in_reply_to == worker->beat_id) answered(group, worker, ASK_HEARTBEAT);
         break;
     case MSG__ENVELOPE__BODY_LEASE_ACK: answered(group, worker, ASK_DONE); break;
@@ -196,7 +224,8 @@ static void on_message(group_t *group, worker_t *worker, const msg_envelope_t *m
     case MSG__ENVELOPE__BODY_EVAL: on_eval(worker, message->eval); break;
     case MSG__ENVELOPE__BODY_REVOKE: worker->busy = false; break;
     case MSG__ENVELOPE__BODY_FAULT:
-        group->n_lost++;
+        group->shared->n_lost++;
+        group->shared->joined -= worker->joined;
         worker->busy = worker->joined = false;
         worker->hello_ms = 0;
         break;
@@ -208,12 +237,13 @@ static void receive_control(group_t *group, worker_t *worker)
 {
     for (;;) {
         zframe_t *frame = zframe_recv_nowait(worker->control);
-        if (!frame) return;
+        if (!frame) break;
         msg_envelope_t *message = msg_unpack(zframe_data(frame), zframe_size(frame), NULL);
         if (message) on_message(group, worker, message);
         msg_free(&message);
         zframe_destroy(&frame);
     }
+    worker->said = false;
 }
 
 static void upload(group_t *group, worker_t *worker, uint32_t index)
@@ -258,10 +288,11 @@ static void receive_data(group_t *group)
     }
 }
 
-static bool come(const group_t *group, worker_t *worker)
+static bool come(const group_t *group, worker_t *worker, int number)
 {
     err_t err = {0};
     worker->control = endpoint_open(endpoint_connect(ZMQ_DEALER, group->options->shepherd), &err);
+    if (worker->control) watch(group, worker->control, number);
     if (worker->control) return true;
     log_event(LOG_ERROR, "no_socket", "error=\"%s\"", err.text);
     exit(1);
@@ -272,55 +303,47 @@ static void timers(group_t *group)
     int64_t now = clock_mono_ms();
     for (int i = 0; i < group->n; i++) {
         worker_t *worker = &group->workers[i];
-        if (!worker->control && (now < worker->hello_ms || !come(group, worker))) continue;
+        if (!worker->control && (now < worker->hello_ms || !come(group, worker, i))) continue;
         if (!worker->joined && now >= worker->hello_ms) say_hello(group, worker, now);
         if (worker->joined && now >= worker->beat_ms) send_heartbeat(worker, now);
         if (worker->busy && now >= worker->ready_ms) upload(group, worker, (uint32_t)i);
+        if (worker->said) receive_control(group, worker);
     }
 }
 
 static void *group_run(void *arg)
 {
-    enum { TICK_MS = 5 };
+    enum { TICK_MS = 20, MANY = 256 };
     group_t *group = arg;
-    zmq_pollitem_t *items = mem_calloc((size_t)group->n + 1, sizeof *items);
+    struct epoll_event event[MANY];
     int64_t tick_ms = 0;
-    while (!*group->ending) {
-        int n = 0; /* they come in the order of the table */
-        for (; n < group->n && group->workers[n].control; n++)
-            items[n] = (zmq_pollitem_t){zsock_resolve(group->workers[n].control), 0, ZMQ_POLLIN, 0};
-        if (group->data) items[n] = (zmq_pollitem_t){zsock_resolve(group->data), 0, ZMQ_POLLIN, 0};
-        zmq_poll(items, n + (group->data != NULL), TICK_MS);
+    while (!group->shared->ending) {
+        int n = epoll_wait(group->poll, event, MANY, TICK_MS);
         for (int i = 0; i < n; i++)
-            if (items[i].revents) receive_control(group, &group->workers[i]);
+            if (event[i].data.u32 < (uint32_t)group->n)
+                receive_control(group, &group->workers[event[i].data.u32]);
         if (group->data) receive_data(group);
         if (clock_mono_ms() - tick_ms < TICK_MS) continue;
         tick_ms = clock_mono_ms();
         timers(group);
     }
-    free(items);
     return NULL;
 }
 
 static int compare(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    float x = *(const float *)a, y = *(const float *)b;
     return x < y ? -1 : x > y;
 }
 
-static void print_latency(group_t *groups, int n_group, ask_t what)
+static void print_latency(shared_t *shared, ask_t what)
 {
-    VEC(double) all = {0};
-    for (int g = 0; g < n_group; g++)
-        for (size_t i = 0; i < groups[g].latency[what].n; i++)
-            VEC_PUSH(&all, groups[g].latency[what].at[i]);
-    if (all.n) {
-        qsort(all.at, all.n, sizeof *all.at, compare);
-        printf("%-12s median %7.2f ms  p99 %7.2f ms  max %7.2f ms  (%zu)\n", ask_names[what],
-               all.at[all.n / 2] * 1e3, all.at[all.n * 99 / 100] * 1e3, all.at[all.n - 1] * 1e3,
-               all.n);
-    }
-    VEC_FREE(&all);
+    uint32_t n = shared->n_time[what] < MOST_TIMES ? shared->n_time[what] : MOST_TIMES;
+    float *all = shared->seconds[what];
+    if (n == 0) return;
+    qsort(all, n, sizeof *all, compare);
+    printf("%-12s median %7.2f ms  p99 %7.2f ms  max %7.2f ms  (%u)\n", ask_names[what],
+           all[n / 2] * 1e3, all[(uint64_t)n * 99 / 100] * 1e3, all[n - 1] * 1e3, n);
 }
 
 /* Each group has its share of every moment, so that its workers come in order. */
@@ -329,6 +352,7 @@ static void make_group(group_t *group, const options_t *options, int first, int 
     group->options = options;
     group->first = first;
     group->n = n;
+    group->poll = epoll_create1(EPOLL_CLOEXEC);
     group->workers = mem_calloc((size_t)n, sizeof *group->workers);
     group->zeros = mem_calloc(MSG_CHUNK_FLOATS, sizeof *group->zeros);
     int64_t now = clock_mono_ms();
@@ -340,51 +364,65 @@ static void make_group(group_t *group, const options_t *options, int first, int 
     }
 }
 
-static uint32_t joined(const group_t *groups, int n)
+/* The share of one process; it ends with `ending`, or with its parent. */
+static void serve(const options_t *o, shared_t *shared, int process)
 {
-    uint32_t sum = 0;
-    for (int g = 0; g < n; g++) sum += __atomic_load_n(&groups[g].joined, __ATOMIC_RELAXED);
-    return sum;
-}
-
-static void print_all(const options_t *o, group_t *groups)
-{
-    uint64_t n_lease = 0, n_lost = 0;
-    for (int g = 0; g < (int)o->threads; g++) {
-        n_lease += groups[g].n_lease;
-        n_lost += groups[g].n_lost;
+    zsys_set_max_sockets((size_t)o->count + 64);
+    int groups = (int)(o->processes * o->threads);
+    pthread_t *threads = mem_calloc((size_t)o->threads, sizeof *threads);
+    for (int t = 0; t < o->threads; t++) {
+        group_t *group = mem_calloc(1, sizeof *group);
+        int g = process * (int)o->threads + t;
+        int first = (int)(o->count * g / groups), end = (int)(o->count * (g + 1) / groups);
+        make_group(group, o, first, end - first);
+        group->shared = shared;
+        pthread_create(&threads[t], NULL, group_run, group);
     }
-    for (ask_t what = 0; what < ASK_COUNT; what++) print_latency(groups, (int)o->threads, what);
-    printf("%lld workers, %u joined, %llu leases done, %llu faults, %lld s\n", (long long)o->count,
-           joined(groups, (int)o->threads), (unsigned long long)n_lease, (unsigned long long)n_lost,
-           (long long)o->seconds);
+    for (int t = 0; t < o->threads; t++) pthread_join(threads[t], NULL);
+    _exit(0); /* thousands of sockets close with the process */
 }
 
-static void run(const options_t *o)
+static void raise_limit(void)
 {
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
-    zsys_set_max_sockets((size_t)o->count + 64);
-    volatile bool measuring = false, ending = false;
-    group_t *groups = mem_calloc((size_t)o->threads, sizeof *groups);
-    pthread_t *threads = mem_calloc((size_t)o->threads, sizeof *threads);
-    for (int g = 0; g < o->threads; g++) {
-        int first = (int)(o->count * g / o->threads), end = (int)(o->count * (g + 1) / o->threads);
-        make_group(&groups[g], o, first, end - first);
-        groups[g].measuring = &measuring;
-        groups[g].ending = &ending;
+}
+
+static void begin(const options_t *o, shared_t *shared)
+{
+    for (int p = 0; p < o->processes; p++) {
+        pid_t parent = getpid();
+        if (fork() != 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent) serve(o, shared, p);
+        _exit(1);
     }
-    for (int g = 0; g < o->threads; g++) pthread_create(&threads[g], NULL, group_run, &groups[g]);
-    int64_t limit = clock_mono_ms() + o->join_ms + 60000;
-    while (joined(groups, (int)o->threads) < o->count && clock_mono_ms() < limit) zclock_sleep(100);
-    zclock_sleep(3000); /* plans are compiled, the first leases given */
-    measuring = true;
-    zclock_sleep((int)o->seconds * 1000);
-    ending = true;
-    for (int g = 0; g < o->threads; g++) pthread_join(threads[g], NULL);
-    print_all(o, groups);
+}
+
+static void run(const options_t *o)
+{
+    shared_t *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shared == MAP_FAILED) exit(1);
+    raise_limit();
+    begin(o, shared);
+    int64_t limit = clock_mono_ms() + o->join_ms + 120000;
+    while (shared->joined < o->count && clock_mono_ms() < limit) usleep(100000);
+    sleep(3); /* plans are compiled, the first leases given */
+    shared->measuring = true;
+    puts("measuring");
+    fflush(stdout);
+    sleep((unsigned)o->seconds);
+    puts("measured");
+    fflush(stdout);
+    shared->ending = true;
+    while (wait(NULL) > 0) continue;
+    for (ask_t what = 0; what < ASK_COUNT; what++) print_latency(shared, what);
+    printf("%lld workers, %u joined, %llu leases done, %llu faults, %lld s\n", (long long)o->count,
+           shared->joined, (unsigned long long)shared->n_lease, (unsigned long long)shared->n_lost,
+           (long long)o->seconds);
 }
 
 int main(int argc, char **argv)
@@ -401,5 +439,5 @@ int main(int argc, char **argv)
     config_args_fini(&args);
     config_fini(&table, &options);
     fflush(stdout);
-    _exit(status < 0 ? 1 : 0); /* a thousand sockets close with the process */
+    _exit(status < 0 ? 1 : 0);
 }

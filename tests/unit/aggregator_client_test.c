@@ -122,6 +122,19 @@ static void the_client_moves_objects(void **unused)
     pair_down(&pair);
 }
 
+static int write_bytes(void *user, uint64_t at, const void *bytes, size_t n, err_t *err)
+{
+    (void)err;
+    memcpy((uint8_t *)user + at, bytes, n);
+    return 0;
+}
+
+static int write_nothing(void *user, uint64_t at, const void *bytes, size_t n, err_t *err)
+{
+    (void)user, (void)bytes;
+    return at == 0 ? 0 : err_set(err, ERR_IO, "no room for %zu bytes", n);
+}
+
 static void the_client_moves_values(void **unused)
 {
     (void)unused;
@@ -134,12 +147,22 @@ static void the_client_moves_values(void **unused)
     float *again = calloc(N, sizeof *again);
     for (uint64_t i = 0; i < N; i++) theta[i] = value(9, i);
     for (uint64_t i = 0; i < N; i++) v[i] = value(8, i);
-    assert_int_equal(data_put_outer(client, bounds, 0, 0, v, &err), 0);
+    const data_vector_t momentum = {.outer = true}, params = {0};
+    const source_t from = source_of_bytes(v, N * sizeof *v);
+    assert_int_equal(data_put_vector(client, bounds, &momentum, &from, &err), 0);
     assert_int_equal(data_put_init(client, bounds, 0, theta, &err), 0);
     assert_int_equal(data_get_params(client, bounds, 0, again, &err), 0);
     assert_memory_equal(theta, again, N * sizeof *theta);
-    assert_int_equal(data_get_outer(client, bounds, 0, 0, again, &err), 0);
+    memset(again, 0, N * sizeof *again);
+    const sink_t to = {.write = write_bytes, .user = again};
+    assert_int_equal(data_get_vector(client, bounds, &momentum, &to, &err), 0);
     assert_memory_equal(v, again, N * sizeof *v);
+    assert_int_equal(data_get_vector(client, bounds, &params, &to, &err), 0);
+    assert_memory_equal(theta, again, N * sizeof *theta);
+    /* A disk that is full ends it. */
+    const sink_t full = {.write = write_nothing};
+    assert_int_equal(data_get_vector(client, bounds, &params, &full, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
     data_delta_t delta = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
     assert_int_equal(data_put_delta(client, bounds, &delta, theta, &err), 0);
     delta.round = 1;

@@ -42,6 +42,7 @@ typedef struct {
     uint64_t attempt;   /* of the next ASSIGN */
     const char *rule;   /* its outer rule; NULL: nesterov */
     uint32_t fragments; /* its; 0: 1 */
+    uint64_t of;        /* replicas that the round has, as updates say */
     uint32_t state_round, n_shares;
     Msg__Inspected inspected; /* the last one; its texts below */
     char reason[16], detail[200];
@@ -292,6 +293,7 @@ static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t he
     header.replica = k;
     header.fence = held;
     header.weight = weight;
+    header.total = rig->of;
     header.codec = (uint8_t)codec->id;
     header.fragment = rig->fragments > 1 ? (uint16_t)chunk : 0; /* 2: a chunk each */
     wire_type_t type = data(rig, header, bytes, n);

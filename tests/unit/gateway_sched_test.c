@@ -13,9 +13,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gateway/access.h"
 #include "gateway/sched.h"
 #include "gateway/stats.h"
+#include "http/access.h"
 #include "ir/print.h"
 #include "model/family.h"
 #include "temp.h"

@@ -334,12 +334,60 @@ static void test_full(void **state)
     model_fini(&model);
 }
 
+/* What is cut away has never been there: scores behind other tokens are those of a sequence without it,
+ * beside another sequence that is read meanwhile. */
+static void check_cut(const model_t *model, bool window)
+{
+    enum { N = 25, MORE = 6 };
+    uint32_t prompt[BLOCK], other[BLOCK];
+    err_t err = {0};
+    double most = 0;
+    infer_t *self = open_as(model,
+                            &(infer_options_t){.cache_dir = "", .slots = 2, .window = window});
+    prompt_of(prompt, N, 3);
+    prompt_of(other, N + MORE, 4);
+    const size_t keep[] = {N + MORE, N, N - 1, 17, 16, 1};
+    for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) {
+        int s = infer_add(self, prompt, N, &err);
+        check(s, &err);
+        scores_of(self, s);
+        for (int k = 0; k < MORE; k++) check(infer_push(self, s, other[k], &err), &err);
+        scores_of(self, s);
+        infer_cut(self, s, keep[i]);
+        assert_null(infer_scores(self, s));
+        for (size_t k = keep[i]; k < N + MORE; k++)
+            check(infer_push(self, s, other[k], &err), &err);
+        uint32_t all[BLOCK];
+        for (size_t k = 0; k < N + MORE; k++)
+            all[k] = k >= keep[i] ? other[k] : k < N ? prompt[k] : other[k - N];
+        int fresh = infer_add(self, all, N + MORE, &err);
+        check(fresh, &err);
+        const float *x = scores_of(self, fresh), *y = scores_of(self, s);
+        for (int v = 0; v < VOCAB; v++) most = fmax(most, fabs((double)x[v] - y[v]));
+        infer_end(self, s);
+        infer_end(self, fresh);
+    }
+    assert_true(most < 1e-5); /* the same sums in another order */
+    infer_close(&self);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    model_t model;
+    llama_init(&model);
+    check_cut(&model, false);
+    check_cut(&model, true);
+    model_fini(&model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpt2),         cmocka_unit_test(test_llama),
         cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_cache),        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,8 @@ static void server_main(zsock_t *pipe, void *arg)
     zloop_t *loop = zloop_new();
     series_table_t *series = series_table_new();
     series_set(series_get(series, SCOPE_RUN, "r", "", 0), M_LOSS, 1.5);
-    web_options_t options = {.address = "127.0.0.1:0", .store = self->url, .series = series};
+    web_options_t options = {
+        .http = http_read_only("127.0.0.1:0"), .store = self->url, .series = series};
     web_t *web = web_new(loop, &options, &err);
     if (!web) fprintf(stderr, "# %s\n", err.text);
     self->port = web ? web_port(web) : 0;

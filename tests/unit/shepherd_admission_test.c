@@ -194,7 +194,7 @@ static void the_next_leader_judges_the_same(void **unused)
     enum { ROUNDS = 40, K = 2 };
     rig_t *rig = training(K, 99, 2);
     rig->config.validate_every = 0;
-    store_update_t past[ROUNDS * K];
+    store_update_t past[ROUNDS * K] = {{0}};
     size_t n = 0;
     for (uint32_t round = 0; round < ROUNDS; round++) {
         double norm2[K] = {1 + round, 2 + round};

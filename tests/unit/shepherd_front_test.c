@@ -289,6 +289,7 @@ static void numbers(void **state)
     for (int i = 0; i < N; i++) front_unseat(&member[i]);
     for (int i = 0; i < N; i++) front_unseat(&member[i]); /* twice is nothing */
     VEC_FREE(&front.seats);
+    VEC_FREE(&front.free_seats);
 }
 
 /* Turn the front's loop until a condition holds. */

@@ -74,7 +74,7 @@ static void versions_are_agreed(void **unused)
         assert_int_equal(rig->state.roster.members.n, ranges[i].common != 0);
         if (ranges[i].common) {
             assert_int_equal(only(rig, W1, BODY(WELCOME))->welcome->protocol, ranges[i].common);
-            assert_int_equal(rig->state.roster.members.at[0].protocol, ranges[i].common);
+            assert_int_equal(rig->state.roster.members.at[0]->protocol, ranges[i].common);
         } else {
             const Msg__Fault *fault = only(rig, W1, BODY(FAULT))->fault;
             assert_int_equal(fault->code, MSG__FAULT__CODE__REFUSED);

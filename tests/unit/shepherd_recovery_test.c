@@ -175,7 +175,7 @@ static void leases_outlive_their_shepherd(void **unused)
     const work_t *lease = rig->state.round.lease;
     say_holding(rig, W1, "w1", 4, 1, 1); /* not its own any more? Under this fence it is */
     assert_true(lease[1].state == WORK_ISSUED &&
-                lease[1].home == rig->state.roster.members.at[0].serial);
+                lease[1].home == rig->state.roster.members.at[0]->serial);
     say_holding(rig, W2, "w2", 4, 3, 7); /* given, but that was not written in time */
     assert_true(lease[3].state == WORK_ISSUED && lease[3].fence == 7);
     assert_int_equal(count(rig, 0, BODY(REVOKE), NULL), 0);

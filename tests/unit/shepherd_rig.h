@@ -76,8 +76,27 @@ static void keep_records(rig_t *rig)
     rig->state.ports.record = take_record;
 }
 
+/* The leases that are linked from there are those of this home, and each once. */
+static void check_homes(const shepherd_t *self, uint32_t first, const member_row_t *home)
+{
+    size_t n = 0, n_linked = 0;
+    for (int64_t k = 0; k < self->round.replicas; k++) {
+        const work_t *lease = &self->round.lease[k];
+        const member_row_t *row = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
+        n += row == home;
+    }
+    for (uint32_t at = first, before = 0; at; before = at, at = self->round.lease[at - 1].next) {
+        const work_t *lease = &self->round.lease[at - 1];
+        assert_true(++n_linked <= n);
+        assert_int_equal(lease->before, before);
+        assert_ptr_equal(lease->home ? member_by_serial(&self->roster, lease->home) : NULL, home);
+    }
+    assert_int_equal(n_linked, n);
+    if (home) assert_int_equal(home->n_home, n);
+}
+
 /* What is counted as it changes is what counting finds: states of leases and parts, work of members;
- * and each member is found by its peer. */
+ * and each member is found by its peer and its id, and its leases by it. */
 static void check_counts(rig_t *rig)
 {
     shepherd_t *self = &rig->state;
@@ -85,14 +104,22 @@ static void check_counts(rig_t *rig)
     uint32_t held[64];
     size_t n = self->roster.members.n;
     assert_true(n <= sizeof held / sizeof *held);
-    for (size_t i = 0; i < n; i++) held[i] = self->roster.members.at[i].n_work;
+    for (size_t i = 0; i < n; i++) {
+        held[i] = self->roster.members.at[i]->n_work;
+        check_homes(self, self->roster.members.at[i]->homes, self->roster.members.at[i]);
+    }
+    check_homes(self, self->round.homeless, NULL);
+    bool stirred = self->round.stirred;
     work_count(self);
+    self->round.stirred = stirred;
+    assert_int_equal(was.n_absent, self->round.n_absent);
     assert_memory_equal(was.n_lease, self->round.n_lease, sizeof was.n_lease);
     assert_memory_equal(was.n_part, self->round.n_part, sizeof was.n_part);
     for (size_t i = 0; i < n; i++) {
-        member_row_t *row = &self->roster.members.at[i];
+        member_row_t *row = self->roster.members.at[i];
         assert_int_equal(held[i], row->n_work);
         assert_ptr_equal(member_by_peer(&self->roster, &row->peer), row);
+        assert_ptr_equal(member_by_id(&self->roster, row->id), row);
     }
 }
 

@@ -1,4 +1,7 @@
 /* Submissions to a front: names, what is in their way, clients that leave; deletions of runs. */
+#include <sys/stat.h>
+#include <time.h>
+
 #include "front_rig.h"
 
 /* --- Names --- */
@@ -167,13 +170,148 @@ static void pieces_on_their_way(void **state)
     turn(rig, has_heard, before + 2 + FIT);
     for (size_t i = before + 2; i < before + 2 + FIT; i++)
         assert_string_equal(rig->heard.at[i]->run_answer->error, "");
+    piece.offset -= FRONT_PIECE_BYTES;
     front_on_piece(&rig->front, &rig->watched, &message); /* there is room again */
     turn(rig, has_heard, before + 3 + FIT);
     assert_string_equal(rig->heard.at[before + 2 + FIT]->run_answer->error, "");
     front_drop(&rig->front, front_by_id(&rig->front, "member-0"));
     join(rig, 0, MSG__KIND__KIND_CLI);
-    only_entries(rig, 0);
+    only_entries(rig, 1); /* waits for the rest */
     free(piece.data.data);
+    rig_destroy(rig);
+}
+
+/* Bytes [from, to) of a file; the answer. */
+static const char *send_part(rig_t *rig, const wish_t *wish, uint32_t file, size_t from, size_t to)
+{
+    Msg__RunPiece piece = MSG__RUN_PIECE__INIT;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    piece.file = file;
+    piece.offset = from;
+    piece.data.data = (uint8_t *)(uintptr_t)wish->text[file] + from;
+    piece.data.len = to - from;
+    message.body_case = BODY(RUN_PIECE);
+    message.run_piece = &piece;
+    size_t before = rig->heard.n;
+    front_on_piece(&rig->front, &rig->watched, &message);
+    turn(rig, has_heard, before + 1);
+    return rig->heard.at[before]->run_answer->error;
+}
+
+static void leave_and_come(rig_t *rig)
+{
+    front_drop(&rig->front, front_by_id(&rig->front, "member-0"));
+    join(rig, 0, MSG__KIND__KIND_CLI);
+}
+
+/* A submission that broke off goes on where it was, also at the next front, and by another client; two do not send
+ * the same at the same time. */
+static void goes_on(void **state)
+{
+    (void)state;
+    wish_t wish;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    wish_init(&wish, "one", "some words");
+    const Msg__RunAnswer *answer = asked(rig, &wish.ask);
+    assert_true(answer->send);
+    assert_int_equal(answer->n_have, N_FILES);
+    for (int i = 0; i < N_FILES; i++) assert_int_equal(answer->have[i], 0);
+    assert_string_equal(send_part(rig, &wish, 1, 0, strlen("module")), "");
+    assert_string_equal(send_part(rig, &wish, 3, 0, 2), "");
+    assert_string_equal(send_part(rig, &wish, 3, 2, 4), "");
+
+    join(rig, 1, MSG__KIND__KIND_CLI);
+    tell(rig, 1, &wish.ask); /* the other one waits */
+    assert_null(front_by_id(&rig->front, "member-1")->upload);
+    leave_and_come(rig);
+    answer = asked(rig, &wish.ask);
+    assert_int_equal(answer->have[0], 0);
+    assert_int_equal(answer->have[1], strlen("module"));
+    assert_int_equal(answer->have[3], 4);
+    end(rig);
+    begin(rig);
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    answer = asked(rig, &wish.ask);
+    assert_int_equal(answer->have[3], 4);
+    assert_string_equal(send_part(rig, &wish, 0, 0, strlen(run_json)), "");
+    assert_string_equal(send_part(rig, &wish, 2, 0, strlen("values")), "");
+    assert_string_equal(send_part(rig, &wish, 3, 4, 10), "");
+    assert_string_equal(asked_about(rig, MSG__RUN_ASK__VERB__COMMIT, "")->error, "");
+    assert_string_equal(content(rig, "runs/one/train.u16"), "some words");
+    only_entries(rig, 1);
+    rig_destroy(rig);
+}
+
+/* Pieces that overtake others leave holes: what lies behind the first one comes again. */
+static void holes(void **state)
+{
+    enum { PIECE = FRONT_PIECE_BYTES, ALL = 4 * PIECE };
+    static const int order[] = {2, 0, 1}, have[] = {0, 1, 3}; /* pieces behind each other */
+    (void)state;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    wish_t wish;
+    wish_init(&wish, "run", "words");
+    wish.file[1].size = ALL;
+    wish.text[1] = mem_calloc(1, ALL);
+    memset((void *)(uintptr_t)wish.text[1], 'x', ALL);
+    assert_true(asked(rig, &wish.ask)->send);
+    for (int i = 0; i < 3; i++) {
+        size_t at = (size_t)order[i] * PIECE;
+        assert_string_equal(send_part(rig, &wish, 1, at, at + PIECE), "");
+        leave_and_come(rig);
+        assert_int_equal(asked(rig, &wish.ask)->have[1], have[i] * PIECE);
+    }
+    free((void *)(uintptr_t)wish.text[1]);
+    rig_destroy(rig);
+}
+
+static void age(const rig_t *rig, int hours)
+{
+    DIR *dir = opendir(rig->runs);
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, FRONT_UPLOAD_PREFIX, strlen(FRONT_UPLOAD_PREFIX)) != 0) continue;
+        const struct timespec times[2] = {{time(NULL) - hours * 3600, 0},
+                                          {time(NULL) - hours * 3600, 0}};
+        char *path = mem_printf("%s/%s", rig->runs, entry->d_name),
+             *file = mem_printf("%s/train.u16", path);
+        assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+        free(path);
+        free(file);
+    }
+    closedir(dir);
+}
+
+/* What broke off is kept for a day, and less long where there is no room. */
+static void is_not_kept_for_ever(void **state)
+{
+    (void)state;
+    wish_t one, two;
+    rig_t *rig = rig_new();
+    join(rig, 0, MSG__KIND__KIND_CLI);
+    wish_init(&one, "one", "some words");
+    wish_init(&two, "two", "other words");
+    asked(rig, &one.ask);
+    assert_string_equal(send_part(rig, &one, 3, 0, 4), "");
+    age(rig, 23);
+    asked(rig, &two.ask);
+    assert_string_equal(send_part(rig, &two, 3, 0, 4), "");
+    only_entries(rig, 2);
+    age(rig, 25);
+    asked(rig, &two.ask);
+    assert_int_equal(rig->heard.at[rig->heard.n - 1]->run_answer->have[3],
+                     4); /* not the one in hand */
+    only_entries(rig, 1);
+    asked(rig, &one.ask);
+    assert_string_equal(send_part(rig, &one, 3, 0, 4), "");
+    only_entries(rig, 1); /* `two` went */
+    age(rig, 1);
+    files_expire(rig->runs, NULL, 4);
+    only_entries(rig, 1);
+    files_expire(rig->runs, NULL, 3);
+    only_entries(rig, 0);
     rig_destroy(rig);
 }
 
@@ -302,6 +440,9 @@ int main(void)
         cmocka_unit_test(link_in_the_way),
         cmocka_unit_test(adopted),
         cmocka_unit_test(pieces_on_their_way),
+        cmocka_unit_test(goes_on),
+        cmocka_unit_test(holes),
+        cmocka_unit_test(is_not_kept_for_ever),
         cmocka_unit_test(client_leaves),
         cmocka_unit_test(deletion),
         cmocka_unit_test(meanwhile),

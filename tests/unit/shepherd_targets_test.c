@@ -25,7 +25,7 @@ static rig_t *mixed(const char *spare)
     ask(rig, W1);
     const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
     work_t *other = &rig->state.round.lease[1 - lease->replica];
-    other->home = member_by_id(&rig->state.roster, "w2")->serial;
+    work_home(&rig->state, other, member_by_id(&rig->state.roster, "w2")->serial);
     ask(rig, W2);
     only(rig, W2, BODY(LEASE));
     ask(rig, W3);

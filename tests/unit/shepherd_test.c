@@ -173,11 +173,11 @@ static void who_leaves_takes_nobody_along(void **unused)
     SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "enough");
     assert_int_equal(member_place(&rig->state.roster, 0), rig->state.roster.members.n);
     for (size_t i = 0; i < rig->state.roster.members.n; i++) {
-        uint32_t serial = rig->state.roster.members.at[i].serial;
+        uint32_t serial = rig->state.roster.members.at[i]->serial;
         assert_int_equal(member_place(&rig->state.roster, serial), i);
         assert_ptr_equal(member_by_serial(&rig->state.roster, serial),
-                         &rig->state.roster.members.at[i]);
-        assert_true(i == 0 || serial > rig->state.roster.members.at[i - 1].serial);
+                         rig->state.roster.members.at[i]);
+        assert_true(i == 0 || serial > rig->state.roster.members.at[i - 1]->serial);
     }
     const uint8_t left[] = {W1, W3, W4};
     for (int i = 0; i < 3; i++) ask(rig, left[i]);
@@ -240,7 +240,7 @@ static void bad_hellos_are_refused(void **unused)
     assert_int_equal(rig->state.roster.members.n, 1);
     hello(rig, W2, MSG__KIND__KIND_WORKER, "same"); /* repeated: only answered */
     assert_int_equal(count(rig, W2, BODY(WELCOME), NULL), 2);
-    assert_int_equal(rig->state.roster.members.at[0].serial, 2);
+    assert_int_equal(rig->state.roster.members.at[0]->serial, 2);
     rig_free(rig);
 }
 
@@ -498,6 +498,37 @@ static void signals(void **unused)
     rig_free(rig);
 }
 
+/* What is being written already of that round is not written again; unless it cannot be. Who trains is told to
+ * stop. */
+static void a_signal_while_a_checkpoint_is_written(void **unused)
+{
+    (void)unused;
+    for (int fails = 0; fails < 2; fails++) {
+        rig_t *rig = training(1, 5, 1);
+        rig->config.checkpoint_every = 1;
+        do_round(rig, 0, W1);
+        courier_result_t made = courier(rig, COURIER_CHECKPOINT);
+        made.round = 1;
+        made.checkpoint = "run/checkpoint/round-000001";
+        ask(rig, W1);
+        forget_sent(rig);
+        shepherd_on_signal(&rig->state);
+        only(rig, W1, BODY(REVOKE));
+        assert_null(rig->job);
+        if (fails) err_set(&made.err, ERR_IO, "no room");
+        shepherd_on_courier(&rig->state, &made);
+        assert_int_equal(rig->state.finished, !fails);
+        if (fails) {
+            courier_result_t saved = courier(rig, COURIER_SAVE);
+            saved.checkpoint = made.checkpoint;
+            shepherd_on_courier(&rig->state, &saved);
+        }
+        assert_true(rig->state.finished);
+        assert_int_equal(rig->state.exit_status, 3);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     log_init("shepherd_test", LOG_OFF, LOG_LOGFMT);
@@ -519,6 +550,7 @@ int main(void)
         cmocka_unit_test(replicas_move_only_where_it_helps),
         cmocka_unit_test(patience_with_missing_workers_ends),
         cmocka_unit_test(signals),
+        cmocka_unit_test(a_signal_while_a_checkpoint_is_written),
     };
     return cmocka_run_group_tests_name("shepherd", tests, NULL, NULL);
 }

@@ -14,7 +14,10 @@
 /* Tables with rows of runs; those of the second line are not a run's own. */
 static const char *const tables[] = {"leadership", "round",      "lease",  "ledger",  "returned",
                                      "rejection",  "checkpoint", "rewind", "replicas"};
-enum { N_TABLES = sizeof tables / sizeof *tables, N_OTHERS = 3 /* worker, event, sample */ };
+enum {
+    N_TABLES = sizeof tables / sizeof *tables,
+    N_OTHERS = 4 /* worker, event, sample, quarantine */
+};
 enum { N_LEASES = 12000 }; /* more than a slice */
 
 typedef struct {

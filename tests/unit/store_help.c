@@ -39,6 +39,15 @@ void store_help_script(const char *url, const char *text)
     sql_destroy(&db);
 }
 
+bool store_help_refused(const char *url, const char *text)
+{
+    err_t fault = {0};
+    sql_t *db = raw_open(url);
+    int rc = sql_script(db, text, &fault);
+    sql_destroy(&db);
+    return rc < 0 && fault.code == ERR_STATE;
+}
+
 int64_t store_help_count(const char *url, const char *query)
 {
     sql_t *db = raw_open(url);

@@ -22,6 +22,7 @@ void store_help_abandon(store_t *store, const store_leader_t *leader);
 
 /* Run SQL that the store does not offer. */
 void store_help_script(const char *url, const char *text);
+bool store_help_refused(const char *url, const char *text); /* ERR_STATE: the database forbids it */
 int64_t store_help_count(const char *url, const char *query); /* first cell */
 
 /* What tests without rounds share: a new database with all migrations. */

@@ -184,9 +184,14 @@ static void test_resume(void **state)
     STORE_OK(store_resume(s, &f->boss, &r, err));
     assert_string_equal(r.round.state, "committed");
     /* Only what was committed is a measure for later updates. */
-    assert_true(r.updates.n == 1 && r.updates.at[0].committed && r.updates.at[0].replica == 0);
+    assert_true(r.updates.n == 2 && r.updates.at[0].committed && r.updates.at[0].replica == 0);
     assert_string_equal(r.updates.at[0].worker, "w1");
     assert_true(r.updates.at[0].steps == 3 && r.updates.at[0].compute_s == 0.5);
+    assert_true(r.updates.at[0].sent_bytes == 1000 && r.updates.at[0].received_bytes == -1);
+    assert_true(r.updates.at[0].download_ms == 20 && r.updates.at[0].upload_ms == -1);
+    /* Done, and not counted: its worker is told apart. */
+    assert_true(r.updates.at[1].dropped && !r.updates.at[0].dropped);
+    assert_true(r.updates.at[1].replica == 1 && !r.updates.at[1].committed);
     assert_int_equal(
         store_help_count(f->url, "SELECT sent_bytes FROM pcp_leases WHERE "
                                  "replica = 0 AND received_bytes IS NULL AND download_ms = 20 AND "

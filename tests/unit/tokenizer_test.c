@@ -113,30 +113,14 @@ static void test_bad_json(void **state)
     }
 }
 
-typedef struct {
-    uint32_t *at;
-    size_t n, done, calls, fails_at;
-} sunk_t;
-
-static int sink(void *user, const uint32_t *tokens, size_t n, size_t n_done, err_t *err)
-{
-    sunk_t *s = user;
-    if (++s->calls == s->fails_at) return err_set(err, ERR_IO, "full");
-    assert_true(n_done >= s->done);
-    if (n) memcpy(s->at + s->n, tokens, n * sizeof *tokens);
-    s->n += n;
-    s->done = n_done;
-    return 0;
-}
-
-/* A long text by parts is the text as a whole; a sink that fails ends it. */
+/* A text by parts is the text as a whole; offsets in errors are those of the whole. */
 static void test_parts(void **state)
 {
     (void)state;
-    enum { BYTES = 5000000 };
+    enum { BYTES = 500000 };
     char *text = malloc(BYTES);
     for (int i = 0; i < BYTES; i++) text[i] = (char)('a' + i * 7 % 26);
-    memcpy(text + (1 << 20) - 1, "\xc3\xa9", 2); /* across the end of a part */
+    memcpy(text + 1000, "\xc3\xa9", 2);
     static const char *const kinds[] = {"char", "byte", "raw"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         err_t err = {0};
@@ -144,21 +128,45 @@ static void test_parts(void **state)
         size_t n;
         uint32_t *whole = tokenizer_encode(t, text, BYTES, &n, &err);
         assert_non_null(whole);
-        sunk_t sunk = {.at = malloc(n * sizeof *whole)};
-        assert_int_equal(tokenizer_encode_into(t, text, BYTES, sink, &sunk, &err), 0);
-        assert_int_equal(sunk.n, n);
-        assert_int_equal(sunk.done, BYTES);
-        assert_true(sunk.calls > 2);
-        assert_memory_equal(sunk.at, whole, n * sizeof *whole);
-        sunk_t full = {.at = sunk.at, .fails_at = 2};
-        assert_int_equal(tokenizer_encode_into(t, text, BYTES, sink, &full, &err), -1);
-        assert_int_equal(full.calls, 2);
-        assert_string_equal(err.text, "full");
-        free(sunk.at);
+        tokens_t parts = {0};
+        tokenizer_encoder_t *encoder = tokenizer_encoder_new(t);
+        for (size_t at = 0; at < BYTES; at += 4000)
+            assert_int_equal(tokenizer_encoder_add(encoder, text + at, 4000, at, &parts, &err), 0);
+        assert_int_equal(parts.n, n);
+        assert_memory_equal(parts.at, whole, n * sizeof *whole);
+        if (k == 0) {
+            assert_int_equal(tokenizer_encoder_add(encoder, "ab\xff", 3, 70, &parts, &err), -1);
+            assert_non_null(strstr(err.text, "byte 72 is not UTF-8"));
+        }
+        tokenizer_encoder_destroy(&encoder);
+        VEC_FREE(&parts);
         free(whole);
         tokenizer_destroy(&t);
     }
     free(text);
+}
+
+/* Symbols that several collect are those of one. */
+static void test_symbols(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    tokenizer_symbols_t *a = tokenizer_symbols_new(), *b = tokenizer_symbols_new();
+    assert_int_equal(tokenizer_symbols_add(a, "zebra", 5, 0, &err), 0);
+    assert_int_equal(tokenizer_symbols_add(b, "\xc3\xa9t", 3, 0, &err), 0);
+    assert_int_equal(tokenizer_symbols_add(b, "t\x80", 2, 9, &err), -1);
+    assert_non_null(strstr(err.text, "byte 10 is not UTF-8"));
+    tokenizer_symbols_take(a, b);
+    tokenizer_t *t = tokenizer_new_char(a, &err),
+                *one = tokenizer_new("char", "zebrat\xc3\xa9", 8, &err);
+    char *x = tokenizer_print(t), *y = tokenizer_print(one);
+    assert_string_equal(x, y);
+    free(x);
+    free(y);
+    tokenizer_destroy(&t);
+    tokenizer_destroy(&one);
+    tokenizer_symbols_destroy(&a);
+    tokenizer_symbols_destroy(&b);
 }
 
 int main(void)
@@ -167,7 +175,7 @@ int main(void)
         cmocka_unit_test(test_char),     cmocka_unit_test(test_char_symbols_are_sorted),
         cmocka_unit_test(test_not_utf8), cmocka_unit_test(test_byte),
         cmocka_unit_test(test_raw),      cmocka_unit_test(test_bad_json),
-        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_symbols),
     };
     return cmocka_run_group_tests_name("tokenizer", tests, NULL, NULL);
 }

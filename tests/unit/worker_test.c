@@ -229,7 +229,8 @@ static void lease(engine_t *engine, double w[3], inner_t *inner)
     float theta[3], loss = 0;
     err_t err = {0};
     for (int j = 0; j < 3; j++) theta[j] = (float)w[j];
-    if (engine_begin(engine, theta, inner->bytes, inner->n, NULL, &err) < 0)
+    const source_t state = source_of_bytes(inner->bytes, inner->n);
+    if (engine_begin(engine, theta, inner->bytes ? &state : NULL, NULL, &err) < 0)
         fail_msg("%s", err.text);
     for (int step = 0; step < 3; step++) {
         assert_int_equal(engine_step(engine, BATCH, LR, &loss, NULL), 0);
@@ -241,9 +242,47 @@ static void lease(engine_t *engine, double w[3], inner_t *inner)
     for (int j = 0; j < 3; j++)
         if (fabs(fall[j] + w[j]) > 1e-5) fail_msg("w[%d] %g, by hand %g", j, -fall[j], w[j]);
     free(inner->bytes);
-    inner->bytes = engine_state(engine, NULL, &inner->n, NULL);
+    source_t end;
+    assert_int_equal(engine_state(engine, NULL, &end, NULL), 0);
+    inner->bytes = source_take(&end, NULL);
+    inner->n = (size_t)end.n;
     assert_non_null(inner->bytes);
     assert_true(inner->n <= engine_state_limit(engine));
+}
+
+/* Read in pieces of any size, a state is the file that safetensors_pack makes of its tensors: what was named before
+ * states were read in pieces has the same name now. */
+static void states_are_their_files(void **unused)
+{
+    (void)unused;
+    engine_t *engine = engine_make();
+    inner_t inner = {0};
+    double w[3] = {0.5, -1, 2};
+    lease(engine, w, &inner);
+    const float error[3] = {1, 0, -3};
+    for (int with = 0; with < 2; with++) {
+        source_t state;
+        assert_int_equal(engine_state(engine, with ? error : NULL, &state, NULL), 0);
+        safetensors_t *view = safetensors_view(inner.bytes, inner.n, NULL);
+        safetensor_t two[2] = {*safetensors_at(view, 0),
+                               {"codec.error", DT_F32, 1, {3}, error, sizeof error}};
+        safetensors_meta_t meta = {"steps", "3"};
+        size_t n, at;
+        uint8_t *want = safetensors_pack(two, with ? 2 : 1, &meta, 1, &n, &at, NULL);
+        assert_int_equal(state.n, n);
+        for (size_t piece = 1; piece <= n; piece++) {
+            uint8_t *have = mem_calloc(n, 1);
+            for (size_t i = 0; i < n; i += piece)
+                assert_int_equal(
+                    source_read(&state, i, have + i, n - i < piece ? n - i : piece, NULL), 0);
+            assert_memory_equal(have, want, n);
+            free(have);
+        }
+        free(want);
+        safetensors_close(&view);
+    }
+    free(inner.bytes);
+    engine_destroy(&engine);
 }
 
 static void inner_states_are_bytes(void **unused)
@@ -260,7 +299,8 @@ static void inner_states_are_bytes(void **unused)
     lease(other, a, &at_a);  /* anywhere */
     /* A lease that is broken off leaves no trace. */
     float theta[3] = {9, 9, 9}, loss;
-    assert_int_equal(engine_begin(engine, theta, at_a.bytes, at_a.n, NULL, NULL), 0);
+    const source_t state = source_of_bytes(at_a.bytes, at_a.n);
+    assert_int_equal(engine_begin(engine, theta, &state, NULL, NULL), 0);
     assert_int_equal(engine_step(engine, BATCH, 1.0, &loss, NULL), 0);
     lease(engine, a, &at_a);
     free(at_a.bytes);
@@ -278,11 +318,12 @@ static void state_begins(engine_t *engine, const safetensor_t *tensors, size_t n
     err_t err = {0};
     uint8_t *bytes = safetensors_pack(tensors, n, &meta, 1, &n_bytes, &at, &err);
     assert_non_null(bytes);
-    assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, NULL, &err), want ? -1 : 0);
+    source_t state = source_of_bytes(bytes, n_bytes);
+    assert_int_equal(engine_begin(engine, theta, &state, NULL, &err), want ? -1 : 0);
     if (err.code != want) fail_msg("code %d, want %d: %s", err.code, want, err.text);
     /* Every shorter file is refused, and leaves nothing. */
-    for (size_t i = 0; i < n_bytes; i++)
-        assert_int_equal(engine_begin(engine, theta, bytes, i, NULL, &err), -1);
+    for (state.n = 0; state.n < n_bytes; state.n++)
+        assert_int_equal(engine_begin(engine, theta, &state, NULL, &err), -1);
     free(bytes);
 }
 
@@ -309,8 +350,8 @@ static void errors_of_codecs(engine_t *engine, safetensor_t good)
         float theta[3] = {0}, error[3] = {7, 7, 7};
         err_t err = {0};
         uint8_t *bytes = safetensors_pack(two, cases[i].n, &meta, 1, &n_bytes, &at, &err);
-        assert_int_equal(engine_begin(engine, theta, bytes, n_bytes, error, &err),
-                         cases[i].want ? -1 : 0);
+        const source_t state = source_of_bytes(bytes, n_bytes);
+        assert_int_equal(engine_begin(engine, theta, &state, error, &err), cases[i].want ? -1 : 0);
         assert_int_equal(err.code, cases[i].want);
         for (int j = 0; j < 3 && !cases[i].want; j++)
             assert_true(error[j] == (cases[i].n == 2 ? values[j] : 0));
@@ -355,8 +396,8 @@ static void states_of_another_model_are_refused(void **unused)
 
 static void keep(states_t *states, Msg__Lease *lease, const char *text, char hash[HASH_HEX])
 {
-    uint8_t *bytes = (uint8_t *)mem_strdup(text);
-    assert_int_equal(states_keep(states, lease, bytes, strlen(text), NULL, hash, NULL), 0);
+    const source_t state = source_of_bytes(text, strlen(text));
+    assert_int_equal(states_keep(states, lease, &state, NULL, hash, NULL), 0);
 }
 
 /* What a lease that names `hash` begins with is `text`; NULL: zero moments. */
@@ -369,8 +410,11 @@ static void begins_with(states_t *states, Msg__Lease *lease, const char *hash, c
     assert_int_equal(found != NULL, text != NULL);
     if (!text) return;
     assert_false(fresh);
-    assert_int_equal(found->n, strlen(text));
-    assert_memory_equal(found->bytes, text, found->n);
+    assert_int_equal(found->source.n, strlen(text));
+    uint8_t *bytes = source_take(&found->source, NULL);
+    assert_non_null(bytes);
+    assert_memory_equal(bytes, text, strlen(text));
+    free(bytes);
 }
 
 static void states_in_memory(void **unused)
@@ -555,6 +599,7 @@ int main(void)
         cmocka_unit_test(a_cache_directory_is_shared),
         cmocka_unit_test(a_damaged_cache_is_not_used),
         cmocka_unit_test(inner_states_are_bytes),
+        cmocka_unit_test(states_are_their_files),
         cmocka_unit_test(states_of_another_model_are_refused),
         cmocka_unit_test(states_in_memory),
         cmocka_unit_test(states_in_files),

@@ -14,11 +14,13 @@ typedef struct {
 #define X(name, cuda, hip, parameters) {offsetof(api_t, name), {cuda, hip}},
 static const function_t functions[] = {CU_FUNCTIONS(X)};
 static const function_t graph_functions[] = {CU_GRAPH_FUNCTIONS(X)};
+static const function_t event_functions[] = {CU_EVENT_FUNCTIONS(X)};
 static const function_t error_functions[] = {CU_ERROR_FUNCTIONS(X)};
 #undef X
 enum {
     N_FUNCTION = sizeof functions / sizeof *functions,
     N_GRAPH_FUNCTION = sizeof graph_functions / sizeof *graph_functions,
+    N_EVENT_FUNCTION = sizeof event_functions / sizeof *event_functions,
     N_ERROR_FUNCTION = sizeof error_functions / sizeof *error_functions,
 };
 
@@ -42,6 +44,7 @@ static int load(api_t *self, err_t *err)
         return err_set(err, ERR_UNSUPPORTED, "the %s driver has no %s", self->driver->title,
                        missing);
     self->has_graphs = !find(self, graph_functions, N_GRAPH_FUNCTION);
+    self->has_events = !find(self, event_functions, N_EVENT_FUNCTION);
     find(self, error_functions, N_ERROR_FUNCTION);
     return 0;
 }

@@ -18,6 +18,7 @@ typedef struct CUctx_st *cu_context_t;
 typedef struct CUmod_st *cu_module_t;
 typedef struct CUfunc_st *cu_function_t;
 typedef struct CUstream_st *cu_stream_t;
+typedef struct CUevent_st *cu_event_t;
 typedef struct CUgraph_st *cu_graph_t;
 typedef struct CUgraphExec_st *cu_graph_exec_t;
 
@@ -80,6 +81,13 @@ enum {
     X(graph_exec_free, "cuGraphExecDestroy", "hipGraphExecDestroy", (cu_graph_exec_t))       \
     X(graph_free, "cuGraphDestroy", "hipGraphDestroy", (cu_graph_t))
 
+/* Without them the host's clock has to do. */
+#define CU_EVENT_FUNCTIONS(X)                                                          \
+    X(event_new, "cuEventCreate", "hipEventCreateWithFlags", (cu_event_t *, unsigned)) \
+    X(event_free, "cuEventDestroy_v2", "hipEventDestroy", (cu_event_t))                \
+    X(event_record, "cuEventRecord", "hipEventRecord", (cu_event_t, cu_stream_t))      \
+    X(event_ms, "cuEventElapsedTime", "hipEventElapsedTime", (float *, cu_event_t, cu_event_t))
+
 /* Words for errors (ROCm before 5.5 has none): without them, numbers. */
 #define CU_ERROR_FUNCTIONS(X)                                                           \
     X(error_name, "cuGetErrorName", "hipDrvGetErrorName", (cu_result_t, const char **)) \
@@ -105,10 +113,11 @@ struct api {
     cu_device_t device;
     char name[64], arch[32]; /* of the device; "sm_90" or "gfx90a" */
     int major, minor;        /* CUDA's */
-    bool has_graphs;
+    bool has_graphs, has_events;
 #define X(name, cuda, hip, parameters) cu_result_t(*name) parameters;
     CU_FUNCTIONS(X)
     CU_GRAPH_FUNCTIONS(X)
+    CU_EVENT_FUNCTIONS(X)
     CU_ERROR_FUNCTIONS(X)
 #undef X
 };

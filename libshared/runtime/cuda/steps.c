@@ -125,12 +125,31 @@ static cu_graph_exec_t recall(device_t *self, err_t *err)
     return graph;
 }
 
+/* An event in the stream; where there is none, the host's clock has to do. */
+static void note(device_t *self, cu_event_t *event)
+{
+    const api_t *api = &self->api;
+    if (!api->has_events) return;
+    if (!*event && api->event_new(event, 0) != CU_SUCCESS) *event = NULL;
+    if (*event) api->event_record(*event, self->stream);
+}
+
+double cuda_steps_took(device_t *self)
+{
+    float ms = 0;
+    if (!self->begun_at || !self->ended_at ||
+        self->api.event_ms(&ms, self->begun_at, self->ended_at) != CU_SUCCESS)
+        return -1;
+    return (double)ms / 1e3;
+}
+
 int cuda_steps_run(device_t *self, err_t *err)
 {
     const api_t *api = &self->api;
     int status = 0;
     if (self->steps.queue.n == 0) return 0;
     if (cuda_use(self, err) < 0) return -1;
+    note(self, &self->begun_at);
     if (!api->has_graphs || self->steps.queue.n == 1) {
         status = launch_all(self, err);
     } else {
@@ -138,6 +157,7 @@ int cuda_steps_run(device_t *self, err_t *err)
         status = graph ? cuda_api_check(api, api->graph_launch(graph, self->stream), "a graph", err)
                        : -1;
     }
+    note(self, &self->ended_at);
     if (status == 0)
         status = cuda_api_check(api, api->stream_wait(self->stream), "running steps", err);
     self->steps.queue.n = 0;
@@ -147,4 +167,6 @@ int cuda_steps_run(device_t *self, err_t *err)
 void cuda_steps_free(device_t *self)
 {
     recording_fini(&self->steps, forget, self);
+    if (self->begun_at) self->api.event_free(self->begun_at);
+    if (self->ended_at) self->api.event_free(self->ended_at);
 }

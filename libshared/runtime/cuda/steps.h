@@ -14,6 +14,7 @@ struct device {
     bool begun;           /* the device is this process' */
     cu_context_t context; /* NULL where devices have none */
     cu_stream_t stream;
+    cu_event_t begun_at, ended_at; /* of what was run last; NULL: the driver has none */
     cubins_t cubins;
     cu_module_t *module;           /* cubins.n_module */
     void **image;                  /* the same number: a driver may read them as long */
@@ -40,7 +41,8 @@ int cuda_copy(device_t *self, const plan_copy_step_t *step, err_t *err);
 #define CUDA_OPS                                                                          \
     .close = cuda_close, .threads = cuda_threads, .load = cuda_load, .alloc = cuda_alloc, \
     .upload = cuda_memory_write, .download = cuda_memory_read, .zero = cuda_memory_zero,  \
-    .kernel = cuda_kernel, .gemm = cuda_gemm, .copy = cuda_copy, .sync = cuda_steps_run
+    .kernel = cuda_kernel, .gemm = cuda_gemm, .copy = cuda_copy, .sync = cuda_steps_run,  \
+    .took = cuda_steps_took
 
 /* What this thread asks of the driver from now on is about the device. A context belongs to
  * threads; our callers may change. */
@@ -65,5 +67,6 @@ int cuda_steps_load(device_t *self, err_t *err); /* behind modules_load */
 void cuda_steps_free(device_t *self);
 int cuda_steps_queue(device_t *self, const void *step, err_t *err);
 int cuda_steps_run(device_t *self, err_t *err); /* all that is queued, to its end */
+double cuda_steps_took(device_t *self);         /* device_ops_t.took */
 
 #endif

@@ -151,7 +151,10 @@ static bool find_family(api_t *self)
     uint32_t n = MAX_FAMILIES;
     self->GetPhysicalDeviceQueueFamilyProperties(self->physical, &n, families);
     for (self->family = 0; self->family < n; self->family++)
-        if (families[self->family].queueFlags & VK_QUEUE_COMPUTE_BIT) return true;
+        if (families[self->family].queueFlags & VK_QUEUE_COMPUTE_BIT) {
+            self->clock_bits = families[self->family].timestampValidBits;
+            return true;
+        }
     return false;
 }
 

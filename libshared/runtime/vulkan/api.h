@@ -63,6 +63,11 @@
     X(DestroyFence)                \
     X(ResetFences)                 \
     X(WaitForFences)               \
+    X(CreateQueryPool)             \
+    X(DestroyQueryPool)            \
+    X(CmdResetQueryPool)           \
+    X(CmdWriteTimestamp)           \
+    X(GetQueryPoolResults)         \
     X(QueueSubmit)                 \
     X(DeviceWaitIdle)
 
@@ -79,8 +84,8 @@ typedef struct {
     VkPhysicalDeviceIDProperties id;
     VkPhysicalDeviceMaintenance3Properties limits;
     VkPhysicalDeviceMemoryProperties memory;
-    bool f64; /* the device has doubles */
-    uint32_t family;
+    bool f64;                    /* the device has doubles */
+    uint32_t family, clock_bits; /* of the queue's timestamps; 0: it has none */
     VkDevice device;
     VkQueue queue;
 #define X(name) PFN_vk##name name;

@@ -33,6 +33,7 @@ static void vulkan_close(device_t **self_p)
         api->DeviceWaitIdle(api->device);
         steps_free(self);
         pipelines_free(self);
+        timing_free(self);
         if (self->fence) api->DestroyFence(api->device, self->fence, NULL);
         if (self->commands) api->DestroyCommandPool(api->device, self->commands, NULL);
         memory_free(api, &self->arena);
@@ -54,8 +55,11 @@ static int make_queue(device_t *self, err_t *err)
     if (api_check(api, api->CreateCommandPool(api->device, &pool, NULL, &self->commands),
                   "a command pool", err) < 0)
         return -1;
-    return api_check(api, api->CreateFence(api->device, &fence, NULL, &self->fence), "a fence",
-                     err);
+    if (api_check(api, api->CreateFence(api->device, &fence, NULL, &self->fence), "a fence", err) <
+        0)
+        return -1;
+    timing_new(self);
+    return 0;
 }
 
 static device_t *vulkan_open(const device_options_t *options, err_t *err)
@@ -141,4 +145,5 @@ const device_ops_t device_vulkan = {
     .gemm = vulkan_gemm,
     .copy = vulkan_copy,
     .sync = steps_run,
+    .took = timing_took,
 };

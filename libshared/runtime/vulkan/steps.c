@@ -214,6 +214,7 @@ static int record(device_t *self, VkCommandBuffer *out, err_t *err)
     if (begin(self, out, err) < 0) return -1;
     api->CmdBindDescriptorSets(*out, VK_PIPELINE_BIND_POINT_COMPUTE, self->layout, 0, 1, &self->set,
                                0, NULL);
+    timing_begin(self, *out);
     for (size_t i = 0; i < self->steps.queue.n; i++) {
         now.n = 0;
         find_touches(self, self->steps.queue.at[i], &now);
@@ -224,6 +225,7 @@ static int record(device_t *self, VkCommandBuffer *out, err_t *err)
         for (size_t k = 0; k < now.n; k++) VEC_PUSH(&before, now.at[k]);
         write_work(self, self->steps.queue.at[i], *out);
     }
+    timing_end(self, *out);
     VEC_FREE(&before);
     VEC_FREE(&now);
     /* What the host reads next. */

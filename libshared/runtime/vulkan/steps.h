@@ -29,6 +29,7 @@ struct device {
     VkDescriptorSet set;
     VkCommandPool commands;
     VkFence fence;
+    VkQueryPool clock; /* NULL: none */
     memory_t arena, args, staging;
     VkBufferView texels[2]; /* the arena as single elements of 32 bits, as fours of them */
     uint64_t arena_bytes;
@@ -60,5 +61,12 @@ int steps_run(device_t *self, err_t *err); /* all that is queued, to its end */
 /* Record and submit by `fill`, and wait. */
 typedef void steps_fill_fn(device_t *self, VkCommandBuffer commands, void *user);
 int steps_submit_once(device_t *self, steps_fill_fn *fill, void *user, err_t *err);
+
+/* --- timing.c: the device's clock around a sequence of steps --- */
+void timing_new(device_t *self); /* without one where the device has none */
+void timing_free(device_t *self);
+void timing_begin(const device_t *self, VkCommandBuffer commands);
+void timing_end(const device_t *self, VkCommandBuffer commands);
+double timing_took(device_t *self); /* device_ops_t.took */
 
 #endif

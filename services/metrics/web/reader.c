@@ -1,10 +1,10 @@
 /* Questions of the page to store_report. */
 #include "metrics/web/reader.h"
 
-#include <microhttpd.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "http/http.h"
 #include "metrics/web/json.h"
 #include "msg/asker.h"
 #include "store/report.h"
@@ -16,8 +16,8 @@ struct reader {
 
 static unsigned status_of(err_code_t code)
 {
-    if (code == ERR_STATE) return MHD_HTTP_NOT_FOUND;
-    return code == ERR_ARG ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (code == ERR_STATE) return HTTP_NOT_FOUND;
+    return code == ERR_ARG ? HTTP_BAD_REQUEST : HTTP_UNAVAILABLE;
 }
 
 static void do_job(void *user, void *question)
@@ -26,7 +26,7 @@ static void do_job(void *user, void *question)
     reader_job_t *job = question;
     err_t err = {0};
     report_t report = {0};
-    job->status = MHD_HTTP_OK;
+    job->status = HTTP_OK;
     int rc = job->stamp ? store_report_stamp(store, &job->stamp_is, &err)
                         : store_report(store, job->report, job->run, job->most, &report, &err);
     if (rc < 0) {

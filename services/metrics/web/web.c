@@ -1,13 +1,11 @@
 /* Paths to files, questions for the reader, and the stream of changes. */
 #include "metrics/web/web.h"
 
-#include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "metrics/http.h"
 #include "metrics/web/files.h"
 #include "metrics/web/json.h"
 #include "metrics/web/reader.h"
@@ -65,7 +63,7 @@ static bool answer_file(http_request_t *request)
     if (!file) return false;
     const char *has = http_header(request, "If-None-Match");
     bool same = has && strstr(has, file->etag);
-    http_answer_t answer = {.status = same ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+    http_answer_t answer = {.status = same ? HTTP_NOT_MODIFIED : HTTP_OK,
                             .type = file->type,
                             .etag = file->etag,
                             .fixed = same ? "" : file->at,
@@ -90,15 +88,15 @@ static void ask(web_t *self, http_request_t *request, const char *report, const 
 {
     int64_t most = most_rows(request);
     if (most < 0) {
-        answer_error(request, MHD_HTTP_BAD_REQUEST, "\"most\" is a whole number from 1 to 2000");
+        answer_error(request, HTTP_BAD_REQUEST, "\"most\" is a whole number from 1 to 2000");
         return;
     }
     if (strlen(run) >= STORE_ID) {
-        answer_error(request, MHD_HTTP_NOT_FOUND, "no run has a name as long as that");
+        answer_error(request, HTTP_NOT_FOUND, "no run has a name as long as that");
         return;
     }
     if (self->n_asked >= QUESTIONS) {
-        answer_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+        answer_error(request, HTTP_UNAVAILABLE,
                      "too many questions wait for the store; ask again later");
         return;
     }
@@ -115,7 +113,7 @@ static void answer_no_report(http_request_t *request, const char *name)
     str_t text = {0};
     str_addf(&text, "there is no report \"%.40s\"; known are:", name);
     for (size_t i = 0; store_report_name(i); i++) str_addf(&text, " %s", store_report_name(i));
-    answer_error(request, MHD_HTTP_NOT_FOUND, str_text(&text));
+    answer_error(request, HTTP_NOT_FOUND, str_text(&text));
     str_fini(&text);
 }
 
@@ -128,7 +126,7 @@ static void ask_of_run(web_t *self, http_request_t *request, const char *rest)
     size_t n = slash ? (size_t)(slash - rest) : strlen(rest);
     memcpy(run, rest, n < STORE_ID ? n : STORE_ID);
     if (!*run)
-        answer_error(request, MHD_HTTP_NOT_FOUND, "no run is named: /api/runs/RUN");
+        answer_error(request, HTTP_NOT_FOUND, "no run is named: /api/runs/RUN");
     else if (!slash)
         ask(self, request, "runs", run);
     else if (store_report_known(slash + 1, &of_run))
@@ -143,7 +141,7 @@ static void ask_of_all(web_t *self, http_request_t *request, const char *name)
     if (!store_report_known(name, &of_run))
         answer_no_report(request, name);
     else if (of_run)
-        answer_error(request, MHD_HTTP_NOT_FOUND, "that report is of one run: /api/runs/RUN/NAME");
+        answer_error(request, HTTP_NOT_FOUND, "that report is of one run: /api/runs/RUN/NAME");
     else
         ask(self, request, name, "");
 }
@@ -169,7 +167,7 @@ static void add_live(str_t *out, const series_t *row, size_t *n)
 static void answer_live(web_t *self, http_request_t *request)
 {
     const char *run = http_query(request, "run");
-    http_answer_t answer = {.status = MHD_HTTP_OK, .type = "application/json"};
+    http_answer_t answer = {.status = HTTP_OK, .type = "application/json"};
     size_t n = 0;
     str_add(&answer.body, "{\"columns\":[\"name\",\"run\",\"label\",\"value\"],\"rows\":[");
     for (series_t *row = series_first(self->series); row; row = series_next(self->series))
@@ -180,13 +178,22 @@ static void answer_live(web_t *self, http_request_t *request)
 
 /* --- requests --- */
 
+static void stream(http_request_t *request)
+{
+    str_t hello = {0};
+    str_add(&hello, "retry: 3000\nevent: hello\ndata: {}\n\n");
+    http_stream(request);
+    http_say(request, &hello);
+    str_fini(&hello);
+}
+
 static void on_request(void *user, http_request_t *request)
 {
     web_t *self = user;
     const char *path = http_path(request);
-    if (answer_file(request)) return;
+    if (!http_admits(request) || answer_file(request)) return;
     if (strcmp(path, "/api/stream") == 0)
-        http_stream(request, "retry: 3000\nevent: hello\ndata: {}\n\n");
+        stream(request);
     else if (strcmp(path, "/api/live") == 0)
         answer_live(self, request);
     else if (str_starts(path, "/api/runs/"))
@@ -194,15 +201,15 @@ static void on_request(void *user, http_request_t *request)
     else if (str_starts(path, "/api/"))
         ask_of_all(self, request, path + strlen("/api/"));
     else
-        answer_error(request, MHD_HTTP_NOT_FOUND, "there is nothing here; the page is at /");
+        answer_error(request, HTTP_NOT_FOUND, "there is nothing here; the page is at /");
 }
 
 static void on_stamp(web_t *self, const reader_job_t *job)
 {
     self->stamping = false;
-    if (job->status != MHD_HTTP_OK || job->stamp_is == self->stamp) return;
+    if (job->status != HTTP_OK || job->stamp_is == self->stamp) return;
     self->stamp = job->stamp_is;
-    http_stream_say(self->http, "event: change\ndata: {}\n\n");
+    http_say_all(self->http, "event: change\ndata: {}\n\n");
 }
 
 static int on_answer(zloop_t *loop, zsock_t *socket, void *user)
@@ -233,7 +240,7 @@ static int on_tick(zloop_t *loop, int timer, void *user)
     int64_t now_ms = clock_mono_ms();
     if (now_ms - self->beat_ms >= BEAT_MS) {
         self->beat_ms = now_ms;
-        http_stream_say(self->http, ": still here\n\n");
+        http_say_all(self->http, ": still here\n\n");
     }
     if (self->stamping) return 0;
     reader_job_t *job = mem_calloc(1, sizeof *job);
@@ -249,11 +256,11 @@ web_t *web_new(zloop_t *loop, const web_options_t *options, err_t *err)
 {
     web_t *self = mem_calloc(1, sizeof *self);
     *self = (web_t){.loop = loop, .series = options->series, .timer = -1};
-    http_options_t http = {.address = options->address,
-                           .headers = headers,
-                           .local_names = true,
-                           .handler = on_request,
-                           .user = self};
+    http_options_t http = options->http;
+    http.headers = headers;
+    http.local_names = !http.access;
+    http.handler = on_request;
+    http.user = self;
     web_files_init();
     self->reader = reader_new(options->store, err);
     if (self->reader) self->http = http_new(loop, &http, err);

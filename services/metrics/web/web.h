@@ -15,12 +15,13 @@
 #include <czmq.h>
 
 #include "base/err.h"
+#include "http/http.h"
 #include "metrics/series.h"
 
 typedef struct web web_t;
 
 typedef struct {
-    const char *address;    /* as http_options_t's */
+    http_options_t http;    /* without headers, handler and its user */
     const char *store;      /* URL that is read; borrowed */
     series_table_t *series; /* borrowed */
 } web_options_t;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/bulk/at_hand.h"
 #include "shepherd/shepherd.h"
 
 bool checkpoint_due(const shepherd_t *self, uint32_t round)
@@ -14,6 +15,12 @@ bool checkpoint_due(const shepherd_t *self, uint32_t round)
     if (round == 0) return false;
     if (round == self->checkpoints.at) return true;
     return every > 0 && (round % every == 0 || round == self->config->rounds);
+}
+
+bool checkpoint_wants_objects(const shepherd_t *self)
+{
+    bool local = strcmp(self->config->keep_state, "local") == 0 && self->checkpoints.at_hand;
+    return checkpoint_due(self, self->round.number + 1) && !local;
 }
 
 bool checkpoint_hold(const shepherd_t *self)
@@ -31,7 +38,7 @@ const char *checkpoint_refusal(const shepherd_t *self)
 
 void checkpoint_ask(shepherd_t *self)
 {
-    bool objects = strcmp(self->config->keep_state, "object") == 0;
+    bool objects = strcmp(self->config->keep_state, "object") == 0 || self->checkpoints.at_hand;
     /* The leases of this round may be out already, and not keep what a checkpoint needs. */
     self->checkpoints.at = self->round.number + (objects ? 1 : 2);
     log_event(LOG_INFO, "checkpoint_asked", "round=%u", self->checkpoints.at);
@@ -86,24 +93,28 @@ void checkpoint_boundary(shepherd_t *self, bool held)
     if (self->checkpoints.ledger_known) ledger_fini(&self->checkpoints.ledger);
     self->checkpoints.ledger_whole = fill_ledger(self, &self->checkpoints.ledger);
     self->checkpoints.ledger_known = true;
+    self->checkpoints.at_hand = at_hand_all(self->config->state_dir, &self->checkpoints.ledger);
     if (!held) return;
     self->checkpoints.job = checkpoint_job(self, COURIER_CHECKPOINT);
-    checkpoint_ledger(&self->checkpoints, self->checkpoints.job);
+    checkpoint_ledger(self, self->checkpoints.job);
 }
 
-void checkpoint_ledger(const checkpoints_t *self, courier_job_t *job)
+void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
 {
-    if (!self->ledger_known || self->ledger.round != job->round) return;
-    job->has_ledger = self->ledger_whole;
-    char *text = ledger_print(&self->ledger);
+    const checkpoints_t *known = &self->checkpoints;
+    if (!known->ledger_known || known->ledger.round != job->round) return;
+    job->has_ledger = known->ledger_whole;
+    char *text = ledger_print(&known->ledger);
     ledger_parse(text, strlen(text), &job->ledger, NULL); /* a copy */
     free(text);
+    job->state_fd = at_hand_open(self->config->state_dir, &job->ledger);
 }
 
 void checkpoint_start(shepherd_t *self)
 {
     if (!self->checkpoints.job || self->checkpoints.busy) return;
     self->checkpoints.busy = true;
+    self->checkpoints.round = self->checkpoints.job->round;
     log_event(LOG_INFO, "checkpointing", "round=%u", self->checkpoints.job->round);
     self->ports.start(self->ports.user, self->checkpoints.job);
 }
@@ -139,9 +150,9 @@ void checkpoint_forget(shepherd_t *self, bool hold)
     for (size_t i = 0; objects && i < self->checkpoints.forget.n; i++)
         if (!is_needed(self, self->checkpoints.forget.at[i].hash))
             list[forget.n_objects++] = self->checkpoints.forget.at[i].hash;
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].shard >= 0)
-            MSG_SEND(self->ports.out, &self->roster.members.at[i].peer, 0, FORGET, forget, &forget);
+    for (size_t i = 0; i < self->roster.others.n; i++)
+        if (self->roster.others.at[i]->shard >= 0)
+            MSG_SEND(self->ports.out, &self->roster.others.at[i]->peer, 0, FORGET, forget, &forget);
     if (objects) self->checkpoints.forget.n = 0;
     free(list);
 }

@@ -13,21 +13,26 @@ typedef struct {
 typedef struct {
     uint32_t at;                     /* asked for: parameters that enter this round; 0: none */
     courier_job_t *job;              /* of a result that the shards hold; the courier's when busy */
+    uint32_t round;                  /* of the job, while it is busy */
+    bool last;                       /* the run ends with it: a signal came while it was written */
     bool busy, holding;              /* holding: COMMIT of the open round says so */
     ledger_t ledger;                 /* of the boundary before the open round, if known */
     bool ledger_known, ledger_whole; /* whole: no inner state is with its worker only */
+    bool at_hand;                    /* its states lie on this machine (at_hand.h) */
     VEC(forget_t) forget;            /* inner states that no lease begins with any more */
 } checkpoints_t;
 
 void checkpoint_fini(checkpoints_t *self);
-/* Fills in the ledger of the round that the job saves, if it is known */
-void checkpoint_ledger(const checkpoints_t *self, courier_job_t *job);
+/* Fills in the ledger of the round that the job saves, if it is known, and opens what of it is on this machine */
+void checkpoint_ledger(const shepherd_t *self, courier_job_t *job);
 /* This inner state was followed by another. */
 void checkpoint_forget_state(checkpoints_t *self, const char *hash);
 
-/* Is a checkpoint of the parameters that enter `round` due? Then the leases of the round before
- * keep their states as objects. */
+/* Is a checkpoint of the parameters that enter `round` due? */
 bool checkpoint_due(const shepherd_t *self, uint32_t round);
+/* Do the leases of the open round have to send the states that they end with to the object service? Not where the
+ * workers keep them on this machine, as they kept those that the leases begin with. */
+bool checkpoint_wants_objects(const shepherd_t *self);
 bool checkpoint_hold(const shepherd_t *self); /* shall COMMIT of the open round hold its result? */
 /* Why nobody can ask for a checkpoint now; NULL: somebody can */
 const char *checkpoint_refusal(const shepherd_t *self);

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "shepherd/actor.h"
+#include "shepherd/bulk/at_hand.h"
+#include "shepherd/bulk/stored.h"
 
 courier_job_t *courier_job_new(courier_kind_t kind, char *const *endpoints, size_t n)
 {
@@ -28,6 +30,7 @@ void courier_job_destroy(courier_job_t **self_p)
     for (size_t i = 0; i < job->n_endpoint; i++) free(job->endpoints[i]);
     free(job->endpoints);
     layout_fini(&job->layout);
+    at_hand_close(&job->state_fd, &job->ledger);
     ledger_fini(&job->ledger);
     free(job->path);
     free(job->good);
@@ -101,19 +104,19 @@ static int init(const shepherd_config_t *config, const courier_job_t *job, data_
     safetensors_t *file = safetensors_open(config->init, err);
     if (!file) return -1;
     const layout_t *layout = &job->layout;
-    float *theta = mem_calloc(layout->total, sizeof *theta);
+    const data_vector_t which = {.round = job->round};
+    stored_t theta;
+    stored_init(&theta, layout);
     int rc = 0;
     if (safetensors_count(file) != layout->n)
         rc = err_set(err, ERR_ARG, "%s: %zu tensors, the model has %zu parameters", config->init,
                      safetensors_count(file), layout->n);
-    for (size_t i = 0; rc == 0 && i < layout->n; i++) {
-        const layout_tensor_t *want = &layout->tensor[i];
-        const safetensor_t *have = safetensors_find(file, want->name);
-        rc = courier_same_shape(config->init, want, have, err);
-        if (rc == 0) memcpy(theta + want->begin, have->data, have->n_bytes);
-    }
-    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, theta, err);
-    free(theta);
+    for (size_t i = 0; rc == 0 && i < layout->n; i++)
+        rc = stored_take(&theta, i, safetensors_find(file, layout->tensor[i].name), config->init,
+                         err);
+    const source_t source = stored_source(&theta);
+    if (rc == 0) rc = data_put_vector(client, layout->bounds, &which, &source, err);
+    stored_fini(&theta);
     safetensors_close(&file);
     return rc;
 }

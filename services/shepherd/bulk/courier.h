@@ -42,7 +42,8 @@ typedef struct {
     char module_hash[HASH_HEX];
     bool has_ledger; /* SAVE, CHECKPOINT: the run can go on from it */
     ledger_t ledger;
-    char *path; /* RESTORE: the round's directory */
+    int *state_fd; /* its states that lie on this machine (at_hand.h); NULL: none does */
+    char *path;    /* RESTORE: the round's directory */
     /* LEDGER: back from the middle of the run. Without --resume only these, the run's own, count:
      * the directory may have another run's. That there is none is no error then. */
     bool back;
@@ -100,8 +101,5 @@ int courier_restore(const shepherd_config_t *config, const courier_job_t *job,
 /* What state s of the outer rule for this parameter is called in state.safetensors: the first one as
  * the parameter, the others with ":NAME" behind. Returns, caller frees. */
 char *courier_state_name(const layout_tensor_t *param, const outer_rule_t *rule, size_t s);
-/* The file's tensor is the parameter that is wanted, in f32. */
-int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
-                       err_t *err);
 
 #endif

@@ -1,6 +1,9 @@
 /* Going on from a checkpoint: which one, and what is in it to the aggregators. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -9,6 +12,7 @@
 #include "ckpt/fits.h"
 #include "outer/change.h"
 #include "shepherd/bulk/courier.h"
+#include "shepherd/bulk/stored.h"
 
 /* Open one and read its ledger. ERR_STATE: whole, but made without one. */
 static int look(const shepherd_config_t *config, const char *path, courier_result_t *result,
@@ -76,45 +80,21 @@ int courier_find(const shepherd_config_t *config, const courier_job_t *job,
                  : find_latest(config, job, result, err);
 }
 
-int courier_same_shape(const char *path, const layout_tensor_t *want, const safetensor_t *have,
-                       err_t *err)
-{
-    if (!have)
-        return err_set(err, ERR_ARG, "%s: has no tensor \"%s\", a parameter of the model", path,
-                       want->name);
-    bool same = have->rank == want->type.rank && have->dtype == DT_F32;
-    for (int d = 0; same && d < have->rank; d++) same = have->dims[d] == want->type.dim[d];
-    if (same) return 0;
-    ir_type_t type = {.dtype = have->dtype, .rank = have->rank};
-    for (int d = 0; d < have->rank; d++) type.dim[d] = have->dims[d];
-    char found[IR_TYPE_TEXT], needed[IR_TYPE_TEXT];
-    ir_type_t f32 = ir_type_with(want->type, DT_F32);
-    return err_set(err, ERR_SHAPE, "%s: \"%s\" is %s, the model needs %s", path, want->name,
-                   ir_type_text(&type, found), ir_type_text(&f32, needed));
-}
-
-/* Put a file's tensor where it belongs in the flat vector. */
-static int place(const char *path, const layout_tensor_t *want, const safetensor_t *have,
-                 float *values, err_t *err)
-{
-    if (courier_same_shape(path, want, have, err) < 0) return -1;
-    memcpy(values + want->begin, have->data, have->n_bytes);
-    return 0;
-}
-
 static int put_params(const courier_job_t *job, const checkpoint_t *from, data_client_t *client,
                       err_t *err)
 {
     const layout_t *layout = &job->layout;
     const safetensors_t *file = checkpoint_params(from);
-    float *values = mem_calloc(layout->total + 1, sizeof *values);
+    const data_vector_t which = {.round = job->round};
+    stored_t values;
+    stored_init(&values, layout);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < layout->n; i++) {
-        const layout_tensor_t *want = &layout->tensor[i];
-        rc = place(job->path, want, safetensors_find(file, want->name), values, err);
-    }
-    if (rc == 0) rc = data_put_init(client, layout->bounds, job->round, values, err);
-    free(values);
+    for (size_t i = 0; rc == 0 && i < layout->n; i++)
+        rc = stored_take(&values, i, safetensors_find(file, layout->tensor[i].name), job->path,
+                         err);
+    const source_t source = stored_source(&values);
+    if (rc == 0) rc = data_put_vector(client, layout->bounds, &which, &source, err);
+    stored_fini(&values);
     return rc;
 }
 
@@ -129,15 +109,16 @@ static int put_outer(const courier_job_t *job, const checkpoint_t *from, const o
                      size_t s, data_client_t *client, err_t *err)
 {
     const layout_t *layout = &job->layout;
-    const safetensors_t *file = checkpoint_state(from);
-    float *values = mem_calloc(layout->total + 1, sizeof *values);
+    const data_vector_t which = {.round = job->round, .outer = true, .state = (uint16_t)s};
+    stored_t values;
+    stored_init(&values, layout);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < layout->n; i++) {
         const layout_tensor_t *want = &layout->tensor[i];
         char *name = courier_state_name(want, rule, s);
-        const safetensor_t *have = safetensors_find(file, name);
+        const safetensor_t *have = safetensors_find(checkpoint_state(from), name);
         if (have)
-            rc = place(job->path, want, have, values, err);
+            rc = stored_take(&values, i, have, job->path, err);
         else if (s <
                  outer_states(rule)) /* else it was made without a codec: nothing was left out */
             rc = err_set(err, ERR_ARG,
@@ -146,8 +127,26 @@ static int put_outer(const courier_job_t *job, const checkpoint_t *from, const o
                          job->path, rule->state[s], want->name, rule->name);
         free(name);
     }
-    if (rc == 0) rc = data_put_outer(client, layout->bounds, job->round, (uint16_t)s, values, err);
-    free(values);
+    const source_t source = stored_source(&values);
+    if (rc == 0) rc = data_put_vector(client, layout->bounds, &which, &source, err);
+    stored_fini(&values);
+    return rc;
+}
+
+/* It is read twice: for its name, and to send what the aggregator has not yet. */
+static int put_state(const char *path, const char *hash, data_client_t *client, err_t *err)
+{
+    char found[HASH_HEX];
+    struct stat info;
+    file_part_t part = {.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+    if (part.fd < 0) return err_set_errno(err, "%s", path);
+    int rc = fstat(part.fd, &info) < 0 ? err_set_errno(err, "%s", path) : 0;
+    const source_t source = source_of_file(&part, (uint64_t)info.st_size);
+    if (rc == 0) rc = source_hash(&source, found, err);
+    if (rc == 0 && strcmp(found, hash) != 0)
+        rc = err_set(err, ERR_CORRUPT, "%s: not the state that the ledger names", path);
+    if (rc == 0) rc = data_put_object_from(client, hash, &source, err);
+    close(part.fd);
     return rc;
 }
 
@@ -156,18 +155,10 @@ static int put_states(const char *dir, const ledger_t *ledger, data_client_t *cl
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < ledger->n_state; k++) {
         if (!*ledger->state[k]) continue;
-        char name[32], hash[HASH_HEX];
+        char name[32];
         ledger_state_name(k, name);
         char *path = mem_printf("%s/%s", dir, name);
-        file_map_t map;
-        rc = file_map(path, &map, err);
-        if (rc == 0) {
-            hash_content(map.at, map.n, hash);
-            if (strcmp(hash, ledger->state[k]) != 0)
-                rc = err_set(err, ERR_CORRUPT, "%s: not the state that the ledger names", path);
-            if (rc == 0) rc = data_put_object(client, hash, map.at, map.n, err);
-            file_unmap(&map);
-        }
+        rc = put_state(path, ledger->state[k], client, err);
         free(path);
     }
     return rc;

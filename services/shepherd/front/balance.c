@@ -27,9 +27,10 @@ static void table_fini(table_t *self)
 unsigned front_count(const front_t *self, Msg__Kind kind, const front_run_t *run)
 {
     unsigned n = 0;
+    if (run) return run->n_kind[kind];
     for (size_t i = 0; i < self->members.n; i++) {
         const front_member_t *member = self->members.at[i];
-        n += member->is.kind == kind && member->run == run && !(run == NULL && member->kicked);
+        n += member->is.kind == kind && !member->run && !member->kicked;
     }
     return n;
 }
@@ -40,8 +41,9 @@ static bool compiles(const front_run_t *run)
     return run->targets.n == 0 || run->n_plan < run->targets.n;
 }
 
-/* `but`: an id that does not count, for it is being replaced. */
-static table_t table_of(const front_t *self, Msg__Kind kind, const char *but)
+/* `for_one`: there is one more than in the table, who says HELLO, in the place of `old` if there is one. */
+static table_t table_of(const front_t *self, Msg__Kind kind, bool for_one,
+                        const front_member_t *old)
 {
     table_t table = {.run = mem_calloc(self->runs.n + 1, sizeof *table.run),
                      .share = mem_calloc(self->runs.n + 1, sizeof *table.share),
@@ -49,13 +51,10 @@ static table_t table_of(const front_t *self, Msg__Kind kind, const char *but)
     for (size_t i = 0; i < self->runs.n; i++)
         if (self->runs.at[i]->active && !self->runs.at[i]->stop_ms)
             table.run[table.n++] = self->runs.at[i];
-    unsigned total = but ? 1 : 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        const front_member_t *member = self->members.at[i];
-        if (member->is.kind != kind || (but && strcmp(member->is.id, but) == 0)) continue;
-        total++;
-        for (size_t k = 0; k < table.n; k++) table.have[k] += member->run == table.run[k];
-    }
+    bool goes = old && old->is.kind == kind;
+    unsigned total = self->n_kind[kind] + for_one - goes;
+    for (size_t k = 0; k < table.n; k++)
+        table.have[k] = table.run[k]->n_kind[kind] - (goes && old->run == table.run[k]);
     for (size_t k = 0; k < table.n; k++) {
         const front_run_t *run = table.run[k];
         if (kind == MSG__KIND__KIND_AGGREGATOR) table.share[k] = (unsigned)run->row.n_shards;
@@ -91,7 +90,7 @@ static bool returns(const front_t *self, const front_member_t *member, const fro
 
 front_run_t *front_choose(front_t *self, const front_member_t *member)
 {
-    table_t table = table_of(self, member->is.kind, member->is.id);
+    table_t table = table_of(self, member->is.kind, true, front_by_id(self, member->is.id));
     front_run_t *run = NULL;
     for (size_t k = 0; member->holds && k < table.n; k++)
         if (returns(self, member, table.run[k])) run = table.run[k];
@@ -175,7 +174,7 @@ static void move_workers(front_t *self, const table_t *table, unsigned missing)
 
 static void balance_workers(front_t *self)
 {
-    table_t table = table_of(self, MSG__KIND__KIND_WORKER, NULL);
+    table_t table = table_of(self, MSG__KIND__KIND_WORKER, false, NULL);
     unsigned missing = share_missing(table.n, table.share, table.have);
     unsigned coming = n_called(self, MSG__KIND__KIND_WORKER);
     missing = missing > coming ? missing - coming : 0;
@@ -189,7 +188,7 @@ static void balance_workers(front_t *self)
 
 static void balance_aggregators(front_t *self)
 {
-    table_t table = table_of(self, MSG__KIND__KIND_AGGREGATOR, NULL);
+    table_t table = table_of(self, MSG__KIND__KIND_AGGREGATOR, false, NULL);
     for (size_t k = 0; k < table.n; k++)
         for (size_t i = 0; i < self->members.n && table.have[k] > table.share[k]; i++) {
             front_member_t *member = self->members.at[i];
@@ -220,7 +219,7 @@ static front_member_t *spare_compiler(front_t *self)
 /* Fewer compilers than runs: they go round. */
 static void balance_compilers(front_t *self)
 {
-    table_t table = table_of(self, MSG__KIND__KIND_COMPILER, NULL);
+    table_t table = table_of(self, MSG__KIND__KIND_COMPILER, false, NULL);
     bool needed = false;
     for (size_t k = 0; k < table.n; k++) {
         front_run_t *run = table.run[k];
@@ -257,16 +256,14 @@ typedef struct {
 
 static supply_t supply_of(const front_t *self)
 {
-    table_t table = table_of(self, MSG__KIND__KIND_AGGREGATOR, NULL);
+    table_t table = table_of(self, MSG__KIND__KIND_AGGREGATOR, false, NULL);
     supply_t supply = {.active = table.n};
     unsigned taken = 0;
     for (size_t k = 0; k < table.n; k++) taken += table.share[k];
     table_fini(&table);
-    for (size_t i = 0; i < self->members.n; i++) {
-        supply.aggregators += self->members.at[i]->is.kind == MSG__KIND__KIND_AGGREGATOR;
-        supply.workers += self->members.at[i]->is.kind == MSG__KIND__KIND_WORKER;
-        supply.compilers += self->members.at[i]->is.kind == MSG__KIND__KIND_COMPILER;
-    }
+    supply.aggregators = self->n_kind[MSG__KIND__KIND_AGGREGATOR];
+    supply.workers = self->n_kind[MSG__KIND__KIND_WORKER];
+    supply.compilers = self->n_kind[MSG__KIND__KIND_COMPILER];
     supply.left = supply.aggregators > taken ? supply.aggregators - taken : 0;
     return supply;
 }

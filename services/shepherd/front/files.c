@@ -72,6 +72,8 @@ static int read_log(front_job_t *job, err_t *err)
 void front_files_work(front_job_t *job)
 {
     switch (job->kind) {
+    case FILES_LOOK: files_look(job); break;
+    case FILES_EXPIRE: files_expire(job->dir, NULL, job->offset); break;
     case FILES_PIECE: write_piece(job, &job->err); break;
     case FILES_SEAL: files_seal(job, &job->err); break;
     case FILES_DROP:

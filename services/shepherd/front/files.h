@@ -28,14 +28,17 @@ enum {
 typedef struct {
     char name[FRONT_FILE_NAME];
     uint64_t size;
+    uint64_t have; /* FILES_LOOK: its first bytes, that are here */
     char hash[HASH_HEX];
 } front_file_t;
 
 typedef enum {
-    FILES_PIECE,   /* write data at offset of file `index` in `dir` */
-    FILES_SEAL,    /* all files are there: check them, `dir` becomes `to`; fills n_workers ... */
-    FILES_DROP,    /* remove `dir` */
-    FILES_SWEEP,   /* remove what submissions cut short have left in `dir`; fills names */
+    FILES_LOOK,  /* fills `have` of the files in `dir`, and expires others: FILES_EXPIRE */
+    FILES_PIECE, /* write data at offset of file `index` in `dir` */
+    FILES_SEAL,  /* all files are there: check them, `dir` becomes `to`; fills n_workers ... */
+    FILES_DROP,  /* remove `dir` */
+    FILES_SWEEP, /* FILES_EXPIRE, and fills names */
+    FILES_EXPIRE, /* remove submissions cut short from `dir`: old ones, and what is over `offset` bytes */
     FILES_LOG,     /* read the file `dir` from offset: data, offset behind it */
     FILES_MEASURE, /* fills n_bytes and n_found with what is in `dir` */
     FILES_RETIRE,  /* the same, and `dir` becomes `to`; no error if there is none */
@@ -45,6 +48,7 @@ typedef enum {
 typedef struct {
     front_job_kind_t kind;
     uint32_t client;      /* serial of the member it is for; 0: nobody waits */
+    uint64_t upload;      /* number of the submission it is of; 0: none */
     char *dir, *to, *run; /* owned */
     front_file_t *files;  /* owned */
     size_t n_file, index;
@@ -69,7 +73,11 @@ void front_files_destroy(zactor_t **self_p);              /* with what nobody to
 /* The work itself; for the actor, and for tests. */
 void front_files_work(front_job_t *job);
 int files_seal(front_job_t *job, err_t *err); /* files_seal.c */
-void files_sweep(front_job_t *job);           /* files_tree.c, as the next two */
+void files_look(front_job_t *job);            /* files_uploads.c, as the next */
+/* Submissions that broke off a day ago go, and the oldest ones while all have more than most_bytes;
+ * never `but` (may be NULL), which is in hand. */
+void files_expire(const char *runs_dir, const char *but, uint64_t most_bytes);
+void files_sweep(front_job_t *job); /* files_tree.c, as the next two */
 void files_measure(front_job_t *job);
 int files_retire(front_job_t *job, err_t *err);
 

@@ -89,10 +89,7 @@ void files_sweep(front_job_t *job)
     if (!dir) return;
     for (const struct dirent *entry; (entry = readdir(dir));) {
         if (str_starts(entry->d_name, FRONT_DELETED_PREFIX)) look_at_deleted(job, entry->d_name);
-        if (!str_starts(entry->d_name, FRONT_UPLOAD_PREFIX)) continue;
-        char *inside = mem_printf("%s/%s", job->dir, entry->d_name);
-        file_remove_tree(inside);
-        free(inside);
     }
     closedir(dir);
+    files_expire(job->dir, NULL, job->offset);
 }

@@ -12,7 +12,11 @@
 #include "base/utf8.h"
 #include "msg/publish.h"
 
-enum { EXIT_DEPOSED = 5, STOP_MS = 15000 };
+enum {
+    EXIT_DEPOSED = 5,
+    STOP_MS = 15000,
+    EXPIRE_MS = 3600000, /* between two looks at submissions that broke off */
+};
 
 /* --- Supervisors and the command line --- */
 
@@ -33,6 +37,28 @@ static front_run_t *run_of_checkpoint(front_t *self, const char *id, const char 
     return found;
 }
 
+clerk_actor_t front_actor(const front_member_t *client)
+{
+    clerk_actor_t actor = {0};
+    if (!client || client->is.kind != MSG__KIND__KIND_CLI) return actor;
+    const keys_card_t *card = client->is.peer.card;
+    utf8_cut(actor.id, sizeof actor.id, client->is.id);
+    if (!card) return actor;
+    utf8_cut(actor.key_name, sizeof actor.key_name, card->name);
+    keys_hex(card->public_key, KEYS_BYTES, actor.public_key);
+    return actor;
+}
+
+/* Whose question this write answers. */
+static const front_member_t *asked_by(const front_t *self, const front_run_t *run,
+                                      clerk_verb_t verb, uint64_t ticket)
+{
+    if (verb == CLERK_DELETE) return front_by_serial((front_t *)self, run->deleter);
+    for (size_t i = 0; ticket && i < self->members.n; i++)
+        if (self->members.at[i]->ticket == ticket) return self->members.at[i];
+    return NULL;
+}
+
 /* What operators ask of the cluster's machines is an event of no run. */
 static void note_request(front_t *self, const front_member_t *client, const Msg__Control *control)
 {
@@ -42,7 +68,9 @@ static void note_request(front_t *self, const front_member_t *client, const Msg_
     char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
     json_decref(detail);
     clerk_note_t *note = mem_calloc(1, sizeof *note);
-    note->verb = CLERK_TELL;
+    note->verb = control->verb == MSG__CONTROL__VERB__TRUST ? CLERK_TRUST : CLERK_TELL;
+    utf8_cut(note->name, sizeof note->name, control->member);
+    note->actor = front_actor(client);
     note->row.created_ms = clock_wall_ms();
     utf8_cut(note->row.id, sizeof note->row.id, client->is.id);
     utf8_cut(note->row.key, sizeof note->row.key, operators_verb(control->verb));
@@ -62,7 +90,7 @@ static void on_control(void *state, const msg_peer_t *from, const msg_envelope_t
     if (!run || wrong) {
         operators_t roster = front_roster(self);
         operators_ask(&roster, &client->is, message->id, control, wrong);
-        free((member_row_t *)roster.rows);
+        free((void *)roster.rows);
         note_request(self, client, control);
         return;
     }
@@ -80,7 +108,7 @@ static void on_control_reply_here(void *state, const msg_peer_t *from,
     (void)from;
     operators_t roster = front_roster(self);
     operators_answer(&roster, message->control_reply);
-    free((member_row_t *)roster.rows);
+    free((void *)roster.rows);
 }
 
 /* A worker started or ended: news for everybody. */
@@ -119,17 +147,18 @@ void front_write(front_t *self, const front_run_t *run, clerk_verb_t verb, uint6
     note->ticket = ticket;
     if (ticket) ((front_run_t *)run)->ticket = ticket;
     note->verb = verb;
+    note->actor = front_actor(asked_by(self, run, verb, ticket));
     note->row = run->row;
     note->row.reason = mem_strdup(run->row.reason);
     clerk_write(self->clerk, note);
 }
 
-/* Runs that were running go on; what the front before us was sent in pieces is gone with it. */
+/* Runs that were running go on; what the front before us was sent in pieces waits for the rest. */
 static void lead(front_t *self, const store_submissions_t *runs)
 {
     self->leads = true;
     log_event(LOG_INFO, "leads", "runs=%zu", runs->n);
-    front_files_start(self->files, front_job_new(FILES_SWEEP, 0, self->config->runs_dir));
+    front_uploads_expire(self, FILES_SWEEP);
     for (size_t i = 0; i < runs->n; i++) {
         front_run_t *run = front_run_new(self, &runs->at[i]);
         run->stored = true;
@@ -206,6 +235,8 @@ void front_tick(front_t *self, int64_t now_ms)
     front_expire(self);
     front_revoked(self);
     front_balance(self);
+    if (self->leads && now_ms - self->uploads_ms > EXPIRE_MS)
+        front_uploads_expire(self, FILES_EXPIRE);
     if (!self->stopping) return;
     bool late = now_ms - self->stop_ms > STOP_MS;
     if (late || children_count(self->children, "") == 0) front_leave(self, 0);
@@ -233,6 +264,8 @@ void front_fini(front_t *self)
     for (size_t i = 0; i < self->runs.n; i++) front_run_destroy(self->runs.at[i]);
     VEC_FREE(&self->members);
     VEC_FREE(&self->seats);
+    VEC_FREE(&self->free_seats);
+    whois_fini(&self->whois);
     VEC_FREE(&self->runs);
     free(self->program);
 }

@@ -20,6 +20,8 @@
 
 typedef struct front front_t;
 
+enum { FRONT_KINDS = MSG__KIND__KIND_SUPERVISOR + 1 };
+
 /* What is known of the present state of a run, from its shepherd's events. */
 typedef struct {
     char phase[16];
@@ -49,6 +51,7 @@ typedef struct {
     uint32_t restarts;
     uint32_t asker; /* CLI that asked for a checkpoint, and its question */
     uint64_t question;
+    uint32_t n_kind[FRONT_KINDS]; /* members that are its own */
     member_t *link;      /* the front as a member of the run: its events, and a way to say GONE */
     zsock_t *pipe;       /* DEALER to its shepherd, for all its members; NULL: none yet */
     bool choked;         /* the pipe took nothing the last time */
@@ -65,6 +68,7 @@ typedef struct {
     char *dir, *key, *run, *spec;
     front_file_t *files;
     size_t n_file;
+    uint64_t number;  /* its own: announced again it has another one, and the same directory */
     uint64_t awaited; /* bytes written of the file in hand */
     size_t file;
     uint64_t window;     /* bytes that the files actor may have of it */
@@ -99,16 +103,20 @@ struct front {
     char *program;
     bool leads, stopping, finished;
     int exit_status;
-    int64_t now_ms, stop_ms, balance_ms;
+    int64_t now_ms, stop_ms, balance_ms, uploads_ms;
     uint32_t last_serial;
-    uint64_t last_ticket, n_event;
+    uint64_t last_ticket, last_upload, n_event;
     bool swept;                    /* what the front before us began and did not finish is known */
     VEC(front_run_t *) runs;       /* by number */
     VEC(front_upload_t *) sealing; /* complete, being checked; their clients may be gone */
-    VEC(front_member_t *) members;
+    VEC(front_member_t *) members; /* by serial */
+    whois_t whois;
+    uint32_t n_kind[FRONT_KINDS];
     VEC(front_member_t *) seats; /* by the low half of their number; NULL: free */
-    uint64_t revoked_since;      /* keyring_revoked_since when members were told */
-    uint32_t n_seated;           /* the high half of the last number */
+    VEC(uint32_t) free_seats;
+    int64_t expire_ms;      /* when silence was last looked for */
+    uint64_t revoked_since; /* keyring_revoked_since when members were told */
+    uint32_t n_seated;      /* the high half of the last number */
     msg_count_t count;
     msg_out_t out;
 };
@@ -128,6 +136,7 @@ void front_forget_run(front_t *self, front_run_t *run);
 front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer); /* NULL: unknown */
 front_member_t *front_by_id(front_t *self, const char *id);
 front_member_t *front_by_serial(front_t *self, uint32_t serial);
+clerk_actor_t front_actor(const front_member_t *client); /* for the trail; NULL: nobody */
 void front_drop(front_t *self,
                 front_member_t *member); /* forget it; its run loses the connection */
 void front_fault(front_t *self, const msg_peer_t *to, int code, const char *text);
@@ -202,7 +211,9 @@ void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 void front_commit(front_t *self, front_member_t *client);
 void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void front_on_file(front_t *self, front_job_t *job); /* an answer of the files actor */
-void front_upload_drop(front_t *self, front_member_t *client);
+/* The client goes, or begins anew: what has arrived is kept for a while, for its next attempt. */
+void front_upload_leave(front_t *self, front_member_t *client);
+void front_uploads_expire(front_t *self, front_job_kind_t kind); /* FILES_SWEEP, FILES_EXPIRE */
 void front_uploads_fini(front_t *self);
 
 /* --- delete.c --- */

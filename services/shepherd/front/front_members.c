@@ -10,27 +10,35 @@
 #include "shepherd/roster/hello.h"
 #include "shepherd/roster/revoked.h"
 
-front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
+/* In the table; its n: unknown. */
+static size_t place_of(const front_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->members.n; i++) {
-        const msg_peer_t *one = &self->members.at[i]->is.peer;
-        if (msg_peer_equal(one, peer)) return self->members.at[i];
+    size_t low = 0, high = self->members.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (self->members.at[middle]->is.serial < serial)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
-}
-
-front_member_t *front_by_id(front_t *self, const char *id)
-{
-    for (size_t i = 0; i < self->members.n; i++)
-        if (strcmp(self->members.at[i]->is.id, id) == 0) return self->members.at[i];
-    return NULL;
+    bool found = low < self->members.n && self->members.at[low]->is.serial == serial;
+    return found ? low : self->members.n;
 }
 
 front_member_t *front_by_serial(front_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i]->is.serial == serial) return self->members.at[i];
-    return NULL;
+    size_t at = place_of(self, serial);
+    return at < self->members.n ? self->members.at[at] : NULL;
+}
+
+front_member_t *front_by_peer(front_t *self, const msg_peer_t *peer)
+{
+    return front_by_serial(self, whois_peer(&self->whois, peer));
+}
+
+front_member_t *front_by_id(front_t *self, const char *id)
+{
+    return front_by_serial(self, whois_id(&self->whois, id));
 }
 
 void front_fault(front_t *self, const msg_peer_t *to, int code, const char *text)
@@ -59,6 +67,7 @@ static void detach(front_member_t *member, const char *bye)
 {
     if (member->number && bye) say_bye(member, bye);
     front_unseat(member);
+    if (member->run) member->run->n_kind[member->is.kind]--;
     member->run = NULL;
     member->busy = member->assigned = false;
     member->moving_ms = 0;
@@ -67,12 +76,14 @@ static void detach(front_member_t *member, const char *bye)
 void front_drop(front_t *self, front_member_t *member)
 {
     detach(member, NULL);
-    if (member->upload) front_upload_drop(self, member);
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i] == member) {
-            self->members.at[i] = self->members.at[--self->members.n];
-            break;
-        }
+    front_upload_leave(self, member);
+    size_t at = place_of(self, member->is.serial);
+    if (at < self->members.n) { /* else it is not in the table yet */
+        whois_remove(&self->whois, member->is.serial, &member->is.peer, member->is.id);
+        self->n_kind[member->is.kind]--;
+        memmove(&self->members.at[at], &self->members.at[at + 1],
+                (--self->members.n - at) * sizeof *self->members.at);
+    }
     member_row_fini(&member->is);
     free(member);
 }
@@ -95,6 +106,13 @@ void front_kick_all(front_t *self, const front_run_t *run, const char *why)
 /* The run's shepherd does its own counting, sooner. */
 void front_expire(front_t *self)
 {
+    enum { EVERY_MS = 250 };
+    if (self->now_ms - self->expire_ms < EVERY_MS) return;
+    int64_t gap = self->expire_ms ? self->now_ms - self->expire_ms : 0;
+    self->expire_ms = self->now_ms;
+    /* Having slept ourselves is no reason to believe that the others are gone. */
+    for (size_t i = 0; gap >= self->config->timeout_ms / 2 && i < self->members.n; i++)
+        self->members.at[i]->is.heard_ms += gap;
     for (size_t i = self->members.n; i-- > 0;) {
         front_member_t *member = self->members.at[i];
         if (self->now_ms - member->is.heard_ms <= 4 * self->config->timeout_ms) continue;
@@ -171,6 +189,8 @@ static void take_in(front_t *self, front_member_t *member, zmq_msg_t *hello)
     front_run_t *run = works ? front_choose(self, member) : NULL;
     replace(self, member->is.id, run);
     VEC_PUSH(&self->members, member);
+    whois_add(&self->whois, member->is.serial, &member->is.peer, member->is.id);
+    self->n_kind[member->is.kind]++;
     log_event(LOG_INFO, "member_joined", "member=%s kind=%s run=%s target=%s pid=%u host=%s",
               member->is.id, msg_who_name(member->is.kind), run ? run->row.id : "",
               member->is.target, member->is.pid, member->is.host);
@@ -287,13 +307,13 @@ void front_on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *me
 
 static bool busy(void *user, const member_row_t *row)
 {
-    const front_member_t *member = front_by_serial(user, row->serial);
-    return member && member->busy;
+    (void)user;
+    return ((const front_member_t *)((const char *)row - offsetof(front_member_t, is)))->busy;
 }
 
 operators_t front_roster(front_t *self)
 {
-    member_row_t *rows = mem_calloc(self->members.n + 1, sizeof *rows);
-    for (size_t i = 0; i < self->members.n; i++) rows[i] = self->members.at[i]->is;
+    member_row_t **rows = mem_calloc(self->members.n + 1, sizeof *rows);
+    for (size_t i = 0; i < self->members.n; i++) rows[i] = &self->members.at[i]->is;
     return (operators_t){rows, self->members.n, self->out, busy, self};
 }

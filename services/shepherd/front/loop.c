@@ -82,7 +82,11 @@ static int on_wake(zloop_t *loop, zmq_pollitem_t *item, void *arg)
 {
     (void)loop;
     uint64_t ticks;
-    if (read(item->fd, &ticks, sizeof ticks) > 0) front_tick(arg, clock_mono_ms());
+    front_t *self = arg;
+    if (read(item->fd, &ticks, sizeof ticks) < 0) return 0;
+    self->now_ms = clock_mono_ms();
+    front_receive(self); /* who has spoken is not silent */
+    front_tick(self, self->now_ms);
     return after(arg);
 }
 

@@ -36,8 +36,7 @@ void front_pipe_close(front_run_t *run)
 void front_seat(front_member_t *member)
 {
     front_t *self = member->front;
-    size_t seat = 0;
-    while (seat < self->seats.n && self->seats.at[seat]) seat++;
+    size_t seat = self->free_seats.n ? self->free_seats.at[--self->free_seats.n] : self->seats.n;
     if (seat == self->seats.n) VEC_PUSH(&self->seats, NULL);
     self->seats.at[seat] = member;
     if (++self->n_seated == 0) self->n_seated = 1; /* no number is 0 */
@@ -46,7 +45,10 @@ void front_seat(front_member_t *member)
 
 void front_unseat(front_member_t *member)
 {
-    if (member->number) member->front->seats.at[(uint32_t)member->number] = NULL;
+    if (!member->number) return;
+    uint32_t seat = (uint32_t)member->number;
+    member->front->seats.at[seat] = NULL;
+    VEC_PUSH(&member->front->free_seats, seat);
     member->number = 0;
 }
 

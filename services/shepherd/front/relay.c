@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "msg/control.h"
 #include "msg/publish.h"
+#include "msg/ration.h"
 #include "shepherd/front/front.h"
 #include "shepherd/shepherd.h"
 
@@ -30,6 +31,7 @@ int front_attach(front_member_t *member, front_run_t *run, err_t *err)
 {
     if (front_pipe_open(run, on_pipe, err) < 0) return -1;
     member->run = run;
+    run->n_kind[member->is.kind]++;
     front_seat(member);
     if (member->is.kind == MSG__KIND__KIND_WORKER) note_target(run, member->is.target);
     return 0;
@@ -116,6 +118,7 @@ void front_receive(front_t *self)
                 receive(self, &from, &frame[1]);
         } else {
             self->count.dropped++;
+            ration_refused(zmq_msg_get(&frame[n < 2 ? n - 1 : 1], ZMQ_SRCFD));
         }
         for (int k = 0; k < n && k < 2; k++) zmq_msg_close(&frame[k]);
     }

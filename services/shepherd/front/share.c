@@ -14,6 +14,10 @@ static bool poorer(unsigned have, unsigned want, unsigned other_have, unsigned o
 void share_workers(size_t n, const unsigned *want, unsigned total, unsigned *share)
 {
     for (size_t i = 0; i < n; i++) share[i] = 0;
+    if (n == 1) {
+        share[0] = total < want[0] ? total : want[0];
+        return;
+    }
     for (; total > 0; total--) {
         size_t best = n;
         for (size_t i = 0; i < n; i++)

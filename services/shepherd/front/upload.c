@@ -1,12 +1,12 @@
 /* Submissions: announced with names, sizes and hashes, sent in pieces, sealed, entered in the
- * store. Nothing is a run before the store has it; a submission that breaks off leaves nothing. */
+ * store. Nothing is a run before the store has it; one that breaks off and is announced again goes on
+ * where it was, for its directory is called by what it holds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/random.h"
 #include "shepherd/front/front.h"
 
 static void upload_free(front_upload_t *upload)
@@ -20,19 +20,37 @@ static void upload_free(front_upload_t *upload)
     free(upload);
 }
 
-void front_upload_drop(front_t *self, front_member_t *client)
+void front_upload_leave(front_t *self, front_member_t *client)
 {
-    front_upload_t *upload = client->upload;
+    (void)self;
+    upload_free(client->upload);
     client->upload = NULL;
-    if (!upload) return;
-    front_files_start(self->files, front_job_new(FILES_DROP, 0, upload->dir));
-    upload_free(upload);
+}
+
+static void discard(front_t *self, front_member_t *client)
+{
+    if (client->upload)
+        front_files_start(self->files, front_job_new(FILES_DROP, 0, client->upload->dir));
+    front_upload_leave(self, client);
+}
+
+static uint64_t most_bytes(const front_t *self)
+{
+    return (uint64_t)self->config->upload_gib << 30;
+}
+
+void front_uploads_expire(front_t *self, front_job_kind_t kind)
+{
+    front_job_t *job = front_job_new(kind, 0, self->config->runs_dir);
+    job->offset = most_bytes(self);
+    self->uploads_ms = self->now_ms;
+    front_files_start(self->files, job);
 }
 
 static void give_up(front_t *self, front_member_t *client, const char *error)
 {
     log_event(LOG_WARN, "submission_refused", "client=%s reason=\"%s\"", client->is.id, error);
-    front_upload_drop(self, client);
+    discard(self, client);
     front_answer(self, client, NULL, error);
 }
 
@@ -67,7 +85,7 @@ static const char *check_file(const Msg__RunAsk *ask, size_t i, uint64_t *left)
 
 static bool files_good(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 {
-    uint64_t left = (uint64_t)self->config->upload_gib << 30;
+    uint64_t left = most_bytes(self);
     bool has_config = false;
     if (ask->n_files == 0 || ask->n_files > FRONT_FILES_MAX) {
         give_up(self, client, "1 to 16 files are a submission");
@@ -121,6 +139,18 @@ static void answer_send(front_t *self, const front_member_t *client)
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
+/* Another client's of these files is on its way: soon there is its run, or a part of the files. */
+static bool being_sent(const front_t *self, const front_member_t *client)
+{
+    for (size_t i = 0; i < self->members.n; i++) {
+        const front_member_t *other = self->members.at[i];
+        if (other != client && other->upload &&
+            strcmp(other->upload->dir, client->upload->dir) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Another client's of that key or name is complete, and being checked. */
 static bool being_sealed(const front_t *self, const char *key, const char *run)
 {
@@ -134,7 +164,7 @@ static bool being_sealed(const front_t *self, const char *key, const char *run)
 static void answer_busy(front_t *self, front_member_t *client)
 {
     Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
-    front_upload_drop(self, client);
+    front_upload_leave(self, client);
     answer.busy = true;
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
@@ -149,12 +179,25 @@ static uint64_t window_of(const front_t *self)
     return share < FRONT_WINDOW_MOST ? share : FRONT_WINDOW_MOST;
 }
 
+/* Called by names, sizes and hashes of the files. Returns, caller frees. */
+static char *dir_of(const front_t *self, const Msg__RunAsk *ask)
+{
+    char hash[HASH_HEX];
+    str_t all = {0};
+    for (size_t i = 0; i < ask->n_files; i++)
+        str_addf(&all, "%s %llu %s\n", ask->files[i]->name, (unsigned long long)ask->files[i]->size,
+                 ask->files[i]->hash);
+    hash_content(str_text(&all), all.n, hash);
+    str_fini(&all);
+    return mem_printf("%s/" FRONT_UPLOAD_PREFIX "%.32s", self->config->runs_dir, hash);
+}
+
 static front_upload_t *upload_new(front_t *self, const Msg__RunAsk *ask, const char *key)
 {
-    char unique[17], hash[HASH_HEX];
+    char hash[HASH_HEX];
     front_upload_t *upload = mem_calloc(1, sizeof *upload);
-    random_hex(unique, sizeof unique - 1);
-    upload->dir = mem_printf("%s/" FRONT_UPLOAD_PREFIX "%s", self->config->runs_dir, unique);
+    upload->number = ++self->last_upload;
+    upload->dir = dir_of(self, ask);
     upload->key = mem_strdup(key);
     upload->spec = mem_strdup(ask->spec);
     hash_content(key, strlen(key), hash);
@@ -178,24 +221,38 @@ static void other_files(front_t *self, front_member_t *client, const front_run_t
     free(text);
 }
 
+static front_job_t *job_of(front_member_t *client, front_job_kind_t kind)
+{
+    const front_upload_t *upload = client->upload;
+    front_job_t *job = front_job_new(kind, client->is.serial, upload->dir);
+    job->upload = upload->number;
+    job->n_file = upload->n_file;
+    job->files = mem_calloc(upload->n_file, sizeof *job->files);
+    memcpy(job->files, upload->files, upload->n_file * sizeof *job->files);
+    client->upload->n_open++;
+    return job;
+}
+
 static void begin(front_t *self, front_member_t *client, const Msg__RunAsk *ask, const char *key)
 {
     client->upload = upload_new(self, ask, key);
     const char *id = client->upload->run;
-    if (being_sealed(self, key, id)) {
+    if (being_sealed(self, key, id) || being_sent(self, client)) {
         answer_busy(self, client);
     } else if (front_run_find(self, id)) {
         char *text = mem_printf("there is a run \"%s\" already, under another key", id);
         give_up(self, client, text);
         free(text);
     } else {
-        answer_send(self, client);
+        front_job_t *job = job_of(client, FILES_LOOK);
+        job->offset = most_bytes(self);
+        front_files_start(self->files, job);
     }
 }
 
 void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 {
-    front_upload_drop(self, client);
+    front_upload_leave(self, client);
     if (!ask_good(self, client, ask)) return;
     const char *key = *ask->key ? ask->key : ask->spec;
     const front_run_t *run = front_run_by_key(self, key);
@@ -210,17 +267,6 @@ void front_submit(front_t *self, front_member_t *client, const Msg__RunAsk *ask)
 }
 
 /* --- Sent --- */
-
-static front_job_t *job_of(front_member_t *client, front_job_kind_t kind)
-{
-    const front_upload_t *upload = client->upload;
-    front_job_t *job = front_job_new(kind, client->is.serial, upload->dir);
-    job->n_file = upload->n_file;
-    job->files = mem_calloc(upload->n_file, sizeof *job->files);
-    memcpy(job->files, upload->files, upload->n_file * sizeof *job->files);
-    client->upload->n_open++;
-    return job;
-}
 
 void front_on_piece(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
@@ -343,11 +389,31 @@ static void log_read(front_t *self, const front_member_t *client, front_job_t *j
     MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
 }
 
+/* What is here already need not come. */
+static void looked(front_t *self, front_member_t *client, const front_job_t *job)
+{
+    uint64_t have[FRONT_FILES_MAX], n_bytes = 0;
+    if (!client->upload || strcmp(client->upload->dir, job->dir) != 0) return;
+    if (client->upload->number == job->upload) client->upload->n_open--;
+    for (size_t i = 0; i < job->n_file; i++) n_bytes += have[i] = job->files[i].have;
+    if (n_bytes)
+        log_event(LOG_INFO, "submission_goes_on", "run=%s bytes=%llu", client->upload->run,
+                  (unsigned long long)n_bytes);
+    Msg__RunAnswer answer = MSG__RUN_ANSWER__INIT;
+    answer.send = true;
+    answer.window = client->upload->window;
+    answer.n_have = job->n_file;
+    answer.have = have;
+    MSG_SEND(self->out, &client->is.peer, 0, RUN_ANSWER, run_answer, &answer);
+}
+
 static void piece_written(front_t *self, front_member_t *client, const front_job_t *job)
 {
     if (!client->upload || strcmp(client->upload->dir, job->dir) != 0) return;
-    client->upload->n_open--;
-    client->upload->open_bytes -= job->n;
+    if (client->upload->number == job->upload) {
+        client->upload->n_open--;
+        client->upload->open_bytes -= job->n;
+    }
     if (job->err.code)
         give_up(self, client, job->err.text);
     else
@@ -363,6 +429,10 @@ void front_on_file(front_t *self, front_job_t *job)
     case FILES_LOG:
         if (client) log_read(self, client, job);
         break;
+    case FILES_LOOK:
+        if (client) looked(self, client, job);
+        break;
+    case FILES_EXPIRE: break;
     case FILES_PIECE:
         if (client) piece_written(self, client, job);
         break;

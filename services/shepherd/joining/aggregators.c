@@ -11,8 +11,8 @@
 
 static bool taken(const shepherd_t *self, uint32_t shard)
 {
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].shard == (int)shard) return true;
+    for (size_t i = 0; i < self->roster.others.n; i++)
+        if (self->roster.others.at[i]->shard == (int)shard) return true;
     return false;
 }
 
@@ -58,7 +58,7 @@ void shards_lost(shepherd_t *self, const member_row_t *gone, const char *reason)
 {
     if (gone->shard < 0 || self->phase == PHASE_DONE) return;
     if (self->phase < PHASE_OPEN) { /* nothing is trained yet: start over */
-        for (size_t i = 0; i < self->roster.members.n; i++) self->roster.members.at[i].shard = -1;
+        for (size_t i = 0; i < self->roster.others.n; i++) self->roster.others.at[i]->shard = -1;
         plans_forget(&self->plans);
         phase_change(&self->phase, PHASE_GATHER);
         return;
@@ -91,8 +91,8 @@ void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
 void shards_repeat(shepherd_t *self)
 {
     if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        member_row_t *row = self->roster.others.at[i];
         if (row->shard < 0 || row->answered || self->now_ms - row->asked_ms < MSG_RESEND_MS)
             continue;
         log_event(LOG_WARN, "said_again", "member=%s what=%s round=%u", row->id,
@@ -106,8 +106,8 @@ void shards_repeat(shepherd_t *self)
 
 bool shards_claimed(shepherd_t *self)
 {
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        member_row_t *row = self->roster.others.at[i];
         if (fits(self, row)) row->shard = (int)row->held.shard;
     }
     return members_shards_here(self);
@@ -140,6 +140,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
         return;
     }
     *row->busy = '\0';
+    row->ahead = answer->ahead;
     if (*answer->error) {
         shepherd_fail(self, "aggregator %s: %s", row->id, answer->error);
         return;

@@ -16,7 +16,7 @@ msg_who_t member_who(void *state, const msg_peer_t *from)
 {
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
-    if (row) row->heard_ms = self->now_ms;
+    if (row) member_heard(self, row);
     return row ? row->kind : MSG__KIND__KIND_NONE;
 }
 
@@ -51,20 +51,20 @@ void member_drop(shepherd_t *self, uint32_t serial, const char *reason)
 {
     member_row_t *row = member_by_serial(&self->roster, serial);
     if (!row) return;
-    member_row_t gone = roster_remove(&self->roster, row);
-    log_event(gone.kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
-              "member=%s kind=%s reason=\"%s\"", gone.id, msg_who_name(gone.kind), reason);
-    announce(self, &gone, false, reason);
-    blame_keep(&self->roster, &gone);
-    plan_row_t *plan = plans_find(&self->plans, gone.target);
-    if (plan && gone.kind == MSG__KIND__KIND_WORKER) plan->left_ms = self->now_ms;
-    if (gone.kind == MSG__KIND__KIND_WORKER) work_release(self, serial);
-    if (gone.kind == MSG__KIND__KIND_COMPILER) {
+    member_row_t *gone = roster_remove(&self->roster, row);
+    log_event(gone->kind == MSG__KIND__KIND_CLI ? LOG_INFO : LOG_WARN, "member_lost",
+              "member=%s kind=%s reason=\"%s\"", gone->id, msg_who_name(gone->kind), reason);
+    announce(self, gone, false, reason);
+    blame_keep(&self->roster, gone);
+    plan_row_t *plan = plans_find(&self->plans, gone->target);
+    if (plan && gone->kind == MSG__KIND__KIND_WORKER) plan->left_ms = self->now_ms;
+    if (gone->kind == MSG__KIND__KIND_WORKER) work_release(self, gone);
+    if (gone->kind == MSG__KIND__KIND_COMPILER) {
         plans_forget_compiler(self, serial);
         samples_forget_compiler(self, serial);
     }
-    if (gone.kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, &gone, reason);
-    member_row_fini(&gone);
+    if (gone->kind == MSG__KIND__KIND_AGGREGATOR) shards_lost(self, gone, reason);
+    member_row_destroy(&gone);
 }
 
 /* Workers of this target are of no use to the run, and told so; they may come back once another
@@ -73,7 +73,7 @@ static void refuse_workers(shepherd_t *self, const plan_row_t *plan)
 {
     for (size_t i = self->roster.members.n; i-- > 0;) {
         if (i >= self->roster.members.n) continue;
-        const member_row_t *row = &self->roster.members.at[i];
+        const member_row_t *row = self->roster.members.at[i];
         if (row->kind != MSG__KIND__KIND_WORKER || strcmp(row->target, plan->target) != 0) continue;
         Msg__Fault fault = MSG__FAULT__INIT;
         fault.code = MSG__FAULT__CODE__REFUSED;
@@ -89,22 +89,6 @@ void members_refuse(shepherd_t *self)
         plan_row_t *plan = &self->plans.rows.at[i];
         if (plan->refuses) refuse_workers(self, plan);
         plan->refuses = false;
-    }
-}
-
-/* Everybody waits for a lost aggregator, so it gets more patience: a slow disk may hold it up. */
-static int64_t patience_ms(const shepherd_t *self, const member_row_t *row)
-{
-    return self->config->timeout_ms * (row->kind == MSG__KIND__KIND_AGGREGATOR ? 4 : 1);
-}
-
-void members_expire(shepherd_t *self)
-{
-    for (size_t i = self->roster.members.n; i-- > 0;) {
-        if (i >= self->roster.members.n) continue;
-        const member_row_t *row = &self->roster.members.at[i];
-        if (self->now_ms - row->heard_ms > patience_ms(self, row))
-            member_drop(self, row->serial, "silent for too long");
     }
 }
 
@@ -140,7 +124,7 @@ void members_revoked(shepherd_t *self)
     if (since == self->roster.revoked_since) return;
     self->roster.revoked_since = since;
     for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+        const member_row_t *row = self->roster.members.at[i];
         revoked_send(self->ports.out, &row->peer, row->kind);
     }
 }
@@ -229,6 +213,7 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (row.kind == MSG__KIND__KIND_COMPILER) plans_retry(&self->plans);
     if (row.kind == MSG__KIND__KIND_AGGREGATOR) shards_hello(self, here, hello->shard);
     if (row.kind != MSG__KIND__KIND_WORKER) return;
+    quarantine_met(self, here);
     plans_want(&self->plans, row.target);
     resume_adopt(self, here, hello->holding);
 }
@@ -245,28 +230,38 @@ void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t w
         refuse(self, from, id, MSG__FAULT__CODE__UNKNOWN_PEER, "say HELLO first");
 }
 
-void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+/* It has been idle since long after we gave it work, and has heard what we said after that: the message, or
+ * its answer, is lost. Who has not heard it yet is behind a slow line, or we are held up; an older member
+ * does not tell. */
+static bool work_is_lost(const shepherd_t *self, const member_row_t *row,
+                         const Msg__Heartbeat *beat)
 {
     enum { LOST_WORK_MS = 3000 };
+    return self->now_ms - row->issued_ms >= LOST_WORK_MS &&
+           (beat->answered == 0 || beat->answered > row->issued_beat);
+}
+
+void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
     MSG_SEND(self->ports.out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
+    row->beat = message->id;
     if (!credit) return;
     if (row->n_work > 0 || plans_asked(&self->plans, row->serial)) {
-        if (self->now_ms - row->issued_ms < LOST_WORK_MS) return;
-        /* It has been idle since long after we gave it work: that message, or its answer, is lost.
-         */
+        if (!work_is_lost(self, row, message->heartbeat)) return;
         log_event(LOG_WARN, "work_lost", "member=%s", row->id);
         uint32_t serial = row->serial;
         bool held = row->n_work > 0;
-        work_release(self, serial);
+        work_release(self, row);
         plans_lost(&self->plans, serial);
         if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");
         row = member_by_serial(&self->roster, serial);
     }
     row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
+    if (row->kind == MSG__KIND__KIND_WORKER) work_asks(self, row);
 }
 
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -301,4 +296,5 @@ void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *
     member_row_t *row = member_by_peer(&self->roster, from);
     uint32_t credit = message->work_request->credit;
     row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
+    if (row->kind == MSG__KIND__KIND_WORKER) work_asks(self, row);
 }

@@ -12,7 +12,6 @@ msg_who_t member_who(void *state, const msg_peer_t *from);
 void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
                    const char *text);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
-void members_expire(shepherd_t *self);
 void members_revoked(shepherd_t *self); /* when more keys are: members hear of it */
 void members_refuse(shepherd_t *self);  /* workers of targets that have no plan leave */
 void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message);
@@ -20,6 +19,10 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+
+/* --- silence.c --- */
+void member_heard(shepherd_t *self, member_row_t *row); /* a sign of life */
+void members_expire(shepherd_t *self);                  /* who is silent for too long is lost */
 
 /* --- supervisors.c --- */
 void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -111,17 +111,60 @@ static int put_event(clerk_t *self, const store_submission_t *row, err_t *err)
     return store_event_add(self->store, NULL, &event, err);
 }
 
-static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
+/* What it is called in the trail, and what it was done to. */
+static store_deed_t deed_of(const clerk_note_t *note)
+{
+    const store_submission_t *row = &note->row;
+    const char *reason = row->reason && *row->reason ? row->reason : "{}";
+    store_deed_t deed = {.who = note->actor.id,
+                         .key_name = note->actor.key_name,
+                         .public_key = note->actor.public_key,
+                         .object = row->id,
+                         .detail = "{}"};
+    switch (note->verb) {
+    case CLERK_ADD: deed.action = "submit"; break;
+    case CLERK_DELETE: deed.action = "delete"; break;
+    case CLERK_MOVE:
+        deed.action = strcmp(row->state, "paused") == 0   ? "pause"
+                      : strcmp(row->state, "queued") == 0 ? "resume"
+                                                          : "cancel";
+        break;
+    default:
+        deed.action = row->key;
+        deed.object = note->name;
+        deed.detail = reason;
+    }
+    return deed;
+}
+
+static int put_alone(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
 {
     const store_submission_t *row = &note->row;
     *done = true;
     switch (note->verb) {
     case CLERK_ADD: return store_submission_add(self->store, &self->front, row, err);
     case CLERK_DELETE: return put_delete(self, note, done, err);
+    case CLERK_TRUST:
+        if (store_quarantine_lift(self->store, NULL, note->name, row->id, err) < 0) return -1;
+        return put_event(self, row, err);
     case CLERK_TELL: return put_event(self, row, err);
     case CLERK_MOVE: break;
     }
     return store_submission_move(self->store, &self->front, row->id, row->state, row->reason, err);
+}
+
+/* With its row of the trail: both are in, or neither. A deletion's comes with its first slice. */
+static int put(clerk_t *self, clerk_note_t *note, bool *done, err_t *err)
+{
+    bool begun = note->verb == CLERK_DELETE && note->looked;
+    if (!*note->actor.id || begun) return put_alone(self, note, done, err);
+    store_deed_t deed = deed_of(note);
+    if (store_trail_together(self->store, err) < 0) return -1;
+    int rc = put_alone(self, note, done, err);
+    if (rc == 0) rc = store_trail_add(self->store, NULL, &deed, err);
+    rc = store_trail_end(self->store, rc, err);
+    if (rc < 0) note->looked = false;
+    return rc;
 }
 
 /* The note at the head, or a slice of it; one that the store refuses for good does not end us. */

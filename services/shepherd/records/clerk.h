@@ -19,13 +19,21 @@ typedef enum {
     CLERK_MOVE,   /* its new state: id, state and reason of the row count */
     CLERK_DELETE, /* all that is recorded of it: its id counts */
     CLERK_TELL,   /* an event of no run: of the row, key is its name, id whose, reason its detail */
+    CLERK_TRUST,  /* the same, and who is called `name` leaves quarantine */
 } clerk_verb_t;
+
+/* Who asked for it; an empty id: nobody, the front itself. */
+typedef struct {
+    char id[STORE_ID], key_name[STORE_ID], public_key[HASH_HEX];
+} clerk_actor_t;
 
 /* One write. */
 typedef struct {
     uint64_t ticket; /* told back */
     clerk_verb_t verb;
     store_submission_t row; /* reason owned */
+    char name[STORE_ID];    /* CLERK_TRUST */
+    clerk_actor_t actor;    /* the trail says that it did so */
     bool looked;            /* CLERK_DELETE: `objects` are known */
     store_hashes_t objects; /* owned */
 } clerk_note_t;

@@ -194,6 +194,39 @@ static int write_left(const record_t *r, store_t *store, const store_leader_t *l
                     &fault, err);
 }
 
+static int write_quarantine(const record_t *r, store_t *store, const store_leader_t *leader,
+                            err_t *err)
+{
+    store_liar_t liar = {.name = r->key,
+                         .member = r->worker,
+                         .round = r->round,
+                         .replica = r->replica,
+                         .fence = r->fence,
+                         .digest = r->text,
+                         .agreed = r->state,
+                         .witnesses = r->detail};
+    err_t fault = {0};
+    return tolerate(store_quarantine_add(store, leader, &liar, &fault), &fault, err);
+}
+
+static int write_trail(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    store_deed_t deed = {.who = r->worker,
+                         .key_name = r->key_name,
+                         .public_key = r->public_key,
+                         .action = r->text,
+                         .object = r->key,
+                         .detail = r->detail};
+    return store_trail_add(store, leader, &deed, err);
+}
+
+/* Both in the transaction of their group. */
+static int write_trust(const record_t *r, store_t *store, const store_leader_t *leader, err_t *err)
+{
+    if (store_quarantine_lift(store, leader, r->key, r->worker, err) < 0) return -1;
+    return write_trail(r, store, leader, err);
+}
+
 static const struct {
     const char *name;
     write_fn *write;
@@ -220,6 +253,9 @@ static const struct {
     [RECORD_EVENT] = {"event", write_event},
     [RECORD_JOINED] = {"joined", write_joined},
     [RECORD_LEFT] = {"left", write_left},
+    [RECORD_QUARANTINE] = {"quarantine", write_quarantine},
+    [RECORD_TRUST] = {"trust", write_trust},
+    [RECORD_TRAIL] = {"trail", write_trail},
 };
 
 int record_write(const record_t *self, store_t *store, const store_leader_t *leader, err_t *err)

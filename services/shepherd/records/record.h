@@ -28,6 +28,10 @@ typedef enum {
     RECORD_EVENT,      /* event (its texts: text, detail, worker, key) */
     RECORD_JOINED,     /* joined: a worker */
     RECORD_LEFT,       /* worker, text: its state, detail: why */
+    RECORD_QUARANTINE, /* round, replica, fence, worker, key: its name, text: the digest of what it
+                          said, state: of the others', detail: who they are */
+    RECORD_TRUST, /* key: a name or id in quarantine, worker: who says so; and RECORD_TRAIL's */
+    RECORD_TRAIL, /* worker: who, key_name, public_key, text: action, key: object, detail */
 } record_kind_t;
 
 typedef struct {
@@ -37,6 +41,7 @@ typedef struct {
     char *text, *detail, *worker, *key; /* owned */
     store_event_t event;
     store_worker_t *joined; /* owned */
+    char key_name[STORE_ID], public_key[HASH_HEX];
     char state[HASH_HEX];
     uint64_t windows, tokens;
     double loss;

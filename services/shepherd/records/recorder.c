@@ -6,6 +6,7 @@
 
 #include "base/hand_over.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/vec.h"
 #include "shepherd/actor.h"
 #include "shepherd/records/leadership.h"
@@ -23,6 +24,7 @@ typedef struct {
     VEC(record_t *) queue;
     int64_t number; /* of the group at the queue's head */
     size_t n_group; /* records in it; 0: not made yet */
+    char *names;    /* in quarantine, as told last */
 } recorder_t;
 
 uint32_t recorder_fence(const store_leader_t *leader)
@@ -42,6 +44,7 @@ void recorder_result_destroy(recorder_result_t **self_p)
     if (!*self_p) return;
     store_run_fini(&(*self_p)->run);
     store_resume_fini(&(*self_p)->resume);
+    free((*self_p)->names);
     free(*self_p);
     *self_p = NULL;
 }
@@ -94,6 +97,30 @@ static int acquire(recorder_t *self, leadership_went_t *went, err_t *err)
     return 0;
 }
 
+/* Who is in quarantine by now: others may trust them again, or find more. */
+static int read_names(recorder_t *self, err_t *err)
+{
+    char *names = NULL;
+    if (store_quarantine_names(self->store, &names, err) < 0) return -1;
+    if (self->names && strcmp(self->names, names) == 0) {
+        free(names);
+        return 0;
+    }
+    free(self->names);
+    self->names = names;
+    recorder_result_t *result = result_new(RECORDER_QUARANTINE);
+    result->names = mem_strdup(names);
+    answer(self, result);
+    return 0;
+}
+
+static int read_seed(recorder_t *self, err_t *err)
+{
+    char fresh[HASH_HEX];
+    random_hex(fresh, HASH_HEX - 1);
+    return store_audit_seed(self->store, &self->leader, fresh, self->knowledge->audit_seed, err);
+}
+
 /* What we lead now: pending, paused and failed runs begin, others are as they are. */
 static int load(recorder_t *self, err_t *err)
 {
@@ -107,6 +134,7 @@ static int load(recorder_t *self, err_t *err)
     if (begins &&
         store_run_move(self->store, self->options->run, "running", "", &self->leader, err) < 0)
         return -1;
+    if (read_seed(self, err) < 0 || read_names(self, err) < 0) return -1;
     return store_resume(self->store, &self->leader, &result->resume, err);
 }
 
@@ -168,7 +196,7 @@ static int take(void *user, leadership_step_t step, leadership_went_t *went, err
     case LEADERSHIP_RENEW:
         if (store_leader_renew(self->store, &self->leader, self->options->ttl_ms, err) < 0)
             return -1;
-        return revoked_read(self->store, err);
+        return revoked_read(self->store, err) < 0 ? -1 : read_names(self, err);
     default: return write_queue(self, went, err);
     }
 }
@@ -229,6 +257,7 @@ static void recorder_main(zsock_t *pipe, void *arg)
     VEC_FREE(&self.queue);
     recorder_result_destroy(&self.knowledge);
     store_destroy(&self.store);
+    free(self.names);
     actor_last(pipe);
     hand_over(arg);
 }

@@ -25,10 +25,11 @@ typedef struct {
 } recorder_options_t;
 
 typedef enum {
-    RECORDED,         /* a record is in: kind, round, replica, fence */
-    RECORDER_STANDBY, /* somebody else leads: `holder`; said once */
-    RECORDER_LEADS,   /* we lead: `leader`, `run`, `resume` */
-    RECORDER_LOST,    /* the database is gone: err; said once, as is */
+    RECORDED,            /* a record is in: kind, round, replica, fence */
+    RECORDER_STANDBY,    /* somebody else leads: `holder`; said once */
+    RECORDER_LEADS,      /* we lead: `leader`, `run`, `resume`, `audit_seed` */
+    RECORDER_QUARANTINE, /* `names`, when they have changed; before RECORDER_LEADS, too */
+    RECORDER_LOST,       /* the database is gone: err; said once, as is */
     RECORDER_BACK,
     RECORDER_FAILED, /* err: ERR_FENCE: another leads; ERR_SCHEMA; else fatal. The last message */
 } recorder_event_t;
@@ -43,6 +44,8 @@ typedef struct {
     store_leader_t leader;
     store_run_t run;
     store_resume_t resume;
+    char audit_seed[HASH_HEX];
+    char *names; /* as store_quarantine_names */
 } recorder_result_t;
 
 /* `options` is borrowed, with all its texts. */

@@ -120,7 +120,7 @@ void records_issue(shepherd_t *self, uint32_t replica)
 }
 
 /* As a worker says: any number. */
-static int64_t milliseconds(double seconds)
+int64_t records_ms(double seconds)
 {
     return seconds >= 0 && seconds < 1e9 ? (int64_t)(seconds * 1000) : -1;
 }
@@ -137,8 +137,8 @@ void records_done(shepherd_t *self, uint32_t replica)
                                   .compute_s = lease->compute_s,
                                   .sent_bytes = lease->sent_bytes,
                                   .received_bytes = lease->received_bytes,
-                                  .download_ms = milliseconds(lease->download_s),
-                                  .upload_ms = milliseconds(lease->upload_s)};
+                                  .download_ms = records_ms(lease->download_s),
+                                  .upload_ms = records_ms(lease->upload_s)};
     memcpy(record->state, lease->state_out, HASH_HEX);
     records_write(self, record);
 }
@@ -159,6 +159,35 @@ void records_reject(shepherd_t *self, const rejection_t *rejected)
     log_event(LOG_WARN, "rejected",
               "round=%u replica=%u fence=%u worker=%s reason=%s detail=\"%s\"", self->round.number,
               rejected->replica, rejected->fence, record->worker, record->text, record->detail);
+    records_write(self, record);
+}
+
+void records_quarantine(shepherd_t *self, const liar_t *liar)
+{
+    record_t *record = record_new(RECORD_QUARANTINE, self->round.number);
+    record->replica = liar->replica;
+    record->fence = liar->fence;
+    record->key = mem_strdup(liar->name);
+    record->worker = mem_strdup(liar->member);
+    record->text = mem_strdup(liar->digest);
+    record->detail = mem_strdup(liar->witnesses);
+    snprintf(record->state, sizeof record->state, "%s", liar->agreed);
+    records_write(self, record);
+}
+
+void records_deed(shepherd_t *self, record_kind_t kind, const member_row_t *client,
+                  const char *action, const char *object, json_t *detail)
+{
+    record_t *record = record_new(kind, self->round.number);
+    const keys_card_t *card = client->peer.card;
+    char *text = detail ? json_dumps(detail, JSON_COMPACT) : NULL;
+    json_decref(detail);
+    record->worker = mem_strdup(client->id);
+    record->text = mem_strdup(action);
+    record->key = mem_strdup(*object ? object : self->config->run);
+    record->detail = text ? text : mem_strdup("{}");
+    if (card) snprintf(record->key_name, sizeof record->key_name, "%s", card->name);
+    if (card) keys_hex(card->public_key, KEYS_BYTES, record->public_key);
     records_write(self, record);
 }
 

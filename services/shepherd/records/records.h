@@ -31,8 +31,19 @@ record_t *records_decide(const shepherd_t *self);
 record_t *records_commit(const shepherd_t *self, double loss, uint64_t tokens);
 void records_issue(shepherd_t *self, uint32_t replica);
 void records_done(shepherd_t *self, uint32_t replica);
+int64_t records_ms(double seconds); /* as the store keeps it; negative: unknown */
 void records_reopen(shepherd_t *self, uint32_t replica);
 void records_reject(shepherd_t *self, const rejection_t *rejected);
+/* Its work is not what others made of the same lease. */
+typedef struct {
+    uint32_t replica, fence;
+    const char *name, *member, *digest, *agreed, *witnesses; /* as store_liar_t */
+} liar_t;
+void records_quarantine(shepherd_t *self, const liar_t *liar);
+/* An operator has done something: a row of the trail. `detail` is taken. RECORD_TRUST also lets
+ * `object` out of quarantine. */
+void records_deed(shepherd_t *self, record_kind_t kind, const member_row_t *client,
+                  const char *action, const char *object, json_t *detail);
 void records_run(shepherd_t *self, const char *state, const char *reason);
 void records_event(shepherd_t *self, const Msg__Event *event); /* those that are worth a row */
 /* An event that members do not hear of. `detail` is taken. */

@@ -27,7 +27,7 @@ static int64_t lost_since(const shepherd_t *self, uint32_t replica)
         if (self->round.refused.at[i].replica == replica)
             since = self->round.refused.at[i].since_ms;
     for (size_t i = 0; since && i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+        const member_row_t *row = self->roster.members.at[i];
         if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(&self->plans, row->target))
             continue;
         if (row->blame.refused) continue;

@@ -60,6 +60,10 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     /* Heard, whether it matters or not. */
     if (!failed->eval && !late_waits(self, failed->round, failed->replica))
         work_acknowledge(self, from, failed->round, failed->replica, failed->fence);
+    if (failed->audit && !failed->eval) {
+        audits_failed(self, from, failed);
+        return;
+    }
     work_t *work = work_held_by(self, from, failed->eval, failed->round, failed->replica,
                                 failed->fence);
     if (!work) return;
@@ -75,8 +79,9 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
         return;
     }
     if (*failed->lost_state && !failed->eval) { /* somebody else may have it, or nobody */
-        round_refuse(&self->round, failed->replica, member_by_peer(&self->roster, from)->serial,
-                     failed->lost_state, self->now_ms);
+        uint32_t serial = member_by_peer(&self->roster, from)->serial;
+        if (round_refuse(&self->round, failed->replica, serial, failed->lost_state, self->now_ms))
+            work_home(self, work, 0); /* whoever else is free */
         work_reopen(self, failed->replica);
         return;
     }

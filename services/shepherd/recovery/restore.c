@@ -63,7 +63,7 @@ courier_job_t *checkpoint_restore(const shepherd_t *self)
     if (!self->recovery.path) return checkpoint_job(self, COURIER_INIT);
     courier_job_t *job = checkpoint_job(self, COURIER_RESTORE);
     job->path = mem_strdup(self->recovery.path);
-    checkpoint_ledger(&self->checkpoints, job);
+    checkpoint_ledger(self, job);
     return job;
 }
 

@@ -176,13 +176,14 @@ void resume_round(shepherd_t *self)
     store_resume_fini(&self->recovery.loaded);
     if (self->recovery.led_ms) self->round.outage_ms += self->now_ms - self->recovery.led_ms;
     self->recovery.led_ms = 0;
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        member_row_t *row = self->roster.others.at[i];
         if (row->shard < 0) continue;
         work_fences(self, row);
         admission_ask_again(self, row); /* of leases that were called done before it was here */
     }
     phase_change(&self->phase, PHASE_TRAIN);
+    for (int64_t k = 0; k < self->round.replicas; k++) audits_begin(self, (uint32_t)k);
     if (self->round.number > written) samples_want(self); /* the leader before us may not have */
     if (!self->round.decided && !self->progress.has_val_loss) {
         rounds_validate(self);
@@ -235,7 +236,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
         bool known = lease->state == WORK_ISSUED && lease->fence == holding->fence &&
                      strcmp(lease->worker, row->id) == 0;
         work_move(self, lease, WORK_ISSUED, row->serial);
-        lease->home = row->serial;
+        work_home(self, lease, row->serial);
         lease->fence = holding->fence;
         snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
         work_note_target(self, holding->replica, row);
@@ -244,7 +245,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
                   self->round.number, holding->replica, lease->fence, row->id);
     }
     /* What it had and does not speak of any more is lost. */
-    for (int64_t k = 0; k < self->round.replicas; k++) {
+    for (int64_t k = 0; self->round.n_absent && k < self->round.replicas; k++) {
         const work_t *lease = &self->round.lease[k];
         if (lease->state == WORK_ISSUED && lease->holder == 0 &&
             strcmp(lease->worker, row->id) == 0)

@@ -35,7 +35,7 @@ herald_news_t *herald_news(const shepherd_t *shepherd, const char *id)
                   shepherd->config->bind ? shepherd->config->bind : "", "round",
                   (json_int_t)shepherd->round.number));
     for (size_t i = 0; i < shepherd->roster.members.n; i++) {
-        const member_row_t *row = &shepherd->roster.members.at[i];
+        const member_row_t *row = shepherd->roster.members.at[i];
         if (row->kind == MSG__KIND__KIND_CLI) continue;
         add(self, msg_who_name(row->kind), row->id,
             json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "run", shepherd->config->run, "host",

@@ -8,9 +8,14 @@
 
 const char *operators_verb(Msg__Control__Verb verb)
 {
-    static const char *const words[] = {"none",  "list",  "restart",
-                                        "drain", "scale", "checkpoint_asked"};
+    static const char *const words[] = {
+        "none", "list", "restart", "drain", "scale", "checkpoint_asked", "trust"};
     return (unsigned)verb < sizeof words / sizeof *words ? words[verb] : "unknown";
+}
+
+bool operators_is_own(Msg__Control__Verb verb)
+{
+    return verb == MSG__CONTROL__VERB__CHECKPOINT || verb == MSG__CONTROL__VERB__TRUST;
 }
 
 static bool is_supervisor(const member_row_t *row, const char *id)
@@ -21,7 +26,7 @@ static bool is_supervisor(const member_row_t *row, const char *id)
 static const member_row_t *find(const operators_t *self, const char *id)
 {
     for (size_t i = 0; i < self->n; i++)
-        if (strcmp(self->rows[i].id, id) == 0) return &self->rows[i];
+        if (strcmp(self->rows[i]->id, id) == 0) return self->rows[i];
     return NULL;
 }
 
@@ -35,7 +40,7 @@ static const char *owner_of(const operators_t *self, const char *member)
     if (row) return NULL;
     /* A worker that is away at present: its id begins with its supervisor's. */
     for (size_t i = 0; i < self->n; i++) {
-        row = &self->rows[i];
+        row = self->rows[i];
         size_t n = strlen(row->id);
         if (is_supervisor(row, "") && strncmp(member, row->id, n) == 0 &&
             strncmp(member + n, "-w", 2) == 0)
@@ -50,7 +55,7 @@ static const char *check(const operators_t *self, const Msg__Control *control, c
         return find(self, control->member) ? "no supervisor has started this member"
                                            : "no such worker or supervisor";
     for (size_t i = 0; i < self->n; i++)
-        if (is_supervisor(&self->rows[i], owner)) return NULL;
+        if (is_supervisor(self->rows[i], owner)) return NULL;
     if (control->verb == MSG__CONTROL__VERB__LIST) return NULL;
     return *owner ? "its supervisor is not here"
                   : "there is no supervisor: start pcp-supervisor --scale N where workers are to "
@@ -63,13 +68,15 @@ static Msg__WorkerStatus **list_workers(const operators_t *self, size_t *n)
     Msg__WorkerStatus **rows = mem_calloc(self->n + 1, sizeof *rows);
     *n = 0;
     for (size_t i = 0; i < self->n; i++) {
-        const member_row_t *row = &self->rows[i];
+        const member_row_t *row = self->rows[i];
         if (row->kind != MSG__KIND__KIND_WORKER) continue;
         Msg__WorkerStatus *status = mem_calloc(1, sizeof *status);
         msg__worker_status__init(status);
         status->id = row->id;
         status->supervisor = row->supervisor;
-        status->state = (char *)(self->busy(self->user, row) ? "busy" : "idle");
+        status->state = (char *)(row->quarantined              ? "quarantined"
+                                 : self->busy(self->user, row) ? "busy"
+                                                               : "idle");
         status->pid = row->pid;
         status->threads = row->threads;
         status->target = row->target;
@@ -90,14 +97,14 @@ static void hand_on(const operators_t *self, const Msg__Control *control,
     copy.client = client->id;
     copy.request = request;
     for (size_t i = 0; i < self->n; i++)
-        if (is_supervisor(&self->rows[i], owner))
-            MSG_SEND(self->out, &self->rows[i].peer, 0, CONTROL, control, &copy);
+        if (is_supervisor(self->rows[i], owner))
+            MSG_SEND(self->out, &self->rows[i]->peer, 0, CONTROL, control, &copy);
 }
 
 void operators_ask(const operators_t *self, const member_row_t *client, uint64_t request,
                    const Msg__Control *control, const char *refusal)
 {
-    bool own = control->verb == MSG__CONTROL__VERB__CHECKPOINT; /* no supervisor has a part in it */
+    bool own = operators_is_own(control->verb);
     const char *owner = own ? NULL : owner_of(self, control->member);
     const char *wrong = refusal || own ? refusal : check(self, control, owner);
     log_event(wrong ? LOG_WARN : LOG_INFO, "control", "verb=%d member=%s client=%s error=\"%s\"",
@@ -107,7 +114,7 @@ void operators_ask(const operators_t *self, const member_row_t *client, uint64_t
     reply.request = request;
     reply.error = (char *)(wrong ? wrong : "");
     for (size_t i = 0; !wrong && !own && i < self->n; i++)
-        reply.parts += is_supervisor(&self->rows[i], owner);
+        reply.parts += is_supervisor(self->rows[i], owner);
     if (!wrong && control->verb == MSG__CONTROL__VERB__LIST)
         reply.workers = list_workers(self, &reply.n_workers);
     MSG_SEND(self->out, &client->peer, request, CONTROL_REPLY, control_reply, &reply);

@@ -7,7 +7,7 @@
 
 /* Who is there; all borrowed. */
 typedef struct {
-    const member_row_t *rows;
+    member_row_t *const *rows;
     size_t n;
     msg_out_t out;
     bool (*busy)(void *user, const member_row_t *row); /* has it work? */
@@ -18,6 +18,9 @@ typedef struct {
  * why it cannot be; NULL: it can. */
 void operators_ask(const operators_t *self, const member_row_t *client, uint64_t request,
                    const Msg__Control *control, const char *refusal);
+
+/* No supervisor has a part in it: the shepherd or front does it itself. */
+bool operators_is_own(Msg__Control__Verb verb);
 
 /* "restart", "drain", "scale", "checkpoint", ...: names of events. */
 const char *operators_verb(Msg__Control__Verb verb);

@@ -46,46 +46,75 @@ void member_row_fini(member_row_t *row)
     free(row->device_name);
 }
 
-/* A peer as bytes, which are equal where msg_peer_equal says so: under another key the same routing
- * id is another peer. Their number tells where the routing id ends. */
-enum { PEER_KEY = MSG_PEER_BYTES + sizeof(uint64_t) + sizeof(void *) };
-static size_t peer_key(const msg_peer_t *peer, uint8_t key[PEER_KEY])
+void member_row_destroy(member_row_t **row_p)
 {
-    memcpy(key, peer->at, peer->n);
-    memcpy(key + peer->n, &peer->behind, sizeof peer->behind);
-    memcpy(key + peer->n + sizeof peer->behind, &peer->card, sizeof peer->card);
-    return peer->n + sizeof peer->behind + sizeof peer->card;
+    if (!*row_p) return;
+    member_row_fini(*row_p);
+    free(*row_p);
+    *row_p = NULL;
 }
 
-static void add_peer(roster_t *self, const member_row_t *row)
+static uint32_t kin_of(roster_t *self, const char *target)
 {
-    uint8_t key[PEER_KEY];
-    size_t n = peer_key(&row->peer, key);
-    if (!self->by_peer) self->by_peer = index_new();
-    if (index_find(self->by_peer, key, n) < 0) index_add(self->by_peer, key, n, (int)row->serial);
+    size_t i = 0;
+    while (i < self->kins.n && strcmp(self->kins.at[i].name, target) != 0) i++;
+    if (i == self->kins.n) VEC_PUSH(&self->kins, ((kin_t){.name = mem_strdup(target)}));
+    return (uint32_t)i;
+}
+
+/* It is one more, or one less, of its target's workers that can be given work. */
+static void count_able(roster_t *self, const member_row_t *row, int change)
+{
+    if (row->kind != MSG__KIND__KIND_WORKER || row->blame.refused) return;
+    kin_t *kin = &self->kins.at[row->kin];
+    kin->n_able = (uint32_t)((int64_t)kin->n_able + change);
 }
 
 void roster_add(roster_t *self, member_row_t row)
 {
-    VEC_PUSH(&self->members, row);
-    add_peer(self, &row);
+    member_row_t *own = mem_calloc(1, sizeof *own);
+    *own = row;
+    VEC_PUSH(&self->members, own);
+    if (own->kind == MSG__KIND__KIND_WORKER)
+        own->kin = kin_of(self, own->target);
+    else
+        VEC_PUSH(&self->others, own);
+    count_able(self, own, 1);
+    whois_add(&self->whois, own->serial, &own->peer, own->id);
 }
 
-member_row_t roster_remove(roster_t *self, member_row_t *row)
+/* The order of serials stays. */
+static void take_out(member_row_t **at, size_t *n, const member_row_t *row, size_t from)
 {
-    member_row_t gone = *row;
-    /* The order of serials stays. */
-    memmove(row, row + 1, (size_t)(self->members.at + --self->members.n - row) * sizeof *row);
-    index_destroy(&self->by_peer);
-    for (size_t i = 0; i < self->members.n; i++) add_peer(self, &self->members.at[i]);
-    return gone;
+    while (from < *n && at[from] != row) from++;
+    if (from < *n) memmove(&at[from], &at[from + 1], (--*n - from) * sizeof *at);
+}
+
+member_row_t *roster_remove(roster_t *self, member_row_t *row)
+{
+    whois_remove(&self->whois, row->serial, &row->peer, row->id);
+    count_able(self, row, -1);
+    take_out(self->members.at, &self->members.n, row, member_place(self, row->serial));
+    if (row->kind != MSG__KIND__KIND_WORKER) take_out(self->others.at, &self->others.n, row, 0);
+    return row;
+}
+
+void roster_refuse(roster_t *self, member_row_t *row)
+{
+    count_able(self, row, -1);
+    row->blame.refused = true;
+}
+
+void roster_trust(roster_t *self, member_row_t *row)
+{
+    bool was = row->blame.refused;
+    row->blame = (blame_t){0};
+    if (was) count_able(self, row, 1);
 }
 
 member_row_t *member_by_peer(const roster_t *self, const msg_peer_t *peer)
 {
-    uint8_t key[PEER_KEY];
-    int serial = self->by_peer ? index_find(self->by_peer, key, peer_key(peer, key)) : -1;
-    return serial < 0 ? NULL : member_by_serial(self, (uint32_t)serial);
+    return member_by_serial(self, whois_peer(&self->whois, peer));
 }
 
 size_t member_place(const roster_t *self, uint32_t serial)
@@ -93,64 +122,75 @@ size_t member_place(const roster_t *self, uint32_t serial)
     size_t low = 0, high = self->members.n;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (self->members.at[middle].serial < serial)
+        if (self->members.at[middle]->serial < serial)
             low = middle + 1;
         else
             high = middle;
     }
-    bool found = low < self->members.n && self->members.at[low].serial == serial;
+    bool found = low < self->members.n && self->members.at[low]->serial == serial;
     return found ? low : self->members.n;
 }
 
 member_row_t *member_by_serial(const roster_t *self, uint32_t serial)
 {
     size_t i = member_place(self, serial);
-    return i < self->members.n ? &self->members.at[i] : NULL;
+    return i < self->members.n ? self->members.at[i] : NULL;
 }
 
 member_row_t *member_by_id(const roster_t *self, const char *id)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (strcmp(self->members.at[i].id, id) == 0) return &self->members.at[i];
-    return NULL;
+    return member_by_serial(self, whois_id(&self->whois, id));
 }
 
 size_t members_count(const roster_t *self, Msg__Kind kind)
 {
     size_t n = 0;
-    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].kind == kind;
+    if (kind == MSG__KIND__KIND_WORKER) return self->members.n - self->others.n;
+    for (size_t i = 0; i < self->others.n; i++) n += self->others.at[i]->kind == kind;
     return n;
 }
 
 char **members_endpoints(const roster_t *self, size_t n_shard)
 {
     char **endpoints = mem_calloc(n_shard, sizeof *endpoints);
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; i < self->others.n; i++) {
+        const member_row_t *row = self->others.at[i];
         if (row->shard >= 0) endpoints[row->shard] = row->endpoint;
     }
     return endpoints;
 }
 
+bool members_ahead(const roster_t *self)
+{
+    for (size_t i = 0; i < self->others.n; i++)
+        if (self->others.at[i]->shard >= 0 && !self->others.at[i]->ahead) return false;
+    return true;
+}
+
 size_t members_with_shard(const roster_t *self)
 {
     size_t n = 0;
-    for (size_t i = 0; i < self->members.n; i++) n += self->members.at[i].shard >= 0;
+    for (size_t i = 0; i < self->others.n; i++) n += self->others.at[i]->shard >= 0;
     return n;
 }
 
 bool members_answered(const roster_t *self)
 {
-    for (size_t i = 0; i < self->members.n; i++)
-        if (self->members.at[i].shard >= 0 && !self->members.at[i].answered) return false;
+    for (size_t i = 0; i < self->others.n; i++)
+        if (self->others.at[i]->shard >= 0 && !self->others.at[i]->answered) return false;
     return true;
+}
+
+const char *member_name(const member_row_t *row)
+{
+    return row->peer.card ? row->peer.card->name : row->id;
 }
 
 uint64_t members_places(const roster_t *self)
 {
     uint64_t places = 0;
-    for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
+    for (size_t i = 0; i < self->others.n; i++) {
+        const member_row_t *row = self->others.at[i];
         if (row->shard >= 0) places += rng_mix(wire_run_hash(row->endpoint) + (uint64_t)row->shard);
     }
     return places;
@@ -161,14 +201,17 @@ void members_dismiss(const roster_t *self, msg_out_t out, const char *reason)
     Msg__Bye bye = MSG__BYE__INIT;
     bye.reason = (char *)reason;
     for (size_t i = 0; i < self->members.n; i++)
-        MSG_SEND(out, &self->members.at[i].peer, 0, BYE, bye, &bye);
+        MSG_SEND(out, &self->members.at[i]->peer, 0, BYE, bye, &bye);
 }
 
 void roster_fini(roster_t *self)
 {
-    for (size_t i = 0; i < self->members.n; i++) member_row_fini(&self->members.at[i]);
+    for (size_t i = 0; i < self->members.n; i++) member_row_destroy(&self->members.at[i]);
+    for (size_t i = 0; i < self->kins.n; i++) free(self->kins.at[i].name);
     VEC_FREE(&self->members);
-    index_destroy(&self->by_peer);
+    VEC_FREE(&self->others);
+    VEC_FREE(&self->kins);
+    whois_fini(&self->whois);
     VEC_FREE(&self->blamed);
 }
 
@@ -214,7 +257,7 @@ void blame_missing(const roster_t *self, int64_t now_ms, str_t *text)
     enum { MOST_NAMED = 4 };
     size_t n = 0;
     for (size_t i = 0; i < self->members.n; i++) {
-        const member_row_t *row = &self->members.at[i];
+        const member_row_t *row = self->members.at[i];
         bool resting = row->blame.strikes && now_ms < row->blame.rest_ms;
         if ((!row->blame.refused && !resting) || n++ >= MOST_NAMED) continue;
         str_addf(text, "; %s %s: %s", row->id, row->blame.refused ? "gets no more work" : "rests",

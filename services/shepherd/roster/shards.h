@@ -10,6 +10,7 @@ typedef struct {
     int64_t lost_ms;          /* since when a shard has no aggregator; 0: all have */
     char *reason, **endpoint; /* why; where the lost ones were, by shard */
     bool keeping;             /* the shards hold the round: ASSIGN says keep */
+    bool ahead;               /* all of them answer who asks ahead; as leases are given */
     uint64_t attempt;         /* at giving ranges; no other process has the same */
 } shards_t;
 

@@ -126,8 +126,8 @@ void admission_ask(shepherd_t *self, const Msg__LeaseDone *done, uint64_t window
         return;
     }
     if (!admission_waits(self, done->replica)) begin(self, done, windows);
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        const member_row_t *row = self->roster.others.at[i];
         if (row->shard >= 0 && self->admission.inspection[done->replica].norm2[row->shard] < 0)
             ask(self, done->replica, row);
     }
@@ -152,7 +152,10 @@ static void judge(shepherd_t *self, uint32_t replica)
         admission_reject(self, replica, "outlier", detail);
         return;
     }
+    carried_t carried = {i->received_bytes, i->sent_bytes, records_ms(i->download_s),
+                         records_ms(i->upload_s)};
     admission_remember(&self->admission, lease->worker, i->steps, i->compute_s);
+    admission_carried(&self->admission, lease->worker, &carried);
     work_done(self, replica, i, norm2);
 }
 
@@ -172,8 +175,13 @@ void on_inspected(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     const Msg__Inspected *answer = message->inspected;
     const member_row_t *row = member_by_peer(&self->roster, from);
     if (!row || row->shard < 0 || (uint32_t)row->shard != answer->shard ||
-        answer->replica >= self->round.replicas || answer->round != self->round.number ||
-        !admission_waits(self, answer->replica) ||
+        answer->replica >= self->round.replicas || answer->round != self->round.number)
+        return;
+    if (audits_inspected(self, answer)) {
+        if (!self->finished) rounds_check(self);
+        return;
+    }
+    if (!admission_waits(self, answer->replica) ||
         answer->fence != self->round.lease[answer->replica].fence)
         return; /* asked twice, or the lease is another's by now */
     inspection_t *i = &self->admission.inspection[answer->replica];

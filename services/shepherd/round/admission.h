@@ -2,6 +2,7 @@
 #ifndef SHEPHERD_ADMISSION_H
 #define SHEPHERD_ADMISSION_H
 
+#include "base/index.h"
 #include "shepherd/roster/roster.h"
 #include "shepherd/round/round.h"
 
@@ -25,14 +26,19 @@ typedef struct {
 
 typedef struct {
     char worker[MSG_ID_BYTES];
-    double speed;   /* steps/s of its last lease, as it says; 0: unknown */
-    double step_ms; /* of all its time for a lease, as we saw it; 0: unknown */
+    double speed;        /* steps/s of its last lease, as it says; 0: unknown */
+    double down_s, up_s; /* of its last lease's transfers, for each byte, as it says; 0: unknown */
+    bool dropped;        /* its last lease did not count: too late, or rejected */
+    double step_ms;      /* of all its time for a lease, as we saw it; 0: unknown */
 } speed_t;
 
 typedef struct {
     inspection_t *inspection; /* by replica */
     VEC(norm_t) norms;        /* of the last updates committed, by round, then replica */
     VEC(speed_t) speeds;      /* also of workers that are away */
+    index_t *by_worker;       /* places in them */
+    size_t oldest;            /* where the next new worker's goes once they are as many as may be */
+    double usual_step_ms;     /* of all of them; negative: not known since one has changed */
 } admission_t;
 
 /* --- updates.c; most: replicas of any round --- */
@@ -42,16 +48,18 @@ void admission_fini(admission_t *self, size_t most);
 void admission_committed(admission_t *self, const round_t *round);
 void admission_load(admission_t *self, const store_updates_t *updates);
 void admission_rewind(admission_t *self, uint32_t round); /* forget it, and those behind it */
+const speed_t *admission_measured(const admission_t *self, const char *worker); /* NULL: never */
 double admission_speed(const admission_t *self, const char *worker); /* steps/s; 0: unknown */
-/* The same of n workers at once, into speeds[n]. */
-void admission_speeds(const admission_t *self, const char *const *workers, size_t n,
-                      double *speeds);
 /* What so many steps, `least` at least, take the worker from LEASE to LEASE_DONE, by its last lease;
  * by those of others where it has none; 0: unknown. */
-double admission_expected_ms(const admission_t *self, const char *worker, double steps,
-                             double least);
+double admission_expected_ms(admission_t *self, const char *worker, double steps, double least);
 void admission_timed(admission_t *self, const work_t *lease); /* it is done */
 void admission_remember(admission_t *self, const char *worker, uint32_t steps, double compute_s);
+/* Bytes and milliseconds of a lease each way, as the store keeps them; negative: unknown. */
+typedef struct {
+    int64_t received_bytes, sent_bytes, download_ms, upload_ms;
+} carried_t;
+void admission_carried(admission_t *self, const char *worker, const carried_t *carried);
 double admission_usual_norm(const admission_t *self); /* per step; INFINITY: too few are known */
 
 /* --- admission.c --- */

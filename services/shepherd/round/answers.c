@@ -38,6 +38,10 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
 {
     shepherd_t *self = state;
     const Msg__LeaseDone *done = message->lease_done;
+    if (done->audit) {
+        audits_answered(self, from, done);
+        return;
+    }
     work_t *lease = work_held_by(self, from, false, done->round, done->replica, done->fence);
     if (!lease) {
         const member_row_t *row = member_by_peer(&self->roster, from);

@@ -36,17 +36,16 @@ static void rest(shepherd_t *self, member_row_t *row)
 
 static void blame_refuse(shepherd_t *self, member_row_t *row)
 {
-    uint32_t serial = row->serial;
     char *text = mem_printf("no more work for %s: %s; see to it, then start it again", row->id,
                             row->blame.why);
-    row->blame.refused = true;
+    roster_refuse(&self->roster, row);
     log_event(LOG_ERROR, "worker_refused", "worker=%s reason=\"%s\"", row->id, row->blame.why);
     Msg__Fault fault = MSG__FAULT__INIT;
     fault.code = MSG__FAULT__CODE__REFUSED;
     fault.text = text;
     MSG_SEND(self->ports.out, &row->peer, 0, FAULT, fault, &fault);
     free(text);
-    work_release(self, serial);
+    work_release(self, row);
 }
 
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why)
@@ -59,6 +58,18 @@ void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *
     snprintf(blame->why, sizeof blame->why, "%s", why);
     rest(self, row);
     if (kind == STRIKE_FATAL || blame->lies >= MOST_LIES) blame_refuse(self, row);
+}
+
+void blame_quarantine(shepherd_t *self, uint32_t serial)
+{
+    member_row_t *row = member_by_serial(&self->roster, serial);
+    if (!row || row->quarantined) return;
+    row->quarantined = true;
+    snprintf(row->blame.why, sizeof row->blame.why,
+             "in quarantine: its updates were not what others made of the same leases (pcp worker "
+             "trust %.40s)",
+             member_name(row));
+    blame_refuse(self, row);
 }
 
 void blame_clear(roster_t *self, uint32_t serial)
@@ -78,7 +89,7 @@ static const member_row_t *tally(const shepherd_t *self, size_t *n, size_t *refu
     const member_row_t *last = NULL;
     *n = *refused = *failing = 0;
     for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+        const member_row_t *row = self->roster.members.at[i];
         if (row->kind != MSG__KIND__KIND_WORKER || !plans_ready(&self->plans, row->target))
             continue;
         bool fails = !row->blame.refused && row->blame.strikes >= MOST_LIES;
@@ -90,9 +101,21 @@ static const member_row_t *tally(const shepherd_t *self, size_t *n, size_t *refu
     return last;
 }
 
+/* The usual case, found with the first who is asked. */
+static bool any_fit(shepherd_t *self)
+{
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = self->roster.members.at[i];
+        if (!work_ready(self, row) || row->blame.strikes >= MOST_LIES) continue;
+        self->roster.barren_ms = 0;
+        return true;
+    }
+    return false;
+}
+
 void blame_check(shepherd_t *self)
 {
-    if (self->phase != PHASE_TRAIN || self->stopping) return;
+    if (self->phase != PHASE_TRAIN || self->stopping || any_fit(self)) return;
     size_t n, refused, failing;
     const member_row_t *last = tally(self, &n, &refused, &failing);
     if (n == 0 || refused + failing < n) {

@@ -14,6 +14,8 @@ typedef enum {
 /* Count a strike against a worker whose work was given to others before. The worker may be refused
  * then, which opens all leases that it holds. */
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why);
+/* An audit found the worker to lie: it gets no more work, as another process neither. */
+void blame_quarantine(shepherd_t *self, uint32_t serial);
 void blame_clear(roster_t *self,
                  uint32_t serial); /* a lease of it was admitted, or it gets another plan */
 /* Now and then: fails the run when no worker is left that could work */

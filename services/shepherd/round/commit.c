@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "shepherd/round/links.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
@@ -47,8 +48,8 @@ void commit_send(shepherd_t *self, const member_row_t *only)
     commit.shares = list;
     if (!only) self->checkpoints.holding = checkpoint_hold(self);
     commit.hold = self->checkpoints.holding;
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        member_row_t *row = self->roster.others.at[i];
         if (row->shard < 0 || (only && row != only)) continue;
         row->answered = false;
         row->asked_ms = self->now_ms;
@@ -94,6 +95,7 @@ static void committed(shepherd_t *self)
     admission_committed(&self->admission, &self->round);
     self->progress.bytes_in = self->progress.bytes_out = 0;
     summarise(self);
+    links_tell(self);
     ranges_settle(self);
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];

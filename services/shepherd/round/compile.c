@@ -61,13 +61,14 @@ static void ask(shepherd_t *self, plan_row_t *plan, member_row_t *compiler)
     plan->attempts++;
     compiler->credit--;
     compiler->issued_ms = self->now_ms;
+    compiler->issued_beat = compiler->beat;
     log_event(LOG_INFO, "compile", "target=%s compiler=%s", plan->target, compiler->id);
 }
 
 static bool other_compiler(const shepherd_t *self, uint32_t serial)
 {
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        const member_row_t *row = self->roster.others.at[i];
         if (row->kind == MSG__KIND__KIND_COMPILER && !row->blame.refused && row->serial != serial)
             return true;
     }
@@ -85,8 +86,8 @@ static void assign(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_ASSIGN);
     self->shards.attempt = random_u64(); /* a process number is that of others, too */
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].shard >= 0) shards_assign(self, &self->roster.members.at[i]);
+    for (size_t i = 0; i < self->roster.others.n; i++)
+        if (self->roster.others.at[i]->shard >= 0) shards_assign(self, self->roster.others.at[i]);
     const batch_layout_t *batch = &self->bulk.layout.batch;
     log_event(LOG_INFO, "layout", "params=%zu elements=%llu batch_tokens=%llu shards=%zu",
               self->bulk.layout.n, (unsigned long long)self->bulk.layout.total,
@@ -127,8 +128,8 @@ void plans_dispatch(shepherd_t *self)
         assign(self);
     for (size_t i = 0; i < self->plans.rows.n; i++) {
         if (self->plans.rows.at[i].state != PLAN_WANTED) continue;
-        for (size_t m = 0; m < self->roster.members.n; m++) {
-            member_row_t *row = &self->roster.members.at[m];
+        for (size_t m = 0; m < self->roster.others.n; m++) {
+            member_row_t *row = self->roster.others.at[m];
             if (row->kind != MSG__KIND__KIND_COMPILER || row->credit == 0 || row->blame.refused)
                 continue;
             if (row->serial == self->plans.rows.at[i].failed && other_compiler(self, row->serial))
@@ -218,10 +219,11 @@ void on_plan_reply(void *state, const msg_peer_t *from, const msg_envelope_t *me
     plan->revoked_since = keyring_revoked_since();
     plan->state = PLAN_READY;
     for (size_t i = 0; i < self->roster.members.n; i++) { /* what they failed at is gone */
-        const member_row_t *row = &self->roster.members.at[i];
+        const member_row_t *row = self->roster.members.at[i];
         bool uses = row->kind == MSG__KIND__KIND_WORKER && strcmp(row->target, plan->target) == 0;
         if (uses) blame_clear(&self->roster, row->serial);
     }
+    self->round.stirred = true;
     log_event(LOG_INFO, "plan_ready", "target=%s plan=%.12s cached=%d seconds=%.2f", plan->target,
               plan->hash, reply->cached, reply->seconds);
     if (self->phase == PHASE_COMPILE) assign(self);

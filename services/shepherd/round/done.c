@@ -80,4 +80,5 @@ void work_done(shepherd_t *self, uint32_t replica, const inspection_t *done, dou
     if (lease->timed) admission_timed(&self->admission, lease);
     blame_clear(&self->roster, lease->holder);
     records_done(self, replica);
+    audits_begin(self, replica);
 }

@@ -10,55 +10,62 @@ bool work_ready(const shepherd_t *self, const member_row_t *row)
            plans_ready(&self->plans, row->target);
 }
 
-/* Replicas of each member, by its place in the table. Caller frees. */
-static uint32_t *loads(const shepherd_t *self)
-{
-    uint32_t *load = mem_calloc(self->roster.members.n + 1, sizeof *load); /* the last: of nobody */
-    for (int64_t k = 0; k < self->round.replicas; k++)
-        load[member_place(&self->roster, self->round.lease[k].home)]++;
-    return load;
-}
-
-/* Workers from the least loaded on (the longest here among equals), each taking a replica when it is
- * next. Nobody's load falls to `level`, so that every worker is looked at once a level. */
+/* Workers of one target, or of all, the longest here first; `at` is behind those that have more leases
+ * than `level`. No load falls to the present level, so that each worker is looked at once a level. */
 typedef struct {
-    uint32_t *load; /* by place in the table of members */
-    size_t *who;    /* places of those that can work */
-    size_t n_who, at;
+    VEC(member_row_t *) who;
+    size_t at;
+    uint32_t level;
+} queue_t;
+
+/* Workers from the least loaded on, each taking a replica when it is next. */
+typedef struct {
+    queue_t all, *of; /* of: by the roster's targets */
+    size_t n_of;
     uint32_t level; /* the least load */
 } seats_t;
 
-static size_t seats_next(seats_t *self)
+/* The first with that many leases; NULL: none. */
+static member_row_t *queue_next(queue_t *self, uint32_t level)
 {
-    while (self->load[self->who[self->at]] != self->level) {
-        if (++self->at < self->n_who) continue;
-        self->at = 0;
-        self->level++;
-    }
-    return self->who[self->at];
+    if (self->level != level) self->at = 0;
+    self->level = level;
+    while (self->at < self->who.n && self->who.at[self->at]->n_home != level) self->at++;
+    return self->at < self->who.n ? self->who.at[self->at] : NULL;
 }
 
 /* The next seat; among those that are as good, one of the lease's target. */
-static size_t seats_for(const shepherd_t *self, seats_t *seats, const work_t *lease)
+static member_row_t *seats_for(seats_t *seats, const work_t *lease)
 {
-    size_t next = seats_next(seats);
-    if (work_same_target(lease, &self->roster.members.at[next])) return next;
-    for (size_t i = 0; i < seats->n_who; i++)
-        if (seats->load[seats->who[i]] == seats->level &&
-            work_same_target(lease, &self->roster.members.at[seats->who[i]]))
-            return seats->who[i];
+    member_row_t *next;
+    while (!(next = queue_next(&seats->all, seats->level))) seats->level++;
+    for (size_t i = 0; *lease->target && i < seats->n_of; i++) {
+        queue_t *of = &seats->of[i];
+        if (of->who.n == 0 || !work_same_target(lease, of->who.at[0])) continue;
+        member_row_t *kin = queue_next(of, seats->level);
+        return kin ? kin : next;
+    }
     return next;
 }
 
 static void seats_begin(const shepherd_t *self, seats_t *seats)
 {
-    size_t n = self->roster.members.n;
-    *seats = (seats_t){.load = loads(self), .who = mem_calloc(n + 1, sizeof *seats->who)};
-    for (size_t i = 0; i < n; i++)
-        if (work_ready(self, &self->roster.members.at[i])) seats->who[seats->n_who++] = i;
-    seats->level = UINT32_MAX;
-    for (size_t i = 0; i < seats->n_who; i++)
-        if (seats->load[seats->who[i]] < seats->level) seats->level = seats->load[seats->who[i]];
+    *seats = (seats_t){.n_of = self->roster.kins.n, .level = UINT32_MAX};
+    seats->of = mem_calloc(seats->n_of + 1, sizeof *seats->of);
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        member_row_t *row = self->roster.members.at[i];
+        if (!work_ready(self, row)) continue;
+        VEC_PUSH(&seats->all.who, row);
+        VEC_PUSH(&seats->of[row->kin].who, row);
+        if (row->n_home < seats->level) seats->level = row->n_home;
+    }
+}
+
+static void seats_end(seats_t *seats)
+{
+    for (size_t i = 0; i < seats->n_of; i++) VEC_FREE(&seats->of[i].who);
+    VEC_FREE(&seats->all.who);
+    free(seats->of);
 }
 
 /* Give every replica a home; move one only where that lowers the largest load, for a moved replica
@@ -67,38 +74,32 @@ static void seats_begin(const shepherd_t *self, seats_t *seats)
 void work_settle(shepherd_t *self)
 {
     seats_t seats;
+    work_count(self);
     seats_begin(self, &seats);
-    size_t n = (size_t)self->round.replicas;
-    size_t fair = seats.n_who ? (n + seats.n_who - 1) / seats.n_who : 0;
-    for (size_t k = 0; seats.n_who > 0 && k < n; k++) {
-        size_t home = member_place(&self->roster, self->round.lease[k].home);
-        bool housed = home < self->roster.members.n;
-        if (housed && seats.load[home] <= fair) continue;
+    size_t n = (size_t)self->round.replicas, n_who = seats.all.who.n;
+    size_t fair = n_who ? (n + n_who - 1) / n_who : 0;
+    for (size_t k = 0; n_who > 0 && k < n; k++) {
         work_t *lease = &self->round.lease[k];
-        size_t next = seats_for(self, &seats, lease);
-        bool suits = work_suits(self, lease, &self->roster.members.at[next]);
-        if (!suits && !housed) lease->home = 0;
-        if (!suits) continue;
-        if (housed && seats.load[next] >= fair) continue;
-        if (housed) seats.load[home]--;
-        seats.load[next]++;
-        lease->home = self->roster.members.at[next].serial;
+        const member_row_t *home = member_by_serial(&self->roster, lease->home);
+        if (home && home->n_home <= fair) continue;
+        const member_row_t *next = seats_for(&seats, lease);
+        bool suits = work_suits(self, lease, next);
+        if (!suits && !home) work_home(self, lease, 0);
+        if (!suits || (home && next->n_home >= fair)) continue;
+        work_home(self, lease, next->serial);
     }
-    free(seats.load);
-    free(seats.who);
+    seats_end(&seats);
 }
 
 /* A replica whose worker is gone goes to an idle spare of its target, which then keeps it; if there is
  * none, to whoever is free first (home 0), and finds its place when the next round opens. */
 uint32_t work_spare(const shepherd_t *self, const work_t *lease, uint32_t lost)
 {
-    uint32_t *load = loads(self), home = 0;
-    for (size_t i = 0; home == 0 && i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
-        if (row->serial != lost && load[i] == 0 && work_ready(self, row) &&
+    for (size_t i = 0; i < self->roster.members.n; i++) {
+        const member_row_t *row = self->roster.members.at[i];
+        if (row->n_home == 0 && row->serial != lost && work_ready(self, row) &&
             work_same_target(lease, row))
-            home = row->serial;
+            return row->serial;
     }
-    free(load);
-    return home;
+    return 0;
 }

@@ -14,18 +14,25 @@
 
 enum { FACTOR = 8, MOST_DOUBLED = 10, EVERY_MS = 500 };
 
-/* Somebody who could take it over now. */
-static bool other_free(const shepherd_t *self, uint32_t serial)
+/* Those who could take something over now, counted when the first is asked for: each takes one. */
+typedef struct {
+    bool counted;
+    size_t n;
+} takers_t;
+
+static bool other_free(const shepherd_t *self, takers_t *takers, const member_row_t *holder)
 {
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (self->roster.members.at[i].serial != serial &&
-            work_free(self, &self->roster.members.at[i]))
-            return true;
-    return false;
+    for (size_t i = 0; !takers->counted && i < self->roster.members.n; i++)
+        takers->n += work_free(self, self->roster.members.at[i]);
+    takers->counted = true;
+    if (takers->n <= (work_free(self, holder) ? 1 : 0)) return false;
+    takers->n--;
+    return true;
 }
 
 /* Is it time to take this work from its worker? It is then the worker's mark, too. */
-static bool is_overdue(shepherd_t *self, work_t *work, double steps, const char *what, size_t index)
+static bool is_overdue(shepherd_t *self, takers_t *takers, work_t *work, double steps,
+                       const char *what, size_t index)
 {
     double least = self->config->work_wait_s * 1000;
     int64_t took = self->now_ms - work->given_ms;
@@ -38,7 +45,7 @@ static bool is_overdue(shepherd_t *self, work_t *work, double steps, const char 
     if (enough < least) enough = least;
     int doubled = row->blame.overdue + work->overdue;
     enough *= (double)(1 << (doubled < MOST_DOUBLED ? doubled : MOST_DOUBLED));
-    if ((double)took < enough || !other_free(self, row->serial)) return false;
+    if ((double)took < enough || !other_free(self, takers, row)) return false;
     log_event(LOG_WARN, "work_overdue", "%s=%zu round=%u worker=%s seconds=%.1f enough=%.1f", what,
               index, self->round.number, row->id, (double)took / 1000, enough / 1000);
     work->overdue++;
@@ -58,16 +65,18 @@ void overdue_check(shepherd_t *self)
 {
     if (self->phase != PHASE_TRAIN || self->now_ms - self->round.overdue_ms < EVERY_MS) return;
     self->round.overdue_ms = self->now_ms;
+    takers_t takers = {0};
     for (size_t i = 0; i < self->round.eval.n; i++) {
         work_t *part = &self->round.eval.at[i];
-        if (is_overdue(self, part, steps_of(self, part), "part", i)) work_reopen_eval(self, part);
+        if (is_overdue(self, &takers, part, steps_of(self, part), "part", i))
+            work_reopen_eval(self, part);
     }
     for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (admission_waits(self, (uint32_t)k)) continue; /* the shards are asked */
         double steps = (double)ranges_steps(self, lease->want);
-        if (!is_overdue(self, lease, steps, "replica", (size_t)k)) continue;
+        if (!is_overdue(self, &takers, lease, steps, "replica", (size_t)k)) continue;
         work_reopen(self, (uint32_t)k);
-        lease->home = 0; /* whoever is free */
+        work_home(self, lease, 0); /* whoever is free */
     }
 }

@@ -101,10 +101,7 @@ void plans_lost(plans_t *self, uint32_t serial)
 size_t plans_workers(const plans_t *self, const roster_t *roster)
 {
     size_t n = 0;
-    for (size_t i = 0; i < roster->members.n; i++) {
-        const member_row_t *row = &roster->members.at[i];
-        n += row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused &&
-             plans_ready(self, row->target) != NULL;
-    }
+    for (size_t i = 0; i < roster->kins.n; i++)
+        if (plans_ready(self, roster->kins.at[i].name)) n += roster->kins.at[i].n_able;
     return n;
 }

@@ -91,48 +91,6 @@ static bool take_back(shepherd_t *self, const data_range_t *range)
     return false;
 }
 
-/* Steps/s that each lease's worker gives it, into pace[replicas]; 0: unknown. K log K. */
-static void paces(const shepherd_t *self, double *pace)
-{
-    size_t n = (size_t)self->round.replicas, nobody = self->roster.members.n;
-    uint32_t *homes = mem_calloc(nobody + 1, sizeof *homes); /* replicas by the member's place */
-    size_t *place = mem_calloc(n + 1, sizeof *place);
-    const char **worker = mem_calloc(n + 1, sizeof *worker);
-    for (size_t k = 0; k < n; k++) {
-        place[k] = member_place(&self->roster, self->round.lease[k].home);
-        homes[place[k]]++;
-        worker[k] = place[k] == nobody ? "" : self->roster.members.at[place[k]].id;
-    }
-    admission_speeds(&self->admission, worker, n, pace);
-    for (size_t k = 0; k < n; k++)
-        pace[k] = place[k] == nobody ? 0 : pace[k] / (double)homes[place[k]];
-    free(homes);
-    free(place);
-    free(worker);
-}
-
-/* Steps of a lease with that pace: the share of H that lets it end with the fastest. */
-static uint32_t share_of(double own, double fastest, uint32_t most)
-{
-    if (own <= 0 || own >= fastest) return most;
-    uint32_t steps = (uint32_t)(own / fastest * most);
-    return steps ? steps : 1;
-}
-
-void ranges_share(const shepherd_t *self, uint32_t *steps)
-{
-    size_t n = (size_t)self->round.replicas;
-    uint32_t most = (uint32_t)self->config->inner_steps;
-    for (size_t k = 0; k < n; k++) steps[k] = most;
-    if (!self->config->balance) return;
-    double fastest = 0, *pace = mem_calloc(n + 1, sizeof *pace);
-    paces(self, pace);
-    for (size_t k = 0; k < n; k++)
-        if (pace[k] > fastest) fastest = pace[k];
-    for (size_t k = 0; k < n; k++) steps[k] = share_of(pace[k], fastest, most);
-    free(pace);
-}
-
 void ranges_plan(shepherd_t *self)
 {
     for (int64_t k = 0; k < self->round.replicas; k++) { /* before others are given from there */

@@ -14,7 +14,7 @@ typedef struct {
 
 void ranges_plan(shepherd_t *self); /* the windows of the round's leases; moves the cursor */
 /* Steps of each replica, into steps[replicas]: H, or with "balance" the share of it that lets all
- * workers finish at the same time, by the speed of their last leases. */
+ * workers finish at the same time, by the speed and the transfers of their last leases (shares.c). */
 void ranges_share(const shepherd_t *self, uint32_t *steps);
 void ranges_settle(shepherd_t *self); /* at its end: what was not trained is returned */
 void ranges_return(shepherd_t *self, const data_range_t *range);

@@ -8,14 +8,8 @@ void round_fini(round_t *self)
 {
     VEC_FREE(&self->eval);
     VEC_FREE(&self->refused);
+    VEC_FREE(&self->asked);
     free(self->lease);
-}
-
-size_t round_homes(const round_t *self, uint32_t serial)
-{
-    size_t n = 0;
-    for (int64_t k = 0; k < self->replicas; k++) n += self->lease[k].home == serial;
-    return n;
 }
 
 bool round_refused(const round_t *self, uint32_t replica, uint32_t worker)
@@ -26,18 +20,17 @@ bool round_refused(const round_t *self, uint32_t replica, uint32_t worker)
     return false;
 }
 
-void round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
+bool round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
                   int64_t now_ms)
 {
-    work_t *lease = &self->lease[replica];
-    if (strcmp(state, lease->state_in) != 0) return; /* not what we gave */
+    if (strcmp(state, self->lease[replica].state_in) != 0) return false; /* not what we gave */
     refusal_t row = {replica, worker, now_ms};
     for (size_t i = 0; i < self->refused.n; i++)
         if (self->refused.at[i].replica == row.replica &&
             self->refused.at[i].since_ms < row.since_ms)
             row.since_ms = self->refused.at[i].since_ms;
     VEC_PUSH(&self->refused, row);
-    lease->home = 0; /* whoever else is free */
+    return true;
 }
 
 double round_loss(const work_t *work, size_t n, uint64_t *tokens)

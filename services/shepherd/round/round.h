@@ -16,8 +16,10 @@ typedef enum { WORK_OPEN, WORK_ISSUED, WORK_DONE, WORK_DROPPED, WORK_STATES } wo
 typedef struct {
     work_state_t state; /* and holder: work_move changes them and counts */
     uint32_t holder;    /* serial of the worker, when issued; 0: `worker`, which is not back yet */
-    uint32_t home;      /* training: the worker that has this replica's inner state; 0: none */
-    uint32_t fence;     /* raised each time the work is given again */
+    uint32_t home; /* training: the worker that has this replica's inner state; 0: none. Changed by
+                           work_home, which keeps the leases of one home in a list: */
+    uint32_t next, before; /* replicas, plus one; 0: it is the last, the first */
+    uint32_t fence;        /* raised each time the work is given again */
     int failures, overdue;
     uint32_t avoid; /* serial of a worker who gets it only when there is no other */
     uint64_t witness[WORK_WITNESSES]; /* training: workers whose update was rejected, by name */
@@ -59,12 +61,16 @@ typedef struct {
     VEC(work_t) eval; /* open validation of the parameters that enter the round */
     uint32_t n_lease[WORK_STATES], n_part[WORK_STATES]; /* how many of them are in which state */
     VEC(refusal_t) refused;                             /* in the open round */
-    bool opened;                                        /* the leases are in the store */
-    bool decided;                                       /* the decision is in the store */
-    record_kind_t awaits;                               /* PHASE_OPEN: the record that ends it */
-    uint32_t fence_base;                                /* all fences of our term are above it */
-    uint32_t fence_top;           /* highest fence of our term in rounds that are void */
-    uint64_t stale;               /* answers under an old fence */
+    uint32_t n_absent;    /* leases that are issued to nobody who is here (holder 0) */
+    uint32_t homeless;    /* the first lease whose home is not here, plus one */
+    bool stirred;         /* something was opened: all who are free may get work, not only ... */
+    VEC(uint32_t) asked;  /* ... those who have asked for it since work was given last: serials */
+    bool opened;          /* the leases are in the store */
+    bool decided;         /* the decision is in the store */
+    record_kind_t awaits; /* PHASE_OPEN: the record that ends it */
+    uint32_t fence_base;  /* all fences of our term are above it */
+    uint32_t fence_top;   /* highest fence of our term in rounds that are void */
+    uint64_t stale;       /* answers under an old fence */
     int64_t started_ms, begun_ms; /* first round, present round */
     int64_t opened_ms;  /* of a round that another leader opened: when, before our term; 0 */
     int64_t outage_ms;  /* of the open round: taking over, and waiting for lost shards */
@@ -75,11 +81,10 @@ typedef struct {
 } round_t;
 
 void round_fini(round_t *self);
-size_t round_homes(const round_t *self, uint32_t worker); /* replicas of a worker */
 /* Has that worker refused the replica's lease? */
 bool round_refused(const round_t *self, uint32_t replica, uint32_t worker);
-/* That worker has not got this state, with which the replica's lease begins. */
-void round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
+/* That worker has not got this state, with which the replica's lease begins; false: it does not. */
+bool round_refuse(round_t *self, uint32_t replica, uint32_t worker, const char *state,
                   int64_t now_ms);
 /* Mean loss by tokens of the work that is done. */
 double round_loss(const work_t *work, size_t n, uint64_t *tokens);

@@ -64,13 +64,22 @@ static void validated(shepherd_t *self)
     commit_summary(self);
 }
 
+void rounds_save(shepherd_t *self)
+{
+    courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
+    checkpoint_ledger(self, job);
+    shepherd_start(self, job);
+}
+
 static void save(shepherd_t *self)
 {
     phase_change(&self->phase, PHASE_SAVE);
-    courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
-    checkpoint_ledger(&self->checkpoints, job);
     log_event(LOG_INFO, "saving", "round=%u", self->round.number);
-    shepherd_start(self, job);
+    /* After a signal: what is done for the open round is void, and takes the time of what saves. */
+    for (int64_t k = 0; k < self->round.replicas; k++) work_revoke(self, (uint32_t)k);
+    self->checkpoints.last = self->checkpoints.busy &&
+                             self->checkpoints.round == self->round.number;
+    if (!self->checkpoints.last) rounds_save(self);
 }
 
 /* All leases are in; or those that were decided on; or by the run's policy enough of them. */
@@ -78,6 +87,7 @@ static bool closes(const shepherd_t *self)
 {
     const round_t *round = &self->round;
     int64_t done = round->n_lease[WORK_DONE], out = round->n_lease[WORK_DROPPED];
+    if (self->audits.n_open > 0) return false;
     if (round->decided) {
         for (int64_t k = 0; k < round->replicas; k++)
             if (round->lease[k].decided && round->lease[k].state != WORK_DONE) return false;

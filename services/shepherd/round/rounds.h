@@ -12,6 +12,7 @@ typedef struct shepherd shepherd_t;
 /* --- rounds.c --- */
 void rounds_begin(shepherd_t *self); /* after INIT: when enough workers are ready */
 void rounds_check(shepherd_t *self); /* is the round complete? */
+void rounds_save(shepherd_t *self);  /* the checkpoint that the run ends with */
 /* --- waiting.c --- */
 void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
 

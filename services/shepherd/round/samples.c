@@ -117,8 +117,8 @@ static void ask(shepherd_t *self, const member_row_t *compiler)
 
 static const member_row_t *any_compiler(const shepherd_t *self)
 {
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        const member_row_t *row = self->roster.others.at[i];
         if (row->kind == MSG__KIND__KIND_COMPILER && !row->blame.refused) return row;
     }
     return NULL;

@@ -45,8 +45,8 @@ static void shards_missing(const shepherd_t *self, str_t *text)
 {
     bool step = self->phase == PHASE_COMMIT;
     if (step) str_addf(text, "round %u:", self->round.number + 1);
-    for (size_t i = 0; i < self->roster.members.n; i++) {
-        const member_row_t *row = &self->roster.members.at[i];
+    for (size_t i = 0; i < self->roster.others.n; i++) {
+        const member_row_t *row = self->roster.others.at[i];
         if (row->shard < 0 || row->answered) continue;
         str_addf(text, " the %s of shard %d on %s", step ? "outer step" : "range", row->shard,
                  row->id);
@@ -72,10 +72,10 @@ static void what_is_missing(const shepherd_t *self, str_t *text)
     if ((self->phase == PHASE_ASSIGN || self->phase == PHASE_COMMIT) && !self->shards.lost_ms)
         shards_missing(self, next_of(text));
     if (*self->bulk.waits) str_add(next_of(text), self->bulk.waits);
-    for (size_t i = 0; i < self->roster.members.n; i++)
-        if (*self->roster.members.at[i].waits)
-            str_addf(next_of(text), "aggregator %s: %s", self->roster.members.at[i].id,
-                     self->roster.members.at[i].waits);
+    for (size_t i = 0; i < self->roster.others.n; i++)
+        if (*self->roster.others.at[i]->waits)
+            str_addf(next_of(text), "aggregator %s: %s", self->roster.others.at[i]->id,
+                     self->roster.others.at[i]->waits);
     if (self->phase == PHASE_TRAIN && !self->round.started_ms)
         str_addf(next_of(text), "workers: %zu of %lld are ready",
                  plans_workers(&self->plans, &self->roster), (long long)config->workers);

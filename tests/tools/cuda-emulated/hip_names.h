@@ -28,3 +28,7 @@
 #define cuGraphLaunch hipGraphLaunch
 #define cuGraphDestroy hipGraphDestroy
 #define cuGraphExecDestroy hipGraphExecDestroy
+#define cuEventCreate hipEventCreateWithFlags
+#define cuEventDestroy_v2 hipEventDestroy
+#define cuEventRecord hipEventRecord
+#define cuEventElapsedTime hipEventElapsedTime

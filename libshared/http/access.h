@@ -1,0 +1,21 @@
+/* Who may ask: names and their access tokens, from a file. */
+#ifndef HTTP_ACCESS_H
+#define HTTP_ACCESS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+typedef struct access access_t;
+
+/* A file of lines "NAME TOKEN"; empty ones and those that begin with # say nothing. It must be
+ * private (secret_file). ERR_IO, ERR_ARG name file and line. */
+access_t *access_open(const char *path, err_t *err);
+void access_destroy(access_t **self_p);
+
+/* The name of who says this in Authorization (may be NULL): "Bearer TOKEN", or as browsers do,
+ * "Basic BASE64", of any name, ":" and the token. NULL: nobody. How long it takes does not tell how much of
+ * a token is right. */
+const char *access_name(const access_t *self, const char *authorization);
+
+#endif

@@ -1,0 +1,177 @@
+/* Parameters, or how a round has changed them, in chunks that may come before the round is committed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "msg/transfer.h"
+#include "outer/change.h"
+
+static size_t chunks_of(const data_ahead_t *self, size_t s)
+{
+    uint64_t n = self->bounds[s + 1] - self->bounds[s];
+    return (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
+}
+
+/* A chunk of a shard's range: what it is, and where it lies. */
+typedef struct {
+    uint64_t begin;
+    size_t n, n_bytes;
+    uint8_t *at;
+} piece_t;
+
+static size_t bytes_of(const data_ahead_t *self, size_t n)
+{
+    return self->codec ? change_bytes(self->codec, n) : n * sizeof(float);
+}
+
+static size_t room_of(const data_ahead_t *self, uint64_t n)
+{
+    return self->codec ? change_room(self->codec, n, MSG_CHUNK_FLOATS) : (size_t)n * sizeof(float);
+}
+
+static piece_t piece_of(const data_ahead_t *self, size_t s, size_t number)
+{
+    piece_t piece = {.begin = self->bounds[s] + (uint64_t)number * MSG_CHUNK_FLOATS};
+    uint64_t left = self->bounds[s + 1] - piece.begin;
+    piece.n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+    piece.n_bytes = bytes_of(self, piece.n);
+    piece.at = self->bytes + number * bytes_of(self, MSG_CHUNK_FLOATS);
+    for (size_t i = 0; i < s; i++) piece.at += room_of(self, self->bounds[i + 1] - self->bounds[i]);
+    return piece;
+}
+
+void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
+                     const codec_t *codec)
+{
+    *self = (data_ahead_t){.round = round, .codec = codec, .bounds = bounds, .n_shard = n_shard};
+    size_t n_bytes = 0;
+    self->first = mem_calloc(n_shard + 1, sizeof *self->first);
+    for (size_t s = 0; s < n_shard; s++) {
+        self->first[s + 1] = self->first[s] + chunks_of(self, s);
+        n_bytes += room_of(self, bounds[s + 1] - bounds[s]);
+    }
+    self->have = mem_calloc(self->first[n_shard] + 1, sizeof *self->have);
+    self->bytes = mem_calloc(n_bytes + 1, 1);
+}
+
+void data_ahead_fini(data_ahead_t *self)
+{
+    free(self->first);
+    free(self->have);
+    free(self->bytes);
+    *self = (data_ahead_t){0};
+}
+
+static int make_chunk(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
+                      chunk_t *out, err_t *err)
+{
+    (void)self, (void)err;
+    const data_ahead_t *ahead = transfer->ahead;
+    const piece_t piece = piece_of(ahead, s, transfer_number(transfer, s, chunk));
+    wire_type_t type = ahead->codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS;
+    out->header = (wire_header_t){.type = transfer->early ? WIRE_GET_AHEAD : type,
+                                  .round = ahead->round,
+                                  .begin = piece.begin,
+                                  .count = piece.n,
+                                  .codec = (uint8_t)(ahead->codec ? ahead->codec->id : 0)};
+    out->in = piece.at;
+    out->n_in = piece.n_bytes;
+    return 0;
+}
+
+/* What is missing. */
+static int fetch(data_client_t *self, data_ahead_t *ahead, bool early, err_t *err)
+{
+    size_t *pick = mem_calloc(ahead->first[self->n_shard] + 1, sizeof *pick);
+    transfer_t transfer = {.make = make_chunk, .ahead = ahead, .early = early, .pick = pick};
+    for (size_t s = 0; s < self->n_shard; s++) {
+        size_t n = 0;
+        for (size_t i = ahead->first[s]; i < ahead->first[s + 1]; i++)
+            if (!ahead->have[i]) pick[ahead->first[s] + n++] = i - ahead->first[s];
+        self->shard[s].n = n;
+    }
+    int rc = transfer_run(self, &transfer, err);
+    free(pick);
+    if (rc == 0) return 0;
+    return err_prefix(err, "%s of round %u: ", ahead->codec ? "changes" : "parameters",
+                      ahead->round);
+}
+
+int data_get_ahead(data_client_t *self, data_ahead_t *ahead, err_t *err)
+{
+    return fetch(self, ahead, true, err);
+}
+
+/* --- The truth --- */
+
+static int make_checks(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
+                       chunk_t *out, err_t *err)
+{
+    (void)self, (void)chunk, (void)err;
+    const data_ahead_t *ahead = transfer->ahead;
+    out->header = (wire_header_t){.type = WIRE_GET_CHECKS,
+                                  .round = ahead->round,
+                                  .begin = ahead->bounds[s],
+                                  .count = ahead->bounds[s + 1] - ahead->bounds[s]};
+    out->in = transfer->into + ahead->first[s] * CHANGE_HEAD;
+    out->n_in = (ahead->first[s + 1] - ahead->first[s]) * CHANGE_HEAD;
+    return 0;
+}
+
+/* A change begins with the check of what it makes; parameters are hashed. */
+static bool is_right(const data_ahead_t *self, const piece_t *piece, const uint8_t *check)
+{
+    uint8_t head[CHANGE_HEAD];
+    if (self->codec) return memcmp(piece->at, check, CHANGE_HEAD) == 0;
+    change_seal((const float *)(const void *)piece->at, piece->n, head);
+    return memcmp(head, check, CHANGE_HEAD) == 0;
+}
+
+static int drop_wrong(data_client_t *self, data_ahead_t *ahead, uint64_t *used, err_t *err)
+{
+    uint8_t *checks = mem_calloc(ahead->first[self->n_shard] + 1, CHANGE_HEAD);
+    transfer_t transfer = {.make = make_checks, .ahead = ahead, .into = checks};
+    for (size_t s = 0; s < self->n_shard; s++)
+        self->shard[s].n = ahead->first[s + 1] > ahead->first[s];
+    int rc = transfer_run(self, &transfer, err);
+    for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
+        for (size_t i = ahead->first[s]; i < ahead->first[s + 1]; i++) {
+            const piece_t piece = piece_of(ahead, s, i - ahead->first[s]);
+            if (ahead->have[i]) ahead->have[i] = is_right(ahead, &piece, checks + i * CHANGE_HEAD);
+            if (ahead->have[i]) *used += piece.n_bytes;
+        }
+    free(checks);
+    return rc < 0 ? err_prefix(err, "checks of round %u: ", ahead->round) : 0;
+}
+
+/* Chunk behind chunk, as they lie. */
+static int apply(const data_ahead_t *self, float *theta, err_t *err)
+{
+    float *scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
+    int rc = 0;
+    for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
+        for (size_t i = 0; rc == 0 && i < chunks_of(self, s); i++) {
+            const piece_t piece = piece_of(self, s, i);
+            float *to = theta + piece.begin;
+            if (self->codec)
+                rc = change_apply(self->codec, piece.at, piece.n_bytes, to, piece.n, scratch, err);
+            else
+                memcpy(to, piece.at, piece.n_bytes);
+        }
+    free(scratch);
+    return rc;
+}
+
+static bool is_empty(const data_ahead_t *self)
+{
+    return !memchr(self->have, true, self->first[self->n_shard] * sizeof *self->have);
+}
+
+int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,
+                   err_t *err)
+{
+    *used = 0;
+    if (!is_empty(ahead) && drop_wrong(self, ahead, used, err) < 0) return -1;
+    if (fetch(self, ahead, false, err) < 0) return -1;
+    return apply(ahead, theta, err);
+}

@@ -1,0 +1,45 @@
+/* What each connection may make this process hold, and how often it may speak.
+ *
+ * The library hands a message on when its last frame is there. Until then it keeps what has come, as much
+ * as comes: its limits count frames (ZMQ_MAXMSGSIZE) and whole messages (ZMQ_RCVHWM), so a message that never
+ * ends takes all memory. But the kernel knows how many bytes have come on a connection, and we know how many of
+ * them were in the messages that we took: the rest waits, and where no whole message does, it is unfinished.
+ *
+ * One thread looks, but for ration_heard. */
+#ifndef MSG_RATION_H
+#define MSG_RATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A whole message was taken that came on this connection. Any thread; no system call, likewise below. */
+void ration_heard(int fd, size_t bytes);
+/* So many bytes a frame took on the way, with its head, and on a connection with keys its cipher's. */
+size_t ration_frame(size_t bytes, bool curve);
+/* It was none that we take: that counts as much as many that are. */
+void ration_refused(int fd);
+
+typedef struct ration ration_t;
+ration_t *ration_new(void);
+void ration_destroy(ration_t **self_p);
+
+/* Is it time to look? When this process has grown since the last look, and now and then. */
+bool ration_due(ration_t *self, int64_t now_ms);
+
+/* A connection as it is now. */
+typedef struct {
+    int fd;
+    uint64_t cookie;   /* the kernel's name of it: a descriptor is used again */
+    uint64_t came;     /* bytes that were taken from the kernel */
+    size_t entry;      /* the caller's own */
+    bool listens;      /* to what we publish: all that it says is subscriptions, which are kept */
+    bool drained;      /* no whole message waits at its socket, nor did while `came` was asked */
+    uint64_t held;     /* out: bytes that wait */
+    const char *wrong; /* out: why it is to end; NULL: it may stay */
+} ration_guest_t;
+
+/* Judge all of them; sorts them. Returns how many are to end. */
+size_t ration_judge(ration_t *self, ration_guest_t *guests, size_t n, int64_t now_ms);
+
+#endif

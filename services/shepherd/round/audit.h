@@ -1,0 +1,85 @@
+/* Audit by re-execution. A lease is a function: whoever trains it on its target gets the same bits. So
+ * a share of the leases (option `audit`) that their workers call done is trained again by another
+ * worker, and the digests of what came are compared. Where two differ a third one decides; where
+ * there is none, both are suspected. Who differs from two that agree gets no more work (quarantine),
+ * and what it has contributed to the open round is trained again by others. A round closes when
+ * nothing in it is under audit any more.
+ *
+ * Which leases are looked at is drawn by (round, replica) with a seed that is in the store and that
+ * workers do not see: the next leader draws the same. What was found out is not in the store; the
+ * next leader asks again.
+ *
+ * Liars who agree with each other are believed. Who has one key counts once, whatever its ids. */
+#ifndef SHEPHERD_AUDIT_H
+#define SHEPHERD_AUDIT_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "shepherd/roster/roster.h"
+#include "shepherd/round/round.h"
+
+typedef struct shepherd shepherd_t;
+
+/* What somebody made of the lease. */
+typedef struct {
+    char worker[MSG_ID_BYTES], name[MSG_ID_BYTES]; /* its id; its key's name, or its id */
+    char digest[HASH_HEX]; /* of pseudo-gradient, inner state and steps; "": it could not tell */
+} testimony_t;
+
+typedef struct {
+    bool open;             /* the round waits for it */
+    uint32_t fence, steps; /* of the contribution */
+    char target[MSG_ID_BYTES];
+    VEC(testimony_t) heard;  /* first the contribution's own; or nobody yet */
+    char truth[HASH_HEX];    /* two agree on it; "": not known */
+    char (*shard)[HASH_HEX]; /* what each shard says of the contribution; "": nothing yet */
+    uint32_t auditor;        /* serial of who trains it again now; 0: nobody */
+    int64_t given_ms, asked_ms;
+} audit_t;
+
+typedef struct {
+    double rate;
+    char seed[HASH_HEX];
+    audit_t *at; /* by replica; NULL: rate is 0 */
+    size_t n_open;
+    char *listed;        /* who is in quarantine by the store: names, each with a line break */
+    VEC(blamed_t) found; /* by us, and the store's list has not named them yet: `id` is a name */
+    uint64_t n_done, n_found; /* audits that ended, and liars, since this shepherd began */
+} audits_t;
+
+/* --- audit.c --- */
+void audits_init(audits_t *self, size_t most, double rate);
+void audits_fini(audits_t *self, size_t most);
+void audits_open(shepherd_t *self); /* another round begins */
+/* The lease is done and admitted: if it is drawn, the shards are asked for its digest. */
+void audits_begin(shepherd_t *self, uint32_t replica);
+/* INSPECTED: is it the answer to that? */
+bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer);
+void audits_ask_again(shepherd_t *self, uint32_t replica); /* when it is time to */
+/* What it says: the shards' digests as one, the inner state's, the steps. */
+void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps);
+/* Of (round, replica): is it looked at? */
+bool audits_drawn(const audits_t *self, uint32_t round, uint32_t replica);
+
+/* --- audit_work.c --- */
+/* Audits to workers who are free, with an end to those that nobody can do. */
+void audits_give(shepherd_t *self, char **endpoints);
+void audits_release(shepherd_t *self, uint32_t auditor); /* it is gone, or lost it */
+void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done);
+void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFailed *failed);
+void audits_tick(shepherd_t *self);
+
+/* --- verdict.c --- */
+/* One more has been heard: is it known now who is right? */
+void audits_judge(shepherd_t *self, uint32_t replica);
+/* Nobody is left who could say more. */
+void audits_give_up(shepherd_t *self, uint32_t replica);
+
+/* --- quarantine.c --- */
+void quarantine_add(shepherd_t *self, uint32_t replica, const testimony_t *liar);
+void quarantine_met(shepherd_t *self, const member_row_t *row); /* it has joined: is it listed? */
+void quarantine_listed(shepherd_t *self, const char *names);    /* by the store */
+/* Whoever has this name or id may work again; false: nobody has who is in quarantine. */
+bool quarantine_lift(shepherd_t *self, const char *name, const member_row_t *by);
+
+#endif

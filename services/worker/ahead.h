@@ -1,0 +1,36 @@
+/* The next round's parameters on their way down while this round's update goes up, and while others still train: in a
+ * thread with a data client of its own (msg/data_client.h, data_get_ahead). What has come may turn out to be wrong;
+ * the lease of that round, which begins with data_end_ahead, finds that out.
+ *
+ * One thread at a time uses it. Nothing here blocks but ahead_take, as it says. */
+#ifndef WORKER_AHEAD_H
+#define WORKER_AHEAD_H
+
+#include "base/err.h"
+#include "msg/data_client.h"
+
+typedef struct ahead ahead_t;
+
+/* Whose, and of which round. */
+typedef struct {
+    char *const *endpoints; /* aggregators by shard; copied, as all else */
+    size_t n_endpoint;
+    const uint64_t *bounds; /* n_endpoint + 1 */
+    uint64_t run;
+    uint32_t round, down_codec;
+} ahead_which_t;
+
+ahead_t *ahead_new(void); /* one that does nothing yet; no thread */
+void ahead_destroy(ahead_t **self_p);
+
+/* Fetch from now on, or go on with what is here of it; anything else is forgotten. */
+void ahead_begin(ahead_t *self, const ahead_which_t *which);
+
+/* That round is committed: all of it that comes, waiting for what is on the way. `stopped` (may be NULL) is asked meanwhile.
+ * NULL: nothing was fetched of it, and nothing is fetched any more. Borrowed until the next call. */
+data_ahead_t *ahead_take(ahead_t *self, const ahead_which_t *which, bool (*stopped)(void *user),
+                         void *user);
+
+void ahead_forget(ahead_t *self); /* stop, and free the memory */
+
+#endif

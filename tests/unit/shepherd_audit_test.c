@@ -1,0 +1,276 @@
+/* Audit by re-execution: who is asked, who is believed, what becomes of the round. */
+#include "base/log.h"
+#include "shepherd/round/audit.h"
+#include "shepherd_rig.h"
+
+/* Digests are 64 hex digits: of one letter each. */
+static const char *digest(char letter)
+{
+    static char text[HASH_HEX];
+    memset(text, letter, HASH_HEX - 1);
+    return text;
+}
+
+/* What the shards' digests are as one, as a worker tells it. */
+static const char *of_shards(char letter)
+{
+    static char text[HASH_HEX];
+    hash_content(digest(letter), HASH_HEX - 1, text);
+    return text;
+}
+
+static rig_t *auditing(int64_t replicas, int n_worker)
+{
+    rig_t *rig = training(replicas, 9, n_worker);
+    audits_fini(&rig->state.audits, (size_t)replicas);
+    rig->state.audits = (audits_t){0};
+    rig->config.audit = 1;
+    audits_init(&rig->state.audits, (size_t)replicas, 1);
+    return rig;
+}
+
+/* The last lease of a worker; audit: it is one. */
+static Msg__Lease last_lease(rig_t *rig, uint8_t worker, bool audit)
+{
+    const msg_envelope_t *last = NULL;
+    assert_true(count(rig, worker, BODY(LEASE), &last) > 0);
+    assert_int_equal(last->lease->audit, audit);
+    return *last->lease;
+}
+
+/* The shard tells the digest of what it was asked about last. */
+static void tells(rig_t *rig, char letter)
+{
+    const msg_envelope_t *last = NULL;
+    assert_true(count(rig, A, BODY(INSPECT), &last) > 0);
+    Msg__Inspect asked = *last->inspect;
+    assert_true(asked.digest);
+    SAY(rig, A, INSPECTED, inspected, Msg__Inspected body = MSG__INSPECTED__INIT;
+        body.round = asked.round; body.replica = asked.replica; body.fence = asked.fence;
+        body.complete = letter != 0; body.digest = letter ? (char *)digest(letter) : "");
+}
+
+/* A worker does the lease it has, of which the shard tells this digest. */
+static void contributes(rig_t *rig, uint8_t worker, char letter)
+{
+    ask(rig, worker);
+    Msg__Lease lease = last_lease(rig, worker, false);
+    lease_done(rig, worker, &lease, 1);
+    tells(rig, letter);
+}
+
+static void audits(rig_t *rig, uint8_t worker, char letter)
+{
+    Msg__Lease lease = last_lease(rig, worker, true);
+    SAY(rig, worker, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
+        body.round = lease.round; body.replica = lease.replica; body.fence = lease.fence;
+        body.steps = lease.inner_steps; body.audit = true; body.tokens = 60; body.mean_loss = 1;
+        body.digest = (char *)of_shards(letter));
+}
+
+static bool quarantined(const rig_t *rig, const char *id)
+{
+    const member_row_t *row = member_by_id(&rig->state.roster, id);
+    return row->quarantined && row->blame.refused;
+}
+
+static void the_same_again_closes_the_round(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 2);
+    contributes(rig, W1, 'a');
+    assert_int_equal(rig->state.phase, PHASE_TRAIN); /* it waits for the audit */
+    assert_int_equal(count(rig, W2, BODY(LEASE), NULL), 0);
+    ask(rig, W2);
+    Msg__Lease lease = last_lease(rig, W2, true);
+    assert_true(lease.inner_steps == 3 && lease.fence == rig->state.round.lease[0].fence);
+    audits(rig, W2, 'a');
+    assert_int_equal(count(rig, W2, BODY(LEASE_ACK), NULL), 1);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    rig_free(rig);
+}
+
+/* The third decides; who was right hands in what the liar's place needs. */
+static void a_liar_is_replaced(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 3);
+    keep_records(rig);
+    ask(rig, W1);
+    Msg__Lease lease = last_lease(rig, W1, false);
+    lease_done(rig, W1, &lease, 1);
+    all_written(rig);
+    tells(rig, 'f');
+    ask(rig, W2);
+    audits(rig, W2, 'a');
+    assert_false(quarantined(rig, "w1")); /* one against one */
+    ask(rig, W3);
+    audits(rig, W3, 'a');
+    assert_true(quarantined(rig, "w1"));
+    assert_int_equal(count(rig, W1, BODY(FAULT), NULL), 1);
+    const record_t *row = NULL;
+    for (size_t i = 0; i < rig->told.n; i++)
+        if (rig->told.at[i]->kind == RECORD_QUARANTINE) row = rig->told.at[i];
+    assert_non_null(row);
+    assert_string_equal(row->key, "w1");
+    assert_string_equal(row->detail, "w2,w3");
+    assert_string_not_equal(row->text, row->state);
+    all_written(rig);
+    assert_int_equal(rig->state.round.lease[0].state, WORK_OPEN);
+    ask(rig, W1); /* gets nothing */
+    assert_int_equal(rig->state.round.lease[0].state, WORK_OPEN);
+    ask(rig, W3); /* the last who was right has it at hand */
+    lease = last_lease(rig, W3, false);
+    assert_int_equal(lease.fence, rig->state.round.lease[0].fence);
+    lease_done(rig, W3, &lease, 1);
+    all_written(rig);
+    tells(rig, 'a');
+    all_written(rig);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT); /* what is known is not asked again */
+    assert_int_equal(only(rig, A, BODY(COMMIT))->commit->shares[0]->fence, lease.fence);
+    rig_free(rig);
+}
+
+static void an_auditor_may_be_the_liar(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 3);
+    contributes(rig, W1, 'a');
+    ask(rig, W2);
+    audits(rig, W2, 'f');
+    ask(rig, W3);
+    audits(rig, W3, 'a');
+    assert_true(quarantined(rig, "w2") && !quarantined(rig, "w1") && !quarantined(rig, "w3"));
+    assert_int_equal(rig->state.phase, PHASE_COMMIT); /* the contribution stands */
+    rig_free(rig);
+}
+
+/* Two who differ, and nobody else: both are suspected, and the run goes on. */
+static void without_a_majority_nobody_is_refused(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 2);
+    contributes(rig, W1, 'a');
+    ask(rig, W2);
+    audits(rig, W2, 'f');
+    tick(rig, 10);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    assert_int_equal(rig->state.audits.n_found, 0);
+    rig_free(rig);
+}
+
+static void alone_nobody_is_audited(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 1);
+    contributes(rig, W1, 'a');
+    tick(rig, 10);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    rig_free(rig);
+}
+
+/* An auditor that fails, or is lost, is not waited for. */
+static void another_auditor_takes_over(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 3);
+    contributes(rig, W1, 'a');
+    ask(rig, W2);
+    Msg__Lease lease = last_lease(rig, W2, true);
+    SAY(rig, W2, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
+        body.fence = lease.fence; body.audit = true; body.fatal = true; body.error = "no memory");
+    assert_false(member_by_id(&rig->state.roster, "w2")->blame.refused);
+    ask(rig, W3);
+    last_lease(rig, W3, true);
+    SAY(rig, W3, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
+    tick(rig, 10);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    rig_free(rig);
+}
+
+/* What a liar did in the same round counts as little. */
+static void all_of_a_liars_contributions_are_replaced(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(3, 3);
+    hello(rig, W4, MSG__KIND__KIND_WORKER, "w4");
+    contributes(rig, W1, 'f');
+
+    ask(rig, W4);
+    audits(rig, W4, 'a');
+    contributes(rig, W2, 'b');
+    ask(rig, W2);
+    audits(rig, W2, 'a');
+    assert_true(quarantined(rig, "w1"));
+    for (int64_t k = 0; k < 3; k++)
+        assert_true(rig->state.round.lease[k].state != WORK_DONE ||
+                    strcmp(rig->state.round.lease[k].worker, "w1") != 0);
+    rig_free(rig);
+}
+
+/* The list is the store's: known on arrival, and lifted when it is. */
+static void quarantine_holds_until_trust(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 1);
+    recorder_result_t result = {.event = RECORDER_QUARANTINE, .names = (char *)"w1\nw3\n"};
+    shepherd_on_recorder(&rig->state, &result);
+    assert_true(quarantined(rig, "w1"));
+    hello(rig, W2, MSG__KIND__KIND_WORKER, "w2");
+    hello(rig, W3, MSG__KIND__KIND_WORKER, "w3");
+    assert_true(quarantined(rig, "w3") && !quarantined(rig, "w2"));
+    result.names = (char *)"w1\n";
+    shepherd_on_recorder(&rig->state, &result);
+    assert_true(quarantined(rig, "w1") && !quarantined(rig, "w3"));
+    assert_false(member_by_id(&rig->state.roster, "w3")->blame.refused);
+    assert_false(quarantine_lift(&rig->state, "w2", member_by_id(&rig->state.roster, "w2")));
+    assert_true(quarantine_lift(&rig->state, "w1", member_by_id(&rig->state.roster, "w2")));
+    assert_false(quarantined(rig, "w1"));
+    ask(rig, W1);
+    last_lease(rig, W1, false);
+    rig_free(rig);
+}
+
+/* As often as the option says, the same under another shepherd, others under another seed. */
+static void leases_are_drawn_by_the_seed(void **unused)
+{
+    (void)unused;
+    audits_t one = {0}, same = {0}, other = {0};
+    audits_init(&one, 1, 0.2);
+    audits_init(&same, 1, 0.2);
+    audits_init(&other, 1, 0.2);
+    memcpy(same.seed, one.seed, HASH_HEX);
+    int n = 0, n_other = 0;
+    for (uint32_t round = 0; round < 2000; round++)
+        for (uint32_t k = 0; k < 5; k++) {
+            bool drawn = audits_drawn(&one, round, k);
+            assert_int_equal(drawn, audits_drawn(&same, round, k));
+            n += drawn;
+            n_other += drawn && audits_drawn(&other, round, k);
+        }
+    print_message("# of 10000 leases at 0.2: %d drawn, %d of them by another seed, too\n", n,
+                  n_other);
+    assert_true(n > 1800 && n < 2200); /* five standard deviations: 200 */
+    assert_true(n_other > 300 && n_other < 500);
+    audits_fini(&one, 1);
+    audits_fini(&same, 1);
+    audits_fini(&other, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_again_closes_the_round),
+        cmocka_unit_test(a_liar_is_replaced),
+        cmocka_unit_test(an_auditor_may_be_the_liar),
+        cmocka_unit_test(without_a_majority_nobody_is_refused),
+        cmocka_unit_test(alone_nobody_is_audited),
+        cmocka_unit_test(another_auditor_takes_over),
+        cmocka_unit_test(all_of_a_liars_contributions_are_replaced),
+        cmocka_unit_test(quarantine_holds_until_trust),
+        cmocka_unit_test(leases_are_drawn_by_the_seed),
+    };
+    return cmocka_run_group_tests_name("shepherd, audit", tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* The trail of what operators have done, and who is in quarantine: on SQLite, and in tests/cluster/store.sh on
+ * PostgreSQL. Each row of the trail covers the one before; what was changed by hand is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "store_help.h"
+
+static store_deed_t deed(const char *action, const char *object)
+{
+    return (store_deed_t){.who = "pcp-run-1",
+                          .key_name = "ann",
+                          .public_key = "00ff",
+                          .action = action,
+                          .object = object,
+                          .detail = "{}"};
+}
+
+static void add(store_t *store, const char *action, const char *object)
+{
+    store_deed_t row = deed(action, object);
+    STORE_OK(store_trail_add(store, NULL, &row, err));
+}
+
+static int64_t broken(store_t *store, int64_t whole)
+{
+    store_trail_check_t check;
+    STORE_OK(store_trail_check(store, &check, err));
+    assert_int_equal(check.n, whole);
+    return check.broken;
+}
+
+/* What only the database's owner can do. */
+static void by_hand(const store_test_t *f, const char *statement)
+{
+    char text[600];
+    bool postgres = store_help_postgres();
+    snprintf(text, sizeof text, "%s %s; %s",
+             postgres ? "ALTER TABLE trail DISABLE TRIGGER USER;"
+                      : "DROP TRIGGER IF EXISTS trail_not_changed; DROP TRIGGER IF EXISTS "
+                        "trail_not_deleted;",
+             statement, postgres ? "ALTER TABLE trail ENABLE TRIGGER USER;" : "");
+    store_help_script(f->url, text);
+}
+
+static void rows_follow_each_other(void **state)
+{
+    const store_test_t *f = *state;
+    assert_int_equal(broken(f->store, 0), 0);
+    add(f->store, "submit", "r1");
+    add(f->store, "pause", "r1");
+    store_trail_t page;
+    STORE_OK(store_trail_read(f->store, 0, &page, err));
+    assert_int_equal(page.n, 2);
+    assert_string_equal(page.at[0].before, "");
+    assert_string_equal(page.at[1].before, page.at[0].hash);
+    assert_string_equal(page.at[1].action, "pause");
+    assert_string_equal(page.at[1].key_name, "ann");
+    store_trail_fini(&page);
+    assert_int_equal(broken(f->store, 2), 0);
+}
+
+/* With the action, or not at all. */
+static void a_deed_that_failed_is_not_in_it(void **state)
+{
+    const store_test_t *f = *state;
+    err_t err = {0};
+    assert_int_equal(store_trail_together(f->store, &err), 0);
+    store_deed_t row = deed("cancel", "r1");
+    assert_int_equal(store_trail_add(f->store, NULL, &row, &err), 0);
+    err_set(&err, ERR_STATE, "the action failed");
+    assert_int_equal(store_trail_end(f->store, -1, &err), -1);
+    add(f->store, "submit", "r2");
+    assert_int_equal(broken(f->store, 1), 0);
+}
+
+static void nobody_changes_it_by_accident(void **state)
+{
+    const store_test_t *f = *state;
+    add(f->store, "submit", "r1");
+    assert_true(store_help_refused(f->url, "UPDATE trail SET who = 'x'"));
+    assert_true(store_help_refused(f->url, "DELETE FROM trail"));
+    if (store_help_postgres()) assert_true(store_help_refused(f->url, "TRUNCATE trail"));
+    assert_int_equal(broken(f->store, 1), 0);
+}
+
+static void what_was_changed_is_found(void **state)
+{
+    static const struct {
+        const char *statement;
+        int64_t broken;
+    } rows[] = {
+        {"UPDATE trail SET who = 'nobody' WHERE seq = 3", 3},
+        {"UPDATE trail SET time_ms = time_ms + 1 WHERE seq = 1", 1},
+        {"UPDATE trail SET detail = '{}', object = 'r9' WHERE seq = 5", 5},
+        {"DELETE FROM trail WHERE seq = 2", 2},
+        {"DELETE FROM trail WHERE seq = 6", 6}, /* the last */
+        {"UPDATE trail SET action = 'subm', object = 'itr4' WHERE seq = 4", 4},
+        {"DELETE FROM trail; DELETE FROM trail_end WHERE seq < 0", 1},
+    };
+    const store_test_t *f = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        by_hand(f, "DELETE FROM trail; DELETE FROM trail_end");
+        char run[16];
+        for (int k = 1; k <= 6; k++) {
+            snprintf(run, sizeof run, "r%d", k);
+            add(f->store, "submit", run);
+        }
+        assert_int_equal(broken(f->store, 6), 0);
+        by_hand(f, rows[i].statement);
+        assert_int_equal(broken(f->store, rows[i].broken - 1), rows[i].broken);
+    }
+}
+
+/* Whole rows in the place of others, their own hashes right: the one before does not fit. */
+static void a_new_end_does_not_fit(void **state)
+{
+    const store_test_t *f = *state;
+    for (int k = 1; k <= 5; k++) add(f->store, "submit", "r1");
+    by_hand(f, "DELETE FROM trail WHERE seq > 3; UPDATE trail_end SET seq = 3, hash = 'ff'");
+    add(f->store, "pause", "r1");
+    assert_int_equal(broken(f->store, 3), 4);
+}
+
+static void quarantine_until_somebody_trusts(void **state)
+{
+    const store_test_t *f = *state;
+    store_leader_t boss = store_help_run(f->store, 100);
+    char seed[HASH_HEX], again[HASH_HEX], *names = NULL;
+    STORE_OK(store_audit_seed(f->store, &boss, "aa", seed, err));
+    STORE_OK(store_audit_seed(f->store, &boss, "bb", again, err));
+    assert_string_equal(seed, "aa");
+    assert_string_equal(again, "aa"); /* the run's for ever */
+    store_liar_t liar = {.name = "ann",
+                         .member = "ann-w1",
+                         .round = 3,
+                         .replica = 1,
+                         .fence = 2,
+                         .digest = "d",
+                         .agreed = "e",
+                         .witnesses = "bob-w1,cid-w1"};
+    STORE_OK(store_quarantine_add(f->store, &boss, &liar, err));
+    STORE_OK(store_quarantine_add(f->store, &boss, &liar, err)); /* once is enough */
+    STORE_OK(store_quarantine_names(f->store, &names, err));
+    assert_string_equal(names, "ann\n");
+    free(names);
+    assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM pcp_quarantine"), 1);
+    STORE_OK(store_quarantine_lift(f->store, NULL, "ann-w1", "op", err)); /* by its id */
+    STORE_OK(store_quarantine_names(f->store, &names, err));
+    assert_string_equal(names, "");
+    free(names);
+    assert_int_equal(store_help_count(f->url, "SELECT count(*) FROM quarantine"), 1); /* evidence */
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_set_up, store_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_follow_each_other),        TEST(a_deed_that_failed_is_not_in_it),
+        TEST(nobody_changes_it_by_accident), TEST(what_was_changed_is_found),
+        TEST(a_new_end_does_not_fit),        TEST(quarantine_until_somebody_trusts),
+    };
+    return cmocka_run_group_tests_name("store_trail", tests, NULL, NULL);
+}
