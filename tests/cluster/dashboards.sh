@@ -90,7 +90,7 @@ examples_work() { # EMPTY COMMAND...: the command runs the SQL on its input; all
     done < <(awk '/^## / { view = $2 } /^    / { sql = sql " " $0 } /^    .*;$/ { gsub(/ +/, " ", sql); print view "\t" sql; sql = "" }' docs/views.md)
     [ "$n" -eq "$(psql "$postgres_url" -c "SELECT count(*) FROM pg_views WHERE schemaname = 'public'")" ] || { echo "$n examples"; return 1; }
 }
-check "each view has an example that a viewer can run" examples_work 'pcp_rewinds|pcp_replicas|pcp_rejections|pcp_texts' psql "$viewer" -f -
+check "each view has an example that a viewer can run" examples_work 'pcp_rewinds|pcp_replicas|pcp_rejections|pcp_texts|pcp_quarantine' psql "$viewer" -f -
 "$bin/pcp" db migrate --store "sqlite://$work/empty.db" >/dev/null
 check "also in SQLite" examples_work 'pcp_.*' sqlite3 -bail "$work/empty.db"
 

@@ -75,7 +75,8 @@ check "it ends" test $? -eq 0
 check "bit for bit as the undisturbed one" same_end "$work/lost"
 check "the reason is named" grep -qE 'event=state_lost .*inner state [0-9a-f]{12} of replica [01]' "$log"
 check "its owner is told" grep -qE 'back from round [0-9]+ to [0-9]+ .*checkpoint/round-.*: inner state' "$work/lost.txt"
-row="SELECT count(*) FROM pcp_rewinds WHERE from_round > to_round AND to_round % 5 = 1 AND checkpoint LIKE '%/round-%' AND reason LIKE 'inner state%' AND done_at >= begun_at"
+# A state lost in the first round after a checkpoint is that round again: from and to are the same.
+row="SELECT count(*) FROM pcp_rewinds WHERE from_round >= to_round AND to_round % 5 = 1 AND checkpoint LIKE '%/round-%' AND reason LIKE 'inner state%' AND done_at >= begun_at"
 check "a row says from where to where, and why" test "$(ask_store "$work/lost" "$row")" -ge 1
 check "no window was trained twice or skipped" test \
     "$(ask_store "$work/lost" 'SELECT sum(doubled_windows) + sum(missing_windows) FROM pcp_ledger')" = 0
