@@ -12,14 +12,6 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-msg_who_t member_who(void *state, const msg_peer_t *from)
-{
-    shepherd_t *self = state;
-    member_row_t *row = member_by_peer(&self->roster, from);
-    if (row) member_heard(self, row);
-    return row ? row->kind : MSG__KIND__KIND_NONE;
-}
-
 static void announce(shepherd_t *self, const member_row_t *row, bool joined, const char *reason)
 {
     if (joined)

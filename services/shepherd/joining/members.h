@@ -6,9 +6,7 @@
 
 typedef struct shepherd shepherd_t;
 
-/* For shepherd_hears: what the sender of a message is registered as (its member is noted as alive),
- * and an answer to one that may not say it. */
-msg_who_t member_who(void *state, const msg_peer_t *from);
+/* For shepherd_hears: an answer to one that may not say a message. */
 void member_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who,
                    const char *text);
 void member_drop(shepherd_t *self, uint32_t serial, const char *reason);
@@ -21,8 +19,9 @@ void on_gone(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
 /* --- silence.c --- */
-void member_heard(shepherd_t *self, member_row_t *row); /* a sign of life */
-void members_expire(shepherd_t *self);                  /* who is silent for too long is lost */
+/* For shepherd_hears: what the sender of a message is registered as; its member is noted as alive. */
+msg_who_t member_who(void *state, const msg_peer_t *from);
+void members_expire(shepherd_t *self); /* who is silent for too long is lost */
 
 /* --- supervisors.c --- */
 void on_control_request(void *state, const msg_peer_t *from, const msg_envelope_t *message);

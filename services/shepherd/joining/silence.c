@@ -27,11 +27,19 @@ static bool is_silent(const shepherd_t *self, const member_row_t *row)
     return self->now_ms - row->heard_ms > patience_ms(self, row);
 }
 
-void member_heard(shepherd_t *self, member_row_t *row)
+static void heard(shepherd_t *self, member_row_t *row)
 {
     silence_t *silence = &self->roster.silence;
     if (silence->doubt_ms && is_silent(self, row)) silence->back_ms = self->now_ms;
     row->heard_ms = self->now_ms;
+}
+
+msg_who_t member_who(void *state, const msg_peer_t *from)
+{
+    shepherd_t *self = state;
+    member_row_t *row = member_by_peer(&self->roster, from);
+    if (row) heard(self, row);
+    return row ? row->kind : MSG__KIND__KIND_NONE;
 }
 
 static void begin_doubt(shepherd_t *self, size_t n)

@@ -40,6 +40,7 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
     const Msg__LeaseDone *done = message->lease_done;
     if (done->audit) {
         audits_answered(self, from, done);
+        if (!self->finished) rounds_check(self);
         return;
     }
     work_t *lease = work_held_by(self, from, false, done->round, done->replica, done->fence);

@@ -101,35 +101,6 @@ void audits_begin(shepherd_t *self, uint32_t replica)
     ask(self, replica);
 }
 
-/* Of the digests of its shards, as an auditor tells them. */
-static void digest_of_shards(const shepherd_t *self, const audit_t *audit, char digest[HASH_HEX])
-{
-    hash_stream_t *all = hash_stream_new();
-    for (int64_t s = 0; s < self->config->aggregators; s++)
-        hash_stream_add(all, audit->shard[s], HASH_HEX - 1);
-    hash_stream_finish(&all, digest);
-}
-
-bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer)
-{
-    audit_t *audit = self->audits.at ? &self->audits.at[answer->replica] : NULL;
-    const work_t *lease = &self->round.lease[answer->replica];
-    if (!audit || !audit->open || audit->fence != answer->fence || lease->state != WORK_DONE)
-        return false;
-    if (strlen(answer->digest) != HASH_HEX - 1) { /* lost there, or applied, or an older program */
-        audits_give_up(self, answer->replica);
-        return true;
-    }
-    memcpy(audit->shard[answer->shard], answer->digest, HASH_HEX);
-    for (int64_t s = 0; s < self->config->aggregators; s++)
-        if (!*audit->shard[s]) return true;
-    char digest[HASH_HEX];
-    digest_of_shards(self, audit, digest);
-    audits_say(&audit->heard.at[0], digest, lease->state_out, audit->steps);
-    audits_judge(self, answer->replica);
-    return true;
-}
-
 void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps)
 {
     char text[3 * HASH_HEX];
@@ -143,4 +114,17 @@ void audits_ask_again(shepherd_t *self, uint32_t replica)
     const audit_t *audit = &self->audits.at[replica];
     if (audit->open && !*audit->heard.at[0].digest && self->now_ms - audit->asked_ms >= AGAIN_MS)
         ask(self, replica);
+}
+
+void audits_take_back(shepherd_t *self, audit_t *audit)
+{
+    member_row_t *row = audit->auditor ? member_by_serial(&self->roster, audit->auditor) : NULL;
+    if (row && row->n_work > 0) row->n_work--;
+    audit->auditor = 0;
+}
+
+void audits_release(shepherd_t *self, uint32_t auditor)
+{
+    for (int64_t k = 0; self->audits.n_open > 0 && k < self->round.replicas; k++)
+        if (self->audits.at[k].auditor == auditor) audits_take_back(self, &self->audits.at[k]);
 }

@@ -53,19 +53,21 @@ void audits_fini(audits_t *self, size_t most);
 void audits_open(shepherd_t *self); /* another round begins */
 /* The lease is done and admitted: if it is drawn, the shards are asked for its digest. */
 void audits_begin(shepherd_t *self, uint32_t replica);
-/* INSPECTED: is it the answer to that? */
-bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer);
 void audits_ask_again(shepherd_t *self, uint32_t replica); /* when it is time to */
 /* What it says: the shards' digests as one, the inner state's, the steps. */
 void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps);
+void audits_release(shepherd_t *self, uint32_t auditor); /* it is gone, or lost it */
+void audits_take_back(shepherd_t *self, audit_t *audit);
 /* Of (round, replica): is it looked at? */
 bool audits_drawn(const audits_t *self, uint32_t round, uint32_t replica);
 
 /* --- audit_work.c --- */
 /* Audits to workers who are free, with an end to those that nobody can do. */
 void audits_give(shepherd_t *self, char **endpoints);
-void audits_release(shepherd_t *self, uint32_t auditor); /* it is gone, or lost it */
+/* What auditors say; the caller checks whether the round is complete. */
 void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseDone *done);
+/* INSPECTED: is it the answer to audits_begin? */
+bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer);
 void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFailed *failed);
 void audits_tick(shepherd_t *self);
 

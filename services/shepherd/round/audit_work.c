@@ -53,19 +53,6 @@ void audits_give(shepherd_t *self, char **endpoints)
     }
 }
 
-static void take_back(shepherd_t *self, audit_t *audit)
-{
-    member_row_t *row = audit->auditor ? member_by_serial(&self->roster, audit->auditor) : NULL;
-    if (row && row->n_work > 0) row->n_work--;
-    audit->auditor = 0;
-}
-
-void audits_release(shepherd_t *self, uint32_t auditor)
-{
-    for (int64_t k = 0; self->audits.n_open > 0 && k < self->round.replicas; k++)
-        if (self->audits.at[k].auditor == auditor) take_back(self, &self->audits.at[k]);
-}
-
 /* The audit that the sender does under this name; NULL: it is another's by now. */
 static audit_t *held_by(shepherd_t *self, const msg_peer_t *from, uint32_t round, uint32_t replica,
                         uint32_t fence)
@@ -86,7 +73,7 @@ static testimony_t *hear(shepherd_t *self, audit_t *audit)
     testimony_t said = {0};
     snprintf(said.worker, sizeof said.worker, "%s", row->id);
     snprintf(said.name, sizeof said.name, "%s", member_name(row));
-    take_back(self, audit);
+    audits_take_back(self, audit);
     VEC_PUSH(&audit->heard, said);
     return &audit->heard.at[audit->heard.n - 1];
 }
@@ -100,7 +87,35 @@ void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseD
     bool whole = done->steps == audit->steps && strlen(done->digest) == HASH_HEX - 1;
     if (whole) audits_say(said, done->digest, done->state, done->steps);
     audits_judge(self, done->replica);
-    if (!self->finished) rounds_check(self);
+}
+
+/* Of the digests of its shards, as an auditor tells them. */
+static void digest_of_shards(const shepherd_t *self, const audit_t *audit, char digest[HASH_HEX])
+{
+    hash_stream_t *all = hash_stream_new();
+    for (int64_t s = 0; s < self->config->aggregators; s++)
+        hash_stream_add(all, audit->shard[s], HASH_HEX - 1);
+    hash_stream_finish(&all, digest);
+}
+
+bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer)
+{
+    audit_t *audit = self->audits.at ? &self->audits.at[answer->replica] : NULL;
+    const work_t *lease = &self->round.lease[answer->replica];
+    if (!audit || !audit->open || audit->fence != answer->fence || lease->state != WORK_DONE)
+        return false;
+    if (strlen(answer->digest) != HASH_HEX - 1) { /* lost there, or applied, or an older program */
+        audits_give_up(self, answer->replica);
+        return true;
+    }
+    memcpy(audit->shard[answer->shard], answer->digest, HASH_HEX);
+    for (int64_t s = 0; s < self->config->aggregators; s++)
+        if (!*audit->shard[s]) return true;
+    char digest[HASH_HEX];
+    digest_of_shards(self, audit, digest);
+    audits_say(&audit->heard.at[0], digest, lease->state_out, audit->steps);
+    audits_judge(self, answer->replica);
+    return true;
 }
 
 void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFailed *failed)

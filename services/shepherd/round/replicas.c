@@ -4,7 +4,7 @@
  *
  * More workers: more replicas at once; a new one begins with zero moments. Fewer: only when some
  * were missing all the time for shrink_s, for most come back; the youngest replicas go, with their
- * inner states. Those that stay but have lost their worker go to another one (work.c). */
+ * inner states. Those that stay but have lost their worker go to another one (taking.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

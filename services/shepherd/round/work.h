@@ -15,7 +15,11 @@ void work_count(shepherd_t *self); /* anew: leases or parts were replaced */
 /* The one way in which a lease changes its home while the round is open; 0: none. */
 void work_home(shepherd_t *self, work_t *lease, uint32_t worker);
 
-/* --- work.c --- */
+/* --- opening.c --- */
+void work_open_round(shepherd_t *self);
+void work_open_eval(shepherd_t *self);
+
+/* --- taking.c --- */
 /* Reopen what a worker held that is lost, or gets no more work; other homes for its leases. */
 void work_release(shepherd_t *self, const member_row_t *holder);
 void work_gone(shepherd_t *self, const char *worker); /* the same of one that never came back */
@@ -24,19 +28,24 @@ void work_reopen_eval(shepherd_t *self, work_t *part);
 /* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
 void work_again(shepherd_t *self, uint32_t replica);
 void work_again_eval(shepherd_t *self, work_t *part);
-void work_revoke(shepherd_t *self, uint32_t replica);            /* its holder is to drop it */
+void work_revoke(shepherd_t *self, uint32_t replica);               /* its holder is to drop it */
+void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
+
+/* --- keeping.c --- */
+Msg__StateKeep work_keep_state(const shepherd_t *self); /* what leases given now say of it */
+
+/* --- giving.c: to members_endpoints --- */
 bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
+void work_give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints);
+/* The lease once more, for another worker, who sends nothing up. */
+void work_give_audit(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints);
+void work_give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, char **endpoints);
+
+/* --- dispatch.c --- */
 /* Give what there is to give: all of it, or, where nothing but credit has changed since the last time,
  * to those who have asked (work_asks). */
 void work_dispatch(shepherd_t *self);
 void work_asks(shepherd_t *self, const member_row_t *worker); /* it has got credit */
-Msg__StateKeep work_keep_state(const shepherd_t *self);       /* what leases given now say of it */
-void work_open_round(shepherd_t *self);
-void work_open_eval(shepherd_t *self);
-void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
-
-/* The lease once more, for another worker, who sends nothing up. */
-void work_give_audit(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints);
 
 /* --- homes.c --- */
 bool work_ready(const shepherd_t *self, const member_row_t *row); /* it has a plan, and may */
