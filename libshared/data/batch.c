@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "data/token_bytes.h"
+
 static int check_arg(int i, const ir_type_t *type, err_t *err)
 {
     char text[IR_TYPE_TEXT];
@@ -43,7 +45,7 @@ data_kind_t batch_kind(const char *word)
 static int layout_rows(const ir_type_t *types, int n_arg, batch_layout_t *out, err_t *err)
 {
     char text[IR_TYPE_TEXT];
-    batch_layout_t l = {.kind = DATA_ROWS, .n_arg = n_arg};
+    batch_layout_t l = {.kind = DATA_ROWS, .n_arg = n_arg, .token_bytes = 2};
     uint64_t bytes = 0;
     for (int i = 0; i < n_arg; i++) {
         bool whole = types[i].dtype == DT_I1 || dtype_bits(types[i].dtype) >= 8;
@@ -74,7 +76,7 @@ int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layo
         return err_set(err, ERR_SHAPE, "the module has %d batch arguments (1 to %d)", n_arg,
                        BATCH_MAX_ARGS);
     if (kind == DATA_ROWS) return layout_rows(types, n_arg, out, err);
-    batch_layout_t l = {.kind = kind, .n_arg = n_arg, .units = 1};
+    batch_layout_t l = {.kind = kind, .n_arg = n_arg, .token_bytes = 2, .units = 1};
     for (int i = 0; i < n_arg; i++) {
         if (check_arg(i, &types[i], err) < 0) return -1;
         l.dtype[i] = types[i].dtype;
@@ -98,23 +100,26 @@ uint64_t batch_units(const batch_layout_t *self, uint64_t tokens)
 static uint32_t type_limit(dtype_t dtype)
 {
     int bits = dtype_bits(dtype) - (dtype_is_signed(dtype) ? 1 : 0);
-    return bits >= 16 ? UINT16_MAX : ((uint32_t)1 << bits) - 1;
+    return bits >= 32 ? UINT32_MAX : ((uint32_t)1 << bits) - 1;
 }
 
-static void put_tokens(dtype_t dtype, const uint16_t *from, uint64_t n, void *arg, uint64_t at)
+/* Tokens [from, from + n) become arg[at, at + n). */
+static void put_tokens(const batch_layout_t *self, const void *tokens, uint64_t from, uint64_t n,
+                       int arg, void *const *args, uint64_t at)
 {
-    size_t width = dtype_bytes(dtype);
-    char *to = (char *)arg + at * width;
+    size_t width = dtype_bytes(self->dtype[arg]);
+    char *to = (char *)args[arg] + at * width;
     for (uint64_t i = 0; i < n; i++, to += width) {
-        uint64_t wide = from[i]; /* little-endian: the low bytes come first */
+        /* little-endian: the low bytes come first */
+        uint64_t wide = token_at(tokens, from + i, self->token_bytes);
         memcpy(to, &wide, width);
     }
 }
 
-static int check_tokens(const batch_layout_t *self, const uint16_t *tokens, size_t n,
-                        uint32_t vocab, err_t *err)
+static int check_tokens(const batch_layout_t *self, const void *tokens, size_t n, uint32_t vocab,
+                        err_t *err)
 {
-    uint32_t limit = UINT16_MAX;
+    uint32_t limit = UINT32_MAX;
     int narrow = 0;
     for (int i = 0; i < self->n_arg; i++) {
         if (type_limit(self->dtype[i]) >= limit) continue;
@@ -122,23 +127,24 @@ static int check_tokens(const batch_layout_t *self, const uint16_t *tokens, size
         narrow = i;
     }
     for (size_t i = 0; i < n; i++) {
-        if (vocab && tokens[i] >= vocab)
+        uint32_t token = token_at(tokens, i, self->token_bytes);
+        if (vocab && token >= vocab)
             return err_set(
                 err, ERR_ARG,
                 "token %u (place %zu of unit %zu of the batch) is outside the vocabulary "
                 "of %u",
-                tokens[i], i % self->unit_tokens, i / self->unit_tokens, vocab);
-        if (tokens[i] > limit)
+                token, i % self->unit_tokens, i / self->unit_tokens, vocab);
+        if (token > limit)
             return err_set(err, ERR_TYPE, "token %u does not fit %s, the type of batch argument %d",
-                           tokens[i], dtype_name(self->dtype[narrow]), narrow);
+                           token, dtype_name(self->dtype[narrow]), narrow);
     }
     return 0;
 }
 
-static void fill_rows(const batch_layout_t *self, const uint16_t *tokens, void *const *args)
+static void fill_rows(const batch_layout_t *self, const void *tokens, void *const *args)
 {
     for (uint64_t u = 0; u < self->units; u++) {
-        const char *from = (const char *)(tokens + u * self->unit_tokens);
+        const char *from = (const char *)tokens + u * self->unit_tokens * 2;
         for (int i = 0; i < self->n_arg; i++) {
             memcpy((char *)args[i] + u * self->row_bytes[i], from, (size_t)self->row_bytes[i]);
             from += self->row_bytes[i];
@@ -146,7 +152,7 @@ static void fill_rows(const batch_layout_t *self, const uint16_t *tokens, void *
     }
 }
 
-int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
+int batch_fill(const batch_layout_t *self, const void *tokens, size_t n_tokens, uint32_t vocab,
                void *const *args, err_t *err)
 {
     if (n_tokens != self->units * self->unit_tokens)
@@ -159,14 +165,15 @@ int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_toke
     }
     if (check_tokens(self, tokens, n_tokens, vocab, err) < 0) return -1;
     if (self->kind == DATA_RECORDS) {
-        for (int i = 0; i < self->n_arg; tokens += self->n[i], i++)
-            put_tokens(self->dtype[i], tokens, self->n[i], args[i], 0);
+        uint64_t at = 0;
+        for (int i = 0; i < self->n_arg; at += self->n[i], i++)
+            put_tokens(self, tokens, at, self->n[i], i, args, 0);
         return 0;
     }
-    for (uint64_t row = 0; row < self->units; row++, tokens += self->unit_tokens) {
-        put_tokens(self->dtype[0], tokens, self->unit, args[0], row * self->unit);
-        put_tokens(self->dtype[1], tokens + 1, self->unit, args[1], row * self->unit);
-    }
+    for (uint64_t row = 0; row < self->units; row++)
+        for (int i = 0; i < 2; i++)
+            put_tokens(self, tokens, row * self->unit_tokens + (uint64_t)i, self->unit, i, args,
+                       row * self->unit);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /* Token data in units -> the integer batch arguments of a module.
  *
- * Tokens are u16, little-endian, and cut into units:
+ * Tokens are numbers of 1, 2 or 4 bytes (data/token_bytes.h), cut into units:
  *   windows  stride T, each reads T + 1 tokens: input = w[0, T), target = w[1, T + 1)
  *   records  R tokens each, side by side (models whose inputs are no next-token windows; golden
  *            traces)
@@ -29,6 +29,7 @@ data_kind_t batch_kind(const char *word); /* "windows", "records", "rows"; other
 typedef struct {
     data_kind_t kind;
     int n_arg;
+    int token_bytes;                    /* 1, 2 or 4; rows: 2 */
     dtype_t dtype[BATCH_MAX_ARGS];      /* i8..i64, ui8..ui64; rows: any of whole bytes */
     uint64_t n[BATCH_MAX_ARGS];         /* elements */
     uint64_t row_bytes[BATCH_MAX_ARGS]; /* rows: of one row */
@@ -38,7 +39,8 @@ typedef struct {
     uint64_t tokens;                    /* tokens trained per micro-batch: units * unit */
 } batch_layout_t;
 
-/* The layout of a module's batch arguments. ERR_SHAPE / ERR_TYPE say why a kind does not fit and,
+/* The layout of a module's batch arguments, for tokens of two bytes; token_bytes may be changed then, but
+ * for rows. ERR_SHAPE / ERR_TYPE say why a kind does not fit and,
  * for windows, that records may. */
 int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layout_t *out,
                  err_t *err);
@@ -63,7 +65,7 @@ enum { BATCH_SAMPLE_SEED = 65536 };
  * unit_tokens; args[i] has room for n[i] elements of dtype[i]. vocab 0: any token; otherwise
  * ERR_ARG names the first token >= vocab and its place. A token that its argument's type cannot
  * hold is ERR_TYPE. Args are unspecified after an error. */
-int batch_fill(const batch_layout_t *self, const uint16_t *tokens, size_t n_tokens, uint32_t vocab,
+int batch_fill(const batch_layout_t *self, const void *tokens, size_t n_tokens, uint32_t vocab,
                void *const *args, err_t *err);
 
 #endif

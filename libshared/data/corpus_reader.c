@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "data/packed_file.h"
+#include "data/token_bytes.h"
 #include "data/token_shard.h"
 
 struct corpus_reader {
@@ -180,9 +181,14 @@ static size_t cut_lines(const char *text, size_t n)
     return last ? (size_t)(last - text) + 1 : 0;
 }
 
+static int bytes_of_token(const corpus_reader_t *self)
+{
+    return self->shard.token_bytes ? self->shard.token_bytes : token_bytes_named(self->file->name);
+}
+
 static size_t cut_tokens(const corpus_reader_t *self)
 {
-    size_t bytes = self->shard.token_bytes ? (size_t)self->shard.token_bytes : 2;
+    size_t bytes = (size_t)bytes_of_token(self);
     return self->n_rest / bytes * bytes;
 }
 
@@ -231,7 +237,7 @@ static void take(corpus_reader_t *self, size_t n, corpus_block_t *out)
     *out = (corpus_block_t){.kind = self->kind,
                             .name = self->file->name,
                             .begins = self->begins,
-                            .token_bytes = self->shard.token_bytes ? self->shard.token_bytes : 2,
+                            .token_bytes = bytes_of_token(self),
                             .at = self->at,
                             .line = self->line,
                             .n = used,
@@ -246,8 +252,9 @@ static void take(corpus_reader_t *self, size_t n, corpus_block_t *out)
 
 static int odd_tokens(const corpus_reader_t *self, err_t *err)
 {
-    return err_set(err, ERR_PARSE, "%s: %llu bytes are no whole number of u16 tokens",
-                   self->file->name, (unsigned long long)(self->at + self->n_rest));
+    return err_set(err, ERR_PARSE, "%s: %llu bytes are no whole number of %s tokens",
+                   self->file->name, (unsigned long long)(self->at + self->n_rest),
+                   token_bytes_ending(bytes_of_token(self)));
 }
 
 int corpus_reader_next(corpus_reader_t *self, corpus_block_t *out, err_t *err)

@@ -26,7 +26,7 @@ typedef struct {
     corpus_block_kind_t kind;
     const char *name;  /* of its file; borrowed while the corpus lives */
     bool begins;       /* text: a document begins with it */
-    int token_bytes;   /* tokens: 2 or 4 each, little-endian */
+    int token_bytes;   /* tokens: 1, 2 or 4 each, little-endian */
     uint64_t at, line; /* of its first byte in the unpacked file; of its first line, from 1 */
     size_t n;
     char *bytes; /* owned */
@@ -38,7 +38,7 @@ typedef struct corpus_reader corpus_reader_t;
 typedef enum {
     CORPUS_AS_TEXT,  /* texts and lines of JSON by their names; .bin has to be a shard */
     CORPUS_AS_BYTES, /* the same, and .bin is a text where it is no shard */
-    CORPUS_AS_TOKENS /* u16 tokens, whatever their names */
+    CORPUS_AS_TOKENS /* tokens of two bytes; of one or four where the name ends in .u8, .u32 */
 } corpus_view_t;
 
 /* The corpus is borrowed. Returns, caller closes. */

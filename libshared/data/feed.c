@@ -17,7 +17,7 @@ int feed_init(feed_t *self, const batch_layout_t *layout, const data_order_t *or
     *self = (feed_t){.layout = layout, .order = *order, .range = *range, .vocab = vocab};
     self->n_micro = n_micro;
     self->units = mem_calloc(per_step, sizeof *self->units);
-    self->gathered = mem_calloc(layout->units * layout->unit_tokens, sizeof *self->gathered);
+    self->gathered = mem_calloc(layout->units * layout->unit_tokens, (size_t)layout->token_bytes);
     for (int i = 0; i < layout->n_arg; i++)
         self->args[i] = mem_calloc(layout->n[i] * (uint64_t)n_micro, dtype_bytes(layout->dtype[i]));
     return 0;
@@ -37,15 +37,17 @@ int feed_units(const feed_t *self, uint64_t step, err_t *err)
     return data_range_units(&self->order, &self->range, step * n, n, self->units, err);
 }
 
-int feed_step(feed_t *self, const uint16_t *tokens, uint64_t step, err_t *err)
+int feed_step(feed_t *self, const void *tokens, uint64_t step, err_t *err)
 {
     const batch_layout_t *layout = self->layout;
+    size_t bytes = (size_t)layout->token_bytes;
     if (feed_units(self, step, err) < 0) return -1;
     for (int micro = 0; micro < self->n_micro; micro++) {
         const uint64_t *units = self->units + (uint64_t)micro * layout->units;
         for (uint64_t i = 0; i < layout->units; i++)
-            memcpy(self->gathered + i * layout->unit_tokens, tokens + units[i] * layout->unit,
-                   layout->unit_tokens * 2);
+            memcpy(self->gathered + i * layout->unit_tokens * bytes,
+                   (const char *)tokens + units[i] * layout->unit * bytes,
+                   layout->unit_tokens * bytes);
         void *args[BATCH_MAX_ARGS];
         for (int i = 0; i < layout->n_arg; i++)
             args[i] = (char *)self->args[i] +

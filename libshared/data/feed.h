@@ -10,9 +10,9 @@ typedef struct {
     data_order_t order;
     data_range_t range;
     uint32_t vocab;
-    int n_micro;        /* micro-batches per step */
-    uint64_t *units;    /* of one step */
-    uint16_t *gathered; /* tokens of one micro-batch */
+    int n_micro;     /* micro-batches per step */
+    uint64_t *units; /* of one step */
+    char *gathered;  /* tokens of one micro-batch */
     void *args[BATCH_MAX_ARGS];
 } feed_t;
 
@@ -26,6 +26,6 @@ int feed_units(const feed_t *self, uint64_t step, err_t *err);
 
 /* Fill args with step `step`'s micro-batches, one after another. `tokens` is the whole text, of which the
  * step's windows are read. */
-int feed_step(feed_t *self, const uint16_t *tokens, uint64_t step, err_t *err);
+int feed_step(feed_t *self, const void *tokens, uint64_t step, err_t *err);
 
 #endif

@@ -84,7 +84,7 @@ typedef struct {
     trial_t trial[MAX_SIDES];
     compare_side_t side[MAX_SIDES];
     train_material_t material;
-    file_map_t tokens; /* u16 each */
+    file_map_t tokens;
     batch_layout_t layout;
     feed_t feed;
     progress_t progress;
@@ -137,9 +137,7 @@ static const void *const *random_batch(void *user, int64_t step, err_t *err)
 static const void *const *data_batch(void *user, int64_t step, err_t *err)
 {
     job_t *self = user;
-    if (feed_step(&self->feed, (const uint16_t *)(const void *)self->tokens.at, (uint64_t)step,
-                  err) < 0)
-        return NULL;
+    if (feed_step(&self->feed, self->tokens.at, (uint64_t)step, err) < 0) return NULL;
     return (const void *const *)self->feed.args;
 }
 
@@ -152,12 +150,10 @@ static int make_tokens(job_t *self, err_t *err)
                                    .field = self->o->field,
                                    .tokenizer = self->o->tokenizer,
                                    .run_dir = scratch.dir};
-    char *path = mem_printf("%s/train.u16", scratch.dir);
-    char *rest = mem_printf("%s/validation.u16", scratch.dir);
+    char *rest = mem_printf("%s/rest", scratch.dir);
     int status = train_material_tokens(&config, &self->model, NULL, &self->material, err);
     if (status == 0) status = token_file_keep(self->material.tokens, 0, rest, err);
-    if (status == 0) status = file_map(path, &self->tokens, err);
-    free(path);
+    if (status == 0) status = file_map(self->material.tokens->path, &self->tokens, err);
     free(rest);
     scratch_remove(&scratch);
     return status;
@@ -178,6 +174,7 @@ static int open_data(job_t *self, err_t *err)
         types[n++] = plan->tensor[i].type;
     }
     if (batch_layout(batch_kind(layout), types, n, &self->layout, err) < 0) return -1;
+    self->layout.token_bytes = (int)self->material.tokens->bytes;
     const data_order_t order = {.seed = (uint64_t)o->seed,
                                 .n_units = batch_units(&self->layout, self->material.n_train)};
     const data_range_t range = {.count = self->layout.units * (uint64_t)plan->accumulate *

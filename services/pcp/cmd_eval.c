@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/run_checkpoint.h"
+#include "data/token_bytes.h"
 #include "infer/scorer.h"
 #include "pcp/cmd.h"
 #include "pcp/eval_choices.h"
@@ -73,11 +74,24 @@ static void job_fini(job_t *self)
     tokenizer_destroy(&self->tokenizer);
 }
 
+/* Of tokens that were made elsewhere the file's name says how wide they are, as in training. */
+static uint32_t *tokens_of(const job_t *job, const char *path, const char *text, size_t n,
+                           size_t *n_tokens, err_t *err)
+{
+    int bytes = token_bytes_named(path);
+    if (strcmp(tokenizer_kind(job->tokenizer), "raw") != 0 || bytes == 2)
+        return tokenizer_encode(job->tokenizer, text, n, n_tokens, err);
+    *n_tokens = n / (size_t)bytes;
+    uint32_t *tokens = mem_calloc(*n_tokens + 1, sizeof *tokens);
+    for (size_t i = 0; i < *n_tokens; i++) tokens[i] = token_at(text, i, bytes);
+    return tokens;
+}
+
 static int read_text(job_t *job, const char *path, int64_t most, err_t *err)
 {
     size_t n = 0, n_text = 0;
     char *text = file_read(path, &n, err);
-    uint32_t *tokens = text ? tokenizer_encode(job->tokenizer, text, n, &n_text, err) : NULL;
+    uint32_t *tokens = text ? tokens_of(job, path, text, n, &n_text, err) : NULL;
     free(text);
     if (!tokens) return err_prefix(err, "%s: ", path);
     if (most > 0 && n_text > (size_t)most) n_text = (size_t)most;

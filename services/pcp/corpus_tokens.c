@@ -243,7 +243,7 @@ int corpus_tokens(const corpus_way_t *way, const tokenizer_t *tokenizer, token_f
 {
     int vocab = tokenizer_vocab(tokenizer);
     line_t line = {.way = way, .tokenizer = tokenizer, .out = out};
-    line.limit = vocab ? (uint32_t)vocab : TOKEN_FILE_LIMIT;
+    line.limit = vocab ? (uint32_t)vocab : out->limit;
     find_between(tokenizer, &line.between);
     int rc = run_line(&line, err);
     line_fini(&line);

@@ -13,9 +13,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "data/token_bytes.h"
 
 enum {
     N_FILES = 6,
+    NAME_BYTES = 24,
     HASH_BYTES = 8 << 20, /* between two looks at the clock */
     ATTEMPTS = 5,
     QUIET_MS = 700, /* work that is done by then shows nothing */
@@ -27,8 +29,8 @@ static const struct {
     const char *key, *name;
 } places[N_FILES - 1] = {{"model", "model.mlir"},
                          {"init", "init.safetensors"},
-                         {"train_tokens", "train.u16"},
-                         {"validation_tokens", "validation.u16"},
+                         {"train_tokens", "train"},
+                         {"validation_tokens", "validation"},
                          {"tokenizer", "tokenizer.json"}};
 
 /* The cluster's: where things are, who is called how, what goes on from where. */
@@ -46,6 +48,7 @@ typedef struct {
 
 typedef struct {
     part_t part[N_FILES];
+    char names[N_FILES - 1][NAME_BYTES]; /* of tokens */
     size_t n;
     char *json; /* the text of run.json: part 0 */
     char spec[HASH_HEX];
@@ -94,6 +97,14 @@ static int add_file(parts_t *self, const char *name, const char *path, err_t *er
     return 0;
 }
 
+/* Names of tokens end as their files' do, which tells what they are. */
+static const char *name_of(char (*room)[NAME_BYTES], const char *place, const char *path)
+{
+    if (strchr(place, '.')) return place;
+    snprintf(*room, NAME_BYTES, "%s.%s", place, token_bytes_ending(token_bytes_named(path)));
+    return *room;
+}
+
 /* Take the files that run.json names, and put plain names in their place. */
 static int take_files(parts_t *self, json_t *json, err_t *err)
 {
@@ -104,8 +115,9 @@ static int take_files(parts_t *self, json_t *json, err_t *err)
             json_object_del(json, places[i].key);
             continue;
         }
-        if (add_file(self, places[i].name, path, err) < 0) return -1;
-        json_object_set_new(json, places[i].key, json_string(places[i].name));
+        const char *name = name_of(&self->names[i], places[i].name, path);
+        if (add_file(self, name, path, err) < 0) return -1;
+        json_object_set_new(json, places[i].key, json_string(name));
     }
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++) json_object_del(json, dropped[i]);
     self->json = json_dumps(json, JSON_INDENT(2) | JSON_SORT_KEYS);

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "data/token_bytes.h"
 
 token_file_t *token_file_new(const char *path, err_t *err)
 {
@@ -18,6 +19,8 @@ token_file_t *token_file_new(const char *path, err_t *err)
         return NULL;
     }
     self->path = mem_strdup(path);
+    self->bytes = (size_t)token_bytes_named(path);
+    self->limit = self->bytes == 4 ? TOKEN_LIMIT : (uint32_t)1 << 8 * self->bytes;
     return self;
 }
 
@@ -26,23 +29,23 @@ static int disk_full(const token_file_t *self, err_t *err)
     return err_set(err, ERR_IO,
                    "%s: the disk is full after %zu MB of tokens: make room, or choose another "
                    "--run-dir",
-                   self->path, self->n * sizeof *self->buffer / 1000000);
+                   self->path, self->n * self->bytes / 1000000);
 }
 
 static int flush(token_file_t *self, err_t *err)
 {
     size_t n = self->n_buffer;
     self->n_buffer = 0;
-    if (file_write_all(self->fd, self->buffer, n * sizeof *self->buffer, self->path, err) == 0)
-        return 0;
+    if (file_write_all(self->fd, self->buffer, n, self->path, err) == 0) return 0;
     return errno == ENOSPC || errno == EDQUOT ? disk_full(self, err) : -1;
 }
 
 /* The host is little-endian (base/file.h's users rely on it for tensors, too). */
-static int add(token_file_t *self, uint16_t token, err_t *err)
+static int add(token_file_t *self, uint32_t token, err_t *err)
 {
     if (token > self->top) self->top = token;
-    self->buffer[self->n_buffer++] = token;
+    memcpy(self->buffer + self->n_buffer, &token, self->bytes);
+    self->n_buffer += self->bytes;
     self->n++;
     return self->n_buffer == TOKEN_FILE_BUFFER ? flush(self, err) : 0;
 }
@@ -50,7 +53,7 @@ static int add(token_file_t *self, uint16_t token, err_t *err)
 int token_file_add(token_file_t *self, const uint32_t *tokens, size_t n, err_t *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (add(self, (uint16_t)tokens[i], err) < 0) return -1;
+        if (add(self, tokens[i], err) < 0) return -1;
     return 0;
 }
 
@@ -91,7 +94,7 @@ static int keep_rest(token_file_t *self, off_t at, const char *path, err_t *err)
 
 int token_file_keep(token_file_t *self, size_t n_rest, const char *rest, err_t *err)
 {
-    off_t at = (off_t)((self->n - n_rest) * sizeof *self->buffer);
+    off_t at = (off_t)((self->n - n_rest) * self->bytes);
     if (flush(self, err) < 0 || keep_rest(self, at, rest, err) < 0) return -1;
     if (ftruncate(self->fd, at) < 0) return err_set_errno(err, "%s", self->path);
     int fd = self->fd;

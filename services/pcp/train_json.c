@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "data/corpus.h"
+#include "data/token_bytes.h"
 #include "pcp/train_dir.h"
 #include "pcp/train_records.h"
 
@@ -66,16 +67,20 @@ static json_t *options(const train_config_t *c)
     return json;
 }
 
+static json_t *token_path(const train_config_t *c, const char *what, int bytes)
+{
+    return json_sprintf("%s/%s.%s", c->run_dir, what, token_bytes_ending(bytes));
+}
+
 static json_t *files(const train_config_t *c, const train_prepared_t *p)
 {
     json_t *json = json_pack(
         "{s:o, s:o, s:o, s:o, s:s}", "model", json_sprintf("%s/model.mlir", c->run_dir), "init",
         json_sprintf("%s/init.safetensors", c->run_dir), "train_tokens",
-        json_sprintf("%s/train.u16", c->run_dir), "tokenizer",
+        token_path(c, "train", p->token_bytes), "tokenizer",
         json_sprintf("%s/tokenizer.json", c->run_dir), "checkpoint", p->checkpoint);
     if (p->validation_tokens > 0)
-        json_object_set_new(json, "validation_tokens",
-                            json_sprintf("%s/validation.u16", c->run_dir));
+        json_object_set_new(json, "validation_tokens", token_path(c, "validation", p->token_bytes));
     return json;
 }
 
@@ -105,14 +110,29 @@ int train_json_write_run(const train_config_t *config, const train_prepared_t *p
     return rc;
 }
 
-/* Tokens in a file of the run, u16 each; -1: it cannot be read. */
-static int64_t count_tokens(const char *dir, const char *name, err_t *err)
+/* Bytes of a file of the run; -1: it cannot be read. */
+static int64_t count_bytes(const char *dir, const char *name, err_t *err)
 {
     char *path = mem_printf("%s/%s", dir, name);
     int64_t n = file_size(path);
     if (n < 0) err_set(err, ERR_IO, "%s: it is missing, and the run cannot go on without it", path);
     free(path);
-    return n < 0 ? -1 : n / 2;
+    return n;
+}
+
+/* Tokens in the file of that key; -1. Its directory may have another path than when it was made. */
+static int64_t count_tokens(const char *dir, const json_t *json, const char *key, int *bytes,
+                            err_t *err)
+{
+    const char *path = json_string_value(json_object_get(json, key));
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path) {
+        err_set(err, ERR_PARSE, "%s/run.json: no \"%s\" in it", dir, key);
+        return -1;
+    }
+    int64_t n = count_bytes(dir, slash ? slash + 1 : path, err);
+    *bytes = token_bytes_named(path);
+    return n < 0 ? -1 : n / *bytes;
 }
 
 int train_json_read_run(const char *dir, train_prepared_t *out, err_t *err)
@@ -127,11 +147,13 @@ int train_json_read_run(const char *dir, train_prepared_t *out, err_t *err)
     else if (json_unpack(json, "{s:s, s:i}", "run", &run, "vocab", &out->vocab) < 0)
         rc = err_set(err, ERR_PARSE, "%s: no \"run\" or \"vocab\" in it", path);
     if (rc == 0) out->run = mem_strdup(run);
-    if (rc == 0) out->train_tokens = count_tokens(dir, "train.u16", err);
+    if (rc == 0)
+        out->train_tokens = count_tokens(dir, json, "train_tokens", &out->token_bytes, err);
     if (rc == 0 && json_object_get(json, "validation_tokens"))
-        out->validation_tokens = count_tokens(dir, "validation.u16", err);
+        out->validation_tokens = count_tokens(dir, json, "validation_tokens", &out->token_bytes,
+                                              err);
     if (rc == 0 && (out->train_tokens < 0 || out->validation_tokens < 0)) rc = -1;
-    if (rc == 0 && count_tokens(dir, "init.safetensors", err) < 0) rc = -1;
+    if (rc == 0 && count_bytes(dir, "init.safetensors", err) < 0) rc = -1;
     json_decref(json);
     free(path);
     return rc;

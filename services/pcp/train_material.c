@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compile/lora.h"
+#include "data/token_bytes.h"
 #include "ir/tensor.h"
 #include "model/init.h"
 #include "pcp/corpus_tokens.h"
@@ -28,7 +29,7 @@ static void tell(progress_t *progress, const char *what, const char *of, uint64_
 /* --- tokens --- */
 
 static int check_tokens(const model_info_t *model, const char *data, const tokenizer_t *tokenizer,
-                        unsigned top, int *vocab, err_t *err)
+                        uint32_t top, int *vocab, err_t *err)
 {
     *vocab = tokenizer_vocab(tokenizer) ? tokenizer_vocab(tokenizer) : (int)top + 1;
     if (model->vocab && *vocab > model->vocab)
@@ -58,16 +59,24 @@ static int split(const train_config_t *c, const model_info_t *model, size_t n,
     return 0;
 }
 
-/* Tokens are u16 wherever training keeps and sends them. */
-enum { MAX_VOCAB = TOKEN_FILE_LIMIT };
-
-static int check_vocab(const tokenizer_t *tokenizer, err_t *err)
+char *train_material_path(const char *dir, const char *what, int bytes)
 {
-    if (tokenizer_vocab(tokenizer) <= MAX_VOCAB) return 0;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "the tokenizer has %d tokens: training takes at most %d (pcp tokenizer train "
-                   "makes one)",
-                   tokenizer_vocab(tokenizer), MAX_VOCAB);
+    return mem_printf("%s/%s.%s", dir, what, token_bytes_ending(bytes));
+}
+
+static int begin_tokens(const train_config_t *c, uint64_t vocab, train_material_t *out, err_t *err)
+{
+    char *path = train_material_path(c->run_dir, "train", token_bytes_for(vocab));
+    out->tokens = token_file_new(path, err);
+    free(path);
+    return out->tokens ? 0 : -1;
+}
+
+/* Of tokens that were made elsewhere only the model tells. */
+static uint64_t vocab_of(const tokenizer_t *tokenizer, const model_info_t *model)
+{
+    int vocab = tokenizer_vocab(tokenizer);
+    return vocab ? (uint64_t)vocab : (uint64_t)model->vocab;
 }
 
 /* --tokenizer is a kind, or a file. */
@@ -86,7 +95,7 @@ static int encode(const train_config_t *c, const model_info_t *model, const corp
     tokenizer_t *tokenizer = find_tokenizer(c, way, err);
     if (!tokenizer) return -1;
     tell(way->progress, "making tokens of", c->data, way->corpus->n_bytes);
-    int rc = check_vocab(tokenizer, err);
+    int rc = begin_tokens(c, vocab_of(tokenizer, model), out, err);
     if (rc == 0) rc = corpus_tokens(way, tokenizer, out->tokens, err);
     if (rc == 0) rc = check_tokens(model, c->data, tokenizer, out->tokens->top, &out->vocab, err);
     if (rc == 0) rc = split(c, model, out->tokens->n, out, err);
@@ -108,6 +117,8 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
 }
 
 /* --- records --- */
+
+enum { RECORD_VOCAB = 65536 }; /* any two bytes */
 
 /* All records into the file, a megabyte or a record at a time. */
 static int copy_records(train_records_t *records, progress_t *progress, token_file_t *to,
@@ -155,10 +166,11 @@ static int make_records(const train_config_t *c, const model_info_t *model, prog
     size_t n = train_records_count(records), n_unit = train_records_unit(records);
     tell(progress, "reading the records of", train_records_dir(c->data), 2 * n * n_unit);
     int rc = split_records(c, model, n, n_unit, out, err);
+    if (rc == 0) rc = begin_tokens(c, RECORD_VOCAB, out, err);
     if (rc == 0) rc = copy_records(records, progress, out->tokens, err);
     train_records_close(&records);
     if (rc < 0) return -1;
-    out->vocab = MAX_VOCAB;
+    out->vocab = RECORD_VOCAB;
     tokenizer_t *raw = tokenizer_new("raw", "", 0, err);
     out->tokenizer = raw ? tokenizer_print(raw) : NULL;
     tokenizer_destroy(&raw);
@@ -278,10 +290,6 @@ int train_material_tokens(const train_config_t *config, const model_info_t *mode
                           progress_t *progress, train_material_t *out, err_t *err)
 {
     *out = (train_material_t){0};
-    char *path = mem_printf("%s/train.u16", config->run_dir);
-    out->tokens = token_file_new(path, err);
-    free(path);
-    if (!out->tokens) return -1;
     bool records = train_records_dir(config->data) != NULL;
     return records ? make_records(config, model, progress, out, err)
                    : make_tokens(config, model, progress, out, err);
@@ -309,8 +317,9 @@ static int write_in(const char *dir, const char *name, const void *bytes, size_t
 int train_material_write(const train_material_t *self, const char *dir, progress_t *progress,
                          err_t *err)
 {
-    char *path = mem_printf("%s/validation.u16", dir);
-    tell(progress, "writing", path, 2 * self->n_validation);
+    size_t bytes = self->tokens->bytes;
+    char *path = train_material_path(dir, "validation", (int)bytes);
+    tell(progress, "writing", path, bytes * self->n_validation);
     int rc = token_file_keep(self->tokens, self->n_validation, path, err);
     free(path);
     if (rc < 0 || write_in(dir, "tokenizer.json", self->tokenizer, strlen(self->tokenizer),

@@ -30,6 +30,8 @@ int train_material_tokens(const train_config_t *config, const model_info_t *mode
                           progress_t *progress, train_material_t *out, err_t *err);
 int train_material_write(const train_material_t *self, const char *dir, progress_t *progress,
                          err_t *err);
+/* The name of a file of its tokens, "train" or "validation", in that directory. Returns, caller frees. */
+char *train_material_path(const char *dir, const char *what, int bytes);
 void train_material_fini(train_material_t *self);
 
 #endif

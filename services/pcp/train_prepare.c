@@ -140,6 +140,7 @@ static int write_all(train_config_t *c, const model_info_t *model, const train_m
     out->train_tokens = (int64_t)material->n_train;
     out->validation_tokens = (int64_t)material->n_validation;
     out->vocab = material->vocab;
+    out->token_bytes = (int)material->tokens->bytes;
     if (write_model(c, model, err) < 0 ||
         train_material_write(material, c->run_dir, progress, err) < 0)
         return -1;

@@ -2,7 +2,7 @@
  *
  *   RUN_DIR/train.json                  the experiment: pcp train's options, for --resume
  *           model.mlir                  the model
- *           train.u16, validation.u16   tokens
+ *           train.u16, validation.u16   tokens (.u32: of more than 65,536)
  *           tokenizer.json              how to write them as text again
  *           init.safetensors            every parameter's initial value
  *           run.json                    the shepherd's configuration; written last
@@ -20,6 +20,7 @@ typedef struct {
     int n_tensors;
     int64_t averaged_from; /* the elements from here on are states of the model; 0: none */
     int64_t train_tokens, validation_tokens;
+    int token_bytes;
     int vocab;           /* of the tokens */
     char *run;           /* id of the run */
     char *checkpoint;    /* the directory to be written */

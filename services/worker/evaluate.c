@@ -7,7 +7,8 @@ static int run_eval(trainer_t *self, const Msg__Eval *eval, feed_t *feed, Msg__E
                     err_t *err)
 {
     double sum = 0;
-    uint64_t draws = rng_bits(rng_derive(eval->tokens->seed, "validation"), eval->part);
+    const Msg__TokenSource *tokens = ready_source(eval->tokens, eval->wide_tokens);
+    uint64_t draws = rng_bits(rng_derive(tokens->seed, "validation"), eval->part);
     if (tokens_fetch_feed(self->validation, feed, self->client, err) < 0 ||
         engine_load(self->engine, self->start, err) < 0)
         return -1;
@@ -30,6 +31,7 @@ static int run_eval(trainer_t *self, const Msg__Eval *eval, feed_t *feed, Msg__E
 
 int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, err_t *err)
 {
+    const Msg__TokenSource *tokens = ready_source(eval->tokens, eval->wide_tokens);
     work_t work = {.data = eval->data,
                    .n_data = eval->n_data,
                    .bounds = eval->bounds,
@@ -39,13 +41,13 @@ int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, er
                    .down_codec = eval->down_codec,
                    .plan = eval->plan,
                    .seal = eval->seal,
-                   .tokens = eval->tokens};
+                   .tokens = tokens};
     self->plan_refused = false;
     if (eval->n_batch == 0) return err_set(err, ERR_NET, "an evaluation without batches");
     if (ready(self, &work, err) < 0) return -1;
     batch_layout_t layout;
-    if (engine_layout(self->engine, ready_kind(eval->tokens), &layout, err) < 0) return -1;
-    data_order_t order = ready_order(eval->tokens, &layout);
+    if (ready_layout(self, tokens, &layout, err) < 0) return -1;
+    data_order_t order = ready_order(tokens, &layout);
     uint64_t n_batch = order.n_units / layout.units;
     if (eval->first_batch > n_batch || eval->n_batch > n_batch - eval->first_batch)
         return err_set(err, ERR_NET, "batches %llu + %llu of %llu",
@@ -53,7 +55,7 @@ int trainer_eval(trainer_t *self, const Msg__Eval *eval, Msg__EvalDone *done, er
                        (unsigned long long)n_batch);
     data_range_t range = {0, eval->first_batch * layout.units, eval->n_batch * layout.units};
     feed_t feed;
-    if (feed_init(&feed, &layout, &order, &range, eval->tokens->vocab, 1, err) < 0) return -1;
+    if (feed_init(&feed, &layout, &order, &range, tokens->vocab, 1, err) < 0) return -1;
     int rc = run_eval(self, eval, &feed, done, err);
     feed_fini(&feed);
     return rc;

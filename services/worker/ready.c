@@ -156,12 +156,19 @@ static int check_bounds(const trainer_t *self, const work_t *work, err_t *err)
                    (unsigned long long)engine_params(self->engine));
 }
 
+static int token_bytes(const Msg__TokenSource *tokens)
+{
+    return tokens->token_bytes ? (int)tokens->token_bytes : 2;
+}
+
 static int need_tokens(trainer_t *self, const work_t *work, err_t *err)
 {
     tokens_t **at = work->training ? &self->train : &self->validation;
-    if (*at && strcmp(tokens_hash(*at), work->tokens->object) == 0) return 0;
+    int bytes = token_bytes(work->tokens);
+    if (*at && strcmp(tokens_hash(*at), work->tokens->object) == 0 && tokens_bytes(*at) == bytes)
+        return 0;
     tokens_destroy(at);
-    *at = tokens_new(self->cache_dir, work->tokens->object, work->tokens->n_tokens, err);
+    *at = tokens_new(self->cache_dir, work->tokens->object, work->tokens->n_tokens, bytes, err);
     return *at ? 0 : -1;
 }
 
@@ -220,9 +227,20 @@ int ready_to_hand_in(trainer_t *self, const work_t *work, err_t *err)
     return need_client(self, work, err) < 0 || check_bounds(self, work, err) < 0 ? -1 : 0;
 }
 
-data_kind_t ready_kind(const Msg__TokenSource *tokens)
+const Msg__TokenSource *ready_source(const Msg__TokenSource *tokens, const Msg__TokenSource *wide)
 {
-    return batch_kind(tokens->layout);
+    return tokens ? tokens : wide;
+}
+
+int ready_layout(const trainer_t *self, const Msg__TokenSource *tokens, batch_layout_t *out,
+                 err_t *err)
+{
+    data_kind_t kind = batch_kind(tokens->layout);
+    if (engine_layout(self->engine, kind, out, err) < 0) return -1;
+    if (kind == DATA_ROWS && token_bytes(tokens) != 2)
+        return err_set(err, ERR_ARG, "records in units of %u bytes", tokens->token_bytes);
+    out->token_bytes = token_bytes(tokens);
+    return 0;
 }
 
 data_order_t ready_order(const Msg__TokenSource *tokens, const batch_layout_t *layout)

@@ -28,8 +28,12 @@ int ready(trainer_t *self, const work_t *work, err_t *err);
  * may. */
 void ready_ahead(trainer_t *self, const work_t *work, uint32_t round);
 
+/* Where the tokens of a lease or an evaluation are said; NULL: nowhere. */
+const Msg__TokenSource *ready_source(const Msg__TokenSource *tokens, const Msg__TokenSource *wide);
+
 /* How the source's tokens become batches. */
-data_kind_t ready_kind(const Msg__TokenSource *tokens);
+int ready_layout(const trainer_t *self, const Msg__TokenSource *tokens, batch_layout_t *out,
+                 err_t *err);
 data_order_t ready_order(const Msg__TokenSource *tokens, const batch_layout_t *layout);
 
 /* It is made again by the next lease; what it held is gone. */

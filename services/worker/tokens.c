@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "data/token_bytes.h"
 #include "msg/limits.h"
 
 enum {
@@ -33,7 +34,8 @@ struct tokens {
     char *path, *part; /* where a complete file is kept; where ours grows, NULL: nowhere */
     int part_fd;       /* open, for its lock tells others that we live; -1 */
     uint64_t n_bytes;
-    uint8_t *at; /* mapping of n_bytes */
+    size_t bytes; /* of a token */
+    uint8_t *at;  /* mapping of n_bytes */
     size_t n_grain, n_have;
     uint8_t *have; /* one bit per grain */
     runs_t wanted;
@@ -79,20 +81,22 @@ static void use_complete(tokens_t *self)
     close(fd);
 }
 
-tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, err_t *err)
+tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, int bytes,
+                     err_t *err)
 {
     if (strlen(hash) != HASH_HEX - 1 || strspn(hash, "0123456789abcdef") != HASH_HEX - 1 ||
-        n_tokens == 0 || n_tokens > (uint64_t)1 << 40) {
-        err_set(err, ERR_ARG, "token object \"%.64s\" with %llu tokens", hash,
-                (unsigned long long)n_tokens);
+        n_tokens == 0 || n_tokens > (uint64_t)1 << 40 || (bytes != 1 && bytes != 2 && bytes != 4)) {
+        err_set(err, ERR_ARG, "token object \"%.64s\" with %llu tokens of %d bytes", hash,
+                (unsigned long long)n_tokens, bytes);
         return NULL;
     }
     tokens_t *self = mem_calloc(1, sizeof *self);
     memcpy(self->hash, hash, HASH_HEX);
-    self->n_bytes = n_tokens * 2;
+    self->bytes = (size_t)bytes;
+    self->n_bytes = n_tokens * self->bytes;
     self->n_grain = (size_t)((self->n_bytes + GRAIN_BYTES - 1) / GRAIN_BYTES);
     self->have = mem_calloc(self->n_grain / 8 + 1, 1);
-    self->path = mem_printf("%s/%s.u16", cache_dir, hash);
+    self->path = mem_printf("%s/%s.%s", cache_dir, hash, token_bytes_ending(bytes));
     self->part_fd = -1;
     use_complete(self);
     if (!self->at && grow_part(self, err) < 0) tokens_destroy(&self);
@@ -119,6 +123,11 @@ const char *tokens_hash(const tokens_t *self)
     return self->hash;
 }
 
+int tokens_bytes(const tokens_t *self)
+{
+    return (int)self->bytes;
+}
+
 int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err)
 {
     uint64_t n = feed->layout->units * (uint64_t)feed->n_micro;
@@ -132,9 +141,9 @@ int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client,
     return tokens_fetch(self, client, err);
 }
 
-const uint16_t *tokens_at(const tokens_t *self)
+const void *tokens_at(const tokens_t *self)
 {
-    return (const uint16_t *)self->at;
+    return self->at;
 }
 
 /* All of it is here: check the whole, and keep it for later processes. */
@@ -169,7 +178,7 @@ static bool has(const tokens_t *self, size_t grain)
 
 int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err)
 {
-    uint64_t all = self->n_bytes / 2;
+    uint64_t all = self->n_bytes / self->bytes;
     if (begin > all || n > all - begin)
         return err_set(err, ERR_ARG, "tokens [%llu, +%llu) of %llu", (unsigned long long)begin,
                        (unsigned long long)n, (unsigned long long)all);
@@ -178,8 +187,8 @@ int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err)
         begin = 0;
         n = all;
     }
-    size_t last = (size_t)(((begin + n) * 2 - 1) / GRAIN_BYTES);
-    for (size_t i = (size_t)(begin * 2 / GRAIN_BYTES); i <= last; i++) {
+    size_t last = (size_t)(((begin + n) * self->bytes - 1) / GRAIN_BYTES);
+    for (size_t i = (size_t)(begin * self->bytes / GRAIN_BYTES); i <= last; i++) {
         size_t end = i;
         while (end <= last && !has(self, end)) end++;
         if (end == i) continue;

@@ -12,10 +12,13 @@
 
 typedef struct tokens tokens_t;
 
-/* The object `hash` of n_tokens u16 values. NULL with ERR_ARG (sizes), ERR_IO (cache). */
-tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, err_t *err);
+/* The object `hash` of n_tokens values of `bytes` each (data/token_bytes.h). NULL with ERR_ARG (sizes),
+ * ERR_IO (cache). */
+tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, int bytes,
+                     err_t *err);
 void tokens_destroy(tokens_t **self_p);
 const char *tokens_hash(const tokens_t *self);
+int tokens_bytes(const tokens_t *self); /* of a token */
 
 /* Tokens [begin, begin + n) are wanted; ERR_ARG: outside the object. Then fetch what is wanted and
  * missing, all of it at once. */
@@ -26,6 +29,6 @@ int tokens_fetch(tokens_t *self, data_client_t *client, err_t *err);
 int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err);
 
 /* The tokens; only what was fetched may be read. Borrowed. */
-const uint16_t *tokens_at(const tokens_t *self);
+const void *tokens_at(const tokens_t *self);
 
 #endif

@@ -40,7 +40,8 @@ static int train_step(trainer_t *self, const Msg__Lease *lease, feed_t *feed, pr
 {
     float loss = 0;
     uint64_t step = lease->step_base + progress->steps;
-    uint64_t draws = rng_bits(rng_derive(lease->tokens->seed, "draws"), lease->replica);
+    uint64_t seed = ready_source(lease->tokens, lease->wide_tokens)->seed;
+    uint64_t draws = rng_bits(rng_derive(seed, "draws"), lease->replica);
     if (feed_step(feed, tokens_at(self->train), progress->steps, err) < 0) return -1;
     engine_seed(self->engine, rng_bits(draws, step));
     if (engine_step(self->engine, (const void *const *)feed->args,
@@ -140,7 +141,7 @@ static work_t work_of(const Msg__Lease *lease)
                     .down_codec = lease->down_codec,
                     .plan = lease->plan,
                     .seal = lease->seal,
-                    .tokens = lease->tokens,
+                    .tokens = ready_source(lease->tokens, lease->wide_tokens),
                     .training = true};
 }
 
@@ -274,13 +275,12 @@ int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done
         return ready_to_hand_in(self, &work, err) < 0 ? -1 : deliver(self, lease, done, err);
     if (schedule_check(lease->schedule, err) < 0 || ready(self, &work, err) < 0) return -1;
     batch_layout_t layout;
-    if (engine_layout(self->engine, ready_kind(lease->tokens), &layout, err) < 0) return -1;
-    data_order_t order = ready_order(lease->tokens, &layout);
+    if (ready_layout(self, work.tokens, &layout, err) < 0) return -1;
+    data_order_t order = ready_order(work.tokens, &layout);
     data_range_t range = {lease->epoch, lease->start, lease->count};
     int n_micro = engine_accumulate(self->engine);
     feed_t feed;
-    if (feed_init(&feed, &layout, &order, &range, lease->tokens->vocab, n_micro, err) < 0)
-        return -1;
+    if (feed_init(&feed, &layout, &order, &range, work.tokens->vocab, n_micro, err) < 0) return -1;
     int rc = 0;
     if (lease->count != lease->inner_steps * layout.units * (uint64_t)n_micro)
         rc = err_set(err, ERR_NET, "a lease of %llu units for %u steps",

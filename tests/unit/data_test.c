@@ -4,14 +4,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "data/batch.h"
+#include "data/feed.h"
 #include "data/range.h"
 #include "data/shuffle.h"
+#include "data/token_bytes.h"
 #include "temp.h"
 
 /* ---- shuffle ---- */
@@ -244,6 +247,51 @@ static void test_batch_windows(void **state)
     assert_int_equal(batch_fill(&l, tokens, 7, 0, args, &err), -1);
 }
 
+/* Tokens of one and of four bytes: the same batches as numbers of our own. */
+static void test_token_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        int bytes;
+        uint32_t most;
+    } rows[] = {{1, 255}, {2, 65535}, {4, 151935}};
+    const ir_type_t types[2] = {type_of(DT_I64, 2, 3), type_of(DT_I32, 2, 3)};
+    const data_order_t order = {.n_units = 5, .sequential = true};
+    const data_range_t range = {0, 1, 4};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        err_t err = {0};
+        uint32_t number[16];
+        uint8_t file[64] = {0}; /* byte by byte, the low ones first */
+        batch_layout_t l;
+        feed_t feed;
+        for (uint32_t i = 0; i < 16; i++) {
+            number[i] = rows[r].most - i * 3;
+            for (int b = 0; b < rows[r].bytes; b++)
+                file[i * (uint32_t)rows[r].bytes + (uint32_t)b] = (uint8_t)(number[i] >> 8 * b);
+        }
+        assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &l, &err), 0);
+        l.token_bytes = rows[r].bytes;
+        assert_int_equal(feed_init(&feed, &l, &order, &range, rows[r].most + 1, 2, &err), 0);
+        assert_int_equal(feed_step(&feed, file, 0, &err), 0);
+        const int64_t *x = feed.args[0];
+        const int32_t *y = feed.args[1];
+        for (int i = 0; i < 12; i++) { /* 2 micro-batches of 2 windows of 3, from the second on */
+            assert_int_equal(x[i], number[3 + i]);
+            assert_int_equal(y[i], number[4 + i]);
+        }
+        feed_fini(&feed);
+        assert_int_equal(feed_init(&feed, &l, &order, &range, number[5], 2, &err), 0);
+        assert_int_equal(feed_step(&feed, file, 0, &err), -1);
+        assert_non_null(strstr(err.text, "is outside the vocabulary"));
+        feed_fini(&feed);
+        char name[16];
+        snprintf(name, sizeof name, "a.%s", token_bytes_ending(rows[r].bytes));
+        assert_int_equal(token_bytes_named(name), rows[r].bytes);
+        assert_int_equal(token_bytes_for((uint64_t)rows[r].most + 1), rows[r].bytes == 4 ? 4 : 2);
+    }
+    assert_int_equal(token_bytes_named("dir.u32/tokens"), 2);
+}
+
 /* Every integer type, several arguments of other shapes, no shift. */
 static void test_validation_sample(void **state)
 {
@@ -342,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_ranges_agree),
         cmocka_unit_test(test_ranges_refuse),
         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_token_bytes),
         cmocka_unit_test(test_batch_windows),
         cmocka_unit_test(test_validation_sample),
         cmocka_unit_test(test_batch_records),

@@ -68,8 +68,8 @@ static void fetch(rig_t *rig, tokens_t *tokens, const data_order_t *order, uint6
         assert_int_equal(tokens_want(tokens, units[i] * T, T + 1, &err), 0);
     if (tokens_fetch(tokens, rig->client, &err) < 0) fail_msg("%s", err.text);
     for (uint64_t i = 0; i < count; i++)
-        assert_memory_equal(tokens_at(tokens) + units[i] * T, rig->values + units[i] * T,
-                            (T + 1) * 2);
+        assert_memory_equal((const uint16_t *)tokens_at(tokens) + units[i] * T,
+                            rig->values + units[i] * T, (T + 1) * 2);
     free(units);
 }
 
@@ -79,7 +79,7 @@ static void windows_alone_are_fetched(void **unused)
     (void)unused;
     rig_t *rig = rig_new(N);
     const data_order_t order = {.seed = 5, .n_units = N_WINDOWS};
-    tokens_t *tokens = tokens_new(rig->dir, rig->hash, N, NULL);
+    tokens_t *tokens = tokens_new(rig->dir, rig->hash, N, 2, NULL);
     for (int lease = 0; lease < 3; lease++) {
         fetch(rig, tokens, &order, (uint64_t)lease * LEASE, LEASE);
         uint64_t traffic = data_server_traffic(rig->server), needed = LEASE * (T + 1) * 2;
@@ -93,7 +93,7 @@ static void windows_alone_are_fetched(void **unused)
     uint64_t rest = data_server_traffic(rig->server);
     assert_true(rest > 0 && rest < N * 2);
     tokens_destroy(&tokens);
-    tokens = tokens_new(rig->dir, rig->hash, N, NULL); /* the next process finds all of it */
+    tokens = tokens_new(rig->dir, rig->hash, N, 2, NULL); /* the next process finds all of it */
     fetch(rig, tokens, &order, 0, N_WINDOWS);
     assert_int_equal(data_server_traffic(rig->server), 0);
     tokens_destroy(&tokens);
@@ -105,7 +105,7 @@ static void a_small_file_is_fetched_whole(void **unused)
     enum { SMALL = MSG_CHUNK_BYTES / 2 };
     (void)unused;
     rig_t *rig = rig_new(SMALL);
-    tokens_t *tokens = tokens_new(rig->dir, rig->hash, SMALL, NULL);
+    tokens_t *tokens = tokens_new(rig->dir, rig->hash, SMALL, 2, NULL);
     assert_int_equal(tokens_want(tokens, 1000, 10, NULL), 0);
     assert_int_equal(tokens_fetch(tokens, rig->client, NULL), 0);
     assert_int_equal(data_server_traffic(rig->server), SMALL * 2);

@@ -9,6 +9,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/token_bytes.h"
 #include "shepherd/actor.h"
 #include "shepherd/bulk/at_hand.h"
 #include "shepherd/bulk/stored.h"
@@ -66,15 +67,18 @@ static int check_tokens(const char *path, int64_t vocab, uint64_t *n_tokens, err
     file_map_t map;
     if (file_map(path, &map, err) < 0) return -1;
     int rc = 0;
-    if (map.n == 0 || map.n % 2)
-        rc = err_set(err, ERR_PARSE, "%s: %zu bytes are no list of u16 tokens", path, map.n);
-    for (size_t i = 0; rc == 0 && i + 1 < map.n; i += 2) {
-        unsigned token = map.at[i] | (unsigned)map.at[i + 1] << 8;
+    int bytes = token_bytes_named(path);
+    size_t n = map.n / (size_t)bytes;
+    if (n == 0 || map.n % (size_t)bytes)
+        rc = err_set(err, ERR_PARSE, "%s: %zu bytes are no list of %s tokens", path, map.n,
+                     token_bytes_ending(bytes));
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        uint32_t token = token_at(map.at, i, bytes);
         if (token >= vocab)
             rc = err_set(err, ERR_PARSE, "%s: token %u at place %zu; the vocabulary has %lld", path,
-                         token, i / 2, (long long)vocab);
+                         token, i, (long long)vocab);
     }
-    *n_tokens = map.n / 2;
+    *n_tokens = n;
     file_unmap(&map);
     return rc;
 }

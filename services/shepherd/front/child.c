@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "data/token_bytes.h"
 #include "msg/control.h"
 #include "shepherd/front/front.h"
 
@@ -28,6 +29,16 @@ static void file_flag(command_t *c, const front_run_t *run, const char *name, co
         free(path);
 }
 
+/* A submission has one of them: its run.json is checked when it comes. */
+static void token_flag(command_t *c, const front_run_t *run, const char *name, const char *stem)
+{
+    for (int bytes = 1; bytes <= 4; bytes *= 2) {
+        char *file = mem_printf("%s.%s", stem, token_bytes_ending(bytes));
+        file_flag(c, run, name, file);
+        free(file);
+    }
+}
+
 /* URLs may have passwords: they go by the environment (loop.c). */
 static void add_places(command_t *c, const front_run_t *run)
 {
@@ -45,8 +56,8 @@ static void add_places(command_t *c, const front_run_t *run)
     flag(c, "--id", mem_printf("%s.%s", o->id, id));
     file_flag(c, run, "--model", "model.mlir");
     file_flag(c, run, "--init", "init.safetensors");
-    file_flag(c, run, "--train-tokens", "train.u16");
-    file_flag(c, run, "--validation-tokens", "validation.u16");
+    token_flag(c, run, "--train-tokens", "train");
+    token_flag(c, run, "--validation-tokens", "validation");
     file_flag(c, run, "--tokenizer", "tokenizer.json");
     flag(c, "--checkpoint", mem_printf("%s/%s/checkpoint", o->runs_dir, id));
 }

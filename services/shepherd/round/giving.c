@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "data/token_bytes.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
@@ -19,6 +20,9 @@ static void fill_tokens(const shepherd_t *self, bool training, Msg__TokenSource 
     tokens->block = training ? (uint64_t)self->config->shuffle_block : 0;
     tokens->seed = (uint64_t)self->config->seed;
     tokens->vocab = (uint32_t)self->config->vocab;
+    int bytes = token_bytes_named(training ? self->config->train_tokens
+                                           : self->config->validation_tokens);
+    if (bytes != 2) tokens->token_bytes = (uint32_t)bytes;
 }
 
 static void fill_schedule(const shepherd_t *self, Msg__Schedule *schedule)
@@ -86,7 +90,7 @@ static void send_lease(shepherd_t *self, Msg__Lease *lease, const member_row_t *
     lease->n_data = self->bulk.layout.n_shard;
     lease->bounds = self->bulk.layout.bounds;
     lease->n_bounds = self->bulk.layout.n_shard + 1;
-    lease->tokens = &tokens;
+    *(tokens.token_bytes ? &lease->wide_tokens : &lease->tokens) = &tokens;
     MSG_SEND(self->ports.out, &worker->peer, 0, LEASE, lease, lease);
     log_event(LOG_DEBUG, "lease", "round=%u replica=%u fence=%u audit=%d worker=%s", lease->round,
               lease->replica, lease->fence, lease->audit, worker->id);
@@ -143,7 +147,7 @@ void work_give_eval(shepherd_t *self, uint32_t part, member_row_t *worker, char 
     eval.n_data = self->bulk.layout.n_shard;
     eval.bounds = self->bulk.layout.bounds;
     eval.n_bounds = self->bulk.layout.n_shard + 1;
-    eval.tokens = &tokens;
+    *(tokens.token_bytes ? &eval.wide_tokens : &eval.tokens) = &tokens;
     eval.run_hash = self->run_hash;
     eval.down_codec = self->down_codec;
     issued(self, &self->round.eval.at[part], worker);
