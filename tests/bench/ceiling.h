@@ -1,15 +1,17 @@
-/* What this machine can do at best, for shares: multiply-adds in registers (f32; pairs of bf16) and
+/* What this machine can do at best, for shares: multiply-adds in registers (f32; pairs of bf16, by
+ * the matrix unit where there is one) and
  * streams through memory, over a pool. */
 #ifndef TESTS_BENCH_CEILING_H
 #define TESTS_BENCH_CEILING_H
 
 #include "bench.h"
+#include "runtime/amx.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
 /* Independent chains enough to hide the latency of two units. */
-enum { CEILING_CHAINS = 12, CEILING_LOOPS = 20000 };
+enum { CEILING_CHAINS = 12, CEILING_LOOPS = 20000, CEILING_TILE_LOOPS = 2500 };
 
 __attribute__((target("avx512f"))) static inline double ceiling_fma512(void)
 {
@@ -51,16 +53,47 @@ __attribute__((target("avx512f,avx512bf16"))) static inline double ceiling_bf16(
     return (double)_mm512_cvtss_f32(x[0]);
 }
 
+/* Four tiles of C, as generated products have them. */
+static inline double ceiling_amx(void)
+{
+    _Alignas(64) uint8_t config[64] = {1};
+    _Alignas(64) float c[256];
+    for (int t = 0; t < 8; t++) config[16 + 2 * t] = 64, config[48 + t] = 16;
+    __asm__ volatile("ldtilecfg %0\n\ttilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\t"
+                     "tilezero %%tmm3"
+                     :
+                     : "m"(config));
+    for (int i = 0; i < CEILING_TILE_LOOPS; i++)
+        __asm__ volatile("tdpbf16ps %%tmm6, %%tmm4, %%tmm0\n\ttdpbf16ps %%tmm7, %%tmm4, %%tmm1\n\t"
+                         "tdpbf16ps %%tmm6, %%tmm5, %%tmm2\n\ttdpbf16ps %%tmm7, %%tmm5, %%tmm3" ::);
+    __asm__ volatile("tilestored %%tmm0, (%0,%1,1)\n\ttilerelease"
+                     :
+                     : "r"(c), "r"((int64_t)64)
+                     : "memory");
+    return (double)c[0];
+}
+
 typedef struct {
     double (*run)(void);
     double flops; /* of one call */
 } ceiling_unit_t;
 
+/* The matrix unit. */
+static inline ceiling_unit_t ceiling_matrix(void)
+{
+    bool there = target_caps(target_host()).matrix && amx_enable(NULL) == 0;
+    return there ? (ceiling_unit_t){ceiling_amx, 4.0 * 16384 * CEILING_TILE_LOOPS}
+                 : (ceiling_unit_t){0};
+}
+
+typedef enum { CEILING_F32, CEILING_PAIRS, CEILING_MATRIX } ceiling_kind_t;
+
 /* NULL run: this processor has none, or we have no loop for it. */
-static inline ceiling_unit_t ceiling_unit(bool bf16)
+static inline ceiling_unit_t ceiling_unit(ceiling_kind_t kind)
 {
     double loops = (double)CEILING_CHAINS * CEILING_LOOPS;
-    if (bf16)
+    if (kind == CEILING_MATRIX) return ceiling_matrix();
+    if (kind == CEILING_PAIRS)
         return __builtin_cpu_supports("avx512bf16") ? (ceiling_unit_t){ceiling_bf16, loops * 64}
                                                     : (ceiling_unit_t){0};
     if (__builtin_cpu_supports("avx512f")) return (ceiling_unit_t){ceiling_fma512, loops * 32};
@@ -73,9 +106,11 @@ typedef struct {
     double flops;
 } ceiling_unit_t;
 
-static inline ceiling_unit_t ceiling_unit(bool bf16)
+typedef enum { CEILING_F32, CEILING_PAIRS, CEILING_MATRIX } ceiling_kind_t;
+
+static inline ceiling_unit_t ceiling_unit(ceiling_kind_t kind)
 {
-    (void)bf16;
+    (void)kind;
     return (ceiling_unit_t){0};
 }
 #endif
@@ -91,9 +126,9 @@ static inline void ceiling_part(void *context, int64_t begin, int64_t end, int w
 
 /* GFLOP/s of multiply-adds on registers over the pool: the best of `tries` short runs. 0: unknown.
  */
-static inline double ceiling_flops(pool_t *pool, bool bf16, int tries)
+static inline double ceiling_flops_by(pool_t *pool, ceiling_kind_t kind, int tries)
 {
-    ceiling_unit_t unit = ceiling_unit(bf16);
+    ceiling_unit_t unit = ceiling_unit(kind);
     int64_t parts = 16 * pool_threads(pool);
     double best = 0;
     for (int r = 0; unit.run && r < tries; r++) {
@@ -103,6 +138,13 @@ static inline double ceiling_flops(pool_t *pool, bool bf16, int tries)
         if (rate > best) best = rate;
     }
     return best;
+}
+
+/* The same by the best unit for the operands. */
+static inline double ceiling_flops(pool_t *pool, bool bf16, int tries)
+{
+    double rate = bf16 ? ceiling_flops_by(pool, CEILING_MATRIX, tries) : 0;
+    return rate > 0 ? rate : ceiling_flops_by(pool, bf16 ? CEILING_PAIRS : CEILING_F32, tries);
 }
 
 typedef struct {

@@ -1,9 +1,9 @@
 /* bench-gemm: matrix products of transformers by generated kernels and by OpenBLAS, in turn, beside
- * the machine's fused multiply-add peak: which is faster, and what is left. */
+ * the machine's peaks of f32 multiply-adds and of bf16: which is faster, and what is left. */
 #include <stdio.h>
 #include <time.h>
 
-#include "bench.h"
+#include "ceiling.h"
 #include "codegen/codegen.h"
 #include "codegen/compiler.h"
 #include "command.h"
@@ -23,8 +23,10 @@ static const config_field_t fields[] = {
      false},
 };
 static const config_table_t table = {
-    .usage = "bench-gemm [TEXT]: GFLOP/s of generated kernels and of OpenBLAS by shape, of those\n"
-             "whose name holds TEXT, and their share of the multiply-add peak.",
+    .usage =
+        "bench-gemm [TEXT]: GFLOP/s of generated kernels and of OpenBLAS by shape, of those\n"
+        "whose name holds TEXT, and their share of the peak: f32 of the multiply-adds, bf16 of\n"
+        "the matrix unit or, where there is none, of the dot products of pairs.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof fields[0],
     .no_env = true,
@@ -38,43 +40,100 @@ typedef struct {
     bool trans_a, trans_b;
 } shape_t;
 
+/* Of the models of bench-peers (docs/performance.md) by letter: each layer's product forward and both
+ * of its gradients; products of heads; of few rows. */
 static const shape_t shapes[] = {
-    {"small fc forward nn", 1, 1, 2048, 256, 64, false, false},
-    {"small fc forward nt", 1, 1, 2048, 256, 64, false, true},
-    {"small fc weights tn", 1, 1, 64, 256, 2048, true, false},
-    {"small fc weights tn'", 1, 1, 256, 64, 2048, true, false},
-    {"small proj nn", 1, 1, 2048, 64, 256, false, false},
-    {"small proj nt", 1, 1, 2048, 64, 256, false, true},
-    {"small qkv nt", 1, 1, 2048, 192, 64, false, true},
-    {"small qkv nn", 1, 1, 2048, 64, 192, false, false},
-    {"small qkv weights tn", 1, 1, 192, 64, 2048, true, false},
-    {"small attn nt", 1, 1, 2048, 64, 64, false, true},
-    {"small attn weights tn", 1, 1, 64, 64, 2048, true, false},
-    {"small logits nt", 1, 1, 2048, 65, 64, false, true},
-    {"small logits nn", 1, 1, 2048, 64, 65, false, false},
-    {"small logits weights tn", 1, 1, 65, 64, 2048, true, false},
-    {"small scores nt", 64, 4, 32, 32, 16, false, true},
-    {"small values nn", 64, 4, 32, 16, 32, false, false},
-    {"small values tn", 64, 4, 32, 16, 32, true, false},
-    {"4x128 fc forward nn", 1, 1, 768, 512, 128, false, false},
-    {"4x128 fc forward nt", 1, 1, 768, 512, 128, false, true},
-    {"4x128 fc back nt", 1, 1, 768, 128, 512, false, true},
-    {"4x128 fc weights tn", 1, 1, 512, 128, 768, true, false},
-    {"4x128 scores nt", 12, 4, 64, 64, 32, false, true},
-    {"4x128 values nn", 12, 4, 64, 32, 64, false, false},
-    {"medium fc forward nt", 1, 1, 8192, 1024, 256, false, true},
-    {"medium fc back nn", 1, 1, 8192, 256, 1024, false, false},
-    {"medium fc weights tn", 1, 1, 256, 1024, 8192, true, false},
-    {"medium scores nt", 64, 4, 128, 128, 64, false, true},
-    {"medium values nn", 64, 4, 128, 64, 128, false, false},
-    {"gpt2 fc forward nn", 1, 1, 256, 3072, 768, false, false},
-    {"gpt2 fc back nt", 1, 1, 256, 768, 3072, false, true},
-    {"gpt2 fc weights tn", 1, 1, 768, 3072, 256, true, false},
-    {"gpt2 logits nt", 1, 1, 256, 50257, 768, false, true},
+    {"a qkv nn", 1, 1, 256, 2304, 768, false, false},
+    {"a qkv back nt", 1, 1, 256, 768, 2304, false, true},
+    {"a qkv weights tn", 1, 1, 768, 2304, 256, true, false},
+    {"a attn nn", 1, 1, 256, 768, 768, false, false},
+    {"a attn back nt", 1, 1, 256, 768, 768, false, true},
+    {"a attn weights tn", 1, 1, 768, 768, 256, true, false},
+    {"a fc nn", 1, 1, 256, 3072, 768, false, false},
+    {"a fc back nt", 1, 1, 256, 768, 3072, false, true},
+    {"a fc weights tn", 1, 1, 768, 3072, 256, true, false},
+    {"a proj nn", 1, 1, 256, 768, 3072, false, false},
+    {"a proj back nt", 1, 1, 256, 3072, 768, false, true},
+    {"a proj weights tn", 1, 1, 3072, 768, 256, true, false},
+    {"a logits nt", 1, 1, 256, 50304, 768, false, true},
+    {"a logits back nn", 1, 1, 256, 768, 50304, false, false},
+    {"a logits weights tn", 1, 1, 50304, 768, 256, true, false},
+    {"b qkv nn", 1, 1, 1024, 2304, 768, false, false},
+    {"b qkv back nt", 1, 1, 1024, 768, 2304, false, true},
+    {"b qkv weights tn", 1, 1, 768, 2304, 1024, true, false},
+    {"b attn nn", 1, 1, 1024, 768, 768, false, false},
+    {"b attn back nt", 1, 1, 1024, 768, 768, false, true},
+    {"b attn weights tn", 1, 1, 768, 768, 1024, true, false},
+    {"b fc nn", 1, 1, 1024, 3072, 768, false, false},
+    {"b fc back nt", 1, 1, 1024, 768, 3072, false, true},
+    {"b fc weights tn", 1, 1, 768, 3072, 1024, true, false},
+    {"b proj nn", 1, 1, 1024, 768, 3072, false, false},
+    {"b proj back nt", 1, 1, 1024, 3072, 768, false, true},
+    {"b proj weights tn", 1, 1, 3072, 768, 1024, true, false},
+    {"b logits nt", 1, 1, 1024, 50304, 768, false, true},
+    {"b logits back nn", 1, 1, 1024, 768, 50304, false, false},
+    {"b logits weights tn", 1, 1, 50304, 768, 1024, true, false},
+    {"c qkv nn", 1, 1, 2048, 192, 64, false, false},
+    {"c qkv back nt", 1, 1, 2048, 64, 192, false, true},
+    {"c qkv weights tn", 1, 1, 64, 192, 2048, true, false},
+    {"c attn nn", 1, 1, 2048, 64, 64, false, false},
+    {"c attn back nt", 1, 1, 2048, 64, 64, false, true},
+    {"c attn weights tn", 1, 1, 64, 64, 2048, true, false},
+    {"c fc nn", 1, 1, 2048, 256, 64, false, false},
+    {"c fc back nt", 1, 1, 2048, 64, 256, false, true},
+    {"c fc weights tn", 1, 1, 64, 256, 2048, true, false},
+    {"c proj nn", 1, 1, 2048, 64, 256, false, false},
+    {"c proj back nt", 1, 1, 2048, 256, 64, false, true},
+    {"c proj weights tn", 1, 1, 256, 64, 2048, true, false},
+    {"c logits nt", 1, 1, 2048, 65, 64, false, true},
+    {"c logits back nn", 1, 1, 2048, 64, 65, false, false},
+    {"c logits weights tn", 1, 1, 65, 64, 2048, true, false},
+    {"d qkv nn", 1, 1, 8192, 768, 256, false, false},
+    {"d qkv back nt", 1, 1, 8192, 256, 768, false, true},
+    {"d qkv weights tn", 1, 1, 256, 768, 8192, true, false},
+    {"d attn nn", 1, 1, 8192, 256, 256, false, false},
+    {"d attn back nt", 1, 1, 8192, 256, 256, false, true},
+    {"d attn weights tn", 1, 1, 256, 256, 8192, true, false},
+    {"d fc nn", 1, 1, 8192, 1024, 256, false, false},
+    {"d fc back nt", 1, 1, 8192, 256, 1024, false, true},
+    {"d fc weights tn", 1, 1, 256, 1024, 8192, true, false},
+    {"d proj nn", 1, 1, 8192, 256, 1024, false, false},
+    {"d proj back nt", 1, 1, 8192, 1024, 256, false, true},
+    {"d proj weights tn", 1, 1, 1024, 256, 8192, true, false},
+    {"d logits nt", 1, 1, 8192, 256, 256, false, true},
+    {"d logits back nn", 1, 1, 8192, 256, 256, false, false},
+    {"d logits weights tn", 1, 1, 256, 256, 8192, true, false},
+    {"e qkv nn", 1, 1, 768, 384, 128, false, false},
+    {"e qkv back nt", 1, 1, 768, 128, 384, false, true},
+    {"e qkv weights tn", 1, 1, 128, 384, 768, true, false},
+    {"e attn nn", 1, 1, 768, 128, 128, false, false},
+    {"e attn back nt", 1, 1, 768, 128, 128, false, true},
+    {"e attn weights tn", 1, 1, 128, 128, 768, true, false},
+    {"e fc nn", 1, 1, 768, 512, 128, false, false},
+    {"e fc back nt", 1, 1, 768, 128, 512, false, true},
+    {"e fc weights tn", 1, 1, 128, 512, 768, true, false},
+    {"e proj nn", 1, 1, 768, 128, 512, false, false},
+    {"e proj back nt", 1, 1, 768, 512, 128, false, true},
+    {"e proj weights tn", 1, 1, 512, 128, 768, true, false},
+    {"e logits nt", 1, 1, 768, 65, 128, false, true},
+    {"e logits back nn", 1, 1, 768, 128, 65, false, false},
+    {"e logits weights tn", 1, 1, 65, 128, 768, true, false},
+    {"c scores nt", 64, 4, 32, 32, 16, false, true},
+    {"c values nn", 64, 4, 32, 16, 32, false, false},
+    {"c values tn", 64, 4, 32, 16, 32, true, false},
+    {"d scores nt", 64, 8, 128, 128, 32, false, true},
+    {"d values nn", 64, 8, 128, 32, 128, false, false},
+    {"e scores nt", 12, 4, 64, 64, 32, false, true},
+    {"e values nn", 12, 4, 64, 32, 64, false, false},
+    {"a scores nt", 4, 12, 64, 64, 64, false, true},
+    {"b scores nt", 1, 12, 1024, 1024, 64, false, true},
+    {"b values nn", 1, 12, 1024, 64, 1024, false, false},
     {"row nn", 1, 1, 1, 1024, 256, false, false},
     {"rows nt", 1, 1, 4, 1024, 256, false, true},
 };
 enum { N_SHAPE = sizeof shapes / sizeof shapes[0] };
+
+enum { PEAK_TRIES = 20 };
 
 enum { OWN, BLAS, HALF, N_WAY }; /* HALF: own kernels with bf16 operands */
 
@@ -172,6 +231,7 @@ static void open_own(own_t *own, const plan_gemm_step_t *step, bool bf16)
     own->product.step.bf16 = bf16;
     if (!tiles_cut(&own->product.tiles, &own->product.step, target_caps(target_host()))) return;
     own->kernel = kernel_new();
+    own->kernel->kind = KERNEL_PRODUCT;
     own->kernel->product = &own->product;
 }
 
@@ -225,53 +285,12 @@ static code_t *compile(row_t *rows, int n_row, err_t *err)
     return code;
 }
 
-/* --- The peak --------------------------------------------------------------------------------- */
-
-enum { PEAK_ROUNDS = 20000, PEAK_CHAINS = 12 };
-
-/* Multiply-adds on registers alone, in so many independent chains as cover their latency. */
-static const char peak_text[] = "typedef float v __attribute__((vector_size(4 * LANES)));\n"
-                                "void peak(char *arena, const long *arg, long begin, long end) {\n"
-                                "    v c[CHAINS], x = (v){0} + ((float *)arena)[0], y = x;\n"
-                                "    for (int k = 0; k < CHAINS; k++) c[k] = x * (float)k;\n"
-                                "    for (long i = begin * ROUNDS; i < end * ROUNDS; i++) {\n"
-                                "        for (int k = 0; k < CHAINS; k++) c[k] = c[k] * y + x;\n"
-                                "    }\n"
-                                "    for (int k = 1; k < CHAINS; k++) c[0] += c[k];\n"
-                                "    ((float *)arena)[16 + begin] = c[0][0];\n"
-                                "}\n";
-
-static code_t *compile_peak(plan_kernel_fn **fn, err_t *err)
+static void print_half(double rate, double peak)
 {
-    size_t n = 0;
-    const char *target = target_host();
-    char *text = mem_printf("#define LANES %d\n#define ROUNDS %d\n#define CHAINS %d\n%s",
-                            target_caps(target).lanes, PEAK_ROUNDS, PEAK_CHAINS, peak_text);
-    const char *unit = text;
-    uint8_t *bytes = compiler_run(NULL, 1, &unit, target_find(target, NULL)->flags, &n, err);
-    code_t *code = bytes ? code_load(bytes, n, err) : NULL;
-    void *address = code ? code_symbol(code, "peak", err) : NULL;
-    memcpy(fn, &address, sizeof address);
-    free(bytes);
-    free(text);
-    return code;
+    printf(" %8.1f %6.1f%%", rate, 100 * rate / peak);
 }
 
-/* GFLOP/s of one thread: of the fastest of many short runs. */
-static double peak_rate(plan_kernel_fn *fn)
-{
-    float arena[32] = {0.5f};
-    double best = 1e9;
-    for (int i = 0; i < 500; i++) {
-        double start = cpu_s();
-        fn((char *)arena, NULL, 0, 1);
-        double took = cpu_s() - start;
-        if (took < best) best = took;
-    }
-    return 2e-9 * PEAK_ROUNDS * PEAK_CHAINS * target_caps(target_host()).lanes / best;
-}
-
-static void report_row(row_t *row, int repeats, double peak)
+static void report_row(row_t *row, int repeats, double peak, double half_peak)
 {
     const shape_t *x = row->shape;
     const tiles_t *t = &row->own[OWN].product.tiles;
@@ -281,21 +300,20 @@ static void report_row(row_t *row, int repeats, double peak)
     double blas = flops / bench_median(row->seconds[BLAS], repeats);
     snprintf(sizes, sizeof sizes, "%lld %lld %lld %lld", (long long)(x->batch * x->inner),
              (long long)x->m, (long long)x->n, (long long)x->k);
-    printf("%-24s %-20s %8.1f %8.1f %6.2f %6.1f%%", x->name, sizes, own, blas, own / blas,
+    printf("%-20s %-22s %8.1f %8.1f %6.2f %6.1f%%", x->name, sizes, own, blas, own / blas,
            100 * own / peak);
     if (row->own[HALF].fn)
-        printf(" %8.1f", flops / bench_median(row->seconds[HALF], repeats));
+        print_half(flops / bench_median(row->seconds[HALF], repeats), half_peak);
     else
-        printf(" %8s", "-");
+        printf(" %8s %7s", "-", "-");
     printf("  %dx%d%s%s\n", t->rows, t->cols, t->pack_a ? " a" : "", t->pack_b ? " b" : "");
 }
 
 static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, err_t *err)
 {
-    plan_kernel_fn *fn;
     int repeats = (int)options->repeats;
-    code_t *code = compile(rows, n, err), *peak = code ? compile_peak(&fn, err) : NULL;
-    int rc = peak && blas_open(target_host(), err) == 0 ? 0 : -1;
+    code_t *code = compile(rows, n, err);
+    int rc = code && blas_open(target_host(), err) == 0 ? 0 : -1;
     if (rc == 0 && target_caps(target_host()).matrix) rc = amx_enable(err);
     for (int r = 0; rc == 0 && r < repeats; r++)
         for (int i = 0; i < n; i++)
@@ -303,14 +321,15 @@ static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, e
                 if (w == BLAS || rows[i].own[w].fn)
                     rows[i].seconds[w][r] = time_of((call_t){&rows[i], w}, pool, options->seconds);
     if (rc == 0) {
-        double rate = peak_rate(fn) * pool_threads(pool);
-        printf("\nf32 multiply-add peak of %d threads: %.1f GFLOP/s\n\n", pool_threads(pool), rate);
-        printf("%-24s %-20s %8s %8s %6s %7s %8s  %s\n", "product", "entries m n k", "own", "blas",
-               "ratio", "of peak", "bf16", "tile, copies");
-        for (int i = 0; i < n; i++) report_row(&rows[i], repeats, rate);
+        double rate = ceiling_flops(pool, false, PEAK_TRIES);
+        double half = ceiling_flops(pool, true, PEAK_TRIES);
+        printf("\npeaks of %d threads: %.1f GFLOP/s of f32 multiply-adds, %.1f of bf16\n\n",
+               pool_threads(pool), rate, half);
+        printf("%-20s %-22s %8s %8s %6s %7s %8s %7s  %s\n", "product", "entries m n k", "own",
+               "blas", "ratio", "of peak", "bf16", "of peak", "tile, copies");
+        for (int i = 0; i < n; i++) report_row(&rows[i], repeats, rate, half);
     }
     code_destroy(&code);
-    code_destroy(&peak);
     return rc;
 }
 
