@@ -2,13 +2,18 @@
 #include "codegen/product.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "codegen/pack_amx.h"
 #include "codegen/tile.h"
+#include "codegen/tile_amx.h"
 
 enum {
     MAX_ROW_BLOCK = 256,
     ROW_BLOCK = 192, /* rows of A that stay in the second-level cache for all panels of B */
-    COPY_PAD = 16,   /* elements between rows of A's copy, so that they do not compete */
+    MATRIX_COPY =
+        64,        /* the same where the matrix unit reads a copy of A, for the first-level cache */
+    COPY_PAD = 16, /* elements between rows of A's copy, so that they do not compete */
 };
 
 /* Strides of element (row or column, term) and how the edges fall. */
@@ -25,6 +30,9 @@ typedef struct {
     int64_t row_block, a_ld;              /* of A's copy */
     bool pack_terms;                      /* A's copy has terms as rows */
     bool pack_rest;                       /* the last panel of B is packed */
+    bool matrix;                          /* by the matrix unit ... */
+    int pairs;                            /* ... so many terms at a time */
+    bool fill;                            /* zeros behind the last terms make them as many */
 } writer_t;
 
 /* Parts by rows that a range has next to each other share the packing of B. */
@@ -39,6 +47,7 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     const tiles_t *t = &product->tiles;
     writer_t w = {.step = s, .tiles = t, .helpers = helpers, .out = out};
     w.wide = s->bf16 ? 2 : 1;
+    w.matrix = s->bf16 && t->caps.matrix;
     w.terms = (s->k + w.wide - 1) / w.wide;
     w.odd = s->k % w.wide != 0;
     w.type = s->bf16 ? "uint16_t" : "float";
@@ -51,8 +60,12 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_width = (w.rest_cols + t->caps.lanes - 1) / t->caps.lanes * t->caps.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
-    if (joins_parts(t)) w.row_block = t->part_rows;
-    w.pack_terms = s->trans_a && !(s->bf16 && t->caps.matrix);
+    if (w.matrix) w.row_block = t->pack_a ? MATRIX_COPY : t->rows;
+    if (joins_parts(t) && !(w.matrix && t->part_rows % w.row_block == 0))
+        w.row_block = t->part_rows;
+    w.pack_terms = s->trans_a && !w.matrix;
+    w.pairs = w.terms < TILE_AMX_PAIRS ? (int)w.terms : TILE_AMX_PAIRS;
+    w.fill = w.matrix && w.terms % w.pairs != 0;
     w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     return w;
 }
@@ -62,11 +75,19 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     const tiles_t *t = w->tiles;
     tile_t tile = {.lanes = t->caps.lanes, .rows = rows, .cols = cols, .b_sum = b_sum};
     tile.bf16 = w->step->bf16;
-    tile.amx = tile.bf16 && t->caps.matrix;
+    tile.amx = w->matrix;
     tile.a_row = !t->pack_a ? w->a_row : w->pack_terms ? w->wide : w->a_ld;
     tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
     tile.c_row = w->step->ldc;
     return tile_function(w->helpers, &tile);
+}
+
+/* Tiles of `rows` rows: the statement before them that loads their configuration if it is not there. */
+static void write_config(const writer_t *w, int rows, int cols)
+{
+    if (w->matrix)
+        str_addf(w->out, "                if (tiles != t%d_%d) KC_CONFIG(tiles = t%d_%d);\n", rows,
+                 cols, rows, cols);
 }
 
 /* The tiles of one panel of B, of `cols` columns from j, in rows [i0, ie). */
@@ -80,15 +101,23 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
-    if ((t->by_rows ? t->part_rows : s->m) >= t->rows)
+    const char *terms = w->fill ? "filled" : "n";
+    if ((t->by_rows ? t->part_rows : s->m) >= t->rows) {
+        write_config(w, t->rows, cols);
         str_addf(w->out,
                  "                for (; i + %d <= ie; i += %d)\n"
-                 "                    %s(%s, %s, c + i * %" PRId64 " + j, n, add);\n",
-                 t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc);
-    if (w->rest_rows)
+                 "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add);\n",
+                 t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc,
+                 terms);
+    }
+    if (w->rest_rows) {
+        str_add(w->out, "                if (i < ie) {\n");
+        write_config(w, w->rest_rows, cols);
         str_addf(w->out,
-                 "                if (i < ie) %s(%s, %s, c + i * %" PRId64 " + j, n, add);\n",
-                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc);
+                 "                %s(%s, %s, c + i * %" PRId64 " + j, %s, add);\n"
+                 "                }\n",
+                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc, terms);
+    }
     str_fini(&a);
 }
 
@@ -115,20 +144,38 @@ static void write_panels(const writer_t *w)
     str_fini(&plain);
 }
 
-/* The panel of B at column k by `pack`, `at` elements per column from the last one in pb. */
+/* The panel of B at column k by `pack`, `at` elements per column from the last one in pb: what is
+ * behind its whole terms, and these. */
 static void write_pack_panel(const writer_t *w, const pack_t *pack, int64_t at)
 {
     pack_t last = *pack;
-    str_addf(w->out,
-             "{ %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64 " + k * %" PRId64 ", whole);",
-             pack_function(w->helpers, pack), at, w->b_sum, w->b_col);
+    str_add(w->out, "{");
+    if (!w->matrix)
+        str_addf(w->out,
+                 " %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64 " + k * %" PRId64 ", whole);",
+                 pack_function(w->helpers, pack), at, w->b_sum, w->b_col);
     last.last = true;
     if (w->odd)
         str_addf(w->out,
                  " if (whole < n) %s(pb + (k - j0) * %" PRId64
                  " + whole * %d, b + (s + whole) * %" PRId64 " + k * %" PRId64 ", 1);",
                  pack_function(w->helpers, &last), at, 2 * pack->width, w->b_sum, w->b_col);
+    if (w->fill)
+        str_addf(w->out,
+                 " __builtin_memset(pb + (k - j0) * %" PRId64 " + n * %d, 0, (filled - n) * %d);",
+                 at, 2 * pack->width, 4 * pack->width);
     str_add(w->out, " }\n");
+}
+
+/* For the matrix unit: `panels` of them from column k on, but for what write_pack_panel does. */
+static void write_pack_panels(const writer_t *w, const pack_t *pack, int64_t at, const char *panels)
+{
+    if (w->matrix)
+        str_addf(w->out,
+                 "        %s(pb + (k - j0) * %" PRId64 ", b + s * %" PRId64 " + k * %" PRId64
+                 ", whole, %s);\n",
+                 pack_amx_function(w->helpers, pack, at * pack->cols), at, w->b_sum, w->b_col,
+                 panels);
 }
 
 static void write_pack_b(const writer_t *w)
@@ -141,6 +188,9 @@ static void write_pack_b(const writer_t *w)
     int64_t panel = t->sum_block * w->wide; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
     if (t->pack_b && s->n >= t->cols) {
+        char panels[32];
+        snprintf(panels, sizeof panels, "(j1 - j0) / %d", t->cols);
+        write_pack_panels(w, &pack, panel, panels);
         str_addf(w->out, "        for (; k + %d <= j1; k += %d) ", t->cols, t->cols);
         write_pack_panel(w, &pack, panel);
     }
@@ -148,6 +198,7 @@ static void write_pack_b(const writer_t *w)
     if (!t->pack_b) str_addf(w->out, "        k += (j1 - k) / %d * %d;\n", t->cols, t->cols);
     pack.cols = w->rest_cols;
     pack.width = w->rest_width;
+    write_pack_panels(w, &pack, panel, "k < j1");
     str_add(w->out, "        if (k < j1) ");
     write_pack_panel(w, &pack, t->pack_b ? panel : 0);
 }
@@ -164,6 +215,20 @@ static void write_last_of_a(const writer_t *w)
     else
         str_addf(w->out, "                pa[r * %" PRId64 " + 2 * whole + 1] = 0;\n", w->a_ld);
     str_add(w->out, "            }\n");
+}
+
+/* Columns of A as rows, pairs along them; an odd term at the end by itself. */
+static void write_turn_a(const writer_t *w)
+{
+    const char *name = pack_amx_turn(w->helpers, w->a_ld, w->step->lda);
+    str_addf(w->out, "            %s(pa, a + 2 * s * %" PRId64 " + ib, ie - ib, whole);\n", name,
+             w->step->lda);
+    if (w->odd)
+        str_addf(w->out,
+                 "            for (int64_t r = 0; whole < n && r < ie - ib; r++)\n"
+                 "                pa[r * %" PRId64 " + 2 * whole] = a[(s + whole) * 2 * %" PRId64
+                 " + ib + r];\n",
+                 w->a_ld, w->step->lda);
 }
 
 /* A block of A as it is, but for the distance of its rows and that pairs of terms come together. */
@@ -183,27 +248,41 @@ static void write_pack_a(const writer_t *w)
                                 "                    pa[p * %2$" PRId64
                                 " + 2 * r + 1] = a[((s + p) * 2 + 1) * %1$" PRId64 " + ib + r];\n"
                                 "                }\n";
-    static const char turned[] = "            for (int64_t p = 0; p < n + whole; p++)\n"
-                                 "                for (int64_t r = 0; r < ie - ib; r++)\n"
-                                 "                    pa[r * %2$" PRId64
-                                 " + p] = a[(2 * s + p) * %1$" PRId64 " + ib + r];\n";
-    bool turn = w->step->trans_a && w->step->bf16 && w->tiles->caps.matrix;
-    const char *text = !w->step->trans_a ? rows : turn ? turned : w->step->bf16 ? pairs : terms;
+    const char *text = !w->step->trans_a ? rows : w->step->bf16 ? pairs : terms;
     if (!w->tiles->pack_a) return;
-    str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
+    if (w->matrix && w->step->trans_a)
+        write_turn_a(w);
+    else
+        str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
     if (w->odd) write_last_of_a(w);
+    if (w->fill)
+        str_addf(w->out,
+                 "            for (int64_t r = 0; n < filled && r < ie - ib; r++)\n"
+                 "                __builtin_memset(pa + r * %" PRId64
+                 " + 2 * n, 0, (filled - n) * 4);\n",
+                 w->a_ld);
 }
 
 static void write_buffers(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
-    int64_t width = t->pack_b ? t->part_cols : w->rest_width;
+    int64_t joined = t->joined_cols > 1 ? t->joined_cols : 1;
+    int64_t width = t->pack_b ? joined * t->part_cols : w->rest_width;
     if (t->pack_b || w->pack_rest)
         str_addf(w->out, "    %s pb[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
                  width * t->sum_block * w->wide);
     if (t->pack_a)
         str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
                  w->a_ld * (w->pack_terms ? t->sum_block : w->row_block));
+    if (!w->matrix) return;
+    const int rows[] = {t->rows, w->rest_rows}, cols[] = {t->cols, w->rest_cols};
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "t%d_%d", rows[i / 2], cols[i % 2]);
+        if (rows[i / 2] && cols[i % 2])
+            tile_amx_config(name, rows[i / 2], cols[i % 2], w->pairs, w->out);
+    }
+    str_add(w->out, "    const uint8_t *tiles = 0; /* the configuration that is loaded */\n");
 }
 
 /* Of parts by rows, all of the same height: as many as the range has when each is a block of A. */
@@ -217,7 +296,7 @@ static void write_row_part(const writer_t *w)
              t->n_part_col, t->n_part_col, t->part_rows, t->part_rows);
 }
 
-/* Of parts by columns, as many rows of tiles as the range has. */
+/* Of parts by columns, as many rows of tiles as the range has, or as many whole columns of parts. */
 static void write_column_part(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
@@ -226,13 +305,20 @@ static void write_column_part(const writer_t *w)
              "        const int64_t first = part / %" PRId64 " * %" PRId64
              ", column = part / %" PRId64 ", entry = column / %" PRId64 ";\n",
              t->n_part_row, t->n_part_row, t->n_part_row, t->n_part_col);
-    str_addf(w->out, "        next = first + %" PRId64 " < end ? first + %" PRId64 " : end;\n",
+    str_add(w->out, "        int64_t wide = 1;\n");
+    if (t->joined_cols > 1)
+        str_addf(w->out,
+                 "        while (part == first && wide < %" PRId64 " && column %% %" PRId64
+                 " + wide < %" PRId64 " && first + (wide + 1) * %" PRId64 " <= end) wide++;\n",
+                 t->joined_cols, t->n_part_col, t->n_part_col, t->n_part_row);
+    str_addf(w->out,
+             "        next = first + wide * %" PRId64 " < end ? first + wide * %" PRId64
+             " : end;\n",
              t->n_part_row, t->n_part_row);
     str_addf(w->out,
-             "        const int64_t i0 = (part - first) * %" PRId64
-             ", rows = (next - first) * %" PRId64 ", i1 = rows < %" PRId64 " ? rows : %" PRId64
-             ";\n",
-             t->part_rows, t->part_rows, s->m, s->m);
+             "        const int64_t i0 = (part - first) * %" PRId64 ", rows = wide > 1 ? %" PRId64
+             " : (next - first) * %" PRId64 ", i1 = rows < %" PRId64 " ? rows : %" PRId64 ";\n",
+             t->part_rows, s->m, t->part_rows, s->m, s->m);
 }
 
 /* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */
@@ -248,9 +334,9 @@ static void write_part(const writer_t *w)
     else
         write_column_part(w);
     str_addf(w->out,
-             "        const int64_t j0 = column %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
-             ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
-             t->n_part_col, t->part_cols, t->part_cols, s->n, s->n);
+             "        const int64_t j0 = column %% %" PRId64 " * %" PRId64
+             ", cols = j0 + %s%" PRId64 ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
+             t->n_part_col, t->part_cols, t->by_rows ? "" : "wide * ", t->part_cols, s->n, s->n);
     for (int x = 0; x < 3; x++)
         str_addf(w->out,
                  "        %s%s *const %c = %c0 + entry / %" PRId64 " * %" PRId64
@@ -282,6 +368,9 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
         str_addf(out, "        const int64_t whole = s + n < %" PRId64 " ? n : n - 1;\n", w.terms);
     else
         str_add(out, "        const int64_t whole = n;\n");
+    if (w.fill)
+        str_addf(out, "        const int64_t filled = (n + %d) / %d * %d;\n", w.pairs - 1, w.pairs,
+                 w.pairs);
     write_pack_b(&w);
     str_addf(out,
              "        for (int64_t ib = i0; ib < i1; ib += %" PRId64 ") {\n"
@@ -289,5 +378,7 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
              w.row_block, w.row_block, w.row_block);
     write_pack_a(&w);
     write_panels(&w);
-    str_add(out, "        }\n        }\n    }\n}\n");
+    str_add(out, "        }\n        }\n    }\n");
+    if (w.matrix) str_add(out, "    KC_RELEASE();\n");
+    str_add(out, "}\n");
 }

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "codegen/attention.h"
 #include "codegen/narrow.h"
+#include "codegen/pack_amx.h"
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
 #include "codegen/render_expr.h"
@@ -315,4 +316,5 @@ void render_c_head(str_t *out, int n, char *const *text)
     write_head(out, attends, n, text);
     str_add(out, tile_head);
     str_add(out, tile_amx_head);
+    str_add(out, pack_amx_head);
 }

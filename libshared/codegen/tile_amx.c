@@ -1,6 +1,6 @@
 /* Text of register tiles for AMX. Tile registers: 0 to 3 hold C, 4 and 5 rows of A, 6 and 7 columns
- * of B. A configuration gives each its rows and bytes per row, so that edges need no masks; loading
- * it clears all tiles, so that the pairs left over from blocks of 16 go through C in memory. */
+ * of B. A configuration gives each its rows and bytes per row, so that edges need no masks; it is
+ * a constant, loaded where the shape of tiles changes and not by each of them. */
 #include "codegen/tile_amx.h"
 
 #include <inttypes.h>
@@ -33,22 +33,26 @@ static int part(int size, int i)
     return left < SIDE ? left : SIDE;
 }
 
-/* The operand of ldtilecfg: palette 1, bytes a row from byte 16, rows from byte 48; `pairs` of
- * terms. */
-static void write_config(const amx_t *x, const char *name, const char *pairs)
+static int parts_of(int size)
 {
-    str_addf(x->out, "    _Alignas(64) uint8_t %s[64] = {[0] = 1", name);
-    for (int i = 0; i < x->n_row; i++)
-        for (int j = 0; j < x->n_col; j++)
-            str_addf(x->out, ", [%d] = %d, [%d] = %d", 16 + 2 * (2 * i + j),
-                     4 * part(x->tile->cols, j), 48 + 2 * i + j, part(x->tile->rows, i));
-    for (int i = 0; i < x->n_row; i++)
-        str_addf(x->out, ", [%d] = 4 * %s, [%d] = %d", 16 + 2 * (FIRST_A + i), pairs,
-                 48 + FIRST_A + i, part(x->tile->rows, i));
-    for (int j = 0; j < x->n_col; j++)
-        str_addf(x->out, ", [%d] = %d, [%d] = %s", 16 + 2 * (FIRST_B + j),
-                 4 * part(x->tile->cols, j), 48 + FIRST_B + j, pairs);
-    str_add(x->out, "};\n");
+    return size > SIDE ? 2 : 1;
+}
+
+/* Palette 1, bytes a row from byte 16, rows from byte 48. */
+void tile_amx_config(const char *name, int rows, int cols, int pairs, str_t *out)
+{
+    str_addf(out, "    static const uint8_t %s[64] __attribute__((aligned(64))) = {[0] = 1", name);
+    for (int i = 0; i < parts_of(rows); i++)
+        for (int j = 0; j < parts_of(cols); j++)
+            str_addf(out, ", [%d] = %d, [%d] = %d", 16 + 2 * (2 * i + j), 4 * part(cols, j),
+                     48 + 2 * i + j, part(rows, i));
+    for (int i = 0; i < parts_of(rows); i++)
+        str_addf(out, ", [%d] = %d, [%d] = %d", 16 + 2 * (FIRST_A + i), 4 * pairs, 48 + FIRST_A + i,
+                 part(rows, i));
+    for (int j = 0; j < parts_of(cols); j++)
+        str_addf(out, ", [%d] = %d, [%d] = %d", 16 + 2 * (FIRST_B + j), 4 * part(cols, j),
+                 48 + FIRST_B + j, pairs);
+    str_add(out, "};\n");
 }
 
 /* `format` for each tile of C: its number, where it lies, the distance of rows in bytes. */
@@ -60,8 +64,9 @@ static void write_results(const amx_t *x, const char *format)
                      4 * x->tile->c_row);
 }
 
-static void write_block(const amx_t *x, const char *indent)
+static void write_block(const amx_t *x)
 {
+    static const char indent[] = "        ";
     const tile_t *t = x->tile;
     for (int j = 0; j < x->n_col; j++)
         str_addf(x->out, "%sKC_LOAD(%d, b + %d, %" PRId64 ");\n", indent, FIRST_B + j, 2 * j * SIDE,
@@ -75,35 +80,24 @@ static void write_block(const amx_t *x, const char *indent)
     }
 }
 
-static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
-static const char store[] = "        KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
-static const char zero[] = "        KC_ZERO(%d);\n";
-
 const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {
+    static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
+    static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
+    static const char zero[] = "        KC_ZERO(%d);\n";
     str_t text = {0};
-    amx_t x = {.tile = tile, .out = &text};
-    x.n_row = tile->rows > SIDE ? 2 : 1;
-    x.n_col = tile->cols > SIDE ? 2 : 1;
-    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n");
-    write_config(&x, "whole", "16");
-    str_add(&text, "    int64_t p = 0;\n    if (n >= 16 || !add) {\n        KC_CONFIG(whole);\n"
+    amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
+    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n"
                    "    if (add) {\n");
     write_results(&x, load);
     str_add(&text, "    } else {\n");
     write_results(&x, zero);
-    str_addf(&text, "    }\n        for (; p + 16 <= n; p += 16, a += 32, b += %" PRId64 ") {\n",
-             SIDE * tile->b_sum);
-    write_block(&x, "            ");
-    str_add(&text, "        }\n");
+    str_addf(&text, "    }\n    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n",
+             SIDE, 2 * SIDE, SIDE * tile->b_sum);
+    write_block(&x);
+    str_add(&text, "    }\n");
     write_results(&x, store);
-    str_add(&text, "    }\n    if (p < n) {\n        const uint8_t left = (uint8_t)(n - p);\n");
-    write_config(&x, "rest", "left");
-    str_add(&text, "        KC_CONFIG(rest);\n");
-    write_results(&x, load);
-    write_block(&x, "        ");
-    write_results(&x, store);
-    str_add(&text, "    }\n    KC_RELEASE();\n}\n");
+    str_add(&text, "}\n");
     const char *name = helpers_add(helpers, "tile", str_text(&text));
     str_fini(&text);
     return name;

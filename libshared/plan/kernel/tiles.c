@@ -4,13 +4,15 @@
 enum {
     SUM_BLOCK = 256,    /* terms: a packed panel of B of this height fits the first-level cache */
     MOST_SUM = 512,     /* a choice may ask for */
-    MATRIX_BLOCK = 512, /* pairs: the same for a matrix unit, from the second-level cache */
-    MATRIX_TILE = 32,   /* rows and columns: two by two of its registers */
-    PART_COLS = 256,    /* columns of a part at most: B's panels fit the second-level cache */
-    WANTED_PARTS = 32,  /* of a product that has so many */
-    FEWEST_PARTS = 8,   /* of a product of a sweep, where each packs its part of B */
-    FEW_ROWS = 8,       /* that do not pay for packing B */
-    MOST_PARTS = 64,    /* rows of tiles beyond these come together: the pool joins parts anyway */
+    MATRIX_BLOCK = 256, /* pairs: the same for a matrix unit, from the second-level cache ... */
+    MATRIX_PANELS = 512 * 256, /* ... which holds so many pairs of B */
+    MATRIX_TILE = 32,          /* rows and columns: two by two of its registers */
+    MATRIX_PAIRS = 16, /* terms at a time; the rest is filled up where operands are copied */
+    PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
+    WANTED_PARTS = 32, /* of a product that has so many */
+    FEWEST_PARTS = 8,  /* of a product of a sweep, where each packs its part of B */
+    FEW_ROWS = 8,      /* that do not pay for packing B */
+    MOST_PARTS = 64,   /* rows of tiles beyond these come together: the pool joins parts anyway */
     CACHE_LINES_APART = 1024, /* floats: rows this far apart compete for few places of a cache */
 };
 
@@ -85,6 +87,39 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
     self->n_part_col = ceil_div(s->n, self->part_cols);
 }
 
+/* The same for the matrix unit, where packing takes as long as multiplying short sums or few columns:
+ * the cut that packs and reads least, in cycles. Few parts of an entry, each long enough to be
+ * worth a thread's while; the pool halves what is left of a thread's stretch, so that a product of
+ * many parts goes in so many ranges, which pack what they need. */
+static void choose_matrix_parts(tiles_t *self, const plan_gemm_step_t *s)
+{
+    enum { RANGES = 8 };
+    const double part = 30e3, turn = 0.25, weave = 0.2;
+    double a = (double)(s->m * s->k) * turn, b = (double)(s->n * s->k) * weave, best = -1;
+    int64_t entries = s->batch * s->inner, tiles = ceil_div(s->m, self->rows);
+    int64_t most = ceil_div(s->n, self->cols), widest = MATRIX_PANELS / self->sum_block;
+    if (!s->trans_a && tiles <= 2) widest = self->cols; /* read soon, and little more than once */
+    double work = ((double)(s->m * s->n * s->k) / 512 + a + b) * (double)entries / part;
+    int64_t usual = work < WANTED_PARTS ? (int64_t)work : WANTED_PARTS;
+    int64_t wanted = self->wanted_parts > 0 ? self->wanted_parts : usual;
+    wanted = wanted > entries ? ceil_div(wanted, entries) : 1;
+    for (int64_t n_col = ceil_div(s->n, widest); n_col <= most; n_col++) {
+        int64_t part_rows = ceil_div(tiles, ceil_div(wanted, n_col)) * self->rows;
+        int64_t n_row = ceil_div(s->m, part_rows), parts = n_row * n_col;
+        double ranges = (double)(parts < RANGES ? parts : RANGES), cols = (double)n_col;
+        double packs_a = n_row > 1 || cols < ranges ? cols : ranges;
+        double packs_b = n_row > 1 && ranges > cols ? ranges / cols : 1;
+        double cost = packs_a * a + packs_b * b;
+        if (best >= 0 && (cost >= best || n_col > wanted)) continue;
+        best = cost;
+        self->part_rows = part_rows;
+        self->n_part_row = n_row;
+        self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+        self->n_part_col = ceil_div(s->n, self->part_cols);
+    }
+    self->joined_cols = widest / self->part_cols; /* 0 is as good as 1 */
+}
+
 /* Is B copied into panels for blocks of m rows? */
 static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
@@ -116,11 +151,15 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
         tiles_choose_registers(self, s->m, s->n, terms);
     if (choice->sum_block > 0 && choice->sum_block <= MOST_SUM) block = choice->sum_block;
     self->sum_block = ceil_div(terms, ceil_div(terms, block));
-    if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_TILE / 2);
-    choose_parts(self, s);
+    if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_PAIRS);
+    if (matrix)
+        choose_matrix_parts(self, s);
+    else
+        choose_parts(self, s);
     self->pack_b = packs_b(self, s, s->m);
     self->pack_a = s->bf16 &&
                    (s->trans_a || s->k % 2 ||
+                    (matrix && terms > MATRIX_PAIRS && terms % MATRIX_PAIRS) ||
                     (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 && s->n > self->cols));
     return true;
 }

@@ -15,6 +15,7 @@ typedef struct {
     int64_t sum_block;              /* terms (codegen/tile.h) of the sum per pass over C */
     int64_t part_rows, part_cols;   /* of C, a unit of parallel work; multiples of rows and cols */
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
+    int64_t joined_cols; /* of parts by columns: as many next to each other share the copy of A */
     bool pack_a, pack_b;
     bool by_rows;         /* parts of a row block follow each other; else those of a column block */
     int64_t wanted_parts; /* 0: the usual number */
