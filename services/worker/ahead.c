@@ -22,6 +22,8 @@ typedef struct {
     uint64_t *bounds;
     uint32_t down_codec;
     data_ahead_t data;
+    data_ranges_t ranges; /* n 0: parameters; its hash and at[] are owned */
+    bool came;            /* all of them */
 } task_t;
 
 struct ahead {
@@ -55,7 +57,7 @@ static void peers_free(peers_t *self)
 
 typedef struct {
     zsock_t *pipe;
-    data_ahead_t *data; /* of the present task */
+    data_ahead_t *data; /* of the present task; NULL: ranges */
     bool stop, ends;
     peers_t peers; /* of the client */
     data_client_t *client;
@@ -102,9 +104,17 @@ static void fetch(thread_t *self, task_t *task)
 {
     err_t err = {0};
     self->stop = false;
+    int rc = need_client(self, &task->peers, &err);
+    if (task->ranges.n) {
+        const data_ranges_t *r = &task->ranges;
+        if (rc == 0) rc = data_get_ranges(self->client, r->hash, r->at, r->n, r->whole, &err);
+        task->came = rc == 0;
+        if (rc < 0 && !self->stop)
+            log_event(LOG_INFO, "not_ahead", "tokens=%.12s reason=\"%s\"", r->hash, err.text);
+        return;
+    }
     self->data = &task->data;
     self->data->hurry = false;
-    int rc = need_client(self, &task->peers, &err);
     if (rc == 0) rc = data_get_ahead(self->client, self->data, &err);
     if (rc < 0 && !self->stop)
         log_event(LOG_INFO, "not_ahead", "round=%u reason=\"%s\"", self->data->round, err.text);
@@ -145,7 +155,9 @@ static void task_free(task_t **self_p)
     *self_p = NULL;
     if (!self) return;
     peers_free(&self->peers);
-    data_ahead_fini(&self->data);
+    if (!self->ranges.n) data_ahead_fini(&self->data);
+    free((char *)self->ranges.hash);
+    free((data_range_bytes_t *)(uintptr_t)self->ranges.at);
     free(self->bounds);
     free(self);
 }
@@ -196,8 +208,8 @@ static bool never(void *user)
 static bool is_of(const task_t *task, const ahead_which_t *which)
 {
     const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
-    return task && task->data.round == which->round && task->down_codec == which->down_codec &&
-           peers_equal(&task->peers, &peers) &&
+    return task && !task->ranges.n && task->data.round == which->round &&
+           task->down_codec == which->down_codec && peers_equal(&task->peers, &peers) &&
            memcmp(task->bounds, which->bounds, (peers.n + 1) * sizeof *task->bounds) == 0;
 }
 
@@ -227,6 +239,34 @@ data_ahead_t *ahead_take(ahead_t *self, const ahead_which_t *which, bool (*stop)
     if (self->busy) say(self, "HURRY", NULL);
     settle(self, stop ? stop : never, user);
     return &self->task->data;
+}
+
+static task_t *ranges_new(const peers_t *peers, const data_ranges_t *ranges)
+{
+    task_t *self = mem_calloc(1, sizeof *self);
+    data_range_bytes_t *at = mem_calloc(ranges->n, sizeof *at);
+    memcpy(at, ranges->at, ranges->n * sizeof *at);
+    self->peers = peers_copy(peers);
+    self->ranges = (data_ranges_t){mem_strdup(ranges->hash), at, ranges->n, ranges->whole};
+    return self;
+}
+
+void ahead_begin_ranges(ahead_t *self, const ahead_which_t *which, const data_ranges_t *ranges)
+{
+    const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
+    ahead_forget(self);
+    self->task = ranges_new(&peers, ranges);
+    if (!self->actor) self->actor = zactor_new(thread_main, self);
+    say(self, "FETCH", self->task);
+    self->busy = true;
+}
+
+bool ahead_end_ranges(ahead_t *self, bool (*stop)(void *user), void *user)
+{
+    settle(self, stop ? stop : never, user);
+    bool came = self->task && self->task->came;
+    task_free(&self->task);
+    return came;
 }
 
 void ahead_forget(ahead_t *self)

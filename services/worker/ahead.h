@@ -1,10 +1,17 @@
-/* The next round's parameters on their way down while this round's update goes up, and while others still train: in a
- * thread with a data client of its own (msg/data_client.h, data_get_ahead). What has come may turn out to be wrong;
+/* What the next lease needs, fetched before it comes, in a thread with a data client of its own.
+ *
+ * The next round's parameters on their way down while this round's update goes up, and while others still train
+ * (msg/data_client.h, data_get_ahead). What has come may turn out to be wrong;
  * the lease of that round, which begins with data_end_ahead, finds that out.
  *
- * One thread at a time uses it. Nothing here blocks but ahead_take, as it says. */
+ * Or ranges of an object: the next lease's windows, while this one trains.
+ *
+ * One thread at a time uses it, for the one or the other. Nothing here blocks but ahead_take and
+ * ahead_end_ranges, as they say. */
 #ifndef WORKER_AHEAD_H
 #define WORKER_AHEAD_H
+
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "msg/data_client.h"
@@ -15,7 +22,7 @@ typedef struct ahead ahead_t;
 typedef struct {
     char *const *endpoints; /* aggregators by shard; copied, as all else */
     size_t n_endpoint;
-    const uint64_t *bounds; /* n_endpoint + 1 */
+    const uint64_t *bounds; /* n_endpoint + 1; of parameters */
     uint64_t run;
     uint32_t round, down_codec;
 } ahead_which_t;
@@ -30,6 +37,20 @@ void ahead_begin(ahead_t *self, const ahead_which_t *which);
  * NULL: nothing was fetched of it, and nothing is fetched any more. Borrowed until the next call. */
 data_ahead_t *ahead_take(ahead_t *self, const ahead_which_t *which, bool (*stopped)(void *user),
                          void *user);
+
+/* Ranges of an object, to their places in whole[]. */
+typedef struct {
+    const char *hash;
+    const data_range_bytes_t *at;
+    size_t n;
+    void *whole;
+} data_ranges_t;
+
+/* Fetch them from now on; `which` has endpoints and run. All but `whole` is copied; that is written to until
+ * ahead_end_ranges or ahead_forget. */
+void ahead_begin_ranges(ahead_t *self, const ahead_which_t *which, const data_ranges_t *ranges);
+/* Wait for what is on the way; `stopped` as above. true: all of them have come. */
+bool ahead_end_ranges(ahead_t *self, bool (*stopped)(void *user), void *user);
 
 void ahead_forget(ahead_t *self); /* stop, and free the memory */
 

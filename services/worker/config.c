@@ -26,6 +26,15 @@ static const config_field_t fields[] = {
      .help = "bytes of the device's memory that a plan may have (512Mi, 2Gi); 0: what it has",
      .min = 0,
      .max = 1e15},
+    {.name = "cache_limit",
+     .kind = CONFIG_INT,
+     .offset = offsetof(worker_config_t, cache_limit),
+     .fallback = "16Gi",
+     .help =
+         "bytes of the disk that a run's tokens may take (512Mi, 2Gi), what was used longest ago "
+         "goes; those to validate on as many; 0: any",
+     .min = 0,
+     .max = 1e15},
     TEXT(supervisor, NULL, "id of the supervisor that starts this worker"),
     {.name = "threads",
      .kind = CONFIG_INT,

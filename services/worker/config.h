@@ -8,7 +8,7 @@ typedef struct {
     service_options_t common;
     char *shepherd, *cache_dir, *state_dir, *id, *target, *device, *supervisor;
     bool pin;
-    int64_t memory_limit, threads, alive_fd, grace_ms;
+    int64_t memory_limit, cache_limit, threads, alive_fd, grace_ms;
     bool once, fetch_ahead;
     char *cage;
 } worker_config_t;

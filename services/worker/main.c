@@ -37,6 +37,7 @@ static int run(worker_config_t *config, int *status, err_t *err)
                      err) < 0)
         return -1;
     loop.trainer.fetch_ahead = config->fetch_ahead;
+    loop.trainer.cache_limit = (uint64_t)config->cache_limit;
     loop.trainer.device.pin = config->pin;
     loop.trainer.device.runners = runners;
     loop.trainer.device.ordinal = place.ordinal;

@@ -15,8 +15,10 @@
 int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, int threads,
                  err_t *err)
 {
-    *self = (trainer_t){
-        .cache_dir = cache_dir, .device = {.threads = threads}, .ahead = ahead_new()};
+    *self = (trainer_t){.cache_dir = cache_dir,
+                        .device = {.threads = threads},
+                        .ahead = ahead_new(),
+                        .windows_ahead = ahead_new()};
     if (file_make_dirs(cache_dir, err) < 0) return -1;
     file_sweep_temporaries(cache_dir); /* of workers that were killed */
     return states_init(&self->states, state_dir, err);
@@ -58,6 +60,7 @@ void trainer_fini(trainer_t *self)
 {
     trainer_forget(self);
     ahead_destroy(&self->ahead);
+    ahead_destroy(&self->windows_ahead);
 }
 
 bool ready_stopped(void *user)
@@ -168,7 +171,9 @@ static int need_tokens(trainer_t *self, const work_t *work, err_t *err)
     if (*at && strcmp(tokens_hash(*at), work->tokens->object) == 0 && tokens_bytes(*at) == bytes)
         return 0;
     tokens_destroy(at);
-    *at = tokens_new(self->cache_dir, work->tokens->object, work->tokens->n_tokens, bytes, err);
+    const tokens_which_t which = {work->tokens->object, work->tokens->n_tokens, bytes,
+                                  self->cache_limit};
+    *at = tokens_new(self->cache_dir, &which, err);
     return *at ? 0 : -1;
 }
 
@@ -186,6 +191,12 @@ void ready_ahead(trainer_t *self, const work_t *work, uint32_t round)
 {
     const ahead_which_t which = ahead_of(work, round);
     if (self->fetch_ahead) ahead_begin(self->ahead, &which);
+}
+
+void ready_windows(trainer_t *self, const work_t *work, const feed_t *feed)
+{
+    const ahead_which_t from = ahead_of(work, 0);
+    tokens_fetch_ahead(self->train, feed, self->windows_ahead, &from);
 }
 
 static int need_params(trainer_t *self, const work_t *work, err_t *err)

@@ -28,6 +28,9 @@ int ready(trainer_t *self, const work_t *work, err_t *err);
  * may. */
 void ready_ahead(trainer_t *self, const work_t *work, uint32_t round);
 
+/* Fetch the windows of that feed, too, until the next lease begins. */
+void ready_windows(trainer_t *self, const work_t *work, const feed_t *feed);
+
 /* Where the tokens of a lease or an evaluation are said; NULL: nowhere. */
 const Msg__TokenSource *ready_source(const Msg__TokenSource *tokens, const Msg__TokenSource *wide);
 

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "data/token_bytes.h"
 #include "msg/limits.h"
+#include "worker/room.h"
 
 enum {
     GRAIN_BYTES = 64, /* of what is fetched: small beside a window */
@@ -39,6 +40,10 @@ struct tokens {
     size_t n_grain, n_have;
     uint8_t *have; /* one bit per grain */
     runs_t wanted;
+    room_t room;       /* of the part */
+    ahead_t *by;       /* fetches `coming` */
+    runs_t coming;     /* sorted */
+    uint64_t n_coming; /* bytes of them */
 };
 
 static int map(tokens_t *self, int fd, int protection, const char *path, err_t *err)
@@ -50,14 +55,13 @@ static int map(tokens_t *self, int fd, int protection, const char *path, err_t *
 }
 
 /* A file of our own, beside those of other workers that share the directory. */
-static int grow_part(tokens_t *self, err_t *err)
+static int grow_part(tokens_t *self, uint64_t limit, err_t *err)
 {
     self->part_fd = file_open_temporary(self->path, 0600, &self->part, err);
     if (self->part_fd < 0) return -1;
-    /* Reserved, not sparse: a full disk is an error here instead of a signal later. */
-    if (posix_fallocate(self->part_fd, 0, (off_t)self->n_bytes) != 0)
-        return err_set(err, ERR_IO, "%s: no room for %llu bytes", self->part,
-                       (unsigned long long)self->n_bytes);
+    if (ftruncate(self->part_fd, (off_t)self->n_bytes) < 0)
+        return err_set_errno(err, "%s", self->part);
+    room_init(&self->room, self->part_fd, self->part, self->n_bytes, limit);
     return map(self, self->part_fd, PROT_READ | PROT_WRITE, self->part, err);
 }
 
@@ -81,9 +85,11 @@ static void use_complete(tokens_t *self)
     close(fd);
 }
 
-tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens, int bytes,
-                     err_t *err)
+tokens_t *tokens_new(const char *cache_dir, const tokens_which_t *which, err_t *err)
 {
+    const char *hash = which->hash;
+    uint64_t n_tokens = which->n_tokens;
+    int bytes = which->bytes;
     if (strlen(hash) != HASH_HEX - 1 || strspn(hash, "0123456789abcdef") != HASH_HEX - 1 ||
         n_tokens == 0 || n_tokens > (uint64_t)1 << 40 || (bytes != 1 && bytes != 2 && bytes != 4)) {
         err_set(err, ERR_ARG, "token object \"%.64s\" with %llu tokens of %d bytes", hash,
@@ -99,7 +105,7 @@ tokens_t *tokens_new(const char *cache_dir, const char *hash, uint64_t n_tokens,
     self->path = mem_printf("%s/%s.%s", cache_dir, hash, token_bytes_ending(bytes));
     self->part_fd = -1;
     use_complete(self);
-    if (!self->at && grow_part(self, err) < 0) tokens_destroy(&self);
+    if (!self->at && grow_part(self, which->limit, err) < 0) tokens_destroy(&self);
     return self;
 }
 
@@ -107,6 +113,7 @@ void tokens_destroy(tokens_t **self_p)
 {
     tokens_t *self = *self_p;
     if (!self) return;
+    if (self->by) ahead_forget(self->by); /* it writes to the mapping */
     if (self->at) munmap(self->at, self->n_bytes);
     if (self->part) unlink(self->part);
     if (self->part_fd >= 0) close(self->part_fd);
@@ -114,6 +121,8 @@ void tokens_destroy(tokens_t **self_p)
     free(self->part);
     free(self->have);
     VEC_FREE(&self->wanted);
+    VEC_FREE(&self->coming);
+    room_fini(&self->room);
     free(self);
     *self_p = NULL;
 }
@@ -128,7 +137,7 @@ int tokens_bytes(const tokens_t *self)
     return (int)self->bytes;
 }
 
-int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err)
+static int want_feed(tokens_t *self, const feed_t *feed, err_t *err)
 {
     uint64_t n = feed->layout->units * (uint64_t)feed->n_micro;
     for (uint64_t step = 0; step < feed->range.count / n; step++) {
@@ -138,7 +147,13 @@ int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client,
                             err) < 0)
                 return -1;
     }
-    return tokens_fetch(self, client, err);
+    return 0;
+}
+
+int tokens_fetch_feed(tokens_t *self, const feed_t *feed, data_client_t *client, err_t *err)
+{
+    room_next(&self->room);
+    return want_feed(self, feed, err) < 0 ? -1 : tokens_fetch(self, client, err);
 }
 
 const void *tokens_at(const tokens_t *self)
@@ -188,6 +203,7 @@ int tokens_want(tokens_t *self, uint64_t begin, uint64_t n, err_t *err)
         n = all;
     }
     size_t last = (size_t)(((begin + n) * self->bytes - 1) / GRAIN_BYTES);
+    room_use(&self->room, begin * self->bytes, (begin + n) * self->bytes);
     for (size_t i = (size_t)(begin * self->bytes / GRAIN_BYTES); i <= last; i++) {
         size_t end = i;
         while (end <= last && !has(self, end)) end++;
@@ -239,14 +255,76 @@ static void note(tokens_t *self, const run_t *run)
     }
 }
 
+/* The page is empty from now on. */
+static void dropped(void *user, uint64_t begin, uint64_t end)
+{
+    tokens_t *self = user;
+    for (size_t i = (size_t)(begin / GRAIN_BYTES); i * GRAIN_BYTES < end && i < self->n_grain;
+         i++) {
+        if (!has(self, i)) continue;
+        self->have[i / 8] &= (uint8_t) ~(1 << i % 8);
+        self->n_have--;
+    }
+}
+
+/* Ranges of the wanted runs, with room for them. ERR_MEMORY: they have to fit into the limit, and do not. */
+static int make_ranges(tokens_t *self, bool must_fit, ranges_t *ranges, err_t *err)
+{
+    uint64_t more = 0;
+    merge(&self->wanted);
+    for (size_t i = 0; i < self->wanted.n; i++) push_ranges(self, &self->wanted.at[i], ranges);
+    for (size_t i = 0; i < ranges->n; i++) more += ranges->at[i].n + ROOM_PAGE; /* at most */
+    if (ranges->n) room_shrink(&self->room, more, dropped, self);
+    if (must_fit && self->room.limit && self->room.used + more > self->room.limit)
+        return err_set(err, ERR_MEMORY, "no room beside what is trained on");
+    for (size_t i = 0; i < ranges->n; i++)
+        if (room_take(&self->room, ranges->at[i].begin, ranges->at[i].begin + ranges->at[i].n,
+                      err) < 0)
+            return -1;
+    return 0;
+}
+
+void tokens_fetch_ahead(tokens_t *self, const feed_t *feed, ahead_t *by, const ahead_which_t *from)
+{
+    err_t err = {0};
+    ranges_t ranges = {0};
+    tokens_end_ahead(self, NULL, NULL);
+    if (want_feed(self, feed, &err) == 0 && make_ranges(self, true, &ranges, &err) == 0 &&
+        ranges.n) {
+        self->n_coming = 0;
+        for (size_t i = 0; i < ranges.n; i++) self->n_coming += ranges.at[i].n;
+        self->by = by;
+        runs_t spare = self->coming;
+        self->coming = self->wanted;
+        self->wanted = spare;
+        const data_ranges_t which = {self->hash, ranges.at, ranges.n, self->at};
+        ahead_begin_ranges(by, from, &which);
+    } else if (err.code) {
+        log_event(LOG_INFO, "not_ahead", "tokens=%.12s reason=\"%s\"", self->hash, err.text);
+    }
+    self->wanted.n = 0;
+    VEC_FREE(&ranges);
+}
+
+uint64_t tokens_end_ahead(tokens_t *self, bool (*stopped)(void *user), void *user)
+{
+    if (!self->by) return 0;
+    bool came = ahead_end_ranges(self->by, stopped, user);
+    for (size_t i = 0; came && i < self->coming.n; i++) note(self, &self->coming.at[i]);
+    log_event(LOG_DEBUG, "windows_ahead", "tokens=%.12s came=%d", self->hash, came);
+    self->coming.n = 0;
+    self->by = NULL;
+    return came ? self->n_coming : 0;
+}
+
 int tokens_fetch(tokens_t *self, data_client_t *client, err_t *err)
 {
     ranges_t ranges = {0};
-    merge(&self->wanted);
-    for (size_t i = 0; i < self->wanted.n; i++) push_ranges(self, &self->wanted.at[i], &ranges);
-    int rc = ranges.n ? data_get_ranges(client, self->hash, ranges.at, ranges.n, self->at, err) : 0;
+    int rc = make_ranges(self, false, &ranges, err);
+    if (rc == 0 && ranges.n)
+        rc = data_get_ranges(client, self->hash, ranges.at, ranges.n, self->at, err);
     for (size_t i = 0; rc == 0 && i < self->wanted.n; i++) note(self, &self->wanted.at[i]);
-    bool filled = rc == 0 && ranges.n && self->n_have == self->n_grain;
+    bool filled = rc == 0 && self->part && self->n_have == self->n_grain;
     self->wanted.n = 0;
     VEC_FREE(&ranges);
     return filled ? complete(self, err) : rc;

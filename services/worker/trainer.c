@@ -243,16 +243,32 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     return 0;
 }
 
+/* What the replica's next lease is likely to read, if the shepherd told. */
+static void fetch_next(trainer_t *self, const Msg__Lease *lease, const feed_t *feed)
+{
+    feed_t next;
+    err_t err = {0};
+    const work_t work = work_of(lease);
+    const data_range_t range = {lease->next_epoch, lease->next_start, lease->next_count};
+    if (!self->fetch_ahead || lease->next_count == 0) return;
+    if (feed_init(&next, feed->layout, &feed->order, &range, feed->vocab, feed->n_micro, &err) < 0)
+        return;
+    ready_windows(self, &work, &next);
+    feed_fini(&next);
+}
+
 static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg__LeaseDone *done,
                      err_t *err)
 {
     progress_t progress = {0};
     bool fresh = false;
     double asked = clock_mono_s();
+    self->told.ahead += tokens_end_ahead(self->train, ready_stopped, self);
     if (tokens_fetch_feed(self->train, feed, self->client, err) < 0 ||
         begin(self, lease, &fresh, err) < 0)
         return -1;
     self->fetch_s += clock_mono_s() - asked;
+    fetch_next(self, lease, feed);
     if (train(self, lease, feed, &progress, err) < 0) return -1;
     remember(self, lease, &progress, fresh);
     return deliver(self, lease, done, err);

@@ -59,10 +59,12 @@ typedef struct {
     params_t params;
     bool fetch_ahead; /* may the next round's be fetched while this one's update goes up? */
     ahead_t *ahead;
-    uint64_t ahead_bytes; /* of the present lease: what had come so and was right */
-    float *start;         /* flat: the parameters at the beginning, then the pseudo-gradient */
-    const codec_t *codec; /* of the present lease */
-    float *error;         /* that the codec had left out before it; NULL: no codec kept any */
+    ahead_t *windows_ahead; /* of the next lease, while this one is trained */
+    uint64_t cache_limit;   /* bytes that each token file may take of the disk; 0: any */
+    uint64_t ahead_bytes;   /* of the present lease: what had come so and was right */
+    float *start;           /* flat: the parameters at the beginning, then the pseudo-gradient */
+    const codec_t *codec;   /* of the present lease */
+    float *error;           /* that the codec had left out before it; NULL: no codec kept any */
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;

@@ -82,7 +82,7 @@ static cache_t cache_new(const uint16_t *values, uint64_t n)
     char *path = mem_printf("%s/%s.u16", cache.dir, cache.hash);
     assert_int_equal(file_write_atomic(path, values, n * 2, NULL), 0);
     free(path);
-    cache.tokens = tokens_new(cache.dir, cache.hash, n, 2, NULL);
+    cache.tokens = tokens_new(cache.dir, &(tokens_which_t){cache.hash, n, 2, 0}, NULL);
     assert_non_null(cache.tokens);
     return cache;
 }
@@ -132,9 +132,9 @@ static void batches(void **unused)
     assert_int_equal(tokens_want(cache.tokens, 40, 3, &err), -1);
     assert_int_equal(tokens_want(cache.tokens, UINT64_MAX, 3, &err), -1);
     cache_fini(&cache);
-    assert_null(tokens_new("/tmp", "../../etc/passwd", 4, 2, &err));
-    assert_null(tokens_new("/tmp", cache.hash, 0, 2, &err));
-    assert_null(tokens_new("/tmp", cache.hash, 4, 3, &err));
+    assert_null(tokens_new("/tmp", &(tokens_which_t){"../../etc/passwd", 4, 2, 0}, &err));
+    assert_null(tokens_new("/tmp", &(tokens_which_t){cache.hash, 0, 2, 0}, &err));
+    assert_null(tokens_new("/tmp", &(tokens_which_t){cache.hash, 4, 3, 0}, &err));
 }
 
 /* Two workers of one process number in two containers (here: in one process) that share the
@@ -147,10 +147,10 @@ static void a_cache_directory_is_shared(void **unused)
     cache_t cache = cache_new(values, 42);
     char *path = mem_printf("%s/%s.u16", cache.dir, cache.hash);
     assert_int_equal(unlink(path), 0); /* nobody has it yet; a mapping stays */
-    tokens_t *first = tokens_new(cache.dir, cache.hash, 42, 2, NULL);
+    tokens_t *first = tokens_new(cache.dir, &(tokens_which_t){cache.hash, 42, 2, 0}, NULL);
     assert_non_null(first);
     memcpy((void *)(uintptr_t)tokens_at(first), values, sizeof values); /* as it arrives */
-    tokens_t *second = tokens_new(cache.dir, cache.hash, 42, 2, NULL);
+    tokens_t *second = tokens_new(cache.dir, &(tokens_which_t){cache.hash, 42, 2, 0}, NULL);
     assert_non_null(second);
     assert_memory_equal(tokens_at(first), values, sizeof values);
     assert_memory_equal(tokens_at(cache.tokens), values, sizeof values);
@@ -170,7 +170,8 @@ static void a_damaged_cache_is_not_used(void **unused)
     tokens_destroy(&cache.tokens);
     values[50] = 9;
     assert_int_equal(file_write_atomic(path, values, sizeof values, NULL), 0);
-    cache.tokens = tokens_new(cache.dir, cache.hash, 100, 2, NULL); /* starts to fetch anew */
+    cache.tokens = tokens_new(cache.dir, &(tokens_which_t){cache.hash, 100, 2, 0},
+                              NULL); /* starts to fetch anew */
     assert_non_null(cache.tokens);
     assert_false(file_exists(path));
     free(path);

@@ -66,6 +66,10 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
     lease->inner_steps = ranges_steps(self, work->want);
     lease->weight = lease->inner_steps;
     lease->lag = work->lag;
+    data_range_t next = ranges_next(self, replica);
+    lease->next_epoch = next.epoch;
+    lease->next_start = next.start;
+    lease->next_count = next.count;
     lease->step_base = (uint64_t)(self->round.number - work->lag) *
                        (uint64_t)self->config->inner_steps;
     lease->state = (char *)work->state_in;
@@ -103,6 +107,7 @@ void work_give_audit(shepherd_t *self, uint32_t replica, member_row_t *worker, c
     Msg__Lease lease = MSG__LEASE__INIT;
     fill_lease(self, replica, &lease);
     lease.audit = true;
+    lease.next_count = 0;
     lease.count = work->done_windows;
     lease.inner_steps = ranges_steps(self, work->done_windows);
     lease.weight = lease.inner_steps;

@@ -100,6 +100,7 @@ void ranges_plan(shepherd_t *self)
     }
     uint32_t *steps = mem_calloc((size_t)self->round.replicas + 1, sizeof *steps);
     ranges_share(self, steps);
+    self->ranges.fresh = 0;
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (lease->lag) continue;
@@ -107,10 +108,21 @@ void ranges_plan(shepherd_t *self)
             uint64_t at = place(self, &self->ranges.cursor), count = steps[k] * ranges_step(self);
             lease->range = range_at(self, at, count);
             self->ranges.cursor = range_at(self, at + count, 0);
+            self->ranges.fresh += count;
         }
         lease->want = lease->range.count;
     }
     free(steps);
+}
+
+/* If all replicas train as many windows again, each goes on so much further. */
+data_range_t ranges_next(const shepherd_t *self, uint32_t replica)
+{
+    const work_t *lease = &self->round.lease[replica];
+    bool last = self->round.number + 1 >= self->config->rounds;
+    bool even = self->ranges.fresh > 0 && self->ranges.returned.n == 0;
+    if (last || !even || lease->lag) return (data_range_t){0};
+    return range_at(self, place(self, &lease->range) + self->ranges.fresh, lease->want);
 }
 
 void ranges_settle(shepherd_t *self)
