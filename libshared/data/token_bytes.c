@@ -9,7 +9,7 @@ enum { N_FORMS = sizeof forms / sizeof *forms, USUAL = 2 };
 
 int token_bytes_named(const char *path)
 {
-    const char *dot = strrchr(path, '.');
+    const char *dot = path ? strrchr(path, '.') : NULL;
     for (int i = 0; dot && i < N_FORMS; i++)
         if (strcmp(dot + 1, forms[i].ending) == 0) return forms[i].bytes;
     return USUAL;

@@ -10,7 +10,7 @@
 /* Tokens are below it, for four bytes have a bit to spare. */
 #define TOKEN_LIMIT ((uint32_t)1 << 31)
 
-/* By the name; 2: it has another ending. */
+/* By the name; 2: it has another ending, or there is none (NULL). */
 int token_bytes_named(const char *path);
 /* What tokens below `vocab` take in files that runs are made with: 2 or 4. */
 int token_bytes_for(uint64_t vocab);
