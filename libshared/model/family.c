@@ -166,6 +166,69 @@ ir_module_t *family_llama(const llama_config_t *c, err_t *err)
     return family_carry(llama_build(c, err), json);
 }
 
+/* --- nanochat --- */
+
+/* Of the rotary tables, which other programs compute in the type they run in. */
+static const char ROPE_TYPE[] = "rope_table_dtype";
+
+static int nanochat_refuse(const json_t *config, err_t *err)
+{
+    const json_t *rope = json_object_get(config, "rope_parameters");
+    const char *act = family_text(config, "hidden_act", "relu2");
+    const char *kind = family_text(rope, "rope_type", "default");
+    const char *table = family_text(config, ROPE_TYPE, "float32");
+    if (strcmp(act, "relu2") != 0) return family_unknown("hidden_act", act, err);
+    if (strcmp(kind, "default") != 0) return family_unknown("rope_type", kind, err);
+    if (strcmp(table, "float32") != 0 && strcmp(table, "bfloat16") != 0)
+        return family_unknown(ROPE_TYPE, table, err);
+    if (family_true(config, "attention_bias", false))
+        return err_set(err, ERR_UNSUPPORTED, "config.json: attention_bias is true");
+    if (family_true(config, "tie_word_embeddings", false))
+        return err_set(err, ERR_UNSUPPORTED, "config.json: tie_word_embeddings is true");
+    return 0;
+}
+
+static ir_module_t *build_nanochat(const json_t *config, const family_run_t *run, err_t *err)
+{
+    const json_t *rope = json_object_get(config, "rope_parameters");
+    nanochat_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16, .steps = run->steps};
+    int positions;
+    c.eps = family_number(config, "rms_norm_eps", 1e-6);
+    c.theta = family_number(rope, "rope_theta", family_number(config, "rope_theta", 10000));
+    c.softcap = json_is_null(json_object_get(config, "final_logit_softcapping"))
+                    ? 0
+                    : family_number(config, "final_logit_softcapping", 15);
+    c.rope_bf16 = strcmp(family_text(config, ROPE_TYPE, ""), "bfloat16") == 0;
+    if (nanochat_refuse(config, err) < 0 ||
+        family_int(config, "num_hidden_layers", 12, &c.layers, err) < 0 ||
+        family_int(config, "num_attention_heads", 6, &c.heads, err) < 0 ||
+        family_int(config, "num_key_value_heads", c.heads, &c.kv_heads, err) < 0 ||
+        family_int(config, "hidden_size", 768, &c.width, err) < 0 ||
+        family_int(config, "intermediate_size", 8192, &c.hidden, err) < 0 ||
+        family_int(config, "vocab_size", 50304, &c.vocab, err) < 0 ||
+        family_int(config, "max_position_embeddings", 2048, &positions, err) < 0 ||
+        family_block(run, positions, &c.block, err) < 0)
+        return NULL;
+    return nanochat_build(&c, err);
+}
+
+ir_module_t *family_nanochat(const nanochat_config_t *c, err_t *err)
+{
+    json_t *json = json_pack(
+        "{s:[s], s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:{s:s, s:f}, s:b, s:b, s:s, "
+        "s:s}",
+        "architectures", "NanoChatForCausalLM", "model_type", "nanochat", "hidden_act", "relu2",
+        "num_hidden_layers", c->layers, "num_attention_heads", c->heads, "num_key_value_heads",
+        c->kv_heads, "hidden_size", c->width, "intermediate_size", c->hidden, "vocab_size",
+        c->vocab, "max_position_embeddings", c->block, "rms_norm_eps", c->eps, "rope_parameters",
+        "rope_type", "default", "rope_theta", c->theta, "tie_word_embeddings", 0, "attention_bias",
+        0, ROPE_TYPE, c->rope_bf16 ? "bfloat16" : "float32", "torch_dtype",
+        c->bf16 ? "bfloat16" : "float32");
+    json_object_set_new(json, "final_logit_softcapping",
+                        c->softcap > 0 ? json_real(c->softcap) : json_null());
+    return family_carry(nanochat_build(c, err), json);
+}
+
 /* --- the table --- */
 
 static const char *const gpt2_ignored[] = {".attn.bias", ".attn.masked_bias", "lm_head.weight",
@@ -178,6 +241,7 @@ static const family_t families[] = {
     {"mistral", build_llama, "", "model.", llama_ignored},
     {"qwen2", build_llama, "", "model.", llama_ignored},
     {"qwen3", build_llama, "", "model.", llama_ignored},
+    {"nanochat", build_nanochat, "", "model.", llama_ignored},
 };
 
 static const family_t *find(const json_t *config)
@@ -198,7 +262,7 @@ ir_module_t *family_build(const char *text, const family_run_t *run, err_t *err)
     else if (!family)
         err_set(err, ERR_UNSUPPORTED,
                 "config.json: the model_type \"%.40s\" is none of gpt2, llama, mistral, qwen2, "
-                "qwen3",
+                "qwen3, nanochat",
                 family_text(config, "model_type", ""));
     ir_module_t *module = family ? family->build(config, run, err) : NULL;
     return family_carry(module, config);

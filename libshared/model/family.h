@@ -9,6 +9,7 @@
 
 #include "model/gpt2.h"
 #include "model/llama.h"
+#include "model/nanochat.h"
 
 #define FAMILY_CONFIG "pcp.config" /* the module's attribute */
 
@@ -31,6 +32,7 @@ ir_module_t *family_build(const char *config, const family_run_t *run, err_t *er
 /* From a family's own fields, with the description that other programs read. */
 ir_module_t *family_gpt2(const gpt2_config_t *config, err_t *err);
 ir_module_t *family_llama(const llama_config_t *config, err_t *err);
+ir_module_t *family_nanochat(const nanochat_config_t *config, err_t *err);
 
 /* The description that a module carries; NULL: none. Borrowed from the module. */
 const char *family_config(const ir_module_t *module);

@@ -58,6 +58,37 @@ ir_val_t layer_add_bias(build_t *b, ir_val_t y, ir_val_t bias)
     return ir_op2(b->fn, OP_add, y, layer_along_last(b, ir_convert(b->fn, bias, DT_F32), &type));
 }
 
+ir_val_t layer_rms_norm(build_t *b, ir_val_t x, double eps)
+{
+    ir_fn_t *fn = b->fn;
+    if (x == IR_NONE) return IR_NONE;
+    ir_type_t type = *ir_type_of(fn, x);
+    double n = (double)type.dim[type.rank - 1];
+    ir_val_t sum = layer_row_reduce(b, OP_add, ir_op2(fn, OP_multiply, x, x));
+    ir_val_t mean = layer_scale(b, sum, 1.0 / n);
+    ir_val_t least = ir_scalar_like(fn, mean, eps);
+    ir_val_t rstd = ir_op1(fn, OP_rsqrt, ir_op2(fn, OP_add, mean, least));
+    return ir_op2(fn, OP_multiply, x, layer_along_rows(b, rstd, &type));
+}
+
+ir_val_t layer_rotate(build_t *b, ir_val_t x, ir_val_t cosine, ir_val_t sine)
+{
+    ir_fn_t *fn = b->fn;
+    if (x == IR_NONE || cosine == IR_NONE || sine == IR_NONE) return IR_NONE;
+    ir_type_t type = *ir_type_of(fn, x), part = type;
+    int64_t half = part.dim[3] /= 2, zero[4] = {0}, middle[4] = {0, 0, 0, half};
+    ir_val_t low = ir_slice(fn, x, zero, part.dim, NULL);
+    ir_val_t high = ir_slice(fn, x, middle, type.dim, NULL);
+    const int64_t *dims = b->steps ? (int64_t[]){0, 1, 3} : (int64_t[]){1, 3};
+    cosine = ir_broadcast(fn, cosine, &part, dims);
+    sine = ir_broadcast(fn, sine, &part, dims);
+    ir_val_t out[2] = {ir_op2(fn, OP_subtract, ir_op2(fn, OP_multiply, low, cosine),
+                              ir_op2(fn, OP_multiply, high, sine)),
+                       ir_op2(fn, OP_add, ir_op2(fn, OP_multiply, high, cosine),
+                              ir_op2(fn, OP_multiply, low, sine))};
+    return ir_concatenate(fn, out, 2, 3);
+}
+
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed)
 {
     ir_val_t in = ir_convert(b->fn, x, b->dtype), y;
@@ -148,8 +179,19 @@ ir_val_t layer_embed(build_t *b, ir_val_t table, ir_val_t tokens)
 
 /* --- functions --- */
 
+/* The mean of loss[rows] over rows whose target is none of -1; 0 where there are none. */
+static ir_val_t mean_of_known(build_t *b, ir_val_t loss, ir_val_t targets)
+{
+    ir_fn_t *fn = b->fn;
+    ir_val_t none = ir_scalar_like(fn, targets, -1), zero = ir_scalar_like(fn, loss, 0);
+    ir_val_t known = ir_compare(fn, "NE", targets, none);
+    ir_val_t n = ir_reduce_all(fn, OP_add, ir_convert(fn, known, DT_F32));
+    ir_val_t sum = ir_reduce_all(fn, OP_add, ir_select(fn, known, loss, zero));
+    return ir_op2(fn, OP_divide, sum, ir_op2(fn, OP_maximum, n, ir_scalar_like(fn, n, 1)));
+}
+
 /* Mean over rows of logsumexp(logits) - logits[target]. */
-static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets)
+static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets, bool masked)
 {
     ir_fn_t *fn = b->fn;
     if (logits == IR_NONE) return IR_NONE;
@@ -159,11 +201,13 @@ static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets)
     ir_val_t max = layer_along_rows(b, layer_row_reduce(b, OP_maximum, logits), &type);
     ir_val_t shifted = ir_op2(fn, OP_subtract, logits, max);
     ir_val_t sum = layer_row_reduce(b, OP_add, ir_op1(fn, OP_exponential, shifted));
-    ir_val_t target = layer_along_rows(b, ir_reshape(fn, targets, &flat), &index);
+    targets = ir_reshape(fn, targets, &flat);
+    ir_val_t target = layer_along_rows(b, targets, &index);
     ir_val_t hit = ir_compare(fn, "EQ", ir_iota(fn, &index, 1), target);
     ir_val_t zero = ir_scalar_like(fn, shifted, 0.0);
     ir_val_t picked = layer_row_reduce(b, OP_add, ir_select(fn, hit, shifted, zero));
     ir_val_t loss = ir_op2(fn, OP_subtract, ir_op1(fn, OP_log, sum), picked);
+    if (masked) return mean_of_known(b, loss, targets);
     return layer_scale(b, ir_reduce_all(fn, OP_add, loss), 1.0 / (double)rows);
 }
 
@@ -197,7 +241,7 @@ static int build_fn(ir_module_t *m, const model_t *model, const params_t *params
     ir_val_t y = model->trunk(&b, ir_fn_param(fn, n));
     if (with_loss) {
         attr_set_text(m->arena, &fn->param_attrs[n + 1], "pcp.name", ATTR_STRING, "y");
-        y = cross_entropy(&b, y, ir_fn_param(fn, n + 1));
+        y = cross_entropy(&b, y, ir_fn_param(fn, n + 1), model->masked);
     } else {
         ir_type_t out = ir_type(DT_F32, 3, (int64_t[]){1, model->block, model->vocab});
         y = ir_reshape(fn, y, &out);

@@ -61,6 +61,13 @@ ir_val_t layer_row_reduce(build_t *b, op_code_t reducer, ir_val_t x);
 ir_val_t layer_scale(build_t *b, ir_val_t x, double factor);
 ir_val_t layer_add_bias(build_t *b, ir_val_t y, ir_val_t bias); /* IR_NONE: y itself */
 
+/* x / sqrt(mean(x^2) + eps), over the last axis, in f32. */
+ir_val_t layer_rms_norm(build_t *b, ir_val_t x, double eps);
+
+/* Turn the pairs (x[i], x[i + half]) of each head of x[batch, time, heads, head] by the angles whose
+ * cosines and sines are given, [time, half]; with steps [batch, time, half]. */
+ir_val_t layer_rotate(build_t *b, ir_val_t x, ir_val_t cosine, ir_val_t sine);
+
 /* x W of W[in, out], or x W^T of W[out, in]: the product in b->dtype, result f32. */
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed);
 
@@ -86,6 +93,7 @@ typedef struct {
     const void *config;
     int64_t batch, block, vocab;
     int64_t layers, kv_heads, head; /* of what steps keep */
+    bool masked;                    /* targets of -1 do not count in the loss */
     const model_steps_t *steps;     /* NULL: @main and @logits */
     /* tokens [batch, time] -> logits of layer_wanted's rows [.., vocab] in f32 */
     ir_val_t (*trunk)(build_t *b, ir_val_t tokens);

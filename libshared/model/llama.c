@@ -53,17 +53,11 @@ static void add_all(params_t *p, const llama_config_t *c)
 /* y = x / sqrt(mean(x^2) + eps) * gain, over the last axis, in f32. */
 static ir_val_t rms_norm(build_t *b, ir_val_t x, ir_val_t weight)
 {
-    ir_fn_t *fn = b->fn;
-    ir_val_t gain = ir_convert(fn, weight, DT_F32);
-    if (x == IR_NONE) return IR_NONE;
-    ir_type_t type = *ir_type_of(fn, x);
-    double n = (double)type.dim[type.rank - 1];
-    ir_val_t sum = layer_row_reduce(b, OP_add, ir_op2(fn, OP_multiply, x, x));
-    ir_val_t mean = layer_scale(b, sum, 1.0 / n);
-    ir_val_t eps = ir_scalar_like(fn, mean, ((const llama_config_t *)b->config)->eps);
-    ir_val_t rstd = ir_op1(fn, OP_rsqrt, ir_op2(fn, OP_add, mean, eps));
-    ir_val_t y = ir_op2(fn, OP_multiply, x, layer_along_rows(b, rstd, &type));
-    return ir_op2(fn, OP_multiply, y, layer_along_last(b, gain, &type));
+    ir_val_t gain = ir_convert(b->fn, weight, DT_F32);
+    ir_val_t y = layer_rms_norm(b, x, ((const llama_config_t *)b->config)->eps);
+    if (y == IR_NONE) return IR_NONE;
+    ir_type_t type = *ir_type_of(b->fn, y);
+    return ir_op2(b->fn, OP_multiply, y, layer_along_last(b, gain, &type));
 }
 
 static ir_val_t linear(build_t *b, ir_val_t x, bool has_bias)
@@ -111,23 +105,10 @@ static ir_val_t angles(build_t *b)
     return ir_op2(b->fn, OP_multiply, ir_iota(b->fn, &all, 0), frequency);
 }
 
-/* Turn the pairs (x[i], x[i + half]) of each head of x[batch, time, heads, head]. */
+/* x[batch, time, heads, head] turned by its positions. */
 static ir_val_t rotate(build_t *b, ir_val_t x, ir_val_t angle)
 {
-    ir_fn_t *fn = b->fn;
-    if (x == IR_NONE || angle == IR_NONE) return IR_NONE;
-    ir_type_t type = *ir_type_of(fn, x), part = type;
-    int64_t half = part.dim[3] /= 2, zero[4] = {0}, middle[4] = {0, 0, 0, half};
-    ir_val_t low = ir_slice(fn, x, zero, part.dim, NULL);
-    ir_val_t high = ir_slice(fn, x, middle, type.dim, NULL);
-    const int64_t *dims = b->steps ? (int64_t[]){0, 1, 3} : (int64_t[]){1, 3};
-    ir_val_t cosine = ir_broadcast(fn, ir_op1(fn, OP_cosine, angle), &part, dims);
-    ir_val_t sine = ir_broadcast(fn, ir_op1(fn, OP_sine, angle), &part, dims);
-    ir_val_t out[2] = {ir_op2(fn, OP_subtract, ir_op2(fn, OP_multiply, low, cosine),
-                              ir_op2(fn, OP_multiply, high, sine)),
-                       ir_op2(fn, OP_add, ir_op2(fn, OP_multiply, high, cosine),
-                              ir_op2(fn, OP_multiply, low, sine))};
-    return ir_concatenate(fn, out, 2, 3);
+    return layer_rotate(b, x, ir_op1(b->fn, OP_cosine, angle), ir_op1(b->fn, OP_sine, angle));
 }
 
 /* A projection as [batch, time, heads, head] in f32. */

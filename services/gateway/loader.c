@@ -35,7 +35,8 @@ static int check_family(const infer_t *model, err_t *err)
     infer_facts_t facts = infer_facts(model);
     if (!facts.window) return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "cannot be served: %s (known are gpt2 and llama, docs/models.md)", facts.why);
+                   "cannot be served: %s (known are gpt2, llama and nanochat, docs/models.md)",
+                   facts.why);
 }
 
 /* The tokenizer of the first checkpoint, which others are compared with from then on. */

@@ -12,7 +12,8 @@
 typedef struct {
     int64_t layers, heads, kv_heads, width, hidden, head_width, block, vocab, batch;
     bool bias, bf16, tied, qkv_bias, qk_norm;
-    double theta, eps;
+    bool rope_bf16;
+    double theta, eps, softcap;
     char *from, *weights;
 } options_t;
 
@@ -30,17 +31,24 @@ static const config_field_t fields[] = {
     FIELD(batch, CONFIG_INT, "12", "sequences per step and worker", 1, 1 << 20),
     FIELD(bf16, CONFIG_BOOL, "false", "parameters and matrix products in bf16", 0, 0),
     FIELD(bias, CONFIG_BOOL, "true", "gpt2: biases in linear layers and layer norms", 0, 0),
-    FIELD(kv_heads, CONFIG_INT, "0", "llama: heads of keys and values; 0: as many as heads", 0,
-          4096),
+    FIELD(kv_heads, CONFIG_INT, "0",
+          "llama, nanochat: heads of keys and values; 0: as many as heads", 0, 4096),
     FIELD(hidden, CONFIG_INT, "0",
-          "llama: width within a feed-forward layer; 0: 8/3 of the width, in whole 64s", 0,
-          1 << 20),
+          "llama, nanochat: width within a feed-forward layer; 0: 8/3 of the width in whole 64s,"
+          " four times the width",
+          0, 1 << 20),
     FIELD(head_width, CONFIG_INT, "0", "llama: width of a head; 0: width / heads", 0, 65536),
     FIELD(tied, CONFIG_BOOL, "true", "llama: the output head is the embedding", 0, 0),
     FIELD(qkv_bias, CONFIG_BOOL, "false", "llama: biases of queries, keys, values (Qwen 2)", 0, 0),
     FIELD(qk_norm, CONFIG_BOOL, "false", "llama: norms of queries and keys (Qwen 3)", 0, 0),
-    FIELD(theta, CONFIG_FLOAT, "10000", "llama: base of the rotary frequencies", 1, 1e12),
-    FIELD(eps, CONFIG_FLOAT, "1e-5", "llama: of the norms", 1e-30, 1),
+    FIELD(theta, CONFIG_FLOAT, "10000", "llama, nanochat: base of the rotary frequencies", 1, 1e12),
+    FIELD(eps, CONFIG_FLOAT, "1e-5", "llama, nanochat: of the norms", 1e-30, 1),
+    FIELD(softcap, CONFIG_FLOAT, "15", "nanochat: scores stay below it in size; 0: without", 0,
+          1e6),
+    FIELD(rope_bf16, CONFIG_BOOL, "true",
+          "nanochat: rotary positions rounded to bf16, as its own programs do; false: as Hugging "
+          "Face's do in f32",
+          0, 0),
     FIELD(from, CONFIG_STRING, NULL,
           "directory with config.json and safetensors, as Hugging Face publishes models", 0, 0),
     FIELD(weights, CONFIG_STRING, NULL, "with --from: file for the weights, for pcp train --init",
@@ -49,7 +57,7 @@ static const config_field_t fields[] = {
 static const config_table_t table = {
     .purpose = "print a model of a known family as StableHLO",
     .usage =
-        "usage: pcp model gpt2|llama [FLAGS] > model.mlir\n"
+        "usage: pcp model gpt2|llama|nanochat [FLAGS] > model.mlir\n"
         "       pcp model --from DIR [--weights FILE] [--block N] [--batch N] > model.mlir\n\n"
         "Prints a model as a StableHLO module: @main is the loss, @logits the next-token scores.\n"
         "Parameters carry their initial values' rules (pcp.init), docs/models.md tells more. Their "
@@ -93,6 +101,24 @@ static ir_module_t *make_llama(const options_t *o, err_t *err)
     return family_llama(&config, err);
 }
 
+static ir_module_t *make_nanochat(const options_t *o, err_t *err)
+{
+    nanochat_config_t config = {.layers = (int)o->layers,
+                                .heads = (int)o->heads,
+                                .kv_heads = (int)(o->kv_heads ? o->kv_heads : o->heads),
+                                .width = (int)o->width,
+                                .hidden = (int)(o->hidden ? o->hidden : 4 * o->width),
+                                .block = o->block ? (int)o->block : 64,
+                                .vocab = (int)o->vocab,
+                                .batch = (int)o->batch,
+                                .eps = o->eps,
+                                .theta = o->theta,
+                                .softcap = o->softcap,
+                                .rope_bf16 = o->rope_bf16,
+                                .bf16 = o->bf16};
+    return family_nanochat(&config, err);
+}
+
 static ir_module_t *make_from(const options_t *o, err_t *err)
 {
     family_run_t run = {.block = o->block, .batch = o->batch, .bf16 = o->bf16};
@@ -110,7 +136,7 @@ static ir_module_t *make_from(const options_t *o, err_t *err)
 static const struct {
     const char *word;
     ir_module_t *(*make)(const options_t *o, err_t *err);
-} families[] = {{"gpt2", make_gpt2}, {"llama", make_llama}};
+} families[] = {{"gpt2", make_gpt2}, {"llama", make_llama}, {"nanochat", make_nanochat}};
 
 static ir_module_t *make(const options_t *o, const config_args_t *args, err_t *err)
 {
@@ -119,7 +145,7 @@ static ir_module_t *make(const options_t *o, const config_args_t *args, err_t *e
     if (o->weights || o->from)
         err_set(err, ERR_ARG, "--weights needs --from DIR, and --from no family");
     else
-        err_set(err, ERR_ARG, "name one family: gpt2, llama; or give --from DIR");
+        err_set(err, ERR_ARG, "name one family: gpt2, llama, nanochat; or give --from DIR");
     for (size_t i = 0; i < sizeof families / sizeof *families && !o->from && !o->weights; i++)
         if (strcmp(families[i].word, word) == 0) return families[i].make(o, err);
     return NULL;

@@ -24,6 +24,24 @@ for backend in interp cpu; do
         "$golden/training.json" --training --backend "$backend"
 done
 
+# The family of nanochat is the exported models: the same loss and gradients by the same parameters in the same order. It
+# rounds rotary positions as they do; without that it is another model.
+mkdir "$work/family"
+nanochat() { # FILE FLAGS...
+    "$bin/pcp" model nanochat --heads 4 --width 64 "${@:2}" >"$work/family/$1.mlir" 2>/dev/null
+}
+nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64
+nanochat nanochat_smoke_d1_128 --layers 1 --block 128 --vocab 65536 --batch 1
+for model in nanochat_forward_32 nanochat_smoke_d1_128; do
+    check "gradients of the family as $model" "$bin/golden-check" "$work/family/$model.mlir" \
+        "$golden/gradients.json" --backend cpu
+done
+differs() { ! "$bin/golden-check" "$work/family/nanochat_forward_32.mlir" "$golden/gradients.json" --backend cpu; }
+nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64 --rope-bf16=false
+check "rotary positions in f32 are another model" differs
+nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64 --softcap=0
+check "scores without a cap are another model" differs
+
 # Logits held by parts of their rows (plan/schedule/parts.h), here of less than 100 kB: the same gradients, masked targets
 # included.
 mkdir "$work/parts"

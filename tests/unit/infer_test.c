@@ -105,6 +105,24 @@ static void llama_init(model_t *self)
     model_init(self, family_llama(&c, &err), &err);
 }
 
+static void nanochat_init(model_t *self, bool rope_bf16)
+{
+    err_t err = {0};
+    const nanochat_config_t c = {.layers = LAYERS,
+                                 .heads = 4,
+                                 .kv_heads = 2,
+                                 .width = 48,
+                                 .hidden = 96,
+                                 .block = BLOCK,
+                                 .vocab = VOCAB,
+                                 .batch = 1,
+                                 .eps = 1e-5,
+                                 .theta = 10000,
+                                 .softcap = 15,
+                                 .rope_bf16 = rope_bf16};
+    model_init(self, family_nanochat(&c, &err), &err);
+}
+
 static void model_fini(model_t *self)
 {
     str_fini(&self->text);
@@ -195,6 +213,16 @@ static void test_llama(void **state)
     model_t model;
     llama_init(&model);
     compare_all(&model, "llama");
+}
+
+static void test_nanochat(void **state)
+{
+    (void)state;
+    model_t model;
+    nanochat_init(&model, true);
+    compare_all(&model, "nanochat");
+    nanochat_init(&model, false);
+    compare_all(&model, "nanochat, rotary positions in f32");
 }
 
 /* Several sequences of different lengths, which begin and end at different times: the greedy tokens of
@@ -384,10 +412,10 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),         cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_side_by_side), cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_cache),        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_nanochat), cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_bf16),     cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_full),     cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

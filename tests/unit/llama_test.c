@@ -382,6 +382,14 @@ static void test_config(void **state)
         {"{\"model_type\": \"llama\", \"num_key_value_heads\": 5}", "kv_heads 5"},
         {"{\"model_type\": \"mistral\", \"sliding_window\": 8}", "sliding_window is 8"},
         {"{\"model_type\": \"gpt2\", \"n_inner\": 7}", "n_inner is 7"},
+        {"{\"model_type\": \"nanochat\", \"hidden_act\": \"gelu\"}", "gelu"},
+        {"{\"model_type\": \"nanochat\", \"num_attention_heads\": 5}", "heads 5"},
+        {"{\"model_type\": \"nanochat\", \"attention_bias\": true}", "attention_bias"},
+        {"{\"model_type\": \"nanochat\", \"tie_word_embeddings\": true}", "tie_word_embeddings"},
+        {"{\"model_type\": \"nanochat\", \"rms_norm_eps\": 0}", "eps 0"},
+        {"{\"model_type\": \"nanochat\", \"final_logit_softcapping\": -1}", "softcap"},
+        {"{\"model_type\": \"nanochat\", \"rope_table_dtype\": \"int8\"}", "int8"},
+        {"{\"model_type\": \"nanochat\", \"rope_parameters\": {\"rope_type\": \"yarn\"}}", "yarn"},
         {"{\"model_type\": \"gpt2\", \"n_head\": 7}", "heads 7"},
         {"{\"model_type\": \"gpt2\", \"activation_function\": \"relu\"}", "relu"},
     };
@@ -400,10 +408,25 @@ static void test_description(void **state)
     c.kv_heads = 2, c.qkv_bias = true, c.tied = false;
     gpt2_config_t g = {
         .layers = 1, .heads = 2, .width = 8, .block = T, .vocab = V, .batch = 3, .bias = true};
-    ir_module_t *of[2] = {family_llama(&c, &err), family_gpt2(&g, &err)};
-    for (int i = 0; i < 2; i++) {
+    nanochat_config_t n = {.layers = 2,
+                           .heads = 4,
+                           .kv_heads = 2,
+                           .width = 16,
+                           .hidden = 32,
+                           .block = T,
+                           .vocab = V,
+                           .batch = 1,
+                           .eps = 1e-6,
+                           .theta = 500,
+                           .rope_bf16 = true};
+    nanochat_config_t capped = n;
+    capped.softcap = 9, capped.rope_bf16 = false;
+    enum { N = 4 };
+    ir_module_t *of[N] = {family_llama(&c, &err), family_gpt2(&g, &err), family_nanochat(&n, &err),
+                          family_nanochat(&capped, &err)};
+    for (int i = 0; i < N; i++) {
         if (!of[i]) fail_msg("%s", err.text);
-        const family_run_t run = {.batch = i ? 3 : 1};
+        const family_run_t run = {.batch = i == 1 ? 3 : 1};
         ir_module_t *again = family_build(family_config(of[i]), &run, &err);
         if (!again) fail_msg("%s", err.text);
         str_t a = {0}, b = {0};
@@ -423,8 +446,9 @@ static void test_description(void **state)
     assert_string_equal(names[1], "norm.weight");
     assert_true(family_ignores(family_config(of[1]), "h.3.attn.bias"));
     assert_false(family_ignores(family_config(of[0]), "lm_head.weight"));
-    ir_module_destroy(&of[0]);
-    ir_module_destroy(&of[1]);
+    assert_int_equal(family_names(family_config(of[2]), "model.layers.0.mlp.fc1.weight", names), 2);
+    assert_string_equal(names[1], "layers.0.mlp.fc1.weight");
+    for (int i = 0; i < N; i++) ir_module_destroy(&of[i]);
 }
 
 int main(void)
