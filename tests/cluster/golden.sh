@@ -37,7 +37,7 @@ for model in nanochat_forward_32 nanochat_smoke_d1_128; do
         "$golden/gradients.json" --backend cpu
 done
 differs() { ! "$bin/golden-check" "$work/family/nanochat_forward_32.mlir" "$golden/gradients.json" --backend cpu; }
-nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64 --rope-bf16=false
+nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64 --no-rope-bf16
 check "rotary positions in f32 are another model" differs
 nanochat nanochat_forward_32 --layers 2 --block 32 --vocab 65 --batch 64 --softcap=0
 check "scores without a cap are another model" differs
