@@ -56,7 +56,7 @@ static ir_val_t table(build_t *b, int64_t rows, bool sine)
     int64_t half = head_width(c) / 2;
     ir_type_t type = ir_type(c->rope_bf16 ? DT_BF16 : DT_F32, 2, (int64_t[]){rows, half});
     arena_t *arena = b->fn->module->arena;
-    tensor_t out = {.type = type, .data = ARENA_ARRAY(arena, float, rows * half)};
+    tensor_t out = {.type = type, .data = ARENA_ARRAY(arena, float, rows *half)};
     for (int64_t i = 0; i < rows * half; i++) {
         double angle = (double)angle_of(c, i / half, i % half);
         tensor_set_f64(&out, i, (float)(sine ? -sin(angle) : cos(angle)));
