@@ -147,6 +147,8 @@ int service_start(const char *name, const service_options_t *common, const confi
     zsys_handler_set(NULL);
     zsys_set_max_sockets(0); /* as many as the library can */
     zsys_set_io_threads(io_threads(name));
+    /* An actor and its owner that both wait for room in the other's pipe would wait for ever. */
+    zsys_set_pipehwm(0);
     char *text = config_print(table, options, true);
     for (char *p = text; *p; p++)
         if (*p == '\n') *p = ' ';

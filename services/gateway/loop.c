@@ -159,7 +159,6 @@ int loop_run(const gateway_config_t *config, int signal_fd, err_t *err)
     loop_t self = {0};
     service_signals_t signals = {.on_signal = on_signal, .user = &self};
     health_t *health = NULL;
-    zsys_set_pipehwm(0); /* neither side of a pipe may wait for the other */
     self.zloop = zloop_new();
     int rc = gateway_init(&self.state, config, err);
     if (rc == 0) rc = start(&self, signal_fd, &signals, err);
