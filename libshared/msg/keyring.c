@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@ enum {
     ENFORCE_DOMAIN = 93,
     LOOK_MS = 500, /* between looks at the list of revoked keys */
     WARN_MS = 60000,
+    DAY_S = 86400,
+    SOON_DAYS = 7, /* when the end of our key is worth a word */
     BUCKETS = 1024,
     MOST_CARDS = 65536,
 };
@@ -41,27 +44,40 @@ typedef struct {
 typedef struct entry {
     keys_card_t card;
     char text[KEYS_CARD_TEXT];
-    bool revoked;
+    const char *why; /* it is taken no more; NULL: it is */
     VEC(connection_t) connections;
     struct entry *next;
 } entry_t;
 
+/* What a file was when it was read. */
+typedef struct {
+    char *path; /* NULL: there is none */
+    dev_t device;
+    ino_t number;
+    struct timespec when;
+    off_t size;
+} watched_t;
+
 static struct {
-    keys_t own;
-    bool has_key, insecure, open; /* open: another machine may connect, without keys */
-    char *revoked_path;
-    struct timespec revoked_when;
-    off_t revoked_size;
-    keys_revoked_t revoked; /* all that any list has named: nobody comes back */
-    char *list;             /* the text with most of them, for others */
-    size_t n_list;          /* its keys */
-    uint64_t revoked_since; /* rises with them */
+    _Atomic(const keys_t *) own; /* NULL: there is none */
+    VEC(keys_t *) all;           /* the first is what bound sockets go by; somebody may read any */
+    _Atomic uint64_t own_since;  /* rises with each */
+    watched_t key, list_file;
+    int64_t end_told_ms;
+    bool insecure, open;                 /* open: another machine may connect, without keys */
+    keys_revoked_t revoked;              /* all that any list has named: nobody comes back */
+    char *list;                          /* the text with most of them, for others */
+    size_t n_list;                       /* its keys */
+    uint64_t revoked_since;              /* rises with them */
+    uint64_t judged_own, judged_revoked; /* cards were judged when these counted so much */
     entry_t *buckets[BUCKETS];
     size_t n_card;
     zactor_t *actor;
     uint64_t n_refused;
 } ring;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char revoked[] = "its key is revoked";
+static const char expired[] = "its certificate has expired: issue another";
 
 /* --- Connections --- */
 
@@ -81,13 +97,16 @@ static void note_connection(entry_t *entry, int fd)
 
 static void cut(entry_t *entry, const char *why)
 {
+    size_t n = 0;
     for (size_t i = 0; i < entry->connections.n; i++) {
         connection_t one = entry->connections.at[i];
-        if (guest_cookie(one.fd) == one.cookie) shutdown(one.fd, SHUT_RDWR);
+        if (guest_cookie(one.fd) != one.cookie) continue; /* it has ended by itself */
+        shutdown(one.fd, SHUT_RDWR);
+        n++;
     }
-    if (entry->connections.n)
+    if (n)
         log_event(LOG_WARN, "key_cut", "name=%s role=%s connections=%zu reason=\"%s\"",
-                  entry->card.name, keys_role_name(entry->card.role), entry->connections.n, why);
+                  entry->card.name, keys_role_name(entry->card.role), n, why);
     VEC_FREE(&entry->connections);
 }
 
@@ -109,7 +128,7 @@ static bool merge(keys_revoked_t *list, const char *text, size_t n)
         ring.revoked.at = mem_realloc(ring.revoked.at, (ring.revoked.n + 1) * KEYS_BYTES);
         memcpy(ring.revoked.at[ring.revoked.n++], list->at[i], KEYS_BYTES);
     }
-    if (!ring.list || list->n > ring.n_list) {
+    if (!ring.list || list->n >= ring.n_list) {
         free(ring.list);
         ring.list = mem_printf("%.*s", (int)n, text);
         ring.n_list = list->n;
@@ -119,32 +138,50 @@ static bool merge(keys_revoked_t *list, const char *text, size_t n)
     return ring.revoked.n > before;
 }
 
+/* Another file than the one that was read; a mount of Kubernetes' changes where links lead. */
+static bool has_changed(const watched_t *self)
+{
+    struct stat info;
+    if (!self->path || stat(self->path, &info) < 0) return false;
+    return info.st_mtim.tv_sec != self->when.tv_sec || info.st_mtim.tv_nsec != self->when.tv_nsec ||
+           info.st_size != self->size || info.st_ino != self->number || info.st_dev != self->device;
+}
+
+/* Before it is read: what is written meanwhile is another change. */
+static int note_file(watched_t *self, struct stat *info, err_t *err)
+{
+    if (stat(self->path, info) < 0) return err_set_errno(err, "%s", self->path);
+    self->when = info->st_mtim;
+    self->size = info->st_size;
+    self->number = info->st_ino;
+    self->device = info->st_dev;
+    return 0;
+}
+
+/* A list that cannot be read leaves the one before in force. */
 static int read_revoked(err_t *err)
 {
     struct stat info;
     size_t n;
     keys_revoked_t list;
-    if (stat(ring.revoked_path, &info) < 0) return err_set_errno(err, "%s", ring.revoked_path);
+    const char *path = ring.list_file.path;
+    if (note_file(&ring.list_file, &info, err) < 0) return -1;
     if (info.st_size > KEYS_REVOKED_BYTES)
-        return err_set(err, ERR_ARG, "%s is too large for a list of revoked keys",
-                       ring.revoked_path);
-    char *text = file_read(ring.revoked_path, &n, err);
+        return err_set(err, ERR_ARG, "%s is too large for a list of revoked keys", path);
+    char *text = file_read(path, &n, err);
     if (!text) return -1;
     err_t inner = {0};
-    int rc = keys_revoked_read(text, n, ring.own.authority, &list, &inner);
+    int rc = keys_revoked_read(text, n, &keyring_own()->trust, &list, &inner);
     if (rc == 0) merge(&list, text, n);
     free(text);
-    if (rc < 0) return err_set(err, inner.code, "%s: %s", ring.revoked_path, inner.text);
-    ring.revoked_when = info.st_mtim;
-    ring.revoked_size = info.st_size;
-    return 0;
+    return rc < 0 ? err_set(err, inner.code, "%s: %s", path, inner.text) : 0;
 }
 
 int keyring_take_revoked(const char *text, size_t n, err_t *err)
 {
     keys_revoked_t list;
-    if (!ring.has_key || keys_revoked_read(text, n, ring.own.authority, &list, err) < 0)
-        return ring.has_key ? -1 : 0;
+    const keys_t *own = keyring_own();
+    if (!own || keys_revoked_read(text, n, &own->trust, &list, err) < 0) return own ? -1 : 0;
     pthread_mutex_lock(&lock);
     bool more = merge(&list, text, n);
     size_t n_all = ring.revoked.n;
@@ -177,33 +214,107 @@ uint64_t keyring_revoked_since(void)
     return since;
 }
 
-static bool list_changed(void)
-{
-    struct stat info;
-    if (!ring.revoked_path || stat(ring.revoked_path, &info) < 0) return false;
-    return info.st_mtim.tv_sec != ring.revoked_when.tv_sec ||
-           info.st_mtim.tv_nsec != ring.revoked_when.tv_nsec || info.st_size != ring.revoked_size;
-}
-
-/* A list that cannot be read leaves the one before in force. */
-static void look(void)
+static void look_at_list(void)
 {
     err_t err = {0};
+    if (!has_changed(&ring.list_file)) return;
+    if (read_revoked(&err) < 0)
+        log_event(LOG_ERROR, "revoked_unread", "error=\"%s\"", err.text);
+    else
+        log_event(LOG_INFO, "revoked_read", "keys=%zu", ring.revoked.n);
+}
+
+/* --- Our own key, when its file is replaced --- */
+
+static void take_own(const keys_t *key)
+{
+    keys_t *kept = mem_calloc(1, sizeof *kept);
+    *kept = *key;
+    VEC_PUSH(&ring.all, kept);
+    atomic_store(&ring.own, kept);
+}
+
+/* The list that we hand on must be one that others trust, too. */
+static void drop_foreign_list(const keys_trust_t *trust)
+{
+    keys_revoked_t list;
+    if (!ring.list) return;
+    if (keys_revoked_read(ring.list, strlen(ring.list), trust, &list, NULL) == 0) {
+        free(list.at);
+        return;
+    }
+    free(ring.list);
+    ring.list = NULL;
+    ring.n_list = 0;
+}
+
+static int read_own(const keys_t *own, keys_t *next, err_t *err)
+{
+    struct stat info;
+    err_t inner = {0};
+    if (note_file(&ring.key, &info, err) < 0 || keys_load(ring.key.path, next, err) < 0) return -1;
+    if (memcmp(next, own, sizeof *own) == 0) return 0;
+    if (is_revoked(next->card.public_key)) return err_set(err, ERR_STATE, "it is revoked");
+    if (keys_succeeds(own, next, clock_wall_ms() / 1000, &inner) < 0)
+        return err_set(err, inner.code, "%s: %s", ring.key.path, inner.text);
+    return 1;
+}
+
+/* One that is of no use leaves the one before in force. Connections that are made from now on show the
+ * new one (keyring_own_since); those that there are end with the old one's. */
+static void look_at_own(void)
+{
+    err_t err = {0};
+    keys_t next;
+    const keys_t *own = keyring_own();
+    if (!has_changed(&ring.key)) return;
+    int rc = read_own(own, &next, &err);
+    if (rc < 0) log_event(LOG_ERROR, "key_kept", "name=%s error=\"%s\"", own->card.name, err.text);
+    if (rc <= 0) return;
+    bool fewer = false;
+    for (size_t i = 0; i < own->trust.n; i++) fewer |= !keys_trusts(&next.trust, own->trust.at[i]);
+    take_own(&next);
+    explicit_bzero(&next, sizeof next);
+    own = keyring_own();
+    if (fewer) ring.revoked_since++; /* seals are to be judged again */
+    drop_foreign_list(&own->trust);
+    ring.end_told_ms = 0;
+    atomic_fetch_add(&ring.own_since, 1);
+    log_event(LOG_INFO, "key_renewed", "name=%s role=%s days=%lld authorities=%zu", own->card.name,
+              keys_role_name(own->card.role),
+              (long long)(own->card.expires_s - clock_wall_ms() / 1000) / DAY_S, own->trust.n);
+}
+
+/* Once a day, when it ends soon. */
+static void warn_of_end(int64_t now_s)
+{
+    const keys_card_t *card = &keyring_own()->card;
+    int64_t now_ms = clock_mono_ms(), left_s = card->expires_s - now_s;
+    bool told = ring.end_told_ms && now_ms - ring.end_told_ms < 1000LL * DAY_S;
+    if (left_s > (int64_t)SOON_DAYS * DAY_S || told) return;
+    ring.end_told_ms = now_ms;
+    log_event(left_s > 0 ? LOG_WARN : LOG_ERROR, left_s > 0 ? "key_ends" : "key_expired",
+              "name=%s hours=%lld fix=\"pcp keys renew\"", card->name, (long long)left_s / 3600);
+}
+
+static const char *fault_of(const keys_card_t *card, int64_t now_s);
+
+static void look(void)
+{
     int64_t now_s = clock_wall_ms() / 1000;
     pthread_mutex_lock(&lock);
-    if (list_changed()) {
-        if (read_revoked(&err) < 0)
-            log_event(LOG_ERROR, "revoked_unread", "error=\"%s\"", err.text);
-        else
-            log_event(LOG_INFO, "revoked_read", "keys=%zu", ring.revoked.n);
-    }
+    look_at_own();
+    look_at_list();
+    warn_of_end(now_s);
+    bool all = ring.judged_own != ring.own_since, more = ring.judged_revoked != ring.revoked_since;
+    ring.judged_own = ring.own_since;
+    ring.judged_revoked = ring.revoked_since;
     for (size_t b = 0; b < BUCKETS; b++)
         for (entry_t *entry = ring.buckets[b]; entry; entry = entry->next) {
-            entry->revoked = is_revoked(entry->card.public_key);
-            if (entry->revoked)
-                cut(entry, "its key is revoked");
-            else if (entry->card.expires_s <= now_s)
-                cut(entry, "its certificate has expired");
+            if (all) entry->why = fault_of(&entry->card, now_s);
+            if (more && is_revoked(entry->card.public_key)) entry->why = revoked;
+            if (!entry->why && entry->card.expires_s <= now_s) entry->why = expired;
+            if (entry->why) cut(entry, entry->why);
         }
     pthread_mutex_unlock(&lock);
 }
@@ -279,24 +390,28 @@ int keyring_load(const keyring_options_t *options, err_t *err)
     ring.insecure = options->insecure;
     if (options->insecure) hand_down("PCP_INSECURE", "true");
     if (!options->key || !*options->key) return 0;
-    if (keys_load(options->key, &ring.own, err) < 0) return -1;
-    ring.has_key = true;
+    keys_t key;
+    struct stat info;
+    ring.key.path = mem_strdup(options->key);
+    if (note_file(&ring.key, &info, err) < 0 || keys_load(options->key, &key, err) < 0) return -1;
+    take_own(&key);
+    explicit_bzero(&key, sizeof key);
     /* Its end is for others to judge; a file that was changed is of no use. */
-    if (keys_card_check(&ring.own.card, ring.own.authority, INT64_MIN, err) < 0) return -1;
+    const keys_t *own = keyring_own();
+    if (keys_card_check(&own->card, &own->trust, INT64_MIN, err) < 0) return -1;
     hand_down("PCP_KEY", options->key);
     hand_down("PCP_REVOKED", options->revoked);
     if (!options->revoked || !*options->revoked) return 0;
-    ring.revoked_path = mem_strdup(options->revoked);
+    ring.list_file.path = mem_strdup(options->revoked);
     return read_revoked(err);
 }
 
 int keyring_start(err_t *err)
 {
-    if (ring.actor || (!ring.has_key && !ring.insecure)) return 0;
+    if (ring.actor || (!keyring_own() && !ring.insecure)) return 0;
     zsock_t *zap = NULL;
-    if (ring.has_key && ring.own.card.expires_s <= clock_wall_ms() / 1000)
-        log_event(LOG_ERROR, "key_expired", "name=%s fix=\"pcp keys issue\"", ring.own.card.name);
-    if (ring.has_key) {
+    if (keyring_own()) {
+        warn_of_end(clock_wall_ms() / 1000);
         zap = endpoint_open(endpoint_bind(ZMQ_REP, "inproc://zeromq.zap.01"), err);
         if (!zap) return -1;
     }
@@ -311,7 +426,12 @@ void keyring_end(void)
 
 const keys_t *keyring_own(void)
 {
-    return ring.has_key ? &ring.own : NULL;
+    return atomic_load(&ring.own);
+}
+
+uint64_t keyring_own_since(void)
+{
+    return atomic_load(&ring.own_since);
 }
 
 /* --- Sockets --- */
@@ -333,15 +453,15 @@ size_t keyring_bare(const char *address)
 char *keyring_endpoint(const char *address)
 {
     char hex[2 * KEYS_BYTES + 1];
-    if (!ring.has_key || !str_starts(address, "tcp://") || strstr(address, "?key="))
+    if (!keyring_own() || !str_starts(address, "tcp://") || strstr(address, "?key="))
         return mem_strdup(address);
-    keys_hex(ring.own.card.public_key, KEYS_BYTES, hex);
+    keys_hex(ring.all.at[0]->card.public_key, KEYS_BYTES, hex);
     return mem_printf("%s?key=%s", address, hex);
 }
 
 bool keyring_guards(const char *address)
 {
-    return ring.has_key && str_starts(address, "tcp://");
+    return keyring_own() && str_starts(address, "tcp://");
 }
 
 static int refuse_open(const char *address, err_t *err)
@@ -361,16 +481,16 @@ static int set(void *raw, int option, const void *value, size_t n, err_t *err)
                    zmq_strerror(zmq_errno()));
 }
 
-static int be_client(void *raw, const char *address, err_t *err)
+static int be_client(void *raw, const keys_t *own, const char *address, err_t *err)
 {
     uint8_t server[KEYS_BYTES];
     char text[KEYS_CARD_TEXT], property[KEYS_CARD_TEXT + sizeof CARD_PROPERTY + 1];
     const char *mark = strstr(address, "?key=");
-    memcpy(server, ring.own.server, KEYS_BYTES);
+    memcpy(server, own->server, KEYS_BYTES);
     if (mark && (strlen(mark) != strlen("?key=") + 2 * KEYS_BYTES ||
                  !keys_unhex(mark + strlen("?key="), KEYS_BYTES, server)))
         return err_set(err, ERR_NET, "%.200s: behind ?key= should be 64 hex digits", address);
-    keys_card_write(&ring.own.card, text);
+    keys_card_write(&own->card, text);
     snprintf(property, sizeof property, CARD_PROPERTY ":%s", text);
     if (set(raw, METADATA, property, strlen(property), err) < 0) return -1;
     return set(raw, ZMQ_CURVE_SERVERKEY, server, KEYS_BYTES, err);
@@ -379,13 +499,15 @@ static int be_client(void *raw, const char *address, err_t *err)
 int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err)
 {
     if (!str_starts(address, "tcp://")) return 0;
-    if (!ring.has_key) return binds ? refuse_open(address, err) : 0;
+    if (!keyring_own()) return binds ? refuse_open(address, err) : 0;
+    /* Who connects was told a key of ours, which stays: it is the card that ends. */
+    const keys_t *own = binds ? ring.all.at[0] : keyring_own();
     void *raw = zsock_resolve(socket);
     int one = 1;
-    if (set(raw, ZMQ_CURVE_PUBLICKEY, ring.own.card.public_key, KEYS_BYTES, err) < 0 ||
-        set(raw, ZMQ_CURVE_SECRETKEY, ring.own.secret, KEYS_BYTES, err) < 0)
+    if (set(raw, ZMQ_CURVE_PUBLICKEY, own->card.public_key, KEYS_BYTES, err) < 0 ||
+        set(raw, ZMQ_CURVE_SECRETKEY, own->secret, KEYS_BYTES, err) < 0)
         return -1;
-    if (!binds) return be_client(raw, address, err);
+    if (!binds) return be_client(raw, own, address, err);
     if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0 ||
         set(raw, ENFORCE_DOMAIN, &one, sizeof one, err) < 0)
         return -1;
@@ -406,12 +528,12 @@ static entry_t **find(const uint8_t key[KEYS_BYTES], const char *text)
     return at;
 }
 
-static const char *judge(const keys_card_t *card, int64_t now_s)
+static const char *fault_of(const keys_card_t *card, int64_t now_s)
 {
-    err_t err = {0};
-    if (is_revoked(card->public_key)) return "its key is revoked";
-    if (keys_card_check(card, ring.own.authority, now_s, &err) == 0) return NULL;
-    return card->expires_s <= now_s ? "its certificate has expired: issue another"
+    const keys_trust_t *trust = &keyring_own()->trust;
+    if (is_revoked(card->public_key)) return revoked;
+    if (keys_card_check(card, trust, now_s, NULL) == 0) return NULL;
+    return card->expires_s <= now_s ? expired
                                     : "its certificate is not signed by this cluster's authority";
 }
 
@@ -424,7 +546,7 @@ static const keys_card_t *take_card(const uint8_t key[KEYS_BYTES], const char *t
     if (!entry) {
         keys_card_t card;
         *why = keys_card_read(text, key, &card, NULL) < 0 ? "it has shown no certificate"
-                                                          : judge(&card, now_s);
+                                                          : fault_of(&card, now_s);
         if (!*why && ring.n_card >= MOST_CARDS) *why = "too many members";
         if (*why) return NULL;
         *at = entry = mem_calloc(1, sizeof *entry);
@@ -433,17 +555,14 @@ static const keys_card_t *take_card(const uint8_t key[KEYS_BYTES], const char *t
         snprintf(entry->text, sizeof entry->text, "%s", text);
     }
     note_connection(entry, fd);
-    if (entry->revoked)
-        *why = "its key is revoked";
-    else if (entry->card.expires_s <= now_s)
-        *why = "its certificate has expired: issue another";
+    *why = entry->why ? entry->why : entry->card.expires_s <= now_s ? expired : NULL;
     return *why ? NULL : &entry->card;
 }
 
 const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why)
 {
     *why = NULL;
-    if (!ring.has_key) return NULL;
+    if (!keyring_own()) return NULL;
     const char *user = zmq_msg_gets(frame, "User-Id"), *text = zmq_msg_gets(frame, CARD_PROPERTY);
     uint8_t key[KEYS_BYTES];
     if (!user) return NULL; /* ipc, inproc */

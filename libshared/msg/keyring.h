@@ -26,8 +26,12 @@ int keyring_load(const keyring_options_t *options, err_t *err);
 int keyring_start(err_t *err);
 void keyring_end(void);
 
-/* Our own key; NULL: we have none. */
+/* Our own key; NULL: we have none. Its file is looked at twice a second: one that may take its place
+ * (keys_succeeds) is our key from then on. What this gave before stays where it is. */
 const keys_t *keyring_own(void);
+/* Another number once it is another one: who has connected with the one before connects again, or its
+ * connections end when that has expired. */
+uint64_t keyring_own_since(void);
 
 /* For endpoint_add: what CURVE needs, set on a socket before it binds or connects to `address`.
  * -1 with ERR_NET: it would be open to other machines without a key. */
@@ -35,7 +39,8 @@ int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err)
 /* Must a PUB that binds here judge its subscribers (publish_admit)? */
 bool keyring_guards(const char *address);
 
-/* "tcp://HOST:PORT?key=HEX": an endpoint with the public key of who binds it. Returns, caller
+/* "tcp://HOST:PORT?key=HEX": an endpoint with the public key of who binds it, which is that of our first
+ * key, and stays. Returns, caller
  * frees; without a key, or where the address is not tcp, the address as it is. */
 char *keyring_endpoint(const char *address);
 /* How many bytes of an endpoint come before its key. */
@@ -48,7 +53,7 @@ const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why);
 
 /* Is a key on a list that this process has read? Without a list nobody is. */
 bool keyring_is_revoked(const uint8_t key[KEYS_BYTES]);
-/* Another number once more keys are revoked. */
+/* Another number once more keys are revoked, or an authority is trusted no more. */
 uint64_t keyring_revoked_since(void);
 /* A list that came by message or from the store: who is on it is revoked from now on, whoever handed
  * it on, for the authority has signed it. 1: it has new keys; 0: none; -1: it is no list of this

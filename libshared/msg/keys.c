@@ -102,46 +102,110 @@ int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name,
     memset(out, 0, sizeof *out);
     out->card.role = role;
     snprintf(out->card.name, sizeof out->card.name, "%s", name);
-    out->card.expires_s = expires_s;
     uint8_t signer[KEYS_SIGNER];
     crypto_box_keypair(out->card.public_key, out->secret);
     signer_of(out->secret, out->card.signs, signer);
     sodium_memzero(signer, sizeof signer);
-    memcpy(out->authority, self->public_key, KEYS_BYTES);
     memcpy(out->server, self->server, KEYS_BYTES);
-    char *text = signed_text(&out->card);
-    crypto_sign_detached(out->card.signature, NULL, (const uint8_t *)text, strlen(text),
+    keys_renew(self, expires_s, out);
+    return 0;
+}
+
+void keys_renew(const keys_authority_t *self, int64_t expires_s, keys_t *key)
+{
+    key->card.expires_s = expires_s;
+    key->trust = self->trust;
+    char *text = signed_text(&key->card);
+    crypto_sign_detached(key->card.signature, NULL, (const uint8_t *)text, strlen(text),
                          self->secret);
     free(text);
-    return 0;
 }
 
 void keys_authority_new(keys_authority_t *self, int64_t expires_s, keys_t *shepherd)
 {
     if (sodium_init() < 0) mem_fail(0); /* no random numbers */
     memset(self, 0, sizeof *self);
-    crypto_sign_keypair(self->public_key, self->secret);
+    crypto_sign_keypair(self->trust.at[0], self->secret);
+    self->trust.n = 1;
     keys_issue(self, KEYS_SHEPHERD, "shepherd", expires_s, shepherd, NULL);
     memcpy(self->server, shepherd->card.public_key, KEYS_BYTES);
     memcpy(shepherd->server, self->server, KEYS_BYTES);
 }
 
+void keys_authority_next(keys_authority_t *self, keys_authority_t *next)
+{
+    memset(next, 0, sizeof *next);
+    crypto_sign_keypair(next->trust.at[0], next->secret);
+    memcpy(next->server, self->server, KEYS_BYTES);
+    memcpy(next->trust.at[1], self->trust.at[0], KEYS_BYTES);
+    memcpy(self->trust.at[1], next->trust.at[0], KEYS_BYTES);
+    self->trust.n = next->trust.n = KEYS_TRUSTED;
+}
+
 /* --- Judging --- */
 
-int keys_card_check(const keys_card_t *card, const uint8_t authority[KEYS_BYTES], int64_t now_s,
-                    err_t *err)
+static bool has_signed(const keys_trust_t *trust, const uint8_t signature[KEYS_SIGNATURE],
+                       const char *text, size_t n)
+{
+    bool good = false;
+    for (size_t i = 0; i < trust->n && !good; i++)
+        good = crypto_sign_verify_detached(signature, (const uint8_t *)text, n, trust->at[i]) == 0;
+    return good;
+}
+
+bool keys_trusts(const keys_trust_t *trust, const uint8_t authority[KEYS_BYTES])
+{
+    for (size_t i = 0; i < trust->n; i++)
+        if (memcmp(trust->at[i], authority, KEYS_BYTES) == 0) return true;
+    return false;
+}
+
+int keys_card_check(const keys_card_t *card, const keys_trust_t *trust, int64_t now_s, err_t *err)
 {
     char *text = signed_text(card);
-    int rc = crypto_sign_verify_detached(card->signature, (const uint8_t *)text, strlen(text),
-                                         authority);
+    bool good = has_signed(trust, card->signature, text, strlen(text));
     free(text);
-    if (rc != 0)
+    if (!good)
         return err_set(err, ERR_STATE,
                        "the certificate of \"%s\" is not signed by this cluster's authority",
                        card->name);
     if (card->expires_s > now_s) return 0;
     return err_set(err, ERR_STATE, "the certificate of \"%s\" has expired: issue another",
                    card->name);
+}
+
+bool keys_whole(const keys_t *self)
+{
+    uint8_t public_key[KEYS_BYTES], signs[KEYS_BYTES], signer[KEYS_SIGNER];
+    if (crypto_scalarmult_base(public_key, self->secret) != 0) return false;
+    signer_of(self->secret, signs, signer);
+    sodium_memzero(signer, sizeof signer);
+    return memcmp(public_key, self->card.public_key, KEYS_BYTES) == 0 &&
+           memcmp(signs, self->card.signs, KEYS_BYTES) == 0;
+}
+
+/* Who knows a shepherd knows it by its public key. */
+int keys_succeeds(const keys_t *self, const keys_t *next, int64_t now_s, err_t *err)
+{
+    const keys_card_t *is = &self->card, *to_be = &next->card;
+    if (to_be->role != is->role)
+        return err_set(err, ERR_STATE, "its role is %s, not %s", keys_role_name(to_be->role),
+                       keys_role_name(is->role));
+    if (strcmp(to_be->name, is->name) != 0)
+        return err_set(err, ERR_STATE, "its name is %s, not %s", to_be->name, is->name);
+    if (!keys_whole(next)) return err_set(err, ERR_STATE, "its public keys are not its secret's");
+    if (keys_card_check(to_be, &self->trust, now_s, err) < 0 ||
+        keys_card_check(to_be, &next->trust, now_s, err) < 0)
+        return -1;
+    if (to_be->expires_s < is->expires_s)
+        return err_set(err, ERR_STATE, "it ends sooner than the one in use");
+    if (memcmp(next->server, self->server, KEYS_BYTES) != 0)
+        return err_set(err, ERR_STATE, "it is for other shepherds");
+    if (is->role == KEYS_SHEPHERD && memcmp(to_be->public_key, is->public_key, KEYS_BYTES) != 0)
+        return err_set(err, ERR_STATE,
+                       "members know shepherds by their public key, and this is another one: "
+                       "pcp keys renew keeps it");
+    return 0;
 }
 
 const char *keys_may_be(const keys_card_t *card, Msg__Kind kind, const char *id)
@@ -208,22 +272,33 @@ static int at_end(const cursor_t *self, err_t *err)
     return err_set(err, ERR_PARSE, "there is more behind line %d", self->line);
 }
 
-static int next_kind(cursor_t *self, const char *word, const char *want, err_t *err)
+/* One of two versions in a row; the later one's files trust a second authority. */
+static int next_version(cursor_t *self, const char *word, int first, int *version, err_t *err)
 {
-    char version[8];
-    if (next(self, word, version, sizeof version, err) < 0) return -1;
-    if (strcmp(version, want) == 0) return 0;
-    return err_set(err, ERR_PARSE,
-                   "\"%s %s\": this program reads version %s (pcp keys issue makes another)", word,
-                   version, want);
+    char text[8];
+    if (next(self, word, text, sizeof text, err) < 0) return -1;
+    *version = *text - '0';
+    if (strlen(text) == 1 && *version >= first && *version < first + KEYS_TRUSTED) return 0;
+    return err_set(
+        err, ERR_PARSE,
+        "\"%s %s\": this program reads versions %d and %d (pcp keys issue makes another)", word,
+        text, first, first + 1);
+}
+
+static int next_trust(cursor_t *self, const char *word, bool two, keys_trust_t *out, err_t *err)
+{
+    out->n = two ? KEYS_TRUSTED : 1;
+    if (next_bytes(self, word, out->at[0], KEYS_BYTES, err) < 0) return -1;
+    return two ? next_bytes(self, "also", out->at[1], KEYS_BYTES, err) : 0;
 }
 
 int keys_read(const char *text, size_t n, keys_t *out, err_t *err)
 {
     cursor_t cursor = {text, text + n, 0};
     keys_t self = {0};
+    int version;
     char role[16], name[KEYS_NAME], expires[24];
-    if (next_kind(&cursor, "pcp-key", "2", err) < 0 ||
+    if (next_version(&cursor, "pcp-key", 2, &version, err) < 0 ||
         next(&cursor, "role", role, sizeof role, err) < 0 ||
         next(&cursor, "name", name, sizeof name, err) < 0 ||
         next(&cursor, "expires", expires, sizeof expires, err) < 0 ||
@@ -231,7 +306,7 @@ int keys_read(const char *text, size_t n, keys_t *out, err_t *err)
         next_bytes(&cursor, "public", self.card.public_key, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "signs", self.card.signs, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "secret", self.secret, KEYS_BYTES, err) < 0 ||
-        next_bytes(&cursor, "authority", self.authority, KEYS_BYTES, err) < 0 ||
+        next_trust(&cursor, "authority", version > 2, &self.trust, err) < 0 ||
         next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 ||
         next_bytes(&cursor, "signature", self.card.signature, KEYS_SIGNATURE, err) < 0 ||
         at_end(&cursor, err) < 0)
@@ -244,8 +319,9 @@ int keys_authority_read(const char *text, size_t n, keys_authority_t *out, err_t
 {
     cursor_t cursor = {text, text + n, 0};
     keys_authority_t self = {0};
-    if (next_kind(&cursor, "pcp-authority", "1", err) < 0 ||
-        next_bytes(&cursor, "public", self.public_key, KEYS_BYTES, err) < 0 ||
+    int version;
+    if (next_version(&cursor, "pcp-authority", 1, &version, err) < 0 ||
+        next_trust(&cursor, "public", version > 1, &self.trust, err) < 0 ||
         next_bytes(&cursor, "secret", self.secret, sizeof self.secret, err) < 0 ||
         next_bytes(&cursor, "server", self.server, KEYS_BYTES, err) < 0 || at_end(&cursor, err) < 0)
         return -1;
@@ -285,28 +361,41 @@ void keys_card_write(const keys_card_t *card, char text[KEYS_CARD_TEXT])
              card->name, card->expires_s, signs, hex);
 }
 
+/* The lines of next_trust. */
+static void write_trust(const char *word, const keys_trust_t *trust, char text[KEYS_TRUSTED * 80])
+{
+    char hex[2 * KEYS_BYTES + 1];
+    size_t used = 0;
+    for (size_t i = 0; i < trust->n; i++) {
+        keys_hex(trust->at[i], KEYS_BYTES, hex);
+        used += (size_t)snprintf(text + used, KEYS_TRUSTED * 80 - used, "%s %s\n",
+                                 i == 0 ? word : "also", hex);
+    }
+}
+
 char *keys_write(const keys_t *self)
 {
-    char public_key[65], signs[65], secret[65], authority[65], server[65], signature[129];
+    char public_key[65], signs[65], secret[65], trust[KEYS_TRUSTED * 80], server[65],
+        signature[129];
     keys_hex(self->card.signs, KEYS_BYTES, signs);
     keys_hex(self->card.public_key, KEYS_BYTES, public_key);
     keys_hex(self->secret, KEYS_BYTES, secret);
-    keys_hex(self->authority, KEYS_BYTES, authority);
+    write_trust("authority", &self->trust, trust);
     keys_hex(self->server, KEYS_BYTES, server);
     keys_hex(self->card.signature, KEYS_SIGNATURE, signature);
-    return mem_printf("pcp-key 2\nrole %s\nname %s\nexpires %" PRId64
-                      "\npublic %s\nsigns %s\nsecret %s\nauthority %s\nserver %s\nsignature %s\n",
-                      keys_role_name(self->card.role), self->card.name, self->card.expires_s,
-                      public_key, signs, secret, authority, server, signature);
+    return mem_printf("pcp-key %zu\nrole %s\nname %s\nexpires %" PRId64
+                      "\npublic %s\nsigns %s\nsecret %s\n%sserver %s\nsignature %s\n",
+                      1 + self->trust.n, keys_role_name(self->card.role), self->card.name,
+                      self->card.expires_s, public_key, signs, secret, trust, server, signature);
 }
 
 char *keys_authority_write(const keys_authority_t *self)
 {
-    char public_key[65], secret[129], server[65];
-    keys_hex(self->public_key, KEYS_BYTES, public_key);
+    char trust[KEYS_TRUSTED * 80], secret[129], server[65];
+    write_trust("public", &self->trust, trust);
     keys_hex(self->secret, sizeof self->secret, secret);
     keys_hex(self->server, KEYS_BYTES, server);
-    return mem_printf("pcp-authority 1\npublic %s\nsecret %s\nserver %s\n", public_key, secret,
+    return mem_printf("pcp-authority %zu\n%ssecret %s\nserver %s\n", self->trust.n, trust, secret,
                       server);
 }
 
@@ -314,8 +403,8 @@ char *keys_authority_write(const keys_authority_t *self)
 
 static const char revoked_head[] = "pcp-revoked 1\n";
 
-int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_BYTES],
-                      keys_revoked_t *out, err_t *err)
+int keys_revoked_read(const char *text, size_t n, const keys_trust_t *trust, keys_revoked_t *out,
+                      err_t *err)
 {
     enum { LINE = sizeof "key " - 1 + 2 * KEYS_BYTES + 1, HEAD = sizeof revoked_head - 1 };
     enum { LAST = sizeof "signature " - 1 + 2 * KEYS_SIGNATURE + 1 };
@@ -325,14 +414,16 @@ int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_B
         return err_set(err, ERR_PARSE, "%zu bytes are no list of revoked keys", n);
     keys_revoked_t list = {mem_calloc(n / LINE + 1, KEYS_BYTES), (n - HEAD - LAST) / LINE};
     uint8_t signature[KEYS_SIGNATURE];
-    int rc = next_kind(&cursor, "pcp-revoked", "1", err);
+    int rc = memcmp(text, revoked_head, HEAD) == 0
+                 ? 0
+                 : err_set(err, ERR_PARSE, "line 1 should be \"pcp-revoked 1\"");
+    cursor.at += HEAD, cursor.line++;
     for (size_t i = 0; rc == 0 && i < list.n; i++)
         rc = next_bytes(&cursor, "key", list.at[i], KEYS_BYTES, err);
     size_t covered = (size_t)(cursor.at - text);
     if (rc == 0) rc = next_bytes(&cursor, "signature", signature, KEYS_SIGNATURE, err);
     if (rc == 0) rc = at_end(&cursor, err);
-    if (rc == 0 &&
-        crypto_sign_verify_detached(signature, (const uint8_t *)text, covered, authority) != 0)
+    if (rc == 0 && !has_signed(trust, signature, text, covered))
         rc = err_set(err, ERR_STATE, "the list is not signed by this cluster's authority");
     if (rc == 0)
         *out = list;

@@ -33,6 +33,7 @@ typedef enum {
 enum {
     KEYS_BYTES = 32,
     KEYS_SIGNATURE = 64,
+    KEYS_TRUSTED = 2,       /* authorities at a time: two while one takes the place of another */
     KEYS_NAME = 33,         /* a name with its NUL */
     KEYS_FILE_BYTES = 4096, /* a file's largest size; a list of revoked keys may have 1 MiB */
     KEYS_REVOKED_BYTES = 1 << 20,
@@ -49,15 +50,22 @@ typedef struct {
     uint8_t signature[KEYS_SIGNATURE];
 } keys_card_t;
 
+/* The public keys of the authorities whose cards, lists and seals are taken. */
+typedef struct {
+    uint8_t at[KEYS_TRUSTED][KEYS_BYTES];
+    size_t n; /* 1, or 2 */
+} keys_trust_t;
+
 typedef struct {
     keys_card_t card;
     uint8_t secret[KEYS_BYTES];
-    uint8_t authority[KEYS_BYTES]; /* its public key */
-    uint8_t server[KEYS_BYTES];    /* public key of the shepherds */
+    keys_trust_t trust;
+    uint8_t server[KEYS_BYTES]; /* public key of the shepherds */
 } keys_t;
 
 typedef struct {
-    uint8_t public_key[KEYS_BYTES], secret[64]; /* Ed25519 */
+    keys_trust_t trust; /* what it tells members to trust: itself, and perhaps another one */
+    uint8_t secret[64]; /* Ed25519 */
     uint8_t server[KEYS_BYTES];
 } keys_authority_t;
 
@@ -77,15 +85,25 @@ void keys_authority_new(keys_authority_t *self, int64_t expires_s, keys_t *sheph
 /* A new key pair with a card. ERR_ARG: the name. */
 int keys_issue(const keys_authority_t *self, keys_role_t role, const char *name, int64_t expires_s,
                keys_t *out, err_t *err);
+/* The same pair, role and name under a new card; it trusts what the authority says. */
+void keys_renew(const keys_authority_t *self, int64_t expires_s, keys_t *key);
+/* A new authority in the place of this one, for the same shepherds. Members trust both from now on:
+ * each tells so. */
+void keys_authority_next(keys_authority_t *self, keys_authority_t *next);
 
 /* What a member signs with (Ed25519), from its secret. Caller wipes it. */
 void keys_signer(const keys_t *self, uint8_t secret[KEYS_SIGNER]);
 
 /* --- Judging --- */
 
-/* Is the card signed by the authority and not expired at now_s? ERR_STATE says which. */
-int keys_card_check(const keys_card_t *card, const uint8_t authority[KEYS_BYTES], int64_t now_s,
-                    err_t *err);
+/* Is the card signed by one of the authorities and not expired at now_s? ERR_STATE says which. */
+int keys_card_check(const keys_card_t *card, const keys_trust_t *trust, int64_t now_s, err_t *err);
+/* Do the secret and the public keys belong together? */
+bool keys_whole(const keys_t *self);
+/* May `next` take the place of `self` in a process that runs? It is the same member's, ends no sooner, and
+ * one of the authorities that are trusted now has signed it. ERR_STATE says what is wrong. */
+int keys_succeeds(const keys_t *self, const keys_t *next, int64_t now_s, err_t *err);
+bool keys_trusts(const keys_trust_t *trust, const uint8_t authority[KEYS_BYTES]);
 /* May its holder say HELLO as a member of this kind and id? An id is the card's name, or the name
  * with "-" and more behind it. NULL: yes; else the text for the sender. */
 const char *keys_may_be(const keys_card_t *card, Msg__Kind kind, const char *id);
@@ -100,10 +118,10 @@ char *keys_authority_write(const keys_authority_t *self);
 int keys_card_read(const char *text, const uint8_t public_key[KEYS_BYTES], keys_card_t *out,
                    err_t *err);
 void keys_card_write(const keys_card_t *card, char text[KEYS_CARD_TEXT]);
-/* A list and its signature; ERR_STATE: it is not the authority's. `out` is zeroed before; caller
+/* A list and its signature; ERR_STATE: it is none of the authorities'. `out` is zeroed before; caller
  * frees out->at. */
-int keys_revoked_read(const char *text, size_t n, const uint8_t authority[KEYS_BYTES],
-                      keys_revoked_t *out, err_t *err);
+int keys_revoked_read(const char *text, size_t n, const keys_trust_t *trust, keys_revoked_t *out,
+                      err_t *err);
 char *keys_revoked_write(const keys_authority_t *self, const keys_revoked_t *list);
 
 /* From a file of at most KEYS_FILE_BYTES (secret_file). -1: it is named. */

@@ -45,6 +45,7 @@ struct member {
     int64_t lost_ms;                 /* since when nobody has welcomed us */
     int64_t heartbeat_ms, timeout_ms;
     int64_t tick_ms;                    /* of the last tick */
+    uint64_t key_since;                 /* keyring_own_since of the connection */
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
     msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
@@ -87,6 +88,7 @@ static int reconnect(member_t *self, err_t *err)
     disconnect(self);
     self->asked = false;
     self->answered = 0;
+    self->key_since = keyring_own_since();
     free(self->data);
     self->data = NULL;
     self->endpoint = self->endpoints;
@@ -200,17 +202,32 @@ static void on_unanswered(void *user, const char *text, int again_s)
                   text, again_s);
 }
 
-/* Forget the shepherd and start over, at the next endpoint. */
-static void lose(member_t *self, const char *reason)
+/* Nobody has welcomed us on the connection that comes. */
+static void forget(member_t *self, const char *reason)
 {
-    log_event(LOG_WARN, "shepherd_lost", "reason=\"%s\"", reason);
     self->joined = false;
     self->refusals = 0;
     self->lost_ms = self->hello_ms = clock_mono_ms();
     unanswered_begin(self->unanswered);
     self->hello_wait_ms = MSG_HELLO_MS;
     self->options.on_lost(self->options.state, reason);
+}
+
+/* Forget the shepherd and start over, at the next endpoint. */
+static void lose(member_t *self, const char *reason)
+{
+    log_event(LOG_WARN, "shepherd_lost", "reason=\"%s\"", reason);
+    forget(self, reason);
     next_endpoint(self);
+}
+
+/* The card is shown when a connection is made: so, with another one, it is made anew. */
+static void show_key(member_t *self)
+{
+    err_t err = {0};
+    log_event(LOG_INFO, "key_shown", "shepherd=%s", self->endpoint);
+    if (self->joined) forget(self, "our key was renewed");
+    if (reconnect(self, &err) < 0) log_event(LOG_ERROR, "reconnect", "error=\"%s\"", err.text);
 }
 
 static void refused(member_t *self, const char *text)
@@ -418,6 +435,7 @@ static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         refuse(self, now);
     self->lost = NULL;
     self->refused = false;
+    if (self->key_since != keyring_own_since()) show_key(self);
     unanswered_tick(self->unanswered);
     if (!self->joined && now >= self->hello_ms) {
         if (self->asked && self->n_endpoint > 1) next_endpoint(self); /* it kept silent */

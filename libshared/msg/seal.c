@@ -98,8 +98,8 @@ static bool is_signed(const char *text, const parts_t *parts)
     return rc == 0;
 }
 
-int seal_check(const char *text, const char *begins, const uint8_t authority[KEYS_BYTES],
-               seal_t *out, err_t *err)
+int seal_check(const char *text, const char *begins, const keys_trust_t *trust, seal_t *out,
+               err_t *err)
 {
     parts_t parts = {0};
     if (!text || !*text) return err_set(err, ERR_STATE, "it is not signed");
@@ -107,7 +107,7 @@ int seal_check(const char *text, const char *begins, const uint8_t authority[KEY
         return err_set(err, ERR_STATE, "its signature is not as one is written");
     const keys_card_t *by = &parts.seal.by;
     err_t fault = {0};
-    if (keys_card_check(by, authority, INT64_MIN, &fault) < 0)
+    if (keys_card_check(by, trust, INT64_MIN, &fault) < 0)
         return err_set(err, ERR_STATE,
                        "it is signed by \"%s\", whose certificate is not signed by this cluster's "
                        "authority",

@@ -24,8 +24,8 @@ char *seal_make(const keys_t *self, const char *statement, int64_t when_s);
 /* Does the seal begin with these lines, and is it signed by a member of the authority's? Whether
  * that member's role may say such a thing, and whether its key is revoked, is the caller's to ask.
  * -1 with ERR_STATE: the text says what is wrong, as in "it ...". */
-int seal_check(const char *text, const char *begins, const uint8_t authority[KEYS_BYTES],
-               seal_t *out, err_t *err);
+int seal_check(const char *text, const char *begins, const keys_trust_t *trust, seal_t *out,
+               err_t *err);
 
 /* What a seal says of itself, unjudged. -1: it is none. */
 int seal_read(const char *text, seal_t *out);

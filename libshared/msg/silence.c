@@ -23,16 +23,21 @@ void silence_look(shard_t *shard, int64_t now)
     shard->heard_ms = now;
 }
 
+void silence_lose(shard_t *shard)
+{
+    shard->question = 0;
+    shard->n_asked = 0;
+    for (int i = 0; i < MSG_REQUESTS; i++)
+        shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
+}
+
 /* What was open when a connection ended is lost, all of it; and nothing else is. */
 void silence_hear_ends(shard_t *shard)
 {
     progress_hear(&shard->progress);
     if (shard->ended == shard->progress.ended) return;
     shard->ended = shard->progress.ended;
-    shard->question = 0;
-    shard->n_asked = 0;
-    for (int i = 0; i < MSG_REQUESTS; i++)
-        shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
+    silence_lose(shard);
 }
 
 static void on_unanswered(void *user, const char *text, int again_s)

@@ -7,6 +7,8 @@
 /* Note bytes that pass, and what went with a connection that has ended. */
 void silence_look(shard_t *shard, int64_t now);
 void silence_hear_ends(shard_t *shard);
+/* What is open goes with its connection. */
+void silence_lose(shard_t *shard);
 
 /* Find out, beside the transfer, why nobody answers. */
 void silence_ask_why(shard_t *shard, int64_t now);

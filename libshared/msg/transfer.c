@@ -12,10 +12,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 #include "msg/silence.h"
 
 int transfer_connect(data_client_t *self, err_t *err)
 {
+    uint64_t since = keyring_own_since();
     for (size_t s = 0; s < self->n_shard; s++) {
         shard_t *shard = &self->shard[s];
         if (shard->socket) continue;
@@ -25,6 +27,7 @@ int transfer_connect(data_client_t *self, err_t *err)
         if (!shard->socket) return -1;
         progress_begin(&shard->progress, shard->socket);
         shard->ended = 0;
+        shard->key_since = since;
     }
     return 0;
 }
@@ -33,6 +36,22 @@ void transfer_disconnect(shard_t *shard)
 {
     progress_end(&shard->progress, shard->socket);
     zsock_destroy(&shard->socket);
+}
+
+/* Our key was renewed: connections show the card that they were made with, so others are made. What was
+ * open on them is lost. */
+static int show_key(data_client_t *self, err_t *err)
+{
+    uint64_t since = keyring_own_since();
+    bool old = false;
+    for (size_t s = 0; s < self->n_shard; s++) {
+        shard_t *shard = &self->shard[s];
+        if (!shard->socket || shard->key_since == since) continue;
+        transfer_disconnect(shard);
+        silence_lose(shard);
+        old = true;
+    }
+    return old ? transfer_connect(self, err) : 0;
 }
 
 /* ZeroMQ, on one of its threads, is done with a payload: the caller's, or our copy. */
@@ -404,7 +423,7 @@ static int poll_shards(data_client_t *self, const transfer_t *transfer, zmq_poll
 
 int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
 {
-    if (transfer_connect(self, err) < 0) return -1;
+    if (show_key(self, err) < 0 || transfer_connect(self, err) < 0) return -1;
     zmq_pollitem_t *items = mem_calloc(2 * self->n_shard, sizeof *items);
     int rc = 0;
     for (size_t s = 0; s < self->n_shard; s++) {
@@ -424,7 +443,8 @@ int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
             busy |= self->shard[s].open > 0;
         }
         if (rc < 0 || !busy) break;
-        rc = poll_shards(self, transfer, items, err);
+        rc = show_key(self, err);
+        if (rc >= 0) rc = poll_shards(self, transfer, items, err);
         for (size_t s = 0; s < self->n_shard && rc >= 0; s++)
             while ((rc = receive(self, transfer, s, err)) > 0) continue;
         if (rc < 0) break;

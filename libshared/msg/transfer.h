@@ -41,6 +41,7 @@ typedef struct {
     slot_t slot[MSG_REQUESTS];
     pace_t pace; /* kept from transfer to transfer */
     progress_t progress;
+    uint64_t key_since;       /* keyring_own_since of the socket */
     unsigned ended;           /* connections, as far as has been acted upon */
     uint32_t question;        /* seq of the last question whether requests were lost; 0: none */
     int n_asked;              /* since there was a sign of life */

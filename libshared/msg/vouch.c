@@ -67,7 +67,7 @@ char *vouch_checkpoint(const char *hash)
 static int judge(const char *seal, const char *statement, unsigned roles, err_t *err)
 {
     seal_t made;
-    if (seal_check(seal, statement, keyring_own()->authority, &made, err) < 0) return -1;
+    if (seal_check(seal, statement, &keyring_own()->trust, &made, err) < 0) return -1;
     if (!(1u << made.by.role & roles))
         return err_set(err, ERR_STATE, "it is signed by \"%s\", whose role is %s, not %s",
                        made.by.name, keys_role_name(made.by.role),

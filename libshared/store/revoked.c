@@ -1,4 +1,4 @@
-/* The list of revoked keys: one row, which only grows. The store does not judge it: readers know
+/* The list of revoked keys: one row, which only grows (one of equal length is another authority's). The store does not judge it: readers know
  * whose signature it must have. */
 #include "store/private.h"
 
@@ -10,7 +10,7 @@ int store_revoked_put(store_t *self, const char *list, err_t *err)
                         "INSERT INTO revoked (number, list, written_ms) VALUES (1, $1, now_ms()) "
                         "ON CONFLICT (number) DO UPDATE SET list = excluded.list, "
                         "written_ms = excluded.written_ms "
-                        "WHERE length(excluded.list) > length(revoked.list)",
+                        "WHERE length(excluded.list) >= length(revoked.list)",
                         sql_text(list));
     return n < 0 ? -1 : 0;
 }

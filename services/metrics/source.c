@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/control.h"
+#include "msg/keyring.h"
 
 enum { RECONNECT_MS = 100, RECONNECT_MAX_MS = 2000, CONNECT_MS = 5000 };
 
@@ -75,6 +76,7 @@ static int connect_source(sources_t *self, source_t *source, err_t *err)
     events.connect_ms = CONNECT_MS;
     events.ping_ms = SOURCE_BEAT_MS;
     events.pong_ms = SOURCE_BEAT_OUT_MS;
+    source->key_since = keyring_own_since();
     source->socket = endpoint_open(events, err);
     if (!source->socket) return -1;
     watch(self, source); /* before the connection, so that it misses nothing */
@@ -129,7 +131,9 @@ void sources_tick(sources_t *self, int64_t now_ms)
 {
     for (size_t i = 0; i < self->at.n; i++) {
         source_t *source = &self->at.at[i];
-        if (source->connected) continue;
+        bool stale = source->key_since != keyring_own_since();
+        if (source->connected && !stale) continue;
+        if (source->connected) went_down(source, now_ms); /* so that our new card is shown */
         if (now_ms >= source->tell_ms) {
             log_event(LOG_WARN, "unreachable", "endpoint=%s seconds=%.0f error=\"cannot reach %s\"",
                       source->endpoint, (double)(now_ms - source->down_ms) / 1000,
@@ -137,7 +141,8 @@ void sources_tick(sources_t *self, int64_t now_ms)
             source->tell_wait_ms = twice(source->tell_wait_ms, SOURCE_TELL_MAX_MS);
             source->tell_ms = now_ms + source->tell_wait_ms;
         }
-        if (now_ms < source->renew_ms || (source->socket && !source->monitor)) continue;
+        bool watched = !source->socket || source->monitor;
+        if (!stale && (now_ms < source->renew_ms || !watched)) continue;
         err_t err = {0};
         disconnect(self, source);
         if (connect_source(self, source, &err) < 0)

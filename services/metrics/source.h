@@ -24,6 +24,7 @@ typedef struct {
     char *endpoint;
     zsock_t *socket, *monitor; /* monitor: news of the connection; NULL: not known */
     bool connected;
+    uint64_t key_since;        /* keyring_own_since of the socket */
     int64_t down_ms;           /* since when it is not connected */
     int64_t tell_ms, renew_ms; /* when to do so next */
     int64_t tell_wait_ms, renew_wait_ms;

@@ -3,6 +3,7 @@
  * `revoked` (signed). Only `revoked` and each member's own file leave it. `cluster` puts one key for
  * each role into a directory of their own, which leaves as a whole. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,16 +13,16 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/random.h"
-#include "base/secret.h"
 #include "msg/keys.h"
 #include "pcp/cmd.h"
+#include "pcp/keys_dir.h"
+#include "pcp/keys_renew.h"
 #include "pcp/output.h"
-#include "store/store.h"
 
 typedef struct {
-    char *dir, *role, *name, *out, *output, *store;
+    char *dir, *role, *name, *out, *output, *store, *until;
     bool json, folders;
-    int64_t days;
+    int64_t days, until_s; /* 0: by days */
 } options_t;
 
 #define AT(key) offsetof(options_t, key)
@@ -32,9 +33,13 @@ static const config_field_t fields[] = {
     {"name", CONFIG_STRING, AT(name), NULL,
      "issue: its ids begin with it; letters, digits and . _ @ + [by the role]", 0, 0, NULL, false},
     {"days", CONFIG_INT, AT(days), "90",
-     "init, issue, cluster: until it expires; 0: it has expired", 0, 36500, NULL, false},
+     "init, issue, renew, cluster: until it expires; 0: it has expired", 0, 36500, NULL, false},
+    {"until", CONFIG_STRING, AT(until), NULL,
+     "when it expires, instead of --days: 2026-12-31 or 2026-12-31T12:00:00Z (UTC)", 0, 0, NULL,
+     false},
     {"store", CONFIG_STRING, AT(store), NULL,
-     "revoke: URL of the cluster's records, where shepherds find the list", 0, 0, NULL, true},
+     "revoke, rotate switch: URL of the cluster's records, where shepherds find the list", 0, 0,
+     NULL, true},
     {"out", CONFIG_STRING, AT(out), NULL,
      "issue: the file [DIR/NAME.key]; cluster: the directory [DIR/members]", 0, 0, NULL, false},
     {"folders", CONFIG_BOOL, AT(folders), "false",
@@ -43,15 +48,20 @@ static const config_field_t fields[] = {
 };
 static const config_table_t table = {
     .usage =
-        "usage: pcp keys init|issue|cluster|show|revoke [FILE|NAME|KEY] [FLAGS]\n\n"
+        "usage: pcp keys init|issue|renew|cluster|show|revoke|rotate [FILE|NAME|KEY|STEP] "
+        "[FLAGS]\n\n"
         "init             a new authority, the shepherds' key, an empty list of revoked keys\n"
         "issue            a key for one member (--role, --name), which it starts with (--key)\n"
+        "renew FILE...    the same keys with a later end; members that run take them\n"
         "cluster          all that a cluster needs: the authority, and a key for each role, named\n"
         "                 as it; what is there already stays\n"
         "show FILE        role, name and end of a key; says nothing secret\n"
         "revoke WHICH     a file, a name or a public key: it is on DIR/revoked from now on,\n"
         "                 which shepherds and aggregators read (--revoked), and in the records\n"
-        "                 (--store), which shepherds read, who tell all members",
+        "                 (--store), which shepherds read, who tell all members\n"
+        "rotate STEP      another authority: begin (members trust both), switch (the new one "
+        "signs),\n"
+        "                 end (the old one is trusted no more); after each all keys are renewed",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,
@@ -59,56 +69,22 @@ static const config_table_t table = {
 
 static int64_t end_of(const options_t *o)
 {
-    return clock_wall_ms() / 1000 + o->days * 86400;
+    return o->until_s ? o->until_s : clock_wall_ms() / 1000 + o->days * 86400;
 }
 
-static int write_secret(const char *path, char *text, err_t *err)
+static int read_until(options_t *o, err_t *err)
 {
-    int rc = file_write_as(path, 0600, text, strlen(text), err);
-    memset(text, 0, strlen(text));
-    free(text);
-    return rc;
-}
-
-static int read_authority(const options_t *o, keys_authority_t *out, err_t *err)
-{
-    size_t n;
-    err_t inner = {0};
-    char *path = mem_printf("%s/authority.key", o->dir),
-         *text = secret_file(path, KEYS_FILE_BYTES, &n, err);
-    int rc = text ? keys_authority_read(text, n, out, &inner) : -1;
-    if (text && rc < 0) err_set(err, inner.code, "%s is no authority: %s", path, inner.text);
-    free(text);
-    free(path);
-    return rc;
+    struct tm parts = {0};
+    if (!o->until || !*o->until) return 0;
+    const char *end = strptime(o->until, "%Y-%m-%d", &parts);
+    if (end && *end == 'T') end = strptime(end, "T%H:%M:%SZ", &parts);
+    if (!end || *end)
+        return err_set(err, ERR_ARG, "until: \"%s\" is no time: 2026-12-31T12:00:00Z", o->until);
+    o->until_s = (int64_t)timegm(&parts);
+    return 0;
 }
 
 /* --- init, issue --- */
-
-/* A line of `issued`: who has which key, for revoke NAME. */
-static int note_issued(const options_t *o, const keys_card_t *card, err_t *err)
-{
-    char hex[2 * KEYS_BYTES + 1];
-    keys_hex(card->public_key, KEYS_BYTES, hex);
-    char *path = mem_printf("%s/issued", o->dir);
-    FILE *file = fopen(path, "a");
-    bool good = file && fprintf(file, "%s %s %s %" PRId64 "\n", hex, card->name,
-                                keys_role_name(card->role), card->expires_s) > 0;
-    if (file && fclose(file) != 0) good = false;
-    if (!good) err_set_errno(err, "%s", path);
-    free(path);
-    return good ? 0 : -1;
-}
-
-static int write_revoked(const options_t *o, const keys_authority_t *authority,
-                         const keys_revoked_t *list, err_t *err)
-{
-    char *text = keys_revoked_write(authority, list), *path = mem_printf("%s/revoked", o->dir);
-    int rc = file_write_as(path, 0644, text, strlen(text), err);
-    free(path);
-    free(text);
-    return rc;
-}
 
 static int init(const options_t *o, err_t *err)
 {
@@ -122,10 +98,10 @@ static int init(const options_t *o, err_t *err)
     } else if (file_make_dirs(o->dir, err) == 0) {
         keys_authority_new(&authority, end_of(o), &shepherd);
         const keys_revoked_t nobody = {0};
-        if (write_secret(server, keys_write(&shepherd), err) == 0 &&
-            write_revoked(o, &authority, &nobody, err) == 0 &&
-            note_issued(o, &shepherd.card, err) == 0)
-            rc = write_secret(path, keys_authority_write(&authority), err);
+        if (keys_dir_write_secret(server, keys_write(&shepherd), err) == 0 &&
+            keys_dir_put_revoked(o->dir, &authority, &nobody, err) == 0 &&
+            keys_dir_note(o->dir, &shepherd.card, err) == 0)
+            rc = keys_dir_write_secret(path, keys_authority_write(&authority), err);
     }
     if (rc == 0) printf("%s\n%s\n", path, server);
     free(path);
@@ -139,7 +115,8 @@ static int issue(const options_t *o, err_t *err)
     keys_role_t role;
     keys_t key;
     char digits[9];
-    if (keys_role_parse(o->role, &role, err) < 0 || read_authority(o, &authority, err) < 0)
+    if (keys_role_parse(o->role, &role, err) < 0 ||
+        keys_dir_authority(o->dir, "authority.key", &authority, err) < 0)
         return -1;
     random_hex(digits, 8);
     char *name = o->name && *o->name ? mem_strdup(o->name) : mem_printf("%s.%s", o->role, digits);
@@ -148,8 +125,8 @@ static int issue(const options_t *o, err_t *err)
     if (file_exists(path))
         err_set(err, ERR_ARG, "%s exists: give another --name or --out", path);
     else if (keys_issue(&authority, role, name, end_of(o), &key, err) == 0 &&
-             note_issued(o, &key.card, err) == 0)
-        rc = write_secret(path, keys_write(&key), err);
+             keys_dir_note(o->dir, &key.card, err) == 0)
+        rc = keys_dir_write_secret(path, keys_write(&key), err);
     if (rc == 0) puts(path);
     free(path);
     free(name);
@@ -172,16 +149,13 @@ static char *member_path(const options_t *o, const char *role, err_t *err)
     return path;
 }
 
-/* The shepherds' key ends with its cluster; the others are made anew when they are missing. */
 static void warn_of_end(const keys_card_t *card, const char *path)
 {
     enum { DAY_S = 86400, SOON_DAYS = 30 };
     int64_t days = (card->expires_s - clock_wall_ms() / 1000) / DAY_S;
     if (days >= SOON_DAYS) return;
-    fprintf(stderr, "pcp keys: %s ends in %" PRId64 " days: %s\n", path, days < 0 ? 0 : days,
-            card->role == KEYS_SHEPHERD
-                ? "begin a new authority (another --dir), and start all members with its keys"
-                : "remove it, repeat this, and start its members with the new one");
+    fprintf(stderr, "pcp keys: %s ends in %" PRId64 " days: pcp keys renew %s --dir DIR\n", path,
+            days < 0 ? 0 : days, path);
 }
 
 /* One that is there already must be a key that members of this authority's talk to. */
@@ -189,7 +163,7 @@ static int keep_member(const keys_authority_t *authority, const char *path, err_
 {
     keys_t key;
     if (keys_load(path, &key, err) < 0) return -1;
-    bool ours = memcmp(key.authority, authority->public_key, KEYS_BYTES) == 0;
+    bool ours = keys_trusts(&key.trust, authority->trust.at[0]);
     if (ours) warn_of_end(&key.card, path);
     explicit_bzero(&key, sizeof key);
     return ours ? 0
@@ -210,10 +184,10 @@ static int make_member(const options_t *o, const keys_authority_t *authority, ke
         free(from);
         if (rc < 0) return -1;
     } else if (keys_issue(authority, role, name, end_of(o), &key, err) < 0 ||
-               note_issued(o, &key.card, err) < 0) {
+               keys_dir_note(o->dir, &key.card, err) < 0) {
         return -1;
     }
-    int rc = write_secret(path, keys_write(&key), err);
+    int rc = keys_dir_write_secret(path, keys_write(&key), err);
     explicit_bzero(&key, sizeof key);
     if (rc == 0) puts(path);
     return rc;
@@ -237,7 +211,7 @@ static int cluster(const options_t *o, err_t *err)
     char *path = mem_printf("%s/authority.key", o->dir);
     int rc = file_exists(path) ? 0 : init(o, err);
     free(path);
-    if (rc < 0 || read_authority(o, &authority, err) < 0) return -1;
+    if (rc < 0 || keys_dir_authority(o->dir, "authority.key", &authority, err) < 0) return -1;
     rc = member(o, &authority, KEYS_SHEPHERD, err);
     for (size_t i = 0; rc == 0 && i < sizeof cluster_roles / sizeof *cluster_roles; i++)
         rc = member(o, &authority, cluster_roles[i], err);
@@ -257,7 +231,7 @@ static int show(const options_t *o, const char *path, err_t *err)
     struct tm parts;
     if (gmtime_r(&end, &parts)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     keys_hex(key.card.public_key, KEYS_BYTES, hex);
-    bool good = keys_card_check(&key.card, key.authority, clock_wall_ms() / 1000, &fault) == 0;
+    bool good = keys_card_check(&key.card, &key.trust, clock_wall_ms() / 1000, &fault) == 0;
     output_t format = output_of(o->output, o->json);
     if (format != OUTPUT_TABLE) {
         output_value(format,
@@ -272,14 +246,6 @@ static int show(const options_t *o, const char *path, err_t *err)
     return 0;
 }
 
-static void add(keys_revoked_t *list, const uint8_t key[KEYS_BYTES])
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (memcmp(list->at[i], key, KEYS_BYTES) == 0) return;
-    list->at = mem_realloc(list->at, (list->n + 1) * KEYS_BYTES);
-    memcpy(list->at[list->n++], key, KEYS_BYTES);
-}
-
 /* All keys that were issued under a name. */
 static size_t add_name(const options_t *o, const char *name, keys_revoked_t *list)
 {
@@ -291,65 +257,12 @@ static size_t add_name(const options_t *o, const char *name, keys_revoked_t *lis
         uint8_t key[KEYS_BYTES];
         if (sscanf(line, "%64s %32s", hex, one) != 2 || strcmp(one, name) != 0) continue;
         if (strlen(hex) != 2 * KEYS_BYTES || !keys_unhex(hex, KEYS_BYTES, key)) continue;
-        add(list, key);
+        keys_dir_add(list, key);
         found++;
     }
     if (file) fclose(file);
     free(path);
     return found;
-}
-
-static int read_list(const options_t *o, const keys_authority_t *authority, keys_revoked_t *list,
-                     err_t *err)
-{
-    size_t n;
-    char *path = mem_printf("%s/revoked", o->dir), *text = file_read(path, &n, err);
-    int rc = text ? keys_revoked_read(text, n, authority->public_key, list, err) : -1;
-    free(text);
-    free(path);
-    return rc;
-}
-
-/* The list, and who has changed it: whoever has the authority's file. */
-static int put(store_t *store, const keys_authority_t *authority, const char *list,
-               const char *which, err_t *err)
-{
-    char hex[2 * KEYS_BYTES + 1];
-    keys_hex(authority->public_key, KEYS_BYTES, hex);
-    store_deed_t deed = {.who = "pcp keys",
-                         .key_name = "authority",
-                         .public_key = hex,
-                         .action = "revoke",
-                         .object = which,
-                         .detail = "{}"};
-    if (store_trail_together(store, err) < 0) return -1;
-    int rc = store_revoked_put(store, list, err);
-    if (rc == 0) rc = store_trail_add(store, NULL, &deed, err);
-    return store_trail_end(store, rc, err);
-}
-
-/* With what another machine's `pcp keys revoke` has put there; and to there. */
-static int share(const options_t *o, const keys_authority_t *authority, const char *which,
-                 keys_revoked_t *list, err_t *err)
-{
-    char *text = NULL;
-    keys_revoked_t theirs = {0};
-    err_t fault = {0};
-    store_t *store = store_open(o->store, NULL, err);
-    int rc = store && store_check(store, err) == 0 ? store_revoked_get(store, 0, &text, err) : -1;
-    if (rc == 0 && text)
-        rc = keys_revoked_read(text, strlen(text), authority->public_key, &theirs, &fault);
-    if (fault.code)
-        err_set(err, ERR_STATE, "the records have a list that is not of this authority: %s",
-                fault.text);
-    for (size_t i = 0; i < theirs.n; i++) add(list, theirs.at[i]);
-    free(theirs.at);
-    free(text);
-    text = keys_revoked_write(authority, list);
-    if (rc == 0) rc = put(store, authority, text, which, err);
-    free(text);
-    store_destroy(&store);
-    return rc;
 }
 
 static int revoke_key(const options_t *o, const char *which, err_t *err)
@@ -358,39 +271,56 @@ static int revoke_key(const options_t *o, const char *which, err_t *err)
     keys_revoked_t list;
     keys_t file;
     uint8_t key[KEYS_BYTES];
-    if (read_authority(o, &authority, err) < 0 || read_list(o, &authority, &list, err) < 0)
+    if (keys_dir_authority(o->dir, "authority.key", &authority, err) < 0 ||
+        keys_dir_revoked(o->dir, &authority, &list, err) < 0)
         return -1;
     size_t before = list.n;
     int rc = 0;
     if (strlen(which) == 2 * KEYS_BYTES && keys_unhex(which, KEYS_BYTES, key))
-        add(&list, key);
+        keys_dir_add(&list, key);
     else if (keys_load(which, &file, NULL) == 0)
-        add(&list, file.card.public_key);
+        keys_dir_add(&list, file.card.public_key);
     else if (add_name(o, which, &list) == 0)
         rc = err_set(err, ERR_ARG, "%s is no key's file, no public key, and no name in %s/issued",
                      which, o->dir);
-    if (rc == 0 && o->store && *o->store) rc = share(o, &authority, which, &list, err);
-    if (rc == 0) rc = write_revoked(o, &authority, &list, err);
+    if (rc == 0 && o->store && *o->store)
+        rc = keys_dir_share(o->store, &authority, which, &list, err);
+    if (rc == 0) rc = keys_dir_put_revoked(o->dir, &authority, &list, err);
     if (rc == 0) printf("%zu revoked, %zu in all\n", list.n - before, list.n);
     free(list.at);
     return rc;
 }
 
+/* Words, and how many more each wants. */
+static const struct {
+    const char *word;
+    int least, most;
+} words[] = {{"init", 0, 0},        {"issue", 0, 0},  {"cluster", 0, 0}, {"show", 1, 1},
+             {"renew", 1, INT_MAX}, {"revoke", 1, 1}, {"rotate", 1, 1}};
+
 static int body(const void *options, const config_args_t *args, err_t *err)
 {
-    const options_t *o = options;
+    options_t o = *(const options_t *)options;
     const char *word = args->n_operands > 0 ? args->operands[0] : "";
-    const char *which = args->n_operands > 1 ? args->operands[1] : NULL;
-    bool needs = strcmp(word, "show") == 0 || strcmp(word, "revoke") == 0;
-    if (needs != (which != NULL) || args->n_operands > 2)
-        return err_set(err, ERR_ARG, "want init, issue, cluster, show FILE or revoke WHICH");
-    if (strcmp(word, "init") == 0) return init(o, err);
-    if (strcmp(word, "issue") == 0) return issue(o, err);
-    if (strcmp(word, "cluster") == 0) return cluster(o, err);
-    if (strcmp(word, "show") == 0) return show(o, which, err);
-    if (strcmp(word, "revoke") == 0) return revoke_key(o, which, err);
-    return err_set(err, ERR_ARG, "\"%s\": want init, issue, cluster, show FILE or revoke WHICH",
-                   word);
+    int n = args->n_operands - 1;
+    bool known = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        known |= strcmp(word, words[i].word) == 0 && n >= words[i].least && n <= words[i].most;
+    if (!known)
+        return err_set(
+            err, ERR_ARG,
+            "\"%s\": want init, issue, cluster, show FILE, renew FILE..., revoke WHICH or "
+            "rotate begin|switch|end",
+            word);
+    const char *which = n > 0 ? args->operands[1] : NULL;
+    if (read_until(&o, err) < 0) return -1;
+    if (strcmp(word, "init") == 0) return init(&o, err);
+    if (strcmp(word, "issue") == 0) return issue(&o, err);
+    if (strcmp(word, "cluster") == 0) return cluster(&o, err);
+    if (strcmp(word, "show") == 0) return show(&o, which, err);
+    if (strcmp(word, "rotate") == 0) return keys_rotate(o.dir, which, o.store, err);
+    if (strcmp(word, "revoke") == 0) return revoke_key(&o, which, err);
+    return keys_renew_files(o.dir, args->operands + 1, (size_t)n, end_of(&o), err);
 }
 
 int cmd_keys(int argc, char **argv)

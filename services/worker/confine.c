@@ -2,12 +2,16 @@
  * tells of the machine. Devices need more, of drivers that we do not know: there paths are free. */
 #include "worker/confine.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -19,14 +23,31 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+/* Where our key lies, in which another one may take its place: readable unless others' keys lie there,
+ * too. */
+static char *folder_of_key(const char *path)
+{
+    char *folder = folder_of(path);
+    const char *name = path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    DIR *dir = *folder ? opendir(folder) : NULL;
+    bool alone = dir;
+    for (struct dirent *one; alone && (one = readdir(dir));)
+        alone = !str_ends(one->d_name, ".key") || strcmp(one->d_name, name) == 0;
+    if (dir) closedir(dir);
+    if (!alone) *folder = '\0';
+    return folder;
+}
+
 static int enter(const worker_config_t *config, cage_t *out, err_t *err)
 {
     char *health = folder_of(config->common.health), *revoked = folder_of(config->common.revoked);
+    char *key = folder_of_key(config->common.key);
     const cage_path_t paths[] = {
         {config->cache_dir, true},
         {config->state_dir, true},
         {health, true}, /* its socket is made there */
         {revoked, false},
+        {key, false},
         CAGE_SYSTEM_PATHS,
         {"/etc/nsswitch.conf", false},
         {"/etc/hosts", false},
@@ -43,7 +64,22 @@ static int enter(const worker_config_t *config, cage_t *out, err_t *err)
     int rc = cage_enter(&options, out, err);
     free(health);
     free(revoked);
+    free(key);
     return rc;
+}
+
+void confine_tell(const worker_config_t *config, const cage_t *cage, const err_t *why)
+{
+    const char *key = config->common.key;
+    log_event(LOG_INFO, "cage", "calls=%d paths=%d runners=%d why=\"%s\"", cage->filter,
+              cage->paths, why->code == ERR_OK, why->text);
+    int fd = key && *key ? open(key, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd >= 0) close(fd);
+    if (fd < 0 && key && *key)
+        log_event(LOG_WARN, "key_unwatched",
+                  "file=%s reason=\"others' keys lie there, too, so the cage hides it\" "
+                  "fix=\"a directory of its own, or start again after each renewal\"",
+                  key);
 }
 
 int confine_code(const worker_config_t *config, const device_ops_t *kind, runners_t **out,

@@ -16,4 +16,7 @@ int confine_code(const worker_config_t *config, const device_ops_t *kind, runner
  * ERR_STATE: it is required, and the kernel has no such thing. */
 int confine(const worker_config_t *config, cage_t *out, err_t *err);
 
+/* When logs have begun: what the cage is, why code has no runners, whether our key's file can be seen. */
+void confine_tell(const worker_config_t *config, const cage_t *cage, const err_t *why);
+
 #endif

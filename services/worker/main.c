@@ -30,8 +30,7 @@ static int run(worker_config_t *config, int *status, err_t *err)
     int signal_fd = service_start("worker", &config->common, &worker_table, config, err);
     if (signal_fd < 0) return -1;
     log_context("worker=%s", config->id);
-    log_event(LOG_INFO, "cage", "calls=%d paths=%d runners=%d why=\"%s\"", cage.filter, cage.paths,
-              runners != NULL, why.text);
+    confine_tell(config, &cage, &why);
     snprintf(loop.device_id, sizeof loop.device_id, "%s:%d", place.ops->prefix, place.ordinal);
     if (trainer_init(&loop.trainer, config->cache_dir, config->state_dir, (int)config->threads,
                      err) < 0)

@@ -90,8 +90,7 @@ ends_soon() {
     "$bin/pcp" keys cluster --dir "$work/brief" --days 20 >"$work/issue.out" 2>"$work/brief.1" &&
         "$bin/pcp" keys cluster --dir "$work/brief" >"$work/issue.out" 2>"$work/brief.2" || return 1
     cat "$work/brief.2"
-    [ ! -s "$work/brief.1" ] && [ "$(grep -c 'ends in \(19\|20\) days: remove it' "$work/brief.2")" -eq 6 ] &&
-        grep -q 'shepherd.key ends in .*begin a new authority' "$work/brief.2"
+    [ ! -s "$work/brief.1" ] && [ "$(grep -c 'ends in \(19\|20\) days: pcp keys renew' "$work/brief.2")" -eq 7 ]
 }
 check "those that end soon are named, and what to do" ends_soon
 "$bin/pcp" keys init --dir "$work/stranger" >"$work/issue.out"

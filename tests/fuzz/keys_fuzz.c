@@ -15,20 +15,20 @@ static void must_be(char *text, const uint8_t *data, size_t n)
 /* None of these was signed by anybody. */
 static void revoked(const uint8_t *data, size_t n)
 {
-    static const uint8_t nobody[KEYS_BYTES] = {1};
+    static const keys_trust_t nobody = {{{1}}, 1};
     keys_revoked_t list;
-    if (keys_revoked_read((const char *)data, n, nobody, &list, NULL) == 0 || list.at)
+    if (keys_revoked_read((const char *)data, n, &nobody, &list, NULL) == 0 || list.at)
         broken("a list is signed", "");
 }
 
 static void seal(const char *text)
 {
-    static const uint8_t nobody[KEYS_BYTES] = {1};
+    static const keys_trust_t nobody = {{{1}}, 1};
     seal_t read;
     err_t err = {0};
     if (seal_read(text, &read) == 0 && keys_name_check(read.by.name, NULL) < 0)
         broken("a name's letters", read.by.name);
-    if (seal_check(text, "", nobody, &read, &err) == 0) broken("a seal is signed", "");
+    if (seal_check(text, "", &nobody, &read, &err) == 0) broken("a seal is signed", "");
     if (err.code == ERR_OK) broken("a refusal in words", "");
 }
 

@@ -64,7 +64,7 @@ static void other_files_are_refused(void **state)
                                                                                                : 0);
         snprintf(bad, sizeof bad, "%.*s0\n%s", (int)to - 1, text, text + to); /* one more */
         int rc = keys_read(bad, strlen(bad), &out, NULL);
-        if (rc == 0) assert_int_equal(keys_card_check(&out.card, out.authority, NOW, NULL), -1);
+        if (rc == 0) assert_int_equal(keys_card_check(&out.card, &out.trust, NOW, NULL), -1);
         from = to;
     }
     assert_int_equal(keys_read(text, n - 1, &out, NULL), -1);
@@ -87,26 +87,104 @@ static void changed_cards_are_refused(void **state)
     keys_t others;
     err_t err = {0};
     keys_authority_new(&other, END, &others);
-    assert_int_equal(keys_card_check(&worker.card, authority.public_key, NOW, NULL), 0);
-    assert_int_equal(keys_card_check(&worker.card, authority.public_key, END - 1, NULL), 0);
-    assert_int_equal(keys_card_check(&worker.card, authority.public_key, END, &err), -1);
+    assert_int_equal(keys_card_check(&worker.card, &authority.trust, NOW, NULL), 0);
+    assert_int_equal(keys_card_check(&worker.card, &authority.trust, END - 1, NULL), 0);
+    assert_int_equal(keys_card_check(&worker.card, &authority.trust, END, &err), -1);
     assert_non_null(strstr(err.text, "expired"));
-    assert_int_equal(keys_card_check(&worker.card, other.public_key, NOW, &err), -1);
+    assert_int_equal(keys_card_check(&worker.card, &other.trust, NOW, &err), -1);
     assert_non_null(strstr(err.text, "not signed"));
     keys_card_t card = worker.card;
     card.role = KEYS_OPERATOR;
-    assert_int_equal(keys_card_check(&card, authority.public_key, NOW, NULL), -1);
+    assert_int_equal(keys_card_check(&card, &authority.trust, NOW, NULL), -1);
     card = worker.card;
     card.expires_s++;
-    assert_int_equal(keys_card_check(&card, authority.public_key, NOW, NULL), -1);
+    assert_int_equal(keys_card_check(&card, &authority.trust, NOW, NULL), -1);
     card = worker.card;
     card.name[0] = 'b';
-    assert_int_equal(keys_card_check(&card, authority.public_key, NOW, NULL), -1);
+    assert_int_equal(keys_card_check(&card, &authority.trust, NOW, NULL), -1);
     for (size_t i = 0; i < KEYS_BYTES; i++) { /* another's public key under his card */
         card = worker.card;
         card.public_key[i] ^= 1;
-        assert_int_equal(keys_card_check(&card, authority.public_key, NOW, NULL), -1);
+        assert_int_equal(keys_card_check(&card, &authority.trust, NOW, NULL), -1);
     }
+}
+
+/* What may take the place of a key in a process that runs, and each thing that may not. */
+static void keys_are_renewed(void **state)
+{
+    (void)state;
+    enum { ROLE, NAME, SECRET, SIGNS, SERVER, CARD, SOONER, N };
+    static const char *const why[] = {"role is",         "name is",    "secret's", "secret's",
+                                      "other shepherds", "not signed", "sooner"};
+    keys_t next = worker;
+    err_t err = {0};
+    assert_true(keys_whole(&worker));
+    keys_renew(&authority, END + 5, &next);
+    assert_int_equal(next.card.expires_s, END + 5);
+    assert_memory_equal(next.secret, worker.secret, KEYS_BYTES);
+    assert_int_equal(keys_succeeds(&worker, &next, NOW, NULL), 0);
+    assert_int_equal(keys_succeeds(&worker, &worker, NOW, NULL), 0);
+    assert_int_equal(keys_succeeds(&worker, &next, END + 5, &err), -1);
+    assert_non_null(strstr(err.text, "expired"));
+    keys_t pair;
+    assert_int_equal(keys_issue(&authority, KEYS_WORKER, "alpha", END, &pair, NULL), 0);
+    assert_int_equal(keys_succeeds(&worker, &pair, NOW, NULL), 0);
+    for (int i = 0; i < N; i++) {
+        keys_t bad = next;
+        if (i == ROLE) bad.card.role = KEYS_OPERATOR;
+        if (i == NAME) bad.card.name[0] = 'b';
+        if (i == SECRET) bad.secret[9] ^= 1;
+        if (i == SIGNS) bad.card.signs[9] ^= 1;
+        if (i == SERVER) bad.server[9] ^= 1;
+        if (i == SOONER) bad.card.expires_s = END - 1;
+        if (i != CARD)
+            keys_renew(&authority, bad.card.expires_s, &bad); /* by the authority itself */
+        if (i == CARD) bad.card.expires_s++;
+        err = (err_t){0};
+        assert_int_equal(keys_succeeds(&worker, &bad, NOW, &err), -1);
+        assert_non_null(strstr(err.text, why[i]));
+    }
+    keys_t server = shepherd;
+    assert_int_equal(keys_issue(&authority, KEYS_SHEPHERD, "shepherd", END, &server, NULL), 0);
+    assert_int_equal(keys_succeeds(&shepherd, &server, NOW, &err), -1);
+    assert_non_null(strstr(err.text, "public key"));
+}
+
+/* Trust is changed in steps that overlap; nobody jumps. */
+static void authorities_take_turns(void **state)
+{
+    (void)state;
+    keys_authority_t old = authority, next;
+    keys_t both = worker, by_next = worker, alone = worker, again;
+    keys_authority_next(&old, &next);
+    assert_memory_equal(old.trust.at[0], authority.trust.at[0], KEYS_BYTES);
+    assert_memory_equal(old.trust.at[1], next.trust.at[0], KEYS_BYTES);
+    assert_memory_equal(next.trust.at[1], old.trust.at[0], KEYS_BYTES);
+    assert_memory_equal(next.server, old.server, KEYS_BYTES);
+    keys_renew(&old, END, &both);
+    keys_renew(&next, END, &by_next);
+    keys_authority_t last = next;
+    last.trust.n = 1;
+    keys_renew(&last, END, &alone);
+    assert_int_equal(keys_succeeds(&worker, &both, NOW, NULL), 0);
+    assert_int_equal(keys_succeeds(&both, &by_next, NOW, NULL), 0);
+    assert_int_equal(keys_succeeds(&by_next, &alone, NOW, NULL), 0);
+    assert_int_equal(keys_succeeds(&worker, &by_next, NOW, NULL), -1);
+    assert_int_equal(keys_succeeds(&worker, &alone, NOW, NULL), -1);
+    assert_int_equal(keys_succeeds(&alone, &worker, NOW, NULL), -1);
+    assert_int_equal(keys_card_check(&by_next.card, &both.trust, NOW, NULL), 0);
+    assert_int_equal(keys_card_check(&both.card, &by_next.trust, NOW, NULL), 0);
+    assert_int_equal(keys_card_check(&both.card, &alone.trust, NOW, NULL), -1);
+    char *text = keys_write(&both), *signs = keys_authority_write(&next);
+    assert_ptr_equal(strstr(text, "pcp-key 3\n"), text);
+    assert_int_equal(keys_read(text, strlen(text), &again, NULL), 0);
+    assert_memory_equal(&again, &both, sizeof again);
+    assert_int_equal(keys_authority_read(signs, strlen(signs), &last, NULL), 0);
+    assert_memory_equal(&last, &next, sizeof last);
+    text[8] = '2'; /* a second authority that the version does not know */
+    assert_int_equal(keys_read(text, strlen(text), &again, NULL), -1);
+    free(text);
+    free(signs);
 }
 
 static void cards_round_trip(void **state)
@@ -236,21 +314,24 @@ static void revoked_lists(void **state)
         keys_revoked_t again;
         char *text = keys_revoked_write(&authority, &list);
         size_t length = strlen(text);
-        assert_int_equal(keys_revoked_read(text, length, authority.public_key, &again, NULL), 0);
+        assert_int_equal(keys_revoked_read(text, length, &authority.trust, &again, NULL), 0);
         assert_int_equal(again.n, n);
         if (n) assert_memory_equal(again.at, two, n * KEYS_BYTES);
         free(again.at);
         for (size_t i = 0; i < length; i++) { /* no byte may change */
             text[i] ^= 1;
-            assert_int_equal(keys_revoked_read(text, length, authority.public_key, &again, NULL),
-                             -1);
+            assert_int_equal(keys_revoked_read(text, length, &authority.trust, &again, NULL), -1);
             assert_null(again.at);
             text[i] ^= 1;
         }
-        assert_int_equal(keys_revoked_read(text, length - 1, authority.public_key, &again, NULL),
-                         -1);
-        assert_int_equal(keys_revoked_read(text, length, shepherd.card.public_key, &again, NULL),
-                         -1);
+        assert_int_equal(keys_revoked_read(text, length - 1, &authority.trust, &again, NULL), -1);
+        keys_trust_t other = {.n = 1};
+        memcpy(other.at[0], shepherd.card.public_key, KEYS_BYTES);
+        assert_int_equal(keys_revoked_read(text, length, &other, &again, NULL), -1);
+        other.n = 2; /* one of two will do */
+        memcpy(other.at[1], authority.trust.at[0], KEYS_BYTES);
+        assert_int_equal(keys_revoked_read(text, length, &other, &again, NULL), 0);
+        free(again.at);
         free(text);
     }
 }
@@ -260,6 +341,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_round_trip),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(keys_are_renewed),
+        cmocka_unit_test(authorities_take_turns),
         cmocka_unit_test(cards_round_trip),
         cmocka_unit_test(changed_cards_are_refused),
         cmocka_unit_test(names_and_roles),
