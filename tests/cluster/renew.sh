@@ -140,3 +140,31 @@ check "nor another authority's" refuses 'not signed' "$bin/pcp" keys renew "$wor
 start rotated
 check "rounds begin again" eventually 60 event shepherd 'event=round round=2 '
 hold
+old=$(sed -n 's/^public //p' "$keys/authority.key")
+# step NAME: a step, all keys, and everybody has them
+n_renewed=0
+step() {
+    check "rotation: $1" "$bin/pcp" keys rotate "$1" --dir "$keys"
+    check "$1: once more is the same" "$bin/pcp" keys rotate "$1" --dir "$keys"
+    check "$1: all keys" renewed "${members[@]}"
+    n_renewed=$((n_renewed + 1))
+    taken "$n_renewed" "$1"
+}
+step begin
+check "members trust two" event worker-0 'event=key_renewed .*authorities=2'
+check "it does not end before it is switched" refuses 'switch first' "$bin/pcp" keys rotate end --dir "$keys"
+cp -p "$(key worker)" "$work/old_signed"
+step switch
+check "another one signs" test "$(sed -n 's/^public //p' "$keys/authority.key")" != "$old"
+launch late "$bin/hostile-member" --shepherd "$control" --id worker-late --lease nothing --key "$work/old_signed"
+check "who has a key that the old one has signed may still join" eventually 30 event late 'event=welcome'
+step end
+check "and no more at the end" eventually 30 event shepherd 'event=key_cut name=worker .*not signed'
+check "members trust one" grep -q '^pcp-key 2$' "$(key worker)"
+check "the old authority is kept nowhere" test -z "$(find "$keys" -name "authority.*" ! -name authority.key)"
+go_on
+check "the run goes on over it, and ends well" ends 0
+check "with its usual bits" same_bits
+dismiss
+check "nothing is left running" no_orphans
+tap_done
