@@ -17,8 +17,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "msg/control.h"
 #include "msg/guest.h"
+#include "msg/keyring.h"
 #include "msg/ration.h"
+#include "msg/refusals.h"
 
 enum {
     TICK_MS = 20,
@@ -33,8 +36,9 @@ typedef struct {
     const char *path; /* ipc; of `endpoint` */
     char *endpoint;
     zsock_t *socket;
-    bool listens; /* who comes in there hears what we publish */
-    bool drained; /* no whole message waits there */
+    bool listens;     /* who comes in there hears what we publish */
+    bool drained;     /* no whole message waits there */
+    zsock_t *monitor; /* news of handshakes that failed; NULL: there is none */
 } entry_t;
 
 typedef struct {
@@ -217,11 +221,22 @@ static size_t cut_greedy(door_t *self, int64_t now)
     for (size_t i = 0; i < judged.n && n > 0; i++) {
         if (!judged.at[i].wrong) continue;
         log_cut(self, &judged.at[i], now);
+        refusals_count(judged.at[i].talks ? REFUSAL_MESSAGES : REFUSAL_BYTES);
         shutdown(judged.at[i].fd, SHUT_RDWR);
     }
     VEC_FREE(&guests);
     VEC_FREE(&judged);
     return n;
+}
+
+/* Who has no key does not get through the handshake, and the library tells nobody else. */
+static void count_strangers(zsock_t *monitor)
+{
+    zmq_msg_t frame[2];
+    for (int n; monitor && (n = control_frames(monitor, frame, 2)) > 0;) {
+        refusals_count(REFUSAL_NO_KEY);
+        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    }
 }
 
 static size_t make_room(door_t *self)
@@ -230,6 +245,7 @@ static size_t make_room(door_t *self)
     size_t n = turn_away(self);
     int64_t now = clock_mono_ms();
     self->n_away += n;
+    for (size_t i = 0; i < n; i++) refusals_count(REFUSAL_CONNECTIONS);
     if (self->logged_ms && now - self->logged_ms < LOG_EVERY_MS) return n;
     log_event(
         LOG_WARN, "descriptors_short",
@@ -244,6 +260,7 @@ static size_t make_room(door_t *self)
 size_t door_look(door_t *self)
 {
     int64_t now = clock_mono_ms();
+    for (size_t i = 0; i < self->entries.n; i++) count_strangers(self->entries.at[i].monitor);
     size_t n = ration_due(self->ration, now) ? cut_greedy(self, now) : 0;
     return n + make_room(self);
 }
@@ -275,6 +292,11 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
     door_t *self = mem_calloc(1, sizeof *self);
     for (size_t i = 0; i < n; i++)
         if (sockets[i] && zsock_endpoint(sockets[i])) add(self, sockets[i]);
+    for (size_t i = 0; i < self->entries.n; i++)
+        if (keyring_guards(self->entries.at[i].endpoint))
+            self->entries.at[i].monitor = endpoint_watch(self->entries.at[i].socket,
+                                                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                                             ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
     self->ration = ration_new();
     self->seed = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (self->seed < 0) {
@@ -292,7 +314,11 @@ void door_destroy(door_t **self_p)
     if (!self) return;
     if (self->seed >= 0) close(self->seed);
     ration_destroy(&self->ration);
-    for (size_t i = 0; i < self->entries.n; i++) free(self->entries.at[i].endpoint);
+    for (size_t i = 0; i < self->entries.n; i++) {
+        if (self->entries.at[i].monitor) endpoint_unwatch(self->entries.at[i].socket);
+        zsock_destroy(&self->entries.at[i].monitor);
+        free(self->entries.at[i].endpoint);
+    }
     VEC_FREE(&self->entries);
     free(self);
     *self_p = NULL;

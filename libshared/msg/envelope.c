@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "msg/refusals.h"
 
 /* --- Names, from the protocol's own description --- */
 
@@ -36,9 +37,10 @@ static void make_names(void)
     const ProtobufCEnumDescriptor *kinds = &msg__kind__descriptor;
     for (unsigned i = 0; i < kinds->n_values; i++) {
         const ProtobufCEnumValue *value = &kinds->values[i];
-        if (value->value >= 0 && value->value < MSG_WHO_SHEPHERD)
+        if (value->value >= 0 && value->value < MSG_WHO_VIEWER)
             copy_name(who_names[value->value], value->name + strlen("KIND_"), tolower);
     }
+    copy_name(who_names[MSG_WHO_VIEWER], "viewer", tolower);
     copy_name(who_names[MSG_WHO_SHEPHERD], "shepherd", tolower);
 }
 
@@ -188,7 +190,7 @@ uint8_t *msg_pack(const msg_envelope_t *self, size_t *n)
 
 /* --- By table --- */
 
-enum { REFUSAL_BYTES = 256 };
+enum { REFUSAL_TEXT = 256 };
 
 bool msg_shows(uint64_t n)
 {
@@ -197,16 +199,16 @@ bool msg_shows(uint64_t n)
 
 /* "CONTROL may be said by a cli, and its sender is registered as worker" */
 static void refusal(const msg_route_t *route, msg_kind_t kind, msg_who_t who,
-                    char text[REFUSAL_BYTES])
+                    char text[REFUSAL_TEXT])
 {
-    int n = snprintf(text, REFUSAL_BYTES, "%s may be said by", msg_kind_name(kind));
+    int n = snprintf(text, REFUSAL_TEXT, "%s may be said by", msg_kind_name(kind));
     const char *joint = " a ";
     for (msg_who_t one = 0; one <= MSG_WHO_SHEPHERD; one++) {
         if (!(route->from >> one & 1)) continue;
-        n += snprintf(text + n, (size_t)(REFUSAL_BYTES - n), "%s%s", joint, msg_who_name(one));
+        n += snprintf(text + n, (size_t)(REFUSAL_TEXT - n), "%s%s", joint, msg_who_name(one));
         joint = " or a ";
     }
-    snprintf(text + n, (size_t)(REFUSAL_BYTES - n), ", and its sender is registered as %s",
+    snprintf(text + n, (size_t)(REFUSAL_TEXT - n), ", and its sender is registered as %s",
              msg_who_name(who));
 }
 
@@ -233,13 +235,30 @@ static msg_envelope_t *take(const msg_table_t *table, const uint8_t *bytes, size
     return message;
 }
 
-bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
-                const msg_peer_t *from, msg_kind_t kind, uint64_t id, msg_count_t *count,
-                err_t *err)
+msg_who_t msg_who_of(Msg__Kind kind, const msg_peer_t *peer)
 {
-    char text[REFUSAL_BYTES];
+    bool viewer = kind == MSG__KIND__KIND_CLI && peer->card && peer->card->role == KEYS_VIEWER;
+    return viewer ? MSG_WHO_VIEWER : kind;
+}
+
+/* A mask of what the message asks for; 0: it has no verb. */
+static unsigned verb_of(const msg_envelope_t *message)
+{
+    unsigned verb = message->body_case == MSG__ENVELOPE__BODY_CONTROL   ? message->control->verb
+                    : message->body_case == MSG__ENVELOPE__BODY_RUN_ASK ? message->run_ask->verb
+                                                                        : 32;
+    return verb < 32 ? 1u << verb : 0;
+}
+
+static bool admits(const msg_table_t *table, const msg_route_t *route, void *state,
+                   const msg_peer_t *from, msg_kind_t kind, uint64_t id, unsigned verbs,
+                   msg_count_t *count, err_t *err)
+{
+    char text[REFUSAL_TEXT];
     msg_who_t who = table->who ? table->who(state, from) : MSG__KIND__KIND_NONE;
     if (route->from >> who & 1) return true;
+    if (who == MSG_WHO_VIEWER && (route->asks & verbs)) return true;
+    if (who != MSG__KIND__KIND_NONE) refusals_count(REFUSAL_ROLE);
     refusal(route, kind, who, text);
     count->refused++;
     /* That strangers are told to say HELLO is the usual course of things. */
@@ -252,13 +271,20 @@ bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
     return false;
 }
 
+bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
+                const msg_peer_t *from, msg_kind_t kind, uint64_t id, msg_count_t *count,
+                err_t *err)
+{
+    return admits(table, route, state, from, kind, id, ~0u, count, err);
+}
+
 int msg_dispatch(const msg_table_t *table, void *state, const msg_peer_t *from,
                  const uint8_t *bytes, size_t n, msg_count_t *count, err_t *err)
 {
     err_t reason = {0};
     msg_envelope_t *message = take(table, bytes, n, &reason);
-    if (message && !msg_admits(table, &table->routes[message->body_case], state, from,
-                               message->body_case, message->id, count, err)) {
+    if (message && !admits(table, &table->routes[message->body_case], state, from,
+                           message->body_case, message->id, verb_of(message), count, err)) {
         msg_free(&message);
         return -1;
     }

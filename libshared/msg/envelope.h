@@ -55,7 +55,12 @@ uint8_t *msg_pack(const msg_envelope_t *self, size_t *n);
 /* What a peer is to us: a Msg__Kind, as which its HELLO was accepted, whatever it says of itself
  * later (KIND_NONE: it said none, or was forgotten); for a member: who welcomed it. */
 typedef unsigned msg_who_t;
-enum { MSG_WHO_SHEPHERD = 15 };
+enum {
+    MSG_WHO_VIEWER = 14, /* says HELLO as a command line, and its key lets it ask alone */
+    MSG_WHO_SHEPHERD = 15,
+};
+/* Of one who is registered as that kind, by its key. */
+msg_who_t msg_who_of(Msg__Kind kind, const msg_peer_t *peer);
 
 /* Who may say a message: a mask of them. */
 enum {
@@ -65,9 +70,10 @@ enum {
     MSG_FROM_WORKER = 1 << MSG__KIND__KIND_WORKER,
     MSG_FROM_CLI = 1 << MSG__KIND__KIND_CLI,
     MSG_FROM_SUPERVISOR = 1 << MSG__KIND__KIND_SUPERVISOR,
+    MSG_FROM_VIEWER = 1 << MSG_WHO_VIEWER,
     MSG_FROM_SHEPHERD = 1 << MSG_WHO_SHEPHERD,
     MSG_FROM_MEMBERS = MSG_FROM_COMPILER | MSG_FROM_AGGREGATOR | MSG_FROM_WORKER | MSG_FROM_CLI |
-                       MSG_FROM_SUPERVISOR,
+                       MSG_FROM_SUPERVISOR | MSG_FROM_VIEWER,
     MSG_FROM_ANY = MSG_FROM_STRANGER | MSG_FROM_MEMBERS | MSG_FROM_SHEPHERD,
 };
 
@@ -79,11 +85,16 @@ typedef struct {
     size_t max_bytes; /* of the packed envelope */
     void (*handle)(void *state, const msg_peer_t *from, const msg_envelope_t *message);
     unsigned from; /* MSG_FROM_...: others are refused before the handler is called */
+    unsigned asks; /* of a message with a verb: those that a viewer may say, as a mask */
 } msg_route_t;
 
 /* A row, at its place in a table: MSG_ROUTE(LEASE_DONE, 4096, on_lease_done, MSG_FROM_WORKER). */
 #define MSG_ROUTE(kind, bytes, handler, from) \
-    [MSG__ENVELOPE__BODY_##kind] = {(bytes), (handler), (from)}
+    [MSG__ENVELOPE__BODY_##kind] = {(bytes), (handler), (from), 0}
+
+/* The same of a message with a verb, some of which change nothing. */
+#define MSG_ROUTE_ASKS(kind, bytes, handler, from, asks) \
+    [MSG__ENVELOPE__BODY_##kind] = {(bytes), (handler), (from), (asks)}
 
 /* A table, and whom it serves. */
 typedef struct {
@@ -105,7 +116,7 @@ bool msg_shows(uint64_t n);
 
 /* The one place where it is decided who may say what: does this row admit a message (kind, id) of
  * this sender? If not it is logged, counted as refused and answered by table->refuse, and err says
- * why. For who passes messages on; msg_dispatch asks it by itself. */
+ * why. For who passes messages on; msg_dispatch asks it by itself, and which verb it is. */
 bool msg_admits(const msg_table_t *table, const msg_route_t *route, void *state,
                 const msg_peer_t *from, msg_kind_t kind, uint64_t id, msg_count_t *count,
                 err_t *err);

@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "msg/endpoint.h"
 #include "msg/guest.h"
+#include "msg/refusals.h"
 
 enum {
     /* In the library since 4.3.0, in its header among the drafts: ZMQ_METADATA, and
@@ -73,11 +74,19 @@ static struct {
     entry_t *buckets[BUCKETS];
     size_t n_card;
     zactor_t *actor;
-    uint64_t n_refused;
 } ring;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char revoked[] = "its key is revoked";
 static const char expired[] = "its certificate has expired: issue another";
+static const char foreign[] = "its certificate is not signed by this cluster's authority";
+
+static void count_why(const char *why)
+{
+    refusals_count(why == revoked   ? REFUSAL_REVOKED
+                   : why == expired ? REFUSAL_EXPIRED
+                   : why == foreign ? REFUSAL_UNKNOWN
+                                    : REFUSAL_NO_KEY);
+}
 
 /* --- Connections --- */
 
@@ -104,6 +113,7 @@ static void cut(entry_t *entry, const char *why)
         shutdown(one.fd, SHUT_RDWR);
         n++;
     }
+    for (size_t i = 0; i < n; i++) count_why(why);
     if (n)
         log_event(LOG_WARN, "key_cut", "name=%s role=%s connections=%zu reason=\"%s\"",
                   entry->card.name, keys_role_name(entry->card.role), n, why);
@@ -337,6 +347,7 @@ static void answer_zap(zsock_t *socket)
         good = !is_revoked(zframe_data(frame[6]));
         pthread_mutex_unlock(&lock);
     }
+    if (!good) count_why(*hex ? revoked : NULL);
     if (!good)
         log_event(LOG_WARN, "key_refused", "address=%.*s reason=\"%s\"",
                   n > 3 ? (int)zframe_size(frame[3]) : 0,
@@ -533,8 +544,7 @@ static const char *fault_of(const keys_card_t *card, int64_t now_s)
     const keys_trust_t *trust = &keyring_own()->trust;
     if (is_revoked(card->public_key)) return revoked;
     if (keys_card_check(card, trust, now_s, NULL) == 0) return NULL;
-    return card->expires_s <= now_s ? expired
-                                    : "its certificate is not signed by this cluster's authority";
+    return card->expires_s <= now_s ? expired : foreign;
 }
 
 /* Under the lock. */
@@ -568,11 +578,12 @@ const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why)
     if (!user) return NULL; /* ipc, inproc */
     if (strlen(user) != 2 * KEYS_BYTES || !keys_unhex(user, KEYS_BYTES, key)) {
         *why = "it has no key";
+        count_why(*why);
         return NULL;
     }
     pthread_mutex_lock(&lock);
     const keys_card_t *card = take_card(key, text ? text : "", zmq_msg_get(frame, ZMQ_SRCFD), why);
-    if (*why) ring.n_refused++;
+    if (*why) count_why(*why);
     pthread_mutex_unlock(&lock);
     return card;
 }

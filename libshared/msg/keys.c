@@ -22,7 +22,7 @@ _Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_b
 static const char *const role_names[KEYS_ROLES] = {
     [KEYS_NONE] = "none",       [KEYS_COMPILER] = "compiler", [KEYS_AGGREGATOR] = "aggregator",
     [KEYS_WORKER] = "worker",   [KEYS_OPERATOR] = "operator", [KEYS_SUPERVISOR] = "supervisor",
-    [KEYS_METRICS] = "metrics", [KEYS_SHEPHERD] = "shepherd",
+    [KEYS_METRICS] = "metrics", [KEYS_SHEPHERD] = "shepherd", [KEYS_VIEWER] = "viewer",
 };
 
 const char *keys_role_name(keys_role_t role)
@@ -39,7 +39,7 @@ int keys_role_parse(const char *word, keys_role_t *role, err_t *err)
         }
     return err_set(err, ERR_ARG,
                    "\"%.40s\" is no role: compiler, aggregator, worker, operator, supervisor, "
-                   "metrics or shepherd",
+                   "metrics, shepherd or viewer",
                    word);
 }
 
@@ -211,8 +211,9 @@ int keys_succeeds(const keys_t *self, const keys_t *next, int64_t now_s, err_t *
 const char *keys_may_be(const keys_card_t *card, Msg__Kind kind, const char *id)
 {
     size_t n = strlen(card->name);
-    bool of_supervisor = card->role == KEYS_SUPERVISOR && kind == MSG__KIND__KIND_WORKER;
-    if ((unsigned)kind != (unsigned)card->role && !of_supervisor)
+    bool more = (card->role == KEYS_SUPERVISOR && kind == MSG__KIND__KIND_WORKER) ||
+                (card->role == KEYS_VIEWER && kind == MSG__KIND__KIND_CLI);
+    if ((unsigned)kind != (unsigned)card->role && !more)
         return "its key has another role (pcp keys show): it cannot join as this kind of member";
     if (strncmp(id, card->name, n) == 0 && (id[n] == '\0' || id[n] == '-')) return NULL;
     return "its key speaks for ids of its own name alone, NAME and NAME-... (pcp keys show): start "

@@ -27,6 +27,7 @@ typedef enum {
     KEYS_SUPERVISOR = MSG__KIND__KIND_SUPERVISOR, /* and its workers, who use its key */
     KEYS_METRICS,                                 /* hears events, says nothing */
     KEYS_SHEPHERD,
+    KEYS_VIEWER, /* asks and hears, changes nothing */
     KEYS_ROLES,
 } keys_role_t;
 

@@ -462,7 +462,8 @@ static void build_routes(member_t *self)
     };
     for (int i = 0; i < MSG_KIND_COUNT; i++) {
         const msg_route_t *row = &self->theirs[i];
-        if (row->handle) self->routes[i] = (msg_route_t){row->max_bytes, hand_on, row->from};
+        if (row->handle)
+            self->routes[i] = (msg_route_t){row->max_bytes, hand_on, row->from, row->asks};
         if (own[i].handle) self->routes[i] = own[i];
     }
 }

@@ -9,9 +9,15 @@
 #include "base/mem.h"
 #include "msg/keyring.h"
 #include "msg/ration.h"
+#include "msg/refusals.h"
 #include "msg/text.h"
 
-enum { EVENT_BYTES = 64 << 10 };
+enum {
+    EVENT_BYTES = 64 << 10,
+    /* Roles, as masks. */
+    ONLY_HEARS = 1 << KEYS_OPERATOR | 1 << KEYS_METRICS | 1 << KEYS_VIEWER,
+    HEARS = ONLY_HEARS | 1 << KEYS_SHEPHERD,
+};
 
 const char *publish_topic(const Msg__Event *event)
 {
@@ -26,6 +32,7 @@ const char *publish_topic(const Msg__Event *event)
     case MSG__EVENT__BODY_WORKER: return "worker";
     case MSG__EVENT__BODY_DEGRADED: return "degraded";
     case MSG__EVENT__BODY_REWOUND: return "rewound";
+    case MSG__EVENT__BODY_REFUSALS: return "refusals";
     default: return "other";
     }
 }
@@ -41,9 +48,10 @@ static void admit_subscribers(void *raw)
         size_t n = zmq_msg_size(&frame);
         ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), ration_frame(n, true));
         const keys_card_t *card = keyring_card(&frame, &why);
-        if (card && card->role != KEYS_OPERATOR && card->role != KEYS_METRICS &&
-            card->role != KEYS_SHEPHERD)
+        if (card && !(HEARS >> card->role & 1)) {
             why = "its role may not hear events";
+            refusals_count(REFUSAL_ROLE);
+        }
         if (why)
             log_event(LOG_WARN, "subscriber_refused", "name=%s reason=\"%s\"",
                       card ? card->name : "", why);
@@ -58,8 +66,10 @@ static bool may_publish(zmq_msg_t *frame)
 {
     const char *why = NULL;
     const keys_card_t *card = keyring_card(frame, &why);
-    if (card && (card->role == KEYS_OPERATOR || card->role == KEYS_METRICS))
+    if (card && (ONLY_HEARS >> card->role & 1)) {
         why = "its role has no events";
+        refusals_count(REFUSAL_ROLE);
+    }
     if (why)
         log_event(LOG_WARN, "event_refused", "name=%s reason=\"%s\"", card ? card->name : "", why);
     return !why;

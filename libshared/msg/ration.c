@@ -130,7 +130,8 @@ static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
     uint64_t most = guest->listens   ? MSG_LISTENER_BYTES
                     : guest->drained ? MSG_UNFINISHED_BYTES
                                      : MSG_WAITING_BYTES;
-    guest->wrong = record->may_say < 0   ? "it says too much in too short a time"
+    guest->talks = record->may_say < 0;
+    guest->wrong = guest->talks          ? "it says too much in too short a time"
                    : guest->held <= most ? NULL
                    : guest->listens      ? "it subscribes to too much"
                    : guest->drained      ? "its message does not end"

@@ -37,6 +37,7 @@ typedef struct {
     bool drained;      /* no whole message waits at its socket, nor did while `came` was asked */
     uint64_t held;     /* out: bytes that wait */
     const char *wrong; /* out: why it is to end; NULL: it may stay */
+    bool talks;        /* out: that is because it says too much in too short a time */
 } ration_guest_t;
 
 /* Judge all of them; sorts them. Returns how many are to end. */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/keyring.h"
+#include "msg/refusals.h"
 #include "msg/seal.h"
 
 static _Atomic uint64_t n_refused;
@@ -86,6 +87,7 @@ static int check(const char *what, const char *name, const char *seal, char *sta
     free(statement);
     if (rc == 0) return 0;
     atomic_fetch_add(&n_refused, 1);
+    refusals_count(REFUSAL_SIGNATURE);
     log_event(LOG_WARN, "unsigned", "what=%s name=%.12s reason=\"%s\"", what, name, fault.text);
     return err_set(err, ERR_STATE, "%s %.12s is refused: %s", what, name, fault.text);
 }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "msg/limits.h"
+#include "msg/refusals.h"
 
 int aggregator_init(aggregator_t *self, const char *object_root, const char *state_dir, err_t *err)
 {
@@ -236,6 +237,7 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
         return;
     }
     if (!may_ask(from->card, header.type)) {
+        refusals_count(REFUSAL_ROLE);
         refuse(self, from, &header, "not for a key of this role");
         return;
     }

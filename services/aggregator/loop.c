@@ -182,6 +182,15 @@ static void on_bye(void *state, const char *reason)
     self->leaving = self->config->once;
 }
 
+static void tell_refusals(loop_t *self)
+{
+    Msg__Event event = MSG__EVENT__INIT;
+    if (!self->telemetry || !refusals_event(&self->refusals, self->state.now_ms, &event)) return;
+    event.source = self->config->id;
+    event.sequence = ++self->n_event;
+    publish_event(self->telemetry, &event);
+}
+
 bool loop_tick(loop_t *self)
 {
     go_on(self); /* a COMMIT came on the control socket */
@@ -189,6 +198,7 @@ bool loop_tick(loop_t *self)
     state->now_ms = clock_mono_ms();
     tell_degraded(self, state->degraded, &self->told_degraded, state->degraded_text, false);
     tell_degraded(self, state->cannot_write, &self->told_cannot, state->cannot_text, true);
+    tell_refusals(self);
     uploads_tick(state);
     peers_tick(&self->peers, state->now_ms);
     return self->leaving;
@@ -217,7 +227,7 @@ int loop_start(loop_t *self, zloop_t *zloop, const char *endpoint, err_t *err)
     for (int i = 0; i < MSG_KIND_COUNT; i++)
         if (aggregator_routes[i].handle)
             routes[i] = (msg_route_t){aggregator_routes[i].max_bytes, on_control,
-                                      aggregator_routes[i].from};
+                                      aggregator_routes[i].from, 0};
     member_options_t options = {
         .endpoint = self->config->shepherd,
         .kind = MSG__KIND__KIND_AGGREGATOR,

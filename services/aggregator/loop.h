@@ -8,6 +8,7 @@
 #include "aggregator/config.h"
 #include "aggregator/peers.h"
 #include "msg/member.h"
+#include "msg/refusals.h"
 
 typedef struct {
     aggregator_t state;
@@ -19,6 +20,7 @@ typedef struct {
     bool working; /* a timer for the next slice is set */
     bool leaving;
     uint64_t n_event; /* published */
+    refusals_t refusals;
     bool told_degraded, told_cannot;
 } loop_t;
 

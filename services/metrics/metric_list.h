@@ -21,20 +21,21 @@
 
 /* X(scope, run, labels): run is "run" where rows are of a run. A label of rows is their text, of two
  * labels the first is its first word. */
-#define SCOPES(X)                                                              \
-    X(SELF, NULL, NULL, NULL)                                                  \
-    X(BUILD, NULL, "version", NULL)                                            \
-    X(RUN, "run", NULL, NULL)                                                  \
-    X(WORKERS, "run", "state", NULL) /* of the last status, as the next two */ \
-    X(MEMBERS, "run", "kind", "state")                                         \
-    X(PHASE, "run", "phase", NULL)                                             \
-    X(WORKER, "run", "worker", NULL)                                           \
-    X(SHARD, "run", "shard", NULL)                                             \
-    X(RESTARTS, "run", "worker", NULL)                                         \
-    X(QUEUE, NULL, "state", NULL) /* of the records, as the next three */      \
-    X(LOST, "run", "reason", NULL)                                             \
-    X(REJECTED, "run", "reason", NULL)                                         \
-    X(SAVED, "run", NULL, NULL)                                                \
+#define SCOPES(X)                                                                   \
+    X(SELF, NULL, NULL, NULL)                                                       \
+    X(BUILD, NULL, "version", NULL)                                                 \
+    X(RUN, "run", NULL, NULL)                                                       \
+    X(WORKERS, "run", "state", NULL) /* of the last status, as the next two */      \
+    X(MEMBERS, "run", "kind", "state")                                              \
+    X(PHASE, "run", "phase", NULL)                                                  \
+    X(WORKER, "run", "worker", NULL)                                                \
+    X(SHARD, "run", "shard", NULL)                                                  \
+    X(RESTARTS, "run", "worker", NULL)                                              \
+    X(REFUSALS, "run", "service", "reason") /* run "": a front's */                 \
+    X(QUEUE, NULL, "state", NULL)           /* of the records, as the next three */ \
+    X(LOST, "run", "reason", NULL)                                                  \
+    X(REJECTED, "run", "reason", NULL)                                              \
+    X(SAVED, "run", NULL, NULL)                                                     \
     X(SOURCE, "run", NULL, NULL) /* has no metrics: the sequence of a sender */
 
 /* Upper bounds of a histogram's buckets, in seconds; one more is without bound. */
@@ -98,6 +99,9 @@
     X(UNSIGNED, "pcp_refused_signatures_total", counter, RUN, LIVE,                               \
       FROM(STATUS, (double)e->status->refused),                                                   \
       "Plans and checkpoints refused: unsigned, changed, by a foreign or revoked key.")           \
+    X(REFUSALS, "pcp_refusals_total", counter, REFUSALS, LIVE,                                    \
+      FROM(REFUSALS, (double)h->refusal->count),                                                  \
+      "What a shepherd, front or aggregator has refused, by reason (docs/security.md).")          \
     X(AUDITS, "pcp_audited_leases_total", counter, RUN, LIVE,                                     \
       FROM(STATUS, (double)e->status->audits),                                                    \
       "Leases that another worker trained again, to compare (audit).")                            \

@@ -58,6 +58,7 @@ typedef struct {
     const Msg__Event *event; /* NULL: none, it is the start or a scrape */
     bool starts, scraped;
     const Msg__MemberCount *member; /* of a row of members */
+    const Msg__Refusal *refusal;    /* of a row of refusals */
     series_t *row;
     metric_t metric;
     int64_t now_ms;
@@ -178,6 +179,19 @@ static void on_status(heard_t *h, series_t *run)
     }
 }
 
+/* Of a process, whatever run it serves. */
+static void on_refusals(heard_t *h)
+{
+    enum { MOST_REASONS = 32 };
+    const Msg__Refusals *all = h->event->refusals;
+    for (size_t i = 0; i < all->n_by_reason && i < MOST_REASONS; i++) {
+        h->refusal = all->by_reason[i];
+        char *label = mem_printf("%.60s %.20s", h->event->source, h->refusal->reason);
+        measure_row(h, SCOPE_REFUSALS, label);
+        free(label);
+    }
+}
+
 /* How many events of this source were lost on the way: the gap in its sequence. A lower number than
  * before is a source that started again. */
 static void count_lost(const heard_t *h)
@@ -195,12 +209,13 @@ static void count_lost(const heard_t *h)
 void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
 {
     heard_t h = {.self = self, .event = event, .now_ms = now_ms};
-    series_t *run = series_get(self->series, SCOPE_RUN, event->run, "", now_ms);
+    bool runs = event->body_case != MSG__EVENT__BODY_REFUSALS; /* a front refuses, too */
+    series_t *run = runs ? series_get(self->series, SCOPE_RUN, event->run, "", now_ms) : NULL;
     self->heard_ms = now_ms;
     series_add(series_self(self->series), M_EVENTS, 1);
     count_lost(&h);
     add_event(self, event, run);
-    measure(&h, run);
+    if (run) measure(&h, run);
     switch (event->body_case) {
     case MSG__EVENT__BODY_STEP: measure_row(&h, SCOPE_WORKER, event->source); break;
     case MSG__EVENT__BODY_COMMIT: on_commit(&h); break;
@@ -212,6 +227,7 @@ void metrics_on_event(metrics_t *self, const Msg__Event *event, int64_t now_ms)
         if (run) run->over = true;
         break;
     case MSG__EVENT__BODY_STATUS: on_status(&h, run); break;
+    case MSG__EVENT__BODY_REFUSALS: on_refusals(&h); break;
     default: break;
     }
 }

@@ -9,6 +9,7 @@
 #include "msg/wire.h"
 #include "outer/change.h"
 #include "shepherd/joining/members.h"
+#include "shepherd/roster/operators.h"
 #include "shepherd/round/blame.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
@@ -19,7 +20,7 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(BYE, 4u << 10, on_bye, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
     MSG_ROUTE(GONE, 4u << 10, on_gone, MSG_FROM_SUPERVISOR | MSG_FROM_CLI),
     MSG_ROUTE(WORK_REQUEST, 64, on_work_request, MSG_FROM_COMPILER | MSG_FROM_WORKER),
-    MSG_ROUTE(CONTROL, 4u << 10, on_control_request, MSG_FROM_CLI),
+    MSG_ROUTE_ASKS(CONTROL, 4u << 10, on_control_request, MSG_FROM_CLI, OPERATORS_ASKS),
     MSG_ROUTE(CONTROL_REPLY, 1u << 20, on_control_reply, MSG_FROM_SUPERVISOR),
     MSG_ROUTE(RUN_EVENT, 4u << 10, on_run_event, MSG_FROM_SUPERVISOR),
     MSG_ROUTE(PLAN_REPLY, 1u << 20, on_plan_reply, MSG_FROM_COMPILER),

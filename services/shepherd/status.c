@@ -66,4 +66,7 @@ void status_tick(shepherd_t *self)
     event.body_case = MSG__EVENT__BODY_STATUS;
     event.status = &status;
     self->ports.publish(self->ports.user, &event);
+    Msg__Event refused = MSG__EVENT__INIT;
+    if (refusals_event(&self->progress.refusals, self->now_ms, &refused))
+        self->ports.publish(self->ports.user, &refused);
 }

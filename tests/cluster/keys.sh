@@ -28,7 +28,7 @@ dismiss
 
 check "an authority is made" "$bin/pcp" keys init --dir "$keys"
 check "and never twice" refuses exists "$bin/pcp" keys init --dir "$keys"
-for role in worker aggregator compiler operator metrics; do issue "$role" "$role"; done
+for role in worker aggregator compiler operator metrics viewer; do issue "$role" "$role"; done
 issue old worker --days 0
 issue gone worker
 check "a key says what it is" grep -q '^role     worker$' <("$bin/pcp" keys show "$keys/worker.key")
@@ -109,6 +109,7 @@ hostile old --id old-1 --key "$keys/old.key"
 hostile role --id worker-r --kind cli --key "$keys/worker.key"
 hostile other --id aggregator-9 --key "$keys/worker.key"
 hostile bold --id worker-b --says others --key "$keys/worker.key"
+hostile looker --id viewer-l --kind cli --says others --key "$keys/viewer.key"
 hostile gone --id gone-1 --key "$keys/gone.key"
 check "another cluster's key is refused" refused foreign 'not signed by this cluster'
 head -c 4000 /dev/urandom >"/dev/tcp/127.0.0.1/$port"
@@ -116,10 +117,28 @@ check "an expired one" refused old 'has expired'
 check "a worker's key for an operator" refused role 'another role'
 check "and for another's id" refused other 'ids of its own name alone'
 check "a worker's key gives no operator's command" refused bold 'CONTROL may be said by a cli'
+check "a viewer's key does not say that others have gone" refused looker 'GONE may be said by'
+check "nor what an aggregator says" refused looker 'COMMITTED may be said by'
+check "nor saves a checkpoint" refused looker 'CONTROL may be said by a cli, and its sender is registered as viewer'
 check "who may join is welcome" eventually 30 event gone 'event=welcome'
 "$bin/pcp" keys revoke gone --dir "$keys" >"$work/issue.out"
 check "a revoked key's connection ends" eventually 30 event shepherd 'event=key_cut name=gone'
 check "and it cannot come again" eventually 30 event shepherd 'event=key_refused .*revoked'
+viewer=$keys/viewer.key
+check "a viewer's key may look" "$bin/pcp" worker list --shepherd "$control" --key-file "$viewer"
+check "and not send workers away" refuses 'no answer' "$bin/pcp" worker drain worker-9 --shepherd "$control" --key-file "$viewer" --wait-ms 500
+if command -v curl >"$work/which"; then
+    http=$(sed -n 's/.*event=listening port=\([0-9]*\).*/\1/p' "$dir/good.log" | head -n 1)
+    counted() { # REASON: the shepherd has refused something for it
+        curl -s --max-time 20 "http://127.0.0.1:$http/metrics" >"$work/metrics" &&
+            grep -E "^pcp_refusals_total\{run=\"same\",service=\"shepherd\",reason=\"$1\"\} [1-9]" "$work/metrics"
+    }
+    for reason in no_key unknown_key revoked expired role; do
+        check "what was refused is counted: $reason" eventually 30 counted $reason
+    done
+else
+    skip "what was refused is counted" "no curl"
+fi
 worker worker-0 --key "$keys/worker.key"
 worker worker-1 --key "$keys/worker.key"
 check "a worker's key hears no events" eventually 60 event shepherd 'event=subscriber_refused name=worker'

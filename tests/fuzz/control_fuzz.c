@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const msg_peer_t from = {0};
     err_t err = {0};
     for (int k = 0; k < MSG_KIND_COUNT; k++)
-        self.routes[k] = (msg_route_t){MSG_CONTROL_BYTES, control_handle, MSG_FROM_STRANGER};
+        self.routes[k] = (msg_route_t){MSG_CONTROL_BYTES, control_handle, MSG_FROM_STRANGER, 0};
     int status = msg_dispatch(&(msg_table_t){.routes = self.routes}, &self, &from, data, n, &count,
                               &err);
     if (status == 0 ? self.n_handled != 1 : self.n_handled != 0 || err.code == ERR_OK)

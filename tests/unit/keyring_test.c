@@ -19,6 +19,7 @@
 #include "msg/control.h"
 #include "msg/keyring.h"
 #include "msg/publish.h"
+#include "msg/refusals.h"
 
 enum { LIMIT_MS = 30000, NEVER = INT32_MAX };
 
@@ -185,6 +186,8 @@ static void a_revoked_key_is_cut(void **state)
     free(write_file("revoked", keys_revoked_write(&authority, &list)));
     assert_int_equal(next_event(), ZMQ_EVENT_DISCONNECTED);
     assert_int_equal(next_event(), ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
+    assert_true(refusals_of(REFUSAL_REVOKED) >= 2); /* the connection, and the one after it */
+    assert_int_equal(refusals_of(REFUSAL_EXPIRED) + refusals_of(REFUSAL_UNKNOWN), 0);
     disconnect_dealer();
 }
 

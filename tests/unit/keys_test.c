@@ -226,6 +226,9 @@ static void names_and_roles(void **state)
         {KEYS_SUPERVISOR, MSG__KIND__KIND_SUPERVISOR, "alpha", true},
         {KEYS_SUPERVISOR, MSG__KIND__KIND_CLI, "alpha", false},
         {KEYS_OPERATOR, MSG__KIND__KIND_CLI, "alpha-1", true},
+        {KEYS_VIEWER, MSG__KIND__KIND_CLI, "alpha-1", true},
+        {KEYS_VIEWER, MSG__KIND__KIND_WORKER, "alpha-1", false},
+        {KEYS_VIEWER, MSG__KIND__KIND_SUPERVISOR, "alpha", false},
         {KEYS_METRICS, MSG__KIND__KIND_CLI, "alpha", false},
         {KEYS_SHEPHERD, MSG__KIND__KIND_CLI, "alpha", false},
         {KEYS_METRICS, (Msg__Kind)KEYS_METRICS, "alpha", true}, /* no HELLO has such a kind */

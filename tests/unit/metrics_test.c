@@ -13,6 +13,7 @@
 #include "metrics/writer.h"
 #include "metrics_rig.h"
 #include "msg/publish.h"
+#include "msg/refusals.h"
 #include "store/store.h"
 #include "temp.h"
 
@@ -153,6 +154,31 @@ static void members_by_state(void **state)
     assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 0);
     assert_false(shows(self, "pcp_workers{"));
     assert_false(shows(self, "pcp_phase{"));
+}
+
+static void refusals_by_reason(void **state)
+{
+    fixture_t *self = *state;
+    refusals_t told = {0};
+    Msg__Event event = MSG__EVENT__INIT;
+    for (int i = 0; i < 3; i++) refusals_count(REFUSAL_EXPIRED);
+    refusals_count(REFUSAL_BYTES);
+    assert_true(refusals_event(&told, 5000, &event));
+    assert_false(refusals_event(&told, 5999, &event)); /* once a second */
+    event.source = "front";
+    metrics_on_event(&self->state, &event, 5000);
+    assert_true(
+        value_of(self, "pcp_refusals_total{run=\"\",service=\"front\",reason=\"expired\"}") == 3);
+    assert_true(value_of(self, "pcp_refusals_total{run=\"\",service=\"front\",reason=\"bytes\"}") ==
+                1);
+    assert_true(value_of(self, "pcp_refusals_total{run=\"\",service=\"front\",reason=\"role\"}") ==
+                0);
+    assert_false(shows(self, "pcp_run_running")); /* that makes no run */
+    refusals_count(REFUSAL_EXPIRED);
+    assert_true(refusals_event(&told, 6000, &event));
+    metrics_on_event(&self->state, &event, 6000);
+    assert_true(
+        value_of(self, "pcp_refusals_total{run=\"\",service=\"front\",reason=\"expired\"}") == 4);
 }
 
 static void series_are_forgotten(void **state)
@@ -467,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_of_events, setup, teardown),
         cmocka_unit_test_setup_teardown(members_by_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(refusals_by_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(series_are_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(gaps_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(series_are_bounded, setup, teardown),

@@ -129,7 +129,7 @@ static void see(void *state, const msg_peer_t *from, const msg_envelope_t *messa
 static void every_route(msg_route_t routes[MSG_KIND_COUNT])
 {
     for (int i = 0; i < MSG_KIND_COUNT; i++)
-        routes[i] = (msg_route_t){MSG_CONTROL_BYTES, see, MSG_FROM_STRANGER};
+        routes[i] = (msg_route_t){MSG_CONTROL_BYTES, see, MSG_FROM_STRANGER, 0};
 }
 
 static void every_message_round_trip(void **state)

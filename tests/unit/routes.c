@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "msg/refusals.h"
 
 typedef struct {
     msg_who_t who;
@@ -87,6 +88,7 @@ static void check_one(const msg_table_t *table, const ProtobufCFieldDescriptor *
     const char *name = msg_kind_name((msg_kind_t)field->id);
     snprintf(word, sizeof word, " %s ", msg_who_name(one));
     bool may = strstr(kinds, word) != NULL;
+    uint64_t before = refusals_of(REFUSAL_ROLE);
     uint8_t *bytes = empty(field, &n);
     err_t err = {0};
     int rc = msg_dispatch(table, &seen, &from, bytes, n, &count, &err);
@@ -94,6 +96,7 @@ static void check_one(const msg_table_t *table, const ProtobufCFieldDescriptor *
         fail_msg("%s of a %s: wanted %s, got %s", name, msg_who_name(one),
                  may ? "admitted" : "refused", seen.n_handled ? "admitted" : "refused");
     assert_int_equal(count.refused, !may);
+    assert_int_equal(refusals_of(REFUSAL_ROLE) - before, !may && one != MSG__KIND__KIND_NONE);
     assert_int_equal(count.handled, may);
     if (!may) {
         assert_non_null(strstr(seen.text, name));

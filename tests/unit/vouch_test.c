@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "ckpt/checkpoint.h"
 #include "msg/keyring.h"
+#include "msg/refusals.h"
 #include "msg/seal.h"
 #include "msg/vouch.h"
 
@@ -76,11 +77,12 @@ static char *sealed_by(const keys_t *key)
 static void refused(const char *seal, const vouch_plan_t *what, const char *why)
 {
     err_t err = {0};
-    uint64_t before = vouch_refused();
+    uint64_t before = vouch_refused(), counted = refusals_of(REFUSAL_SIGNATURE);
     assert_int_equal(vouch_check_plan(seal, what, &err), -1);
     assert_int_equal(err.code, ERR_STATE);
     if (!strstr(err.text, why)) fail_msg("\"%s\" does not say \"%s\"", err.text, why);
     assert_int_equal(vouch_refused(), before + 1);
+    assert_int_equal(refusals_of(REFUSAL_SIGNATURE), counted + 1);
 }
 
 static void ours_is_taken(void **state)

@@ -127,14 +127,20 @@ static void on_event(void *state, const msg_peer_t *from, const msg_envelope_t *
     publish_event(self->events, &event);
 }
 
+/* What an operator's question may be that changes nothing: a viewer's, too. */
+enum {
+    FRONT_ASKS = 1 << MSG__RUN_ASK__VERB__LIST | 1 << MSG__RUN_ASK__VERB__GET |
+                 1 << MSG__RUN_ASK__VERB__WATCH | 1 << MSG__RUN_ASK__VERB__LOGS,
+};
+
 const msg_route_t front_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(HEARTBEAT, 64, front_on_heartbeat, MSG_FROM_MEMBERS),
     MSG_ROUTE(BYE, 4u << 10, front_on_bye, MSG_FROM_STRANGER | MSG_FROM_MEMBERS),
     MSG_ROUTE(GONE, 4u << 10, front_on_gone, MSG_FROM_SUPERVISOR | MSG_FROM_CLI),
-    MSG_ROUTE(CONTROL, 4u << 10, on_control, MSG_FROM_CLI),
+    MSG_ROUTE_ASKS(CONTROL, 4u << 10, on_control, MSG_FROM_CLI, OPERATORS_ASKS),
     MSG_ROUTE(CONTROL_REPLY, 1u << 20, on_control_reply_here, MSG_FROM_SUPERVISOR),
     MSG_ROUTE(RUN_EVENT, 4u << 10, on_event, MSG_FROM_SUPERVISOR),
-    MSG_ROUTE(RUN_ASK, 16u << 10, front_on_ask, MSG_FROM_CLI),
+    MSG_ROUTE_ASKS(RUN_ASK, 16u << 10, front_on_ask, MSG_FROM_CLI, FRONT_ASKS),
     MSG_ROUTE(RUN_PIECE, FRONT_PIECE_BYTES + 256, front_on_piece, MSG_FROM_CLI),
 };
 const msg_table_t front_hears = {front_routes, front_who, front_refuse};
@@ -227,9 +233,19 @@ void front_on_clerk(front_t *self, clerk_result_t *result)
 
 /* --- Time, and the end --- */
 
+static void tell_refusals(front_t *self)
+{
+    Msg__Event event = MSG__EVENT__INIT;
+    if (!self->events || !refusals_event(&self->refusals, self->now_ms, &event)) return;
+    event.source = (char *)self->config->id;
+    event.sequence = ++self->n_event;
+    publish_event(self->events, &event);
+}
+
 void front_tick(front_t *self, int64_t now_ms)
 {
     self->now_ms = now_ms;
+    tell_refusals(self);
     front_runs_reap(self);
     front_runs_tick(self);
     front_expire(self);

@@ -13,6 +13,7 @@
 #include "base/children.h"
 #include "msg/door.h"
 #include "msg/member.h"
+#include "msg/refusals.h"
 #include "shepherd/front/config.h"
 #include "shepherd/front/files.h"
 #include "shepherd/records/clerk.h"
@@ -114,7 +115,8 @@ struct front {
     uint32_t n_kind[FRONT_KINDS];
     VEC(front_member_t *) seats; /* by the low half of their number; NULL: free */
     VEC(uint32_t) free_seats;
-    int64_t expire_ms;      /* when silence was last looked for */
+    int64_t expire_ms; /* when silence was last looked for */
+    refusals_t refusals;
     uint64_t revoked_since; /* keyring_revoked_since when members were told */
     uint32_t n_seated;      /* the high half of the last number */
     msg_count_t count;

@@ -255,7 +255,7 @@ front_member_t *front_heard(front_t *self, const msg_peer_t *from)
 msg_who_t front_who(void *state, const msg_peer_t *from)
 {
     const front_member_t *member = front_heard(state, from);
-    return member ? member->is.kind : MSG__KIND__KIND_NONE;
+    return member ? msg_who_of(member->is.kind, &member->is.peer) : MSG__KIND__KIND_NONE;
 }
 
 void front_refuse(void *state, const msg_peer_t *from, uint64_t id, msg_who_t who, const char *text)

@@ -99,7 +99,7 @@ static void receive(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
         drop(self, "its kind is not for this service", n);
     } else if (msg_admits(&front_hears, route, self, from, kind, 0, &self->count, NULL)) {
         front_member_t *member = front_by_peer(self, from);
-        if (member && member->run && !member->kicked)
+        if (member && member->run && !member->kicked && member->is.kind != MSG__KIND__KIND_CLI)
             front_up(member, kind, body);
         else if (front_routes[kind].handle)
             msg_dispatch(&front_hears, self, from, zmq_msg_data(body), n, &self->count, NULL);

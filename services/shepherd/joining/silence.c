@@ -39,7 +39,7 @@ msg_who_t member_who(void *state, const msg_peer_t *from)
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
     if (row) heard(self, row);
-    return row ? row->kind : MSG__KIND__KIND_NONE;
+    return row ? msg_who_of(row->kind, &row->peer) : MSG__KIND__KIND_NONE;
 }
 
 static void begin_doubt(shepherd_t *self, size_t n)

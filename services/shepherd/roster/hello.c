@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "msg/refusals.h"
 #include "shepherd/roster/hello.h"
 #include "shepherd/shepherd.h"
 
@@ -80,6 +81,7 @@ const char *hello_fault(const Msg__Hello *hello, const msg_peer_t *from, size_t 
         return "the supervisor's id must be as an id is: 1 to 63 bytes of letters, digits and . _ "
                ": @ + -";
     const char *not_its_own = from->card ? keys_may_be(from->card, hello->kind, hello->id) : NULL;
+    if (not_its_own) refusals_count(REFUSAL_ROLE);
     if (not_its_own) return not_its_own;
     return n_member >= MSG_MAX_MEMBERS ? "too many members" : NULL;
 }

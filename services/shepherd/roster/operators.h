@@ -23,6 +23,9 @@ void operators_ask(const operators_t *self, const member_row_t *client, uint64_t
 bool operators_is_own(Msg__Control__Verb verb);
 
 /* "restart", "drain", "scale", "checkpoint", ...: names of events. */
+/* Verbs that change nothing, as a mask: a viewer may say them, too. */
+enum { OPERATORS_ASKS = 1 << MSG__CONTROL__VERB__LIST };
+
 const char *operators_verb(Msg__Control__Verb verb);
 
 /* A supervisor's answer, for the CLI that it names. */

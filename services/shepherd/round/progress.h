@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "msg/refusals.h"
 #include "proto/control.pb-c.h"
 
 typedef struct {
@@ -16,6 +17,7 @@ typedef struct {
     bool has_val_loss;
     int64_t eval_begun_ms, eval_ms, evaluated_ms; /* it began; the last took; all took together */
     uint64_t bytes_in, bytes_out;                 /* of the shards, since the commit before */
+    refusals_t refusals;                          /* of this process, as they were told */
     uint64_t refused;                             /* plans, by workers */
     int64_t status_ms;                            /* when the last status was published */
 } progress_t;
