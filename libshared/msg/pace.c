@@ -5,8 +5,8 @@
 
 #include "msg/limits.h"
 
-enum { FLAT_ROUNDS = 3, FIRST = MSG_WINDOW_FIRST * MSG_CHUNK_BYTES, MOST = MSG_WINDOW_BYTES };
-static const double GAIN_FIRST = 2, GAIN = 1.25, GROWTH = 1.25;
+enum { FIRST = MSG_WINDOW_FIRST * MSG_CHUNK_BYTES, MOST = MSG_WINDOW_BYTES };
+static const double GAIN = 2;
 
 void pace_init(pace_t *self)
 {
@@ -65,20 +65,12 @@ static void measure_delay(pace_t *self, const pace_sent_t *sent, double ms, doub
     if (now_ms - self->base_at > PACE_BASE_MS) self->dry = true;
 }
 
-/* A line that is full gives no more, however much it is asked for. What is less than half of the
- * window, as the end of a transfer, says nothing of the line. */
+/* What is less than half of the window, as the end of a transfer, says nothing of the line. */
 static void end_round(pace_t *self)
 {
     bool tried = self->delivered - self->round_begin >= self->window / 2;
-    double best = best_rate(self);
     self->round_begin = self->round_end = self->delivered;
     if (!tried) return;
-    if (best >= GROWTH * self->full_rate) {
-        self->full_rate = best;
-        self->flat = 0;
-    } else if (++self->flat >= FLAT_ROUNDS) {
-        self->full = true;
-    }
     self->round++;
     self->rate[self->round % PACE_ROUNDS] = 0;
 }
@@ -100,8 +92,7 @@ void pace_answer(pace_t *self, const pace_sent_t *sent, bool came, double now_ms
     double *best = &self->rate[self->round % PACE_ROUNDS];
     if (rate > *best) *best = rate;
     if (sent->delivered >= self->round_end) end_round(self);
-    double fits = best_rate(self) * self->base_ms;
-    double window = (self->full ? GAIN : GAIN_FIRST) * fits;
+    double window = GAIN * best_rate(self) * self->base_ms;
     self->window = window < FIRST ? FIRST : window > MOST ? MOST : (uint64_t)window;
 }
 

@@ -5,8 +5,9 @@
  * congestion-based congestion control", ACM Queue 14(5), 2016). Rate: bytes answered while a request
  * was open, by the time that this took; the highest of the last rounds, where a round is the time
  * from a request to its answer. Delay: the shortest answer, which contains the time of its own
- * bytes. The window doubles from round to round while the rate rises with it; from then on it is a
- * quarter more than what fits, rounded up to whole chunks, and two at least. More would only queue: when the
+ * bytes. The window is twice what fits, as BBR's: with little more than what fits, answers that take longer
+ * for another reason than a queue (a busy server, a processor that is wanted by others) would seem to come over a
+ * slower line, and the window would shrink with each of them. More would only queue: when the
  * delay was not seen for PACE_BASE_MS the connection is left to run dry once, so that what queues
  * does not pass for distance.
  *
@@ -31,9 +32,6 @@ typedef struct {
     double rate[PACE_ROUNDS];               /* bytes/ms: the highest of each of the last rounds */
     uint64_t round, round_begin, round_end; /* the present one: it began with so many delivered
                             bytes, and ends with an answer to what is sent behind `round_end` */
-    double full_rate;                       /* the rate that growth is measured by */
-    int flat;                               /* rounds in which the rate did not grow */
-    bool full;                              /* the window has found what fits */
     bool dry; /* one request at a time, until one had the line for itself */
 } pace_t;
 

@@ -11,7 +11,7 @@
 #include "msg/limits.h"
 #include "msg/pace.h"
 
-enum { CLIENTS = 4, WAITING = CLIENTS * MSG_REQUESTS };
+enum { CLIENTS = 4, WAITING = CLIENTS * MSG_REQUESTS, IDLE_EVERY = 64 };
 
 typedef struct {
     int client; /* -1: taken away */
@@ -20,8 +20,10 @@ typedef struct {
 } answer_t;
 
 typedef struct {
-    double rate;   /* bytes/ms, of all clients together */
-    double rtt_ms; /* there and back, without the bytes */
+    double rate;    /* bytes/ms, of all clients together */
+    double rtt_ms;  /* there and back, without the bytes */
+    double busy_ms; /* that an answer waits at the server, but for one in IDLE_EVERY */
+    int asked;
     int n;
     uint64_t left[CLIENTS], open_most;
     double done_ms[CLIENTS];
@@ -51,8 +53,13 @@ static void ask(link_t *self, int client)
     if (begin < self->free_ms) begin = self->free_ms;
     self->free_ms = begin + bytes / self->rate;
     self->left[client] -= MSG_CHUNK_BYTES;
-    self->queue[self->n_queue++] = (answer_t){client, self->free_ms, bytes,
-                                              pace_send(pace, MSG_CHUNK_BYTES, self->now_ms)};
+    answer_t answer = {client, self->free_ms, bytes,
+                       pace_send(pace, MSG_CHUNK_BYTES, self->now_ms)};
+    if (self->asked++ % IDLE_EVERY) answer.due_ms += self->busy_ms;
+    int at = self->n_queue++;
+    for (; at > 0 && self->queue[at - 1].due_ms > answer.due_ms; at--)
+        self->queue[at] = self->queue[at - 1];
+    self->queue[at] = answer;
     if (pace->open > self->open_most) self->open_most = pace->open;
 }
 
@@ -129,6 +136,21 @@ static void a_window_shrinks_with_its_link(void **unused)
     assert_true(link.pace[0].window <= 4 * MSG_CHUNK_BYTES);
 }
 
+/* Answers that take longer for another reason than a queue, as from a server that is busy, ask for more, not for
+ * less: the shortest one that was seen says too little then. */
+static void a_busy_server_starves_nobody(void **unused)
+{
+    (void)unused;
+    static link_t link;
+    const uint64_t bytes = (uint64_t)1 << 30;
+    link_init(&link, 1000, 200, 1, bytes);
+    link.busy_ms = 120;
+    double took = link_run(&link);
+    print_message("1 Gbit/s, 200 ms and 120 at the server: %.0f ms of %.0f, window %.1f MB\n", took,
+                  ideal_ms(&link, bytes), (double)link.pace[0].window / 1e6);
+    assert_true(took < 1.35 * ideal_ms(&link, bytes)); /* a quarter more than what fits: 1.48 */
+}
+
 static void workers_share_a_link_evenly(void **unused)
 {
     (void)unused;
@@ -168,6 +190,7 @@ int main(void)
         cmocka_unit_test(a_long_fast_link_is_filled),
         cmocka_unit_test(a_slow_link_holds_no_queue),
         cmocka_unit_test(a_window_shrinks_with_its_link),
+        cmocka_unit_test(a_busy_server_starves_nobody),
         cmocka_unit_test(workers_share_a_link_evenly),
         cmocka_unit_test(small_transfers_say_nothing_of_the_rate),
     };
