@@ -12,7 +12,7 @@ text >"$work/text.txt"
 flags=(--data "$work/text.txt" --tokenizer byte --workers 2 --inner-steps 4 --rounds 4 --val-fraction 0 --lr 3e-3)
 check "a run alone" timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" "${flags[@]}" --threads 1 --run-dir "$work/alone"
 "$bin/pcp" keys init --dir "$keys" >"$work/issue.out"
-for role in aggregator compiler operator supervisor; do
+for role in aggregator compiler operator supervisor viewer; do
     "$bin/pcp" keys issue --dir "$keys" --role "$role" --name "$role" >"$work/issue.out"
 done
 
@@ -33,6 +33,20 @@ check "with the bits that it has alone" \
 # The variable names the operator's key, not the one of the wish (--key).
 check "other files are another run" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --rounds 5 --name two --wait-ms 30000 \
     --shepherd "$control"
+# --- a key to look with ---
+PCP_KEY=$keys/viewer.key
+may() { check "a viewer may: $*" "$bin/pcp" "$@" --shepherd "$control" --wait-ms 30000; }
+may_not() { check "a viewer may not: $*" refuses 'no answer' "$bin/pcp" "$@" --shepherd "$control" --wait-ms 500; }
+may run list
+may run get one
+may run logs one
+may worker list
+check "a viewer may: run watch" timeout $((60 * slow)) "$bin/pcp" run watch two --shepherd "$control"
+for verb in pause resume cancel; do may_not run $verb one; done
+may_not worker drain supervisor
+check "and is told why" event front 'event=message_refused .*from=viewer'
+PCP_KEY=$keys/operator.key
+check "its runs are as they were" "$bin/pcp" run get one --shepherd "$control"
 PCP_KEY=$keys/compiler.key
 check "a compiler's key asks for nothing" refuses 'no cluster answers' "$bin/pcp" run list --shepherd "$control" --wait-ms 500
 check "and is told why" event front 'event=hello_refused .*another role'
