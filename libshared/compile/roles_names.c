@@ -72,6 +72,7 @@ static const struct {
     {"data", NAME_batch},
     {"features", NAME_batch},
     {"attention_mask", NAME_batch},
+    {"loss_weights", NAME_batch},
 };
 
 /* Is `word` one of the names' words: letters, digits and _ between other characters? */

@@ -5,6 +5,8 @@
 
 #include "data/token_bytes.h"
 
+enum { WEIGHTS = 2 }; /* windows: the argument of what targets count */
+
 static int check_arg(int i, const ir_type_t *type, err_t *err)
 {
     char text[IR_TYPE_TEXT];
@@ -20,11 +22,16 @@ static int check_arg(int i, const ir_type_t *type, err_t *err)
 
 static int layout_windows(const ir_type_t *types, batch_layout_t *l, err_t *err)
 {
-    if (l->n_arg != 2)
+    if (l->n_arg != 2 && l->n_arg != 3)
         return err_set(err, ERR_SHAPE,
-                       "windows fill two arguments (inputs, targets), the module has %d; records "
-                       "fill any",
+                       "windows fill two arguments (inputs, targets), or three with weights, the "
+                       "module has %d; records fill any",
                        l->n_arg);
+    if (l->n_arg == 3 && (l->dtype[2] != DT_F32 || l->n[2] != l->n[1]))
+        return err_set(err, ERR_SHAPE,
+                       "windows: the third argument is the targets' weights, %llu of f32; records "
+                       "fill any",
+                       (unsigned long long)l->n[1]);
     if (l->n[0] != l->n[1])
         return err_set(err, ERR_SHAPE,
                        "windows: inputs have %llu elements, targets %llu; records fill any",
@@ -78,7 +85,8 @@ int batch_layout(data_kind_t kind, const ir_type_t *types, int n_arg, batch_layo
     if (kind == DATA_ROWS) return layout_rows(types, n_arg, out, err);
     batch_layout_t l = {.kind = kind, .n_arg = n_arg, .token_bytes = 2, .units = 1};
     for (int i = 0; i < n_arg; i++) {
-        if (check_arg(i, &types[i], err) < 0) return -1;
+        bool weights = kind == DATA_WINDOWS && i == WEIGHTS && types[i].dtype == DT_F32;
+        if (!weights && check_arg(i, &types[i], err) < 0) return -1;
         l.dtype[i] = types[i].dtype;
         l.n[i] = (uint64_t)ir_type_count(&types[i]);
         l.unit += l.n[i];
@@ -111,23 +119,37 @@ static void put_tokens(const batch_layout_t *self, const void *tokens, uint64_t 
     char *to = (char *)args[arg] + at * width;
     for (uint64_t i = 0; i < n; i++, to += width) {
         /* little-endian: the low bytes come first */
-        uint64_t wide = token_at(tokens, from + i, self->token_bytes);
+        uint64_t wide = token_at(tokens, from + i, self->token_bytes) & ~TOKEN_SILENT;
         memcpy(to, &wide, width);
     }
+}
+
+/* What targets [from, from + n) count. */
+static void put_weights(const batch_layout_t *self, const void *tokens, uint64_t from, uint64_t n,
+                        float *to)
+{
+    for (uint64_t i = 0; i < n; i++)
+        to[i] = token_at(tokens, from + i, self->token_bytes) & TOKEN_SILENT ? 0 : 1;
 }
 
 static int check_tokens(const batch_layout_t *self, const void *tokens, size_t n, uint32_t vocab,
                         err_t *err)
 {
     uint32_t limit = UINT32_MAX;
-    int narrow = 0;
-    for (int i = 0; i < self->n_arg; i++) {
+    int narrow = 0, n_arg = self->kind == DATA_WINDOWS ? WEIGHTS : self->n_arg;
+    bool weighted = self->kind == DATA_WINDOWS && self->n_arg > WEIGHTS;
+    for (int i = 0; i < n_arg; i++) {
         if (type_limit(self->dtype[i]) >= limit) continue;
         limit = type_limit(self->dtype[i]);
         narrow = i;
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t token = token_at(tokens, i, self->token_bytes);
+        if (token & TOKEN_SILENT && !weighted)
+            return err_set(err, ERR_TYPE,
+                           "the tokens say which of them count, but the model's loss takes no "
+                           "weights: print it with pcp model --weighted");
+        token &= ~TOKEN_SILENT;
         if (vocab && token >= vocab)
             return err_set(
                 err, ERR_ARG,
@@ -170,10 +192,13 @@ int batch_fill(const batch_layout_t *self, const void *tokens, size_t n_tokens, 
             put_tokens(self, tokens, at, self->n[i], i, args, 0);
         return 0;
     }
-    for (uint64_t row = 0; row < self->units; row++)
-        for (int i = 0; i < 2; i++)
-            put_tokens(self, tokens, row * self->unit_tokens + (uint64_t)i, self->unit, i, args,
-                       row * self->unit);
+    for (uint64_t row = 0; row < self->units; row++) {
+        uint64_t from = row * self->unit_tokens, at = row * self->unit;
+        for (int i = 0; i < WEIGHTS; i++)
+            put_tokens(self, tokens, from + (uint64_t)i, self->unit, i, args, at);
+        if (self->n_arg > WEIGHTS)
+            put_weights(self, tokens, from + 1, self->unit, (float *)args[WEIGHTS] + at);
+    }
     return 0;
 }
 

@@ -6,7 +6,8 @@
  *            traces)
  * The layout says how many units one micro-batch eats and how they spread over the arguments:
  *   windows  two arguments (inputs, targets) of the same size; the first one's last dimension is T;
- *            each row takes one window
+ *            each row takes one window. A third one, f32, is what each target counts: 1, or 0 where
+ *            its token is silent (data/token_bytes.h); without it no token may be
  *   records  one record fills all arguments in order, row-major, without shift
  *   rows     one record fills a row of each argument, in order, with its bytes, whatever their types:
  *            the arguments have one first dimension; records are padded to whole u16

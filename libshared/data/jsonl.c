@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_blank(const char *text, size_t n)
@@ -38,8 +39,8 @@ static int no_field(json_t *object, const char *field, uint64_t line, err_t *err
     return -1;
 }
 
-static int read_line(const char *text, size_t n, const char *field, uint64_t line, str_t *out,
-                     err_t *err)
+static int read_line(const char *text, size_t n, const char *field, bool as_json, uint64_t line,
+                     str_t *out, err_t *err)
 {
     json_error_t fault;
     json_t *json = json_loadb(text, n, JSON_ALLOW_NUL, &fault);
@@ -50,15 +51,20 @@ static int read_line(const char *text, size_t n, const char *field, uint64_t lin
     else if (!json_is_object(json))
         rc = err_set(err, ERR_PARSE, "%llu: no JSON object", (unsigned long long)line);
     json_t *value = rc == 0 ? json_object_get(json, field) : NULL;
-    if (rc == 0 && !json_is_string(value)) rc = no_field(json, field, line, err);
+    if (rc == 0 && as_json && !value)
+        rc = err_set(err, ERR_PARSE, "%llu: no field \"%s\"", (unsigned long long)line, field);
+    if (rc == 0 && !as_json && !json_is_string(value)) rc = no_field(json, field, line, err);
     out->n = 0;
-    if (rc == 0) str_addn(out, json_string_value(value), json_string_length(value));
+    char *all = rc == 0 && as_json ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    if (all) str_add(out, all);
+    free(all);
+    if (rc == 0 && !as_json) str_addn(out, json_string_value(value), json_string_length(value));
     json_decref(json);
     return rc;
 }
 
-int jsonl_next(const char *text, size_t n, const char *field, size_t *at, uint64_t *line,
-               str_t *out, err_t *err)
+int jsonl_next(const char *text, size_t n, const char *field, bool as_json, size_t *at,
+               uint64_t *line, str_t *out, err_t *err)
 {
     while (*at < n) {
         const char *begin = text + *at, *end = memchr(begin, '\n', n - *at);
@@ -66,7 +72,7 @@ int jsonl_next(const char *text, size_t n, const char *field, size_t *at, uint64
         uint64_t number = (*line)++;
         *at += length + (end != NULL);
         if (is_blank(begin, length)) continue;
-        return read_line(begin, length, field, number, out, err) < 0 ? -1 : 1;
+        return read_line(begin, length, field, as_json, number, out, err) < 0 ? -1 : 1;
     }
     return 0;
 }

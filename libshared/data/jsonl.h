@@ -2,6 +2,7 @@
 #ifndef DATA_JSONL_H
 #define DATA_JSONL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,7 +12,8 @@
 /* The next line of text[*at, n) that is not blank: its field's text into out, which is emptied first; *at
  * goes behind the line, *line (its number, from 1) with it. 1; 0: there is none; ERR_PARSE "LINE: ...": no
  * JSON object, no such field (names those that are there), or one that is no text. */
-int jsonl_next(const char *text, size_t n, const char *field, size_t *at, uint64_t *line,
-               str_t *out, err_t *err);
+/* `as_json`: the field may have any value, and its JSON is what comes out. */
+int jsonl_next(const char *text, size_t n, const char *field, bool as_json, size_t *at,
+               uint64_t *line, str_t *out, err_t *err);
 
 #endif

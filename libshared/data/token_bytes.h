@@ -7,8 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Tokens are below it, for four bytes have a bit to spare. */
+/* Tokens are below it, for four bytes have a bit to spare: with it set a token is there to be read, and its
+ * own prediction does not count (a question, beside its answer). */
 #define TOKEN_LIMIT ((uint32_t)1 << 31)
+#define TOKEN_SILENT TOKEN_LIMIT
 
 /* By the name; 2: it has another ending, or there is none (NULL). */
 int token_bytes_named(const char *path);

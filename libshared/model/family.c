@@ -39,7 +39,7 @@ static int gpt2_refuse(const json_t *config, err_t *err)
 
 static ir_module_t *build_gpt2(const json_t *config, const family_run_t *run, err_t *err)
 {
-    gpt2_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16};
+    gpt2_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16, .weighted = run->weighted};
     int inner, positions;
     c.bias = family_true(config, "bias", true);
     if (gpt2_refuse(config, err) < 0 || family_int(config, "n_layer", 12, &c.layers, err) < 0 ||
@@ -126,7 +126,10 @@ static ir_module_t *build_llama(const json_t *config, const family_run_t *run, e
     const char *type = family_text(config, "model_type", "");
     const char *act = family_text(config, "hidden_act", "silu");
     bool qwen2 = strcmp(type, "qwen2") == 0, qwen3 = strcmp(type, "qwen3") == 0;
-    llama_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16, .steps = run->steps};
+    llama_config_t c = {.batch = (int)run->batch,
+                        .bf16 = run->bf16,
+                        .weighted = run->weighted,
+                        .steps = run->steps};
     int positions;
     c.eps = family_number(config, "rms_norm_eps", 1e-6);
     c.tied = family_true(config, "tie_word_embeddings", false);
@@ -191,7 +194,10 @@ static int nanochat_refuse(const json_t *config, err_t *err)
 static ir_module_t *build_nanochat(const json_t *config, const family_run_t *run, err_t *err)
 {
     const json_t *rope = json_object_get(config, "rope_parameters");
-    nanochat_config_t c = {.batch = (int)run->batch, .bf16 = run->bf16, .steps = run->steps};
+    nanochat_config_t c = {.batch = (int)run->batch,
+                           .bf16 = run->bf16,
+                           .weighted = run->weighted,
+                           .steps = run->steps};
     int positions;
     c.eps = family_number(config, "rms_norm_eps", 1e-6);
     c.theta = family_number(rope, "rope_theta", family_number(config, "rope_theta", 10000));

@@ -19,6 +19,7 @@ typedef struct {
     int64_t block; /* context in tokens; 0: the model's own, at most FAMILY_BLOCK */
     int64_t batch; /* sequences per step and worker */
     bool bf16;     /* parameters and matrix products in bf16 */
+    bool weighted; /* what each token counts is an argument of the loss (model/gpt2.h) */
     const model_steps_t
         *steps; /* functions that go on with sequences (model/steps.h) in the place of
                                  * @main and @logits; NULL: those */

@@ -14,12 +14,15 @@
 
 typedef struct {
     int layers, heads, width, block, vocab, batch;
-    bool bias; /* biases in linear layers and layer norms, as GPT-2 has them */
-    bool bf16; /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool bias;     /* biases in linear layers and layer norms, as GPT-2 has them */
+    bool bf16;     /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool weighted; /* @main has a third batch argument, below */
 } gpt2_config_t;
 
 /* A module with
  *   @main   (parameters, x: [batch, block] i32, y: [batch, block] i32) -> mean cross-entropy, f32
+ *   with `weighted` also loss_weights: [batch, block] f32, what each token of y counts: the mean is
+ *   sum(weight * loss) / max(sum(weight), 1)
  *   @logits (parameters, x: [1, block] i32) -> [1, block, vocab] f32
  * ERR_ARG names the field that is out of range (width must be a multiple of heads). */
 ir_module_t *gpt2_build(const gpt2_config_t *config, err_t *err);

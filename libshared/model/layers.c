@@ -190,8 +190,19 @@ static ir_val_t mean_of_known(build_t *b, ir_val_t loss, ir_val_t targets)
     return ir_op2(fn, OP_divide, sum, ir_op2(fn, OP_maximum, n, ir_scalar_like(fn, n, 1)));
 }
 
-/* Mean over rows of logsumexp(logits) - logits[target]. */
-static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets, bool masked)
+/* sum(w x) / max(sum(w), 1): where no token counts there is no loss. */
+static ir_val_t weighted_mean(build_t *b, ir_val_t x, ir_val_t weights)
+{
+    ir_fn_t *fn = b->fn;
+    ir_val_t w = ir_reshape(fn, weights, ir_type_of(fn, x));
+    ir_val_t sum = ir_reduce_all(fn, OP_add, ir_op2(fn, OP_multiply, x, w));
+    ir_val_t n = ir_reduce_all(fn, OP_add, w);
+    return ir_op2(fn, OP_divide, sum, ir_op2(fn, OP_maximum, n, ir_scalar_like(fn, n, 1.0)));
+}
+
+/* Mean over rows of logsumexp(logits) - logits[target], by weights where there are some. */
+static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets, bool masked,
+                              ir_val_t weights)
 {
     ir_fn_t *fn = b->fn;
     if (logits == IR_NONE) return IR_NONE;
@@ -207,6 +218,7 @@ static ir_val_t cross_entropy(build_t *b, ir_val_t logits, ir_val_t targets, boo
     ir_val_t zero = ir_scalar_like(fn, shifted, 0.0);
     ir_val_t picked = layer_row_reduce(b, OP_add, ir_select(fn, hit, shifted, zero));
     ir_val_t loss = ir_op2(fn, OP_subtract, ir_op1(fn, OP_log, sum), picked);
+    if (weights != IR_NONE) return weighted_mean(b, loss, weights);
     if (masked) return mean_of_known(b, loss, targets);
     return layer_scale(b, ir_reduce_all(fn, OP_add, loss), 1.0 / (double)rows);
 }
@@ -225,12 +237,14 @@ static int build_fn(ir_module_t *m, const model_t *model, const params_t *params
                     bool with_loss, err_t *err)
 {
     int n = params->n;
-    ir_type_t *types = ARENA_ARRAY(m->arena, ir_type_t, n + 2);
+    ir_type_t *types = ARENA_ARRAY(m->arena, ir_type_t, n + 3);
     for (int i = 0; i < n; i++) types[i] = params->at[i].type;
     int64_t batch = with_loss ? model->batch : 1;
     types[n] = types[n + 1] = ir_type(DT_I32, 2, (int64_t[]){batch, model->block});
 
-    ir_fn_t *fn = ir_fn_new(m, name, n + (with_loss ? 2 : 1), types);
+    types[n + 2] = ir_type_with(types[n], DT_F32);
+    bool weighted = with_loss && model->weighted;
+    ir_fn_t *fn = ir_fn_new(m, name, n + (weighted ? 3 : with_loss ? 2 : 1), types);
     params_describe(fn, params);
     attr_set_text(m->arena, &fn->param_attrs[n], "pcp.name", ATTR_STRING, "x");
     build_t b = {.fn = fn,
@@ -241,7 +255,13 @@ static int build_fn(ir_module_t *m, const model_t *model, const params_t *params
     ir_val_t y = model->trunk(&b, ir_fn_param(fn, n));
     if (with_loss) {
         attr_set_text(m->arena, &fn->param_attrs[n + 1], "pcp.name", ATTR_STRING, "y");
-        y = cross_entropy(&b, y, ir_fn_param(fn, n + 1), model->masked);
+        if (weighted) {
+            attr_set_text(m->arena, &fn->param_attrs[n + 2], "pcp.name", ATTR_STRING,
+                          "loss_weights");
+            attr_set_text(m->arena, &fn->param_attrs[n + 2], "pcp.role", ATTR_STRING, "batch");
+        }
+        y = cross_entropy(&b, y, ir_fn_param(fn, n + 1), model->masked,
+                          weighted ? ir_fn_param(fn, n + 2) : IR_NONE);
     } else {
         ir_type_t out = ir_type(DT_F32, 3, (int64_t[]){1, model->block, model->vocab});
         y = ir_reshape(fn, y, &out);

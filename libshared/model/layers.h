@@ -92,6 +92,7 @@ typedef struct {
     const char *name;
     const void *config;
     int64_t batch, block, vocab;
+    bool weighted;                  /* the loss has a third argument: what each token counts */
     int64_t layers, kv_heads, head; /* of what steps keep */
     bool masked;                    /* targets of -1 do not count in the loss */
     const model_steps_t *steps;     /* NULL: @main and @logits */

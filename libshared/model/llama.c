@@ -191,6 +191,7 @@ ir_module_t *llama_build(const llama_config_t *config, err_t *err)
                            .config = config,
                            .batch = config->batch,
                            .block = config->block,
+                           .weighted = config->weighted,
                            .vocab = config->vocab,
                            .layers = config->layers,
                            .kv_heads = config->kv_heads,

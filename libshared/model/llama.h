@@ -30,8 +30,9 @@ typedef struct {
     int rope_block;             /* ROPE_LLAMA3: the context before it was made longer */
     bool tied;                  /* the output head is the embedding */
     bool qkv_bias, out_bias, mlp_bias;
-    bool qk_norm; /* RMSNorm of each head of q and k (Qwen 3) */
-    bool bf16;    /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool qk_norm;  /* RMSNorm of each head of q and k (Qwen 3) */
+    bool bf16;     /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool weighted; /* as gpt2_config_t's */
     const model_steps_t *steps; /* as gpt2_config_t has it */
 } llama_config_t;
 

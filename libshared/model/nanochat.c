@@ -154,6 +154,7 @@ ir_module_t *nanochat_build(const nanochat_config_t *config, err_t *err)
                            .config = config,
                            .batch = config->batch,
                            .block = config->block,
+                           .weighted = config->weighted,
                            .vocab = config->vocab,
                            .layers = config->layers,
                            .kv_heads = config->kv_heads,

@@ -23,6 +23,7 @@ typedef struct {
     double softcap; /* largest score, c above; 0: scores as they are */
     bool rope_bf16; /* cosines and sines are rounded to bf16, as nanochat itself keeps them */
     bool bf16;      /* parameters and matrix products in bf16; norms, softmax and loss in f32 */
+    bool weighted;  /* as gpt2_config_t's, and then targets of -1 are no targets */
     const model_steps_t *steps; /* as gpt2_config_t has it */
 } nanochat_config_t;
 

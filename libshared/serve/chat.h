@@ -3,6 +3,7 @@
 #ifndef SERVE_CHAT_H
 #define SERVE_CHAT_H
 
+#include "base/err.h"
 #include "base/str.h"
 #include "serve/request.h"
 #include "text/tokenizer.h"
@@ -20,6 +21,22 @@ const chat_template_t *chat_recognise(const tokenizer_t *tokenizer);
 /* Append the text of messages, without what the tokenizer puts before every text. */
 void chat_render(const chat_template_t *self, const request_message_t *messages, size_t n,
                  str_t *out);
+
+/* The same text, and the answers in it, in pieces from its beginning to its end: answers are what the assistant
+ * says, up to and with what ends its turn. Behind the last message there is nothing. ERR_PARSE: a template
+ * that cannot be cut there (an empty answer whose blanks it trims). */
+typedef int chat_piece_fn(void *user, const char *text, size_t n, bool answer, err_t *err);
+int chat_pieces(const chat_template_t *self, const request_message_t *messages, size_t n,
+                chat_piece_fn *piece, void *user, err_t *err);
+
+/* Messages of a conversation that is not to be answered any more: JSON [{"role", "content"}, ...], at least one
+ * of them an assistant's. ERR_PARSE says which message and what is wrong. Free them in any case. */
+typedef struct {
+    request_message_t *at;
+    size_t n;
+} chat_messages_t;
+int chat_messages_read(const char *json, size_t n, chat_messages_t *out, err_t *err);
+void chat_messages_fini(chat_messages_t *self);
 
 /* What a model says when its turn is over. */
 const char *chat_stop(const chat_template_t *self);

@@ -18,7 +18,7 @@
 enum { MAX_SIDES = 16 };
 
 typedef struct {
-    char *targets, *data, *field, *tokenizer;
+    char *targets, *data, *field, *messages, *tokenizer;
     int64_t steps, threads, vocab, every, memory_limit;
     double max_deviation, max_drift;
     char *output;
@@ -148,6 +148,7 @@ static int make_tokens(job_t *self, err_t *err)
     if (scratch_make(&scratch, NULL, "compare", err) < 0) return -1;
     const train_config_t config = {.data = self->o->data,
                                    .field = self->o->field,
+                                   .messages = self->o->messages,
                                    .tokenizer = self->o->tokenizer,
                                    .run_dir = scratch.dir};
     char *rest = mem_printf("%s/rest", scratch.dir);

@@ -11,7 +11,7 @@
 
 typedef struct {
     int64_t layers, heads, kv_heads, width, hidden, head_width, block, vocab, batch;
-    bool bias, bf16, tied, qkv_bias, qk_norm;
+    bool bias, bf16, weighted, tied, qkv_bias, qk_norm;
     bool rope_bf16;
     double theta, eps, softcap;
     char *from, *weights;
@@ -30,6 +30,8 @@ static const config_field_t fields[] = {
     FIELD(vocab, CONFIG_INT, "256", "vocabulary size", 1, 1 << 24),
     FIELD(batch, CONFIG_INT, "12", "sequences per step and worker", 1, 1 << 20),
     FIELD(bf16, CONFIG_BOOL, "false", "parameters and matrix products in bf16", 0, 0),
+    FIELD(weighted, CONFIG_BOOL, "false",
+          "the loss takes a weight for each token, as pcp train --messages needs it", 0, 0),
     FIELD(bias, CONFIG_BOOL, "true", "gpt2: biases in linear layers and layer norms", 0, 0),
     FIELD(kv_heads, CONFIG_INT, "0",
           "llama, nanochat: heads of keys and values; 0: as many as heads", 0, 4096),
@@ -76,7 +78,8 @@ static ir_module_t *make_gpt2(const options_t *o, err_t *err)
                             .vocab = (int)o->vocab,
                             .batch = (int)o->batch,
                             .bias = o->bias,
-                            .bf16 = o->bf16};
+                            .bf16 = o->bf16,
+                            .weighted = o->weighted};
     return family_gpt2(&config, err);
 }
 
@@ -97,7 +100,8 @@ static ir_module_t *make_llama(const options_t *o, err_t *err)
                              .tied = o->tied,
                              .qkv_bias = o->qkv_bias,
                              .qk_norm = o->qk_norm,
-                             .bf16 = o->bf16};
+                             .bf16 = o->bf16,
+                             .weighted = o->weighted};
     return family_llama(&config, err);
 }
 
@@ -115,13 +119,15 @@ static ir_module_t *make_nanochat(const options_t *o, err_t *err)
                                 .theta = o->theta,
                                 .softcap = o->softcap,
                                 .rope_bf16 = o->rope_bf16,
-                                .bf16 = o->bf16};
+                                .bf16 = o->bf16,
+                                .weighted = o->weighted};
     return family_nanochat(&config, err);
 }
 
 static ir_module_t *make_from(const options_t *o, err_t *err)
 {
-    family_run_t run = {.block = o->block, .batch = o->batch, .bf16 = o->bf16};
+    family_run_t run = {
+        .block = o->block, .batch = o->batch, .bf16 = o->bf16, .weighted = o->weighted};
     hf_dir_t *dir = hf_dir_open(o->from, err);
     if (!dir) return NULL;
     ir_module_t *module = family_build(hf_dir_config(dir), &run, err);

@@ -7,6 +7,8 @@
 #include "base/cpus.h"
 #include "base/ordered.h"
 #include "data/jsonl.h"
+#include "data/token_bytes.h"
+#include "serve/chat.h"
 
 enum {
     MOST_THREADS = 32,
@@ -30,6 +32,7 @@ typedef struct {
 typedef struct {
     const corpus_way_t *way;
     const tokenizer_t *tokenizer; /* NULL: symbols are collected */
+    const chat_template_t *chat;  /* of conversations; NULL: texts */
     corpus_reader_t *reader;
     tokens_t between; /* two documents */
     uint32_t limit;   /* of shards' tokens */
@@ -48,6 +51,38 @@ static int add_text(const line_t *self, thread_t *thread, const char *text, size
     return tokenizer_encoder_add(thread->encoder, text, n, at, &job->tokens, &job->err);
 }
 
+/* --- conversations --- */
+
+typedef struct {
+    const line_t *line;
+    thread_t *thread;
+    job_t *job;
+} talk_t;
+
+static int add_piece(void *user, const char *text, size_t n, bool answer, err_t *err)
+{
+    const talk_t *talk = user;
+    tokens_t *tokens = &talk->job->tokens;
+    size_t before = tokens->n;
+    (void)err; /* the job's */
+    if (add_text(talk->line, talk->thread, text, n, 0, talk->job) < 0) return -1;
+    for (size_t i = before; !answer && i < tokens->n; i++) tokens->at[i] |= TOKEN_SILENT;
+    return 0;
+}
+
+static int add_conversation(const line_t *self, thread_t *thread, job_t *job)
+{
+    talk_t talk = {self, thread, job};
+    chat_messages_t messages;
+    size_t n_before = 0;
+    const uint32_t *before = self->tokenizer ? tokenizer_before(self->tokenizer, &n_before) : NULL;
+    for (size_t i = 0; i < n_before; i++) VEC_PUSH(&job->tokens, before[i] | TOKEN_SILENT);
+    int rc = chat_messages_read(thread->doc.at, thread->doc.n, &messages, &job->err);
+    if (rc == 0) rc = chat_pieces(self->chat, messages.at, messages.n, add_piece, &talk, &job->err);
+    chat_messages_fini(&messages);
+    return rc;
+}
+
 static void add_between(const line_t *self, job_t *job)
 {
     for (size_t i = 0; i < self->between.n; i++) VEC_PUSH(&job->tokens, self->between.at[i]);
@@ -59,12 +94,14 @@ static int add_lines(const line_t *self, thread_t *thread, job_t *job)
     uint64_t line = block->line;
     size_t at = 0;
     for (;;) {
-        int rc = jsonl_next(block->bytes, block->n, self->way->field, &at, &line, &thread->doc,
-                            &job->err);
+        int rc = jsonl_next(block->bytes, block->n, self->chat ? "messages" : self->way->field,
+                            self->chat != NULL, &at, &line, &thread->doc, &job->err);
         if (rc <= 0) return rc < 0 ? err_prefix(&job->err, "%s:", block->name) : 0;
         if (thread->doc.n == 0) continue;
         if (job->n_docs++ > 0) add_between(self, job);
-        if (add_text(self, thread, thread->doc.at, thread->doc.n, 0, job) < 0)
+        int added = self->chat ? add_conversation(self, thread, job)
+                               : add_text(self, thread, thread->doc.at, thread->doc.n, 0, job);
+        if (added < 0)
             return err_prefix(&job->err, "%s:%llu: ", block->name, (unsigned long long)line - 1);
     }
 }
@@ -129,6 +166,8 @@ static int check_block(const line_t *self, const corpus_block_t *block, err_t *e
 {
     const tokenizer_t *t = self->tokenizer;
     bool makes_its_own = !t || strcmp(tokenizer_kind(t), "byte") == 0;
+    if (self->chat && block->kind != BLOCK_JSONL)
+        return err_set(err, ERR_ARG, "%s: --messages takes JSON lines alone", block->name);
     if (block->kind != BLOCK_TOKENS || !makes_its_own) return 0;
     return err_set(err, ERR_ARG, "%s holds tokens: give --tokenizer the one that made them, or raw",
                    block->name);
@@ -185,8 +224,22 @@ static corpus_view_t view_of(const tokenizer_t *tokenizer)
                                        : CORPUS_AS_TEXT;
 }
 
+static int find_chat(line_t *self, err_t *err)
+{
+    const char *name = self->way->messages;
+    if (!name || !*name) return 0;
+    if (strcmp(name, "auto") != 0)
+        self->chat = chat_find(name);
+    else if (self->tokenizer)
+        self->chat = chat_recognise(self->tokenizer);
+    if (!self->chat && strcmp(name, "auto") == 0) self->chat = chat_find("plain");
+    if (self->chat) return 0;
+    return err_set(err, ERR_ARG, "--messages %s: known are auto|%s", name, chat_names());
+}
+
 static int run_line(line_t *self, err_t *err)
 {
+    if (find_chat(self, err) < 0) return -1;
     int n = self->way->n_threads ? self->way->n_threads : cpus_count();
     self->n_threads = n < MOST_THREADS ? n : MOST_THREADS;
     for (int i = 0; i < self->n_threads; i++) {
@@ -228,13 +281,14 @@ tokenizer_t *corpus_char_tokenizer(const corpus_way_t *way, err_t *err)
     return made;
 }
 
-static void find_between(const tokenizer_t *tokenizer, tokens_t *out)
+static void find_between(const tokenizer_t *tokenizer, bool silent, tokens_t *out)
 {
     size_t n = 0;
     int64_t end = tokenizer_end_of_text(tokenizer);
     uint32_t *tokens = end < 0 ? tokenizer_encode(tokenizer, "\n", 1, &n, NULL) : NULL;
     if (end >= 0) VEC_PUSH(out, (uint32_t)end);
     for (size_t i = 0; tokens && i < n; i++) VEC_PUSH(out, tokens[i]);
+    for (size_t i = 0; silent && i < out->n; i++) out->at[i] |= TOKEN_SILENT;
     free(tokens);
 }
 
@@ -244,7 +298,7 @@ int corpus_tokens(const corpus_way_t *way, const tokenizer_t *tokenizer, token_f
     int vocab = tokenizer_vocab(tokenizer);
     line_t line = {.way = way, .tokenizer = tokenizer, .out = out};
     line.limit = vocab ? (uint32_t)vocab : out->limit;
-    find_between(tokenizer, &line.between);
+    find_between(tokenizer, way->messages && *way->messages, &line.between);
     int rc = run_line(&line, err);
     line_fini(&line);
     return rc;

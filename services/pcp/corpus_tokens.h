@@ -3,7 +3,9 @@
  *
  * Between two documents stands the tokenizer's end of text (tokenizer_end_of_text), or where it has none
  * the tokens of a line break, if it has them. Shards are tokens already: they are checked and taken as they
- * are. A document without text is none. */
+ * are. A document without text is none.
+ *
+ * Of conversations all but the answers is silent (data/token_bytes.h), and what stands between two. */
 #ifndef PCP_CORPUS_TOKENS_H
 #define PCP_CORPUS_TOKENS_H
 
@@ -14,8 +16,11 @@
 
 typedef struct {
     const corpus_t *corpus;
-    const char *field;    /* of JSON lines: the one with the text */
-    int n_threads;        /* 0: one a core */
+    const char *field; /* of JSON lines: the one with the text */
+    int n_threads;     /* 0: one a core */
+    const char
+        *messages; /* JSON lines are conversations, by this chat template; auto: the tokenizer's, or
+                           * plain; NULL or "": they are texts */
     progress_t *progress; /* may be NULL: hears how many bytes are done */
 } corpus_way_t;
 

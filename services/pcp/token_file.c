@@ -43,7 +43,8 @@ static int flush(token_file_t *self, err_t *err)
 /* The host is little-endian (base/file.h's users rely on it for tensors, too). */
 static int add(token_file_t *self, uint32_t token, err_t *err)
 {
-    if (token > self->top) self->top = token;
+    uint32_t value = token & ~TOKEN_SILENT; /* of one or two bytes it has no such bit */
+    if (value > self->top) self->top = value;
     memcpy(self->buffer + self->n_buffer, &token, self->bytes);
     self->n_buffer += self->bytes;
     self->n++;

@@ -4,28 +4,33 @@
 
 #include "options/train.h"
 
-/* Fields `data`, `field` and `tokenizer` of a command's options of type T: what to train on. */
-#define TRAIN_DATA_FIELDS(T)                                                                \
-    {.name = "data",                                                                        \
-     .kind = CONFIG_STRING,                                                                 \
-     .offset = offsetof(T, data),                                                           \
-     .help = "text, JSON lines or tokens: files, directories, patterns (docs/text.md), or " \
-             "records:DIR (docs/models.md)"},                                               \
-        {.name = "field",                                                                   \
-         .kind = CONFIG_STRING,                                                             \
-         .offset = offsetof(T, field),                                                      \
-         .fallback = "text",                                                                \
-         .help = "of JSON lines: the one that holds the text"},                             \
-        {.name = "tokenizer",                                                               \
-         .kind = CONFIG_STRING,                                                             \
-         .offset = offsetof(T, tokenizer),                                                  \
-         .fallback = "char",                                                                \
+/* Fields `data`, `field`, `messages` and `tokenizer` of a command's options of type T: what to train on. */
+#define TRAIN_DATA_FIELDS(T)                                                                    \
+    {.name = "data",                                                                            \
+     .kind = CONFIG_STRING,                                                                     \
+     .offset = offsetof(T, data),                                                               \
+     .help = "text, JSON lines or tokens: files, directories, patterns (docs/text.md), or "     \
+             "records:DIR (docs/models.md)"},                                                   \
+        {.name = "field",                                                                       \
+         .kind = CONFIG_STRING,                                                                 \
+         .offset = offsetof(T, field),                                                          \
+         .fallback = "text",                                                                    \
+         .help = "of JSON lines: the one that holds the text"},                                 \
+        {.name = "messages",                                                                    \
+         .kind = CONFIG_STRING,                                                                 \
+         .offset = offsetof(T, messages),                                                       \
+         .help = "JSON lines are conversations, their answers alone count: the chat template, " \
+                 "auto or a name (docs/text.md)"},                                              \
+        {.name = "tokenizer",                                                                   \
+         .kind = CONFIG_STRING,                                                                 \
+         .offset = offsetof(T, tokenizer),                                                      \
+         .fallback = "char",                                                                    \
          .help = "how the data becomes tokens: char, byte, raw, or a file (docs/text.md)"},
 
 typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
-    char *model, *data, *field, *tokenizer, *init, *dtype;
+    char *model, *data, *field, *messages, *tokenizer, *init, *dtype;
     char *entry, *role, *roles, *freeze, *lora, *shape; /* pcp/model_roles.h */
     bool constants_as_params;
     int64_t loss_result;

@@ -72,6 +72,22 @@ static int begin_tokens(const train_config_t *c, uint64_t vocab, train_material_
     return out->tokens ? 0 : -1;
 }
 
+static bool is_chat(const train_config_t *c)
+{
+    return c->messages && *c->messages;
+}
+
+/* Which tokens count takes a bit of each, and a loss that asks. */
+static int check_messages(const train_config_t *c, const model_info_t *model, err_t *err)
+{
+    if (!is_chat(c) || model->n_batch == 3) return 0;
+    return err_set(
+        err, ERR_ARG,
+        "--messages: the loss of %s takes no weights for tokens: print it with pcp model "
+        "--weighted",
+        c->model);
+}
+
 /* Of tokens that were made elsewhere only the model tells. */
 static uint64_t vocab_of(const tokenizer_t *tokenizer, const model_info_t *model)
 {
@@ -95,7 +111,9 @@ static int encode(const train_config_t *c, const model_info_t *model, const corp
     tokenizer_t *tokenizer = find_tokenizer(c, way, err);
     if (!tokenizer) return -1;
     tell(way->progress, "making tokens of", c->data, way->corpus->n_bytes);
-    int rc = begin_tokens(c, vocab_of(tokenizer, model), out, err);
+    int rc = check_messages(c, model, err);
+    if (rc == 0)
+        rc = begin_tokens(c, is_chat(c) ? TOKEN_LIMIT : vocab_of(tokenizer, model), out, err);
     if (rc == 0) rc = corpus_tokens(way, tokenizer, out->tokens, err);
     if (rc == 0) rc = check_tokens(model, c->data, tokenizer, out->tokens->top, &out->vocab, err);
     if (rc == 0) rc = split(c, model, out->tokens->n, out, err);
@@ -108,7 +126,8 @@ static int make_tokens(const train_config_t *c, const model_info_t *model, progr
                        train_material_t *out, err_t *err)
 {
     corpus_t corpus;
-    const corpus_way_t way = {.corpus = &corpus, .field = c->field, .progress = progress};
+    const corpus_way_t way = {
+        .corpus = &corpus, .field = c->field, .messages = c->messages, .progress = progress};
     int rc = corpus_find(c->data, &corpus, err);
     if (rc == 0) rc = corpus_store_pipes(&corpus, c->run_dir, err);
     if (rc == 0) rc = encode(c, model, &way, out, err);

@@ -50,9 +50,11 @@ static const config_table_t table = {
 
 /* layers, heads, width, block, vocab, batch */
 static const gpt2_config_t configs[] = {
-    {12, 12, 768, 64, 50304, 4, true, false}, {12, 12, 768, 1024, 50304, 1, true, false},
-    {2, 4, 64, 32, 65, 64, true, false},      {4, 8, 256, 128, 256, 64, true, false},
-    {4, 4, 128, 64, 65, 12, true, false},
+    {12, 12, 768, 64, 50304, 4, true, false, false},
+    {12, 12, 768, 1024, 50304, 1, true, false, false},
+    {2, 4, 64, 32, 65, 64, true, false, false},
+    {4, 8, 256, 128, 256, 64, true, false, false},
+    {4, 4, 128, 64, 65, 12, true, false, false},
 };
 enum { N_CONFIG = sizeof configs / sizeof configs[0] };
 

@@ -17,7 +17,7 @@
 
 enum { BLOCK_STEPS = 20, WARMUP = 100, VALID_BATCHES = 64, N_BYTE = 256, MAX_STEPS = 100000 };
 static const double RATE = 1e-3, LEAST_RATE = 1e-4;
-static const gpt2_config_t config = {4, 4, 128, 64, 65, 12, true, false};
+static const gpt2_config_t config = {4, 4, 128, 64, 65, 12, true, false, false};
 
 typedef struct {
     int64_t threads, steps;

@@ -220,8 +220,8 @@ static int race_gpt(const gpt2_config_t *config, const char *name, const options
 
 static int run(const void *given, const config_args_t *args, err_t *err)
 {
-    static const gpt2_config_t tiny = {1, 2, 32, 16, 65, 2, true, false};
-    static const gpt2_config_t small = {4, 4, 128, 64, 65, 12, true, false};
+    static const gpt2_config_t tiny = {1, 2, 32, 16, 65, 2, true, false, false};
+    static const gpt2_config_t small = {4, 4, 128, 64, 65, 12, true, false, false};
     const options_t *options = given;
     runners = runners_start(err);
     int rc = runners ? 0 : -1;

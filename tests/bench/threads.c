@@ -41,9 +41,9 @@ static const struct {
     const char *name;
     gpt2_config_t gpt2;
 } models[] = {
-    {"c", {2, 4, 64, 32, 65, 64, true, false}},
-    {"d", {4, 8, 256, 128, 256, 64, true, false}},
-    {"e", {4, 4, 128, 64, 65, 12, true, false}},
+    {"c", {2, 4, 64, 32, 65, 64, true, false, false}},
+    {"d", {4, 8, 256, 128, 256, 64, true, false, false}},
+    {"e", {4, 4, 128, 64, 65, 12, true, false, false}},
 };
 enum { N_MODEL = sizeof models / sizeof models[0] };
 

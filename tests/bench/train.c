@@ -49,7 +49,7 @@ static const struct {
     int64_t vocab;
 } models[] = {
     {"nanogpt_small", "data/models/nanogpt_small.mlir", {0}, 65},
-    {"gpt 4x128 T64 B12", NULL, {4, 4, 128, 64, 65, 12, true, false}, 65},
+    {"gpt 4x128 T64 B12", NULL, {4, 4, 128, 64, 65, 12, true, false, false}, 65},
 };
 
 typedef struct {

@@ -370,7 +370,7 @@ static void expect_lines(const char *text, const char *want)
     size_t at = 0;
     uint64_t line = 7;
     int rc;
-    while ((rc = jsonl_next(text, strlen(text), "text", &at, &line, &doc, &err)) > 0)
+    while ((rc = jsonl_next(text, strlen(text), "text", false, &at, &line, &doc, &err)) > 0)
         str_addf(&all, "%llu=%.*s;", (unsigned long long)line - 1, (int)doc.n, str_text(&doc));
     if (rc < 0) str_add(&all, err.text);
     if (!strstr(str_text(&all), want)) fail_msg("\"%s\", not \"%s\"", str_text(&all), want);

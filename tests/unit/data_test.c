@@ -292,6 +292,43 @@ static void test_token_bytes(void **state)
     assert_int_equal(token_bytes_named("dir.u32/tokens"), 2);
 }
 
+static void test_silent_tokens(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    batch_layout_t l;
+    const ir_type_t types[3] = {type_of(DT_I32, 2, 3), type_of(DT_I32, 2, 3),
+                                type_of(DT_F32, 2, 3)};
+    const uint32_t tokens[8] = {5,  6 | TOKEN_SILENT,  7, 8, 9 | TOKEN_SILENT,
+                                10, 11 | TOKEN_SILENT, 12};
+    int32_t x[6], y[6];
+    float w[6];
+    void *args[3] = {x, y, w};
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 3, &l, &err), 0);
+    assert_true(l.unit == 3 && l.unit_tokens == 4 && l.units == 2 && l.tokens == 6);
+    l.token_bytes = 4;
+    assert_int_equal(batch_fill(&l, tokens, 8, 13, args, &err), 0);
+    static const int32_t want_x[] = {5, 6, 7, 9, 10, 11}, want_y[] = {6, 7, 8, 10, 11, 12};
+    static const float want_w[] = {0, 1, 1, 1, 0, 1};
+    assert_memory_equal(x, want_x, sizeof x);
+    assert_memory_equal(y, want_y, sizeof y);
+    assert_memory_equal(w, want_w, sizeof w);
+    assert_int_equal(batch_fill(&l, tokens, 8, 12, args, &err), -1);
+    assert_non_null(strstr(err.text, "token 12 (place 3 of unit 1"));
+    const uint16_t plain[8] = {5, 6, 7, 8, 9, 10, 11, 12}; /* all of them count */
+    l.token_bytes = 2;
+    assert_int_equal(batch_fill(&l, plain, 8, 13, args, &err), 0);
+    for (int i = 0; i < 6; i++) assert_true(w[i] == 1);
+    assert_int_equal(batch_layout(DATA_WINDOWS, types, 2, &l, &err), 0);
+    l.token_bytes = 4;
+    assert_int_equal(batch_fill(&l, tokens, 8, 13, args, &err), -1);
+    assert_non_null(strstr(err.text, "takes no weights"));
+    const ir_type_t wrong[3] = {types[0], types[1], type_of(DT_BF16, 2, 3)};
+    assert_int_equal(batch_layout(DATA_WINDOWS, wrong, 3, &l, &err), -1);
+    const ir_type_t small[3] = {types[0], types[1], type_of(DT_F32, 1, 3)};
+    assert_int_equal(batch_layout(DATA_WINDOWS, small, 3, &l, &err), -1);
+}
+
 /* Every integer type, several arguments of other shapes, no shift. */
 static void test_validation_sample(void **state)
 {
@@ -391,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_ranges_refuse),
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_token_bytes),
+        cmocka_unit_test(test_silent_tokens),
         cmocka_unit_test(test_batch_windows),
         cmocka_unit_test(test_validation_sample),
         cmocka_unit_test(test_batch_records),

@@ -115,6 +115,50 @@ static void test_loss_is_cross_entropy_of_logits(void **state)
     check_loss(&bf16, 1e-5); /* both functions round alike */
 }
 
+/* By the definition, in f64: of targets with other weights, with none that counts, and with all of them, where it is
+ * the plain loss. */
+static void test_weighted_loss(void **state)
+{
+    (void)state;
+    static const double rows[][BLOCK_TOKENS] = {
+        {0, 1, 1, 0, 1}, {0, 0, 0, 0, 1}, {0, 0, 0, 0, 0}, {0.25, 0, 3, 0.5, 0}, {1, 1, 1, 1, 1}};
+    err_t err = {0};
+    gpt2_config_t config = SMALL;
+    config.weighted = true;
+    ir_module_t *m = gpt2_build(&config, &err), *plain = gpt2_build(&SMALL, &err);
+    if (!m || !plain) fail_msg("%s", err.text);
+    ir_fn_t *main_fn = ir_module_find(m, "main");
+    int n = main_fn->body->n_arg;
+    tensor_t *in = make_inputs(main_fn), loss, logits;
+    assert_int_equal(eval_fn(m, ir_module_find(m, "logits"), in, &logits, NULL, &err), 0);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        double sum = 0, weight = 0;
+        for (int t = 0; t < BLOCK_TOKENS; t++) {
+            double all = 0;
+            for (int v = 0; v < VOCAB; v++) all += exp(tensor_get_f64(&logits, t * VOCAB + v));
+            int64_t target = tensor_get_i64(&in[n - 2], t);
+            sum += rows[r][t] * (log(all) - tensor_get_f64(&logits, t * VOCAB + target));
+            weight += rows[r][t];
+            tensor_set_f64(&in[n - 1], t, rows[r][t]);
+        }
+        double want = sum / (weight > 1 ? weight : 1);
+        assert_int_equal(eval_fn(m, main_fn, in, &loss, NULL, &err), 0);
+        double got = tensor_get_f64(&loss, 0);
+        if (!(fabs(got - want) <= 1e-5)) fail_msg("row %zu: loss %.9g, want %.9g", r, got, want);
+        tensor_fini(&loss);
+    }
+    assert_int_equal(eval_fn(plain, ir_module_find(plain, "main"), in, &loss, NULL, &err), 0);
+    double whole = tensor_get_f64(&loss, 0);
+    tensor_fini(&loss);
+    assert_int_equal(eval_fn(m, main_fn, in, &loss, NULL, &err), 0);
+    assert_true(fabs(tensor_get_f64(&loss, 0) - whole) <= 1e-6); /* a sum in another order */
+    tensor_fini(&loss);
+    tensor_fini(&logits);
+    free_inputs(in, n);
+    ir_module_destroy(&m);
+    ir_module_destroy(&plain);
+}
+
 static void test_config_is_checked(void **state)
 {
     (void)state;
@@ -176,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loss_is_cross_entropy_of_logits),
+        cmocka_unit_test(test_weighted_loss),
         cmocka_unit_test(test_config_is_checked),
         cmocka_unit_test(test_init_rules),
         cmocka_unit_test(test_default_rules_follow_use),

@@ -161,7 +161,7 @@ static void test_plans(void **state)
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-static const gpt2_config_t small = {2, 2, 32, 16, 48, 3, true, false};
+static const gpt2_config_t small = {2, 2, 32, 16, 48, 3, true, false, false};
 
 /* The plan of @grad, run on the model's initial values (weights ten times as large, so that the
  * attention is no mean) and random tokens. */

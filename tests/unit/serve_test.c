@@ -204,6 +204,68 @@ static void test_templates(void **state)
     request_fini(&r);
 }
 
+/* Pieces in their order, answers in brackets. */
+static int put_piece(void *user, const char *text, size_t n, bool answer, err_t *err)
+{
+    (void)err;
+    str_add(user, answer ? "{" : "");
+    str_addn(user, text, n);
+    str_add(user, answer ? "}" : "");
+    return 0;
+}
+
+static void test_conversations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text;
+    } rows[] = {
+        {"chatml", "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nA<|im_end|>\n"
+                   "<|im_start|>assistant\n{B<|im_end|>}\n<|im_start|>user\nC<|im_end|>\n"
+                   "<|im_start|>assistant\n{D<|im_end|>}\n"},
+        {"llama3", "<|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
+                   "<|start_header_id|>user<|end_header_id|>\n\nA<|eot_id|>"
+                   "<|start_header_id|>assistant<|end_header_id|>\n\n{B<|eot_id|>}"
+                   "<|start_header_id|>user<|end_header_id|>\n\nC<|eot_id|>"
+                   "<|start_header_id|>assistant<|end_header_id|>\n\n{D<|eot_id|>}"},
+        {"llama2", "[INST] <<SYS>>\nS\n<</SYS>>\n\nA [/INST]{ B </s>}<s>[INST] C [/INST]{ D </s>}"},
+        {"mistral", "[INST] S\n\nA [/INST]{ B</s>}[INST] C [/INST]{ D</s>}"},
+        {"zephyr", "<|system|>\nS</s>\n<|user|>\nA</s>\n<|assistant|>\n{B</s>}\n"
+                   "<|user|>\nC</s>\n<|assistant|>\n{D</s>}\n"},
+        {"plain", "System: S\nUser: A\nAssistant:{ B\n}User: C\nAssistant:{ D\n}"},
+    };
+    static const char good[] =
+        "[{\"role\":\"system\",\"content\":\"S\"},{\"role\":\"user\",\"content\":\"A\"},"
+        "{\"role\":\"assistant\",\"content\":\"B\"},{\"role\":\"user\",\"content\":\"C\"},"
+        "{\"role\":\"assistant\",\"content\":\"D\"}]";
+    static const struct {
+        const char *json, *says;
+    } bad[] = {
+        {"[]", "no list of messages"},
+        {"{\"role\":\"user\"}", "no list of messages"},
+        {"[{\"role\":\"user\",\"content\":\"A\"}]", "no message is the assistant's"},
+        {"[{\"role\":\"tool\",\"content\":\"A\"}]", "message 1: its role is \"tool\""},
+        {"[{\"role\":\"user\",\"content\":[1]}]", "message 1: it needs texts"},
+    };
+    err_t err = {0};
+    chat_messages_t messages;
+    assert_int_equal(chat_messages_read(good, strlen(good), &messages, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        str_t text = {0};
+        assert_int_equal(
+            chat_pieces(chat_find(rows[i].name), messages.at, messages.n, put_piece, &text, &err),
+            0);
+        assert_string_equal(str_text(&text), rows[i].text);
+        str_fini(&text);
+    }
+    chat_messages_fini(&messages);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(chat_messages_read(bad[i].json, strlen(bad[i].json), &messages, &err), -1);
+        assert_non_null(strstr(err.text, bad[i].says));
+        chat_messages_fini(&messages);
+    }
+}
+
 /* --- answers --- */
 
 static const answer_head_t head = {.id = "cmpl-1", .model = "m", .fingerprint = "f", .created = 9};
@@ -270,10 +332,11 @@ static void test_pieces(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_completion), cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_prompts),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_deep),       cmocka_unit_test(test_templates),
-        cmocka_unit_test(test_answer),     cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_completion),    cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_prompts),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_deep),          cmocka_unit_test(test_templates),
+        cmocka_unit_test(test_conversations), cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

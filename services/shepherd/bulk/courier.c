@@ -73,7 +73,7 @@ static int check_tokens(const char *path, int64_t vocab, uint64_t *n_tokens, err
         rc = err_set(err, ERR_PARSE, "%s: %zu bytes are no list of %s tokens", path, map.n,
                      token_bytes_ending(bytes));
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        uint32_t token = token_at(map.at, i, bytes);
+        uint32_t token = token_at(map.at, i, bytes) & ~TOKEN_SILENT;
         if (token >= vocab)
             rc = err_set(err, ERR_PARSE, "%s: token %u at place %zu; the vocabulary has %lld", path,
                          token, i, (long long)vocab);
