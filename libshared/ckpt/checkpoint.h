@@ -123,7 +123,8 @@ void checkpoint_list_fini(checkpoint_list_t *self);
 int checkpoint_sweep(const char *root, err_t *err);
 
 /* Remove all but the last `keep` (at least 1) checkpoints, those without a readable manifest, and
- * leftovers of crashed writers; `latest` always stays. removed (may be NULL): the checkpoints that
+ * leftovers of crashed writers; `latest` always stays, and so does the newest that a run can go on from (it
+ * has a ledger). removed (may be NULL): the checkpoints that
  * are gone, also after an error; caller finishes it. */
 int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err_t *err);
 

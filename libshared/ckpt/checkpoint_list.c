@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "ckpt/checkpoint.h"
 #include "ckpt/checkpoint_files.h"
+#include "ckpt/ledger.h"
 
 /* What the manifest says; with `verify`, whether all files are as it says. */
 static checkpoint_entry_t look(const char *root, const char *name, bool verify)
@@ -120,6 +121,15 @@ int checkpoint_sweep(const char *root, err_t *err)
     return rc;
 }
 
+/* Can a run go on from it? */
+static bool has_ledger(const checkpoint_entry_t *entry)
+{
+    char *path = mem_printf("%s/" LEDGER_FILE, entry->path);
+    bool there = file_exists(path);
+    free(path);
+    return there;
+}
+
 int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err_t *err)
 {
     if (removed) *removed = (checkpoint_list_t){0};
@@ -128,10 +138,13 @@ int checkpoint_prune(const char *root, int keep, checkpoint_list_t *removed, err
     char *link = mem_printf("%s/latest", root), *latest = realpath(link, NULL);
     const char *latest_name = latest && strrchr(latest, '/') ? strrchr(latest, '/') + 1 : "";
     int rc = 0;
+    bool resumable = false; /* one that stays is */
     for (size_t i = 0, n = 0; rc == 0 && i < list.n; i++) {
         checkpoint_entry_t *entry = &list.at[i];
         n += entry->fault == NULL; /* one without a manifest is no checkpoint to keep */
-        bool stays = !entry->fault && n <= (size_t)(keep < 1 ? 1 : keep);
+        bool first = !entry->fault && !resumable && has_ledger(entry);
+        bool stays = first || (!entry->fault && n <= (size_t)(keep < 1 ? 1 : keep));
+        resumable |= first;
         if (stays || strcmp(entry->name, latest_name) == 0) continue;
         rc = ckpt_remove_dir(entry->path, err);
         if (rc < 0 || !removed) continue;

@@ -343,6 +343,8 @@ static void resolve_data(const member_t *self, const msg_envelope_t *message)
         data = message->lease->data, n = message->lease->n_data;
     else if (message->body_case == MSG__ENVELOPE__BODY_EVAL)
         data = message->eval->data, n = message->eval->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_COPY)
+        data = message->copy->data, n = message->copy->n_data;
     else if (message->body_case == MSG__ENVELOPE__BODY_COMPILE)
         data = message->compile->data, n = message->compile->n_data;
     for (size_t i = 0; i < n; i++) {

@@ -72,6 +72,8 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
     X(T, BOOL, balance, false, 0, 0, NULL, false, "fewer inner steps for slower workers")         \
     X(T, INT, checkpoint_every, 10, 0, 1000000000, NULL, false,                                   \
       "rounds between checkpoints; 0: only at the end")                                           \
+    X(T, INT, state_every, 0, 0, 1000000000, NULL, false,                                         \
+      "rounds between copies of inner states that workers keep; 0: by what they cost")            \
     X(T, INT, checkpoint_keep, 3, 0, 1000000, NULL, false, "checkpoints to keep; 0: all")
 
 /* Who takes part, and what each is given. workers: pcp train starts so many, and the first round

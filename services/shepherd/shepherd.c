@@ -30,6 +30,7 @@ const msg_route_t shepherd_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(INSPECTED, 1u << 10, on_inspected, MSG_FROM_AGGREGATOR),
     MSG_ROUTE(LEASE_DONE, 4u << 10, on_lease_done, MSG_FROM_WORKER),
     MSG_ROUTE(EVAL_DONE, 4u << 10, on_eval_done, MSG_FROM_WORKER),
+    MSG_ROUTE(COPIED, 4u << 10, on_copied, MSG_FROM_WORKER),
     MSG_ROUTE(LEASE_FAILED, 8u << 10, on_lease_failed, MSG_FROM_WORKER),
 };
 
@@ -67,6 +68,7 @@ void shepherd_fini(shepherd_t *self)
     shards_fini(&self->shards, (size_t)self->config->aggregators);
     free(self->records.fault);
     checkpoint_fini(&self->checkpoints);
+    copies_fini(&self->copies);
     recovery_fini(&self->recovery);
     replicas_fini(&self->sizing);
     VEC_FREE(&self->ranges.returned);
@@ -185,6 +187,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     shards_repeat(self);
     resume_expire(self);
     replicas_tick(self);
+    if (copies_tick(self)) rounds_copied(self);
     rounds_check(self);
     self->round.stirred = true; /* rests end, and what waits for a target waits no more */
     shepherd_dispatch(self);

@@ -12,6 +12,7 @@
 #include "msg/envelope.h"
 #include "shepherd/bulk/bulk.h"
 #include "shepherd/bulk/checkpoints.h"
+#include "shepherd/bulk/copies.h"
 #include "shepherd/config.h"
 #include "shepherd/phase.h"
 #include "shepherd/ports.h"
@@ -58,6 +59,7 @@ struct shepherd {
     progress_t progress;       /* what is told of it */
     samples_t samples;         /* texts by its parameters */
     checkpoints_t checkpoints; /* of rounds that are committed */
+    copies_t copies;           /* of inner states, on their way */
     recovery_t recovery;       /* going on, going back */
     records_t records;         /* what the store says */
 };

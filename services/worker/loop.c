@@ -121,6 +121,12 @@ static void on_revoke(void *state, const msg_peer_t *from, const msg_envelope_t 
     if (n) member_ask(self->member);
 }
 
+static void on_copy(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    copying_ask(&((loop_t *)state)->copying, message);
+}
+
 /* --- Answers out --- */
 
 static void log_done(const msg_envelope_t *reply)
@@ -218,6 +224,19 @@ static int on_reply(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
+/* Not told while there is no shepherd: the next one asks again. */
+static int on_copied(zloop_t *loop, zsock_t *socket, void *arg)
+{
+    (void)loop, (void)socket;
+    loop_t *self = arg;
+    msg_envelope_t *copied = copying_take(&self->copying);
+    if (!copied) return 0;
+    msg_out_t out = member_out(self->member);
+    if (member_joined(self->member)) out.send(out.user, NULL, copied);
+    msg_free(&copied);
+    return 0;
+}
+
 /* --- The shepherd comes and goes --- */
 
 static void fill_device(loop_t *self, Msg__Hello *hello)
@@ -233,6 +252,7 @@ static void hello(void *state, Msg__Hello *hello)
 {
     loop_t *self = state;
     fill_device(self, hello);
+    hello->copies = true;
     bool trains = self->jobs && jobs_busy(self->jobs) && self->training && !self->void_job;
     if (!trains && self->answers.list.n == 0) return;
     const lease_id_t *lease = trains ? &self->lease : &self->answers.list.at[0].lease;
@@ -296,7 +316,8 @@ static void leave(loop_t *self, const char *reason)
 static void drain(loop_t *self, int64_t now)
 {
     enum { NO_SHEPHERD_MS = 5000 };
-    bool busy = jobs_busy(self->jobs), waits = self->answers.list.n > 0;
+    bool busy = jobs_busy(self->jobs) || copying_busy(&self->copying);
+    bool waits = self->answers.list.n > 0;
     if (!busy && !waits)
         leave(self, self->trainer.leave ? "its device failed" : "drained");
     else if (now - self->drain_ms >= self->config->grace_ms)
@@ -332,6 +353,7 @@ const msg_route_t worker_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(LEASE, 1 << 20, on_work, MSG_FROM_SHEPHERD),
     MSG_ROUTE(EVAL, 1 << 20, on_work, MSG_FROM_SHEPHERD),
     MSG_ROUTE(LEASE_ACK, 256, on_ack, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(COPY, 1 << 20, on_copy, MSG_FROM_SHEPHERD),
     MSG_ROUTE(REVOKE, 256, on_revoke, MSG_FROM_SHEPHERD),
 };
 
@@ -366,6 +388,7 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
     member_options_t options = member_options(self);
     self->zloop = zloop_new();
     self->jobs = jobs_new(work_run, &self->trainer);
+    copying_init(&self->copying, self->config->state_dir, &self->trainer.sends);
     self->lost_ms = clock_mono_ms();
     if (service_on_signal(self->zloop, signal_fd, &signals, err) == 0 &&
         alive_start(self->zloop, (int)self->config->alive_fd, err) == 0)
@@ -375,6 +398,7 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
         rc = service_health(self->zloop, &self->config->common, how_it_is, self, &health, err);
     if (rc == 0) {
         zloop_reader(self->zloop, jobs_socket(self->jobs), on_reply, self);
+        zloop_reader(self->zloop, jobs_socket(self->copying.jobs), on_copied, self);
         zloop_timer(self->zloop, TICK_MS, 0, on_tick, self);
         service_loop(self->zloop);
     }
@@ -383,6 +407,7 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
     health_destroy(&health);
     member_destroy(&self->member);
     zloop_destroy(&self->zloop);
+    copying_fini(&self->copying);
     jobs_destroy(&self->jobs); /* the thread ends its step */
     zsock_destroy(&self->telemetry);
     answers_fini(&self->answers);

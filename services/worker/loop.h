@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "worker/answers.h"
 #include "worker/config.h"
+#include "worker/copying.h"
 #include "worker/trainer.h"
 
 typedef struct {
@@ -25,6 +26,7 @@ typedef struct {
     bool void_job;        /* the answer of the running job is not wanted any more */
     msg_envelope_t *next; /* the same lease, to be handed in as this one; `lease` is of it */
     answers_t answers;    /* not acknowledged */
+    copying_t copying;    /* of inner states */
     Msg__Holding holding;
     int64_t lost_ms;  /* since when there is no shepherd; 0: there is one */
     int64_t drain_ms; /* since when we drain; 0: we do not */

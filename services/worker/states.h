@@ -42,6 +42,9 @@ void states_forget(states_t *self); /* drop what is in memory; also the end */
 int states_find(states_t *self, const Msg__Lease *lease, data_client_t *client, size_t limit,
                 const state_t **found, bool *fresh, err_t *err);
 
+/* The file of that name in the directory, open; borrowed until states_done or the next call. NULL: there is none that is whole. */
+const state_t *states_open(states_t *self, const char *hash, err_t *err);
+
 void states_done(states_t *self); /* what states_find read is not needed any more */
 
 /* Keep the state that a lease ends with as the lease wishes; it is read piece by piece, more than once where

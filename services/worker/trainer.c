@@ -89,7 +89,10 @@ static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_
                           .weight = steps < lease->inner_steps ? steps : lease->weight,
                           .codec = self->codec->id,
                           .of = lease->ahead};
-    return data_put_delta(self->client, lease->bounds, &which, self->start, err);
+    atomic_store(&self->sends, true);
+    int rc = data_put_delta(self->client, lease->bounds, &which, self->start, err);
+    atomic_store(&self->sends, false);
+    return rc;
 }
 
 static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *err)

@@ -2,6 +2,8 @@
 #ifndef WORKER_TRAINER_H
 #define WORKER_TRAINER_H
 
+#include <stdatomic.h>
+
 #include "base/err.h"
 #include "msg/data_client.h"
 #include "outer/codec.h"
@@ -68,7 +70,9 @@ typedef struct {
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;
-    double fetch_s;           /* of the present lease: what it begins with, down */
+    atomic_bool
+        sends;      /* an update is on its way up: what nobody waits for holds still (copying.h) */
+    double fetch_s; /* of the present lease: what it begins with, down */
     char state[HASH_HEX];     /* that the last lease ended with */
     char digest[HASH_HEX];    /* of the last audit */
     char in_engine[HASH_HEX]; /* the state that is still in the engine; empty: of no name */

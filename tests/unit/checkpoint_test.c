@@ -150,6 +150,23 @@ static void test_checkpoint_latest(void **state)
     assert_int_equal(checkpoint_prune(temp_path(root, "absent"), 1, NULL, &err), -1);
 }
 
+/* The newest that a run can go on from outlives younger ones that none can. */
+static void test_prune_ledger(void **state)
+{
+    const char *root = *state;
+    err_t err = {0};
+    for (int round = 1; round <= 4; round++) assert_int_equal(save(root, round, NULL, &err), 0);
+    temp_write(temp_path(root, "round-000001/ledger.json"), "{}", 2);
+    temp_write(temp_path(root, "round-000002/ledger.json"), "{}", 2);
+    assert_int_equal(checkpoint_prune(root, 2, NULL, &err), 0);
+    assert_int_equal(temp_count(root), 4); /* rounds 4, 3 and 2, latest */
+    assert_false(file_exists(temp_path(root, "round-000001")));
+    assert_int_equal(save(root, 5, NULL, &err), 0);
+    temp_write(temp_path(root, "round-000005/ledger.json"), "{}", 2);
+    assert_int_equal(checkpoint_prune(root, 1, NULL, &err), 0);
+    assert_int_equal(temp_count(root), 2); /* round 5 and latest */
+}
+
 /* A round that is kept elsewhere, and a link to it. */
 static void test_prune_links(void **state)
 {
@@ -385,7 +402,7 @@ int main(void)
         TEST(test_checkpoint),         TEST(test_checkpoint_minimal), TEST(test_checkpoint_latest),
         TEST(test_checkpoint_refuses), TEST(test_checkpoint_damage),  TEST(test_manifests),
         TEST(test_fallback),           TEST(test_list_and_copies),    TEST(test_ledger),
-        TEST(test_prune_links),
+        TEST(test_prune_links),        TEST(test_prune_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void of_a_run(void **state)
                  "CONTROL: cli; CONTROL_REPLY: supervisor; RUN_EVENT: supervisor; "
                  "PLAN_REPLY: compiler; SAMPLED: compiler; "
                  "ASSIGNED: aggregator; COMMITTED: aggregator; INSPECTED: aggregator; "
-                 "LEASE_DONE: worker; EVAL_DONE: worker; LEASE_FAILED: worker ");
+                 "LEASE_DONE: worker; EVAL_DONE: worker; LEASE_FAILED: worker; COPIED: worker ");
 }
 
 static void of_the_front(void **state)

@@ -12,8 +12,9 @@
 static void control(void **state)
 {
     (void)state;
-    routes_check(worker_routes,
-                 "LEASE: shepherd; EVAL: shepherd; LEASE_ACK: shepherd; REVOKE: shepherd ");
+    routes_check(
+        worker_routes,
+        "LEASE: shepherd; EVAL: shepherd; LEASE_ACK: shepherd; REVOKE: shepherd; COPY: shepherd ");
 }
 
 int main(void)

@@ -17,10 +17,32 @@ bool checkpoint_due(const shepherd_t *self, uint32_t round)
     return every > 0 && (round % every == 0 || round == self->config->rounds);
 }
 
-bool checkpoint_wants_objects(const shepherd_t *self)
+static bool is_local(const shepherd_t *self)
 {
-    bool local = strcmp(self->config->keep_state, "local") == 0 && self->checkpoints.at_hand;
-    return checkpoint_due(self, self->round.number + 1) && !local;
+    return strcmp(self->config->keep_state, "local") == 0;
+}
+
+bool checkpoint_wants_objects(const shepherd_t *self, const member_row_t *worker)
+{
+    bool copied = is_local(self) && (self->checkpoints.at_hand || !worker || worker->copies);
+    return checkpoint_due(self, self->round.number + 1) && !copied;
+}
+
+bool checkpoint_copies(const shepherd_t *self)
+{
+    return is_local(self) && !self->checkpoints.at_hand && !(self->config->audit > 0);
+}
+
+/* Are copies of the states of this boundary due, before the open round? Those of a checkpoint; or of each boundary, when the
+ * ones before are there. */
+static bool copies_due(const shepherd_t *self, bool held)
+{
+    const copies_t *copies = &self->copies;
+    if (!checkpoint_copies(self)) return false;
+    if (copies->every == 1) return held || copies->n_left == 0;
+    bool asked = self->round.number == self->checkpoints.at;
+    return held &&
+           (asked || copies->last == 0 || self->round.number - copies->last >= copies->every);
 }
 
 bool checkpoint_hold(const shepherd_t *self)
@@ -38,7 +60,7 @@ const char *checkpoint_refusal(const shepherd_t *self)
 
 void checkpoint_ask(shepherd_t *self)
 {
-    bool objects = strcmp(self->config->keep_state, "object") == 0 || self->checkpoints.at_hand;
+    bool objects = strcmp(self->config->keep_state, "memory") != 0;
     /* The leases of this round may be out already, and not keep what a checkpoint needs. */
     self->checkpoints.at = self->round.number + (objects ? 1 : 2);
     log_event(LOG_INFO, "checkpoint_asked", "round=%u", self->checkpoints.at);
@@ -94,9 +116,12 @@ void checkpoint_boundary(shepherd_t *self, bool held)
     self->checkpoints.ledger_whole = fill_ledger(self, &self->checkpoints.ledger);
     self->checkpoints.ledger_known = true;
     self->checkpoints.at_hand = at_hand_all(self->config->state_dir, &self->checkpoints.ledger);
+    bool due = copies_due(self, held);
+    if (due) copies_begin(self);
     if (!held) return;
     self->checkpoints.job = checkpoint_job(self, COURIER_CHECKPOINT);
     checkpoint_ledger(self, self->checkpoints.job);
+    if (checkpoint_copies(self) && !due) self->checkpoints.job->has_ledger = false;
 }
 
 void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
@@ -112,7 +137,9 @@ void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
 
 void checkpoint_start(shepherd_t *self)
 {
-    if (!self->checkpoints.job || self->checkpoints.busy) return;
+    const checkpoints_t *own = &self->checkpoints;
+    bool waits = own->job && own->job->has_ledger && self->copies.n_left > 0;
+    if (!own->job || own->busy || waits) return;
     self->checkpoints.busy = true;
     self->checkpoints.round = self->checkpoints.job->round;
     log_event(LOG_INFO, "checkpointing", "round=%u", self->checkpoints.job->round);
@@ -136,6 +163,11 @@ static bool is_needed(const shepherd_t *self, const char *hash)
             strcmp(self->round.lease[k].state_out, hash) == 0)
             return true;
     return false;
+}
+
+void checkpoint_unwanted(shepherd_t *self, const char *hash)
+{
+    if (!is_needed(self, hash)) checkpoint_forget_state(&self->checkpoints, hash);
 }
 
 void checkpoint_forget(shepherd_t *self, bool hold)

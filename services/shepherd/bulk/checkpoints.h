@@ -3,6 +3,7 @@
 #define SHEPHERD_CHECKPOINTS_H
 
 #include "shepherd/bulk/courier.h"
+#include "shepherd/roster/roster.h"
 
 typedef struct shepherd shepherd_t;
 
@@ -28,11 +29,17 @@ void checkpoint_ledger(const shepherd_t *self, courier_job_t *job);
 /* This inner state was followed by another. */
 void checkpoint_forget_state(checkpoints_t *self, const char *hash);
 
+/* An object that came late: the shards may drop it, unless a lease begins or ends with it. */
+void checkpoint_unwanted(shepherd_t *self, const char *hash);
+
 /* Is a checkpoint of the parameters that enter `round` due? */
 bool checkpoint_due(const shepherd_t *self, uint32_t round);
-/* Do the leases of the open round have to send the states that they end with to the object service? Not where the
- * workers keep them on this machine, as they kept those that the leases begin with. */
-bool checkpoint_wants_objects(const shepherd_t *self);
+/* Does this worker's lease of the open round have to send the state that it ends with to the object service, for a
+ * checkpoint? Not where the workers keep them on this machine, as they kept those that the leases begin with, nor where
+ * the worker (NULL: one of this program's age) is asked for a copy later. */
+bool checkpoint_wants_objects(const shepherd_t *self, const member_row_t *worker);
+/* Do the states of a boundary lie with workers elsewhere, so that a checkpoint needs copies (copies.h)? */
+bool checkpoint_copies(const shepherd_t *self);
 bool checkpoint_hold(const shepherd_t *self); /* shall COMMIT of the open round hold its result? */
 /* Why nobody can ask for a checkpoint now; NULL: somebody can */
 const char *checkpoint_refusal(const shepherd_t *self);
@@ -40,7 +47,8 @@ void checkpoint_ask(shepherd_t *self); /* an operator wants one */
 /* The run has reached a new round and draws its leases next; `held`: the shards hold the parameters
  * of this round, to be saved. */
 void checkpoint_boundary(shepherd_t *self, bool held);
-void checkpoint_start(shepherd_t *self); /* the store has recorded the end of the round before */
+/* The store has recorded the end of the round before; or copies of states have come. What is still waited for puts it off. */
+void checkpoint_start(shepherd_t *self);
 courier_job_t *checkpoint_job(const shepherd_t *self, courier_kind_t kind);
 void checkpoint_done(shepherd_t *self, const courier_result_t *result);
 void checkpoint_record(shepherd_t *self, const courier_result_t *result);

@@ -58,6 +58,7 @@ static void drop_work(shepherd_t *self)
         0;
     self->round.refused.n = 0;
     if (!self->checkpoints.busy) courier_job_destroy(&self->checkpoints.job);
+    copies_drop(&self->copies);
 }
 
 void back_begin(shepherd_t *self, const char *reason)

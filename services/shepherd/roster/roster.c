@@ -28,6 +28,7 @@ member_row_t member_row_of(const Msg__Hello *hello, const msg_peer_t *from, uint
         .incarnation = hello->incarnation,
         .protocol = protocol_common(hello->protocol_oldest, hello->protocol),
         .threads = hello->threads,
+        .copies = hello->copies,
         .kind = hello->kind,
         .peer = *from,
         .heard_ms = now_ms,

@@ -56,6 +56,7 @@ typedef struct {
                                one (round/homes.c) */
     uint32_t kin;     /* workers: which of the roster's targets is its own */
     blame_t blame;    /* workers */
+    bool copies;      /* workers: this one knows COPY */
     bool quarantined; /* workers: refused for what an audit has found, until it is trusted again */
 } member_row_t;
 

@@ -61,6 +61,15 @@ void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *me
     if (!self->finished) rounds_check(self);
 }
 
+void on_copied(void *state, const msg_peer_t *from, const msg_envelope_t *message)
+{
+    (void)from;
+    shepherd_t *self = state;
+    if (!copies_awaits(&self->copies, message->copied->state))
+        checkpoint_unwanted(self, message->copied->state);
+    if (copies_heard(self, message->copied)) rounds_copied(self);
+}
+
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;

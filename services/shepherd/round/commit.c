@@ -96,6 +96,7 @@ static void committed(shepherd_t *self)
     self->progress.bytes_in = self->progress.bytes_out = 0;
     summarise(self);
     links_tell(self);
+    work_measure_copies(self);
     ranges_settle(self);
     for (int64_t k = 0; k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];

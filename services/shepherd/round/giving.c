@@ -54,7 +54,8 @@ static uint32_t ahead(const shepherd_t *self)
 }
 
 /* Its range and what it begins with are the store's. */
-static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lease)
+static void fill_lease(const shepherd_t *self, uint32_t replica, const member_row_t *worker,
+                       Msg__Lease *lease)
 {
     const work_t *work = &self->round.lease[replica];
     lease->round = self->round.number;
@@ -73,7 +74,7 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, Msg__Lease *lea
     lease->step_base = (uint64_t)(self->round.number - work->lag) *
                        (uint64_t)self->config->inner_steps;
     lease->state = (char *)work->state_in;
-    lease->keep_state = work_keep_state(self);
+    lease->keep_state = work_keep_state(self, worker);
     lease->codec = self->codec;
     lease->down_codec = self->down_codec;
     lease->ahead = ahead(self);
@@ -105,7 +106,7 @@ void work_give_audit(shepherd_t *self, uint32_t replica, member_row_t *worker, c
 {
     const work_t *work = &self->round.lease[replica];
     Msg__Lease lease = MSG__LEASE__INIT;
-    fill_lease(self, replica, &lease);
+    fill_lease(self, replica, worker, &lease);
     lease.audit = true;
     lease.next_count = 0;
     lease.count = work->done_windows;
@@ -120,7 +121,7 @@ void work_give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, c
 {
     work_t *work = &self->round.lease[replica];
     Msg__Lease lease = MSG__LEASE__INIT;
-    fill_lease(self, replica, &lease);
+    fill_lease(self, replica, worker, &lease);
     work_home(self, work, worker->serial);
     work->adoptable = work->carry = false;
     work->timed = work->lag == 0; /* a late one may be half done */

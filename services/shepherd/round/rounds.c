@@ -64,6 +64,14 @@ static void validated(shepherd_t *self)
     commit_summary(self);
 }
 
+void rounds_copied(shepherd_t *self)
+{
+    if (self->phase != PHASE_SAVE)
+        checkpoint_start(self);
+    else if (!self->bulk.busy && !self->checkpoints.last)
+        rounds_save(self);
+}
+
 void rounds_save(shepherd_t *self)
 {
     courier_job_t *job = checkpoint_job(self, COURIER_SAVE);
@@ -79,7 +87,10 @@ static void save(shepherd_t *self)
     for (int64_t k = 0; k < self->round.replicas; k++) work_revoke(self, (uint32_t)k);
     self->checkpoints.last = self->checkpoints.busy &&
                              self->checkpoints.round == self->round.number;
-    if (!self->checkpoints.last) rounds_save(self);
+    if (self->checkpoints.last) return;
+    bool here = self->copies.last == self->round.number;
+    if (checkpoint_copies(self) && !here) copies_begin(self);
+    if (self->copies.n_left == 0) rounds_save(self);
 }
 
 /* All leases are in; or those that were decided on; or by the run's policy enough of them. */

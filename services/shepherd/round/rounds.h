@@ -10,9 +10,10 @@
 typedef struct shepherd shepherd_t;
 
 /* --- rounds.c --- */
-void rounds_begin(shepherd_t *self); /* after INIT: when enough workers are ready */
-void rounds_check(shepherd_t *self); /* is the round complete? */
-void rounds_save(shepherd_t *self);  /* the checkpoint that the run ends with */
+void rounds_begin(shepherd_t *self);  /* after INIT: when enough workers are ready */
+void rounds_check(shepherd_t *self);  /* is the round complete? */
+void rounds_save(shepherd_t *self);   /* the checkpoint that the run ends with */
+void rounds_copied(shepherd_t *self); /* no copy of a state is waited for any more */
 /* --- waiting.c --- */
 void rounds_waiting(shepherd_t *self); /* now and then: log what the run waits for */
 
@@ -56,5 +57,6 @@ void work_recorded(shepherd_t *self, const recorder_result_t *result); /* acknow
 
 /* --- answers.c --- */
 void on_lease_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+void on_copied(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 #endif

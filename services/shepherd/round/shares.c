@@ -29,14 +29,13 @@ static double encoded(uint32_t codec, uint64_t n)
     return found ? (double)codec_most(found, (size_t)n) : 4 * (double)n;
 }
 
-/* What a lease of this round carries: parameters, or their change; the update, and the inner state (two
- * moments and what the codec left out) where others get it. */
+/* What a lease of this round carries: parameters, or their change; the update, and the inner state
+ * where it goes up with it. */
 static bytes_t bytes_of(const shepherd_t *self)
 {
     uint64_t n = self->bulk.layout.total;
-    const codec_t *codec = self->codec ? codec_find_id(self->codec, NULL) : NULL;
-    double state = 4 * (double)n * (codec && codec->feedback > 0 ? 3 : 2);
-    bool up = work_keep_state(self) == MSG__STATE_KEEP__STATE_OBJECT;
+    double state = (double)work_state_bytes(self);
+    bool up = work_keep_state(self, NULL) == MSG__STATE_KEEP__STATE_OBJECT;
     return (bytes_t){encoded(self->round.number ? self->down_codec : 0, n),
                      encoded(self->codec, n) + (up ? state : 0)};
 }

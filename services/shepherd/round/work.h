@@ -32,7 +32,12 @@ void work_revoke(shepherd_t *self, uint32_t replica);               /* its holde
 void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
 
 /* --- keeping.c --- */
-Msg__StateKeep work_keep_state(const shepherd_t *self); /* what leases given now say of it */
+/* What a lease that is given to this worker now says of it; NULL: to any */
+Msg__StateKeep work_keep_state(const shepherd_t *self, const member_row_t *worker);
+uint64_t work_state_bytes(
+    const shepherd_t *self); /* of one: two moments and what the codec left out */
+/* A round has ended: how often are states to be copied (bulk/copies.h)? */
+void work_measure_copies(shepherd_t *self);
 
 /* --- giving.c: to members_endpoints --- */
 bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */

@@ -1,0 +1,222 @@
+/* Inner states that stay with their workers: what leases say of them, who is asked for copies and when, what a checkpoint
+ * waits for and what happens when a copy does not come. */
+#include "shepherd_rig.h"
+
+#include "base/log.h"
+
+/* The state that replica k has at the beginning of a round. */
+static const char *state_of(uint32_t round, uint32_t k)
+{
+    static char names[8][HASH_HEX];
+    static int next;
+    char *name = names[next++ % 8];
+    snprintf(name, HASH_HEX, "%032x%032x", round, k);
+    return name;
+}
+
+static rig_t *training_with_copies(int64_t rounds, int64_t checkpoint_every)
+{
+    rig_t *rig = training(2, rounds, 2);
+    rig->config.checkpoint_every = checkpoint_every;
+    for (size_t i = 0; i < rig->state.roster.members.n; i++)
+        rig->state.roster.members.at[i]->copies = true;
+    return rig;
+}
+
+/* Both workers train their leases, which keep their states as `keep` says; and the round is committed. */
+static void a_round(rig_t *rig, uint32_t round, Msg__StateKeep keep)
+{
+    forget_sent(rig);
+    for (uint8_t w = W1; w <= W2; w++) {
+        ask(rig, w);
+        const Msg__Lease *lease = only(rig, w, BODY(LEASE))->lease;
+        assert_int_equal(lease->round, round);
+        assert_int_equal(lease->keep_state, keep);
+        SAY(rig, w, LEASE_DONE, lease_done, Msg__LeaseDone body = MSG__LEASE_DONE__INIT;
+            body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
+            body.steps = lease->inner_steps; body.tokens = 60; body.mean_loss = 1;
+            body.state = (char *)state_of(round + 1, lease->replica));
+        inspected(rig, 1, "");
+    }
+    forget_sent(rig);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    committed(rig, round, "");
+}
+
+/* The replica whose state that worker was asked for. */
+static const char *asked(rig_t *rig, uint8_t w, uint32_t round)
+{
+    const Msg__Copy *copy = only(rig, w, BODY(COPY))->copy;
+    assert_int_equal(copy->run_hash, rig->state.run_hash);
+    assert_int_equal(copy->n_data, 1);
+    assert_string_equal(copy->data[0], "ipc://data");
+    bool known = strcmp(copy->state, state_of(round, 0)) == 0 ||
+                 strcmp(copy->state, state_of(round, 1)) == 0;
+    assert_true(known);
+    return strcmp(copy->state, state_of(round, 0)) == 0 ? state_of(round, 0) : state_of(round, 1);
+}
+
+static void copied(rig_t *rig, uint8_t from, const char *state, const char *error)
+{
+    SAY(rig, from, COPIED, copied, Msg__Copied body = MSG__COPIED__INIT;
+        body.run_hash = rig->state.run_hash; body.state = (char *)state;
+        body.error = (char *)error);
+}
+
+/* The leases before a checkpoint leave their states where they are; the checkpoint is written when copies of both are
+ * there, while the next round trains. */
+static void a_checkpoint_waits_for_copies(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(6, 2);
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    assert_int_equal(count(rig, 0, BODY(COPY), NULL), 0);
+    a_round(rig, 1, MSG__STATE_KEEP__STATE_LOCAL);
+    const char *one = asked(rig, W1, 2), *two = asked(rig, W2, 2);
+    assert_string_not_equal(one, two);
+    assert_null(rig->job);
+    copied(rig, W1, one, "");
+    copied(rig, W1, one, ""); /* again: it is one still */
+    assert_null(rig->job);
+    a_round(rig, 2, MSG__STATE_KEEP__STATE_LOCAL);
+    copied(rig, W2, two, "");
+    assert_non_null(rig->job);
+    assert_int_equal(rig->job->round, 2);
+    assert_true(rig->job->has_ledger);
+    assert_string_equal(rig->job->ledger.state[0], state_of(2, 0));
+    assert_string_equal(rig->job->ledger.state[1], state_of(2, 1));
+    rig_free(rig);
+}
+
+/* The news is lost, then the worker itself: it is asked again, and not for ever. The parameters are saved all the
+ * same. */
+static void a_copy_that_does_not_come(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(6, 1);
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    const char *one = asked(rig, W1, 1);
+    forget_sent(rig);
+    for (int i = 0; i < 3; i++) {
+        beat(rig, W1, 0);
+        beat(rig, W2, 0);
+        tick(rig, 1000);
+    }
+    asked(rig, W1, 1);
+    copied(rig, W1, one, "");
+    SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "its machine is gone");
+    assert_null(rig->job);
+    for (int i = 0; i < 20; i++) {
+        beat(rig, W1, 0);
+        SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+        tick(rig, 1000);
+    }
+    assert_non_null(rig->job);
+    assert_int_equal(rig->job->kind, COURIER_CHECKPOINT);
+    assert_int_equal(rig->state.copies.last, 0);
+    rig_free(rig);
+}
+
+/* The signal's checkpoint waits for the states of its boundary, too; half a minute, and no longer. */
+static void the_last_checkpoint(void **unused)
+{
+    (void)unused;
+    for (int late = 0; late < 2; late++) {
+        rig_t *rig = training_with_copies(6, 0);
+        a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+        forget_sent(rig);
+        shepherd_on_signal(&rig->state);
+        assert_int_equal(rig->state.phase, PHASE_SAVE);
+        const char *one = asked(rig, W1, 1), *two = asked(rig, W2, 1);
+        assert_null(rig->job);
+        copied(rig, W1, one, "");
+        assert_null(rig->job);
+        if (!late) copied(rig, W2, two, "");
+        for (int i = 0; late && i < 32; i++) {
+            beat(rig, W1, 0);
+            beat(rig, W2, 0);
+            SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+            assert_null(rig->job);
+            tick(rig, 1000);
+            forget_sent(rig);
+        }
+        assert_non_null(rig->job);
+        assert_int_equal(rig->job->kind, COURIER_SAVE);
+        assert_int_equal(rig->job->round, 1);
+        rig_free(rig);
+    }
+}
+
+/* state_every above checkpoint_every: checkpoints between have no states, and nobody is asked for any; 1: every
+ * boundary's are copied, whether there is a checkpoint or not, and what is not needed any more is deleted. */
+static void how_often(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training_with_copies(9, 1);
+    rig->config.state_every = 3;
+    for (uint32_t round = 0; round < 6; round++) {
+        a_round(rig, round, MSG__STATE_KEEP__STATE_LOCAL);
+        bool due = round == 0 || round == 3;
+        assert_int_equal(count(rig, 0, BODY(COPY), NULL), due ? 2 : 0);
+        for (uint8_t w = W1; due && w <= W2; w++) copied(rig, w, asked(rig, w, round + 1), "");
+        assert_int_equal(rig->job->has_ledger, due);
+        courier_result_t made = courier(rig, COURIER_CHECKPOINT);
+        made.round = round + 1;
+        made.checkpoint = "run/checkpoint/round";
+        shepherd_on_courier(&rig->state, &made);
+    }
+    rig_free(rig);
+
+    rig = training_with_copies(9, 0);
+    rig->config.state_every = 1;
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    char one[HASH_HEX], two[HASH_HEX];
+    snprintf(one, sizeof one, "%s", asked(rig, W1, 1));
+    snprintf(two, sizeof two, "%s", asked(rig, W2, 1));
+    copied(rig, W1, one, "");
+    a_round(rig, 1, MSG__STATE_KEEP__STATE_LOCAL);
+    assert_int_equal(count(rig, 0, BODY(COPY), NULL), 0); /* those are not there yet */
+    copied(rig, W2, two, "");
+    a_round(rig, 2, MSG__STATE_KEEP__STATE_LOCAL);
+    asked(rig, W1, 3);
+    copied(rig, W1, one, ""); /* which nobody begins with any more */
+    a_round(rig, 3, MSG__STATE_KEEP__STATE_LOCAL);
+    const Msg__Forget *forget = only(rig, A, BODY(FORGET))->forget;
+    bool found = false;
+    for (size_t i = 0; i < forget->n_objects; i++) found |= !strcmp(forget->objects[i], one);
+    assert_true(found);
+    rig_free(rig);
+}
+
+/* A worker that does not know COPY sends its state with its lease before a checkpoint, as it always did; so does each
+ * where others are to begin with it. */
+static void who_cannot_copy(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(2, 6, 2);
+    rig->config.checkpoint_every = 2;
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+    a_round(rig, 1, MSG__STATE_KEEP__STATE_OBJECT);
+    assert_int_equal(count(rig, 0, BODY(COPY), NULL), 0);
+    assert_non_null(rig->job);
+    assert_true(rig->job->has_ledger);
+    rig_free(rig);
+
+    rig = training_with_copies(6, 2);
+    rig->config.audit = 1e-9;
+    a_round(rig, 0, MSG__STATE_KEEP__STATE_OBJECT);
+    rig_free(rig);
+}
+
+int main(void)
+{
+    log_init("shepherd_copies_test", LOG_OFF, LOG_LOGFMT);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checkpoint_waits_for_copies),
+        cmocka_unit_test(a_copy_that_does_not_come),
+        cmocka_unit_test(the_last_checkpoint),
+        cmocka_unit_test(how_often),
+        cmocka_unit_test(who_cannot_copy),
+    };
+    return cmocka_run_group_tests_name("shepherd_copies", tests, NULL, NULL);
+}
