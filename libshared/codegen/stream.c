@@ -11,7 +11,8 @@
 enum {
     TOGETHER = 4,       /* rows of B across the sum */
     AHEAD = 12,         /* of them, fetched before */
-    FETCH_BYTES = 8192, /* of rows along it, fetched before */
+    FETCH_BYTES = 3072, /* of rows along it, fetched before */
+    LINE_BYTES = 64,    /* of a line of the cache */
 };
 
 /* Vectors of B as f32: kc_v<lanes>; bf16 are the upper halves of f32. */
@@ -39,7 +40,7 @@ static void write_one(const stream_t *s, const char *element, str_t *out)
 static int rows_together(const stream_t *s)
 {
     int n = (s->caps.registers - 2 - (int)s->step.m) / ((int)s->step.m + 1);
-    return n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1;
+    return n >= 4 ? 4 : n >= 2 ? 2 : 1;
 }
 
 /* Rows behind each other are too short for the processor to run ahead in them. */
@@ -49,43 +50,89 @@ static int64_t rows_ahead(const stream_t *s, int width)
     return rows > width ? rows : width;
 }
 
+/* The terms [p, p + lanes) of `width` rows of B and of all rows of A. */
+static void write_terms(const stream_t *s, int width, int64_t skip, str_t *out)
+{
+    int lanes = s->caps.lanes;
+    str_add(out, "                {");
+    for (int r = 0; r < width; r++) {
+        char name[16], address[64];
+        snprintf(name, sizeof name, "b%d", r);
+        snprintf(address, sizeof address, "row + %" PRId64 " + p", r * s->step.ldb + skip);
+        str_add(out, " ");
+        write_load(s, name, address, out);
+    }
+    for (int i = 0; i < (int)s->step.m; i++) {
+        str_addf(out,
+                 "\n                { const kc_v%d x = *(const kc_v%d *)(a + %" PRId64 " + p);",
+                 lanes, lanes, i * s->step.lda + skip);
+        for (int r = 0; r < width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
+        str_add(out, " }");
+    }
+    str_add(out, " }\n");
+}
+
+/* Partial sums of `width` columns from j, line of the cache by line, then vector by vector. */
+static void write_partial_sums(const stream_t *s, int width, str_t *out)
+{
+    const plan_gemm_step_t *g = &s->step;
+    int lanes = s->caps.lanes, line = LINE_BYTES * 8 / dtype_bits(s->weight);
+    int64_t lines = g->k / line * line, whole = g->k / lanes * lanes;
+    for (int i = 0; i < (int)g->m; i++)
+        for (int r = 0; r < width; r++)
+            str_addf(out, "            kc_v%d c%d_%d = {0};\n", lanes, i, r);
+    str_addf(out,
+             "            const __auto_type row = b + j * %" PRId64
+             ";\n            int64_t p = 0;\n"
+             "            for (; p < %" PRId64 "; p += %d) {\n",
+             g->ldb, lines, line);
+    for (int r = 0; r < width; r++)
+        str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p);\n",
+                 (r + rows_ahead(s, width)) * g->ldb);
+    for (int skip = 0; skip < line; skip += lanes) write_terms(s, width, skip, out);
+    str_add(out, "            }\n");
+    if (lines == whole) return;
+    str_addf(out, "            for (; p < %" PRId64 "; p += %d) {\n", whole, lanes);
+    write_terms(s, width, 0, out);
+    str_add(out, "            }\n");
+}
+
+/* `sum`, of a vector's numbers: halves are added until four are left. */
+static void write_sum(const char *vector, int lanes, str_t *out)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s", vector);
+    str_add(out, "float sum; {");
+    for (int half = lanes / 2; half >= 4; half /= 2) {
+        str_addf(out, " const kc_v%d h%d = ", half, half);
+        for (int side = 0; side < 2; side++) {
+            str_addf(out, "%s__builtin_shufflevector(%s, %s", side ? " + " : "", name, name);
+            for (int l = 0; l < half; l++) str_addf(out, ", %d", side * half + l);
+            str_add(out, ")");
+        }
+        str_add(out, ";");
+        snprintf(name, sizeof name, "h%d", half);
+    }
+    str_addf(out, " sum = (%s[0] + %s[2]) + (%s[1] + %s[3]); }", name, name, name, name);
+}
+
 /* Sums of `width` columns from j: C[i, j + r] for each row i. */
 static void write_dots(const stream_t *s, int width, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
-    int lanes = s->caps.lanes, m = (int)g->m;
-    int64_t whole = g->k / lanes * lanes;
-    for (int i = 0; i < m; i++)
-        for (int r = 0; r < width; r++)
-            str_addf(out, "            kc_v%d c%d_%d = {0};\n", lanes, i, r);
-    str_addf(out, "            for (int64_t p = 0; p < %" PRId64 "; p += %d) {\n", whole, lanes);
-    for (int r = 0; r < width; r++) {
-        char name[16], address[64];
-        snprintf(name, sizeof name, "b%d", r);
-        snprintf(address, sizeof address, "b + (j + %d) * %" PRId64 " + p", r, g->ldb);
-        str_addf(out, "                __builtin_prefetch(%s + %" PRId64 ");\n                ",
-                 address, rows_ahead(s, width) * g->ldb);
-        write_load(s, name, address, out);
-        str_add(out, "\n");
-    }
-    for (int i = 0; i < m; i++) {
-        str_addf(out, "                { const kc_v%d x = *(const kc_v%d *)(a + %" PRId64 " + p);",
-                 lanes, lanes, i * g->lda);
-        for (int r = 0; r < width; r++) str_addf(out, " c%d_%d += x * b%d;", i, r, r);
-        str_add(out, " }\n");
-    }
-    str_add(out, "            }\n");
-    for (int i = 0; i < m; i++)
+    int64_t whole = g->k / s->caps.lanes * s->caps.lanes;
+    write_partial_sums(s, width, out);
+    for (int i = 0; i < (int)g->m; i++)
         for (int r = 0; r < width; r++) {
-            char element[96];
-            snprintf(element, sizeof element, "b[(j + %d) * %" PRId64 " + p]", r, g->ldb);
-            str_addf(out,
-                     "            { float sum = 0; for (int l = 0; l < %d; l++) sum += c%d_%d[l];",
-                     lanes, i, r);
+            char element[64], vector[32];
+            snprintf(element, sizeof element, "row[%" PRId64 " + q]", r * g->ldb);
+            snprintf(vector, sizeof vector, "c%d_%d", i, r);
+            str_add(out, "            { ");
+            write_sum(vector, s->caps.lanes, out);
             if (whole < g->k) {
                 str_addf(out,
-                         " for (int64_t p = %" PRId64 "; p < %" PRId64 "; p++) sum += a[%" PRId64
-                         " + p] * ",
+                         " for (int64_t q = %" PRId64 "; q < %" PRId64 "; q++) sum += a[%" PRId64
+                         " + q] * ",
                          whole, g->k, i * g->lda);
                 write_one(s, element, out);
                 str_add(out, ";");
@@ -171,6 +218,14 @@ static void write_across(const stream_t *s, str_t *out)
                  i * g->ldc, i);
 }
 
+static void write_matrix(char name, int arg, int64_t at, int64_t outer, int64_t inner, str_t *out)
+{
+    str_addf(out,
+             "        const __auto_type %c = a%d + %" PRId64 " + outer * %" PRId64
+             " + inner * %" PRId64 ";\n",
+             name, arg, at, outer, inner);
+}
+
 void stream_render(const kernel_t *kernel, str_t *out)
 {
     const stream_t *s = kernel->stream;
@@ -181,15 +236,17 @@ void stream_render(const kernel_t *kernel, str_t *out)
                  "    typedef uint32_t stream_u __attribute__((vector_size(%d)));\n",
                  2 * s->caps.lanes, 4 * s->caps.lanes);
     str_addf(out,
-             "    const __auto_type a = a%d + %" PRId64
-             ";\n    const __auto_type b = a%d + %" PRId64
-             ";\n    const __auto_type c = a%d + %" PRId64 ";\n",
-             s->arg_a, g->a, s->arg_b, g->b, s->arg_c, g->c);
-    str_addf(out,
              "    for (int64_t part = begin; part < end; part++) {\n"
-             "        const int64_t j0 = part * %" PRId64 ", cols = j0 + %" PRId64
+             "        const int64_t entry = part / %" PRId64 ", outer = entry / %" PRId64
+             ", inner = entry %% %" PRId64 ";\n",
+             s->n_part, g->inner, g->inner);
+    write_matrix('a', s->arg_a, g->a, g->stride_a, g->inner_a, out);
+    write_matrix('b', s->arg_b, g->b, g->stride_b, g->inner_b, out);
+    write_matrix('c', s->arg_c, g->c, g->stride_c, g->inner_c, out);
+    str_addf(out,
+             "        const int64_t j0 = part %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
              ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
-             s->part_cols, s->part_cols, g->n, g->n);
+             s->n_part, s->part_cols, s->part_cols, g->n, g->n);
     if (g->trans_b)
         write_along(s, out);
     else

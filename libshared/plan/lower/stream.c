@@ -1,6 +1,8 @@
 /* Which products are streams, and their steps. */
 #include "plan/lower/stream.h"
 
+#include <stdio.h>
+
 #include "ir/build.h"
 
 enum {
@@ -28,7 +30,7 @@ static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *ro
     const plan_gemm_step_t *g = &s->step;
     bool weight = s->weight == DT_F32 || s->weight == DT_BF16;
     return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
-           g->m <= STREAM_ROWS && g->n > 1 && g->k > 1 && g->batch * g->inner == 1;
+           g->m <= STREAM_ROWS && g->n > 1 && g->k > 1;
 }
 
 bool stream_prepare(lower_t *self, const ir_op_t *op)
@@ -44,13 +46,24 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
     return describe(self, op, &s, root, &bad);
 }
 
-static int64_t choose_cols(const stream_t *s)
+/* Of one entry. */
+static int64_t choose_cols(const stream_t *s, int64_t entries)
 {
-    int64_t lanes = s->caps.lanes, cols = s->step.n / PARTS;
+    int64_t lanes = s->caps.lanes, parts = entries < PARTS ? PARTS / entries : 1;
+    int64_t cols = s->step.n / parts;
     int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
     cols = cols > MANY_COLS ? MANY_COLS : cols;
     cols = cols < least ? least : cols;
     return (cols + lanes - 1) / lanes * lanes;
+}
+
+static char *label_of(const stream_t *s, int64_t entries)
+{
+    const plan_gemm_step_t *g = &s->step;
+    char times[24] = "";
+    if (entries > 1) snprintf(times, sizeof times, " x%lld", (long long)entries);
+    return mem_printf("stream %s %lldx%lldx%lld %s%s", g->trans_b ? "nt" : "nn", (long long)g->m,
+                      (long long)g->n, (long long)g->k, dtype_name(s->weight), times);
 }
 
 bool stream_place(lower_t *self, const ir_op_t *op)
@@ -63,17 +76,17 @@ bool stream_place(lower_t *self, const ir_op_t *op)
     const plan_gemm_step_t *g = &s->step;
     group_t *group = mem_calloc(1, sizeof *group);
     kernel_t *kernel = group->kernel = kernel_new();
-    s->part_cols = choose_cols(s);
+    int64_t entries = g->batch * g->inner;
+    s->part_cols = choose_cols(s, entries);
+    s->n_part = (g->n + s->part_cols - 1) / s->part_cols;
     kernel->kind = KERNEL_STREAM;
     kernel->stream = s;
-    kernel->extent = (g->n + s->part_cols - 1) / s->part_cols;
+    kernel->extent = entries * s->n_part;
     kernel->grain = 1;
-    kernel->label = mem_printf("stream %s %lldx%lldx%lld %s", g->trans_b ? "nt" : "nn",
-                               (long long)g->m, (long long)g->n, (long long)g->k,
-                               dtype_name(s->weight));
-    kernel->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-    kernel->bytes = (double)g->n * (double)g->k * dtype_bits(s->weight) / 8 +
-                    4.0 * (double)g->m * (double)(g->n + g->k);
+    kernel->label = label_of(s, entries);
+    kernel->flops = 2.0 * (double)entries * (double)g->m * (double)g->n * (double)g->k;
+    kernel->bytes = (double)entries * ((double)g->n * (double)g->k * dtype_bits(s->weight) / 8 +
+                                       4.0 * (double)g->m * (double)(g->n + g->k));
     s->arg_a = kernel_arg(kernel, root[0], DT_F32, false);
     s->arg_b = kernel_arg(kernel, root[1], s->weight, false);
     s->arg_c = kernel_arg(kernel, op->out, DT_F32, true);

@@ -8,12 +8,13 @@
 
 enum { STREAM_ROWS = 16 }; /* at most */
 
-/* C = A B, one entry, f32: offsets a, b, c in elements of the kernel's arguments of these numbers. */
+/* C = A B for each entry, f32: offsets a, b, c in elements of the kernel's arguments of these numbers. */
 typedef struct stream {
     plan_gemm_step_t step;
     int arg_a, arg_b, arg_c;
     dtype_t weight;    /* of B as it is stored: f32 or bf16 */
     int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
+    int64_t n_part;    /* of an entry; the last one may be smaller */
     caps_t caps;
 } stream_t;
 
