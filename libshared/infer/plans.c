@@ -1,16 +1,16 @@
-/* The cache of plans around the compiler, and conversions of parameters. */
+/* The cache of plans around the compiler, and parameters into their tensors. */
 #include "infer/plans.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/half.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "compile/plan_cache.h"
+#include "infer/kept.h"
 
 static char *directory(const char *dir)
 {
@@ -74,35 +74,13 @@ plan_t *plans_get(const char *what, plans_make_fn *make, void *user, const char 
 
 /* --- parameters --- */
 
-static float number_at(const safetensor_t *x, int64_t i)
-{
-    if (x->dtype == DT_BF16) return half_from_bf16(((const uint16_t *)x->data)[i]);
-    if (x->dtype == DT_F16) return half_from_f16(((const uint16_t *)x->data)[i]);
-    return ((const float *)x->data)[i];
-}
-
-/* The numbers as `want` has them, returns, caller frees; NULL: no such conversion. */
-static void *converted(const safetensor_t *x, const plan_tensor_t *want)
-{
-    bool from = x->dtype == DT_F32 || x->dtype == DT_BF16 || x->dtype == DT_F16;
-    int64_t n = ir_type_count(&want->type);
-    if (!from || (want->type.dtype != DT_F32 && want->type.dtype != DT_BF16)) return NULL;
-    void *out = mem_calloc((size_t)want->n_bytes + 1, 1);
-    for (int64_t i = 0; i < n; i++)
-        if (want->type.dtype == DT_F32)
-            ((float *)out)[i] = number_at(x, i);
-        else
-            ((uint16_t *)out)[i] = half_to_bf16(number_at(x, i));
-    return out;
-}
-
-static int load_one(exec_t *exec, int tensor, const plan_tensor_t *want, const safetensor_t *have,
-                    err_t *err)
+static int load_one(exec_t *exec, int tensor, const plan_tensor_t *want, kept_form_t form,
+                    const safetensor_t *have, err_t *err)
 {
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];
     ir_type_t type = ir_type(have->dtype, have->rank, have->dims);
-    bool same = ir_type_equal(&type, &want->type);
-    void *other = !same && ir_shape_equal(&type, &want->type) ? converted(have, want) : NULL;
+    bool same = !form.turned && !form.scales && ir_type_equal(&type, &want->type);
+    void *other = same ? NULL : kept_make(want, form, have);
     if (!same && !other)
         return err_set(err, ERR_CORRUPT, "parameter \"%s\" is %s, the model wants %s", want->name,
                        ir_type_text(&type, a), ir_type_text(&want->type, b));
@@ -117,10 +95,11 @@ int plans_load(const plan_t *plan, exec_t *exec, const safetensors_t *params, ad
     for (int i = 0; i < plan->n_tensor; i++) {
         const plan_tensor_t *want = &plan->tensor[i];
         if (want->role != ROLE_PARAM) continue;
-        const safetensor_t *have = safetensors_find(params, want->name);
+        kept_form_t form;
+        const safetensor_t *have = kept_find(params, want->name, &form);
         if (!have) return err_set(err, ERR_CORRUPT, "has no parameter \"%s\"", want->name);
         have = adapters_apply(adapters, have, err);
-        if (!have || load_one(exec, i, want, have, err) < 0) return -1;
+        if (!have || load_one(exec, i, want, form, have, err) < 0) return -1;
     }
     return 0;
 }

@@ -23,6 +23,7 @@ static void add_linear(params_t *p, const gpt2_config_t *c, const char *name, co
                        int64_t in, int64_t out)
 {
     params_add(p, arena_printf(p->arena, "%s.weight", name), init, 2, in, out);
+    p->at[p->n - 1].turned = true;
     if (c->bias) params_add(p, arena_printf(p->arena, "%s.bias", name), "zeros", 1, out, 0);
 }
 
@@ -77,7 +78,7 @@ static ir_val_t layer_norm(build_t *b, ir_val_t x)
 static ir_val_t linear(build_t *b, ir_val_t x)
 {
     ir_val_t weight = layer_next(b), bias = next_bias(b);
-    return layer_add_bias(b, layer_product(b, x, weight, false), bias);
+    return layer_add_bias(b, layer_product(b, x, weight, b->steps != NULL), bias);
 }
 
 /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))  (Hendrycks and Gimpel 2016). */

@@ -17,8 +17,8 @@ void params_add(params_t *self, const char *name, const char *init, int rank, in
         self->space = space;
     }
     param_t *out = &self->at[self->n++];
+    *out = (param_t){.init = init};
     out->name = arena_printf(self->arena, "%s%s", self->prefix, name);
-    out->init = init;
     out->type = ir_type(self->dtype, rank, (int64_t[]){d0, d1});
 }
 

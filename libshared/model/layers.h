@@ -14,6 +14,7 @@
 typedef struct {
     const char *name, *init; /* init: a rule of model/init.h */
     ir_type_t type;
+    bool turned; /* a matrix [in, out], which steps keep as [out, in] */
 } param_t;
 
 typedef struct {

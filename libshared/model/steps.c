@@ -234,14 +234,23 @@ static int check_steps(const model_t *model, err_t *err)
     return 0;
 }
 
+static void turn(arena_t *arena, param_t *x)
+{
+    int64_t *d = x->type.dim, first = d[0];
+    x->name = arena_printf(arena, "%s" STEPS_TURNED, x->name);
+    d[0] = d[1], d[1] = first;
+}
+
 /* Matrices are kept as the steps want them, everything else in f32. */
 static params_t stored(const params_t *params, dtype_t weights)
 {
     params_t out = *params;
     out.at = ARENA_ARRAY(params->arena, param_t, params->n + 1);
     memcpy(out.at, params->at, (size_t)params->n * sizeof *out.at);
-    for (int i = 0; i < out.n; i++)
+    for (int i = 0; i < out.n; i++) {
         out.at[i].type.dtype = out.at[i].type.rank > 1 ? weights : DT_F32;
+        if (out.at[i].turned) turn(params->arena, &out.at[i]);
+    }
     return out;
 }
 

@@ -2,7 +2,9 @@
  * and values, is kept between calls instead of being computed again.
  *
  * A module has a function per program, of these parameters and results (pcp.role "name"):
- *   param "..."            the parameters as in @logits
+ *   param "..."            the parameters as in @logits; a matrix [in, out] as [out, in], whose rows
+ *                          are read one after another, by its name and STEPS_TURNED. A matrix of i8
+ *                          has the f32 scales of its rows by its name and STEPS_SCALES
  *   state "keys.L"         [slots, length, kv_heads, head] f32, and "values.L": of layer L; a row each
  *                          per sequence (slot) and position. Also results, which update them in place
  *   batch "P.tokens"       [rows, time] i32, P: the program's name
@@ -18,6 +20,9 @@
 
 #include "ir/type.h"
 
+#define STEPS_TURNED "^T"
+#define STEPS_SCALES "^S"
+
 typedef struct {
     const char *name;
     int64_t rows, time; /* of tokens; time > 1: rows is 1 */
@@ -27,7 +32,7 @@ typedef struct {
 
 typedef struct {
     int64_t slots, length; /* length: at most the model's positions */
-    dtype_t weights;       /* of matrices: DT_F32 or DT_BF16. Sums are always f32 */
+    dtype_t weights;       /* of matrices: DT_F32, DT_BF16 or DT_I8. Sums are always f32 */
     const model_step_t *program;
     int n_program;
 } model_steps_t;
