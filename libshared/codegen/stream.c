@@ -21,6 +21,11 @@ static void write_load(const stream_t *s, const char *name, const char *address,
     int lanes = s->caps.lanes;
     if (s->weight == DT_F32)
         str_addf(out, "const kc_v%d %s = *(const kc_v%d *)(%s);", lanes, name, lanes, address);
+    else if (s->weight == DT_I8)
+        str_addf(out,
+                 "kc_v%d %s; { stream_i u; STREAM_WIDEN(u, %s); "
+                 "%s = __builtin_convertvector(u, stream_f); }",
+                 lanes, name, address, name);
     else
         str_addf(out,
                  "kc_v%d %s; { stream_h h; __builtin_memcpy(&h, %s, sizeof h); stream_u u = "
@@ -29,9 +34,36 @@ static void write_load(const stream_t *s, const char *name, const char *address,
                  lanes, name, address, name);
 }
 
+/* What the compiler makes of a conversion from i8 goes number by number. */
+static const char widen[] =
+    "#if !defined(STREAM_WIDEN) && defined(__AVX2__)\n"
+    "#define STREAM_WIDEN(u, p) __asm__(\"vpmovsxbd %1, %0\" : \"=v\"(u) : \"m\"(*(const stream_q "
+    "*)(p)))\n"
+    "#elif !defined(STREAM_WIDEN)\n"
+    "#define STREAM_WIDEN(u, p) u = __builtin_convertvector(*(const stream_q *)(p), stream_i)\n"
+    "#endif\n";
+
+static void write_types(const stream_t *s, str_t *out)
+{
+    int lanes = s->caps.lanes;
+    if (s->weight == DT_BF16)
+        str_addf(out,
+                 "    typedef uint16_t stream_h __attribute__((vector_size(%d)));\n"
+                 "    typedef uint32_t stream_u __attribute__((vector_size(%d)));\n",
+                 2 * lanes, 4 * lanes);
+    if (s->weight != DT_I8) return;
+    str_add(out, widen);
+    str_addf(
+        out,
+        "    typedef int8_t stream_q __attribute__((vector_size(%d), aligned(1), may_alias));\n"
+        "    typedef int32_t stream_i __attribute__((vector_size(%d)));\n"
+        "    typedef float stream_f __attribute__((vector_size(%d)));\n",
+        lanes, 4 * lanes, 4 * lanes);
+}
+
 static void write_one(const stream_t *s, const char *element, str_t *out)
 {
-    str_addf(out, s->weight == DT_F32 ? "(%s)" : "pcp_f32_from_bf16(%s)", element);
+    str_addf(out, s->weight == DT_BF16 ? "pcp_f32_from_bf16(%s)" : "(float)(%s)", element);
 }
 
 /* --- B [n, k] --- */
@@ -230,11 +262,7 @@ void stream_render(const kernel_t *kernel, str_t *out)
 {
     const stream_t *s = kernel->stream;
     const plan_gemm_step_t *g = &s->step;
-    if (s->weight != DT_F32)
-        str_addf(out,
-                 "    typedef uint16_t stream_h __attribute__((vector_size(%d)));\n"
-                 "    typedef uint32_t stream_u __attribute__((vector_size(%d)));\n",
-                 2 * s->caps.lanes, 4 * s->caps.lanes);
+    write_types(s, out);
     str_addf(out,
              "    for (int64_t part = begin; part < end; part++) {\n"
              "        const int64_t entry = part / %" PRId64 ", outer = entry / %" PRId64

@@ -29,6 +29,14 @@ struct infer {
     int64_t *at;
 };
 
+infer_weights_t infer_weights(const char *text)
+{
+    return strcmp(text, "f32") == 0    ? INFER_F32
+           : strcmp(text, "bf16") == 0 ? INFER_BF16
+           : strcmp(text, "int8") == 0 ? INFER_I8
+                                       : INFER_AS_TRAINED;
+}
+
 /* --- opening --- */
 
 /* What @logits says of the model, and the family's description (copied) or NULL. */

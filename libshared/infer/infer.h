@@ -42,8 +42,12 @@ typedef struct {
 /* Of a checkpoint, from which it borrows. ERR_CORRUPT: it has no module. */
 int infer_source_of(const checkpoint_t *checkpoint, infer_source_t *source, err_t *err);
 
-/* How matrices are kept: as the module has them, or as said. Sums are in f32. */
-typedef enum { INFER_AS_TRAINED, INFER_F32, INFER_BF16 } infer_weights_t;
+/* How matrices are kept: as the module has them, or as said. I8: whole numbers with a scale for each row (infer/kept.h).
+ * Sums are in f32. */
+typedef enum { INFER_AS_TRAINED, INFER_F32, INFER_BF16, INFER_I8 } infer_weights_t;
+
+/* "trained", "f32", "bf16" or "int8", as options spell them; anything else counts as "trained". */
+infer_weights_t infer_weights(const char *text);
 
 typedef struct {
     int threads;             /* 0: one per core */

@@ -136,7 +136,9 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
     steps_t *self = mem_calloc(1, sizeof *self);
     exec_options_t run = {.threads = o->threads};
     self->how = (model_steps_t){.slots = o->slots > 0 ? o->slots : 1, .length = length};
-    self->how.weights = o->weights == INFER_BF16 ? DT_BF16 : DT_F32;
+    self->how.weights = o->weights == INFER_BF16 ? DT_BF16
+                        : o->weights == INFER_I8 ? DT_I8
+                                                 : DT_F32;
     list_programs(self);
     making_t making = {config, self};
     char *what = describe(self, config);

@@ -91,7 +91,7 @@ ir_val_t layer_rotate(build_t *b, ir_val_t x, ir_val_t cosine, ir_val_t sine)
 
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed)
 {
-    ir_val_t in = ir_convert(b->fn, x, b->dtype), y;
+    ir_val_t in = ir_convert(b->fn, x, b->dtype), scales = layer_scales(b, weight), y;
     weight = ir_convert(b->fn, weight, b->dtype);
     if (transposed) {
         ir_dot_t dims = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
@@ -99,7 +99,10 @@ ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed)
     } else {
         y = ir_matmul(b->fn, in, weight);
     }
-    return ir_convert(b->fn, y, DT_F32);
+    y = ir_convert(b->fn, y, DT_F32);
+    if (scales == IR_NONE || y == IR_NONE) return y;
+    ir_type_t type = *ir_type_of(b->fn, y);
+    return ir_op2(b->fn, OP_multiply, y, layer_along_last(b, scales, &type));
 }
 
 /* Softmax over the last axis of scores [batch, heads, block, block], future positions left out. */
@@ -160,21 +163,34 @@ ir_val_t layer_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double 
     return ir_reshape(fn, out, &rows);
 }
 
-ir_val_t layer_embed(build_t *b, ir_val_t table, ir_val_t tokens)
+/* Rows of a table [n, width] by indices [rows, 1]: [rows, width]. */
+static ir_val_t rows_of(build_t *b, ir_val_t table, ir_val_t index)
 {
-    ir_fn_t *fn = b->fn;
-    arena_t *arena = fn->module->arena;
-    ir_type_t shape = *ir_type_of(fn, tokens);
-    ir_type_t flat = ir_type(DT_I32, 2, (int64_t[]){shape.dim[0] * shape.dim[1], 1});
+    arena_t *arena = b->fn->module->arena;
     ir_attrs_t attrs = {0};
     attr_set_ints(arena, &attrs, "offset_dims", (int64_t[]){1}, 1);
     attr_set_ints(arena, &attrs, "collapsed_slice_dims", (int64_t[]){0}, 1);
     attr_set_ints(arena, &attrs, "start_index_map", (int64_t[]){0}, 1);
     attr_set_int(arena, &attrs, "index_vector_dim", 1);
-    attr_set_ints(arena, &attrs, "slice_sizes", (int64_t[]){1, ir_type_of(fn, table)->dim[1]}, 2);
-    ir_val_t in[2] = {table, ir_reshape(fn, tokens, &flat)};
-    ir_op_t *op = ir_emit(fn, OP_gather, 2, in, &attrs, 1, NULL, 0, NULL);
-    return op ? ir_convert(fn, op->out, DT_F32) : IR_NONE;
+    attr_set_ints(arena, &attrs, "slice_sizes", (int64_t[]){1, ir_type_of(b->fn, table)->dim[1]},
+                  2);
+    ir_val_t in[2] = {table, index};
+    ir_op_t *op = ir_emit(b->fn, OP_gather, 2, in, &attrs, 1, NULL, 0, NULL);
+    return op ? ir_convert(b->fn, op->out, DT_F32) : IR_NONE;
+}
+
+ir_val_t layer_embed(build_t *b, ir_val_t table, ir_val_t tokens)
+{
+    ir_fn_t *fn = b->fn;
+    ir_type_t shape = *ir_type_of(fn, tokens);
+    ir_type_t flat = ir_type(DT_I32, 2, (int64_t[]){shape.dim[0] * shape.dim[1], 1});
+    ir_val_t index = ir_reshape(fn, tokens, &flat), scales = layer_scales(b, table);
+    ir_val_t x = rows_of(b, table, index);
+    if (scales == IR_NONE || x == IR_NONE) return x;
+    ir_type_t column = ir_type(DT_F32, 2, (int64_t[]){ir_type_of(fn, scales)->dim[0], 1});
+    ir_type_t each = ir_type(DT_F32, 1, flat.dim), type = *ir_type_of(fn, x);
+    ir_val_t scale = ir_reshape(fn, rows_of(b, ir_reshape(fn, scales, &column), index), &each);
+    return ir_op2(fn, OP_multiply, x, layer_along_rows(b, scale, &type));
 }
 
 /* --- functions --- */

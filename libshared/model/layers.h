@@ -36,8 +36,9 @@ void params_describe(ir_fn_t *fn, const params_t *params);
 /* A function that goes on with sequences (model/steps.h): what it knows of them. */
 typedef struct {
     const model_step_t *how;
-    ir_val_t first; /* [batch] i32: position of the first token of each row */
-    ir_val_t slot;  /* [1] i32: where the one row is kept; IR_NONE: row r in slot r */
+    const params_t *params; /* as steps keep them, the first of the function's */
+    ir_val_t first;         /* [batch] i32: position of the first token of each row */
+    ir_val_t slot;          /* [1] i32: where the one row is kept; IR_NONE: row r in slot r */
     ir_val_t
         last; /* [1] i32: the token of the one row whose scores are wanted; IR_NONE: the only */
     ir_val_t *cache; /* keys and values of each layer, as they are now */
@@ -68,6 +69,9 @@ ir_val_t layer_rms_norm(build_t *b, ir_val_t x, double eps);
 /* Turn the pairs (x[i], x[i + half]) of each head of x[batch, time, heads, head] by the angles whose
  * cosines and sines are given, [time, half]; with steps [batch, time, half]. */
 ir_val_t layer_rotate(build_t *b, ir_val_t x, ir_val_t cosine, ir_val_t sine);
+
+/* Of a matrix of i8, the f32 scales of its rows: a parameter [rows]. IR_NONE: it is of another type. */
+ir_val_t layer_scales(build_t *b, ir_val_t matrix);
 
 /* x W of W[in, out], or x W^T of W[out, in]: the product in b->dtype, result f32. */
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed);

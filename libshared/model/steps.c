@@ -193,7 +193,7 @@ static int build_step(ir_module_t *m, const model_t *model, const params_t *para
     list_inputs(model, how, m->arena, &in);
     ir_fn_t *fn = new_function(m, params, how, &in);
     int at = params->n, n_cache = 2 * (int)model->layers;
-    layer_steps_t steps = {.how = how, .first = ir_fn_param(fn, at + in.first)};
+    layer_steps_t steps = {.how = how, .params = params, .first = ir_fn_param(fn, at + in.first)};
     steps.slot = in.slot < 0 ? IR_NONE : ir_fn_param(fn, at + in.slot);
     steps.last = in.last < 0 ? IR_NONE : ir_fn_param(fn, at + in.last);
     ir_val_t *results = ARENA_ARRAY(m->arena, ir_val_t, n_cache + 1);
@@ -220,8 +220,8 @@ static int check_steps(const model_t *model, err_t *err)
     const model_steps_t *s = model->steps;
     const model_field_t whole[] = {{"slots", s->slots, 1 << 16}, {"length", s->length, 1 << 24}};
     if (model_check(model->name, whole, 2, err) < 0) return -1;
-    if (s->weights != DT_F32 && s->weights != DT_BF16)
-        return err_set(err, ERR_ARG, "%s: weights of %s: f32 and bf16 are known", model->name,
+    if (s->weights != DT_F32 && s->weights != DT_BF16 && s->weights != DT_I8)
+        return err_set(err, ERR_ARG, "%s: weights of %s: f32, bf16 and i8 are known", model->name,
                        dtype_name(s->weights));
     for (int i = 0; i < s->n_program; i++) {
         const model_step_t *p = &s->program[i];
@@ -245,13 +245,31 @@ static void turn(arena_t *arena, param_t *x)
 static params_t stored(const params_t *params, dtype_t weights)
 {
     params_t out = *params;
-    out.at = ARENA_ARRAY(params->arena, param_t, params->n + 1);
+    out.prefix = "";
+    out.dtype = DT_F32;
+    out.space = 2 * params->n + 1;
+    out.at = ARENA_ARRAY(params->arena, param_t, out.space);
     memcpy(out.at, params->at, (size_t)params->n * sizeof *out.at);
-    for (int i = 0; i < out.n; i++) {
-        out.at[i].type.dtype = out.at[i].type.rank > 1 ? weights : DT_F32;
-        if (out.at[i].turned) turn(params->arena, &out.at[i]);
+    for (int i = 0; i < params->n; i++) {
+        param_t *x = &out.at[i];
+        x->type.dtype = x->type.rank > 1 ? weights : DT_F32;
+        if (x->turned) turn(params->arena, x);
+        if (x->type.dtype == DT_I8)
+            params_add(&out, arena_printf(params->arena, "%s" STEPS_SCALES, x->name), x->init, 1,
+                       x->type.dim[0], 0);
     }
     return out;
+}
+
+ir_val_t layer_scales(build_t *b, ir_val_t matrix)
+{
+    const params_t *params = b->steps ? b->steps->params : NULL;
+    int i = 0, k = 0;
+    if (matrix == IR_NONE || ir_type_of(b->fn, matrix)->dtype != DT_I8) return IR_NONE;
+    while (ir_fn_param(b->fn, i) != matrix) i++;
+    const char *name = arena_printf(b->fn->module->arena, "%s" STEPS_SCALES, params->at[i].name);
+    while (strcmp(params->at[k].name, name) != 0) k++;
+    return ir_fn_param(b->fn, k);
 }
 
 ir_module_t *steps_build(const model_t *model, const params_t *params, ir_module_t *module,

@@ -51,8 +51,9 @@ static const config_field_t fields[] = {
      .kind = CONFIG_ENUM,
      .offset = offsetof(gateway_config_t, weights),
      .fallback = "trained",
-     .help = "how matrices are kept; trained: as the model has them",
-     .words = "trained|f32|bf16"},
+     .help = "how matrices are kept; trained: as the model has them; int8: rounded, with a scale "
+             "for each row",
+     .words = "trained|f32|bf16|int8"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
     FLAG(list_metrics, "print all metrics as a table; then leave"),

@@ -126,13 +126,10 @@ static int listen_at(loop_t *self, err_t *err)
 
 static infer_options_t infer_options(const gateway_config_t *c)
 {
-    infer_weights_t weights = strcmp(c->weights, "f32") == 0    ? INFER_F32
-                              : strcmp(c->weights, "bf16") == 0 ? INFER_BF16
-                                                                : INFER_AS_TRAINED;
     return (infer_options_t){.threads = (int)c->threads,
                              .slots = (int)c->batch,
                              .length = c->context,
-                             .weights = weights};
+                             .weights = infer_weights(c->weights)};
 }
 
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)

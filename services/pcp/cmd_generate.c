@@ -188,7 +188,7 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_promp
     const infer_options_t options = {.threads = (int)o->threads,
                                      .slots = (int)slots,
                                      .length = o->context,
-                                     .weights = generate_weights(o),
+                                     .weights = infer_weights(o->weights),
                                      .slide = !o->no_slide,
                                      .window = o->window};
     progress_t progress;

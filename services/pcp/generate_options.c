@@ -46,7 +46,9 @@ static const config_field_t fields[] = {
      "refuse longer prompts and end when the context is full, in the place of forgetting", 0, 0,
      NULL, false},
     {"weights", CONFIG_ENUM, AT(weights), "trained",
-     "how matrices are kept; trained: as the model has them", 0, 0, "trained|f32|bf16", false},
+     "how matrices are kept; trained: as the model has them; int8: rounded, with a scale for each "
+     "row",
+     0, 0, "trained|f32|bf16|int8", false},
     {"window", CONFIG_BOOL, AT(window), "false",
      "compute the whole window for each token, as models of no known family need", 0, 0, NULL,
      false},
@@ -133,13 +135,6 @@ void generate_lists_fini(generate_lists_t *self)
     free(self->stop);
     free(self->bias);
     *self = (generate_lists_t){0};
-}
-
-infer_weights_t generate_weights(const generate_options_t *o)
-{
-    return strcmp(o->weights, "f32") == 0    ? INFER_F32
-           : strcmp(o->weights, "bf16") == 0 ? INFER_BF16
-                                             : INFER_AS_TRAINED;
 }
 
 choose_options_t generate_choose(const generate_options_t *o, const generate_lists_t *lists)

@@ -27,7 +27,6 @@ typedef struct {
 int generate_lists(const generate_options_t *options, generate_lists_t *lists, err_t *err);
 void generate_lists_fini(generate_lists_t *self);
 
-infer_weights_t generate_weights(const generate_options_t *options);
 choose_options_t generate_choose(const generate_options_t *options, const generate_lists_t *lists);
 
 #endif

@@ -1,7 +1,7 @@
 /* bench decode: tokens a second that one text grows by, beside the floor that memory sets: each token
  * reads every weight once, at the rate at which all threads together can read.
  *
- *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 gpt2-bf16 llama llama-bf16
+ *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 or llama, also -bf16 and -int8
  *
  * --rows texts grow side by side; the floor is that of one pass for all of them. Weights are random, and
  * plans come from the cache where they were made before. */
@@ -23,10 +23,9 @@ typedef struct {
     bool llama;
 } model_t;
 
-static const model_t models[] = {{"gpt2", INFER_F32, false},
-                                 {"gpt2-bf16", INFER_BF16, false},
-                                 {"llama", INFER_F32, true},
-                                 {"llama-bf16", INFER_BF16, true}};
+static const model_t models[] = {{"gpt2", INFER_F32, false},       {"gpt2-bf16", INFER_BF16, false},
+                                 {"gpt2-int8", INFER_I8, false},   {"llama", INFER_F32, true},
+                                 {"llama-bf16", INFER_BF16, true}, {"llama-int8", INFER_I8, true}};
 
 enum { BLOCK = 1024, REPEATS = 5, READ_BYTES = 256 << 20, HUGE_PAGE = 2 << 20 };
 
@@ -204,8 +203,8 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--rows") == 0) rows = value;
     }
     if (argc > at && argv[at][0] == '-') {
-        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [gpt2|gpt2-bf16|llama|"
-             "llama-bf16 ...]");
+        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] "
+             "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
         return 2;
     }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)

@@ -299,6 +299,63 @@ static void test_bf16(void **state)
     model_fini(&model);
 }
 
+/* Each number of a matrix as whole numbers with a scale for each row of what is kept have it. */
+static void round_to_whole(const safetensor_t *t, bool turned)
+{
+    float *x = (float *)(uintptr_t)t->data;
+    int64_t rows = t->dims[turned], cols = t->dims[!turned], row = turned ? 1 : cols,
+            col = turned ? rows : 1;
+    for (int64_t r = 0; r < rows; r++) {
+        float most = 0;
+        for (int64_t k = 0; k < cols; k++) most = fmaxf(most, fabsf(x[r * row + k * col]));
+        float scale = most / 127;
+        for (int64_t k = 0; k < cols; k++)
+            x[r * row + k * col] = scale * rintf(x[r * row + k * col] / scale);
+    }
+}
+
+/* Weights of i8 are those of f32, rounded: the model of rounded weights in f32 says the same. GPT-2's are transposed
+ * first, but for tables (wte, wpe). */
+static void check_int8(model_t *model, const char *name, bool turned)
+{
+    infer_t *exact = open_as(model, &(infer_options_t){.cache_dir = ""});
+    infer_t *a = open_as(model,
+                         &(infer_options_t){.cache_dir = "", .weights = INFER_I8, .slots = 3});
+    uint32_t prompt[3];
+    err_t err = {0};
+    double far = 0;
+    prompt_of(prompt, 3, 3);
+    int i = infer_add(exact, prompt, 3, &err), k = infer_add(a, prompt, 3, &err);
+    const float *x = scores_of(exact, i), *y = scores_of(a, k);
+    for (int v = 0; v < VOCAB; v++) far = fmax(far, fabs((double)x[v] - y[v]));
+    infer_end(a, k);
+    for (size_t t = 0; t < safetensors_count(model->params); t++) {
+        const safetensor_t *w = safetensors_at(model->params, t);
+        if (w->rank == 2) round_to_whole(w, turned && strncmp(w->name, "w", 1) != 0);
+    }
+    infer_t *b = open_as(model, &(infer_options_t){.cache_dir = ""});
+    assert_true(infer_facts(a).weight_bytes < infer_facts(b).weight_bytes * 0.37);
+    double most = compare(a, b, 3);
+    most = fmax(most, compare(a, b, 20));
+    print_message("%s in int8: scores differ by %.3g at most, from those in f32 by %.3g\n", name,
+                  most, far);
+    assert_true(most < 1e-4 && far > 1e-4 && far < 0.5); /* scores are of the order of 1 */
+    infer_close(&exact);
+    infer_close(&a);
+    infer_close(&b);
+    model_fini(model);
+}
+
+static void test_int8(void **state)
+{
+    (void)state;
+    model_t model;
+    gpt2_init(&model, false);
+    check_int8(&model, "gpt2", true);
+    llama_init(&model);
+    check_int8(&model, "llama", false);
+}
+
 /* The second time the plan is there already; a damaged one is made again. */
 static void test_cache(void **state)
 {
@@ -414,8 +471,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_llama),
         cmocka_unit_test(test_nanochat), cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_bf16),     cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_full),     cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_bf16),     cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_cache),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

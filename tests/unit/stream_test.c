@@ -1,5 +1,5 @@
 /* Products of few rows that read their matrix once: against sums in f64, with edges in every direction,
- * both layouts, weights of f32 and bf16; and a row's bits do not depend on the rows beside it. */
+ * both layouts, weights of f32, bf16 and i8; and a row's bits do not depend on the rows beside it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -22,21 +22,24 @@
 
 typedef struct {
     int64_t m, n, k;
-    bool turned, bf16; /* the matrix is [n, k]; of bf16 */
+    bool turned; /* the matrix is [n, k] */
+    dtype_t weight;
 } case_t;
 
-enum { MOST = 48, MOST_COUNT = 16 * 256 };
+enum { MOST = 72, MOST_COUNT = 16 * 256 };
 static case_t cases[MOST];
 static int n_case;
 
 static void list_cases(void)
 {
-    const int64_t m[] = {1, 3, 8, STREAM_ROWS}, shape[][2] = {{97, 64}, {130, 37}, {50, 57}};
+    const int64_t m[] = {1, 3, 8, STREAM_ROWS}, shape[][2] = {{97, 64}, {130, 37}, {50, 121}};
+    const dtype_t weight[] = {DT_F32, DT_BF16, DT_I8};
     n_case = 0;
     for (int s = 0; s < 3; s++)
-        for (int form = 0; form < 4; form++)
+        for (int form = 0; form < 6; form++)
             for (int i = 0; i < 4; i++)
-                cases[n_case++] = (case_t){m[i], shape[s][0], shape[s][1], form % 2, form / 2};
+                cases[n_case++] = (case_t){m[i], shape[s][0], shape[s][1], form % 2,
+                                           weight[form / 2]};
 }
 
 static void add_case(ir_module_t *module, int i)
@@ -45,9 +48,9 @@ static void add_case(ir_module_t *module, int i)
     err_t err = {0};
     char name[16];
     snprintf(name, sizeof name, "f%d", i);
-    ir_type_t types[] = {ir_type(DT_F32, 2, (int64_t[]){c->m, c->k}),
-                         ir_type(c->bf16 ? DT_BF16 : DT_F32, 2,
-                                 c->turned ? (int64_t[]){c->n, c->k} : (int64_t[]){c->k, c->n})};
+    ir_type_t types[] = {
+        ir_type(DT_F32, 2, (int64_t[]){c->m, c->k}),
+        ir_type(c->weight, 2, c->turned ? (int64_t[]){c->n, c->k} : (int64_t[]){c->k, c->n})};
     ir_fn_t *fn = ir_fn_new(module, name, 2, types);
     const ir_dot_t dims = {
         .n_contract = 1, .lhs_contract = {1}, .rhs_contract = {c->turned ? 1 : 0}};
@@ -82,9 +85,11 @@ static float x_at(int64_t row, int64_t p)
     return (float)rng_normal(1, (uint64_t)(row * 1000 + p));
 }
 
-/* Element (p, j) of the matrix, as bf16 has it. */
-static float w_at(int64_t p, int64_t j)
+/* Element (p, j) of the matrix, as its type has it. */
+static float w_at(const case_t *c, int64_t p, int64_t j)
 {
+    if (c->weight == DT_I8)
+        return (float)((int)(rng_bits(2, (uint64_t)(p * 1000 + j)) % 256) - 128);
     return half_from_bf16(half_to_bf16(rng_normal(2, (uint64_t)(p * 1000 + j))));
 }
 
@@ -92,6 +97,7 @@ static void write_inputs(exec_t *exec, const plan_t *plan, int i)
 {
     static float x[MOST_COUNT], w[130 * 97];
     static uint16_t half[130 * 97];
+    static int8_t whole[130 * 97];
     const case_t *c = &cases[i];
     char name[32];
     err_t err = {0};
@@ -100,8 +106,9 @@ static void write_inputs(exec_t *exec, const plan_t *plan, int i)
     for (int64_t p = 0; p < c->k; p++)
         for (int64_t j = 0; j < c->n; j++) {
             int64_t at = c->turned ? j * c->k + p : p * c->n + j;
-            w[at] = w_at(p, j);
+            w[at] = w_at(c, p, j);
             half[at] = half_to_bf16(w[at]);
+            whole[at] = (int8_t)w[at];
         }
     snprintf(name, sizeof name, "f%d.arg0", i);
     assert_int_equal(exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, name), x,
@@ -109,8 +116,10 @@ static void write_inputs(exec_t *exec, const plan_t *plan, int i)
                      0);
     snprintf(name, sizeof name, "f%d.arg1", i);
     assert_int_equal(exec_write(exec, plan_find_tensor(plan, ROLE_BATCH, name),
-                                c->bf16 ? (void *)half : (void *)w,
-                                (size_t)(c->k * c->n) * (c->bf16 ? 2 : 4), &err),
+                                c->weight == DT_BF16 ? (void *)half
+                                : c->weight == DT_I8 ? (void *)whole
+                                                     : (void *)w,
+                                (size_t)(c->k * c->n) * dtype_bytes(c->weight), &err),
                      0);
 }
 
@@ -132,8 +141,8 @@ static double run_case(exec_t *exec, const plan_t *plan, int i, float *y)
         for (int64_t j = 0; j < c->n; j++) {
             double sum = 0, size = 0;
             for (int64_t p = 0; p < c->k; p++) {
-                sum += (double)x_at(r, p) * w_at(p, j);
-                size += fabs((double)x_at(r, p) * w_at(p, j));
+                sum += (double)x_at(r, p) * w_at(c, p, j);
+                size += fabs((double)x_at(r, p) * w_at(c, p, j));
             }
             most = fmax(most, fabs(y[r * c->n + j] - sum) / size);
         }

@@ -28,7 +28,7 @@ static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *ro
 {
     *bad = gemm_describe(self, op, &s->weight, root, &s->step);
     const plan_gemm_step_t *g = &s->step;
-    bool weight = s->weight == DT_F32 || s->weight == DT_BF16;
+    bool weight = s->weight == DT_F32 || s->weight == DT_BF16 || s->weight == DT_I8;
     return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
            g->m <= STREAM_ROWS && g->n > 1 && g->k > 1;
 }

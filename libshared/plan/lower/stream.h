@@ -12,7 +12,7 @@ enum { STREAM_ROWS = 16 }; /* at most */
 typedef struct stream {
     plan_gemm_step_t step;
     int arg_a, arg_b, arg_c;
-    dtype_t weight;    /* of B as it is stored: f32 or bf16 */
+    dtype_t weight;    /* of B as it is stored: f32, bf16 or i8 */
     int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
     int64_t n_part;    /* of an entry; the last one may be smaller */
     caps_t caps;
