@@ -13,6 +13,8 @@ enum {
     AHEAD = 12,         /* of them, fetched before */
     FETCH_BYTES = 3072, /* of rows along it, fetched before */
     LINE_BYTES = 64,    /* of a line of the cache */
+    NEAR_BYTES = 16384, /* of rows of A that are read again and again */
+    GROUP = 16,         /* columns that a block of them is read for */
 };
 
 /* Vectors of B as f32: kc_v<lanes>; bf16 are the upper halves of f32. */
@@ -104,25 +106,51 @@ static void write_terms(const stream_t *s, int width, int64_t skip, str_t *out)
     str_add(out, " }\n");
 }
 
+/* Are rows of A read block by block, for a group of columns each, since the whole of A does not stay in the
+ * first-level cache? */
+static bool in_blocks(const stream_t *s)
+{
+    return s->step.m * s->step.k * 4 > NEAR_BYTES;
+}
+
+static int64_t block_terms(const stream_t *s)
+{
+    int64_t line = LINE_BYTES * 8 / dtype_bits(s->weight), terms = NEAR_BYTES / 4 / s->step.m;
+    return terms < line ? line : terms / line * line;
+}
+
 /* Partial sums of `width` columns from j, line of the cache by line, then vector by vector. */
 static void write_partial_sums(const stream_t *s, int width, str_t *out)
 {
     const plan_gemm_step_t *g = &s->step;
     int lanes = s->caps.lanes, line = LINE_BYTES * 8 / dtype_bits(s->weight);
     int64_t lines = g->k / line * line, whole = g->k / lanes * lanes;
+    bool blocks = in_blocks(s);
     for (int i = 0; i < (int)g->m; i++)
-        for (int r = 0; r < width; r++)
-            str_addf(out, "            kc_v%d c%d_%d = {0};\n", lanes, i, r);
+        for (int r = 0; r < width; r++) {
+            str_addf(out, "            kc_v%d c%d_%d = {0};", lanes, i, r);
+            if (blocks)
+                str_addf(out, " if (p0 > 0) c%d_%d = part_sum[(j - g0 + %d) * %d + %d];", i, r, r,
+                         (int)g->m, i);
+            str_add(out, "\n");
+        }
     str_addf(out,
-             "            const __auto_type row = b + j * %" PRId64
-             ";\n            int64_t p = 0;\n"
-             "            for (; p < %" PRId64 "; p += %d) {\n",
-             g->ldb, lines, line);
+             "            const __auto_type row = b + j * %" PRId64 ";\n"
+             "            int64_t p = %s;\n            for (; p < %s; p += %d) {\n",
+             g->ldb, blocks ? "p0" : "0", blocks ? "p1" : "lines", line);
     for (int r = 0; r < width; r++)
-        str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p);\n",
-                 (r + rows_ahead(s, width)) * g->ldb);
+        str_addf(out, "                __builtin_prefetch(row + %" PRId64 " + p, 0, %d);\n",
+                 (r + (blocks ? GROUP : rows_ahead(s, width))) * g->ldb, blocks ? 2 : 3);
     for (int skip = 0; skip < line; skip += lanes) write_terms(s, width, skip, out);
     str_add(out, "            }\n");
+    if (blocks) {
+        str_add(out, "            if (p1 < lines) {\n");
+        for (int i = 0; i < (int)g->m; i++)
+            for (int r = 0; r < width; r++)
+                str_addf(out, "                part_sum[(j - g0 + %d) * %d + %d] = c%d_%d;\n", r,
+                         (int)g->m, i, i, r);
+        str_add(out, "                continue;\n            }\n");
+    }
     if (lines == whole) return;
     str_addf(out, "            for (; p < %" PRId64 "; p += %d) {\n", whole, lanes);
     write_terms(s, width, 0, out);
@@ -173,16 +201,38 @@ static void write_dots(const stream_t *s, int width, str_t *out)
         }
 }
 
-static void write_along(const stream_t *s, str_t *out)
+/* Columns from j to `end`. */
+static void write_columns(const stream_t *s, const char *end, str_t *out)
 {
     int width = rows_together(s);
-    str_add(out, "        int64_t j = j0;\n");
-    str_addf(out, "        for (; j + %d <= j1; j += %d) {\n", width, width);
+    str_addf(out, "        for (; j + %d <= %s; j += %d) {\n", width, end, width);
     write_dots(s, width, out);
     str_add(out, "        }\n");
     if (width == 1) return;
-    str_add(out, "        for (; j < j1; j++) {\n");
+    str_addf(out, "        for (; j < %s; j++) {\n", end);
     write_dots(s, 1, out);
+    str_add(out, "        }\n");
+}
+
+static void write_along(const stream_t *s, str_t *out)
+{
+    int line = LINE_BYTES * 8 / dtype_bits(s->weight);
+    str_addf(out, "        const int64_t lines = %" PRId64 ";\n", s->step.k / line * line);
+    if (!in_blocks(s)) {
+        str_add(out, "        int64_t j = j0;\n");
+        write_columns(s, "j1", out);
+        return;
+    }
+    str_addf(out,
+             "        kc_v%d part_sum[%d];\n"
+             "        for (int64_t g0 = j0; g0 < j1; g0 += %d)\n"
+             "        for (int64_t p0 = 0; p0 < lines; p0 += %" PRId64 ") {\n"
+             "        const int64_t g1 = g0 + %d < j1 ? g0 + %d : j1;\n"
+             "        const int64_t p1 = p0 + %" PRId64 " < lines ? p0 + %" PRId64 " : lines;\n"
+             "        int64_t j = g0;\n",
+             s->caps.lanes, GROUP * (int)s->step.m, GROUP, block_terms(s), GROUP, GROUP,
+             block_terms(s), block_terms(s));
+    write_columns(s, "g1", out);
     str_add(out, "        }\n");
 }
 

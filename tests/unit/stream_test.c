@@ -26,16 +26,17 @@ typedef struct {
     dtype_t weight;
 } case_t;
 
-enum { MOST = 72, MOST_COUNT = 16 * 256 };
+enum { MOST = 96, MOST_COUNT = 16 * 700, MOST_WEIGHTS = 21 * 700 };
 static case_t cases[MOST];
 static int n_case;
 
 static void list_cases(void)
 {
-    const int64_t m[] = {1, 3, 8, STREAM_ROWS}, shape[][2] = {{97, 64}, {130, 37}, {50, 121}};
+    const int64_t m[] = {1, 3, 8, STREAM_ROWS},
+                  shape[][2] = {{97, 64}, {130, 37}, {50, 121}, {21, 700}};
     const dtype_t weight[] = {DT_F32, DT_BF16, DT_I8};
     n_case = 0;
-    for (int s = 0; s < 3; s++)
+    for (int s = 0; s < 4; s++)
         for (int form = 0; form < 6; form++)
             for (int i = 0; i < 4; i++)
                 cases[n_case++] = (case_t){m[i], shape[s][0], shape[s][1], form % 2,
@@ -95,9 +96,9 @@ static float w_at(const case_t *c, int64_t p, int64_t j)
 
 static void write_inputs(exec_t *exec, const plan_t *plan, int i)
 {
-    static float x[MOST_COUNT], w[130 * 97];
-    static uint16_t half[130 * 97];
-    static int8_t whole[130 * 97];
+    static float x[MOST_COUNT], w[MOST_WEIGHTS];
+    static uint16_t half[MOST_WEIGHTS];
+    static int8_t whole[MOST_WEIGHTS];
     const case_t *c = &cases[i];
     char name[32];
     err_t err = {0};
