@@ -62,11 +62,12 @@ static bool is_direct(const attend_t *self, int view, int64_t rows, int64_t whol
 static void halve(attend_t *self, int view, const char *name, const char *from, const char *rows,
                   int64_t cols, const char *plain, const char *woven, const char *all)
 {
+    bool keys = strcmp(plain, "0") == 0; /* whose columns are those of a result */
     int64_t row = self->a->view[view].row;
     str_addf(self->out,
              "pcp_halve(%s + %s * %" PRId64 ", %" PRId64 ", %s, %" PRId64
-             ", %s, %s, PCP_UP(%" PRId64 "), %s);\n",
-             name, from, row, row, rows, cols, plain, woven, cols, all);
+             ", %s, %s, PCP_UP%s(%" PRId64 "), %s);\n",
+             name, from, row, row, rows, cols, plain, woven, keys ? "" : "_HALVES", cols, all);
 }
 
 /* const float *<name>b, int64_t ld<name>: `rows` rows of view `name` from row i on, zeros behind up
@@ -76,7 +77,8 @@ static void load_rows(attend_t *self, int view, const char *name, int64_t cols)
     const attention_view_t *v = &self->a->view[view];
     if (self->a->pairs) {
         halve(self, view, name, "i", "rows", cols, "wq", "0", "all");
-        str_addf(self->out, "const uint16_t *const qb = wq;\nenum { ldq = PCP_UP(%" PRId64 ") };\n",
+        str_addf(self->out,
+                 "const uint16_t *const qb = wq;\nenum { ldq = PCP_UP_HALVES(%" PRId64 ") };\n",
                  cols);
         return;
     }
@@ -97,6 +99,15 @@ static void declare_of(attend_t *self, const char *type, const char *name, int64
                        int64_t cols)
 {
     str_addf(self->out, "%s %s[%" PRId64 " * PCP_UP(%" PRId64 ")] __attribute__((aligned(64)));\n",
+             type, name, rows, cols);
+}
+
+/* Rows of bf16, or of their pairs. */
+static void declare_halves(attend_t *self, const char *type, const char *name, int64_t rows,
+                           int64_t cols)
+{
+    str_addf(self->out,
+             "%s %s[%" PRId64 " * PCP_UP_HALVES(%" PRId64 ")] __attribute__((aligned(64)));\n",
              type, name, rows, cols);
 }
 
@@ -179,7 +190,7 @@ static void forward_keys(attend_t *self, bool v_direct)
     str_addf(self->out, "if (%d || i == 0) {\n", self->chunk < a->s);
     turn_keys(self, K, "k", a->d, "kt");
     if (a->pairs)
-        halve(self, V, "v", "c", "n", a->e, "0", "wv", "(n + 1) / 2 * 2");
+        halve(self, V, "v", "c", "n", a->e, "0", "wv", "PCP_UP_KEYS(n)");
     else if (!v_direct)
         str_addf(self->out,
                  "pcp_pack_%s(v + c * %" PRId64 ", %" PRId64 ", n, %" PRId64 ", wv, PCP_UP(%" PRId64
@@ -205,11 +216,13 @@ static void render_forward(attend_t *self, int64_t group)
     const attention_t *a = self->a;
     bool v_direct = is_direct(self, V, a->s, a->e);
     declare_turned(self, "kt", self->chunk + WHOLE, a->d);
-    declare_of(self, a->pairs ? "uint16_t" : "float", "wq", group, a->d);
-    if (a->pairs)
-        declare_of(self, "pcp_pair_t", "wv", (self->chunk + 1) / 2, a->e);
-    else
+    if (a->pairs) {
+        declare_halves(self, "uint16_t", "wq", group, a->d);
+        declare_of(self, "pcp_pair_t", "wv", self->chunk / 2 + WHOLE, a->e);
+    } else {
+        declare_of(self, "float", "wq", group, a->d);
         declare(self, "wv", v_direct ? 1 : self->chunk, a->e);
+    }
     declare(self, "os", group, a->e);
     str_addf(self->out, "float max[%" PRId64 "], sum[%" PRId64 "];\n", group, group);
     str_add(self->out, "for (int64_t o = begin; o < end; o++) {\n");
@@ -252,16 +265,17 @@ static void backward_keys(attend_t *self)
     turn_keys(self, K, "k", a->d, "kt");
     turn_keys(self, V, "v", a->e, "vt");
     if (a->pairs)
-        halve(self, K, "k", "c", "n", a->d, "0", "wk", "(n + 1) / 2 * 2");
+        halve(self, K, "k", "c", "n", a->d, "0", "wk", "PCP_UP_KEYS(n)");
     else
         str_addf(self->out,
                  "pcp_pack_%s(k + c * %" PRId64 ", %" PRId64 ", n, %" PRId64 ", wk, PCP_UP(%" PRId64
                  "), n);\n",
                  suffix(self, K), k->row, k->row, a->d, a->d);
-    str_addf(self->out,
-             "pcp_zero(wdk, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n"
-             "pcp_zero(wdv, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n",
-             a->d, a->e);
+    static const char *const zero[] = {"pcp_zero(wdk, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n"
+                                       "pcp_zero(wdv, PCP_UP_ROWS(n) * PCP_UP(%" PRId64 "));\n",
+                                       "pcp_zero(wdk, PCP_KEY_SUMS(%" PRId64 ", n, ldk));\n"
+                                       "pcp_zero(wdv, PCP_KEY_SUMS(%" PRId64 ", n, ldk));\n"};
+    str_addf(self->out, zero[a->pairs], a->d, a->e);
     str_addf(self->out, "const %s keys = {kt, vt, wk, wdk, wdv, n, ldk};\n",
              a->pairs ? "pcp_pair_keys_t" : "pcp_keys_t");
 }
@@ -307,8 +321,8 @@ static void backward_operands(attend_t *self)
     halve(self, Q, "q", "i", "rows", a->d, "wq", "zq", "all");
     halve(self, CT, "g", "i", "rows", a->e, "wg", "zg", "all");
     str_addf(self->out,
-             "const pcp_pair_rows_t qs = {wq, zq, PCP_UP(%" PRId64
-             ")}, gs = {wg, zg, PCP_UP(%" PRId64 ")};\n",
+             "const pcp_pair_rows_t qs = {wq, zq, PCP_UP_HALVES(%" PRId64
+             "), tq}, gs = {wg, zg, PCP_UP_HALVES(%" PRId64 "), tg};\n",
              a->d, a->e);
 }
 
@@ -345,6 +359,16 @@ static void backward_rows(attend_t *self)
 static void give_keys(attend_t *self, int view, const char *from, const char *to, int64_t cols)
 {
     int64_t row = self->a->view[view].row;
+    if (self->a->pairs) {
+        str_addf(self->out,
+                 "for (int64_t u = 0; u < n; u += PCP_BLOCK) {\n"
+                 "int64_t m = pcp_least(PCP_BLOCK, n - u);\n"
+                 "const float *const sums = PCP_KEY_ROWS(%s, u, %" PRId64 ", ldk, m, part);\n"
+                 "pcp_give_%s(sums, PCP_UP(%" PRId64 "), m, %" PRId64 ", 0, %s + (c + u) * %" PRId64
+                 ", %" PRId64 ");\n}\n",
+                 from, cols, suffix(self, view), cols, cols, to, row, row);
+        return;
+    }
     str_addf(self->out,
              "pcp_give_%s(%s, PCP_UP(%" PRId64 "), n, %" PRId64 ", 0, %s + c * %" PRId64
              ", %" PRId64 ");\n",
@@ -355,20 +379,27 @@ static void render_backward(attend_t *self)
 {
     static const char *const names[] = {"q", "k", "v", "y", "lse", "g", "dq", "dk", "dv"};
     const attention_t *a = self->a;
-    int64_t keys = self->chunk + WHOLE;
+    int64_t keys = (self->chunk + 2 * WHOLE - 1) / WHOLE * WHOLE;
     declare_turned(self, "kt", keys, a->d);
     declare_turned(self, "vt", keys, a->e);
     if (a->pairs)
-        declare_of(self, "pcp_pair_t", "wk", (self->chunk + 1) / 2, a->d);
+        declare_of(self, "pcp_pair_t", "wk", self->chunk / 2 + WHOLE, a->d);
     else
         declare(self, "wk", self->chunk, a->d);
     declare(self, "wdk", keys, a->d);
     declare(self, "wdv", keys, a->e);
-    declare_of(self, a->pairs ? "uint16_t" : "float", "wq", BLOCK, a->d);
-    declare_of(self, a->pairs ? "uint16_t" : "float", "wg", BLOCK, a->e);
     if (a->pairs) {
-        declare_of(self, "pcp_pair_t", "zq", BLOCK / 2, a->d);
-        declare_of(self, "pcp_pair_t", "zg", BLOCK / 2, a->e);
+        declare_halves(self, "uint16_t", "wq", BLOCK, a->d);
+        declare_halves(self, "uint16_t", "wg", BLOCK, a->e);
+        declare_halves(self, "pcp_pair_t", "zq", BLOCK / 2, a->d);
+        declare_halves(self, "pcp_pair_t", "zg", BLOCK / 2, a->e);
+        str_addf(self->out,
+                 "pcp_pair_t tq[PCP_TURNED(%" PRId64 ")] __attribute__((aligned(64)));\n"
+                 "pcp_pair_t tg[PCP_TURNED(%" PRId64 ")] __attribute__((aligned(64)));\n",
+                 a->d, a->e);
+    } else {
+        declare_of(self, "float", "wq", BLOCK, a->d);
+        declare_of(self, "float", "wg", BLOCK, a->e);
     }
     declare(self, "wo", a->view[O].dtype == DT_F32 ? 1 : BLOCK, a->e);
     declare(self, "wdq", BLOCK, a->d);
@@ -391,8 +422,10 @@ void attention_render(const kernel_t *kernel, str_t *out)
     int64_t wide = a->d > a->e ? a->d : a->e;
     str_addf(out, "enum { ldk = PCP_UP(%" PRId64 ") };\n", self.chunk + WHOLE);
     declare(&self, "part", a->view[K].dtype == DT_F32 && !a->pairs ? 1 : BLOCK, wide);
+    if (a->pairs) str_add(out, "PCP_BEGIN_TILES;\n");
     if (a->gradient)
         render_backward(&self);
     else
         render_forward(&self, self.chunk < a->s ? GROUP : BLOCK);
+    if (a->pairs) str_add(out, "PCP_END_TILES;\n");
 }

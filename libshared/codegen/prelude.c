@@ -5,7 +5,7 @@
 #include "codegen/prelude.h"
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
 #include "base/small_float.h"
-#include "codegen/prelude_attention_pairs.h"
+#include "codegen/prelude_attention_matrix.h"
 #include "ops/complex_math.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
@@ -19,6 +19,7 @@ __asm__(".pushsection .rodata\n"
         "prelude_attention_bytes:\n"
         ".incbin \"libshared/codegen/prelude_attention.h\"\n"
         ".incbin \"libshared/codegen/prelude_attention_pairs.h\"\n"
+        ".incbin \"libshared/codegen/prelude_attention_matrix.h\"\n"
         ".byte 0\n"
         ".local prelude_complex_bytes\n"
         "prelude_complex_bytes:\n"

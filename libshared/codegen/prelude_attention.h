@@ -28,7 +28,11 @@ typedef int32_t pcp_ivec_t __attribute__((vector_size(4 * PCP_LANES)));
 
 /* n rounded up to whole vectors, and to whole tiles. */
 #define PCP_UP(n) (((n) + PCP_LANES - 1) / PCP_LANES * PCP_LANES)
+#ifdef KC_CONFIG /* a matrix unit's (prelude_attention_matrix.h) */
+#define PCP_UP_ROWS(n) (((n) + 15) / 16 * 16)
+#else
 #define PCP_UP_ROWS(n) (((n) + PCP_ROWS - 1) / PCP_ROWS * PCP_ROWS)
+#endif
 
 PCP_FN int64_t pcp_least(int64_t a, int64_t b)
 {

@@ -26,6 +26,26 @@ PCP_FN pcp_vec_t pcp_dot(pcp_vec_t c, pcp_pairs_t a, pcp_pairs_t b)
 /* Pairs of n columns, rounded up to whole vectors. */
 #define PCP_UP_PAIRS(n) PCP_UP(((n) + 1) / 2)
 
+/* What is filled up with zeros for tiles of a matrix unit (prelude_attention_matrix.h), and for pairs
+ * alone: columns of plain rows; keys of woven ones; room for turned rows of n columns, and for sums of
+ * n columns of keys, ld of them. Keys from u on of these sums as rows. */
+#ifdef KC_CONFIG
+#define PCP_UP_HALVES(n) (2 * PCP_UP_PAIRS(n))
+#define PCP_UP_KEYS(n) (((n) + 31) / 32 * 32)
+#define PCP_TURNED(n) (PCP_UP(n) * PCP_BLOCK / 2)
+#define PCP_KEY_SUMS(n, keys, ld) (PCP_UP(n) * (ld))
+#define PCP_KEY_ROWS(sums, u, n, ld, m, part) \
+    (pcp_turn(sums + u, ld, PCP_UP(n), m, part, PCP_UP(n), PCP_UP(n)), part)
+#else
+#define PCP_UP_HALVES(n) PCP_UP(n)
+#define PCP_UP_KEYS(n) (((n) + 1) / 2 * 2)
+#define PCP_TURNED(n) 1
+#define PCP_KEY_SUMS(n, keys, ld) (PCP_UP_ROWS(keys) * PCP_UP(n))
+#define PCP_KEY_ROWS(sums, u, n, ld, m, part) (sums + (u)*PCP_UP(n))
+#define PCP_BEGIN_TILES
+#define PCP_END_TILES
+#endif
+
 /* 16 numbers and 16 more, rounded, one behind the other. */
 PCP_FN pcp_words_t pcp_narrow(pcp_vec_t a, pcp_vec_t b)
 {
@@ -146,6 +166,7 @@ PCP_FN void pcp_halve_row(const float *s, int64_t n, uint16_t *p)
         pcp_first_half(p, j, pcp_narrow(pcp_vec_load(s + j), (pcp_vec_t){0}));
 }
 
+#ifndef KC_CONFIG
 /* pcp_attend of rows q[rows][ldq] of bf16 and keys as columns of pairs, kt[(d + 1) / 2][ldk], with
  * v woven, v[n / 2 rounded up][e rounded up]. */
 PCP_FN void pcp_attend_pairs(const pcp_attention_t *x, int64_t rows, int64_t n, const uint16_t *q,
@@ -171,6 +192,7 @@ PCP_FN void pcp_attend_pairs(const pcp_attention_t *x, int64_t rows, int64_t n, 
             pcp_pairs_strip(e, (wide + 1) / 2, p, KEYS / 2, 1, v + j / 2 * e, e, o + r * e, e, 1);
         }
 }
+#endif
 
 /* One row of a block of n keys: probabilities and cotangents of the scores s and their products g
  * with the cotangent, for lanes j .. */
@@ -217,8 +239,10 @@ typedef struct {
     const uint16_t *plain;
     const pcp_pair_t *woven;
     int64_t ld;
+    pcp_pair_t *turned; /* room, PCP_TURNED */
 } pcp_pair_rows_t;
 
+#ifndef KC_CONFIG
 /* pcp_attend_back by pairs. */
 PCP_FN void pcp_attend_back_pairs(const pcp_attention_t *x, const pcp_pair_keys_t *keys,
                                   int64_t rows, const pcp_pair_rows_t *q, const pcp_pair_rows_t *g,
@@ -261,6 +285,7 @@ PCP_FN void pcp_attend_back_pairs(const pcp_attention_t *x, const pcp_pair_keys_
         }
     }
 }
+#endif
 #endif
 
 #endif

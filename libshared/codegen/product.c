@@ -121,6 +121,21 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     str_fini(&a);
 }
 
+/* The rows of A after this block, which the matrix unit reads too fast for the processor to see what
+ * comes: each panel of B asks for its share. */
+static void write_ahead(const writer_t *w)
+{
+    if (!w->matrix || w->tiles->pack_a) return;
+    str_addf(
+        w->out,
+        "                for (int64_t r = (j - j0) * %d / (j1 - j0), end = (j - j0 + %d) * %d / "
+        "(j1 - j0); r < end; r++)\n"
+        "                    for (int64_t p = 0; p < n; p += 16)\n"
+        "                        __builtin_prefetch(a + (ie + r) * %" PRId64
+        " + (s + p) * 2, 0, 2);\n",
+        w->tiles->rows, w->tiles->cols, w->tiles->rows, w->a_row);
+}
+
 static void write_panels(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
@@ -130,6 +145,7 @@ static void write_panels(const writer_t *w)
     str_add(w->out, "            int64_t j = j0;\n");
     if (w->step->n >= t->cols) {
         str_addf(w->out, "            for (; j + %d <= j1; j += %d) {\n", t->cols, t->cols);
+        write_ahead(w);
         write_rows(w, t->cols, str_text(t->pack_b ? &packed : &plain),
                    t->pack_b ? t->cols * w->wide : w->b_sum);
         str_add(w->out, "            }\n");

@@ -298,7 +298,10 @@ static void write_head(str_t *out, bool attends, int n, char *const *text)
     for (int i = 0; i < n; i++) is_complex = is_complex || has_complex(text[i]);
     str_add(out, prelude_text());
     str_add(out, "\n");
-    if (attends) str_add(out, prelude_attention_text());
+    if (attends) {
+        str_add(out, tile_amx_head);
+        str_add(out, prelude_attention_text());
+    }
     if (is_complex) str_add(out, prelude_complex_text());
     render_c_rounding(out);
     narrow_head(out, n, text);

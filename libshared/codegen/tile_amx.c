@@ -87,8 +87,11 @@ const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
     static const char zero[] = "        KC_ZERO(%d);\n";
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
-    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n"
-                   "    if (add) {\n");
+    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n");
+    for (int i = 0; i < tile->rows; i++)
+        for (int j = 0; j < tile->cols; j += SIDE)
+            str_addf(&text, "    __builtin_prefetch(c + %" PRId64 ", 1);\n", i * tile->c_row + j);
+    str_add(&text, "    if (add) {\n");
     write_results(&x, load);
     str_add(&text, "    } else {\n");
     write_results(&x, zero);

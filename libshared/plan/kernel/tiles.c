@@ -191,8 +191,7 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, 
     bool matrix = s->bf16 && caps.matrix;
     int64_t near = matrix ? MATRIX_PANELS : PART_COLS * SUM_BLOCK; /* terms of B at a time */
     int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, near);
-    if (!matrix)
-        tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
+    if (!matrix) tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;
     self->part_rows = rows;
     self->n_part_row = strips;

@@ -169,14 +169,12 @@ static int add_views(lower_t *self, const ir_op_t *op, kernel_t *kernel, attenti
     return 0;
 }
 
-/* Does the definition round f32 operands of its products to bf16 (passes/precision.c), once each?
- * Matrix units have no kernel of their own: on processors that have one, pairs are no faster than
- * f32. */
+/* Does the definition round f32 operands of its products to bf16 (passes/precision.c), once each? */
 static bool takes_pairs(const lower_t *self, const ir_op_t *op, bool gradient)
 {
     const ir_region_t *body = op->region[0];
     int n = 0;
-    if (!self->caps.bf16 || self->caps.matrix) return false;
+    if (!self->caps.bf16) return false;
     if (ir_type_of(self->fn, op->in[0])->dtype != DT_F32) return false;
     for (int i = 0; i < body->n_op; i++) {
         const ir_op_t *dot = body->op[i];
