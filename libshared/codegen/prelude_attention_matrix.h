@@ -94,7 +94,7 @@ PCP_FN void pcp_attend_pairs(const pcp_attention_t *x, int64_t rows, int64_t n, 
                 pcp_softmax_row(x, s + u * KEYS, pcp_seen(x, r + u, j, wide), whole, &max[r + u],
                                 &sum[r + u], o + (r + u) * e);
                 pcp_halve_row(s + u * KEYS, whole, p + u * KEYS);
-                if (whole < all) pcp_zero((float *)(p + u * KEYS) + whole / 2, 8);
+                if (whole < all) __builtin_memset(p + u * KEYS + whole, 0, 32);
             }
             pcp_matrix_strip(e, all / 32, p, KEYS, v + j / 2 * e, e, o + r * e, e, 1);
         }
@@ -138,8 +138,8 @@ PCP_FN void pcp_attend_back_pairs(const pcp_attention_t *x, const pcp_pair_keys_
                                        delta + r + u, pr + u / 2 * KEYS, dr + u / 2 * KEYS,
                                        plain + u * KEYS);
                 if (whole == even) continue;
-                pcp_zero((float *)(plain + u * KEYS) + whole / 2, 8);
-                pcp_zero((float *)(plain + (u + 1) * KEYS) + whole / 2, 8);
+                __builtin_memset(plain + u * KEYS + whole, 0, 32);
+                __builtin_memset(plain + (u + 1) * KEYS + whole, 0, 32);
             }
             pcp_matrix_strip(d, even / 32, plain, KEYS, keys->k + j / 2 * d, d, dq + r * d, d, 1);
         }

@@ -319,7 +319,7 @@ static void test_pairs(void **state)
     caps_t caps = target_caps(target_host());
     char *plan = compile_emit(text.at, text.n, "test", STAGE_PLAN, NULL, target_host(), &err);
     if (!plan) fail_msg("%s", err.text);
-    assert_int_equal(count_text(plan, "x6 bf16"), caps.bf16 && !caps.matrix ? n_group : 0);
+    assert_int_equal(count_text(plan, "x6 bf16"), caps.bf16 ? n_group : 0);
     free(plan);
     str_fini(&text);
     plan_check_module(m, &(plan_check_t){9, 1, 1, 1e-2, 1});
