@@ -166,9 +166,9 @@ static const gpt2_config_t small = {2, 2, 32, 16, 48, 3, true, false, false};
 /* Attention of lengths and widths that leave parts of blocks, tiles and pairs, and of several chunks
  * of keys. */
 static const gpt2_config_t odd[] = {
-    {1, 2, 32, 37, 48, 2, true, false},   {1, 1, 48, 100, 48, 1, true, false},
-    {1, 2, 80, 150, 48, 1, true, false},  {1, 2, 18, 67, 48, 1, true, false},
-    {1, 1, 128, 450, 48, 1, true, false},
+    {1, 2, 32, 37, 48, 2, true, false, false},   {1, 1, 48, 100, 48, 1, true, false, false},
+    {1, 2, 80, 150, 48, 1, true, false, false},  {1, 2, 18, 67, 48, 1, true, false, false},
+    {1, 1, 128, 450, 48, 1, true, false, false},
 };
 
 /* The plan of @grad, run on the model's initial values (weights ten times as large, so that the
