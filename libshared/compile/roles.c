@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "compile/groups.h"
 #include "compile/lora.h"
 #include "compile/roles_in.h"
 
@@ -319,10 +320,22 @@ static int add_adapters(ir_module_t *module, const char *text, roles_t *out, err
     return 0;
 }
 
+/* Parameters are called as they are in checkpoints by now, adapters as well. */
+static int add_groups(ir_module_t *module, const char *text, roles_t *out, err_t *err)
+{
+    const char *told;
+    if (groups_apply(module, text, &told, err) < 0) return -1;
+    if (!told) return 0;
+    out->rewritten = true;
+    out->remark = out->remark ? arena_printf(module->arena, "%s\n  %s", out->remark, told) : told;
+    return 0;
+}
+
 int roles_assign(ir_module_t *module, const roles_options_t *options, roles_t *out, err_t *err)
 {
     if (assign(module, options, out, err) < 0) return -1;
-    return options->lora ? add_adapters(module, options->lora, out, err) : 0;
+    if (options->lora && add_adapters(module, options->lora, out, err) < 0) return -1;
+    return options->group && *options->group ? add_groups(module, options->group, out, err) : 0;
 }
 
 /* --- the table --- */

@@ -28,6 +28,7 @@ typedef struct {
     const char *file;   /* the same, one rule a line, # comments; NULL: none */
     const char *shapes; /* of arguments with `?`, for the parser (parse/parse.h); NULL: none */
     const char *freeze; /* NAME[,NAME..]: what would be trained keeps its value; NULL: nothing */
+    const char *group;  /* other learning rates and decays (compile/groups.h); NULL: none */
     const char *lora;   /* adapters beside weights (compile/lora.h); NULL: none */
     bool constants;     /* constants that are weights become parameters (roles_constants.c) */
 } roles_options_t;

@@ -138,6 +138,17 @@ static int check_names(const ir_fn_t *fn, const optim_arg_t *args, err_t *err)
     return status;
 }
 
+/* A number of a group; 1: there is none. */
+static int read_factor(const ir_fn_t *fn, int i, const char *name, double *out, err_t *err)
+{
+    const char *text = attr_text(&fn->param_attrs[i], name, "1");
+    char *end;
+    *out = strtod(text, &end);
+    if (end != text && !*end && *out >= 0 && *out <= 1000) return 0;
+    return err_set(err, ERR_ARG, "@%s: argument %d has %s = \"%.40s\": no number of 0 to 1000",
+                   fn->name, i, name, text);
+}
+
 optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err)
 {
     int n = fn->body->n_arg;
@@ -149,6 +160,9 @@ optim_arg_t *optim_args(const ir_module_t *module, const ir_fn_t *fn, err_t *err
         args[i].name = attr_text(attrs, "pcp.name", NULL);
         if (!args[i].name) args[i].name = arena_printf(module->arena, "arg%d", i);
         if (classify(fn, i, &args[i], err) < 0) return NULL;
+        if (read_factor(fn, i, OPTIM_LR, &args[i].lr, err) < 0 ||
+            read_factor(fn, i, OPTIM_DECAY, &args[i].decay, err) < 0)
+            return NULL;
     }
     return check_names(fn, args, err) < 0 ? NULL : args;
 }

@@ -194,6 +194,17 @@ static void clip_all(ir_fn_t *fn, double clip, ir_val_t norm, int n, ir_val_t *g
         grads[i] = ir_op2(fn, OP_multiply, grads[i], optim_spread(fn, factor, grads[i]));
 }
 
+/* The i-th trained parameter's: by its group. */
+static optim_step_t step_of(const build_t *b, const optim_step_t *step, int i)
+{
+    optim_step_t own = *step;
+    const optim_arg_t *arg = b->arg;
+    while (arg->role != ARG_param || i-- > 0) arg++;
+    own.decay = b->spec->weight_decay * arg->decay;
+    if (arg->lr != 1) own.lr = optim_scale(step->fn, step->lr, arg->lr);
+    return own;
+}
+
 /* Clip, update, and list the new parameters and states as results, then more[0..], grad_norm. */
 static void update_all(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_t *grads,
                        slots_t *out, ir_val_t *norm)
@@ -211,7 +222,8 @@ static void update_all(const build_t *b, ir_fn_t *fn, const slots_t *in, ir_val_
         slot_t p = *trained_at(b, in, i);
         ir_val_t old[OPTIM_MAX_STATE], fresh[OPTIM_MAX_STATE];
         for (int k = 0; k < n_state; k++) old[k] = slot_at(in, "state", i * n_state + k)->value;
-        p.value = b->rule->update(&step, p.value, grads[i], old, fresh);
+        const optim_step_t own = step_of(b, &step, i);
+        p.value = b->rule->update(&own, p.value, grads[i], old, fresh);
         VEC_PUSH(out, p);
         for (int k = 0; k < n_state; k++) {
             slot_t s = *slot_at(in, "state", i * n_state + k);

@@ -89,6 +89,10 @@ int optim_build_evaluation(ir_module_t *module, const char *name, err_t *err);
 typedef enum { OPTIM_ROLES(OPTIM_ROLE_CONSTANT) N_ARG_ROLE } optim_role_t;
 const char *optim_role_name(optim_role_t role);
 
+/* Attributes of a parameter, numbers as text: factors of the learning rate and of the weight decay for it. */
+#define OPTIM_LR "pcp.lr"
+#define OPTIM_DECAY "pcp.decay"
+
 typedef enum { SCALAR_STEP, SCALAR_LR, SCALAR_VALUE } optim_scalar_t;
 
 typedef struct {
@@ -97,6 +101,7 @@ typedef struct {
     bool is_param; /* kept among the parameters: param, frozen, state */
     ir_type_t type;
     const char *init;      /* pcp.init, or NULL */
+    double lr, decay;      /* param: OPTIM_LR and OPTIM_DECAY; 1 where nothing is said */
     int next;              /* state: the result that is its next value */
     optim_scalar_t scalar; /* scalar: what fills it, and with SCALAR_VALUE the number */
     double value;

@@ -11,9 +11,10 @@ enum { OPTIM_MAX_STATE = 2 };
 typedef struct {
     ir_fn_t *fn;
     const train_spec_t *spec;
-    ir_val_t lr;        /* f32 scalar */
+    ir_val_t lr;        /* f32 scalar, of this parameter */
     ir_val_t step;      /* i64 scalar, 1 for the first step */
     ir_val_t shared[2]; /* scalars made by `prepare` once a step */
+    double decay;       /* of this parameter */
 } optim_step_t;
 
 typedef struct {

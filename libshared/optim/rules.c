@@ -30,8 +30,8 @@ static ir_val_t descend(const optim_step_t *s, ir_val_t p, ir_val_t u)
 /* u + wd p, for parameters of rank 2 and more */
 static ir_val_t decayed(const optim_step_t *s, ir_val_t p, ir_val_t u)
 {
-    if (p == IR_NONE || s->spec->weight_decay == 0 || ir_type_of(s->fn, p)->rank < 2) return u;
-    return ir_op2(s->fn, OP_add, u, optim_scale(s->fn, p, s->spec->weight_decay));
+    if (p == IR_NONE || s->decay == 0 || ir_type_of(s->fn, p)->rank < 2) return u;
+    return ir_op2(s->fn, OP_add, u, optim_scale(s->fn, p, s->decay));
 }
 
 /* --- adamw: m <- b1 m + (1-b1) g;  v <- b2 v + (1-b2) g^2;

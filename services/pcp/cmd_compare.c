@@ -23,7 +23,7 @@ typedef struct {
     double max_deviation, max_drift;
     char *output;
     bool json, constants_as_params;
-    char *entry, *role, *roles, *freeze, *lora, *shape;
+    char *entry, *role, *roles, *freeze, *group, *lora, *shape;
     int64_t loss_result;
     TRAIN_LAYOUT_ROW(OPTION_MEMBER, )
     TRAIN_SEED_ROW(OPTION_MEMBER, )

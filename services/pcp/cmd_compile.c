@@ -17,7 +17,7 @@ typedef struct {
     bool stats, tune;
     char *tune_dir;
     int64_t memory_budget, loss_result;
-    char *entry, *role, *roles, *freeze, *lora, *shape;
+    char *entry, *role, *roles, *freeze, *group, *lora, *shape;
     bool constants_as_params;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )
 } options_t;
@@ -101,7 +101,7 @@ static int read_model(const options_t *o, const char *path, file_view_t *text, e
     const roles_options_t roles = MODEL_ROLES_OPTIONS(o);
     ir_module_t *module;
     bool asked = o->entry || o->role || o->roles || o->loss_result >= 0 || o->constants_as_params ||
-                 o->freeze || o->lora || o->shape;
+                 o->freeze || o->group || o->lora || o->shape;
     if (stage_of(o->emit) == STAGE_IR && !o->output && !asked)
         return parse_check_path(path, err) < 0 ? -1 : file_view_open(path, text, err);
     int status = model_roles_text(path, &roles, false, true, &module, text, err);

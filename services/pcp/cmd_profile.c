@@ -18,7 +18,7 @@ typedef struct {
     char *trace, *device;
     int64_t memory_limit;
     bool pin, tune, peak;
-    char *tune_dir, *entry, *role, *roles, *freeze, *lora, *shape;
+    char *tune_dir, *entry, *role, *roles, *freeze, *group, *lora, *shape;
     bool constants_as_params;
     int64_t loss_result;
     TRAIN_SPEC_OPTIONS(OPTION_MEMBER, )

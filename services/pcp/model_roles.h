@@ -66,6 +66,16 @@
          0,                                                                                        \
          ",",                                                                                      \
          false},                                                                                   \
+        {"group",                                                                                  \
+         CONFIG_STRING,                                                                            \
+         offsetof(T, group),                                                                       \
+         NULL,                                                                                     \
+         "PATTERN:lr=X,decay=Y: factors of the learning rate and the weight decay for parameters " \
+         "of such names; may be given again",                                                      \
+         0,                                                                                        \
+         0,                                                                                        \
+         ";",                                                                                      \
+         false},                                                                                   \
         {"lora",                                                                                   \
          CONFIG_STRING,                                                                            \
          offsetof(T, lora),                                                                        \
@@ -83,7 +93,7 @@
     {                                                                                    \
         .entry = (o)->entry, .loss_result = (int)(o)->loss_result, .rules = (o)->role,   \
         .file = (o)->roles, .shapes = (o)->shape, .constants = (o)->constants_as_params, \
-        .freeze = (o)->freeze, .lora = (o)->lora                                         \
+        .freeze = (o)->freeze, .group = (o)->group, .lora = (o)->lora                    \
     }
 
 /* Read the file, settle the roles, show notes and the table on stderr (quiet: only where the module

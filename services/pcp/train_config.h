@@ -31,7 +31,7 @@ typedef struct {
     TRAIN_OPTIONS(OPTION_MEMBER, )
     /* what to train */
     char *model, *data, *field, *messages, *tokenizer, *init, *dtype;
-    char *entry, *role, *roles, *freeze, *lora, *shape; /* pcp/model_roles.h */
+    char *entry, *role, *roles, *freeze, *group, *lora, *shape; /* pcp/model_roles.h */
     bool constants_as_params;
     int64_t loss_result;
     double val_fraction;

@@ -46,6 +46,23 @@ layout() {
 check "as PEFT has them" layout
 check "a checkpoint without adapters says so" refuses "has no adapters" pcp checkpoint export "$work/base/checkpoint" --adapters "$work/none"
 
+# The embedding's group has no learning rate: its values stay, to the bit; those of the others do not.
+grouped() {
+    train "$work/model.mlir" --group '*embed*:lr=0' --group '*norm*:lr=0.1,decay=0' --workers 1 --rounds 1 --run-dir "$work/grouped" &&
+        grep 'pcp.lr = "0.1"' "$work/grouped/model.mlir" | grep -q 'pcp.decay = "0"'
+}
+check "groups have learning rates of their own" grouped
+tensor() { # FILE NAME: its bytes
+    perl -MJSON::PP -0777 -e 'open F, "<:raw", $ARGV[0]; my $f = <F>; my $n = unpack "Q<", $f; my $h = decode_json(substr $f, 8, $n);
+        my ($b, $e) = @{ $h->{$ARGV[1]}{data_offsets} }; print substr $f, 8 + $n + $b, $e - $b' "$1" "$2" | md5sum
+}
+trained() { [ "$(tensor "$work/grouped/init.safetensors" "$1")" != "$(tensor "$work/grouped/checkpoint/latest/model.safetensors" "$1")" ]; }
+stays() { [ -s "$work/grouped/checkpoint/latest/model.safetensors" ] && ! trained "$1"; }
+check "one without any keeps its values" stays model.embed_tokens.weight
+check "the others learn" trained model.layers.0.self_attn.q_proj.weight
+check "those with a small one, too" trained model.norm.weight
+check "a group of nothing is refused" refuses "no parameter that is trained is called so" train "$work/model.mlir" --group 'none*:lr=1' --prepare-only
+check "another form is refused" refuses "expected PATTERN:lr=X,decay=Y" train "$work/model.mlir" --group 'x:speed=1' --prepare-only
 frozen() { train "$work/model.mlir" --freeze 'model.embed*,*norm*' --workers 1 --rounds 1 --run-dir "$work/frozen" && grep -q 'pcp.name = "model.norm.weight", pcp.role = "frozen"' "$work/frozen/model.mlir"; }
 check "parameters that keep their values" frozen
 check "a pattern that names nothing" refuses "no parameter is called nothing" pcp compile "$work/model.mlir" --lora targets=nothing

@@ -34,6 +34,19 @@ static void name_param(ir_fn_t *fn, int i, const char *name, const char *role)
     if (role) attr_set_text(arena, &fn->param_attrs[i], "pcp.role", ATTR_STRING, role);
 }
 
+/* Factors of the learning rate and decay of w and b; all 1: nobody says any. */
+typedef struct {
+    double lr[2], decay[2];
+} group_t;
+static group_t group = {{1, 1}, {1, 1}};
+
+static void put_factor(ir_fn_t *fn, int i, const char *name, double factor)
+{
+    arena_t *arena = fn->module->arena;
+    if (factor == 1) return;
+    attr_set_text(arena, &fn->param_attrs[i], name, ATTR_STRING, arena_printf(arena, "%g", factor));
+}
+
 static ir_module_t *regression(dtype_t dtype)
 {
     ir_module_t *m = ir_module_new();
@@ -43,6 +56,10 @@ static ir_module_t *regression(dtype_t dtype)
     ir_fn_t *fn = ir_fn_new(m, "main", 4, types);
     name_param(fn, 0, "w", NULL);
     name_param(fn, 2, "x", "batch");
+    for (int i = 0; i < 2; i++) {
+        put_factor(fn, i, OPTIM_LR, group.lr[i]);
+        put_factor(fn, i, OPTIM_DECAY, group.decay[i]);
+    }
     ir_type_t all = ir_type(DT_F32, 2, (int64_t[]){ROWS, OUT});
     ir_val_t w = ir_convert(fn, ir_fn_param(fn, 0), DT_F32);
     ir_val_t b = ir_convert(fn, ir_fn_param(fn, 1), DT_F32);
@@ -103,10 +120,11 @@ static double clip(const train_spec_t *spec, double *g)
     return norm;
 }
 
-static void update(const train_spec_t *spec, state_t *s, const double *g, double lr, int t)
+static void update(const train_spec_t *spec, state_t *s, const double *g, double all_lr, int t)
 {
     for (int i = 0; i < N_PARAM; i++) {
-        double wd = i < N_W ? spec->weight_decay : 0;
+        double lr = all_lr * group.lr[i >= N_W];
+        double wd = i < N_W ? spec->weight_decay * group.decay[0] : 0;
         if (strcmp(spec->optimizer, "sgd") == 0) {
             s->m[i] = spec->momentum * s->m[i] + g[i];
             s->p[i] -= lr * (s->m[i] + wd * s->p[i]);
@@ -313,6 +331,40 @@ static void test_steps_match_plain_c(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         compare_steps(specs[i], DT_F32);
         compare_steps(specs[i], DT_BF16);
+    }
+}
+
+/* Groups: parameters with learning rates and decays of their own, by the same formulas. */
+static void test_groups_match_plain_c(void **state)
+{
+    (void)state;
+    static const group_t groups[] = {
+        {{0.25, 1}, {1, 1}}, {{1, 2}, {0, 1}}, {{0.5, 0.125}, {3, 1}}, {{0, 1}, {1, 1}}};
+    train_spec_t adamw = TRAIN_SPEC_DEFAULT, sgd = TRAIN_SPEC_DEFAULT, parts = TRAIN_SPEC_DEFAULT;
+    sgd.optimizer = "sgd";
+    parts.accumulate = 3;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        group = groups[i];
+        compare_steps(&adamw, DT_F32);
+        compare_steps(&sgd, DT_F32);
+        compare_steps(&parts, DT_F32);
+    }
+    group = (group_t){{1, 1}, {1, 1}};
+}
+
+static void test_bad_factors(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "x", "-1", "nan", "1e9", "1 "};
+    train_spec_t spec = TRAIN_SPEC_DEFAULT;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err_t err = {0};
+        ir_module_t *m = regression(DT_F32);
+        attr_set_text(m->arena, &ir_module_find(m, "main")->param_attrs[0], OPTIM_LR, ATTR_STRING,
+                      bad[i]);
+        assert_int_equal(optim_build(m, &spec, &err), -1);
+        assert_non_null(strstr(err.text, "pcp.lr"));
+        ir_module_destroy(&m);
     }
 }
 
@@ -560,6 +612,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_match_plain_c),
+        cmocka_unit_test(test_groups_match_plain_c),
+        cmocka_unit_test(test_bad_factors),
         cmocka_unit_test(test_no_f64_where_there_is_none),
         cmocka_unit_test(test_names_and_roles),
         cmocka_unit_test(test_logits_alone),
