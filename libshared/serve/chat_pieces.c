@@ -12,7 +12,7 @@ static void render(const chat_template_t *self, const request_message_t *message
                    size_t n_invite, str_t *out)
 {
     out->n = 0;
-    chat_render(self, messages, n, out);
+    (void)chat_render(self, messages, n, 0, out, NULL); /* known ones do not fail */
     out->n -= n_invite;
 }
 
@@ -55,7 +55,7 @@ int chat_pieces(const chat_template_t *self, const request_message_t *messages, 
 {
     int rc = 0;
     cut_t cut = {.chat = self, .messages = messages};
-    chat_render(self, NULL, 0, &cut.before);
+    (void)chat_render(self, NULL, 0, 0, &cut.before, NULL);
     cut.n_invite = cut.before.n;
     for (size_t i = 0; rc == 0 && i < n; i++)
         if (strcmp(messages[i].role, "assistant") == 0) rc = cut_answer(&cut, i, piece, user, err);

@@ -38,17 +38,14 @@ static uint32_t *tokens_of(const ask_t *self, size_t i, size_t *n, refusal_t *re
     const request_prompt_t *prompt = self->request.chat ? NULL : &self->request.prompt[i];
     const char *param = prompt ? "prompt" : "messages";
     uint32_t *tokens = NULL;
-    str_t text = {0};
     if (prompt && !prompt->text) {
         tokens = mem_calloc(prompt->n, sizeof *tokens);
         memcpy(tokens, prompt->tokens, prompt->n * sizeof *tokens);
         *n = prompt->n;
     } else if (prompt) {
-        tokens = served_encode(self->served, prompt->text, prompt->n, n, refusal);
+        tokens = served_encode(self->served, prompt->text, prompt->n, false, n, refusal);
     } else {
-        chat_render(self->served->chat, self->request.message, self->request.n_message, &text);
-        tokens = served_encode(self->served, str_text(&text), text.n, n, refusal);
-        str_fini(&text);
+        tokens = served_encode_chat(self->served, &self->request, n, refusal);
     }
     if (tokens && served_check(self->served, tokens, *n, param, refusal) < 0) {
         free(tokens);
@@ -63,7 +60,7 @@ static int check(const ask_t *self, refusal_t *refusal)
     if (r->chat && !self->served->chat)
         return refuse(refusal, BAD_REQUEST, "invalid_request_error", "messages", NULL,
                       "no chat template is known for the model %s: start pcp-gateway with "
-                      "--chat-template %s",
+                      "--chat-template %s, or a model's tokenizer_config.json",
                       self->served->name, chat_names());
     for (size_t i = 0; i < r->choose.n_bias; i++)
         if (r->choose.bias[i].token >= self->served->facts.vocab)
@@ -79,7 +76,8 @@ static job_t *make_job(const ask_t *self, size_t index, const uint32_t *tokens, 
     const served_t *served = self->served;
     job_t *job = job_new(self->serial * REQUEST_TEXTS + index, &self->request, tokens, n,
                          seed + index);
-    if (self->request.chat) job_add_stop(job, chat_stop(served->chat));
+    const char *stop = self->request.chat ? chat_stop(served->chat) : NULL;
+    if (stop) job_add_stop(job, stop);
     job_set_end(job, served->end, served->n_end);
     return job;
 }

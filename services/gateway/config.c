@@ -28,10 +28,12 @@ static const config_field_t fields[] = {
          "connect [none]"),
     TEXT(tls_cert, NULL, "PEM file of a certificate and its chain: serves HTTPS alone [none]"),
     TEXT(tls_key, NULL, "PEM file of its key, mode 0600 [none]"),
-    TEXT(chat_template, NULL,
-         "how chats become text: chatml, llama3, llama2, mistral, zephyr or plain; of one model: "
-         "NAME=WORD, may be given again [by the tokenizer's marks]",
-         .words = ","),
+    TEXT(
+        chat_template, NULL,
+        "how chats become text: chatml, llama3, llama2, mistral, zephyr or plain, or the path of a "
+        "model's tokenizer_config.json or chat_template.jinja (or of their directory); of one "
+        "model: NAME=WORD, may be given again [by the tokenizer's marks]",
+        .words = ","),
     COUNT(batch, "16", 1, 4096, "texts that a model writes at a time; compiled into its plan"),
     COUNT(queue, "64", 0, 1000000,
           "texts of a model that wait; who asks for more is told to come again"),

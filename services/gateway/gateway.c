@@ -361,14 +361,30 @@ void gateway_end_all(gateway_t *self)
 
 /* --- the beginning --- */
 
-/* WORD, of all models, or NAME=WORD. */
+/* By its word, or of a file. */
+static const chat_template_t *find_template(gateway_t *self, const char *word, err_t *err)
+{
+    const chat_template_t *found = chat_find(word);
+    if (found || (!strchr(word, '/') && !strchr(word, '.'))) return found;
+    chat_template_t *opened = chat_open(word, err);
+    if (!opened) return NULL;
+    size_t bytes = (self->n_opened + 1) * sizeof *self->opened;
+    self->opened = mem_realloc(self->opened, bytes);
+    return self->opened[self->n_opened++] = opened;
+}
+
+/* WORD or PATH, of all models, or NAME=that. */
 static int set_template(gateway_t *self, const char *text, err_t *err)
 {
-    const char *equals = strrchr(text, '='), *word = equals ? equals + 1 : text;
-    const chat_template_t *found = chat_find(word);
+    const char *equals = strchr(text, '='), *word = equals ? equals + 1 : text;
+    const chat_template_t *found = find_template(self, word, err);
     size_t n = equals ? (size_t)(equals - text) : 0, n_set = 0;
+    if (!found && err->code != ERR_OK) return err_prefix(err, "--chat-template %s: ", text);
     if (!found)
-        return err_set(err, ERR_ARG, "--chat-template %s: known are %s", text, chat_names());
+        return err_set(err, ERR_ARG,
+                       "--chat-template %s: known are %s, and a model's tokenizer_config.json or "
+                       "chat_template.jinja by its path",
+                       text, chat_names());
     for (size_t i = 0; i < self->n_served; i++) {
         served_t *s = &self->served[i];
         if (equals && (strlen(s->name) != n || memcmp(s->name, text, n) != 0)) continue;
@@ -422,6 +438,8 @@ void gateway_fini(gateway_t *self)
 {
     for (size_t i = 0; i < self->n_served; i++) served_fini(&self->served[i]);
     free(self->served);
+    for (size_t i = 0; i < self->n_opened; i++) chat_destroy(&self->opened[i]);
+    free(self->opened);
     access_destroy(&self->access);
     stats_destroy(&self->stats);
 }

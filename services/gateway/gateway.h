@@ -13,6 +13,8 @@ typedef struct {
     stats_t *stats;
     served_t *served; /* [n_served] */
     size_t n_served;
+    chat_template_t **opened; /* [n_opened]: templates of files */
+    size_t n_opened;
     ask_t *asks;
     uint64_t serial;
     bool draining;

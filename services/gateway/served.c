@@ -68,12 +68,13 @@ size_t served_waiting(const served_t *self)
     return self->open > slots ? self->open - slots : 0;
 }
 
-uint32_t *served_encode(const served_t *self, const char *text, size_t n, size_t *n_tokens,
-                        refusal_t *refusal)
+uint32_t *served_encode(const served_t *self, const char *text, size_t n, bool whole,
+                        size_t *n_tokens, refusal_t *refusal)
 {
     err_t err = {0};
     size_t n_before = 0, count = 0;
     const uint32_t *before = tokenizer_before(self->tokenizer, &n_before);
+    if (whole) n_before = 0;
     uint32_t *tokens = tokenizer_encode(self->tokenizer, text, n, &count, &err);
     if (!tokens) {
         refuse(refusal, BAD_REQUEST, invalid, "prompt", NULL, "the prompt: %s", err.text);
@@ -85,6 +86,22 @@ uint32_t *served_encode(const served_t *self, const char *text, size_t n, size_t
     *n_tokens = n_before + count;
     free(tokens);
     return all;
+}
+
+uint32_t *served_encode_chat(const served_t *self, const request_t *request, size_t *n_tokens,
+                             refusal_t *refusal)
+{
+    str_t text = {0};
+    err_t err = {0};
+    uint32_t *tokens = NULL;
+    if (chat_render(self->chat, request->message, request->n_message, clock_wall_ms() / 1000, &text,
+                    &err) < 0)
+        refuse(refusal, BAD_REQUEST, invalid, "messages", NULL, "%s", err.text);
+    else
+        tokens = served_encode(self, str_text(&text), text.n, chat_is_whole(self->chat), n_tokens,
+                               refusal);
+    str_fini(&text);
+    return tokens;
 }
 
 int served_check(const served_t *self, const uint32_t *tokens, size_t n, const char *param,

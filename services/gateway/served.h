@@ -32,10 +32,13 @@ void served_load(served_t *self, loaded_t *loaded);
 
 size_t served_waiting(const served_t *self); /* texts beyond the slots */
 
-/* Tokens of a text of n bytes, with what the tokenizer puts before every one. Returns, caller frees;
- * NULL: *refusal says why, as it does for tokens that do not fit: served_check. */
-uint32_t *served_encode(const served_t *self, const char *text, size_t n, size_t *n_tokens,
-                        refusal_t *refusal);
+/* Tokens of a text of n bytes, with what the tokenizer puts before every one unless it is whole. Returns,
+ * caller frees; NULL: *refusal says why, as it does for tokens that do not fit: served_check. */
+uint32_t *served_encode(const served_t *self, const char *text, size_t n, bool whole,
+                        size_t *n_tokens, refusal_t *refusal);
+/* The same of a chat, by the model's template. */
+uint32_t *served_encode_chat(const served_t *self, const request_t *request, size_t *n_tokens,
+                             refusal_t *refusal);
 int served_check(const served_t *self, const uint32_t *tokens, size_t n, const char *param,
                  refusal_t *refusal);
 

@@ -276,12 +276,31 @@ else
     skip "HTTPS of the gateway" "no openssl"
 fi
 
+# --- a template of a model's files ---
+mkdir "$work/tuned"
+cat >"$work/tuned/tokenizer_config.json" <<'EOF'
+{"bos_token": {"content": "The "}, "eos_token": "~", "chat_template": [{"name": "tools", "template": "no"}, {"name": "default",
+ "template": "{{ bos_token }}{% for m in messages -%}\n {% if m.role != 'user' %}{{ raise_exception('a ' + m.role + ' speaks') }}{% endif %}{{ m.content | trim }}{% if not loop.last %} {% endif %}{% endfor %}"}]}
+EOF
+check "a gateway with a template of a file" up tuned --model tiny="$work/run" --batch 1 --chat-template tiny="$work/tuned"
+by_file() {
+    post chat/completions '{"messages":[{"role":"user","content":" quick"},{"role":"user","content":"brown"}],"max_tokens":12,"temperature":0}' | said >"$work/chat"
+    generate --prompt $'The quick brown' --tokens 12 --temperature 0 | cmp - "$work/chat"
+}
+check "a chat is what the file's template makes of it" by_file
+check "what it refuses is refused in its words" is 400 messages "a assistant speaks" chat/completions '{"messages":[{"role":"assistant","content":"x"}]}'
+slay TERM tuned
+check "it leaves after that" leaves tuned
+
 # --- beginnings that are refused ---
 gateway() { timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 "$@"; }
 check "no model" refuses "no --model" gateway
 check "a name without a directory" refuses "expected NAME=DIR" gateway --model tiny
 check "a directory without a checkpoint" refuses "there is no such directory" gateway --model tiny="$work/absent"
 check "a template that is not known" refuses "known are chatml" gateway --model tiny="$work/run" --chat-template jinja
+printf 'a\n{%% include "x" %%}' >"$work/tuned/chat_template.jinja"
+check "a template that asks for more than is known" refuses 'line 2: the tag "include" is not known' gateway --model tiny="$work/run" --chat-template "$work/tuned"
+check "a template that is not there" refuses "absent.jinja" gateway --model tiny="$work/run" --chat-template "$work/absent.jinja"
 check "another address than this machine's, without tokens" refuses "give --tokens" gateway --model tiny="$work/run" --http 0.0.0.0:0
 check "a certificate without its key" refuses "give --tls-cert and --tls-key" gateway --model tiny="$work/run" --tls-cert "$work/absent.crt"
 chmod 644 "$work/tokens"

@@ -28,7 +28,8 @@ static void requests_check(const request_t *r)
     if (!choose) broken("the rules of the choice are within their ranges", err.text);
     choose_destroy(&choose);
     for (size_t i = 0; r->chat && i < sizeof names / sizeof *names; i++)
-        chat_render(chat_find(names[i]), r->message, r->n_message, &text);
+        if (chat_render(chat_find(names[i]), r->message, r->n_message, 0, &text, &err) < 0)
+            broken("a known template renders every chat", err.text);
     str_fini(&text);
 }
 

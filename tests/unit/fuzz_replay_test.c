@@ -48,6 +48,10 @@
 #include "../fuzz/requests_fuzz.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput jinja_input
+#include "../fuzz/jinja_fuzz.c"
+#undef LLVMFuzzerTestOneInput
+
 enum { DAMAGES = 100 };
 
 typedef int input_fn(const uint8_t *data, size_t n);
@@ -91,6 +95,7 @@ REPLAY(family)
 REPLAY(records)
 REPLAY(requests)
 REPLAY(bytecode)
+REPLAY(jinja)
 
 int main(void)
 {
@@ -101,6 +106,7 @@ int main(void)
         cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
         cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
         cmocka_unit_test(test_requests),    cmocka_unit_test(test_bytecode),
+        cmocka_unit_test(test_jinja),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }

@@ -196,7 +196,8 @@ static void test_templates(void **state)
         const chat_template_t *chat = chat_find(rows[i].name);
         assert_non_null(chat);
         assert_non_null(strstr(chat_names(), rows[i].name));
-        chat_render(chat, r.message, r.n_message, &text);
+        assert_int_equal(chat_render(chat, r.message, r.n_message, 0, &text, NULL), 0);
+        assert_false(chat_is_whole(chat));
         assert_string_equal(str_text(&text), rows[i].text);
         str_fini(&text);
     }
