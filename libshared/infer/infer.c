@@ -16,7 +16,8 @@
 typedef struct {
     bool used;
     VEC(uint32_t) token;
-    size_t n_read; /* of these */
+    size_t n_read; /* of these: what is kept, also when it has ended */
+    uint64_t turn; /* when it was begun */
     float *scores; /* [vocab], of the last one when all are read */
 } sequence_t;
 
@@ -27,6 +28,7 @@ struct infer {
     sequence_t *sequence; /* [slots] */
     uint32_t *next;       /* [slots]: of a step */
     int64_t *at;
+    uint64_t n_begun, n_reused;
 };
 
 infer_weights_t infer_weights(const char *text)
@@ -175,26 +177,77 @@ static int check_token(const infer_t *self, uint32_t token, err_t *err)
                          (long long)self->facts.vocab);
 }
 
-int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+/* How many first tokens are those that a place has kept; the last of a prompt is read anyway. */
+static size_t shared(const sequence_t *s, const uint32_t *tokens, size_t n)
 {
-    size_t most = (size_t)self->facts.length;
-    int i = 0;
+    size_t k = 0;
+    while (k + 1 < n && k < s->n_read && s->token.at[k] == tokens[k]) k++;
+    return k;
+}
+
+enum { WORTH_COPYING = 16 }; /* tokens; fewer are read sooner */
+
+/* The place of a new sequence, whose first *n_kept tokens are kept there then. It is the one that has
+ * most of them, if that is most of what it has; else the one that was begun longest ago, with a copy of
+ * them. -1: none is free. */
+static int take_place(infer_t *self, const uint32_t *tokens, size_t n, size_t *n_kept, err_t *err)
+{
+    int oldest = -1, best = -1;
+    size_t most = 0;
+    for (int i = 0; i < self->facts.slots; i++) {
+        const sequence_t *s = &self->sequence[i];
+        size_t k = self->steps ? shared(s, tokens, n) : 0;
+        if (!s->used && (oldest < 0 || s->turn < self->sequence[oldest].turn)) oldest = i;
+        if (k <= most) continue;
+        most = k;
+        best = i;
+    }
+    *n_kept = 0;
+    if (oldest < 0 || best < 0) return oldest;
+    bool mine = !self->sequence[best].used && 2 * most >= self->sequence[best].n_read;
+    *n_kept = most;
+    if (mine || best == oldest) return best;
+    *n_kept = shared(&self->sequence[oldest], tokens, n);
+    if (most < *n_kept + WORTH_COPYING) return oldest;
+    if (steps_copy(self->steps, best, oldest, (int64_t)most, err) < 0) return -2;
+    *n_kept = most;
+    return oldest;
+}
+
+static int check_prompt(const infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+{
     if (n == 0) return err_set(err, ERR_ARG, "a sequence begins with at least one token");
-    if (n > most && !self->facts.slides)
-        return err_set(err, ERR_ARG, "a prompt of %zu tokens: the model's context has %zu", n,
-                       most);
-    while (i < self->facts.slots && self->sequence[i].used) i++;
-    if (i == self->facts.slots)
-        return err_set(err, ERR_STATE, "all %d sequences are in use", self->facts.slots);
+    if (n > (size_t)self->facts.length && !self->facts.slides)
+        return err_set(err, ERR_ARG, "a prompt of %zu tokens: the model's context has %lld", n,
+                       (long long)self->facts.length);
     for (size_t k = 0; k < n; k++)
         if (check_token(self, tokens[k], err) < 0) return -1;
+    return 0;
+}
+
+int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
+{
+    size_t most = (size_t)self->facts.length, n_kept = 0;
+    if (check_prompt(self, tokens, n, err) < 0) return -1;
+    if (n > most) tokens += n - most;
+    if (n > most) n = most;
+    int i = take_place(self, tokens, n, &n_kept, err);
+    if (i == -1) return err_set(err, ERR_STATE, "all %d sequences are in use", self->facts.slots);
+    if (i < 0) return -1;
     sequence_t *s = &self->sequence[i];
-    size_t from = n > most ? n - most : 0;
     s->used = true;
-    s->n_read = s->token.n = 0;
-    for (size_t k = from; k < n; k++) VEC_PUSH(&s->token, tokens[k]);
+    s->turn = ++self->n_begun;
+    s->token.n = 0;
+    s->n_read = n_kept;
+    self->n_reused += n_kept;
+    for (size_t k = 0; k < n; k++) VEC_PUSH(&s->token, tokens[k]);
     if (!s->scores) s->scores = mem_calloc((size_t)self->facts.vocab, sizeof *s->scores);
     return i;
+}
+
+uint64_t infer_reused(const infer_t *self)
+{
+    return self->n_reused;
 }
 
 void infer_end(infer_t *self, int sequence)
@@ -276,7 +329,8 @@ static int read_chunk(infer_t *self, int i, err_t *err)
 }
 
 /* The one token that is left to be read, of all sequences that have one. The others stand where they
- * are: what is written there will be written over, or lies outside. */
+ * are, where what is written will be written over, or, when they have ended, behind the end, where
+ * nothing is. */
 static int read_next(infer_t *self, err_t *err)
 {
     size_t vocab = (size_t)self->facts.vocab;
@@ -285,7 +339,7 @@ static int read_next(infer_t *self, err_t *err)
         const sequence_t *s = &self->sequence[i];
         bool due = s->used && s->n_read + 1 == s->token.n;
         self->next[i] = due ? s->token.at[s->n_read] : 0;
-        self->at[i] = s->used ? (int64_t)s->n_read : 0;
+        self->at[i] = s->used ? (int64_t)s->n_read : self->facts.length;
         if (due) n = i + 1;
     }
     const float *scores = n > 0 ? steps_next(self->steps, n, self->next, self->at, err) : NULL;

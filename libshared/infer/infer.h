@@ -13,6 +13,9 @@
  * that a token costs one pass over the weights, shared by all sequences of a step. Of any other
  * model, @logits is computed for a sequence's whole window each time: infer_facts' `window` says so.
  *
+ * What a sequence has kept stays when it ends, until its place is taken, and a new one that begins with
+ * the same tokens as some other, ended or not, begins behind them: infer_reused counts.
+ *
  * Sequences do not see each other, and the scores of one do not depend on the others. One thread at a
  * time; several models in several threads share nothing. */
 #ifndef INFER_INFER_H
@@ -86,6 +89,7 @@ infer_facts_t infer_facts(const infer_t *self);
  * none at all, or (without slide) more than `length`. */
 int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err);
 void infer_end(infer_t *self, int sequence);
+uint64_t infer_reused(const infer_t *self); /* tokens that were not read again, of all sequences */
 
 /* One more token. ERR_ARG: outside of the vocabulary, or (without slide) the sequence has `length`. */
 int infer_push(infer_t *self, int sequence, uint32_t token, err_t *err);

@@ -23,7 +23,7 @@ enum {
 typedef struct {
     model_step_t how;
     char name[NAME];
-    int tokens, first, slot, last, logits; /* tensors; -1: none */
+    int tokens, first, slot, last, from, logits; /* tensors; -1: none */
 } program_t;
 
 struct steps {
@@ -50,8 +50,18 @@ static void add_program(steps_t *self, const char *kind, int64_t rows, int64_t t
     self->list[self->how.n_program++] = p->how;
 }
 
-/* For each span, the shortest first, programs for one token of 1, 2, 4, ... slots, and for chunks of one
- * sequence. */
+/* From a slot to another. */
+static void add_copy(steps_t *self, int64_t span)
+{
+    if (self->how.n_program == MOST || self->how.slots == 1) return;
+    program_t *p = &self->program[self->how.n_program];
+    snprintf(p->name, NAME, "copy%lld", (long long)span);
+    p->how = (model_step_t){.name = p->name, .span = span, .copies = true};
+    self->list[self->how.n_program++] = p->how;
+}
+
+/* For each span, the shortest first, programs for one token of 1, 2, 4, ... slots, for chunks of one
+ * sequence, and to copy. */
 static void list_programs(steps_t *self)
 {
     int64_t length = self->how.length, span = length;
@@ -63,17 +73,20 @@ static void list_programs(steps_t *self)
         }
         if (length > 1) add_program(self, "read", 1, length < SHORT ? length : SHORT, span);
         if (length >= LONG) add_program(self, "read", 1, LONG, span);
+        add_copy(self, span);
         if (span == length) break;
     }
     self->how.program = self->list;
 }
 
-/* The first program that reaches `end`, for so many rows or tokens; NULL: none. */
+/* The first program that reaches `end`, for so many rows or tokens, or (time 0) to copy; NULL: none. */
 static program_t *find_program(steps_t *self, int64_t rows, int64_t time, int64_t end)
 {
     for (int i = 0; i < self->how.n_program; i++) {
         program_t *p = &self->program[i];
-        bool fits = time > 1 ? p->how.time >= time : p->how.time == 1 && p->how.rows >= rows;
+        bool fits = time == 0  ? p->how.copies
+                    : time > 1 ? p->how.time >= time
+                               : p->how.time == 1 && p->how.rows >= rows;
         if (fits && p->how.span >= end) return p;
     }
     return NULL;
@@ -94,7 +107,9 @@ static int find_tensors(steps_t *self, err_t *err)
         p->first = find_tensor(self, p, ROLE_BATCH, "first");
         p->slot = find_tensor(self, p, ROLE_BATCH, "slot");
         p->last = find_tensor(self, p, ROLE_BATCH, "last");
+        p->from = find_tensor(self, p, ROLE_BATCH, "from");
         p->logits = find_tensor(self, p, ROLE_RESULT, "logits");
+        if (p->how.copies && p->from >= 0 && p->slot >= 0) continue;
         if (p->tokens < 0 || p->first < 0 || p->logits < 0)
             return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
         self->vocab = self->plan->tensor[p->logits].type.dim[1];
@@ -214,13 +229,22 @@ int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64
     return run(self, p, scores, err);
 }
 
+int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err)
+{
+    const program_t *p = find_program(self, 1, 0, n);
+    const int32_t source = from, place = to;
+    if (!p) return err_set(err, ERR_STATE, "no program copies %lld tokens", (long long)n);
+    if (write(self, p->from, &source, err) < 0 || write(self, p->slot, &place, err) < 0) return -1;
+    return exec_run(self->exec, p->name, err);
+}
+
 const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at, err_t *err)
 {
     int64_t end = 0, rows = 1;
     while (rows < n) rows *= 2;
     if (rows > self->how.slots) rows = self->how.slots;
-    for (int64_t i = 0; i < rows; i++) end = at[i] + 1 > end ? at[i] + 1 : end;
-    if (end > self->how.length) end = self->how.length; /* of one that is full */
+    for (int64_t i = 0; i < rows; i++) /* one that stands at the end reads nothing that counts */
+        if (at[i] >= end && at[i] < self->how.length) end = at[i] + 1;
     program_t *p = find_program(self, n, 1, end);
     if (!p) {
         err_set(err, ERR_STATE, "no program reads a token of %d sequences at %lld", n,

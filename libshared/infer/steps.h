@@ -22,9 +22,13 @@ int64_t steps_chunk(const steps_t *self, int64_t n);
 int steps_read(steps_t *self, int slot, const uint32_t *tokens, int64_t n, int64_t first,
                float *scores, err_t *err);
 
+/* Let slot `to` have what slot `from` has kept of its first n tokens, 1 to length. */
+int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err);
+
 /* Read one token of each slot below n at its position, n at most the slots: scores of slot i are
  * borrowed until the next call, scores + i * vocab. A slot without a token reads any at the position
- * it stands at, which is then read again: `at` has the position of every slot. NULL: err. */
+ * it stands at, which is then read again; at `length`, nothing is kept of it: `at` has the position of
+ * every slot. NULL: err. */
 const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at,
                         err_t *err);
 

@@ -20,16 +20,16 @@ ir_val_t layer_positions(build_t *b)
 }
 
 /* The only number of a [1] as a scalar. */
-static ir_val_t scalar_of(build_t *b, ir_val_t one)
+static ir_val_t scalar_of(ir_fn_t *fn, ir_val_t one)
 {
     ir_type_t type = ir_type_scalar(DT_I32);
-    return ir_reshape(b->fn, one, &type);
+    return ir_reshape(fn, one, &type);
 }
 
 ir_val_t layer_wanted(build_t *b, ir_val_t x)
 {
     if (!b->steps || b->time == 1 || x == IR_NONE) return x;
-    ir_val_t at[] = {scalar_of(b, b->steps->last), ir_scalar(b->fn, DT_I32, 0)};
+    ir_val_t at[] = {scalar_of(b->fn, b->steps->last), ir_scalar(b->fn, DT_I32, 0)};
     return ir_dynamic_slice(b->fn, x, at, (int64_t[]){1, ir_type_of(b->fn, x)->dim[1]});
 }
 
@@ -46,13 +46,13 @@ static ir_val_t places(build_t *b)
     return ir_concatenate(fn, part, 2, 1);
 }
 
-/* x [batch, time, kv_heads, head] of this call written to what is kept. */
-static void keep(build_t *b, ir_val_t *cache, ir_val_t x, ir_val_t where)
+/* x [.., kv_heads, head] written to what is kept, at places [n, 2]. */
+static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
 {
-    if (x == IR_NONE || *cache == IR_NONE) return;
-    ir_type_t type = *ir_type_of(b->fn, x);
+    if (x == IR_NONE || *cache == IR_NONE || where == IR_NONE) return;
+    ir_type_t type = *ir_type_of(fn, x);
     int64_t heads = type.dim[2], head = type.dim[3];
-    ir_type_t rows = ir_type(DT_F32, 3, (int64_t[]){b->batch * b->time, heads, head});
+    ir_type_t rows = ir_type(DT_F32, 3, (int64_t[]){ir_type_of(fn, where)->dim[0], heads, head});
     const ir_gather_t dims = {.n_offset = 2,
                               .n_collapsed = 2,
                               .n_start = 2,
@@ -62,7 +62,7 @@ static void keep(build_t *b, ir_val_t *cache, ir_val_t x, ir_val_t where)
                               .index_vector_dim = 1,
                               .slice = {1, 1, heads, head},
                               .unique = true};
-    *cache = ir_scatter(b->fn, OP_invalid, *cache, where, ir_reshape(b->fn, x, &rows), &dims);
+    *cache = ir_scatter(fn, OP_invalid, *cache, where, ir_reshape(fn, x, &rows), &dims);
 }
 
 /* What is kept of this call's rows: [batch, span, kv_heads, head]. */
@@ -73,7 +73,7 @@ static ir_val_t kept(build_t *b, ir_val_t cache)
     int64_t sizes[] = {b->batch, b->steps->how->span, type.dim[2], type.dim[3]}, zero[4] = {0};
     if (b->steps->slot == IR_NONE) return ir_slice(b->fn, cache, zero, sizes, NULL);
     ir_val_t none = ir_scalar(b->fn, DT_I32, 0);
-    ir_val_t at[] = {scalar_of(b, b->steps->slot), none, none, none};
+    ir_val_t at[] = {scalar_of(b->fn, b->steps->slot), none, none, none};
     return ir_dynamic_slice(b->fn, cache, at, sizes);
 }
 
@@ -100,8 +100,8 @@ ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double 
     ir_type_t split = ir_type(DT_F32, 5, (int64_t[]){d[0], d[1], kv, d[2] / kv, d[3]});
     ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){d[0] * d[1], d[2] * d[3]});
     ir_val_t *cache = &b->steps->cache[2 * b->steps->layer++], where = places(b);
-    keep(b, &cache[0], k, where);
-    keep(b, &cache[1], v, where);
+    keep(fn, &cache[0], k, where);
+    keep(fn, &cache[1], v, where);
 
     /* scores[b,c,i,g,j] = sum_d q[b,i,c,g,d] k[b,j,c,d] */
     const ir_dot_t qk = {.n_batch = 2,
@@ -135,6 +135,7 @@ typedef struct {
 typedef struct {
     slot_t *at;
     int n, cache, tokens, first, slot, last; /* slot, last: -1: none */
+    int from;                                /* of one that copies, with slot */
 } inputs_t;
 
 static int add_input(inputs_t *self, const char *role, const char *name, ir_type_t type)
@@ -149,12 +150,17 @@ static void list_inputs(const model_t *model, const model_step_t *how, arena_t *
     const model_steps_t *steps = model->steps;
     ir_type_t cache = ir_type(
         DT_F32, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
-    ir_type_t rows = ir_type(DT_I32, 1, (int64_t[]){how->rows});
+    ir_type_t rows = ir_type(DT_I32, 1, (int64_t[]){how->copies ? 1 : how->rows});
     *self = (inputs_t){.slot = -1, .last = -1};
     self->at = ARENA_ARRAY(arena, slot_t, 2 * model->layers + 4);
     for (int i = 0; i < model->layers; i++) {
         add_input(self, "state", arena_printf(arena, "keys.%d", i), cache);
         add_input(self, "state", arena_printf(arena, "values.%d", i), cache);
+    }
+    if (how->copies) {
+        self->from = add_input(self, "batch", arena_printf(arena, "%s.from", how->name), rows);
+        self->slot = add_input(self, "batch", arena_printf(arena, "%s.slot", how->name), rows);
+        return;
     }
     self->tokens = add_input(self, "batch", arena_printf(arena, "%s.tokens", how->name),
                              ir_type(DT_I32, 2, (int64_t[]){how->rows, how->time}));
@@ -213,6 +219,31 @@ static int build_step(ir_module_t *m, const model_t *model, const params_t *para
     return 0;
 }
 
+/* The first positions of a slot to another: read, then written where each token of the other is kept. */
+static int build_copy(ir_module_t *m, const model_t *model, const params_t *params,
+                      const model_step_t *how, err_t *err)
+{
+    inputs_t in;
+    list_inputs(model, how, m->arena, &in);
+    ir_fn_t *fn = new_function(m, params, how, &in);
+    int at = params->n, n_cache = 2 * (int)model->layers;
+    ir_val_t none = ir_scalar(fn, DT_I32, 0), *cache = ARENA_ARRAY(m->arena, ir_val_t, n_cache);
+    ir_type_t column = ir_type(DT_I32, 2, (int64_t[]){how->span, 1});
+    ir_type_t row = ir_type(DT_I32, 1, &how->span);
+    ir_val_t slot = ir_broadcast(fn, scalar_of(fn, ir_fn_param(fn, at + in.slot)), &row, NULL);
+    ir_val_t part[] = {ir_reshape(fn, slot, &column), ir_iota(fn, &column, 0)};
+    ir_val_t where = ir_concatenate(fn, part, 2, 1);
+    ir_val_t from[] = {scalar_of(fn, ir_fn_param(fn, at + in.from)), none, none, none};
+    for (int i = 0; i < n_cache; i++) {
+        cache[i] = ir_fn_param(fn, at + i);
+        const int64_t sizes[] = {1, how->span, model->kv_heads, model->head};
+        keep(fn, &cache[i], ir_dynamic_slice(fn, cache[i], from, sizes), where);
+    }
+    if (ir_fn_finish(fn, n_cache, cache, err) < 0) return -1;
+    for (int i = 0; i < n_cache; i++) describe(m, &fn->result_attrs[i], "state", in.at[i].name);
+    return 0;
+}
+
 /* --- the module --- */
 
 static int check_steps(const model_t *model, err_t *err)
@@ -226,10 +257,10 @@ static int check_steps(const model_t *model, err_t *err)
     for (int i = 0; i < s->n_program; i++) {
         const model_step_t *p = &s->program[i];
         const model_field_t fields[] = {
+            {"span", p->span, s->length},
             {"rows", p->rows, p->one_slot || p->time > 1 ? 1 : s->slots},
-            {"time", p->time, s->length},
-            {"span", p->span, s->length}};
-        if (model_check(model->name, fields, 3, err) < 0) return -1;
+            {"time", p->time, s->length}};
+        if (model_check(model->name, fields, p->copies ? 1 : 3, err) < 0) return -1;
     }
     return 0;
 }
@@ -278,7 +309,8 @@ ir_module_t *steps_build(const model_t *model, const params_t *params, ir_module
     int status = check_steps(model, err);
     params_t own = stored(params, model->steps->weights);
     for (int i = 0; status == 0 && i < model->steps->n_program; i++)
-        status = build_step(module, model, &own, &model->steps->program[i], err);
+        status = (model->steps->program[i].copies ? build_copy : build_step)(
+            module, model, &own, &model->steps->program[i], err);
     if (status < 0 || ir_verify(module, err) < 0) ir_module_destroy(&module);
     return module;
 }

@@ -12,7 +12,10 @@
  *   batch "P.slot"         [1] i32, one_slot: the slot of the one row; else row r is in slot r
  *   batch "P.last"         [1] i32, time > 1: of the one row, the token whose scores are wanted
  *   result "P.logits"      [rows, vocab] f32: scores of the next token
- * A token at a position of `length` or more is not kept, and its scores mean nothing. */
+ * A token at a position of `length` or more is not kept, and its scores mean nothing.
+ *
+ * A program that copies has the states alone, and lets one slot have the first span positions of another:
+ *   batch "P.from", "P.slot"   [1] i32: two different slots */
 #ifndef MODEL_STEPS_H
 #define MODEL_STEPS_H
 
@@ -28,6 +31,7 @@ typedef struct {
     int64_t rows, time; /* of tokens; time > 1: rows is 1 */
     int64_t span;       /* positions up to this one are looked at, 1 to length */
     bool one_slot;      /* rows is 1 */
+    bool copies;        /* a slot to another: nothing else counts but span */
 } model_step_t;
 
 typedef struct {

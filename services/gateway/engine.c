@@ -75,6 +75,7 @@ static void engine_main(zsock_t *pipe, void *arg)
         sched_step(self.sched);
         if (!self.news) continue;
         self.news->models = sched_models(self.sched);
+        self.news->reused = sched_reused(self.sched);
         zsock_send(pipe, "p", hand_over(self.news));
         self.news = NULL;
     }

@@ -19,7 +19,8 @@ typedef struct {
 typedef struct {
     engine_item_t *at;
     size_t n, space;
-    size_t models; /* weights in memory */
+    size_t models;   /* weights in memory */
+    uint64_t reused; /* tokens of prompts, from the beginning */
 } engine_news_t;
 
 typedef struct engine engine_t;

@@ -79,6 +79,7 @@ static int on_metrics(call_t *call)
         stats_set(self->stats, STATS_SLOTS, s->name, NULL, s->facts.slots);
         stats_set(self->stats, STATS_ROUND, s->name, NULL, (double)s->round);
         stats_set(self->stats, STATS_LOADED, s->name, NULL, (double)s->models);
+        stats_set(self->stats, STATS_REUSED, s->name, NULL, (double)s->reused);
     }
     stats_expose(self->stats, &body);
     answer_text(call, "/metrics", OK, plain, &body);
@@ -291,6 +292,7 @@ void gateway_on_gone(void *user, http_request_t *request)
 void gateway_on_news(gateway_t *self, served_t *served, engine_news_t *news, int64_t now_ms)
 {
     served->models = news->models;
+    served->reused = news->reused;
     for (size_t i = 0; i < news->n; i++)
         for (ask_t *ask = self->asks; ask; ask = ask->next)
             if (ask->serial == news->at[i].id / REQUEST_TEXTS && ask->served == served) {

@@ -14,6 +14,8 @@
       "too "                                                                                      \
       "slow, or out of time), failed.")                                                           \
     X(PROMPT, "pcp_gateway_prompt_tokens_total", counter, "model", "Tokens of prompts.")          \
+    X(REUSED, "pcp_gateway_prompt_tokens_reused_total", counter, "model",                         \
+      "Tokens of prompts that were not read again: another text began with them.")                \
     X(WRITTEN, "pcp_gateway_written_tokens_total", counter, "model", "Tokens that were written.") \
     X(USED, "pcp_gateway_token_use_total", counter, "name",                                       \
       "Tokens of prompts and texts, by the access token's name.")                                 \

@@ -30,6 +30,7 @@ struct sched {
     void *user;
     model_t *newest;
     job_t *first, **last; /* that wait */
+    uint64_t reused;      /* tokens */
 };
 
 sched_t *sched_new(sched_fn *tell, void *user)
@@ -149,6 +150,11 @@ void sched_cancel(sched_t *self, uint64_t id)
         }
 }
 
+uint64_t sched_reused(const sched_t *self)
+{
+    return self->reused;
+}
+
 size_t sched_waiting(const sched_t *self)
 {
     size_t n = 0;
@@ -195,8 +201,10 @@ static void begin(sched_t *self)
         err_t err = {0};
         writing_t *w = mem_calloc(1, sizeof *w);
         *w = (writing_t){.sched = self, .job = take_first(self), .model = m, .next = m->writing};
+        uint64_t before = infer_reused(m->infer);
         w->text = writer_add_tokens(m->writer, w->job->tokens, w->job->n_tokens, &w->job->how, told,
                                     w, &err);
+        self->reused += infer_reused(m->infer) - before;
         if (w->text >= 0) {
             m->writing = w;
             continue;

@@ -33,6 +33,7 @@ bool sched_busy(const sched_t *self);          /* sched_step would do something 
 void sched_step(sched_t *self);                /* one token of each text, and who comes next */
 size_t sched_running(const sched_t *self);
 size_t sched_waiting(const sched_t *self);
-size_t sched_models(const sched_t *self); /* weights that are loaded */
+uint64_t sched_reused(const sched_t *self); /* tokens of prompts that were not read again */
+size_t sched_models(const sched_t *self);   /* weights that are loaded */
 
 #endif

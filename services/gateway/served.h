@@ -21,6 +21,7 @@ typedef struct {
     int64_t created, round;
     size_t open; /* texts that were given to the engine and have not ended */
     size_t models;
+    uint64_t reused; /* as engine_news_t's */
 } served_t;
 
 /* "NAME=DIR"; ERR_ARG says what is wrong with it. */

@@ -113,6 +113,7 @@ chat() {
         grep -q '"role":"assistant"' "$work/stream" && grep -q '"completion_tokens":12' "$work/stream"
 }
 check "a chat is its template's text" chat
+check "prompts that begin alike are read once" at_least 'pcp_gateway_prompt_tokens_reused_total{model="tiny"}' 3
 
 # --- who may ask, and what ---
 check "models are listed" sh -c "curl -s -H 'Authorization: Bearer $token' $url/v1/models | jq -e '.data[0].id == \"tiny\"'"

@@ -276,6 +276,114 @@ static void test_side_by_side(void **state)
     model_fini(&model);
 }
 
+/* --- what sequences share --- */
+
+enum { WRITTEN = 6 };
+
+static void write_greedily(infer_t *self, int s, uint32_t *out, int n)
+{
+    err_t err = {0};
+    for (int k = 0; k < n; k++) {
+        out[k] = likeliest(scores_of(self, s));
+        check(infer_push(self, s, out[k], &err), &err);
+    }
+}
+
+/* The text behind a prompt is that of a model which has read nothing else; so many tokens are not read
+ * again. */
+static int check_reuse(infer_t *self, const model_t *model, const uint32_t *prompt, size_t n,
+                       uint64_t reused, const char *plans)
+{
+    uint32_t alone[WRITTEN], here[WRITTEN];
+    err_t err = {0};
+    infer_t *fresh = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = 4});
+    int s = infer_add(fresh, prompt, n, &err);
+    check(s, &err);
+    write_greedily(fresh, s, alone, WRITTEN);
+    assert_int_equal(infer_reused(fresh), 0);
+    infer_close(&fresh);
+    uint64_t before = infer_reused(self);
+    s = infer_add(self, prompt, n, &err);
+    check(s, &err);
+    assert_int_equal(infer_reused(self) - before, reused);
+    write_greedily(self, s, here, WRITTEN);
+    assert_memory_equal(alone, here, sizeof alone);
+    return s;
+}
+
+static void check_shared(model_t *model)
+{
+    uint32_t prompt[BLOCK], other[BLOCK], rest[BLOCK];
+    err_t err = {0};
+    char *plans = temp_dir(); /* compiled once */
+    infer_t *self = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = 4});
+    prompt_of(prompt, BLOCK, 1);
+    int a = check_reuse(self, model, prompt, 30, 0, plans);
+    /* Beside one that is being written, whose first 20 tokens are copied. */
+    memcpy(other, prompt, sizeof other);
+    prompt_of(other + 20, BLOCK - 20, 2);
+    other[20] = (prompt[20] + 1) % VOCAB;
+    int b = check_reuse(self, model, other, 25, 20, plans);
+    assert_int_not_equal(a, b);
+    /* Too few to be copied: another free place. */
+    prompt_of(rest, BLOCK, 3);
+    rest[0] = prompt[0];
+    rest[1] = (prompt[1] + 1) % VOCAB;
+    int c = check_reuse(self, model, rest, 12, 0, plans);
+    assert_true(c != a && c != b);
+    infer_end(self, a);
+    infer_end(self, b);
+    /* Others go on while those are kept. */
+    int d = check_reuse(self, model, rest + 15, 20, 0, plans);
+    infer_end(self, c);
+    infer_end(self, d);
+    /* The same once more: all but the last token; and as a conversation that has gone on. */
+    assert_int_equal(check_reuse(self, model, prompt, 30, 29, plans), a);
+    assert_int_equal(check_reuse(self, model, other, 26, 25, plans), b);
+    infer_end(self, a);
+    infer_end(self, b);
+    /* A beginning of what is kept, and something else behind it: a copy, so that what is kept stays. */
+    memcpy(rest, prompt, 17 * sizeof *rest);
+    rest[17] = (prompt[17] + 1) % VOCAB;
+    infer_end(self, check_reuse(self, model, rest, 18, 17, plans));
+    infer_end(self, check_reuse(self, model, prompt, 31, 30, plans));
+    infer_close(&self);
+    temp_remove(&plans);
+}
+
+static void test_shared(void **state)
+{
+    (void)state;
+    model_t model;
+    llama_init(&model);
+    check_shared(&model);
+    model_fini(&model);
+    gpt2_init(&model, false);
+    check_shared(&model);
+    model_fini(&model);
+}
+
+/* Without keys and values nothing is shared. */
+static void test_window_shares_nothing(void **state)
+{
+    (void)state;
+    model_t model;
+    uint32_t prompt[BLOCK];
+    err_t err = {0};
+    gpt2_init(&model, false);
+    infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = "", .window = true});
+    prompt_of(prompt, BLOCK, 1);
+    for (int i = 0; i < 2; i++) {
+        int s = infer_add(self, prompt, 20, &err);
+        check(s, &err);
+        scores_of(self, s);
+        infer_end(self, s);
+    }
+    assert_int_equal(infer_reused(self), 0);
+    infer_close(&self);
+    model_fini(&model);
+}
+
 /* Weights of bf16 are those of f32, rounded: the model of rounded weights in f32 says the same. */
 static void test_bf16(void **state)
 {
@@ -469,11 +577,17 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_nanochat), cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_bf16),     cmocka_unit_test(test_int8),
-        cmocka_unit_test(test_cache),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_gpt2),
+        cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_nanochat),
+        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_window_shares_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
