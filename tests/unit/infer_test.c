@@ -314,7 +314,6 @@ static int check_reuse(infer_t *self, const model_t *model, const uint32_t *prom
 static void check_shared(model_t *model)
 {
     uint32_t prompt[BLOCK], other[BLOCK], rest[BLOCK];
-    err_t err = {0};
     char *plans = temp_dir(); /* compiled once */
     infer_t *self = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = 4});
     prompt_of(prompt, BLOCK, 1);
