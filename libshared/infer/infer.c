@@ -19,6 +19,8 @@ typedef struct {
     size_t n_read; /* of these: what is kept, also when it has ended */
     uint64_t turn; /* when it was begun */
     float *scores; /* [vocab], of the last one when all are read */
+    float *hidden; /* [width], as they are; wanted or not */
+    bool wants_hidden;
 } sequence_t;
 
 struct infer {
@@ -82,6 +84,7 @@ static int open_steps(infer_t *self, const infer_source_t *source, infer_options
                             err);
     if (!self->steps) return -1;
     self->facts.vocab = steps_vocab(self->steps);
+    self->facts.width = steps_width(self->steps);
     const plan_t *plan = steps_plan(self->steps);
     for (int i = 0; i < plan->n_tensor; i++)
         if (plan->tensor[i].role == ROLE_PARAM) self->facts.weight_bytes += plan->tensor[i].n_bytes;
@@ -154,6 +157,7 @@ void infer_close(infer_t **self_p)
     for (int i = 0; i < self->facts.slots; i++) {
         VEC_FREE(&self->sequence[i].token);
         free(self->sequence[i].scores);
+        free(self->sequence[i].hidden);
     }
     free(self->sequence);
     free(self->next);
@@ -236,6 +240,7 @@ int infer_add(infer_t *self, const uint32_t *tokens, size_t n, err_t *err)
     if (i < 0) return -1;
     sequence_t *s = &self->sequence[i];
     s->used = true;
+    s->wants_hidden = false;
     s->turn = ++self->n_begun;
     s->token.n = 0;
     s->n_read = n_kept;
@@ -296,7 +301,30 @@ const float *infer_scores(const infer_t *self, int sequence)
     return s->used && s->n_read == s->token.n ? s->scores : NULL;
 }
 
+void infer_want_hidden(infer_t *self, int sequence)
+{
+    sequence_t *s = &self->sequence[sequence];
+    s->wants_hidden = self->facts.width > 0;
+    if (!s->hidden) s->hidden = mem_calloc((size_t)self->facts.width + 1, sizeof *s->hidden);
+}
+
+const float *infer_hidden(const infer_t *self, int sequence)
+{
+    const sequence_t *s = &self->sequence[sequence];
+    return s->wants_hidden && infer_scores(self, sequence) ? s->hidden : NULL;
+}
+
 /* --- a step --- */
+
+/* Row `row` of what was computed last is the sequence's. */
+static int take_hidden(infer_t *self, sequence_t *s, int row, err_t *err)
+{
+    size_t width = (size_t)self->facts.width;
+    if (!s->wants_hidden) return 0;
+    const float *all = steps_hidden(self->steps, err);
+    if (all) memcpy(s->hidden, all + (size_t)row * width, width * sizeof *all);
+    return all ? 0 : -1;
+}
 
 static int check_scores(const infer_t *self, const float *scores, err_t *err)
 {
@@ -325,7 +353,8 @@ static int read_chunk(infer_t *self, int i, err_t *err)
         0)
         return -1;
     s->n_read += (size_t)n;
-    return s->n_read < s->token.n ? 0 : check_scores(self, s->scores, err);
+    if (s->n_read < s->token.n) return 0;
+    return check_scores(self, s->scores, err) < 0 ? -1 : take_hidden(self, s, 0, err);
 }
 
 /* The one token that is left to be read, of all sequences that have one. The others stand where they
@@ -349,7 +378,7 @@ static int read_next(infer_t *self, err_t *err)
         if (!s->used || s->n_read + 1 != s->token.n) continue;
         memcpy(s->scores, scores + (size_t)i * vocab, vocab * sizeof *scores);
         s->n_read++;
-        if (check_scores(self, s->scores, err) < 0) return -1;
+        if (check_scores(self, s->scores, err) < 0 || take_hidden(self, s, i, err) < 0) return -1;
     }
     return 0;
 }

@@ -76,6 +76,7 @@ void infer_close(infer_t **self_p);
 typedef struct {
     int slots;
     int64_t length, vocab;
+    int64_t width;         /* of infer_hidden; 0: the model gives none */
     bool window;           /* nothing is kept between tokens */
     const char *why;       /* window: the reason, static */
     bool slides;           /* as the options say */
@@ -107,5 +108,10 @@ int infer_step(infer_t *self, err_t *err);
 /* Scores [vocab] of the token behind all those of the sequence; NULL: not all are read. Borrowed until
  * the sequence changes. */
 const float *infer_scores(const infer_t *self, int sequence);
+
+/* Keep what the scores of this sequence are computed from, the normalised output [width] of the last layer at its
+ * last token; where there are scores there is this then, borrowed as they are. Of models of known families. */
+void infer_want_hidden(infer_t *self, int sequence);
+const float *infer_hidden(const infer_t *self, int sequence);
 
 #endif

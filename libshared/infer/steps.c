@@ -23,7 +23,7 @@ enum {
 typedef struct {
     model_step_t how;
     char name[NAME];
-    int tokens, first, slot, last, from, logits; /* tensors; -1: none */
+    int tokens, first, slot, last, from, logits, hidden; /* tensors; -1: none */
 } program_t;
 
 struct steps {
@@ -32,9 +32,10 @@ struct steps {
     program_t program[MOST];
     plan_t *plan;
     exec_t *exec;
-    int64_t vocab;
+    int64_t vocab, width;
+    const program_t *ran;      /* in the last call */
     int32_t *token, *position; /* of a call */
-    float *scores;             /* [slots, vocab] */
+    float *scores, *hidden;    /* [slots, vocab], [slots, width] */
 };
 
 /* --- programs --- */
@@ -109,10 +110,12 @@ static int find_tensors(steps_t *self, err_t *err)
         p->last = find_tensor(self, p, ROLE_BATCH, "last");
         p->from = find_tensor(self, p, ROLE_BATCH, "from");
         p->logits = find_tensor(self, p, ROLE_RESULT, "logits");
+        p->hidden = find_tensor(self, p, ROLE_RESULT, "hidden");
         if (p->how.copies && p->from >= 0 && p->slot >= 0) continue;
-        if (p->tokens < 0 || p->first < 0 || p->logits < 0)
+        if (p->tokens < 0 || p->first < 0 || p->logits < 0 || p->hidden < 0)
             return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
         self->vocab = self->plan->tensor[p->logits].type.dim[1];
+        self->width = self->plan->tensor[p->hidden].type.dim[1];
     }
     return 0;
 }
@@ -167,6 +170,7 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
     self->token = mem_calloc((size_t)most, sizeof *self->token);
     self->position = mem_calloc((size_t)most, sizeof *self->position);
     self->scores = mem_calloc((size_t)(self->how.slots * self->vocab), sizeof *self->scores);
+    self->hidden = mem_calloc((size_t)(self->how.slots * self->width), sizeof *self->hidden);
     if (status < 0) steps_destroy(&self);
     return self;
 }
@@ -181,12 +185,18 @@ void steps_destroy(steps_t **self_p)
     free(self->token);
     free(self->position);
     free(self->scores);
+    free(self->hidden);
     free(self);
 }
 
 int64_t steps_vocab(const steps_t *self)
 {
     return self->vocab;
+}
+
+int64_t steps_width(const steps_t *self)
+{
+    return self->width;
 }
 
 const plan_t *steps_plan(const steps_t *self)
@@ -205,6 +215,7 @@ static int write(steps_t *self, int tensor, const int32_t *values, err_t *err)
 static int run(steps_t *self, const program_t *p, float *scores, err_t *err)
 {
     if (exec_run(self->exec, p->name, err) < 0) return -1;
+    self->ran = p;
     return exec_read(self->exec, p->logits, scores, (size_t)self->plan->tensor[p->logits].n_bytes,
                      err);
 }
@@ -259,4 +270,11 @@ const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int6
                 write(self, p->first, self->position, err) == 0 &&
                 run(self, p, self->scores, err) == 0;
     return fine ? self->scores : NULL;
+}
+
+const float *steps_hidden(steps_t *self, err_t *err)
+{
+    int tensor = self->ran->hidden;
+    size_t n_bytes = (size_t)self->plan->tensor[tensor].n_bytes;
+    return exec_read(self->exec, tensor, self->hidden, n_bytes, err) < 0 ? NULL : self->hidden;
 }

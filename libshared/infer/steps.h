@@ -14,6 +14,7 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
 void steps_destroy(steps_t **self_p);
 
 int64_t steps_vocab(const steps_t *self);
+int64_t steps_width(const steps_t *self); /* of what scores are computed from */
 const plan_t *steps_plan(const steps_t *self);
 
 /* Read tokens [first, first + n) of the sequence in `slot`, 1 to steps_chunk(n) of them, behind those
@@ -31,5 +32,9 @@ int steps_copy(steps_t *self, int from, int to, int64_t n, err_t *err);
  * every slot. NULL: err. */
 const float *steps_next(steps_t *self, int n, const uint32_t *tokens, const int64_t *at,
                         err_t *err);
+
+/* What the scores of the last call were computed from, of each of its rows (steps_read: one): [.., width],
+ * borrowed until the next call. NULL: err. */
+const float *steps_hidden(steps_t *self, err_t *err);
 
 #endif

@@ -91,6 +91,7 @@ int writer_add_tokens(writer_t *self, const uint32_t *tokens, size_t n,
     int at = -1;
     text.choose = choose_new(&options->choose, self->facts.vocab, err);
     if (text.choose) at = infer_add(self->model, tokens, n, err);
+    if (at >= 0 && options->hidden) infer_want_hidden(self->model, at);
     for (size_t i = 0; at >= 0 && i < n; i++) VEC_PUSH(&text.seen, tokens[i]);
     if (at < 0)
         text_fini(&text);
@@ -139,7 +140,7 @@ static size_t free_bytes(const text_t *text)
 
 static void tell(text_t *text, int number, size_t n, const writer_token_t *token, writer_end_t end)
 {
-    const writer_told_t told = {number, str_text(&text->ready), n, token, end};
+    const writer_told_t told = {number, str_text(&text->ready), n, token, NULL, end};
     text->told(text->user, &told);
     text->ready.n -= n;
     if (text->ready.at) {
@@ -217,12 +218,26 @@ static int write_token(writer_t *self, int number, const float *scores, err_t *e
     return 0;
 }
 
+static void tell_hidden(writer_t *self, int number)
+{
+    const text_t *text = &self->text[number];
+    const writer_told_t told = {.text = number,
+                                .piece = "",
+                                .hidden = infer_hidden(self->model, number),
+                                .end = WRITER_STOP};
+    text->told(text->user, &told);
+    writer_stop(self, number);
+}
+
 int writer_step(writer_t *self, err_t *err)
 {
     if (infer_step(self->model, err) < 0) return -1;
     for (int i = 0; i < self->facts.slots; i++) {
         const float *scores = self->text[i].used ? infer_scores(self->model, i) : NULL;
-        if (scores && write_token(self, i, scores, err) < 0) return -1;
+        if (scores && self->text[i].options.hidden)
+            tell_hidden(self, i);
+        else if (scores && write_token(self, i, scores, err) < 0)
+            return -1;
     }
     return 0;
 }

@@ -39,6 +39,7 @@ typedef struct {
     const char *piece; /* n bytes of UTF-8, borrowed; may be none */
     size_t n;
     const writer_token_t *token; /* NULL at the end, and when `logprobs` is -1 */
+    const float *hidden;         /* infer_hidden's, where that was asked for; else NULL */
     writer_end_t end;            /* the last one of a text; then the text's number is free again */
 } writer_told_t;
 typedef void writer_fn(void *user, const writer_told_t *told);
@@ -50,6 +51,8 @@ typedef struct {
     size_t n_stop;
     const uint32_t *end; /* tokens that end a text, borrowed as the strings */
     size_t n_end;
+    bool
+        hidden; /* write nothing: tell what the model makes of the prompt, once, with WRITER_STOP */
     int logprobs; /* how many of the likeliest to tell with each token, 0: the token's own; -1: none */
 } writer_options_t;
 

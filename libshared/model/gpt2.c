@@ -137,7 +137,7 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
         ir_val_t hidden = gelu(b, linear(b, layer_norm(b, x)));
         x = ir_op2(fn, OP_add, x, linear(b, hidden));
     }
-    return layer_product(b, layer_norm(b, layer_wanted(b, x)), wte, true);
+    return layer_head(b, layer_norm(b, layer_wanted(b, x)), wte);
 }
 
 static int check_config(const gpt2_t *model, err_t *err)

@@ -105,6 +105,12 @@ ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed)
     return ir_op2(b->fn, OP_multiply, y, layer_along_last(b, scales, &type));
 }
 
+ir_val_t layer_head(build_t *b, ir_val_t x, ir_val_t weight)
+{
+    if (b->steps) b->steps->hidden = x;
+    return layer_product(b, x, weight, true);
+}
+
 /* Softmax over the last axis of scores [batch, heads, block, block], future positions left out. */
 static ir_val_t causal_softmax(build_t *b, ir_val_t scores)
 {

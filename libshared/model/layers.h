@@ -42,6 +42,7 @@ typedef struct {
     ir_val_t
         last; /* [1] i32: the token of the one row whose scores are wanted; IR_NONE: the only */
     ir_val_t *cache; /* keys and values of each layer, as they are now */
+    ir_val_t hidden; /* what layer_head was given */
     int layer;       /* that comes next */
 } layer_steps_t;
 
@@ -75,6 +76,9 @@ ir_val_t layer_scales(build_t *b, ir_val_t matrix);
 
 /* x W of W[in, out], or x W^T of W[out, in]: the product in b->dtype, result f32. */
 ir_val_t layer_product(build_t *b, ir_val_t x, ir_val_t weight, bool transposed);
+
+/* Scores from the normalised output of the last layer, by W^T of W[vocab, width]. */
+ir_val_t layer_head(build_t *b, ir_val_t x, ir_val_t weight);
 
 /* Causal attention. q [batch, time, heads, head], k and v [batch, time, kv_heads, head] in b->dtype,
  * where heads is a multiple of kv_heads, g times; the result [batch * time, heads * head]:

@@ -152,7 +152,7 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
         x = ir_op2(b->fn, OP_add, x, feed_forward(b, middle));
     }
     x = rms_norm(b, layer_wanted(b, x), layer_next(b));
-    return layer_product(b, x, c->tied ? table : layer_next(b), true);
+    return layer_head(b, x, c->tied ? table : layer_next(b));
 }
 
 static int check_config(const llama_config_t *c, err_t *err)

@@ -118,7 +118,7 @@ static ir_val_t trunk(build_t *b, ir_val_t tokens)
         x = ir_op2(b->fn, OP_add, x, attention(b, norm(b, x), &turns));
         x = ir_op2(b->fn, OP_add, x, feed_forward(b, norm(b, x)));
     }
-    ir_val_t y = layer_product(b, norm(b, layer_wanted(b, x)), layer_next(b), true);
+    ir_val_t y = layer_head(b, norm(b, layer_wanted(b, x)), layer_next(b));
     if (c->softcap == 0) return y;
     return layer_scale(b, ir_op1(b->fn, OP_tanh, layer_scale(b, y, 1 / c->softcap)), c->softcap);
 }

@@ -202,7 +202,7 @@ static int build_step(ir_module_t *m, const model_t *model, const params_t *para
     layer_steps_t steps = {.how = how, .params = params, .first = ir_fn_param(fn, at + in.first)};
     steps.slot = in.slot < 0 ? IR_NONE : ir_fn_param(fn, at + in.slot);
     steps.last = in.last < 0 ? IR_NONE : ir_fn_param(fn, at + in.last);
-    ir_val_t *results = ARENA_ARRAY(m->arena, ir_val_t, n_cache + 1);
+    ir_val_t *results = ARENA_ARRAY(m->arena, ir_val_t, n_cache + 2);
     steps.cache = results;
     for (int i = 0; i < n_cache; i++) steps.cache[i] = ir_fn_param(fn, at + i);
     build_t b = {.fn = fn,
@@ -212,10 +212,13 @@ static int build_step(ir_module_t *m, const model_t *model, const params_t *para
                  .time = how->time,
                  .steps = &steps};
     results[n_cache] = model->trunk(&b, ir_fn_param(fn, at + in.tokens));
-    if (ir_fn_finish(fn, n_cache + 1, results, err) < 0) return -1;
+    results[n_cache + 1] = steps.hidden;
+    if (ir_fn_finish(fn, n_cache + 2, results, err) < 0) return -1;
     for (int i = 0; i < n_cache; i++) describe(m, &fn->result_attrs[i], "state", in.at[i].name);
     describe(m, &fn->result_attrs[n_cache], "result",
              arena_printf(m->arena, "%s.logits", how->name));
+    describe(m, &fn->result_attrs[n_cache + 1], "result",
+             arena_printf(m->arena, "%s.hidden", how->name));
     return 0;
 }
 

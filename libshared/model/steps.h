@@ -12,6 +12,7 @@
  *   batch "P.slot"         [1] i32, one_slot: the slot of the one row; else row r is in slot r
  *   batch "P.last"         [1] i32, time > 1: of the one row, the token whose scores are wanted
  *   result "P.logits"      [rows, vocab] f32: scores of the next token
+ *   result "P.hidden"      [rows, width] f32: what they are computed from, the last layer's normalised output
  * A token at a position of `length` or more is not kept, and its scores mean nothing.
  *
  * A program that copies has the states alone, and lets one slot have the first span positions of another:

@@ -41,7 +41,7 @@ typedef struct {
 } reading_t;
 
 typedef int read_fn(reading_t *self, const json_t *value);
-typedef enum { BOTH, TEXT_ONLY, CHAT_ONLY } where_t;
+typedef enum { ALL, BOTH, TEXT_ONLY, CHAT_ONLY, EMBEDDINGS_ONLY } where_t;
 struct field {
     const char *name;
     where_t where;
@@ -251,10 +251,11 @@ static int add_tokens(reading_t *self, const json_t *list, request_prompt_t *pro
         const json_t *item = json_array_get(list, i);
         json_int_t token = json_integer_value(item);
         if (!json_is_integer(item) || token < 0 || token > UINT32_MAX)
-            return REFUSE(self, "prompt[%zu] is no token: a whole number of 0 and above", i);
+            return REFUSE(self, "%s[%zu] is no token: a whole number of 0 and above",
+                          self->field->name, i);
         prompt->tokens[prompt->n++] = (uint32_t)token;
     }
-    return n > 0 ? 0 : REFUSE(self, "prompt has an empty list of tokens");
+    return n > 0 ? 0 : REFUSE(self, "%s has an empty list of tokens", self->field->name);
 }
 
 /* A string, a list of tokens, or a list of either. */
@@ -264,15 +265,18 @@ static int read_prompt(reading_t *self, const json_t *value)
     bool one = json_is_string(value) || json_is_integer(json_array_get(value, 0));
     size_t n = one ? 1 : json_array_size(value);
     if (!one && n == 0)
-        return REFUSE(self, "prompt must be a string, or a list of strings or tokens");
+        return REFUSE(self, "%s must be a string, or a list of strings or tokens",
+                      self->field->name);
     if (n > REQUEST_TEXTS)
-        return REFUSE(self, "prompt has %zu texts, at most %d are taken", n, REQUEST_TEXTS);
+        return REFUSE(self, "%s has %zu texts, at most %d are taken", self->field->name, n,
+                      REQUEST_TEXTS);
     r->prompt = mem_calloc(n, sizeof *r->prompt);
     for (size_t i = 0; i < n; i++) {
         const json_t *item = one ? value : json_array_get(value, i);
         request_prompt_t *prompt = &r->prompt[r->n_prompt++];
         if (!json_is_string(item) && !json_is_array(item))
-            return REFUSE(self, "prompt[%zu] must be a string or a list of tokens", i);
+            return REFUSE(self, "%s[%zu] must be a string or a list of tokens", self->field->name,
+                          i);
         if ((json_is_string(item) ? add_text : add_tokens)(self, item, prompt) < 0) return -1;
     }
     return 0;
@@ -300,6 +304,23 @@ static int read_top_logprobs(reading_t *self, const json_t *value)
     return 0;
 }
 
+/* --- fields of embeddings --- */
+
+static int read_encoding(reading_t *self, const json_t *value)
+{
+    const char *word = json_string_value(value);
+    bool base64 = word && strcmp(word, "base64") == 0;
+    if (!base64 && (!word || strcmp(word, "float") != 0))
+        return REFUSE(self, "encoding_format must be \"float\" or \"base64\"");
+    self->request->base64 = base64;
+    return 0;
+}
+
+static int read_dimensions(reading_t *self, const json_t *value)
+{
+    return read_whole(self, value, 1, INT32_MAX, &self->request->dimensions);
+}
+
 /* --- fields that are not there, and would be missed --- */
 
 static bool is_empty(const json_t *value)
@@ -321,7 +342,7 @@ static int read_format(reading_t *self, const json_t *value)
 }
 
 static const field_t fields[] = {
-    {"model", BOTH, read_model},
+    {"model", ALL, read_model},
     {"prompt", TEXT_ONLY, read_prompt},
     {"messages", CHAT_ONLY, read_messages},
     {"max_tokens", BOTH, read_tokens},
@@ -344,6 +365,9 @@ static const field_t fields[] = {
     {"logprobs", CHAT_ONLY, read_chat_logprobs},
     {"top_logprobs", CHAT_ONLY, read_top_logprobs},
     {"echo", TEXT_ONLY, read_echo},
+    {"input", EMBEDDINGS_ONLY, read_prompt},
+    {"encoding_format", EMBEDDINGS_ONLY, read_encoding},
+    {"dimensions", EMBEDDINGS_ONLY, read_dimensions},
     {"suffix", TEXT_ONLY, read_missing},
     {"tools", CHAT_ONLY, read_missing},
     {"functions", CHAT_ONLY, read_missing},
@@ -358,9 +382,10 @@ static const field_t fields[] = {
 static int check_together(reading_t *self)
 {
     request_t *r = self->request;
-    const char *missing = r->chat && r->n_message == 0   ? "messages"
-                          : !r->chat && r->n_prompt == 0 ? "prompt"
-                                                         : NULL;
+    const char *missing = r->chat && r->n_message == 0    ? "messages"
+                          : r->embeds && r->n_prompt == 0 ? "input"
+                          : !r->chat && r->n_prompt == 0  ? "prompt"
+                                                          : NULL;
     if (missing)
         return refuse(self->refusal, BAD_REQUEST, invalid, missing, NULL, "%s is missing", missing);
     if (self->has_top && !self->chat_logprobs)
@@ -384,23 +409,33 @@ static int check_together(reading_t *self)
     return 0;
 }
 
+static bool applies(const field_t *field, const request_t *r)
+{
+    if (field->where == ALL) return true;
+    if (r->embeds) return field->where == EMBEDDINGS_ONLY;
+    return field->where == BOTH || field->where == (r->chat ? CHAT_ONLY : TEXT_ONLY);
+}
+
 static int read_fields(reading_t *self, const json_t *body)
 {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         const field_t *f = &fields[i];
         const json_t *value = json_object_get(body, f->name);
-        bool here = f->where == BOTH || (f->where == CHAT_ONLY) == self->request->chat;
+        bool here = applies(f, self->request);
         self->field = f;
         if (here && value && !json_is_null(value) && f->read(self, value) < 0) return -1;
     }
     return check_together(self);
 }
 
-int request_parse(bool chat, const char *body, size_t n, request_t *out, refusal_t *refusal)
+int request_parse(request_kind_t kind, const char *body, size_t n, request_t *out,
+                  refusal_t *refusal)
 {
     json_error_t error;
     json_t *json = json_loadb(body, n, 0, &error);
-    *out = (request_t){.chat = chat, .n = 1, .logprobs = -1, .choose.temperature = 1};
+    *out = (request_t){.n = 1, .logprobs = -1, .choose.temperature = 1};
+    out->chat = kind == REQUEST_CHAT;
+    out->embeds = kind == REQUEST_EMBEDDINGS;
     reading_t reading = {.request = out, .refusal = refusal};
     int status = 0;
     if (!json)

@@ -1,4 +1,5 @@
-/* What clients of OpenAI's interface ask for: bodies of /v1/completions and /v1/chat/completions.
+/* What clients of OpenAI's interface ask for: bodies of /v1/completions, /v1/chat/completions and
+ * /v1/embeddings.
  *
  * A body is text that nobody vouches for. Fields that are not known are left aside, as that interface
  * does; those whose absence would change the answer (tools, response_format, ...) are refused by
@@ -42,11 +43,13 @@ typedef struct {
     char *role, *content; /* role: system, user or assistant */
 } request_message_t;
 
+typedef enum { REQUEST_TEXT, REQUEST_CHAT, REQUEST_EMBEDDINGS } request_kind_t;
+
 typedef struct {
-    bool chat;
-    char *model; /* NULL: not said */
-    request_prompt_t *prompt;
-    size_t n_prompt; /* of a chat 0 */
+    bool chat, embeds;        /* none: texts behind prompts */
+    char *model;              /* NULL: not said */
+    request_prompt_t *prompt; /* of embeddings: the inputs */
+    size_t n_prompt;          /* of a chat 0 */
     request_message_t *message;
     size_t n_message;
     int64_t tokens;          /* to write at most; 0: as many as there is room for */
@@ -57,11 +60,14 @@ typedef struct {
     int n;        /* texts for each prompt */
     int logprobs; /* as writer_options_t's */
     bool stream, usage, echo;
+    bool base64;        /* embeddings as text */
+    int64_t dimensions; /* of an embedding; 0: not said */
 } request_t;
 
 /* Read a body of n bytes. -1: *refusal says why, names the field, and the request is zeroed.
  * request_fini frees it. */
-int request_parse(bool chat, const char *body, size_t n, request_t *out, refusal_t *refusal);
+int request_parse(request_kind_t kind, const char *body, size_t n, request_t *out,
+                  refusal_t *refusal);
 void request_fini(request_t *self);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "serve/embeddings.h"
 
 enum { OK = 200, BAD_REQUEST = 400, UNAUTHORIZED = 401, TOO_MANY = 429, FAILED = 500, ID = 24 };
 
@@ -36,7 +37,7 @@ void ask_answer_refusal(http_request_t *http, stats_t *stats, const char *path,
 static uint32_t *tokens_of(const ask_t *self, size_t i, size_t *n, refusal_t *refusal)
 {
     const request_prompt_t *prompt = self->request.chat ? NULL : &self->request.prompt[i];
-    const char *param = prompt ? "prompt" : "messages";
+    const char *param = self->request.embeds ? "input" : prompt ? "prompt" : "messages";
     uint32_t *tokens = NULL;
     if (prompt && !prompt->text) {
         tokens = mem_calloc(prompt->n, sizeof *tokens);
@@ -62,6 +63,10 @@ static int check(const ask_t *self, refusal_t *refusal)
                       "no chat template is known for the model %s: start pcp-gateway with "
                       "--chat-template %s, or a model's tokenizer_config.json",
                       self->served->name, chat_names());
+    if (r->dimensions > 0 && r->dimensions != self->served->facts.width)
+        return refuse(refusal, BAD_REQUEST, "invalid_request_error", "dimensions", NULL,
+                      "dimensions is %lld, the model %s has %lld", (long long)r->dimensions,
+                      self->served->name, (long long)self->served->facts.width);
     for (size_t i = 0; i < r->choose.n_bias; i++)
         if (r->choose.bias[i].token >= self->served->facts.vocab)
             return refuse(refusal, BAD_REQUEST, "invalid_request_error", "logit_bias", NULL,
@@ -150,9 +155,12 @@ ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t
     self->serial = serial;
     self->since_ms = now_ms;
     *request = (request_t){0};
-    self->path = self->request.chat ? "/v1/chat/completions" : "/v1/completions";
+    self->path = self->request.embeds ? "/v1/embeddings"
+                 : self->request.chat ? "/v1/chat/completions"
+                                      : "/v1/completions";
     self->n = (self->request.chat ? 1 : self->request.n_prompt) * (size_t)self->request.n;
     self->choice = mem_calloc(self->n, sizeof *self->choice);
+    self->vector = mem_calloc(self->n, sizeof *self->vector);
     for (size_t i = 0; i < self->n; i++) self->choice[i].index = (int)i;
     job_t *job = check(self, refusal) < 0 ? NULL : make_jobs(self, refusal);
     if (!job) {
@@ -165,7 +173,10 @@ ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t
                                  .fingerprint = served->fingerprint,
                                  .created = clock_wall_ms() / 1000,
                                  .says_usage = self->request.usage};
-    snprintf(self->head.id, sizeof self->head.id, "%s-%s", self->request.chat ? "chatcmpl" : "cmpl",
+    snprintf(self->head.id, sizeof self->head.id, "%s-%s",
+             self->request.embeds ? "embd"
+             : self->request.chat ? "chatcmpl"
+                                  : "cmpl",
              random);
     self->n_open = self->n;
     served->open += self->n;
@@ -253,7 +264,12 @@ static void finish(ask_t *self)
         str_fini(&out);
     } else {
         http_answer_t answer = {.status = OK, .type = "application/json"};
-        answer_whole(&self->head, self->choice, self->n, usage, &answer.body);
+        if (self->request.embeds)
+            embeddings_answer(self->head.model, self->vector, self->n,
+                              (size_t)self->served->facts.width, self->request.base64, usage,
+                              &answer.body);
+        else
+            answer_whole(&self->head, self->choice, self->n, usage, &answer.body);
         http_answer(self->http, &answer);
     }
     close_ask(self, NULL, OK);
@@ -262,12 +278,23 @@ static void finish(ask_t *self)
 void ask_free(ask_t *self)
 {
     for (size_t i = 0; i < self->n; i++) answer_choice_fini(&self->choice[i]);
+    for (size_t i = 0; i < self->n; i++) free(self->vector[i]);
+    free(self->vector);
     free(self->choice);
     request_fini(&self->request);
     free(self);
 }
 
 /* --- what the engine tells --- */
+
+static void hear_vector(ask_t *self, answer_choice_t *choice, const engine_item_t *item)
+{
+    float *vector = mem_calloc(item->width + 1, sizeof *vector);
+    if (item->hidden) memcpy(vector, item->hidden, item->width * sizeof *vector);
+    embeddings_normalise(vector, item->width);
+    self->vector[choice->index] = vector;
+    choice->end = item->end;
+}
 
 static void hear_piece(ask_t *self, answer_choice_t *choice, const engine_item_t *item)
 {
@@ -305,6 +332,9 @@ void ask_hear(ask_t *self, const engine_item_t *item, int64_t now_ms)
         self->n_open--;
         self->served->open--;
     }
-    hear_piece(self, choice, item);
+    if (self->request.embeds)
+        hear_vector(self, choice, item);
+    else
+        hear_piece(self, choice, item);
     if (self->http && self->n_open == 0) finish(self);
 }

@@ -1,4 +1,4 @@
-/* A request for texts, from its body to the end of its answer. The loop's. */
+/* A request for texts or embeddings, from its body to the end of its answer. The loop's. */
 #ifndef GATEWAY_ASK_H
 #define GATEWAY_ASK_H
 
@@ -16,6 +16,7 @@ struct ask {
     request_t request;
     answer_head_t head;
     answer_choice_t *choice; /* [n] */
+    float **vector;          /* [n], of embeddings */
     uint64_t serial;         /* of its texts: serial * REQUEST_TEXTS + index */
     size_t n, n_open;
     answer_usage_t usage;

@@ -37,6 +37,11 @@ static void on_told(void *user, const sched_news_t *told)
         item.token = mem_calloc(1, sizeof *item.token);
         *item.token = *told->token;
     }
+    if (told->hidden) {
+        item.width = told->width;
+        item.hidden = mem_calloc(item.width + 1, sizeof *item.hidden);
+        memcpy(item.hidden, told->hidden, item.width * sizeof *item.hidden);
+    }
     if (!self->news) self->news = mem_calloc(1, sizeof *self->news);
     VEC_PUSH(self->news, item);
 }
@@ -133,6 +138,7 @@ void engine_news_free(engine_news_t *news)
     for (size_t i = 0; i < news->n; i++) {
         free(news->at[i].piece);
         free(news->at[i].token);
+        free(news->at[i].hidden);
         free(news->at[i].error);
     }
     free(news->at);

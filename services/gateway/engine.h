@@ -12,6 +12,8 @@ typedef struct {
     char *piece;
     size_t n;
     writer_token_t *token;
+    float *hidden; /* [width] */
+    size_t width;
     writer_end_t end;
     char *error;
 } engine_item_t;

@@ -22,6 +22,7 @@ job_t *job_new(uint64_t id, const request_t *request, const uint32_t *tokens, si
     self->how = (writer_options_t){.choose = request->choose,
                                    .tokens = request->tokens > 0 ? request->tokens : INT64_MAX,
                                    .logprobs = request->logprobs};
+    self->how.hidden = request->embeds;
     self->how.choose.seed = seed;
     self->how.choose.bias = copy(request->choose.bias, request->choose.n_bias,
                                  sizeof *request->choose.bias);

@@ -183,6 +183,8 @@ static void told(void *user, const writer_told_t *told)
                                .piece = told->piece,
                                .n = told->n,
                                .token = told->token,
+                               .hidden = told->hidden,
+                               .width = (size_t)infer_facts(w->model->infer).width,
                                .end = told->end};
     w->ended = told->end != WRITER_GOES_ON;
     w->sched->tell(w->sched->user, &news);

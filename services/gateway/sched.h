@@ -15,6 +15,8 @@ typedef struct {
     const char *piece; /* n bytes */
     size_t n;
     const writer_token_t *token; /* NULL: nobody asked, or the end */
+    const float *hidden;         /* [width], NULL: nobody asked */
+    size_t width;
     writer_end_t end;
     const char *error;
 } sched_news_t;

@@ -1,5 +1,5 @@
-/* Fuzz target: bodies of /v1/completions and /v1/chat/completions. A body is read whole or refused with
- * a status and words; what is read lies within its bounds, is rendered by every chat template, and
+/* Fuzz target: bodies of /v1/completions, /v1/chat/completions and /v1/embeddings. A body is read whole
+ * or refused with a status and words; what is read lies within its bounds, is rendered by every chat template, and
  * takes memory in proportion to the body. */
 #include "serve/request.h"
 
@@ -33,13 +33,13 @@ static void requests_check(const request_t *r)
     str_fini(&text);
 }
 
-static void requests_read(bool chat, const uint8_t *data, size_t n)
+static void requests_read(request_kind_t kind, const uint8_t *data, size_t n)
 {
     request_t request;
     refusal_t refusal = {0};
     str_t answer = {0};
     alloc_bound_begin("request", REQUEST_MULTIPLE, n, REQUEST_CONSTANT);
-    int status = request_parse(chat, (const char *)data, n, &request, &refusal);
+    int status = request_parse(kind, (const char *)data, n, &request, &refusal);
     alloc_bound_end();
     if (status == 0) {
         requests_check(&request);
@@ -53,7 +53,8 @@ static void requests_read(bool chat, const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    requests_read(false, data, n);
-    requests_read(true, data, n);
+    requests_read(REQUEST_TEXT, data, n);
+    requests_read(REQUEST_CHAT, data, n);
+    requests_read(REQUEST_EMBEDDINGS, data, n);
     return 0;
 }

@@ -383,6 +383,64 @@ static void test_window_shares_nothing(void **state)
     model_fini(&model);
 }
 
+/* --- what scores are computed from --- */
+
+/* Scores are the products of what is told with the rows of the head. */
+static void check_hidden(const model_t *model, infer_t *self, int s, const char *head)
+{
+    const float *scores = scores_of(self, s), *hidden = infer_hidden(self, s);
+    const safetensor_t *weights = safetensors_find(model->params, head);
+    size_t width = (size_t)infer_facts(self).width;
+    double worst = 0;
+    assert_non_null(hidden);
+    assert_non_null(weights);
+    assert_int_equal(weights->dims[1], width);
+    const float *row = (const float *)weights->data;
+    for (int v = 0; v < VOCAB; v++, row += width) {
+        double sum = 0;
+        for (size_t i = 0; i < width; i++) sum += (double)row[i] * hidden[i];
+        worst = fmax(worst, fabs(sum - (double)scores[v]));
+    }
+    assert_true(worst < 1e-5);
+}
+
+static void check_all_hidden(model_t *model, const char *head)
+{
+    const size_t n[] = {1, 2, 17, 20};
+    uint32_t prompt[BLOCK];
+    err_t err = {0};
+    infer_t *self = open_as(model, &(infer_options_t){.cache_dir = "", .slots = 4});
+    int s[4];
+    for (int i = 0; i < 4; i++) {
+        prompt_of(prompt, n[i], 50 + (uint64_t)i);
+        s[i] = infer_add(self, prompt, n[i], &err);
+        check(s[i], &err);
+        if (i != 1) infer_want_hidden(self, s[i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < 4; i++) {
+            if (i != 1) check_hidden(model, self, s[i], head);
+        }
+        scores_of(self, s[1]);
+        assert_null(infer_hidden(self, s[1]));
+        for (int i = 0; i < 4; i++)
+            check(infer_push(self, s[i], likeliest(infer_scores(self, s[i])), &err), &err);
+        assert_null(infer_hidden(self, s[0]));
+    }
+    infer_close(&self);
+    model_fini(model);
+}
+
+static void test_hidden(void **state)
+{
+    (void)state;
+    model_t model;
+    gpt2_init(&model, false);
+    check_all_hidden(&model, "wte.weight");
+    llama_init(&model);
+    check_all_hidden(&model, "lm_head.weight");
+}
+
 /* Weights of bf16 are those of f32, rounded: the model of rounded weights in f32 says the same. */
 static void test_bf16(void **state)
 {
@@ -576,17 +634,12 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpt2),
-        cmocka_unit_test(test_llama),
-        cmocka_unit_test(test_nanochat),
-        cmocka_unit_test(test_side_by_side),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_int8),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_window_shares_nothing),
+        cmocka_unit_test(test_gpt2),     cmocka_unit_test(test_llama),
+        cmocka_unit_test(test_nanochat), cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_bf16),     cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_cache),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_cut),      cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_hidden),   cmocka_unit_test(test_window_shares_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,13 +10,14 @@
 
 #include "serve/answer.h"
 #include "serve/chat.h"
+#include "serve/embeddings.h"
 #include "serve/request.h"
 
-static request_t accepted(bool chat, const char *body)
+static request_t accepted(request_kind_t kind, const char *body)
 {
     request_t request;
     refusal_t refusal = {0};
-    int status = request_parse(chat, body, strlen(body), &request, &refusal);
+    int status = request_parse(kind, body, strlen(body), &request, &refusal);
     if (status < 0) print_message("%s\n%s\n", body, refusal.text);
     assert_int_equal(status, 0);
     return request;
@@ -160,7 +161,7 @@ static void test_deep(void **state)
     memset(body + at, '[', DEPTH);
     request_t request;
     refusal_t refusal = {0};
-    assert_int_equal(request_parse(false, body, (size_t)at + DEPTH, &request, &refusal), -1);
+    assert_int_equal(request_parse(REQUEST_TEXT, body, (size_t)at + DEPTH, &request, &refusal), -1);
     assert_non_null(strstr(refusal.text, "not JSON"));
     free(body);
 }
@@ -267,6 +268,54 @@ static void test_conversations(void **state)
     }
 }
 
+/* --- embeddings --- */
+
+static void test_embeddings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *param, *words;
+    } wrong[] = {
+        {"{}", "input", "input is missing"},
+        {"{\"input\":[]}", "input", "a list of strings"},
+        {"{\"input\":[[]]}", "input", "input has an empty list"},
+        {"{\"input\":[-1]}", "input", "input[0] is no token"},
+        {"{\"input\":\"a\",\"encoding_format\":\"hex\"}", "encoding_format", "base64"},
+        {"{\"input\":\"a\",\"dimensions\":0}", "dimensions", "must be from 1"},
+    };
+    request_t r = accepted(REQUEST_EMBEDDINGS, "{\"input\":[\"a\",\"bc\"],\"model\":\"m\",\"n\":7,"
+                                               "\"encoding_format\":\"base64\",\"dimensions\":3}");
+    assert_true(r.embeds && !r.chat && r.base64 && r.n_prompt == 2 && r.n == 1);
+    assert_true(r.dimensions == 3 && strcmp(r.model, "m") == 0);
+    request_fini(&r);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        refusal_t refusal = {0};
+        const char *body = wrong[i].body;
+        assert_int_equal(request_parse(REQUEST_EMBEDDINGS, body, strlen(body), &r, &refusal), -1);
+        assert_string_equal(refusal.param, wrong[i].param);
+        if (!strstr(refusal.text, wrong[i].words)) fail_msg("%s: %s", body, refusal.text);
+    }
+    float a[] = {3, 0, -4}, b[] = {0, 0, 0}, *vectors[] = {a, b};
+    str_t out = {0};
+    embeddings_normalise(a, 3);
+    embeddings_normalise(b, 3);
+    embeddings_answer("m\"", vectors, 2, 3, false, (answer_usage_t){5, 0}, &out);
+    assert_string_equal(str_text(&out),
+                        "{\"object\":\"list\",\"data\":[{\"object\":\"embedding\",\"index\":0,"
+                        "\"embedding\":[0.600000024,0,-0.800000012]},{\"object\":\"embedding\","
+                        "\"index\":1,\"embedding\":[0,0,0]}],\"model\":\"m\\\"\",\"usage\":{"
+                        "\"prompt_tokens\":5,\"total_tokens\":5}}");
+    str_fini(&out);
+    /* 1.0f, -2.0f: 00 00 80 3f 00 00 00 c0; and one alone, which is padded. */
+    float c[] = {1, -2}, *two[] = {c};
+    embeddings_answer("m", two, 1, 2, true, (answer_usage_t){1, 0}, &out);
+    assert_non_null(strstr(str_text(&out), "\"embedding\":\"AACAPwAAAMA=\""));
+    str_fini(&out);
+    embeddings_answer("m", two, 1, 1, true, (answer_usage_t){1, 0}, &out);
+    assert_non_null(strstr(str_text(&out), "\"embedding\":\"AACAPw==\""));
+    str_fini(&out);
+}
+
 /* --- answers --- */
 
 static const answer_head_t head = {.id = "cmpl-1", .model = "m", .fingerprint = "f", .created = 9};
@@ -291,14 +340,15 @@ static void test_answer(void **state)
     answer_whole(&head, &choice, 1, (answer_usage_t){3, choice.n_tokens}, &out);
     assert_string_equal(
         str_text(&out),
-        HEAD(
-            "text_completion") "\"choices\":[{\"index\":0,\"text\":\"\xC3\xA9"
-                               "b\",\"logprobs\":{"
-                               "\"tokens\":[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBD\",\"b\"],"
-                               "\"token_logprobs\":[-1.0,-2.0,-3.0],\"top_logprobs\":[{\"a\":-0.5},"
-                               "null,null],\"text_offset\":[0,0,1]},\"finish_reason\":\"stop\"}],"
-                               "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":3,"
-                               "\"total_tokens\":6}}\n");
+        HEAD("text_completion") "\"choices\":[{\"index\":0,\"text\":\"\xC3\xA9"
+                                "b\",\"logprobs\":{"
+                                "\"tokens\":[\"\xEF\xBF\xBD\",\"\xEF\xBF\xBD\",\"b\"],"
+                                "\"token_logprobs\":[-1.0,-2.0,-3.0],\"top_logprobs\":[{\"a\":-"
+                                "0.5},"
+                                "null,null],\"text_offset\":[0,0,1]},\"finish_reason\":"
+                                "\"stop\"}],"
+                                "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":3,"
+                                "\"total_tokens\":6}}\n");
     str_fini(&out);
     answer_choice_fini(&choice);
     tokenizer_destroy(&tokenizer);
@@ -336,8 +386,8 @@ int main(void)
         cmocka_unit_test(test_completion),    cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_prompts),       cmocka_unit_test(test_refused),
         cmocka_unit_test(test_deep),          cmocka_unit_test(test_templates),
-        cmocka_unit_test(test_conversations), cmocka_unit_test(test_answer),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_conversations), cmocka_unit_test(test_embeddings),
+        cmocka_unit_test(test_answer),        cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,16 @@ const stream = client.chat.completions.stream({ ...talk, stream_options: { inclu
 out.heard = await stream.finalContent();
 out.written = (await stream.totalUsage()).completion_tokens;
 
+// By default it asks for base64.
+const inputs = { model, input: ['The ', 'The quick', 'The '] };
+const vectors = (await client.embeddings.create(inputs)).data.map((one) => one.embedding);
+const floats = await client.embeddings.create({ ...inputs, encoding_format: 'float' });
+const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
+out.same = dot(vectors[0], vectors[2]);
+out.length = dot(vectors[1], vectors[1]);
+out.other = dot(vectors[0], vectors[1]);
+out.encoded = Math.max(...floats.data[1].embedding.map((x, i) => Math.abs(x - vectors[1][i])));
+
 const refused = async (options) => {
     try {
         await client.completions.create(options);
