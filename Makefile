@@ -194,6 +194,8 @@ build/gen/migrations.inc: force
 # The same of the page that pcp-metrics serves: its files and the plotting library's.
 PAGE := $(sort $(wildcard services/metrics/page/*) third_party/uplot/uPlot.js third_party/uplot/uPlot.css)
 $(OBJ)/services/metrics/web/files.o: build/gen/page.inc $(PAGE)
+# And of the chat page.
+$(OBJ)/services/gateway/page.o: $(wildcard services/gateway/page/*)
 build/gen/page.inc: force
 	@mkdir -p $(@D)
 	@n=0; for f in $(PAGE); do n=$$((n + 1)); echo "PAGE($$n, \"$$f\", \"/page/$${f##*/}\")"; done >$@.new

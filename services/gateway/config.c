@@ -65,7 +65,8 @@ static const config_field_t fields[] = {
 const config_table_t gateway_table = {
     .usage = "pcp-gateway --model NAME=DIR [--http HOST:PORT] [--tokens FILE]\n"
              "Serves checkpoints to clients of OpenAI's interface: /v1/completions,\n"
-             "/v1/chat/completions, /v1/models (docs/serving.md).\n"
+             "/v1/chat/completions, /v1/embeddings, /v1/models, and a page to chat with\n"
+             "(docs/serving.md).\n"
              "Exit status: 0 ended by a signal, 1 failed, 2 a flag is wrong.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,

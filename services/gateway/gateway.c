@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/page.h"
 
 enum {
     OK = 200,
@@ -43,6 +44,20 @@ static void answer_text(call_t *call, const char *path, unsigned status, const c
 }
 
 static const char plain[] = "text/plain; version=0.0.4; charset=utf-8";
+
+/* The page holds no secrets: it asks for a token where one is wanted. */
+static int on_page(call_t *call)
+{
+    const page_file_t *file = page_find(http_path(call->http));
+    if (!file)
+        return refuse(&call->refusal, NOT_FOUND, invalid, NULL, NULL, "the page has no such file");
+    stats_add(call->gateway->stats, STATS_REQUESTS, "/", "200", 1);
+    http_answer(call->http, &(http_answer_t){.status = OK,
+                                             .type = file->type,
+                                             .fixed = file->at,
+                                             .n_fixed = (size_t)(file->end - file->at)});
+    return 0;
+}
 
 static int on_healthz(call_t *call)
 {
@@ -161,13 +176,13 @@ static int check_served(call_t *call, const served_t *served, const char *name)
     return 0;
 }
 
-static int begin(call_t *call, bool chat)
+static int begin(call_t *call, request_kind_t kind)
 {
     gateway_t *self = call->gateway;
     const str_t *body = http_body(call->http);
     request_t request = {0};
     if (check_body(call) < 0 ||
-        request_parse(chat, str_text(body), body->n, &request, &call->refusal) < 0)
+        request_parse(kind, str_text(body), body->n, &request, &call->refusal) < 0)
         return -1;
     served_t *served = find_served(self, request.model);
     ask_t *ask = NULL;
@@ -184,12 +199,17 @@ static int begin(call_t *call, bool chat)
 
 static int on_completions(call_t *call)
 {
-    return begin(call, false);
+    return begin(call, REQUEST_TEXT);
 }
 
 static int on_chat(call_t *call)
 {
-    return begin(call, true);
+    return begin(call, REQUEST_CHAT);
+}
+
+static int on_embeddings(call_t *call)
+{
+    return begin(call, REQUEST_EMBEDDINGS);
 }
 
 /* --- routes --- */
@@ -202,6 +222,8 @@ typedef struct {
 } route_t;
 
 static const route_t routes[] = {
+    {"GET", "/", on_page, true, false},
+    {"GET", "/page/", on_page, true, true},
     {"GET", "/healthz", on_healthz, true, false},
     {"GET", "/readyz", on_readyz, true, false},
     {"GET", "/metrics", on_metrics, false, false},
@@ -209,6 +231,7 @@ static const route_t routes[] = {
     {"GET", "/v1/models/", on_model, false, true},
     {"POST", "/v1/completions", on_completions, false, false},
     {"POST", "/v1/chat/completions", on_chat, false, false},
+    {"POST", "/v1/embeddings", on_embeddings, false, false},
 };
 
 static const route_t *find_route(call_t *call)
@@ -222,7 +245,7 @@ static const route_t *find_route(call_t *call)
     }
     refuse(&call->refusal, NOT_FOUND, invalid, NULL, "unknown_url",
            "%.100s is not served here: known are /v1/completions, /v1/chat/completions, "
-           "/v1/models, /metrics, /healthz, /readyz",
+           "/v1/embeddings, /v1/models, /metrics, /healthz, /readyz",
            path);
     return NULL;
 }

@@ -17,8 +17,21 @@ enum {
     ANSWER_MS = 60000,  /* to take what waits for it */
 };
 
-static const char *const headers[] = {"X-Content-Type-Options", "nosniff", "Cache-Control",
-                                      "no-store", NULL};
+/* What the page may do: its own files and this service, nothing else, in no frame. */
+static const char *const headers[] = {
+    "Content-Security-Policy",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options",
+    "nosniff",
+    "Referrer-Policy",
+    "no-referrer",
+    "Cross-Origin-Resource-Policy",
+    "same-origin",
+    "Cache-Control",
+    "no-store",
+    NULL,
+};
 
 typedef struct loop loop_t;
 

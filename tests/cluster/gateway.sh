@@ -113,6 +113,13 @@ chat() {
         grep -q '"role":"assistant"' "$work/stream" && grep -q '"completion_tokens":12' "$work/stream"
 }
 check "a chat is its template's text" chat
+embeds() {
+    post embeddings '{"model":"tiny","input":["The ","The quick brown fox",[84,104,101,32]]}' | holds '.data as $d
+        | ($d | map(.index) == [0, 1, 2]) and ($d | all(.embedding | length == 32)) and .usage == {prompt_tokens: 27, total_tokens: 27}
+        and ($d | all((.embedding | map(. * .) | add) - 1 | fabs < 1e-5)) and ([$d[0].embedding, $d[2].embedding] | transpose | all((.[0] - .[1]) | fabs < 1e-5))
+        and ([$d[0].embedding, $d[1].embedding] | transpose | map(.[0] * .[1]) | add < 0.999)'
+}
+check "embeddings: unit length, the same for the same text" embeds
 check "prompts that begin alike are read once" at_least 'pcp_gateway_prompt_tokens_reused_total{model="tiny"}' 3
 
 # --- who may ask, and what ---
@@ -139,7 +146,8 @@ check "a prompt longer than the context" is 400 prompt "(its block size) has 128
 check "a token that there is not" is 400 prompt "token 256 is outside" completions '{"prompt":[256]}'
 check "a bias of one" is 400 logit_bias "token 256 is outside" completions '{"prompt":"x","logit_bias":{"256":1}}'
 check "what is not there is refused by name" is 400 tools "tools is not supported" chat/completions '{"messages":[{"role":"user","content":"x"}],"tools":[{}]}'
-check "a path that is not served" is 404 "" "/v1/embeddings is not served" embeddings '{"input":"x"}'
+check "a path that is not served" is 404 "" "/v1/images is not served" images '{"input":"x"}'
+check "an embedding of another size" is 400 dimensions "has 32" embeddings '{"input":"x","dimensions":64}'
 head -c 1100000 /dev/zero | tr '\0' x >"$work/large"
 too_large() { [ "$(post completions "@$work/large" -o /dev/null -w '%{http_code}' "$@")" = 413 ]; }
 check "a body without end" too_large
@@ -191,11 +199,39 @@ if command -v node >/dev/null && (fetch >"$work/npm" 2>&1); then
         cat "$work/official"
         jq -e --rawfile alone "$work/alone" '.models == ["tiny"] and (.text as $t | $alone | startswith($t)) and .pieces == .text and .usage == 24
             and .role == "assistant" and .said == .heard and .written == 8
+            and (.same - 1 | fabs < 1e-5) and (.length - 1 | fabs < 1e-5) and .other < 0.999 and .encoded < 1e-7
             and .wrong == "400 BadRequestError temperature" and .absent == "404 NotFoundError model"' "$work/official" >/dev/null
     }
     check "the official client is served" official
 else
     skip "the official client is served" "no node, or no npm registry"
+fi
+
+# --- the page ---
+browse() { TMPDIR=$work "$bin/browse" >"$work/page" 2>"$work/browse.err" || { cat "$work/browse.err"; return 1; }; }
+page() {
+    printf '%s\n' "goto $url/" "wait document.getElementById('problem').textContent.includes('token')" \
+        "print document.activeElement.id" \
+        "print (() => { const t = document.getElementById('token'); t.value = '$token'; t.dispatchEvent(new Event('change')); return t.type; })()" \
+        "wait document.getElementById('model').value === 'tiny'" \
+        "print (() => { document.getElementById('temperature').value = 0; document.getElementById('tokens').value = 12; document.getElementById('words').value = 'Hello'; document.getElementById('ask').requestSubmit(); return 'asked'; })()" \
+        "wait document.getElementById('facts').textContent.includes('12 written')" \
+        "print JSON.stringify(document.querySelector('#log article:last-child').textContent)" \
+        "print document.querySelectorAll('#log article').length" | browse &&
+        sed -n 1,3p "$work/page" | tr '\n' ' ' | grep -qx 'token password asked ' &&
+        sed -n 4p "$work/page" | jq -j . | cmp - "$work/chat" && sed -n 5p "$work/page" | grep -qx 2
+}
+own() { # nothing on the page comes from elsewhere
+    curl -s "$url/" "$url/page/chat.js" "$url/page/style.css" >"$work/files" && [ "$(wc -c <"$work/files")" -gt 5000 ] &&
+        ! grep -E 'https?://|url\(|@import' "$work/files"
+}
+check "the page's files are its own" own
+absent() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/page/absent.js")" = 404 ]; }
+check "the page has no other files" absent
+if command -v chromium >/dev/null; then
+    check "the page: a token is asked for, and what is said is written" page
+else
+    skip "the page: a token is asked for, and what is said is written" "no chromium"
 fi
 
 # --- the end ---
