@@ -113,6 +113,7 @@ chat() {
         grep -q '"role":"assistant"' "$work/stream" && grep -q '"completion_tokens":12' "$work/stream"
 }
 check "a chat is its template's text" chat
+# shellcheck disable=SC2016 # jq's own variables
 embeds() {
     post embeddings '{"model":"tiny","input":["The ","The quick brown fox",[84,104,101,32]]}' | holds '.data as $d
         | ($d | map(.index) == [0, 1, 2]) and ($d | all(.embedding | length == 32)) and .usage == {prompt_tokens: 27, total_tokens: 27}
