@@ -110,7 +110,9 @@ zsock_t *endpoint_watch(zsock_t *socket, int events)
     char name[64];
     snprintf(name, sizeof name, "inproc://monitor-%u", ++last);
     if (zmq_socket_monitor(zsock_resolve(socket), name, events) < 0) return NULL;
-    return endpoint_open(endpoint_connect(ZMQ_PAIR, name), NULL);
+    endpoint_t self = endpoint_connect(ZMQ_PAIR, name);
+    self.receive_queue = 0; /* the library's threads must not wait for who looks now and then */
+    return endpoint_open(self, NULL);
 }
 
 void endpoint_unwatch(zsock_t *socket)

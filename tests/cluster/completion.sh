@@ -36,7 +36,7 @@ done
 check "that begin so" says "nesterov" pcp train --outer-rule n
 check "behind =" says "bf16 bf16x3" pcp compile --precision = b
 check "nothing for a number" says "" pcp train --lr 1
-check "flags of a service" says "--cache-dir" pcp-worker --cac
+check "flags of a service" says "--cache-dir --cache-limit" pcp-worker --cac
 check "all flags of pcp train" test "$(completes pcp train -- | wc -w)" -gt 50
 check "another shell is refused" refuses "say for which shell" pcp completion fish
 
