@@ -96,7 +96,12 @@ run caught 1 1
 check "a liar is under audit" eventually 120 event shepherd 'event=lease .*audit=1'
 kill -KILL "${pid[shepherd]}"
 wait "${pid[shepherd]}" 2>/dev/null
+kill -STOP "${pid[w1]}" # the one who could decide comes back last
+mv "$dir/shepherd.log" "$dir/before.log"
 lead
+check "others audit" eventually 60 event shepherd 'event=lease .*audit=1'
+sleep 2
+kill -CONT "${pid[w1]}"
 check "it is found, though the leader was killed in the middle" ends 0
 check "it is in quarantine, and nobody else" is "$(quarantined)" w2
 check "the bits of honest workers" same_bits

@@ -186,6 +186,13 @@ static void another_auditor_takes_over(void **unused)
     last_lease(rig, W3, true);
     SAY(rig, W3, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
     tick(rig, 10);
+    assert_int_equal(rig->state.phase, PHASE_TRAIN); /* it may come back */
+    for (double s = 0; s <= rig->state.config->target_wait_s; s++) {
+        ask(rig, W1);
+        ask(rig, W2);
+        SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+        tick(rig, 1000);
+    }
     assert_int_equal(rig->state.phase, PHASE_COMMIT);
     rig_free(rig);
 }

@@ -8,10 +8,11 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-/* It has the lease's target, and nobody of its name was heard. */
-static bool may_audit(const shepherd_t *self, const audit_t *audit, const member_row_t *row)
+/* It has the lease's target, and nobody of its name was heard; its plan may still be on the way. */
+static bool may_audit(const audit_t *audit, const member_row_t *row)
 {
-    if (!work_ready(self, row) || strcmp(row->target, audit->target) != 0) return false;
+    bool able = row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused;
+    if (!able || strcmp(row->target, audit->target) != 0) return false;
     for (size_t i = 0; i < audit->heard.n; i++)
         if (strcmp(audit->heard.at[i].name, member_name(row)) == 0) return false;
     return true;
@@ -26,15 +27,16 @@ static void give(shepherd_t *self, uint32_t replica, member_row_t *row, char **e
     work_give_audit(self, replica, row, endpoints);
 }
 
-/* The first who may and is free; *anybody: there is one who may, free or not. */
+/* The first who may and is free; *anybody: there is one who may, free or not, or one may come back:
+ * after a change of leaders workers do so one after the other. */
 static member_row_t *find(const shepherd_t *self, const audit_t *audit, bool *anybody)
 {
-    *anybody = false;
+    *anybody = work_waits_for(self, audit->target, 0);
     for (size_t i = 0; i < self->roster.members.n; i++) {
         member_row_t *row = self->roster.members.at[i];
-        if (!may_audit(self, audit, row)) continue;
+        if (!may_audit(audit, row)) continue;
         *anybody = true;
-        if (work_free(self, row)) return row;
+        if (work_ready(self, row) && work_free(self, row)) return row;
     }
     return NULL;
 }

@@ -13,14 +13,17 @@ bool work_same_target(const work_t *lease, const member_row_t *row)
     return !*lease->target || strcmp(lease->target, row->target) == 0;
 }
 
+bool work_waits_for(const shepherd_t *self, const char *target, int64_t since_ms)
+{
+    const plan_row_t *plan = plans_find(&self->plans, target);
+    if (plan && plan->left_ms > since_ms) since_ms = plan->left_ms;
+    if (self->round.resumed_ms > since_ms) since_ms = self->round.resumed_ms;
+    return since_ms > 0 && (double)(self->now_ms - since_ms) < self->config->target_wait_s * 1000;
+}
+
 bool work_suits(const shepherd_t *self, const work_t *lease, const member_row_t *row)
 {
-    if (work_same_target(lease, row)) return true;
-    const plan_row_t *plan = plans_find(&self->plans, lease->target);
-    int64_t since = plan ? plan->left_ms : 0;
-    if (lease->reopened_ms > since) since = lease->reopened_ms;
-    if (self->round.resumed_ms > since) since = self->round.resumed_ms;
-    return since == 0 || (double)(self->now_ms - since) >= self->config->target_wait_s * 1000;
+    return work_same_target(lease, row) || !work_waits_for(self, lease->target, lease->reopened_ms);
 }
 
 void work_note_target(shepherd_t *self, uint32_t replica, const member_row_t *worker)

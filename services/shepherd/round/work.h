@@ -60,6 +60,9 @@ uint32_t work_spare(const shepherd_t *self, const work_t *lease, uint32_t lost);
 
 /* --- targets.c --- */
 bool work_same_target(const work_t *lease, const member_row_t *row); /* or it has none yet */
+/* A worker of that target may come (back): since the time given, or since one was lost or we have taken the run
+ * over, it is less than target_wait_s. */
+bool work_waits_for(const shepherd_t *self, const char *target, int64_t since_ms);
 /* May that worker have the replica now? For target_wait_s after a worker of its target was lost, or the lease was
  * to be given again, or we have taken the run over, only one of its target. */
 bool work_suits(const shepherd_t *self, const work_t *lease, const member_row_t *row);
