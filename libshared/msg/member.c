@@ -306,6 +306,8 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
     case MSG__FAULT__CODE__NOT_ALLOWED:
         log_event(LOG_ERROR, "not_allowed", "id=%s shepherd=%s text=\"%.300s\"", self->options.id,
                   self->endpoint, fault->text);
+        if (self->options.on_not_allowed)
+            self->options.on_not_allowed(self->options.state, fault->text);
         break;
     default: log_event(LOG_WARN, "fault", "code=%d text=\"%s\"", (int)fault->code, fault->text);
     }

@@ -33,6 +33,8 @@ typedef struct {
     /* Nobody answers our HELLO, and this is why: "cannot reach ENDPOINT (reason)". Within 2 s, then
      * after 2, 4, 8 ... 60 s; NULL: it is logged. */
     void (*on_unreachable)(void *state, const char *text);
+    /* What we have said is not for the holder of our key to say, and this is why; may be NULL. */
+    void (*on_not_allowed)(void *state, const char *text);
     /* Add to a HELLO what is held (Hello.holding, Hello.shard: borrowed until the next call); may
      * be NULL. */
     void (*hello)(void *state, Msg__Hello *hello);

@@ -47,6 +47,13 @@ static void on_lost(void *state, const char *reason)
     (void)state, (void)reason; /* the time limit ends it */
 }
 
+static void on_not_allowed(void *state, const char *text)
+{
+    ask_t *self = state;
+    self->answered = true;
+    err_set(&self->refusal, ERR_STATE, "%s", text);
+}
+
 static int on_tick(zloop_t *loop, int timer, void *state)
 {
     (void)loop, (void)timer;
@@ -65,6 +72,7 @@ int checkpoint_now(const char *shepherd, const char *run, int64_t wait_ms, err_t
                                 .state = &self,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost,
+                                .on_not_allowed = on_not_allowed,
                                 .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     zloop_t *loop = zloop_new();

@@ -136,6 +136,13 @@ static void on_lost(void *state, const char *reason)
     (void)state, (void)reason; /* the time limit ends it */
 }
 
+static void on_not_allowed(void *state, const char *text)
+{
+    ask_t *self = state;
+    self->answered = true;
+    take(&self->error, text);
+}
+
 static int on_tick(zloop_t *loop, int timer, void *state)
 {
     (void)loop, (void)timer;
@@ -156,6 +163,7 @@ static int converse(ask_t *self, const options_t *options, err_t *err)
                                .state = self,
                                .on_welcome = on_welcome,
                                .on_lost = on_lost,
+                               .on_not_allowed = on_not_allowed,
                                .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     zloop_t *loop = zloop_new();

@@ -40,7 +40,8 @@ struct run_talk {
     msg_envelope_t *answer;
     run_talk_hear_fn *hear;
     void *user;
-    bool over; /* hear has heard enough */
+    bool over;                      /* hear has heard enough */
+    char forbidden[MSG_NAME_BYTES]; /* why our key may not ask this; "": it may */
     stream_t stream;
     progress_t *progress;
 };
@@ -133,6 +134,12 @@ static void on_lost(void *state, const char *reason)
     self->lost_ms = clock_mono_ms();
 }
 
+static void on_not_allowed(void *state, const char *text)
+{
+    run_talk_t *self = state;
+    snprintf(self->forbidden, sizeof self->forbidden, "%s", text);
+}
+
 /* Ends a zloop_start: there is what was waited for, or time is up. */
 static int on_tick(zloop_t *loop, int timer, void *state)
 {
@@ -141,6 +148,7 @@ static int on_tick(zloop_t *loop, int timer, void *state)
     int64_t now = clock_mono_ms();
     bool joined = member_joined(self->member);
     if (self->progress) progress_tick(self->progress);
+    if (*self->forbidden) return -1;
     if (self->once && (self->lost_ms || self->renewed)) return -1;
     if (joined && (self->patient || self->hear)) self->limit_ms = now + self->wait_ms;
     bool asks = self->question.body_case || self->stream.pieces;
@@ -167,6 +175,7 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
                                 .state = self,
                                 .on_welcome = on_welcome,
                                 .on_lost = on_lost,
+                                .on_not_allowed = on_not_allowed,
                                 .on_unreachable = cmd_unreachable};
     zsys_handler_set(NULL);
     self->loop = zloop_new();
@@ -175,10 +184,13 @@ run_talk_t *run_talk_new(const char *endpoints, int64_t wait_ms, err_t *err)
         zloop_timer(self->loop, TICK_MS, 0, on_tick, self);
         run(self);
         if (member_joined(self->member)) return self;
-        err_set(err, ERR_NET,
-                "no cluster answers at %s within %lld ms: name its front with --shepherd, "
-                "or start one with pcp-shepherd --cluster",
-                endpoints, (long long)wait_ms);
+        if (*self->forbidden)
+            err_set(err, ERR_STATE, "%s", self->forbidden);
+        else
+            err_set(err, ERR_NET,
+                    "no cluster answers at %s within %lld ms: name its front with --shepherd, "
+                    "or start one with pcp-shepherd --cluster",
+                    endpoints, (long long)wait_ms);
     }
     run_talk_destroy(&self);
     return NULL;
@@ -197,8 +209,13 @@ void run_talk_destroy(run_talk_t **self_p)
     *self_p = NULL;
 }
 
-static int no_answer(const run_talk_t *self, err_t *err)
+static int no_answer(run_talk_t *self, err_t *err)
 {
+    if (*self->forbidden) {
+        int rc = err_set(err, ERR_STATE, "%s", self->forbidden);
+        *self->forbidden = '\0';
+        return rc;
+    }
     return err_set(err, ERR_NET, "no answer from the cluster at %s within %lld ms", self->endpoints,
                    (long long)self->wait_ms);
 }

@@ -36,19 +36,22 @@ check "other files are another run" "$bin/pcp" run submit "$work/model.mlir" "${
 # --- a key to look with ---
 PCP_KEY=$keys/viewer.key
 may() { check "a viewer may: $*" "$bin/pcp" "$@" --shepherd "$control" --wait-ms 30000; }
-may_not() { check "a viewer may not: $*" refuses 'no answer' "$bin/pcp" "$@" --shepherd "$control" --wait-ms 500; }
+may_not() { check "a viewer may not: $*" refuses 'is registered as viewer' timeout 60 "$bin/pcp" "$@" --shepherd "$control" --wait-ms 30000; }
 may run list
 may run get one
 may run logs one
 may worker list
 check "a viewer may: run watch" timeout $((60 * slow)) "$bin/pcp" run watch two --shepherd "$control"
 for verb in pause resume cancel; do may_not run $verb one; done
+may_not run delete one --yes
 may_not worker drain supervisor
+may_not worker scale supervisor 1
+may_not worker trust worker-0
 check "and is told why" event front 'event=message_refused .*from=viewer'
 PCP_KEY=$keys/operator.key
 check "its runs are as they were" "$bin/pcp" run get one --shepherd "$control"
 PCP_KEY=$keys/compiler.key
-check "a compiler's key asks for nothing" refuses 'no cluster answers' "$bin/pcp" run list --shepherd "$control" --wait-ms 500
+check "a compiler's key asks for nothing" refuses 'another role' "$bin/pcp" run list --shepherd "$control" --wait-ms 30000
 check "and is told why" event front 'event=hello_refused .*another role'
 dismiss
 check "nothing is left running" no_orphans
