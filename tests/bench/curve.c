@@ -1,11 +1,13 @@
 /* bench-curve: what CURVE costs a connection over loopback TCP. Bulk: messages of 1 MiB, eight on the
  * way, as a data client's; small: messages of 200 bytes there and back, one at a time, and 64 on
  * the way. The same processes with and without keys, in turn; medians. The floor is the cipher:
- * XSalsa20-Poly1305 of libsodium on one core, once to seal and once to open. */
+ * XSalsa20-Poly1305 of libsodium on one core, once to seal and once to open. Both ends share this
+ * machine, so that CPU seconds of each tell what a machine of its own would make of it. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,30 +82,43 @@ static double source(const char *endpoint, const char *key, int threads, const l
     return clock_mono_s() - begin;
 }
 
-static double measure(const char *server_key, const char *client_key, int threads,
+typedef struct {
+    double s;        /* on the clock */
+    double cpu_s[2]; /* of who sends and of who takes */
+} cost_t;
+
+static double cpu_of(pid_t child)
+{
+    struct rusage usage = {0};
+    wait4(child, NULL, 0, &usage);
+    const struct timeval *u = &usage.ru_utime, *k = &usage.ru_stime;
+    return (double)(u->tv_sec + k->tv_sec) + 1e-6 * (double)(u->tv_usec + k->tv_usec);
+}
+
+static cost_t measure(const char *server_key, const char *client_key, int threads,
                       const load_t *load)
 {
     static int port;
     char endpoint[64];
     int pipes[2];
-    double seconds = 0;
+    cost_t cost = {0};
     snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%d",
              20000 + ((int)getpid() * 7 + port++) % 20000);
-    if (pipe(pipes) < 0) return 0;
+    if (pipe(pipes) < 0) return cost;
     pid_t one = fork();
     if (one == 0) sink(endpoint, server_key, threads);
     pid_t two = fork();
     if (two == 0) {
-        seconds = source(endpoint, client_key, threads, load);
-        _exit(write(pipes[1], &seconds, sizeof seconds) != sizeof seconds);
+        double s = source(endpoint, client_key, threads, load);
+        _exit(write(pipes[1], &s, sizeof s) != sizeof s);
     }
     close(pipes[1]);
-    if (read(pipes[0], &seconds, sizeof seconds) != sizeof seconds) seconds = 0;
+    if (read(pipes[0], &cost.s, sizeof cost.s) != sizeof cost.s) cost.s = 0;
     close(pipes[0]);
-    waitpid(two, NULL, 0);
+    cost.cpu_s[0] = cpu_of(two);
     kill(one, SIGKILL);
-    waitpid(one, NULL, 0);
-    return seconds;
+    cost.cpu_s[1] = cpu_of(one);
+    return cost;
 }
 
 static int ascending(const void *a, const void *b)
@@ -158,17 +173,22 @@ int main(int argc, char **argv)
     for (int threads = 1; threads <= 4; threads *= 4)
         for (int l = 0; l < LOADS; l++) {
             const load_t *load = &loads[l];
-            double with[TURNS], without[TURNS];
-            for (int t = 0; t < TURNS; t++) {
-                without[t] = measure(NULL, NULL, threads, load);
-                with[t] = measure(server, client, threads, load);
-            }
-            double a = median(without), b = median(with), all = load->n;
-            printf("%-26s %d I/O threads: %9.0f /s without, %9.0f /s with keys (%.0f %%)",
+            double s[2][TURNS], sends[2][TURNS], takes[2][TURNS];
+            for (int t = 0; t < TURNS; t++)
+                for (int k = 0; k < 2; k++) {
+                    cost_t cost = measure(k ? server : NULL, k ? client : NULL, threads, load);
+                    s[k][t] = cost.s;
+                    sends[k][t] = cost.cpu_s[0];
+                    takes[k][t] = cost.cpu_s[1];
+                }
+            double a = median(s[0]), b = median(s[1]), all = load->n, gb = all * MIB / 1e9;
+            printf("%-26s %d I/O threads: %9.0f /s without, %9.0f /s with keys (%.0f %%)\n",
                    load->name, threads, all / a, all / b, 100 * a / b);
             if (load->bytes == MIB)
-                printf("  %.2f and %.2f GB/s", all * MIB / a / 1e9, all * MIB / b / 1e9);
-            printf("\n");
+                printf("    %.2f and %.2f GB/s; CPU seconds a GB: %.2f and %.2f sending, %.2f and "
+                       "%.2f taking\n",
+                       gb / a, gb / b, median(sends[0]) / gb, median(sends[1]) / gb,
+                       median(takes[0]) / gb, median(takes[1]) / gb);
         }
     unlink(server);
     unlink(client);
