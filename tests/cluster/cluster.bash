@@ -96,8 +96,10 @@ shepherd() {
         --checkpoint "$dir/checkpoint" --heartbeat-ms 100 --timeout-ms $((1500 * slow)) "$@"
 }
 
+# The shepherd, within 20 minutes.
 ends() {
     local status=0 want=$1
+    eventually 1200 not_running "${pid[shepherd]}" || { echo "the shepherd still runs"; tail -n 20 "$dir/shepherd.log"; return 1; }
     wait "${pid[shepherd]}" || status=$?
     unset 'pid[shepherd]'
     [ "$status" -eq "$want" ] || { echo "exit status $status"; tail -n 20 "$dir/shepherd.log"; return 1; }
@@ -121,9 +123,10 @@ leaves() {
 }
 
 not_running() {
-    local state
-    state=$(ps -o state= -p "$1") || return 0
-    [ "$state" = Z ]
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    stat=${stat##*) }
+    [ "${stat%% *}" = Z ]
 }
 
 dismiss() {

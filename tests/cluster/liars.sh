@@ -107,6 +107,8 @@ check "it is in quarantine, and nobody else" is "$(quarantined)" w2
 check "the bits of honest workers" same_bits
 check "the evidence is in the records" is "$(sqlite3 -batch "$dir/pcp.db" "SELECT member, round, length(digest),
     length(agreed), digest <> agreed FROM quarantine")" "w2|0|64|64|1"
+check "so are its refused updates" is "$(sqlite3 -batch "$dir/pcp.db" "SELECT count(*) > 0, min(worker) || max(worker) FROM pcp_rejections
+    WHERE reason = 'audit'")" "1|w2w2"
 check "the worker is told" event w2 'event=refused .*quarantine'
 dismiss
 

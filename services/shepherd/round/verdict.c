@@ -42,10 +42,12 @@ static uint32_t witness(const shepherd_t *self, const audit_t *audit)
     return 0;
 }
 
-static void replace(shepherd_t *self, uint32_t replica, uint32_t home)
+static void replace(shepherd_t *self, uint32_t replica, uint32_t home, const char *why)
 {
     work_t *lease = &self->round.lease[replica];
     if (lease->state != WORK_DONE) return;
+    rejection_t rejected = {replica, lease->fence, lease->worker, "audit", why};
+    records_reject(self, &rejected);
     records_reopen(self, replica);
     work_reopen(self, replica);
     work_home(self, lease, home);
@@ -61,7 +63,7 @@ static void replace_others(shepherd_t *self, const char *worker)
         if (self->round.lease[k].state != WORK_DONE) continue;
         audits_release(self, audit->auditor);
         if (audit->open) end(self, audit);
-        replace(self, (uint32_t)k, 0);
+        replace(self, (uint32_t)k, 0, "its worker is in quarantine");
     }
 }
 
@@ -74,7 +76,7 @@ void audits_judge(shepherd_t *self, uint32_t replica)
     end(self, audit);
     log_event(stands ? LOG_DEBUG : LOG_WARN, "audited", "round=%u replica=%u worker=%s stands=%d",
               self->round.number, replica, audit->heard.at[0].worker, stands);
-    if (!stands) replace(self, replica, home);
+    if (!stands) replace(self, replica, home, "two others who trained it agree on another result");
     for (size_t i = 0; i < audit->heard.n; i++) {
         const testimony_t *said = &audit->heard.at[i];
         if (!*said->digest || is_true(audit, said)) continue;
