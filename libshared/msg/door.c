@@ -4,12 +4,15 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -20,11 +23,14 @@
 #include "msg/control.h"
 #include "msg/guest.h"
 #include "msg/keyring.h"
+#include "msg/limits.h"
 #include "msg/ration.h"
 #include "msg/refusals.h"
 
 enum {
     TICK_MS = 20,
+    KEPT_BYTES = 32 << 20,
+    AWAY_MS = 60,      /* without a look of the loop's, after which the guard looks */
     MARGIN = 24,       /* descriptors for our own use */
     GREETING = 85,     /* bytes; who has said less has not shaken hands */
     GREETING_MS = 250, /* time for that, where others can be turned away instead */
@@ -52,8 +58,15 @@ struct door {
     VEC(entry_t) entries;
     int seed; /* what is copied to see how many more could be opened */
     ration_t *ration;
-    int64_t logged_ms, cut_logged_ms;
+    int64_t logged_ms, cut_logged_ms, trimmed_ms;
+    uint64_t least;       /* bytes of this process since then */
     size_t n_away, n_cut; /* since the log said so */
+    ration_guest_t worst; /* of those that were cut since, the last */
+    pthread_mutex_t lock; /* one looks at a time */
+    pthread_t guard;      /* looks while the loop does not */
+    bool guarded, bulk;
+    _Atomic bool ends;
+    _Atomic int64_t looked_ms;
 };
 
 static uint64_t limit(void)
@@ -179,25 +192,34 @@ static size_t turn_away(door_t *self)
 
 /* --- Who makes us hold too much, or says too much? --- */
 
-/* Behind what was asked of the connections: a message that has ended since would be seen. */
-static void see_drained(door_t *self)
+/* Behind what was asked of the connections: a message that has ended since would be seen. A socket is its loop's:
+ * nobody else may ask it. */
+static void see_drained(door_t *self, bool by_loop)
 {
     for (size_t i = 0; i < self->entries.n; i++) {
         entry_t *entry = &self->entries.at[i];
-        entry->drained = entry->listens || !(zsock_events(entry->socket) & ZMQ_POLLIN);
+        entry->drained = entry->listens || (by_loop && !(zsock_events(entry->socket) & ZMQ_POLLIN));
+        ration_entry(self->ration, i, entry->drained);
     }
 }
 
-static void log_cut(door_t *self, const ration_guest_t *guest, int64_t now)
+/* By the loop alone: whoever reads the log may be what it waits for. */
+static void log_cut(door_t *self, int64_t now)
 {
-    if (self->cut_logged_ms && now - self->cut_logged_ms < LOG_EVERY_MS) return;
-    log_event(LOG_WARN, "guest_cut", "connections=%zu bytes=%llu reason=\"%s\"", self->n_cut,
-              (unsigned long long)guest->held, guest->wrong);
+    pthread_mutex_lock(&self->lock);
+    bool says = self->n_cut > 0 &&
+                (!self->cut_logged_ms || now - self->cut_logged_ms >= LOG_EVERY_MS);
+    ration_guest_t worst = self->worst;
+    size_t n = self->n_cut;
+    if (says) self->n_cut = 0;
+    pthread_mutex_unlock(&self->lock);
+    if (!says) return;
     self->cut_logged_ms = now;
-    self->n_cut = 0;
+    log_event(LOG_WARN, "guest_cut", "connections=%zu bytes=%llu reason=\"%s\"", n,
+              (unsigned long long)worst.held, worst.wrong);
 }
 
-static size_t cut_greedy(door_t *self, int64_t now)
+static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
 {
     guests_t guests = {0};
     VEC(ration_guest_t) judged = {0};
@@ -213,14 +235,14 @@ static size_t cut_greedy(door_t *self, int64_t now)
         one.listens = self->entries.at[one.entry].listens;
         VEC_PUSH(&judged, one);
     }
-    see_drained(self);
+    see_drained(self, by_loop);
     for (size_t i = 0; i < judged.n; i++)
         judged.at[i].drained = self->entries.at[judged.at[i].entry].drained;
     size_t n = ration_judge(self->ration, judged.at, judged.n, now);
     self->n_cut += n;
     for (size_t i = 0; i < judged.n && n > 0; i++) {
         if (!judged.at[i].wrong) continue;
-        log_cut(self, &judged.at[i], now);
+        self->worst = judged.at[i];
         refusals_count(judged.at[i].talks ? REFUSAL_MESSAGES : REFUSAL_BYTES);
         shutdown(judged.at[i].fd, SHUT_RDWR);
     }
@@ -257,12 +279,48 @@ static size_t make_room(door_t *self)
     return n;
 }
 
+/* The C library keeps what floods made it take, in pieces between what lives: given back when none of it waits. */
+static void give_back(door_t *self, int64_t now)
+{
+    uint64_t bytes = ration_own_bytes(self->ration);
+    bool empty = true;
+    for (size_t i = 0; i < self->entries.n; i++) empty = empty && self->entries.at[i].drained;
+    if (bytes < self->least || !self->least) self->least = bytes;
+    if (!empty || bytes < self->least + KEPT_BYTES || now - self->trimmed_ms < LOG_EVERY_MS) return;
+    malloc_trim(0);
+    self->trimmed_ms = now;
+    self->least = ration_own_bytes(self->ration);
+}
+
 size_t door_look(door_t *self)
 {
     int64_t now = clock_mono_ms();
     for (size_t i = 0; i < self->entries.n; i++) count_strangers(self->entries.at[i].monitor);
-    size_t n = ration_due(self->ration, now) ? cut_greedy(self, now) : 0;
-    return n + make_room(self);
+    pthread_mutex_lock(&self->lock);
+    bool due = ration_due(self->ration, now);
+    size_t n = due ? cut_greedy(self, true, now) : 0;
+    if (due) give_back(self, now);
+    pthread_mutex_unlock(&self->lock);
+    log_cut(self, now);
+    n += make_room(self);
+    self->looked_ms = clock_mono_ms();
+    return n;
+}
+
+/* While the loop is at something else the library's threads go on reading. */
+static void *guard_main(void *arg)
+{
+    door_t *self = arg;
+    const struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
+    while (!self->ends) {
+        nanosleep(&tick, NULL);
+        int64_t now = clock_mono_ms();
+        if (now - self->looked_ms < AWAY_MS) continue;
+        pthread_mutex_lock(&self->lock);
+        if (ration_due(self->ration, now)) cut_greedy(self, false, now);
+        pthread_mutex_unlock(&self->lock);
+    }
+    return NULL;
 }
 
 /* --- Beginning and end --- */
@@ -285,11 +343,13 @@ static void add(door_t *self, zsock_t *socket)
         entry.port = (uint16_t)strtoul(colon + 1, NULL, 10);
     if (str_starts(entry.endpoint, "ipc://")) entry.path = entry.endpoint + strlen("ipc://");
     VEC_PUSH(&self->entries, entry);
+    self->bulk |= type == ZMQ_ROUTER && zsock_rcvhwm(socket) == MSG_RECEIVE_QUEUE;
 }
 
 door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
 {
     door_t *self = mem_calloc(1, sizeof *self);
+    pthread_mutex_init(&self->lock, NULL);
     for (size_t i = 0; i < n; i++)
         if (sockets[i] && zsock_endpoint(sockets[i])) add(self, sockets[i]);
     for (size_t i = 0; i < self->entries.n; i++)
@@ -297,7 +357,7 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
             self->entries.at[i].monitor = endpoint_watch(self->entries.at[i].socket,
                                                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    self->ration = ration_new();
+    self->ration = ration_new(self->bulk ? MSG_HELD_BULK : MSG_HELD_TOTAL);
     self->seed = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (self->seed < 0) {
         err_set_errno(err, "/dev/null");
@@ -305,6 +365,8 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
         return NULL;
     }
     zloop_timer(loop, TICK_MS, 0, on_tick, self);
+    self->looked_ms = clock_mono_ms();
+    self->guarded = pthread_create(&self->guard, NULL, guard_main, self) == 0;
     return self;
 }
 
@@ -312,6 +374,9 @@ void door_destroy(door_t **self_p)
 {
     door_t *self = *self_p;
     if (!self) return;
+    self->ends = true;
+    if (self->guarded) pthread_join(self->guard, NULL);
+    pthread_mutex_destroy(&self->lock);
     if (self->seed >= 0) close(self->seed);
     ration_destroy(&self->ration);
     for (size_t i = 0; i < self->entries.n; i++) {

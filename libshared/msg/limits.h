@@ -28,6 +28,9 @@ enum {
     MSG_UNFINISHED_TOTAL = 256 << 20, /* of all of them at one process */
     MSG_WAITING_BYTES =
         48 << 20, /* on a connection of which nothing was taken for a while: its queue */
+    MSG_HELD_TOTAL =
+        128 << 20,           /* whole and unfinished, of all connections of a shepherd or front */
+    MSG_HELD_BULK = 1 << 30, /* and of an aggregator, whose reactor may add up for a while */
 
     MSG_HEARTBEAT_MS = 500,
     MSG_TIMEOUT_MS = 4000, /* silence after which a peer is lost */

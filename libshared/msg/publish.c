@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "msg/envelope.h"
 #include "msg/keyring.h"
 #include "msg/ration.h"
 #include "msg/refusals.h"
@@ -37,6 +38,13 @@ const char *publish_topic(const Msg__Event *event)
     }
 }
 
+/* Any number of connections may try again for ever. */
+static bool shows_refused(void)
+{
+    static _Atomic uint64_t n;
+    return msg_shows(++n);
+}
+
 /* What subscribers have said since: a byte 1, or 0 for the end, and a topic. Only who has the card of
  * one who may hear events gets a subscription, which is the last speaker's (ZMQ_XPUB_MANUAL). */
 static void admit_subscribers(void *raw)
@@ -52,10 +60,11 @@ static void admit_subscribers(void *raw)
             why = "its role may not hear events";
             refusals_count(REFUSAL_ROLE);
         }
-        if (why)
+        if (why) ration_refused(zmq_msg_get(&frame, ZMQ_SRCFD));
+        if (why && shows_refused())
             log_event(LOG_WARN, "subscriber_refused", "name=%s reason=\"%s\"",
                       card ? card->name : "", why);
-        else if (n > 0)
+        else if (!why && n > 0)
             zmq_setsockopt(raw, bytes[0] ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE, bytes + 1, n - 1);
     }
     zmq_msg_close(&frame);
@@ -70,7 +79,7 @@ static bool may_publish(zmq_msg_t *frame)
         why = "its role has no events";
         refusals_count(REFUSAL_ROLE);
     }
-    if (why)
+    if (why && shows_refused())
         log_event(LOG_WARN, "event_refused", "name=%s reason=\"%s\"", card ? card->name : "", why);
     return !why;
 }

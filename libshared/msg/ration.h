@@ -5,7 +5,11 @@
  * ends takes all memory. But the kernel knows how many bytes have come on a connection, and we know how many of
  * them were in the messages that we took: the rest waits, and where no whole message does, it is unfinished.
  *
- * One thread looks, but for ration_heard. */
+ * What a connection has queued outlives it: it is ours to read all the same. So the sum over all of them has a limit,
+ * too, in which those that have ended count until their socket was seen empty; beyond it those that hold most end, and
+ * nobody new is let in.
+ *
+ * One thread at a time looks; ration_heard and ration_refused are for any. */
 #ifndef MSG_RATION_H
 #define MSG_RATION_H
 
@@ -21,24 +25,32 @@ size_t ration_frame(size_t bytes, bool curve);
 void ration_refused(int fd);
 
 typedef struct ration ration_t;
-ration_t *ration_new(void);
+/* All connections may make us hold `total` bytes. */
+ration_t *ration_new(uint64_t total);
 void ration_destroy(ration_t **self_p);
 
-/* Is it time to look? When this process has grown since the last look, and now and then. */
+/* Is it time to look? When this process has grown since the last look, while nobody is let in, and now and then. */
 bool ration_due(ration_t *self, int64_t now_ms);
+
+/* Of this process, in memory; 0: not known. */
+uint64_t ration_own_bytes(const ration_t *self);
 
 /* A connection as it is now. */
 typedef struct {
     int fd;
-    uint64_t cookie;   /* the kernel's name of it: a descriptor is used again */
-    uint64_t came;     /* bytes that were taken from the kernel */
-    size_t entry;      /* the caller's own */
-    bool listens;      /* to what we publish: all that it says is subscriptions, which are kept */
-    bool drained;      /* no whole message waits at its socket, nor did while `came` was asked */
+    uint64_t cookie; /* the kernel's name of it: a descriptor is used again */
+    uint64_t came;   /* bytes that were taken from the kernel */
+    size_t entry;    /* number of the socket where it came in */
+    bool listens;    /* to what we publish: all that it says is subscriptions, which are kept */
+    bool
+        drained; /* no whole message waits at its socket, nor did while `came` was asked; false: or nobody knows */
     uint64_t held;     /* out: bytes that wait */
     const char *wrong; /* out: why it is to end; NULL: it may stay */
     bool talks;        /* out: that is because it says too much in too short a time */
 } ration_guest_t;
+
+/* Before each judgement, of each socket: `drained` as above. */
+void ration_entry(ration_t *self, size_t entry, bool drained);
 
 /* Judge all of them; sorts them. Returns how many are to end. */
 size_t ration_judge(ration_t *self, ration_guest_t *guests, size_t n, int64_t now_ms);

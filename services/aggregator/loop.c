@@ -122,6 +122,7 @@ static bool receive_data(loop_t *self)
         const char *why = NULL;
         memcpy(from.at, zmq_msg_data(&frame[0]), from.n);
         from.card = keyring_card(&frame[1], &why);
+        if (why) ration_refused(zmq_msg_get(&frame[1], ZMQ_SRCFD));
         if (why)
             aggregator_refuse(&self->state, &from, zmq_msg_data(&frame[1]), zmq_msg_size(&frame[1]),
                               zmq_msg_size(&frame[2]), why);

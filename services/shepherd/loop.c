@@ -14,7 +14,7 @@ static void send_control(void *user, const msg_peer_t *to, msg_envelope_t *messa
 {
     loop_t *self = user;
     err_t err = {0};
-    if (control_send(self->control, to, message, &err) < 0)
+    if (control_send(self->control, to, message, &err) < 0 && msg_shows(++self->n_unsent))
         log_event(LOG_WARN, "send_failed", "error=\"%s\"", err.text);
 }
 

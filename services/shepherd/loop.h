@@ -16,6 +16,7 @@ typedef struct {
     bool herald_busy;
     int64_t herald_ms; /* when it was told last */
     uint64_t n_event;  /* published */
+    uint64_t n_unsent; /* messages to members who have gone, or do not read */
 } loop_t;
 
 /* Run until the state is finished. The sockets are open; the state is initialised. */

@@ -47,13 +47,15 @@ begin beset
 check "the shepherd listens" eventually 30 event shepherd 'event=start'
 check "the aggregator joins" eventually 30 event shepherd 'event=member_joined member=a0'
 SECONDS=0
+# Where the reactor is late, its guard does not know that no whole message waits.
+unfinished='its message does not end|too much of it waits'
 unending=(--how 'endless,crumbs' --connections 4)
 besiege control 0 "${unending[@]}"
 besiege telemetry 1 --type PUB "${unending[@]}"
 besiege events 2 --type SUB "${unending[@]}"
 besiege data 3 "${unending[@]}"
-check "a message without end ends its connection to the shepherd" eventually 20 cuts shepherd 'its message does not end'
-check "and to the aggregator" eventually 20 cuts a0 'its message does not end'
+check "a message without end ends its connection to the shepherd" eventually 20 cuts shepherd "$unfinished"
+check "and to the aggregator" eventually 20 cuts a0 "$unfinished"
 while [ $SECONDS -lt $((seconds / 2)) ]; do
     sleep 1
     [ $((SECONDS % 10)) -ne 0 ] || figures

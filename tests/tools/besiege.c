@@ -1,6 +1,7 @@
 /* besiege: what somebody without manners does to a port: connections that say nothing, greet and say
  * nothing, or send noise; messages that never end, in large frames or in frames of one byte; floods of whole
- * messages that are none of ours, small or large. Speaks ZeroMQ's wire protocol (ZMTP 3.0, RFC 23, without
+ * messages that are none of ours, small or large; a greeting for keys and noise behind it; what another connection
+ * has said (tap-line). Speaks ZeroMQ's wire protocol (ZMTP 3.0, RFC 23, without
  * keys) by itself, for the library would hold a message back until it is whole.
  *
  * Each connection does one of the things that --how names, in turn; one that is ended is made again. One
@@ -23,7 +24,7 @@
 #include "base/mem.h"
 
 typedef struct {
-    char *how, *type;
+    char *how, *type, *replay;
     int64_t port, connections;
     double seconds;
 } options_t;
@@ -36,8 +37,10 @@ typedef struct {
 static const config_field_t fields[] = {
     ROW(port, INT, NULL, 1, 65535, "of this machine"),
     ROW(how, STRING, "endless", 0, 0,
-        "words of: silent, idle, noise, garbage, endless, crumbs, words, blocks, drip"),
+        "words of: silent, idle, noise, garbage, endless, crumbs, words, blocks, drip, locked, "
+        "replay"),
     ROW(type, STRING, "DEALER", 0, 0, "socket type that it says it is: PUB to a SUB, SUB to a PUB"),
+    ROW(replay, STRING, NULL, 0, 0, "file that the way replay sends"),
     ROW(connections, INT, "4", 1, 4096, "at a time"),
     ROW(seconds, FLOAT, "5", 0.1, 1e6, "then it ends"),
 };
@@ -60,6 +63,8 @@ typedef struct {
 
 typedef struct {
     const options_t *options;
+    uint8_t *said; /* of --replay */
+    size_t n_said;
     uint64_t made, bytes, random;
 } state_t;
 
@@ -154,6 +159,23 @@ static size_t drip(state_t *self, uint8_t *out)
     return 3;
 }
 
+/* A greeting for CURVE (RFC 26), and a HELLO of the right size in which nothing is right. */
+static size_t locked(state_t *self, uint8_t *out)
+{
+    enum { GREETING = 64, HELLO = 200 };
+    greet(self->options, out);
+    memcpy(out + 12, "CURVE", 5);
+    fill(self, out + GREETING, 2 + HELLO);
+    memcpy(out + GREETING, "\4\310\5HELLO\1", 9);
+    return GREETING + 2 + HELLO;
+}
+
+static size_t replay(state_t *self, uint8_t *out)
+{
+    memcpy(out, self->said, self->n_said);
+    return self->n_said;
+}
+
 static const struct {
     const char *name;
     bool greets;
@@ -162,6 +184,7 @@ static const struct {
     {"silent", false, silent}, {"idle", true, silent},     {"noise", false, noise},
     {"garbage", true, noise},  {"endless", true, endless}, {"crumbs", true, crumbs},
     {"words", true, words},    {"blocks", true, blocks},   {"drip", true, drip},
+    {"locked", false, locked}, {"replay", false, replay},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -260,6 +283,18 @@ static int choose(const options_t *options, size_t chosen[WAYS], size_t *n, err_
     return rc == 0 && *n == 0 ? err_set(err, ERR_ARG, "--how: say what") : rc;
 }
 
+/* As much of the file as goes at once. */
+static int read_replay(state_t *self, err_t *err)
+{
+    const char *path = self->options->replay;
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (path && !file) return err_set_errno(err, "%s", path);
+    self->said = mem_calloc(1, BLOCK);
+    self->n_said = file ? fread(self->said, 1, BLOCK, file) : 0;
+    if (file) fclose(file);
+    return 0;
+}
+
 static int run(const options_t *options, err_t *err)
 {
     size_t chosen[WAYS], n_chosen = 0;
@@ -269,10 +304,11 @@ static int run(const options_t *options, err_t *err)
     state_t self = {.options = options, .random = 88172645463325252ull};
     line_t *line = mem_calloc(n, sizeof *line);
     struct pollfd *poll_of = mem_calloc(n, sizeof *poll_of);
+    int rc = read_replay(&self, err);
     for (size_t i = 0; i < n; i++)
         line[i] = (line_t){.fd = -1, .how = chosen[i % n_chosen], .bytes = mem_calloc(1, BLOCK)};
     signal(SIGPIPE, SIG_IGN);
-    double end_s = clock_mono_s() + options->seconds;
+    double end_s = clock_mono_s() + (rc == 0 ? options->seconds : 0);
     while (clock_mono_s() < end_s) turn(&self, line, poll_of);
     printf("connections=%llu bytes=%llu\n", (unsigned long long)self.made,
            (unsigned long long)self.bytes);
@@ -282,7 +318,8 @@ static int run(const options_t *options, err_t *err)
     }
     free(line);
     free(poll_of);
-    return 0;
+    free(self.said);
+    return rc;
 }
 
 int main(int argc, char **argv)

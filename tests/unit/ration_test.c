@@ -28,7 +28,7 @@ static const char *look(rig_t *self, uint64_t cookie, uint64_t came, bool draine
 static int begin(void **state)
 {
     static rig_t rig;
-    rig = (rig_t){.ration = ration_new(), .now_ms = 1000000};
+    rig = (rig_t){.ration = ration_new(MSG_HELD_BULK), .now_ms = 1000000};
     *state = &rig;
     ration_guest_t nobody;
     ration_judge(rig.ration, &nobody, 0, rig.now_ms);
@@ -156,6 +156,32 @@ static void budget(void **state)
     assert_in_range(n, 1, N / 2);
 }
 
+/* What those who were cut have queued is still there: nobody new comes in before the socket was seen empty. */
+static void total(void **state)
+{
+    enum { N = 64, EACH = MSG_HELD_BULK / MIB / 32 }; /* each may wait, and half of them */
+    rig_t *self = *state;
+    ration_guest_t guest[N], newcomer = {.fd = FD + 200, .cookie = 12};
+    for (int i = 0; i < N; i++)
+        guest[i] = (ration_guest_t){.fd = FD + 1 + i, .cookie = 11, .came = (uint64_t)EACH * MIB};
+    ration_entry(self->ration, 0, false);
+    assert_int_equal(ration_judge(self->ration, guest, N, self->now_ms += 20), N / 2);
+    for (int i = 0; i < N; i++)
+        if (guest[i].wrong)
+            assert_string_equal(guest[i].wrong,
+                                "all that waits for us is too much, and it has sent most");
+    assert_true(ration_due(self->ration, self->now_ms));
+    for (int i = 0; i < 3; i++) { /* all have gone */
+        newcomer.cookie++;
+        assert_int_equal(ration_judge(self->ration, &newcomer, 1, self->now_ms += 20), 1);
+        assert_string_equal(newcomer.wrong, "too much of others waits");
+    }
+    ration_entry(self->ration, 0, true);
+    ration_judge(self->ration, &newcomer, 0, self->now_ms += 20);
+    newcomer.cookie++;
+    assert_int_equal(ration_judge(self->ration, &newcomer, 1, self->now_ms += 20), 0);
+}
+
 /* As RFC 23 and 26 have them. */
 static void frames(void **state)
 {
@@ -179,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_messages, begin, end),
         cmocka_unit_test_setup_teardown(refused_messages, begin, end),
         cmocka_unit_test_setup_teardown(budget, begin, end),
+        cmocka_unit_test_setup_teardown(total, begin, end),
         cmocka_unit_test(frames),
     };
     return cmocka_run_group_tests_name("ration", tests, NULL, NULL);

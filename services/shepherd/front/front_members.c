@@ -230,7 +230,8 @@ void front_on_hello(front_t *self, const msg_peer_t *from, zmq_msg_t *body)
     } else if (!self->leads || self->stopping) {
         front_fault(self, from, MSG__FAULT__CODE__NOT_LEADER, "another front leads");
     } else if (wrong) {
-        log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
+        if (msg_shows(++self->count.refused))
+            log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
         front_fault(self, from, MSG__FAULT__CODE__REFUSED, wrong);
     } else if (old && !old->kicked && strcmp(old->is.id, hello->id) == 0 &&
                old->is.kind == hello->kind) {

@@ -173,7 +173,8 @@ void on_hello(void *state, const msg_peer_t *from, const msg_envelope_t *message
     if (!wrong && hello->kind == MSG__KIND__KIND_WORKER)
         wrong = plans_refusal(&self->plans, hello->target);
     if (wrong) {
-        log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
+        if (msg_shows(++self->count.refused))
+            log_event(LOG_WARN, "hello_refused", "reason=\"%s\"", wrong);
         refuse(self, from, message->id, MSG__FAULT__CODE__REFUSED, wrong);
         return;
     }

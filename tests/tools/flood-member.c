@@ -1,0 +1,256 @@
+/* flood-member: somebody with a key of the cluster and without manners: noise in words and in blocks, messages in
+ * many frames, heartbeats without a pause, subscriptions without end, on many connections that come again when they are
+ * cut; or connections that say HELLO and go, over and over.
+ *
+ * Each connection does one of the things that --how names, in turn. One thread; the library's own connect again. */
+#include <czmq.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/version.h"
+#include "msg/control.h"
+#include "msg/service.h"
+#include "msg/wire.h"
+
+typedef struct {
+    char *target, *how, *type, *id, *run;
+    int64_t connections, rate, life_ms;
+    service_options_t common;
+} options_t;
+
+#define ROW(key, what, text, low, high, words_)                                                    \
+    {                                                                                              \
+        .name = #key, .kind = CONFIG_##what, .offset = offsetof(options_t, key), .fallback = text, \
+        .help = words_, .min = low, .max = high                                                    \
+    }
+static const config_field_t fields[] = {
+    ROW(target, STRING, NULL, 0, 0, "endpoint, of an aggregator with ?key=HEX"),
+    ROW(how, STRING, "words", 0, 0, "words of: words, blocks, parts, beats, hello, topics, asks"),
+    {.name = "type",
+     .kind = CONFIG_ENUM,
+     .offset = offsetof(options_t, type),
+     .fallback = "DEALER",
+     .words = "DEALER|PUB|SUB",
+     .help = "of its sockets"},
+    ROW(id, STRING, "worker-flood", 0, 0, "that HELLO says, with a number behind it"),
+    ROW(run, STRING, "same", 0, 0, "whose parameters it asks for"),
+    ROW(connections, INT, "4", 1, 1000, "at a time"),
+    ROW(rate, INT, "0", 0, 1e9, "messages a second and connection [as many as go]"),
+    ROW(life_ms, INT, "0", 0, 1e9, "after which a connection ends and is made anew [never]"),
+    SERVICE_FIELDS(options_t),
+};
+static const config_table_t table = {
+    .usage = "flood-member --target ENDPOINT --key FILE [FLAGS]\n"
+             "Says too much, with a key that is good.",
+    .fields = fields,
+    .n_fields = sizeof fields / sizeof *fields,
+};
+
+enum { WORD = 64, BLOCK = 1 << 20, PART = 1024, PARTS = 32 << 10, BURST = 64 };
+
+typedef struct {
+    zsock_t *socket;
+    size_t how;
+    int64_t born_ms;
+    double may_say;
+    uint64_t n;
+} line_t;
+
+typedef struct {
+    options_t options;
+    uint8_t *noise; /* BLOCK bytes */
+    uint64_t made, said;
+} flood_t;
+
+/* --- What is said: 0, or -1: it did not go --- */
+
+static int put(zsock_t *socket, const void *bytes, size_t n, int flags)
+{
+    return zmq_send(zsock_resolve(socket), bytes, n, flags | ZMQ_DONTWAIT) < 0 ? -1 : 0;
+}
+
+static int say_words(flood_t *self, line_t *line)
+{
+    return put(line->socket, self->noise + line->n % 4096, WORD, 0);
+}
+
+static int say_blocks(flood_t *self, line_t *line)
+{
+    return put(line->socket, self->noise, BLOCK, 0);
+}
+
+static int say_parts(flood_t *self, line_t *line)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < PARTS; i++)
+        rc = put(line->socket, self->noise, PART, i + 1 < PARTS ? ZMQ_SNDMORE : 0);
+    return rc;
+}
+
+static int say_hello(flood_t *self, line_t *line)
+{
+    char *id = mem_printf("%s%zu", self->options.id, line->how);
+    Msg__Hello hello = MSG__HELLO__INIT;
+    hello.kind = MSG__KIND__KIND_WORKER;
+    hello.id = id;
+    hello.target = "cpu:abacus";
+    hello.host = "";
+    hello.endpoint = "";
+    hello.software = (char *)pcp_version;
+    hello.threads = 1;
+    hello.pid = (uint32_t)getpid();
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_HELLO;
+    message.hello = &hello;
+    int rc = control_send(line->socket, NULL, &message, NULL);
+    free(id);
+    return rc;
+}
+
+static int say_beat(flood_t *self, line_t *line)
+{
+    if (line->n == 0) return say_hello(self, line);
+    Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    msg_envelope_t message = MSG__ENVELOPE__INIT;
+    message.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
+    message.heartbeat = &beat;
+    return control_send(line->socket, NULL, &message, NULL);
+}
+
+static int say_topic(flood_t *self, line_t *line)
+{
+    (void)self;
+    char topic[64];
+    snprintf(topic, sizeof topic, "no such topic, but a long one all the same %llu",
+             (unsigned long long)line->n);
+    return zmq_setsockopt(zsock_resolve(line->socket), ZMQ_SUBSCRIBE, topic, strlen(topic));
+}
+
+static int say_ask(flood_t *self, line_t *line)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    wire_header_t header = {.type = WIRE_GET_PARAMS,
+                            .run = wire_run_hash(self->options.run),
+                            .seq = (uint32_t)line->n + 1,
+                            .count = 1};
+    wire_pack(&header, bytes);
+    if (put(line->socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0) return -1;
+    return put(line->socket, "", 0, 0);
+}
+
+static const struct {
+    const char *name;
+    int (*say)(flood_t *self, line_t *line);
+} ways[] = {{"words", say_words}, {"blocks", say_blocks}, {"parts", say_parts}, {"beats", say_beat},
+            {"hello", say_hello}, {"topics", say_topic},  {"asks", say_ask}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* --- Connections --- */
+
+static int type_of(const char *word)
+{
+    return strcmp(word, "PUB") == 0 ? ZMQ_PUB : strcmp(word, "SUB") == 0 ? ZMQ_SUB : ZMQ_DEALER;
+}
+
+static int open_line(flood_t *self, line_t *line, err_t *err)
+{
+    endpoint_t at = endpoint_connect(type_of(self->options.type), self->options.target);
+    at.send_queue = BURST;
+    at.linger_ms = 0;
+    line->socket = endpoint_open(at, err);
+    line->born_ms = clock_mono_ms();
+    line->n = 0;
+    self->made++;
+    return line->socket ? 0 : -1;
+}
+
+static void hear(line_t *line)
+{
+    for (zframe_t *frame; (frame = zframe_recv_nowait(line->socket));) zframe_destroy(&frame);
+}
+
+static void speak(flood_t *self, line_t *line, double passed_s)
+{
+    double rate = (double)self->options.rate;
+    line->may_say = rate > 0 ? line->may_say + rate * passed_s : BURST;
+    if (line->may_say > BURST) line->may_say = BURST;
+    for (; line->may_say >= 1 && ways[line->how].say(self, line) == 0; line->may_say -= 1) {
+        line->n++;
+        self->said++;
+    }
+}
+
+static int turn(flood_t *self, line_t *line, double passed_s, err_t *err)
+{
+    for (int64_t i = 0; i < self->options.connections; i++) {
+        int64_t life = self->options.life_ms, now_ms = clock_mono_ms();
+        if (life && line[i].socket && now_ms - line[i].born_ms >= life)
+            zsock_destroy(&line[i].socket);
+        if (!line[i].socket && open_line(self, &line[i], err) < 0) return -1;
+        if (zsock_type(line[i].socket) != ZMQ_PUB) hear(&line[i]);
+        speak(self, &line[i], passed_s);
+    }
+    return 0;
+}
+
+static int choose(const char *how, size_t chosen[WAYS], size_t *n, err_t *err)
+{
+    char *copy = mem_strdup(how), *rest = NULL;
+    for (char *word = strtok_r(copy, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        size_t i = 0;
+        while (i < WAYS && strcmp(ways[i].name, word) != 0) i++;
+        if (i == WAYS || *n == WAYS) {
+            err_set(err, ERR_ARG, "--how: \"%s\" is none of its words, or one too many", word);
+            *n = 0;
+            break;
+        }
+        chosen[(*n)++] = i;
+    }
+    free(copy);
+    return *n ? 0 : -1;
+}
+
+static int run(flood_t *self, err_t *err)
+{
+    enum { PAUSE_MS = 5 };
+    const options_t *o = &self->options;
+    size_t chosen[WAYS], n_chosen = 0, n = (size_t)o->connections;
+    if (!o->target) return err_set(err, ERR_ARG, "--target is missing");
+    if (choose(o->how, chosen, &n_chosen, err) < 0) return -1;
+    int signal_fd = service_start("flood-member", &o->common, &table, o, err), rc = 0;
+    if (signal_fd < 0) return -1;
+    self->noise = mem_calloc(1, BLOCK);
+    for (size_t i = 0; i < BLOCK; i++) self->noise[i] = (uint8_t)(i * 2654435761u >> 24);
+    line_t *line = mem_calloc(n, sizeof *line);
+    for (size_t i = 0; i < n; i++) line[i].how = chosen[i % n_chosen];
+    zmq_pollitem_t item = {.fd = signal_fd, .events = ZMQ_POLLIN};
+    double before_s = clock_mono_s();
+    while (rc == 0 && zmq_poll(&item, 1, PAUSE_MS) >= 0 && !item.revents) {
+        double now_s = clock_mono_s();
+        rc = turn(self, line, now_s - before_s, err);
+        before_s = now_s;
+    }
+    log_event(LOG_INFO, "summary", "connections=%llu messages=%llu", (unsigned long long)self->made,
+              (unsigned long long)self->said);
+    for (size_t i = 0; i < n; i++) zsock_destroy(&line[i].socket);
+    free(line);
+    free(self->noise);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    flood_t self = {0};
+    err_t err = {0};
+    int go = service_configure(&table, &self.options, argc, argv),
+        status = go == SERVICE_BAD ? 2 : 0;
+    if (go == SERVICE_GO && run(&self, &err) < 0) {
+        fprintf(stderr, "flood-member: %s\n", err.text);
+        status = 1;
+    }
+    config_fini(&table, &self.options);
+    service_end();
+    return status;
+}
