@@ -295,6 +295,8 @@ static void on_fault(void *state, const msg_peer_t *from, const msg_envelope_t *
     unanswered_heard(self->unanswered, fault->code == MSG__FAULT__CODE__NOT_LEADER);
     switch (fault->code) {
     case MSG__FAULT__CODE__UNKNOWN_PEER:
+        if (self->joined && fault->hand_over && self->options.on_moved)
+            self->options.on_moved(self->options.state);
         if (self->joined) self->lost = "the shepherd does not know us";
         break;
     case MSG__FAULT__CODE__NOT_LEADER:

@@ -28,6 +28,8 @@ typedef struct {
     void *state; /* for routes and the functions below */
     void (*on_welcome)(void *state, const Msg__Welcome *welcome); /* joined, or joined again */
     void (*on_lost)(void *state, const char *reason);             /* on_welcome follows, one day */
+    /* Another run is to have us, and ours, which goes on, needs what we keep of it; on_lost follows. May be NULL. */
+    void (*on_moved)(void *state);
     void (*on_bye)(void *state, const char *reason); /* the shepherd dismisses us; may be NULL */
     uint32_t (*credit)(void *state);                 /* for heartbeats; may be NULL */
     /* Nobody answers our HELLO, and this is why: "cannot reach ENDPOINT (reason)". Within 2 s, then

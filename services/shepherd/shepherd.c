@@ -188,6 +188,7 @@ void shepherd_tick(shepherd_t *self, int64_t now_ms)
     resume_expire(self);
     replicas_tick(self);
     if (copies_tick(self)) rounds_copied(self);
+    coming_tick(self);
     rounds_check(self);
     self->round.stirred = true; /* rests end, and what waits for a target waits no more */
     shepherd_dispatch(self);

@@ -103,6 +103,11 @@ bool copying_busy(const copying_t *self)
     return jobs_busy(self->jobs);
 }
 
+size_t copying_left(const copying_t *self)
+{
+    return self->waits.n + copying_busy(self);
+}
+
 static void start(copying_t *self, const msg_envelope_t *copy)
 {
     snprintf(self->now, sizeof self->now, "%s", copy->copy->state);

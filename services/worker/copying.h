@@ -35,6 +35,7 @@ void copying_ask(copying_t *self, const msg_envelope_t *copy);
 /* COPIED, to be sent; caller frees. NULL: none is ready. The next one begins. */
 msg_envelope_t *copying_take(copying_t *self);
 bool copying_busy(const copying_t *self);
+size_t copying_left(const copying_t *self); /* copies that are not made yet */
 
 void copying_run(void *user, job_t *job, const msg_envelope_t *message); /* the thread's job */
 

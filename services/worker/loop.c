@@ -10,6 +10,7 @@
 #include "msg/alive.h"
 #include "msg/control.h"
 #include "msg/publish.h"
+#include "worker/leaving.h"
 #include "worker/work.h"
 
 enum { TICK_MS = 50 };
@@ -58,7 +59,7 @@ static bool rename_job(loop_t *self, const Msg__Lease *late, const msg_envelope_
 
 static void start_job(loop_t *self, const msg_envelope_t *message)
 {
-    self->void_job = false;
+    self->void_job = self->handed = false;
     jobs_start(self->jobs, message);
     if (self->drain_ms) jobs_drain(self->jobs);
 }
@@ -93,6 +94,7 @@ static void on_work(void *state, const msg_peer_t *from, const msg_envelope_t *m
         return;
     }
     if (training) answers_drop_replica(&self->answers, lease.replica);
+    if (training) handover_lease(&self->handover, message->lease);
     self->training = training;
     self->lease = lease;
     start_job(self, message);
@@ -118,6 +120,7 @@ static void on_revoke(void *state, const msg_peer_t *from, const msg_envelope_t 
     log_event(LOG_INFO, "revoked", "round=%u replica=%u fence=%u held=%d", revoke->round,
               revoke->replica, revoke->fence, ours || n);
     if (ours) give_up_job(self);
+    if (n) handover_void(&self->handover, revoke->round, revoke->replica);
     if (n) member_ask(self->member);
 }
 
@@ -180,6 +183,13 @@ static void lose_device(loop_t *self, msg_envelope_t *reply)
     msg_free(&self->next);
 }
 
+static void note_state(loop_t *self, const msg_envelope_t *reply)
+{
+    const Msg__LeaseDone *done = reply->lease_done;
+    if (reply->body_case == MSG__ENVELOPE__BODY_LEASE_DONE && !done->audit)
+        handover_made(&self->handover, done->round, done->replica, done->state);
+}
+
 /* Takes the reply. What is broken off by a drain is given again when BYE comes: no failure. */
 static void finish_job(loop_t *self, msg_envelope_t *reply)
 {
@@ -195,6 +205,7 @@ static void finish_job(loop_t *self, msg_envelope_t *reply)
         return;
     }
     int64_t now = clock_mono_ms();
+    if (!self->void_job) note_state(self, reply);
     if (self->void_job || broken_off) {
         msg_free(&reply);
     } else if (self->training) {
@@ -232,7 +243,12 @@ static int on_copied(zloop_t *loop, zsock_t *socket, void *arg)
     msg_envelope_t *copied = copying_take(&self->copying);
     if (!copied) return 0;
     msg_out_t out = member_out(self->member);
-    if (member_joined(self->member)) out.send(out.user, NULL, copied);
+    if (*copied->copied->error)
+        self->unsent++;
+    else
+        handover_copied(&self->handover, copied->copied->state);
+    if (member_joined(self->member) && copied->copied->run_hash == self->run)
+        out.send(out.user, NULL, copied);
     msg_free(&copied);
     return 0;
 }
@@ -253,6 +269,7 @@ static void hello(void *state, Msg__Hello *hello)
     loop_t *self = state;
     fill_device(self, hello);
     hello->copies = true;
+    hello->keeps_run = handover_run(&self->handover);
     bool trains = self->jobs && jobs_busy(self->jobs) && self->training && !self->void_job;
     if (!trains && self->answers.list.n == 0) return;
     const lease_id_t *lease = trains ? &self->lease : &self->answers.list.at[0].lease;
@@ -275,6 +292,7 @@ static void on_welcome(void *state, const Msg__Welcome *welcome)
     if (err.code) log_event(LOG_WARN, "no_telemetry", "error=\"%s\"", err.text);
     free(endpoint);
     self->lost_ms = 0;
+    self->run = welcome->run_hash;
     answers_drop_others(&self->answers, welcome->run_hash);
     bool other = self->training && self->lease.run != welcome->run_hash;
     if (jobs_busy(self->jobs) && other) give_up_job(self);
@@ -291,41 +309,24 @@ static void on_lost(void *state, const char *reason)
     if (jobs_busy(self->jobs) && !self->training) give_up_job(self);
 }
 
+/* What we have made is needed where we were, by whoever trains these replicas next. */
+static void on_moved(void *state)
+{
+    leaving_hand_over(state, "another run has us");
+}
+
 static void on_bye(void *state, const char *reason)
 {
     (void)reason;
     loop_t *self = state;
+    handover_clear(&self->handover);
     self->lost_ms = clock_mono_ms();
     answers_clear(&self->answers);
     give_up_job(self);
     self->leaving = self->config->once || self->drain_ms;
 }
 
-/* --- Draining --- */
-
-static void leave(loop_t *self, const char *reason)
-{
-    log_event(LOG_INFO, "leaving", "reason=\"%s\" unacknowledged=%zu", reason,
-              self->answers.list.n);
-    member_leave(self->member, reason);
-    self->leaving = true;
-}
-
-/* Nothing left to do or to wait for? Without a shepherd there is no point in using up the grace
- * period. */
-static void drain(loop_t *self, int64_t now)
-{
-    enum { NO_SHEPHERD_MS = 5000 };
-    bool busy = jobs_busy(self->jobs) || copying_busy(&self->copying);
-    bool waits = self->answers.list.n > 0;
-    if (!busy && !waits)
-        leave(self, self->trainer.leave ? "its device failed" : "drained");
-    else if (now - self->drain_ms >= self->config->grace_ms)
-        leave(self, "the grace period is over");
-    else if (!member_joined(self->member) && now - self->lost_ms > NO_SHEPHERD_MS &&
-             now - self->drain_ms > NO_SHEPHERD_MS)
-        leave(self, "drained without a shepherd");
-}
+/* --- Signals and time --- */
 
 static void on_signal(void *user)
 {
@@ -345,7 +346,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     if (self->leaving) return -1;
     if (member_joined(self->member))
         answers_say(&self->answers, member_out(self->member), now, false);
-    if (self->drain_ms) drain(self, now);
+    if (self->drain_ms) leaving_tick(self, now);
     return 0;
 }
 
@@ -370,6 +371,7 @@ static member_options_t member_options(loop_t *self)
         .state = self,
         .on_welcome = on_welcome,
         .on_lost = on_lost,
+        .on_moved = on_moved,
         .on_bye = on_bye,
         .credit = credit,
         .hello = hello,
@@ -411,6 +413,7 @@ int loop_run(loop_t *self, int signal_fd, bool *busy, err_t *err)
     jobs_destroy(&self->jobs); /* the thread ends its step */
     zsock_destroy(&self->telemetry);
     answers_fini(&self->answers);
+    handover_clear(&self->handover);
     msg_free(&self->next);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "worker/answers.h"
 #include "worker/config.h"
 #include "worker/copying.h"
+#include "worker/handover.h"
 #include "worker/trainer.h"
 
 typedef struct {
@@ -27,6 +28,10 @@ typedef struct {
     msg_envelope_t *next; /* the same lease, to be handed in as this one; `lease` is of it */
     answers_t answers;    /* not acknowledged */
     copying_t copying;    /* of inner states */
+    handover_t handover;  /* which are to be copied when we go */
+    bool handed;          /* that has begun, for we drain */
+    size_t unsent;        /* copies that could not be made since */
+    uint64_t run;         /* that we serve; 0: none */
     Msg__Holding holding;
     int64_t lost_ms;  /* since when there is no shepherd; 0: there is one */
     int64_t drain_ms; /* since when we drain; 0: we do not */

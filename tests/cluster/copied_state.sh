@@ -15,7 +15,7 @@ gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 --batch 4 >"$work/mo
     --rounds $rounds --validate-every 0 --lr 3e-3 --run-dir "$work/run" --prepare-only >"$work/prepared" || exit 1
 parameters=$(grep -oE '[0-9]+ parameters' "$work/prepared" | head -n 1 | grep -oE '[0-9]+')
 
-machine() { worker "$1" --state-dir "$dir/$1.state"; }
+machine() { worker "$1" --state-dir "$dir/$1.state" "${@:2}"; }
 run() { # DIRECTORY [SHEPHERD FLAGS]
     cluster "$work/$1"
     shift
@@ -90,6 +90,55 @@ check "a machine is lost, the run ends" ends 0
 check "from the copy of its state" test "$(counted w 'event=state_restored .*from=object')" -ge 1
 check "without a step back" test "$(counted shepherd 'event=rewound')" -eq 0
 check "bit for bit as the undisturbed one" same_bits
+check "no window was trained twice or skipped" exactly_once
+dismiss
+
+# --- a worker that is told to leave: what it made last is an object before it goes ---
+run drained --checkpoint-every 0 --state-every 1000
+check "a run trains" eventually 60 trained 7
+slay TERM w1
+check "a worker is told to leave, and does" leaves w1
+check "it has handed over what it made last" event w1 'event=handing_over .*states=1'
+check "nothing of it is missing" event w1 'event=leaving .*reason=.drained.'
+rm -rf "$dir/w1.state"
+machine w2
+check "the run ends" ends 0
+check "another one has gone on with its state" test "$(counted w 'event=state_restored .*from=object')" -ge 1
+check "without a step back" test "$(counted shepherd 'event=rewound')" -eq 0
+check "no window was trained twice or skipped" exactly_once
+dismiss
+
+# --- one that had both replicas hands over both ---
+run alone --checkpoint-every 0 --state-every 1000
+check "a run trains" eventually 60 trained 3
+slay TERM w0
+check "one worker leaves" leaves w0
+rm -rf "$dir/w0.state"
+n=$(counted shepherd 'event=round ')
+check "the other one trains both replicas" eventually 60 trained $((n + 3))
+slay TERM w1
+check "it is told to leave, and does" leaves w1
+check "it has handed over both states" event w1 'event=handing_over .*states=2'
+check "nothing of them is missing" event w1 'event=leaving .*reason=.drained.'
+rm -rf "$dir/w1.state"
+machine w2
+check "the run ends" ends 0
+check "without a step back" test "$(counted shepherd 'event=rewound')" -eq 0
+dismiss
+
+# --- one whose grace period is too short for that says so ---
+run hurried --checkpoint-every 10 --state-every 10
+machine w2 --grace-ms 0
+check "a third worker is there" eventually 60 event shepherd 'event=member_joined member=w2'
+slay KILL w0
+wait "${pid[w0]}" 2>/dev/null
+unset 'pid[w0]'
+check "and trains" eventually 60 event w2 'event=lease_done'
+slay TERM w2
+check "it leaves at once" leaves w2
+check "and says what is lost with it" event w2 'event=leaving .*reason=.the grace period is over; nobody else has [1-9]'
+machine w3
+check "the run ends" ends 0
 check "no window was trained twice or skipped" exactly_once
 dismiss
 

@@ -208,6 +208,100 @@ static void who_cannot_copy(void **unused)
     rig_free(rig);
 }
 
+/* Its worker has not got the state that the lease begins with. */
+static void refuse_state(rig_t *rig, uint8_t from, const Msg__Lease *lease)
+{
+    SAY(rig, from, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
+        body.round = lease->round; body.replica = lease->replica; body.fence = lease->fence;
+        body.lost_state = lease->state; body.error = "it is not here");
+}
+
+/* The lease that this worker had in the last round is another's now. */
+static uint32_t swap_homes(rig_t *rig)
+{
+    work_t *lease = rig->state.round.lease;
+    uint32_t first = lease[0].home, second = lease[1].home;
+    work_home(&rig->state, &lease[0], second);
+    work_home(&rig->state, &lease[1], first);
+    return member_by_peer(&rig->state.roster, &(msg_peer_t){.n = 5, .at = {W1}})->serial == second
+               ? 0
+               : 1;
+}
+
+/* A replica has got another worker: the one that made its state is asked for a copy, the lease waits for it, and is nobody
+ * else's meanwhile. */
+static void a_state_on_its_way(void **unused)
+{
+    (void)unused;
+    for (int lost = 0; lost < 2; lost++) {
+        rig_t *rig = training_with_copies(6, 0);
+        a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+        uint32_t k = swap_homes(rig); /* w1's now, which w2 has made */
+        forget_sent(rig);
+        ask(rig, W1);
+        const Msg__Lease lease = *only(rig, W1, BODY(LEASE))->lease;
+        assert_int_equal(lease.replica, k);
+        assert_true(lease.hand_over);
+        refuse_state(rig, W1, &lease);
+        assert_string_equal(only(rig, W2, BODY(COPY))->copy->state, state_of(1, k));
+        forget_sent(rig);
+        ask(rig, W1);
+        assert_int_equal(count(rig, W1, BODY(LEASE), NULL), 0);
+        tick(rig, 2000); /* the news is lost: it is asked again */
+        assert_string_equal(only(rig, W2, BODY(COPY))->copy->state, state_of(1, k));
+        assert_int_equal(count(rig, W1, BODY(LEASE), NULL), 0);
+        copied(rig, W2, state_of(1, k), lost ? "its disk is gone" : "");
+        const Msg__Lease *again = only(rig, W1, BODY(LEASE))->lease;
+        assert_int_equal(again->replica, k);
+        assert_true(again->fence > lease.fence);
+        if (lost) { /* nobody has it, and nobody is asked once more */
+            int asked_before = count(rig, W2, BODY(COPY), NULL);
+            refuse_state(rig, W1, again);
+            assert_int_equal(rig->state.round.refused.n, 1);
+            assert_int_equal(count(rig, W2, BODY(COPY), NULL), asked_before);
+        }
+        rig_free(rig);
+    }
+}
+
+/* Its maker went to another run and sends a copy by itself: the lease is tried again now and then; not for ever. One that went
+ * for good sends none. */
+static void a_state_of_who_moved(void **unused)
+{
+    (void)unused;
+    for (int moved = 0; moved < 2; moved++) {
+        rig_t *rig = training_with_copies(6, 0);
+        a_round(rig, 0, MSG__STATE_KEEP__STATE_LOCAL);
+        forget_sent(rig);
+        SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT;
+            body.reason = "another run needs it more"; body.hands_over = moved);
+        ask(rig, W1);
+        const Msg__Lease *first = only(rig, W1, BODY(LEASE))->lease;
+        lease_done(rig, W1, first, 1);
+        inspected(rig, 1, "");
+        forget_sent(rig);
+        ask(rig, W1);
+        refuse_state(rig, W1, only(rig, W1, BODY(LEASE))->lease);
+        assert_int_equal(rig->state.round.refused.n, !moved);
+        int offered = 0;
+        for (int s = 0; moved && s < 40; s++) {
+            forget_sent(rig);
+            SAY(rig, A, HEARTBEAT, heartbeat, Msg__Heartbeat body = MSG__HEARTBEAT__INIT);
+            ask(rig, W1);
+            tick(rig, 1000);
+            const msg_envelope_t *last = NULL;
+            int n = count(rig, W1, BODY(LEASE), &last);
+            offered += n;
+            if (n) refuse_state(rig, W1, last->lease);
+            if (s == 10) assert_int_equal(rig->state.round.refused.n, 0);
+        }
+        if (!moved) assert_int_equal(rig->state.round.refused.n, 1);
+        if (moved) assert_true(offered > 10);
+        if (moved) assert_true(rig->state.recovery.backing); /* the copy did not come */
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     log_init("shepherd_copies_test", LOG_OFF, LOG_LOGFMT);
@@ -217,6 +311,8 @@ int main(void)
         cmocka_unit_test(the_last_checkpoint),
         cmocka_unit_test(how_often),
         cmocka_unit_test(who_cannot_copy),
+        cmocka_unit_test(a_state_on_its_way),
+        cmocka_unit_test(a_state_of_who_moved),
     };
     return cmocka_run_group_tests_name("shepherd_copies", tests, NULL, NULL);
 }

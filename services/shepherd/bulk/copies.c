@@ -38,6 +38,8 @@ static void ask(shepherd_t *self, copy_t *copy)
 /* Who has the state that the replica's lease begins with; NULL: nobody who could be asked. */
 static const member_row_t *keeper(const shepherd_t *self, const work_t *lease)
 {
+    const member_row_t *maker = *lease->maker ? member_by_id(&self->roster, lease->maker) : NULL;
+    if (maker && maker->copies) return maker;
     const member_row_t *home = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
     const member_row_t *row = home ? home : member_by_id(&self->roster, lease->worker);
     return row && row->copies ? row : NULL;

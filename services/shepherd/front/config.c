@@ -53,7 +53,7 @@ static const config_field_t fields[] = {
     {.name = "keep_state",
      .kind = CONFIG_ENUM,
      .offset = AT(keep_state),
-     .fallback = "object",
+     .fallback = "local",
      .help = "where workers keep inner states",
      .words = "memory|local|object"},
     SERVICE_FIELDS(front_config_t),

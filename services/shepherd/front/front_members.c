@@ -52,10 +52,11 @@ void front_fault(front_t *self, const msg_peer_t *to, int code, const char *text
 /* --- Leaving --- */
 
 /* BYE in the member's name, so that its work is given again at once. */
-static void say_bye(const front_member_t *member, const char *why)
+static void say_bye(const front_member_t *member, const char *why, bool hands_over)
 {
     Msg__Bye bye = MSG__BYE__INIT;
     bye.reason = (char *)why;
+    bye.hands_over = hands_over && member->is.kind == MSG__KIND__KIND_WORKER;
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     envelope.body_case = MSG__ENVELOPE__BODY_BYE;
     envelope.bye = &bye;
@@ -63,9 +64,9 @@ static void say_bye(const front_member_t *member, const char *why)
     if (member->run->pipe) control_send(member->run->pipe, &to, &envelope, NULL);
 }
 
-static void detach(front_member_t *member, const char *bye)
+static void detach(front_member_t *member, const char *bye, bool hands_over)
 {
-    if (member->number && bye) say_bye(member, bye);
+    if (member->number && bye) say_bye(member, bye, hands_over);
     front_unseat(member);
     if (member->run) member->run->n_kind[member->is.kind]--;
     member->run = NULL;
@@ -75,7 +76,7 @@ static void detach(front_member_t *member, const char *bye)
 
 void front_drop(front_t *self, front_member_t *member)
 {
-    detach(member, NULL);
+    detach(member, NULL, false);
     front_upload_leave(self, member);
     size_t at = place_of(self, member->is.serial);
     if (at < self->members.n) { /* else it is not in the table yet */
@@ -92,9 +93,13 @@ void front_kick(front_t *self, front_member_t *member, bool bye, const char *why
 {
     log_event(LOG_DEBUG, "moved", "member=%s run=%s reason=\"%s\"", member->is.id,
               member->run ? member->run->row.id : "", why);
-    detach(member, bye ? why : NULL);
+    detach(member, bye ? why : NULL, true);
     member->kicked = true;
-    front_fault(self, &member->is.peer, MSG__FAULT__CODE__UNKNOWN_PEER, why);
+    Msg__Fault fault = MSG__FAULT__INIT;
+    fault.code = MSG__FAULT__CODE__UNKNOWN_PEER;
+    fault.text = (char *)why;
+    fault.hand_over = bye;
+    MSG_SEND(self->out, &member->is.peer, 0, FAULT, fault, &fault);
 }
 
 void front_kick_all(front_t *self, const front_run_t *run, const char *why)
@@ -149,6 +154,7 @@ static front_member_t *row_new(front_t *self, const msg_peer_t *from, const Msg_
     front_member_t *member = mem_calloc(1, sizeof *member);
     member->front = self;
     member->is = member_row_of(hello, from, ++self->last_serial, self->now_ms);
+    member->holds = hello->keeps_run;
     if (hello->holding) member->holds = hello->holding->run_hash;
     if (hello->shard) member->holds = hello->shard->run_hash;
     return member;
@@ -177,7 +183,7 @@ static void replace(front_t *self, const char *id, const front_run_t *run)
 {
     front_member_t *old = front_by_id(self, id);
     if (!old) return;
-    if (old->run != run) detach(old, "it has joined another run");
+    if (old->run != run) detach(old, "it has joined another run", false);
     front_drop(self, old);
 }
 

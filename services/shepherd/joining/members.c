@@ -261,6 +261,7 @@ void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
+    if (row && message->bye->hands_over) coming_moved(self, row->id);
     if (row) records_left(self, row, "gone", message->bye->reason); /* not lost */
     if (row) member_drop(self, row->serial, message->bye->reason);
 }

@@ -80,6 +80,8 @@ void on_lease_failed(void *state, const msg_peer_t *from, const msg_envelope_t *
     }
     if (*failed->lost_state && !failed->eval) { /* somebody else may have it, or nobody */
         uint32_t serial = member_by_peer(&self->roster, from)->serial;
+        bool known = strcmp(failed->lost_state, work->state_in) == 0;
+        if (known && coming_wait(self, failed->replica, serial)) return;
         if (round_refuse(&self->round, failed->replica, serial, failed->lost_state, self->now_ms))
             work_home(self, work, 0); /* whoever else is free */
         work_reopen(self, failed->replica);

@@ -43,6 +43,7 @@ static void load_lease(shepherd_t *self, const store_lease_t *from)
     memcpy(lease->state_in, from->state_in, HASH_HEX);
     memcpy(lease->state_out, from->state_out, HASH_HEX);
     snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);
+    memcpy(lease->maker, lease->worker, sizeof lease->maker); /* most likely */
     if (strcmp(from->state, "issued") == 0) lease->state = WORK_ISSUED;
     if (strcmp(from->state, "done") == 0) lease->state = WORK_DONE;
     if (lease->state != WORK_OPEN) lease->fence = from->fence;
@@ -75,6 +76,7 @@ static void load_leases(shepherd_t *self)
         lease->range = from->range;
         take_target(lease, from);
         snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);
+        memcpy(lease->maker, lease->worker, sizeof lease->maker); /* most likely */
     }
 }
 

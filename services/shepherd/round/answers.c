@@ -65,6 +65,8 @@ void on_copied(void *state, const msg_peer_t *from, const msg_envelope_t *messag
 {
     (void)from;
     shepherd_t *self = state;
+    if (message->copied->run_hash != self->run_hash) return; /* of the run that it served before */
+    coming_heard(self, message->copied);
     if (!copies_awaits(&self->copies, message->copied->state))
         checkpoint_unwanted(self, message->copied->state);
     if (copies_heard(self, message->copied)) rounds_copied(self);

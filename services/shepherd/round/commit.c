@@ -103,6 +103,7 @@ static void committed(shepherd_t *self)
         if (lease->state != WORK_DONE) continue;
         checkpoint_forget_state(&self->checkpoints, lease->state_in);
         memcpy(lease->state_in, lease->state_out, HASH_HEX);
+        memcpy(lease->maker, lease->worker, sizeof lease->maker);
     }
     self->round.number++;
     self->recovery.backs = 0;

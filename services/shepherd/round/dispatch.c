@@ -52,13 +52,19 @@ static void give_late(shepherd_t *self, char **endpoints)
     }
 }
 
+/* Neither with who had it before, nor waiting for its state. */
+static bool may_be_given(const work_t *lease)
+{
+    return lease->state == WORK_OPEN && !lease->carry && !lease->coming;
+}
+
 /* Each replica to its home; the number that have none. */
 static size_t give_homes(shepherd_t *self, char **endpoints)
 {
     size_t homeless = 0;
     for (int64_t k = self->round.replicas; k-- > 0;) {
         const work_t *lease = &self->round.lease[k];
-        if (lease->state != WORK_OPEN || lease->carry) continue;
+        if (!may_be_given(lease)) continue;
         homeless += lease->home == 0;
         member_row_t *row = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
         if (row && work_free(self, row)) work_give_lease(self, (uint32_t)k, row, endpoints);
@@ -79,7 +85,7 @@ static void give_homeless(shepherd_t *self, char **endpoints)
     size_t first = 0;
     for (int64_t k = 0; k < self->round.replicas; k++) {
         const work_t *lease = &self->round.lease[k];
-        if (lease->state != WORK_OPEN || lease->carry || lease->home) continue;
+        if (!may_be_given(lease) || lease->home) continue;
         if (left && !self->round.refused.n && !lease->avoid &&
             lease->reopened_ms >= left->reopened_ms && strcmp(lease->target, left->target) == 0)
             continue;
@@ -133,7 +139,7 @@ static void give_leases_to(shepherd_t *self, member_row_t *row, uint32_t first, 
     for (uint32_t at = first, next; at && work_free(self, row); at = next) {
         const work_t *lease = &self->round.lease[at - 1];
         next = lease->next;
-        if (lease->state != WORK_OPEN || lease->carry) continue;
+        if (!may_be_given(lease)) continue;
         bool fits = lease->home ? lease->home == row->serial
                                 : lease->avoid != row->serial && may_take(self, at - 1, row);
         if (fits) work_give_lease(self, at - 1, row, endpoints);

@@ -75,6 +75,8 @@ static void fill_lease(const shepherd_t *self, uint32_t replica, const member_ro
                        (uint64_t)self->config->inner_steps;
     lease->state = (char *)work->state_in;
     lease->keep_state = work_keep_state(self, worker);
+    lease->hand_over = lease->keep_state == MSG__STATE_KEEP__STATE_LOCAL &&
+                       !self->checkpoints.at_hand;
     lease->codec = self->codec;
     lease->down_codec = self->down_codec;
     lease->ahead = ahead(self);

@@ -13,6 +13,7 @@ void work_open_round(shepherd_t *self)
         if (lease->fence > self->round.fence_top) self->round.fence_top = lease->fence;
         memcpy(next.state_in, lease->state_in, HASH_HEX);
         memcpy(next.target, lease->target, sizeof next.target);
+        memcpy(next.maker, lease->maker, sizeof next.maker);
         *lease = lease->late ? late_next(lease, next) : next;
     }
     audits_open(self);

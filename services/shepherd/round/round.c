@@ -8,6 +8,7 @@ void round_fini(round_t *self)
 {
     VEC_FREE(&self->eval);
     VEC_FREE(&self->refused);
+    VEC_FREE(&self->moved);
     VEC_FREE(&self->asked);
     free(self->lease);
 }

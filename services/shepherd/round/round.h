@@ -31,6 +31,12 @@ typedef struct {
     char target[MSG_ID_BYTES]; /* training: its target, also of the rounds before; "": unknown */
     int64_t reopened_ms;       /* training: since when it is to be given again; 0: it is not */
     char state_in[HASH_HEX], state_out[HASH_HEX]; /* training: inner state before and after */
+    char maker
+        [MSG_ID_BYTES]; /* training: who has made state_in; "": unknown, or a checkpoint has it */
+    bool
+        coming; /* training: a copy of state_in is on its way, and it is given to nobody (coming.c) */
+    int64_t coming_ms,
+        asked_ms;   /* training: since when, in this round; asked for, or tried, last */
     uint32_t floor; /* when adoptable: work given under a fence up to this one is void */
     bool adoptable; /* a leader before us may have given the lease: its worker may keep it */
     bool recorded;  /* the store has recorded the finished work */
@@ -53,6 +59,12 @@ typedef struct {
     int64_t since_ms;         /* the first of this replica's */
 } refusal_t;
 
+/* A worker that has gone to another run, and sends copies of what it has made for this one. */
+typedef struct {
+    char id[MSG_ID_BYTES];
+    int64_t since_ms;
+} moved_t;
+
 typedef struct {
     uint32_t number;  /* of the open one: its parameters are being trained */
     uint32_t first;   /* of this shepherd */
@@ -61,6 +73,7 @@ typedef struct {
     VEC(work_t) eval; /* open validation of the parameters that enter the round */
     uint32_t n_lease[WORK_STATES], n_part[WORK_STATES]; /* how many of them are in which state */
     VEC(refusal_t) refused;                             /* in the open round */
+    VEC(moved_t) moved;                                 /* a row for each name, oldest first */
     uint32_t n_absent;    /* leases that are issued to nobody who is here (holder 0) */
     uint32_t homeless;    /* the first lease whose home is not here, plus one */
     bool stirred;         /* something was opened: all who are free may get work, not only ... */

@@ -42,7 +42,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
     work_revoke(self, replica);
     work_move(self, lease, WORK_OPEN, 0);
     lease->done_windows = 0;
-    lease->recorded = lease->adoptable = lease->timed = false;
+    lease->recorded = lease->adoptable = lease->timed = lease->coming = false;
     lease->reopened_ms = self->now_ms;
     lease->fence = (lease->fence > self->round.fence_base ? lease->fence : self->round.fence_base) +
                    1;

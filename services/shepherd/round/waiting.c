@@ -12,7 +12,10 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
     str_addf(text, "round %u of %zu workers:", self->round.number + 1, workers);
     for (int64_t k = 0; k < self->round.replicas; k++) {
         const work_t *lease = &self->round.lease[k];
-        if (lease->state == WORK_OPEN)
+        if (lease->state == WORK_OPEN && lease->coming)
+            str_addf(text, " replica %lld (its inner state is on its way from %s)", (long long)k,
+                     lease->maker);
+        else if (lease->state == WORK_OPEN)
             str_addf(text, " replica %lld (nobody has it)", (long long)k);
         if (lease->state == WORK_ISSUED)
             str_addf(text, " replica %lld on %s%s", (long long)k, lease->worker,

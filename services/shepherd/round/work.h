@@ -39,6 +39,15 @@ uint64_t work_state_bytes(
 /* A round has ended: how often are states to be copied (bulk/copies.h)? */
 void work_measure_copies(shepherd_t *self);
 
+/* --- coming.c --- */
+/* A worker has not got the state that the replica's lease, issued to it, begins with. true: a copy is on its way from who made
+ * it; the lease is open again and waits for that. */
+bool coming_wait(shepherd_t *self, uint32_t replica, uint32_t refuser);
+void coming_moved(shepherd_t *self,
+                  const char *worker); /* it has gone, and hands over what it made */
+void coming_heard(shepherd_t *self, const Msg__Copied *copied);
+void coming_tick(shepherd_t *self);
+
 /* --- giving.c: to members_endpoints --- */
 bool work_free(const shepherd_t *self, const member_row_t *row); /* it could take work now */
 void work_give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, char **endpoints);
