@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "derive/derive.h"
 #include "infer/scorer.h"
 #include "infer/steps.h"
 #include "model/family.h"
@@ -31,6 +33,7 @@ struct infer {
     uint32_t *next;       /* [slots]: of a step */
     int64_t *at;
     uint64_t n_begun, n_reused;
+    err_t why; /* what facts.why says */
 };
 
 infer_weights_t infer_weights(const char *text)
@@ -48,6 +51,7 @@ typedef struct {
     int64_t length;
     bool bf16;
     char *config;
+    derive_t *derived;    /* of other models; NULL: self->why */
     adapters_t *adapters; /* of the parameters */
 } model_facts_t;
 
@@ -55,6 +59,10 @@ static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
 {
     ir_module_t *module = parse_stablehlo(source->text, source->n_text, source->file, err);
     if (!module) return -1;
+    if (scorer_logits(module, err) < 0) {
+        ir_module_destroy(&module);
+        return -1;
+    }
     const ir_fn_t *fn = ir_module_find(module, "logits");
     const char *config = family_config(module);
     int n = fn ? fn->body->n_arg : 0;
@@ -64,24 +72,38 @@ static int look(const infer_source_t *source, model_facts_t *facts, err_t *err)
         facts->bf16 = facts->bf16 || ir_type_of(fn, ir_fn_param(fn, i))->dtype == DT_BF16;
     facts->length = tokens && tokens->rank == 2 ? tokens->dim[1] : 0;
     facts->adapters = adapters_new(module, source->params, err);
-    int status = !facts->adapters ? -1
-                 : fn
-                     ? 0
-                     : err_set(err, ERR_ARG,
-                               "the module has no function @logits (parameters, tokens) -> logits");
     ir_module_destroy(&module);
-    return status;
+    return facts->adapters ? 0 : -1;
+}
+
+/* Of a model of no known family: is what it keeps told by its graph? */
+static void look_closer(infer_t *self, const infer_source_t *source, model_facts_t *facts)
+{
+    ir_module_t *module = parse_stablehlo(source->text, source->n_text, source->file, &self->why);
+    facts->derived = module ? derive_new(module, &self->why) : NULL;
+    if (facts->derived) facts->length = derive_length(facts->derived);
+}
+
+static int check_length(int64_t has, int64_t wanted, err_t *err)
+{
+    return wanted <= has ? 0
+                         : err_set(err, ERR_ARG, "%lld tokens: @logits reads %lld",
+                                   (long long)wanted, (long long)has);
 }
 
 static int open_steps(infer_t *self, const infer_source_t *source, infer_options_t o,
-                      const model_facts_t *facts, err_t *err)
+                      model_facts_t *facts, err_t *err)
 {
     infer_source_t merged = *source;
     merged.adapters = facts->adapters;
     if (o.weights == INFER_AS_TRAINED) o.weights = facts->bf16 ? INFER_BF16 : INFER_F32;
     self->facts.length = o.length > 0 ? o.length : facts->length;
-    self->steps = steps_new(facts->config, self->facts.length, &merged, &o, &self->facts.compiled,
-                            err);
+    if (facts->derived && check_length(facts->length, o.length, err) < 0) return -1;
+    char hash[HASH_HEX];
+    hash_content(source->text, source->n_text, hash);
+    const steps_from_t from = facts->derived ? (steps_from_t){hash, &facts->derived}
+                                             : (steps_from_t){facts->config, NULL};
+    self->steps = steps_new(&from, self->facts.length, &merged, &o, &self->facts.compiled, err);
     if (!self->steps) return -1;
     self->facts.vocab = steps_vocab(self->steps);
     self->facts.width = steps_width(self->steps);
@@ -95,14 +117,12 @@ static int open_window(infer_t *self, const infer_source_t *source, const infer_
                        err_t *err)
 {
     self->facts.window = true;
-    self->facts.why = o->window ? "as asked for" : "the model is of no known family";
+    self->facts.why = o->window ? "as asked for" : self->why.text;
     self->scorer = scorer_open(source, o, &self->facts.compiled, err);
     if (!self->scorer) return -1;
     self->facts.vocab = scorer_vocab(self->scorer);
     self->facts.length = scorer_length(self->scorer);
-    if (o->length > self->facts.length)
-        return err_set(err, ERR_ARG, "%lld tokens: @logits reads %lld", (long long)o->length,
-                       (long long)self->facts.length);
+    if (check_length(self->facts.length, o->length, err) < 0) return -1;
     if (o->length > 0) self->facts.length = o->length;
     return 0;
 }
@@ -121,11 +141,13 @@ infer_t *infer_open(const infer_source_t *source, const infer_options_t *o, err_
     self->facts.slots = o->slots > 0 ? o->slots : 1;
     self->facts.slides = o->slide;
     int status = look(source, &facts, err);
-    bool known = facts.config && facts.length > 0 && !o->window;
+    if (status == 0 && !facts.config && !o->window) look_closer(self, source, &facts);
+    bool known = (facts.config || facts.derived) && facts.length > 0 && !o->window;
     if (status == 0)
         status = known ? open_steps(self, source, *o, &facts, err)
                        : open_window(self, source, o, err);
     free(facts.config);
+    derive_destroy(&facts.derived);
     adapters_destroy(&facts.adapters);
     size_t n = (size_t)self->facts.slots;
     self->sequence = mem_calloc(n, sizeof *self->sequence);

@@ -9,9 +9,10 @@
  *   }
  *   infer_end(model, a);
  *
- * Models of known families (model/family.h) keep keys and values of the tokens they have read, so
- * that a token costs one pass over the weights, shared by all sequences of a step. Of any other
- * model, @logits is computed for a sequence's whole window each time: infer_facts' `window` says so.
+ * Models of known families (model/family.h), and others whose graph proves that it may be done (derive/derive.h),
+ * keep keys and values of the tokens they have read, so that a token costs one pass over the weights, shared
+ * by all sequences of a step. Of any other model, @logits is computed for a sequence's whole window each time:
+ * infer_facts' `window` and `why` say so.
  *
  * What a sequence has kept stays when it ends, until its place is taken, and a new one that begins with
  * the same tokens as some other, ended or not, begins behind them: infer_reused counts.
@@ -56,7 +57,7 @@ typedef struct {
     int threads;             /* 0: one per core */
     int slots;               /* sequences at most, 0: 1 */
     int64_t length;          /* tokens of a sequence at most, 0: what @logits reads */
-    infer_weights_t weights; /* of known families */
+    infer_weights_t weights; /* of known families; of others as trained */
     bool slide;  /* where a sequence would grow beyond `length`, its older half is forgotten and the
                               * newer read again; of a longer prompt the last `length` are taken. Else both are
                               * errors */
@@ -65,7 +66,7 @@ typedef struct {
 } infer_options_t;
 
 /* Seconds when the plan has to be compiled, else as long as reading the parameters takes. ERR_ARG: no
- * @logits, an option out of range; ERR_SHAPE: @logits is not [1, length] tokens to [1, length,
+ * @logits and none to be found, an option out of range; ERR_SHAPE: @logits is not [1, length] tokens to [1, length,
  * vocabulary]; ERR_CORRUPT: the parameters are not the model's; ERR_MEMORY. */
 infer_t *infer_open(const infer_source_t *source, const infer_options_t *options, err_t *err);
 /* The same of a checkpoint, which may be closed after. */
@@ -78,7 +79,7 @@ typedef struct {
     int64_t length, vocab;
     int64_t width;         /* of infer_hidden; 0: the model gives none */
     bool window;           /* nothing is kept between tokens */
-    const char *why;       /* window: the reason, static */
+    const char *why;       /* window: the reason, as long as the model lives */
     bool slides;           /* as the options say */
     bool compiled;         /* else the plan was on disk */
     uint64_t weight_bytes; /* read for each token, or each step of several sequences */

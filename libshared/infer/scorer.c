@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "infer/plans.h"
 #include "optim/optim.h"
 #include "parse/parse.h"
@@ -19,11 +20,23 @@ struct scorer {
     void *window;  /* the token tensor's bytes */
 };
 
+int scorer_logits(ir_module_t *module, err_t *err)
+{
+    err_t why = {0};
+    if (derive_logits(module, &why) == 0) return 0;
+    return err_set(
+        err, ERR_ARG,
+        "the module has no function @logits (parameters, tokens) -> logits, and scores of "
+        "tokens are not found in its loss: %s",
+        why.text);
+}
+
 static ir_module_t *make_logits(void *user, err_t *err)
 {
     const infer_source_t *source = user;
     ir_module_t *module = parse_stablehlo(source->text, source->n_text, source->file, err);
-    if (module && optim_build_logits(module, err) < 0) ir_module_destroy(&module);
+    if (module && (scorer_logits(module, err) < 0 || optim_build_logits(module, err) < 0))
+        ir_module_destroy(&module);
     return module;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "infer/infer.h"
+#include "ir/ir.h"
 
 typedef struct scorer scorer_t;
 
@@ -18,6 +19,10 @@ scorer_t *scorer_open(const infer_source_t *source, const infer_options_t *optio
 /* The same of a checkpoint, which may be closed after. */
 scorer_t *scorer_new(const checkpoint_t *checkpoint, int threads, err_t *err);
 void scorer_destroy(scorer_t **self_p);
+
+/* Give a module without @logits one, of the scores that its loss is computed from (derive/derive.h). ERR_ARG: they are
+ * not found. */
+int scorer_logits(ir_module_t *module, err_t *err);
 
 int64_t scorer_length(const scorer_t *self); /* tokens of a window */
 int64_t scorer_vocab(const scorer_t *self);

@@ -112,10 +112,10 @@ static int find_tensors(steps_t *self, err_t *err)
         p->logits = find_tensor(self, p, ROLE_RESULT, "logits");
         p->hidden = find_tensor(self, p, ROLE_RESULT, "hidden");
         if (p->how.copies && p->from >= 0 && p->slot >= 0) continue;
-        if (p->tokens < 0 || p->first < 0 || p->logits < 0 || p->hidden < 0)
+        if (p->tokens < 0 || p->first < 0 || p->logits < 0)
             return err_set(err, ERR_CORRUPT, "the plan lacks the program %s", p->name);
         self->vocab = self->plan->tensor[p->logits].type.dim[1];
-        self->width = self->plan->tensor[p->hidden].type.dim[1];
+        self->width = p->hidden < 0 ? 0 : self->plan->tensor[p->hidden].type.dim[1];
     }
     return 0;
 }
@@ -123,32 +123,36 @@ static int find_tensors(steps_t *self, err_t *err)
 /* --- the plan --- */
 
 typedef struct {
-    const char *config;
+    const steps_from_t *from;
     steps_t *steps;
 } making_t;
 
 static ir_module_t *make_module(void *user, err_t *err)
 {
     making_t *m = user;
-    const family_run_t run = {.block = m->steps->how.length, .batch = 1, .steps = &m->steps->how};
-    ir_module_t *module = family_build(m->config, &run, err);
+    const model_steps_t *how = &m->steps->how;
+    const family_run_t run = {.block = how->length, .batch = 1, .steps = how};
+    ir_module_t *module = m->from->derived ? derive_steps(m->from->derived, how, err)
+                                           : family_build(m->from->config, &run, err);
     if (module) attr_set_int(module->arena, &module->attrs, "pcp.stream", 1);
     return module;
 }
 
 /* Everything that the module depends on. */
-static char *describe(const steps_t *self, const char *config)
+static char *describe(const steps_t *self, const steps_from_t *from)
 {
     str_t text = {0};
-    str_addf(&text, "steps of %s, %lld slots of %lld, %s:", config, (long long)self->how.slots,
-             (long long)self->how.length, dtype_name(self->how.weights));
+    str_addf(&text,
+             "%s %s, %lld slots of %lld, %s:", from->derived ? "derived steps of" : "steps of",
+             from->config, (long long)self->how.slots, (long long)self->how.length,
+             dtype_name(self->how.weights));
     for (int i = 0; i < self->how.n_program; i++) str_addf(&text, " %s", self->program[i].name);
     char *out = mem_strdup(str_text(&text));
     str_fini(&text);
     return out;
 }
 
-steps_t *steps_new(const char *config, int64_t length, const infer_source_t *source,
+steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_t *source,
                    const infer_options_t *o, bool *compiled, err_t *err)
 {
     steps_t *self = mem_calloc(1, sizeof *self);
@@ -158,8 +162,8 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
                         : o->weights == INFER_I8 ? DT_I8
                                                  : DT_F32;
     list_programs(self);
-    making_t making = {config, self};
-    char *what = describe(self, config);
+    making_t making = {from, self};
+    char *what = describe(self, from);
     self->plan = plans_get(what, make_module, &making, o->cache_dir, compiled, err);
     free(what);
     int status = self->plan ? find_tensors(self, err) : -1;
@@ -170,7 +174,7 @@ steps_t *steps_new(const char *config, int64_t length, const infer_source_t *sou
     self->token = mem_calloc((size_t)most, sizeof *self->token);
     self->position = mem_calloc((size_t)most, sizeof *self->position);
     self->scores = mem_calloc((size_t)(self->how.slots * self->vocab), sizeof *self->scores);
-    self->hidden = mem_calloc((size_t)(self->how.slots * self->width), sizeof *self->hidden);
+    self->hidden = mem_calloc((size_t)(self->how.slots * self->width) + 1, sizeof *self->hidden);
     if (status < 0) steps_destroy(&self);
     return self;
 }

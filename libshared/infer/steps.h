@@ -1,20 +1,28 @@
-/* A model of a known family that keeps what attention needs of earlier tokens (model/steps.h):
+/* A model that keeps what attention needs of earlier tokens (model/steps.h, derive/derive.h):
  * its plan, loaded, and calls of its programs. Internal to infer/. One thread at a time. */
 #ifndef INFER_STEPS_H
 #define INFER_STEPS_H
 
+#include "derive/derive.h"
 #include "infer/infer.h"
 #include "plan/format/plan.h"
 
 typedef struct steps steps_t;
 
-/* config: the family's description (model/family.h). NULL: err. */
-steps_t *steps_new(const char *config, int64_t length, const infer_source_t *source,
+/* What the programs are made of. */
+typedef struct {
+    const char
+        *config; /* the family's description (model/family.h), or a name of the module's text */
+    derive_t **derived; /* the module; steps_new may take it. NULL: of a family */
+} steps_from_t;
+
+/* NULL: err. */
+steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_t *source,
                    const infer_options_t *options, bool *compiled, err_t *err);
 void steps_destroy(steps_t **self_p);
 
 int64_t steps_vocab(const steps_t *self);
-int64_t steps_width(const steps_t *self); /* of what scores are computed from */
+int64_t steps_width(const steps_t *self); /* of what scores are computed from; 0: not told */
 const plan_t *steps_plan(const steps_t *self);
 
 /* Read tokens [first, first + n) of the sequence in `slot`, 1 to steps_chunk(n) of them, behind those

@@ -1,0 +1,464 @@
+/* Models of no known family keep keys and values, where their graph proves that they may (derive/derive.h): scores and
+ * greedy tokens against the whole window's, alone, side by side and behind shared beginnings; and what is refused. Texts
+ * of ../shared where it is there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "corpus.h"
+#include "infer/infer.h"
+#include "infer/scorer.h"
+#include "ir/print.h"
+#include "model/family.h"
+#include "ops/eval.h"
+#include "parse/parse.h"
+#include "temp.h"
+
+typedef struct {
+    str_t text;
+    uint8_t *bytes; /* of the parameters' file */
+    safetensors_t *params;
+    infer_source_t source;
+    double scale; /* of parameters */
+} model_t;
+
+static void check(int status, const err_t *err)
+{
+    if (status < 0) print_message("%s\n", err->text);
+    assert_true(status >= 0);
+}
+
+static double param_at(const model_t *self, size_t i)
+{
+    return self->scale * rng_normal(7, i);
+}
+
+/* Random parameters of the entry, large enough that scores differ by far more than rounding. */
+static void fill(model_t *self, const ir_fn_t *fn)
+{
+    safetensor_t *list = mem_calloc((size_t)fn->body->n_arg, sizeof *list);
+    char(*names)[32] = mem_calloc((size_t)fn->body->n_arg, sizeof *names);
+    size_t n = 0, size, at;
+    err_t err = {0};
+    for (int i = 0; i < fn->body->n_arg; i++) {
+        const ir_type_t *t = ir_type_of(fn, ir_fn_param(fn, i));
+        if (!dtype_is_float(t->dtype)) continue;
+        snprintf(names[i], sizeof names[i], "arg%d", i);
+        safetensor_t x = {.name = attr_text(&fn->param_attrs[i], "pcp.name", names[i]),
+                          .dtype = DT_F32,
+                          .rank = t->rank,
+                          .n_bytes = (size_t)ir_type_count(t) * 4};
+        memcpy(x.dims, t->dim, (size_t)t->rank * sizeof *x.dims);
+        list[n++] = x;
+    }
+    self->bytes = safetensors_pack(list, n, NULL, 0, &size, &at, &err);
+    assert_non_null(self->bytes);
+    for (size_t i = at; i + 4 <= size; i += 4) {
+        float x = (float)param_at(self, i);
+        memcpy(self->bytes + i, &x, 4);
+    }
+    self->params = safetensors_view(self->bytes, size, &err);
+    check(self->params ? 0 : -1, &err);
+    free(names);
+    free(list);
+}
+
+static void model_of_text(model_t *self, const char *text, size_t n, double scale)
+{
+    err_t err = {0};
+    *self = (model_t){.scale = scale};
+    str_addn(&self->text, text, n);
+    ir_module_t *module = parse_stablehlo(text, n, "test.mlir", &err);
+    check(module ? 0 : -1, &err);
+    const ir_fn_t *fn = ir_module_find(module, "logits");
+    fill(self, fn ? fn : ir_module_entry(module, &err));
+    self->source = (infer_source_t){.text = str_text(&self->text),
+                                    .n_text = self->text.n,
+                                    .file = "test.mlir",
+                                    .params = self->params};
+    ir_module_destroy(&module);
+}
+
+/* A family's model that does not say so. */
+static void model_of_family(model_t *self, ir_module_t *module)
+{
+    str_t text = {0};
+    assert_non_null(module);
+    attr_remove(&module->attrs, FAMILY_CONFIG);
+    ir_print_module(module, &text);
+    ir_module_destroy(&module);
+    model_of_text(self, str_text(&text), text.n, 0.15);
+    str_fini(&text);
+}
+
+/* Of tests/models/exported, or of ../shared (then false, and a word, where it is not there). */
+static bool model_of_file(model_t *self, const char *path, bool shared, double scale)
+{
+    size_t n;
+    err_t err = {0};
+    char *whole = shared ? corpus_shared(path) : mem_printf("tests/models/exported/%s", path);
+    char *text = (char *)file_read(whole, &n, &err);
+    if (!text && shared) print_message("%s is not there: skipped\n", whole);
+    free(whole);
+    if (!text) {
+        assert_true(shared);
+        return false;
+    }
+    model_of_text(self, text, n, scale);
+    free(text);
+    return true;
+}
+
+static void model_fini(model_t *self)
+{
+    str_fini(&self->text);
+    safetensors_close(&self->params);
+    free(self->bytes);
+}
+
+static infer_t *open_as(const model_t *model, const infer_options_t *options)
+{
+    err_t err = {0};
+    infer_t *self = infer_open(&model->source, options, &err);
+    check(self ? 0 : -1, &err);
+    if (infer_facts(self).window && !options->window) print_message("%s\n", infer_facts(self).why);
+    assert_true(infer_facts(self).window == options->window);
+    return self;
+}
+
+static uint32_t likeliest(const infer_t *self, const float *scores)
+{
+    uint32_t best = 0;
+    for (uint32_t v = 1; v < infer_facts(self).vocab; v++)
+        if (scores[v] > scores[best]) best = v;
+    return best;
+}
+
+static void prompt_of(const infer_t *self, uint32_t *tokens, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        tokens[i] = (uint32_t)(rng_bits(seed, i) % (uint64_t)infer_facts(self).vocab);
+}
+
+static const float *scores_of(infer_t *self, int sequence)
+{
+    err_t err = {0};
+    while (!infer_scores(self, sequence)) check(infer_step(self, &err), &err);
+    return infer_scores(self, sequence);
+}
+
+/* Both go on from a prompt of n tokens, `more` times or to the end of the context; the largest distance of scores. */
+static double compare(infer_t *a, infer_t *b, size_t n, size_t more)
+{
+    uint32_t prompt[1024];
+    err_t err = {0};
+    double most = 0;
+    prompt_of(a, prompt, n, n);
+    int i = infer_add(a, prompt, n, &err), k = infer_add(b, prompt, n, &err);
+    check(i, &err);
+    check(k, &err);
+    for (size_t at = n;; at++) {
+        const float *x = scores_of(a, i), *y = scores_of(b, k);
+        for (int v = 0; v < infer_facts(a).vocab; v++) most = fmax(most, fabs((double)x[v] - y[v]));
+        uint32_t token = likeliest(a, x);
+        assert_int_equal(token, likeliest(b, y));
+        if (at == (size_t)infer_facts(a).length || at == n + more) break;
+        check(infer_push(a, i, token, &err), &err);
+        check(infer_push(b, k, token, &err), &err);
+    }
+    infer_end(a, i);
+    infer_end(b, k);
+    return most;
+}
+
+static void compare_all(model_t *model, const char *name, size_t more, double near)
+{
+    const infer_options_t keep = {.threads = 2, .cache_dir = ""};
+    const infer_options_t window = {.threads = 2, .cache_dir = "", .window = true};
+    infer_t *a = open_as(model, &keep), *b = open_as(model, &window);
+    assert_int_equal(infer_facts(a).length, infer_facts(b).length);
+    assert_int_equal(infer_facts(a).vocab, infer_facts(b).vocab);
+    size_t length = (size_t)infer_facts(a).length;
+    double most = 0;
+    const size_t n[] = {1, 2, 15, 17, length - 2, length};
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+        if (n[i] <= length) most = fmax(most, compare(a, b, n[i], more));
+    print_message("%s: scores differ by %.3g at most\n", name, most);
+    assert_true(most <= near);
+    infer_close(&a);
+    infer_close(&b);
+}
+
+/* --- models of families, which do not say so --- */
+
+enum { BLOCK = 40, VOCAB = 97 };
+
+static ir_module_t *gpt2(void)
+{
+    err_t err = {0};
+    const gpt2_config_t c = {.layers = 2,
+                             .heads = 3,
+                             .width = 48,
+                             .block = BLOCK,
+                             .vocab = VOCAB,
+                             .batch = 1,
+                             .bias = true};
+    return family_gpt2(&c, &err);
+}
+
+static ir_module_t *llama(void)
+{
+    err_t err = {0};
+    const llama_config_t c = {.layers = 2,
+                              .heads = 4,
+                              .kv_heads = 2,
+                              .width = 48,
+                              .block = BLOCK,
+                              .vocab = VOCAB,
+                              .batch = 1,
+                              .hidden = 80,
+                              .eps = 1e-5,
+                              .theta = 10000,
+                              .qk_norm = true};
+    return family_llama(&c, &err);
+}
+
+static ir_module_t *nanochat(void)
+{
+    err_t err = {0};
+    const nanochat_config_t c = {.layers = 2,
+                                 .heads = 4,
+                                 .kv_heads = 2,
+                                 .width = 48,
+                                 .hidden = 96,
+                                 .block = BLOCK,
+                                 .vocab = VOCAB,
+                                 .batch = 1,
+                                 .eps = 1e-5,
+                                 .theta = 10000,
+                                 .softcap = 15};
+    return family_nanochat(&c, &err);
+}
+
+static void test_families(void **state)
+{
+    (void)state;
+    ir_module_t *(*const make[])(void) = {gpt2, llama, nanochat};
+    const char *const names[] = {"gpt2", "llama", "nanochat"};
+    for (int i = 0; i < 3; i++) {
+        model_t model;
+        model_of_family(&model, make[i]());
+        compare_all(&model, names[i], BLOCK, 1e-5);
+        model_fini(&model);
+    }
+}
+
+/* --- exported texts --- */
+
+static void test_shared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        double scale, near;
+    } list[] = {{"data/models/nanochat_forward_32.mlir", 0.15, 1e-5},
+                {"data/models/nanochat_smoke_d1_128.mlir", 0.15, 1e-5},
+                {"data/models/nanogpt_small.mlir", 0.15, 1e-5}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        model_t model;
+        if (!model_of_file(&model, list[i].path, true, list[i].scale)) continue;
+        compare_all(&model, list[i].path, 4, list[i].near);
+        model_fini(&model);
+    }
+}
+
+static void test_exported(void **state)
+{
+    (void)state;
+    model_t model;
+    model_of_file(&model, "one_layer.mlir", false, 0.5);
+    compare_all(&model, "one_layer", 100, 1e-5);
+    model_fini(&model);
+}
+
+/* --- what is refused --- */
+
+#define PLACES "%places = stablehlo.iota dim = 0 : tensor<24x1xi32>\n"
+
+/* What the parts below read. */
+static const char *const MORE =
+    "%places = stablehlo.iota dim = 0 : tensor<24x1xi32>\n"
+    "    %i = stablehlo.iota dim = 0 : tensor<24x24xi32>\n"
+    "    %j = stablehlo.iota dim = 1 : tensor<24x24xi32>\n"
+    "    %two = stablehlo.constant dense<2> : tensor<24x24xi32>\n"
+    "    %next = stablehlo.add %i, %two : tensor<24x24xi32>\n"
+    "    %past = stablehlo.compare GE, %i, %j, SIGNED : (tensor<24x24xi32>, tensor<24x24xi32>) -> "
+    "tensor<24x24xi1>\n"
+    "    %ones = stablehlo.convert %past : (tensor<24x24xi1>) -> tensor<24x24xf32>\n"
+    "    %run0 = stablehlo.dot_general %e, %ones, contracting_dims = [1] x [1] : "
+    "(tensor<1x24x16xf32>, tensor<24x24xf32>) -> tensor<1x16x24xf32>\n"
+    "    %run = stablehlo.transpose %run0, dims = [0, 2, 1] : (tensor<1x16x24xf32>) -> "
+    "tensor<1x24x16xf32>\n"
+    "    %before = stablehlo.slice %e [0:1, 1:24, 0:16] : (tensor<1x24x16xf32>) -> "
+    "tensor<1x23x16xf32>\n"
+    "    %shifted = stablehlo.pad %before, %zero, low = [0, 1, 0], high = [0, 0, 0], interior = "
+    "[0, 0, 0] : (tensor<1x23x16xf32>, tensor<f32>) -> tensor<1x24x16xf32>\n"
+    "    %total = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [0, "
+    "1] : (tensor<1x24x16xf32>, tensor<f32>) -> tensor<16xf32>\n"
+    "    %means = stablehlo.broadcast_in_dim %total, dims = [2] : (tensor<16xf32>) -> "
+    "tensor<1x24x16xf32>\n";
+
+static char *with(const char *text, const char *part, const char *instead)
+{
+    const char *at = strstr(text, part);
+    assert_non_null(at);
+    return mem_printf("%.*s%s%s", (int)(at - text), text, instead, at + strlen(part));
+}
+
+/* The text of one_layer.mlir with something else in the place of a part of it. */
+static void model_with(model_t *self, const char *part, const char *instead)
+{
+    size_t n;
+    err_t err = {0};
+    str_t changed = {0};
+    char *text = (char *)file_read("tests/models/exported/one_layer.mlir", &n, &err);
+    assert_non_null(text);
+    char *more = with(text, PLACES, MORE), *whole = with(more, part, instead);
+    str_add(&changed, whole);
+    free(more);
+    free(whole);
+    model_of_text(self, str_text(&changed), changed.n, 0.5);
+    str_fini(&changed);
+    free(text);
+}
+
+#define X "stablehlo.add %e, %pp : tensor<1x24x16xf32>"
+
+static const struct {
+    const char *name, *part, *instead, *why;
+} refused[] = {
+    {"attention both ways",
+     "stablehlo.compare GE, %row, %col, SIGNED : (tensor<24x24xi32>, tensor<24x24xi32>) -> "
+     "tensor<24x24xi1>",
+     "stablehlo.constant dense<true> : tensor<24x24xi1>", "stablehlo.reduce"},
+    {"attention to one position more",
+     "stablehlo.compare GE, %row, %col, SIGNED : (tensor<24x24xi32>, tensor<24x24xi32>) -> "
+     "tensor<24x24xi1>",
+     "stablehlo.compare LT, %col, %next, SIGNED : (tensor<24x24xi32>, tensor<24x24xi32>) -> "
+     "tensor<24x24xi1>\n"
+     "    %unused = stablehlo.constant dense<1.0> : tensor<f32>",
+     "stablehlo.reduce"},
+    {"a mask that hides too little", "dense<-1.0e+09>", "dense<-1.0e+01>", "stablehlo.reduce"},
+    {"a running sum", X, "stablehlo.add %e, %run : tensor<1x24x16xf32>", "stablehlo.dot_general"},
+    {"the position before", X, "stablehlo.add %e, %shifted : tensor<1x24x16xf32>",
+     "stablehlo.slice"},
+    {"a statistic of all positions", X, "stablehlo.subtract %e, %means : tensor<1x24x16xf32>",
+     "stablehlo.reduce"},
+    {"positions turned round", X, "stablehlo.reverse %e, dims = [1] : tensor<1x24x16xf32>",
+     "stablehlo.reverse"},
+};
+
+/* The window way all the same, and why. */
+static void test_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        model_t model;
+        err_t err = {0};
+        model_with(&model, refused[i].part, refused[i].instead);
+        infer_t *self = infer_open(&model.source, &(infer_options_t){.cache_dir = ""}, &err);
+        check(self ? 0 : -1, &err);
+        infer_facts_t facts = infer_facts(self);
+        print_message("%s: %s\n", refused[i].name, facts.window ? facts.why : "kept");
+        assert_true(facts.window);
+        assert_non_null(strstr(facts.why, refused[i].why));
+        uint32_t tokens[3] = {1, 2, 3};
+        int s = infer_add(self, tokens, 3, &err);
+        check(s, &err);
+        scores_of(self, s);
+        infer_close(&self);
+        model_fini(&model);
+    }
+}
+
+/* --- side by side --- */
+
+/* Batched, behind shared beginnings, in places that others have left: the greedy tokens of one prompt alone. */
+static void check_together(model_t *model)
+{
+    enum { N = 6, SLOTS = 3, MORE = 5 };
+    const size_t lengths[N] = {1, 5, 17, 18, 3, 19};
+    uint32_t alone[N][MORE], prompt[32];
+    err_t err = {0};
+    char *plans = temp_dir();
+    for (int i = 0; i < N; i++) {
+        infer_t *one = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = SLOTS});
+        prompt_of(one, prompt, lengths[i], 5);
+        int s = infer_add(one, prompt, lengths[i], &err);
+        check(s, &err);
+        for (int k = 0; k < MORE; k++) {
+            alone[i][k] = likeliest(one, scores_of(one, s));
+            check(infer_push(one, s, alone[i][k], &err), &err);
+        }
+        assert_int_equal(infer_reused(one), 0);
+        infer_close(&one);
+    }
+    infer_t *all = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = SLOTS});
+    int who[SLOTS] = {-1, -1, -1}, done[N] = {0}, begun = 0, ended = 0;
+    while (ended < N) {
+        while (begun < N) {
+            prompt_of(all, prompt, lengths[begun], 5);
+            int s = infer_add(all, prompt, lengths[begun], &err);
+            if (s < 0) break;
+            who[s] = begun++;
+        }
+        check(infer_step(all, &err), &err);
+        for (int s = 0; s < SLOTS; s++) {
+            const float *scores = who[s] < 0 ? NULL : infer_scores(all, s);
+            if (!scores) continue;
+            uint32_t token = likeliest(all, scores);
+            assert_int_equal(token, alone[who[s]][done[who[s]]++]);
+            check(infer_push(all, s, token, &err), &err);
+            if (done[who[s]] < MORE) continue;
+            infer_end(all, s);
+            who[s] = -1;
+            ended++;
+        }
+    }
+    assert_true(infer_reused(all) > 0);
+    infer_close(&all);
+    temp_remove(&plans);
+}
+
+static void test_together(void **state)
+{
+    (void)state;
+    model_t model;
+    model_of_file(&model, "one_layer.mlir", false, 0.5);
+    check_together(&model);
+    model_fini(&model);
+    if (!model_of_file(&model, "data/models/nanochat_forward_32.mlir", true, 0.15)) return;
+    check_together(&model);
+    model_fini(&model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_families), cmocka_unit_test(test_exported),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_together),
+        cmocka_unit_test(test_shared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
