@@ -236,6 +236,22 @@ static void a_lease_without_end_is_given_again(void **unused)
     rig_free(rig);
 }
 
+/* One who asks for nothing holds up nobody who does, and has no place until it asks. */
+static void a_home_that_asks_for_nothing_is_lost(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 2, 2);
+    ask(rig, W2); /* the replica is W1's */
+    pass(rig, 50000, ALIVE(W1, W2), false);
+    assert_int_equal(count(rig, W2, BODY(LEASE), NULL), 0);
+    pass(rig, 20000, ALIVE(W1, W2), false);
+    only(rig, W2, BODY(LEASE));
+    assert_true(member_by_id(&rig->state.roster, "w1")->mute);
+    ask(rig, W1);
+    assert_false(member_by_id(&rig->state.roster, "w1")->mute);
+    rig_free(rig);
+}
+
 static void slow_work_is_left_alone_where_nobody_else_is_free(void **unused)
 {
     (void)unused;
@@ -332,6 +348,7 @@ int main(void)
         cmocka_unit_test(trouble_that_may_pass_stops_no_run),
         cmocka_unit_test(a_validation_without_answer_is_given_again),
         cmocka_unit_test(a_lease_without_end_is_given_again),
+        cmocka_unit_test(a_home_that_asks_for_nothing_is_lost),
         cmocka_unit_test(slow_work_is_left_alone_where_nobody_else_is_free),
         cmocka_unit_test(who_forgets_its_work_does_not_keep_it),
         cmocka_unit_test(an_unknown_target_is_its_workers_affair),

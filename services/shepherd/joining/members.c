@@ -234,6 +234,13 @@ static bool work_is_lost(const shepherd_t *self, const member_row_t *row,
            (beat->answered == 0 || beat->answered > row->issued_beat);
 }
 
+static void asks(shepherd_t *self, member_row_t *row, uint32_t credit)
+{
+    row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
+    if (credit) row->mute = false;
+    if (row->kind == MSG__KIND__KIND_WORKER) work_asks(self, row);
+}
+
 void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     shepherd_t *self = state;
@@ -253,8 +260,7 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         if (held) blame_strike(self, serial, STRIKE_FAILED, "it has work and does not know of it");
         row = member_by_serial(&self->roster, serial);
     }
-    row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
-    if (row->kind == MSG__KIND__KIND_WORKER) work_asks(self, row);
+    asks(self, row, credit);
 }
 
 void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *message)
@@ -289,6 +295,5 @@ void on_work_request(void *state, const msg_peer_t *from, const msg_envelope_t *
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
     uint32_t credit = message->work_request->credit;
-    row->credit = credit < MSG_CREDIT ? credit : MSG_CREDIT;
-    if (row->kind == MSG__KIND__KIND_WORKER) work_asks(self, row);
+    asks(self, row, credit);
 }

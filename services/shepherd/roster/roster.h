@@ -52,9 +52,12 @@ typedef struct {
     } held;
     uint32_t n_work; /* workers: pieces of the open round that are issued to it (round/move.c) */
     uint32_t n_home,
-        homes;        /* workers: leases that have it as their home, and the first of them, plus
+        homes;    /* workers: leases that have it as their home, and the first of them, plus
                                one (round/homes.c) */
-    uint32_t kin;     /* workers: which of the roster's targets is its own */
+    uint32_t kin; /* workers: which of the roster's targets is its own */
+    int64_t
+        mute_ms; /* workers: with a lease waiting for it, and asking for nothing, since then; 0: not */
+    bool mute; /* workers: for so long that it gets no replica until it asks (round/overdue.c) */
     blame_t blame;    /* workers */
     bool copies;      /* workers: this one knows COPY */
     bool quarantined; /* workers: refused for what an audit has found, until it is trusted again */

@@ -10,6 +10,11 @@ bool work_ready(const shepherd_t *self, const member_row_t *row)
            plans_ready(&self->plans, row->target);
 }
 
+static bool may_have(const shepherd_t *self, const member_row_t *row)
+{
+    return work_ready(self, row) && !row->mute;
+}
+
 /* Workers of one target, or of all, the longest here first; `at` is behind those that have more leases
  * than `level`. No load falls to the present level, so that each worker is looked at once a level. */
 typedef struct {
@@ -54,7 +59,7 @@ static void seats_begin(const shepherd_t *self, seats_t *seats)
     seats->of = mem_calloc(seats->n_of + 1, sizeof *seats->of);
     for (size_t i = 0; i < self->roster.members.n; i++) {
         member_row_t *row = self->roster.members.at[i];
-        if (!work_ready(self, row)) continue;
+        if (!may_have(self, row)) continue;
         VEC_PUSH(&seats->all.who, row);
         VEC_PUSH(&seats->of[row->kin].who, row);
         if (row->n_home < seats->level) seats->level = row->n_home;
@@ -97,7 +102,7 @@ uint32_t work_spare(const shepherd_t *self, const work_t *lease, uint32_t lost)
 {
     for (size_t i = 0; i < self->roster.members.n; i++) {
         const member_row_t *row = self->roster.members.at[i];
-        if (row->n_home == 0 && row->serial != lost && work_ready(self, row) &&
+        if (row->n_home == 0 && row->serial != lost && may_have(self, row) &&
             work_same_target(lease, row))
             return row->serial;
     }

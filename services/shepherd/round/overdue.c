@@ -3,7 +3,10 @@
  * times that (and work_wait_s at least) the work goes to another one who is free, under a higher
  * fence. A slow worker is not broken off for ever: its time doubles with each repetition, and as
  * soon as it has ended something, it is measured by that. While nobody else is free, or nothing was
- * measured yet, everybody has all the time there is. */
+ * measured yet, everybody has all the time there is.
+ *
+ * And work that nobody asks for: a replica stays with its worker, which has nothing to do and does not
+ * ask for it. After work_wait_s it goes to another one who is free. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -61,6 +64,25 @@ static double steps_of(const shepherd_t *self, const work_t *part)
     return (double)part->n / (double)self->config->accumulate;
 }
 
+/* Has its home said for too long that it wants no work, and another one that it does? */
+static bool is_unwanted(shepherd_t *self, takers_t *takers, const work_t *lease)
+{
+    member_row_t *row = lease->home ? member_by_serial(&self->roster, lease->home) : NULL;
+    if (!row || lease->state != WORK_OPEN || lease->carry) return false;
+    if (row->n_work > 0 || row->credit > 0) {
+        row->mute_ms = 0;
+        return false;
+    }
+    if (row->mute_ms == 0) row->mute_ms = self->now_ms;
+    double took = (double)(self->now_ms - row->mute_ms);
+    if (took < self->config->work_wait_s * 1000 || !other_free(self, takers, row)) return false;
+    if (!row->mute)
+        log_event(LOG_WARN, "asks_for_no_work", "round=%u worker=%s seconds=%.1f",
+                  self->round.number, row->id, took / 1000);
+    row->mute = true;
+    return true;
+}
+
 void overdue_check(shepherd_t *self)
 {
     if (self->phase != PHASE_TRAIN || self->now_ms - self->round.overdue_ms < EVERY_MS) return;
@@ -74,6 +96,7 @@ void overdue_check(shepherd_t *self)
     for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++) {
         work_t *lease = &self->round.lease[k];
         if (admission_waits(self, (uint32_t)k)) continue; /* the shards are asked */
+        if (is_unwanted(self, &takers, lease)) work_home(self, lease, 0);
         double steps = (double)ranges_steps(self, lease->want);
         if (!is_overdue(self, &takers, lease, steps, "replica", (size_t)k)) continue;
         work_reopen(self, (uint32_t)k);
