@@ -15,6 +15,7 @@
     X(REVOKED, "revoked", "a revoked key; each connection of one that is cut")         \
     X(EXPIRED, "expired", "an expired certificate; each connection that is cut")       \
     X(ROLE, "role", "a message, an id or events that are not for the role of its key") \
+    X(SENDER, "sender", "a part of an update that was not its sender's to send")       \
     X(MESSAGES, "messages", "a connection that said too much in too short a time")     \
     X(BYTES, "bytes", "a connection that made us hold too much")                       \
     X(CONNECTIONS, "connections", "a connection too many")                             \

@@ -32,6 +32,7 @@ void aggregator_reset(aggregator_t *self)
     for (size_t i = 0; self->from && i < (size_t)self->meta.replicas * self->meta.fragments; i++)
         free(self->from[i].chunk);
     free(self->from);
+    free(self->holder);
     guess_fini(self);
     free(self->init_have);
     free(self->share);
@@ -42,6 +43,7 @@ void aggregator_reset(aggregator_t *self)
     shared_drop(&self->held);
     shared_drop(&self->next);
     self->from = NULL;
+    self->holder = NULL;
     self->fragment = NULL;
     self->init_have = NULL;
     self->share = NULL;
@@ -151,12 +153,13 @@ void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *
     va_end(args);
     self->refused++;
     /* What is only put off is asked for again and again. */
-    log_event(
-        code == NACK_CANNOT_WRITE ? LOG_DEBUG : LOG_WARN, "refused",
-        "type=%s code=\"%s\" round=%u replica=%u fence=%u begin=%llu refused=%llu text=\"%s\"",
-        wire_type_name(request->type), wire_nack_name(code), request->round, request->replica,
-        request->fence, (unsigned long long)request->begin, (unsigned long long)self->refused,
-        text);
+    if (msg_shows(self->refused))
+        log_event(code == NACK_CANNOT_WRITE ? LOG_DEBUG : LOG_WARN, "refused",
+                  "type=%s code=\"%s\" round=%u replica=%u fence=%u begin=%llu name=%s "
+                  "refused=%llu text=\"%s\"",
+                  wire_type_name(request->type), wire_nack_name(code), request->round,
+                  request->replica, request->fence, (unsigned long long)request->begin,
+                  to->card ? to->card->name : "", (unsigned long long)self->refused, text);
     wire_header_t header = *request;
     header.type = WIRE_NACK;
     header.code = (uint8_t)code;
@@ -241,6 +244,7 @@ void aggregator_on_data(aggregator_t *self, const msg_peer_t *from, const void *
         refuse(self, from, &header, "not for a key of this role");
         return;
     }
+    if (header.type == WIRE_PUT_DELTA && !fences_admit(self, from, &header)) return;
     if (n && wire_check(&header, payload, n, &err) < 0) {
         if (header.type == WIRE_PUT_DELTA && deltas_damaged(self, &header, err.text))
             answer_ack(self, from, &header, ACK_REFUSED);

@@ -56,6 +56,19 @@ typedef struct {
     char detail[160];
 } contribution_t;
 
+/* Whom the shepherd has given a replica's lease of the open round. */
+typedef struct {
+    uint32_t fence;            /* 0: it has not said so yet */
+    char worker[MSG_ID_BYTES]; /* its id; "": nobody yet */
+} holder_t;
+
+/* Does our shepherd say who has which lease (fences.c)? */
+typedef enum {
+    FENCES_UNKNOWN, /* none has said ASSIGN since we were started */
+    FENCES_OPEN,    /* it does not: it is of a version before that */
+    FENCES_ANNOUNCED,
+} fences_t;
+
 typedef struct {
     char hash[HASH_HEX];
     shared_t *file;
@@ -136,7 +149,9 @@ struct aggregator {
     const codec_t *down;  /* of changes on their way to the workers; NULL: parameters go there */
     size_t n_outer;       /* vectors beside the parameters (outer_vectors) */
     contribution_t *from; /* by replica and fragment: contribution() */
-    float *scratch;       /* MSG_CHUNK_FLOATS */
+    holder_t *holder;     /* by replica */
+    fences_t announces;
+    float *scratch; /* MSG_CHUNK_FLOATS */
     guesses_t guess;
 
     VEC(digest_t) digests; /* in the order in which they were asked for */
@@ -225,8 +240,9 @@ void uploads_fini(aggregator_t *self);
 contribution_t *contribution(const aggregator_t *self, uint32_t replica, uint32_t fragment);
 void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header,
                 const void *payload, size_t n);
-/* From now on refuse this replica's lower fences, of all fragments, and forget what came under them. */
-void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence);
+/* From now on refuse this replica's lower fences, of all fragments, and forget what came under them;
+ * exactly: under any other, also where that was higher. */
+void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence, bool exactly);
 void deltas_replay(aggregator_t *self); /* the journal of the open round */
 /* Take its chunks out of the sum. */
 void deltas_forget(aggregator_t *self, uint32_t replica, uint32_t fragment);
@@ -239,6 +255,15 @@ int64_t range_chunk(const aggregator_t *self, const wire_header_t *header);
 /* A chunk whose payload is not what was sent: true when it has to be sent again no more, for that
  * happened so often that the update is refused. */
 bool deltas_damaged(aggregator_t *self, const wire_header_t *header, const char *detail);
+
+/* --- fences.c --- */
+void on_fence(void *state, const msg_peer_t *from, const msg_envelope_t *message);
+/* May this sender send a chunk of that update now? If not it is counted and answered. What is of no lease
+ * of the open round is for others to judge. */
+bool fences_admit(aggregator_t *self, const msg_peer_t *from, const wire_header_t *header);
+void fences_assigned(aggregator_t *self, bool announces); /* ASSIGN has come */
+void fences_clear(aggregator_t *self);                    /* nothing was announced, as yet */
+void fences_replay(aggregator_t *self, const wire_header_t *record, const void *payload, size_t n);
 
 /* --- inspect.c --- */
 void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *message);

@@ -63,6 +63,7 @@ static int make_fragments(aggregator_t *self, const state_meta_t *meta, err_t *e
     size_t n_fragment = meta->fragments;
     self->fragment = mem_calloc(n_fragment, sizeof *self->fragment);
     self->from = mem_calloc(meta->replicas * n_fragment, sizeof *self->from);
+    self->holder = mem_calloc(meta->replicas, sizeof *self->holder);
     for (size_t f = 0; f < n_fragment; f++) {
         fragment_t *part = &self->fragment[f];
         part->first = self->n_chunk * f / n_fragment;
@@ -174,9 +175,10 @@ void on_assign(void *state, const msg_peer_t *from, const msg_envelope_t *messag
         if (rc) aggregator_reset(self);
         assigned.busy = rc > 0;
     }
+    if (self->assigned) fences_assigned(self, assign->holders);
     assigned.shard = assign->shard;
     assigned.down_codec = self->assigned ? self->meta.down : 0;
-    assigned.ahead = true;
+    assigned.ahead = assigned.holders = true;
     assigned.error = err.text;
     MSG_SEND(self->out, from, message->id, ASSIGNED, assigned, &assigned);
     log_event(err.code ? LOG_ERROR : LOG_INFO, "assigned",

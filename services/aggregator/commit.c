@@ -1,4 +1,4 @@
-/* FENCE, COMMIT with its outer step in slices, FORGET. */
+/* COMMIT with its outer step in slices, FORGET. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,31 +7,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "msg/limits.h"
-
-static void on_fence(void *state, const msg_peer_t *peer, const msg_envelope_t *message)
-{
-    (void)peer;
-    aggregator_t *self = state;
-    const Msg__Fence *fence = message->fence;
-    if (!self->assigned || !self->ready || fence->round != self->meta.round ||
-        fence->replica >= self->meta.replicas || self->committing ||
-        fence->fence <= contribution(self, fence->replica, 0)->min_fence)
-        return;
-    wire_header_t record = {.type = WIRE_PUT_DELTA,
-                            .run = self->meta.run,
-                            .round = fence->round,
-                            .replica = fence->replica,
-                            .fence = fence->fence};
-    uint64_t at;
-    err_t err = {0};
-    /* Without the record a restarted shard would take older deltas; COMMIT's fences still refuse
-     * them. */
-    if (journal_append(&self->disk.journal, &record, NULL, 0, &at, &err) > 0)
-        aggregator_degraded(self, "a fence", &err);
-    deltas_fence(self, fence->replica, fence->fence);
-}
-
-/* --- COMMIT --- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -327,7 +302,7 @@ static void on_forget(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 const msg_route_t aggregator_routes[MSG_KIND_COUNT] = {
     MSG_ROUTE(ASSIGN, 4096, on_assign, MSG_FROM_SHEPHERD),
-    MSG_ROUTE(FENCE, 64, on_fence, MSG_FROM_SHEPHERD),
+    MSG_ROUTE(FENCE, 1 << 20, on_fence, MSG_FROM_SHEPHERD),
     MSG_ROUTE(INSPECT, 96, on_inspect, MSG_FROM_SHEPHERD),
     MSG_ROUTE(COMMIT, 1 << 20, on_commit, MSG_FROM_SHEPHERD),
     MSG_ROUTE(FORGET, 1 << 20, on_forget, MSG_FROM_SHEPHERD),

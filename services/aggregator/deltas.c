@@ -79,17 +79,18 @@ void deltas_clear(aggregator_t *self)
         }
         if (self->fragment[f].sum) fixed_sum_reset(self->fragment[f].sum);
     }
+    fences_clear(self);
     guess_clear(self);
     journal_rewind(&self->disk.journal);
 }
 
-void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence)
+void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence, bool exactly)
 {
     for (uint32_t f = 0; f < self->meta.fragments; f++) {
         contribution_t *from = contribution(self, replica, f);
-        if (fence <= from->min_fence) continue;
+        if (exactly ? fence == from->fence : fence <= from->min_fence) continue;
         from->min_fence = fence;
-        if (from->fence >= fence) continue;
+        if (!exactly && from->fence >= fence) continue;
         deltas_forget(self, replica, f);
         from->fence = fence;
     }
@@ -123,8 +124,7 @@ static wire_nack_t admit(aggregator_t *self, const wire_header_t *header, err_t 
     }
     contribution_t *from = contribution(self, header->replica, header->fragment);
     if (header->fence < from->min_fence || header->fence < from->fence || header->fence == 0) {
-        err_set(err, ERR_STATE, "fence %u holds",
-                from->fence > from->min_fence ? from->fence : from->min_fence);
+        err_set(err, ERR_STATE, "a higher one holds");
         return NACK_OLD_FENCE;
     }
     if (header->weight == 0 || header->weight > self->meta.weight_max) {
@@ -260,8 +260,7 @@ static void replay_one(void *user, const wire_header_t *header, const void *payl
     wire_header_t update = *header;
     update.total = 0; /* of how many replicas the journal does not know */
     if (header->count == 0) {
-        if (header->replica < self->meta.replicas)
-            deltas_fence(self, header->replica, header->fence);
+        fences_replay(self, header, payload, n);
     } else if (take(self, &update, payload, n, at, &err)) {
         log_event(LOG_WARN, "journal_record", "at=%llu error=\"%s\"", (unsigned long long)at,
                   err.text);

@@ -2,8 +2,8 @@
  * acknowledged, played again after a restart.
  *
  * A record is XXH3 of the header, the packed data header (msg/wire.h) with the payload's bytes as
- * total, the payload; a fence is a record of type PUT_DELTA with count 0. The header tells which
- * replica and fragment a record is of. Slots of the same directory carry the format's version. The file is written anew from its start in each round
+ * total, the payload; a fence is a record of type PUT_DELTA with count 0, and code 1 where the payload
+ * is the id of the worker that has the lease. The header tells which replica and fragment a record is of. Slots of the same directory carry the format's version. The file is written anew from its start in each round
  * without being cut: replay ends at the first record that is torn, damaged or of another round.
  * Also the store of encoded chunks that may have to be taken out of the sum again. */
 #ifndef AGGREGATOR_JOURNAL_H

@@ -152,6 +152,7 @@ void shepherd_dispatch(shepherd_t *self)
     samples_dispatch(self);
     rounds_begin(self);
     if (self->round.started_ms) work_dispatch(self);
+    work_tell(self);
 }
 
 /* The last record is awaited, but not for ever. */

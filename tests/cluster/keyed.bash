@@ -8,7 +8,7 @@ train() {
     local name=$1 at=$2
     shift 2
     cluster "$work/$name" "$at"
-    prepare --replicas 2 --inner-steps 2 --rounds 12 "${prepared[@]}" || return 1
+    prepare --replicas 2 --inner-steps 2 --rounds "${rounds:-12}" "${prepared[@]}" || return 1
     sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
     shepherd --workers 2 "$@"
 }

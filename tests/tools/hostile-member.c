@@ -1,6 +1,6 @@
 /* hostile-member: a member of a cluster that says and does what it should not: any bytes as id and
  * target, leases that are called done and are not, validations that are never answered, errors that
- * it says are the run's. Otherwise it is a member as others are: it sends heartbeats, and says
+ * it says are the run's; parts of others' updates. Otherwise it is a member as others are: it sends heartbeats, and says
  * HELLO again when it is told to.
  *
  * Each thing that happens to it is an event line. One thread. */
@@ -16,9 +16,11 @@
 #include "msg/keyring.h"
 #include "msg/seal.h"
 #include "msg/service.h"
+#include "msg/wire.h"
 
 typedef struct {
-    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval, *says, *plan, *seal_key;
+    char *shepherd, *kind, *id, *target, *host, *endpoint, *lease, *eval, *says, *plan, *seal_key,
+        *delta;
     int64_t credit, beat_ms;
     service_options_t common;
 } options_t;
@@ -44,6 +46,11 @@ static const config_field_t fields[] = {
         "one "
         "of which a bit differs, or with a whole one"),
     ROW(seal_key, STRING, NULL, NULL, "key file that signs it [its own]"),
+    ROW(delta, ENUM, "nothing", "nothing|ahead|highest|damaged",
+        "what it sends the first shard all the time, once a lease has told where that is, for each "
+        "replica of the "
+        "open round: an update under the fence that holds, under the highest fence, or damaged "
+        "under either"),
     ROW(eval, ENUM, "nothing", "nothing|done|nan|failed|fatal", "what it answers to a validation"),
     {.name = "credit",
      .kind = CONFIG_INT,
@@ -66,12 +73,24 @@ static const config_table_t table = {
     .n_fields = sizeof fields / sizeof *fields,
 };
 
+enum { REPLICAS = 2 };
+
+typedef struct {
+    zsock_t *data;        /* NULL: it knows of none */
+    wire_header_t header; /* of the lease that it had */
+    uint32_t fence[REPLICAS];
+    float *values;
+    int64_t next_ms;
+    uint64_t answered[2][256]; /* ACK and NACK, by code */
+} hostile_deltas_t;
+
 typedef struct {
     options_t options;
     char *id, *target, *host; /* the bytes meant */
     zsock_t *control;
     int64_t beat_ms; /* next heartbeat */
     uint64_t n_lease, n_eval;
+    hostile_deltas_t deltas;
 } hostile_t;
 
 /* Returns, caller frees; a byte of zero would end it. */
@@ -160,10 +179,92 @@ static void say_failed(hostile_t *self, const char *how, uint32_t round, uint32_
     SAY(self, LEASE_FAILED, lease_failed, &failed);
 }
 
+/* --- Updates of others --- */
+
+static void learn(hostile_deltas_t *self, const Msg__Lease *lease)
+{
+    if (self->data) return;
+    uint64_t n = lease->bounds[1] - lease->bounds[0];
+    self->header = (wire_header_t){.type = WIRE_PUT_DELTA,
+                                   .codec = (uint8_t)lease->codec,
+                                   .run = lease->run_hash,
+                                   .round = lease->round,
+                                   .count = n < MSG_CHUNK_FLOATS ? n : MSG_CHUNK_FLOATS,
+                                   .weight = lease->weight,
+                                   .total = lease->ahead};
+    self->values = mem_calloc(MSG_CHUNK_FLOATS, sizeof *self->values);
+    for (size_t i = 0; i < MSG_CHUNK_FLOATS; i++) self->values[i] = 0.01F;
+    for (int k = 0; k < REPLICAS; k++) self->fence[k] = 1;
+    self->data = endpoint_open(endpoint_connect(ZMQ_DEALER, lease->data[0]), NULL);
+}
+
+static void send_delta(hostile_deltas_t *self, uint32_t replica, uint32_t fence, bool damaged)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    size_t n = self->header.count * sizeof *self->values;
+    wire_header_t header = self->header;
+    header.seq = replica;
+    header.replica = replica;
+    header.fence = fence;
+    header.check = hash_fast(self->values, n) + damaged;
+    wire_pack(&header, bytes);
+    zmsg_t *message = zmsg_new();
+    zmsg_addmem(message, bytes, sizeof bytes);
+    zmsg_addmem(message, self->values, n);
+    if (zmsg_send(&message, self->data) < 0) zmsg_destroy(&message);
+}
+
+static void send_deltas(hostile_t *self, int64_t now_ms)
+{
+    enum { EVERY_MS = 40 };
+    hostile_deltas_t *deltas = &self->deltas;
+    const char *what = self->options.delta;
+    bool damaged = strcmp(what, "damaged") == 0;
+    if (!deltas->data || strcmp(what, "nothing") == 0 || now_ms < deltas->next_ms) return;
+    deltas->next_ms = now_ms + EVERY_MS;
+    for (uint32_t k = 0; k < REPLICAS; k++) {
+        if (strcmp(what, "highest") != 0) send_delta(deltas, k, deltas->fence[k], damaged);
+        if (strcmp(what, "ahead") != 0) send_delta(deltas, k, UINT32_MAX, damaged);
+    }
+}
+
+/* What a refusal tells of the round that is open, and of the fence that holds, is used. */
+static void take_answer(hostile_deltas_t *self, const wire_header_t *header, const char *text)
+{
+    bool nack = header->type == WIRE_NACK;
+    if (!self->answered[nack][header->code]++)
+        log_event(LOG_INFO, "delta_answer", "type=%s code=%u text=\"%s\"",
+                  wire_type_name(header->type), header->code, text);
+    unsigned round;
+    if (!nack && header->round == self->header.round) self->header.round++; /* it is over */
+    if (nack && header->code == NACK_WRONG_ROUND && sscanf(text, "round %u", &round) == 1)
+        self->header.round = round;
+    if (nack && header->code == NACK_OLD_FENCE && header->seq < REPLICAS &&
+        header->fence == self->fence[header->seq])
+        self->fence[header->seq]++;
+}
+
+static void receive_answers(hostile_deltas_t *self)
+{
+    while (self->data && (zsock_events(self->data) & ZMQ_POLLIN)) {
+        zmsg_t *message = zmsg_recv(self->data);
+        zframe_t *first = message ? zmsg_first(message) : NULL;
+        zframe_t *payload = message ? zmsg_next(message) : NULL;
+        wire_header_t header;
+        char *text = payload ? zframe_strdup(payload) : NULL;
+        if (first && wire_unpack(zframe_data(first), zframe_size(first),
+                                 payload ? zframe_size(payload) : 0, &header, NULL) == 0)
+            take_answer(self, &header, text ? text : "");
+        free(text);
+        zmsg_destroy(&message);
+    }
+}
+
 static void on_lease(hostile_t *self, const Msg__Lease *lease)
 {
     const char *how = self->options.lease;
     self->n_lease++;
+    learn(&self->deltas, lease);
     log_event(LOG_INFO, "lease", "round=%u replica=%u fence=%u answer=%s", lease->round,
               lease->replica, lease->fence, how);
     if (strcmp(how, "nothing") == 0) return;
@@ -299,6 +400,8 @@ static int run(hostile_t *self, err_t *err)
     while (zmq_poll(items, 2, TICK_MS) >= 0 && !items[0].revents) {
         int64_t now_ms = clock_mono_ms();
         if (items[1].revents) receive(self);
+        receive_answers(&self->deltas);
+        send_deltas(self, now_ms);
         if (!o->beat_ms || now_ms < self->beat_ms) continue;
         say_heartbeat(self);
         self->beat_ms = now_ms + o->beat_ms;
@@ -322,6 +425,8 @@ int main(int argc, char **argv)
         status = 1;
     }
     zsock_destroy(&self.control);
+    zsock_destroy(&self.deltas.data);
+    free(self.deltas.values);
     free(self.id);
     free(self.target);
     free(self.host);

@@ -269,6 +269,14 @@ static void upload(group_t *group, worker_t *worker, uint32_t index)
     worker->ready_ms = clock_mono_ms() + 5000; /* then once more */
 }
 
+/* Its lease is over, or was not announced to the aggregator yet: then once more. */
+static void refused(worker_t *worker, const wire_header_t *answer)
+{
+    worker->uploading = false;
+    worker->busy = answer->code == NACK_NOT_READY;
+    worker->ready_ms = clock_mono_ms() + MSG_NOT_READY_MS;
+}
+
 static void receive_data(group_t *group)
 {
     while (zsock_events(group->data) & ZMQ_POLLIN) {
@@ -282,7 +290,7 @@ static void receive_data(group_t *group)
             bool ours = worker && worker->uploading && header.round == worker->round &&
                         header.fence == worker->fence;
             if (ours && header.type == WIRE_ACK) report(group, worker);
-            if (ours && header.type == WIRE_NACK) worker->busy = worker->uploading = false;
+            if (ours && header.type == WIRE_NACK) refused(worker, &header);
         }
         zmsg_destroy(&message);
     }

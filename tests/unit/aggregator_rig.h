@@ -38,11 +38,13 @@ typedef struct {
     int n_committed;
     uint32_t missing[K], n_missing, committed_round; /* of the last COMMITTED */
     double norm2;
-    bool has_state;     /* of the last ASSIGNED */
-    uint64_t attempt;   /* of the next ASSIGN */
-    const char *rule;   /* its outer rule; NULL: nesterov */
-    uint32_t fragments; /* its; 0: 1 */
-    uint64_t of;        /* replicas that the round has, as updates say */
+    bool has_state;          /* of the last ASSIGNED */
+    uint64_t attempt;        /* of the next ASSIGN */
+    const char *rule;        /* its outer rule; NULL: nesterov */
+    uint32_t fragments;      /* its; 0: 1 */
+    bool holders;            /* ASSIGN says that FENCE says who has which lease */
+    const keys_card_t *card; /* of who sends data; NULL: none */
+    uint64_t of;             /* replicas that the round has, as updates say */
     uint32_t state_round, n_shares;
     Msg__Inspected inspected; /* the last one; its texts below */
     char reason[16], detail[200];
@@ -94,8 +96,8 @@ static void take_control(void *user, const msg_peer_t *to, msg_envelope_t *messa
     for (size_t i = 0; i < done->n_missing && i < K; i++) rig->missing[i] = done->missing[i];
 }
 
-/* The handlers on a directory; its state lies in ROOT.state, or nowhere. */
-static rig_t *rig_open(const char *root, bool keeps_state)
+/* The handlers on a directory; its state lies in ROOT.state, or nowhere. No shepherd has come. */
+static rig_t *rig_alone(const char *root, bool keeps_state)
 {
     rig_t *rig = calloc(1, sizeof *rig);
     char state[80];
@@ -107,6 +109,14 @@ static rig_t *rig_open(const char *root, bool keeps_state)
     err_t err = {0};
     if (aggregator_init(&rig->state, rig->root, keeps_state ? state : NULL, &err) < 0)
         fail_msg("%s", err.text);
+    return rig;
+}
+
+/* One has, which does not say who has which lease. */
+static rig_t *rig_open(const char *root, bool keeps_state)
+{
+    rig_t *rig = rig_alone(root, keeps_state);
+    if (rig->state.assigned) fences_assigned(&rig->state, false);
     return rig;
 }
 
@@ -142,7 +152,9 @@ static wire_type_t data(rig_t *rig, wire_header_t header, const void *payload, s
     header.check = hash_fast(payload, n);
     wire_pack(&header, bytes);
     int before = rig->n_answer;
-    aggregator_on_data(&rig->state, &peer, bytes, sizeof bytes, payload, n);
+    msg_peer_t from = peer;
+    from.card = rig->card;
+    aggregator_on_data(&rig->state, &from, bytes, sizeof bytes, payload, n);
     assert_int_equal(rig->n_answer, before + 1);
     return rig->answer.type;
 }
@@ -191,6 +203,7 @@ static void assign_as(rig_t *rig, uint64_t begin, uint64_t end, uint32_t round, 
     body.round = round;
     body.keep = keep;
     body.attempt = rig->attempt;
+    body.holders = rig->holders;
     SAY(rig, ASSIGN, assign, &body);
 }
 
@@ -205,6 +218,21 @@ static void fence(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value)
     body.round = round;
     body.replica = replica;
     body.fence = value;
+    SAY(rig, FENCE, fence, &body);
+}
+
+/* FENCE of a shepherd that says who has the lease. */
+static void announce(rig_t *rig, uint32_t round, uint32_t replica, uint32_t value,
+                     const char *worker)
+{
+    Msg__Fence body = MSG__FENCE__INIT;
+    Msg__Holder holder = MSG__HOLDER__INIT, *list[] = {&holder};
+    body.round = round;
+    body.holders = list;
+    body.n_holders = 1;
+    holder.replica = replica;
+    holder.fence = value;
+    holder.worker = (char *)worker;
     SAY(rig, FENCE, fence, &body);
 }
 

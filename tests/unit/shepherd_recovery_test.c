@@ -173,10 +173,18 @@ static void leases_outlive_their_shepherd(void **unused)
     (void)unused;
     rig_t *rig = successor("open");
     const work_t *lease = rig->state.round.lease;
-    say_holding(rig, W1, "w1", 4, 1, 1); /* not its own any more? Under this fence it is */
+    static const uint32_t claims[] = {1, UINT32_MAX}; /* another's, by the store; nobody's */
+    for (int i = 0; i < 2; i++) {
+        say_holding(rig, W4, "w4", 4, 1, claims[i]);
+        assert_int_equal(only(rig, W4, BODY(REVOKE))->revoke->fence, claims[i]);
+        assert_true(lease[1].fence == 1 && lease[1].holder == 0);
+        SAY(rig, W4, BYE, bye, Msg__Bye body = MSG__BYE__INIT);
+        forget_sent(rig);
+    }
+    say_holding(rig, W1, "w2", 4, 1, 1); /* back on another connection */
     assert_true(lease[1].state == WORK_ISSUED &&
-                lease[1].home == rig->state.roster.members.at[0]->serial);
-    say_holding(rig, W2, "w2", 4, 3, 7); /* given, but that was not written in time */
+                lease[1].home == member_by_id(&rig->state.roster, "w2")->serial);
+    say_holding(rig, W2, "w9", 4, 3, 7); /* given, but that was not written in time */
     assert_true(lease[3].state == WORK_ISSUED && lease[3].fence == 7);
     assert_int_equal(count(rig, 0, BODY(REVOKE), NULL), 0);
     say_holding(rig, W3, "w3", 3, 2, 1); /* of an old round */

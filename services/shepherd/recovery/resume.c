@@ -218,20 +218,23 @@ static void take_back(shepherd_t *self, const member_row_t *row, const Msg__Hold
 /* Given by a shepherd that led before us, and by nobody since. Its range is the store's, for a
  * round's leases are written before any is given; that this one was given may not have been
  * written. */
-static bool may_keep(const shepherd_t *self, const Msg__Holding *holding)
+static bool may_keep(const shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
 {
     if (holding->run_hash != self->run_hash || holding->round != self->round.number ||
         holding->replica >= self->round.replicas || !self->round.opened)
         return false;
     const work_t *lease = &self->round.lease[holding->replica];
-    if (lease->state == WORK_ISSUED && lease->holder == 0) return holding->fence >= lease->fence;
-    bool early = holding->fence > lease->floor && holding->fence <= self->round.fence_base;
+    bool early = holding->fence <= self->round.fence_base; /* than all fences of our term */
+    if (lease->state == WORK_ISSUED && lease->holder == 0)
+        return holding->fence == lease->fence ? strcmp(lease->worker, row->id) == 0
+                                              : early && holding->fence > lease->fence;
+    early &= holding->fence > lease->floor;
     return lease->state == WORK_OPEN && lease->adoptable && early;
 }
 
 void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding)
 {
-    bool keeps = holding && may_keep(self, holding);
+    bool keeps = holding && may_keep(self, row, holding);
     if (holding && !keeps && !late_held(self, row, holding)) take_back(self, row, holding);
     if (keeps) {
         work_t *lease = &self->round.lease[holding->replica];
@@ -243,6 +246,7 @@ void resume_adopt(shepherd_t *self, const member_row_t *row, const Msg__Holding 
         snprintf(lease->worker, sizeof lease->worker, "%s", row->id);
         work_note_target(self, holding->replica, row);
         if (!known) records_issue(self, holding->replica);
+        work_announce(self, holding->replica);
         log_event(LOG_INFO, "lease_kept", "round=%u replica=%u fence=%u worker=%s",
                   self->round.number, holding->replica, lease->fence, row->id);
     }

@@ -50,6 +50,7 @@ void shards_assign(shepherd_t *self, member_row_t *row)
     assign.weight_max = (uint64_t)assign.replicas * (uint64_t)self->config->inner_steps;
     assign.keep = self->shards.keeping;
     assign.attempt = self->shards.attempt;
+    assign.holders = true;
     MSG_SEND(self->ports.out, &row->peer, 0, ASSIGN, assign, &assign);
 }
 

@@ -132,6 +132,8 @@ void work_give_lease(shepherd_t *self, uint32_t replica, member_row_t *worker, c
     work_note_target(self, replica, worker);
     issued(self, work, worker);
     records_issue(self, replica);
+    work_announce(self, replica);
+    if (work->lag) work_tell(self); /* its update may be on its way at once */
     send_lease(self, &lease, worker, endpoints);
 }
 

@@ -10,6 +10,7 @@ void round_fini(round_t *self)
     VEC_FREE(&self->refused);
     VEC_FREE(&self->moved);
     VEC_FREE(&self->asked);
+    VEC_FREE(&self->untold);
     free(self->lease);
 }
 

@@ -74,6 +74,7 @@ typedef struct {
     uint32_t n_lease[WORK_STATES], n_part[WORK_STATES]; /* how many of them are in which state */
     VEC(refusal_t) refused;                             /* in the open round */
     VEC(moved_t) moved;                                 /* a row for each name, oldest first */
+    VEC(uint32_t) untold; /* replicas whose holder or fence the aggregators are to be told */
     uint32_t n_absent;    /* leases that are issued to nobody who is here (holder 0) */
     uint32_t homeless;    /* the first lease whose home is not here, plus one */
     bool stirred;         /* something was opened: all who are free may get work, not only ... */

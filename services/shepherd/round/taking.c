@@ -5,22 +5,6 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-static void send_fence(shepherd_t *self, const member_row_t *aggregator, uint32_t replica)
-{
-    Msg__Fence fence = MSG__FENCE__INIT;
-    fence.round = self->round.number;
-    fence.replica = replica;
-    fence.fence = self->round.lease[replica].fence;
-    MSG_SEND(self->ports.out, &aggregator->peer, 0, FENCE, fence, &fence);
-}
-
-void work_fences(shepherd_t *self, const member_row_t *aggregator)
-{
-    for (int64_t k = 0; self->round.opened && k < self->round.replicas; k++)
-        if (!self->round.lease[k].adoptable || self->round.lease[k].state != WORK_OPEN)
-            send_fence(self, aggregator, (uint32_t)k);
-}
-
 void work_revoke(shepherd_t *self, uint32_t replica)
 {
     const work_t *lease = &self->round.lease[replica];
@@ -46,9 +30,7 @@ void work_reopen(shepherd_t *self, uint32_t replica)
     lease->reopened_ms = self->now_ms;
     lease->fence = (lease->fence > self->round.fence_base ? lease->fence : self->round.fence_base) +
                    1;
-    for (size_t i = 0; i < self->roster.others.n; i++)
-        if (self->roster.others.at[i]->shard >= 0)
-            send_fence(self, self->roster.others.at[i], replica);
+    work_raised(self, replica);
     log_event(LOG_WARN, "lease_reopened", "round=%u replica=%u fence=%u", self->round.number,
               replica, lease->fence);
 }

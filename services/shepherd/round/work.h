@@ -28,7 +28,13 @@ void work_reopen_eval(shepherd_t *self, work_t *part);
 /* Its holder has failed at it: reopened, and from the second time on for another worker, if any. */
 void work_again(shepherd_t *self, uint32_t replica);
 void work_again_eval(shepherd_t *self, work_t *part);
-void work_revoke(shepherd_t *self, uint32_t replica);               /* its holder is to drop it */
+void work_revoke(shepherd_t *self, uint32_t replica); /* its holder is to drop it */
+
+/* --- announcing.c: to the aggregators, who has which lease --- */
+void work_announce(shepherd_t *self,
+                   uint32_t replica);                 /* it has a holder: with the next work_tell */
+void work_raised(shepherd_t *self, uint32_t replica); /* its fence has risen: likewise */
+void work_tell(shepherd_t *self);
 void work_fences(shepherd_t *self, const member_row_t *aggregator); /* tell it all of them */
 
 /* --- keeping.c --- */
