@@ -35,6 +35,7 @@ enum {
     GREETING = 85,     /* bytes; who has said less has not shaken hands */
     GREETING_MS = 250, /* time for that, where others can be turned away instead */
     LOG_EVERY_MS = 10000,
+    TRIM_BUSY_MS = 60000,
 };
 
 typedef struct {
@@ -279,14 +280,16 @@ static size_t make_room(door_t *self)
     return n;
 }
 
-/* The C library keeps what floods made it take, in pieces between what lives: given back when none of it waits. */
+/* The C library keeps what floods made it take, in pieces between what lives: given back when none of it waits, or, in
+ * a flood without end, now and then. */
 static void give_back(door_t *self, int64_t now)
 {
     uint64_t bytes = ration_own_bytes(self->ration);
     bool empty = true;
     for (size_t i = 0; i < self->entries.n; i++) empty = empty && self->entries.at[i].drained;
     if (bytes < self->least || !self->least) self->least = bytes;
-    if (!empty || bytes < self->least + KEPT_BYTES || now - self->trimmed_ms < LOG_EVERY_MS) return;
+    int64_t every = empty ? LOG_EVERY_MS : TRIM_BUSY_MS;
+    if (bytes < self->least + KEPT_BYTES || now - self->trimmed_ms < every) return;
     malloc_trim(0);
     self->trimmed_ms = now;
     self->least = ration_own_bytes(self->ration);
