@@ -252,6 +252,21 @@ static void a_home_that_asks_for_nothing_is_lost(void **unused)
     rig_free(rig);
 }
 
+/* A spare that rests after failures would only make the lease wait. */
+static void a_lease_goes_to_no_spare_that_rests(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 2, 3);
+    const work_t *lease = &rig->state.round.lease[0];
+    uint32_t lost = member_by_id(&rig->state.roster, "w1")->serial;
+    member_row_t *first = member_by_id(&rig->state.roster, "w2");
+    assert_int_equal(work_spare(&rig->state, lease, lost), first->serial);
+    first->blame.rest_ms = rig->now + 1000;
+    assert_int_equal(work_spare(&rig->state, lease, lost),
+                     member_by_id(&rig->state.roster, "w3")->serial);
+    rig_free(rig);
+}
+
 static void slow_work_is_left_alone_where_nobody_else_is_free(void **unused)
 {
     (void)unused;
@@ -349,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_validation_without_answer_is_given_again),
         cmocka_unit_test(a_lease_without_end_is_given_again),
         cmocka_unit_test(a_home_that_asks_for_nothing_is_lost),
+        cmocka_unit_test(a_lease_goes_to_no_spare_that_rests),
         cmocka_unit_test(slow_work_is_left_alone_where_nobody_else_is_free),
         cmocka_unit_test(who_forgets_its_work_does_not_keep_it),
         cmocka_unit_test(an_unknown_target_is_its_workers_affair),

@@ -103,7 +103,7 @@ uint32_t work_spare(const shepherd_t *self, const work_t *lease, uint32_t lost)
     for (size_t i = 0; i < self->roster.members.n; i++) {
         const member_row_t *row = self->roster.members.at[i];
         if (row->n_home == 0 && row->serial != lost && may_have(self, row) &&
-            work_same_target(lease, row))
+            !blame_rests(row, self->now_ms) && work_same_target(lease, row))
             return row->serial;
     }
     return 0;
