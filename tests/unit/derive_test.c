@@ -15,91 +15,18 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "corpus.h"
-#include "infer/infer.h"
 #include "infer/scorer.h"
-#include "ir/print.h"
-#include "model/family.h"
+#include "infer_rig.h"
 #include "ops/eval.h"
-#include "parse/parse.h"
 #include "temp.h"
 
-typedef struct {
-    str_t text;
-    uint8_t *bytes; /* of the parameters' file */
-    safetensors_t *params;
-    infer_source_t source;
-    double scale; /* of parameters */
-} model_t;
-
-static void check(int status, const err_t *err)
-{
-    if (status < 0) print_message("%s\n", err->text);
-    assert_true(status >= 0);
-}
-
-static double param_at(const model_t *self, size_t i)
-{
-    return self->scale * rng_normal(7, i);
-}
-
-/* Random parameters of the entry, large enough that scores differ by far more than rounding. */
-static void fill(model_t *self, const ir_fn_t *fn)
-{
-    safetensor_t *list = mem_calloc((size_t)fn->body->n_arg, sizeof *list);
-    char(*names)[32] = mem_calloc((size_t)fn->body->n_arg, sizeof *names);
-    size_t n = 0, size, at;
-    err_t err = {0};
-    for (int i = 0; i < fn->body->n_arg; i++) {
-        const ir_type_t *t = ir_type_of(fn, ir_fn_param(fn, i));
-        if (!dtype_is_float(t->dtype)) continue;
-        snprintf(names[i], sizeof names[i], "arg%d", i);
-        safetensor_t x = {.name = attr_text(&fn->param_attrs[i], "pcp.name", names[i]),
-                          .dtype = DT_F32,
-                          .rank = t->rank,
-                          .n_bytes = (size_t)ir_type_count(t) * 4};
-        memcpy(x.dims, t->dim, (size_t)t->rank * sizeof *x.dims);
-        list[n++] = x;
-    }
-    self->bytes = safetensors_pack(list, n, NULL, 0, &size, &at, &err);
-    assert_non_null(self->bytes);
-    for (size_t i = at; i + 4 <= size; i += 4) {
-        float x = (float)param_at(self, i);
-        memcpy(self->bytes + i, &x, 4);
-    }
-    self->params = safetensors_view(self->bytes, size, &err);
-    check(self->params ? 0 : -1, &err);
-    free(names);
-    free(list);
-}
-
-static void model_of_text(model_t *self, const char *text, size_t n, double scale)
-{
-    err_t err = {0};
-    *self = (model_t){.scale = scale};
-    str_addn(&self->text, text, n);
-    ir_module_t *module = parse_stablehlo(text, n, "test.mlir", &err);
-    check(module ? 0 : -1, &err);
-    const ir_fn_t *fn = ir_module_find(module, "logits");
-    fill(self, fn ? fn : ir_module_entry(module, &err));
-    self->source = (infer_source_t){.text = str_text(&self->text),
-                                    .n_text = self->text.n,
-                                    .file = "test.mlir",
-                                    .params = self->params};
-    ir_module_destroy(&module);
-}
-
 /* A family's model that does not say so. */
-static void model_of_family(model_t *self, ir_module_t *module)
+static void model_of_stranger(model_t *self, ir_module_t *module)
 {
-    str_t text = {0};
     assert_non_null(module);
     attr_remove(&module->attrs, FAMILY_CONFIG);
-    ir_print_module(module, &text);
-    ir_module_destroy(&module);
-    model_of_text(self, str_text(&text), text.n, 0.15);
-    str_fini(&text);
+    model_of_family(self, module);
 }
 
 /* Of tests/models/exported, or of ../shared (then false, and a word, where it is not there). */
@@ -120,13 +47,6 @@ static bool model_of_file(model_t *self, const char *path, bool shared, double s
     return true;
 }
 
-static void model_fini(model_t *self)
-{
-    str_fini(&self->text);
-    safetensors_close(&self->params);
-    free(self->bytes);
-}
-
 static infer_t *open_as(const model_t *model, const infer_options_t *options)
 {
     err_t err = {0};
@@ -135,51 +55,6 @@ static infer_t *open_as(const model_t *model, const infer_options_t *options)
     if (infer_facts(self).window && !options->window) print_message("%s\n", infer_facts(self).why);
     assert_true(infer_facts(self).window == options->window);
     return self;
-}
-
-static uint32_t likeliest(const infer_t *self, const float *scores)
-{
-    uint32_t best = 0;
-    for (uint32_t v = 1; v < infer_facts(self).vocab; v++)
-        if (scores[v] > scores[best]) best = v;
-    return best;
-}
-
-static void prompt_of(const infer_t *self, uint32_t *tokens, size_t n, uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++)
-        tokens[i] = (uint32_t)(rng_bits(seed, i) % (uint64_t)infer_facts(self).vocab);
-}
-
-static const float *scores_of(infer_t *self, int sequence)
-{
-    err_t err = {0};
-    while (!infer_scores(self, sequence)) check(infer_step(self, &err), &err);
-    return infer_scores(self, sequence);
-}
-
-/* Both go on from a prompt of n tokens, `more` times or to the end of the context; the largest distance of scores. */
-static double compare(infer_t *a, infer_t *b, size_t n, size_t more)
-{
-    uint32_t prompt[1024];
-    err_t err = {0};
-    double most = 0;
-    prompt_of(a, prompt, n, n);
-    int i = infer_add(a, prompt, n, &err), k = infer_add(b, prompt, n, &err);
-    check(i, &err);
-    check(k, &err);
-    for (size_t at = n;; at++) {
-        const float *x = scores_of(a, i), *y = scores_of(b, k);
-        for (int v = 0; v < infer_facts(a).vocab; v++) most = fmax(most, fabs((double)x[v] - y[v]));
-        uint32_t token = likeliest(a, x);
-        assert_int_equal(token, likeliest(b, y));
-        if (at == (size_t)infer_facts(a).length || at == n + more) break;
-        check(infer_push(a, i, token, &err), &err);
-        check(infer_push(b, k, token, &err), &err);
-    }
-    infer_end(a, i);
-    infer_end(b, k);
-    return most;
 }
 
 static void compare_all(model_t *model, const char *name, size_t more, double near)
@@ -200,65 +75,14 @@ static void compare_all(model_t *model, const char *name, size_t more, double ne
     infer_close(&b);
 }
 
-/* --- models of families, which do not say so --- */
-
-enum { BLOCK = 40, VOCAB = 97 };
-
-static ir_module_t *gpt2(void)
-{
-    err_t err = {0};
-    const gpt2_config_t c = {.layers = 2,
-                             .heads = 3,
-                             .width = 48,
-                             .block = BLOCK,
-                             .vocab = VOCAB,
-                             .batch = 1,
-                             .bias = true};
-    return family_gpt2(&c, &err);
-}
-
-static ir_module_t *llama(void)
-{
-    err_t err = {0};
-    const llama_config_t c = {.layers = 2,
-                              .heads = 4,
-                              .kv_heads = 2,
-                              .width = 48,
-                              .block = BLOCK,
-                              .vocab = VOCAB,
-                              .batch = 1,
-                              .hidden = 80,
-                              .eps = 1e-5,
-                              .theta = 10000,
-                              .qk_norm = true};
-    return family_llama(&c, &err);
-}
-
-static ir_module_t *nanochat(void)
-{
-    err_t err = {0};
-    const nanochat_config_t c = {.layers = 2,
-                                 .heads = 4,
-                                 .kv_heads = 2,
-                                 .width = 48,
-                                 .hidden = 96,
-                                 .block = BLOCK,
-                                 .vocab = VOCAB,
-                                 .batch = 1,
-                                 .eps = 1e-5,
-                                 .theta = 10000,
-                                 .softcap = 15};
-    return family_nanochat(&c, &err);
-}
-
 static void test_families(void **state)
 {
     (void)state;
-    ir_module_t *(*const make[])(void) = {gpt2, llama, nanochat};
+    ir_module_t *const modules[] = {rig_gpt2(false), rig_llama(), rig_nanochat(false)};
     const char *const names[] = {"gpt2", "llama", "nanochat"};
     for (int i = 0; i < 3; i++) {
         model_t model;
-        model_of_family(&model, make[i]());
+        model_of_stranger(&model, modules[i]);
         compare_all(&model, names[i], BLOCK, 1e-5);
         model_fini(&model);
     }
@@ -404,11 +228,11 @@ static void check_together(model_t *model)
     char *plans = temp_dir();
     for (int i = 0; i < N; i++) {
         infer_t *one = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = SLOTS});
-        prompt_of(one, prompt, lengths[i], 5);
+        prompt_of(prompt, lengths[i], infer_facts(one).vocab, 5);
         int s = infer_add(one, prompt, lengths[i], &err);
         check(s, &err);
         for (int k = 0; k < MORE; k++) {
-            alone[i][k] = likeliest(one, scores_of(one, s));
+            alone[i][k] = likeliest(infer_facts(one).vocab, scores_of(one, s));
             check(infer_push(one, s, alone[i][k], &err), &err);
         }
         assert_int_equal(infer_reused(one), 0);
@@ -418,7 +242,7 @@ static void check_together(model_t *model)
     int who[SLOTS] = {-1, -1, -1}, done[N] = {0}, begun = 0, ended = 0;
     while (ended < N) {
         while (begun < N) {
-            prompt_of(all, prompt, lengths[begun], 5);
+            prompt_of(prompt, lengths[begun], infer_facts(all).vocab, 5);
             int s = infer_add(all, prompt, lengths[begun], &err);
             if (s < 0) break;
             who[s] = begun++;
@@ -427,7 +251,7 @@ static void check_together(model_t *model)
         for (int s = 0; s < SLOTS; s++) {
             const float *scores = who[s] < 0 ? NULL : infer_scores(all, s);
             if (!scores) continue;
-            uint32_t token = likeliest(all, scores);
+            uint32_t token = likeliest(infer_facts(all).vocab, scores);
             assert_int_equal(token, alone[who[s]][done[who[s]]++]);
             check(infer_push(all, s, token, &err), &err);
             if (done[who[s]] < MORE) continue;

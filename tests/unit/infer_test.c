@@ -14,121 +14,8 @@
 
 #include "base/half.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "infer/infer.h"
-#include "ir/print.h"
-#include "model/family.h"
+#include "infer_rig.h"
 #include "temp.h"
-
-enum { VOCAB = 97, BLOCK = 40, LAYERS = 2 };
-
-typedef struct {
-    str_t text;
-    uint8_t *bytes; /* of the parameters' file */
-    safetensors_t *params;
-    infer_source_t source;
-} model_t;
-
-static void check(int status, const err_t *err)
-{
-    if (status < 0) print_message("%s\n", err->text);
-    assert_true(status >= 0);
-}
-
-/* Random parameters, large enough that scores differ by far more than rounding. */
-static void fill(model_t *self, const ir_fn_t *fn)
-{
-    safetensor_t *list = mem_calloc((size_t)fn->body->n_arg, sizeof *list);
-    size_t n = 0, size, at;
-    err_t err = {0};
-    for (int i = 0; i < fn->body->n_arg - 1; i++) {
-        const ir_type_t *t = ir_type_of(fn, ir_fn_param(fn, i));
-        safetensor_t x = {.name = attr_text(&fn->param_attrs[i], "pcp.name", NULL),
-                          .dtype = DT_F32,
-                          .rank = t->rank,
-                          .n_bytes = (size_t)ir_type_count(t) * 4};
-        memcpy(x.dims, t->dim, (size_t)t->rank * sizeof *x.dims);
-        list[n++] = x;
-    }
-    self->bytes = safetensors_pack(list, n, NULL, 0, &size, &at, &err);
-    assert_non_null(self->bytes);
-    for (size_t i = at; i + 4 <= size; i += 4) {
-        float x = (float)(0.15 * rng_normal(7, i));
-        memcpy(self->bytes + i, &x, 4);
-    }
-    self->params = safetensors_view(self->bytes, size, &err);
-    check(self->params ? 0 : -1, &err);
-    free(list);
-}
-
-static void model_init(model_t *self, ir_module_t *module, const err_t *err)
-{
-    *self = (model_t){0};
-    check(module ? 0 : -1, err);
-    ir_print_module(module, &self->text);
-    fill(self, ir_module_find(module, "logits"));
-    self->source = (infer_source_t){.text = str_text(&self->text),
-                                    .n_text = self->text.n,
-                                    .file = "test.mlir",
-                                    .params = self->params};
-    ir_module_destroy(&module);
-}
-
-static void gpt2_init(model_t *self, bool bf16)
-{
-    err_t err = {0};
-    const gpt2_config_t c = {.layers = LAYERS,
-                             .heads = 3,
-                             .width = 48,
-                             .block = BLOCK,
-                             .vocab = VOCAB,
-                             .batch = 1,
-                             .bias = true,
-                             .bf16 = bf16};
-    model_init(self, family_gpt2(&c, &err), &err);
-}
-
-static void llama_init(model_t *self)
-{
-    err_t err = {0};
-    const llama_config_t c = {.layers = LAYERS,
-                              .heads = 4,
-                              .kv_heads = 2,
-                              .width = 48,
-                              .block = BLOCK,
-                              .vocab = VOCAB,
-                              .batch = 1,
-                              .hidden = 80,
-                              .eps = 1e-5,
-                              .theta = 10000,
-                              .qk_norm = true};
-    model_init(self, family_llama(&c, &err), &err);
-}
-
-static void nanochat_init(model_t *self, bool rope_bf16)
-{
-    err_t err = {0};
-    const nanochat_config_t c = {.layers = LAYERS,
-                                 .heads = 4,
-                                 .kv_heads = 2,
-                                 .width = 48,
-                                 .hidden = 96,
-                                 .block = BLOCK,
-                                 .vocab = VOCAB,
-                                 .batch = 1,
-                                 .eps = 1e-5,
-                                 .theta = 10000,
-                                 .softcap = 15,
-                                 .rope_bf16 = rope_bf16};
-    model_init(self, family_nanochat(&c, &err), &err);
-}
-
-static void model_fini(model_t *self)
-{
-    str_fini(&self->text);
-    safetensors_close(&self->params);
-    free(self->bytes);
-}
 
 static infer_t *open_as(const model_t *model, const infer_options_t *options)
 {
@@ -136,50 +23,6 @@ static infer_t *open_as(const model_t *model, const infer_options_t *options)
     infer_t *self = infer_open(&model->source, options, &err);
     check(self ? 0 : -1, &err);
     return self;
-}
-
-static uint32_t likeliest(const float *scores)
-{
-    uint32_t best = 0;
-    for (uint32_t v = 1; v < VOCAB; v++)
-        if (scores[v] > scores[best]) best = v;
-    return best;
-}
-
-static void prompt_of(uint32_t *tokens, size_t n, uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++) tokens[i] = (uint32_t)(rng_bits(seed, i) % VOCAB);
-}
-
-static const float *scores_of(infer_t *self, int sequence)
-{
-    err_t err = {0};
-    while (!infer_scores(self, sequence)) check(infer_step(self, &err), &err);
-    return infer_scores(self, sequence);
-}
-
-/* Both go on from a prompt of n tokens to the end of the context; the largest distance of scores. */
-static double compare(infer_t *a, infer_t *b, size_t n)
-{
-    uint32_t prompt[BLOCK];
-    err_t err = {0};
-    double most = 0;
-    prompt_of(prompt, n, n);
-    int i = infer_add(a, prompt, n, &err), k = infer_add(b, prompt, n, &err);
-    check(i, &err);
-    check(k, &err);
-    for (size_t at = n;; at++) {
-        const float *x = scores_of(a, i), *y = scores_of(b, k);
-        for (int v = 0; v < VOCAB; v++) most = fmax(most, fabs((double)x[v] - y[v]));
-        assert_int_equal(likeliest(x), likeliest(y));
-        if (at == BLOCK) break;
-        uint32_t token = likeliest(x);
-        check(infer_push(a, i, token, &err), &err);
-        check(infer_push(b, k, token, &err), &err);
-    }
-    infer_end(a, i);
-    infer_end(b, k);
-    return most;
 }
 
 static void compare_all(model_t *model, const char *name)
@@ -191,7 +34,7 @@ static void compare_all(model_t *model, const char *name)
     assert_true(infer_facts(b).window);
     double most = 0;
     const size_t n[] = {1, 2, 15, 16, 17, 18, 33, 34, BLOCK};
-    for (size_t i = 0; i < sizeof n / sizeof *n; i++) most = fmax(most, compare(a, b, n[i]));
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++) most = fmax(most, compare(a, b, n[i], BLOCK));
     print_message("%s: scores differ by %.3g at most\n", name, most);
     assert_true(most < 1e-5); /* the same sums in another order */
     infer_close(&a);
@@ -203,7 +46,7 @@ static void test_gpt2(void **state)
 {
     (void)state;
     model_t model;
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     compare_all(&model, "gpt2");
 }
 
@@ -211,7 +54,7 @@ static void test_llama(void **state)
 {
     (void)state;
     model_t model;
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     compare_all(&model, "llama");
 }
 
@@ -219,9 +62,9 @@ static void test_nanochat(void **state)
 {
     (void)state;
     model_t model;
-    nanochat_init(&model, true);
+    model_of_family(&model, rig_nanochat(true));
     compare_all(&model, "nanochat");
-    nanochat_init(&model, false);
+    model_of_family(&model, rig_nanochat(false));
     compare_all(&model, "nanochat, rotary positions in f32");
 }
 
@@ -237,14 +80,14 @@ static void test_side_by_side(void **state)
     uint32_t alone[N][MORE], prompt[BLOCK];
     model_t model;
     err_t err = {0};
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     infer_t *one = open_as(&model, &(infer_options_t){.cache_dir = ""});
     for (int i = 0; i < N; i++) {
-        prompt_of(prompt, lengths[i], 100 + (uint64_t)i);
+        prompt_of(prompt, lengths[i], VOCAB, 100 + (uint64_t)i);
         int s = infer_add(one, prompt, lengths[i], &err);
         check(s, &err);
         for (int k = 0; k < MORE; k++) {
-            alone[i][k] = likeliest(scores_of(one, s));
+            alone[i][k] = likeliest(VOCAB, scores_of(one, s));
             check(infer_push(one, s, alone[i][k], &err), &err);
         }
         infer_end(one, s);
@@ -254,7 +97,7 @@ static void test_side_by_side(void **state)
     int who[SLOTS] = {-1, -1, -1, -1}, done[N] = {0}, begun = 0, ended = 0;
     while (ended < N) {
         while (begun < N) {
-            prompt_of(prompt, lengths[begun], 100 + (uint64_t)begun);
+            prompt_of(prompt, lengths[begun], VOCAB, 100 + (uint64_t)begun);
             int s = infer_add(all, prompt, lengths[begun], &err);
             if (s < 0) break;
             who[s] = begun++;
@@ -263,7 +106,7 @@ static void test_side_by_side(void **state)
         for (int s = 0; s < SLOTS; s++) {
             const float *scores = who[s] < 0 ? NULL : infer_scores(all, s);
             if (!scores) continue;
-            uint32_t token = likeliest(scores);
+            uint32_t token = likeliest(VOCAB, scores);
             assert_int_equal(token, alone[who[s]][done[who[s]]++]);
             check(infer_push(all, s, token, &err), &err);
             if (done[who[s]] < MORE) continue;
@@ -284,7 +127,7 @@ static void write_greedily(infer_t *self, int s, uint32_t *out, int n)
 {
     err_t err = {0};
     for (int k = 0; k < n; k++) {
-        out[k] = likeliest(scores_of(self, s));
+        out[k] = likeliest(VOCAB, scores_of(self, s));
         check(infer_push(self, s, out[k], &err), &err);
     }
 }
@@ -316,16 +159,16 @@ static void check_shared(model_t *model)
     uint32_t prompt[BLOCK], other[BLOCK], rest[BLOCK];
     char *plans = temp_dir(); /* compiled once */
     infer_t *self = open_as(model, &(infer_options_t){.cache_dir = plans, .slots = 4});
-    prompt_of(prompt, BLOCK, 1);
+    prompt_of(prompt, BLOCK, VOCAB, 1);
     int a = check_reuse(self, model, prompt, 30, 0, plans);
     /* Beside one that is being written, whose first 20 tokens are copied. */
     memcpy(other, prompt, sizeof other);
-    prompt_of(other + 20, BLOCK - 20, 2);
+    prompt_of(other + 20, BLOCK - 20, VOCAB, 2);
     other[20] = (prompt[20] + 1) % VOCAB;
     int b = check_reuse(self, model, other, 25, 20, plans);
     assert_int_not_equal(a, b);
     /* Too few to be copied: another free place. */
-    prompt_of(rest, BLOCK, 3);
+    prompt_of(rest, BLOCK, VOCAB, 3);
     rest[0] = prompt[0];
     rest[1] = (prompt[1] + 1) % VOCAB;
     int c = check_reuse(self, model, rest, 12, 0, plans);
@@ -354,10 +197,10 @@ static void test_shared(void **state)
 {
     (void)state;
     model_t model;
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     check_shared(&model);
     model_fini(&model);
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     check_shared(&model);
     model_fini(&model);
 }
@@ -369,9 +212,9 @@ static void test_window_shares_nothing(void **state)
     model_t model;
     uint32_t prompt[BLOCK];
     err_t err = {0};
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = "", .window = true});
-    prompt_of(prompt, BLOCK, 1);
+    prompt_of(prompt, BLOCK, VOCAB, 1);
     for (int i = 0; i < 2; i++) {
         int s = infer_add(self, prompt, 20, &err);
         check(s, &err);
@@ -412,7 +255,7 @@ static void check_all_hidden(model_t *model, const char *head)
     infer_t *self = open_as(model, &(infer_options_t){.cache_dir = "", .slots = 4});
     int s[4];
     for (int i = 0; i < 4; i++) {
-        prompt_of(prompt, n[i], 50 + (uint64_t)i);
+        prompt_of(prompt, n[i], VOCAB, 50 + (uint64_t)i);
         s[i] = infer_add(self, prompt, n[i], &err);
         check(s[i], &err);
         if (i != 1) infer_want_hidden(self, s[i]);
@@ -424,7 +267,7 @@ static void check_all_hidden(model_t *model, const char *head)
         scores_of(self, s[1]);
         assert_null(infer_hidden(self, s[1]));
         for (int i = 0; i < 4; i++)
-            check(infer_push(self, s[i], likeliest(infer_scores(self, s[i])), &err), &err);
+            check(infer_push(self, s[i], likeliest(VOCAB, infer_scores(self, s[i])), &err), &err);
         assert_null(infer_hidden(self, s[0]));
     }
     infer_close(&self);
@@ -435,9 +278,9 @@ static void test_hidden(void **state)
 {
     (void)state;
     model_t model;
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     check_all_hidden(&model, "wte.weight");
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     check_all_hidden(&model, "lm_head.weight");
 }
 
@@ -446,7 +289,7 @@ static void test_bf16(void **state)
 {
     (void)state;
     model_t model;
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     infer_t *a = open_as(&model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16});
     for (size_t i = 0; i < safetensors_count(model.params); i++) {
         const safetensor_t *t = safetensors_at(model.params, i);
@@ -456,7 +299,7 @@ static void test_bf16(void **state)
     }
     infer_t *b = open_as(&model, &(infer_options_t){.cache_dir = ""});
     assert_true(infer_facts(a).weight_bytes < infer_facts(b).weight_bytes * 0.55);
-    double most = compare(a, b, 3);
+    double most = compare(a, b, 3, BLOCK);
     print_message("bf16: scores differ by %.3g at most\n", most);
     assert_true(most < 1e-5);
     infer_close(&a);
@@ -489,7 +332,7 @@ static void check_int8(model_t *model, const char *name, bool turned)
     uint32_t prompt[3];
     err_t err = {0};
     double far = 0;
-    prompt_of(prompt, 3, 3);
+    prompt_of(prompt, 3, VOCAB, 3);
     int i = infer_add(exact, prompt, 3, &err), k = infer_add(a, prompt, 3, &err);
     const float *x = scores_of(exact, i), *y = scores_of(a, k);
     for (int v = 0; v < VOCAB; v++) far = fmax(far, fabs((double)x[v] - y[v]));
@@ -500,8 +343,8 @@ static void check_int8(model_t *model, const char *name, bool turned)
     }
     infer_t *b = open_as(model, &(infer_options_t){.cache_dir = ""});
     assert_true(infer_facts(a).weight_bytes < infer_facts(b).weight_bytes * 0.37);
-    double most = compare(a, b, 3);
-    most = fmax(most, compare(a, b, 20));
+    double most = compare(a, b, 3, BLOCK);
+    most = fmax(most, compare(a, b, 20, BLOCK));
     print_message("%s in int8: scores differ by %.3g at most, from those in f32 by %.3g\n", name,
                   most, far);
     assert_true(most < 1e-4 && far > 1e-4 && far < 0.5); /* scores are of the order of 1 */
@@ -515,9 +358,9 @@ static void test_int8(void **state)
 {
     (void)state;
     model_t model;
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     check_int8(&model, "gpt2", true);
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     check_int8(&model, "llama", false);
 }
 
@@ -527,7 +370,7 @@ static void test_cache(void **state)
     (void)state;
     model_t model;
     char *dir = temp_dir();
-    gpt2_init(&model, false);
+    model_of_family(&model, rig_gpt2(false));
     for (int i = 0; i < 6; i++) {
         infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = dir, .window = i % 2});
         assert_int_equal(infer_facts(self).compiled, i < 2 || i > 3);
@@ -550,8 +393,8 @@ static void test_full(void **state)
     model_t model;
     uint32_t prompt[BLOCK + 1];
     err_t err = {0};
-    gpt2_init(&model, false);
-    prompt_of(prompt, BLOCK + 1, 9);
+    model_of_family(&model, rig_gpt2(false));
+    prompt_of(prompt, BLOCK + 1, VOCAB, 9);
     infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = ""});
     assert_int_equal(infer_add(self, prompt, BLOCK + 1, &err), -1);
     assert_int_equal(err.code, ERR_ARG);
@@ -569,7 +412,7 @@ static void test_full(void **state)
 
     infer_t *slides = open_as(&model,
                               &(infer_options_t){.cache_dir = "", .slide = true, .slots = 2});
-    prompt_of(prompt, BLOCK + 1, 9);
+    prompt_of(prompt, BLOCK + 1, VOCAB, 9);
     s = infer_add(slides, prompt, BLOCK, &err);
     check(s, &err);
     scores_of(slides, s);
@@ -594,8 +437,8 @@ static void check_cut(const model_t *model, bool window)
     double most = 0;
     infer_t *self = open_as(model,
                             &(infer_options_t){.cache_dir = "", .slots = 2, .window = window});
-    prompt_of(prompt, N, 3);
-    prompt_of(other, N + MORE, 4);
+    prompt_of(prompt, N, VOCAB, 3);
+    prompt_of(other, N + MORE, VOCAB, 4);
     const size_t keep[] = {N + MORE, N, N - 1, 17, 16, 1};
     for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) {
         int s = infer_add(self, prompt, N, &err);
@@ -625,7 +468,7 @@ static void test_cut(void **state)
 {
     (void)state;
     model_t model;
-    llama_init(&model);
+    model_of_family(&model, rig_llama());
     check_cut(&model, false);
     check_cut(&model, true);
     model_fini(&model);
