@@ -510,19 +510,20 @@ static int be_client(void *raw, const keys_t *own, const char *address, err_t *e
 int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err)
 {
     if (!str_starts(address, "tcp://")) return 0;
+    void *raw = zsock_resolve(socket);
+    /* A domain, without somebody to ask about it, changes nothing but this: greetings of ZeroMQ's versions before 3 are
+     * refused. libzmq 4.3.4 ends the process where one of these and the end of its socket meet. */
+    if (binds && set(raw, ZMQ_ZAP_DOMAIN, "pcp", 3, err) < 0) return -1;
     if (!keyring_own()) return binds ? refuse_open(address, err) : 0;
     /* Who connects was told a key of ours, which stays: it is the card that ends. */
     const keys_t *own = binds ? ring.all.at[0] : keyring_own();
-    void *raw = zsock_resolve(socket);
     int one = 1;
     if (set(raw, ZMQ_CURVE_PUBLICKEY, own->card.public_key, KEYS_BYTES, err) < 0 ||
         set(raw, ZMQ_CURVE_SECRETKEY, own->secret, KEYS_BYTES, err) < 0)
         return -1;
     if (!binds) return be_client(raw, own, address, err);
-    if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0 ||
-        set(raw, ENFORCE_DOMAIN, &one, sizeof one, err) < 0)
-        return -1;
-    return set(raw, ZMQ_ZAP_DOMAIN, "pcp", 3, err);
+    if (set(raw, ZMQ_CURVE_SERVER, &one, sizeof one, err) < 0) return -1;
+    return set(raw, ENFORCE_DOMAIN, &one, sizeof one, err);
 }
 
 /* --- Cards --- */
