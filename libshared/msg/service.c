@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "base/version.h"
 #include "msg/door.h"
 #include "msg/keyring.h"
+#include "msg/limits.h"
 
 static const void *value_of(const config_table_t *table, const void *options, const char *name)
 {
@@ -129,6 +131,12 @@ static size_t io_threads(const char *name)
     return strcmp(name, "shepherd") == 0 ? MANY : 1;
 }
 
+void service_keep_buffers(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 8 * MSG_CHUNK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, 32 * MSG_CHUNK_BYTES);
+}
+
 int service_start(const char *name, const service_options_t *common, const config_table_t *table,
                   const void *options, err_t *err)
 {
@@ -136,6 +144,7 @@ int service_start(const char *name, const service_options_t *common, const confi
     log_format_t format;
     if (log_parse_level(common->log_level, &level, err) < 0) return -1;
     if (log_parse_format(common->log_format, &format, err) < 0) return -1;
+    service_keep_buffers();
     log_init(name, level, format);
     if (common->parent_death && die_with_parent(err) < 0) return -1;
     int fd = catch_signals(err);

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "msg/endpoint.h"
 #include "msg/keyring.h"
+#include "msg/service.h"
 
 enum { TURNS = 5, MIB = 1 << 20 };
 
@@ -34,6 +35,7 @@ static void start(const char *key, int threads)
     err_t err = {0};
     const keyring_options_t options = {.key = key};
     log_init("bench", LOG_ERROR, LOG_LOGFMT);
+    service_keep_buffers(); /* as services do */
     zsys_init();
     zsys_set_io_threads((size_t)threads);
     if (keyring_load(&options, &err) < 0 || keyring_start(&err) < 0) {

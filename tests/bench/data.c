@@ -10,6 +10,7 @@
 #include "ceiling.h"
 #include "msg/control.h"
 #include "msg/data_client.h"
+#include "msg/service.h"
 #include "msg/wire.h"
 #include "outer/codec.h"
 #include "outer/fixed_sum.h"
@@ -316,6 +317,7 @@ int main(int argc, char **argv)
     char root[] = "/tmp/pcp-bench.XXXXXX";
     if (!mkdtemp(root)) return 1;
     pid_t peers[2] = {0};
+    service_keep_buffers();                         /* as services do */
     int rc = transfers(root, &peers[0], &peers[1]); /* forks: before there are threads */
     for (int i = 0; i < 2; i++)
         if (peers[i] > 0) {
