@@ -25,6 +25,10 @@ typedef struct {
  * (base/cage.h says which builds have none). */
 int cage_code_enter(uint64_t more_bytes, cage_refusals_t *refusals, bool *entered, err_t *err);
 
+/* From inside, behind what the code has done: when it holds nearly all the memory that it may, the kernel has refused
+ * it more, or soon would; that is counted once, as a refused mmap. A refused mapping itself is only seen by who asked. */
+void cage_code_count_memory(cage_refusals_t *refusals);
+
 /* No capabilities any more, also for what is started later. Before cage_code_enter. */
 int cage_drop_rights(err_t *err);
 

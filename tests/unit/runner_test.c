@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,9 +293,14 @@ static void memory_is_bounded(void **state)
     need_runners(true);
     acts_t p;
     int64_t mib = 0;
+    int call = 0;
+    uint64_t before = runners_refusals(runners, NULL);
     exec_t *exec = open_in(acts(&p), runners, NULL);
     assert_int_equal(act(exec, FILLS_MEMORY, &mib, NULL), 0);
     assert_in_range(mib, 1, 3 * 256);
+    assert_int_equal(act(exec, ADDS, &mib, NULL), 0); /* it still holds it, which is no news */
+    assert_int_equal(runners_refusals(runners, &call), before + 1);
+    assert_int_equal(call, SYS_mmap);
     exec_destroy(&exec);
 }
 

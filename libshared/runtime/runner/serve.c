@@ -80,6 +80,13 @@ static int make(runner_t *self, const run_call_t *call, err_t *err)
     return self->exec ? 0 : -1;
 }
 
+static int run_program(runner_t *self, int program, err_t *err)
+{
+    int rc = exec_serve_run(self->exec, program, err);
+    cage_code_count_memory(&self->window->refusals);
+    return rc;
+}
+
 static int carry_out(runner_t *self, const run_call_t *call, err_t *err)
 {
     char *at = self->window->room + call->at;
@@ -98,7 +105,7 @@ static int carry_out(runner_t *self, const run_call_t *call, err_t *err)
         return self->ops->download(self->device, call->offset, at, (size_t)call->n, err);
     case RUN_ZERO: return self->ops->zero(self->device, call->offset, (size_t)call->n, err);
     case RUN_PROGRAM:
-        if (self->exec) return exec_serve_run(self->exec, (int)call->n, err);
+        if (self->exec) return run_program(self, (int)call->n, err);
         break;
     }
     return err_set(err, ERR_ARG, "verb %u", call->verb);
