@@ -52,6 +52,9 @@ static int check_quorum(const train_rules_t *self, err_t *err)
     if (o->quorum == 0 && (o->deadline_s > 0 || strcmp(o->late, "drop") != 0))
         return err_set(err, ERR_ARG,
                        "deadline_s and late are for rounds that close early: set quorum, too");
+    if (o->late_rounds > 1 && strcmp(o->late, "next") != 0)
+        return err_set(err, ERR_ARG, "late_rounds %lld is for late next, late is %s",
+                       (long long)o->late_rounds, o->late);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #define SCHEDULES(X) X(constant) X(cosine) X(wsd)
 
 #define LATE_WORDS "drop|next"
+enum { LATE_MOST_ROUNDS = 8 }; /* shards keep parameters of so many rounds before */
 #define DATA_LAYOUT_WORDS "windows|records|rows"
 
 /* Rows that commands have which take steps without a run. */
@@ -65,6 +66,8 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
     X(T, FLOAT, deadline_s, 0, 0, 1e6, NULL, false, "but not before so long")                     \
     X(T, ENUM, late, drop, 0, 0, LATE_WORDS, false,                                               \
       "deltas that come after that: dropped, or in the next round")                               \
+    X(T, INT, late_rounds, 1, 1, LATE_MOST_ROUNDS, NULL, false,                                   \
+      "late next: the rounds after its own, of which one may count it")                           \
     X(T, FLOAT, outlier, 0, 0, 1e9, NULL, false,                                                  \
       "updates of so many times the usual norm are rejected; 0: none")                            \
     X(T, FLOAT, audit, 0, 0, 1, NULL, false,                                                      \

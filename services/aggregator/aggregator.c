@@ -18,7 +18,7 @@ int aggregator_init(aggregator_t *self, const char *object_root, const char *sta
     self->scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *self->scratch);
     if (!self->objects || state_open(&self->disk, state_dir, err) < 0) return -1;
     uploads_init(self);
-    if (state_load(&self->disk, &self->now, &self->before, &meta) &&
+    if (state_load(&self->disk, &self->now, self->before, &meta) &&
         assign_resume(self, &meta, err) < 0)
         return err_prefix(err, "%s: ", state_dir);
     return 0;
@@ -39,7 +39,7 @@ void aggregator_reset(aggregator_t *self)
     free(self->share_list);
     digest_forget(self);
     shared_drop(&self->now);
-    shared_drop(&self->before);
+    for (size_t i = 0; i < STATE_LATE; i++) shared_drop(&self->before[i]);
     shared_drop(&self->held);
     shared_drop(&self->next);
     self->from = NULL;

@@ -142,8 +142,8 @@ struct aggregator {
     size_t n_chunk;
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;
-    shared_t *now, *before; /* snapshots of the open round and of the one before */
-    shared_t *held;         /* kept for a checkpoint until FORGET */
+    shared_t *now, *before[STATE_LATE]; /* snapshots of the open round and of those before */
+    shared_t *held;                     /* kept for a checkpoint until FORGET */
     fragment_t *fragment;
     outer_options_t outer;
     const codec_t *down;  /* of changes on their way to the workers; NULL: parameters go there */

@@ -129,7 +129,7 @@ static int begin(aggregator_t *self, const Msg__Assign *assign, err_t *err)
     state_shape_t shape;
     if (state_shape(&meta, &shape, err) < 0 || take_up(self, &meta, err) < 0) return -1;
     uint64_t n = shape.n;
-    shared_t *const keep[STATE_KEEPS] = {0};
+    shared_t *keep[STATE_KEEPS] = {0};
     self->now = state_slot(&self->disk, &shape, keep, err);
     if (!self->now) return 1;
     if (self->now->in_memory)

@@ -148,9 +148,13 @@ static void keep_result(aggregator_t *self)
 /* 1: not now, for want of memory; the shepherd asks again. */
 static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *err)
 {
-    /* The snapshot before the present one makes room for the next. */
-    shared_drop(&self->before);
-    shared_t *const keep[STATE_KEEPS] = {self->now, self->held};
+    shared_t *keep[STATE_KEEPS] = {self->now, self->held};
+    /* Those that no lease of the next round begins with make room for it: of these the present one
+     * is the round before. */
+    for (uint32_t i = 0; i < STATE_LATE; i++) {
+        if (i + 1 >= commit->lag) shared_drop(&self->before[i]);
+        keep[2 + i] = self->before[i];
+    }
     const state_shape_t shape = {self->meta.end - self->meta.begin, self->n_outer, self->down};
     self->next = state_slot(&self->disk, &shape, keep, err);
     if (!self->next) return 1;
@@ -245,7 +249,9 @@ static void finish_commit(aggregator_t *self)
     self->bytes_before.in = self->bytes_in;
     self->bytes_before.out = self->bytes_out;
     deltas_clear(self);
-    self->before = self->now;
+    shared_drop(&self->before[STATE_LATE - 1]);
+    memmove(&self->before[1], &self->before[0], (STATE_LATE - 1) * sizeof *self->before);
+    self->before[0] = self->now;
     self->now = self->next;
     self->next = NULL;
     if (self->now->in_memory)

@@ -192,17 +192,44 @@ static shared_t *make_slot(const state_t *self, size_t number, size_t n_bytes, e
     return slot;
 }
 
+/* So many may be there: more where older ones are to be kept. */
+static int most_slots(shared_t *const keep[STATE_KEEPS])
+{
+    int n = STATE_READ;
+    for (size_t i = 2; i < STATE_KEEPS; i++) n += keep[i] != NULL;
+    return n < STATE_SLOTS ? n : STATE_SLOTS;
+}
+
 /* A slot of that size that nobody reads; NULL: none. *number: the first without a file, or -1. */
-static shared_t *spare_slot(const state_t *self, size_t n_bytes, int *number)
+static shared_t *spare_slot(const state_t *self, size_t n_bytes, int most, int *number)
 {
     *number = -1;
-    for (int i = STATE_SLOTS; i-- > 0;)
+    for (int i = most; i-- > 0;)
         if (!self->slots[i]) *number = i;
     for (int i = 0; i < STATE_SLOTS; i++)
         if (self->slots[i] && self->slots[i]->map.n == n_bytes && !self->slots[i]->in_memory &&
             shared_alone(self->slots[i]))
             return self->slots[i];
     return NULL;
+}
+
+/* Those that older rounds' parameters needed, and nobody now. */
+static void remove_unused(state_t *self, int most)
+{
+    for (int i = STATE_SLOTS; i-- > most;) {
+        if (!self->slots[i] || !shared_alone(self->slots[i])) continue;
+        char *path = slot_path(self, (size_t)i);
+        if (self->dir) unlink(path);
+        free(path);
+        shared_drop(&self->slots[i]);
+    }
+}
+
+static bool is_kept(const shared_t *slot, shared_t *const keep[STATE_KEEPS])
+{
+    for (size_t i = 0; i < STATE_KEEPS; i++)
+        if (slot == keep[i]) return true;
+    return false;
 }
 
 /* The oldest slot that is none of those to keep, from under its readers. Its number; -1: none can
@@ -212,7 +239,7 @@ static int take_oldest(state_t *self, shared_t *const keep[STATE_KEEPS])
     int oldest = -1;
     for (int i = 0; i < STATE_SLOTS; i++) {
         const shared_t *slot = self->slots[i];
-        if (!slot || slot == keep[0] || slot == keep[1]) continue;
+        if (!slot || is_kept(slot, keep)) continue;
         if (oldest < 0 || slot->round < self->slots[oldest]->round) oldest = i;
     }
     if (oldest < 0 || shared_take_away(self->slots[oldest]) < 0) return -1;
@@ -228,19 +255,20 @@ static int take_oldest(state_t *self, shared_t *const keep[STATE_KEEPS])
 shared_t *state_slot(state_t *self, const state_shape_t *shape, shared_t *const keep[STATE_KEEPS],
                      err_t *err)
 {
-    int number;
+    int number, most = most_slots(keep);
     err_t fault = {0};
     size_t n_bytes = slot_bytes(shape);
     for (size_t i = 0; i < STATE_SLOTS; i++) /* the disk is tried again */
         if (self->slots[i] && self->slots[i]->in_memory && shared_alone(self->slots[i]))
             shared_drop(&self->slots[i]);
-    shared_t *slot = spare_slot(self, n_bytes, &number);
+    remove_unused(self, most);
+    shared_t *slot = spare_slot(self, n_bytes, most, &number);
     if (!slot && number < 0) number = take_oldest(self, keep);
     if (!slot && number < 0) {
         err_set(err, ERR_MEMORY,
                 "%d snapshots are still being read, and the system has no mapping "
                 "to replace one with; raise vm.max_map_count",
-                STATE_SLOTS);
+                most);
         return NULL;
     }
     if (!slot) {
@@ -316,9 +344,10 @@ static shared_t *read_slot(const state_t *self, size_t number)
     return slot;
 }
 
-bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta)
+bool state_load(state_t *self, shared_t **now, shared_t *before[STATE_LATE], state_meta_t *meta)
 {
-    *now = *before = NULL;
+    *now = NULL;
+    for (size_t i = 0; i < STATE_LATE; i++) before[i] = NULL;
     for (size_t i = 0; self->dir && i < STATE_SLOTS; i++) {
         shared_t *slot = self->slots[i] = read_slot(self, i);
         if (slot && (!*now || slot->round > (*now)->round)) *now = slot;
@@ -327,10 +356,12 @@ bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *
     *meta = header_of(*now)->meta;
     for (size_t i = 0; i < STATE_SLOTS; i++) {
         shared_t *slot = self->slots[i];
-        if (!slot || slot->round + 1 != (*now)->round) continue;
-        if (header_of(slot)->meta.run == meta->run && slot->map.n == (*now)->map.n) *before = slot;
+        if (!slot || slot->round >= (*now)->round) continue;
+        uint32_t back = (*now)->round - slot->round - 1;
+        if (back < STATE_LATE && header_of(slot)->meta.run == meta->run &&
+            slot->map.n == (*now)->map.n && !before[back])
+            before[back] = shared_hold(slot);
     }
     shared_hold(*now);
-    if (*before) shared_hold(*before);
     return true;
 }

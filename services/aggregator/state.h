@@ -3,8 +3,9 @@
  *   DIR/lock      held by the one process that uses the directory
  *       slot-0    parameters and outer state of a round, and what a codec has made of their
  *                 change where the way down has one, behind a header that says of what
- *       slot-1    those of the round before; more while answers or a checkpoint still read older
- *                 ones, STATE_SLOTS at most: who reads an older one by then loses it
+ *       slot-1    those of the round before; more while late leases begin with older ones, or answers
+ *                 or a checkpoint still read them, STATE_READ at most beside the former: who reads an
+ *                 older one by then loses it
  *       journal   the deltas of the open round, chunk by chunk (journal.h)
  *
  * Slots are mapped and written in place, so what was stored survives the process at any instant. A
@@ -24,7 +25,10 @@
 enum {
     STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
     STATE_FRAGMENTS = 64,  /* of a range, at most */
-    STATE_SLOTS = 6,       /* snapshots at a time: see there */
+    STATE_LATE = 8, /* rounds before the open one whose parameters are kept (LATE_MOST_ROUNDS) */
+    STATE_READ =
+        6, /* snapshots at a time where late leases want but the last of these: see there */
+    STATE_SLOTS = STATE_READ + STATE_LATE - 1,
 };
 
 /* What a slot says of itself. Plain numbers without padding: it is hashed and compared. */
@@ -59,9 +63,10 @@ void state_close(state_t *self);
 /* Forget everything: no slots, an empty journal. Who still reads a slot finds zeros. */
 int state_clear(state_t *self, err_t *err);
 
-/* The newest slot that counts, held for the caller, and the one of the round before it if that
- * counts too (else NULL). Slots that do not count are reported as events, by name. False: none. */
-bool state_load(state_t *self, shared_t **now, shared_t **before, state_meta_t *meta);
+/* The newest slot that counts, held for the caller, and those of the rounds before it that count,
+ * too: before[i] of so many and one (else NULL). Slots that do not count are reported as events, by
+ * name. False: none. */
+bool state_load(state_t *self, shared_t **now, shared_t *before[STATE_LATE], state_meta_t *meta);
 
 /* What a slot has room for: n parameters, each with n_outer numbers of state, and their change. */
 typedef struct {
@@ -79,7 +84,7 @@ int state_shape(const state_meta_t *meta, state_shape_t *out, err_t *err);
  * before it is written; where the disk has none the slot lies in memory (in_memory, `fault` says
  * why), and the next one is tried on the disk again. NULL: ERR_MEMORY, no memory or address space
  * at this time. */
-enum { STATE_KEEPS = 2 };
+enum { STATE_KEEPS = 2 + STATE_LATE };
 shared_t *state_slot(state_t *self, const state_shape_t *shape, shared_t *const keep[STATE_KEEPS],
                      err_t *err);
 

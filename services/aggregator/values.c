@@ -53,9 +53,11 @@ void values_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
 
 shared_t *values_snapshot(const aggregator_t *self, uint32_t round)
 {
-    shared_t *const have[] = {self->now, self->before, self->held};
+    shared_t *const have[] = {self->now, self->held};
     for (size_t i = 0; i < sizeof have / sizeof *have; i++)
         if (have[i] && have[i]->round == round) return have[i];
+    for (size_t i = 0; i < STATE_LATE; i++)
+        if (self->before[i] && self->before[i]->round == round) return self->before[i];
     return NULL;
 }
 

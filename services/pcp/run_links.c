@@ -48,9 +48,9 @@ static json_t *json_of(const Msg__Link *link)
 {
     double longest;
     const char *what = waits_for(link, &longest);
-    json_t *json = json_pack("{s:s, s:I, s:I, s:s}", "worker", link->worker, "replica",
-                             (json_int_t)link->replica, "steps", (json_int_t)link->steps,
-                             "waits_for", what);
+    json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:s}", "worker", link->worker, "replica",
+                             (json_int_t)link->replica, "steps", (json_int_t)link->steps, "lag",
+                             (json_int_t)link->lag, "waits_for", what);
     if (!json) return json_null(); /* a name that is no UTF-8 */
     const struct {
         const char *key;
@@ -113,6 +113,7 @@ char *run_links_table(const Msg__Links *links)
             str_addf(&text, " %7.0f%%", share < 1 ? share * 100 : 100);
         str_addf(&text, "  %s", what);
         if (longest > 0) str_addf(&text, " %.*fs", longest < 10, longest < 9999 ? longest : 9999);
+        if (link->lag) str_addf(&text, ", late by %u", link->lag);
     }
     if (links->n_links < links->n_lease)
         str_addf(&text, "\nand %u more", links->n_lease - (uint32_t)links->n_links);

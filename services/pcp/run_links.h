@@ -6,7 +6,7 @@
 
 #include "proto/telemetry.pb-c.h"
 
-enum { RUN_LINKS_COLUMNS = 60 };
+enum { RUN_LINKS_COLUMNS = 72 };
 
 /* One line of JSON: {"round": 3, "leases": 2, "links": [{"worker": "w0", "down_mbits": 9.8, ...}]}; what is unknown
  * is null. Returns; caller frees. */

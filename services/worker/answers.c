@@ -3,7 +3,7 @@
 
 lease_id_t lease_id(const Msg__Lease *lease)
 {
-    return (lease_id_t){lease->run_hash, lease->round, lease->replica, lease->fence};
+    return (lease_id_t){lease->run_hash, lease->round, lease->replica, lease->fence, lease->lag};
 }
 
 bool lease_id_equal(const lease_id_t *a, const lease_id_t *b)

@@ -14,6 +14,7 @@ enum { ANSWERS_EVERY_MS = 2000 };
 typedef struct {
     uint64_t run;
     uint32_t round, replica, fence;
+    uint32_t lag; /* it was of so many rounds before: part of no comparison */
 } lease_id_t;
 
 lease_id_t lease_id(const Msg__Lease *lease);

@@ -34,14 +34,14 @@ static void give_up_job(loop_t *self)
 
 /* --- Work in --- */
 
-/* Is `lease` what `late` is a late form of: the round that closed without it has another name? */
+/* Is `late` what `lease` is called now: rounds closed without it? */
 static bool is_late(const Msg__Lease *late, const lease_id_t *lease)
 {
     return late->lag && late->run_hash == lease->run && late->replica == lease->replica &&
-           late->round - late->lag == lease->round;
+           late->round > lease->round && late->round - late->lag == lease->round - lease->lag;
 }
 
-/* The lease in hand counts a round later: when it ends it is handed in under its new name, for
+/* The lease in hand counts in a later round: when it ends it is handed in under its new name, for
  * which the trainer needs not train it again. */
 static bool rename_job(loop_t *self, const Msg__Lease *late, const msg_envelope_t *message)
 {
@@ -52,8 +52,8 @@ static bool rename_job(loop_t *self, const Msg__Lease *late, const msg_envelope_
     self->next = msg_unpack(bytes, n, NULL);
     free(bytes);
     self->lease = lease_id(late);
-    log_event(LOG_INFO, "lease_late", "round=%u replica=%u fence=%u", late->round, late->replica,
-              late->fence);
+    log_event(LOG_INFO, "lease_late", "round=%u replica=%u fence=%u lag=%u", late->round,
+              late->replica, late->fence, late->lag);
     return true;
 }
 

@@ -286,7 +286,7 @@ int trainer_lease(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *done
     const work_t work = work_of(lease);
     if (lease->inner_steps == 0 || !lease->schedule)
         return err_set(err, ERR_NET, "a lease without steps or schedule");
-    if (lease->lag > 1 || lease->lag > lease->round)
+    if (lease->lag > lease->round)
         return err_set(err, ERR_NET, "round %u, %u late", lease->round, lease->lag);
     self->codec = codec_find_id(lease->codec, err);
     if (!self->codec) return -1;

@@ -76,7 +76,7 @@ static void a_commit_waits_for_no_reader(void **unused)
         whole += wire_check(&late->header, late->payload, late->n, NULL) == 0;
         shared_drop(&held.answer[i].keep);
     }
-    assert_true(whole >= 1 && whole <= STATE_SLOTS);
+    assert_true(whole >= 1 && whole <= STATE_READ);
     wire_header_t again = chunk_header(WIRE_GET_PARAMS, 0);
     assert_int_equal(data(held.rig, again, NULL, 0), WIRE_NACK);
     assert_int_equal(held.rig->answer.code, NACK_WRONG_ROUND);

@@ -45,6 +45,7 @@ typedef struct {
     bool holders;            /* ASSIGN says that FENCE says who has which lease */
     const keys_card_t *card; /* of who sends data; NULL: none */
     uint64_t of;             /* replicas that the round has, as updates say */
+    uint32_t lag;            /* of the next COMMITs */
     uint32_t state_round, n_shares;
     Msg__Inspected inspected; /* the last one; its texts below */
     char reason[16], detail[200];
@@ -267,6 +268,7 @@ static void commit_begin(rig_t *rig, uint32_t round, const uint32_t *fences,
     body.shares = list;
     body.n_shares = n;
     body.hold = hold;
+    body.lag = rig->lag;
     SAY(rig, COMMIT, commit, &body);
 }
 

@@ -344,6 +344,61 @@ static void a_held_result_stays_readable(void **unused)
     rig_free(other);
 }
 
+static bool has_params(rig_t *rig, uint32_t round)
+{
+    float *theta = get_params(rig, round);
+    bool has = theta != NULL;
+    free(theta);
+    return has;
+}
+
+/* As long as a lease of the next round begins with them, by a process that was started again, too;
+ * then their files are of use for others, or go. */
+static void parameters_of_late_leases_are_kept(void **unused)
+{
+    (void)unused;
+    enum { FIRST = 1, LAG = STATE_LATE };
+    char *root = new_root();
+    rig_t *rig = rig_open(root, true);
+    assign(rig, 0, N);
+    put_init(rig);
+    put_deltas(rig, 0);
+    commit(rig, 0, all, weights);
+    float *want = get_params(rig, FIRST), *theta;
+    for (uint32_t lag = 1; lag <= LAG; lag++) { /* round FIRST + lag - 1 closes without it */
+        put_deltas(rig, FIRST + lag - 1);
+        rig->lag = lag;
+        commit(rig, FIRST + lag - 1, all, weights);
+        assert_string_equal(rig->error, "");
+        if (lag % 2 == 0) {
+            rig_close(rig);
+            rig = rig_open(root, true);
+        }
+        theta = get_params(rig, FIRST);
+        assert_non_null(theta);
+        assert_memory_equal(theta, want, N * sizeof *theta);
+        free(theta);
+    }
+    assert_true(has_params(rig, FIRST + 1) && has_params(rig, FIRST + LAG));
+    uint32_t open = rig->state.meta.round;
+    rig->lag = 2;
+    put_deltas(rig, open);
+    commit(rig, open, all, weights);
+    assert_true(has_params(rig, open) && has_params(rig, open - 1));
+    assert_false(has_params(rig, open - 2) || has_params(rig, FIRST));
+    for (int i = 0; i < 2; i++) {
+        rig->lag = i ? 99 : 0; /* more than there are asks for all that are left */
+        put_deltas(rig, ++open);
+        commit(rig, open, all, weights);
+        assert_string_equal(rig->error, "");
+    }
+    assert_true(has_params(rig, open - 1) && !has_params(rig, open - 2));
+    for (size_t i = STATE_READ; i < STATE_SLOTS; i++) assert_null(rig->state.disk.slots[i]);
+    free(want);
+    rig_close(rig);
+    remove_root(root);
+}
+
 /* The disk is full while a round is open: everything goes on in memory, the shard says so, and the
  * next round is on the disk again. */
 static void a_full_disk(void **unused)
@@ -378,7 +433,7 @@ static void a_full_disk(void **unused)
     put_deltas(rig, 1);
     commit(rig, 1, all, weights); /* into the file of round 0, which nobody reads any more */
     assert_false(rig->state.now->in_memory);
-    assert_true(rig->state.before->in_memory);
+    assert_true(rig->state.before[0]->in_memory);
     temp_disk_free();
     put_deltas(rig, 2);
     commit(rig, 2, all, weights);
@@ -417,6 +472,7 @@ int main(void)
         cmocka_unit_test(other_ranges_are_not_kept),
         cmocka_unit_test(fences_survive),
         cmocka_unit_test(a_held_result_stays_readable),
+        cmocka_unit_test(parameters_of_late_leases_are_kept),
         cmocka_unit_test(a_full_disk),
         cmocka_unit_test(one_process_a_directory),
         cmocka_unit_test(kill_at_any_moment),

@@ -156,6 +156,8 @@ static void rules(void **state)
         {.key = "deadline_s", "1", .refusal = "set quorum, too"},
         {.key = "late", "next", .refusal = "set quorum, too"},
         {.key = "late", "next", "quorum", "1"},
+        {.key = "late_rounds", "1"},
+        {.key = "late_rounds", "2", .refusal = "is for late next, late is drop"},
         {.key = "layout", "records", .tokenizer = "raw"},
         {.key = "layout", "records"},
         {.key = "layout", "records", .tokenizer = "byte", .refusal = "tokenizer raw"},

@@ -42,6 +42,7 @@ static void a_table_tells_who_waits_for_what(void **unused)
     Msg__Link slow = link_of("worker-of-a-long-name", 34.4, 8.64, 20, 0),
               fast = link_of("w1", 1.72, 0.432, 20, 40.5), unknown = MSG__LINK__INIT;
     unknown.worker = "old";
+    slow.lag = 3;
     unknown.download_s = unknown.upload_s = -1;
     unknown.received_bytes = unknown.sent_bytes = -1;
     Msg__Link *rows[] = {&slow, &fast, &unknown};
@@ -54,7 +55,7 @@ static void a_table_tells_who_waits_for_what(void **unused)
     assert_string_equal(line(text, 0, out),
                         "WORKER              DOWN       UP COMPUTES  WAITS FOR");
     assert_string_equal(line(text, 1, out),
-                        "worker-of-a-lon     10.0     10.0      31%  parameters 34s");
+                        "worker-of-a-lon     10.0     10.0      31%  parameters 34s, late by 3");
     assert_string_equal(line(text, 2, out),
                         "w1                   200      200      32%  others 40s");
     assert_string_equal(line(text, 3, out), "old                    -        -        -  nothing");
@@ -66,6 +67,7 @@ static void no_line_is_wide(void **unused)
 {
     (void)unused;
     Msg__Link link = link_of("0123456789012345678901234567890123456789", 1e12, 1e-12, 1e12, 1e12);
+    link.lag = 8;
     Msg__Link *rows[] = {&link};
     Msg__Links links = MSG__LINKS__INIT;
     links.links = rows;
@@ -80,6 +82,7 @@ static void json_tells_what_is_not_known(void **unused)
     (void)unused;
     Msg__Link link = link_of("w0", 34.4, -1, 20, 3);
     link.sent_bytes = -1;
+    link.lag = 2;
     Msg__Link *rows[] = {&link};
     Msg__Links links = MSG__LINKS__INIT;
     links.round = 3;
@@ -92,6 +95,7 @@ static void json_tells_what_is_not_known(void **unused)
     assert_int_equal(json_integer_value(json_object_get(json, "round")), 3);
     json_t *row = json_array_get(json_object_get(json, "links"), 0);
     assert_string_equal(json_string_value(json_object_get(row, "waits_for")), "parameters");
+    assert_int_equal(json_integer_value(json_object_get(row, "lag")), 2);
     assert_true(json_is_null(json_object_get(row, "up_mbits")));
     assert_true(json_is_null(json_object_get(row, "sent_bytes")));
     double down = json_real_value(json_object_get(row, "down_mbits"));

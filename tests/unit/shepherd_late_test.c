@@ -1,4 +1,4 @@
-/* Rounds that close without a lease, which the next one counts (late "next"), or drops at last. */
+/* Rounds that close without a lease, which a later one counts (late "next"), or drops at last. */
 #include "shepherd_rig.h"
 
 #include "base/log.h"
@@ -113,6 +113,70 @@ static void but_no_later_one(void **unused)
     rig_free(rig);
 }
 
+/* The round that is open closes without W3's lease; what W3 has of the next one. */
+static void closes_again(rig_t *rig, uint32_t lag, Msg__Lease *next)
+{
+    for (uint8_t w = W1; w <= W2; w++) {
+        ask(rig, w);
+        lease_done(rig, w, only(rig, w, BODY(LEASE))->lease, 1);
+    }
+    keep_records(rig);
+    all_written(rig);
+    forget_sent(rig);
+    tick(rig, 1100);
+    assert_int_equal(count(rig, W3, BODY(REVOKE), NULL), 0);
+    const record_t *decision = rig->records.at[rig->records.n - 1];
+    assert_int_equal(decision->kind, RECORD_DECIDE);
+    all_written(rig);
+    assert_int_equal(only(rig, A, BODY(COMMIT))->commit->lag, lag);
+    committed(rig, rig->state.round.number, "");
+    all_written(rig);
+    if (next) *next = *only(rig, W3, BODY(LEASE))->lease;
+    if (next) next->state = next->plan = NULL;
+}
+
+static void as_many_rounds_as_it_may(void **unused)
+{
+    (void)unused;
+    Msg__Lease late, next;
+    rig_t *rig = next_round(8, &late, &next);
+    rig->config.late_rounds = 3;
+    for (uint32_t lag = 2; lag <= 3; lag++) {
+        closes_again(rig, lag, &next);
+        assert_true(next.round == lag && next.lag == lag && next.replica == LATE);
+        assert_true(next.start == late.start && next.count == late.count &&
+                    next.step_base == late.step_base && next.inner_steps == late.inner_steps);
+    }
+    /* W3 comes again, and has heard of no later name. */
+    for (uint32_t name = 0; name <= 1; name++) {
+        Msg__Holding holding = MSG__HOLDING__INIT;
+        holding.run_hash = rig->state.run_hash;
+        holding.round = name;
+        holding.replica = LATE;
+        holding.fence = late.fence;
+        uint8_t w = name ? W3 : W4;
+        forget_sent(rig);
+        SAY(rig, w, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+            body.kind = MSG__KIND__KIND_WORKER; body.id = "w3"; body.target = "cpu:x";
+            body.incarnation = 1; body.holding = &holding);
+        assert_int_equal(count(rig, w, BODY(REVOKE), NULL), 0);
+        all_written(rig);
+        next = *only(rig, w, BODY(LEASE))->lease;
+        assert_true(next.round == 3 && next.lag == 3 && next.start == late.start);
+        next.state = next.plan = NULL;
+    }
+    forget_sent(rig);
+    for (uint8_t w = W1; w <= W2; w++) {
+        ask(rig, w);
+        lease_done(rig, w, only(rig, w, BODY(LEASE))->lease, 1);
+    }
+    all_written(rig);
+    tick(rig, 1100);
+    only(rig, W3, BODY(REVOKE)); /* that was the last one that could count it */
+    assert_string_equal(rig->records.at[0]->text, "late");
+    rig_free(rig);
+}
+
 static void nor_behind_the_last(void **unused)
 {
     (void)unused;
@@ -208,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_round_counts_it),
         cmocka_unit_test(but_no_later_one),
+        cmocka_unit_test(as_many_rounds_as_it_may),
         cmocka_unit_test(nor_behind_the_last),
         cmocka_unit_test(it_is_given_again_where_its_worker_dies),
         cmocka_unit_test(what_nobody_can_train_again_is_dropped),

@@ -247,7 +247,7 @@ static void a_late_lease_is_trained_once(void **unused)
     assert_true(n_step > 0);
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
     err_t err = {0};
-    rig->lease.lag = 2;
+    rig->lease.lag = 3;
     assert_int_equal(trainer_lease(first, &rig->lease, &done, &err), -1);
     rig->lease.round = 0, rig->lease.lag = 1;
     assert_int_equal(trainer_lease(first, &rig->lease, &done, &err), -1);
@@ -504,7 +504,7 @@ static void answers_wait_for_their_acknowledgement(void **unused)
     answers_t answers = {0};
     int n_said = 0;
     msg_out_t out = {count, &n_said};
-    lease_id_t a = {7, 3, 0, 1}, b = {7, 3, 1, 2}, c = {8, 1, 2, 1};
+    lease_id_t a = {7, 3, 0, 1, 0}, b = {7, 3, 1, 2, 0}, c = {8, 1, 2, 1, 0};
     answers_add(&answers, &a, an_answer(3, 0, 1), 1000);
     answers_say(&answers, out, 1000, false);
     assert_int_equal(n_said, 1);

@@ -10,7 +10,7 @@
 
 /* A late lease failed again and nobody can train it any more: the round drops it, with a row in the
  * records. false: it is no such lease.
- * Of all that it needs only the parameters of the round before can be gone: a shard lost power. */
+ * Of all that it needs only the parameters of its first round can be gone: a shard lost power. */
 static bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
 {
     enum { MOST_FAILURES = 3 };
@@ -20,9 +20,9 @@ static bool late_failed(shepherd_t *self, uint32_t replica, const char *error)
     for (int64_t k = 0; k < self->round.replicas; k++)
         others |= k != replica && self->round.lease[k].state != WORK_DROPPED;
     if (self->round.decided || !others) {
-        char *reason = mem_printf("round %u counts a lease of the round before, replica %u, which "
+        char *reason = mem_printf("round %u counts a lease of %u rounds before, replica %u, which "
                                   "nobody can train again: %s",
-                                  self->round.number + 1, replica, error);
+                                  self->round.number + 1, lease->lag, replica, error);
         back_or_fail(self, reason);
         free(reason);
         return true;

@@ -73,6 +73,7 @@ static void load_leases(shepherd_t *self)
         work_t *lease = &self->round.lease[from->replica];
         memcpy(lease->state_in, next_state(from), HASH_HEX);
         lease->late = from->late;
+        lease->lag = from->late ? from->lag : 0; /* so far */
         lease->range = from->range;
         take_target(lease, from);
         snprintf(lease->worker, sizeof lease->worker, "%.*s", MSG_ID_BYTES - 1, from->worker);

@@ -48,6 +48,7 @@ void commit_send(shepherd_t *self, const member_row_t *only)
     commit.shares = list;
     if (!only) self->checkpoints.holding = checkpoint_hold(self);
     commit.hold = self->checkpoints.holding;
+    commit.lag = late_longest(&self->round);
     for (size_t i = 0; i < self->roster.others.n; i++) {
         member_row_t *row = self->roster.others.at[i];
         if (row->shard < 0 || (only && row != only)) continue;

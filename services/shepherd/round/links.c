@@ -35,6 +35,7 @@ static Msg__Link row_of(const shepherd_t *self, const work_t *lease)
     row.upload_s = lease->upload_s;
     row.received_bytes = lease->received_bytes;
     row.sent_bytes = lease->sent_bytes;
+    row.lag = lease->lag;
     return row;
 }
 

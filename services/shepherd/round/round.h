@@ -42,7 +42,7 @@ typedef struct {
     bool recorded;  /* the store has recorded the finished work */
     bool decided;   /* the round's decision counts it */
     bool late;      /* the round's decision leaves it to the next round (late.c) */
-    uint32_t lag;   /* 1: a late lease: it begins with the parameters of the round before */
+    uint32_t lag;   /* of a late lease: it begins with the parameters of so many rounds before */
     bool carry;     /* a late lease whose `worker` may be training it and was not told yet */
     double loss;    /* of the finished work */
     uint64_t tokens;

@@ -31,13 +31,15 @@ void commit_send(shepherd_t *self, const member_row_t *only); /* NULL: to all sh
 bool commit_recorded(shepherd_t *self, const recorder_result_t *result);
 void on_committed(void *state, const msg_peer_t *from, const msg_envelope_t *message);
 
-/* --- late.c: leases that a round closes without, and the next one counts --- */
+/* --- late.c: leases that a round closes without, and a later one counts --- */
 /* The open round closes: does this lease go on? If so, the round drops the lease and marks it as
  * late. */
 bool late_keep(shepherd_t *self, uint32_t replica);
 /* `next`, made the lease as which `late` goes on */
 work_t late_next(const work_t *late, work_t next);
-/* Does a member hold a late lease, under the round before? Then the member may go on with it. */
+/* The longest lag that leases of the next round will have, as the open one was decided. */
+uint32_t late_longest(const round_t *round);
+/* Does a member hold a late lease, under one of its older names? Then it may go on with it. */
 bool late_held(shepherd_t *self, const member_row_t *row, const Msg__Holding *holding);
 /* Is this an answer about a late lease whose round is not open? It is acknowledged later. */
 bool late_waits(const shepherd_t *self, uint32_t round, uint32_t replica);

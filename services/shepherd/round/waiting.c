@@ -18,8 +18,9 @@ static void leases_missing(const shepherd_t *self, size_t workers, str_t *text)
         else if (lease->state == WORK_OPEN)
             str_addf(text, " replica %lld (nobody has it)", (long long)k);
         if (lease->state == WORK_ISSUED)
-            str_addf(text, " replica %lld on %s%s", (long long)k, lease->worker,
-                     lease->lag ? " (late, of the round before)" : "");
+            str_addf(text, " replica %lld on %s", (long long)k, lease->worker);
+        if (lease->state == WORK_ISSUED && lease->lag)
+            str_addf(text, " (late, of round %u)", self->round.number - lease->lag + 1);
     }
 }
 
