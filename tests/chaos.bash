@@ -3,6 +3,7 @@
 # Source it after tap.bash and servers.bash (PostgreSQL and Redis started).
 #   storm_prepare MODEL DATA ROUNDS [SEED [DIR]]   what all runs share: model, tokens, init values; $storm_prepared
 #                                      CHAOS_FLAGS: more flags of pcp train
+#                                      CHAOS_KEEP_STATE: where inner states are kept; object with odd seeds, local with even ones
 #   storm_run NAME [SEED]              one run, to its end; with a seed: attacked. Succeeds when the run did
 #   storm_same A B                     both ended with the same parameters, bit for bit
 #   storm_leaks                        nothing is left of the last run but what is in its directory
@@ -16,6 +17,8 @@ declare -A storm_pid=() storm_start=() storm_stopped=() storm_ports=()
 # Of the plain cluster; chaos_runs.bash has others. storm_judge: sets storm_over, where no shepherd's end does.
 storm_victims=(shepherd-0 shepherd-1 aggregator-0 aggregator-1 compiler supervisor-0 supervisor-1)
 storm_begin=storm_cluster storm_judge=true storm_others=''
+storm_address=127.0.0.1
+storm_where() { where=(); } # chaos_links.bash has others
 
 storm_prepare() {
     storm_rounds=$3 storm_prepared=${5:-$work/prepared}
@@ -55,35 +58,38 @@ storm_port() {
 storm_place() { # PROXY
     local port
     storm_port
-    real=tcp://127.0.0.1:$port seen=$real
+    real=tcp://$storm_address:$port seen=$real
     [ -n "$seed" ] || return 0
     storm_port
-    seen=tcp://127.0.0.1:$port
+    seen=tcp://$storm_address:$port
     storm_proxy "$1" "$seen" "$real"
 }
 
 storm_cluster() {
-    local i real seen controls=()
+    local i real seen controls=() keep=local
+    [ $((${seed:-0} % 2)) -eq 0 ] || keep=object
+    keep=${CHAOS_KEEP_STATE:-$keep}
     for i in 0 1; do
         storm_place "proxy-s$i"
         controls+=("$seen")
         storm_serve "shepherd-$i" "$bin/pcp-shepherd" --config "$storm_prepared/run.json" --run "$name" \
             --run-dir "$dir/shepherd-$i" --bind "$real" --checkpoint "$dir/checkpoint" \
-            --store "$postgres_url" --liveness "$redis_url" --keep-state object --aggregators 2 \
+            --store "$postgres_url" --liveness "$redis_url" --keep-state "$keep" --aggregators 2 \
             --heartbeat-ms 200 --timeout-ms $((3000 * slow)) --leader-ttl-ms $((4000 * slow))
     done
     storm_members "${controls[0]},${controls[1]}" 2
 }
 
 storm_members() { # ENDPOINTS AGGREGATORS
-    local i real seen
+    local i real seen where=()
     for ((i = 0; i < $2; i++)); do
         storm_place "proxy-a$i"
         storm_serve "aggregator-$i" "$bin/pcp-aggregator" --shepherd "$1" --id "$name-a$i" \
             --bind "$real" --advertise "$seen" --object-dir "$dir/objects-$i" --once
     done
     for i in 0 1; do
-        storm_serve "supervisor-$i" "$bin/pcp-supervisor" --shepherd "$1" --id "$name-n$i" \
+        storm_where "supervisor-$i"
+        storm_serve "supervisor-$i" "${where[@]}" "$bin/pcp-supervisor" --shepherd "$1" --id "$name-n$i" \
             --scale 2 --threads 1 --cache-dir "$dir/node-$i" --log-dir "$dir/node-$i" --once \
             --max-exits 64 --window-s 1 --grace-s $((5 * slow)) --heartbeat-timeout-ms $((2000 * slow))
     done

@@ -2,13 +2,17 @@
 # A cluster that is shot at: processes killed and frozen, servers restarted, messages lost, doubled, late,
 # connections cut. It ends with the bits of a run that nobody disturbed, and every window once in the
 # ledger. Seeds: CHAOS_SEEDS (default one), while CHAOS_MINUTES last; CHAOS_RUNS: so many runs at once, on a cluster with a
-# front; scripts/chaos is the long form.
+# front; CHAOS_LINK: workers behind links, "50,100" Mbit/s and ms; scripts/chaos is the long form.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/servers.bash
 . tests/chaos.bash
 . tests/chaos_runs.bash
+if [ -n "${CHAOS_LINK:-}" ]; then
+    . tests/chaos_links.bash
+    storm_links_apart "$0"
+fi
 shared=${PCP_SHARED:-../shared}
 model=$shared/data/models/nanogpt_small.mlir text=$shared/data/tiny_shakespeare.txt
 if [ ! -e "$model" ] || [ ! -e "$text" ]; then
@@ -41,6 +45,9 @@ for ((i = 0; i < runs; i++)); do
     check "the undisturbed run${suffix[i]} ends well" storm_run "${calm[i]}"
     check "its ledger is complete" storm_ledger "${calm[i]}"
 done
+if [ -n "${CHAOS_LINK:-}" ]; then
+    check "workers are behind links of $CHAOS_LINK Mbit/s and ms" storm_links "${CHAOS_LINK%,*}" "${CHAOS_LINK#*,}"
+fi
 if [ "$runs" -gt 1 ]; then
     storm_prepared=$work/prepared
     mkdir "$storm_prepared" && storm_runs "$runs"

@@ -20,7 +20,7 @@ lead() { # NAME [FLAGS]: a shepherd of this cluster
     shift
     serve "$name" shepherd --run-dir "$dir/$name" --bind "ipc://$dir/$name.control" --id "$name" \
         --config "$work/run/run.json" --checkpoint "$dir/checkpoint" --store "sqlite://$dir/pcp.db" \
-        --keep-state object --heartbeat-ms 100 --timeout-ms $((1500 * slow)) --leader-ttl-ms $((600 * slow)) "$@"
+        --keep-state local --heartbeat-ms 100 --timeout-ms $((1500 * slow)) --leader-ttl-ms $((600 * slow)) "$@"
 }
 machine() { # NAME: a worker with directories of its own
     serve "$1" worker --shepherd "$control" --id "$1" --cache-dir "$dir/$1.cache" --threads 1
