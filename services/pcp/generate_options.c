@@ -50,15 +50,17 @@ static const config_field_t fields[] = {
      "row",
      0, 0, "trained|f32|bf16|int8", false},
     {"window", CONFIG_BOOL, AT(window), "false",
-     "compute the whole window for each token, as models of no known family need", 0, 0, NULL,
-     false},
+     "compute the whole window for each token, as models that mix positions otherwise than by "
+     "attention need",
+     0, 0, NULL, false},
     {"timing", CONFIG_BOOL, AT(timing), "false", "tell tokens a second on standard error", 0, 0,
      NULL, false},
     {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
 };
 const config_table_t generate_table = {
     .usage = "usage: pcp generate --checkpoint DIR [--prompt TEXT] [FLAGS]\n\n"
-             "Lets a trained model write. The model needs a function @logits (docs/models.md).",
+             "Lets a trained model write. Its module has a function @logits, or a loss of a "
+             "language model (docs/generation.md).",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .no_env = true,

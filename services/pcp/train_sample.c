@@ -1,6 +1,7 @@
 /* The same question as infer/ asks, before anything is trained. */
 #include "pcp/train_sample.h"
 
+#include "infer/scorer.h"
 #include "pcp/train_records.h"
 
 /* Parameters and [1, length] tokens to [1, length, vocabulary] scores. */
@@ -13,16 +14,28 @@ static bool writes(const ir_fn_t *fn)
            out->dtype == DT_F32 && out->rank == 3 && out->dim[0] == 1 && out->dim[1] == in->dim[1];
 }
 
+/* Of a module with a loss alone they are what it compares with targets. */
+static bool has_scores(const ir_module_t *module, err_t *why)
+{
+    ir_module_t *copy = ir_module_clone(module, why);
+    bool found = copy && scorer_logits(copy, why) == 0 && writes(ir_module_find(copy, "logits"));
+    ir_module_destroy(&copy);
+    return found;
+}
+
 int train_sample_check(const train_config_t *config, const model_info_t *model, err_t *err)
 {
     long long every = config->sample_every;
     if (every == 0) return 0;
     if (train_records_dir(config->data))
         return err_set(err, ERR_ARG, "sample_every %lld: records are no text: leave it out", every);
-    if (writes(ir_module_find(model->module, "logits"))) return 0;
-    return err_set(err, ERR_ARG,
-                   "sample_every %lld: %s is no language model: it has no function @logits from "
-                   "parameters and [1, length] tokens to [1, length, vocabulary] f32 "
-                   "(docs/models.md); leave it out",
-                   every, config->model);
+    const ir_fn_t *logits = ir_module_find(model->module, "logits");
+    err_t why = {0};
+    if (logits ? writes(logits) : has_scores(model->module, &why)) return 0;
+    return err_set(err, ERR_ARG, "sample_every %lld: %s is no language model: %s; leave it out",
+                   every, config->model,
+                   *why.text
+                       ? why.text
+                       : "its function @logits is not from parameters and [1, length] tokens to "
+                         "[1, length, vocabulary] f32 (docs/models.md)");
 }

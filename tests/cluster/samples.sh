@@ -58,9 +58,32 @@ check "has the same bits" same_bits bad bare
 
 check "raw tokens are refused" refuses "sample_every 4: a run without a tokenizer" "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" \
     --tokenizer raw --sample-every 4
-sed 's/@logits/@points/' "$work/model.mlir" >"$work/other.mlir"
+cat >"$work/other.mlir" <<'END'
+module {
+  func.func public @main(%w: tensor<32xf32>, %x: tensor<4x32xi32>, %y: tensor<4x32xi32>) -> tensor<f32> {
+    %0 = stablehlo.convert %x : (tensor<4x32xi32>) -> tensor<4x32xf32>
+    %1 = stablehlo.convert %y : (tensor<4x32xi32>) -> tensor<4x32xf32>
+    %2 = stablehlo.broadcast_in_dim %w, dims = [1] : (tensor<32xf32>) -> tensor<4x32xf32>
+    %3 = stablehlo.multiply %0, %2 : tensor<4x32xf32>
+    %4 = stablehlo.subtract %3, %1 : tensor<4x32xf32>
+    %5 = stablehlo.multiply %4, %4 : tensor<4x32xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [0, 1] : (tensor<4x32xf32>, tensor<f32>) -> tensor<f32>
+    return %6 : tensor<f32>
+  }
+}
+END
 check "so is a model that writes nothing" refuses "sample_every 4: $work/other.mlir is no language model" "$bin/pcp" train "$work/other.mlir" \
     "${flags[@]}" --run-dir "$work/none" --sample-every 4
+
+# A module that has a loss alone: its scores are what the loss compares with targets.
+sed 's/@logits/@points/' "$work/model.mlir" >"$work/loss.mlir"
+loss_alone() {
+    timeout $((100 * slow)) "$bin/pcp" train "$work/loss.mlir" "${flags[@]}" --run-dir "$work/loss" --sample-every 4 --sample-prompt "The " \
+        --sample-tokens 24 >"$work/loss.out" 2>&1 || { tail -n 10 "$work/loss.out"; return 1; }
+    [ "$(texts loss | tail -n 1)" = "$(texts one | tail -n 1)" ]
+}
+check "a module without @logits writes the same" loss_alone
 
 # --- on a cluster ---
 cluster "$work/c"
