@@ -20,9 +20,10 @@ _Static_assert(KEYS_BYTES == crypto_box_PUBLICKEYBYTES && KEYS_BYTES == crypto_b
 /* --- Words --- */
 
 static const char *const role_names[KEYS_ROLES] = {
-    [KEYS_NONE] = "none",       [KEYS_COMPILER] = "compiler", [KEYS_AGGREGATOR] = "aggregator",
-    [KEYS_WORKER] = "worker",   [KEYS_OPERATOR] = "operator", [KEYS_SUPERVISOR] = "supervisor",
-    [KEYS_METRICS] = "metrics", [KEYS_SHEPHERD] = "shepherd", [KEYS_VIEWER] = "viewer",
+    [KEYS_NONE] = "none",           [KEYS_COMPILER] = "compiler", [KEYS_AGGREGATOR] = "aggregator",
+    [KEYS_WORKER] = "worker",       [KEYS_OPERATOR] = "operator", [KEYS_SUPERVISOR] = "supervisor",
+    [KEYS_METRICS] = "metrics",     [KEYS_SHEPHERD] = "shepherd", [KEYS_VIEWER] = "viewer",
+    [KEYS_INFERENCE] = "inference", [KEYS_GATEWAY] = "gateway",
 };
 
 const char *keys_role_name(keys_role_t role)
@@ -39,7 +40,7 @@ int keys_role_parse(const char *word, keys_role_t *role, err_t *err)
         }
     return err_set(err, ERR_ARG,
                    "\"%.40s\" is no role: compiler, aggregator, worker, operator, supervisor, "
-                   "metrics, shepherd or viewer",
+                   "metrics, shepherd, viewer, inference or gateway",
                    word);
 }
 

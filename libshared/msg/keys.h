@@ -27,7 +27,9 @@ typedef enum {
     KEYS_SUPERVISOR = MSG__KIND__KIND_SUPERVISOR, /* and its workers, who use its key */
     KEYS_METRICS,                                 /* hears events, says nothing */
     KEYS_SHEPHERD,
-    KEYS_VIEWER, /* asks and hears, changes nothing */
+    KEYS_VIEWER,                                /* asks and hears, changes nothing */
+    KEYS_INFERENCE = MSG__KIND__KIND_INFERENCE, /* writes texts for a gateway */
+    KEYS_GATEWAY,                               /* binds where those join */
     KEYS_ROLES,
 } keys_role_t;
 

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "gateway/carry.h"
 #include "serve/embeddings.h"
 
 enum { OK = 200, BAD_REQUEST = 400, UNAUTHORIZED = 401, TOO_MANY = 429, FAILED = 500, ID = 24 };
@@ -79,37 +80,29 @@ static job_t *make_job(const ask_t *self, size_t index, const uint32_t *tokens, 
                        uint64_t seed)
 {
     const served_t *served = self->served;
-    job_t *job = job_new(self->serial * REQUEST_TEXTS + index, &self->request, tokens, n,
-                         seed + index);
+    job_t *job = job_new(0, &self->request, tokens, n, seed + index);
     const char *stop = self->request.chat ? chat_stop(served->chat) : NULL;
     if (stop) job_add_stop(job, stop);
     job_set_end(job, served->end, served->n_end);
     return job;
 }
 
-/* The jobs of all texts, in a list; NULL: *refusal. */
-static job_t *make_jobs(ask_t *self, refusal_t *refusal)
+/* The jobs of all texts; -1: *refusal. */
+static int make_jobs(ask_t *self, refusal_t *refusal)
 {
-    job_t *first = NULL, **last = &first;
     uint64_t seed = self->request.has_seed ? self->request.choose.seed : random_u64();
     size_t each = (size_t)self->request.n;
     for (size_t i = 0; i * each < self->n; i++) {
         size_t n = 0;
         uint32_t *tokens = tokens_of(self, i, &n, refusal);
-        for (size_t k = 0; tokens && k < each; k++, last = &(*last)->next)
-            *last = make_job(self, i * each + k, tokens, n, seed);
+        for (size_t k = i * each; tokens && k < (i + 1) * each; k++)
+            self->text[k] = (text_t){
+                .job = make_job(self, k, tokens, n, seed), .user = self, .index = k};
         self->usage.prompt += (int64_t)n;
-        if (tokens) {
-            free(tokens);
-            continue;
-        }
-        for (job_t *job = first, *next; job; job = next) {
-            next = job->next;
-            job_free(job);
-        }
-        return NULL;
+        free(tokens);
+        if (!tokens) return -1;
     }
-    return first;
+    return 0;
 }
 
 /* The prompt as text, before what is written. */
@@ -145,14 +138,27 @@ static void begin_answer(ask_t *self)
     str_fini(&out);
 }
 
+/* What is larger than a message is for our own engine alone. */
+static int check_jobs(ask_t *self, refusal_t *refusal)
+{
+    for (size_t i = 0; i < self->n; i++) {
+        self->text[i].large = carry_job_bytes(self->text[i].job) > CARRY_BYTES;
+        if (self->text[i].large && !self->served->engine)
+            return refuse(refusal, BAD_REQUEST, "invalid_request_error", NULL, NULL,
+                          "the prompt, its stop strings and biases are more than the %d KiB that a "
+                          "member is told at once",
+                          CARRY_BYTES >> 10);
+    }
+    return 0;
+}
+
 ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t *request,
-               const char *who, uint64_t serial, int64_t now_ms, refusal_t *refusal)
+               const char *who, int64_t now_ms, refusal_t *refusal)
 {
     ask_t *self = mem_calloc(1, sizeof *self);
     char random[ID + 1];
     *self = (ask_t){.http = http, .served = served, .stats = stats, .who = who};
     self->request = *request;
-    self->serial = serial;
     self->since_ms = now_ms;
     *request = (request_t){0};
     self->path = self->request.embeds ? "/v1/embeddings"
@@ -160,17 +166,18 @@ ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t
                                       : "/v1/completions";
     self->n = (self->request.chat ? 1 : self->request.n_prompt) * (size_t)self->request.n;
     self->choice = mem_calloc(self->n, sizeof *self->choice);
+    self->text = mem_calloc(self->n, sizeof *self->text);
     self->vector = mem_calloc(self->n, sizeof *self->vector);
     for (size_t i = 0; i < self->n; i++) self->choice[i].index = (int)i;
-    job_t *job = check(self, refusal) < 0 ? NULL : make_jobs(self, refusal);
-    if (!job) {
+    if (check(self, refusal) < 0 || make_jobs(self, refusal) < 0 || check_jobs(self, refusal) < 0) {
         ask_free(self);
         return NULL;
     }
     random_hex(random, ID);
+    snprintf(self->fingerprint, sizeof self->fingerprint, "%s", served->fingerprint);
     self->head = (answer_head_t){.chat = self->request.chat,
                                  .model = served->name,
-                                 .fingerprint = served->fingerprint,
+                                 .fingerprint = self->fingerprint,
                                  .created = clock_wall_ms() / 1000,
                                  .says_usage = self->request.usage};
     snprintf(self->head.id, sizeof self->head.id, "%s-%s",
@@ -180,10 +187,7 @@ ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t
              random);
     self->n_open = self->n;
     served->open += self->n;
-    for (job_t *next; job; job = next) {
-        next = job->next;
-        engine_add(served->engine, job);
-    }
+    for (size_t i = 0; i < self->n; i++) route_add(&served->route, &self->text[i]);
     begin_answer(self);
     return self;
 }
@@ -205,14 +209,12 @@ static void close_ask(ask_t *self, const char *end, unsigned status)
 {
     const char *model = self->served->name;
     int64_t took_ms = clock_mono_ms() - self->since_ms;
-    for (size_t i = 0; i < self->n; i++) {
+    for (size_t i = self->n; i-- > 0;) { /* those that wait first, or they would begin */
         answer_choice_t *choice = &self->choice[i];
         self->usage.written += choice->n_tokens;
         stats_add(self->stats, STATS_TEXTS, model, end ? end : end_of(choice), 1);
-        if (choice->end == WRITER_GOES_ON) {
-            engine_cancel(self->served->engine, self->serial * REQUEST_TEXTS + i);
-            self->served->open--;
-        }
+        if (choice->end == WRITER_GOES_ON) self->served->open--;
+        route_end(&self->text[i], true);
     }
     int64_t tokens = self->usage.prompt + self->usage.written;
     stats_add(self->stats, STATS_PROMPT, model, NULL, (double)self->usage.prompt);
@@ -278,6 +280,8 @@ static void finish(ask_t *self)
 void ask_free(ask_t *self)
 {
     for (size_t i = 0; i < self->n; i++) answer_choice_fini(&self->choice[i]);
+    for (size_t i = 0; i < self->n; i++) job_free(self->text[i].job);
+    free(self->text);
     for (size_t i = 0; i < self->n; i++) free(self->vector[i]);
     free(self->vector);
     free(self->choice);
@@ -313,9 +317,10 @@ static void hear_piece(ask_t *self, answer_choice_t *choice, const engine_item_t
     str_fini(&out);
 }
 
-void ask_hear(ask_t *self, const engine_item_t *item, int64_t now_ms)
+void ask_hear(ask_t *self, size_t index, const engine_item_t *item, const char *weights,
+              int64_t now_ms)
 {
-    answer_choice_t *choice = &self->choice[item->id % REQUEST_TEXTS];
+    answer_choice_t *choice = &self->choice[index];
     if (!self->http || choice->end != WRITER_GOES_ON) return;
     if (item->error) {
         refusal_t refusal;
@@ -327,10 +332,13 @@ void ask_hear(ask_t *self, const engine_item_t *item, int64_t now_ms)
     if (!self->first)
         stats_observe(self->stats, STATS_FIRST, self->served->name,
                       (double)(now_ms - self->since_ms) / 1000);
+    if (!self->first && *weights)
+        snprintf(self->fingerprint, sizeof self->fingerprint, "pcp-%s", weights);
     self->first = true;
     if (item->end != WRITER_GOES_ON) {
         self->n_open--;
         self->served->open--;
+        route_end(&self->text[index], false);
     }
     if (self->request.embeds)
         hear_vector(self, choice, item);

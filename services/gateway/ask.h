@@ -16,8 +16,9 @@ struct ask {
     request_t request;
     answer_head_t head;
     answer_choice_t *choice; /* [n] */
+    text_t *text;            /* [n] */
     float **vector;          /* [n], of embeddings */
-    uint64_t serial;         /* of its texts: serial * REQUEST_TEXTS + index */
+    char fingerprint[ROUTE_WEIGHTS + 4];
     size_t n, n_open;
     answer_usage_t usage;
     int64_t since_ms;
@@ -25,12 +26,14 @@ struct ask {
     ask_t *next;
 };
 
-/* Give the request's texts to the model's engine, and begin the answer if it streams. Takes the
+/* Give the request's texts to those who write for the model, and begin the answer if it streams. Takes the
  * request's parts. NULL: *refusal says why. `who` is borrowed until ask_free. */
 ask_t *ask_new(http_request_t *http, served_t *served, stats_t *stats, request_t *request,
-               const char *who, uint64_t serial, int64_t now_ms, refusal_t *refusal);
-/* What the engine tells of one of its texts. The ask is over (ask_over) when all have ended. */
-void ask_hear(ask_t *self, const engine_item_t *item, int64_t now_ms);
+               const char *who, int64_t now_ms, refusal_t *refusal);
+/* What a host tells of its text `index`, written with `weights` ("": not known). The ask is over
+ * (ask_over) when all have ended. */
+void ask_hear(ask_t *self, size_t index, const engine_item_t *item, const char *weights,
+              int64_t now_ms);
 bool ask_over(const ask_t *self);
 
 /* Answer that it failed, as far as the client can still be told, and stop its texts. */

@@ -58,16 +58,29 @@ static const config_field_t fields[] = {
      .words = "trained|f32|bf16|int8"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
+    TEXT(members, NULL,
+         "tcp://HOST:PORT or ipc://PATH: inference members may join there (--join), and their "
+         "models "
+         "are served, too [none]"),
+    COUNT(member_wait_s, "10", 0, 3600,
+          "seconds that a text waits for a member that could write it, or write it on"),
+    TEXT(join, NULL,
+         "ENDPOINT of a gateway's --members: write texts for it, as a member, without HTTP of its "
+         "own "
+         "[none]"),
+    TEXT(id, NULL, "with --join: unique among the gateway's members [inference-HOST-RANDOM]"),
     FLAG(list_metrics, "print all metrics as a table; then leave"),
     SERVICE_FIELDS(gateway_config_t),
 };
 
 const config_table_t gateway_table = {
-    .usage = "pcp-gateway --model NAME=DIR [--http HOST:PORT] [--tokens FILE]\n"
-             "Serves checkpoints to clients of OpenAI's interface: /v1/completions,\n"
-             "/v1/chat/completions, /v1/embeddings, /v1/models, and a page to chat with\n"
-             "(docs/serving.md).\n"
-             "Exit status: 0 ended by a signal, 1 failed, 2 a flag is wrong.",
+    .usage =
+        "pcp-gateway --model NAME=DIR [--http HOST:PORT] [--tokens FILE] [--members ENDPOINT]\n"
+        "       pcp-gateway --model NAME=DIR --join ENDPOINT\n"
+        "Serves checkpoints to clients of OpenAI's interface: /v1/completions,\n"
+        "/v1/chat/completions, /v1/embeddings, /v1/models, and a page to chat with\n"
+        "(docs/serving.md). With --members others write texts, too, which --join a gateway.\n"
+        "Exit status: 0 ended by a signal, 1 failed, 2 a flag is wrong.",
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
 };

@@ -7,8 +7,9 @@
 
 typedef struct {
     service_options_t common;
-    char *http, *model, *chat_template, *tokens, *tls_cert, *tls_key, *weights;
-    int64_t batch, queue, connections, body_bytes, drain_s, context, threads;
+    char *http, *model, *chat_template, *tokens, *tls_cert, *tls_key, *weights, *members, *join,
+        *id;
+    int64_t batch, queue, connections, body_bytes, drain_s, context, threads, member_wait_s;
     double timeout_s;
     bool follow;
     bool list_metrics; /* do nothing but print them */

@@ -30,7 +30,12 @@ static char *copy(const char *bytes, size_t n)
 static void on_told(void *user, const sched_news_t *told)
 {
     state_t *self = user;
-    engine_item_t item = {.id = told->id, .n = told->n, .end = told->end};
+    engine_item_t item = {.id = told->id,
+                          .n = told->n,
+                          .end = told->end,
+                          .again = told->again,
+                          .number = told->number,
+                          .weights = told->weights};
     item.piece = copy(told->piece, told->n);
     if (told->error) item.error = mem_strdup(told->error);
     if (told->token) {
@@ -133,14 +138,17 @@ engine_news_t *engine_receive(engine_t *self)
     return take_over(pointer);
 }
 
+void engine_item_fini(engine_item_t *item)
+{
+    free(item->piece);
+    free(item->token);
+    free(item->hidden);
+    free(item->error);
+}
+
 void engine_news_free(engine_news_t *news)
 {
-    for (size_t i = 0; i < news->n; i++) {
-        free(news->at[i].piece);
-        free(news->at[i].token);
-        free(news->at[i].hidden);
-        free(news->at[i].error);
-    }
+    for (size_t i = 0; i < news->n; i++) engine_item_fini(&news->at[i]);
     free(news->at);
     free(news);
 }

@@ -16,6 +16,9 @@ typedef struct {
     size_t width;
     writer_end_t end;
     char *error;
+    bool again;
+    uint32_t number;
+    unsigned weights;
 } engine_item_t;
 
 typedef struct {
@@ -38,5 +41,6 @@ void engine_cancel(engine_t *self, uint64_t id);
 zsock_t *engine_socket(engine_t *self);        /* readable: there is news */
 engine_news_t *engine_receive(engine_t *self); /* NULL: no more; caller frees by engine_news_free */
 void engine_news_free(engine_news_t *news);
+void engine_item_fini(engine_item_t *item);
 
 #endif

@@ -45,6 +45,22 @@ void job_set_end(job_t *self, const uint32_t *end, size_t n)
     self->how.n_end = n;
 }
 
+job_t *job_copy(const job_t *self, uint64_t id)
+{
+    job_t *out = mem_calloc(1, sizeof *out);
+    *out = *self;
+    out->id = id;
+    out->next = NULL;
+    out->tokens = copy(self->tokens, self->n_tokens, sizeof *self->tokens);
+    out->how.choose.bias = copy(self->how.choose.bias, self->how.choose.n_bias,
+                                sizeof *self->how.choose.bias);
+    out->how.end = copy(self->how.end, self->how.n_end, sizeof *self->how.end);
+    out->how.stop = NULL;
+    out->how.n_stop = 0;
+    for (size_t i = 0; i < self->how.n_stop; i++) job_add_stop(out, self->how.stop[i]);
+    return out;
+}
+
 void job_free(job_t *self)
 {
     if (!self) return;

@@ -12,7 +12,8 @@ struct job {
     uint32_t *tokens; /* n of them: the prompt */
     size_t n_tokens;
     writer_options_t how;
-    job_t *next; /* in the list of who has it */
+    unsigned weights; /* of that sched_load alone, counted from 1; 0: of the newest */
+    job_t *next;      /* in the list of who has it */
 };
 
 /* A job that writes as the request says, with `seed` in the place of its own; stop strings besides the
@@ -20,6 +21,7 @@ struct job {
 job_t *job_new(uint64_t id, const request_t *request, const uint32_t *tokens, size_t n_tokens,
                uint64_t seed);
 void job_add_stop(job_t *self, const char *stop);
+job_t *job_copy(const job_t *self, uint64_t id);
 void job_set_end(job_t *self, const uint32_t *end, size_t n);
 void job_free(job_t *self);
 

@@ -47,9 +47,15 @@ static int take_tokenizer(state_t *self, const checkpoint_t *checkpoint, loaded_
     out->tokenizer = tokenizer_parse(info->tokenizer, err);
     if (!out->tokenizer) return -1;
     self->tokenizer = mem_strdup(info->tokenizer);
+    out->description = mem_strdup(info->tokenizer);
+    hash_content(info->tokenizer, strlen(info->tokenizer), out->tokenizer_hash);
     self->module = mem_strdup(info->module_hash ? info->module_hash : "");
     return 0;
 }
+
+/* The same checkpoint with other matrices writes other texts. */
+static const char *const kept[] = {
+    [INFER_AS_TRAINED] = "", [INFER_F32] = "-f32", [INFER_BF16] = "-bf16", [INFER_I8] = "-int8"};
 
 static int load(state_t *self, loaded_t *out, err_t *err)
 {
@@ -62,7 +68,8 @@ static int load(state_t *self, loaded_t *out, err_t *err)
         out->facts = infer_facts(out->model);
         out->path = mem_strdup(checkpoint_path(checkpoint));
         out->round = checkpoint_info(checkpoint)->round;
-        snprintf(out->hash, sizeof out->hash, "%s", checkpoint_hash(checkpoint));
+        snprintf(out->hash, sizeof out->hash, "%.12s%s", checkpoint_hash(checkpoint),
+                 kept[self->options->infer.weights]);
     } else {
         infer_close(&out->model);
     }
@@ -139,6 +146,7 @@ void loaded_free(loaded_t *loaded)
 {
     infer_close(&loaded->model);
     tokenizer_destroy(&loaded->tokenizer);
+    free(loaded->description);
     free(loaded->path);
     free(loaded->error);
     free(loaded);

@@ -5,6 +5,7 @@
 
 #include <czmq.h>
 
+#include "base/hash.h"
 #include "infer/infer.h"
 #include "text/tokenizer.h"
 
@@ -19,7 +20,11 @@ typedef struct {
     infer_t *model;
     tokenizer_t *tokenizer; /* the first time only; newer checkpoints have the same one */
     infer_facts_t facts;
-    char *path, hash[13]; /* of the checkpoint; the beginning of its manifest's hash */
+    char *description; /* the tokenizer's, and its content hash; likewise */
+    char tokenizer_hash[HASH_HEX];
+    char *path; /* of the checkpoint */
+    char hash
+        [24]; /* the beginning of its manifest's, and how matrices are kept, where not as trained */
     int64_t round;
     char *error; /* else NULL */
 } loaded_t;

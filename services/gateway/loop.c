@@ -6,10 +6,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "gateway/gateway.h"
+#include "msg/control.h"
+#include "msg/door.h"
+#include "msg/keyring.h"
 
 enum {
     TICK_MS = 100,
     FOLLOW_MS = 1000,
+    MESSAGES_AT_ONCE = 256,
     AT_ONCE = 16,           /* steps' news before others have their turn */
     STREAM_BYTES = 4 << 20, /* that wait for a slow client */
     HEAD_BYTES = 32 << 10,
@@ -45,7 +49,11 @@ typedef struct {
 struct loop {
     gateway_t state;
     zloop_t *zloop;
-    ear_t *ear;       /* [n_served] */
+    ear_t *ear;      /* [n_own] */
+    zsock_t *router; /* of members; NULL: there are none */
+    door_t *door;
+    msg_count_t count;
+    bool told_ready;
     int64_t leave_ms; /* not 0: leaving, at the latest then */
     bool failed;
     err_t err;
@@ -66,9 +74,11 @@ static int on_news(zloop_t *zloop, zsock_t *socket, void *user)
 
 static void tell_ready(loop_t *self)
 {
-    if (gateway_ready(&self->state))
+    bool ready = gateway_ready(&self->state);
+    if (ready && !self->told_ready)
         log_event(LOG_INFO, "ready", "models=%zu port=%u", self->state.n_served,
                   http_port(self->state.http));
+    self->told_ready = ready;
 }
 
 static int on_loaded(zloop_t *zloop, zsock_t *socket, void *user)
@@ -89,11 +99,93 @@ static int on_loaded(zloop_t *zloop, zsock_t *socket, void *user)
     return 0;
 }
 
+/* --- members --- */
+
+static int on_member(zloop_t *zloop, zsock_t *socket, void *user)
+{
+    (void)zloop;
+    loop_t *self = user;
+    const msg_table_t table = members_table();
+    for (int i = 0; i < MESSAGES_AT_ONCE; i++)
+        if (!control_receive(socket, true, &table, self->state.members, &self->count)) break;
+    http_turn(self->state.http);
+    return 0;
+}
+
+static int on_read(zloop_t *zloop, zsock_t *socket, void *user)
+{
+    (void)zloop, (void)socket;
+    members_read(((loop_t *)user)->state.members);
+    return 0;
+}
+
+static void send_member(void *user, const msg_peer_t *to, msg_envelope_t *message)
+{
+    err_t err = {0};
+    if (control_send(((loop_t *)user)->router, to, message, &err) < 0)
+        log_event(LOG_DEBUG, "send_failed", "error=\"%s\"", err.text);
+}
+
+static bool reaches(void *user, const msg_peer_t *peer)
+{
+    return control_reaches(((loop_t *)user)->router, peer);
+}
+
+static served_t *find(void *user, const char *name)
+{
+    return gateway_find(&((loop_t *)user)->state, name, true);
+}
+
+static void hear(void *user, host_t *host, text_t *text, const engine_item_t *item,
+                 const char *weights)
+{
+    gateway_hear(&((loop_t *)user)->state, host, text, item, weights, clock_mono_ms());
+}
+
+static void changed(void *user)
+{
+    tell_ready(user);
+}
+
+static int open_members(loop_t *self, err_t *err)
+{
+    const char *address = self->state.config->members;
+    const members_options_t options = {.out = {send_member, self},
+                                       .reaches = reaches,
+                                       .find = find,
+                                       .hear = hear,
+                                       .changed = changed,
+                                       .user = self};
+    const keys_t *key = keyring_own();
+    if (key && key->card.role != KEYS_GATEWAY)
+        return err_set(err, ERR_ARG,
+                       "--key: members join where a key of role gateway is (pcp keys issue --role "
+                       "gateway), this one has the role %s",
+                       keys_role_name(key->card.role));
+    self->router = endpoint_open(endpoint_bind(ZMQ_ROUTER, address), err);
+    if (!self->router) return err_prefix(err, "--members: ");
+    char *bound = zsock_last_endpoint(self->router);
+    char *endpoint = keyring_endpoint(bound ? bound : address);
+    log_event(LOG_INFO, "members", "endpoint=%s", endpoint);
+    free(endpoint);
+    free(bound);
+    self->door = door_new(self->zloop, &self->router, 1, err);
+    if (!self->door) return -1;
+    self->state.members = members_new(&options);
+    zloop_reader(self->zloop, self->router, on_member, self);
+    zloop_reader(self->zloop, members_socket(self->state.members), on_read, self);
+    return 0;
+}
+
 static int on_tick(zloop_t *zloop, int timer, void *user)
 {
     (void)zloop, (void)timer;
     loop_t *self = user;
     int64_t now_ms = clock_mono_ms();
+    if (self->state.members) {
+        on_member(zloop, self->router, self); /* who has spoken is not silent */
+        members_tick(self->state.members, now_ms);
+    }
     gateway_tick(&self->state, now_ms);
     if (self->leave_ms && now_ms >= self->leave_ms) {
         gateway_end_all(&self->state);
@@ -137,12 +229,14 @@ static int listen_at(loop_t *self, err_t *err)
     return 0;
 }
 
-static infer_options_t infer_options(const gateway_config_t *c)
+loader_options_t loop_loader_options(const gateway_config_t *c, const char *path)
 {
-    return (infer_options_t){.threads = (int)c->threads,
-                             .slots = (int)c->batch,
-                             .length = c->context,
-                             .weights = infer_weights(c->weights)};
+    return (loader_options_t){.path = path,
+                              .infer = {.threads = (int)c->threads,
+                                        .slots = (int)c->batch,
+                                        .length = c->context,
+                                        .weights = infer_weights(c->weights)},
+                              .follow_ms = c->follow ? FOLLOW_MS : 0};
 }
 
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)
@@ -150,12 +244,11 @@ static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t 
     const gateway_config_t *c = self->state.config;
     if (service_on_signal(self->zloop, signal_fd, signals, err) < 0) return -1;
     if (listen_at(self, err) < 0) return -1;
-    self->ear = mem_calloc(self->state.n_served, sizeof *self->ear);
-    for (size_t i = 0; i < self->state.n_served; i++) {
-        served_t *served = &self->state.served[i];
-        const loader_options_t options = {.path = served->path,
-                                          .infer = infer_options(c),
-                                          .follow_ms = c->follow ? FOLLOW_MS : 0};
+    if (c->members && open_members(self, err) < 0) return -1;
+    self->ear = mem_calloc(self->state.n_own + 1, sizeof *self->ear);
+    for (size_t i = 0; i < self->state.n_own; i++) {
+        served_t *served = self->state.served[i];
+        const loader_options_t options = loop_loader_options(c, served->path);
         self->ear[i] = (ear_t){.loop = self, .served = served};
         served->loader = loader_new(&options);
         zloop_reader(self->zloop, loader_socket(served->loader), on_loaded, &self->ear[i]);
@@ -180,8 +273,12 @@ int loop_run(const gateway_config_t *config, int signal_fd, err_t *err)
     }
     health_destroy(&health);
     if (self.state.http) gateway_end_all(&self.state);
+    if (self.state.members) members_bye(self.state.members);
+    members_destroy(&self.state.members);
     http_destroy(&self.state.http);
     zloop_destroy(&self.zloop);
+    door_destroy(&self.door);
+    zsock_destroy(&self.router);
     gateway_fini(&self.state);
     free(self.ear);
     return rc;

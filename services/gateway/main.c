@@ -2,12 +2,18 @@
 #include <stdio.h>
 
 #include "gateway/loop.h"
+#include "gateway/loop_join.h"
 #include "gateway/stats.h"
 
 static int run(gateway_config_t *config, err_t *err)
 {
+    bool joins = config->join != NULL;
+    if (joins && config->members)
+        return err_set(err, ERR_ARG, "--join and --members: a member has no members of its own");
+    if (!config->id) config->id = service_id("inference");
     int signal_fd = service_start("gateway", &config->common, &gateway_table, config, err);
-    return signal_fd < 0 ? -1 : loop_run(config, signal_fd, err);
+    if (signal_fd < 0) return -1;
+    return joins ? loop_join_run(config, signal_fd, err) : loop_run(config, signal_fd, err);
 }
 
 static int list_metrics(void)

@@ -31,6 +31,17 @@
       "Checkpoints of a model in memory: 2 while texts of an older one end.")                     \
     X(LOADS, "pcp_gateway_loads_total", counter, "model, result",                                 \
       "Checkpoints that were loaded, or failed.")                                                 \
+    X(MEMBERS, "pcp_gateway_members", gauge, "", "Members that have joined.")                     \
+    X(MEMBER_RUNNING, "pcp_gateway_member_texts_running", gauge, "model, member",                 \
+      "Texts that a member is writing.")                                                          \
+    X(MEMBER_WAITING, "pcp_gateway_member_texts_waiting", gauge, "model, member",                 \
+      "Texts that wait at a member; all others wait at the gateway.")                             \
+    X(MEMBER_SLOTS, "pcp_gateway_member_slots", gauge, "model, member",                           \
+      "Texts that a member writes at a time at most.")                                            \
+    X(MEMBER_ROUND, "pcp_gateway_member_checkpoint_round", gauge, "model, member",                \
+      "Round of the checkpoint that a member serves.")                                            \
+    X(MEMBER_WRITTEN, "pcp_gateway_member_written_tokens_total", counter, "model, member",        \
+      "Tokens that a member has written since it joined.")                                        \
     X(CONNECTIONS, "pcp_gateway_connections", gauge, "", "Connections that clients have open.")
 
 #endif

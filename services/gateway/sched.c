@@ -14,6 +14,7 @@ struct writing {
     job_t *job;
     model_t *model;
     int text; /* the writer's number */
+    uint32_t n_told;
     bool ended;
     writing_t *next;
 };
@@ -22,7 +23,8 @@ struct model {
     infer_t *infer;
     writer_t *writer;
     writing_t *writing;
-    model_t *next; /* older */
+    unsigned number; /* of its sched_load, from 1 */
+    model_t *next;   /* older */
 };
 
 struct sched {
@@ -30,7 +32,8 @@ struct sched {
     void *user;
     model_t *newest;
     job_t *first, **last; /* that wait */
-    uint64_t reused;      /* tokens */
+    unsigned n_loads;
+    uint64_t reused; /* tokens */
 };
 
 sched_t *sched_new(sched_fn *tell, void *user)
@@ -93,7 +96,10 @@ static void close_old(sched_t *self)
 void sched_load(sched_t *self, infer_t *model, const tokenizer_t *tokenizer)
 {
     model_t *m = mem_calloc(1, sizeof *m);
-    *m = (model_t){.infer = model, .writer = writer_new(model, tokenizer), .next = self->newest};
+    *m = (model_t){.infer = model,
+                   .writer = writer_new(model, tokenizer),
+                   .number = ++self->n_loads,
+                   .next = self->newest};
     self->newest = m;
     close_old(self);
 }
@@ -185,14 +191,34 @@ static void told(void *user, const writer_told_t *told)
                                .token = told->token,
                                .hidden = told->hidden,
                                .width = (size_t)infer_facts(w->model->infer).width,
-                               .end = told->end};
+                               .end = told->end,
+                               .number = w->n_told++,
+                               .weights = w->model->number};
     w->ended = told->end != WRITER_GOES_ON;
     w->sched->tell(w->sched->user, &news);
 }
 
-static void tell_error(sched_t *self, uint64_t id, const char *text)
+static void tell_error(sched_t *self, const writing_t *w, const char *text)
 {
-    self->tell(self->user, &(sched_news_t){.id = id, .piece = "", .error = text});
+    const sched_news_t news = {.id = w->job->id,
+                               .piece = "",
+                               .error = text,
+                               .number = w->n_told,
+                               .weights = w->model->number};
+    self->tell(self->user, &news);
+}
+
+/* Another has begun it, with weights that are not the newest here. */
+static bool drop_moved(sched_t *self)
+{
+    if (!self->first->weights || self->first->weights == self->newest->number) return false;
+    job_t *job = take_first(self);
+    self->tell(self->user, &(sched_news_t){.id = job->id,
+                                           .piece = "",
+                                           .error = "newer weights were loaded",
+                                           .again = true});
+    job_free(job);
+    return true;
 }
 
 /* As many of those that wait as there are slots. */
@@ -201,6 +227,7 @@ static void begin(sched_t *self)
     model_t *m = self->newest;
     while (self->first && writer_active(m->writer) < infer_facts(m->infer).slots) {
         err_t err = {0};
+        if (drop_moved(self)) continue;
         writing_t *w = mem_calloc(1, sizeof *w);
         *w = (writing_t){.sched = self, .job = take_first(self), .model = m, .next = m->writing};
         uint64_t before = infer_reused(m->infer);
@@ -211,7 +238,7 @@ static void begin(sched_t *self)
             m->writing = w;
             continue;
         }
-        tell_error(self, w->job->id, err.text);
+        tell_error(self, w, err.text);
         free_writing(w);
     }
 }
@@ -236,7 +263,7 @@ static void fail(sched_t *self, model_t *m, const err_t *err)
         if (w->ended) continue;
         w->ended = true;
         writer_stop(m->writer, w->text);
-        tell_error(self, w->job->id, err->text);
+        tell_error(self, w, err->text);
     }
 }
 

@@ -19,6 +19,9 @@ typedef struct {
     size_t width;
     writer_end_t end;
     const char *error;
+    bool again;       /* with error: its weights are not the newest (job_t), others may write it */
+    uint32_t number;  /* of this news of the text, from 0 */
+    unsigned weights; /* that write it, by the number of their sched_load; 0: none did */
 } sched_news_t;
 typedef void sched_fn(void *user, const sched_news_t *news);
 

@@ -98,6 +98,21 @@ void stats_observe(stats_t *self, metric_t metric, const char *a, double seconds
     s->value += seconds;
 }
 
+void stats_clear(stats_t *self, metric_t metric)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < self->series.n; i++) {
+        series_t *one = &self->series.at[i];
+        if (one->metric != metric) {
+            self->series.at[n++] = *one;
+            continue;
+        }
+        free(one->labels);
+        free(one->count);
+    }
+    self->series.n = n;
+}
+
 static void expose_histogram(const series_t *s, str_t *out)
 {
     const char *name = rows[s->metric].name, *comma = *s->labels ? "," : "";

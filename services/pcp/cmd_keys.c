@@ -29,7 +29,8 @@ typedef struct {
 static const config_field_t fields[] = {
     {"dir", CONFIG_STRING, AT(dir), "keys", "directory of the authority", 0, 0, NULL, false},
     {"role", CONFIG_ENUM, AT(role), "worker", "issue: what the member may be", 0, 0,
-     "worker|aggregator|compiler|supervisor|metrics|operator|viewer|shepherd", false},
+     "worker|aggregator|compiler|supervisor|metrics|operator|viewer|shepherd|inference|gateway",
+     false},
     {"name", CONFIG_STRING, AT(name), NULL,
      "issue: its ids begin with it; letters, digits and . _ @ + [by the role]", 0, 0, NULL, false},
     {"days", CONFIG_INT, AT(days), "90",

@@ -124,6 +124,7 @@ void routes_check(const msg_route_t routes[MSG_KIND_COUNT], const char *expected
                      kinds ? "was" : "was not");
         for (msg_who_t one = 0; kinds && one <= MSG__KIND__KIND_SUPERVISOR; one++)
             check_one(&table, field, kinds, one);
+        if (kinds) check_one(&table, field, kinds, MSG__KIND__KIND_INFERENCE);
         if (kinds) check_one(&table, field, kinds, MSG_WHO_SHEPHERD);
         free(kinds);
     }
