@@ -2,7 +2,7 @@
 # wan: what a worker's link carries, and how long it takes.
 #
 #   tests/bench/wan.sh [--rates "10 25 50 100 200"] [--delay-ms 0] [--workers 1] [--codec f32] [--down-codec f32]
-#                      [--rounds 2] [--inner-steps 1] [--model "--layers 6 --heads 6 --width 384 --block 64"]
+#                      [--rounds 2] [--inner-steps 1] [--model "--layers 6 --heads 6 --width 384 --block 64"] [--plain 3]
 #
 # Needs root: hosts in network namespaces (tests/cluster/world.bash), a token bucket on each link, both ways, and a
 # cable of our own with a delay. For each rate one cluster: shepherd, compiler and aggregator on one host, workers on
@@ -12,11 +12,13 @@
 # checkpoint); and how even the workers' shares were (Jain's index
 # of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. `gap` is what passes from a
 # lease to the next without a step of training: down, up and all else (in the last round with the moments, again); its ideal,
-# the longer of the two ways. With --core RATE the aggregator's link has that rate, for its workers together.
+# the longer of the two ways. With --core RATE the aggregator's link has that rate, for its workers together. With --delay-ms
+# TCP's buffers may grow to 128 MiB, as a machine at such a link wants it (docs/operations.md). --plain N: as many bytes as the parameters go down by one plain TCP connection first, N times one after
+# the other: seconds and Mbit/s of each.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
-rates='10 25 50 100 200' delay=0 workers=1 codec=f32 down_codec=f32 rounds=2 steps=1 core_rate=''
+rates='10 25 50 100 200' delay=0 workers=1 codec=f32 down_codec=f32 rounds=2 steps=1 core_rate='' plain=0
 model=(--layers 6 --heads 6 --width 384 --block 64)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -29,6 +31,7 @@ while [ $# -gt 0 ]; do
     --rounds) rounds=$2 ;;
     --inner-steps) steps=$2 ;;
     --core) core_rate=$2 ;;
+    --plain) plain=$2 ;;
     --model) read -r -a model <<<"$2" ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -44,6 +47,7 @@ head -c 20000 docs/glossary.md >"$work/text.txt"
 host core node "$delay"
 [ -z "$core_rate" ] || rate core "${core_rate}mbit"
 for ((w = 0; w < workers; w++)); do host "edge$w"; done
+for one in "${!address[@]}"; do [ "$delay" -eq 0 ] || long_buffers "$one"; done
 
 counted() { # bytes that a host has received and sent
     on "$1" cat /proc/net/dev | awk -F: '/eth0/ { split($2, n, " "); print n[1], n[9] }'
@@ -55,6 +59,7 @@ run() { # RATE
     prepare --inner-steps "$steps" --rounds "$rounds" --workers "$workers" --codec "$codec" \
         --down-codec "$down_codec" --validate-every 0 || return 1
     parameters=$(stat -c %s "$dir/init.safetensors")
+    [ "$plain" -eq 0 ] || plain_tcp "$mbit"
     on core shepherd --bind tcp://0.0.0.0:7000 --workers "$workers" --timeout-ms 60000 --keep-state memory
     on core aggregator a0 --bind "tcp://${address[core]}:7100"
     on core compiler c0
@@ -71,6 +76,14 @@ run() { # RATE
     done
     report "$mbit" $((all_after[0] - all_before[0])) $((all_after[1] - all_before[1]))
     dismiss
+}
+
+plain_tcp() { # RATE
+    rate edge0 "${1}mbit"
+    on core launch plain "$bin/plain-tcp" --serve "${address[core]}" --bytes "$parameters"
+    eventually 10 on core sh -c "grep -qi :1F3F /proc/net/tcp"
+    echo "$1 Mbit/s, plain TCP, s and Mbit/s: $(on edge0 "$bin/plain-tcp" --fetch "${address[core]}" --bytes "$parameters" --times "$plain" | paste -sd' ')"
+    slay KILL plain
 }
 
 report() { # RATE BYTES_DOWN BYTES_UP

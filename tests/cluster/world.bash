@@ -6,6 +6,7 @@
 #                                    bytes (default: "node", the same for all); DELAY_MS: what a message takes each way
 #   on NAME COMMAND...               run it there: `on a serve w0 worker ...`, `on a aggregator a0`, `on a ls /tmp`
 #   rate NAME 20mbit                 of its link, in both directions
+#   long_buffers NAME                TCP there may have 128 MiB on their way: a long fast link holds more than systems allow
 #   unplug NAME, plug NAME           its link loses everything, silently; and no longer
 #   disk NAME DIR SIZE               a file system of that size ("2m") at DIR, for what is started there afterwards
 #   seen NAME PATH                   that path of the host as seen from here
@@ -122,10 +123,19 @@ on() {
     if [ "$(type -t "$1")" = function ]; then "$@"; else "${within[@]}" "$@"; fi
 }
 
+# Two milliseconds of it at a time, and one segment as large as they come at least: cut up for the bucket, segments
+# cost a fast link's emulation more than the rate leaves.
 rate() {
-    local limit=(root tbf rate "$2" burst 64kb latency 200ms)
+    local limit=(root tbf rate "$2" burst 64kb latency 200ms) mbit=${2%mbit}
+    [[ $mbit = *[!0-9]* ]] || [ "$mbit" -le 256 ] || limit[5]=$((mbit / 4))kb
     nsenter -t "${world_holder[$1]}" -n -- tc qdisc replace dev eth0 "${limit[@]}" &&
         world_in_switch tc qdisc replace dev "${world_port[$1]}" "${limit[@]}"
+}
+
+long_buffers() {
+    nsenter -t "${world_holder[$1]}" -n -- sh -ec 'cd /proc/sys/net/ipv4
+        echo 4096 131072 134217728 >tcp_rmem
+        echo 4096 65536 134217728 >tcp_wmem'
 }
 
 # The switch stops to forward; the host's own end stays up, as when a router somewhere else fails.
