@@ -234,7 +234,9 @@ int carry_read_item(const Msg__TextItem *m, int64_t vocab, int64_t width, engine
                            .number = m->number};
     out->piece = mem_calloc(out->n + 1, 1);
     if (out->n > 0) memcpy(out->piece, m->piece.data, out->n);
-    if (*m->error) out->error = mem_printf("%.500s", m->error);
+    char error[400];
+    utf8_cut(error, sizeof error, m->error);
+    if (*error) out->error = mem_strdup(error);
     if (m->has_token) {
         out->token = mem_calloc(1, sizeof *out->token);
         *out->token = (writer_token_t){

@@ -87,6 +87,7 @@ served_t *gateway_find(gateway_t *self, const char *name, bool make)
     bool full = self->n_served - self->n_own >= MEMBERS_NAMES;
     served_t *served = full ? find_unused(self) : push(self);
     if (!served) return NULL;
+    if (full) stats_forget_model(self->stats, served->name); /* there may be no end of names */
     if (full) served_fini(served);
     served_init_named(served, name);
     give_template(self, served);

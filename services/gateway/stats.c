@@ -98,12 +98,14 @@ void stats_observe(stats_t *self, metric_t metric, const char *a, double seconds
     s->value += seconds;
 }
 
-void stats_clear(stats_t *self, metric_t metric)
+/* Those of the metric, or whose labels begin so; NULL: of any. */
+static void drop(stats_t *self, metric_t metric, const char *labels)
 {
     size_t n = 0;
     for (size_t i = 0; i < self->series.n; i++) {
         series_t *one = &self->series.at[i];
-        if (one->metric != metric) {
+        bool goes = labels ? str_starts(one->labels, labels) : one->metric == metric;
+        if (!goes) {
             self->series.at[n++] = *one;
             continue;
         }
@@ -111,6 +113,19 @@ void stats_clear(stats_t *self, metric_t metric)
         free(one->count);
     }
     self->series.n = n;
+}
+
+void stats_clear(stats_t *self, metric_t metric)
+{
+    drop(self, metric, NULL);
+}
+
+void stats_forget_model(stats_t *self, const char *model)
+{
+    str_t labels = {0};
+    add_label(&labels, "model", model);
+    drop(self, 0, str_text(&labels));
+    str_fini(&labels);
 }
 
 static void expose_histogram(const series_t *s, str_t *out)

@@ -17,7 +17,9 @@ void stats_destroy(stats_t **self_p);
 void stats_add(stats_t *self, metric_t metric, const char *a, const char *b, double by);
 void stats_set(stats_t *self, metric_t metric, const char *a, const char *b, double value);
 void stats_observe(stats_t *self, metric_t metric, const char *a, double seconds); /* histogram */
-void stats_clear(stats_t *self, metric_t metric); /* forget its series */
+/* Forget series: of a metric; of a model, in all metrics. */
+void stats_clear(stats_t *self, metric_t metric);
+void stats_forget_model(stats_t *self, const char *model);
 
 void stats_expose(const stats_t *self, str_t *out);
 /* A table of all metrics for people. */

@@ -145,7 +145,7 @@ only_this_machine() { # is what is published; and who runs what others wrote doe
 # shellcheck disable=SC2317
 confined() {
     local name what
-    for name in keys migrate pcp shepherd standby aggregator compiler supervisor metrics tokens gateway; do
+    for name in keys migrate pcp shepherd standby aggregator compiler supervisor metrics tokens gateway inference; do
         for what in read_only cap_drop security_opt; do
             grep -qx "$name $what" "$work/understood" || { echo "$name: no $what"; return 1; }
         done
@@ -155,6 +155,7 @@ confined() {
 # shellcheck disable=SC2317
 gateway_is_alone() {
     local volumes='cache-gateway /var/lib/pcp/cache rw
+door /var/lib/pcp/door rw
 run /var/lib/pcp/run ro
 tokens /var/lib/pcp/tokens ro'
     grep -qx 'gateway profile serve' "$work/understood" && grep -qx 'tokens profile serve' "$work/understood" &&
@@ -162,6 +163,15 @@ tokens /var/lib/pcp/tokens ro'
         diff <(sed -n 's/ network serve$//p' "$work/understood") <(echo gateway) &&
         [ "$(grep -c '^gateway network ' "$work/understood")" -eq 1 ] && grep -q '^gateway port 127\.0\.0\.1:8000' "$work/understood" &&
         ! grep '^tokens network ' "$work/understood" && ! grep '^gateway key ' "$work/understood"
+}
+# Its members write from what they read, over a socket that they see.
+# shellcheck disable=SC2317
+inference_is_alone() {
+    local volumes='cache-gateway /var/lib/pcp/cache rw
+door /var/lib/pcp/door ro
+run /var/lib/pcp/run ro'
+    grep -qx 'inference profile inference' "$work/understood" && ! grep -E '^inference (network|key|port) ' "$work/understood" &&
+        diff <(sed -n 's/^inference volume //p' "$work/understood" | sort) <(echo "$volumes")
 }
 # What a service of the file is told to do, as words for the shell: its entry point and command, or its command.
 words_of() { # SERVICE
@@ -186,6 +196,7 @@ if declare -F read_compose >/dev/null; then
     check "only this machine is served, and workers do not reach the records" only_this_machine
     check "containers write to their volumes alone" confined
     check "the gateway reads runs, asks for tokens, and sees nothing else" gateway_is_alone
+    check "its members have no network, and read what it reads" inference_is_alone
     check "its first token is made once, for its user alone" first_token
 else
     skip "the compose file is read by another program" "there is no docker compose here"
@@ -194,7 +205,8 @@ fi
 # --- health checks ---
 port=$((20000 + RANDOM % 10000))
 cluster "$work/health" "tcp://127.0.0.1:$port"
-healthy() { PCP_HEALTH=$dir/$1.health timeout 30 deploy/healthcheck "$bin/pcp-$1"; }
+healthy_by() { PCP_HEALTH=$dir/$2.health timeout 30 deploy/healthcheck "$bin/pcp-$1"; }
+healthy() { healthy_by "$1" "$1"; }
 unhealthy() { ! healthy "$1" 2>/dev/null; }
 check "a shepherd that is not there is not well" unhealthy shepherd
 printf '{"model": "m", "init": "i", "train_tokens": "t"}' >"$dir/run.json"
@@ -213,13 +225,14 @@ dismiss
 # PCP_SHEPHERD, also this one, which has no such flag.
 # shellcheck disable=SC2317 # called by check
 gateway_answers() {
-    local words token box=$work/box url=http://127.0.0.1:$port/v1/completions body='{"prompt": "a", "max_tokens": 3}' path=$PATH
+    local words member token box=$work/box url=http://127.0.0.1:$port/v1/completions body='{"prompt": "a", "max_tokens": 3}' path=$PATH
     eval "words=($(words_of gateway))"
     words=("${words[@]/#0.0.0.0:8000/0.0.0.0:$port}")
     printf '%s\n' a{1..500} >"$box/text.txt"
     "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 32 --vocab 256 >"$box/model.mlir" || return 1
     timeout $((120 * slow)) "$bin/pcp" train "$box/model.mlir" --data "$box/text.txt" --tokenizer byte --workers 1 --threads 1 \
         --inner-steps 1 --rounds 1 --run-dir "$box/run/first" >"$box/train.log" 2>&1 || { tail -n 5 "$box/train.log"; return 1; }
+    mkdir -p "$box/door"
     cluster "$work/gateway"
     (cd "$box" && exec env -i PATH="$path" PCP_MODEL=first=run/first XDG_CACHE_HOME="$box/cache" PCP_HEALTH="$dir/gateway.health" \
         PCP_SHEPHERD=tcp://pcp-shepherd-0.pcp-shepherd:7000 "$work/out/gateway/usr/local/bin/service" "${words[@]}") 2>"$dir/gateway.log" >&2 &
@@ -231,8 +244,15 @@ gateway_answers() {
     curl -sf -H "Authorization: Bearer $token" -H 'Content-Type: application/json' -d "$body" "$url" | grep -q '"completion_tokens": *3' ||
         { echo "no answer"; tail -n 5 "$dir/gateway.log"; return 1; }
     ls "$box"/cache/pcp/plans/* >/dev/null || return 1
+    eval "member=($(words_of inference))"
+    (cd "$box" && exec env -i PATH="$path" PCP_MODEL=first=run/first XDG_CACHE_HOME="$box/cache" PCP_HEALTH="$dir/inference.health" \
+        "$work/out/gateway/usr/local/bin/service" "${member[@]}") 2>"$dir/inference.log" >&2 &
+    pid[inference]=$!
+    eventually 60 event gateway event=offered || { tail -n 5 "$dir/inference.log"; return 1; }
+    healthy_by gateway inference || return 1
+    slay TERM inference
     slay TERM gateway
-    leaves gateway && dismiss
+    leaves inference && leaves gateway && dismiss
 }
 if command -v dpkg-query >/dev/null && [ "$bin" = build/bin ]; then
     check "deploy/stage lays out the images" deploy/stage "$bin" "$work/out"

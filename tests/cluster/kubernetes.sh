@@ -154,6 +154,49 @@ assert {"configMapRef": {"name": "pcp-gateway"}} in container["envFrom"]
 assert objects["ConfigMap", "pcp-gateway"]["data"]["PCP_MODEL"] == "mine=run/mine"
 assert pod["terminationGracePeriodSeconds"] > 30' "$work/gateway.yaml"
 }
+# The gateway and members: they reach its port, which shows a key of its own, as they show theirs.
+# shellcheck disable=SC2317
+renders_inference() {
+    mkdir -p build/with-inference && cat >build/with-inference/kustomization.yaml <<'END' || return 1
+resources: [../../deploy/k8s/overlays/prod]
+components: [../../deploy/k8s/components/gateway, ../../deploy/k8s/components/inference]
+namespace: pcp
+patches:
+  - patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: pcp-inference}, data: {PCP_JOIN: "tcp://pcp-gateway:8100?key=00"}}'
+END
+    kubectl kustomize build/with-inference >"$work/inference.yaml"
+}
+# shellcheck disable=SC2317
+members_reach_it() {
+    /usr/bin/python3 -c '
+import sys, yaml
+objects = {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(open(sys.argv[1])) if o}
+def pod(name):
+    template = objects["Deployment", name]["spec"]["template"]
+    return template["metadata"]["labels"], template["spec"]
+def secret_at(spec, path):
+    folder, _, file = path.rpartition("/")
+    mount, = [m for m in spec["containers"][0]["volumeMounts"] if m["mountPath"] == folder]
+    secret, = [v["secret"] for v in spec["volumes"] if v["name"] == mount["name"]]
+    assert mount["readOnly"] and file in [i["path"] for i in secret["items"]] and secret["defaultMode"] & 0o37 == 0, secret
+    return secret["secretName"]
+labels, gateway = pod("pcp-gateway")
+args = dict(zip(gateway["containers"][0]["args"], gateway["containers"][0]["args"][1:]))
+port, = [p for p in gateway["containers"][0]["ports"] if p["name"] == "members"]
+assert args["--members"] == "tcp://0.0.0.0:%d" % port["containerPort"], args
+assert secret_at(gateway, args["--key"]) == "pcp-gateway-key"
+service, = [p for p in objects["Service", "pcp-gateway"]["spec"]["ports"] if p["name"] == "members"]
+mine, member = pod("pcp-inference")
+container, = member["containers"]
+assert secret_at(member, container["args"][container["args"].index("--key") + 1]) == "pcp-inference-key"
+assert {"configMapRef": {"name": "pcp-inference"}} in container["envFrom"]
+join = objects["ConfigMap", "pcp-inference"]["data"]["PCP_JOIN"]
+assert join == "tcp://pcp-gateway:%d?key=00" % service["port"] and service["targetPort"] == "members", join
+rule, = [r for r in objects["NetworkPolicy", "pcp-gateway"]["spec"]["ingress"] if r["ports"][0]["port"] == "members"]
+assert rule["from"][0]["podSelector"]["matchLabels"].items() <= mine.items()
+assert "--insecure" not in container["args"] + gateway["containers"][0]["args"]
+assert member["terminationGracePeriodSeconds"] > 30' "$work/inference.yaml"
+}
 overlays=(dev prod gpu)
 for overlay in "${overlays[@]}"; do
     check "overlay $overlay renders" renders "$overlay"
@@ -170,6 +213,11 @@ check "have the key of their role and no other" has_its_key gateway
 check "and are confined" is_confined gateway
 check "which reaches the gateway, as it reaches runs and tokens" gateway_is_reached
 overlays+=(gateway)
+check "with the component of its members" renders_inference
+check "their containers start programs and flags that there are" starts_what_is_there inference
+check "and are confined" is_confined inference
+check "and reach the gateway, each with a key" members_reach_it
+overlays+=(inference)
 
 # The schema comes from the npm registry, once; without it this part is skipped.
 schema=build/kubernetes
