@@ -22,7 +22,7 @@ storm_links_apart() {
 }
 
 storm_links() {
-    storm_address=10.77.0.1
+    storm_address=10.77.0.1 storm_limit=${STORM_LIMIT:-$((900 * slow))}
     export PCP_INSECURE=true # these networks have no other machines
     ip link add switch type bridge forward_delay 0 &&
         ip address add $storm_address/24 dev switch && ip link set switch up || return
