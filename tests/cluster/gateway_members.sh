@@ -15,7 +15,7 @@ fi
 
 # --- a model that is large enough to be disturbed while it writes ---
 for i in {1..3000}; do echo "The quick brown fox jumps over $i lazy dogs."; done >"$work/text.txt"
-gpt2 --layers 6 --heads 4 --width 256 --block 512 --vocab 256 --batch 1 >"$work/model.mlir" || exit 1
+"$bin/pcp" model gpt2 --layers 6 --heads 4 --width 256 --block 512 --vocab 256 --batch 1 >"$work/model.mlir" 2>"$work/model.txt" || exit 1
 timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte --workers 1 --threads 1 \
     --inner-steps 2 --rounds 3 --lr 1e-3 --checkpoint-every 1 --checkpoint-keep 9 --run-dir "$work/run" >"$work/train.txt" 2>&1 ||
     { tail -n 15 "$work/train.txt"; exit 1; }
@@ -144,6 +144,7 @@ through() {
         streams+=($!)
     done
     for i in 1 2 3 4; do eventually 20 grep -q data: "$work/stream.$i" || return 1; done
+    slay STOP one # before they have ended
     running tiny one || { echo "it has nothing to lose"; return 1; }
     "$@" || return 1
     wait "${streams[@]}"
