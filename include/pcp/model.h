@@ -16,6 +16,9 @@ pcp_graph_t *pcp_model_gpt2(const char *options, pcp_error_t *error);
 /* The same of the Llama family, and kv_heads=0 hidden=0 head_width=0 tied=true qkv_bias=false qk_norm=false theta=10000 eps=1e-5
  * in the place of bias; 0 stands for: as heads, 8/3 of the width, width / heads. */
 pcp_graph_t *pcp_model_llama(const char *options, pcp_error_t *error);
+/* The same of nanochat's family: kv_heads=0 hidden=0 theta=10000 eps=1e-5 softcap=15 rope_bf16=true in the place of bias; 0 stands for:
+ * as heads, four times the width, scores as they are. */
+pcp_graph_t *pcp_model_nanochat(const char *options, pcp_error_t *error);
 /* By the text of a Hugging Face config.json; block 0: the model's own context, at most 1024. */
 pcp_graph_t *pcp_model_from_config(const char *json, int64_t block, int64_t batch,
                                    pcp_error_t *error);

@@ -23,6 +23,14 @@
     X(T, BOOL, qk_norm, false, 0, 0, NULL, true, "")   \
     X(T, FLOAT, theta, 10000, 1, 1e12, NULL, true, "") \
     X(T, FLOAT, eps, 1e-5, 1e-30, 1, NULL, true, "")
+#define NANOCHAT_OPTIONS(X, T)                         \
+    SHAPE_OPTIONS(X, T)                                \
+    X(T, INT, kv_heads, 0, 0, 4096, NULL, true, "")    \
+    X(T, INT, hidden, 0, 0, 1 << 20, NULL, true, "")   \
+    X(T, FLOAT, theta, 10000, 1, 1e12, NULL, true, "") \
+    X(T, FLOAT, eps, 1e-5, 1e-30, 1, NULL, true, "")   \
+    X(T, FLOAT, softcap, 15, 0, 1e6, NULL, true, "")   \
+    X(T, BOOL, rope_bf16, true, 0, 0, NULL, true, "")
 
 typedef struct {
     GPT2_OPTIONS(OPTION_MEMBER, )
@@ -30,13 +38,22 @@ typedef struct {
 typedef struct {
     LLAMA_OPTIONS(OPTION_MEMBER, )
 } llama_options_t;
+typedef struct {
+    NANOCHAT_OPTIONS(OPTION_MEMBER, )
+} nanochat_options_t;
 
 static const config_field_t gpt2_fields[] = {GPT2_OPTIONS(OPTION_FIELD, gpt2_options_t)};
 static const config_field_t llama_fields[] = {LLAMA_OPTIONS(OPTION_FIELD, llama_options_t)};
+static const config_field_t nanochat_fields[] = {
+    NANOCHAT_OPTIONS(OPTION_FIELD, nanochat_options_t)};
 static const config_table_t gpt2_table = {
     .fields = gpt2_fields, .n_fields = sizeof gpt2_fields / sizeof *gpt2_fields, .no_env = true};
 static const config_table_t llama_table = {
     .fields = llama_fields, .n_fields = sizeof llama_fields / sizeof *llama_fields, .no_env = true};
+static const config_table_t nanochat_table = {.fields = nanochat_fields,
+                                              .n_fields = sizeof nanochat_fields /
+                                                          sizeof *nanochat_fields,
+                                              .no_env = true};
 
 pcp_graph_t *pcp_model_gpt2(const char *options, pcp_error_t *error)
 {
@@ -83,6 +100,31 @@ pcp_graph_t *pcp_model_llama(const char *options, pcp_error_t *error)
             err);
     }
     config_fini(&llama_table, &o);
+    return api_graph_of(module);
+}
+
+pcp_graph_t *pcp_model_nanochat(const char *options, pcp_error_t *error)
+{
+    err_t *err = api_err(error);
+    nanochat_options_t o = {0};
+    ir_module_t *module = NULL;
+    if (api_options(&nanochat_table, &o, options, err) == 0)
+        module = family_nanochat(
+            &(nanochat_config_t){.layers = (int)o.layers,
+                                 .heads = (int)o.heads,
+                                 .kv_heads = (int)(o.kv_heads ? o.kv_heads : o.heads),
+                                 .width = (int)o.width,
+                                 .hidden = (int)(o.hidden ? o.hidden : 4 * o.width),
+                                 .block = (int)o.block,
+                                 .vocab = (int)o.vocab,
+                                 .batch = (int)o.batch,
+                                 .eps = o.eps,
+                                 .theta = o.theta,
+                                 .softcap = o.softcap,
+                                 .rope_bf16 = o.rope_bf16,
+                                 .bf16 = o.bf16},
+            err);
+    config_fini(&nanochat_table, &o);
     return api_graph_of(module);
 }
 

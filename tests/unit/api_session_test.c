@@ -523,6 +523,13 @@ static void test_models(void **state)
         " \"n_positions\": 8, \"vocab_size\": 32}",
         0, 2, error));
     pcp_graph_destroy(&g);
+    g = there(
+        pcp_model_nanochat("layers=1 heads=2 width=16 block=8 vocab=32 batch=2 softcap=0", error));
+    assert_int_equal(pcp_function_outputs(g, "logits"), 1);
+    pcp_graph_destroy(&g);
+    assert_null(pcp_model_nanochat("layers=1 bias=true", error));
+    assert_non_null(strstr(pcp_error_text(error), "bias"));
+    pcp_error_clear(error);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, begin, end)
