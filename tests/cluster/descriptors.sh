@@ -33,16 +33,34 @@ prepare --workers 1 --inner-steps 2 --validate-every 0 --checkpoint-every 0
 limited() { # in a shell of its own: the limit is the shepherd's
     bash -c 'ulimit -n "$1" && shift && exec "$@"' limited $files "$bin/pcp-shepherd" --log-level debug --run-dir "$dir" \
         --bind "$control" --config "$dir/run.json" --checkpoint "$dir/checkpoint" --heartbeat-ms 100 \
-        --timeout-ms $((1500 * slow)) --rounds 1000000 2>"$dir/shepherd.log" >"$dir/shepherd.out" &
+        --timeout-ms $((1500 * slow)) --rounds 1000000 --events "ipc://$dir/events" 2>"$dir/shepherd.log" >"$dir/shepherd.out" &
     pid[shepherd]=$!
 }
+# What metrics say of connections that were turned away.
+turned_away() {
+    curl -s --max-time 20 "http://127.0.0.1:$http/metrics" >"$work/metrics"
+    awk '/^pcp_refusals_total.*service="shepherd",reason="connections"/ { n = $2 } END { print n + 0 }' "$work/metrics"
+}
+turned_away_more() { [ "$(turned_away)" -gt "$1" ]; }
 limited
 aggregator a0
 compiler c0
 worker w0
+serve metrics metrics --events "ipc://$dir/events" --http 127.0.0.1:0
+check "metrics are served" eventually 30 event metrics 'event=listening'
+http=$(sed -n 's/.*event=listening port=\([0-9]*\).*/\1/p' "$dir/metrics.log" | head -n 1)
 check "a run, with at most $files open files" rounds_pass
+if command -v curl >"$work/which"; then
+    check "nobody was turned away" eval '[ "$(turned_away)" -eq 0 ]'
+fi
 check "300 connections that say nothing" flood 300
 check "the log names the limit" eventually 20 event shepherd "event=descriptors_short limit=$files"
+if command -v curl >"$work/which"; then
+    check "those that are turned away are counted" eventually 30 turned_away_more 100
+    echo "# $(turned_away) of them"
+else
+    skip "those that are turned away are counted" "no curl"
+fi
 check "rounds pass" rounds_pass
 before=$(ticks)
 sleep 3
