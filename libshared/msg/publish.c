@@ -70,17 +70,33 @@ static void admit_subscribers(void *raw)
     zmq_msg_close(&frame);
 }
 
-/* Events of a run come from who takes part in it. */
-static bool may_publish(zmq_msg_t *frame)
+const char *publish_judge(const keys_card_t *card, const Msg__Event *event)
+{
+    bool works = card->role == KEYS_WORKER || card->role == KEYS_SUPERVISOR;
+    bool keeps = card->role == KEYS_AGGREGATOR;
+    if (card->role == KEYS_SHEPHERD) return NULL;
+    if (ONLY_HEARS >> card->role & 1) return "its role has no events";
+    switch (event->body_case) {
+    case MSG__EVENT__BODY_STEP: keeps = false; break;
+    case MSG__EVENT__BODY_COMMIT:
+    case MSG__EVENT__BODY_REFUSALS: works = false; break;
+    case MSG__EVENT__BODY_DEGRADED: break;
+    default: keeps = works = false;
+    }
+    if (!keeps && !works) return "such an event is not for its role to say";
+    return keys_may_be(card, keeps ? MSG__KIND__KIND_AGGREGATOR : MSG__KIND__KIND_WORKER,
+                       event->source);
+}
+
+/* Who has no card came by ipc, or nobody here has one. */
+static bool may_publish(zmq_msg_t *frame, const Msg__Event *event)
 {
     const char *why = NULL;
     const keys_card_t *card = keyring_card(frame, &why);
-    if (card && (ONLY_HEARS >> card->role & 1)) {
-        why = "its role has no events";
-        refusals_count(REFUSAL_ROLE);
-    }
+    if (card && (why = publish_judge(card, event))) refusals_count(REFUSAL_ROLE);
     if (why && shows_refused())
-        log_event(LOG_WARN, "event_refused", "name=%s reason=\"%s\"", card ? card->name : "", why);
+        log_event(LOG_WARN, "event_refused", "name=%s source=%s reason=\"%s\"",
+                  card ? card->name : "", event->source, why);
     return !why;
 }
 
@@ -117,13 +133,19 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
         if (!more) ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), bytes);
         from = zmq_msg_get(&frame, ZMQ_SRCFD);
         size_t size = zmq_msg_size(&frame);
-        if (n++ == 1 && !more && size <= EVENT_BYTES && may_publish(&frame))
+        if (n++ == 1 && !more && size <= EVENT_BYTES)
             found = msg__event__unpack(NULL, size, zmq_msg_data(&frame));
+        if (found) msg_text_clean(&found->base); /* before it is judged, which is logged */
+        if (found && !may_publish(&frame, found)) {
+            msg__event__free_unpacked(found, NULL);
+            found = NULL;
+        }
         zmq_msg_close(&frame);
     }
     if (!found) ration_refused(from);
-    if (!found) return err_set(err, ERR_NET, "telemetry message of %d frames is no event", n);
-    msg_text_clean(&found->base);
+    if (!found)
+        return err_set(err, ERR_NET,
+                       "telemetry message of %d frames is no event, or not for its sender", n);
     *event = found;
     return 1;
 }

@@ -51,7 +51,7 @@ check "metrics are served" eventually 30 event metrics 'event=listening'
 http=$(sed -n 's/.*event=listening port=\([0-9]*\).*/\1/p' "$dir/metrics.log" | head -n 1)
 check "a run, with at most $files open files" rounds_pass
 if command -v curl >"$work/which"; then
-    check "nobody was turned away" eval '[ "$(turned_away)" -eq 0 ]'
+    check "nobody was turned away" test "$(turned_away)" -eq 0
 fi
 check "300 connections that say nothing" flood 300
 check "the log names the limit" eventually 20 event shepherd "event=descriptors_short limit=$files"

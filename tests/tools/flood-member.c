@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -27,7 +28,8 @@ typedef struct {
     }
 static const config_field_t fields[] = {
     ROW(target, STRING, NULL, 0, 0, "endpoint, of an aggregator with ?key=HEX"),
-    ROW(how, STRING, "words", 0, 0, "words of: words, blocks, parts, beats, hello, topics, asks"),
+    ROW(how, STRING, "words", 0, 0,
+        "words of: words, blocks, parts, beats, hello, topics, asks, puts"),
     {.name = "type",
      .kind = CONFIG_ENUM,
      .offset = offsetof(options_t, type),
@@ -62,6 +64,7 @@ typedef struct {
     options_t options;
     uint8_t *noise; /* BLOCK bytes */
     uint64_t made, said;
+    uint64_t answered[WIRE_TYPE_COUNT];
 } flood_t;
 
 /* --- What is said: 0, or -1: it did not go --- */
@@ -140,11 +143,29 @@ static int say_ask(flood_t *self, line_t *line)
     return put(line->socket, "", 0, 0);
 }
 
+/* A whole object of a megabyte, each another one. */
+static int say_put(flood_t *self, line_t *line)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    char hash[HASH_HEX];
+    memcpy(self->noise, &self->said, sizeof self->said);
+    wire_header_t header = {.type = WIRE_PUT_OBJECT,
+                            .seq = (uint32_t)line->n + 1,
+                            .count = BLOCK,
+                            .total = BLOCK,
+                            .check = hash_fast(self->noise, BLOCK)};
+    hash_content(self->noise, BLOCK, hash);
+    if (wire_hash_parse(hash, header.object, NULL) < 0) return -1;
+    wire_pack(&header, bytes);
+    if (put(line->socket, bytes, sizeof bytes, ZMQ_SNDMORE) < 0) return -1;
+    return put(line->socket, self->noise, BLOCK, 0);
+}
+
 static const struct {
     const char *name;
     int (*say)(flood_t *self, line_t *line);
 } ways[] = {{"words", say_words}, {"blocks", say_blocks}, {"parts", say_parts}, {"beats", say_beat},
-            {"hello", say_hello}, {"topics", say_topic},  {"asks", say_ask}};
+            {"hello", say_hello}, {"topics", say_topic},  {"asks", say_ask},    {"puts", say_put}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* --- Connections --- */
@@ -166,9 +187,17 @@ static int open_line(flood_t *self, line_t *line, err_t *err)
     return line->socket ? 0 : -1;
 }
 
-static void hear(line_t *line)
+/* What is answered, by type, is told the first time. */
+static void hear(flood_t *self, line_t *line)
 {
-    for (zframe_t *frame; (frame = zframe_recv_nowait(line->socket));) zframe_destroy(&frame);
+    wire_header_t header;
+    for (zframe_t *frame; (frame = zframe_recv_nowait(line->socket)); zframe_destroy(&frame)) {
+        size_t n = zframe_size(frame);
+        if (n != WIRE_HEADER_BYTES || wire_unpack(zframe_data(frame), n, 0, &header, NULL) < 0 ||
+            self->answered[header.type]++)
+            continue;
+        log_event(LOG_INFO, "answer", "type=%s code=%u", wire_type_name(header.type), header.code);
+    }
 }
 
 static void speak(flood_t *self, line_t *line, double passed_s)
@@ -189,7 +218,7 @@ static int turn(flood_t *self, line_t *line, double passed_s, err_t *err)
         if (life && line[i].socket && now_ms - line[i].born_ms >= life)
             zsock_destroy(&line[i].socket);
         if (!line[i].socket && open_line(self, &line[i], err) < 0) return -1;
-        if (zsock_type(line[i].socket) != ZMQ_PUB) hear(&line[i]);
+        if (zsock_type(line[i].socket) != ZMQ_PUB) hear(self, &line[i]);
         speak(self, &line[i], passed_s);
     }
     return 0;

@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "msg/control.h"
 #include "msg/keyring.h"
+#include "msg/publish.h"
 #include "msg/seal.h"
 #include "msg/service.h"
 #include "msg/wire.h"
@@ -40,17 +41,19 @@ static const config_field_t fields[] = {
     ROW(lease, ENUM, "done", "nothing|done|failed|fatal|numeric|lost_state",
         "what it answers at once: nothing; done, though nothing was sent; or an error"),
     ROW(says, ENUM, "its own", "its own|others",
-        "others: once welcome it says what only other kinds of members may"),
+        "others: once welcome it says what only other kinds of members may, and all the time "
+        "events in "
+        "others' names"),
     ROW(plan, ENUM, "nothing", "nothing|unsigned|flipped|signed",
         "a compiler: what it answers to a job: a plan that is not there, with no signature, with "
         "one "
         "of which a bit differs, or with a whole one"),
     ROW(seal_key, STRING, NULL, NULL, "key file that signs it [its own]"),
-    ROW(delta, ENUM, "nothing", "nothing|ahead|highest|damaged",
+    ROW(delta, ENUM, "nothing", "nothing|ahead|highest|damaged|misshapen",
         "what it sends the first shard all the time, once a lease has told where that is, for each "
         "replica of the "
         "open round: an update under the fence that holds, under the highest fence, or damaged "
-        "under either"),
+        "or misshapen under either"),
     ROW(eval, ENUM, "nothing", "nothing|done|nan|failed|fatal", "what it answers to a validation"),
     {.name = "credit",
      .kind = CONFIG_INT,
@@ -91,6 +94,9 @@ typedef struct {
     int64_t beat_ms; /* next heartbeat */
     uint64_t n_lease, n_eval;
     hostile_deltas_t deltas;
+    zsock_t *telemetry; /* NULL: nowhere */
+    int64_t forge_ms;   /* next events of others */
+    uint64_t n_forged;
 } hostile_t;
 
 /* Returns, caller frees; a byte of zero would end it. */
@@ -198,11 +204,13 @@ static void learn(hostile_deltas_t *self, const Msg__Lease *lease)
     self->data = endpoint_open(endpoint_connect(ZMQ_DEALER, lease->data[0]), NULL);
 }
 
-static void send_delta(hostile_deltas_t *self, uint32_t replica, uint32_t fence, bool damaged)
+static void send_delta(hostile_deltas_t *self, uint32_t replica, uint32_t fence, const char *how)
 {
     uint8_t bytes[WIRE_HEADER_BYTES];
-    size_t n = self->header.count * sizeof *self->values;
+    bool damaged = strcmp(how, "damaged") == 0;
     wire_header_t header = self->header;
+    if (strcmp(how, "misshapen") == 0) header.count = 1; /* no whole chunk */
+    size_t n = header.count * sizeof *self->values;
     header.seq = replica;
     header.replica = replica;
     header.fence = fence;
@@ -219,12 +227,11 @@ static void send_deltas(hostile_t *self, int64_t now_ms)
     enum { EVERY_MS = 40 };
     hostile_deltas_t *deltas = &self->deltas;
     const char *what = self->options.delta;
-    bool damaged = strcmp(what, "damaged") == 0;
     if (!deltas->data || strcmp(what, "nothing") == 0 || now_ms < deltas->next_ms) return;
     deltas->next_ms = now_ms + EVERY_MS;
     for (uint32_t k = 0; k < REPLICAS; k++) {
-        if (strcmp(what, "highest") != 0) send_delta(deltas, k, deltas->fence[k], damaged);
-        if (strcmp(what, "ahead") != 0) send_delta(deltas, k, UINT32_MAX, damaged);
+        if (strcmp(what, "highest") != 0) send_delta(deltas, k, deltas->fence[k], what);
+        if (strcmp(what, "ahead") != 0) send_delta(deltas, k, UINT32_MAX, what);
     }
 }
 
@@ -337,17 +344,53 @@ static void on_compile(hostile_t *self, const Msg__Compile *job)
     free(seal);
 }
 
-/* An operator's command, a supervisor's news of a worker's end, an aggregator's answer. */
-static void say_others(hostile_t *self)
+/* An operator's commands, a supervisor's news of a worker's end, an aggregator's answer; a validation that another has. */
+static void say_others(hostile_t *self, const char *telemetry)
 {
     Msg__Control control = MSG__CONTROL__INIT;
     control.verb = MSG__CONTROL__VERB__CHECKPOINT;
     SAY(self, CONTROL, control, &control);
+    Msg__Control scale = MSG__CONTROL__INIT;
+    scale.verb = MSG__CONTROL__VERB__SCALE;
+    scale.member = "";
+    SAY(self, CONTROL, control, &scale); /* to none */
+    Msg__EvalDone done = MSG__EVAL_DONE__INIT;
+    done.fence = 1;
+    done.loss = NAN;
+    done.tokens = 1;
+    SAY(self, EVAL_DONE, eval_done, &done);
     Msg__Gone gone = MSG__GONE__INIT;
     gone.member = "w0";
     SAY(self, GONE, gone, &gone);
     Msg__Committed committed = MSG__COMMITTED__INIT;
     SAY(self, COMMITTED, committed, &committed);
+    if (!self->telemetry && *telemetry)
+        self->telemetry = endpoint_open(endpoint_connect(ZMQ_PUB, telemetry), NULL);
+}
+
+/* A shepherd's news of a round, and steps of workers that nobody knows, each of another one. */
+static void forge_events(hostile_t *self, int64_t now_ms)
+{
+    enum { EVERY_MS = 40 };
+    if (!self->telemetry || now_ms < self->forge_ms) return;
+    self->forge_ms = now_ms + EVERY_MS;
+    Msg__RoundStats round = MSG__ROUND_STATS__INIT;
+    round.round = round.rounds = 7777;
+    round.loss = 1e-30;
+    Msg__Event event = MSG__EVENT__INIT;
+    event.source = "shepherd";
+    event.body_case = MSG__EVENT__BODY_ROUND;
+    event.round = &round;
+    publish_event(self->telemetry, &event);
+    Msg__StepStats step = MSG__STEP_STATS__INIT;
+    step.loss = 123456;
+    char *source = mem_printf("forged-%llu", (unsigned long long)self->n_forged++);
+    event.time_ms = 0;
+    event.source = source;
+    event.body_case = MSG__EVENT__BODY_STEP;
+    event.step = &step;
+    publish_event(self->telemetry, &event);
+    free(source);
 }
 
 static void on_message(hostile_t *self, const msg_envelope_t *message)
@@ -355,7 +398,8 @@ static void on_message(hostile_t *self, const msg_envelope_t *message)
     switch (message->body_case) {
     case MSG__ENVELOPE__BODY_WELCOME:
         log_event(LOG_INFO, "welcome", "run=%s", message->welcome->run);
-        if (strcmp(self->options.says, "others") == 0) say_others(self);
+        if (strcmp(self->options.says, "others") == 0)
+            say_others(self, message->welcome->telemetry);
         ask_for_work(self);
         break;
     case MSG__ENVELOPE__BODY_LEASE: on_lease(self, message->lease); break;
@@ -402,6 +446,7 @@ static int run(hostile_t *self, err_t *err)
         if (items[1].revents) receive(self);
         receive_answers(&self->deltas);
         send_deltas(self, now_ms);
+        forge_events(self, now_ms);
         if (!o->beat_ms || now_ms < self->beat_ms) continue;
         say_heartbeat(self);
         self->beat_ms = now_ms + o->beat_ms;
@@ -426,6 +471,7 @@ int main(int argc, char **argv)
     }
     zsock_destroy(&self.control);
     zsock_destroy(&self.deltas.data);
+    zsock_destroy(&self.telemetry);
     free(self.deltas.values);
     free(self.id);
     free(self.target);

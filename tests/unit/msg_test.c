@@ -441,10 +441,53 @@ static void telemetry(void **state)
     zsock_destroy(&out);
 }
 
+/* Whose samples may a member say? Rows: its role and name; an event, and its source. */
+static void events_are_their_senders(void **state)
+{
+    (void)state;
+    static const struct {
+        keys_role_t role;
+        Msg__Event__BodyCase body;
+        const char *source;
+        bool may;
+    } rows[] = {
+        {KEYS_WORKER, MSG__EVENT__BODY_STEP, "a", true},
+        {KEYS_WORKER, MSG__EVENT__BODY_STEP, "a-1", true},
+        {KEYS_WORKER, MSG__EVENT__BODY_DEGRADED, "a-1", true},
+        {KEYS_WORKER, MSG__EVENT__BODY_STEP, "b", false},
+        {KEYS_WORKER, MSG__EVENT__BODY_STEP, "", false},
+        {KEYS_WORKER, MSG__EVENT__BODY_STEP, "shepherd", false},
+        {KEYS_WORKER, MSG__EVENT__BODY_COMMIT, "a", false},
+        {KEYS_WORKER, MSG__EVENT__BODY_ROUND, "a", false},
+        {KEYS_WORKER, MSG__EVENT__BODY_STATUS, "a", false},
+        {KEYS_WORKER, MSG__EVENT__BODY__NOT_SET, "a", false},
+        {KEYS_SUPERVISOR, MSG__EVENT__BODY_STEP, "a-1", true},
+        {KEYS_AGGREGATOR, MSG__EVENT__BODY_COMMIT, "a", true},
+        {KEYS_AGGREGATOR, MSG__EVENT__BODY_REFUSALS, "a-2", true},
+        {KEYS_AGGREGATOR, MSG__EVENT__BODY_DEGRADED, "a", true},
+        {KEYS_AGGREGATOR, MSG__EVENT__BODY_REFUSALS, "shepherd", false},
+        {KEYS_AGGREGATOR, MSG__EVENT__BODY_STEP, "a", false},
+        {KEYS_COMPILER, MSG__EVENT__BODY_STEP, "a", false},
+        {KEYS_METRICS, MSG__EVENT__BODY_STEP, "a", false},
+        {KEYS_VIEWER, MSG__EVENT__BODY_STEP, "a", false},
+        {KEYS_OPERATOR, MSG__EVENT__BODY_ROUND, "a", false},
+        {KEYS_SHEPHERD, MSG__EVENT__BODY_ROUND, "shepherd", true},
+        {KEYS_SHEPHERD, MSG__EVENT__BODY_STEP, "a", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        keys_card_t card = {.role = rows[i].role, .name = "a"};
+        Msg__Event event = MSG__EVENT__INIT;
+        event.body_case = rows[i].body;
+        event.source = (char *)rows[i].source;
+        if ((publish_judge(&card, &event) == NULL) != rows[i].may) fail_msg("row %zu", i);
+    }
+}
+
 int main(void)
 {
     log_init("msg_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_are_their_senders),
         cmocka_unit_test(every_message_round_trip),
         cmocka_unit_test(bad_messages_are_dropped),
         cmocka_unit_test(damaged_messages),
