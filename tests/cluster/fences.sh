@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Updates in another's name, with keys: who has a worker's key of the cluster, but not the lease, sends them ahead of
-# their owners, under the highest fence there is, and damaged, all the time, while the aggregator is killed and started
+# their owners, under the highest fence there is, damaged and misshapen, all the time, while the aggregator is killed and started
 # again. They are refused and counted, and the run ends with its usual bits.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -26,7 +26,7 @@ dismiss
 
 "$bin/pcp" keys init --dir "$keys" >"$work/issue.out"
 for role in worker aggregator compiler metrics; do "$bin/pcp" keys issue --dir "$keys" --role $role --name $role >"$work/issue.out"; done
-for name in eager lofty noisy; do "$bin/pcp" keys issue --dir "$keys" --name $name >"$work/issue.out"; done
+for name in eager lofty noisy crooked; do "$bin/pcp" keys issue --dir "$keys" --name $name >"$work/issue.out"; done
 train beset "tcp://127.0.0.1:$port" --key "$keys/shepherd.key" --events "tcp://127.0.0.1:$((port + 1))"
 store_shards
 compiler compiler-0 --key "$keys/compiler.key"
@@ -34,13 +34,14 @@ serve counts metrics --events "tcp://127.0.0.1:$((port + 1))" --http 127.0.0.1:0
 hostile eager --delta ahead
 hostile lofty --delta highest
 hostile noisy --delta damaged
+hostile crooked --delta misshapen
 # Who has had a lease knows where updates go; it is another's by then.
-for one in eager lofty noisy; do check "$one has had a lease" eventually 60 event $one 'event=lease '; done
+for one in eager lofty noisy crooked; do check "$one has had a lease" eventually 60 event $one 'event=lease '; done
 refused() { eventually 60 event "$1" "event=delta_answer type=NACK code=$2"; }
-for one in lofty noisy; do check "$one: no such lease was announced" refused $one 9; done
+for one in lofty noisy crooked; do check "$one: no such lease was announced" refused $one 9; done
 worker worker-0 --key "$keys/worker.key"
 worker worker-1 --key "$keys/worker.key"
-for one in eager noisy; do check "$one: it is another worker's" refused $one 11; done
+for one in eager noisy crooked; do check "$one: it is another worker's" refused $one 11; done
 check "rounds are trained beside them" eventually 60 rounds_done 3
 slay KILL aggregator-0
 wait "${pid[aggregator-0]}"

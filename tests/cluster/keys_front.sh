@@ -51,7 +51,10 @@ check "and is told why" event front 'event=message_refused .*from=viewer'
 PCP_KEY=$keys/operator.key
 check "its runs are as they were" "$bin/pcp" run get one --shepherd "$control"
 PCP_KEY=$keys/compiler.key
-check "a compiler's key asks for nothing" refuses 'another role' "$bin/pcp" run list --shepherd "$control" --wait-ms 30000
+for what in 'run list' 'run logs one' 'worker scale supervisor 1'; do
+    # shellcheck disable=SC2086 # words
+    check "a compiler's key asks for nothing: $what" refuses 'another role' "$bin/pcp" $what --shepherd "$control" --wait-ms 30000
+done
 check "and is told why" event front 'event=hello_refused .*another role'
 dismiss
 check "nothing is left running" no_orphans
