@@ -30,6 +30,7 @@ static void fill_scalar(const ProtobufCFieldDescriptor *field, void *at, int sal
 {
     switch (field->type) {
     case PROTOBUF_C_TYPE_UINT32:
+    case PROTOBUF_C_TYPE_SINT32:
     case PROTOBUF_C_TYPE_INT32: *(uint32_t *)at = (uint32_t)salt + 1; break;
     case PROTOBUF_C_TYPE_ENUM: *(int *)at = 1; break;
     case PROTOBUF_C_TYPE_BOOL: *(protobuf_c_boolean *)at = 1; break;
@@ -37,6 +38,7 @@ static void fill_scalar(const ProtobufCFieldDescriptor *field, void *at, int sal
     case PROTOBUF_C_TYPE_FIXED64:
     case PROTOBUF_C_TYPE_INT64: *(uint64_t *)at = rng_bits(7, (uint64_t)salt) >> 1; break;
     case PROTOBUF_C_TYPE_DOUBLE: *(double *)at = rng_uniform(7, (uint64_t)salt); break;
+    case PROTOBUF_C_TYPE_FLOAT: *(float *)at = (float)rng_uniform(7, (uint64_t)salt); break;
     case PROTOBUF_C_TYPE_STRING: *(char **)at = make_text(salt); break;
     case PROTOBUF_C_TYPE_BYTES:
         *(ProtobufCBinaryData *)at = (ProtobufCBinaryData){6, (uint8_t *)make_text(salt)};
