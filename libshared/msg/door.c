@@ -186,7 +186,7 @@ static size_t turn_away(door_t *self)
     bool none_left = room(self, 2) < 2;
     size_t n = 0;
     while (n < guests.n && n < 2 * MARGIN && !may_stay(&guests.at[n], n, none_left))
-        shutdown(guests.at[n++].fd, SHUT_RDWR); /* its owner notices, and closes it */
+        guest_cut(guests.at[n++].fd);
     VEC_FREE(&guests);
     return n;
 }
@@ -245,7 +245,7 @@ static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
         if (!judged.at[i].wrong) continue;
         self->worst = judged.at[i];
         refusals_count(judged.at[i].talks ? REFUSAL_MESSAGES : REFUSAL_BYTES);
-        shutdown(judged.at[i].fd, SHUT_RDWR);
+        guest_cut(judged.at[i].fd);
     }
     VEC_FREE(&guests);
     VEC_FREE(&judged);

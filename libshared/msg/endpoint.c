@@ -7,11 +7,14 @@
 #include <zmq.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "msg/keyring.h"
 #include "msg/limits.h"
 
 static endpoint_t of_control(int type, bool binds, const char *address)
 {
+    /* Of a process of this machine the kernel tells when it ends. */
+    bool is_local = address && str_starts(address, "ipc://");
     return (endpoint_t){
         .type = type,
         .binds = binds,
@@ -25,7 +28,7 @@ static endpoint_t of_control(int type, bool binds, const char *address)
         .linger_ms = 500,
         /* Who connects pings, and says how long its silence may last. A server's own pings would end its process: where a
          * queue is full and the peer goes, libzmq 4.3.4 has given the connection up when the next ping is due. */
-        .ping_ms = binds ? 0 : MSG_PING_MS,
+        .ping_ms = binds || is_local ? 0 : MSG_PING_MS,
         .pong_ms = MSG_DEAF_MS,
         .deaf_ms = MSG_DEAF_MS,
     };

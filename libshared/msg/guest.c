@@ -2,6 +2,7 @@
  * program can include both. */
 #include "msg/guest.h"
 
+#include <linux/filter.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -28,4 +29,26 @@ uint64_t guest_cookie(int fd)
     uint64_t cookie = 0;
     socklen_t n = sizeof cookie;
     return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &n) == 0 ? cookie : 0;
+}
+
+/* A filter of what the kernel hands to a socket: it sees segments from their TCP header on. */
+enum { DATA_OFFSET = 12, FLAGS = 13, RESET = 4 };
+
+void guest_cut(int fd)
+{
+    struct sock_filter nothing[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, FLAGS),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, RESET, 6, 0),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, DATA_OFFSET), /* in words of 32 bits, the upper half */
+        BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 4),
+        BPF_STMT(BPF_ALU | BPF_LSH | BPF_K, 2),
+        BPF_STMT(BPF_MISC | BPF_TAX, 0),
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0), /* acknowledgements and ends have no data */
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog filter = {sizeof nothing / sizeof *nothing, nothing};
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+    shutdown(fd, SHUT_RD);
 }

@@ -110,7 +110,7 @@ static void cut(entry_t *entry, const char *why)
     for (size_t i = 0; i < entry->connections.n; i++) {
         connection_t one = entry->connections.at[i];
         if (guest_cookie(one.fd) != one.cookie) continue; /* it has ended by itself */
-        shutdown(one.fd, SHUT_RDWR);
+        guest_cut(one.fd);
         n++;
     }
     for (size_t i = 0; i < n; i++) count_why(why);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "msg/endpoint.h"
+#include "msg/guest.h"
 
 /* The beginnings of ZMTP 1.0, of 1.0 with a version, of 2.0, each with an identity of three bytes; and of 3.0. */
 #define SIGNATURE "\xff\0\0\0\0\0\0\0\x01\x7f"
@@ -135,10 +136,75 @@ static void greetings_at_the_end_of_a_socket(void **state)
     assert_int_equal(status, 0);
 }
 
+/* Our end of a connection, by the other one's port. */
+static int end_of(int other)
+{
+    struct sockaddr_in at, peer;
+    socklen_t n = sizeof at;
+    getsockname(other, (struct sockaddr *)&at, &n);
+    for (int fd = 3; fd < 256; fd++) {
+        n = sizeof peer;
+        if (fd != other && getpeername(fd, (struct sockaddr *)&peer, &n) == 0 &&
+            peer.sin_family == AF_INET && peer.sin_port == at.sin_port)
+            return fd;
+    }
+    return -1;
+}
+
+/* A peer that says more than is read, with a ping behind each message, is cut: what has come is read, and it is told. (Where libzmq 4.3.4 has stopped to read, since a queue was full, and is told of a hangup, it ends the process at such a ping.) */
+static int read_of_the_cut(bool data)
+{
+    static const char ping[] = "\x04\x07\x04PING\x00\x00", text[] = "\x00\x02hi";
+    enum { MESSAGES = 20000 };
+    uint16_t port;
+    err_t err = {0};
+    endpoint_t at = endpoint_bind(ZMQ_ROUTER, "tcp://127.0.0.1:*");
+    zsock_t *router = endpoint_open(data ? endpoint_of_data(at) : at, &err);
+    if (!router) return 2;
+    port = (uint16_t)atoi(strrchr(zsock_endpoint(router), ':') + 1);
+    int fd = dial(port), left = 0;
+    if (fd < 0 || write(fd, greetings[OLD].bytes, greetings[OLD].n) != (ssize_t)greetings[OLD].n)
+        return 3;
+    char bytes[64];
+    while (left < 94 && read(fd, bytes, 1) == 1) left++; /* its greeting and READY */
+    for (int i = 0; i < MESSAGES; i++) {
+        if (send(fd, text, 4, MSG_NOSIGNAL | MSG_DONTWAIT) != 4) break;
+        if (send(fd, ping, 9, MSG_NOSIGNAL | MSG_DONTWAIT) != 9) break;
+    }
+    zclock_sleep(200);
+    int ours = end_of(fd);
+    if (ours < 0) return 5;
+    guest_cut(ours);
+    zclock_sleep(200);
+    zsock_set_rcvtimeo(router, 500);
+    int n = 0;
+    for (zmsg_t *message; (message = zmsg_recv(router)); n++) zmsg_destroy(&message);
+    ssize_t end; /* dial has set how long it is waited for */
+    while ((end = read(fd, bytes, sizeof bytes)) > 0) continue;
+    if (end < 0 && errno != ECONNRESET) return 6;
+    close(fd);
+    zsock_destroy(&router);
+    zsys_shutdown();
+    return n > 0 ? 0 : 4;
+}
+
+static void connections_that_are_cut(void **state)
+{
+    (void)state;
+    for (int data = 0; data < 2; data++) {
+        pid_t pid = fork();
+        if (pid == 0) _exit(read_of_the_cut(data));
+        int status = 0;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greetings_at_the_end_of_a_socket), /* forks: before any thread */
+        cmocka_unit_test(connections_that_are_cut),
         cmocka_unit_test(old_greetings_end_the_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
