@@ -92,12 +92,42 @@ static void an_older_aggregator_hears_of_fences_that_rise(void **unused)
     rig_free(rig);
 }
 
+/* Back in the middle of a round, and what it was told, or its answer, is lost on the way. */
+static void who_is_back_is_asked_until_it_answers(void **unused)
+{
+    (void)unused;
+    rig_t *rig = announcing(1, 2);
+    ask(rig, W1);
+    Msg__ShardState shard = MSG__SHARD_STATE__INIT;
+    shard.run_hash = rig->state.run_hash;
+    shard.shards = 1;
+    forget_sent(rig);
+    SAY(rig, A, HELLO, hello, Msg__Hello body = MSG__HELLO__INIT;
+        body.kind = MSG__KIND__KIND_AGGREGATOR; body.incarnation = 2; body.id = "back";
+        body.endpoint = "ipc://data"; body.shard = &shard);
+    assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 1);
+    for (int i = 0; i < 3; i++) {
+        forget_sent(rig);
+        tick(rig, MSG_RESEND_MS);
+        assert_true(only(rig, A, BODY(ASSIGN))->assign->keep);
+        assert_int_equal(count(rig, A, BODY(FENCE), NULL), 0);
+    }
+    forget_sent(rig);
+    assigned(rig, true);
+    assert_told(rig, 0, 1, "w1");
+    forget_sent(rig);
+    tick(rig, MSG_RESEND_MS);
+    assert_int_equal(count(rig, A, BODY(ASSIGN), NULL), 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("shepherd_announcing_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leases_are_announced_with_their_holders),
         cmocka_unit_test(many_are_told_together),
+        cmocka_unit_test(who_is_back_is_asked_until_it_answers),
         cmocka_unit_test(an_older_aggregator_hears_of_fences_that_rise),
     };
     return cmocka_run_group_tests_name("shepherd_announcing", tests, NULL, NULL);

@@ -90,14 +90,16 @@ void shepherd_on_event(shepherd_t *self, const Msg__Event *event)
 
 void shards_repeat(shepherd_t *self)
 {
-    if (self->phase != PHASE_ASSIGN && self->phase != PHASE_COMMIT) return;
+    if (self->phase < PHASE_ASSIGN || self->phase == PHASE_INIT || self->phase == PHASE_DONE)
+        return;
     for (size_t i = 0; i < self->roster.others.n; i++) {
         member_row_t *row = self->roster.others.at[i];
-        if (row->shard < 0 || row->answered || self->now_ms - row->asked_ms < MSG_RESEND_MS)
+        bool assign = !row->assigned, commit = self->phase == PHASE_COMMIT && !row->answered;
+        if (row->shard < 0 || !(assign || commit) || self->now_ms - row->asked_ms < MSG_RESEND_MS)
             continue;
         log_event(LOG_WARN, "said_again", "member=%s what=%s round=%u", row->id,
-                  self->phase == PHASE_ASSIGN ? "ASSIGN" : "COMMIT", self->round.number);
-        if (self->phase == PHASE_ASSIGN)
+                  assign ? "ASSIGN" : "COMMIT", self->round.number);
+        if (assign) /* in the middle of a round, too: leases are told behind its answer */
             shards_assign(self, row);
         else
             commit_send(self, row);
@@ -154,6 +156,7 @@ void on_assigned(void *state, const msg_peer_t *from, const msg_envelope_t *mess
             row->id);
         return;
     }
+    row->assigned = true;
     if (self->phase > PHASE_ASSIGN) { /* back in the middle of a round */
         work_fences(self, row);
         admission_ask_again(self, row);

@@ -43,6 +43,7 @@ typedef struct {
     int shard;        /* aggregators: which, -1: spare */
     bool ahead;       /* aggregators: workers may ask this one for the next round's parameters */
     bool holders;     /* aggregators: FENCE may tell this one who has which lease */
+    bool assigned;    /* aggregators: this one has answered ASSIGN */
     bool answered;    /* aggregators: ASSIGNED or COMMITTED of the present phase */
     int64_t asked_ms; /* aggregators: when ASSIGN or COMMIT was sent last */
     char busy[256];   /* aggregators: why this one cannot answer yet; "" */

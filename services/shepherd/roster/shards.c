@@ -28,7 +28,7 @@ void shards_fini(shards_t *self, size_t n_shard)
 
 void shards_assign(shepherd_t *self, member_row_t *row)
 {
-    row->answered = false;
+    row->answered = row->assigned = false;
     row->asked_ms = self->now_ms;
     Msg__Assign assign = MSG__ASSIGN__INIT;
     assign.shard = (uint32_t)row->shard;
