@@ -336,7 +336,8 @@ static void on_compile(hostile_t *self, const Msg__Compile *job)
     hash_content(how, strlen(how), hash);
     Msg__PlanReply reply = MSG__PLAN_REPLY__INIT;
     char *seal = strcmp(how, "unsigned") == 0 ? mem_strdup("") : sign_plan(self, job, hash);
-    if (strcmp(how, "flipped") == 0) seal[strlen(seal) - 2] ^= 1;
+    char *digit = strcmp(how, "flipped") == 0 ? seal + strlen(seal) - 2 : NULL;
+    if (digit) *digit = *digit == '0' ? '1' : '0'; /* of the signature: still one */
     reply.job = job->job;
     reply.plan = hash;
     reply.seal = seal;
