@@ -164,28 +164,49 @@ static const char *look(const json_t *config, json_t *tokens)
     return json_string_value(template);
 }
 
-static json_t *read_config(const char *path, err_t *err)
+static json_t *parse_config(const char *path, const char *text, size_t n, err_t *err)
 {
     json_error_t why;
+    json_t *config = json_loadb(text, n, 0, &why);
+    if (!config) err_set(err, ERR_PARSE, "%s: line %d: %s", path, why.line, why.text);
+    return config;
+}
+
+static json_t *read_config(const char *path, err_t *err)
+{
     size_t n = 0;
     char *text = file_read(path, &n, err);
-    json_t *config = text ? json_loadb(text, n, 0, &why) : NULL;
-    if (text && !config) err_set(err, ERR_PARSE, "%s: line %d: %s", path, why.line, why.text);
+    json_t *config = text ? parse_config(path, text, n, err) : NULL;
     free(text);
     return config;
 }
 
-/* The template's text (config: or in there). */
-static int open_template(chat_template_t *self, const char *file, const json_t *config, err_t *err)
+static chat_template_t *file_new(const char *path)
+{
+    chat_template_t *self = mem_calloc(1, sizeof *self);
+    *self = (chat_template_t){.tokens = json_object(), .path = mem_strdup(path)};
+    self->name = self->path;
+    return self;
+}
+
+/* The template's text: n bytes of a file of its own, or NULL, then it is in the configuration. */
+static int take_template(chat_template_t *self, const char *text, size_t n, const json_t *config,
+                         err_t *err)
 {
     const char *inside = look(config, self->tokens);
-    size_t n = inside ? strlen(inside) : 0;
-    char *text = file ? file_read(file, &n, err) : NULL;
-    if (!file && !inside) return err_set(err, ERR_ARG, "no chat_template is there");
-    if (file && !text) return -1;
-    self->jinja = jinja_parse(file ? text : inside, n, err);
-    free(text);
+    self->stop = json_string_value(json_object_get(self->tokens, "eos_token"));
+    if (!text && !inside) return err_set(err, ERR_ARG, "no chat_template is there");
+    self->jinja = jinja_parse(text ? text : inside, text ? n : strlen(inside), err);
     return self->jinja ? 0 : err_prefix(err, "the chat template: ");
+}
+
+static int open_template(chat_template_t *self, const char *file, const json_t *config, err_t *err)
+{
+    size_t n = 0;
+    char *text = file ? file_read(file, &n, err) : NULL;
+    int status = file && !text ? -1 : take_template(self, text, n, config, err);
+    free(text);
+    return status;
 }
 
 chat_template_t *chat_open(const char *path, err_t *err)
@@ -200,8 +221,7 @@ chat_template_t *chat_open(const char *path, err_t *err)
     char *file = jinja ? mem_strdup(path) : mem_printf("%.*s/chat_template.jinja", n_dir, dir);
     char *beside = directory || jinja ? mem_printf("%.*s/tokenizer_config.json", n_dir, dir)
                                       : mem_strdup(path);
-    chat_template_t *self = mem_calloc(1, sizeof *self);
-    *self = (chat_template_t){.tokens = json_object(), .path = mem_strdup(path)};
+    chat_template_t *self = file_new(path);
     bool has_file = jinja || (directory && access(file, F_OK) == 0);
     bool has_config = !has_file || access(beside, F_OK) == 0;
     json_t *config = has_config ? read_config(beside, err) : json_object();
@@ -210,8 +230,24 @@ chat_template_t *chat_open(const char *path, err_t *err)
     json_decref(config);
     free(file);
     free(beside);
-    if (self) self->name = self->path;
-    if (self) self->stop = json_string_value(json_object_get(self->tokens, "eos_token"));
+    return self;
+}
+
+chat_template_t *chat_of_tokenizer(const tokenizer_t *tokenizer, err_t *err)
+{
+    const char *file = tokenizer_beside(tokenizer, TOKENIZER_CHAT),
+               *text = tokenizer_beside(tokenizer, TOKENIZER_CONFIG);
+    if (!file && !text) return NULL;
+    json_t *config = text ? parse_config(TOKENIZER_CONFIG, text, strlen(text), err) : json_object();
+    if (!config) return NULL;
+    json_t *inside = json_object_get(config, "chat_template");
+    chat_template_t *self = NULL;
+    if (file || (inside && !json_is_null(inside))) {
+        self = file_new(file ? TOKENIZER_CHAT : TOKENIZER_CONFIG);
+        if (take_template(self, file, file ? strlen(file) : 0, config, err) < 0)
+            chat_destroy(&self);
+    }
+    json_decref(config);
     return self;
 }
 

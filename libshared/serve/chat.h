@@ -22,7 +22,10 @@ const chat_template_t *chat_recognise(const tokenizer_t *tokenizer);
  * those; the names of special tokens are tokenizer_config.json's. Returns, caller destroys. ERR_IO, and
  * ERR_PARSE or ERR_UNSUPPORTED with the template's line. */
 chat_template_t *chat_open(const char *path, err_t *err);
-void chat_destroy(chat_template_t **self_p); /* of chat_open only */
+/* The one that came with the model: of the files that its tokenizer has taken along (tokenizer_beside). Returns,
+ * caller destroys; NULL with ERR_OK: it has none. ERR_PARSE, ERR_UNSUPPORTED as above. */
+chat_template_t *chat_of_tokenizer(const tokenizer_t *tokenizer, err_t *err);
+void chat_destroy(chat_template_t **self_p); /* of chat_open and chat_of_tokenizer only */
 
 /* Append the text of messages. now_s: seconds since 1970, for templates that name the day. -1: a file's
  * template refuses these messages (ERR_ARG), or cannot be rendered. */

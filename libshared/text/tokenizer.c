@@ -57,6 +57,7 @@ void tokenizer_destroy(tokenizer_t **self_p)
     free(self->symbol);
     byte_level_destroy(&self->bpe);
     free(self->json);
+    json_decref(self->beside);
     free(self);
     *self_p = NULL;
 }
@@ -140,6 +141,10 @@ void tokenizer_describe(const tokenizer_t *self, str_t *out)
     str_addf(out, "merges      %zu\nnormalizers %zu\ncuts        %zu\nadded       %zu\n",
              bpe_merges(b->bpe), normalizer_steps(b->normalizer), words_steps(b->words),
              b->n_added);
+    const char *name;
+    json_t *text;
+    json_object_foreach(self->beside, name, text)
+        str_addf(out, "beside it   %s, %zu bytes\n", name, json_string_length(text));
     size_t n_special = 0;
     for (size_t i = 0; i < b->n_token; i++) {
         if (!b->token[i].is_special) continue;
@@ -169,18 +174,27 @@ char *tokenizer_print(const tokenizer_t *self)
     return text;
 }
 
+static tokenizer_t *bpe_from_json(const json_t *json, err_t *err)
+{
+    err_t why = {0};
+    json_t *beside = beside_find(json, &why);
+    byte_level_t *bpe = why.code == ERR_OK ? byte_level_new(json, &why) : NULL;
+    if (!bpe) {
+        json_decref(beside);
+        err_set(err, why.code, "%s", why.text);
+        return NULL;
+    }
+    tokenizer_t *self = mem_calloc(1, sizeof *self);
+    *self = (tokenizer_t){.kind = KIND_BPE, .bpe = bpe, .beside = beside};
+    self->json = json_dumps(json, JSON_COMPACT);
+    return self;
+}
+
 tokenizer_t *tokenizer_from_json(const json_t *json, err_t *err)
 {
     const char *kind = json_string_value(json_object_get(json, "kind"));
     json_t *symbols = json_object_get(json, "symbols");
-    if (json_object_get(json, "model")) {
-        byte_level_t *bpe = byte_level_new(json, err);
-        if (!bpe) return NULL;
-        tokenizer_t *self = mem_calloc(1, sizeof *self);
-        *self = (tokenizer_t){.kind = KIND_BPE, .bpe = bpe};
-        self->json = json_dumps(json, JSON_COMPACT);
-        return self;
-    }
+    if (json_object_get(json, "model")) return bpe_from_json(json, err);
     if (!kind)
         err_set(err, ERR_PARSE, "the tokenizer's JSON has no \"kind\", and no \"model\"");
     else if (strcmp(kind, "char") == 0 && !json_is_string(symbols))
@@ -190,7 +204,7 @@ tokenizer_t *tokenizer_from_json(const json_t *json, err_t *err)
     return NULL;
 }
 
-tokenizer_t *tokenizer_parse_bytes(const char *text, size_t n, err_t *err)
+json_t *tokenizer_json(const char *text, size_t n, err_t *err)
 {
     json_error_t where;
     if (n > TOKENIZER_MAX_BYTES) {
@@ -198,10 +212,14 @@ tokenizer_t *tokenizer_parse_bytes(const char *text, size_t n, err_t *err)
         return NULL;
     }
     json_t *json = json_loadb(text, n, JSON_ALLOW_NUL, &where);
-    if (!json) {
-        err_set(err, ERR_PARSE, "the tokenizer's JSON: line %d: %s", where.line, where.text);
-        return NULL;
-    }
+    if (!json) err_set(err, ERR_PARSE, "the tokenizer's JSON: line %d: %s", where.line, where.text);
+    return json;
+}
+
+tokenizer_t *tokenizer_parse_bytes(const char *text, size_t n, err_t *err)
+{
+    json_t *json = tokenizer_json(text, n, err);
+    if (!json) return NULL;
     tokenizer_t *self = tokenizer_from_json(json, err);
     json_decref(json);
     return self;

@@ -44,10 +44,21 @@ void tokenizer_symbols_take(tokenizer_symbols_t *self, const tokenizer_symbols_t
 tokenizer_t *tokenizer_new_char(const tokenizer_symbols_t *symbols, err_t *err);
 
 /* From a file: tokenizer.json, or what tokenizer_print wrote; of a directory its tokenizer.json, or
- * else its vocab.json and merges.txt; of a file vocab.json that and the merges.txt beside it.
+ * else its vocab.json and merges.txt; of a file vocab.json that and the merges.txt beside it. A bpe takes
+ * along what says beside it how to speak with the model: TOKENIZER_CONFIG, TOKENIZER_CHAT.
  * ERR_IO; ERR_PARSE and ERR_UNSUPPORTED name file and place; ERR_MEMORY: larger than is read. */
 tokenizer_t *tokenizer_open(const char *path, err_t *err);
 void tokenizer_destroy(tokenizer_t **self_p);
+
+/* The text of a file that a bpe has taken along, byte for byte; it is not looked into. Borrowed; NULL:
+ * there was none. */
+#define TOKENIZER_CONFIG "tokenizer_config.json"
+#define TOKENIZER_CHAT "chat_template.jinja"
+const char *tokenizer_beside(const tokenizer_t *self, const char *name);
+
+/* A bpe's files as they were found, from what tokenizer_print wrote, into a directory: tokenizer.json and
+ * those it has taken along. Other kinds have no published files: nothing is written. ERR_IO. */
+int tokenizer_publish(const char *printed, const char *dir, err_t *err);
 
 const char *tokenizer_kind(const tokenizer_t *self); /* a word of TOKENIZERS, or "bpe" */
 /* Ids lie below it; 0 when the kind does not tell (raw). */
@@ -91,7 +102,8 @@ bool tokenizer_is_special(const tokenizer_t *self, uint32_t token);
 /* What it is made of, for people: kind, sizes, added tokens; a line each, appended. */
 void tokenizer_describe(const tokenizer_t *self, str_t *out);
 
-/* As JSON, and back: {"kind": "char", "symbols": "..."}; of a bpe its tokenizer.json. print
+/* As JSON, and back: {"kind": "char", "symbols": "..."}; of a bpe its tokenizer.json, in which the files that
+ * it has taken along are texts of a member "pcp.beside". print
  * returns, caller frees. parse: text nobody vouches for. */
 char *tokenizer_print(const tokenizer_t *self);
 tokenizer_t *tokenizer_parse(const char *json, err_t *err);

@@ -9,47 +9,57 @@
 #include "text/byte_level.h"
 #include "text/tokenizer_kinds.h"
 
-/* Returns, caller frees. NULL: ERR_IO, ERR_MEMORY. */
-static char *read_bounded(const char *path, size_t *n, err_t *err)
-{
-    int64_t size = file_size(path);
-    if (size <= TOKENIZER_MAX_BYTES) return file_read(path, n, err);
-    err_set(err, ERR_MEMORY, "%s: a tokenizer's file of %lld bytes, at most %d", path,
-            (long long)size, TOKENIZER_MAX_BYTES);
-    return NULL;
-}
-
 /* PATH's directory and `name` in it. Returns, caller frees. */
-static char *beside(const char *path, const char *name)
+static char *in_directory_of(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
     int n = slash ? (int)(slash - path) + 1 : 0;
     return mem_printf("%.*s%s", n, path, name);
 }
 
+/* What is read has to be read again from what it is printed as. */
+static tokenizer_t *bounded(tokenizer_t *self, err_t *err)
+{
+    if (!self || !self->json || strlen(self->json) <= TOKENIZER_MAX_BYTES) return self;
+    err_set(err, ERR_MEMORY, "a tokenizer of %zu bytes with the files beside it, at most %d",
+            strlen(self->json), TOKENIZER_MAX_BYTES);
+    tokenizer_destroy(&self);
+    return NULL;
+}
+
+/* The JSON (taken; NULL: err is set) of a file, with what lies beside it. */
+static tokenizer_t *open_with(json_t *json, const char *path, err_t *err)
+{
+    char *dir = in_directory_of(path, "");
+    bool bpe = json && json_object_get(json, "model");
+    int status = !json ? -1 : bpe ? beside_take(json, dir, err) : 0;
+    tokenizer_t *self = status == 0 ? bounded(tokenizer_from_json(json, err), err) : NULL;
+    if (!self) err_prefix(err, "%s: ", path);
+    json_decref(json);
+    free(dir);
+    return self;
+}
+
 static tokenizer_t *open_json(const char *path, err_t *err)
 {
     size_t n;
-    char *text = read_bounded(path, &n, err);
+    char *text = beside_read(path, &n, err);
     if (!text) return NULL;
-    tokenizer_t *self = tokenizer_parse_bytes(text, n, err);
-    if (!self) err_prefix(err, "%s: ", path);
+    json_t *json = tokenizer_json(text, n, err);
     free(text);
-    return self;
+    return open_with(json, path, err);
 }
 
 static tokenizer_t *open_gpt2(const char *vocab_path, err_t *err)
 {
-    char *merges_path = beside(vocab_path, "merges.txt");
+    char *merges_path = in_directory_of(vocab_path, "merges.txt");
     size_t n_vocab, n_merges;
-    char *vocab = read_bounded(vocab_path, &n_vocab, err);
-    char *merges = vocab ? read_bounded(merges_path, &n_merges, err) : NULL;
+    char *vocab = beside_read(vocab_path, &n_vocab, err);
+    char *merges = vocab ? beside_read(merges_path, &n_merges, err) : NULL;
     tokenizer_t *self = NULL;
     if (merges) {
         json_t *json = byte_level_from_gpt2(vocab, n_vocab, merges, n_merges, err);
-        self = json ? tokenizer_from_json(json, err) : NULL;
-        json_decref(json);
-        if (!self) err_prefix(err, "%s: ", vocab_path);
+        self = open_with(json, vocab_path, err);
     }
     free(vocab);
     free(merges);

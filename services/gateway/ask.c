@@ -56,14 +56,20 @@ static uint32_t *tokens_of(const ask_t *self, size_t i, size_t *n, refusal_t *re
     return tokens;
 }
 
+static int refuse_chat(const served_t *served, refusal_t *refusal)
+{
+    const char *why = served->not_chat;
+    return refuse(refusal, BAD_REQUEST, "invalid_request_error", "messages", NULL,
+                  "%s the model %s%s%s: start pcp-gateway with --chat-template %s, or a model's "
+                  "tokenizer_config.json",
+                  why ? "the template that came with" : "no chat template is known for",
+                  served->name, why ? " cannot be used: " : "", why ? why : "", chat_names());
+}
+
 static int check(const ask_t *self, refusal_t *refusal)
 {
     const request_t *r = &self->request;
-    if (r->chat && !self->served->chat)
-        return refuse(refusal, BAD_REQUEST, "invalid_request_error", "messages", NULL,
-                      "no chat template is known for the model %s: start pcp-gateway with "
-                      "--chat-template %s, or a model's tokenizer_config.json",
-                      self->served->name, chat_names());
+    if (r->chat && !self->served->chat) return refuse_chat(self->served, refusal);
     if (r->dimensions > 0 && r->dimensions != self->served->facts.width)
         return refuse(refusal, BAD_REQUEST, "invalid_request_error", "dimensions", NULL,
                       "dimensions is %lld, the model %s has %lld", (long long)r->dimensions,

@@ -32,7 +32,7 @@ static const config_field_t fields[] = {
         chat_template, NULL,
         "how chats become text: chatml, llama3, llama2, mistral, zephyr or plain, or the path of a "
         "model's tokenizer_config.json or chat_template.jinja (or of their directory); of one "
-        "model: NAME=WORD, may be given again [by the tokenizer's marks]",
+        "model: NAME=WORD, may be given again [the model's own, or by the tokenizer's marks]",
         .words = ","),
     COUNT(batch, "16", 1, 4096, "texts that a model writes at a time; compiled into its plan"),
     COUNT(queue, "64", 0, 1000000,

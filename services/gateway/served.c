@@ -43,7 +43,11 @@ void served_init_named(served_t *self, const char *name)
 void served_forget(served_t *self)
 {
     tokenizer_destroy(&self->tokenizer);
+    chat_destroy(&self->own_chat);
+    free(self->not_chat);
     free(self->end);
+    self->chat = NULL;
+    self->not_chat = NULL;
     self->end = NULL;
     self->n_end = 0;
     self->known = false;
@@ -81,6 +85,28 @@ int served_agrees(const served_t *self, const served_facts_t *facts, err_t *err)
     return 0;
 }
 
+/* The template that came with the model. A model whose template asks for more than is known is served all the
+ * same: only its chats are refused. */
+static void find_own_chat(served_t *self)
+{
+    err_t err = {0};
+    self->own_chat = chat_of_tokenizer(self->tokenizer, &err);
+    if (err.code == ERR_OK) return;
+    self->not_chat = mem_strdup(err.text);
+    if (!self->given)
+        log_event(LOG_WARN, "chat_refused", "name=\"%s\" error=\"%s\"", self->name, err.text);
+}
+
+/* The configuration's, a member's word, the model's own, or one whose marks the tokenizer has. */
+static const chat_template_t *choose_chat(const served_t *self, const char *word)
+{
+    const chat_template_t *named = word && *word ? chat_find(word) : NULL;
+    if (self->given) return self->given;
+    if (named) return named;
+    if (self->own_chat || self->not_chat) return self->own_chat;
+    return chat_recognise(self->tokenizer);
+}
+
 void served_learn(served_t *self, const served_facts_t *facts, tokenizer_t *tokenizer,
                   const char *chat)
 {
@@ -90,10 +116,10 @@ void served_learn(served_t *self, const served_facts_t *facts, tokenizer_t *toke
         served_forget(self);
         self->tokenizer = tokenizer;
         self->end = chat_end_tokens(self->tokenizer, &self->n_end);
+        find_own_chat(self);
         snprintf(self->tokenizer_hash, sizeof self->tokenizer_hash, "%s", facts->tokenizer_hash);
     }
-    const chat_template_t *named = chat && *chat ? chat_find(chat) : NULL;
-    self->chat = self->given ? self->given : named ? named : chat_recognise(self->tokenizer);
+    self->chat = choose_chat(self, chat);
     self->facts.length = facts->length;
     self->facts.vocab = facts->vocab;
     self->facts.width = facts->width;

@@ -18,7 +18,9 @@ typedef struct {
     char tokenizer_hash[HASH_HEX];
     infer_facts_t facts;                 /* length, vocab and width, of all hosts */
     const chat_template_t *chat, *given; /* NULL: none is known; given: by the configuration */
-    uint32_t *end;                       /* tokens that end a text */
+    chat_template_t *own_chat;           /* that of the model's files; NULL: none, or not_chat */
+    char *not_chat; /* why that cannot be used; NULL: it can, or there is none */
+    uint32_t *end;  /* tokens that end a text */
     size_t n_end;
     char fingerprint[ROUTE_WEIGHTS + 4]; /* of what came last */
     int64_t created, round;

@@ -27,8 +27,9 @@ static const config_field_t fields[] = {
     {"dir", CONFIG_STRING, offsetof(options_t, dir), NULL,
      "export: directory to copy the whole round to", 0, 0, NULL, false},
     {"hf", CONFIG_STRING, offsetof(options_t, hf), NULL,
-     "export: directory for config.json, tokenizer.json and weights as Hugging Face reads them", 0,
-     0, NULL, false},
+     "export: directory for config.json, weights and the tokenizer's files as Hugging Face reads "
+     "them",
+     0, 0, NULL, false},
     {"adapters", CONFIG_STRING, offsetof(options_t, adapters), NULL,
      "export: directory for the adapters of pcp train --lora alone, as PEFT reads them", 0, 0, NULL,
      false},

@@ -26,7 +26,8 @@ typedef struct {
 } hf_export_t;
 
 /* Publish a checkpoint whose module carries its description (model/family.h): config.json,
- * tokenizer.json where it has a byte-pair encoding, weights. Makes the directory. ERR_STATE: the
+ * tokenizer.json where it has a byte-pair encoding, with tokenizer_config.json and chat_template.jinja where the
+ * run's --tokenizer had them (tokenizer_publish), weights. Makes the directory. ERR_STATE: the
  * model says no family; ERR_ARG: there is a model in it already. */
 int hf_dir_export(const checkpoint_t *checkpoint, const char *dir, const hf_export_t *options,
                   err_t *err);

@@ -11,6 +11,7 @@
 #include "model/family.h"
 #include "parse/parse.h"
 #include "pcp/hf_dir.h"
+#include "text/tokenizer.h"
 
 typedef struct {
     const char *dir, *config;
@@ -159,15 +160,6 @@ static int check_free(const char *dir, err_t *err)
     return file_make_dirs(dir, err);
 }
 
-/* Only a byte-pair encoding has a published layout. */
-static int write_tokenizer(const char *dir, const char *text, err_t *err)
-{
-    json_t *json = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
-    bool is_bpe = json_object_get(json, "model") != NULL;
-    json_decref(json);
-    return is_bpe ? write_text(dir, "tokenizer.json", text, err) : 0;
-}
-
 int hf_dir_export(const checkpoint_t *checkpoint, const char *dir, const hf_export_t *options,
                   err_t *err)
 {
@@ -188,7 +180,8 @@ int hf_dir_export(const checkpoint_t *checkpoint, const char *dir, const hf_expo
                                        "the model does not say of which family it is (pcp model "
                                         "writes that into the module)");
     if (status == 0) status = write_config(&e, err);
-    if (status == 0) status = write_tokenizer(dir, checkpoint_info(checkpoint)->tokenizer, err);
+    const char *tokenizer = checkpoint_info(checkpoint)->tokenizer;
+    if (status == 0 && tokenizer) status = tokenizer_publish(tokenizer, dir, err);
     if (status == 0) status = write_weights(&e, err);
     json_decref(e.map);
     adapters_destroy(&e.adapters);

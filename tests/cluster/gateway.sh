@@ -330,6 +330,39 @@ check "what it refuses is refused in its words" is 400 messages "a assistant spe
 slay TERM tuned
 check "it leaves after that" leaves tuned
 
+# --- the template that a model came with ---
+mkdir "$work/hf"
+"$bin/pcp" tokenizer train --vocab 280 --out "$work/hf/tokenizer.json" "$work/text.txt" 2>"$work/err"
+gpt2 --layers 1 --heads 2 --width 32 --block 128 --vocab 280 --batch 4 >"$work/own.mlir"
+learn() { # NAME: a run with the tokenizer of $work/hf, as it is now
+    timeout $((120 * slow)) "$bin/pcp" train "$work/own.mlir" --data "$work/text.txt" --tokenizer "$work/hf" --workers 1 --threads 1 \
+        --inner-steps 5 --rounds 1 --lr 1e-2 --run-dir "$work/$1"
+}
+cp "$work/tuned/tokenizer_config.json" "$work/hf"
+check "a run with a tokenizer of a published model" learn own
+printf 'a\n{%% include "x" %%}' >"$work/hf/chat_template.jinja"
+check "and one whose template asks for more than is known" learn hard
+check "a gateway of both, and a template by name" up own --model own="$work/own" --model hard="$work/hard" --model named="$work/hard" \
+    --batch 1 --chat-template named=plain
+chats_own() {
+    local ask='"messages":[{"role":"user","content":" quick"},{"role":"user","content":"brown"}],"max_tokens":12,"temperature":0'
+    post chat/completions "{\"model\":\"own\",$ask}" | said >"$work/chat"
+    "$bin/pcp" generate --checkpoint "$work/own" --no-slide --prompt $'The quick brown' --tokens 12 --temperature 0 --json | jq -j .text | cmp - "$work/chat" || return 1
+    post chat/completions "{\"model\":\"named\",$ask}" | said >"$work/chat"
+    "$bin/pcp" generate --checkpoint "$work/hard" --no-slide --prompt $'User:  quick\nUser: brown\nAssistant:' --tokens 12 --temperature 0 --json |
+        jq -j .text | cmp - "$work/chat"
+}
+check "a chat is what the model's own template makes of it, or the named one" chats_own
+check "what the model's template refuses is refused in its words" is 400 messages "a assistant speaks" chat/completions \
+    '{"model":"own","messages":[{"role":"assistant","content":"x"}]}'
+check "a template that asks for more refuses chats, by what it asks for" is 400 messages 'cannot be used: the chat template: line 2: the tag "include" is not known' \
+    chat/completions '{"model":"hard","messages":[{"role":"user","content":"x"}]}'
+check "and the log says so" event own event=chat_refused name=\"hard\"
+goes_on() { post completions '{"model":"hard","prompt":"The ","max_tokens":3}' | holds '.usage.completion_tokens == 3'; }
+check "texts are written all the same" goes_on
+slay TERM own
+check "it leaves as well" leaves own
+
 # --- beginnings that are refused ---
 gateway() { timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 "$@"; }
 check "no model" refuses "no --model" gateway

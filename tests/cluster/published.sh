@@ -8,6 +8,8 @@ text >"$work/text.txt"
 pcp() { "$bin/pcp" "$@"; }
 train() { timeout $((120 * slow)) "$bin/pcp" train "$@" --data "$work/text.txt" --tokenizer "$work/tokenizer.json" --workers 1 --threads 1 --inner-steps 10 --rounds 2; }
 pcp tokenizer train --vocab 320 --out "$work/tokenizer.json" "$work/text.txt"
+printf '{ "eos_token":"\\u00e9",\r\n\n"chat_template" : "{{ messages }}" }' >"$work/tokenizer_config.json"
+printf '{%%- for m in messages %%}\n  \303\251{{ m.content }}{%% endfor %%}' >"$work/chat_template.jinja"
 model() { pcp model llama --layers 2 --heads 4 --kv-heads 2 --width 32 --block 16 --batch 2 --vocab 320 >"$work/$1" 2>"$work/told"; }
 check "a llama is printed" model model.mlir
 check "its size and cost are told" grep -q "parameters; a token takes" "$work/told"
@@ -15,6 +17,8 @@ check "it trains 20 steps" train "$work/model.mlir" --run-dir "$work/first"
 check "it is published, in two files" pcp checkpoint export "$work/first/checkpoint" --hf "$work/hf" --shard-mb 1
 there() { for f in config.json tokenizer.json; do [ -s "$work/hf/$f" ] || return 1; done; }
 check "with its configuration and tokenizer" there
+beside() { for f in tokenizer_config.json chat_template.jinja; do cmp "$work/$f" "$work/hf/$f" || return 1; done; }
+check "what lay beside the tokenizer, byte for byte" beside
 back() { pcp model --from "$work/hf" --block 16 --batch 2 --weights "$work/weights" >"$work/again.mlir"; }
 check "it comes in again" back
 same() { cmp <(grep -v '^module' "$work/model.mlir") <(grep -v '^module' "$work/again.mlir"); }
@@ -29,4 +33,6 @@ lower() {
     awk "BEGIN { exit !($second < $first && $second > 0) }"
 }
 check "its loss is lower than before" lower
+out_again() { rm -r "$work/hf" && pcp checkpoint export "$work/second/checkpoint" --hf "$work/hf" && beside && cmp "$work/tokenizer.json" "$work/hf/tokenizer.json"; }
+check "and out again the tokenizer's files are the same" out_again
 tap_done
