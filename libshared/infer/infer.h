@@ -63,6 +63,8 @@ typedef struct {
                               * errors */
     bool window; /* @logits over the whole window, whatever the model is */
     const char *cache_dir; /* of compiled plans; NULL: the user's cache; "": none */
+    uint64_t
+        cache_limit; /* bytes that they may take there (plan_cache_prune); 0: PLAN_CACHE_BYTES */
 } infer_options_t;
 
 /* Seconds when the plan has to be compiled, else as long as reading the parameters takes. ERR_ARG: no

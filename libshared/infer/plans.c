@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -20,12 +21,21 @@ static char *directory(const char *dir)
     return plans;
 }
 
-static char *path_of(const char *dir, const char *what)
-{
+/* A directory of plans as this program sees it. */
+typedef struct {
+    char *dir, *path; /* NULL: nothing is kept; of the plan in question */
     char version[HASH_HEX];
+    uint64_t limit;
+} kept_place_t;
+
+static kept_place_t find_place(const plans_place_t *place, const char *what)
+{
+    kept_place_t self = {.dir = directory(place->dir), .limit = place->limit};
     const char *parts[] = {what, target_host()};
-    if (plan_cache_version(version, NULL) < 0) return NULL;
-    return plan_cache_path(dir, version, parts, sizeof parts / sizeof *parts);
+    if (self.limit == 0) self.limit = PLAN_CACHE_BYTES;
+    if (self.dir && plan_cache_version(self.version, NULL) == 0)
+        self.path = plan_cache_path(self.dir, self.version, parts, sizeof parts / sizeof *parts);
+    return self;
 }
 
 static plan_t *read_plan(const char *path)
@@ -37,14 +47,22 @@ static plan_t *read_plan(const char *path)
     return plan;
 }
 
-static void keep_plan(const plan_t *plan, const char *dir, const char *path)
+/* Returns that it is in use, or -1. */
+static int keep_plan(const plan_t *plan, const kept_place_t *to)
 {
     err_t err = {0};
     size_t n = 0;
     uint8_t *bytes = plan_pack(plan, &n, NULL);
-    if (file_make_dirs(dir, &err) < 0 || file_write_atomic(path, bytes, n, &err) < 0)
-        log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", err.text);
+    bool kept = file_make_dirs(to->dir, &err) == 0 &&
+                file_write_atomic(to->path, bytes, n, &err) == 0;
     free(bytes);
+    if (!kept) {
+        log_event(LOG_WARN, "cache_not_written", "error=\"%s\"", err.text);
+        return -1;
+    }
+    int use = plan_cache_use(to->path);
+    plan_cache_prune(to->dir, to->version, to->limit);
+    return use;
 }
 
 static plan_t *compile_plan(const char *what, plans_make_fn *make, void *user, err_t *err)
@@ -57,18 +75,35 @@ static plan_t *compile_plan(const char *what, plans_make_fn *make, void *user, e
     return plan;
 }
 
-plan_t *plans_get(const char *what, plans_make_fn *make, void *user, const char *dir,
+/* Said before it is read: nobody removes it between the two. */
+static plan_t *find_plan(const char *path, int *use)
+{
+    *use = plan_cache_use(path);
+    plan_t *plan = read_plan(path);
+    if (!plan && *use >= 0) close(*use);
+    if (!plan) *use = -1;
+    return plan;
+}
+
+void plans_done(plans_place_t *self)
+{
+    if (self->use >= 0) close(self->use);
+    self->use = -1;
+}
+
+plan_t *plans_get(const char *what, plans_make_fn *make, void *user, plans_place_t *place,
                   bool *compiled, err_t *err)
 {
-    char *place = directory(dir), *path = place ? path_of(place, what) : NULL;
-    plan_t *plan = path ? read_plan(path) : NULL;
+    kept_place_t kept = find_place(place, what);
+    place->use = -1;
+    plan_t *plan = kept.path ? find_plan(kept.path, &place->use) : NULL;
     *compiled = plan == NULL;
     if (!plan) {
         plan = compile_plan(what, make, user, err);
-        if (plan && path) keep_plan(plan, place, path);
+        if (plan && kept.path) place->use = keep_plan(plan, &kept);
     }
-    free(path);
-    free(place);
+    free(kept.path);
+    free(kept.dir);
     return plan;
 }
 

@@ -12,12 +12,20 @@
 /* Makes the module that is compiled. Returns, callee destroys; NULL: err. */
 typedef ir_module_t *plans_make_fn(void *user, err_t *err);
 
+/* Where plans are kept, and one that is in use there. */
+typedef struct {
+    const char *dir; /* NULL: file_cache_dir()/plans; "": nowhere */
+    uint64_t limit;  /* bytes that plans may take there; 0: PLAN_CACHE_BYTES */
+    int use;         /* out: plan_cache_use, until plans_done; -1: none */
+} plans_place_t;
+
 /* The plan for this machine of what `make` makes; `what` names that, and everything it depends on.
- * It is looked for in dir, and kept there when it had to be compiled (seconds, *compiled); a plan
- * that cannot be kept is no error. dir NULL: file_cache_dir()/plans; "": nowhere. Returns, caller
- * destroys. */
-plan_t *plans_get(const char *what, plans_make_fn *make, void *user, const char *dir,
+ * It is looked for in place->dir, and kept there when it had to be compiled (seconds, *compiled), others go for
+ * it as plan_cache_prune says; a plan that cannot be kept is no error. Returns, caller destroys. */
+plan_t *plans_get(const char *what, plans_make_fn *make, void *user, plans_place_t *place,
                   bool *compiled, err_t *err);
+
+void plans_done(plans_place_t *self); /* its plan is not used any more */
 
 /* Write the parameters of the plan from those of a file, f32, bf16 and f16 turned into each other; weights with their
  * adapters, for plans that have none (NULL: as they are). ERR_CORRUPT: one is missing, or of another shape. */

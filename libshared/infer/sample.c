@@ -26,8 +26,11 @@ static int write_text(const sample_t *self, infer_t *model, const tokenizer_t *t
 
 int sample_write(const sample_t *self, str_t *text, err_t *err)
 {
-    const infer_options_t options = {
-        .threads = 1, .slots = 1, .slide = true, .cache_dir = self->cache_dir};
+    const infer_options_t options = {.threads = 1,
+                                     .slots = 1,
+                                     .slide = true,
+                                     .cache_dir = self->cache_dir,
+                                     .cache_limit = self->cache_limit};
     str_t raw = {0};
     tokenizer_t *tokenizer = tokenizer_parse(self->tokenizer, err);
     infer_t *model = tokenizer ? infer_open(self->model, &options, err) : NULL;

@@ -13,6 +13,7 @@ typedef struct {
     int64_t tokens;        /* to write, at most */
     uint64_t seed;         /* same seed, same text, on machines of one kind */
     const char *cache_dir; /* of plans: infer_options_t */
+    uint64_t cache_limit;
 } sample_t;
 
 /* Append the text behind the prompt to `text`: UTF-8 without NUL, for databases. One thread, its own.

@@ -13,6 +13,7 @@
 
 struct scorer {
     plan_t *plan;
+    plans_place_t place;
     exec_t *exec;
     int tokens, logits; /* tensors of the plan */
     int64_t length, vocab;
@@ -40,13 +41,14 @@ static ir_module_t *make_logits(void *user, err_t *err)
     return module;
 }
 
-static plan_t *get_plan(const infer_source_t *source, const char *dir, bool *compiled, err_t *err)
+static plan_t *get_plan(const infer_source_t *source, plans_place_t *place, bool *compiled,
+                        err_t *err)
 {
     char hash[HASH_HEX];
     infer_source_t copy = *source;
     hash_content(source->text, source->n_text, hash);
     char *what = mem_printf("logits of %s", hash);
-    plan_t *plan = plans_get(what, make_logits, &copy, dir, compiled, err);
+    plan_t *plan = plans_get(what, make_logits, &copy, place, compiled, err);
     free(what);
     return plan;
 }
@@ -78,7 +80,8 @@ scorer_t *scorer_open(const infer_source_t *source, const infer_options_t *o, bo
 {
     scorer_t *self = mem_calloc(1, sizeof *self);
     exec_options_t options = {.threads = o->threads};
-    self->plan = get_plan(source, o->cache_dir, compiled, err);
+    self->place = (plans_place_t){.dir = o->cache_dir, .limit = o->cache_limit};
+    self->plan = get_plan(source, &self->place, compiled, err);
     int status = self->plan ? find_tensors(self, err) : -1;
     if (status == 0 && !(self->exec = exec_new(self->plan, &options, err))) status = -1;
     if (status == 0) status = plans_load(self->plan, self->exec, source->params, NULL, err);
@@ -106,6 +109,7 @@ void scorer_destroy(scorer_t **self_p)
     if (!self) return;
     exec_destroy(&self->exec);
     plan_destroy(&self->plan);
+    plans_done(&self->place);
     free(self->scores);
     free(self->window);
     free(self);

@@ -31,6 +31,7 @@ struct steps {
     model_step_t list[MOST];
     program_t program[MOST];
     plan_t *plan;
+    plans_place_t place;
     exec_t *exec;
     int64_t vocab, width;
     const program_t *ran;      /* in the last call */
@@ -164,7 +165,8 @@ steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_
     list_programs(self);
     making_t making = {from, self};
     char *what = describe(self, from);
-    self->plan = plans_get(what, make_module, &making, o->cache_dir, compiled, err);
+    self->place = (plans_place_t){.dir = o->cache_dir, .limit = o->cache_limit};
+    self->plan = plans_get(what, make_module, &making, &self->place, compiled, err);
     free(what);
     int status = self->plan ? find_tensors(self, err) : -1;
     if (status == 0 && !(self->exec = exec_new(self->plan, &run, err))) status = -1;
@@ -186,6 +188,7 @@ void steps_destroy(steps_t **self_p)
     if (!self) return;
     exec_destroy(&self->exec);
     plan_destroy(&self->plan);
+    plans_done(&self->place);
     free(self->token);
     free(self->position);
     free(self->scores);

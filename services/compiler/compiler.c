@@ -29,6 +29,11 @@ char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const
     return plan_cache_path(self->cache_dir, self->version, parts, sizeof parts / sizeof *parts);
 }
 
+void compiler_prune(const compiler_t *self)
+{
+    if (self->cache_limit > 0) plan_cache_prune(self->cache_dir, self->version, self->cache_limit);
+}
+
 /* The table that this compiler makes plans of the target with; NULL: none. What cannot be measured
  * is no reason to fail. */
 static tune_t *table_for(const compiler_t *self, const Msg__Compile *job, const char *text,
@@ -88,6 +93,7 @@ uint8_t *compiler_plan(const compiler_t *self, const Msg__Compile *job, data_cli
     char *text = data_get_object(client, job->module, COMPILER_MODULE_BYTES, &n_text, err);
     uint8_t *plan = text ? task_run(self, job, text, n_text, stop, cached, n, err) : NULL;
     free(text);
+    if (plan && !*cached) compiler_prune(self);
     return plan;
 }
 

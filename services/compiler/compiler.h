@@ -14,6 +14,7 @@ enum { COMPILER_MODULE_BYTES = 1 << 30, COMPILER_VERSION_BYTES = HASH_HEX };
 
 typedef struct {
     const char *cache_dir;
+    uint64_t cache_limit; /* bytes that finished plans may take there; 0: any */
     bool tune; /* measure products on this machine (tools/tuning.h); tables in cache_dir */
     const char *tune_table;               /* or take this table as it is; NULL: none */
     child_limits_t limits;                /* of a job's process */
@@ -22,8 +23,12 @@ typedef struct {
                                            */
 } compiler_t;
 
-/* Make the cache directory; cache_dir is borrowed. Without tuning: the caller sets those fields. */
+/* Make the cache directory; cache_dir is borrowed. Without tuning and limits: the caller sets those
+ * fields. */
 int compiler_init(compiler_t *self, const char *cache_dir, err_t *err);
+
+/* Those used longest ago go (plan_cache_prune), beyond the limit. */
+void compiler_prune(const compiler_t *self);
 
 /* Where the plan of (module, spec, target) by this compiler, with this table (NULL: none), is
  * cached. Returns, caller frees. */

@@ -10,6 +10,12 @@
 static const config_field_t fields[] = {
     TEXT(shepherd, "ipc://run/control", "control endpoint of the shepherd"),
     TEXT(cache_dir, "run/plans", "directory of finished plans"),
+    {.name = "plans_limit",
+     .kind = CONFIG_INT,
+     .offset = offsetof(compiler_config_t, plans_limit),
+     .fallback = "4Gi",
+     .max = 1e15,
+     .help = "bytes of the disk that they may take, what was used longest ago goes; 0: any"},
     TEXT(id, NULL, "unique in the cluster [compiler-HOST-RANDOM]"),
     {.name = "once",
      .kind = CONFIG_BOOL,

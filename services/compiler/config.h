@@ -8,7 +8,7 @@ typedef struct {
     service_options_t common;
     char *shepherd, *cache_dir, *id;
     bool once;
-    int64_t slots;
+    int64_t slots, plans_limit;
     bool tune;
     char *tune_table;
     int64_t compile_timeout_s, compile_memory;

@@ -33,6 +33,7 @@ static int run(compiler_config_t *config, err_t *err)
         slots[i].config = config;
         slots[i].id = n > 1 ? mem_printf("%s-s%zu", config->id, i) : mem_strdup(config->id);
         rc = compiler_init(&slots[i].compiler, config->cache_dir, err);
+        slots[i].compiler.cache_limit = (uint64_t)config->plans_limit;
         slots[i].compiler.tune = config->tune;
         slots[i].compiler.tune_table = config->tune_table;
         slots[i].compiler.limits = (child_limits_t){config->compile_timeout_s, memory, NULL};

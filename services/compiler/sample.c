@@ -113,6 +113,7 @@ char *sample_run(const compiler_t *self, const Msg__Sample *job, data_client_t *
     if (rc == 0) rc = put(in, part, err);
     for (int i = 0; i < PARTS; i++) free(part[i].at);
     char *text = rc == 0 ? write_by_process(self, job, in, stop, err) : NULL;
+    compiler_prune(self);
     if (in >= 0) close(in);
     return text;
 }
@@ -153,7 +154,8 @@ static int write_text(char **argv, str_t *text, err_t *err)
                              .prompt = argv[4],
                              .tokens = atoll(argv[5]),
                              .seed = strtoull(argv[6], NULL, 10),
-                             .cache_dir = argv[2]};
+                             .cache_dir = argv[2],
+                             .cache_limit = UINT64_MAX}; /* the service prunes */
     int rc = sample_write(&sample, text, err);
     free(tokenizer);
     safetensors_close(&params);

@@ -58,6 +58,9 @@ static const config_field_t fields[] = {
      .words = "trained|f32|bf16|int8"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
+    COUNT(plans_limit, "4Gi", 0, 1e15,
+          "bytes of the disk that the user's compiled plans may take, what was used longest ago "
+          "goes; 0: any"),
     TEXT(members, NULL,
          "tcp://HOST:PORT or ipc://PATH: inference members may join there (--join), and their "
          "models "

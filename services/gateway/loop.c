@@ -231,12 +231,14 @@ static int listen_at(loop_t *self, err_t *err)
 
 loader_options_t loop_loader_options(const gateway_config_t *c, const char *path)
 {
-    return (loader_options_t){.path = path,
-                              .infer = {.threads = (int)c->threads,
-                                        .slots = (int)c->batch,
-                                        .length = c->context,
-                                        .weights = infer_weights(c->weights)},
-                              .follow_ms = c->follow ? FOLLOW_MS : 0};
+    return (loader_options_t){
+        .path = path,
+        .infer = {.threads = (int)c->threads,
+                  .slots = (int)c->batch,
+                  .length = c->context,
+                  .weights = infer_weights(c->weights),
+                  .cache_limit = c->plans_limit > 0 ? (uint64_t)c->plans_limit : UINT64_MAX},
+        .follow_ms = c->follow ? FOLLOW_MS : 0};
 }
 
 static int start(loop_t *self, int signal_fd, service_signals_t *signals, err_t *err)

@@ -56,6 +56,9 @@ static const config_field_t fields[] = {
     {"timing", CONFIG_BOOL, AT(timing), "false", "tell tokens a second on standard error", 0, 0,
      NULL, false},
     {"threads", CONFIG_INT, AT(threads), "0", "0: one per core", 0, 1024, NULL, false},
+    {"plans_limit", CONFIG_INT, AT(plans_limit), "4Gi",
+     "bytes of the disk that your compiled plans may take, what was used longest ago goes; 0: any",
+     0, 1e15, NULL, false},
 };
 const config_table_t generate_table = {
     .usage = "usage: pcp generate --checkpoint DIR [--prompt TEXT] [FLAGS]\n\n"

@@ -8,7 +8,7 @@
 
 typedef struct {
     char *checkpoint, *prompt, *prompts, *stop, *bias, *weights;
-    int64_t tokens, top_k, seed, threads, logprobs, batch, context;
+    int64_t tokens, top_k, seed, threads, logprobs, batch, context, plans_limit;
     double temperature, top_p, min_p, repetition;
     bool json, window, no_slide, timing;
 } generate_options_t;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/entries.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
@@ -67,50 +68,10 @@ static int hold_copy(states_t *self, state_t *state, const source_t *from, err_t
 
 /* --- The directory --- */
 
-typedef struct {
-    char *path;
-    struct timespec used;
-} entry_t;
-typedef VEC(entry_t) entries_t;
-
-static void entries_fini(entries_t *list)
-{
-    for (size_t i = 0; i < list->n; i++) free(list->at[i].path);
-    VEC_FREE(list);
-}
-
-/* Files whose names begin and end so. */
-static entries_t list_files(const char *dir, const char *begin, const char *end)
-{
-    entries_t list = {0};
-    DIR *at = opendir(dir);
-    for (struct dirent *e; at && (e = readdir(at));) {
-        struct stat st;
-        if (!str_starts(e->d_name, begin) || !str_ends(e->d_name, end)) continue;
-        entry_t entry = {.path = mem_printf("%s/%s", dir, e->d_name)};
-        if (stat(entry.path, &st) == 0) entry.used = st.st_mtim;
-        VEC_PUSH(&list, entry);
-    }
-    if (at) closedir(at);
-    return list;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct timespec *x = &((const entry_t *)a)->used, *y = &((const entry_t *)b)->used;
-    if (x->tv_sec != y->tv_sec) return x->tv_sec > y->tv_sec ? -1 : 1;
-    return x->tv_nsec > y->tv_nsec ? -1 : x->tv_nsec < y->tv_nsec;
-}
-
-static void touch(const char *path)
-{
-    utimensat(AT_FDCWD, path, NULL, 0); /* its use counts, not its age */
-}
-
 static void prune_replica(const states_t *self, const char *prefix)
 {
-    entries_t list = list_files(self->dir, prefix, SUFFIX);
-    if (list.n) qsort(list.at, list.n, sizeof *list.at, newest_first);
+    entries_t list = entries_list(self->dir, prefix, SUFFIX);
+    if (list.n) qsort(list.at, list.n, sizeof *list.at, entries_newest_first);
     for (size_t i = STATES_KEEP; i < list.n; i++) unlink(list.at[i].path);
     entries_fini(&list);
 }
@@ -120,7 +81,7 @@ static void prune_old(const states_t *self)
 {
     enum { WEEK_S = 7 * 24 * 3600 };
     time_t now = time(NULL);
-    entries_t list = list_files(self->dir, "", SUFFIX);
+    entries_t list = entries_list(self->dir, "", SUFFIX);
     for (size_t i = 0; i < list.n; i++)
         if (now - list.at[i].used.tv_sec > WEEK_S) unlink(list.at[i].path);
     entries_fini(&list);
@@ -184,7 +145,7 @@ static bool open_file(state_t *state, const char *path, size_t limit)
     int fd = file_size(path) <= (int64_t)limit ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0) return false;
     if (take_file(state, fd, path, &err) == 0) {
-        touch(path);
+        entries_touch(path); /* its use counts, not its age */
         return true;
     }
     close(fd);
@@ -199,7 +160,7 @@ static bool find_file(const states_t *self, state_t *state, size_t limit)
 {
     bool found = false;
     char *end = mem_printf("-%s" SUFFIX, state->hash);
-    entries_t list = list_files(self->dir, "", end);
+    entries_t list = entries_list(self->dir, "", end);
     for (size_t i = 0; i < list.n && !found; i++) found = open_file(state, list.at[i].path, limit);
     entries_fini(&list);
     free(end);

@@ -20,6 +20,17 @@ compiles() { ! PCP_CC=/bin/false XDG_CACHE_HOME=$work/other write --tokens 1 >/d
 check "where there is no plan yet it is" compiles
 window() { write --prompt "The " --tokens 20 --temperature 0 --window | cmp "$work/first" -; }
 check "the whole window of each token says the same" window
+plans() { find "$work/small/pcp/plans" -name '*.plan' | wc -l; }
+bounded() {
+    XDG_CACHE_HOME=$work/small write --tokens 1 >/dev/null && XDG_CACHE_HOME=$work/small write --tokens 1 --window >/dev/null && [ "$(plans)" = 2 ] &&
+        XDG_CACHE_HOME=$work/small write --tokens 1 --context 16 --plans-limit 1 >/dev/null && [ "$(plans)" = 1 ]
+}
+check "beyond --plans-limit only the plan in use stays" bounded
+trained() {
+    XDG_CACHE_HOME=$work/small PCP_PLANS_LIMIT=1 timeout $((120 * slow)) "$bin/pcp" train "$work/model.mlir" --data "$work/text.txt" --tokenizer byte \
+        --workers 1 --threads 1 --inner-steps 1 --rounds 1 --run-dir "$work/bounded" && [ "$(plans)" = 0 ]
+}
+check "a compiler keeps to it, too" trained
 
 printf 'The \nA\nfour score and seven years ago our fathers\n' >"$work/prompts"
 texts() { sed -n 's/.*"text":"\(\([^"\\]\|\\.\)*\)".*/\1/p'; }

@@ -1,5 +1,6 @@
 /* The compiler's job without sockets: cache, the process that compiles and its limits, description
  * of plans, whose fault an error is. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -96,12 +97,17 @@ static void the_cache(void **unused)
     uint8_t *plan = compile_text(MODEL, strlen(MODEL), "m.mlir", &TRAIN_SPEC_DEFAULT, target_host(),
                                  &n, &err);
     assert_int_equal(file_write_atomic(path, plan, n, &err), 0);
+    struct timespec long_ago[2] = {{1000, 0}, {1000, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, path, long_ago, 0), 0);
     uint8_t *found = compiler_plan(&compiler, &job, NULL, NULL, &cached, &n_found, &err);
     assert_non_null(found);
     assert_true(cached);
     assert_int_equal(n_found, n);
     assert_memory_equal(found, plan, n);
     free(found);
+    struct stat now; /* it has been used */
+    assert_int_equal(stat(path, &now), 0);
+    assert_true(now.st_mtim.tv_sec > 1000);
     plan[n / 2] ^= 1;
     assert_int_equal(file_write_atomic(path, plan, n, &err), 0);
     job.spec = "no spec"; /* so that it ends before it needs a client */
