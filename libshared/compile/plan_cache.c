@@ -1,4 +1,4 @@
-/* Files named by the version that made them and by the hash of what their plan depends on. Who uses one holds a shared
+/* Files named by the version of the programs that made them and by the hash of what their plan depends on. Who uses one holds a shared
  * lock on it; who removes one asks for the only lock first. */
 #include "compile/plan_cache.h"
 
@@ -15,10 +15,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/version.h"
 #include "plan/format/plan.h"
 
 #define SUFFIX ".plan"
-enum { VERSION_DIGITS = 16 }; /* of a name: enough to tell versions apart */
 
 char *plan_cache_path(const char *dir, const char *version, const char *const *parts, size_t n)
 {
@@ -27,7 +27,7 @@ char *plan_cache_path(const char *dir, const char *version, const char *const *p
     for (size_t i = 0; i < n; i++) hash_stream_add(hash, parts[i], strlen(parts[i]) + 1);
     char hex[HASH_HEX];
     hash_stream_finish(&hash, hex);
-    return mem_printf("%s/%.*s-%s" SUFFIX, dir, VERSION_DIGITS, version, hex);
+    return mem_printf("%s/%s-%s" SUFFIX, dir, pcp_version, hex);
 }
 
 int plan_cache_version(char version[HASH_HEX], err_t *err)
@@ -87,7 +87,7 @@ static void remove_some(const entries_t *newest_first, const char *own, bool oth
     }
 }
 
-void plan_cache_prune(const char *dir, const char *version, uint64_t limit)
+void plan_cache_prune(const char *dir, uint64_t limit)
 {
     entries_t list = entries_list(dir, "", SUFFIX);
     uint64_t bytes = 0;
@@ -95,7 +95,7 @@ void plan_cache_prune(const char *dir, const char *version, uint64_t limit)
     for (size_t i = 0; i < list.n; i++) bytes += list.at[i].bytes;
     uint64_t before = bytes;
     if (bytes > limit) {
-        char *own = mem_printf("%.*s-", VERSION_DIGITS, version);
+        char *own = mem_printf("%s-", pcp_version);
         qsort(list.at, list.n, sizeof *list.at, entries_newest_first);
         remove_some(&list, own, true, limit, &bytes, &n_gone);
         remove_some(&list, own, false, limit, &bytes, &n_gone);

@@ -1,4 +1,4 @@
-/* Finished plans on disk, by what they were made of: one file DIR/<version>-<hash>.plan each. Whoever may
+/* Finished plans on disk, by what they were made of: one file DIR/0.1.0-<hash>.plan each. Whoever may
  * write to DIR decides what runs: it belongs to the user, or to the service. Any thread. */
 #ifndef COMPILE_PLAN_CACHE_H
 #define COMPILE_PLAN_CACHE_H
@@ -12,8 +12,8 @@
 /* What a directory of plans may take of the disk where nobody says otherwise: 4 GiB. */
 #define PLAN_CACHE_BYTES ((uint64_t)4 << 30)
 
-/* Where the plan lies that program `version` (plan_cache_version) makes of these texts. Returns,
- * caller frees. */
+/* Where the plan lies that program `version` (plan_cache_version) makes of these texts: its name begins with the
+ * version number that all programs share. Returns, caller frees. */
 char *plan_cache_path(const char *dir, const char *version, const char *const *parts, size_t n);
 
 /* What names this program: plans of another build are other plans. ERR_IO. */
@@ -27,9 +27,9 @@ uint8_t *plan_cache_read(const char *path, size_t *n);
  * such file. */
 int plan_cache_use(const char *path);
 
-/* Remove plans until those of the directory have `limit` bytes at most: first those of other versions, then this
- * one's, of each the one first that was used longest ago. What is in use stays, and where the file system has no
+/* Remove plans until those of the directory have `limit` bytes at most: first those of other version
+ * numbers, then ours, of each the one first that was used longest ago. What is in use stays, and where the file system has no
  * locks, what was used within a day. Also what killed writers left. */
-void plan_cache_prune(const char *dir, const char *version, uint64_t limit);
+void plan_cache_prune(const char *dir, uint64_t limit);
 
 #endif

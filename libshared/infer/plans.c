@@ -24,7 +24,6 @@ static char *directory(const char *dir)
 /* A directory of plans as this program sees it. */
 typedef struct {
     char *dir, *path; /* NULL: nothing is kept; of the plan in question */
-    char version[HASH_HEX];
     uint64_t limit;
 } kept_place_t;
 
@@ -32,9 +31,10 @@ static kept_place_t find_place(const plans_place_t *place, const char *what)
 {
     kept_place_t self = {.dir = directory(place->dir), .limit = place->limit};
     const char *parts[] = {what, target_host()};
+    char version[HASH_HEX];
     if (self.limit == 0) self.limit = PLAN_CACHE_BYTES;
-    if (self.dir && plan_cache_version(self.version, NULL) == 0)
-        self.path = plan_cache_path(self.dir, self.version, parts, sizeof parts / sizeof *parts);
+    if (self.dir && plan_cache_version(version, NULL) == 0)
+        self.path = plan_cache_path(self.dir, version, parts, sizeof parts / sizeof *parts);
     return self;
 }
 
@@ -61,7 +61,7 @@ static int keep_plan(const plan_t *plan, const kept_place_t *to)
         return -1;
     }
     int use = plan_cache_use(to->path);
-    plan_cache_prune(to->dir, to->version, to->limit);
+    plan_cache_prune(to->dir, to->limit);
     return use;
 }
 

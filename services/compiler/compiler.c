@@ -31,7 +31,7 @@ char *compiler_cache_path(const compiler_t *self, const Msg__Compile *job, const
 
 void compiler_prune(const compiler_t *self)
 {
-    if (self->cache_limit > 0) plan_cache_prune(self->cache_dir, self->version, self->cache_limit);
+    if (self->cache_limit > 0) plan_cache_prune(self->cache_dir, self->cache_limit);
 }
 
 /* The table that this compiler makes plans of the target with; NULL: none. What cannot be measured

@@ -15,12 +15,11 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/version.h"
 #include "compile/plan_cache.h"
 #include "temp.h"
 
 enum { BYTES = 1000 };
-static const char OWN[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-static const char OTHER[] = "0123456789abcdeX0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /* A file of BYTES that was used so many days ago. */
 static void put(const char *path, int days)
@@ -31,9 +30,14 @@ static void put(const char *path, int days)
     assert_int_equal(utimensat(AT_FDCWD, path, used, 0), 0);
 }
 
-static char *path_of(const char *dir, const char *version, const char *what)
+static char *ours(const char *dir, const char *what)
 {
-    return plan_cache_path(dir, version, &what, 1);
+    return plan_cache_path(dir, "a build", &what, 1);
+}
+
+static char *another(const char *dir, const char *name)
+{
+    return strdup(temp_path(dir, name));
 }
 
 /* --- order --- */
@@ -43,18 +47,16 @@ typedef struct {
     char *dir, *path[PLANS];
 } rig_t;
 
-/* In the order in which they go: others' from old to new, one of a name without version, ours from old to new. */
+/* In the order in which they go: others' from old to new, ours from old to new. */
 static void rig_init(rig_t *self)
 {
     self->dir = temp_dir();
-    self->path[0] = path_of(self->dir, OTHER, "a");
-    char old[HASH_HEX + 5];
-    snprintf(old, sizeof old, "%s.plan", OWN);
-    self->path[1] = strdup(temp_path(self->dir, old));
-    self->path[2] = path_of(self->dir, OTHER, "b");
-    self->path[3] = path_of(self->dir, OWN, "a");
-    self->path[4] = path_of(self->dir, OWN, "b");
-    self->path[5] = path_of(self->dir, OWN, "c");
+    self->path[0] = another(self->dir, "0.0.9-abc.plan");
+    self->path[1] = another(self->dir, "abc.plan");
+    self->path[2] = another(self->dir, "99.1.0-abc.plan");
+    self->path[3] = ours(self->dir, "a");
+    self->path[4] = ours(self->dir, "b");
+    self->path[5] = ours(self->dir, "c");
     static const int days[PLANS] = {9, 8, 1, 20, 7, 2};
     for (int i = 0; i < PLANS; i++) put(self->path[i], days[i]);
 }
@@ -84,11 +86,11 @@ static void test_order(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         rig_t rig;
         rig_init(&rig);
-        plan_cache_prune(rig.dir, OWN, rows[i].limit);
+        plan_cache_prune(rig.dir, rows[i].limit);
         assert_int_equal(left(&rig), rows[i].left);
         rig_fini(&rig);
     }
-    plan_cache_prune("/nowhere/at/all", OWN, 0);
+    plan_cache_prune("/nowhere/at/all", 0);
 }
 
 static void test_in_use(void **state)
@@ -99,16 +101,16 @@ static void test_in_use(void **state)
     int a = plan_cache_use(rig.path[0]), b = plan_cache_use(rig.path[4]),
         again = plan_cache_use(rig.path[4]);
     assert_true(a >= 0 && b >= 0 && again >= 0);
-    plan_cache_prune(rig.dir, OWN, 3 * BYTES);
+    plan_cache_prune(rig.dir, 3 * BYTES);
     assert_int_equal(left(&rig), 0x31);
     close(b);
-    plan_cache_prune(rig.dir, OWN, 0);
+    plan_cache_prune(rig.dir, 0);
     assert_int_equal(left(&rig), 0x11);
     close(again);
-    plan_cache_prune(rig.dir, OWN, BYTES);
+    plan_cache_prune(rig.dir, BYTES);
     assert_int_equal(left(&rig), 0x01);
     close(a);
-    plan_cache_prune(rig.dir, OWN, 0);
+    plan_cache_prune(rig.dir, 0);
     assert_int_equal(left(&rig), 0);
     assert_int_equal(plan_cache_use(rig.path[0]), -1);
     rig_fini(&rig);
@@ -124,9 +126,9 @@ static void test_others_stay(void **state)
     put(temp_path(beyond, "plan"), 30);
     put(temp_path(rig.dir, "tune-cpu.txt"), 30);
     put(temp_path(rig.dir, "x.plan.tmp.00000000000000000000000000000000"), 30);
-    char *link = path_of(rig.dir, OTHER, "link");
+    char *link = another(rig.dir, "link.plan");
     assert_int_equal(symlink(temp_path(beyond, "plan"), link), 0);
-    plan_cache_prune(rig.dir, OWN, 0);
+    plan_cache_prune(rig.dir, 0);
     assert_int_equal(left(&rig), 0);
     assert_true(file_exists(temp_path(beyond, "plan")));
     assert_true(file_exists(temp_path(rig.dir, "tune-cpu.txt")));
@@ -136,16 +138,24 @@ static void test_others_stay(void **state)
     rig_fini(&rig);
 }
 
+/* All programs of a version share the beginning of names, and no more. */
 static void test_names(void **state)
 {
     (void)state;
-    char *a = path_of("d", OWN, "a"), *b = path_of("d", OWN, "b"), *c = path_of("d", OTHER, "a");
-    assert_int_equal(strncmp(a, "d/0123456789abcdef-", 19), 0);
-    assert_string_not_equal(a, b);
-    assert_string_not_equal(a + 19, c + 19);
+    static const char *const what[] = {"a", "b"};
+    char begin[64], *a = ours("d", "a"), *b = ours("d", "b"),
+                    *c = plan_cache_path("d", "another build", what, 1),
+                    *both = plan_cache_path("d", "a build", what, 2);
+    snprintf(begin, sizeof begin, "d/%s-", pcp_version);
+    const char *const all[] = {a, b, c, both};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(strncmp(all[i], begin, strlen(begin)), 0);
+        for (int k = 0; k < i; k++) assert_string_not_equal(all[i], all[k]);
+    }
     free(a);
     free(b);
     free(c);
+    free(both);
 }
 
 int main(void)
