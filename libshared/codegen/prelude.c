@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
 #include "base/small_float.h"
 #include "codegen/prelude_attention_matrix.h"
+#include "codegen/prelude_stream.h"
 #include "ops/complex_math.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
@@ -20,6 +21,10 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"libshared/codegen/prelude_attention.h\"\n"
         ".incbin \"libshared/codegen/prelude_attention_pairs.h\"\n"
         ".incbin \"libshared/codegen/prelude_attention_matrix.h\"\n"
+        ".byte 0\n"
+        ".local prelude_stream_bytes\n"
+        "prelude_stream_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_stream.h\"\n"
         ".byte 0\n"
         ".local prelude_complex_bytes\n"
         "prelude_complex_bytes:\n"
@@ -53,6 +58,7 @@ __asm__(".pushsection .rodata\n"
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_stream_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden")));
 
@@ -70,6 +76,11 @@ const char *prelude_text(void)
 const char *prelude_attention_text(void)
 {
     return prelude_attention_bytes;
+}
+
+const char *prelude_stream_text(void)
+{
+    return prelude_stream_bytes;
 }
 
 const char *prelude_complex_text(void)

@@ -9,6 +9,9 @@ const char *prelude_text(void);
 /* prelude_attention.h, for the sources that use it; behind the first part. */
 const char *prelude_attention_text(void);
 
+/* prelude_stream.h, in the same way, behind the heads of tiles and packing for a matrix unit. */
+const char *prelude_stream_text(void);
+
 /* ops/complex_math.h, in the same way. */
 const char *prelude_complex_text(void);
 

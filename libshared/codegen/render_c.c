@@ -314,10 +314,14 @@ void render_c_head_plain(str_t *out, int n, char *const *text)
 
 void render_c_head(str_t *out, int n, char *const *text)
 {
-    bool attends = false;
-    for (int i = 0; i < n; i++) attends = attends || attention_is_in(text[i]);
+    bool attends = false, streams = false;
+    for (int i = 0; i < n; i++) {
+        attends = attends || attention_is_in(text[i]);
+        streams = streams || stream_is_in(text[i]);
+    }
     write_head(out, attends, n, text);
     str_add(out, tile_head);
     str_add(out, tile_amx_head);
     str_add(out, pack_amx_head);
+    if (streams) str_add(out, prelude_stream_text());
 }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "plan/lower/stream.h"
 
@@ -300,6 +301,28 @@ static void write_across(const stream_t *s, str_t *out)
                  i * g->ldc, i);
 }
 
+/* --- B [n, k] by a matrix unit --- */
+
+/* The columns of all parts of an entry that the range has, at once: rows of A are turned for all of them. */
+static void write_by_matrix(const stream_t *s, str_t *out)
+{
+    const plan_gemm_step_t *g = &s->step;
+    str_addf(out,
+             "        const pcp_stream_t product = {a, b, c, %" PRId64 ", %" PRId64 ", %" PRId64
+             ", %" PRId64 ", %" PRId64 ", %d};\n"
+             "        const int64_t next_entry = (entry + 1) * %" PRId64 ";\n"
+             "        next = next_entry < end ? next_entry : end;\n"
+             "        const int64_t last = j0 + (next - part) * %" PRId64 ";\n"
+             "        pcp_stream_columns(&product, j0, last < %" PRId64 " ? last : %" PRId64 ");\n",
+             g->lda, g->ldb, g->ldc, g->m, g->k, s->weight == DT_I8, s->n_part, s->part_cols, g->n,
+             g->n);
+}
+
+bool stream_is_in(const char *text)
+{
+    return strstr(text, "pcp_stream_") != NULL;
+}
+
 static void write_matrix(char name, int arg, int64_t at, int64_t outer, int64_t inner, str_t *out)
 {
     str_addf(out,
@@ -314,7 +337,8 @@ void stream_render(const kernel_t *kernel, str_t *out)
     const plan_gemm_step_t *g = &s->step;
     write_types(s, out);
     str_addf(out,
-             "    for (int64_t part = begin; part < end; part++) {\n"
+             "    for (int64_t part = begin, next; part < end; part = next) {\n"
+             "        next = part + 1;\n"
              "        const int64_t entry = part / %" PRId64 ", outer = entry / %" PRId64
              ", inner = entry %% %" PRId64 ";\n",
              s->n_part, g->inner, g->inner);
@@ -325,7 +349,9 @@ void stream_render(const kernel_t *kernel, str_t *out)
              "        const int64_t j0 = part %% %" PRId64 " * %" PRId64 ", cols = j0 + %" PRId64
              ", j1 = cols < %" PRId64 " ? cols : %" PRId64 ";\n",
              s->n_part, s->part_cols, s->part_cols, g->n, g->n);
-    if (g->trans_b)
+    if (stream_by_matrix(s))
+        write_by_matrix(s, out);
+    else if (g->trans_b)
         write_along(s, out);
     else
         write_across(s, out);

@@ -135,7 +135,7 @@ static ir_module_t *make_module(void *user, err_t *err)
     const family_run_t run = {.block = how->length, .batch = 1, .steps = how};
     ir_module_t *module = m->from->derived ? derive_steps(m->from->derived, how, err)
                                            : family_build(m->from->config, &run, err);
-    if (module) attr_set_int(module->arena, &module->attrs, "pcp.stream", 1);
+    if (module) attr_set_int(module->arena, &module->attrs, "pcp.stream", how->slots);
     return module;
 }
 

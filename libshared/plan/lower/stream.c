@@ -6,17 +6,25 @@
 #include "ir/build.h"
 
 enum {
-    FEW_COLS = 16,   /* columns of a part at least, where each is a row of memory */
-    FEW_BYTES = 384, /* bytes of a row of a part at least, where columns lie side by side */
-    MANY_COLS = 512, /* columns at most */
-    PARTS = 16,      /* wanted */
+    FEW_COLS = 16,    /* columns of a part at least, where each is a row of memory */
+    FEW_BYTES = 384,  /* bytes of a row of a part at least, where columns lie side by side */
+    MANY_COLS = 512,  /* columns at most */
+    PARTS = 16,       /* wanted */
+    TILE_LEAST = 8,   /* rows: vectors are faster by a tenth for one, as fast for four */
+    LEAST_TERMS = 64, /* for a matrix unit, whose tiles have 32 */
+    TILE_PARTS = 8,   /* with a matrix unit: before a range of them rows of A are split */
+    TILE_COLS = 64,   /* and as many columns at a time */
 };
+
+static int64_t most_rows(const lower_t *self)
+{
+    return attr_int(&self->module->attrs, "pcp.stream", 0);
+}
 
 static bool asked_for(const lower_t *self, const ir_op_t *op)
 {
     ir_dot_t dims;
-    if (op->code != OP_dot_general || !self->caps.stream) return false;
-    if (attr_int(&self->module->attrs, "pcp.stream", 0) != 1) return false;
+    if (op->code != OP_dot_general || !self->caps.stream || most_rows(self) < 1) return false;
     ir_dot_dims(op, &dims);
     bool f32 = ir_type_of(self->fn, op->out)->dtype == DT_F32 &&
                ir_type_of(self->fn, op->in[0])->dtype == DT_F32;
@@ -46,15 +54,23 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
     return describe(self, op, &s, root, &bad);
 }
 
+bool stream_by_matrix(const stream_t *self)
+{
+    return self->caps.matrix && self->most_rows >= TILE_LEAST && self->step.trans_b &&
+           self->weight != DT_F32 && self->step.k >= LEAST_TERMS;
+}
+
 /* Of one entry. */
 static int64_t choose_cols(const stream_t *s, int64_t entries)
 {
-    int64_t lanes = s->caps.lanes, parts = entries < PARTS ? PARTS / entries : 1;
+    int64_t wanted = stream_by_matrix(s) ? TILE_PARTS : PARTS;
+    int64_t unit = stream_by_matrix(s) ? TILE_COLS : s->caps.lanes;
+    int64_t parts = entries < wanted ? wanted / entries : 1;
     int64_t cols = s->step.n / parts;
     int64_t least = s->step.trans_b ? FEW_COLS : FEW_BYTES * 8 / dtype_bits(s->weight);
     cols = cols > MANY_COLS ? MANY_COLS : cols;
     cols = cols < least ? least : cols;
-    return (cols + lanes - 1) / lanes * lanes;
+    return (cols + unit - 1) / unit * unit;
 }
 
 static char *label_of(const stream_t *s, int64_t entries)
@@ -71,7 +87,7 @@ bool stream_place(lower_t *self, const ir_op_t *op)
     stream_t *s = ARENA_NEW(self->fn->module->arena, stream_t);
     ir_val_t root[3];
     int bad;
-    *s = (stream_t){.caps = self->caps};
+    *s = (stream_t){.caps = self->caps, .most_rows = most_rows(self)};
     if (!asked_for(self, op) || !describe(self, op, s, root, &bad)) return false;
     const plan_gemm_step_t *g = &s->step;
     group_t *group = mem_calloc(1, sizeof *group);

@@ -1,6 +1,7 @@
 /* Products of few rows with a matrix that lies in memory: each of its numbers is read once, by all
- * threads together, and nothing is packed. Modules ask for them by the attribute pcp.stream = 1; then a
- * row's sums do not depend on how many rows there are. */
+ * threads together, and nothing is packed. Modules ask for them by the attribute pcp.stream, which is
+ * the largest number of rows that any of their products is to be good for; then a row's sums do not depend on how many
+ * rows there are. */
 #ifndef PLAN_STREAM_H
 #define PLAN_STREAM_H
 
@@ -15,8 +16,13 @@ typedef struct stream {
     dtype_t weight;    /* of B as it is stored: f32, bf16 or i8 */
     int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
     int64_t n_part;    /* of an entry; the last one may be smaller */
+    int64_t most_rows; /* of the module's products */
     caps_t caps;
 } stream_t;
+
+/* Is it one for the target's matrix unit (codegen/prelude_stream.h)? Decided by the matrix and the module, since
+ * a row's sums must not depend on the rows beside it. */
+bool stream_by_matrix(const stream_t *self);
 
 /* Can the product be one? Marks its operand as a root where it has to be. */
 bool stream_prepare(lower_t *self, const ir_op_t *op);

@@ -1,0 +1,197 @@
+/* Products of few rows by a matrix unit, emulated: against sums in f64, with edges in every direction, bf16 and
+ * i8, rows of the matrix apart, more terms than are kept at a time; a row's bits depend neither on the rows
+ * beside it nor on how columns are cut. stream_test has the same by the instructions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "amx_emulation.h"
+#include "base/half.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/str.h"
+#include "codegen/compiler.h"
+#include "codegen/pack_amx.h"
+#include "codegen/prelude_text.h"
+#include "codegen/tile.h"
+#include "codegen/tile_amx.h"
+#include "runtime/code.h"
+
+typedef void product_fn(const float *a, const void *b, float *c, const int64_t *sizes, int64_t j0,
+                        int64_t j1);
+
+static const char entry[] =
+    "\nvoid product(const float *a, const void *b, float *c, const int64_t *x, int64_t j0, "
+    "int64_t j1)\n{\n"
+    "    const pcp_stream_t s = {a, b, c, x[2], x[3], x[1], x[0], x[2], (int)x[4]};\n"
+    "    pcp_stream_columns(&s, j0, j1);\n}\n";
+
+static code_t *code;
+static product_fn *product;
+
+static int set_up(void **state)
+{
+    (void)state;
+    err_t err = {0};
+    size_t n = 0;
+    str_t text = {0};
+    str_add(&text, amx_emulation);
+    str_add(&text, prelude_text());
+    str_add(&text, tile_head);
+    str_add(&text, tile_amx_head);
+    str_add(&text, pack_amx_head);
+    str_add(&text, prelude_stream_text());
+    str_add(&text, entry);
+    const char *unit = str_text(&text);
+    uint8_t *bytes = compiler_run(NULL, 1, &unit, "", &n, &err);
+    code = bytes ? code_load(bytes, n, &err) : NULL;
+    void *address = code ? code_symbol(code, "product", &err) : NULL;
+    if (!address) print_error("%s\n", err.text);
+    memcpy(&product, &address, sizeof address);
+    str_fini(&text);
+    free(bytes);
+    return address ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    code_destroy(&code);
+    return 0;
+}
+
+/* --- operands --- */
+
+typedef struct {
+    int64_t m, n, k, ldb, bytes; /* as the entry wants them */
+    float *a, *c;
+    void *b;
+} case_t;
+
+static float a_at(int64_t i, int64_t p)
+{
+    return (float)rng_normal(1, (uint64_t)(i * 10000 + p));
+}
+
+static float b_at(const case_t *c, int64_t j, int64_t p)
+{
+    if (c->bytes) return (float)((int)(rng_bits(2, (uint64_t)(j * 10000 + p)) % 256) - 128);
+    return half_from_bf16(half_to_bf16(rng_normal(2, (uint64_t)(j * 10000 + p))));
+}
+
+static void put(const case_t *c, int64_t at, float x)
+{
+    if (c->bytes)
+        ((int8_t *)c->b)[at] = (int8_t)x;
+    else
+        ((uint16_t *)c->b)[at] = half_to_bf16(x);
+}
+
+/* What is between rows would spoil every sum that reads it. */
+static case_t make_case(int64_t m, int64_t n, int64_t k, int64_t ldb, bool bytes)
+{
+    case_t c = {.m = m, .n = n, .k = k, .ldb = ldb, .bytes = bytes};
+    c.a = mem_calloc((size_t)(m * k), 4);
+    c.b = mem_calloc((size_t)(n * ldb), 2);
+    c.c = mem_calloc((size_t)(m * n), 4);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t p = 0; p < k; p++) c.a[i * k + p] = a_at(i, p);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t p = 0; p < ldb; p++)
+            put(&c, j * ldb + p, p < k ? b_at(&c, j, p) : bytes ? 127 : NAN);
+    return c;
+}
+
+static void free_case(case_t *c)
+{
+    free(c->a);
+    free(c->b);
+    free(c->c);
+}
+
+static void run(case_t *c, int64_t cut)
+{
+    const int64_t sizes[] = {c->m, c->n, c->k, c->ldb, c->bytes};
+    product(c->a, c->b, c->c, sizes, 0, cut);
+    if (cut < c->n) product(c->a, c->b, c->c, sizes, cut, c->n);
+}
+
+static double largest_error(const case_t *c)
+{
+    double most = 0;
+    for (int64_t i = 0; i < c->m; i++)
+        for (int64_t j = 0; j < c->n; j++) {
+            double sum = 0, size = 0;
+            for (int64_t p = 0; p < c->k; p++) {
+                double x = (double)c->a[i * c->k + p] * b_at(c, j, p);
+                sum += x;
+                size += fabs(x);
+            }
+            most = fmax(most, fabs(c->c[i * c->n + j] - sum) / size);
+        }
+    return most;
+}
+
+/* --- tests --- */
+
+static void check_shape(int64_t n, int64_t k, int64_t ldb, bool bytes)
+{
+    const int64_t m[] = {1, 3, 5, 16};
+    float *alone = mem_calloc((size_t)n, 4);
+    for (int i = 0; i < 4; i++) {
+        case_t c = make_case(m[i], n, k, ldb, bytes);
+        run(&c, i % 2 ? n : n * 2 / 3);
+        assert_true(largest_error(&c) < 64 * 0x1p-24); /* of as many roundings */
+        if (i == 0) memcpy(alone, c.c, (size_t)n * 4);
+        assert_memory_equal(c.c, alone, (size_t)n * 4); /* row 0 */
+        free_case(&c);
+    }
+    free(alone);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    const int64_t shapes[][3] = {{64, 64, 64}, {97, 96, 96}, {130, 100, 100}, {70, 77, 90}};
+    for (int i = 0; i < 8; i++)
+        check_shape(shapes[i / 2][0], shapes[i / 2][1], shapes[i / 2][2], i % 2);
+}
+
+static void test_many_terms(void **state)
+{
+    (void)state;
+    check_shape(17, 4200, 4200, false);
+    check_shape(17, 4200, 4200, true);
+}
+
+/* Parts of f32 add up to it: a product with 1 is the number, whatever its last bits are. */
+static void test_parts_are_exact(void **state)
+{
+    (void)state;
+    for (int bytes = 0; bytes < 2; bytes++) {
+        case_t c = make_case(2, 64, 64, 64, bytes);
+        for (int64_t j = 0; j < 64; j++)
+            for (int64_t p = 0; p < 64; p++) put(&c, j * 64 + p, p == j ? 1 : 0);
+        run(&c, 64);
+        assert_memory_equal(c.c, c.a, 2 * 64 * 4);
+        free_case(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_many_terms),
+        cmocka_unit_test(test_parts_are_exact),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
