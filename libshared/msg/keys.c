@@ -202,10 +202,11 @@ int keys_succeeds(const keys_t *self, const keys_t *next, int64_t now_s, err_t *
         return err_set(err, ERR_STATE, "it ends sooner than the one in use");
     if (memcmp(next->server, self->server, KEYS_BYTES) != 0)
         return err_set(err, ERR_STATE, "it is for other shepherds");
-    if (is->role == KEYS_SHEPHERD && memcmp(to_be->public_key, is->public_key, KEYS_BYTES) != 0)
+    bool known_by_key = is->role == KEYS_SHEPHERD || is->role == KEYS_GATEWAY;
+    if (known_by_key && memcmp(to_be->public_key, is->public_key, KEYS_BYTES) != 0)
         return err_set(err, ERR_STATE,
-                       "members know shepherds by their public key, and this is another one: "
-                       "pcp keys renew keeps it");
+                       "members know shepherds and gateways by their public key, and this is "
+                       "another one: pcp keys renew keeps it");
     return 0;
 }
 

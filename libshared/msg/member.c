@@ -23,6 +23,7 @@
 #include "msg/keyring.h"
 #include "msg/limits.h"
 #include "msg/protocol.h"
+#include "msg/server_card.h"
 #include "msg/service.h"
 #include "msg/unanswered.h"
 
@@ -245,9 +246,11 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
     char wrong[PROTOCOL_TEXT];
     if (self->joined) return;
     uint32_t protocol = protocol_of_welcome(welcome, wrong);
-    if (!protocol) {
+    const char *not_it = server_card_wrong(self->endpoint, welcome->card, self->options.server,
+                                           clock_wall_ms() / 1000);
+    if (!protocol || not_it) {
         unanswered_heard(self->unanswered, false);
-        refused(self, wrong);
+        refused(self, not_it ? not_it : wrong);
         return;
     }
     self->joined = true;

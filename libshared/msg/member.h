@@ -8,6 +8,7 @@
 #include <czmq.h>
 
 #include "msg/envelope.h"
+#include "msg/keys.h"
 
 typedef struct member member_t;
 
@@ -17,6 +18,7 @@ typedef struct {
     const char *id;
     const char *target; /* workers; NULL otherwise */
     unsigned threads;
+    keys_role_t server; /* what the card in WELCOME must say; KEYS_NONE: we know it by its key */
     /* Aggregators: endpoint of the data socket; NULL otherwise. Of one that is bound to every
      * interface (tcp://0.0.0.0:PORT) the HELLO names our address on the way to the shepherd; as it
      * stands where the shepherd is on this machine, and then whoever is given it puts the host

@@ -131,6 +131,7 @@ static int start(loop_join_t *self, int signal_fd, service_signals_t *signals, e
     const gateway_config_t *c = self->config;
     const member_options_t options = {.endpoint = c->join,
                                       .kind = MSG__KIND__KIND_INFERENCE,
+                                      .server = KEYS_GATEWAY,
                                       .id = c->id,
                                       .threads = (unsigned)c->threads,
                                       .routes = join_routes,

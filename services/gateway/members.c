@@ -10,6 +10,7 @@
 #include "gateway/members_in.h"
 #include "msg/protocol.h"
 #include "msg/refusals.h"
+#include "msg/server_card.h"
 
 /* --- the table --- */
 
@@ -72,6 +73,9 @@ static void welcome(members_t *self, const msg_peer_t *to, uint64_t id, uint32_t
     message.heartbeat_ms = MSG_HEARTBEAT_MS;
     message.timeout_ms = MSG_TIMEOUT_MS;
     message.protocol = protocol;
+    char card[KEYS_CARD_TEXT];
+    server_card_show(card);
+    message.card = card;
     MSG_SEND(self->options.out, to, id, WELCOME, welcome, &message);
 }
 

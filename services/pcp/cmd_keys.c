@@ -137,7 +137,8 @@ static int issue(const options_t *o, err_t *err)
 /* --- cluster --- */
 
 static const keys_role_t cluster_roles[] = {KEYS_AGGREGATOR, KEYS_COMPILER, KEYS_SUPERVISOR,
-                                            KEYS_WORKER,     KEYS_METRICS,  KEYS_OPERATOR};
+                                            KEYS_WORKER,     KEYS_METRICS,  KEYS_OPERATOR,
+                                            KEYS_GATEWAY,    KEYS_INFERENCE};
 
 /* Where the key of a role belongs; its folder is made. Returns, caller frees; NULL: error. */
 static char *member_path(const options_t *o, const char *role, err_t *err)

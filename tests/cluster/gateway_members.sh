@@ -213,6 +213,14 @@ serve nokey gateway --join "$door" --threads 1 --model tiny="$work/run/checkpoin
 tried() { event unknown "event=unreachable" && event nokey "event=unreachable"; }
 check "two others find nobody to talk to: without the gateway's key, or one of their own" eventually 60 tried
 check "one member alone has joined" is_metric pcp_gateway_members 1
+# Only the member knows of it: the gateway lets it in, but it does not let itself be used.
+hex=$("$bin/pcp" keys show "$keys/gateway1.key" | grep -oE '[0-9a-f]{64}' | head -n 1)
+cp -r "$keys" "$work/told" && "$bin/pcp" keys revoke --dir "$work/told" "$hex" >"$work/out" || exit 1
+serve informed gateway --join "$door" --key "$keys/inference1.key" --id inference1-c --revoked "$work/told/revoked" --threads 1 \
+    --model tiny="$work/run/checkpoint/$newest"
+check "a member asks what the gateway's key is" eventually 20 event informed 'event=refused.*its key is revoked'
+is_not_used() { ! event informed event=joined && ! event front 'event=offered member=inference1-c'; }
+check "and offers nothing to one that it does not take" is_not_used
 worker_binds() {
     timeout 20 "$bin/pcp-gateway" --http 127.0.0.1:0 --key "$keys/worker1.key" --members tcp://127.0.0.1:0 2>"$work/err.role"
     grep -q 'role gateway' "$work/err.role"

@@ -66,13 +66,13 @@ all=$work/all
 cluster_keys() { "$bin/pcp" keys cluster --dir "$all" --out "$1" ${2:+"$2"} >"$work/issue.out"; }
 members_are() { # DIR ROLES: a key of each role, named as it, of this authority
     local role
-    for role in aggregator compiler metrics operator supervisor worker shepherd; do
+    for role in aggregator compiler gateway inference metrics operator supervisor worker shepherd; do
         "$bin/pcp" keys show "$1/${2:+$role/}$role.key" >"$work/shown" || return 1
         [ "$(grep -cE "^(role|name) +$role\$|^state +good\$" "$work/shown")" -eq 3 ] || { cat "$work/shown"; return 1; }
         [ "$(stat -c %a "$1/${2:+$role/}$role.key")" = 600 ] || return 1
     done
     cmp "$all/shepherd.key" "$1/${2:+shepherd/}shepherd.key" || return 1 # the one that members know
-    [ "$(find "$1" -type f | wc -l)" -eq 7 ]                             # and no authority's
+    [ "$(find "$1" -type f | wc -l)" -eq 9 ]                             # and no authority's
 }
 hashes() { find "$all" -type f -exec sha256sum {} + | sort; }
 again() { hashes >"$work/before"; cluster_keys "$all/members" && [ ! -s "$work/issue.out" ] && hashes | cmp "$work/before"; }
@@ -90,7 +90,7 @@ ends_soon() {
     "$bin/pcp" keys cluster --dir "$work/brief" --days 20 >"$work/issue.out" 2>"$work/brief.1" &&
         "$bin/pcp" keys cluster --dir "$work/brief" >"$work/issue.out" 2>"$work/brief.2" || return 1
     cat "$work/brief.2"
-    [ ! -s "$work/brief.1" ] && [ "$(grep -c 'ends in \(19\|20\) days: pcp keys renew' "$work/brief.2")" -eq 7 ]
+    [ ! -s "$work/brief.1" ] && [ "$(grep -c 'ends in \(19\|20\) days: pcp keys renew' "$work/brief.2")" -eq 9 ]
 }
 check "those that end soon are named, and what to do" ends_soon
 "$bin/pcp" keys init --dir "$work/stranger" >"$work/issue.out"

@@ -178,17 +178,17 @@ def secret_at(spec, path):
     folder, _, file = path.rpartition("/")
     mount, = [m for m in spec["containers"][0]["volumeMounts"] if m["mountPath"] == folder]
     secret, = [v["secret"] for v in spec["volumes"] if v["name"] == mount["name"]]
-    assert mount["readOnly"] and file in [i["path"] for i in secret["items"]] and secret["defaultMode"] & 0o37 == 0, secret
+    assert mount["readOnly"] and [file] == [i["path"] for i in secret["items"]] and secret["defaultMode"] & 0o37 == 0, secret
     return secret["secretName"]
 labels, gateway = pod("pcp-gateway")
 args = dict(zip(gateway["containers"][0]["args"], gateway["containers"][0]["args"][1:]))
 port, = [p for p in gateway["containers"][0]["ports"] if p["name"] == "members"]
 assert args["--members"] == "tcp://0.0.0.0:%d" % port["containerPort"], args
-assert secret_at(gateway, args["--key"]) == "pcp-gateway-key"
+assert secret_at(gateway, args["--key"]) == "pcp-keys"
 service, = [p for p in objects["Service", "pcp-gateway"]["spec"]["ports"] if p["name"] == "members"]
 mine, member = pod("pcp-inference")
 container, = member["containers"]
-assert secret_at(member, container["args"][container["args"].index("--key") + 1]) == "pcp-inference-key"
+assert secret_at(member, container["args"][container["args"].index("--key") + 1]) == "pcp-keys"
 assert {"configMapRef": {"name": "pcp-inference"}} in container["envFrom"]
 join = objects["ConfigMap", "pcp-inference"]["data"]["PCP_JOIN"]
 assert join == "tcp://pcp-gateway:%d?key=00" % service["port"] and service["targetPort"] == "members", join

@@ -148,6 +148,13 @@ static void keys_are_renewed(void **state)
     assert_int_equal(keys_issue(&authority, KEYS_SHEPHERD, "shepherd", END, &server, NULL), 0);
     assert_int_equal(keys_succeeds(&shepherd, &server, NOW, &err), -1);
     assert_non_null(strstr(err.text, "public key"));
+    keys_t gateway, another;
+    keys_issue(&authority, KEYS_GATEWAY, "alpha", END, &gateway, NULL);
+    keys_issue(&authority, KEYS_GATEWAY, "alpha", END, &another, NULL);
+    assert_int_equal(keys_succeeds(&gateway, &gateway, NOW, &err), 0);
+    err = (err_t){0};
+    assert_int_equal(keys_succeeds(&gateway, &another, NOW, &err), -1);
+    assert_non_null(strstr(err.text, "public key"));
 }
 
 /* Trust is changed in steps that overlap; nobody jumps. */
