@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/mem.h"
@@ -34,4 +35,24 @@ char *announce_endpoint(const char *bound, int fd)
     if (!control_is_wild(bound) || !local_host(fd, host, sizeof host)) return mem_strdup(bound);
     snprintf(via, sizeof via, "tcp://%s:0", host);
     return control_resolve(bound, via);
+}
+
+void announce_resolve(const msg_envelope_t *message, const char *shepherd)
+{
+    size_t n = 0;
+    char **data = NULL;
+    if (message->body_case == MSG__ENVELOPE__BODY_LEASE)
+        data = message->lease->data, n = message->lease->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_EVAL)
+        data = message->eval->data, n = message->eval->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_COPY)
+        data = message->copy->data, n = message->copy->n_data;
+    else if (message->body_case == MSG__ENVELOPE__BODY_COMPILE)
+        data = message->compile->data, n = message->compile->n_data;
+    for (size_t i = 0; i < n; i++) {
+        if (!control_is_wild(data[i])) continue;
+        char *seen = control_resolve(data[i], shepherd);
+        free(data[i]);
+        data[i] = seen;
+    }
 }

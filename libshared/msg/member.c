@@ -340,33 +340,11 @@ static void on_bye(void *state, const msg_peer_t *from, const msg_envelope_t *me
     if (self->options.on_bye) self->options.on_bye(self->options.state, message->bye->reason);
 }
 
-/* Data endpoints of every interface of the shepherd's machine, as seen from here. The message was
- * unpacked for us alone. */
-static void resolve_data(const member_t *self, const msg_envelope_t *message)
-{
-    size_t n = 0;
-    char **data = NULL;
-    if (message->body_case == MSG__ENVELOPE__BODY_LEASE)
-        data = message->lease->data, n = message->lease->n_data;
-    else if (message->body_case == MSG__ENVELOPE__BODY_EVAL)
-        data = message->eval->data, n = message->eval->n_data;
-    else if (message->body_case == MSG__ENVELOPE__BODY_COPY)
-        data = message->copy->data, n = message->copy->n_data;
-    else if (message->body_case == MSG__ENVELOPE__BODY_COMPILE)
-        data = message->compile->data, n = message->compile->n_data;
-    for (size_t i = 0; i < n; i++) {
-        if (!control_is_wild(data[i])) continue;
-        char *seen = control_resolve(data[i], self->endpoint);
-        free(data[i]);
-        data[i] = seen;
-    }
-}
-
 /* The member's own kinds get the member, all others the service's state. */
 static void hand_on(void *arg, const msg_peer_t *from, const msg_envelope_t *message)
 {
     member_t *self = arg;
-    resolve_data(self, message);
+    announce_resolve(message, self->endpoint);
     self->theirs[message->body_case].handle(self->options.state, from, message);
 }
 
