@@ -29,6 +29,7 @@ typedef struct {
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
     int64_t row_block, a_ld;              /* of A's copy */
     bool pack_terms;                      /* A's copy has terms as rows */
+    bool pack_tiles;                      /* ... tile by tile, so that a tile reads it in order */
     bool pack_rest;                       /* the last panel of B is packed */
     bool matrix;                          /* by the matrix unit ... */
     int pairs;                            /* ... so many terms at a time */
@@ -66,7 +67,9 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.pack_terms = s->trans_a && !w.matrix;
     w.pairs = w.terms < TILE_AMX_PAIRS ? (int)w.terms : TILE_AMX_PAIRS;
     w.fill = w.matrix && w.terms % w.pairs != 0;
+    w.pack_tiles = w.pack_terms && t->pack_a && !s->bf16;
     w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
+    if (w.pack_tiles) w.a_ld = t->sum_block * t->rows + COPY_PAD; /* from tile to tile */
     return w;
 }
 
@@ -78,6 +81,7 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     tile.amx = w->matrix;
     tile.a_row = !t->pack_a ? w->a_row : w->pack_terms ? w->wide : w->a_ld;
     tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
+    if (w->pack_tiles) tile.a_row = 1, tile.a_sum = rows;
     tile.c_row = w->step->ldc;
     return tile_function(w->helpers, &tile);
 }
@@ -96,7 +100,9 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
     str_t a = {0};
-    if (t->pack_a)
+    if (w->pack_tiles)
+        str_addf(&a, "pa + (i - ib) / %d * %" PRId64, t->rows, w->a_ld);
+    else if (t->pack_a)
         str_addf(&a, "pa + (i - ib) * %" PRId64, w->pack_terms ? w->wide : w->a_ld);
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
@@ -247,6 +253,24 @@ static void write_turn_a(const writer_t *w)
                  w->a_ld, w->step->lda);
 }
 
+/* A block of A tile by tile: the terms of one behind each other, each with its rows. */
+static void write_pack_tiles(const writer_t *w)
+{
+    int rows = w->tiles->rows, rest = w->rest_rows;
+    str_addf(w->out,
+             "            for (int64_t p = 0; p < n; p++) {\n"
+             "                const float *from = a + (s + p) * %" PRId64 " + ib;\n"
+             "                float *to = pa;\n"
+             "                int64_t i = ib;\n"
+             "                for (; i + %d <= ie; i += %d, from += %d, to += %" PRId64 ")\n"
+             "                    __builtin_memcpy(to + p * %d, from, %d);\n",
+             w->step->lda, rows, rows, rows, w->a_ld, rows, 4 * rows);
+    if (rest)
+        str_addf(w->out, "                if (i < ie) __builtin_memcpy(to + p * %d, from, %d);\n",
+                 rest, 4 * rest);
+    str_add(w->out, "            }\n");
+}
+
 /* A block of A as it is, but for the distance of its rows and that pairs of terms come together. */
 static void write_pack_a(const writer_t *w)
 {
@@ -254,9 +278,6 @@ static void write_pack_a(const writer_t *w)
                                "                __builtin_memcpy(pa + r * %2$" PRId64
                                ", a + (ib + r) * %1$" PRId64 " + s * %3$" PRId64
                                ", (n + whole) * 2);\n";
-    static const char terms[] = "            for (int64_t p = 0; p < n; p++)\n"
-                                "                __builtin_memcpy(pa + p * %2$" PRId64
-                                ", a + (s + p) * %1$" PRId64 " + ib, (ie - ib) * 4);\n";
     static const char pairs[] = "            for (int64_t p = 0; p < whole; p++)\n"
                                 "                for (int64_t r = 0; r < ie - ib; r++) {\n"
                                 "                    pa[p * %2$" PRId64
@@ -264,9 +285,11 @@ static void write_pack_a(const writer_t *w)
                                 "                    pa[p * %2$" PRId64
                                 " + 2 * r + 1] = a[((s + p) * 2 + 1) * %1$" PRId64 " + ib + r];\n"
                                 "                }\n";
-    const char *text = !w->step->trans_a ? rows : w->step->bf16 ? pairs : terms;
+    const char *text = w->step->trans_a ? pairs : rows;
     if (!w->tiles->pack_a) return;
-    if (w->matrix && w->step->trans_a)
+    if (w->pack_tiles)
+        write_pack_tiles(w);
+    else if (w->matrix && w->step->trans_a)
         write_turn_a(w);
     else
         str_addf(w->out, text, w->step->lda, w->a_ld, w->wide);
@@ -289,7 +312,9 @@ static void write_buffers(const writer_t *w)
                  width * t->sum_block * w->wide);
     if (t->pack_a)
         str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
-                 w->a_ld * (w->pack_terms ? t->sum_block : w->row_block));
+                 w->a_ld * (w->pack_tiles   ? w->row_block / t->rows
+                            : w->pack_terms ? t->sum_block
+                                            : w->row_block));
     if (!w->matrix) return;
     const int rows[] = {t->rows, w->rest_rows}, cols[] = {t->cols, w->rest_cols};
     for (int i = 0; i < 4; i++) {

@@ -88,10 +88,12 @@ static const struct {
     int64_t batch, m, n, k, pad;
     bool trans_a, trans_b;
 } hand[] = {
-    {1, 300, 65, 64, 0, false, true}, {1, 64, 300, 600, 0, true, false},
-    {40, 32, 16, 32, 0, true, false}, {40, 33, 17, 9, 0, false, true},
-    {1, 40, 40, 512, 0, false, true}, {1, 50, 70, 511, 1, false, false},
-    {1, 512, 33, 20, 0, true, false}, {1, 1, 500, 40, 0, false, false},
+    {1, 300, 65, 64, 0, false, true},   {1, 64, 300, 600, 0, true, false},
+    {40, 32, 16, 32, 0, true, false},   {40, 33, 17, 9, 0, false, true},
+    {1, 40, 40, 512, 0, false, true},   {1, 50, 70, 511, 1, false, false},
+    {1, 512, 33, 20, 0, true, false},   {1, 1, 500, 40, 0, false, false},
+    {1, 530, 270, 300, 1, true, false}, {1, 515, 257, 20, 0, true, true},
+    {1, 70, 300, 64, 0, false, false},
 };
 enum { N_HAND = sizeof hand / sizeof hand[0] };
 
@@ -372,6 +374,32 @@ static void test_refused(void **state)
     assert_false(tiles_cut(&t, &s, caps));
 }
 
+/* What a roomy second-level cache changes: large products whose terms of A lie apart copy both operands,
+ * in narrow panels; short sums copy B. bf16 and smaller products stay as they are. */
+static void test_roomy(void **state)
+{
+    const caps_t usual = {.lanes = 16, .registers = 32, .bf16 = true};
+    caps_t roomy = usual;
+    plan_gemm_step_t s = {.m = 768, .n = 768, .k = 256, .lda = 768, .ldb = 768, .trans_a = true};
+    tiles_t t, u;
+    (void)state;
+    s.dtype = DT_F32, s.batch = s.inner = 1, s.ldc = 768;
+    roomy.near_kib = 2048;
+    assert_true(tiles_cut(&t, &s, roomy) && t.pack_a && t.pack_b && t.cols <= 2 * roomy.lanes);
+    assert_true(tiles_cut(&u, &s, usual) && !u.pack_a && !u.pack_b);
+    assert_true(tiles_choose_strips(&t, &s, roomy, 8) && !t.pack_a && t.cols == u.cols);
+    s.m = 256;
+    assert_true(tiles_cut(&t, &s, roomy) && !t.pack_a && t.cols == u.cols);
+    s.trans_a = false;
+    assert_true(tiles_cut(&t, &s, roomy) && !t.pack_b);
+    s.k = s.lda = 128;
+    assert_true(tiles_cut(&t, &s, roomy) && t.pack_b && !t.pack_a);
+    assert_true(tiles_cut(&u, &s, usual) && !u.pack_b);
+    s.m = 768, s.k = 256, s.trans_a = s.bf16 = true;
+    assert_true(tiles_cut(&t, &s, roomy) && tiles_cut(&u, &s, usual));
+    assert_true(t.cols == u.cols && t.rows == u.rows && t.pack_b == u.pack_b);
+}
+
 /* Equal helpers are one. */
 static void test_helpers(void **state)
 {
@@ -393,7 +421,8 @@ int main(void)
         cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_amx),           cmocka_unit_test(test_amx_compiles),
         cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_roomy),
+        cmocka_unit_test(test_helpers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
