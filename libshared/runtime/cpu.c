@@ -20,6 +20,7 @@
 enum {
     HUGE_PAGE = 2 << 20,
     ROWS_TOGETHER = 256, /* of products in strips: what they leave stays in a core's cache */
+    ROOMY_KIB = 2048,    /* a second-level cache: its cores multiply f32 faster than they pack */
 };
 
 /* A step of a sweep, ready to be called. */
@@ -41,6 +42,7 @@ struct device {
     char *arena;             /* aligned, inside the mapping */
     void *map;
     size_t map_bytes;
+    bool roomy; /* products of f32 go in few ranges, since each packs what it needs */
 };
 
 static void cpu_close(device_t **self_p)
@@ -107,6 +109,7 @@ static void make_room(device_t *self, const plan_t *plan)
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
+    self->roomy = target_caps(plan->target).near_kib >= ROOMY_KIB;
     if (target_caps(plan->target).matrix && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
     make_room(self, plan);
@@ -193,7 +196,10 @@ static int cpu_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err)
     }
     const int64_t arg[] = {step->a, step->b, step->c};
     launch_t launch = {self->kernel[step->kernel], self->arena, arg, 0};
-    pool_run(self->pool, launch_part, &launch, step->parts, 1);
+    if (self->roomy && !step->bf16)
+        pool_run_long(self->pool, launch_part, &launch, step->parts, 1);
+    else
+        pool_run(self->pool, launch_part, &launch, step->parts, 1);
     return 0;
 }
 
@@ -311,6 +317,13 @@ static int64_t prepare_calls(device_t *self, const plan_step_t *step, int n)
     return first;
 }
 
+static bool packs_f32(const plan_step_t *step, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (step[i].kind == STEP_GEMM && !step[i].gemm.bf16) return true;
+    return false;
+}
+
 static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t strips, err_t *err)
 {
     (void)err;
@@ -319,6 +332,8 @@ static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t str
     pool_watch(self->pool, NULL, NULL); /* call_part tells, step by step */
     if (strips > 0)
         pool_run(self->pool, run_strips, &sweep, strips, 1);
+    else if (self->roomy && packs_f32(step, n))
+        pool_run_long(self->pool, run_apart, &sweep, grains, 1);
     else
         pool_run(self->pool, run_apart, &sweep, grains, 1);
     watch_pool(self);

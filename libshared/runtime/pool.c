@@ -18,7 +18,7 @@ enum { SPINS = 1000 };
 
 /* A worker's stretch is handed out by halves of what is left, but for ranges below this part of it:
  * long ranges share what they prepare, short ones at the end let threads end together. */
-enum { SHORTEST = 16 };
+enum { SHORTEST = 16, SHORTEST_LONG = 4 };
 
 typedef struct {
     pool_t *pool;
@@ -244,7 +244,9 @@ static void run_watched(void *context, int64_t begin, int64_t end, int worker)
     self->watch(self->watch_user, worker, start, clock_mono_s(), cpu);
 }
 
-void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)
+/* Ranges of at least a `part`-th of a stretch. */
+static void run_parts(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain,
+                      int part)
 {
     if (extent <= 0) return;
     if (grain < 1) grain = 1;
@@ -263,7 +265,7 @@ void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t 
     self->extent = extent;
     self->grain = grain;
     int64_t n = self->n_grain = (extent - 1) / grain + 1, t = self->threads;
-    self->shortest = n / (t * SHORTEST) > 0 ? n / (t * SHORTEST) : 1;
+    self->shortest = n / (t * part) > 0 ? n / (t * part) : 1;
     for (int64_t w = 0; w < t; w++) { /* n w / t without overflow for any n */
         atomic_store_explicit(&self->worker[w].next, n / t * w + n % t * w / t,
                               memory_order_relaxed);
@@ -274,4 +276,14 @@ void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t 
     run_all(self, 0);
     atomic_store(&self->open, 0);
     wait_for_end(self);
+}
+
+void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)
+{
+    run_parts(self, fn, context, extent, grain, SHORTEST);
+}
+
+void pool_run_long(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain)
+{
+    run_parts(self, fn, context, extent, grain, SHORTEST_LONG);
 }

@@ -37,6 +37,10 @@ int pool_threads(const pool_t *self);
  * as 1. fn must not call pool_run on the same pool. */
 void pool_run(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain);
 
+/* The same in fewer ranges, none below a quarter of a thread's stretch but its last: for work that
+ * prepares something for each range. */
+void pool_run_long(pool_t *self, pool_fn *fn, void *context, int64_t extent, int64_t grain);
+
 /* From the next pool_run on, tell `watch` of every range when it is done: who ran it, when, in
  * seconds of clock_mono_s, and the CPU time it took. Called by the thread that ran it. NULL: no
  * more. Costs pool_run one comparison when off. */

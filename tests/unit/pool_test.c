@@ -66,21 +66,24 @@ static void record_range(void *context, int64_t begin, int64_t end, int worker)
     ranges->length[begin] = (int32_t)(end - begin);
 }
 
-/* Whoever takes a range: it is half of what its stretch has left, but not below a sixteenth. */
+/* Whoever takes a range: it is half of what its stretch has left, but not below a sixteenth, or a quarter. */
 static void test_ranges_halve(void **state)
 {
-    static const int32_t few[] = {3, 2, 1}, many[] = {16, 8, 4, 2, 2};
+    static const int32_t few[] = {3, 2, 1}, many[] = {16, 8, 4, 2, 2}, wide[] = {16, 8, 8};
     (void)state;
     pool_t *pool = pool_new(2, false, NULL);
     for (int turn = 0; turn < 20; turn++) {
-        ranges_t of_few = {0}, of_many = {0};
+        ranges_t of_few = {0}, of_many = {0}, of_wide = {0};
         pool_run(pool, record_range, &of_few, 12, 1);
         pool_run(pool, record_range, &of_many, 64, 1);
+        pool_run_long(pool, record_range, &of_wide, 64, 1);
         for (int half = 0; half < 2; half++) {
             for (int i = 0, at = 6 * half; i < 3; at += few[i++])
                 assert_int_equal(of_few.length[at], few[i]);
             for (int i = 0, at = 32 * half; i < 5; at += many[i++])
                 assert_int_equal(of_many.length[at], many[i]);
+            for (int i = 0, at = 32 * half; i < 3; at += wide[i++])
+                assert_int_equal(of_wide.length[at], wide[i]);
         }
     }
     pool_destroy(&pool);
