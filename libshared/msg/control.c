@@ -67,9 +67,10 @@ uint64_t control_number(zmq_msg_t *frame)
 }
 
 /* A ROUTER's first frame came on no connection. */
-static size_t wire_bytes(zmq_msg_t *frame, bool curve)
+static void add_size(ration_size_t *sum, zmq_msg_t *frame, bool curve)
 {
-    return zmq_msg_get(frame, ZMQ_SRCFD) < 0 ? 0 : ration_frame(zmq_msg_size(frame), curve);
+    if (zmq_msg_get(frame, ZMQ_SRCFD) >= 0)
+        ration_add(sum, ration_frame(zmq_msg_size(frame), curve));
 }
 
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
@@ -77,7 +78,7 @@ int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
     void *raw = zsock_resolve(socket);
     bool curve = keyring_own() != NULL;
     int n = 0, more = 1;
-    size_t bytes = 0;
+    ration_size_t size = {0};
     while (more) {
         zmq_msg_t extra, *at = n < space ? &frame[n] : &extra;
         zmq_msg_init(at);
@@ -86,8 +87,8 @@ int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
             return n;
         }
         more = zmq_msg_more(at);
-        bytes += wire_bytes(at, curve);
-        if (!more) ration_heard(zmq_msg_get(at, ZMQ_SRCFD), bytes);
+        add_size(&size, at, curve);
+        if (!more) ration_heard(zmq_msg_get(at, ZMQ_SRCFD), size);
         if (at == &extra) zmq_msg_close(at);
         n++;
     }

@@ -29,6 +29,7 @@
 
 enum {
     TICK_MS = 20,
+    HURRY_MS = 5, /* of the guard, as long as it cuts */
     KEPT_BYTES = 32 << 20,
     AWAY_MS = 60,      /* without a look of the loop's, after which the guard looks */
     MARGIN = 24,       /* descriptors for our own use */
@@ -314,13 +315,15 @@ size_t door_look(door_t *self)
 static void *guard_main(void *arg)
 {
     door_t *self = arg;
-    const struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
+    bool hurries = false;
     while (!self->ends) {
+        const struct timespec tick = {.tv_nsec = (hurries ? HURRY_MS : TICK_MS) * 1000000L};
         nanosleep(&tick, NULL);
+        hurries = false;
         int64_t now = clock_mono_ms();
         if (now - self->looked_ms < AWAY_MS) continue;
         pthread_mutex_lock(&self->lock);
-        if (ration_due(self->ration, now)) cut_greedy(self, false, now);
+        if (ration_due(self->ration, now)) hurries = cut_greedy(self, false, now) > 0;
         pthread_mutex_unlock(&self->lock);
     }
     return NULL;
@@ -346,7 +349,7 @@ static void add(door_t *self, zsock_t *socket)
         entry.port = (uint16_t)strtoul(colon + 1, NULL, 10);
     if (str_starts(entry.endpoint, "ipc://")) entry.path = entry.endpoint + strlen("ipc://");
     VEC_PUSH(&self->entries, entry);
-    self->bulk |= type == ZMQ_ROUTER && zsock_rcvhwm(socket) == MSG_RECEIVE_QUEUE;
+    self->bulk |= type == ZMQ_ROUTER && zsock_sndhwm(socket) == MSG_SEND_QUEUE;
 }
 
 door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
@@ -360,7 +363,10 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
             self->entries.at[i].monitor = endpoint_watch(self->entries.at[i].socket,
                                                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    self->ration = ration_new(self->bulk ? MSG_HELD_BULK : MSG_HELD_TOTAL);
+    const ration_limits_t limits = {.total = self->bulk ? MSG_HELD_BULK : MSG_HELD_TOTAL,
+                                    .curve = keyring_own() != NULL,
+                                    .alone = !self->bulk};
+    self->ration = ration_new(&limits);
     self->seed = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (self->seed < 0) {
         err_set_errno(err, "/dev/null");

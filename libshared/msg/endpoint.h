@@ -5,6 +5,8 @@
  *
  *     zsock_t *socket = endpoint_open(endpoint_connect(ZMQ_DEALER, "tcp://host:7000"), &err);
  *
+ * Who binds TCP receives without a limit of messages, whatever receive_queue says: msg/door.h has one of memory.
+ *
  * One thread per socket. */
 #ifndef MSG_ENDPOINT_H
 #define MSG_ENDPOINT_H

@@ -14,9 +14,9 @@ uint64_t guest_unread(int fd);
 /* The kernel's name of a socket, which is never given again; 0: none. */
 uint64_t guest_cookie(int fd);
 
-/* End a connection from our side: nothing that still arrives is taken; who owns it reads its end behind what had come, and
- * closes it. There is no hangup: libzmq 4.3.4 ends the process where it does not read a connection, since a queue is full,
- * and is told of a hangup, and then finds a ping in what it had read. */
+/* End a connection from our side: nothing that still arrives is taken, nor what was not read yet; who owns it reads its
+ * end behind what had been read, and closes it. There is no hangup: where libzmq 4.3.4 does not read a connection, since
+ * a queue is full, and is told of a hangup, it ends the process at a ping in what it had read. */
 void guest_cut(int fd);
 
 #endif

@@ -18,7 +18,7 @@ enum {
     MSG_SHARED_QUEUE = 32768,         /* control messages, on a connection of many members */
     MSG_WINDOW_FIRST = 2,             /* chunks before it is known how fast answers come */
     MSG_SEND_QUEUE = 160,             /* data messages queued for a peer: a window and more */
-    MSG_RECEIVE_QUEUE = 32,           /* and from one; what is beyond waits on the line */
+    MSG_RECEIVE_QUEUE = 32,           /* and, of who connects, from one; more waits on the line */
     MSG_UPLOADS = 256,                /* objects that arrive at one aggregator at a time */
     MSG_PEER_UPLOADS = 8,             /* and from one peer */
     MSG_PEER_RATE = 10000,            /* messages a second on a TCP connection, of any kind */
@@ -26,10 +26,8 @@ enum {
     MSG_LISTENER_BYTES = 8 << 10,     /* from one who hears events: a handshake and subscriptions */
     MSG_LISTENER_QUEUE = 16,          /* of its messages */
     MSG_UNFINISHED_TOTAL = 256 << 20, /* of all of them at one process */
-    MSG_WAITING_BYTES =
-        48 << 20, /* on a connection of which nothing was taken for a while: its queue */
-    MSG_HELD_TOTAL =
-        128 << 20,           /* whole and unfinished, of all connections of a shepherd or front */
+    MSG_WAITING_BYTES = 80 << 20,     /* on a connection: a window and more */
+    MSG_HELD_TOTAL = 128 << 20,       /* in memory, of all connections of a shepherd or front */
     MSG_HELD_BULK = 1 << 30, /* and of an aggregator, whose reactor may add up for a while */
 
     MSG_HEARTBEAT_MS = 500,

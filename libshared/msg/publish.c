@@ -120,7 +120,7 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
     void *raw = zsock_resolve(socket);
     Msg__Event *found = NULL;
     int n = 0, more = 1, from = -1;
-    size_t bytes = 0;
+    ration_size_t all = {0};
     while (more) {
         zmq_msg_t frame;
         zmq_msg_init(&frame);
@@ -129,8 +129,8 @@ int publish_receive(zsock_t *socket, Msg__Event **event, err_t *err)
             return 0;
         }
         more = zmq_msg_more(&frame);
-        bytes += ration_frame(zmq_msg_size(&frame), keyring_own());
-        if (!more) ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), bytes);
+        ration_add(&all, ration_frame(zmq_msg_size(&frame), keyring_own()));
+        if (!more) ration_heard(zmq_msg_get(&frame, ZMQ_SRCFD), all);
         from = zmq_msg_get(&frame, ZMQ_SRCFD);
         size_t size = zmq_msg_size(&frame);
         if (n++ == 1 && !more && size <= EVENT_BYTES)

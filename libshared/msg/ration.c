@@ -15,21 +15,30 @@ enum {
     DESCRIPTORS = 1 << 20,  /* door_raise_limit asks for no more */
     GROWN_BYTES = 16 << 20, /* of this process, after which it is looked at once */
     SELDOM_MS = 1000,
+    OFTEN_MS = 60,         /* where connections had to end not long ago: ... */
+    ALERT_MS = 10000,      /* ... what was freed since is filled without growth */
+    LOOKS_EACH_MS = 16,    /* connections, so that looking is a small part of the time */
     WORTH_BYTES = 1 << 20, /* who holds less is not what the sum is made of */
     BURST_S = 2,           /* so many seconds' messages at once */
     BEATS_BYTES = 16,      /* a second: ZeroMQ's own heartbeats, which end no message */
     REFUSED_COST = 100,    /* messages */
 };
 
+/* Memory by bytes on the line, at the most: with keys of frames of 34 bytes, without of empty ones; and what is thought of
+ * those without keys of whom nothing is known. */
+static const double MOST_CURVE = 2.5, MOST_PLAIN = 32, UNKNOWN_PLAIN = 4.5;
+
 /* What was taken since the last look, by descriptor. Pages of it that nobody touches take no memory. */
 static _Atomic uint32_t heard[DESCRIPTORS];
 static _Atomic uint64_t taken[DESCRIPTORS];
+static _Atomic uint64_t filled[DESCRIPTORS]; /* what that took in memory while it waited */
 
-void ration_heard(int fd, size_t bytes)
+void ration_heard(int fd, ration_size_t size)
 {
     if (fd < 0 || fd >= DESCRIPTORS) return;
     atomic_fetch_add_explicit(&heard[fd], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&taken[fd], bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&taken[fd], size.line, memory_order_relaxed);
+    atomic_fetch_add_explicit(&filled[fd], size.memory, memory_order_relaxed);
 }
 
 void ration_refused(int fd)
@@ -38,17 +47,21 @@ void ration_refused(int fd)
         atomic_fetch_add_explicit(&heard[fd], REFUSED_COST, memory_order_relaxed);
 }
 
-/* RFC 23: flags and size, of 1 byte or 8. RFC 26: "MESSAGE", a nonce, the box's authenticator, flags. */
-size_t ration_frame(size_t bytes, bool curve)
+/* On the line, RFC 23: flags and size, of 1 byte or 8; RFC 26: "MESSAGE", a nonce, the box's authenticator, flags. In
+ * memory, libzmq 4.3.4: a zmq_msg_t, which short frames fit in; of longer ones a block with a head, which the C library
+ * rounds up. */
+ration_size_t ration_frame(size_t bytes, bool curve)
 {
     enum { SHORT = 2, LONG = 9, MOST_SHORT = 255, CURVE = 8 + 8 + 16 + 1 };
+    enum { FRAME = 64, MOST_INSIDE = 33, HEAD = 40 + 16 };
     size_t n = bytes + (curve ? CURVE : 0);
-    return n + (n <= MOST_SHORT ? SHORT : LONG);
+    return (ration_size_t){.line = n + (n <= MOST_SHORT ? SHORT : LONG),
+                           .memory = FRAME + (bytes > MOST_INSIDE ? HEAD + bytes : 0)};
 }
 
 /* A socket's queue. */
 typedef struct {
-    uint64_t left; /* bytes that connections which have ended had sent there */
+    uint64_t left; /* memory of what connections which have ended had sent there */
     bool empty;
 } queue_t;
 
@@ -56,26 +69,36 @@ typedef struct {
     uint64_t cookie;
     uint64_t mark;  /* of the bytes that came, those that wait no more */
     double may_say; /* messages */
-    uint64_t held;  /* at the last look */
+    double weight;  /* memory by bytes, of the messages taken last; 0: of none yet */
+    uint64_t fills; /* memory, at the last look */
     uint64_t look;  /* number of that */
     size_t entry;
 } record_t;
 
+void ration_add(ration_size_t *sum, ration_size_t one)
+{
+    sum->line += one.line;
+    sum->memory += one.memory;
+}
+
 struct ration {
     VEC(record_t) record; /* by descriptor */
     VEC(queue_t) queue;   /* by entry */
-    uint64_t total, look;
+    ration_limits_t limits;
+    uint64_t look;
     bool full; /* nobody new is let in */
     int statm;
-    uint64_t bytes; /* of this process, at the last look */
-    int64_t looked_ms;
+    uint64_t bytes;    /* of this process, at the last look */
+    uint64_t in_peace; /* the same, when no whole message waited */
+    int64_t looked_ms, alert_until_ms, often_ms;
 };
 
-ration_t *ration_new(uint64_t total)
+ration_t *ration_new(const ration_limits_t *limits)
 {
     ration_t *self = mem_calloc(1, sizeof *self);
-    self->total = total;
+    self->limits = *limits;
     self->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    self->in_peace = ration_own_bytes(self);
     return self;
 }
 
@@ -105,7 +128,9 @@ bool ration_due(ration_t *self, int64_t now_ms)
 {
     uint64_t bytes = ration_own_bytes(self);
     if (bytes < self->bytes) self->bytes = bytes;
-    if (!self->full && now_ms - self->looked_ms < SELDOM_MS && bytes < self->bytes + GROWN_BYTES)
+    int64_t every_ms = SELDOM_MS;
+    if (now_ms < self->alert_until_ms) every_ms = self->often_ms;
+    if (!self->full && now_ms - self->looked_ms < every_ms && bytes < self->bytes + GROWN_BYTES)
         return false;
     self->bytes = bytes;
     return true;
@@ -123,7 +148,7 @@ void ration_entry(ration_t *self, size_t entry, bool drained)
 static void bury(ration_t *self, record_t *record)
 {
     queue_t *queue = record->entry < self->queue.n ? &self->queue.at[record->entry] : NULL;
-    if (record->cookie && queue && !queue->empty) queue->left += record->held;
+    if (record->cookie && queue && !queue->empty) queue->left += record->fills;
     *record = (record_t){0};
 }
 
@@ -136,6 +161,19 @@ static record_t *record_of(ration_t *self, const ration_guest_t *guest)
     bury(self, record);
     *record = (record_t){.cookie = guest->cookie, .may_say = BURST_S * MSG_PEER_RATE};
     return record;
+}
+
+static double most_weight(const ration_t *self)
+{
+    return self->limits.curve ? MOST_CURVE : MOST_PLAIN;
+}
+
+/* Who has said much in little will do so again; of whom nothing was taken yet more is feared. */
+static void weigh(const ration_t *self, record_t *record, uint64_t took, uint64_t filled_bytes)
+{
+    if (took > 0) record->weight = (double)filled_bytes / (double)took;
+    if (record->weight <= 0) record->weight = self->limits.curve ? MOST_CURVE : UNKNOWN_PLAIN;
+    if (record->weight < 1) record->weight = 1;
 }
 
 /* Bytes that wait. Where no whole message does, all but the last piece was in messages that we took: so
@@ -156,12 +194,15 @@ static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
     bool known = guest->fd < DESCRIPTORS;
     uint32_t n = known ? atomic_exchange(&heard[guest->fd], 0) : 0;
     uint64_t took = known ? atomic_exchange(&taken[guest->fd], 0) : 0;
+    uint64_t was = known ? atomic_exchange(&filled[guest->fd], 0) : 0;
     record->may_say += passed_s * MSG_PEER_RATE;
     if (record->may_say > BURST_S * MSG_PEER_RATE) record->may_say = BURST_S * MSG_PEER_RATE;
     record->may_say -= n;
     record->look = self->look;
     record->entry = guest->entry;
-    record->held = guest->held = waiting(record, guest, took, passed_s);
+    guest->held = waiting(record, guest, took, passed_s);
+    weigh(self, record, took, was);
+    record->fills = guest->fills = (uint64_t)(record->weight * (double)guest->held);
     uint64_t most = guest->listens   ? MSG_LISTENER_BYTES
                     : guest->drained ? MSG_UNFINISHED_BYTES
                                      : MSG_WAITING_BYTES;
@@ -174,10 +215,10 @@ static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
                                           : "too much of it waits";
 }
 
-static int by_held(const void *a, const void *b)
+static int by_fills(const void *a, const void *b)
 {
     const ration_guest_t *x = a, *y = b;
-    return x->held > y->held ? -1 : x->held < y->held;
+    return x->fills > y->fills ? -1 : x->fills < y->fills;
 }
 
 /* Who holds most goes first. What waits for us where messages do is ours to take, and nobody's fault. */
@@ -185,26 +226,53 @@ static void keep_to_budget(ration_guest_t *guests, size_t n)
 {
     uint64_t all = 0;
     for (size_t i = 0; i < n; i++)
-        if (guests[i].drained && !guests[i].wrong) all += guests[i].held;
+        if (guests[i].drained && !guests[i].wrong) all += guests[i].fills;
     for (size_t i = 0; i < n && all > MSG_UNFINISHED_TOTAL; i++) {
         if (!guests[i].drained || guests[i].wrong) continue;
         guests[i].wrong = "all unfinished messages take too much, and it has sent most";
-        all -= guests[i].held;
+        all -= guests[i].fills;
     }
+}
+
+/* How large this process is where nothing waits. */
+static void see_peace(ration_t *self, uint64_t waits)
+{
+    bool empty = true;
+    self->bytes = ration_own_bytes(self);
+    for (size_t i = 0; i < self->queue.n; i++) empty = empty && self->queue.at[i].empty;
+    if ((empty && waits < WORTH_BYTES) || self->bytes < self->in_peace)
+        self->in_peace = self->bytes;
+}
+
+/* Factor of what was thought: where it was too little, this process has grown by more. */
+static double correct(const ration_t *self, uint64_t thought, uint64_t held)
+{
+    double most = most_weight(self) * (double)held;
+    double grown = (double)self->bytes - (double)self->in_peace;
+    if (grown > most) grown = most;
+    return self->limits.alone && grown > (double)thought ? grown / (double)thought : 1;
 }
 
 /* Whole messages and unfinished ones, of those who are there and those who have gone. */
 static void keep_to_total(ration_t *self, ration_guest_t *guests, size_t n)
 {
-    uint64_t all = 0;
-    for (size_t i = 0; i < self->queue.n; i++) all += self->queue.at[i].left;
-    for (size_t i = 0; i < n; i++)
-        if (!guests[i].listens) all += guests[i].held;
-    self->full = all > self->total;
-    for (size_t i = 0; i < n && all > self->total && guests[i].held >= WORTH_BYTES; i++) {
+    uint64_t all = 0, held = 0, gone = 0;
+    for (size_t i = 0; i < self->queue.n; i++) gone += self->queue.at[i].left;
+    for (size_t i = 0; i < n; i++) {
+        if (guests[i].listens) continue;
+        all += guests[i].fills;
+        held += guests[i].held;
+    }
+    see_peace(self, all + gone);
+    double factor = correct(self, all + gone, held + gone);
+    all = (uint64_t)(factor * (double)(all + gone));
+    self->full = all > self->limits.total;
+    for (size_t i = 0; i < n && all > self->limits.total; i++) {
+        uint64_t fills = (uint64_t)(factor * (double)guests[i].fills);
+        if (fills < WORTH_BYTES) break;
         if (!guests[i].wrong && !guests[i].listens)
             guests[i].wrong = "all that waits for us is too much, and it has sent most";
-        all -= guests[i].held;
+        all -= fills;
     }
 }
 
@@ -215,11 +283,13 @@ size_t ration_judge(ration_t *self, ration_guest_t *guests, size_t n, int64_t no
     self->looked_ms = now_ms;
     self->look++;
     for (size_t i = 0; i < n; i++) judge(self, &guests[i], passed_s);
-    if (n) qsort(guests, n, sizeof *guests, by_held);
+    if (n) qsort(guests, n, sizeof *guests, by_fills);
     keep_to_budget(guests, n);
     for (size_t fd = 0; fd < self->record.n; fd++)
         if (self->record.at[fd].look != self->look) bury(self, &self->record.at[fd]);
     keep_to_total(self, guests, n);
     for (size_t i = 0; i < n; i++) n_wrong += guests[i].wrong != NULL;
+    if (n_wrong) self->alert_until_ms = now_ms + ALERT_MS;
+    self->often_ms = OFTEN_MS + (int64_t)(n / LOOKS_EACH_MS);
     return n_wrong;
 }

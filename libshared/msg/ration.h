@@ -5,6 +5,11 @@
  * ends takes all memory. But the kernel knows how many bytes have come on a connection, and we know how many of
  * them were in the messages that we took: the rest waits, and where no whole message does, it is unfinished.
  *
+ * What waits takes more in memory than it took on the line, and the shorter its frames are the more: without keys up to 32
+ * times (a frame of 2 bytes is a zmq_msg_t of 64), with keys, where no frame is shorter than 35 bytes, 2.5 times. Which
+ * frames they are is known when they are taken: those that wait are thought to be like those that were taken last. And a
+ * process that does little else cannot hold less than what it has grown by.
+ *
  * What a connection has queued outlives it: it is ours to read all the same. So the sum over all of them has a limit,
  * too, in which those that have ended count until their socket was seen empty; beyond it those that hold most end, and
  * nobody new is let in.
@@ -17,16 +22,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of a message: on the way, with heads, and on a connection with keys its cipher's; and in memory while it waits. */
+typedef struct {
+    size_t line, memory;
+} ration_size_t;
+ration_size_t ration_frame(size_t bytes, bool curve);
+void ration_add(ration_size_t *sum, ration_size_t one);
 /* A whole message was taken that came on this connection. Any thread; no system call, likewise below. */
-void ration_heard(int fd, size_t bytes);
-/* So many bytes a frame took on the way, with its head, and on a connection with keys its cipher's. */
-size_t ration_frame(size_t bytes, bool curve);
+void ration_heard(int fd, ration_size_t size);
 /* It was none that we take: that counts as much as many that are. */
 void ration_refused(int fd);
 
 typedef struct ration ration_t;
-/* All connections may make us hold `total` bytes. */
-ration_t *ration_new(uint64_t total);
+typedef struct {
+    uint64_t total; /* of memory that all connections may make us hold */
+    bool curve;     /* they have keys: no frame is so short that it takes many times its bytes */
+    bool alone;     /* by how much this process grows tells what it holds: it does little else */
+} ration_limits_t;
+ration_t *ration_new(const ration_limits_t *limits);
 void ration_destroy(ration_t **self_p);
 
 /* Is it time to look? When this process has grown since the last look, while nobody is let in, and now and then. */
@@ -44,7 +57,8 @@ typedef struct {
     bool listens;    /* to what we publish: all that it says is subscriptions, which are kept */
     bool
         drained; /* no whole message waits at its socket, nor did while `came` was asked; false: or nobody knows */
-    uint64_t held;     /* out: bytes that wait */
+    uint64_t held;     /* out: bytes that wait, as they came */
+    uint64_t fills;    /* out: what they are thought to take in memory */
     const char *wrong; /* out: why it is to end; NULL: it may stay */
     bool talks;        /* out: that is because it says too much in too short a time */
 } ration_guest_t;

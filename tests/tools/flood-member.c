@@ -1,9 +1,10 @@
 /* flood-member: somebody with a key of the cluster and without manners: noise in words and in blocks, messages in
- * many frames, heartbeats without a pause, subscriptions without end, on many connections that come again when they are
- * cut; or connections that say HELLO and go, over and over.
+ * many frames, of one byte, too, heartbeats without a pause, subscriptions without end, on many connections that come
+ * again when they are cut, or reset themselves; or connections that say HELLO and go, over and over.
  *
  * Each connection does one of the things that --how names, in turn. One thread; the library's own connect again. */
 #include <czmq.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/config.h"
@@ -17,7 +18,8 @@
 
 typedef struct {
     char *target, *how, *type, *id, *run;
-    int64_t connections, rate, life_ms;
+    int64_t connections, rate, life_ms, ping_ms;
+    bool resets;
     service_options_t common;
 } options_t;
 
@@ -29,7 +31,7 @@ typedef struct {
 static const config_field_t fields[] = {
     ROW(target, STRING, NULL, 0, 0, "endpoint, of an aggregator with ?key=HEX"),
     ROW(how, STRING, "words", 0, 0,
-        "words of: words, blocks, parts, beats, hello, topics, asks, puts"),
+        "words of: words, blocks, parts, crumbs, beats, hello, topics, asks, puts"),
     {.name = "type",
      .kind = CONFIG_ENUM,
      .offset = offsetof(options_t, type),
@@ -41,6 +43,8 @@ static const config_field_t fields[] = {
     ROW(connections, INT, "4", 1, 1000, "at a time"),
     ROW(rate, INT, "0", 0, 1e9, "messages a second and connection [as many as go]"),
     ROW(life_ms, INT, "0", 0, 1e9, "after which a connection ends and is made anew [never]"),
+    ROW(resets, BOOL, "false", 0, 0, "a connection ends by a reset, whatever is on the way"),
+    ROW(ping_ms, INT, "10000", 1, 1e9, "between pings of ZeroMQ's"),
     SERVICE_FIELDS(options_t),
 };
 static const config_table_t table = {
@@ -50,10 +54,11 @@ static const config_table_t table = {
     .n_fields = sizeof fields / sizeof *fields,
 };
 
-enum { WORD = 64, BLOCK = 1 << 20, PART = 1024, PARTS = 32 << 10, BURST = 64 };
+enum { WORD = 64, BLOCK = 1 << 20, PART = 1024, PARTS = 32 << 10, CRUMBS = 1 << 20, BURST = 64 };
 
 typedef struct {
-    zsock_t *socket;
+    zsock_t *socket, *monitor;
+    int32_t fd;
     size_t how;
     int64_t born_ms;
     double may_say;
@@ -84,12 +89,22 @@ static int say_blocks(flood_t *self, line_t *line)
     return put(line->socket, self->noise, BLOCK, 0);
 }
 
-static int say_parts(flood_t *self, line_t *line)
+static int put_frames(flood_t *self, line_t *line, int count, size_t n)
 {
     int rc = 0;
-    for (int i = 0; rc == 0 && i < PARTS; i++)
-        rc = put(line->socket, self->noise, PART, i + 1 < PARTS ? ZMQ_SNDMORE : 0);
+    for (int i = 0; rc == 0 && i < count; i++)
+        rc = put(line->socket, self->noise, n, i + 1 < count ? ZMQ_SNDMORE : 0);
     return rc;
+}
+
+static int say_parts(flood_t *self, line_t *line)
+{
+    return put_frames(self, line, PARTS, PART);
+}
+
+static int say_crumbs(flood_t *self, line_t *line)
+{
+    return put_frames(self, line, CRUMBS, 1);
 }
 
 static int say_hello(flood_t *self, line_t *line)
@@ -164,8 +179,9 @@ static int say_put(flood_t *self, line_t *line)
 static const struct {
     const char *name;
     int (*say)(flood_t *self, line_t *line);
-} ways[] = {{"words", say_words}, {"blocks", say_blocks}, {"parts", say_parts}, {"beats", say_beat},
-            {"hello", say_hello}, {"topics", say_topic},  {"asks", say_ask},    {"puts", say_put}};
+} ways[] = {{"words", say_words},  {"crumbs", say_crumbs}, {"blocks", say_blocks},
+            {"parts", say_parts},  {"beats", say_beat},    {"hello", say_hello},
+            {"topics", say_topic}, {"asks", say_ask},      {"puts", say_put}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* --- Connections --- */
@@ -180,11 +196,53 @@ static int open_line(flood_t *self, line_t *line, err_t *err)
     endpoint_t at = endpoint_connect(type_of(self->options.type), self->options.target);
     at.send_queue = BURST;
     at.linger_ms = 0;
+    at.ping_ms = (int)self->options.ping_ms;
     line->socket = endpoint_open(at, err);
+    if (self->options.resets && line->socket)
+        line->monitor = endpoint_watch(line->socket, ZMQ_EVENT_CONNECTED);
     line->born_ms = clock_mono_ms();
     line->n = 0;
     self->made++;
     return line->socket ? 0 : -1;
+}
+
+/* Which descriptors its connections have had: the last is the one it has. */
+static void find_descriptor(line_t *line)
+{
+    zmq_msg_t frame[2];
+    for (int n; (n = control_frames(line->monitor, frame, 2)) > 0;) {
+        if (zmq_msg_size(&frame[0]) == 6)
+            memcpy(&line->fd, (uint8_t *)zmq_msg_data(&frame[0]) + 2, 4);
+        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    }
+}
+
+static void close_line(line_t *line)
+{
+    if (line->monitor) endpoint_unwatch(line->socket);
+    zsock_destroy(&line->monitor);
+    zsock_destroy(&line->socket);
+}
+
+/* Its other end is reset; the library sees an error, and connects again. */
+static void reset_line(line_t *line)
+{
+    const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+    find_descriptor(line);
+    if (line->fd > 0) connect(line->fd, &nobody, sizeof nobody);
+    line->fd = 0;
+}
+
+static void end_line(flood_t *self, line_t *line, int64_t now_ms)
+{
+    if (!self->options.resets) {
+        close_line(line);
+        return;
+    }
+    reset_line(line);
+    line->born_ms = now_ms;
+    line->n = 0;
+    self->made++;
 }
 
 /* What is answered, by type, is told the first time. */
@@ -216,7 +274,7 @@ static int turn(flood_t *self, line_t *line, double passed_s, err_t *err)
     for (int64_t i = 0; i < self->options.connections; i++) {
         int64_t life = self->options.life_ms, now_ms = clock_mono_ms();
         if (life && line[i].socket && now_ms - line[i].born_ms >= life)
-            zsock_destroy(&line[i].socket);
+            end_line(self, &line[i], now_ms);
         if (!line[i].socket && open_line(self, &line[i], err) < 0) return -1;
         if (zsock_type(line[i].socket) != ZMQ_PUB) hear(self, &line[i]);
         speak(self, &line[i], passed_s);
@@ -263,7 +321,7 @@ static int run(flood_t *self, err_t *err)
     }
     log_event(LOG_INFO, "summary", "connections=%llu messages=%llu", (unsigned long long)self->made,
               (unsigned long long)self->said);
-    for (size_t i = 0; i < n; i++) zsock_destroy(&line[i].socket);
+    for (size_t i = 0; i < n; i++) close_line(&line[i]);
     free(line);
     free(self->noise);
     return rc;

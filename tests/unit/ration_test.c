@@ -5,11 +5,17 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 
 #include "msg/limits.h"
 #include "msg/ration.h"
 
 enum { FD = 1000, MIB = 1 << 20 };
+
+static void hear(size_t bytes)
+{
+    ration_heard(FD, (ration_size_t){.line = bytes, .memory = bytes});
+}
 
 typedef struct {
     ration_t *ration;
@@ -28,7 +34,8 @@ static const char *look(rig_t *self, uint64_t cookie, uint64_t came, bool draine
 static int begin(void **state)
 {
     static rig_t rig;
-    rig = (rig_t){.ration = ration_new(MSG_HELD_BULK), .now_ms = 1000000};
+    rig = (rig_t){.ration = ration_new(&(ration_limits_t){.total = MSG_HELD_BULK, .curve = true}),
+                  .now_ms = 1000000};
     *state = &rig;
     ration_guest_t nobody;
     ration_judge(rig.ration, &nobody, 0, rig.now_ms);
@@ -47,7 +54,7 @@ static void messages_that_end(void **state)
     uint64_t came = 0;
     for (int i = 0; i < 1000; i++) {
         came += MIB + 200;
-        ration_heard(FD, MIB + 100);
+        hear(MIB + 100);
         assert_null(look(self, 1, came + MIB, true)); /* and most of the next one */
     }
 }
@@ -66,7 +73,7 @@ static void one_that_waits(void **state)
     rig_t *self = *state;
     assert_null(look(self, 3, MSG_WAITING_BYTES, false));
     assert_string_equal(look(self, 3, MSG_WAITING_BYTES + MIB, false), "too much of it waits");
-    for (int i = 0; i < 40; i++) ration_heard(FD, MIB);
+    for (int i = 0; i < 40; i++) hear(MIB);
     assert_null(look(self, 3, MSG_WAITING_BYTES + MIB, false)); /* it was taken since */
 }
 
@@ -74,7 +81,7 @@ static void one_that_waits(void **state)
 static void one_that_comes_after(void **state)
 {
     rig_t *self = *state;
-    ration_heard(FD, 500 * MIB);
+    hear(500 * MIB);
     assert_null(look(self, 4, 500ull * MIB, true));
     assert_null(look(self, 5, MIB, true));
     assert_non_null(look(self, 5, 400ull * MIB, true));
@@ -97,7 +104,7 @@ static void subscriptions(void **state)
     rig_t *self = *state;
     ration_guest_t guest = {.fd = FD, .cookie = 10, .came = 2000, .drained = true, .listens = true};
     for (int i = 0; i < 4; i++) {
-        ration_heard(FD, 2000);
+        hear(2000);
         ration_judge(self->ration, &guest, 1, self->now_ms += 100);
         assert_null(guest.wrong);
         guest.came += 2000;
@@ -111,12 +118,12 @@ static void many_messages(void **state)
     rig_t *self = *state;
     uint64_t came = 0;
     for (int i = 0; i < 50; i++) { /* as many as are allowed */
-        for (int k = 0; k < MSG_PEER_RATE / 10; k++) ration_heard(FD, 100);
+        for (int k = 0; k < MSG_PEER_RATE / 10; k++) hear(100);
         assert_null(look(self, 7, came += 100 * MSG_PEER_RATE / 10, true));
     }
     const char *why = NULL;
     for (int i = 0; i < 50 && !why; i++) { /* twice as many */
-        for (int k = 0; k < MSG_PEER_RATE / 5; k++) ration_heard(FD, 100);
+        for (int k = 0; k < MSG_PEER_RATE / 5; k++) hear(100);
         why = look(self, 7, came += 100 * MSG_PEER_RATE / 5, true);
     }
     assert_string_equal(why, "it says too much in too short a time");
@@ -134,6 +141,20 @@ static void refused_messages(void **state)
     assert_non_null(look(self, 8, 0, true));
 }
 
+/* Of each a message was taken that took in memory so many times what it took on the line. */
+static void know(rig_t *self, ration_guest_t *guest, size_t n, size_t weight)
+{
+    ration_guest_t before[256];
+    for (size_t i = 0; i < n; i++) {
+        ration_heard(guest[i].fd, (ration_size_t){.line = 1, .memory = weight});
+        before[i] = guest[i];
+        before[i].came = 1;
+        before[i].drained = true;
+        guest[i].came++;
+    }
+    assert_int_equal(ration_judge(self->ration, before, n, self->now_ms), 0);
+}
+
 /* Each for itself is allowed; of all together those that hold most go. */
 static void budget(void **state)
 {
@@ -145,6 +166,7 @@ static void budget(void **state)
                                     .cookie = 9,
                                     .came = i % 2 ? MIB / 2 : 2 * MIB + MIB / 4,
                                     .drained = true};
+    know(self, guest, N, 1);
     size_t n = ration_judge(self->ration, guest, N, self->now_ms + 100);
     uint64_t left = 0;
     for (int i = 0; i < N; i++) {
@@ -164,6 +186,7 @@ static void total(void **state)
     ration_guest_t guest[N], newcomer = {.fd = FD + 200, .cookie = 12};
     for (int i = 0; i < N; i++)
         guest[i] = (ration_guest_t){.fd = FD + 1 + i, .cookie = 11, .came = (uint64_t)EACH * MIB};
+    know(self, guest, N, 1);
     ration_entry(self->ration, 0, false);
     assert_int_equal(ration_judge(self->ration, guest, N, self->now_ms += 20), N / 2);
     for (int i = 0; i < N; i++)
@@ -182,15 +205,85 @@ static void total(void **state)
     assert_int_equal(ration_judge(self->ration, &newcomer, 1, self->now_ms += 20), 0);
 }
 
+/* How many of eight connections stay that hold 4 MiB each, as they came, where 48 MiB of memory is the limit. */
+static size_t stay(bool curve, size_t weight)
+{
+    enum { N = 8 };
+    rig_t rig = {.ration = ration_new(&(ration_limits_t){.total = 48 * MIB, .curve = curve})};
+    ration_guest_t guest[N];
+    for (int i = 0; i < N; i++)
+        guest[i] = (ration_guest_t){.fd = FD + 1 + i, .cookie = 14, .came = 4 * MIB};
+    if (weight) know(&rig, guest, N, weight);
+    ration_entry(rig.ration, 0, false);
+    size_t n = N - ration_judge(rig.ration, guest, N, 100);
+    ration_destroy(&rig.ration);
+    return n;
+}
+
+/* What waits counts by what the connection's messages took in memory before. */
+static void small_messages(void **state)
+{
+    (void)state;
+    assert_int_equal(stay(true, 1), 8);
+    assert_int_equal(stay(true, 2), 6);
+    assert_int_equal(stay(true, 0), 4);  /* nothing is known of them: 2.5 */
+    assert_int_equal(stay(false, 0), 2); /* 4.5 */
+    assert_int_equal(stay(false, 20), 0);
+}
+
+/* A process that does little else has grown by what it holds, whatever was thought of it. */
+static void growth(void **state)
+{
+    (void)state;
+    enum { GROWN = 96 * MIB };
+    for (int alone = 0; alone < 2; alone++) {
+        rig_t rig = {.ration = ration_new(
+                         &(ration_limits_t){.total = 64 * MIB, .curve = false, .alone = alone})};
+        ration_guest_t guest = {.fd = FD + 1, .cookie = 15, .came = 4 * MIB};
+        know(&rig, &guest, 1, 1);
+        ration_entry(rig.ration, 0, false);
+        assert_int_equal(ration_judge(rig.ration, &guest, 1, 100), 0);
+        volatile uint8_t *bytes = malloc(GROWN);
+        for (size_t at = 0; at < GROWN; at += 1024) bytes[at] = 1;
+        assert_int_equal(ration_judge(rig.ration, &guest, 1, 200), alone);
+        free((void *)bytes);
+        ration_destroy(&rig.ration);
+    }
+}
+
+/* After connections had to end the others are looked at often for a while. */
+static void alert(void **state)
+{
+    rig_t *self = *state;
+    assert_null(look(self, 16, 0, true));
+    assert_false(ration_due(self->ration, self->now_ms + 200));
+    assert_non_null(look(self, 17, 2 * MSG_WAITING_BYTES, false));
+    assert_true(ration_due(self->ration, self->now_ms + 200));
+    assert_null(look(self, 18, 0, true));
+    assert_false(ration_due(self->ration, self->now_ms + 20));
+    self->now_ms += 20000;
+    assert_null(look(self, 18, 0, true));
+    assert_false(ration_due(self->ration, self->now_ms + 200));
+}
+
+static void check_frame(size_t bytes, bool curve, size_t line, size_t memory)
+{
+    ration_size_t size = ration_frame(bytes, curve);
+    assert_int_equal(size.line, line);
+    assert_int_equal(size.memory, memory);
+}
+
 /* As RFC 23 and 26 have them. */
 static void frames(void **state)
 {
     (void)state;
-    assert_int_equal(ration_frame(0, false), 2);
-    assert_int_equal(ration_frame(255, false), 257);
-    assert_int_equal(ration_frame(256, false), 265);
-    assert_int_equal(ration_frame(200, true), 200 + 33 + 2);
-    assert_int_equal(ration_frame(223, true), 223 + 33 + 9);
+    check_frame(0, false, 2, 64);
+    check_frame(33, false, 35, 64);
+    check_frame(34, false, 36, 64 + 56 + 34);
+    check_frame(255, false, 257, 64 + 56 + 255);
+    check_frame(256, false, 265, 64 + 56 + 256);
+    check_frame(200, true, 200 + 33 + 2, 64 + 56 + 200);
+    check_frame(223, true, 223 + 33 + 9, 64 + 56 + 223);
 }
 
 int main(void)
@@ -206,6 +299,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(refused_messages, begin, end),
         cmocka_unit_test_setup_teardown(budget, begin, end),
         cmocka_unit_test_setup_teardown(total, begin, end),
+        cmocka_unit_test_setup_teardown(alert, begin, end),
+        cmocka_unit_test(small_messages),
+        cmocka_unit_test(growth),
         cmocka_unit_test(frames),
     };
     return cmocka_run_group_tests_name("ration", tests, NULL, NULL);
