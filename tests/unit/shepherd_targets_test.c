@@ -181,6 +181,18 @@ static void bad_devices_are_refused(void **unused)
     rig_free(rig);
 }
 
+/* A compiler would fetch the module from there. */
+static void plans_wait_for_a_lost_aggregator(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 2, 1);
+    leave(rig, A);
+    hello_for(rig, W2, "w2", "gpu:x");
+    ask(rig, C);
+    assert_int_equal(count(rig, C, BODY(COMPILE), NULL), 0);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +201,7 @@ int main(void)
         cmocka_unit_test(it_comes_back_in_time),
         cmocka_unit_test(nobody_waits_where_that_is_said),
         cmocka_unit_test(homes_are_of_the_target),
+        cmocka_unit_test(plans_wait_for_a_lost_aggregator),
         cmocka_unit_test(devices_are_told),
         cmocka_unit_test(bad_devices_are_refused),
     };

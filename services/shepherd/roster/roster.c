@@ -154,6 +154,7 @@ size_t members_count(const roster_t *self, Msg__Kind kind)
 char **members_endpoints(const roster_t *self, size_t n_shard)
 {
     char **endpoints = mem_calloc(n_shard, sizeof *endpoints);
+    for (size_t s = 0; s < n_shard; s++) endpoints[s] = (char *)"";
     for (size_t i = 0; i < self->others.n; i++) {
         const member_row_t *row = self->others.at[i];
         if (row->shard >= 0) endpoints[row->shard] = row->endpoint;

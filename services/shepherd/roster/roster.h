@@ -114,7 +114,7 @@ size_t members_count(const roster_t *self, Msg__Kind kind);
 size_t members_with_shard(const roster_t *self);
 bool members_ahead(const roster_t *self); /* workers may ask ahead of all of these */
 bool members_answered(const roster_t *self);
-/* Endpoints of the assigned aggregators by shard: n strings, borrowed; caller frees the array. */
+/* Endpoints of the assigned aggregators by shard, of one that is lost "": n strings, borrowed; caller frees the array. */
 char **members_endpoints(const roster_t *self, size_t n_shard);
 
 void members_dismiss(const roster_t *self, msg_out_t out, const char *reason); /* BYE to all */

@@ -126,6 +126,7 @@ void plans_dispatch(shepherd_t *self)
     if (self->phase == PHASE_COMPILE && self->bulk.layout.n > 0 &&
         any_ready(self)) /* since before */
         assign(self);
+    if (!members_shards_here(self)) return; /* which have the module */
     for (size_t i = 0; i < self->plans.rows.n; i++) {
         if (self->plans.rows.at[i].state != PLAN_WANTED) continue;
         for (size_t m = 0; m < self->roster.others.n; m++) {

@@ -146,7 +146,7 @@ void samples_dispatch(shepherd_t *self)
     const member_row_t *compiler = why || self->samples.compiler ? NULL : any_compiler(self);
     if (why)
         end(self, "", why);
-    else if (compiler)
+    else if (compiler && members_shards_here(self))
         ask(self, compiler);
 }
 
