@@ -38,13 +38,14 @@ train() { # NAME ENDPOINT SHEPHERD'S FLAGS
     shepherd --workers 2 "$@"
 }
 trained() { sed -n 's/.*event=round .*round=\([0-9]*\).*/\1/p' "$dir/shepherd.log" | tail -n 1; }
-# Workers come and go, so that the rounds last as long as the siege.
+# Workers come and go, so that the rounds last as long as the siege. They are killed: one that leaves hands in a part of its
+# lease, and a round of parts has other bits.
 pace() {
     local one want=$((rounds * SECONDS / (seconds + 1))) has
     has=$(trained)
     for one in worker-0 worker-1; do
         if [ "${has:-0}" -ge "$want" ] || [ "$want" -gt $((rounds - 8)) ]; then
-            [ -z "${pid[$one]:-}" ] || { slay TERM $one; wait "${pid[$one]}"; unset "pid[$one]"; }
+            [ -z "${pid[$one]:-}" ] || { slay KILL $one; wait "${pid[$one]}"; unset "pid[$one]"; }
         elif [ -z "${pid[$one]:-}" ]; then
             worker $one --key "$keys/worker.key"
         fi

@@ -76,7 +76,7 @@ static const config_table_t table = {
     .n_fields = sizeof fields / sizeof *fields,
 };
 
-enum { REPLICAS = 2 };
+enum { REPLICAS = 2, ROUNDS = 64 };
 
 typedef struct {
     zsock_t *data;        /* NULL: it knows of none */
@@ -235,6 +235,15 @@ static void send_deltas(hostile_t *self, int64_t now_ms)
     }
 }
 
+/* Each round's leases begin with the first fence. Nothing waits: rounds may be short. */
+static void go_to_round(hostile_deltas_t *self, uint32_t round)
+{
+    if (round == self->header.round) return;
+    self->header.round = round;
+    for (uint32_t k = 0; k < REPLICAS; k++) self->fence[k] = 1;
+    self->next_ms = 0;
+}
+
 /* What a refusal tells of the round that is open, and of the fence that holds, is used. */
 static void take_answer(hostile_deltas_t *self, const wire_header_t *header, const char *text)
 {
@@ -243,9 +252,12 @@ static void take_answer(hostile_deltas_t *self, const wire_header_t *header, con
         log_event(LOG_INFO, "delta_answer", "type=%s code=%u text=\"%s\"",
                   wire_type_name(header->type), header->code, text);
     unsigned round;
-    if (!nack && header->round == self->header.round) self->header.round++; /* it is over */
+    if (!nack && header->round == self->header.round)
+        go_to_round(self, header->round + 1); /* it is over */
+    if (nack && header->code == NACK_DAMAGED && header->round == self->header.round)
+        go_to_round(self, (header->round + 1) % ROUNDS); /* not open: all are tried */
     if (nack && header->code == NACK_WRONG_ROUND && sscanf(text, "round %u", &round) == 1)
-        self->header.round = round;
+        go_to_round(self, round);
     if (nack && header->code == NACK_OLD_FENCE && header->seq < REPLICAS &&
         header->fence == self->fence[header->seq])
         self->fence[header->seq]++;
