@@ -52,10 +52,11 @@ unfinished='its message does not end|too much of it waits|it has sent most|too m
 unending=(--how 'endless,crumbs' --connections 4)
 besiege control 0 "${unending[@]}"
 besiege telemetry 1 --type PUB "${unending[@]}"
-besiege events 2 --type SUB "${unending[@]}"
 besiege data 3 "${unending[@]}"
 check "a message without end ends its connection to the shepherd" eventually 20 cuts shepherd "$unfinished"
 check "and to the aggregator" eventually 20 cuts a0 "$unfinished"
+# Later: who subscribes to too much is cut as often, and the log has one reason in ten seconds.
+besiege events 2 --type SUB "${unending[@]}"
 while [ $SECONDS -lt $((seconds / 2)) ]; do
     sleep 1
     [ $((SECONDS % 10)) -ne 0 ] || figures
