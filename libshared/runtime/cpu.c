@@ -20,7 +20,6 @@
 enum {
     HUGE_PAGE = 2 << 20,
     ROWS_TOGETHER = 256, /* of products in strips: what they leave stays in a core's cache */
-    ROOMY_KIB = 2048,    /* a second-level cache: its cores multiply f32 faster than they pack */
 };
 
 /* A step of a sweep, ready to be called. */
@@ -109,7 +108,7 @@ static void make_room(device_t *self, const plan_t *plan)
 
 static int cpu_load(device_t *self, const plan_t *plan, err_t *err)
 {
-    self->roomy = target_caps(plan->target).near_kib >= ROOMY_KIB;
+    self->roomy = target_caps(plan->target).near_kib >= CAPS_ROOMY_KIB;
     if (target_caps(plan->target).matrix && amx_enable(err) < 0) return -1;
     if (blas_open(plan->target, err) < 0) return -1;
     make_room(self, plan);

@@ -5,7 +5,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap.bash
 . tests/cluster/cluster.bash
-seconds=${PCP_RESETS_S:-15} keys=$work/keys port=$((20000 + RANDOM % 10000))
+. tests/cluster/keyed.bash
+seconds=${PCP_RESETS_S:-15} rounds=10 keys=$work/keys port=$((20000 + RANDOM % 10000)) prepared=()
 gpt2 --layers 2 --heads 2 --width 64 --block 16 --vocab 256 --batch 2 >"$work/model.mlir" || exit 1
 "$bin/pcp" keys init --dir "$keys" >"$work/issue.out"
 for role in worker aggregator compiler; do
@@ -13,13 +14,6 @@ for role in worker aggregator compiler; do
 done
 data="tcp://127.0.0.1:$((port + 3))?key=$(sed -n 's/^public //p' "$keys/aggregator.key")"
 
-train() { # NAME ENDPOINT SHEPHERD'S FLAGS
-    cluster "$work/$1" "$2"
-    shift 2
-    prepare --replicas 2 --inner-steps 2 --rounds 10 || return 1
-    sed -i 's/"run": "[^"]*"/"run": "same"/' "$dir/run.json"
-    shepherd --workers 2 "$@"
-}
 # reset NAME ENDPOINT FLAGS
 reset() {
     local name=$1 to=$2
@@ -29,12 +23,7 @@ reset() {
 }
 lives() { kill -0 "${pid[$1]}" 2>>"$work/noise"; }
 
-train calm "ipc://$work/calm/control"
-aggregator a0
-compiler c0
-worker w0
-worker w1
-check "a run in peace ends" ends 0
+calm_run
 dismiss
 
 train beset "tcp://127.0.0.1:$port" --key "$keys/shepherd.key" --telemetry "tcp://127.0.0.1:$((port + 1))" \

@@ -20,6 +20,9 @@ typedef struct {
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
 } caps_t;
 
+/* Of near_kib: then copies of both operands of a product stay near, and cores multiply f32 faster than they copy. */
+enum { CAPS_ROOMY_KIB = 2048 };
+
 /* A target that nobody named: what every device of ours could do with a library of products. */
 #define CAPS_USUAL ((caps_t){.attention = true, .library = true, .sweeps = true})
 

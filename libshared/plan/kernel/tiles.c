@@ -14,7 +14,6 @@ enum {
     FEW_ROWS = 8,      /* that do not pay for packing B */
     MOST_PARTS = 64,   /* rows of tiles beyond these come together: the pool joins parts anyway */
     CACHE_LINES_APART = 1024, /* floats: rows this far apart compete for few places of a cache */
-    ROOMY_KIB = 2048,         /* a second-level cache that holds copies of A and of B */
     ROOMY_ROWS = 512,         /* that pay for copies of A and of B there, with ... */
     ROOMY_COLS = 256,         /* ... so many columns ... */
     ROOMY_VECTORS = 2, /* ... in panels of B that stay in the first-level cache: 32 KiB of 48 */
@@ -82,7 +81,7 @@ void tiles_choose_registers(tiles_t *self, int64_t m, int64_t n, int64_t k)
  * Xeon: 3 to 19 % more than reading A in place, in narrower panels of B. */
 static bool copies_terms(const plan_gemm_step_t *s, caps_t caps)
 {
-    return caps.near_kib >= ROOMY_KIB && !s->bf16 && s->trans_a && s->m >= ROOMY_ROWS &&
+    return caps.near_kib >= CAPS_ROOMY_KIB && !s->bf16 && s->trans_a && s->m >= ROOMY_ROWS &&
            s->n >= ROOMY_COLS;
 }
 
@@ -142,7 +141,7 @@ static void choose_matrix_parts(tiles_t *self, const plan_gemm_step_t *s)
 /* Short sums of rows that compete in the first-level cache: bench-gemm, a Xeon: 8 to 17 % more. */
 static bool packs_short(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
-    return self->caps.near_kib >= ROOMY_KIB && !s->trans_a && s->k <= SHORT_SUM &&
+    return self->caps.near_kib >= CAPS_ROOMY_KIB && !s->trans_a && s->k <= SHORT_SUM &&
            s->ldb >= ROOMY_APART && m >= 4 * self->rows;
 }
 
