@@ -10,13 +10,6 @@ static int refuse_decoded(const char *codec, size_t i, float value, err_t *err)
     return err_set(err, ERR_CORRUPT, "%s: element %zu decodes to %g", codec, i, (double)value);
 }
 
-static float block_largest(const float *values, size_t n)
-{
-    float largest = 0;
-    for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(values[i]));
-    return largest;
-}
-
 /* --- f32 --- */
 size_t codec_most_f32(size_t n)
 {
@@ -86,7 +79,7 @@ size_t codec_most_int8(size_t n)
 
 static float block_scale(const float *values, size_t n)
 {
-    float scale = block_largest(values, n) / 127.0f;
+    float scale = outer_kernels()->largest(values, n) / 127.0f;
     /* Next to the largest float, a scale that was rounded up would decode to infinity. */
     if (isinf(scale * 127.0f)) scale = nextafterf(scale, 0.0f);
     return scale > 0 ? scale : 1.0f; /* all zero, or too small to divide by */
@@ -99,12 +92,9 @@ size_t codec_encode_int8(const float *values, size_t n, uint8_t *out)
         float scale = block_scale(values + from, count);
         put_f32(out, scale);
         out += 4;
-        for (size_t i = 0; i < count; i++) {
-            long q = lrint((double)values[from + i] / (double)scale);
-            /* A subnormal scale is rounded coarsely, and the largest value may pass 127. */
-            q = q > 127 ? 127 : q < -127 ? -127 : q;
-            *out++ = (uint8_t)(int8_t)q;
-        }
+        /* A subnormal scale is rounded coarsely: the largest value may pass 127. */
+        outer_kernels()->quantise(values + from, count, scale, (int8_t *)out);
+        out += count;
     }
     return codec_most_int8(n);
 }
@@ -154,7 +144,7 @@ size_t codec_encode_e3m0(const float *values, size_t n, uint8_t *out)
 {
     for (size_t from = 0; from < n; from += CODEC_BLOCK) {
         size_t count = codec_block(n, from);
-        float largest = block_largest(values + from, count);
+        float largest = outer_kernels()->largest(values + from, count);
         if (largest <= 0) largest = 1; /* all zero */
         put_f32(out, largest);
         out += 4;

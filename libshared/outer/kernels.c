@@ -81,6 +81,33 @@ INLINE void nesterov_body(const float *theta, const float *v, const float *d, si
     }
 }
 
+/* Sizes of finite floats are in the order of their bits. */
+INLINE float largest_body(const float *values, size_t n)
+{
+    uint32_t most = 0;
+    float out;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        bits &= 0x7FFFFFFF;
+        most = bits > most ? bits : most;
+    }
+    memcpy(&out, &most, sizeof out);
+    return out;
+}
+
+/* Rounded as in add_body; what is clamped before it is rounded is what would be clamped afterwards. */
+INLINE void quantise_body(const float *values, size_t n, float scale, int8_t *out)
+{
+    const double magic = 0x1.8p52;
+    for (size_t i = 0; i < n; i++) {
+        double q = (double)values[i] / (double)scale;
+        q = q > 127 ? 127 : q;
+        q = q < -127 ? -127 : q;
+        out[i] = (int8_t)(bits_of(q + magic) - bits_of(magic));
+    }
+}
+
 #define KERNELS(name, attributes)                                                                \
     attributes static bool within_##name(const float *values, size_t n, float limit)             \
     {                                                                                            \
@@ -105,8 +132,18 @@ INLINE void nesterov_body(const float *theta, const float *v, const float *d, si
     {                                                                                            \
         nesterov_body(theta, v, d, n, lr, mu, theta_next, v_next);                               \
     }                                                                                            \
-    static const outer_kernels_t kernels_##name = {within_##name, add_##name, mean_##name,       \
-                                                   squares_##name, nesterov_##name};
+    attributes static float largest_##name(const float *values, size_t n)                        \
+    {                                                                                            \
+        return largest_body(values, n);                                                          \
+    }                                                                                            \
+    attributes static void quantise_##name(const float *values, size_t n, float scale,           \
+                                           int8_t *out)                                          \
+    {                                                                                            \
+        quantise_body(values, n, scale, out);                                                    \
+    }                                                                                            \
+    static const outer_kernels_t kernels_##name = {                                              \
+        within_##name,   add_##name,     mean_##name,    squares_##name,                         \
+        nesterov_##name, largest_##name, quantise_##name};
 
 KERNELS(plain, )
 #if defined(__x86_64__)

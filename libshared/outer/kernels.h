@@ -18,6 +18,10 @@ typedef struct {
     /* outer.h: the rule nesterov */
     void (*nesterov)(const float *theta, const float *v, const float *d, size_t n, double lr,
                      double mu, float *theta_next, float *v_next);
+    float (*largest)(const float *values,
+                     size_t n); /* of all |values[i]|, which are finite; 0: none */
+    /* out[i] = round(values[i] / scale), nearest even, as a double; at most 127 in size. */
+    void (*quantise)(const float *values, size_t n, float scale, int8_t *out);
 } outer_kernels_t;
 
 const outer_kernels_t *outer_kernels(void); /* the best for this processor; static storage */

@@ -281,13 +281,52 @@ static void test_codec_random_bytes(void **state)
     }
 }
 
+static float random_float(uint64_t seed, size_t i, double size)
+{
+    double value = rng_normal(seed, i) * size;
+    return (float)(fabs(value) > FLT_MAX ? copysign(FLT_MAX, value) : value);
+}
+
+/* Number by number what codec.h says, from numbers of all sizes: halves between two steps, subnormal ones, the largest. */
+static void test_codec_int8_number_by_number(void **state)
+{
+    (void)state;
+    enum { COUNT = 1003 };
+    static const double sizes[] = {1, 1e-3, 1e30, 1e38, 1e-38, 1e-43, 3e-45, 0};
+    const codec_t *codec = codec_find("int8", NULL);
+    float values[COUNT];
+    uint8_t bytes[COUNT + 4];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        float largest = 0, scale;
+        for (size_t i = 0; i < COUNT; i++) values[i] = random_float(s, i, sizes[s]);
+        if (sizes[s] == 1)
+            for (size_t i = 0; i < 255; i++) values[i] = (float)i - 126.5f;
+        if (sizes[s] == 1) values[255] = 127;
+        for (size_t i = 0; i < COUNT; i++) largest = fmaxf(largest, fabsf(values[i]));
+        assert_int_equal(encode(codec, values, COUNT, bytes, sizeof bytes, NULL), COUNT + 4);
+        memcpy(&scale, bytes, sizeof scale);
+        assert_true(scale > 0 && (largest < 1e-40f || fabsf(largest / 127 / scale - 1) < 1e-6f));
+        for (size_t i = 0; i < COUNT; i++) {
+            long q = lrint((double)values[i] / (double)scale);
+            q = q > 127 ? 127 : q < -127 ? -127 : q;
+            if ((int8_t)bytes[4 + i] != q)
+                fail_msg("%g by %g: %d, not %ld", (double)values[i], (double)scale,
+                         (int8_t)bytes[4 + i], q);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_codec_round_trip),   cmocka_unit_test(test_codec_bf16_rounds),
-        cmocka_unit_test(test_codec_bytes),        cmocka_unit_test(test_codec_extremes),
-        cmocka_unit_test(test_codec_topk),         cmocka_unit_test(test_codec_feedback),
+        cmocka_unit_test(test_codec_round_trip),
+        cmocka_unit_test(test_codec_bf16_rounds),
+        cmocka_unit_test(test_codec_bytes),
+        cmocka_unit_test(test_codec_extremes),
+        cmocka_unit_test(test_codec_topk),
+        cmocka_unit_test(test_codec_feedback),
         cmocka_unit_test(test_codec_random_bytes),
+        cmocka_unit_test(test_codec_int8_number_by_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
