@@ -40,8 +40,7 @@ enum {
     MSG_NOT_READY_MS = 200, /* so is one that was told "not ready" */
     MSG_AHEAD_MS = 40,      /* and one for a chunk of the next round, doubling up to ... */
     MSG_AHEAD_MAX_MS = 240,
-    MSG_AHEAD_KEEP = 64, /* chunks of the next round that an aggregator keeps for who asks next, */
-    MSG_AHEAD_TIMES = 4, /* and how often it makes each of them */
+    MSG_AHEAD_TIMES = 4,         /* how often an aggregator makes a chunk of the next round */
     MSG_CANNOT_WRITE_MS = 1000,  /* one that was told "cannot write", without end */
     MSG_UPLOAD_IDLE_MS = 120000, /* without a chunk of it for so long an upload ends */
     MSG_UPLOAD_ROOM_MS = 30000,  /* or when another one needs the room */

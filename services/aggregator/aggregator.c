@@ -34,6 +34,7 @@ void aggregator_reset(aggregator_t *self)
     free(self->from);
     free(self->holder);
     guess_fini(self);
+    free(self->block_norm2);
     free(self->init_have);
     free(self->share);
     free(self->share_list);
@@ -46,6 +47,7 @@ void aggregator_reset(aggregator_t *self)
     self->holder = NULL;
     self->fragment = NULL;
     self->init_have = NULL;
+    self->block_norm2 = NULL;
     self->share = NULL;
     self->share_list = NULL;
     self->meta = (state_meta_t){0};

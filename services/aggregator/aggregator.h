@@ -22,9 +22,9 @@
 #include "outer/outer.h"
 
 enum {
-    AGGREGATOR_SLICE = 4 << 20, /* elements of the outer step done at once: whole STATE_GRAINs */
-    AGGREGATOR_BLOCK = 4096,    /* and of its innermost part, within a core's cache */
-    OBJECTS_SLICE_CHUNKS = 4,   /* chunks hashed at once */
+    AGGREGATOR_SLICE = 16,    /* chunks of the outer step done at once */
+    AGGREGATOR_BLOCK = 4096,  /* elements of its innermost part, within a core's cache */
+    OBJECTS_SLICE_CHUNKS = 4, /* chunks hashed at once */
 };
 
 /* A part of the range that replicas contribute to, and that is stepped, on its own. A range has
@@ -151,15 +151,16 @@ struct aggregator {
     contribution_t *from; /* by replica and fragment: contribution() */
     holder_t *holder;     /* by replica */
     fences_t announces;
-    float *scratch; /* MSG_CHUNK_FLOATS */
+    float *scratch;      /* MSG_CHUNK_FLOATS */
+    double *block_norm2; /* of the mean update, by AGGREGATOR_BLOCK (step.h) */
     guesses_t guess;
 
     VEC(digest_t) digests; /* in the order in which they were asked for */
 
     bool committing, hold; /* hold: as COMMIT says */
     shared_t *next;
-    uint64_t at_element, check, shares;
-    uint8_t *change_head, *change_at; /* of the chunk and of the next grain, in next->change */
+    size_t at_chunk;
+    uint64_t check, shares;
     double norm2;
     int64_t commit_ms;
     struct {

@@ -90,6 +90,7 @@ static int take_up(aggregator_t *self, const state_meta_t *meta, err_t *err)
     self->n_chunk = (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
     self->init_have = mem_calloc(self->n_chunk + 1, 1);
     self->n_init = 0;
+    self->block_norm2 = mem_calloc((size_t)(n / AGGREGATOR_BLOCK) + 1, sizeof *self->block_norm2);
     guess_init(self);
     self->outer = (outer_options_t){outer_rule_find_id(meta->rule, err), meta->lr, meta->momentum};
     if (!self->outer.rule || outer_check(&self->outer, err) < 0) return -1;

@@ -145,32 +145,34 @@ static void keep_result(aggregator_t *self)
     self->held = shared_hold(self->now);
 }
 
+/* The commit comes to nothing, and what was made for it goes. */
+static void drop_next(aggregator_t *self)
+{
+    shared_drop(&self->next);
+    guess_unmake(self);
+}
+
 /* 1: not now, for want of memory; the shepherd asks again. */
 static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *err)
 {
-    shared_t *keep[STATE_KEEPS] = {self->now, self->held};
     /* Those that no lease of the next round begins with make room for it: of these the present one
      * is the round before. */
-    for (uint32_t i = 0; i < STATE_LATE; i++) {
+    for (uint32_t i = 0; i < STATE_LATE; i++)
         if (i + 1 >= commit->lag) shared_drop(&self->before[i]);
-        keep[2 + i] = self->before[i];
-    }
-    const state_shape_t shape = {self->meta.end - self->meta.begin, self->n_outer, self->down};
-    self->next = state_slot(&self->disk, &shape, keep, err);
+    self->next = guess_take(self);
+    if (!self->next) self->next = step_slot(self, err);
     if (!self->next) return 1;
     for (uint32_t f = 0; f < self->meta.fragments; f++) {
         if (close_sum(self, f, commit, err) == 0) continue;
-        shared_drop(&self->next);
+        drop_next(self);
         return -1;
     }
     self->shares = shares_hash(commit);
     self->hold = commit->hold;
     self->commit_ms = clock_mono_ms();
     self->norm2 = 0;
-    self->at_element = self->check = 0;
-    self->change_at = self->next->change;
-    self->next->checks = mem_calloc((1 + self->n_outer) * self->n_chunk + 1,
-                                    sizeof *self->next->checks);
+    self->at_chunk = 0;
+    self->check = 0;
     self->committing = true;
     return 0;
 }
@@ -208,31 +210,14 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
 
 /* --- The outer step --- */
 
-/* All of a chunk is there: what tells it from others. */
-static void close_chunk(aggregator_t *self, uint64_t first, uint64_t n)
+/* A chunk that was made ahead, of the same updates, is done but for what goes over all of them. */
+static int step_next(aggregator_t *self, size_t chunk, err_t *err)
 {
-    const float *values = self->next->values + first;
-    self->next->checks[first / MSG_CHUNK_FLOATS] =
-        self->down ? change_seal(values, (size_t)n, self->change_head)
-                   : hash_fast(values, (size_t)n * sizeof *values);
-}
-
-static int step_next(aggregator_t *self, uint64_t first, uint64_t n, err_t *err)
-{
-    shared_t *next = self->next;
-    uint64_t in_chunk = first % MSG_CHUNK_FLOATS, end = first + n;
-    if (self->down && in_chunk == 0) {
-        self->change_head = self->change_at;
-        self->change_at += CHANGE_HEAD;
-    }
-    step_t to = {
-        .first = first, .n = (size_t)n, .values = next->values + first, .change = self->change_at};
-    for (size_t s = 0; s < self->n_outer; s++) to.outer[s] = next->outer[s] + first;
-    if (step_grain(self, &to, &self->norm2, err) < 0) return -1;
-    if (self->down) self->change_at += codec_most(self->down, to.n);
-    if (end % MSG_CHUNK_FLOATS == 0 || end == self->meta.end - self->meta.begin)
-        close_chunk(self, first - in_chunk, in_chunk + n);
-    self->check = state_check(self->check, next, first, n);
+    uint64_t first = (uint64_t)chunk * MSG_CHUNK_FLOATS, n = step_chunk_count(self, chunk);
+    if (!guess_is_made(self, chunk) && step_chunk(self, self->next, chunk, err) < 0) return -1;
+    for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK)
+        self->norm2 += self->block_norm2[at / AGGREGATOR_BLOCK];
+    self->check = state_check(self->check, self->next, first, n);
     return 0;
 }
 
@@ -266,18 +251,13 @@ static void finish_commit(aggregator_t *self)
 static void commit_slice(aggregator_t *self)
 {
     err_t err = {0};
-    uint64_t n = self->meta.end - self->meta.begin;
-    uint64_t end = n - self->at_element < AGGREGATOR_SLICE ? n
-                                                           : self->at_element + AGGREGATOR_SLICE;
-    while (self->at_element < end && err.code == ERR_OK) {
-        uint64_t left = end - self->at_element, grain = left < STATE_GRAIN ? left : STATE_GRAIN;
-        if (step_next(self, self->at_element, grain, &err) == 0) self->at_element += grain;
-    }
+    for (int i = 0; i < AGGREGATOR_SLICE && self->at_chunk < self->n_chunk && !err.code; i++)
+        if (step_next(self, self->at_chunk, &err) == 0) self->at_chunk++;
     if (err.code) {
         self->committing = false;
-        shared_drop(&self->next);
+        drop_next(self);
         refuse(self, self->meta.round, err.text, &(refusal_t){0});
-    } else if (self->at_element == n) {
+    } else if (self->at_chunk == self->n_chunk) {
         finish_commit(self);
     }
 }

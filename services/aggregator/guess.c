@@ -1,9 +1,8 @@
-/* Chunks of the next round's parameters, computed when they are asked for. */
+/* Chunks of the next round, computed when they are asked for, in the slot that the commit goes on with. */
 #include "aggregator/guess.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "aggregator/step.h"
 #include "base/log.h"
@@ -13,41 +12,45 @@ void guess_init(aggregator_t *self)
     self->guess.chunk = mem_calloc(self->n_chunk + 1, sizeof *self->guess.chunk);
 }
 
-static void drop_rows(guesses_t *guesses)
-{
-    for (size_t i = 0; i < MSG_AHEAD_KEEP; i++) shared_drop(&guesses->row[i].answer);
-}
-
 void guess_fini(aggregator_t *self)
 {
-    drop_rows(&self->guess);
+    shared_drop(&self->guess.next);
     free(self->guess.chunk);
-    free(self->guess.scratch);
     self->guess = (guesses_t){0};
 }
 
 void guess_clear(aggregator_t *self)
 {
     guesses_t *guesses = &self->guess;
-    drop_rows(guesses);
+    shared_drop(&guesses->next);
     guesses->of = guesses->n_marked = 0;
     guesses->off = false;
     guesses->n_ready = 0;
     memset(guesses->chunk, 0, self->n_chunk * sizeof *guesses->chunk);
 }
 
-static guess_row_t *find_row(guesses_t *guesses, size_t chunk)
+shared_t *guess_take(aggregator_t *self)
 {
-    for (size_t i = 0; i < MSG_AHEAD_KEEP; i++)
-        if (guesses->row[i].answer && guesses->row[i].chunk == chunk) return &guesses->row[i];
-    return NULL;
+    shared_t *next = self->guess.next;
+    self->guess.next = NULL;
+    return next;
 }
 
-/* What was computed of it is of an older sum. */
+bool guess_is_made(const aggregator_t *self, size_t chunk)
+{
+    return self->guess.chunk[chunk].made;
+}
+
+void guess_unmake(aggregator_t *self)
+{
+    for (size_t i = 0; i < self->n_chunk; i++) self->guess.chunk[i].made = false;
+}
+
+/* What was computed of it is of an older sum. An answer with it that is still on its way may be overwritten, and fails its
+ * check then. */
 static void forget(guesses_t *guesses, size_t chunk)
 {
-    guess_row_t *row = find_row(guesses, chunk);
-    if (row) shared_drop(&row->answer);
+    guesses->chunk[chunk].made = false;
     if (chunk < guesses->n_ready) guesses->n_ready = chunk;
 }
 
@@ -100,83 +103,29 @@ static int announce(aggregator_t *self, const fragment_t *part, size_t chunk, er
     return 0;
 }
 
-static shared_t *new_answer(size_t n_bytes, err_t *err)
+static int make(aggregator_t *self, size_t chunk, err_t *err)
 {
-    void *at = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at != MAP_FAILED) return shared_file((file_map_t){at, n_bytes});
-    err_set_errno(err, "a chunk of %zu bytes", n_bytes);
-    return NULL;
-}
-
-/* n values from `first` on: into `values`, and their change into `change`, if there is one. */
-static int step_chunk(aggregator_t *self, uint64_t first, size_t n, float *values, uint8_t *change,
-                      err_t *err)
-{
-    double norm2 = 0;
-    for (size_t at = 0; at < n; at += STATE_GRAIN) {
-        size_t left = n - at;
-        step_t to = {.first = first + at,
-                     .n = left < STATE_GRAIN ? left : STATE_GRAIN,
-                     .values = values + at,
-                     .change = change};
-        for (size_t s = 0; s < self->n_outer; s++)
-            to.outer[s] = self->guess.scratch + MSG_CHUNK_FLOATS + s * STATE_GRAIN;
-        if (step_grain(self, &to, &norm2, err) < 0) return -1;
-        if (change) change += codec_most(self->down, to.n);
-    }
-    return 0;
-}
-
-static shared_t *make(aggregator_t *self, size_t chunk, size_t n, err_t *err)
-{
-    enum { SCRATCH = MSG_CHUNK_FLOATS + OUTER_STATES * STATE_GRAIN };
-    const codec_t *down = self->down;
-    if (!self->guess.scratch) self->guess.scratch = mem_calloc(SCRATCH, sizeof(float));
     const fragment_t *part = step_fragment(self, chunk);
-    shared_t *answer = new_answer(down ? change_bytes(down, n) : n * sizeof(float), err);
-    if (!answer) return NULL;
-    uint8_t *bytes = (uint8_t *)(uintptr_t)answer->map.at;
-    float *values = down ? self->guess.scratch : (float *)(void *)bytes;
-    uint64_t first = (uint64_t)chunk * MSG_CHUNK_FLOATS;
+    shared_t **next = &self->guess.next;
+    if (!*next && !(*next = step_slot(self, err))) return -1;
     int rc = announce(self, part, chunk, err);
-    if (rc == 0) rc = step_chunk(self, first, n, values, down ? bytes + CHANGE_HEAD : NULL, err);
+    if (rc == 0) rc = step_chunk(self, *next, chunk, err);
     fixed_sum_drop_weight(part->sum);
-    if (rc == 0 && down) change_seal(values, n, bytes);
-    if (rc < 0) shared_drop(&answer);
-    return answer;
+    return rc;
 }
 
-static guess_row_t *oldest_row(guesses_t *guesses)
+/* False: it is not there yet, or cannot be. */
+static bool need(aggregator_t *self, size_t chunk)
 {
-    guess_row_t *oldest = &guesses->row[0];
-    for (size_t i = 0; i < MSG_AHEAD_KEEP && oldest->answer; i++)
-        if (!guesses->row[i].answer || guesses->row[i].used < oldest->used)
-            oldest = &guesses->row[i];
-    return oldest;
-}
-
-/* NULL: it is not there yet, or cannot be. */
-static const guess_row_t *need(aggregator_t *self, size_t chunk, size_t n)
-{
-    guesses_t *guesses = &self->guess;
-    guess_chunk_t *it = &guesses->chunk[chunk];
-    if (!may_guess(self) || it->n_in != guesses->of) return NULL;
-    guess_row_t *row = find_row(guesses, chunk);
-    if (!row) {
-        err_t err = {0};
-        if (it->n_made >= MSG_AHEAD_TIMES) return NULL;
-        it->n_made++;
-        shared_t *answer = make(self, chunk, n, &err);
-        if (!answer) {
-            log_event(LOG_DEBUG, "no_guess", "chunk=%zu error=\"%s\"", chunk, err.text);
-            return NULL;
-        }
-        row = oldest_row(guesses);
-        shared_drop(&row->answer);
-        *row = (guess_row_t){.chunk = chunk, .answer = answer};
-    }
-    row->used = ++guesses->clock;
-    return row;
+    guess_chunk_t *it = &self->guess.chunk[chunk];
+    err_t err = {0};
+    if (!may_guess(self) || it->n_in != self->guess.of) return false;
+    if (it->made) return true;
+    if (it->n_made >= MSG_AHEAD_TIMES) return false;
+    it->n_made++;
+    it->made = make(self, chunk, &err) == 0;
+    if (!it->made) log_event(LOG_DEBUG, "no_guess", "chunk=%zu error=\"%s\"", chunk, err.text);
+    return it->made;
 }
 
 /* --- Answers --- */
@@ -194,18 +143,21 @@ static void answer_not_yet(aggregator_t *self, const msg_peer_t *to, const wire_
 
 static void answer_guess(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request)
 {
-    const guess_row_t *row = need(self, (size_t)range_chunk(self, request), request->count);
-    if (!row) {
+    size_t chunk = (size_t)range_chunk(self, request), count = (size_t)request->count;
+    if (!need(self, chunk)) {
         answer_not_yet(self, to, request);
         return;
     }
+    shared_t *next = self->guess.next;
+    size_t n = self->down ? change_bytes(self->down, count) : count * sizeof(float);
+    const void *payload = next->values + chunk * MSG_CHUNK_FLOATS;
+    if (self->down) payload = next->change + chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
     wire_header_t header = *request;
     header.type = WIRE_DATA;
     header.total = guess_ready(self);
-    header.check = hash_fast(row->answer->map.at, row->answer->map.n);
-    self->bytes_out += row->answer->map.n;
-    self->reply(self->user, to, &header, row->answer->map.at, row->answer->map.n,
-                shared_hold(row->answer));
+    header.check = hash_fast(payload, n);
+    self->bytes_out += n;
+    self->reply(self->user, to, &header, payload, n, shared_hold(next));
 }
 
 /* Its round has been committed meanwhile. */

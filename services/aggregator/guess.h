@@ -3,11 +3,11 @@
  * Updates go up in chunks. As soon as a chunk has come from all replicas of the open round its outer step can be
  * computed, as the commit will compute it if these updates are what it names. A worker that asks (GET_AHEAD) takes the
  * result down while the rest still goes up; whether it became true it learns from the checks of the committed
- * parameters (GET_CHECKS). Nothing of it is a part of the round: it lives in memory, and the commit does not look at it.
+ * parameters (GET_CHECKS). Chunks are made in the slot of the next round. It does not count before the commit, which
+ * takes it over: what was made of the updates that it names is done then, and what was made of others is made again.
  *
  * How many replicas the round has each update says; where two disagree, or one will not be admitted, nothing is
- * guessed. Kept are the last MSG_AHEAD_KEEP chunks that somebody has asked for, and each is made MSG_AHEAD_TIMES times
- * a round at most, so that no asking costs more memory or time than that. */
+ * guessed. Each chunk is made MSG_AHEAD_TIMES times a round at most, so that no asking costs more time than that. */
 #ifndef AGGREGATOR_GUESS_H
 #define AGGREGATOR_GUESS_H
 
@@ -25,13 +25,8 @@ typedef struct aggregator aggregator_t;
 typedef struct {
     uint32_t n_in;   /* updates of the open round that it has come from */
     uint32_t n_made; /* how often it was computed */
+    bool made;       /* from the sum as it is: `next` has it */
 } guess_chunk_t;
-
-typedef struct {
-    size_t chunk;
-    shared_t *answer; /* its payload is the whole mapping; NULL: the row is free */
-    uint64_t used;    /* clock of the last use */
-} guess_row_t;
 
 typedef struct {
     uint32_t of;          /* replicas of the open round, as its updates say; 0: unknown */
@@ -39,15 +34,18 @@ typedef struct {
     uint32_t n_marked;    /* updates that will not be admitted */
     guess_chunk_t *chunk; /* of the range */
     size_t n_ready;       /* so many in front have all come, at least */
-    guess_row_t row[MSG_AHEAD_KEEP];
-    uint64_t clock;
-    float *
-        scratch; /* a chunk of parameters, and a grain of each vector beside them; NULL: not needed so far */
+    shared_t *next; /* the slot that they are made in; NULL: none so far, or the commit has it */
 } guesses_t;
 
 void guess_init(aggregator_t *self); /* for self->n_chunk chunks */
 void guess_fini(aggregator_t *self);
 void guess_clear(aggregator_t *self); /* another round is open */
+
+/* For the commit, which goes on in the slot with what was made of its updates and does the rest: the slot, held for the caller,
+ * or NULL. From then until guess_unmake or guess_clear nothing is guessed. */
+shared_t *guess_take(aggregator_t *self);
+bool guess_is_made(const aggregator_t *self, size_t chunk);
+void guess_unmake(aggregator_t *self); /* nothing is: what was made is gone */
 
 /* A chunk of the range was added to its sum by the update that `header` is of; or taken out of it. */
 void guess_add(aggregator_t *self, const wire_header_t *header, size_t chunk);

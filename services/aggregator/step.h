@@ -5,18 +5,16 @@
 
 #include "aggregator/aggregator.h"
 
-/* A grain: elements [first, first + n) of the range, STATE_GRAIN at most, from a multiple of that. */
-typedef struct {
-    uint64_t first;
-    size_t n;
-    float *values;              /* n parameters of the next round */
-    float *outer[OUTER_STATES]; /* and the vectors beside them, as many as the range has */
-    uint8_t
-        *change; /* where the way down has a codec: the encoding of their change, without a head */
-} step_t;
+/* A slot for the next round's values, with room for the checks of its chunks; held for the caller. NULL: ERR_MEMORY, as
+ * state_slot. */
+shared_t *step_slot(aggregator_t *self, err_t *err);
 
-/* Under the weights that the grain's sum has been told. *norm2: grows by that of the mean update. */
-int step_grain(aggregator_t *self, const step_t *to, double *norm2, err_t *err);
+/* A chunk of the range into that slot: parameters, the vectors beside them, their change and its head, the check. Under the
+ * weights that the chunk's sum has been told. Of each AGGREGATOR_BLOCK of it the mean update's square goes to
+ * self->block_norm2. */
+int step_chunk(aggregator_t *self, shared_t *next, size_t chunk, err_t *err);
+
+uint64_t step_chunk_count(const aggregator_t *self, size_t chunk); /* elements */
 
 /* The fragment that a chunk of the range belongs to. */
 fragment_t *step_fragment(const aggregator_t *self, size_t chunk);

@@ -202,6 +202,46 @@ static void the_checks_tell_a_wrong_guess(void **unused)
     remove_root(root);
 }
 
+typedef struct {
+    float *theta;
+    double norm2;
+} result_t;
+
+/* Two rounds of the updates that `fences` name, of all or of some replicas. */
+static result_t committed(const uint32_t *fences, bool guessed)
+{
+    rig_t *rig = new_rig("nesterov");
+    for (uint32_t round = 0; round < 2; round++) {
+        put_chunk(rig, round, 0);
+        if (guessed) free(guess(rig, round + 1, 0, 1).bytes);
+        put_chunk(rig, round, 1);
+        if (guessed && round == 0) free(guess(rig, round + 1, 1, 2).bytes);
+        commit(rig, round, fences, weights);
+        assert_string_equal(rig->error, "");
+    }
+    result_t out = {get_params(rig, 2), rig->norm2};
+    rig_free(rig);
+    return out;
+}
+
+/* The commit goes on with what was made of its updates, and makes again what was not: the same bits as if nobody had asked. */
+static void asking_changes_nothing(void **unused)
+{
+    (void)unused;
+    static const uint32_t two[K] = {1, 1, 0};
+    const uint32_t *const of[] = {all, two};
+    static const char *const codecs[] = {NULL, "int8"};
+    for (int i = 0; i < 4; i++) {
+        way_down = codecs[i / 2];
+        result_t asked = committed(of[i % 2], true), unasked = committed(of[i % 2], false);
+        assert_memory_equal(asked.theta, unasked.theta, N * sizeof(float));
+        assert_true(asked.norm2 == unasked.norm2);
+        free(asked.theta);
+        free(unasked.theta);
+    }
+    way_down = NULL;
+}
+
 /* However often somebody makes it compute one chunk anew. */
 static void asking_costs_no_more_than_this(void **unused)
 {
@@ -258,6 +298,7 @@ int main(void)
         cmocka_unit_test(without_a_number_nothing_is_guessed),
         cmocka_unit_test(another_update_is_another_guess),
         cmocka_unit_test(the_checks_tell_a_wrong_guess),
+        cmocka_unit_test(asking_changes_nothing),
         cmocka_unit_test(asking_costs_no_more_than_this),
         cmocka_unit_test(after_a_restart_it_guesses_from_the_next_round_on),
     };
