@@ -57,12 +57,11 @@ static void hold(states_t *self, const state_t *state)
     VEC_PUSH(&self->held, *state);
 }
 
-static int hold_copy(states_t *self, state_t *state, const source_t *from, err_t *err)
+static int copy(state_t *state, const source_t *from, err_t *err)
 {
     state->bytes = source_take(from, err);
     if (!state->bytes) return -1;
     state->source = source_of_bytes(state->bytes, (size_t)from->n);
-    hold(self, state);
     return 0;
 }
 
@@ -286,46 +285,64 @@ const state_t *states_open(states_t *self, const char *hash, err_t *err)
     return NULL;
 }
 
+static bool in_memory(const Msg__Lease *lease)
+{
+    return lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
+}
+
+int states_write(const states_t *self, const Msg__Lease *lease, const source_t *from,
+                 states_made_t *made, err_t *err)
+{
+    *made = (states_made_t){.state = {.replica = lease->replica, .round = lease->round + 1}};
+    state_t *state = &made->state;
+    double begin = clock_mono_s();
+    if (in_memory(lease) && copy(state, from, err) < 0) return -1;
+    if (!in_memory(lease))
+        made->in_dir = write_file(self, lease, from, state->hash, &made->fault) == 0;
+    log_event(LOG_DEBUG, "state_written", "replica=%u round=%u state=%.12s bytes=%llu seconds=%.3f",
+              lease->replica, state->round, state->hash, (unsigned long long)from->n,
+              clock_mono_s() - begin);
+    return 0;
+}
+
+void states_drop(states_made_t *made)
+{
+    free(made->state.bytes);
+    *made = (states_made_t){0};
+}
+
 /* In the object service, or else in memory. */
-static int keep_elsewhere(states_t *self, state_t *state, const source_t *from,
-                          data_client_t *client, bool must_put, const err_t *fault, err_t *err)
+static int keep_elsewhere(states_t *self, states_made_t *made, const source_t *from,
+                          data_client_t *client, bool must_put, err_t *err)
 {
     err_t put_err = {0};
+    state_t *state = &made->state;
     if (source_hash(from, state->hash, err) < 0) return -1;
     bool put = client && data_put_object_from(client, state->hash, from, &put_err) == 0;
     if (!put && must_put) return err_set(err, put_err.code, "%s", put_err.text);
-    if (!put && hold_copy(self, state, from, err) < 0) return -1;
+    if (!put && copy(state, from, err) < 0) return -1;
+    if (!put) hold(self, state);
     self->degraded = true;
     snprintf(self->fault, sizeof self->fault,
              "inner state %.12s of replica %u is in %s only: %s; free space there", state->hash,
-             state->replica, put ? "the object service" : "memory", fault->text);
+             state->replica, put ? "the object service" : "memory", made->fault.text);
     log_event(LOG_ERROR, "degraded", "text=\"%s\"", self->fault);
     return 0;
 }
 
-static int keep_named(states_t *self, const Msg__Lease *lease, state_t *state, const source_t *from,
-                      data_client_t *client, err_t *err)
-{
-    err_t fault = {0};
-    bool must_put = lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT;
-    if (write_file(self, lease, from, state->hash, &fault) < 0)
-        return keep_elsewhere(self, state, from, client, must_put, &fault, err);
-    self->degraded = false;
-    return must_put ? data_put_object_from(client, state->hash, from, err) : 0;
-}
-
 int states_keep(states_t *self, const Msg__Lease *lease, const source_t *from,
-                data_client_t *client, char hash[HASH_HEX], err_t *err)
+                data_client_t *client, states_made_t *made, char hash[HASH_HEX], err_t *err)
 {
-    state_t state = {.replica = lease->replica, .round = lease->round + 1};
-    bool memory = lease->keep_state == MSG__STATE_KEEP__STATE_MEMORY;
-    double begin = clock_mono_s();
-    int rc = memory ? hold_copy(self, &state, from, err)
-                    : keep_named(self, lease, &state, from, client, err);
-    if (rc < 0) return -1;
-    memcpy(hash, state.hash, HASH_HEX);
-    log_event(LOG_DEBUG, "state_kept", "replica=%u round=%u state=%.12s bytes=%llu seconds=%.3f",
-              lease->replica, state.round, state.hash, (unsigned long long)from->n,
-              clock_mono_s() - begin);
-    return 0;
+    bool must_put = lease->keep_state == MSG__STATE_KEEP__STATE_OBJECT;
+    int rc = 0;
+    if (in_memory(lease)) {
+        hold(self, &made->state);
+    } else if (!made->in_dir) {
+        rc = keep_elsewhere(self, made, from, client, must_put, err);
+    } else {
+        self->degraded = false;
+        if (must_put) rc = data_put_object_from(client, made->state.hash, from, err);
+    }
+    if (rc == 0) memcpy(hash, made->state.hash, HASH_HEX);
+    return rc;
 }

@@ -47,11 +47,26 @@ const state_t *states_open(states_t *self, const char *hash, err_t *err);
 
 void states_done(states_t *self); /* what states_find read is not needed any more */
 
-/* Keep the state that a lease ends with as the lease wishes; it is read piece by piece, more than once where
- * it goes to several places. hash: its name, empty for STATE_MEMORY. Where the directory has no room the
- * object service takes it (any worker can then go on), and if that cannot either it stays in memory, as one
- * of STATE_MEMORY does; `degraded` says so. An object that was wished for and cannot be put is an error. */
+/* A state on its way from states_write to states_keep. */
+typedef struct {
+    state_t state; /* with its bytes, if it is to be in memory */
+    bool in_dir;   /* it is there */
+    err_t fault;   /* why not */
+} states_made_t;
+
+/* Write down the state that a lease ends with, as far as no service is needed for it: to the directory or into
+ * memory, piece by piece. What is kept already stays as it is, so that the lease may still fail; this may be done
+ * while its update is on its way. */
+int states_write(const states_t *self, const Msg__Lease *lease, const source_t *state,
+                 states_made_t *made, err_t *err);
+
+/* From now on the state counts, and is where the lease wishes. hash: its name, empty for STATE_MEMORY. Where the
+ * directory has no room the object service takes it, read once more (any worker can then go on), and if that cannot
+ * either it stays in memory, as one of STATE_MEMORY does; `degraded` says so. An object that was wished for and
+ * cannot be put is an error. Takes what `made` holds. */
 int states_keep(states_t *self, const Msg__Lease *lease, const source_t *state,
-                data_client_t *client, char hash[HASH_HEX], err_t *err);
+                data_client_t *client, states_made_t *made, char hash[HASH_HEX], err_t *err);
+
+void states_drop(states_made_t *made); /* it shall not count */
 
 #endif

@@ -12,6 +12,7 @@
 #include "worker/delta.h"
 #include "worker/ready.h"
 #include "worker/schedule.h"
+#include "worker/upload.h"
 
 bool trainer_is_fatal(err_code_t code)
 {
@@ -81,20 +82,6 @@ static int train(trainer_t *self, const Msg__Lease *lease, feed_t *feed, progres
     return 0;
 }
 
-static int upload(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
-{
-    data_delta_t which = {.round = lease->round,
-                          .replica = lease->replica,
-                          .fence = lease->fence,
-                          .weight = steps < lease->inner_steps ? steps : lease->weight,
-                          .codec = self->codec->id,
-                          .of = lease->ahead};
-    atomic_store(&self->sends, true);
-    int rc = data_put_delta(self->client, lease->bounds, &which, self->start, err);
-    atomic_store(&self->sends, false);
-    return rc;
-}
-
 static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *err)
 {
     const state_t *state = NULL;
@@ -148,7 +135,26 @@ static work_t work_of(const Msg__Lease *lease)
                     .training = true};
 }
 
-/* The pseudo-gradient up, then the inner state to where the lease wishes. */
+/* The pseudo-gradient goes up while the inner state is written down: neither waits for the other. What was written counts
+ * when the update has arrived. */
+static int send_off(trainer_t *self, const Msg__Lease *lease, uint64_t steps, const source_t *state,
+                    err_t *err)
+{
+    upload_t upload;
+    states_made_t made;
+    err_t fault = {0};
+    upload_begin(&upload, self, lease, steps);
+    int wrote = states_write(&self->states, lease, state, &made, &fault);
+    int sent = upload_end(&upload, err);
+    if (sent == 0 && wrote < 0) err_set(err, fault.code, "%s", fault.text);
+    if (sent < 0 || wrote < 0) {
+        states_drop(&made);
+        return -1;
+    }
+    return states_keep(&self->states, lease, state, self->client, &made, self->state, err);
+}
+
+/* The pseudo-gradient up, the inner state to where the lease wishes. */
 static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
     size_t n_param = (size_t)engine_params(self->engine);
@@ -162,12 +168,10 @@ static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err
     if (lease->ahead && !lease->audit) ready_ahead(self, &work, lease->round + 1);
     bool degraded = self->states.degraded;
     int rc = engine_state(self->engine, error, &state, err);
-    if (rc == 0 && lease->audit) {
+    if (rc == 0 && lease->audit)
         rc = audit(self, lease, &state, err);
-    } else if (rc == 0) {
-        rc = upload(self, lease, steps, err);
-        if (rc == 0) rc = states_keep(&self->states, lease, &state, self->client, self->state, err);
-    }
+    else if (rc == 0)
+        rc = send_off(self, lease, steps, &state, err);
     free(error);
     if (degraded != self->states.degraded && self->hooks.degraded)
         self->hooks.degraded(self->hooks.user, self->states.fault, degraded);

@@ -19,7 +19,9 @@
 static void keep(states_t *states, Msg__Lease *lease, const char *text, char hash[HASH_HEX])
 {
     const source_t state = source_of_bytes(text, strlen(text));
-    assert_int_equal(states_keep(states, lease, &state, NULL, hash, NULL), 0);
+    states_made_t made;
+    assert_int_equal(states_write(states, lease, &state, &made, NULL), 0);
+    assert_int_equal(states_keep(states, lease, &state, NULL, &made, hash, NULL), 0);
 }
 
 /* What a lease that names `hash` begins with is `text`; NULL: zero moments. */
