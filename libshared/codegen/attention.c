@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/lower/attention.h"
-
 enum {
     ROOM = 768 << 10,  /* bytes of packed keys of a chunk */
     NEAR = 256 << 10,  /* operands whose rows span no more than this are read where they are */
@@ -39,14 +37,19 @@ static const char *suffix(const attend_t *self, int view)
     return dtype_name(self->a->view[view].dtype);
 }
 
+void attention_add_place(const attention_view_t *v, str_t *out)
+{
+    if (v->outer) str_addf(out, " + o / %" PRId64 " * %" PRId64, v->n_inner, v->outer);
+    if (v->inner) str_addf(out, " + o %% %" PRId64 " * %" PRId64, v->n_inner, v->inner);
+}
+
 /* const T *name: matrix o of a view. */
 static void point_at(attend_t *self, int view, const char *name, bool written)
 {
     const attention_view_t *v = &self->a->view[view];
     str_addf(self->out, "%s%s *const %s = a%d + %" PRId64, written ? "" : "const ",
              v->dtype == DT_F32 ? "float" : "uint16_t", name, v->arg, v->offset);
-    if (v->outer) str_addf(self->out, " + o / %" PRId64 " * %" PRId64, v->n_inner, v->outer);
-    if (v->inner) str_addf(self->out, " + o %% %" PRId64 " * %" PRId64, v->n_inner, v->inner);
+    attention_add_place(v, self->out);
     str_add(self->out, ";\n");
 }
 

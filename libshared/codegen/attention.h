@@ -7,11 +7,15 @@
 
 #include "base/str.h"
 #include "plan/kernel/kernel.h"
+#include "plan/lower/attention.h"
 
 /* The body of the kernel between its arguments a<i> and the end. */
 void attention_render(const kernel_t *kernel, str_t *out);
 
-/* Does a rendered kernel need prelude_attention.h? */
+/* " + o / 3 * 96 + o % 3 * 32": where matrix o of a view lies behind its offset, in each of our languages. */
+void attention_add_place(const attention_view_t *view, str_t *out);
+
+/* Does a rendered kernel need prelude_attention.h, or prelude_attention.cuh? */
 bool attention_is_in(const char *text);
 
 #endif

@@ -54,6 +54,10 @@ __asm__(".pushsection .rodata\n"
         "prelude_threads_bytes:\n"
         ".incbin \"libshared/codegen/prelude.cuh\"\n"
         ".byte 0\n"
+        ".local prelude_threads_attention_bytes\n"
+        "prelude_threads_attention_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_attention.cuh\"\n"
+        ".byte 0\n"
         ".popsection\n");
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
@@ -67,6 +71,7 @@ extern const char prelude_glsl_f64_bytes[] __attribute__((visibility("hidden")))
 extern const char prelude_cuda_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_hip_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_threads_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_threads_attention_bytes[] __attribute__((visibility("hidden")));
 
 const char *prelude_text(void)
 {
@@ -116,4 +121,9 @@ const char *prelude_hip_text(void)
 const char *prelude_threads_text(void)
 {
     return prelude_threads_bytes;
+}
+
+const char *prelude_threads_attention_text(void)
+{
+    return prelude_threads_attention_bytes;
 }

@@ -11,12 +11,13 @@
 typedef unsigned int uint;
 
 #define pcp_exchange(x, k) __shfl_xor_sync(0xFFFFFFFFu, x, k)
+#define pcp_sync_warp() __syncwarp()
 
 // d += a b for a warp: a of 16 x 16, b of 16 x 8 bf16, d of 16 x 8 f32. Thread 4 g + t has of a the pairs (g, 2 t), (g + 8, 2 t),
 // (g, 2 t + 8), (g + 8, 2 t + 8); of b, by columns, (2 t, g), (2 t + 8, g); of d (g, 2 t), (g, 2 t + 1) and the same of
 // row g + 8 (PTX ISA, "Matrix fragments for mma.m16n8k16").
 struct pcp_lane_t {
-    enum { COLS = 8, PAIRS_A = 4, PAIRS_B = 2 };
+    enum { COLS = 8, PAIRS_A = 4, PAIRS_B = 2, ROWS = 2, SPAN = 4 }; // rows of a thread's d, and threads that have one together
     int g, t;
     static PCP_METHOD pcp_lane_t mine() { return {(int)threadIdx.x % 32 / 4, (int)threadIdx.x % 4}; }
     PCP_METHOD int a_row(int i) const { return g + i % 2 * 8; }

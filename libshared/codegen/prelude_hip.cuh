@@ -28,6 +28,9 @@ struct pcp_dim_t {
 #define __syncthreads()                                       \
     (__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"), __builtin_amdgcn_s_barrier(), \
      __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"))
+#define pcp_sync_warp()                                                                              \
+    (__builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront"), __builtin_amdgcn_wave_barrier(), \
+     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront"))
 
 // The x of the thread whose number in the wavefront differs in the bits of k: word by word. The instruction counts bytes
 // of a register, modulo the wavefront's.
@@ -109,7 +112,7 @@ PCP_OCML_2(nextafter, float, f32)
 // (t, 4 g + 3); of b, by columns, the same; of d (4 g, t) to (4 g + 3, t) (AMD's CDNA2 and CDNA3 ISA, V_MFMA_F32_16X16X16).
 #if defined(__gfx90a__) || defined(__gfx942__) // others multiply bf16 as f32
 struct pcp_lane_t {
-    enum { COLS = 16, PAIRS_A = 2, PAIRS_B = 2 };
+    enum { COLS = 16, PAIRS_A = 2, PAIRS_B = 2, ROWS = 4, SPAN = 16 };
     int g, t;
     static PCP_METHOD pcp_lane_t mine() { return {(int)threadIdx.x % 64 / 16, (int)threadIdx.x % 16}; }
     PCP_METHOD int a_row(int) const { return t; }

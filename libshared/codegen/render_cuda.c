@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codegen/attention.h"
 #include "codegen/narrow.h"
 #include "codegen/prelude_text.h"
 #include "codegen/render.h"
@@ -177,6 +178,10 @@ void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *o
         render_cuda_product(kernel->product, out);
         return;
     }
+    if (kernel->kind == KERNEL_ATTENTION) {
+        render_cuda_attention(dialect, kernel, out);
+        return;
+    }
     render_t self;
     turns_t o;
     turns_begin(&o, kernel, &turns);
@@ -210,11 +215,16 @@ void render_cuda_head(const cuda_dialect_t *dialect, str_t *out, int n, char *co
     render_c_rounding(out);
     narrow_head(out, n, text);
     str_add(out, prelude_threads_text());
+    for (int i = 0; i < n; i++)
+        if (attention_is_in(text[i])) {
+            str_add(out, prelude_threads_attention_text());
+            break;
+        }
 }
 
 bool render_cuda_supports(kernel_kind_t kind)
 {
-    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT;
+    return kind == KERNEL_LOOPS || kind == KERNEL_PRODUCT || kind == KERNEL_ATTENTION;
 }
 
 /* --- What it cannot do ------------------------------------------------------------------------ */

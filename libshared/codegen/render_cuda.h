@@ -21,6 +21,8 @@ typedef struct {
 void render_cuda(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out);
 /* The same for a product of f32 or bf16: render_cuda_product.c. */
 void render_cuda_product(const product_t *product, str_t *out);
+/* The same for attention or its gradient: render_cuda_attention.c. */
+void render_cuda_attention(const cuda_dialect_t *dialect, const kernel_t *kernel, str_t *out);
 
 /* With its name, behind a line that names it. */
 void render_cuda_symbol(const char *name, const char *body, str_t *out);

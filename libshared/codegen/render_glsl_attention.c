@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "codegen/attention.h"
 #include "codegen/render_glsl.h"
-#include "plan/lower/attention.h"
 
 enum { LANES = ATTENTION_ROWS };
 enum { Q, K, V, O, LSE, CT, DQ, DK, DV }; /* views; forward: o and lse are results */
@@ -24,8 +24,7 @@ static void point_at(attend_t *self, int view, const char *name)
     const attention_view_t *v = &self->a->view[view];
     str_addf(self->out, "    const int %s = args[work.at + %d] + %" PRId64, name, v->arg,
              v->offset);
-    if (v->outer) str_addf(self->out, " + o / %" PRId64 " * %" PRId64, v->n_inner, v->outer);
-    if (v->inner) str_addf(self->out, " + o %% %" PRId64 " * %" PRId64, v->n_inner, v->inner);
+    attention_add_place(v, self->out);
     str_add(self->out, ";\n");
 }
 

@@ -29,6 +29,7 @@ emulated_device() {
     check "a device alone stands for its best target; training steps in bf16" "$bin/pcp" compare "$work/model.mlir" \
         --targets "$kind,c:scalar" --precision bf16 --steps 2 --max-deviation 1e-3
     check "steps take what the device's clock says" own_clock "$kind"
+    check "attention as one kernel each way" "$tests/fuse_test"
     check "groups of threads" "$bin/pcp" check --backend cpu "$emulated/groups.mlir"
     for n in 1410 700; do # tiles of 128 x 128 and of 64 x 64; the other tests have small ones
         sed "s/1410/$n/g" "$emulated/products.mlir" >"$work/products.mlir"

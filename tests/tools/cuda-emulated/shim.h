@@ -37,6 +37,7 @@ extern "C" void emulated_set(emulated *now)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __syncthreads() emulated_now->wait(__LINE__)
+#define __syncwarp() emulated_now->wait(__LINE__)
 #define __shfl_xor_sync(mask, value, k) emulated_from(threadIdx.x ^ (unsigned)(k), value, __LINE__)
 #endif
 

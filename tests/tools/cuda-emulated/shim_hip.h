@@ -16,6 +16,7 @@ enum { EMULATED_WAVE = 32 };
 #define __builtin_amdgcn_workgroup_size_x() (emulated_now->block_size.x)
 #define __builtin_amdgcn_fence(order, scope) ((void)0)
 #define __builtin_amdgcn_s_barrier() emulated_now->wait(__LINE__)
+#define __builtin_amdgcn_wave_barrier() emulated_now->wait(__LINE__)
 #define __builtin_amdgcn_ds_bpermute(at, x) emulated_permute(at, x, __LINE__)
 #define __builtin_amdgcn_mfma_f32_16x16x16bf16_1k emulated_mfma
 
