@@ -20,13 +20,6 @@ int64_t derive_length(const derive_t *self)
     return self->found.length;
 }
 
-bool derive_is_half(const derive_t *self)
-{
-    for (int i = 0; i < self->found.fn->body->n_arg; i++)
-        if (self->found.is_param[i] && self->found.arg[i].type.dtype == DT_BF16) return true;
-    return false;
-}
-
 /* --- a function's inputs --- */
 
 /* Behind those of the model. */
@@ -57,7 +50,10 @@ static ir_val_t input(const ir_fn_t *fn, const inputs_t *in, int i)
 static ir_type_t param_type(const found_t *found, int i)
 {
     ir_type_t type = found->arg[i].type;
-    if (type.dtype != DT_BF16) type = optim_master(type);
+    if (found->narrow[i])
+        type.dtype = found->narrow[i];
+    else if (type.dtype != DT_BF16)
+        type = optim_master(type);
     if (found->turned[i]) {
         int64_t rows = type.dim[0];
         type.dim[0] = type.dim[1];
@@ -72,26 +68,44 @@ static void describe(ir_module_t *m, ir_attrs_t *attrs, const char *role, const 
     attr_set_text(m->arena, attrs, "pcp.role", ATTR_STRING, role);
 }
 
+/* A parameter of the function that is made. */
+typedef struct {
+    ir_type_t type;
+    const char *name;
+} param_t;
+
+/* The model's parameters as steps keep them, whole numbers' scales behind them; or as the module has them. */
+static int list_params(const found_t *found, arena_t *arena, bool steps, param_t *out)
+{
+    int n = 0;
+    for (int i = 0; i < found->fn->body->n_arg; i++) {
+        if (!found->is_param[i]) continue;
+        param_t x = {found->arg[i].type, found->arg[i].name};
+        if (steps) x.type = param_type(found, i);
+        if (steps && found->turned[i]) x.name = arena_printf(arena, "%s" STEPS_TURNED, x.name);
+        out[n++] = x;
+        if (x.type.dtype != DT_I8 || !steps) continue;
+        ir_type_t rows = ir_type(DT_F32, 1, x.type.dim);
+        out[n++] = (param_t){rows, arena_printf(arena, "%s" STEPS_SCALES, x.name)};
+    }
+    return n;
+}
+
 static ir_fn_t *new_function(ir_module_t *m, const found_t *found, const char *name, bool steps,
                              inputs_t *in)
 {
-    int n = found->fn->body->n_arg, n_param = 0;
-    ir_type_t *types = ARENA_ARRAY(m->arena, ir_type_t, (size_t)n + in->at.n);
+    size_t most = 2 * (size_t)found->fn->body->n_arg;
+    param_t *params = ARENA_ARRAY(m->arena, param_t, most + 1);
+    ir_type_t *types = ARENA_ARRAY(m->arena, ir_type_t, most + in->at.n + 1);
+    int n = list_params(found, m->arena, steps, params);
+    for (int i = 0; i < n; i++) types[i] = params[i].type;
+    in->first = n;
+    for (size_t i = 0; i < in->at.n; i++) types[(size_t)n + i] = in->at.at[i].type;
+    ir_fn_t *fn = ir_fn_new(m, name, n + (int)in->at.n, types);
     for (int i = 0; i < n; i++)
-        if (found->is_param[i])
-            types[n_param++] = steps ? param_type(found, i) : found->arg[i].type;
-    in->first = n_param;
-    for (size_t i = 0; i < in->at.n; i++) types[(size_t)n_param + i] = in->at.at[i].type;
-    ir_fn_t *fn = ir_fn_new(m, name, n_param + (int)in->at.n, types);
-    for (int i = 0, k = 0; i < n; i++) {
-        if (!found->is_param[i]) continue;
-        const char *word = steps && found->turned[i]
-                               ? arena_printf(m->arena, "%s" STEPS_TURNED, found->arg[i].name)
-                               : found->arg[i].name;
-        describe(m, &fn->param_attrs[k++], steps ? "param" : "frozen", word);
-    }
+        describe(m, &fn->param_attrs[i], steps ? "param" : "frozen", params[i].name);
     for (size_t i = 0; i < in->at.n; i++)
-        describe(m, &fn->param_attrs[(size_t)n_param + i], in->at.at[i].role, in->at.at[i].name);
+        describe(m, &fn->param_attrs[(size_t)n + i], in->at.at[i].role, in->at.at[i].name);
     return fn;
 }
 
@@ -108,22 +122,27 @@ static void begin(emit_t *e, const found_t *found, ir_fn_t *fn, bool steps)
     e->cut = found->cut;
     e->hidden = IR_NONE;
     e->param = mem_calloc((size_t)n_arg + 1, sizeof *e->param);
+    e->kept = mem_calloc((size_t)n_arg + 1, sizeof *e->kept);
+    e->scales = mem_calloc((size_t)n_arg + 1, sizeof *e->scales);
     e->value = mem_calloc(n + 1, sizeof *e->value);
     e->whole = (ir_clone_t){
         .from = found->fn, .to = fn, .map = mem_calloc(n + 1, sizeof(ir_val_t))};
     for (uint32_t v = 0; v < n; v++) e->value[v] = e->whole.map[v] = IR_NONE;
     for (int i = 0, k = 0; i < n_arg; i++) {
         if (!found->is_param[i]) continue;
-        ir_val_t x = ir_convert(fn, ir_fn_param(fn, k++), found->arg[i].type.dtype);
-        e->param[i] = x;
-        bool turned = steps && found->turned[i];
-        e->whole.map[ir_fn_param(found->fn, i)] = turned ? IR_NONE : x;
+        e->kept[i] = ir_fn_param(fn, k++);
+        e->param[i] = ir_convert(fn, e->kept[i], found->arg[i].type.dtype);
+        bool scaled = steps && found->narrow[i] == DT_I8;
+        e->scales[i] = scaled ? ir_fn_param(fn, k++) : IR_NONE;
+        e->whole.map[ir_fn_param(found->fn, i)] = emit_param(e, i);
     }
 }
 
 static void fini(emit_t *e)
 {
     free(e->param);
+    free(e->kept);
+    free(e->scales);
     free(e->value);
     free(e->whole.map);
 }
@@ -269,6 +288,7 @@ static int build_steps(derive_t *self, const model_steps_t *how, err_t *err)
 {
     emit_t e = {.trace = &self->found.trace, .from = self->found.fn};
     int status = 0;
+    find_narrow(&self->found, how->weights);
     list_kept(&self->found, &e, how);
     for (int i = 0; status == 0 && i < how->n_program; i++) {
         e.why = (err_t){0};

@@ -22,11 +22,11 @@ derive_t *derive_new(ir_module_t *module, err_t *err);
 void derive_destroy(derive_t **self_p);
 
 int64_t derive_length(const derive_t *self); /* tokens of the window */
-bool derive_is_half(const derive_t *self);   /* some parameter is bf16 in the module */
 
 /* The module of these programs, as model/steps.h describes it, but: parameters are as the module reads them, matrices
  * transposed (STEPS_TURNED) where products want them so; the states' names and shapes are its own; "P.hidden" may
- * be missing. how->weights does not count. Returns, caller destroys; NULL: err. */
+ * be missing. how->weights of bf16 or i8 is that of matrices [n, k] of which only products and tokens' rows are taken; other
+ * parameters stay as the module reads them, as all do with f32. Returns, caller destroys; NULL: err. */
 ir_module_t *derive_steps(derive_t **self_p, const model_steps_t *how, err_t *err);
 
 /* Give a module without @logits one, for one sequence, if the entry's scores can be told; ERR_UNSUPPORTED: not. With

@@ -185,7 +185,7 @@ static ir_val_t emit_gather(emit_t *self, const ir_op_t *op)
     const layout_t *had = &trace_of(self->trace, op->in[1])->at;
     layout_t at = *had, full = layout_full(had);
     if (g.index_vector_dim < at.rank) at.dim[g.index_vector_dim] = full.dim[g.index_vector_dim];
-    return ir_gather(self->to, emit_whole(self, op->in[0]), emit_operand(self, op->in[1], &at), &g);
+    return emit_rows_of(self, op->in[0], emit_operand(self, op->in[1], &at), &g);
 }
 
 static ir_val_t emit_one(emit_t *self, const ir_op_t *op)

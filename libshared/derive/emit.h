@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "derive/trace.h"
+#include "ir/build_index.h"
 
 /* What is kept of one operand of a product: [slots, length, ...]. */
 typedef struct {
@@ -22,7 +23,9 @@ typedef struct {
     sizes_t sizes;
     bool window;        /* all positions at once: nothing is kept */
     const bool *turned; /* [n_arg]: this parameter's first dimension is its last here */
-    ir_val_t *param;    /* [n_arg]: in the program */
+    ir_val_t *param;    /* [n_arg]: in the program, of the module's type, whole numbers unscaled */
+    ir_val_t *kept;     /* [n_arg]: the same as it is kept */
+    ir_val_t *scales;   /* [n_arg]: of its rows, [rows] f32; IR_NONE: it is kept as numbers */
     ir_val_t *value;    /* [n_value]: what belongs to tokens; IR_NONE: not made yet */
     ir_clone_t whole;   /* what depends on no token, as the module has it */
     ir_val_t positions; /* [rows, time] i32 */
@@ -43,6 +46,16 @@ int emit_refuse(emit_t *self, const ir_op_t *op, const char *what);
 
 /* Between the files. */
 ir_val_t emit_dot(emit_t *self, const ir_op_t *op);
+/* Parameters in the form in which they are kept (emit_param.c). A matrix that is a side of a product, as it lies in
+ * memory: its contracted dimension changes with it, and what the product is to be multiplied with comes out (IR_NONE:
+ * nothing). */
+ir_val_t emit_matrix(emit_t *self, ir_val_t v, int64_t *contract, ir_val_t *scales);
+/* x times scales along dimension d. */
+ir_val_t emit_scaled(emit_t *self, ir_val_t x, ir_val_t scales, int d);
+/* Rows of v, which depends on no token. */
+ir_val_t emit_rows_of(emit_t *self, ir_val_t v, ir_val_t index, const ir_gather_t *dims);
+/* The parameter i whole, as the module has it; of a turned one IR_NONE. */
+ir_val_t emit_param(emit_t *self, int i);
 /* A value that depends on no token, as it stands in the module. */
 ir_val_t emit_whole(emit_t *self, ir_val_t v);
 /* The same in a layout, at the tokens' positions. */

@@ -291,31 +291,11 @@ static ir_val_t dot_kept(emit_t *self, const ir_op_t *op, int keys)
 
 /* --- a product with a parameter, or of one token's values --- */
 
-/* The parameter that v is, or turns round (*turns); -1: none. */
-static int param_of(const emit_t *self, ir_val_t v, bool *turns)
-{
-    const ir_op_t *op = ir_def(self->from, v);
-    int n;
-    *turns = op && op->code == OP_transpose && ir_type_of(self->from, v)->rank == 2 &&
-             attr_ints(&op->attrs, "permutation", &n)[0] == 1;
-    ir_val_t first = ir_fn_param(self->from, 0), p = *turns ? op->in[0] : v;
-    return p >= first && p < first + (ir_val_t)self->from->body->n_arg ? (int)(p - first) : -1;
-}
-
-/* A matrix that is a side of a product, as it lies in memory; its contracted dimension changes with it. */
-static ir_val_t matrix(emit_t *self, ir_val_t v, int64_t *contract)
-{
-    bool turns;
-    int i = param_of(self, v, &turns);
-    if (i < 0) return emit_whole(self, v);
-    if (turns != self->turned[i]) *contract = 1 - *contract;
-    return self->turned[i] || turns ? self->param[i] : emit_whole(self, v);
-}
-
 static ir_val_t dot_plain(emit_t *self, const ir_op_t *op)
 {
     ir_dot_t dims;
-    ir_val_t in[2];
+    ir_val_t in[2], scales = IR_NONE;
+    int scaled = 0;
     ir_dot_dims(op, &dims);
     for (int side = 0; side < 2; side++) {
         int64_t *contract = side ? dims.rhs_contract : dims.lhs_contract;
@@ -324,7 +304,8 @@ static ir_val_t dot_plain(emit_t *self, const ir_op_t *op)
         if (trace_is_static(self->trace, v)) {
             bool single = dims.n_batch == 0 && dims.n_contract == 1 &&
                           ir_type_of(self->from, v)->rank == 2;
-            in[side] = single ? matrix(self, v, contract) : emit_whole(self, v);
+            in[side] = single ? emit_matrix(self, v, contract, &scales) : emit_whole(self, v);
+            scaled = side;
             continue;
         }
         layout_t at = trace_of(self->trace, v)->at, full = layout_full(&at);
@@ -332,7 +313,9 @@ static ir_val_t dot_plain(emit_t *self, const ir_op_t *op)
         for (int i = 0; i < dims.n_batch; i++) at.dim[batch[i]] = full.dim[batch[i]];
         in[side] = emit_operand(self, v, &at);
     }
-    return ir_dot(self->to, in[0], in[1], &dims, ir_type_of(self->from, op->out)->dtype);
+    ir_val_t out = ir_dot(self->to, in[0], in[1], &dims, ir_type_of(self->from, op->out)->dtype);
+    if (scales == IR_NONE || out == IR_NONE) return out;
+    return emit_scaled(self, out, scales, scaled ? ir_type_of(self->to, out)->rank - 1 : 0);
 }
 
 ir_val_t emit_dot(emit_t *self, const ir_op_t *op)

@@ -127,40 +127,6 @@ static void find_needed(found_t *self)
     }
 }
 
-/* Does op sum over dimension d of v, which it reads once, with what belongs to tokens? */
-static bool sums_over(const found_t *self, const ir_op_t *op, ir_val_t v, int64_t d)
-{
-    ir_dot_t dims;
-    if (op->code != OP_dot_general || op->in[0] == op->in[1]) return false;
-    ir_dot_dims(op, &dims);
-    int side = op->in[1] == v;
-    if (dims.n_batch > 0 || dims.n_contract != 1 || trace_is_static(&self->trace, op->in[1 - side]))
-        return false;
-    return (side ? dims.rhs_contract : dims.lhs_contract)[0] == d;
-}
-
-/* Is dimension d of v, a matrix, summed over by all that read it? Through transposes. */
-static bool all_sum(const found_t *self, ir_val_t v, int64_t d, bool through)
-{
-    const ir_region_t *body = self->fn->body;
-    bool any = false;
-    for (int i = 0; i < body->n_op; i++) {
-        const ir_op_t *op = body->op[i];
-        bool reads = false;
-        for (int k = 0; k < op->n_in; k++) reads = reads || op->in[k] == v;
-        if (!reads || !self->needed[op->out]) continue;
-        any = true;
-        int n;
-        if (through && op->code == OP_transpose &&
-            attr_ints(&op->attrs, "permutation", &n)[0] == 1) {
-            if (!all_sum(self, op->out, 1 - d, false)) return false;
-        } else if (!sums_over(self, op, v, d)) {
-            return false;
-        }
-    }
-    return any;
-}
-
 int find_scores(found_t *self, const ir_module_t *module, err_t *err)
 {
     *self = (found_t){.logits = IR_NONE};
@@ -173,6 +139,7 @@ int find_scores(found_t *self, const ir_module_t *module, err_t *err)
     int n = self->fn->body->n_arg, status = -1;
     self->is_param = mem_calloc((size_t)n + 1, sizeof *self->is_param);
     self->turned = mem_calloc((size_t)n + 1, sizeof *self->turned);
+    self->narrow = mem_calloc((size_t)n + 1, sizeof *self->narrow);
     for (int i = 0; i < n; i++) self->is_param[i] = self->arg[i].is_param;
     err_set(err, ERR_UNSUPPORTED, "@%s reads no tokens", self->fn->name);
     for (int i = 0; i < n && status < 0; i++) {
@@ -184,9 +151,7 @@ int find_scores(found_t *self, const ir_module_t *module, err_t *err)
     *err = (err_t){0};
     find_cut(self);
     find_needed(self);
-    for (int i = 0; i < n; i++)
-        self->turned[i] = self->is_param[i] && self->arg[i].type.rank == 2 &&
-                          all_sum(self, ir_fn_param(self->fn, i), 0, true);
+    find_turned(self);
     return 0;
 }
 
@@ -195,5 +160,6 @@ void find_fini(found_t *self)
     trace_fini(&self->trace);
     free(self->is_param);
     free(self->turned);
+    free(self->narrow);
     free(self->needed);
 }

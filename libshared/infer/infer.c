@@ -96,7 +96,8 @@ static int open_steps(infer_t *self, const infer_source_t *source, infer_options
 {
     infer_source_t merged = *source;
     merged.adapters = facts->adapters;
-    if (o.weights == INFER_AS_TRAINED) o.weights = facts->bf16 ? INFER_BF16 : INFER_F32;
+    bool half = facts->bf16 && !facts->derived; /* derived programs read what the module has */
+    if (o.weights == INFER_AS_TRAINED) o.weights = half ? INFER_BF16 : INFER_F32;
     self->facts.length = o.length > 0 ? o.length : facts->length;
     if (facts->derived && check_length(facts->length, o.length, err) < 0) return -1;
     char hash[HASH_HEX];

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/half.h"
 #include "base/mem.h"
 #include "corpus.h"
 #include "infer/scorer.h"
@@ -116,6 +117,79 @@ static void test_exported(void **state)
     model_fini(&model);
 }
 
+/* --- weights of fewer bytes --- */
+
+/* Is this matrix kept in fewer bytes, and with its columns as rows? Tables of positions are read in other ways. */
+typedef struct {
+    const char *name, *positions; /* tables, separated by blanks */
+    const char *turned;           /* beginnings of names; "": none */
+} kept_names_t;
+
+static bool begins(const char *name, const char *beginnings)
+{
+    size_t n = 0;
+    for (const char *at = beginnings; *at; at += n + (at[n] == ' ')) {
+        n = strcspn(at, " ");
+        if (n > 0 && strncmp(name, at, n) == 0) return true;
+    }
+    return false;
+}
+
+static void round_weights(model_t *model, const kept_names_t *names, infer_weights_t weights)
+{
+    for (size_t i = 0; i < safetensors_count(model->params); i++) {
+        const safetensor_t *t = safetensors_at(model->params, i);
+        float *x = (float *)(uintptr_t)t->data;
+        if (t->rank != 2 || begins(t->name, names->positions)) continue;
+        if (weights == INFER_I8) round_to_whole(t, begins(t->name, names->turned));
+        for (size_t k = 0; weights == INFER_BF16 && k < t->n_bytes / 4; k++)
+            x[k] = half_from_bf16(half_to_bf16(x[k]));
+    }
+}
+
+/* They are those of f32, rounded: the model of rounded weights in f32 says the same. */
+static void compare_weights(model_t *model, const kept_names_t *names, infer_weights_t weights,
+                            double share)
+{
+    const infer_options_t few = {.threads = 2, .cache_dir = "", .weights = weights, .slots = 3};
+    const infer_options_t all = {.threads = 2, .cache_dir = ""};
+    infer_t *exact = open_as(model, &all), *a = open_as(model, &few);
+    uint32_t prompt[3];
+    err_t err = {0};
+    double far = 0;
+    prompt_of(prompt, 3, infer_facts(a).vocab, 3);
+    int i = infer_add(exact, prompt, 3, &err), k = infer_add(a, prompt, 3, &err);
+    const float *x = scores_of(exact, i), *y = scores_of(a, k);
+    for (int v = 0; v < infer_facts(a).vocab; v++) far = fmax(far, fabs((double)x[v] - y[v]));
+    infer_end(a, k);
+    round_weights(model, names, weights);
+    infer_t *b = open_as(model, &all);
+    double most = fmax(compare(a, b, 3, 8), compare(a, b, 17, 4));
+    double bytes = (double)infer_facts(a).weight_bytes / (double)infer_facts(b).weight_bytes;
+    print_message("%s in %s: scores differ by %.3g at most, from those in f32 by %.3g; %.2f of the "
+                  "bytes\n",
+                  names->name, weights == INFER_I8 ? "int8" : "bf16", most, far, bytes);
+    assert_true(most < 1e-4 && far > 1e-4 && bytes < share);
+    infer_close(&exact);
+    infer_close(&a);
+    infer_close(&b);
+}
+
+static void test_weights(void **state)
+{
+    (void)state;
+    static const kept_names_t names[] = {
+        {"gpt2", "wpe", "h."}, {"llama", "", ""}, {"nanochat", "", ""}};
+    for (int i = 0; i < 6; i++) {
+        model_t model;
+        model_of_stranger(&model, i / 2 == 0   ? rig_gpt2(false)
+                                  : i / 2 == 1 ? rig_llama()
+                                               : rig_nanochat(false));
+        compare_weights(&model, &names[i / 2], i % 2 ? INFER_I8 : INFER_BF16, i % 2 ? 0.4 : 0.56);
+        model_fini(&model);
+    }
+}
+
 /* --- what is refused --- */
 
 #define PLACES "%places = stablehlo.iota dim = 0 : tensor<24x1xi32>\n"
@@ -216,6 +290,35 @@ static void test_refused(void **state)
     }
 }
 
+/* --- weights of exported texts --- */
+
+#define HEAD                                                                     \
+    "%logits = stablehlo.dot_general %z, %head, contracting_dims = [2] x [0] : " \
+    "(tensor<1x24x16xf32>, "                                                     \
+    "tensor<16x29xf32>) -> tensor<1x24x29xf32>"
+
+/* The same, by views of the matrix: of another type, and turned. */
+static const char *const BY_VIEWS =
+    "%zw = stablehlo.convert %z : (tensor<1x24x16xf32>) -> tensor<1x24x16xf64>\n"
+    "    %headw = stablehlo.convert %head : (tensor<16x29xf32>) -> tensor<16x29xf64>\n"
+    "    %headt = stablehlo.transpose %headw, dims = [1, 0] : (tensor<16x29xf64>) -> "
+    "tensor<29x16xf64>\n"
+    "    %wide = stablehlo.dot_general %zw, %headt, contracting_dims = [2] x [1] : "
+    "(tensor<1x24x16xf64>, tensor<29x16xf64>) -> tensor<1x24x29xf64>\n"
+    "    %logits = stablehlo.convert %wide : (tensor<1x24x29xf64>) -> tensor<1x24x29xf32>";
+
+static void test_exported_weights(void **state)
+{
+    (void)state;
+    static const kept_names_t names = {"one_layer", "arg1", "arg2 arg3 arg4 arg6"};
+    for (int i = 0; i < 4; i++) {
+        model_t model;
+        model_with(&model, HEAD, i < 2 ? HEAD : BY_VIEWS);
+        compare_weights(&model, &names, i % 2 ? INFER_I8 : INFER_BF16, i % 2 ? 0.6 : 0.7);
+        model_fini(&model);
+    }
+}
+
 /* --- side by side --- */
 
 /* Batched, behind shared beginnings, in places that others have left: the greedy tokens of one prompt alone. */
@@ -280,9 +383,10 @@ static void test_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families), cmocka_unit_test(test_exported),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_together),
-        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_families),         cmocka_unit_test(test_exported),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_together),
+        cmocka_unit_test(test_shared),           cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_exported_weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

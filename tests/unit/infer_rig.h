@@ -144,6 +144,21 @@ static inline void model_of_family(model_t *self, ir_module_t *module)
     str_fini(&text);
 }
 
+/* Each number of a matrix as whole numbers with a scale for each row of what is kept have it. */
+static inline void round_to_whole(const safetensor_t *t, bool turned)
+{
+    float *x = (float *)(uintptr_t)t->data;
+    int64_t rows = t->dims[turned], cols = t->dims[!turned], row = turned ? 1 : cols,
+            col = turned ? rows : 1;
+    for (int64_t r = 0; r < rows; r++) {
+        float most = 0;
+        for (int64_t k = 0; k < cols; k++) most = fmaxf(most, fabsf(x[r * row + k * col]));
+        float scale = most / 127;
+        for (int64_t k = 0; k < cols; k++)
+            x[r * row + k * col] = scale * rintf(x[r * row + k * col] / scale);
+    }
+}
+
 /* --- Two ways --- */
 
 static inline uint32_t likeliest(int vocab, const float *scores)

@@ -307,21 +307,6 @@ static void test_bf16(void **state)
     model_fini(&model);
 }
 
-/* Each number of a matrix as whole numbers with a scale for each row of what is kept have it. */
-static void round_to_whole(const safetensor_t *t, bool turned)
-{
-    float *x = (float *)(uintptr_t)t->data;
-    int64_t rows = t->dims[turned], cols = t->dims[!turned], row = turned ? 1 : cols,
-            col = turned ? rows : 1;
-    for (int64_t r = 0; r < rows; r++) {
-        float most = 0;
-        for (int64_t k = 0; k < cols; k++) most = fmaxf(most, fabsf(x[r * row + k * col]));
-        float scale = most / 127;
-        for (int64_t k = 0; k < cols; k++)
-            x[r * row + k * col] = scale * rintf(x[r * row + k * col] / scale);
-    }
-}
-
 /* Weights of i8 are those of f32, rounded: the model of rounded weights in f32 says the same. GPT-2's are transposed
  * first, but for tables (wte, wpe). */
 static void check_int8(model_t *model, const char *name, bool turned)
