@@ -57,7 +57,7 @@ typedef struct {
     int threads;             /* 0: one per core */
     int slots;               /* sequences at most, 0: 1 */
     int64_t length;          /* tokens of a sequence at most, 0: what @logits reads */
-    infer_weights_t weights; /* of known families; of others as trained */
+    infer_weights_t weights; /* of the window way as trained */
     bool slide;  /* where a sequence would grow beyond `length`, its older half is forgotten and the
                               * newer read again; of a longer prompt the last `length` are taken. Else both are
                               * errors */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 static const char unavailable[] = "service_unavailable";
-enum { FAILED = 500, UNAVAILABLE = 503, TIMED_OUT = 504 };
+enum { UNAUTHORIZED = 401, FAILED = 500, UNAVAILABLE = 503, TIMED_OUT = 504 };
 
 /* --- asks --- */
 
@@ -121,9 +121,21 @@ static void refuse_overdue(gateway_t *self, served_t *served, int64_t now_ms)
     }
 }
 
+/* Texts of those whose access tokens count no more. */
+static void refuse_revoked(gateway_t *self)
+{
+    refusal_t refusal;
+    refuse(&refusal, UNAUTHORIZED, "invalid_request_error", NULL, "invalid_api_key",
+           "the access token of this request counts no more (--tokens)");
+    for (ask_t *ask = self->asks; ask; ask = ask->next)
+        if (!access_has(self->access, ask->who)) ask_refuse(ask, &refusal);
+    sweep(self);
+}
+
 void gateway_tick(gateway_t *self, int64_t now_ms)
 {
     refusal_t refusal;
+    if (access_refresh(self->access)) refuse_revoked(self);
     if (self->members)
         for (size_t i = 0; i < self->n_served; i++) refuse_overdue(self, self->served[i], now_ms);
     refuse(&refusal, TIMED_OUT, "timeout", NULL, "timeout",

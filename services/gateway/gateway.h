@@ -46,8 +46,8 @@ void gateway_hear(gateway_t *self, host_t *host, text_t *text, const engine_item
                   const char *weights, int64_t now_ms);
 /* Takes a model's weights, or why there are none: -1 with err when it has no other. */
 int gateway_on_loaded(gateway_t *self, served_t *served, loaded_t *loaded, err_t *err);
-void gateway_tick(gateway_t *self,
-                  int64_t now_ms); /* requests that take too long, or nobody can write */
+/* Requests that take too long, or nobody can write, or whose access token has gone. */
+void gateway_tick(gateway_t *self, int64_t now_ms);
 
 bool gateway_ready(const gateway_t *self); /* all of ours are there, and at least one model */
 /* From now on nobody new is let in; gateway_idle: nothing is left to be said. gateway_end_all tells

@@ -158,6 +158,7 @@ static int on_tick(zloop_t *loop, int timer, void *arg)
     (void)loop, (void)timer;
     loop_t *self = arg;
     int64_t now_ms = clock_mono_ms();
+    access_refresh(self->access);
     metrics_tick(&self->state, now_ms, clock_wall_ms());
     sources_tick(&self->events, now_ms);
     count_dropped(self);

@@ -235,6 +235,27 @@ else
     skip "the page: a token is asked for, and what is said is written" "no chromium"
 fi
 
+# --- other tokens ---
+carol=carols-token-of-some-length
+status_for() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" "$url/v1/models"; }
+is_for() { [ "$(status_for "$1")" = "$2" ]; }
+replace_tokens() { cat >"$work/tokens.next" && chmod 600 "$work/tokens.next" && mv "$work/tokens.next" "$work/tokens"; }
+others_count() {
+    local stream
+    post completions "{$long}" >"$work/stream" &
+    stream=$!
+    eventually 10 grep -q data: "$work/stream" || return 1
+    printf 'bob another-token-of-some-length\ncarol %s\n' $carol | replace_tokens
+    eventually 10 is_for $carol 200 && is_for $token 401 && is_for another-token-of-some-length 200 || return 1
+    wait "$stream"
+    grep -q '"code":"invalid_api_key"' "$work/stream" && ! grep -q DONE "$work/stream"
+}
+check "tokens that come and go count at once; what a token that is gone had begun ends" others_count
+none_count() { : | replace_tokens && eventually 10 event many 'event=tokens_not_read.*has no token' && is_for $carol 200; }
+check "a file without tokens takes none away, and the log says so" none_count
+back() { printf 'ada %s\n' $token | replace_tokens && eventually 10 is_for $token 200 && is_for $carol 401; }
+check "and the next one counts" back
+
 # --- the end ---
 draining() {
     local stream
