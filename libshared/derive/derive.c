@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "derive/emit.h"
 #include "derive/find.h"
+#include "derive/unroll.h"
 #include "ir/build_index.h"
 #include "passes/passes.h"
 
@@ -322,11 +323,19 @@ static int try_steps(derive_t *self, err_t *err)
     return status;
 }
 
+/* Plain ops, as far as the model has such: what is judged is judged op by op. */
+static int make_plain(ir_module_t *module, err_t *err)
+{
+    if (passes_run(module, NULL, NULL, err) < 0) return -1;
+    int n = unroll_loops(module, err);
+    return n > 0 ? passes_run(module, NULL, NULL, err) : n;
+}
+
 derive_t *derive_new(ir_module_t *module, err_t *err)
 {
     derive_t *self = mem_calloc(1, sizeof *self);
     self->module = module;
-    int status = passes_run(module, NULL, NULL, err);
+    int status = make_plain(module, err);
     if (status == 0) status = find_scores(&self->found, module, err);
     if (status == 0) status = try_steps(self, err);
     if (status < 0) derive_destroy(&self);
@@ -391,7 +400,7 @@ int derive_logits(ir_module_t *module, err_t *err)
 {
     found_t found;
     if (ir_module_find(module, "logits")) return 0;
-    if (passes_run(module, NULL, NULL, err) < 0) return -1;
+    if (make_plain(module, err) < 0) return -1;
     int status = find_scores(&found, module, err);
     if (status == 0) status = build_window(module, &found, err);
     find_fini(&found);

@@ -334,7 +334,10 @@ static void trace_op(trace_t *self, const ir_op_t *op)
                 out.product = self->value[op->in[i]].product;
         err_t before = self->why;
         int status = rule ? rule(self, op, &out)
-                          : trace_refuse(self, op, "is not known to keep positions apart");
+                          : trace_refuse(self, op,
+                                         op->code == OP_while
+                                             ? "is a loop that does not count to a constant"
+                                             : "is not known to keep positions apart");
         if (status == 0 && !is_sound(&out.at))
             status = trace_refuse(self, op, "loses or mixes positions");
         if (status < 0) out.origin = FROM_MIXED;

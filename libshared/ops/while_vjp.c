@@ -9,73 +9,13 @@
 #include "base/mem.h"
 #include "ops/common.h"
 #include "ops/control.h"
+#include "ops/while_count.h"
 #include "ops/while_loop.h"
 
 enum {
     MAX_TRIPS = 1 << 24, /* counted here; longer loops count at run time */
     CHECKPOINTS = 64,
 };
-
-/* --- How often: recognise the counter --- */
-
-static int arg_of(const ir_region_t *region, ir_val_t v)
-{
-    return v >= region->arg && v < region->arg + (ir_val_t)region->n_arg ? (int)(v - region->arg)
-                                                                         : -1;
-}
-
-/* v, seen from `region`, as an integer constant; carries that never change have their start's. */
-static bool constant_of(const loop_t *self, const ir_region_t *region, ir_val_t v, int64_t *value)
-{
-    int k = arg_of(region, v);
-    if (k >= 0 && !loop_is_invariant(self, k)) return false;
-    const tensor_t *t = ir_const_of(self->fn, k >= 0 ? self->in[k] : v);
-    if (!t || t->type.rank != 0 || !dtype_is_int(t->type.dtype)) return false;
-    *value = tensor_get_i64(t, 0);
-    return true;
-}
-
-static bool holds(const char *direction, int64_t a, int64_t b)
-{
-    if (strcmp(direction, "LT") == 0) return a < b;
-    if (strcmp(direction, "LE") == 0) return a <= b;
-    if (strcmp(direction, "GT") == 0) return a > b;
-    if (strcmp(direction, "GE") == 0) return a >= b;
-    return strcmp(direction, "NE") == 0 ? a != b : a == b;
-}
-
-/* The body adds `step` to carry k. */
-static bool step_of(const loop_t *self, int k, int64_t *step)
-{
-    const ir_op_t *op = ir_def(self->fn, self->body->result[k]);
-    if (!op || (op->code != OP_add && op->code != OP_subtract)) return false;
-    int counter = arg_of(self->body, op->in[0]) == k ? 0 : 1;
-    if (arg_of(self->body, op->in[counter]) != k) return false;
-    if (!constant_of(self, self->body, op->in[1 - counter], step)) return false;
-    if (op->code == OP_subtract) *step = -*step;
-    return op->code == OP_add || counter == 0;
-}
-
-/* The number of iterations, -1 when it is not constant. */
-static int64_t count_trips(const loop_t *self)
-{
-    const ir_op_t *test = ir_def(self->fn, self->cond->result[0]);
-    int64_t at = 0, limit = 0, step = 0, trips = 0;
-    int side = -1, k = -1;
-    for (int s = 0; test && test->code == OP_compare && s < 2 && side < 0; s++) {
-        k = arg_of(self->cond, test->in[s]);
-        if (k < 0 || !constant_of(self, self->cond, test->in[1 - s], &limit)) continue;
-        const tensor_t *start = ir_const_of(self->fn, self->in[k]);
-        if (!start || !dtype_is_int(start->type.dtype) || !step_of(self, k, &step)) continue;
-        at = tensor_get_i64(start, 0);
-        side = s;
-    }
-    if (side < 0) return -1;
-    const char *direction = attr_text(&test->attrs, "comparison_direction", "");
-    for (; holds(direction, side ? limit : at, side ? at : limit); at += step)
-        if (++trips > MAX_TRIPS) return -1;
-    return trips;
-}
 
 /* --- Backward: t, cotangents of float carries, sums for outer values --- */
 
@@ -305,7 +245,8 @@ int vjp_while(vjp_t *v, err_t *err)
             return err_set(err, ERR_UNSUPPORTED,
                            "carry %d has the largest rank, %d: no room to stack it", k,
                            IR_MAX_RANK);
-    int64_t trips = count_trips(&self);
+    while_count_t count;
+    int64_t trips = while_counts(v->fn, op, MAX_TRIPS, &count) ? count.trips : -1;
     if (trips != 0) return reverse_loop(&self, trips, err);
     for (int k = 0; k < op->n_in; k++) vjp_give(v, k, v->ct[k]);
     return vjp_done(v, err);

@@ -35,7 +35,8 @@ static int check_family(const infer_t *model, err_t *err)
     infer_facts_t facts = infer_facts(model);
     if (!facts.window) return 0;
     return err_set(err, ERR_UNSUPPORTED,
-                   "cannot be served: %s (known are gpt2, llama and nanochat, docs/models.md)",
+                   "cannot be served: %s, so that nothing of a text can be kept between its tokens "
+                   "(docs/generation.md)",
                    facts.why);
 }
 

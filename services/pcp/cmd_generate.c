@@ -204,6 +204,13 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_promp
                 "pcp generate: %s: nothing is kept between tokens, each computes the whole window "
                 "of %lld\n",
                 facts.why, (long long)facts.length);
+    infer_weights_t weights = infer_weights(o->weights);
+    if (facts.window && (weights == INFER_BF16 || weights == INFER_I8))
+        fprintf(
+            stderr,
+            "pcp generate: --weights %s: left aside, the whole window is computed with what the "
+            "model has\n",
+            o->weights);
     return 0;
 }
 

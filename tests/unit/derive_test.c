@@ -117,6 +117,16 @@ static void test_exported(void **state)
     model_fini(&model);
 }
 
+/* Layers in a loop, whose iterations become layers one behind another. */
+static void test_scanned(void **state)
+{
+    (void)state;
+    model_t model;
+    model_of_file(&model, "scanned.mlir", false, 0.5);
+    compare_all(&model, "scanned", 100, 1e-5);
+    model_fini(&model);
+}
+
 /* --- weights of fewer bytes --- */
 
 /* Is this matrix kept in fewer bytes, and with its columns as rows? Tables of positions are read in other ways. */
@@ -386,7 +396,7 @@ int main(void)
         cmocka_unit_test(test_families),         cmocka_unit_test(test_exported),
         cmocka_unit_test(test_refused),          cmocka_unit_test(test_together),
         cmocka_unit_test(test_shared),           cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_exported_weights),
+        cmocka_unit_test(test_exported_weights), cmocka_unit_test(test_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
