@@ -35,4 +35,19 @@ lower() {
 check "its loss is lower than before" lower
 out_again() { rm -r "$work/hf" && pcp checkpoint export "$work/second/checkpoint" --hf "$work/hf" && beside && cmp "$work/tokenizer.json" "$work/hf/tokenizer.json"; }
 check "and out again the tokenizer's files are the same" out_again
+
+# --- layouts that PyTorch has written (their logits: pcp_published_test) ---
+tr -dc 'a-z ' <"$work/text.txt" | tr 'a-z ' '\000-\032' >"$work/numbers.u8"
+tune() { timeout $((120 * slow)) "$bin/pcp" train "$@" --data "$work/numbers.u8" --tokenizer raw --workers 1 --threads 1 --inner-steps 10 --rounds 2; }
+take_in() { pcp model --from "$1" --block 12 --batch 2 --weights "$2" | grep -v '^module' >"$2.mlir" && [ -s "$2.mlir" ]; } # DIR WEIGHTS
+goes_around() { # NAME: in, 20 steps, out, in again
+    local at=$work/$1
+    take_in tests/golden/published/"$1" "$at.in" || return 1
+    pcp model --from tests/golden/published/"$1" --block 12 --batch 2 >"$at.mlir" || return 1
+    tune "$at.mlir" --init "$at.in" --run-dir "$at.run" >"$at.out" || return 1
+    pcp checkpoint export "$at.run/checkpoint" --hf "$at.hf" >>"$at.out" || return 1
+    take_in "$at.hf" "$at.again" || return 1
+    cmp "$at.in.mlir" "$at.again.mlir" && ! cmp -s "$at.in" "$at.again"
+}
+for name in gpt2 llama qwen3 nanochat; do check "$name: in, 20 steps, out, and in again" goes_around $name; done
 tap_done
