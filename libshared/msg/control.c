@@ -139,6 +139,7 @@ int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table,
                      msg_dispatch(table, state, &from, zmq_msg_data(body), zmq_msg_size(body),
                                   count, NULL) == 0;
         if (!taken) ration_refused(zmq_msg_get(body, ZMQ_SRCFD));
+        if (!taken) ration_key_refused(keyring_number(from.card));
     } else {
         count->dropped++;
         if (n <= SPACE) ration_refused(zmq_msg_get(&frame[n - 1], ZMQ_SRCFD));

@@ -29,12 +29,12 @@
 
 enum {
     TICK_MS = 20,
-    HURRY_MS = 5, /* of the guard, as long as it cuts */
-    KEPT_BYTES = 32 << 20,
-    AWAY_MS = 60,      /* without a look of the loop's, after which the guard looks */
-    MARGIN = 24,       /* descriptors for our own use */
-    GREETING = 85,     /* bytes; who has said less has not shaken hands */
-    GREETING_MS = 250, /* time for that, where others can be turned away instead */
+    HURRY_MS = 5,         /* of the guard, as long as it cuts */
+    KEPT_BYTES = 4 << 20, /* and a sixteenth of what the process has */
+    AWAY_MS = 60,         /* without a look of the loop's, after which the guard looks */
+    MARGIN = 24,          /* descriptors for our own use */
+    GREETING = 85,        /* bytes; who has said less has not shaken hands */
+    GREETING_MS = 250,    /* time for that, where others can be turned away instead */
     LOG_EVERY_MS = 10000,
     TRIM_BUSY_MS = 60000,
 };
@@ -221,6 +221,14 @@ static void log_cut(door_t *self, int64_t now)
               (unsigned long long)worst.held, worst.wrong);
 }
 
+/* With keys, whoever has none yet answers with all others of its address. */
+static uint64_t owner_of(int fd, uint64_t cookie)
+{
+    if (!keyring_own()) return 0;
+    uint32_t key = keyring_number_at(fd, cookie);
+    return key ? key : RATION_STRANGER | guest_address(fd) >> 2;
+}
+
 static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
 {
     guests_t guests = {0};
@@ -232,6 +240,7 @@ static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
         uint64_t unread = guest_unread(fd), said = 0;
         ration_guest_t one = {.fd = fd, .cookie = guest_cookie(fd)};
         guest_said(fd, &said, &guests.at[i].silent_ms);
+        one.owner = owner_of(fd, one.cookie);
         one.came = said > unread ? said - unread : 0;
         one.entry = guests.at[i].entry;
         one.listens = self->entries.at[one.entry].listens;
@@ -245,7 +254,7 @@ static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
     for (size_t i = 0; i < judged.n && n > 0; i++) {
         if (!judged.at[i].wrong) continue;
         self->worst = judged.at[i];
-        refusals_count(judged.at[i].talks ? REFUSAL_MESSAGES : REFUSAL_BYTES);
+        refusals_count(judged.at[i].counts);
         guest_cut(judged.at[i].fd);
     }
     VEC_FREE(&guests);
@@ -290,7 +299,8 @@ static void give_back(door_t *self, int64_t now)
     for (size_t i = 0; i < self->entries.n; i++) empty = empty && self->entries.at[i].drained;
     if (bytes < self->least || !self->least) self->least = bytes;
     int64_t every = empty ? LOG_EVERY_MS : TRIM_BUSY_MS;
-    if (bytes < self->least + KEPT_BYTES || now - self->trimmed_ms < every) return;
+    if (bytes < self->least + self->least / 16 + KEPT_BYTES || now - self->trimmed_ms < every)
+        return;
     malloc_trim(0);
     self->trimmed_ms = now;
     self->least = ration_own_bytes(self->ration);
@@ -363,7 +373,10 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
             self->entries.at[i].monitor = endpoint_watch(self->entries.at[i].socket,
                                                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    const ration_limits_t limits = {.total = self->bulk ? MSG_HELD_BULK : MSG_HELD_TOTAL,
+    uint64_t half = limit() / 2;
+    const ration_limits_t limits = {.connections = half < MSG_KEY_CONNECTIONS ? (size_t)half
+                                                                              : MSG_KEY_CONNECTIONS,
+                                    .total = self->bulk ? MSG_HELD_BULK : MSG_HELD_TOTAL,
                                     .curve = keyring_own() != NULL,
                                     .alone = !self->bulk};
     self->ration = ration_new(&limits);

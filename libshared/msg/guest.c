@@ -6,6 +6,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -30,6 +31,20 @@ uint64_t guest_cookie(int fd)
     uint64_t cookie = 0;
     socklen_t n = sizeof cookie;
     return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &n) == 0 ? cookie : 0;
+}
+
+uint64_t guest_address(int fd)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t n = sizeof peer;
+    uint64_t half[2] = {0};
+    if (getpeername(fd, (struct sockaddr *)&peer, &n) < 0) return 0;
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&peer;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&peer;
+    if (peer.ss_family == AF_INET) return v4->sin_addr.s_addr;
+    if (peer.ss_family != AF_INET6) return 0;
+    memcpy(half, &v6->sin6_addr, sizeof half);
+    return IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) ? half[1] >> 32 : half[0];
 }
 
 /* A filter of what the kernel hands to a socket: it sees segments from their TCP header on. */

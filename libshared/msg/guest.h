@@ -13,6 +13,9 @@ bool guest_said(int fd, uint64_t *bytes, uint32_t *silent_ms);
 uint64_t guest_unread(int fd);
 /* The kernel's name of a socket, which is never given again; 0: none. */
 uint64_t guest_cookie(int fd);
+/* A number that stands for the address at its other end (of IPv6 the network, its first 64 bits, which one machine has
+ * whole); 0: it has none. */
+uint64_t guest_address(int fd);
 
 /* End a connection from our side: nothing that still arrives is taken, nor what was not read yet; who owns it reads its
  * end behind what had been read, and closes it. There is no hangup: where libzmq 4.3.4 does not read a connection, since

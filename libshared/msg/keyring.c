@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "msg/endpoint.h"
 #include "msg/guest.h"
+#include "msg/ration.h"
 #include "msg/refusals.h"
 
 enum {
@@ -37,18 +38,20 @@ enum {
 };
 #define CARD_PROPERTY "X-Pcp-Card"
 
-typedef struct {
-    int fd;
-    uint64_t cookie; /* the kernel's name of that socket: a descriptor is used again */
-} connection_t;
-
 typedef struct entry {
-    keys_card_t card;
+    keys_card_t card; /* first: keyring_number */
     char text[KEYS_CARD_TEXT];
+    uint32_t number; /* of the key */
     const char *why; /* it is taken no more; NULL: it is */
-    VEC(connection_t) connections;
+    size_t n_cut;    /* connections of its, in this look */
     struct entry *next;
 } entry_t;
+
+/* A connection on which a card was good, by descriptor. */
+typedef struct {
+    uint64_t cookie; /* the kernel's name of that socket: a descriptor is used again */
+    entry_t *entry;  /* NULL: none */
+} connection_t;
 
 /* What a file was when it was read. */
 typedef struct {
@@ -72,7 +75,9 @@ static struct {
     uint64_t revoked_since;              /* rises with them */
     uint64_t judged_own, judged_revoked; /* cards were judged when these counted so much */
     entry_t *buckets[BUCKETS];
+    VEC(connection_t) connection;
     size_t n_card;
+    uint32_t n_key; /* different ones */
     zactor_t *actor;
 } ring;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -92,32 +97,34 @@ static void count_why(const char *why)
 
 static void note_connection(entry_t *entry, int fd)
 {
-    size_t n = entry->connections.n;
-    if (fd < 0 || (n > 0 && entry->connections.at[n - 1].fd == fd)) return;
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) { /* those that have ended go */
-        connection_t one = entry->connections.at[i];
-        if (one.fd != fd && guest_cookie(one.fd) == one.cookie) entry->connections.at[kept++] = one;
-    }
-    entry->connections.n = kept;
-    connection_t made = {fd, guest_cookie(fd)};
-    if (made.cookie) VEC_PUSH(&entry->connections, made);
+    const connection_t none = {0};
+    if (fd < 0) return;
+    while (ring.connection.n <= (size_t)fd) VEC_PUSH(&ring.connection, none);
+    uint64_t cookie = guest_cookie(fd); /* it may have ended before its message was taken */
+    ring.connection.at[fd] = (connection_t){cookie, cookie ? entry : NULL};
 }
 
-static void cut(entry_t *entry, const char *why)
+/* Of all whose card is taken no more. */
+static void cut_connections(void)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < entry->connections.n; i++) {
-        connection_t one = entry->connections.at[i];
-        if (guest_cookie(one.fd) != one.cookie) continue; /* it has ended by itself */
-        guest_cut(one.fd);
-        n++;
+    for (size_t fd = 0; fd < ring.connection.n; fd++) {
+        connection_t *one = &ring.connection.at[fd];
+        if (!one->entry || !one->entry->why) continue;
+        if (guest_cookie((int)fd) == one->cookie) { /* else it has ended by itself */
+            guest_cut((int)fd);
+            count_why(one->entry->why);
+            one->entry->n_cut++;
+        }
+        one->entry = NULL;
     }
-    for (size_t i = 0; i < n; i++) count_why(why);
-    if (n)
+}
+
+static void tell_cut(entry_t *entry)
+{
+    if (entry->n_cut)
         log_event(LOG_WARN, "key_cut", "name=%s role=%s connections=%zu reason=\"%s\"",
-                  entry->card.name, keys_role_name(entry->card.role), n, why);
-    VEC_FREE(&entry->connections);
+                  entry->card.name, keys_role_name(entry->card.role), entry->n_cut, entry->why);
+    entry->n_cut = 0;
 }
 
 /* --- The list of revoked keys --- */
@@ -324,8 +331,10 @@ static void look(void)
             if (all) entry->why = fault_of(&entry->card, now_s);
             if (more && is_revoked(entry->card.public_key)) entry->why = revoked;
             if (!entry->why && entry->card.expires_s <= now_s) entry->why = expired;
-            if (entry->why) cut(entry, entry->why);
         }
+    cut_connections();
+    for (size_t b = 0; b < BUCKETS; b++)
+        for (entry_t *entry = ring.buckets[b]; entry; entry = entry->next) tell_cut(entry);
     pthread_mutex_unlock(&lock);
 }
 
@@ -540,6 +549,16 @@ static entry_t **find(const uint8_t key[KEYS_BYTES], const char *text)
     return at;
 }
 
+/* Of the same key, under whatever card; else a new one. */
+static uint32_t number_of(const uint8_t key[KEYS_BYTES])
+{
+    uint32_t hash;
+    memcpy(&hash, key, sizeof hash);
+    for (const entry_t *at = ring.buckets[hash % BUCKETS]; at; at = at->next)
+        if (at->number && memcmp(at->card.public_key, key, KEYS_BYTES) == 0) return at->number;
+    return ++ring.n_key;
+}
+
 static const char *fault_of(const keys_card_t *card, int64_t now_s)
 {
     const keys_trust_t *trust = &keyring_own()->trust;
@@ -563,9 +582,11 @@ static const keys_card_t *take_card(const uint8_t key[KEYS_BYTES], const char *t
         *at = entry = mem_calloc(1, sizeof *entry);
         ring.n_card++;
         entry->card = card;
+        entry->number = number_of(key);
         snprintf(entry->text, sizeof entry->text, "%s", text);
     }
     note_connection(entry, fd);
+    ration_key_heard(entry->number);
     *why = entry->why ? entry->why : entry->card.expires_s <= now_s ? expired : NULL;
     return *why ? NULL : &entry->card;
 }
@@ -587,4 +608,21 @@ const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why)
     if (*why) count_why(*why);
     pthread_mutex_unlock(&lock);
     return card;
+}
+
+uint32_t keyring_number(const keys_card_t *card)
+{
+    return card ? ((const entry_t *)card)->number : 0;
+}
+
+uint32_t keyring_number_at(int fd, uint64_t cookie)
+{
+    uint32_t number = 0;
+    pthread_mutex_lock(&lock);
+    if (fd >= 0 && (size_t)fd < ring.connection.n) {
+        const connection_t *one = &ring.connection.at[fd];
+        if (one->entry && one->cookie == cookie) number = one->entry->number;
+    }
+    pthread_mutex_unlock(&lock);
+    return number;
 }

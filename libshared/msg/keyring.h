@@ -50,6 +50,10 @@ size_t keyring_bare(const char *address);
  * it has no good one, and that is the reason. A card lives as long as the process, and is never two:
  * compare pointers. */
 const keys_card_t *keyring_card(zmq_msg_t *frame, const char **why);
+/* The number of the key of such a card, from 1: a renewed one has the same. NULL: 0. */
+uint32_t keyring_number(const keys_card_t *card);
+/* The number of the key that has spoken on this connection; 0: none that is good, yet. */
+uint32_t keyring_number_at(int fd, uint64_t cookie);
 
 /* Is a key on a list that this process has read? Without a list nobody is. */
 bool keyring_is_revoked(const uint8_t key[KEYS_BYTES]);

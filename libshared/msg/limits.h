@@ -21,7 +21,9 @@ enum {
     MSG_RECEIVE_QUEUE = 32,           /* and, of who connects, from one; more waits on the line */
     MSG_UPLOADS = 256,                /* objects that arrive at one aggregator at a time */
     MSG_PEER_UPLOADS = 8,             /* and from one peer */
-    MSG_PEER_RATE = 10000,            /* messages a second on a TCP connection, of any kind */
+    MSG_PEER_RATE = 10000, /* messages a second on a TCP connection, and of a key on all of its */
+    MSG_KEY_CONNECTIONS = 8192, /* of one key at one process, or half of the files it may open */
+    MSG_KEY_UPLOADS = MSG_UPLOADS / 2,
     MSG_UNFINISHED_BYTES = 5 << 19,   /* of a message that has not ended: more than the largest */
     MSG_LISTENER_BYTES = 8 << 10,     /* from one who hears events: a handshake and subscriptions */
     MSG_LISTENER_QUEUE = 16,          /* of its messages */

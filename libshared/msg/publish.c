@@ -61,6 +61,7 @@ static void admit_subscribers(void *raw)
             refusals_count(REFUSAL_ROLE);
         }
         if (why) ration_refused(zmq_msg_get(&frame, ZMQ_SRCFD));
+        if (why) ration_key_refused(keyring_number(card));
         if (why && shows_refused())
             log_event(LOG_WARN, "subscriber_refused", "name=%s reason=\"%s\"",
                       card ? card->name : "", why);
@@ -93,7 +94,10 @@ static bool may_publish(zmq_msg_t *frame, const Msg__Event *event)
 {
     const char *why = NULL;
     const keys_card_t *card = keyring_card(frame, &why);
-    if (card && (why = publish_judge(card, event))) refusals_count(REFUSAL_ROLE);
+    if (card && (why = publish_judge(card, event))) {
+        refusals_count(REFUSAL_ROLE);
+        ration_key_refused(keyring_number(card));
+    }
     if (why && shows_refused())
         log_event(LOG_WARN, "event_refused", "name=%s source=%s reason=\"%s\"",
                   card ? card->name : "", event->source, why);

@@ -10,18 +10,18 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "msg/limits.h"
+#include "msg/shares.h"
 
 enum {
     DESCRIPTORS = 1 << 20,  /* door_raise_limit asks for no more */
     GROWN_BYTES = 16 << 20, /* of this process, after which it is looked at once */
     SELDOM_MS = 1000,
-    OFTEN_MS = 60,         /* where connections had to end not long ago: ... */
-    ALERT_MS = 10000,      /* ... what was freed since is filled without growth */
-    LOOKS_EACH_MS = 16,    /* connections, so that looking is a small part of the time */
-    WORTH_BYTES = 1 << 20, /* who holds less is not what the sum is made of */
-    BURST_S = 2,           /* so many seconds' messages at once */
-    BEATS_BYTES = 16,      /* a second: ZeroMQ's own heartbeats, which end no message */
-    REFUSED_COST = 100,    /* messages */
+    OFTEN_MS = 60,      /* where connections had to end not long ago: ... */
+    ALERT_MS = 10000,   /* ... what was freed since is filled without growth */
+    LOOKS_EACH_MS = 16, /* connections, so that looking is a small part of the time */
+    BEATS_BYTES = 16,   /* a second: ZeroMQ's own heartbeats, which end no message */
+    REFUSED_COST = 100, /* messages */
+    KEYS = 1 << 16,     /* keyring.c has no more */
 };
 
 /* Memory by bytes on the line, at the most: with keys of frames of 34 bytes, without of empty ones; and what is thought of
@@ -47,6 +47,20 @@ void ration_refused(int fd)
         atomic_fetch_add_explicit(&heard[fd], REFUSED_COST, memory_order_relaxed);
 }
 
+/* By key, of all its connections, also of those that have ended. */
+static _Atomic uint32_t key_heard[KEYS + 1];
+
+void ration_key_heard(uint32_t key)
+{
+    if (key && key <= KEYS) atomic_fetch_add_explicit(&key_heard[key], 1, memory_order_relaxed);
+}
+
+void ration_key_refused(uint32_t key)
+{
+    if (key && key <= KEYS)
+        atomic_fetch_add_explicit(&key_heard[key], REFUSED_COST, memory_order_relaxed);
+}
+
 /* On the line, RFC 23: flags and size, of 1 byte or 8; RFC 26: "MESSAGE", a nonce, the box's authenticator, flags. In
  * memory, libzmq 4.3.4: a zmq_msg_t, which short frames fit in; of longer ones a block with a head, which the C library
  * rounds up. */
@@ -59,12 +73,6 @@ ration_size_t ration_frame(size_t bytes, bool curve)
                            .memory = FRAME + (bytes > MOST_INSIDE ? HEAD + bytes : 0)};
 }
 
-/* A socket's queue. */
-typedef struct {
-    uint64_t left; /* memory of what connections which have ended had sent there */
-    bool empty;
-} queue_t;
-
 typedef struct {
     uint64_t cookie;
     uint64_t mark;  /* of the bytes that came, those that wait no more */
@@ -72,6 +80,7 @@ typedef struct {
     double weight;  /* memory by bytes, of the messages taken last; 0: of none yet */
     uint64_t fills; /* memory, at the last look */
     uint64_t look;  /* number of that */
+    uint64_t owner;
     size_t entry;
 } record_t;
 
@@ -83,10 +92,9 @@ void ration_add(ration_size_t *sum, ration_size_t one)
 
 struct ration {
     VEC(record_t) record; /* by descriptor */
-    VEC(queue_t) queue;   /* by entry */
+    shares_t *shares;
     ration_limits_t limits;
     uint64_t look;
-    bool full; /* nobody new is let in */
     int statm;
     uint64_t bytes;    /* of this process, at the last look */
     uint64_t in_peace; /* the same, when no whole message waited */
@@ -99,6 +107,7 @@ ration_t *ration_new(const ration_limits_t *limits)
     self->limits = *limits;
     self->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     self->in_peace = ration_own_bytes(self);
+    self->shares = shares_new(limits->total, limits->connections);
     return self;
 }
 
@@ -108,7 +117,7 @@ void ration_destroy(ration_t **self_p)
     if (!self) return;
     if (self->statm >= 0) close(self->statm);
     VEC_FREE(&self->record);
-    VEC_FREE(&self->queue);
+    shares_destroy(&self->shares);
     free(self);
     *self_p = NULL;
 }
@@ -130,7 +139,8 @@ bool ration_due(ration_t *self, int64_t now_ms)
     if (bytes < self->bytes) self->bytes = bytes;
     int64_t every_ms = SELDOM_MS;
     if (now_ms < self->alert_until_ms) every_ms = self->often_ms;
-    if (!self->full && now_ms - self->looked_ms < every_ms && bytes < self->bytes + GROWN_BYTES)
+    if (!shares_full(self->shares, 0) && now_ms - self->looked_ms < every_ms &&
+        bytes < self->bytes + GROWN_BYTES)
         return false;
     self->bytes = bytes;
     return true;
@@ -138,17 +148,13 @@ bool ration_due(ration_t *self, int64_t now_ms)
 
 void ration_entry(ration_t *self, size_t entry, bool drained)
 {
-    const queue_t none = {0};
-    while (self->queue.n <= entry) VEC_PUSH(&self->queue, none);
-    self->queue.at[entry].empty = drained;
-    if (drained) self->queue.at[entry].left = 0;
+    shares_entry(self->shares, entry, drained);
 }
 
 /* Of a connection that has ended: what it had queued is still there. */
 static void bury(ration_t *self, record_t *record)
 {
-    queue_t *queue = record->entry < self->queue.n ? &self->queue.at[record->entry] : NULL;
-    if (record->cookie && queue && !queue->empty) queue->left += record->fills;
+    if (record->cookie) shares_bury(self->shares, record->entry, record->owner, record->fills);
     *record = (record_t){0};
 }
 
@@ -159,7 +165,7 @@ static record_t *record_of(ration_t *self, const ration_guest_t *guest)
     record_t *record = &self->record.at[guest->fd];
     if (record->cookie == guest->cookie) return record;
     bury(self, record);
-    *record = (record_t){.cookie = guest->cookie, .may_say = BURST_S * MSG_PEER_RATE};
+    *record = (record_t){.cookie = guest->cookie, .may_say = SHARES_BURST_S * MSG_PEER_RATE};
     return record;
 }
 
@@ -187,60 +193,52 @@ static uint64_t waiting(record_t *record, const ration_guest_t *guest, uint64_t 
     return guest->came - record->mark;
 }
 
-static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
+static void refill(record_t *record, double passed_s)
 {
-    record_t *record = record_of(self, guest);
-    bool is_new = record->look == 0;
-    bool known = guest->fd < DESCRIPTORS;
-    uint32_t n = known ? atomic_exchange(&heard[guest->fd], 0) : 0;
-    uint64_t took = known ? atomic_exchange(&taken[guest->fd], 0) : 0;
-    uint64_t was = known ? atomic_exchange(&filled[guest->fd], 0) : 0;
     record->may_say += passed_s * MSG_PEER_RATE;
-    if (record->may_say > BURST_S * MSG_PEER_RATE) record->may_say = BURST_S * MSG_PEER_RATE;
-    record->may_say -= n;
-    record->look = self->look;
-    record->entry = guest->entry;
-    guest->held = waiting(record, guest, took, passed_s);
-    weigh(self, record, took, was);
-    record->fills = guest->fills = (uint64_t)(record->weight * (double)guest->held);
+    if (record->may_say > SHARES_BURST_S * MSG_PEER_RATE)
+        record->may_say = SHARES_BURST_S * MSG_PEER_RATE;
+}
+
+static void condemn(ration_t *self, ration_guest_t *guest, const record_t *record)
+{
     uint64_t most = guest->listens   ? MSG_LISTENER_BYTES
                     : guest->drained ? MSG_UNFINISHED_BYTES
                                      : MSG_WAITING_BYTES;
-    guest->talks = record->may_say < 0;
-    guest->wrong = guest->talks           ? "it says too much in too short a time"
-                   : is_new && self->full ? "too much of others waits"
-                   : guest->held <= most  ? NULL
-                   : guest->listens       ? "it subscribes to too much"
-                   : guest->drained       ? "its message does not end"
-                                          : "too much of it waits";
+    bool talks = record->may_say < 0, is_new = record->look == 0;
+    guest->counts = talks ? REFUSAL_MESSAGES : REFUSAL_BYTES;
+    guest->wrong = talks ? "it says too much in too short a time"
+                   : is_new && shares_full(self->shares, guest->owner) ? "too much of others waits"
+                   : guest->held <= most                               ? NULL
+                   : guest->listens                                    ? "it subscribes to too much"
+                   : guest->drained                                    ? "its message does not end"
+                                                                       : "too much of it waits";
 }
 
-static int by_fills(const void *a, const void *b)
+static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
 {
-    const ration_guest_t *x = a, *y = b;
-    return x->fills > y->fills ? -1 : x->fills < y->fills;
-}
-
-/* Who holds most goes first. What waits for us where messages do is ours to take, and nobody's fault. */
-static void keep_to_budget(ration_guest_t *guests, size_t n)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        if (guests[i].drained && !guests[i].wrong) all += guests[i].fills;
-    for (size_t i = 0; i < n && all > MSG_UNFINISHED_TOTAL; i++) {
-        if (!guests[i].drained || guests[i].wrong) continue;
-        guests[i].wrong = "all unfinished messages take too much, and it has sent most";
-        all -= guests[i].fills;
-    }
+    record_t *record = record_of(self, guest);
+    bool known = guest->fd < DESCRIPTORS;
+    if (!guest->owner) guest->owner = SHARES_ALONE | (uint64_t)guest->fd;
+    guest->said = known ? atomic_exchange(&heard[guest->fd], 0) : 0;
+    uint64_t took = known ? atomic_exchange(&taken[guest->fd], 0) : 0;
+    uint64_t was = known ? atomic_exchange(&filled[guest->fd], 0) : 0;
+    refill(record, passed_s);
+    record->may_say -= guest->said;
+    record->entry = guest->entry;
+    record->owner = guest->owner;
+    guest->held = waiting(record, guest, took, passed_s);
+    weigh(self, record, took, was);
+    record->fills = guest->fills = (uint64_t)(record->weight * (double)guest->held);
+    condemn(self, guest, record);
+    record->look = self->look;
 }
 
 /* How large this process is where nothing waits. */
 static void see_peace(ration_t *self, uint64_t waits)
 {
-    bool empty = true;
     self->bytes = ration_own_bytes(self);
-    for (size_t i = 0; i < self->queue.n; i++) empty = empty && self->queue.at[i].empty;
-    if ((empty && waits < WORTH_BYTES) || self->bytes < self->in_peace)
+    if ((shares_empty(self->shares) && waits < SHARES_WORTH_BYTES) || self->bytes < self->in_peace)
         self->in_peace = self->bytes;
 }
 
@@ -253,27 +251,22 @@ static double correct(const ration_t *self, uint64_t thought, uint64_t held)
     return self->limits.alone && grown > (double)thought ? grown / (double)thought : 1;
 }
 
-/* Whole messages and unfinished ones, of those who are there and those who have gone. */
-static void keep_to_total(ration_t *self, ration_guest_t *guests, size_t n)
+/* What those who are there make us hold is thought of, and those who have gone. */
+static double factor_of(ration_t *self, const ration_guest_t *guests, size_t n)
 {
-    uint64_t all = 0, held = 0, gone = 0;
-    for (size_t i = 0; i < self->queue.n; i++) gone += self->queue.at[i].left;
+    uint64_t gone = shares_gone(self->shares), all = gone, held = gone;
     for (size_t i = 0; i < n; i++) {
         if (guests[i].listens) continue;
         all += guests[i].fills;
         held += guests[i].held;
     }
-    see_peace(self, all + gone);
-    double factor = correct(self, all + gone, held + gone);
-    all = (uint64_t)(factor * (double)(all + gone));
-    self->full = all > self->limits.total;
-    for (size_t i = 0; i < n && all > self->limits.total; i++) {
-        uint64_t fills = (uint64_t)(factor * (double)guests[i].fills);
-        if (fills < WORTH_BYTES) break;
-        if (!guests[i].wrong && !guests[i].listens)
-            guests[i].wrong = "all that waits for us is too much, and it has sent most";
-        all -= fills;
-    }
+    see_peace(self, all);
+    return correct(self, all, held);
+}
+
+static uint32_t take_key_heard(uint64_t owner)
+{
+    return owner <= KEYS ? atomic_exchange(&key_heard[owner], 0) : 0;
 }
 
 size_t ration_judge(ration_t *self, ration_guest_t *guests, size_t n, int64_t now_ms)
@@ -283,11 +276,9 @@ size_t ration_judge(ration_t *self, ration_guest_t *guests, size_t n, int64_t no
     self->looked_ms = now_ms;
     self->look++;
     for (size_t i = 0; i < n; i++) judge(self, &guests[i], passed_s);
-    if (n) qsort(guests, n, sizeof *guests, by_fills);
-    keep_to_budget(guests, n);
     for (size_t fd = 0; fd < self->record.n; fd++)
         if (self->record.at[fd].look != self->look) bury(self, &self->record.at[fd]);
-    keep_to_total(self, guests, n);
+    shares_judge(self->shares, guests, n, factor_of(self, guests, n), take_key_heard, now_ms);
     for (size_t i = 0; i < n; i++) n_wrong += guests[i].wrong != NULL;
     if (n_wrong) self->alert_until_ms = now_ms + ALERT_MS;
     self->often_ms = OFTEN_MS + (int64_t)(n / LOOKS_EACH_MS);

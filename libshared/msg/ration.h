@@ -1,4 +1,4 @@
-/* What each connection may make this process hold, and how often it may speak.
+/* What each connection, and each key, may make this process hold, and how often it may speak.
  *
  * The library hands a message on when its last frame is there. Until then it keeps what has come, as much
  * as comes: its limits count frames (ZMQ_MAXMSGSIZE) and whole messages (ZMQ_RCVHWM), so a message that never
@@ -14,13 +14,18 @@
  * too, in which those that have ended count until their socket was seen empty; beyond it those that hold most end, and
  * nobody new is let in.
  *
- * One thread at a time looks; ration_heard and ration_refused are for any. */
+ * Who opens many connections gets no more for it: what they hold and say counts for the key that has spoken on them, of
+ * those on which none has yet for their address (msg/shares.h).
+ *
+ * One thread at a time looks; ration_heard, ration_key_heard and the two of refusals are for any. */
 #ifndef MSG_RATION_H
 #define MSG_RATION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "msg/refusals.h"
 
 /* Bytes of a message: on the way, with heads, and on a connection with keys its cipher's; and in memory while it waits. */
 typedef struct {
@@ -32,12 +37,16 @@ void ration_add(ration_size_t *sum, ration_size_t one);
 void ration_heard(int fd, ration_size_t size);
 /* It was none that we take: that counts as much as many that are. */
 void ration_refused(int fd);
+/* A message was of that key (keyring_number); or one that counts as much as many. 0: nothing happens. */
+void ration_key_heard(uint32_t key);
+void ration_key_refused(uint32_t key);
 
 typedef struct ration ration_t;
 typedef struct {
     uint64_t total; /* of memory that all connections may make us hold */
     bool curve;     /* they have keys: no frame is so short that it takes many times its bytes */
     bool alone;     /* by how much this process grows tells what it holds: it does little else */
+    size_t connections; /* of one key; 0: any number */
 } ration_limits_t;
 ration_t *ration_new(const ration_limits_t *limits);
 void ration_destroy(ration_t **self_p);
@@ -48,19 +57,24 @@ bool ration_due(ration_t *self, int64_t now_ms);
 /* Of this process, in memory; 0: not known. */
 uint64_t ration_own_bytes(const ration_t *self);
 
+/* Who answers for a connection: a key's number, or RATION_STRANGER and an address, where none has spoken yet. */
+#define RATION_STRANGER ((uint64_t)1 << 62)
+
 /* A connection as it is now. */
 typedef struct {
     int fd;
+    uint64_t owner;  /* as above; 0: it answers for itself alone */
     uint64_t cookie; /* the kernel's name of it: a descriptor is used again */
     uint64_t came;   /* bytes that were taken from the kernel */
     size_t entry;    /* number of the socket where it came in */
     bool listens;    /* to what we publish: all that it says is subscriptions, which are kept */
     bool
         drained; /* no whole message waits at its socket, nor did while `came` was asked; false: or nobody knows */
-    uint64_t held;     /* out: bytes that wait, as they came */
-    uint64_t fills;    /* out: what they are thought to take in memory */
-    const char *wrong; /* out: why it is to end; NULL: it may stay */
-    bool talks;        /* out: that is because it says too much in too short a time */
+    uint64_t held;           /* out: bytes that wait, as they came */
+    uint64_t fills;          /* out: what they are thought to take in memory */
+    const char *wrong;       /* out: why it is to end; NULL: it may stay */
+    uint32_t said;           /* out: messages since the last look */
+    refusal_reason_t counts; /* out: what it is counted as, if it is to end */
 } ration_guest_t;
 
 /* Before each judgement, of each socket: `drained` as above. */

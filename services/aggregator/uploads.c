@@ -62,25 +62,44 @@ static bool same_peer(const msg_peer_t *a, const msg_peer_t *b)
     return a->n == b->n && memcmp(a->at, b->at, a->n) == 0;
 }
 
-/* Room for one more of that peer's: its own oldest goes when it has its share, and one that has
+/* On whatever connections. */
+static bool same_key(const msg_peer_t *a, const msg_peer_t *b)
+{
+    return a->card && b->card && memcmp(a->card->public_key, b->card->public_key, KEYS_BYTES) == 0;
+}
+
+/* Those of a peer, of a key, or all: how many, and the one that has been idle for longest. */
+typedef struct {
+    size_t n;
+    upload_t *oldest;
+} some_t;
+
+static void add(some_t *self, bool belongs, upload_t *row)
+{
+    if (!belongs) return;
+    self->n++;
+    if (!self->oldest || row->used_ms < self->oldest->used_ms) self->oldest = row;
+}
+
+/* Room for one more of that peer's: its own oldest goes when it or its key has its share, and one that has
  * been idle for long when there are too many in all. */
 static int make_room(aggregator_t *self, const msg_peer_t *from, err_t *err)
 {
-    upload_t *mine = NULL, *oldest = NULL;
-    size_t n_mine = 0;
+    some_t mine = {0}, keys = {0}, all = {0};
     for (size_t i = 0; i < self->uploads.n; i++) {
         upload_t *row = &self->uploads.at[i];
-        bool ours = same_peer(&row->owner, from);
-        n_mine += ours;
-        if (ours && (!mine || row->used_ms < mine->used_ms)) mine = row;
-        if (!oldest || row->used_ms < oldest->used_ms) oldest = row;
+        add(&mine, same_peer(&row->owner, from), row);
+        add(&keys, same_key(&row->owner, from), row);
+        add(&all, true, row);
     }
-    if (n_mine >= MSG_PEER_UPLOADS) {
-        expire(self, mine, "its sender began too many others");
-    } else if (self->uploads.n >= MSG_UPLOADS) {
-        if (self->now_ms - oldest->used_ms < MSG_UPLOAD_ROOM_MS)
+    if (mine.n >= MSG_PEER_UPLOADS) {
+        expire(self, mine.oldest, "its sender began too many others");
+    } else if (keys.n >= MSG_KEY_UPLOADS) {
+        expire(self, keys.oldest, "its sender's key began too many others");
+    } else if (all.n >= MSG_UPLOADS) {
+        if (self->now_ms - all.oldest->used_ms < MSG_UPLOAD_ROOM_MS)
             return err_set(err, ERR_MEMORY, "%d uploads are going on already", MSG_UPLOADS);
-        expire(self, oldest, "others need the room");
+        expire(self, all.oldest, "others need the room");
     }
     return 0;
 }

@@ -115,12 +115,12 @@ sample() {
     [ $((SECONDS % 60)) -ge "$period" ] || tail -n ${#watched[@]} "$work/samples" | awk -v round="$(trained)" '
         { line = line sprintf("; %s %d MB, %d files", $2, $3 / 1024, $4) } END { print "# " $1 " s, round " round line }'
 }
-# flat NAME: medians of the first and last quarter
+# flat NAME: medians of the first and last quarter. Descriptors are those of the attackers, too, who come and go.
 flat() {
     local a b c d
     a=$(median "$1" 3 0 4) b=$(median "$1" 3 3 4) c=$(median "$1" 4 0 4) d=$(median "$1" 4 3 4)
     echo "# $1: $a -> $b KiB, $c -> $d files"
-    [ "$b" -le $((a * 105 / 100 + 4096)) ] && [ "$d" -le $((c + 2)) ] && [ "$d" -ge $((c - 2)) ]
+    [ "$b" -le $((a * 105 / 100 + 4096)) ] && [ "$d" -le $((c * 110 / 100 + 2)) ]
 }
 median() { # NAME COLUMN QUARTER OF
     awk -v who="$1" -v column="$2" -v from=$((seconds * $3 / $4)) -v to=$((seconds * ($3 + 1) / $4)) \

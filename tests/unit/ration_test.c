@@ -286,6 +286,155 @@ static void frames(void **state)
     check_frame(223, true, 223 + 33 + 9, 64 + 56 + 223);
 }
 
+/* --- Keys on many connections --- */
+
+enum { LINES = 64 };
+
+/* One look at connections of one key, 100 ms after the one before: how many are to end. */
+static size_t look_at(rig_t *self, ration_guest_t *guest, size_t n)
+{
+    for (size_t i = 0; i < n; i++) guest[i].wrong = NULL;
+    return ration_judge(self->ration, guest, n, self->now_ms += 100);
+}
+
+static void have(ration_guest_t *guest, int first, size_t n, uint64_t owner, uint64_t came)
+{
+    for (size_t i = 0; i < n; i++)
+        guest[i] = (ration_guest_t){.fd = FD + first + (int)i,
+                                    .cookie = 100 + (uint64_t)first + i,
+                                    .owner = owner,
+                                    .came = came};
+}
+
+static void speak(uint64_t key, int fd, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        ration_heard(fd, (ration_size_t){.line = 1, .memory = 1});
+        ration_key_heard((uint32_t)key);
+    }
+}
+
+static const ration_guest_t *find(const ration_guest_t *guest, size_t n, int fd)
+{
+    for (size_t i = 0; i < n; i++)
+        if (guest[i].fd == fd) return &guest[i];
+    fail();
+    return NULL;
+}
+
+/* All of a key's connections together may say what one may; who shares the key and says little stays. */
+static void many_connections_talk(void **state)
+{
+    rig_t *self = *state;
+    ration_guest_t guest[LINES];
+    const int meek = FD + LINES - 1;
+    size_t n = 0;
+    have(guest, 0, LINES, 5, 0);
+    for (int k = 0; k < 20 && n == 0; k++) { /* each a twentieth of what it alone may */
+        for (int i = 0; i + 1 < LINES; i++) speak(5, FD + i, MSG_PEER_RATE / 200);
+        speak(5, meek, 1);
+        n = look_at(self, guest, LINES);
+    }
+    assert_in_range(n, 1, LINES - 1);
+    assert_null(find(guest, LINES, meek)->wrong);
+    for (int i = 0; i < LINES; i++)
+        if (guest[i].wrong) {
+            assert_string_equal(guest[i].wrong, "its key says too much in too short a time");
+            assert_int_equal(guest[i].counts, REFUSAL_MESSAGES);
+        }
+}
+
+/* The same on connections that end before anybody looks; another key is not meant. */
+static void short_connections_talk(void **state)
+{
+    rig_t *self = *state;
+    ration_guest_t guest[2];
+    size_t n = 0;
+    for (int k = 0; k < 4; k++) {
+        speak(6, FD - 1, MSG_PEER_RATE);
+        have(guest, 2 * k, 1, 6, 0);
+        have(&guest[1], 2 * k + 1, 1, 7, 0);
+        speak(6, guest[0].fd, 2 * MSG_PEER_RATE / 10);
+        speak(7, guest[1].fd, MSG_PEER_RATE / 20);
+        n += look_at(self, guest, 2);
+        assert_null(find(guest, 2, FD + 2 * k + 1)->wrong);
+    }
+    assert_in_range(n, 1, 4);
+}
+
+/* A key has half of the memory at the most, however many connections hold it, and another key's larger one stays. */
+static void many_connections_hold(void **state)
+{
+    enum { EACH = MSG_HELD_BULK / MIB / LINES * 3 / 4 };
+    rig_t *self = *state;
+    ration_guest_t guest[LINES + 1];
+    have(guest, 0, LINES, 8, EACH * MIB);
+    have(&guest[LINES], LINES, 1, 9, 3 * EACH * MIB);
+    know(self, guest, LINES + 1, 1);
+    ration_entry(self->ration, 0, false);
+    size_t n = look_at(self, guest, LINES + 1);
+    assert_in_range(n, LINES / 3, LINES / 3 + 3);
+    assert_null(find(guest, LINES + 1, FD + LINES)->wrong);
+    for (int i = 0; i <= LINES; i++)
+        if (guest[i].wrong) assert_string_equal(guest[i].wrong, "too much of its key waits");
+    have(guest, 200, LINES, 8,
+         EACH * MIB); /* those have gone, and others come: what they had sent counts */
+    know(self, guest, LINES + 1, 1);
+    assert_in_range(look_at(self, guest, LINES + 1), LINES - 1, LINES);
+    assert_null(find(guest, LINES + 1, FD + LINES)->wrong);
+}
+
+/* Of two that hold too much together, the one that holds more gives way, though its connections are smaller. */
+static void deepest_first(void **state)
+{
+    (void)state;
+    rig_t rig = {.ration = ration_new(&(ration_limits_t){.total = 120 * MIB, .curve = true})};
+    ration_guest_t guest[20];
+    have(guest, 0, 11, 10, 5 * MIB);
+    have(&guest[11], 11, 8, 11, 5 * MIB);
+    have(&guest[19], 19, 1, 12, 30 * MIB);
+    know(&rig, guest, 20, 1);
+    ration_entry(rig.ration, 0, false);
+    assert_int_equal(look_at(&rig, guest, 20), 1);
+    for (int i = 0; i < 20; i++)
+        if (guest[i].wrong) assert_int_equal(guest[i].owner, 10);
+    ration_destroy(&rig.ration);
+}
+
+/* Strangers have a third together; then no new one comes in, while who has a key does. */
+static void strangers(void **state)
+{
+    enum { EACH = MSG_HELD_BULK / MIB / LINES };
+    rig_t *self = *state;
+    ration_guest_t guest[LINES], one;
+    have(guest, 0, LINES, RATION_STRANGER | 4711, EACH * MIB);
+    know(self, guest, LINES, 1);
+    ration_entry(self->ration, 0, false);
+    assert_in_range(look_at(self, guest, LINES), LINES * 2 / 3, LINES * 2 / 3 + 2);
+    have(&one, 300, 1, RATION_STRANGER | 42, 0);
+    assert_int_equal(look_at(self, &one, 1), 1);
+    have(&one, 301, 1, 13, 0);
+    assert_int_equal(look_at(self, &one, 1), 0);
+}
+
+static void too_many_connections(void **state)
+{
+    (void)state;
+    const ration_limits_t limits = {.total = MSG_HELD_BULK, .curve = true, .connections = 40};
+    rig_t rig = {.ration = ration_new(&limits), .now_ms = 1000};
+    ration_guest_t guest[LINES];
+    have(guest, 0, LINES, 14, 0);
+    for (int i = 0; i < LINES; i++) guest[i].came = (uint64_t)i;
+    for (int i = 0; i < LINES / 4; i++) guest[i].owner = 15;
+    assert_int_equal(look_at(&rig, guest, LINES), LINES * 3 / 4 - 40);
+    for (int i = 0; i < LINES; i++) {
+        bool late = guest[i].fd >= FD + LINES / 4 && guest[i].fd < FD + LINES - 40;
+        assert_int_equal(guest[i].wrong != NULL, late);
+        if (late) assert_int_equal(guest[i].counts, REFUSAL_CONNECTIONS);
+    }
+    ration_destroy(&rig.ration);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +452,12 @@ int main(void)
         cmocka_unit_test(small_messages),
         cmocka_unit_test(growth),
         cmocka_unit_test(frames),
+        cmocka_unit_test_setup_teardown(many_connections_talk, begin, end),
+        cmocka_unit_test_setup_teardown(short_connections_talk, begin, end),
+        cmocka_unit_test_setup_teardown(many_connections_hold, begin, end),
+        cmocka_unit_test(deepest_first),
+        cmocka_unit_test_setup_teardown(strangers, begin, end),
+        cmocka_unit_test(too_many_connections),
     };
     return cmocka_run_group_tests_name("ration", tests, NULL, NULL);
 }
