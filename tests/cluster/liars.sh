@@ -112,6 +112,39 @@ check "so are its refused updates" is "$(sqlite3 -batch "$dir/pcp.db" "SELECT co
 check "the worker is told" event w2 'event=refused .*quarantine'
 dismiss
 
+# --- of validations: a member of their target that has made up what it says ---
+losses() { sqlite3 -batch "$dir/pcp.db" "SELECT validation_loss FROM round WHERE validation_loss IS NOT NULL ORDER BY round"; }
+forged() { [ "$(losses)" != "$honest" ]; }
+parts() { cat "$dir"/w[0-2].log | grep -c 'event=eval_done'; }
+made_up() { # NAME AUDIT
+    run "$1" "$2" 0 --workers 4 --validate-every 1 --val-fraction 0.1
+    check "workers with their target" eventually 60 event shepherd 'event=member_joined member=w2 '
+    launch w9 "$bin/hostile-member" --shepherd "$control" --log-level debug --id w9 --lease failed --eval 'done' \
+        --target "$(sed -n 's/.*event=member_joined member=w0 .*target=\([^ ]*\).*/\1/p' "$dir/shepherd.log")"
+    check "a run with one who makes up losses ends" ends 0
+    check "it was asked for some" event w9 'event=eval .*answer=done'
+}
+rounds=6
+run valid 0 0 --validate-every 1 --val-fraction 0.1
+check "validations by honest workers" ends 0
+honest=$(losses) once=$(parts)
+dismiss
+run valid_twice 1 0 --validate-every 1 --val-fraction 0.1
+check "each part is validated twice, by one thread or two" ends 0
+check "twice as many parts" is "$(parts)" $((2 * once))
+check "nobody is found" is "$(quarantined)" ""
+check "the same losses" is "$(losses)" "$honest"
+dismiss
+made_up believed 0
+check "without audits it is believed" forged
+dismiss
+made_up doubted 1
+check "it is in quarantine, and nobody else" is "$(quarantined)" w9
+check "the losses of honest workers" is "$(losses)" "$honest"
+check "the evidence is in the records" is "$(sqlite3 -batch "$dir/pcp.db" "SELECT member, digest LIKE 'part:%:0.001%:%',
+    agreed LIKE 'part:%', digest <> agreed FROM quarantine")" "w9|1|1|1"
+dismiss
+
 # --- now and then: a lease in five; a liar stays for five rounds on average, for 60 in 1.5 of a million runs ---
 rounds=60
 run seldom 0.2 1

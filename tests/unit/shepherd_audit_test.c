@@ -1,4 +1,6 @@
 /* Audit by re-execution: who is asked, who is believed, what becomes of the round. */
+#include <math.h>
+
 #include "base/log.h"
 #include "shepherd/round/audit.h"
 #include "shepherd_rig.h"
@@ -129,6 +131,24 @@ static void a_liar_is_replaced(void **unused)
     all_written(rig);
     assert_int_equal(rig->state.phase, PHASE_COMMIT); /* what is known is not asked again */
     assert_int_equal(only(rig, A, BODY(COMMIT))->commit->shares[0]->fence, lease.fence);
+    rig_free(rig);
+}
+
+/* The update is right, the loss is not. */
+static void a_made_up_loss_is_a_lie(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 3);
+    ask(rig, W1);
+    Msg__Lease lease = last_lease(rig, W1, false);
+    lease_done(rig, W1, &lease, 0.5);
+    tells(rig, 'a');
+    ask(rig, W2);
+    audits(rig, W2, 'a');
+    ask(rig, W3);
+    audits(rig, W3, 'a');
+    assert_true(quarantined(rig, "w1"));
+    assert_false(quarantined(rig, "w2") || quarantined(rig, "w3"));
     rig_free(rig);
 }
 
@@ -266,11 +286,161 @@ static void leases_are_drawn_by_the_seed(void **unused)
     audits_fini(&other, 1);
 }
 
+/* --- Validations --- */
+
+/* Round 0 is done, and its parameters are validated in two parts. */
+static rig_t *validating(int n_worker, double rate)
+{
+    rig_t *rig = rig_new(n_worker, 9);
+    rig->config.workers = n_worker;
+    rig->config.validate_every = 1;
+    rig->config.validate_tokens = 40;
+    reach_training(rig, n_worker);
+    for (int i = 0; i < n_worker; i++) ask(rig, (uint8_t)(W1 + i));
+    for (int i = 0; i < n_worker; i++) {
+        Msg__Lease lease = last_lease(rig, (uint8_t)(W1 + i), false);
+        lease_done(rig, (uint8_t)(W1 + i), &lease, 1);
+    }
+    audits_fini(&rig->state.audits, (size_t)n_worker);
+    rig->state.audits = (audits_t){0};
+    audits_init(&rig->state.audits, (size_t)n_worker, rate);
+    forget_sent(rig);
+    committed(rig, 0, "");
+    return rig;
+}
+
+/* It asks for work, and gets that part. */
+static Msg__Eval gets_part(rig_t *rig, uint8_t worker, uint32_t part)
+{
+    forget_sent(rig);
+    ask(rig, worker);
+    Msg__Eval eval = *only(rig, worker, BODY(EVAL))->eval;
+    assert_int_equal(eval.part, part);
+    return eval;
+}
+
+static void estimates(rig_t *rig, uint8_t worker, const Msg__Eval *eval, double loss)
+{
+    SAY(rig, worker, EVAL_DONE, eval_done, Msg__EvalDone body = MSG__EVAL_DONE__INIT;
+        body.round = eval->round; body.part = eval->part; body.fence = eval->fence;
+        body.loss = loss; body.tokens = 20);
+}
+
+static bool is_valid(const rig_t *rig, double loss)
+{
+    return rig->state.progress.has_val_loss && fabs(rig->state.progress.val_loss - loss) < 1e-12;
+}
+
+static void parts_are_validated_twice(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(2, 1);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W2, 1);
+    estimates(rig, W1, &first, 2);
+    estimates(rig, W2, &second, 4);
+    assert_false(rig->state.progress.has_val_loss);
+    second = gets_part(rig, W1, 1); /* and not what it has said already */
+    first = gets_part(rig, W2, 0);
+    assert_int_equal(first.fence, 2);
+    estimates(rig, W1, &second, 4);
+    estimates(rig, W2, &first, 2);
+    assert_true(is_valid(rig, 3));
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    rig_free(rig);
+}
+
+/* A third decides, and what the liar has said of other parts is void. */
+static void who_lies_of_a_part_is_found(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(3, 1);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W2, 1);
+    estimates(rig, W1, &first, 1e-3);
+    estimates(rig, W2, &second, 4);
+    first = gets_part(rig, W3, 0);
+    second = gets_part(rig, W1, 1);
+    estimates(rig, W3, &first, 2);
+    estimates(rig, W1, &second, 7);
+    assert_false(quarantined(rig, "w1"));
+    first = gets_part(rig, W2, 0);
+    estimates(rig, W2, &first, 2);
+    assert_true(quarantined(rig, "w1"));
+    assert_false(quarantined(rig, "w2") || quarantined(rig, "w3"));
+    assert_false(rig->state.progress.has_val_loss);
+    second = gets_part(rig, W3, 1);
+    estimates(rig, W3, &second, 4);
+    assert_true(is_valid(rig, 3));
+    rig_free(rig);
+}
+
+/* What was taken of it unseen is validated anew, too. */
+static void unseen_parts_of_a_liar_are_given_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(3, 1e-9);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W1, 1);
+    estimates(rig, W1, &first, 1e-3);
+    assert_int_equal(rig->state.round.eval.at[0].state, WORK_DONE);
+    estimates(rig, W1, &second, NAN); /* no number is looked at in any case */
+    second = gets_part(rig, W2, 1);
+    estimates(rig, W2, &second, 4);
+    second = gets_part(rig, W3, 1);
+    estimates(rig, W3, &second, 4);
+    assert_true(quarantined(rig, "w1"));
+    first = gets_part(rig, W2, 0);
+    estimates(rig, W2, &first, 2);
+    assert_true(is_valid(rig, 3));
+    rig_free(rig);
+}
+
+/* A loss that is no number for all is no lie; one who cannot do it is not asked twice. */
+static void a_run_may_diverge(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(3, 1e-9);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W1, 1);
+    estimates(rig, W1, &first, INFINITY);
+    estimates(rig, W1, &second, 4);
+    first = gets_part(rig, W2, 0);
+    SAY(rig, W2, LEASE_FAILED, lease_failed, Msg__LeaseFailed body = MSG__LEASE_FAILED__INIT;
+        body.round = first.round; body.replica = 0; body.fence = first.fence; body.eval = true;
+        body.error = "no memory");
+    first = gets_part(rig, W3, 0);
+    estimates(rig, W3, &first, NAN);
+    assert_true(rig->state.progress.has_val_loss && !isfinite(rig->state.progress.val_loss));
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w3"));
+    rig_free(rig);
+}
+
+static void live(rig_t *rig, double ms)
+{
+    for (; ms > 0; ms -= 500) {
+        tick(rig, 500);
+        for (uint8_t peer = A; peer <= W2; peer++) beat(rig, peer, 0);
+    }
+}
+
+/* Nobody else is there, or asks for work: it is believed in the end. */
+static void who_is_alone_is_believed(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(2, 1);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W1, 1);
+    estimates(rig, W1, &first, 2);
+    estimates(rig, W1, &second, 4);
+    live(rig, rig->config.work_wait_s * 1000 - 1000);
+    assert_false(rig->state.progress.has_val_loss);
+    live(rig, 2000);
+    assert_true(is_valid(rig, 3));
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_again_closes_the_round),
         cmocka_unit_test(a_liar_is_replaced),
+        cmocka_unit_test(a_made_up_loss_is_a_lie),
         cmocka_unit_test(an_auditor_may_be_the_liar),
         cmocka_unit_test(without_a_majority_nobody_is_refused),
         cmocka_unit_test(alone_nobody_is_audited),
@@ -278,6 +448,11 @@ int main(void)
         cmocka_unit_test(all_of_a_liars_contributions_are_replaced),
         cmocka_unit_test(quarantine_holds_until_trust),
         cmocka_unit_test(leases_are_drawn_by_the_seed),
+        cmocka_unit_test(parts_are_validated_twice),
+        cmocka_unit_test(who_lies_of_a_part_is_found),
+        cmocka_unit_test(unseen_parts_of_a_liar_are_given_again),
+        cmocka_unit_test(a_run_may_diverge),
+        cmocka_unit_test(who_is_alone_is_believed),
     };
     return cmocka_run_group_tests_name("shepherd, audit", tests, NULL, NULL);
 }

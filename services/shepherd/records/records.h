@@ -36,7 +36,8 @@ void records_reopen(shepherd_t *self, uint32_t replica);
 void records_reject(shepherd_t *self, const rejection_t *rejected);
 /* Its work is not what others made of the same lease. */
 typedef struct {
-    uint32_t replica, fence;
+    bool part;                                               /* of a validation; else a lease */
+    uint32_t replica, fence;                                 /* its replica, or which part */
     const char *name, *member, *digest, *agreed, *witnesses; /* as store_liar_t */
 } liar_t;
 void records_quarantine(shepherd_t *self, const liar_t *liar);

@@ -85,8 +85,6 @@ void on_eval_done(void *state, const msg_peer_t *from, const msg_envelope_t *mes
         return;
     }
     if (row) row->blame.overdue = 0;
-    work_move(self, part, WORK_DONE, part->holder);
-    part->loss = done->loss;
-    part->tokens = done->tokens;
+    audits_estimated(self, part, done);
     rounds_check(self);
 }

@@ -28,6 +28,8 @@ void audits_fini(audits_t *self, size_t most)
 {
     for (size_t k = 0; self->at && k < most; k++) clear(&self->at[k]);
     free(self->at);
+    for (size_t i = 0; i < self->part.n; i++) VEC_FREE(&self->part.at[i].heard);
+    VEC_FREE(&self->part);
     free(self->listed);
     VEC_FREE(&self->found);
 }
@@ -40,18 +42,28 @@ void audits_open(shepherd_t *self)
 }
 
 /* The first 52 bits of a hash, as a number in [0, 1). */
-bool audits_drawn(const audits_t *self, uint32_t round, uint32_t replica)
+static bool draw(const audits_t *self, const char *what, uint32_t round, uint32_t index)
 {
     if (!self->at) return false;
-    char text[HASH_HEX + 32], hash[HASH_HEX];
-    int n = snprintf(text, sizeof text, "%s %u %u", self->seed, round, replica);
+    char text[HASH_HEX + 40], hash[HASH_HEX];
+    int n = snprintf(text, sizeof text, "%s %s%u %u", self->seed, what, round, index);
     hash_content(text, (size_t)n, hash);
     hash[13] = '\0';
     return (double)strtoull(hash, NULL, 16) / 4503599627370496.0 < self->rate;
 }
 
+bool audits_drawn(const audits_t *self, uint32_t round, uint32_t replica)
+{
+    return draw(self, "", round, replica);
+}
+
+bool audits_drawn_part(const audits_t *self, uint32_t round, uint32_t part)
+{
+    return draw(self, "part ", round, part);
+}
+
 /* A key speaks for ids of its name alone, which has no '-' (keys_may_be). */
-static void name_of(const shepherd_t *self, const char *worker, char name[MSG_ID_BYTES])
+void audits_name(const shepherd_t *self, const char *worker, char name[MSG_ID_BYTES])
 {
     const member_row_t *row = member_by_id(&self->roster, worker);
     snprintf(name, MSG_ID_BYTES, "%s", row ? member_name(row) : worker);
@@ -97,14 +109,15 @@ void audits_begin(shepherd_t *self, uint32_t replica)
     testimony_t *own = &audit->heard.at[0];
     *own = (testimony_t){0};
     snprintf(own->worker, sizeof own->worker, "%s", lease->worker);
-    name_of(self, lease->worker, own->name);
+    audits_name(self, lease->worker, own->name);
     ask(self, replica);
 }
 
-void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps)
+void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps,
+                double loss)
 {
     char text[3 * HASH_HEX];
-    int n = snprintf(text, sizeof text, "%.64s %.64s %u", digest, state, steps);
+    int n = snprintf(text, sizeof text, "%.64s %.64s %u %.17g", digest, state, steps, loss);
     hash_content(text, (size_t)n, self->digest);
 }
 

@@ -1,4 +1,4 @@
-/* Audit by re-execution. A lease is a function: whoever trains it on its target gets the same bits. So
+/* Audit by re-execution, of leases and of parts of validations. A lease is a function: whoever trains it on its target gets the same bits. So
  * a share of the leases (option `audit`) that their workers call done is trained again by another
  * worker, and the digests of what came are compared. Where two differ a third one decides; where
  * there is none, both are suspected. Who differs from two that agree gets no more work (quarantine),
@@ -9,12 +9,16 @@
  * workers do not see: the next leader draws the same. What was found out is not in the store; the
  * next leader asks again.
  *
+ * A part of a validation is one, too: it is given to a second worker, and to a third where two differ, before what they say
+ * of it is taken. Likewise a part whose loss is not a number, drawn or not.
+ *
  * Liars who agree with each other are believed. Who has one key counts once, whatever its ids. */
 #ifndef SHEPHERD_AUDIT_H
 #define SHEPHERD_AUDIT_H
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "shepherd/records/records.h"
 #include "shepherd/roster/roster.h"
 #include "shepherd/round/round.h"
 
@@ -23,7 +27,8 @@ typedef struct shepherd shepherd_t;
 /* What somebody made of the lease. */
 typedef struct {
     char worker[MSG_ID_BYTES], name[MSG_ID_BYTES]; /* its id; its key's name, or its id */
-    char digest[HASH_HEX]; /* of pseudo-gradient, inner state and steps; "": it could not tell */
+    char digest
+        [HASH_HEX]; /* of pseudo-gradient, inner state, steps and loss; "": it could not tell */
 } testimony_t;
 
 typedef struct {
@@ -37,13 +42,27 @@ typedef struct {
     int64_t given_ms, asked_ms;
 } audit_t;
 
+/* What somebody says of a part of a validation; its digest is the numbers themselves. */
+typedef struct {
+    testimony_t said;
+    double loss;
+    uint64_t tokens;
+} estimate_t;
+
+typedef struct {
+    VEC(estimate_t) heard; /* empty: it is not under audit, or not yet */
+    char target[MSG_ID_BYTES];
+    bool known; /* two agree on what was taken */
+} part_audit_t;
+
 typedef struct {
     double rate;
     char seed[HASH_HEX];
     audit_t *at; /* by replica; NULL: rate is 0 */
     size_t n_open;
-    char *listed;        /* who is in quarantine by the store: names, each with a line break */
-    VEC(blamed_t) found; /* by us, and the store's list has not named them yet: `id` is a name */
+    VEC(part_audit_t) part; /* of the open validation */
+    char *listed;           /* who is in quarantine by the store: names, each with a line break */
+    VEC(blamed_t) found;    /* by us, and the store's list has not named them yet: `id` is a name */
     uint64_t n_done, n_found; /* audits that ended, and liars, since this shepherd began */
 } audits_t;
 
@@ -54,12 +73,16 @@ void audits_open(shepherd_t *self); /* another round begins */
 /* The lease is done and admitted: if it is drawn, the shards are asked for its digest. */
 void audits_begin(shepherd_t *self, uint32_t replica);
 void audits_ask_again(shepherd_t *self, uint32_t replica); /* when it is time to */
-/* What it says: the shards' digests as one, the inner state's, the steps. */
-void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps);
+/* What it says: the shards' digests as one, the inner state's, the steps, the mean loss. */
+void audits_say(testimony_t *self, const char *digest, const char *state, uint32_t steps,
+                double loss);
 void audits_release(shepherd_t *self, uint32_t auditor); /* it is gone, or lost it */
 void audits_take_back(shepherd_t *self, audit_t *audit);
 /* Of (round, replica): is it looked at? */
 bool audits_drawn(const audits_t *self, uint32_t round, uint32_t replica);
+bool audits_drawn_part(const audits_t *self, uint32_t round, uint32_t part);
+/* By id, as audits know it: of its key, or the id itself. */
+void audits_name(const shepherd_t *self, const char *worker, char name[MSG_ID_BYTES]);
 
 /* --- audit_work.c --- */
 /* Audits to workers who are free, with an end to those that nobody can do. */
@@ -71,14 +94,30 @@ bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer);
 void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFailed *failed);
 void audits_tick(shepherd_t *self);
 
+/* --- audit_eval.c --- */
+void audits_open_parts(shepherd_t *self); /* another validation begins; none: 0 parts */
+/* Its holder has said this of the part, which is done, or open for another one. */
+void audits_estimated(shepherd_t *self, work_t *part, const Msg__EvalDone *done);
+/* Its holder has failed at it, and is not asked again where it is under audit. */
+void audits_part_failed(shepherd_t *self, const work_t *part);
+/* Is it under audit? Then only some may have it. */
+bool audits_has_part(const shepherd_t *self, const work_t *part);
+bool audits_may_estimate(const shepherd_t *self, const work_t *part, const member_row_t *row);
+/* What a liar has said of parts is void. */
+void audits_doubt_parts(shepherd_t *self, const testimony_t *liar);
+/* Take what was said of parts that nobody else can do. */
+void audits_tick_parts(shepherd_t *self);
+
 /* --- verdict.c --- */
 /* One more has been heard: is it known now who is right? */
 void audits_judge(shepherd_t *self, uint32_t replica);
 /* Nobody is left who could say more. */
 void audits_give_up(shepherd_t *self, uint32_t replica);
+/* What a liar has contributed to the open round is made anew, as far as it was not confirmed. */
+void audits_replace(shepherd_t *self, const testimony_t *liar);
 
 /* --- quarantine.c --- */
-void quarantine_add(shepherd_t *self, uint32_t replica, const testimony_t *liar);
+void quarantine_add(shepherd_t *self, const liar_t *liar);
 void quarantine_met(shepherd_t *self, const member_row_t *row); /* it has joined: is it listed? */
 void quarantine_listed(shepherd_t *self, const char *names);    /* by the store */
 /* Whoever has this name or id may work again; false: nobody has who is in quarantine. */

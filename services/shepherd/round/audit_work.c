@@ -87,7 +87,7 @@ void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseD
     if (!audit) return;
     testimony_t *said = hear(self, audit);
     bool whole = done->steps == audit->steps && strlen(done->digest) == HASH_HEX - 1;
-    if (whole) audits_say(said, done->digest, done->state, done->steps);
+    if (whole) audits_say(said, done->digest, done->state, done->steps, done->mean_loss);
     audits_judge(self, done->replica);
 }
 
@@ -115,7 +115,7 @@ bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer)
         if (!*audit->shard[s]) return true;
     char digest[HASH_HEX];
     digest_of_shards(self, audit, digest);
-    audits_say(&audit->heard.at[0], digest, lease->state_out, audit->steps);
+    audits_say(&audit->heard.at[0], digest, lease->state_out, audit->steps, lease->loss);
     audits_judge(self, answer->replica);
     return true;
 }
@@ -160,4 +160,5 @@ void audits_tick(shepherd_t *self)
         audits_ask_again(self, (uint32_t)k);
         end_overdue(self, (uint32_t)k);
     }
+    audits_tick_parts(self);
 }

@@ -65,10 +65,11 @@ void blame_quarantine(shepherd_t *self, uint32_t serial)
     member_row_t *row = member_by_serial(&self->roster, serial);
     if (!row || row->quarantined) return;
     row->quarantined = true;
-    snprintf(row->blame.why, sizeof row->blame.why,
-             "in quarantine: its updates were not what others made of the same leases (pcp worker "
-             "trust %.40s)",
-             member_name(row));
+    snprintf(
+        row->blame.why, sizeof row->blame.why,
+        "in quarantine: what it handed in was not what others made of the same work (pcp worker "
+        "trust %.40s)",
+        member_name(row));
     blame_refuse(self, row);
 }
 

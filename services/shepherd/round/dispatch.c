@@ -22,17 +22,40 @@ static size_t taker(const shepherd_t *self, const work_t *work, size_t first)
     return first;
 }
 
-/* Parts of a validation, to whoever has credit; true when some are left. */
+/* The same of those who may have the part where it is under audit. */
+static size_t estimator(const shepherd_t *self, const work_t *part, size_t first)
+{
+    size_t m = taker(self, part, first);
+    while (m < self->roster.members.n &&
+           !audits_may_estimate(self, part, self->roster.members.at[m]))
+        m = taker(self, part, m + 1);
+    return m;
+}
+
+/* Parts of a validation, to whoever has credit; true when some are left. Those under audit wait for one who may, while
+ * others train. */
 static bool give_evals(shepherd_t *self, char **endpoints)
 {
     size_t first = 0;
     for (size_t i = 0; i < self->round.eval.n; i++) {
-        if (self->round.eval.at[i].state != WORK_OPEN) continue;
+        const work_t *part = &self->round.eval.at[i];
+        if (part->state != WORK_OPEN) continue;
         while (first < self->roster.members.n && !work_free(self, self->roster.members.at[first]))
             first++;
-        size_t m = taker(self, &self->round.eval.at[i], first);
-        if (m == self->roster.members.n) return true;
-        work_give_eval(self, (uint32_t)i, self->roster.members.at[m], endpoints);
+        size_t m = estimator(self, part, first);
+        if (m < self->roster.members.n)
+            work_give_eval(self, (uint32_t)i, self->roster.members.at[m], endpoints);
+        else if (!audits_has_part(self, part))
+            return true;
+    }
+    return false;
+}
+
+static bool parts_left(const shepherd_t *self)
+{
+    for (size_t i = 0; self->round.n_part[WORK_OPEN] > 0 && i < self->round.eval.n; i++) {
+        const work_t *part = &self->round.eval.at[i];
+        if (part->state == WORK_OPEN && !audits_has_part(self, part)) return true;
     }
     return false;
 }
@@ -129,6 +152,7 @@ static void give_parts_to(shepherd_t *self, member_row_t *row, char **endpoints)
     for (size_t i = 0; self->round.n_part[WORK_OPEN] > 0 && i < self->round.eval.n; i++) {
         const work_t *part = &self->round.eval.at[i];
         if (part->state != WORK_OPEN || !work_free(self, row)) continue;
+        if (!audits_may_estimate(self, part, row)) continue;
         if (part->avoid != row->serial || alone) work_give_eval(self, (uint32_t)i, row, endpoints);
     }
 }
@@ -149,7 +173,7 @@ static void give_leases_to(shepherd_t *self, member_row_t *row, uint32_t first, 
 static void give_to(shepherd_t *self, member_row_t *row, char **endpoints)
 {
     give_parts_to(self, row, endpoints);
-    if (self->round.n_part[WORK_OPEN] > 0 || !gives_leases(self)) return;
+    if (parts_left(self) || !gives_leases(self)) return;
     give_leases_to(self, row, row->homes, endpoints);
     give_leases_to(self, row, self->round.homeless, endpoints);
 }

@@ -40,5 +40,6 @@ void work_open_eval(shepherd_t *self)
         work_t part = {.begin = begin, .n = end - begin, .fence = 1};
         VEC_PUSH(&self->round.eval, part);
     }
+    audits_open_parts(self);
     work_count(self);
 }

@@ -56,40 +56,23 @@ static void trust(shepherd_t *self, member_row_t *row)
     self->round.stirred = true; /* it may have work */
 }
 
-static void name_witnesses(const audit_t *audit, str_t *text)
+void quarantine_add(shepherd_t *self, const liar_t *liar)
 {
-    for (size_t i = 0; i < audit->heard.n; i++)
-        if (strcmp(audit->heard.at[i].digest, audit->truth) == 0)
-            str_addf(text, "%s%s", text->n ? "," : "", audit->heard.at[i].worker);
-}
-
-void quarantine_add(shepherd_t *self, uint32_t replica, const testimony_t *liar)
-{
-    const audit_t *audit = &self->audits.at[replica];
     if (is_in(&self->audits, liar->name)) return;
-    str_t text = {0};
-    name_witnesses(audit, &text);
-    liar_t row = {.replica = replica,
-                  .fence = audit->fence,
-                  .name = liar->name,
-                  .member = liar->worker,
-                  .digest = liar->digest,
-                  .agreed = audit->truth,
-                  .witnesses = str_text(&text)};
     log_event(LOG_ERROR, "quarantined",
-              "worker=%s name=%s round=%u replica=%u digest=%.12s agreed=%.12s witnesses=%s",
-              row.member, row.name, self->round.number, replica, row.digest, row.agreed,
-              row.witnesses);
-    records_quarantine(self, &row);
-    records_happened(self, "quarantined", liar->worker,
-                     json_pack("{sIsssssss}", "replica", (json_int_t)replica, "name", row.name,
-                               "digest", row.digest, "agreed", row.agreed, "witnesses",
-                               row.witnesses));
+              "worker=%s name=%s round=%u %s=%u digest=%.*s agreed=%.*s witnesses=%s", liar->member,
+              liar->name, self->round.number, liar->part ? "part" : "replica", liar->replica,
+              liar->part ? HASH_HEX : 12, liar->digest, liar->part ? HASH_HEX : 12, liar->agreed,
+              liar->witnesses);
+    records_quarantine(self, liar);
+    records_happened(self, "quarantined", liar->member,
+                     json_pack("{sIssssssss}", liar->part ? "part" : "replica",
+                               (json_int_t)liar->replica, "name", liar->name, "digest",
+                               liar->digest, "agreed", liar->agreed, "witnesses", liar->witnesses));
     blamed_t found = {0};
     snprintf(found.id, sizeof found.id, "%s", liar->name);
     VEC_PUSH(&self->audits.found, found);
     self->audits.n_found++;
-    str_fini(&text);
     refuse_all(self);
 }
 

@@ -53,6 +53,7 @@ void work_again(shepherd_t *self, uint32_t replica)
 
 void work_again_eval(shepherd_t *self, work_t *part)
 {
+    audits_part_failed(self, part);
     if (++part->failures > 1) part->avoid = part->holder;
     work_reopen_eval(self, part);
 }

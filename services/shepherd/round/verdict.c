@@ -54,8 +54,10 @@ static void replace(shepherd_t *self, uint32_t replica, uint32_t home, const cha
 }
 
 /* What else the liar has contributed to the round is not looked at: others train it. */
-static void replace_others(shepherd_t *self, const char *worker)
+void audits_replace(shepherd_t *self, const testimony_t *liar)
 {
+    const char *worker = liar->worker;
+    audits_doubt_parts(self, liar);
     for (int64_t k = 0; k < self->round.replicas; k++) {
         audit_t *audit = &self->audits.at[k];
         if (strcmp(self->round.lease[k].worker, worker) != 0 || (*audit->truth && !audit->open))
@@ -65,6 +67,29 @@ static void replace_others(shepherd_t *self, const char *worker)
         if (audit->open) end(self, audit);
         replace(self, (uint32_t)k, 0, "its worker is in quarantine");
     }
+}
+
+static void name_witnesses(const audit_t *audit, str_t *text)
+{
+    for (size_t i = 0; i < audit->heard.n; i++)
+        if (is_true(audit, &audit->heard.at[i]))
+            str_addf(text, "%s%s", text->n ? "," : "", audit->heard.at[i].worker);
+}
+
+static void denounce(shepherd_t *self, uint32_t replica, const testimony_t *said)
+{
+    const audit_t *audit = &self->audits.at[replica];
+    str_t text = {0};
+    name_witnesses(audit, &text);
+    quarantine_add(self, &(liar_t){.replica = replica,
+                                   .fence = audit->fence,
+                                   .name = said->name,
+                                   .member = said->worker,
+                                   .digest = said->digest,
+                                   .agreed = audit->truth,
+                                   .witnesses = str_text(&text)});
+    str_fini(&text);
+    audits_replace(self, said);
 }
 
 void audits_judge(shepherd_t *self, uint32_t replica)
@@ -80,8 +105,7 @@ void audits_judge(shepherd_t *self, uint32_t replica)
     for (size_t i = 0; i < audit->heard.n; i++) {
         const testimony_t *said = &audit->heard.at[i];
         if (!*said->digest || is_true(audit, said)) continue;
-        quarantine_add(self, replica, said);
-        replace_others(self, said->worker);
+        denounce(self, replica, said);
     }
 }
 
