@@ -33,6 +33,11 @@ const keys_t *keyring_own(void);
  * connections end when that has expired. */
 uint64_t keyring_own_since(void);
 
+/* Our first key, which bound sockets go by and endpoints name; it stays. NULL: we have none. */
+const keys_t *keyring_first(void);
+/* A socket without a key is about to be open to other machines: may it be (`insecure`)? It is warned of each minute. */
+bool keyring_may_open(void);
+
 /* For endpoint_add: what CURVE needs, set on a socket before it binds or connects to `address`.
  * -1 with ERR_NET: it would be open to other machines without a key. */
 int keyring_secure(zsock_t *socket, bool binds, const char *address, err_t *err);

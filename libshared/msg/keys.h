@@ -43,6 +43,8 @@ enum {
     KEYS_CARD_TEXT = 320, /* a card as text, with its NUL */
     KEYS_SIGNER = 64,     /* bytes of a secret to sign with */
 };
+/* What carries a card in the handshake: a property of ZMTP. */
+#define KEYS_CARD_PROPERTY "X-Pcp-Card"
 
 typedef struct {
     keys_role_t role;

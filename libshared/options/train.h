@@ -71,7 +71,7 @@ enum { SAMPLE_MOST_TOKENS = 4096, SAMPLE_PROMPT_BYTES = 2000 };
     X(T, FLOAT, outlier, 0, 0, 1e9, NULL, false,                                                  \
       "updates of so many times the usual norm are rejected; 0: none")                            \
     X(T, FLOAT, audit, 0, 0, 1, NULL, false,                                                      \
-      "share of the leases that a second worker trains again, to find liars")                     \
+      "share of the leases and validations that a second worker repeats, to find liars")          \
     X(T, BOOL, balance, false, 0, 0, NULL, false, "fewer inner steps for slower workers")         \
     X(T, INT, checkpoint_every, 10, 0, 1000000000, NULL, false,                                   \
       "rounds between checkpoints; 0: only at the end")                                           \
