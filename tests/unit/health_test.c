@@ -22,6 +22,14 @@ static bool sick(void *user, char *text, size_t n)
     return false;
 }
 
+/* Its socket is there before it listens. */
+static bool answers(const char *path)
+{
+    char text[100] = "";
+    err_t err = {0};
+    return health_ask(path, text, sizeof text, &err) == 0 || strstr(err.text, "unwell");
+}
+
 /* A process with a loop that answers at `path` until it is killed. */
 static pid_t serve(const char *path, health_fn *fn, void *user)
 {
@@ -34,7 +42,7 @@ static pid_t serve(const char *path, health_fn *fn, void *user)
         zloop_start(loop);
         _exit(0);
     }
-    for (int i = 0; i < 1000 && !file_exists(path); i++) usleep(5000);
+    for (int i = 0; i < 1000 && !answers(path); i++) usleep(5000);
     return pid;
 }
 
