@@ -100,6 +100,11 @@ void audits_open_parts(shepherd_t *self); /* another validation begins; none: 0 
 void audits_estimated(shepherd_t *self, work_t *part, const Msg__EvalDone *done);
 /* Its holder has failed at it, and is not asked again where it is under audit. */
 void audits_part_failed(shepherd_t *self, const work_t *part);
+/* The number of a part of the open validation, and what was heard of it; NULL: without audits. */
+uint32_t audits_part_index(const shepherd_t *self, const work_t *part);
+part_audit_t *audits_part(const shepherd_t *self, const work_t *part);
+/* A row for what its holder says of it, until the next one. Audits look at it. */
+estimate_t *audits_hear_part(const shepherd_t *self, const work_t *part);
 /* Is it under audit? Then only some may have it. */
 bool audits_has_part(const shepherd_t *self, const work_t *part);
 bool audits_may_estimate(const shepherd_t *self, const work_t *part, const member_row_t *row);

@@ -10,65 +10,6 @@
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-void audits_open_parts(shepherd_t *self)
-{
-    audits_t *audits = &self->audits;
-    const part_audit_t none = {0};
-    for (size_t i = 0; i < audits->part.n; i++) VEC_FREE(&audits->part.at[i].heard);
-    audits->part.n = 0;
-    while (audits->at && audits->part.n < self->round.eval.n) VEC_PUSH(&audits->part, none);
-}
-
-static uint32_t index_of(const shepherd_t *self, const work_t *part)
-{
-    return (uint32_t)(part - self->round.eval.at);
-}
-
-static part_audit_t *audit_of(const shepherd_t *self, const work_t *part)
-{
-    uint32_t i = index_of(self, part);
-    return i < self->audits.part.n ? &self->audits.part.at[i] : NULL;
-}
-
-bool audits_has_part(const shepherd_t *self, const work_t *part)
-{
-    const part_audit_t *audit = audit_of(self, part);
-    return audit && audit->heard.n > 0;
-}
-
-/* It has the target of who was first, and nobody of its name was heard. */
-static bool may_estimate(const part_audit_t *audit, const work_t *part, const member_row_t *row)
-{
-    bool able = row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused;
-    if (!able || row->serial == part->avoid || strcmp(row->target, audit->target) != 0)
-        return false;
-    for (size_t i = 0; i < audit->heard.n; i++)
-        if (strcmp(audit->heard.at[i].said.name, member_name(row)) == 0) return false;
-    return true;
-}
-
-bool audits_may_estimate(const shepherd_t *self, const work_t *part, const member_row_t *row)
-{
-    return !audits_has_part(self, part) || may_estimate(audit_of(self, part), part, row);
-}
-
-static estimate_t *hear(const shepherd_t *self, part_audit_t *audit, const work_t *part)
-{
-    const member_row_t *row = member_by_serial(&self->roster, part->holder);
-    estimate_t one = {0};
-    snprintf(one.said.worker, sizeof one.said.worker, "%s", row ? row->id : part->worker);
-    audits_name(self, one.said.worker, one.said.name);
-    if (audit->heard.n == 0)
-        snprintf(audit->target, sizeof audit->target, "%s", row ? row->target : "");
-    VEC_PUSH(&audit->heard, one);
-    return &audit->heard.at[audit->heard.n - 1];
-}
-
-void audits_part_failed(shepherd_t *self, const work_t *part)
-{
-    if (audits_has_part(self, part)) hear(self, audit_of(self, part), part);
-}
-
 /* The numbers, as evidence that says what it is. One that is no number is like any other. */
 static void say(estimate_t *self, uint32_t part, const Msg__EvalDone *done)
 {
@@ -110,9 +51,9 @@ static void denounce(shepherd_t *self, const work_t *part, const testimony_t *sa
                      const char *truth)
 {
     str_t text = {0};
-    name_witnesses(audit_of(self, part), truth, &text);
+    name_witnesses(audits_part(self, part), truth, &text);
     quarantine_add(self, &(liar_t){.part = true,
-                                   .replica = index_of(self, part),
+                                   .replica = audits_part_index(self, part),
                                    .fence = part->fence,
                                    .name = said->name,
                                    .member = said->worker,
@@ -132,7 +73,7 @@ static void ask_another(shepherd_t *self, work_t *part)
 
 static void judge(shepherd_t *self, work_t *part)
 {
-    part_audit_t *audit = audit_of(self, part);
+    part_audit_t *audit = audits_part(self, part);
     const estimate_t *truth = find_truth(audit);
     if (!truth) {
         ask_another(self, part);
@@ -143,7 +84,7 @@ static void judge(shepherd_t *self, work_t *part)
     audit->known = true;
     take(self, part, truth);
     log_event(LOG_DEBUG, "audited", "round=%u part=%u worker=%s stands=%d", self->round.number,
-              index_of(self, part), audit->heard.at[0].said.worker,
+              audits_part_index(self, part), audit->heard.at[0].said.worker,
               strcmp(audit->heard.at[0].said.digest, digest) == 0);
     for (size_t i = 0; i < audit->heard.n; i++) {
         const testimony_t said = audit->heard.at[i].said;
@@ -153,33 +94,19 @@ static void judge(shepherd_t *self, work_t *part)
 
 void audits_estimated(shepherd_t *self, work_t *part, const Msg__EvalDone *done)
 {
-    uint32_t i = index_of(self, part);
-    part_audit_t *audit = audit_of(self, part);
+    uint32_t i = audits_part_index(self, part);
+    part_audit_t *audit = audits_part(self, part);
     estimate_t alone = {0};
     bool looks = audit && (audit->heard.n > 0 || !isfinite(done->loss) ||
                            audits_drawn_part(&self->audits, self->round.number, i));
     const member_row_t *row = member_by_serial(&self->roster, part->holder);
-    estimate_t *heard = looks ? hear(self, audit, part) : &alone;
+    estimate_t *heard = looks ? audits_hear_part(self, part) : &alone;
     if (!looks && row) snprintf(alone.said.worker, sizeof alone.said.worker, "%s", row->id);
     say(heard, i, done);
     if (looks)
         judge(self, part);
     else
         take(self, part, &alone);
-}
-
-void audits_doubt_parts(shepherd_t *self, const testimony_t *liar)
-{
-    for (size_t i = 0; i < self->audits.part.n && i < self->round.eval.n; i++) {
-        work_t *part = &self->round.eval.at[i];
-        part_audit_t *audit = &self->audits.part.at[i];
-        if (audit->known) continue;
-        for (size_t k = 0; k < audit->heard.n; k++)
-            if (strcmp(audit->heard.at[k].said.name, liar->name) == 0)
-                *audit->heard.at[k].said.digest = '\0';
-        if (part->state == WORK_DONE && strcmp(part->worker, liar->worker) == 0)
-            work_reopen_eval(self, part);
-    }
 }
 
 /* Is there somebody who may say more, and will? One who asks for no work is not waited for without end. */
@@ -189,7 +116,8 @@ static bool awaits_another(const shepherd_t *self, const part_audit_t *audit, co
     if (work_waits_for(self, audit->target, 0)) return true;
     for (size_t i = 0; i < self->roster.members.n; i++) {
         const member_row_t *row = self->roster.members.at[i];
-        if (may_estimate(audit, part, row) && (!long_ago || row->n_work > 0 || row->credit > 0))
+        if (audits_may_estimate(self, part, row) &&
+            (!long_ago || row->n_work > 0 || row->credit > 0))
             return true;
     }
     return false;
@@ -198,7 +126,7 @@ static bool awaits_another(const shepherd_t *self, const part_audit_t *audit, co
 /* The first who has said something is believed, as without an audit; and nobody: the part is given to anybody. */
 static void give_up(shepherd_t *self, work_t *part)
 {
-    part_audit_t *audit = audit_of(self, part);
+    part_audit_t *audit = audits_part(self, part);
     str_t text = {0};
     const estimate_t *first = NULL;
     size_t n = 0;
@@ -210,11 +138,11 @@ static void give_up(shepherd_t *self, work_t *part)
     }
     log_event(LOG_WARN, n > 1 ? "audit_undecided" : "audit_skipped",
               "round=%u part=%u suspected=\"%s\" reason=\"nobody else of its target is here\"",
-              self->round.number, index_of(self, part), n > 1 ? str_text(&text) : "");
+              self->round.number, audits_part_index(self, part), n > 1 ? str_text(&text) : "");
     if (n > 1)
         records_happened(self, "audit_undecided", first->said.worker,
-                         json_pack("{sIss}", "part", (json_int_t)index_of(self, part), "suspected",
-                                   str_text(&text)));
+                         json_pack("{sIss}", "part", (json_int_t)audits_part_index(self, part),
+                                   "suspected", str_text(&text)));
     str_fini(&text);
     if (first) {
         take(self, part, first);

@@ -90,3 +90,9 @@ void work_count(shepherd_t *self)
     }
     round->stirred = true;
 }
+
+void work_reopen_eval(shepherd_t *self, work_t *part)
+{
+    work_move(self, part, WORK_OPEN, 0);
+    part->fence++;
+}

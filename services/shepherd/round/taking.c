@@ -35,12 +35,6 @@ void work_reopen(shepherd_t *self, uint32_t replica)
               replica, lease->fence);
 }
 
-void work_reopen_eval(shepherd_t *self, work_t *part)
-{
-    work_move(self, part, WORK_OPEN, 0);
-    part->fence++;
-}
-
 void work_again(shepherd_t *self, uint32_t replica)
 {
     work_t *lease = &self->round.lease[replica];
