@@ -14,6 +14,7 @@
 
 enum {
     DESCRIPTORS = 1 << 20,  /* door_raise_limit asks for no more */
+    PAGE = 1 << 10,         /* descriptors */
     GROWN_BYTES = 16 << 20, /* of this process, after which it is looked at once */
     SELDOM_MS = 1000,
     OFTEN_MS = 60,      /* where connections had to end not long ago: ... */
@@ -28,23 +29,46 @@ enum {
  * those without keys of whom nothing is known. */
 static const double MOST_CURVE = 2.5, MOST_PLAIN = 32, UNKNOWN_PLAIN = 4.5;
 
-/* What was taken since the last look, by descriptor. Pages of it that nobody touches take no memory. */
-static _Atomic uint32_t heard[DESCRIPTORS];
-static _Atomic uint64_t taken[DESCRIPTORS];
-static _Atomic uint64_t filled[DESCRIPTORS]; /* what that took in memory while it waited */
+/* What was taken since the last look, by descriptor. */
+typedef struct {
+    _Atomic uint32_t heard;
+    _Atomic uint64_t taken;
+    _Atomic uint64_t filled; /* what that took in memory while it waited */
+} tally_t;
+
+/* Pages are made when they are needed, and stay: a program without connections has none. */
+static _Atomic(tally_t *) page[DESCRIPTORS / PAGE];
+
+/* NULL: there is no such descriptor, or nothing was heard of it. */
+static tally_t *tally_of(int fd)
+{
+    if (fd < 0 || fd >= DESCRIPTORS) return NULL;
+    tally_t *at = atomic_load_explicit(&page[fd / PAGE], memory_order_acquire);
+    return at ? &at[fd % PAGE] : NULL;
+}
+
+static tally_t *tally_made(int fd)
+{
+    tally_t *own = tally_of(fd);
+    if (own || fd < 0 || fd >= DESCRIPTORS) return own;
+    tally_t *made = mem_calloc(PAGE, sizeof *made), *before = NULL;
+    if (!atomic_compare_exchange_strong(&page[fd / PAGE], &before, made)) free(made);
+    return tally_of(fd);
+}
 
 void ration_heard(int fd, ration_size_t size)
 {
-    if (fd < 0 || fd >= DESCRIPTORS) return;
-    atomic_fetch_add_explicit(&heard[fd], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&taken[fd], size.line, memory_order_relaxed);
-    atomic_fetch_add_explicit(&filled[fd], size.memory, memory_order_relaxed);
+    tally_t *own = tally_made(fd);
+    if (!own) return;
+    atomic_fetch_add_explicit(&own->heard, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->taken, size.line, memory_order_relaxed);
+    atomic_fetch_add_explicit(&own->filled, size.memory, memory_order_relaxed);
 }
 
 void ration_refused(int fd)
 {
-    if (fd >= 0 && fd < DESCRIPTORS)
-        atomic_fetch_add_explicit(&heard[fd], REFUSED_COST, memory_order_relaxed);
+    tally_t *own = tally_made(fd);
+    if (own) atomic_fetch_add_explicit(&own->heard, REFUSED_COST, memory_order_relaxed);
 }
 
 /* By key, of all its connections, also of those that have ended. */
@@ -218,11 +242,11 @@ static void condemn(ration_t *self, ration_guest_t *guest, const record_t *recor
 static void judge(ration_t *self, ration_guest_t *guest, double passed_s)
 {
     record_t *record = record_of(self, guest);
-    bool known = guest->fd < DESCRIPTORS;
+    tally_t *tally = tally_of(guest->fd);
     if (!guest->owner) guest->owner = SHARES_ALONE | (uint64_t)guest->fd;
-    guest->said = known ? atomic_exchange(&heard[guest->fd], 0) : 0;
-    uint64_t took = known ? atomic_exchange(&taken[guest->fd], 0) : 0;
-    uint64_t was = known ? atomic_exchange(&filled[guest->fd], 0) : 0;
+    guest->said = tally ? atomic_exchange(&tally->heard, 0) : 0;
+    uint64_t took = tally ? atomic_exchange(&tally->taken, 0) : 0;
+    uint64_t was = tally ? atomic_exchange(&tally->filled, 0) : 0;
     refill(record, passed_s);
     record->may_say -= guest->said;
     record->entry = guest->entry;

@@ -529,6 +529,43 @@ static void a_signal_while_a_checkpoint_is_written(void **unused)
     }
 }
 
+/* What an operator asks for comes with the next round whose result can be held: not with one whose commit is out already,
+ * nor with one at whose end another checkpoint is still being written. And it comes once. */
+static void a_checkpoint_asked_for_while_a_round_ends(void **unused)
+{
+    (void)unused;
+    rig_t *rig = training(1, 9, 1);
+    rig->config.checkpoint_every = 0;
+    ask(rig, W1);
+    const Msg__Lease *lease = only(rig, W1, BODY(LEASE))->lease;
+    lease_done(rig, W1, lease, 1);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    checkpoint_ask(&rig->state);
+    forget_sent(rig);
+    committed(rig, 0, "");
+    assert_null(rig->job);
+    do_round(rig, 1, W1);
+    assert_int_equal(rig->job->kind, COURIER_CHECKPOINT);
+    assert_int_equal(rig->job->round, 2);
+    checkpoint_ask(&rig->state);
+    do_round(rig, 2, W1);
+    do_round(rig, 3, W1);
+    courier_result_t made = courier(rig, COURIER_CHECKPOINT);
+    made.round = 2;
+    made.checkpoint = "run/checkpoint/round-000002";
+    shepherd_on_courier(&rig->state, &made);
+    assert_null(rig->job);
+    do_round(rig, 4, W1);
+    assert_int_equal(rig->job->round, 5);
+    made = courier(rig, COURIER_CHECKPOINT);
+    made.round = 5;
+    made.checkpoint = "run/checkpoint/round-000005";
+    shepherd_on_courier(&rig->state, &made);
+    do_round(rig, 5, W1);
+    assert_null(rig->job);
+    rig_free(rig);
+}
+
 int main(void)
 {
     log_init("shepherd_test", LOG_OFF, LOG_LOGFMT);
@@ -551,6 +588,7 @@ int main(void)
         cmocka_unit_test(patience_with_missing_workers_ends),
         cmocka_unit_test(signals),
         cmocka_unit_test(a_signal_while_a_checkpoint_is_written),
+        cmocka_unit_test(a_checkpoint_asked_for_while_a_round_ends),
     };
     return cmocka_run_group_tests_name("shepherd", tests, NULL, NULL);
 }

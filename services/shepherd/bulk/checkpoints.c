@@ -9,11 +9,18 @@
 #include "shepherd/bulk/at_hand.h"
 #include "shepherd/shepherd.h"
 
+/* An operator waits for it: the commit of a round may be out already, or a checkpoint still being written, so that it is
+ * due until one is held. */
+static bool is_asked(const shepherd_t *self, uint32_t round)
+{
+    return self->checkpoints.at > 0 && round >= self->checkpoints.at;
+}
+
 bool checkpoint_due(const shepherd_t *self, uint32_t round)
 {
     int64_t every = self->config->checkpoint_every;
     if (round == 0) return false;
-    if (round == self->checkpoints.at) return true;
+    if (is_asked(self, round)) return true;
     return every > 0 && (round % every == 0 || round == self->config->rounds);
 }
 
@@ -35,12 +42,11 @@ bool checkpoint_copies(const shepherd_t *self)
 
 /* Are copies of the states of this boundary due, before the open round? Those of a checkpoint; or of each boundary, when the
  * ones before are there. */
-static bool copies_due(const shepherd_t *self, bool held)
+static bool copies_due(const shepherd_t *self, bool held, bool asked)
 {
     const copies_t *copies = &self->copies;
     if (!checkpoint_copies(self)) return false;
     if (copies->every == 1) return held || copies->n_left == 0;
-    bool asked = self->round.number == self->checkpoints.at;
     return held &&
            (asked || copies->last == 0 || self->round.number - copies->last >= copies->every);
 }
@@ -116,7 +122,9 @@ void checkpoint_boundary(shepherd_t *self, bool held)
     self->checkpoints.ledger_whole = fill_ledger(self, &self->checkpoints.ledger);
     self->checkpoints.ledger_known = true;
     self->checkpoints.at_hand = at_hand_all(self->config->state_dir, &self->checkpoints.ledger);
-    bool due = copies_due(self, held);
+    bool asked = held && is_asked(self, self->round.number);
+    if (asked) self->checkpoints.at = 0;
+    bool due = copies_due(self, held, asked);
     if (due) copies_begin(self);
     if (!held) return;
     self->checkpoints.job = checkpoint_job(self, COURIER_CHECKPOINT);
