@@ -45,8 +45,9 @@ struct member {
     int64_t hello_ms, hello_wait_ms; /* when to say HELLO next, and the present patience */
     int64_t lost_ms;                 /* since when nobody has welcomed us */
     int64_t heartbeat_ms, timeout_ms;
-    int64_t tick_ms;                    /* of the last tick */
-    uint64_t key_since;                 /* keyring_own_since of the connection */
+    int64_t pace_ms;    /* between two heartbeats; heartbeat_ms, or what was wanted last */
+    int64_t tick_ms;    /* of the last tick */
+    uint64_t key_since; /* keyring_own_since of the connection */
     msg_route_t theirs[MSG_KIND_COUNT]; /* the service's */
     msg_route_t routes[MSG_KIND_COUNT]; /* what is received, theirs among it */
     msg_count_t count;
@@ -262,6 +263,7 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
         self->heartbeat_ms = welcome->heartbeat_ms;
         self->timeout_ms = welcome->timeout_ms;
     }
+    self->pace_ms = self->heartbeat_ms;
     log_event(LOG_INFO, "joined", "run=%s shepherd=%s protocol=%u", welcome->run, self->endpoint,
               protocol);
     self->options.on_welcome(self->options.state, welcome);
@@ -270,7 +272,11 @@ static void on_welcome(void *state, const msg_peer_t *from, const msg_envelope_t
 static void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *message)
 {
     (void)from; /* any message counts as a sign of life */
-    if (message->in_reply_to) ((member_t *)state)->answered = message->in_reply_to;
+    member_t *self = state;
+    int64_t pace_ms = message->heartbeat->pace_ms;
+    if (message->in_reply_to) self->answered = message->in_reply_to;
+    if (pace_ms > self->timeout_ms / 2) pace_ms = self->timeout_ms / 2;
+    self->pace_ms = pace_ms > self->heartbeat_ms ? pace_ms : self->heartbeat_ms;
 }
 
 /* Another process of our id is alive there. It may be the one that we replace, not yet given up. */
@@ -428,7 +434,7 @@ static int on_tick(zloop_t *loop, zmq_pollitem_t *item, void *arg)
         if (self->asked && self->n_endpoint > 1) next_endpoint(self); /* it kept silent */
         say_hello(self);
     }
-    if (self->joined && now - self->sent_ms >= self->heartbeat_ms) {
+    if (self->joined && now - self->sent_ms >= self->pace_ms) {
         Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
         beat.answered = self->answered;
         if (self->options.credit) beat.credit = self->options.credit(self->options.state);
@@ -490,7 +496,7 @@ member_t *member_new(zloop_t *loop, const member_options_t *options, err_t *err)
     member_t *self = mem_calloc(1, sizeof *self);
     self->options = *options;
     self->loop = loop;
-    self->heartbeat_ms = MSG_HEARTBEAT_MS;
+    self->heartbeat_ms = self->pace_ms = MSG_HEARTBEAT_MS;
     self->timeout_ms = MSG_TIMEOUT_MS;
     self->hello_wait_ms = MSG_HELLO_MS;
     self->lost_ms = clock_mono_ms();

@@ -58,6 +58,7 @@ typedef struct {
     double asked_s[ASK_COUNT]; /* when; 0: nothing asked */
     uint64_t beat_id, answered;
     int64_t beat_ms, hello_ms, ready_ms; /* next heartbeat, next HELLO, end of the lease's work */
+    int64_t pace_ms;                     /* between heartbeats, as it was told last */
     uint32_t round, replica, fence, steps;
     uint32_t codec;
     uint64_t weight, units, params, run;
@@ -126,7 +127,7 @@ static void send_heartbeat(worker_t *worker, int64_t now)
     message.body_case = MSG__ENVELOPE__BODY_HEARTBEAT;
     message.heartbeat = &beat;
     worker->beat_id = ask(worker, ASK_HEARTBEAT, &message);
-    worker->beat_ms = now + 500;
+    worker->beat_ms = now + (worker->pace_ms > 500 ? worker->pace_ms : 500);
 }
 
 static void ask_for_work(worker_t *worker)
@@ -217,6 +218,7 @@ static void on_message(group_t *group, worker_t *worker, const msg_envelope_t *m
         break;
     case MSG__ENVELOPE__BODY_HEARTBEAT:
         worker->answered = message->in_reply_to;
+        worker->pace_ms = message->heartbeat->pace_ms;
         if (message->in_reply_to == worker->beat_id) answered(group, worker, ASK_HEARTBEAT);
         break;
     case MSG__ENVELOPE__BODY_LEASE_ACK: answered(group, worker, ASK_DONE); break;

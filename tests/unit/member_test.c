@@ -26,7 +26,9 @@ typedef struct {
     member_t *member;
     msg_peer_t peer; /* the member's present connection */
     int n_hello, n_beat, n_bye, n_welcome, n_lost, n_dismissed, n_work, n_turn;
-    uint32_t credit; /* of the last heartbeat */
+    uint32_t credit;    /* of the last heartbeat */
+    uint32_t pace_ms;   /* of answers to heartbeats */
+    int64_t beat_ms[3]; /* of the first heartbeats */
     char id[32], endpoint[32];
     bool mute;   /* the shepherd says nothing more */
     int n_taken; /* HELLOs that are refused, for another process has the id */
@@ -75,9 +77,11 @@ static void seen_heartbeat(void *state, const msg_peer_t *from, const msg_envelo
 {
     (void)from;
     rig_t *rig = state;
+    if (rig->n_beat < 3) rig->beat_ms[rig->n_beat] = clock_mono_ms();
     rig->n_beat++;
     rig->credit = message->heartbeat->credit;
     Msg__Heartbeat body = MSG__HEARTBEAT__INIT;
+    body.pace_ms = rig->pace_ms;
     msg_envelope_t reply = MSG__ENVELOPE__INIT;
     reply.body_case = BODY(HEARTBEAT);
     reply.heartbeat = &body;
@@ -233,6 +237,21 @@ static void joining_and_beating(void **unused)
 static bool said_hello_twice(void *rig)
 {
     return ((rig_t *)rig)->n_hello >= 2;
+}
+
+/* As slowly as the shepherd wants it, but twice in the time after which it would think us lost. */
+static void beating_at_a_pace(void **unused)
+{
+    (void)unused;
+    static const uint32_t paces[] = {100, UINT32_MAX};
+    for (int i = 0; i < 2; i++) {
+        rig_t *rig = rig_new();
+        rig->pace_ms = paces[i];
+        wait_for(rig, has_beaten);
+        assert_true(rig->beat_ms[2] - rig->beat_ms[0] >= 190);
+        assert_int_equal(rig->n_lost, 0);
+        rig_free(rig);
+    }
 }
 
 /* A shepherd of versions that we do not speak welcomes us all the same if it is too old to ask. */
@@ -526,6 +545,7 @@ int main(void)
     log_init("member_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(joining_and_beating),
+        cmocka_unit_test(beating_at_a_pace),
         cmocka_unit_test(a_shepherd_of_another_age),
         cmocka_unit_test(a_forgotten_member_joins_again),
         cmocka_unit_test(a_member_may_end_in_a_timer),

@@ -1,6 +1,8 @@
 /* Who is silent is lost, who cannot be heard is not: by a clock of the test's. */
 #include "shepherd_rig.h"
 
+#include "shepherd/roster/pace.h"
+
 enum { N = 20, STEP = 100 };
 
 /* N workers, each with a lease. */
@@ -149,6 +151,22 @@ static void old_words_lose_no_work(void **unused)
     rig_free(rig);
 }
 
+/* The more there are, the less often each; never so seldom that three would not fit into the time-out. */
+static void the_pace(void **unused)
+{
+    (void)unused;
+    assert_int_equal(pace_ms(1, 500, 4000), 500);
+    assert_int_equal(pace_ms(2000, 500, 4000), 500);
+    assert_int_equal(pace_ms(4000, 500, 4000), 1000);
+    assert_int_equal(pace_ms(10000, 500, 4000), 1333);
+    assert_int_equal(pace_ms(100000, 10, 50), 16);
+    assert_int_equal(pace_ms(100000, 500, 900), 500); /* as an operator wants it */
+    rig_t *rig = crowd();
+    beat(rig, W1, 0);
+    assert_int_equal(only(rig, W1, BODY(HEARTBEAT))->heartbeat->pace_ms, rig->config.heartbeat_ms);
+    rig_free(rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_few_are_lost_at_once),
         cmocka_unit_test(nobody_is_lost_while_messages_wait),
         cmocka_unit_test(old_words_lose_no_work),
+        cmocka_unit_test(the_pace),
     };
     return cmocka_run_group_tests_name("shepherd, silence", tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ typedef struct {
 } forget_t;
 
 typedef struct {
-    uint32_t at;                     /* asked for: parameters that enter this round, or the next that can be held; 0: none */
+    uint32_t at;                     /* asked for: of this round or the next that can be; 0: none */
     courier_job_t *job;              /* of a result that the shards hold; the courier's when busy */
     uint32_t round;                  /* of the job, while it is busy */
     bool last;                       /* the run ends with it: a signal came while it was written */

@@ -8,6 +8,7 @@
 #include "msg/protocol.h"
 #include "shepherd/front/front.h"
 #include "shepherd/roster/hello.h"
+#include "shepherd/roster/pace.h"
 #include "shepherd/roster/revoked.h"
 
 /* In the table; its n: unknown. */
@@ -282,6 +283,7 @@ void front_on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_
     (void)message;
     front_t *self = state;
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    beat.pace_ms = pace_ms(self->members.n, self->config->heartbeat_ms, self->config->timeout_ms);
     MSG_SEND(self->out, from, 0, HEARTBEAT, heartbeat, &beat);
 }
 

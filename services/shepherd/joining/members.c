@@ -7,6 +7,7 @@
 #include "msg/protocol.h"
 #include "shepherd/joining/members.h"
 #include "shepherd/roster/hello.h"
+#include "shepherd/roster/pace.h"
 #include "shepherd/roster/revoked.h"
 #include "shepherd/round/blame.h"
 #include "shepherd/round/work.h"
@@ -246,6 +247,8 @@ void on_heartbeat(void *state, const msg_peer_t *from, const msg_envelope_t *mes
     shepherd_t *self = state;
     member_row_t *row = member_by_peer(&self->roster, from);
     Msg__Heartbeat beat = MSG__HEARTBEAT__INIT;
+    beat.pace_ms = pace_ms(self->roster.members.n, self->config->heartbeat_ms,
+                           self->config->timeout_ms);
     MSG_SEND(self->ports.out, from, message->id, HEARTBEAT, heartbeat, &beat);
     uint32_t credit = message->heartbeat->credit;
     row->beat = message->id;
