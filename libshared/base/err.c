@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,6 +44,14 @@ int err_prefix(err_t *err, const char *format, ...)
     size_t used = strlen(err->text);
     snprintf(err->text + used, sizeof err->text - used, "%s", old);
     return -1;
+}
+
+int err_about(err_t *err, const char *name)
+{
+    size_t n = strlen(name);
+    bool said = err && n > 0 && strncmp(err->text, name, n) == 0 &&
+                (err->text[n] == ':' || err->text[n] == '/' || name[n - 1] == '/');
+    return said ? -1 : err_prefix(err, "%s: ", name);
 }
 
 void err_clear(err_t *err)

@@ -44,6 +44,10 @@ int err_set_errno(err_t *err, const char *format, ...) __attribute__((format(pri
 /* Put a prefix ("model.mlir: ") before the present text. Returns -1. */
 int err_prefix(err_t *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Say what the error is about: put "NAME: " before the present text, unless it begins with that name already, as
+ * errors of files do, or with a file in that directory. Returns -1. */
+int err_about(err_t *err, const char *name);
+
 /* Back to ERR_OK with empty text. */
 void err_clear(err_t *err);
 

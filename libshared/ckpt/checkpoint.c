@@ -180,7 +180,7 @@ static checkpoint_t *open_round(const char *path, bool judged, err_t *err)
     if (self->manifest) ckpt_manifest_check(self->manifest, self->hash);
     if (!self->manifest || (judged && judge(self, err) < 0) || read_info(self, err) < 0 ||
         load_files(self, err) < 0) {
-        err_prefix(err, "checkpoint %s: ", path);
+        err_about(err, dir);
         checkpoint_close(&self);
         return NULL;
     }

@@ -84,7 +84,7 @@ int gateway_on_loaded(gateway_t *self, served_t *served, loaded_t *loaded, err_t
     if (!loaded->error) return served_load(served, loaded, err);
     int status = 0;
     if (!served->engine)
-        status = err_set(err, ERR_STATE, "--model %s=%s", served->name, loaded->error);
+        status = err_set(err, ERR_STATE, "--model %s: %s", served->name, loaded->error);
     log_event(LOG_WARN, "not_loaded", "name=\"%s\" error=\"%s\"", served->name, loaded->error);
     loaded_free(loaded);
     return status;

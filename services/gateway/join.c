@@ -195,7 +195,7 @@ int join_on_loaded(join_t *self, size_t number, loaded_t *loaded, err_t *err)
     join_model_t *m = &self->model[number];
     if (loaded->error) {
         int status = m->engine ? 0
-                               : err_set(err, ERR_STATE, "--model %s=%s", m->name, loaded->error);
+                               : err_set(err, ERR_STATE, "--model %s: %s", m->name, loaded->error);
         log_event(LOG_WARN, "not_loaded", "name=\"%s\" error=\"%s\"", m->name, loaded->error);
         loaded_free(loaded);
         return status;

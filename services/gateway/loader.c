@@ -61,7 +61,8 @@ static const char *const kept[] = {
 static int load(state_t *self, loaded_t *out, err_t *err)
 {
     checkpoint_t *checkpoint = run_checkpoint_open(self->options->path, err);
-    int status = checkpoint ? check_model(self, checkpoint, err) : -1;
+    if (!checkpoint) return -1; /* the error names what is wrong */
+    int status = check_model(self, checkpoint, err);
     if (status == 0) out->model = infer_open_checkpoint(checkpoint, &self->options->infer, err);
     if (status == 0) status = out->model ? check_family(out->model, err) : -1;
     if (status == 0) status = take_tokenizer(self, checkpoint, out, err);
@@ -73,6 +74,7 @@ static int load(state_t *self, loaded_t *out, err_t *err)
                  kept[self->options->infer.weights]);
     } else {
         infer_close(&out->model);
+        err_prefix(err, "%s: ", self->options->path);
     }
     checkpoint_close(&checkpoint);
     return status;
@@ -84,7 +86,7 @@ static void load_and_tell(state_t *self, zsock_t *pipe)
     err_t err = {0};
     free(self->last);
     self->last = run_checkpoint_newest(self->options->path);
-    if (load(self, out, &err) < 0) out->error = mem_printf("%s: %s", self->options->path, err.text);
+    if (load(self, out, &err) < 0) out->error = mem_strdup(err.text);
     zsock_send(pipe, "p", hand_over(out));
 }
 

@@ -26,7 +26,7 @@ typedef struct {
     char hash
         [24]; /* the beginning of its manifest's, and how matrices are kept, where not as trained */
     int64_t round;
-    char *error; /* else NULL */
+    char *error; /* names the directory, or a file of it; else NULL */
 } loaded_t;
 
 typedef struct loader loader_t;

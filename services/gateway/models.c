@@ -36,7 +36,10 @@ static int set_template(gateway_t *self, const char *text, err_t *err)
     const char *equals = strchr(text, '='), *word = equals ? equals + 1 : text;
     const chat_template_t *found = find_template(self, word, err);
     size_t n_set = 0;
-    if (!found && err->code != ERR_OK) return err_prefix(err, "--chat-template %s: ", text);
+    if (!found && err->code != ERR_OK) {
+        err_about(err, word);
+        return err_prefix(err, "--chat-template: ");
+    }
     if (!found)
         return err_set(err, ERR_ARG,
                        "--chat-template %s: known are %s, and a model's tokenizer_config.json or "

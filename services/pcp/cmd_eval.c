@@ -94,7 +94,7 @@ static int read_text(job_t *job, const char *path, int64_t most, err_t *err)
     char *text = file_read(path, &n, err);
     uint32_t *tokens = text ? tokens_of(job, path, text, n, &n_text, err) : NULL;
     free(text);
-    if (!tokens) return err_prefix(err, "%s: ", path);
+    if (!tokens) return err_about(err, path);
     if (most > 0 && n_text > (size_t)most) n_text = (size_t)most;
     const uint32_t *before = tokenizer_before(job->tokenizer, &job->n_before);
     job->n = job->n_before + n_text;
@@ -177,6 +177,11 @@ static int choose(const options_t *o, int n_operands, err_t *err)
 static int eval(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
+    const char *file = args->n_operands > 0 ? args->operands[0] : NULL;
+    if (cmd_named(o->checkpoint, "--checkpoint", "a run's directory or a checkpoint's", err) < 0)
+        return -1;
+    if (cmd_named(o->choices, "--choices", "a file of JSON lines", err) < 0) return -1;
+    if (cmd_named(file, "FILE", "a text file", err) < 0) return -1;
     if (o->choices) return choose(o, args->n_operands, err);
     if (o->batch || o->json)
         return err_set(err, ERR_ARG, "--batch and --json are for --choices FILE");

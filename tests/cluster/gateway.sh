@@ -393,6 +393,14 @@ gateway() { timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 "$@"; }
 check "no model" refuses "no --model" gateway
 check "a name without a directory" refuses "expected NAME=DIR" gateway --model tiny
 check "a directory without a checkpoint" refuses "there is no such directory" gateway --model tiny="$work/absent"
+once() { # NAME COMMAND...: the command fails, and the last line, which people read, has the name once
+    local name=$1
+    shift
+    refuses "$name" "$@" || return 1
+    [ "$(tail -n 1 "$work/refuses.err" | grep -oF -- "$name" | wc -l)" = 1 ] || { cat "$work/refuses.err"; return 1; }
+}
+check "which is named once" once "$work/absent" gateway --model tiny="$work/absent"
+check "as is a template" once "$work/absent.jinja" gateway --model tiny="$work/run" --chat-template "$work/absent.jinja"
 check "a template that is not known" refuses "known are chatml" gateway --model tiny="$work/run" --chat-template jinja
 printf 'a\n{%% include "x" %%}' >"$work/tuned/chat_template.jinja"
 check "a template that asks for more than is known" refuses 'line 2: the tag "include" is not known' gateway --model tiny="$work/run" --chat-template "$work/tuned"

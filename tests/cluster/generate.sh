@@ -55,4 +55,30 @@ check "a prompt that does not fit is refused" refuses "the model's context has 3
 check "or its beginning is forgotten" test "$(write --prompt "0123456789012345678901234567890123456789" --tokens 40 | wc -c)" -ge 80
 check "a bias that is none is refused" refuses "expected TOKEN=NUMBER" "$bin/pcp" generate --checkpoint "$work/run" --bias 3
 check "prompts that are not there are refused" refuses "No such file" "$bin/pcp" generate --checkpoint "$work/run" --prompts "$work/absent"
+
+# --- names of what is not there: each once, and none that is empty ---
+once() { # NAME COMMAND...: the command fails, and its error has the name once
+    local name=$1
+    shift
+    refuses "$name" "$@" || return 1
+    [ "$(grep -oF -- "$name" "$work/refuses.err" | wc -l)" = 1 ] || { cat "$work/refuses.err"; return 1; }
+}
+pcp() { timeout 60 "$bin/pcp" "$@"; }
+absent=$work/absent
+check "a published model that is not there is named once" once "$absent" pcp model --from "$absent"
+check "a checkpoint to write with" once "$absent" pcp generate --checkpoint "$absent"
+check "a checkpoint to evaluate" once "$absent" pcp eval --checkpoint "$absent" "$work/text.txt"
+check "a text to evaluate" once "$absent" pcp eval --checkpoint "$work/run" "$absent"
+check "choices" once "$absent" pcp eval --checkpoint "$work/run" --choices "$absent"
+for verb in list verify sign prune; do check "a directory to $verb" once "$absent" pcp checkpoint $verb "$absent"; done
+check "a checkpoint to export" once "$absent" pcp checkpoint export "$absent" --out "$work/out"
+cp -r "$work/run/checkpoint/latest/" "$work/damaged" && printf x >>"$work/damaged/model.safetensors"
+check "a damaged one" once "$work/damaged" pcp checkpoint verify "$work/damaged"
+for verb in list verify sign prune export; do check "$verb: an empty name is refused" refuses "PATH: the name is empty" pcp checkpoint $verb "" --out "$work/out"; done
+for flag in --out --dir --hf --adapters; do
+    check "export $flag: an empty name is refused" refuses "$flag: the name is empty" pcp checkpoint export "$absent" $flag "" # of nothing: else it would be written to /
+done
+check "model: an empty name is refused" refuses "--from: the name is empty" pcp model --from ""
+check "generate: an empty name is refused" refuses "--checkpoint: the name is empty" pcp generate --checkpoint ""
+check "eval: an empty name is refused" refuses "FILE: the name is empty" pcp eval --checkpoint "$work/run" ""
 tap_done
