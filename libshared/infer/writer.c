@@ -253,3 +253,12 @@ size_t writer_prompt_tokens(const writer_t *self, int text)
 {
     return self->text[text].n_prompt;
 }
+
+int writer_fits(const tokenizer_t *tokenizer, int64_t vocab, err_t *err)
+{
+    int n = tokenizer_vocab(tokenizer);
+    if (n <= vocab) return 0;
+    return err_set(err, ERR_ARG,
+                   "its tokenizer (%s) has %d tokens, but the vocabulary of its model.mlir %lld",
+                   tokenizer_kind(tokenizer), n, (long long)vocab);
+}

@@ -74,4 +74,7 @@ int writer_step(writer_t *self, err_t *err);
 int writer_active(const writer_t *self);
 size_t writer_prompt_tokens(const writer_t *self, int text);
 
+/* Has the model a score for each token of the tokenizer? ERR_ARG names both numbers. */
+int writer_fits(const tokenizer_t *tokenizer, int64_t vocab, err_t *err);
+
 #endif

@@ -7,6 +7,7 @@
 #include "base/hand_over.h"
 #include "base/mem.h"
 #include "ckpt/run_checkpoint.h"
+#include "infer/writer.h"
 
 struct loader {
     zactor_t *actor;
@@ -66,6 +67,8 @@ static int load(state_t *self, loaded_t *out, err_t *err)
     if (status == 0) out->model = infer_open_checkpoint(checkpoint, &self->options->infer, err);
     if (status == 0) status = out->model ? check_family(out->model, err) : -1;
     if (status == 0) status = take_tokenizer(self, checkpoint, out, err);
+    if (status == 0 && out->tokenizer)
+        status = writer_fits(out->tokenizer, infer_facts(out->model).vocab, err);
     if (status == 0) {
         out->facts = infer_facts(out->model);
         out->path = mem_strdup(checkpoint_path(checkpoint));

@@ -10,6 +10,7 @@
 #include "ckpt/run_checkpoint.h"
 #include "data/token_bytes.h"
 #include "infer/scorer.h"
+#include "infer/writer.h"
 #include "pcp/cmd.h"
 #include "pcp/eval_choices.h"
 #include "pcp/eval_records.h"
@@ -113,6 +114,7 @@ static int open_job(const options_t *o, const char *path, job_t *job, err_t *err
     int status = json ? 0 : err_set(err, ERR_CORRUPT, "the checkpoint names no tokenizer");
     if (status == 0 && !(job->tokenizer = tokenizer_parse(json, err))) status = -1;
     if (status == 0 && !(job->scorer = scorer_new(checkpoint, (int)o->threads, err))) status = -1;
+    if (status == 0) status = writer_fits(job->tokenizer, scorer_vocab(job->scorer), err);
     if (status < 0) err_prefix(err, "%s: ", o->checkpoint);
     checkpoint_close(&checkpoint);
     return status < 0 ? -1 : read_text(job, path, o->tokens, err);

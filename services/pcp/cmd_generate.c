@@ -199,6 +199,8 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, size_t n_promp
     progress_end(&progress);
     if (!job->model) return err_prefix(err, "%s: ", o->checkpoint);
     infer_facts_t facts = infer_facts(job->model);
+    if (writer_fits(job->tokenizer, facts.vocab, err) < 0)
+        return err_prefix(err, "%s: ", o->checkpoint);
     if (facts.window && !o->window)
         fprintf(stderr,
                 "pcp generate: %s: nothing is kept between tokens, each computes the whole window "

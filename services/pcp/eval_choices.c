@@ -11,6 +11,7 @@
 #include "ckpt/run_checkpoint.h"
 #include "infer/choose.h"
 #include "infer/infer.h"
+#include "infer/writer.h"
 #include "pcp/choice_items.h"
 #include "pcp/progress.h"
 
@@ -74,6 +75,8 @@ static int open_model(job_t *job, const checkpoint_t *checkpoint, err_t *err)
     job->model = infer_open_checkpoint(checkpoint, &options, err);
     if (!job->model) return err_prefix(err, "%s: ", o->checkpoint);
     job->facts = infer_facts(job->model);
+    if (writer_fits(job->tokenizer, job->facts.vocab, err) < 0)
+        return err_prefix(err, "%s: ", o->checkpoint);
     job->reader = mem_calloc(slots, sizeof *job->reader);
     for (size_t i = 0; i < slots; i++) job->reader[i].sequence = -1;
     return check_items(job, err);

@@ -28,15 +28,15 @@ static void tell(progress_t *progress, const char *what, const char *of, uint64_
 
 /* --- tokens --- */
 
-static int check_tokens(const model_info_t *model, const char *data, const tokenizer_t *tokenizer,
-                        uint32_t top, int *vocab, err_t *err)
+static int check_tokens(const train_config_t *c, const model_info_t *model,
+                        const tokenizer_t *tokenizer, uint32_t top, int *vocab, err_t *err)
 {
     *vocab = tokenizer_vocab(tokenizer) ? tokenizer_vocab(tokenizer) : (int)top + 1;
     if (model->vocab && *vocab > model->vocab)
         return err_set(
             err, ERR_ARG,
-            "%s: %d different tokens (tokenizer %s), but the model's vocabulary has %lld", data,
-            *vocab, tokenizer_kind(tokenizer), (long long)model->vocab);
+            "%s: %d different tokens (tokenizer %s), but the model's vocabulary has %lld (%s)",
+            c->data, *vocab, c->tokenizer, (long long)model->vocab, c->model);
     return 0;
 }
 
@@ -115,7 +115,7 @@ static int encode(const train_config_t *c, const model_info_t *model, const corp
     if (rc == 0)
         rc = begin_tokens(c, is_chat(c) ? TOKEN_LIMIT : vocab_of(tokenizer, model), out, err);
     if (rc == 0) rc = corpus_tokens(way, tokenizer, out->tokens, err);
-    if (rc == 0) rc = check_tokens(model, c->data, tokenizer, out->tokens->top, &out->vocab, err);
+    if (rc == 0) rc = check_tokens(c, model, tokenizer, out->tokens->top, &out->vocab, err);
     if (rc == 0) rc = split(c, model, out->tokens->n, out, err);
     if (rc == 0) out->tokenizer = tokenizer_print(tokenizer);
     tokenizer_destroy(&tokenizer);

@@ -81,4 +81,22 @@ done
 check "model: an empty name is refused" refuses "--from: the name is empty" pcp model --from ""
 check "generate: an empty name is refused" refuses "--checkpoint: the name is empty" pcp generate --checkpoint ""
 check "eval: an empty name is refused" refuses "FILE: the name is empty" pcp eval --checkpoint "$work/run" ""
+
+# --- a tokenizer that has more tokens than the model has scores ---
+wide=$work/wide
+cp -r "$work/run/checkpoint/latest/" "$wide"
+widened() { # the manifest's first version has no check of itself
+    pcp tokenizer train --vocab 264 --out "$work/wide.json" "$work/text.txt" &&
+        jq --slurpfile tokenizer "$work/wide.json" '.version = 1 | del(.check, .seal) | .tokenizer = $tokenizer[0]' \
+            "$work/run/checkpoint/latest/manifest.json" >"$wide/manifest.json" && pcp checkpoint verify "$wide"
+}
+check "a checkpoint with another tokenizer" widened
+fits_not="$wide: its tokenizer (bpe) has 264 tokens, but the vocabulary of its model.mlir 256"
+check "is refused to write with" refuses "$fits_not" pcp generate --checkpoint "$wide"
+check "and to evaluate" refuses "$fits_not" pcp eval --checkpoint "$wide" "$work/text.txt"
+printf '{"ctx":"a","endings":["b","c"],"label":0}\n' >"$work/choices.jsonl"
+check "also by choices" refuses "$fits_not" pcp eval --checkpoint "$wide" --choices "$work/choices.jsonl"
+check "and to serve" refuses "$fits_not" timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 --model a="$wide"
+check "and to train with" refuses "264 different tokens (tokenizer $work/wide.json), but the model's vocabulary has 256 ($work/model.mlir)" \
+    pcp train "$work/model.mlir" --data "$work/text.txt" --tokenizer "$work/wide.json" --prepare-only --run-dir "$work/never"
 tap_done
