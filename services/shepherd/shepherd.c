@@ -141,6 +141,7 @@ static void forgive_own_sleep(shepherd_t *self, int64_t gap_ms)
     for (size_t i = 0; i < self->round.eval.n; i++) self->round.eval.at[i].given_ms += gap_ms;
     for (int64_t k = 0; k < self->round.replicas; k++)
         if (self->round.lease[k].state == WORK_ISSUED) self->round.lease[k].given_ms += gap_ms;
+    audits_forgive(self, gap_ms);
 }
 
 /* What there is to give, to whoever has asked. */

@@ -286,6 +286,106 @@ static void leases_are_drawn_by_the_seed(void **unused)
     audits_fini(&other, 1);
 }
 
+static void live(rig_t *rig, double ms)
+{
+    for (; ms > 0; ms -= 500) {
+        tick(rig, 500);
+        for (uint8_t peer = A; peer <= W2; peer++) beat(rig, peer, 0);
+    }
+}
+
+/* --- Nobody holds a round --- */
+
+/* The only other one is here, and asks for nothing. */
+static void who_asks_for_no_work_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 2);
+    contributes(rig, W1, 'a');
+    live(rig, rig->config.work_wait_s * 1000 - 1000);
+    assert_int_equal(rig->state.phase, PHASE_TRAIN);
+    live(rig, 2000);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    rig_free(rig);
+}
+
+/* It takes an audit and says nothing: once, and not in each round. */
+static void who_never_answers_is_not_asked_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 2);
+    contributes(rig, W1, 'a');
+    ask(rig, W2);
+    last_lease(rig, W2, true);
+    live(rig, rig->config.work_wait_s * 1000 - 1000);
+    assert_int_equal(rig->state.phase, PHASE_TRAIN);
+    live(rig, 2000);
+    assert_int_equal(count(rig, W2, BODY(REVOKE), NULL), 1);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    forget_sent(rig);
+    committed(rig, 0, "");
+    ask(rig, W2);
+    contributes(rig, W1, 'a');
+    tick(rig, 10);
+    assert_int_equal(count(rig, W2, BODY(LEASE), NULL), 0);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    rig_free(rig);
+}
+
+/* Another one is asked behind it; and it, too, as soon as it has answered something. */
+static void who_answers_is_asked_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 3);
+    contributes(rig, W1, 'a');
+    ask(rig, W2);
+    last_lease(rig, W2, true);
+    for (double s = 0; s <= rig->config.work_wait_s; s++) {
+        live(rig, 1000);
+        beat(rig, W3, 0);
+    }
+    ask(rig, W3);
+    audits(rig, W3, 'a');
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    SAY(rig, W1, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
+    committed(rig, 0, "");
+    forget_sent(rig);
+    contributes(rig, W2, 'b');
+    ask(rig, W3);
+    audits(rig, W3, 'b');
+    committed(rig, 1, "");
+    SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
+    hello(rig, W2, MSG__KIND__KIND_WORKER, "w2");
+    forget_sent(rig);
+    contributes(rig, W3, 'c');
+    ask(rig, W2);
+    last_lease(rig, W2, true);
+    rig_free(rig);
+}
+
+/* It takes an audit, goes, comes, takes it. */
+static void who_comes_and_goes_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    rig_t *rig = auditing(1, 2);
+    contributes(rig, W1, 'a');
+    for (double s = 0; s < rig->config.target_wait_s - 1; s++) {
+        ask(rig, W2);
+        SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
+        live(rig, 1000);
+        hello(rig, W2, MSG__KIND__KIND_WORKER, "w2");
+    }
+    assert_true(count(rig, W2, BODY(LEASE), NULL) > 1);
+    assert_int_equal(rig->state.phase, PHASE_TRAIN);
+    live(rig, 2000);
+    SAY(rig, W2, BYE, bye, Msg__Bye body = MSG__BYE__INIT; body.reason = "");
+    tick(rig, 10);
+    assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    rig_free(rig);
+}
+
 /* --- Validations --- */
 
 /* Round 0 is done, and its parameters are validated in two parts. */
@@ -412,14 +512,6 @@ static void a_run_may_diverge(void **unused)
     rig_free(rig);
 }
 
-static void live(rig_t *rig, double ms)
-{
-    for (; ms > 0; ms -= 500) {
-        tick(rig, 500);
-        for (uint8_t peer = A; peer <= W2; peer++) beat(rig, peer, 0);
-    }
-}
-
 /* Nobody else is there, or asks for work: it is believed in the end. */
 static void who_is_alone_is_believed(void **unused)
 {
@@ -432,6 +524,29 @@ static void who_is_alone_is_believed(void **unused)
     assert_false(rig->state.progress.has_val_loss);
     live(rig, 2000);
     assert_true(is_valid(rig, 3));
+    rig_free(rig);
+}
+
+/* It takes a part and never says what it is: then it gets no other. */
+static void who_never_validates_is_not_asked_again(void **unused)
+{
+    (void)unused;
+    rig_t *rig = validating(2, 1);
+    Msg__Eval first = gets_part(rig, W1, 0), second = gets_part(rig, W1, 1);
+    estimates(rig, W1, &first, 2);
+    estimates(rig, W1, &second, 4);
+    gets_part(rig, W2, 0);
+    ask(rig, W1); /* a lease */
+    ask(rig, W1); /* and what there is: it could take the part */
+    live(rig, rig->config.work_wait_s * 1000 - 1000);
+    assert_false(rig->state.progress.has_val_loss);
+    live(rig, 2000);
+    forget_sent(rig);
+    ask(rig, W2);
+    tick(rig, 10);
+    assert_int_equal(count(rig, W2, BODY(EVAL), NULL), 0);
+    assert_true(is_valid(rig, 3));
+    assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
     rig_free(rig);
 }
 
@@ -448,11 +563,16 @@ int main(void)
         cmocka_unit_test(all_of_a_liars_contributions_are_replaced),
         cmocka_unit_test(quarantine_holds_until_trust),
         cmocka_unit_test(leases_are_drawn_by_the_seed),
+        cmocka_unit_test(who_asks_for_no_work_is_not_waited_for),
+        cmocka_unit_test(who_never_answers_is_not_asked_again),
+        cmocka_unit_test(who_answers_is_asked_again),
+        cmocka_unit_test(who_comes_and_goes_is_not_waited_for),
         cmocka_unit_test(parts_are_validated_twice),
         cmocka_unit_test(who_lies_of_a_part_is_found),
         cmocka_unit_test(unseen_parts_of_a_liar_are_given_again),
         cmocka_unit_test(a_run_may_diverge),
         cmocka_unit_test(who_is_alone_is_believed),
+        cmocka_unit_test(who_never_validates_is_not_asked_again),
     };
     return cmocka_run_group_tests_name("shepherd, audit", tests, NULL, NULL);
 }

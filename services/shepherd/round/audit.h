@@ -3,7 +3,7 @@
  * worker, and the digests of what came are compared. Where two differ a third one decides; where
  * there is none, both are suspected. Who differs from two that agree gets no more work (quarantine),
  * and what it has contributed to the open round is trained again by others. A round closes when
- * nothing in it is under audit any more.
+ * nothing in it is under audit any more; an audit that nobody does for too long is given up.
  *
  * Which leases are looked at is drawn by (round, replica) with a seed that is in the store and that
  * workers do not see: the next leader draws the same. What was found out is not in the store; the
@@ -40,6 +40,7 @@ typedef struct {
     char (*shard)[HASH_HEX]; /* what each shard says of the contribution; "": nothing yet */
     uint32_t auditor;        /* serial of who trains it again now; 0: nobody */
     int64_t given_ms, asked_ms;
+    int64_t since_ms; /* since when the next one is looked for */
 } audit_t;
 
 /* What somebody says of a part of a validation; its digest is the numbers themselves. */
@@ -84,6 +85,14 @@ bool audits_drawn_part(const audits_t *self, uint32_t round, uint32_t part);
 /* By id, as audits know it: of its key, or the id itself. */
 void audits_name(const shepherd_t *self, const char *worker, char name[MSG_ID_BYTES]);
 
+/* --- audit_wait.c: since_ms is since when somebody else may have it --- */
+/* It has that target, may work, and has left nothing unanswered since it last ended something. */
+bool audits_may_ask(const member_row_t *row, const char *target);
+/* Will such a worker take it? Who is at work is waited for, who asks for none for work_wait_s. */
+bool audits_await(const shepherd_t *self, const member_row_t *row, int64_t since_ms);
+/* May one of that target come (back)? After a change of leaders workers do so one after the other; target_wait_s. */
+bool audits_await_comers(const shepherd_t *self, const char *target, int64_t since_ms);
+
 /* --- audit_work.c --- */
 /* Audits to workers who are free, with an end to those that nobody can do. */
 void audits_give(shepherd_t *self, char **endpoints);
@@ -92,6 +101,7 @@ void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseD
 /* INSPECTED: is it the answer to audits_begin? */
 bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer);
 void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFailed *failed);
+void audits_forgive(shepherd_t *self, int64_t slept_ms); /* that nobody was heard meanwhile */
 void audits_tick(shepherd_t *self);
 
 /* --- audit_eval.c --- */

@@ -109,15 +109,13 @@ void audits_estimated(shepherd_t *self, work_t *part, const Msg__EvalDone *done)
         take(self, part, &alone);
 }
 
-/* Is there somebody who may say more, and will? One who asks for no work is not waited for without end. */
+/* Is there somebody who may say more, and will? */
 static bool awaits_another(const shepherd_t *self, const part_audit_t *audit, const work_t *part)
 {
-    bool long_ago = (double)(self->now_ms - part->reopened_ms) >= self->config->work_wait_s * 1000;
-    if (work_waits_for(self, audit->target, 0)) return true;
+    if (audits_await_comers(self, audit->target, part->reopened_ms)) return true;
     for (size_t i = 0; i < self->roster.members.n; i++) {
         const member_row_t *row = self->roster.members.at[i];
-        if (audits_may_estimate(self, part, row) &&
-            (!long_ago || row->n_work > 0 || row->credit > 0))
+        if (audits_may_estimate(self, part, row) && audits_await(self, row, part->reopened_ms))
             return true;
     }
     return false;
@@ -137,7 +135,7 @@ static void give_up(shepherd_t *self, work_t *part)
         str_addf(&text, "%s%s: %s", n++ ? ", " : "", said->worker, said->digest);
     }
     log_event(LOG_WARN, n > 1 ? "audit_undecided" : "audit_skipped",
-              "round=%u part=%u suspected=\"%s\" reason=\"nobody else of its target is here\"",
+              "round=%u part=%u suspected=\"%s\" reason=\"nobody else of its target answers\"",
               self->round.number, audits_part_index(self, part), n > 1 ? str_text(&text) : "");
     if (n > 1)
         records_happened(self, "audit_undecided", first->said.worker,

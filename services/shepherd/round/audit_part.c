@@ -32,12 +32,10 @@ bool audits_has_part(const shepherd_t *self, const work_t *part)
     return audit && audit->heard.n > 0;
 }
 
-/* It has the target of who was first, and nobody of its name was heard. */
+/* Of those whom audits may ask, and nobody of its name was heard. */
 static bool may_estimate(const part_audit_t *audit, const work_t *part, const member_row_t *row)
 {
-    bool able = row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused;
-    if (!able || row->serial == part->avoid || strcmp(row->target, audit->target) != 0)
-        return false;
+    if (!audits_may_ask(row, audit->target) || row->serial == part->avoid) return false;
     for (size_t i = 0; i < audit->heard.n; i++)
         if (strcmp(audit->heard.at[i].said.name, member_name(row)) == 0) return false;
     return true;

@@ -4,15 +4,15 @@
 
 #include "base/log.h"
 #include "shepherd/round/audit.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
 
-/* It has the lease's target, and nobody of its name was heard; its plan may still be on the way. */
+/* Nobody of its name was heard; its plan may still be on the way. */
 static bool may_audit(const audit_t *audit, const member_row_t *row)
 {
-    bool able = row->kind == MSG__KIND__KIND_WORKER && !row->blame.refused;
-    if (!able || strcmp(row->target, audit->target) != 0) return false;
+    if (!audits_may_ask(row, audit->target)) return false;
     for (size_t i = 0; i < audit->heard.n; i++)
         if (strcmp(audit->heard.at[i].name, member_name(row)) == 0) return false;
     return true;
@@ -27,16 +27,15 @@ static void give(shepherd_t *self, uint32_t replica, member_row_t *row, char **e
     work_give_audit(self, replica, row, endpoints);
 }
 
-/* The first who may and is free; *anybody: there is one who may, free or not, or one may come back:
- * after a change of leaders workers do so one after the other. */
+/* The first who may and is free; *anybody: there is one who may and is waited for, or may come. */
 static member_row_t *find(const shepherd_t *self, const audit_t *audit, bool *anybody)
 {
-    *anybody = work_waits_for(self, audit->target, 0);
+    *anybody = audits_await_comers(self, audit->target, audit->since_ms);
     for (size_t i = 0; i < self->roster.members.n; i++) {
         member_row_t *row = self->roster.members.at[i];
         if (!may_audit(audit, row)) continue;
-        *anybody = true;
-        if (work_ready(self, row) && work_free(self, row)) return row;
+        if (work_free(self, row)) return row;
+        *anybody = *anybody || audits_await(self, row, audit->since_ms);
     }
     return NULL;
 }
@@ -69,6 +68,7 @@ static audit_t *held_by(shepherd_t *self, const msg_peer_t *from, uint32_t round
     return held ? audit : NULL;
 }
 
+/* What its auditor says, until the next one is heard; it is not asked again. */
 static testimony_t *hear(shepherd_t *self, audit_t *audit)
 {
     const member_row_t *row = member_by_serial(&self->roster, audit->auditor);
@@ -76,6 +76,7 @@ static testimony_t *hear(shepherd_t *self, audit_t *audit)
     snprintf(said.worker, sizeof said.worker, "%s", row->id);
     snprintf(said.name, sizeof said.name, "%s", member_name(row));
     audits_take_back(self, audit);
+    audit->since_ms = self->now_ms;
     VEC_PUSH(&audit->heard, said);
     return &audit->heard.at[audit->heard.n - 1];
 }
@@ -85,6 +86,7 @@ void audits_answered(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseD
     work_acknowledge(self, from, done->round, done->replica, done->fence);
     audit_t *audit = held_by(self, from, done->round, done->replica, done->fence);
     if (!audit) return;
+    member_by_serial(&self->roster, audit->auditor)->blame.overdue = 0;
     testimony_t *said = hear(self, audit);
     bool whole = done->steps == audit->steps && strlen(done->digest) == HASH_HEX - 1;
     if (whole) audits_say(said, done->digest, done->state, done->steps, done->mean_loss);
@@ -116,6 +118,7 @@ bool audits_inspected(shepherd_t *self, const Msg__Inspected *answer)
     char digest[HASH_HEX];
     digest_of_shards(self, audit, digest);
     audits_say(&audit->heard.at[0], digest, lease->state_out, audit->steps, lease->loss);
+    audit->since_ms = self->now_ms;
     audits_judge(self, answer->replica);
     return true;
 }
@@ -126,16 +129,15 @@ void audits_failed(shepherd_t *self, const msg_peer_t *from, const Msg__LeaseFai
     if (!audit) return;
     log_event(LOG_WARN, "audit_failed", "round=%u replica=%u error=\"%s\"", failed->round,
               failed->replica, failed->error);
-    hear(self, audit); /* it has nothing to say, and is not asked again */
+    hear(self, audit); /* it has nothing to say */
 }
 
-/* Another one is asked, where there is one. */
+/* Another one is asked, where there is one; its auditor for none before it has ended something. */
 static void end_overdue(shepherd_t *self, uint32_t replica)
 {
     enum { FACTOR = 8 };
     audit_t *audit = &self->audits.at[replica];
-    const member_row_t *row = audit->auditor ? member_by_serial(&self->roster, audit->auditor)
-                                             : NULL;
+    member_row_t *row = audit->auditor ? member_by_serial(&self->roster, audit->auditor) : NULL;
     double took = (double)(self->now_ms - audit->given_ms),
            least = self->config->work_wait_s * 1000;
     if (!row || took < least ||
@@ -149,7 +151,16 @@ static void end_overdue(shepherd_t *self, uint32_t replica)
     revoke.replica = replica;
     revoke.fence = audit->fence;
     MSG_SEND(self->ports.out, &row->peer, 0, REVOKE, revoke, &revoke);
+    blame_overdue(row, took);
     hear(self, audit);
+}
+
+void audits_forgive(shepherd_t *self, int64_t slept_ms)
+{
+    for (int64_t k = 0; self->audits.n_open > 0 && k < self->round.replicas; k++) {
+        self->audits.at[k].given_ms += slept_ms;
+        self->audits.at[k].since_ms += slept_ms;
+    }
 }
 
 void audits_tick(shepherd_t *self)

@@ -73,6 +73,12 @@ void blame_quarantine(shepherd_t *self, uint32_t serial)
     blame_refuse(self, row);
 }
 
+void blame_overdue(member_row_t *row, double took_ms)
+{
+    if (row->blame.overdue < UINT8_MAX) row->blame.overdue++;
+    snprintf(row->blame.why, sizeof row->blame.why, "no answer for %.0f s", took_ms / 1000);
+}
+
 void blame_clear(roster_t *self, uint32_t serial)
 {
     member_row_t *row = member_by_serial(self, serial);

@@ -14,6 +14,8 @@ typedef enum {
 /* Count a strike against a worker whose work was given to others before. The worker may be refused
  * then, which opens all leases that it holds. */
 void blame_strike(shepherd_t *self, uint32_t serial, strike_t kind, const char *why);
+/* It has not ended a piece of work in the time that others would take; until it has ended one. */
+void blame_overdue(member_row_t *row, double took_ms);
 /* An audit found the worker to lie: it gets no more work, as another process neither. */
 void blame_quarantine(shepherd_t *self, uint32_t serial);
 void blame_clear(roster_t *self,

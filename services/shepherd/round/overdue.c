@@ -8,9 +8,9 @@
  * And work that nobody asks for: a replica stays with its worker, which has nothing to do and does not
  * ask for it. After work_wait_s it goes to another one who is free. */
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/log.h"
+#include "shepherd/round/blame.h"
 #include "shepherd/round/rounds.h"
 #include "shepherd/round/work.h"
 #include "shepherd/shepherd.h"
@@ -53,8 +53,7 @@ static bool is_overdue(shepherd_t *self, takers_t *takers, work_t *work, double 
               index, self->round.number, row->id, (double)took / 1000, enough / 1000);
     work->overdue++;
     work->avoid = row->serial;
-    if (row->blame.overdue < MOST_DOUBLED) row->blame.overdue++;
-    snprintf(row->blame.why, sizeof row->blame.why, "no answer for %.0f s", (double)took / 1000);
+    blame_overdue(row, (double)took);
     return true;
 }
 

@@ -124,8 +124,8 @@ void audits_give_up(shepherd_t *self, uint32_t replica)
     log_event(LOG_WARN, undecided ? "audit_undecided" : "audit_skipped",
               "round=%u replica=%u suspected=\"%s\" reason=\"%s\"", self->round.number, replica,
               undecided ? str_text(&text) : "",
-              undecided ? "nobody else of its target is here to decide"
-                        : "nobody else of its target is here, or its shard cannot tell");
+              undecided ? "nobody else of its target answers, to decide"
+                        : "nobody else of its target answers, or its shard cannot tell");
     if (undecided)
         records_happened(
             self, "audit_undecided", audit->heard.at[0].worker,
