@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,57 @@ static void cards_come_with_messages(void **state)
     free(with_key);
 }
 
+/* The descriptor of the connection that the router takes next; -1: none came. */
+static int accepted(zsock_t *news)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(news), .events = ZMQ_POLLIN};
+    zmq_msg_t frame[2];
+    uint32_t fd = UINT32_MAX;
+    if (zmq_poll(&item, 1, LIMIT_MS) <= 0) return -1;
+    int n = control_frames(news, frame, 2);
+    if (n > 0) memcpy(&fd, (char *)zmq_msg_data(&frame[0]) + sizeof(uint16_t), sizeof fd);
+    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    return (int)fd;
+}
+
+static void wait_until_closed(int fd)
+{
+    for (int i = 0; i < LIMIT_MS && fcntl(fd, F_GETFD) >= 0; i++) zclock_sleep(1);
+    assert_true(fcntl(fd, F_GETFD) < 0);
+}
+
+static void speak(void)
+{
+    assert_int_equal(next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    zstr_send(dealer, "hello");
+    assert_ptr_equal(card_of_next(), first_card);
+}
+
+/* A member that has spoken goes, and comes back: its new connection has the old one's descriptor, and is another one all
+ * the same. The next tests go on with it. */
+static void a_descriptor_is_used_again(void **state)
+{
+    (void)state;
+    enum { MOST_TRIES = 200 };
+    char *address = keyring_endpoint(zsock_endpoint(router));
+    zsock_t *news = endpoint_watch(router, ZMQ_EVENT_ACCEPTED);
+    disconnect_dealer();
+    connect_dealer(address);
+    int before = accepted(news), fd = -1;
+    speak();
+    for (int i = 0; i < MOST_TRIES && fd != before; i++) { /* others may take it meanwhile */
+        disconnect_dealer();
+        wait_until_closed(fd < 0 ? before : fd);
+        connect_dealer(address);
+        fd = accepted(news);
+    }
+    assert_int_equal(fd, before);
+    speak();
+    endpoint_unwatch(router);
+    zsock_destroy(&news);
+    free(address);
+}
+
 /* A wrong public key of the server, or none that is one. */
 static void servers_prove_their_key(void **state)
 {
@@ -210,6 +262,7 @@ int main(void)
         cmocka_unit_test(cards_come_with_messages),
         cmocka_unit_test(servers_prove_their_key),
         cmocka_unit_test(events_are_granted),
+        cmocka_unit_test(a_descriptor_is_used_again),
         cmocka_unit_test(a_revoked_key_is_cut),
     };
     return cmocka_run_group_tests_name("keyring", tests, load, unload);
