@@ -105,6 +105,13 @@
     X(AUDITS, "pcp_audited_leases_total", counter, RUN, LIVE,                                     \
       FROM(STATUS, (double)e->status->audits),                                                    \
       "Leases that another worker trained again, to compare (audit).")                            \
+    X(AUDITED_PARTS, "pcp_audited_parts_total", counter, RUN, LIVE,                               \
+      FROM(STATUS, (double)e->status->audited_parts),                                             \
+      "Parts of validations that another worker validated, too, to compare (audit).")             \
+    X(AUDITS_SKIPPED, "pcp_audits_skipped_total", counter, RUN, LIVE,                             \
+      FROM(STATUS, (double)e->status->audits_skipped),                                            \
+      "Audits, of either, that were given up: no other worker answered, or a shard could not "    \
+      "tell.")                                                                                    \
     X(QUARANTINED, "pcp_quarantined_workers", gauge, RUN, LIVE,                                   \
       FROM(STATUS, e->status->quarantined),                                                       \
       "Workers that get no work, for audits found that they lie (pcp worker trust).")             \

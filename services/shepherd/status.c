@@ -57,7 +57,9 @@ void status_tick(shepherd_t *self)
     for (size_t i = 0; i < self->round.eval.n; i++)
         status.evals_done += self->round.eval.at[i].state == WORK_DONE;
     status.refused = vouch_refused() + self->progress.refused;
-    status.audits = self->audits.n_done;
+    status.audits = self->audits.n_leases;
+    status.audited_parts = self->audits.n_parts;
+    status.audits_skipped = self->audits.n_skipped;
     for (size_t i = 0; i < self->roster.members.n; i++)
         status.quarantined += self->roster.members.at[i]->quarantined;
     status.n_members = n;

@@ -54,6 +54,7 @@ static void say_status(fixture_t *self, uint32_t busy)
     status.rounds = 10;
     status.n_members = 2;
     status.members = list;
+    status.audits = 11, status.audited_parts = 12, status.audits_skipped = 13;
     Msg__Event event = event_of("shepherd", "demo", MSG__EVENT__BODY_STATUS);
     event.status = &status;
     metrics_on_event(&self->state, &event, 5000);
@@ -154,6 +155,16 @@ static void members_by_state(void **state)
     assert_true(value_of(self, "pcp_run_running{run=\"demo\"}") == 0);
     assert_false(shows(self, "pcp_workers{"));
     assert_false(shows(self, "pcp_phase{"));
+}
+
+/* Leases, parts of validations, and what nobody could compare, each by itself. */
+static void audits_by_kind(void **state)
+{
+    fixture_t *self = *state;
+    say_status(self, 1);
+    assert_true(value_of(self, "pcp_audited_leases_total{run=\"demo\"}") == 11);
+    assert_true(value_of(self, "pcp_audited_parts_total{run=\"demo\"}") == 12);
+    assert_true(value_of(self, "pcp_audits_skipped_total{run=\"demo\"}") == 13);
 }
 
 static void refusals_by_reason(void **state)
@@ -493,6 +504,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_of_events, setup, teardown),
         cmocka_unit_test_setup_teardown(members_by_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(audits_by_kind, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_by_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(series_are_forgotten, setup, teardown),
         cmocka_unit_test_setup_teardown(gaps_are_counted, setup, teardown),

@@ -76,6 +76,26 @@ static bool quarantined(const rig_t *rig, const char *id)
     return row->quarantined && row->blame.refused;
 }
 
+static Msg__Status published;
+
+static void take_status(void *user, Msg__Event *event)
+{
+    (void)user;
+    if (event->body_case == MSG__EVENT__BODY_STATUS) published = *event->status;
+}
+
+/* What its status tells: leases and parts that two have told of, and audits that were given up before. */
+static void counts(rig_t *rig, uint64_t leases, uint64_t parts, uint64_t skipped)
+{
+    rig->state.progress.status_ms = INT32_MIN;
+    rig->state.ports.publish = take_status;
+    status_tick(&rig->state);
+    rig->state.ports.publish = NULL;
+    assert_int_equal(published.audits, leases);
+    assert_int_equal(published.audited_parts, parts);
+    assert_int_equal(published.audits_skipped, skipped);
+}
+
 static void the_same_again_closes_the_round(void **unused)
 {
     (void)unused;
@@ -90,6 +110,7 @@ static void the_same_again_closes_the_round(void **unused)
     assert_int_equal(count(rig, W2, BODY(LEASE_ACK), NULL), 1);
     assert_int_equal(rig->state.phase, PHASE_COMMIT);
     assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    counts(rig, 1, 0, 0);
     rig_free(rig);
 }
 
@@ -178,6 +199,7 @@ static void without_a_majority_nobody_is_refused(void **unused)
     assert_int_equal(rig->state.phase, PHASE_COMMIT);
     assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
     assert_int_equal(rig->state.audits.n_found, 0);
+    counts(rig, 1, 0, 0);
     rig_free(rig);
 }
 
@@ -188,6 +210,7 @@ static void alone_nobody_is_audited(void **unused)
     contributes(rig, W1, 'a');
     tick(rig, 10);
     assert_int_equal(rig->state.phase, PHASE_COMMIT);
+    counts(rig, 0, 0, 1);
     rig_free(rig);
 }
 
@@ -446,6 +469,7 @@ static void parts_are_validated_twice(void **unused)
     estimates(rig, W2, &first, 2);
     assert_true(is_valid(rig, 3));
     assert_false(quarantined(rig, "w1") || quarantined(rig, "w2"));
+    counts(rig, 0, 2, 0);
     rig_free(rig);
 }
 
@@ -470,6 +494,7 @@ static void who_lies_of_a_part_is_found(void **unused)
     second = gets_part(rig, W3, 1);
     estimates(rig, W3, &second, 4);
     assert_true(is_valid(rig, 3));
+    counts(rig, 0, 2, 0);
     rig_free(rig);
 }
 
@@ -524,6 +549,7 @@ static void who_is_alone_is_believed(void **unused)
     assert_false(rig->state.progress.has_val_loss);
     live(rig, 2000);
     assert_true(is_valid(rig, 3));
+    counts(rig, 0, 0, 2);
     rig_free(rig);
 }
 

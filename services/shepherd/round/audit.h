@@ -64,7 +64,8 @@ typedef struct {
     VEC(part_audit_t) part; /* of the open validation */
     char *listed;           /* who is in quarantine by the store: names, each with a line break */
     VEC(blamed_t) found;    /* by us, and the store's list has not named them yet: `id` is a name */
-    uint64_t n_done, n_found; /* audits that ended, and liars, since this shepherd began */
+    /* Since this shepherd began: what two have told, what was given up before, and liars. */
+    uint64_t n_leases, n_parts, n_skipped, n_found;
 } audits_t;
 
 /* --- audit.c --- */

@@ -82,6 +82,7 @@ static void judge(shepherd_t *self, work_t *part)
     char digest[HASH_HEX];
     memcpy(digest, truth->said.digest, HASH_HEX);
     audit->known = true;
+    self->audits.n_parts++;
     take(self, part, truth);
     log_event(LOG_DEBUG, "audited", "round=%u part=%u worker=%s stands=%d", self->round.number,
               audits_part_index(self, part), audit->heard.at[0].said.worker,
@@ -142,6 +143,7 @@ static void give_up(shepherd_t *self, work_t *part)
                          json_pack("{sIss}", "part", (json_int_t)audits_part_index(self, part),
                                    "suspected", str_text(&text)));
     str_fini(&text);
+    *(n > 1 ? &self->audits.n_parts : &self->audits.n_skipped) += 1;
     if (first) {
         take(self, part, first);
     } else {

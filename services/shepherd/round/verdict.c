@@ -14,7 +14,6 @@ static void end(shepherd_t *self, audit_t *audit)
     if (!audit->open) return;
     audit->open = false;
     self->audits.n_open--;
-    self->audits.n_done++;
 }
 
 /* Two of different names say the same. */
@@ -98,6 +97,7 @@ void audits_judge(shepherd_t *self, uint32_t replica)
     if (!find_truth(audit)) return; /* somebody else is asked next */
     bool stands = is_true(audit, &audit->heard.at[0]);
     uint32_t home = stands ? 0 : witness(self, audit);
+    self->audits.n_leases += audit->open;
     end(self, audit);
     log_event(stands ? LOG_DEBUG : LOG_WARN, "audited", "round=%u replica=%u worker=%s stands=%d",
               self->round.number, replica, audit->heard.at[0].worker, stands);
@@ -131,5 +131,6 @@ void audits_give_up(shepherd_t *self, uint32_t replica)
             self, "audit_undecided", audit->heard.at[0].worker,
             json_pack("{sIss}", "replica", (json_int_t)replica, "suspected", str_text(&text)));
     str_fini(&text);
+    *(undecided ? &self->audits.n_leases : &self->audits.n_skipped) += audit->open;
     end(self, audit);
 }
