@@ -16,7 +16,11 @@ loud() { # NAME KEY FLAGS
 }
 counted() { curl -s --max-time 20 "http://127.0.0.1:$http/metrics" | grep -qE "^pcp_refusals_total\{run=\"same\",service=\"$1\",reason=\"$2\"\} [1-9]"; }
 cuts() { event "$1" "event=guest_cut .*$2"; }
-stayed() { ! event shepherd 'event=(member_lost|member_left) .*member=w[01]-'; }
+# Neither lost nor cut, after which it would join again.
+stayed() {
+    ! grep -E 'event=(member_lost|member_left) .*member=w[01]-' "$dir/shepherd.log" &&
+        [ "$(grep -cE 'event=member_joined member=w[01]-0' "$dir/shepherd.log")" = 2 ]
+}
 end() {
     slay KILL "$1"
     wait "${pid[$1]}" 2>>"$work/noise"
@@ -31,7 +35,7 @@ for name in w0 w1 loud many meek; do "$bin/pcp" keys issue --dir "$keys" --name 
 for role in aggregator compiler metrics; do "$bin/pcp" keys issue --dir "$keys" --role $role --name $role >"$work/issue.out"; done
 data="tcp://127.0.0.1:$((port + 3))?key=$(sed -n 's/^public //p' "$keys/aggregator.key")"
 train beset "tcp://127.0.0.1:$port" --key "$keys/shepherd.key" --telemetry "tcp://127.0.0.1:$((port + 1))" \
-    --events "tcp://127.0.0.1:$((port + 2))"
+    --events "tcp://127.0.0.1:$((port + 2))" --timeout-ms $((6000 * slow)) # the floods keep small machines busy
 # shellcheck disable=SC2016 # for the other shell
 launch aggregator bash -c 'ulimit -n "$1" && shift && exec "$@"' limited $files "$bin/pcp-aggregator" --log-level debug --shepherd "$control" \
     --id aggregator --object-dir "$dir/objects" --bind "tcp://127.0.0.1:$((port + 3))" --key "$keys/aggregator.key"
