@@ -119,23 +119,35 @@ static size_t find_missing(const aggregator_t *self, const Msg__Commit *commit, 
     return n;
 }
 
-/* Exactly the named contributions are in the fragment's sum; then their weights are announced. */
-static int close_sum(aggregator_t *self, uint32_t fragment, const Msg__Commit *commit, err_t *err)
+/* Exactly the named contributions are in the fragment's sum; then their weights are announced. weight: of each replica's, 0
+ * where it is not named. */
+static int close_sum(aggregator_t *self, uint32_t fragment, const uint64_t *weight, err_t *err)
 {
     fixed_sum_t *sum = self->fragment[fragment].sum;
     if (!sum) return 0;
     fixed_sum_drop_weight(sum);
     for (uint32_t k = 0; k < self->meta.replicas; k++) {
-        const Msg__Share *named = NULL;
-        for (size_t i = 0; i < commit->n_shares; i++)
-            if (commit->shares[i]->replica == k && commit->shares[i]->fragment == fragment)
-                named = commit->shares[i];
-        if (!named)
+        if (!weight[k])
             deltas_forget(self, k, fragment);
-        else if (fixed_sum_add_weight(sum, named->weight, err) < 0)
+        else if (fixed_sum_add_weight(sum, weight[k], err) < 0)
             return -1;
     }
     return 0;
+}
+
+static int close_sums(aggregator_t *self, const Msg__Commit *commit, err_t *err)
+{
+    size_t n = self->meta.replicas;
+    uint64_t *weight = mem_calloc(n * self->meta.fragments, sizeof *weight);
+    int rc = 0;
+    for (size_t i = 0; i < commit->n_shares; i++) {
+        const Msg__Share *share = commit->shares[i];
+        weight[share->fragment * n + share->replica] = share->weight;
+    }
+    for (uint32_t f = 0; rc == 0 && f < self->meta.fragments; f++)
+        rc = close_sum(self, f, weight + f * n, err);
+    free(weight);
+    return rc;
 }
 
 /* For a checkpoint, until FORGET; one at a time. */
@@ -162,8 +174,7 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
     self->next = guess_take(self);
     if (!self->next) self->next = step_slot(self, err);
     if (!self->next) return 1;
-    for (uint32_t f = 0; f < self->meta.fragments; f++) {
-        if (close_sum(self, f, commit, err) == 0) continue;
+    if (close_sums(self, commit, err) < 0) {
         drop_next(self);
         return -1;
     }
