@@ -20,6 +20,10 @@ data_client_t *data_client_new(const data_options_t *options, err_t *err)
     self->n_shard = options->n_endpoint;
     self->shard = mem_calloc(self->n_shard, sizeof *self->shard);
     self->scratch = mem_calloc(1, MSG_PAYLOAD_BYTES);
+    if (options->pack_below > 0) {
+        self->plain = mem_calloc(1, MSG_PAYLOAD_BYTES);
+        self->packer = packer_new();
+    }
     for (size_t s = 0; s < self->n_shard; s++) {
         atomic_init(&self->shard[s].lent, 0);
         pace_init(&self->shard[s].pace);
@@ -40,6 +44,8 @@ void data_client_destroy(data_client_t **self_p)
     }
     free(self->shard);
     free(self->scratch);
+    free(self->plain);
+    packer_destroy(&self->packer);
     free(self);
     *self_p = NULL;
 }

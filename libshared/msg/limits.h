@@ -17,6 +17,7 @@ enum {
     MSG_CREDIT = 8,              /* pieces of work that a member may ask for at once */
     MSG_SHARED_QUEUE = 32768,    /* control messages, on a connection of many members */
     MSG_WINDOW_FIRST = 2,        /* chunks before it is known how fast answers come */
+    MSG_PACK_BYTES = 30000000,   /* a second: below it pseudo-gradients and changes are packed */
     MSG_SEND_QUEUE = 160,        /* data messages queued for a peer: a window and more */
     MSG_RECEIVE_QUEUE = 32,      /* and, of who connects, from one; more waits on the line */
     MSG_UPLOADS = 256,           /* objects that arrive at one aggregator at a time */

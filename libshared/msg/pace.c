@@ -35,7 +35,7 @@ void pace_lose(pace_t *self, const pace_sent_t *sent)
     self->open -= sent->bytes < self->open ? sent->bytes : self->open;
 }
 
-static double best_rate(const pace_t *self)
+double pace_rate(const pace_t *self)
 {
     double best = 0;
     for (int i = 0; i < PACE_ROUNDS; i++)
@@ -92,7 +92,7 @@ void pace_answer(pace_t *self, const pace_sent_t *sent, bool came, double now_ms
     double *best = &self->rate[self->round % PACE_ROUNDS];
     if (rate > *best) *best = rate;
     if (sent->delivered >= self->round_end) end_round(self);
-    double window = GAIN * best_rate(self) * self->base_ms;
+    double window = GAIN * pace_rate(self) * self->base_ms;
     self->window = window < FIRST ? FIRST : window > MOST ? MOST : (uint64_t)window;
 }
 

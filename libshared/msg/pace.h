@@ -53,6 +53,9 @@ void pace_answer(pace_t *self, const pace_sent_t *sent, bool came, double now_ms
 /* It will not be: it went with its connection, or is sent again. */
 void pace_lose(pace_t *self, const pace_sent_t *sent);
 
+/* Bytes/ms, the highest of the last rounds; 0: not known yet. */
+double pace_rate(const pace_t *self);
+
 /* How long nothing at all may arrive before the n-th question (from 1) whether all is lost. */
 int64_t pace_patience(const pace_t *self, int n);
 

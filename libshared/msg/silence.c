@@ -27,6 +27,7 @@ void silence_lose(shard_t *shard)
 {
     shard->question = 0;
     shard->n_asked = 0;
+    shard->takes = false; /* the next one behind this address may be of another version */
     for (int i = 0; i < MSG_REQUESTS; i++)
         shard->slot[i].lost |= shard->slot[i].used && !shard->slot[i].again_ms;
 }

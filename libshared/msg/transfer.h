@@ -10,6 +10,7 @@
 #include "msg/data_client.h"
 #include "msg/limits.h"
 #include "msg/pace.h"
+#include "msg/packed.h"
 #include "msg/progress.h"
 #include "msg/unanswered.h"
 #include "msg/wire.h"
@@ -52,6 +53,7 @@ typedef struct {
     int64_t said_ms;          /* that it waits for an operator; 0: it does not */
     unanswered_t *unanswered; /* asks why nobody answers; NULL until it must */
     bool silent;              /* since more than a moment */
+    bool takes;               /* packed payloads, as it says; of this connection */
     char why[300];            /* as far as it is known; empty: it answers, or just does not */
     atomic_int lent;          /* payloads that ZeroMQ still reads */
 } shard_t;
@@ -62,6 +64,8 @@ struct data_client {
     shard_t *shard;
     uint32_t seq;
     uint8_t *scratch; /* MSG_PAYLOAD_BYTES for encoded chunks */
+    uint8_t *plain; /* and of one that comes or goes packed; NULL, as the next: nothing is packed */
+    packer_t *packer;
     uint64_t sent, received;
 };
 

@@ -6,6 +6,7 @@
 #include "msg/limits.h"
 
 enum { USED_BYTES = 72 + WIRE_HASH_BYTES + 4 }; /* of the header; zeros behind */
+enum { FLAGS = 0xf0 };
 static const uint8_t MAGIC[4] = {'P', 'C', 'P', 'D'};
 
 static const struct {
@@ -56,7 +57,7 @@ void wire_pack(const wire_header_t *header, uint8_t out[WIRE_HEADER_BYTES])
     out[4] = MSG_VERSION;
     out[5] = (uint8_t)header->type;
     out[6] = header->codec;
-    out[7] = header->code;
+    out[7] = header->code | header->flags;
     put(out + 8, header->run, 8);
     put(out + 16, header->seq, 4);
     put(out + 20, header->round, 4);
@@ -91,6 +92,7 @@ int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t 
         if (bytes[i])
             return err_set(err, ERR_NET, "%s: header byte %d is %d, should be 0", types[type].name,
                            i, bytes[i]);
+    uint8_t flags = type == WIRE_NACK ? 0 : bytes[7] & FLAGS;
     uint64_t begin = get(bytes + 32, 8), count = get(bytes + 40, 8), end;
     if (__builtin_add_overflow(begin, count, &end) || end > INT64_MAX / 8)
         return err_set(err, ERR_NET, "%s: range %llu + %llu is too large", types[type].name,
@@ -98,7 +100,8 @@ int wire_unpack(const uint8_t *bytes, size_t n, size_t n_payload, wire_header_t 
     *header = (wire_header_t){
         .type = (wire_type_t)type,
         .codec = bytes[6],
-        .code = bytes[7],
+        .code = bytes[7] & (uint8_t)~flags,
+        .flags = flags,
         .run = get(bytes + 8, 8),
         .seq = (uint32_t)get(bytes + 16, 4),
         .round = (uint32_t)get(bytes + 20, 4),

@@ -1,7 +1,7 @@
 /* The data plane's message: a fixed binary header frame, then a payload frame (may be empty).
  *
  * Header, little-endian, WIRE_HEADER_BYTES long:
- *   0 magic "PCPD"   4 version u8   5 type u8   6 codec u8   7 code u8
+ *   0 magic "PCPD"   4 version u8   5 type u8   6 codec u8   7 code u8, of all but NACK with flags in its upper half
  *   8 run u64       16 seq u32     20 round u32   24 replica u32   28 fence u32
  *  32 begin u64     40 count u64   48 total u64   56 weight u64
  *  64 check u64 (XXH3 of the payload)   72 object[32] (BLAKE2b-256)   104 fragment u16
@@ -58,9 +58,18 @@ typedef enum {
     NACK_COUNT,
 } wire_nack_t;
 
+/* What both sides need to know before a payload is packed (msg/packed.h). An aggregator of an older version sends a request's
+ * flags back with its answer: hence each has its direction. */
+enum {
+    WIRE_KNOWS = 0x10,  /* request: who asks knows these flags */
+    WIRE_PACK = 0x20,   /* request: over a slow line, the answer may be packed */
+    WIRE_TAKES = 0x40,  /* answer to one who knows: PUT_DELTA may be packed */
+    WIRE_PACKED = 0x80, /* PUT_DELTA, DATA: this payload is; check is of what is sent */
+};
+
 typedef struct {
     wire_type_t type;
-    uint8_t codec, code;
+    uint8_t codec, code, flags;
     uint64_t run;
     uint32_t seq, round, replica, fence;
     uint64_t begin, count, total, weight;

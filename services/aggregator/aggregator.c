@@ -1,7 +1,6 @@
 /* Data requests: dispatch and refusals; what the aggregator says of itself. */
 #include "aggregator/aggregator.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +38,7 @@ void aggregator_reset(aggregator_t *self)
     free(self->share);
     free(self->share_list);
     digest_forget(self);
+    packing_forget(self);
     shared_drop(&self->now);
     for (size_t i = 0; i < STATE_LATE; i++) shared_drop(&self->before[i]);
     shared_drop(&self->held);
@@ -64,6 +64,7 @@ void aggregator_fini(aggregator_t *self)
     state_close(&self->disk);
     free(self->scratch);
     self->scratch = NULL;
+    packing_fini(self);
 }
 
 void aggregator_degraded(aggregator_t *self, const char *what, const err_t *err)
@@ -134,39 +135,6 @@ Msg__ShardState *aggregator_holds(aggregator_t *self)
         self->share_list[holds->n_shares++] = share;
     }
     return holds;
-}
-
-void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code)
-{
-    wire_header_t header = *request;
-    header.type = WIRE_ACK;
-    header.code = (uint8_t)code;
-    header.check = 0;
-    self->reply(self->user, to, &header, NULL, 0, NULL);
-}
-
-void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request,
-                 wire_nack_t code, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    self->refused++;
-    /* What is only put off is asked for again and again. */
-    if (msg_shows(self->refused))
-        log_event(code == NACK_CANNOT_WRITE ? LOG_DEBUG : LOG_WARN, "refused",
-                  "type=%s code=\"%s\" round=%u replica=%u fence=%u begin=%llu name=%s "
-                  "refused=%llu text=\"%s\"",
-                  wire_type_name(request->type), wire_nack_name(code), request->round,
-                  request->replica, request->fence, (unsigned long long)request->begin,
-                  to->card ? to->card->name : "", (unsigned long long)self->refused, text);
-    wire_header_t header = *request;
-    header.type = WIRE_NACK;
-    header.code = (uint8_t)code;
-    header.check = hash_fast(text, strlen(text));
-    self->reply(self->user, to, &header, text, strlen(text), NULL);
 }
 
 int64_t range_chunk(const aggregator_t *self, const wire_header_t *header)

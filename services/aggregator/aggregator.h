@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "aggregator/guess.h"
+#include "aggregator/packing.h"
 #include "aggregator/shared.h"
 #include "aggregator/state.h"
 #include "base/vec.h"
@@ -154,6 +155,7 @@ struct aggregator {
     float *scratch;      /* MSG_CHUNK_FLOATS */
     double *block_norm2; /* of the mean update, by AGGREGATOR_BLOCK (step.h) */
     guesses_t guess;
+    packing_t packing;
 
     VEC(digest_t) digests; /* in the order in which they were asked for */
 
@@ -289,9 +291,22 @@ shared_t *values_snapshot(const aggregator_t *self,
 /* XXH3 of a chunk of the snapshot's parameters. */
 uint64_t values_check(const aggregator_t *self, shared_t *snapshot, size_t chunk);
 
-/* --- aggregator.c --- */
+/* --- answers.c --- */
 void answer_ack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request, int code);
 void answer_nack(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request,
                  wire_nack_t code, const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The payload, with its check; or packed, where that was asked for. `keep` owns it; NULL: it is copied. The answer has the
+ * request's count and total. */
+void answer_data(aggregator_t *self, const msg_peer_t *to, const wire_header_t *request,
+                 const void *payload, size_t n, uint64_t check, shared_t *keep);
+
+/* --- packing.c --- */
+/* The packed form of a chunk of changes of which `check` is the check; NULL: it goes as it is. Borrowed until the next call. */
+const packed_chunk_t *packing_chunk(aggregator_t *self, const wire_header_t *request,
+                                    const void *payload, size_t n, uint64_t check);
+/* A packed payload, as it was, in memory that holds until the next call; -1 with ERR_CORRUPT: it is none. */
+int packing_open(aggregator_t *self, const void **payload, size_t *n, err_t *err);
+void packing_forget(aggregator_t *self); /* all that was packed */
+void packing_fini(aggregator_t *self);
 
 #endif

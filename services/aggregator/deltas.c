@@ -229,11 +229,39 @@ static bool is_refused(const aggregator_t *self, const wire_header_t *header)
            header->round == self->meta.round;
 }
 
+/* It was sent before. */
+static bool is_there(const aggregator_t *self, const wire_header_t *header)
+{
+    if (header->replica >= self->meta.replicas || header->fragment >= self->meta.fragments ||
+        header->round != self->meta.round)
+        return false;
+    const contribution_t *from = contribution(self, header->replica, header->fragment);
+    const fragment_t *part = &self->fragment[header->fragment];
+    int64_t chunk = range_chunk(self, header);
+    return chunk >= 0 && (size_t)chunk >= part->first &&
+           (size_t)chunk < part->first + part->n_chunk && from->fence == header->fence &&
+           from->chunk[(size_t)chunk - part->first].at != 0;
+}
+
+/* From here on it is as if it had come as it was. What is there is not opened again: that takes longer than to send it. */
+static wire_nack_t put(aggregator_t *self, const wire_header_t *header, const void *payload,
+                       size_t n, err_t *err)
+{
+    wire_header_t plain = *header;
+    plain.flags = 0;
+    if (header->flags & WIRE_PACKED) {
+        if (is_there(self, header)) return 0;
+        if (packing_open(self, &payload, &n, err) < 0)
+            return deltas_damaged(self, header, err->text) ? 0 : NACK_DAMAGED;
+    }
+    return take(self, &plain, payload, n, NOT_YET, err);
+}
+
 void deltas_put(aggregator_t *self, const msg_peer_t *peer, const wire_header_t *header,
                 const void *payload, size_t n)
 {
     err_t err = {0};
-    wire_nack_t code = take(self, header, payload, n, NOT_YET, &err);
+    wire_nack_t code = put(self, header, payload, n, &err);
     if (code)
         answer_nack(self, peer, header, code, "%s", err.text);
     else

@@ -136,6 +136,7 @@ static void answer_not_yet(aggregator_t *self, const msg_peer_t *to, const wire_
     wire_header_t header = *request;
     header.type = WIRE_NACK;
     header.code = NACK_NOT_READY;
+    header.flags = 0;
     header.check = 0;
     header.total = guess_ready(self);
     self->reply(self->user, to, &header, NULL, 0, NULL);
@@ -153,11 +154,8 @@ static void answer_guess(aggregator_t *self, const msg_peer_t *to, const wire_he
     const void *payload = next->values + chunk * MSG_CHUNK_FLOATS;
     if (self->down) payload = next->change + chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
     wire_header_t header = *request;
-    header.type = WIRE_DATA;
     header.total = guess_ready(self);
-    header.check = hash_fast(payload, n);
-    self->bytes_out += n;
-    self->reply(self->user, to, &header, payload, n, shared_hold(next));
+    answer_data(self, to, &header, payload, n, hash_fast(payload, n), next);
 }
 
 /* Its round has been committed meanwhile. */
@@ -210,10 +208,7 @@ void guess_get_checks(aggregator_t *self, const msg_peer_t *from, const wire_hea
         uint64_t check = values_check(self, snapshot, i);
         for (int b = 0; b < CHECK; b++) bytes[CHECK * i + (size_t)b] = (uint8_t)(check >> 8 * b);
     }
-    wire_header_t header = *request;
-    header.type = WIRE_DATA;
-    header.check = hash_fast(bytes, self->n_chunk * CHECK);
-    self->bytes_out += self->n_chunk * CHECK;
-    self->reply(self->user, from, &header, bytes, self->n_chunk * CHECK, NULL);
+    size_t n_bytes = self->n_chunk * CHECK;
+    answer_data(self, from, request, bytes, n_bytes, hash_fast(bytes, n_bytes), NULL);
     free(bytes);
 }

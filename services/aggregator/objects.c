@@ -177,12 +177,9 @@ static void serve(aggregator_t *self, const msg_peer_t *from, const wire_header_
     size_t n = (size_t)(request->count < left ? request->count : left);
     const uint8_t *bytes = file->map.at + request->begin;
     wire_header_t header = *request;
-    header.type = WIRE_DATA;
     header.count = n;
     header.total = file->map.n;
-    header.check = hash_fast(bytes, n);
-    self->bytes_out += n;
-    self->reply(self->user, from, &header, bytes, n, shared_hold(file));
+    answer_data(self, from, &header, bytes, n, hash_fast(bytes, n), file);
 }
 
 /* Small ones at once, so that nobody has to ask twice. */

@@ -113,11 +113,8 @@ void values_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
     }
     values += request->begin - self->meta.begin;
     size_t n = request->count * sizeof(float);
-    wire_header_t header = *request;
-    header.type = WIRE_DATA;
-    header.check = check_answer(self, snapshot, request, values);
-    self->bytes_out += n;
-    self->reply(self->user, from, &header, values, n, shared_hold(snapshot));
+    answer_data(self, from, request, values, n, check_answer(self, snapshot, request, values),
+                snapshot);
 }
 
 /* How the round before changed a chunk of the parameters, for who has those of that round. */
@@ -144,9 +141,5 @@ void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_he
     const uint8_t *payload = snapshot->change +
                              (size_t)chunk * change_bytes(self->down, MSG_CHUNK_FLOATS);
     size_t n = change_bytes(self->down, (size_t)request->count);
-    wire_header_t header = *request;
-    header.type = WIRE_DATA;
-    header.check = hash_fast(payload, n);
-    self->bytes_out += n;
-    self->reply(self->user, from, &header, payload, n, shared_hold(snapshot));
+    answer_data(self, from, request, payload, n, hash_fast(payload, n), snapshot);
 }

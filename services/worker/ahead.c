@@ -8,6 +8,7 @@
 #include "base/hand_over.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "msg/limits.h"
 #include "outer/change.h"
 
 /* Aggregators of a run. */
@@ -92,6 +93,7 @@ static int need_client(thread_t *self, const peers_t *peers, err_t *err)
     data_options_t options = {.endpoints = peers->endpoints,
                               .n_endpoint = peers->n,
                               .run = peers->run,
+                              .pack_below = MSG_PACK_BYTES,
                               .stopped = stopped,
                               .user = self};
     self->client = data_client_new(&options, err);

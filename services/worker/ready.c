@@ -79,6 +79,7 @@ static int need_client(trainer_t *self, const work_t *work, err_t *err)
     data_options_t options = {.endpoints = work->data,
                               .n_endpoint = work->n_data,
                               .run = work->run,
+                              .pack_below = MSG_PACK_BYTES,
                               .stopped = ready_stopped,
                               .user = self};
     self->client = data_client_new(&options, err);

@@ -146,12 +146,57 @@ static void what_is_not_there_is_refused(void **unused)
     rig_free(rig);
 }
 
+static wire_type_t ask_packed(rig_t *rig, uint32_t round, int chunk, uint8_t flags)
+{
+    wire_header_t header = chunk_header(WIRE_GET_CHANGE, chunk);
+    header.round = round;
+    header.codec = rig->state.down->id;
+    header.flags = flags;
+    return data(rig, header, NULL, 0);
+}
+
+/* Who knows of it and is far away gets fewer bytes that are the same; nobody else notices. */
+static void changes_are_packed_where_they_may(void **unused)
+{
+    (void)unused;
+    way_down = "bf16";
+    rig_t *rig = rig_new();
+    assign(rig, 0, N);
+    put_init(rig);
+    packer_t *packer = packer_new();
+    for (uint32_t round = 0; round < 3; round++) {
+        one_round(rig, round);
+        for (int turn = 0; turn < 4; turn++) {
+            int chunk = turn % 2;
+            assert_int_equal(ask(rig, round + 1, chunk, "bf16"), WIRE_DATA);
+            assert_int_equal(rig->answer.flags, 0);
+            size_t n = rig->n_payload;
+            uint8_t *plain = memcpy(malloc(n), rig->payload, n), *back = malloc(n);
+            ask_packed(rig, round + 1, chunk, WIRE_KNOWS);
+            assert_int_equal(rig->answer.flags, WIRE_TAKES);
+            assert_int_equal(rig->n_payload, n);
+            assert_int_equal(ask_packed(rig, round + 1, chunk, WIRE_KNOWS | WIRE_PACK), WIRE_DATA);
+            assert_int_equal(rig->answer.flags, WIRE_TAKES | WIRE_PACKED);
+            assert_true(rig->n_payload < n - n / 16);
+            assert_int_equal(wire_check(&rig->answer, rig->payload, rig->n_payload, NULL), 0);
+            assert_int_equal(packer_unpack(packer, rig->payload, rig->n_payload, back, n, NULL), 0);
+            assert_memory_equal(back, plain, n);
+            free(plain);
+            free(back);
+        }
+    }
+    packer_destroy(&packer);
+    rig_free(rig);
+    way_down = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_make_the_parameters),
         cmocka_unit_test(what_is_left_out_is_kept),
         cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(changes_are_packed_where_they_may),
     };
     return cmocka_run_group_tests_name("aggregator_change", tests, NULL, NULL);
 }

@@ -59,6 +59,8 @@ typedef struct {
     data_client_t *client;
 } pair_t;
 
+static double pack_below; /* of the next pair's client */
+
 static void pair_up(pair_t *self, int damage)
 {
     self->rig = rig_new();
@@ -72,7 +74,8 @@ static void pair_up(pair_t *self, int damage)
     assert_non_null(self->server.router);
     self->actor = zactor_new(serve, &self->server);
     char *endpoint = self->endpoint;
-    data_options_t options = {.endpoints = &endpoint, .n_endpoint = 1, .run = RUN};
+    data_options_t options = {
+        .endpoints = &endpoint, .n_endpoint = 1, .run = RUN, .pack_below = pack_below};
     self->client = data_client_new(&options, NULL);
     assert_non_null(self->client);
 }
@@ -179,6 +182,56 @@ static void the_client_moves_values(void **unused)
     pair_down(&pair);
 }
 
+/* The same update and change in fewer bytes, with an answer damaged on the way. */
+static void slow_lines_carry_less(void **unused)
+{
+    (void)unused;
+    uint64_t sent[2], received[2], bounds[2] = {0, N};
+    float *theta[2], *delta = calloc(N, sizeof *delta);
+    for (uint64_t i = 0; i < N; i++) delta[i] = (float)(1e-2 * rng_normal(5, i));
+    way_down = "int8";
+    for (int packs = 0; packs < 2; packs++) {
+        pair_t pair = {0};
+        err_t err = {0};
+        pack_below = packs ? 1e18 : 0;
+        pair_up(&pair, packs);
+        theta[packs] = calloc(N, sizeof(float));
+        for (uint64_t i = 0; i < N; i++) theta[packs][i] = value(9, i);
+        assert_int_equal(data_put_init(pair.client, bounds, 0, theta[packs], &err), 0);
+        assert_int_equal(data_get_params(pair.client, bounds, 0, theta[packs], &err), 0);
+        uint64_t up, down;
+        data_client_traffic(pair.client, &up, &down);
+        data_delta_t which = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
+        assert_int_equal(data_put_delta(pair.client, bounds, &which, delta, &err), 0);
+        zactor_destroy(&pair.actor);
+        static const uint32_t fences[K] = {0, 1};
+        static const uint64_t of[K] = {0, 5};
+        pair.server.state.reply = take_reply;
+        pair.server.state.user = pair.rig;
+        pair.rig->state = pair.server.state;
+        commit(pair.rig, 0, fences, of);
+        pair.server.state = pair.rig->state;
+        pair.server.state.reply = serve_reply;
+        pair.server.state.user = &pair.server;
+        pair.server.damage = packs;
+        pair.actor = zactor_new(serve, &pair.server);
+        if (data_get_change(pair.client, bounds, 1, codec_find("int8", NULL), theta[packs], &err) <
+            0)
+            fail_msg("%s", err.text);
+        data_client_traffic(pair.client, &sent[packs], &received[packs]);
+        sent[packs] -= up;
+        received[packs] -= down;
+        pair_down(&pair);
+    }
+    assert_memory_equal(theta[0], theta[1], N * sizeof(float));
+    assert_true(sent[0] >= N && sent[1] < sent[0] - sent[0] / 16);
+    assert_true(received[0] >= N && received[1] < received[0] - received[0] / 16);
+    for (int i = 0; i < 2; i++) free(theta[i]);
+    free(delta);
+    way_down = NULL;
+    pack_below = 0;
+}
+
 static bool stop_at_once(void *user)
 {
     return ++*(int *)user > 2;
@@ -213,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_client_moves_objects),
         cmocka_unit_test(the_client_moves_values),
+        cmocka_unit_test(slow_lines_carry_less),
         cmocka_unit_test(a_client_can_be_stopped),
     };
     int failed = cmocka_run_group_tests_name("aggregator_client", tests, NULL, NULL);

@@ -298,6 +298,73 @@ static void updates_that_cannot_be_admitted(void **unused)
     free(values);
 }
 
+/* Packed on the line an update is what it was before; bytes that are no packed payload are damage. */
+static void packed_updates(void **unused)
+{
+    (void)unused;
+    rig_t *plain = rig_new(), *rig = rig_new();
+    rig_t *const both[] = {plain, rig};
+    for (int i = 0; i < 2; i++) {
+        assign(both[i], 0, N);
+        put_init(both[i]);
+    }
+    const codec_t *codec = codec_find("bf16", NULL);
+    packer_t *packer = packer_new();
+    uint8_t *bytes = malloc(MSG_PAYLOAD_BYTES), *packed = malloc(MSG_PAYLOAD_BYTES);
+    float *values = calloc(MSG_CHUNK_FLOATS, sizeof *values);
+    for (int chunk = 0; chunk < 2; chunk++) {
+        wire_header_t header = chunk_header(WIRE_PUT_DELTA, chunk);
+        header.replica = header.fence = 1;
+        header.weight = 10;
+        header.codec = (uint8_t)codec->id;
+        for (uint64_t i = 0; i < header.count; i++)
+            values[i] = (float)rng_normal(5, header.begin + i);
+        size_t n;
+        codec_encode(codec, values, header.count, bytes, MSG_PAYLOAD_BYTES, &n, NULL);
+        assert_int_equal(data(plain, header, bytes, n), WIRE_ACK);
+        header.flags = WIRE_KNOWS | WIRE_PACKED;
+        if (chunk) { /* before it */
+            for (int i = 0; i < 9; i++) data(rig, header, bytes, n);
+            refused(rig, NACK_DAMAGED, header, bytes, n);
+        }
+        size_t got = packer_pack(packer, bytes, n, packed);
+        assert_true(got > 0 && got < n);
+        for (int twice = 0; twice < 2; twice++) {
+            assert_int_equal(data(rig, header, packed, got), WIRE_ACK);
+            assert_int_equal(rig->answer.code, ACK_TAKEN);
+            assert_int_equal(rig->answer.flags, WIRE_TAKES);
+        }
+    }
+    assert_true(inspect(rig, 1, 1, 10)->complete);
+    assert_string_equal(rig->inspected.reason, "");
+    assert_true(inspect(rig, 1, 1, 10)->norm2 == inspect(plain, 1, 1, 10)->norm2);
+    const uint32_t fences[K] = {0, 1};
+    const uint64_t of[K] = {0, 10};
+    float *theta[2];
+    for (int i = 0; i < 2; i++) {
+        commit(both[i], 0, fences, of);
+        assert_string_equal(both[i]->error, "");
+        theta[i] = get_params(both[i], 1);
+    }
+    assert_memory_equal(theta[0], theta[1], N * sizeof *theta[0]);
+    wire_header_t header = chunk_header(WIRE_PUT_DELTA, 0);
+    header.round = header.replica = header.fence = 1;
+    header.weight = 10;
+    header.codec = (uint8_t)codec->id;
+    header.flags = WIRE_KNOWS | WIRE_PACKED;
+    for (int i = 0; i < 63; i++) assert_int_equal(data(rig, header, bytes, 1000), WIRE_NACK);
+    assert_int_equal(data(rig, header, bytes, 1000), WIRE_ACK);
+    assert_int_equal(rig->answer.code, ACK_REFUSED);
+    for (int i = 0; i < 2; i++) {
+        free(theta[i]);
+        rig_free(both[i]);
+    }
+    free(values);
+    free(bytes);
+    free(packed);
+    packer_destroy(&packer);
+}
+
 /* Summed over the chunks in their order, whatever the order in which they came. */
 static void norms_are_of_what_arrived(void **unused)
 {
@@ -447,6 +514,7 @@ int main(void)
         cmocka_unit_test(keys_give_rights),
         cmocka_unit_test(an_assignment_said_again_changes_nothing),
         cmocka_unit_test(updates_that_cannot_be_admitted),
+        cmocka_unit_test(packed_updates),
         cmocka_unit_test(norms_are_of_what_arrived),
         cmocka_unit_test(assignments_that_do_not_fit),
         cmocka_unit_test(objects),
