@@ -50,14 +50,14 @@ void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard,
         self->first[s + 1] = self->first[s] + chunks_of(self, s);
         n_bytes += room_of(self, bounds[s + 1] - bounds[s]);
     }
-    self->have = mem_calloc(self->first[n_shard] + 1, sizeof *self->have);
+    self->came = mem_calloc(self->first[n_shard] + 1, sizeof *self->came);
     self->bytes = mem_calloc(n_bytes + 1, 1);
 }
 
 void data_ahead_fini(data_ahead_t *self)
 {
     free(self->first);
-    free(self->have);
+    free(self->came);
     free(self->bytes);
     *self = (data_ahead_t){0};
 }
@@ -87,7 +87,7 @@ static int fetch(data_client_t *self, data_ahead_t *ahead, bool early, err_t *er
     for (size_t s = 0; s < self->n_shard; s++) {
         size_t n = 0;
         for (size_t i = ahead->first[s]; i < ahead->first[s + 1]; i++)
-            if (!ahead->have[i]) pick[ahead->first[s] + n++] = i - ahead->first[s];
+            if (!ahead->came[i]) pick[ahead->first[s] + n++] = i - ahead->first[s];
         self->shard[s].n = n;
     }
     int rc = transfer_run(self, &transfer, err);
@@ -137,8 +137,9 @@ static int drop_wrong(data_client_t *self, data_ahead_t *ahead, uint64_t *used, 
     for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
         for (size_t i = ahead->first[s]; i < ahead->first[s + 1]; i++) {
             const piece_t piece = piece_of(ahead, s, i - ahead->first[s]);
-            if (ahead->have[i]) ahead->have[i] = is_right(ahead, &piece, checks + i * CHANGE_HEAD);
-            if (ahead->have[i]) *used += piece.n_bytes;
+            if (ahead->came[i] && !is_right(ahead, &piece, checks + i * CHANGE_HEAD))
+                ahead->came[i] = 0;
+            *used += ahead->came[i];
         }
     free(checks);
     return rc < 0 ? err_prefix(err, "checks of round %u: ", ahead->round) : 0;
@@ -164,7 +165,9 @@ static int apply(const data_ahead_t *self, float *theta, err_t *err)
 
 static bool is_empty(const data_ahead_t *self)
 {
-    return !memchr(self->have, true, self->first[self->n_shard] * sizeof *self->have);
+    for (size_t i = 0; i < self->first[self->n_shard]; i++)
+        if (self->came[i]) return false;
+    return true;
 }
 
 int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,

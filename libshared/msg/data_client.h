@@ -97,7 +97,7 @@ typedef struct {
     const uint64_t *bounds;
     size_t n_shard;
     size_t *first;     /* n_shard + 1: each shard's first chunk among all */
-    bool *have;        /* by chunk */
+    uint32_t *came;    /* by chunk, bytes on the line; 0: it is not there */
     uint8_t *bytes;    /* all of them, each at its place */
     uint64_t received; /* bytes that came */
     bool hurry;        /* the round is committed: nothing is to be waited for any more */
@@ -115,7 +115,7 @@ int data_get_ahead(data_client_t *self, data_ahead_t *ahead, err_t *err);
 
 /* Drop what is not what has been committed, fetch that and what is missing, and make the parameters of it. theta: those
  * of the round before, where `codec` is set. Errors, and what becomes of theta then, as of data_get_change. *used: bytes
- * that were at hand already and right. */
+ * on the line of what was at hand already and right. */
 int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,
                    err_t *err);
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,

@@ -359,7 +359,7 @@ static void not_yet(shard_t *shard, slot_t *slot)
 static void came_early(transfer_t *transfer, size_t s, const slot_t *slot, size_t n)
 {
     data_ahead_t *ahead = transfer->ahead;
-    ahead->have[ahead->first[s] + transfer_number(transfer, s, slot->chunk)] = true;
+    ahead->came[ahead->first[s] + transfer_number(transfer, s, slot->chunk)] = (uint32_t)n;
     ahead->received += n;
 }
 

@@ -57,7 +57,7 @@ void wire_pack(const wire_header_t *header, uint8_t out[WIRE_HEADER_BYTES])
     out[4] = MSG_VERSION;
     out[5] = (uint8_t)header->type;
     out[6] = header->codec;
-    out[7] = header->code | header->flags;
+    out[7] = header->code | (header->type == WIRE_NACK ? 0 : header->flags);
     put(out + 8, header->run, 8);
     put(out + 16, header->seq, 4);
     put(out + 20, header->round, 4);
