@@ -70,10 +70,10 @@ check "a run over 20 Mbit/s ends" ends 0
 check "with the same bits" same_bits
 # Of each round a worker sends one update, and after the last one its moments for the checkpoint.
 bytes=$(($(stat -c %s "$work/large.run/init.safetensors") * (2 + 2)))
-once() { # TCP's and Ethernet's share is 4 %
+once() { # TCP's and Ethernet's share is 4 %; updates are packed, which saves a tenth of them
     local all=$(($(sent w0) - before))
     echo "$all bytes for $bytes"
-    [ $all -lt $((bytes * 9 / 8)) ] && [ $all -ge $bytes ]
+    [ $all -lt $((bytes * 9 / 8)) ] && [ $all -ge $((bytes * 7 / 8)) ]
 }
 check "it sends what it has to send about once" once
 dismiss
