@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "derive/derive.h"
 #include "infer/plans.h"
 #include "optim/optim.h"
@@ -53,12 +54,33 @@ static plan_t *get_plan(const infer_source_t *source, plans_place_t *place, bool
     return plan;
 }
 
+/* A text is tokens alone: a mask of what is padded, or positions, would have to be made up. */
+static int refuse_arguments(const plan_t *plan, err_t *err)
+{
+    static const char *const PREFIX = "logits.";
+    str_t all = {0};
+    int n = 0;
+    for (int i = 0; i < plan->n_tensor; i++) {
+        char type[IR_TYPE_TEXT];
+        if (plan->tensor[i].role != ROLE_BATCH) continue;
+        const char *name = plan->tensor[i].name;
+        if (str_starts(name, PREFIX)) name += strlen(PREFIX);
+        str_addf(&all, "%s%s: %s", n++ ? ", " : "", name,
+                 ir_type_text(&plan->tensor[i].type, type));
+    }
+    err_set(err, ERR_SHAPE,
+            "@logits takes %d arguments beside parameters (%s), and texts are one: tokens, [1, "
+            "length]. Export the model without the others: no text is padded here",
+            n, n ? str_text(&all) : "none");
+    str_fini(&all);
+    return -1;
+}
+
 static int find_tensors(scorer_t *self, err_t *err)
 {
     self->tokens = plan_find_tensor(self->plan, ROLE_BATCH, "tokens");
     self->logits = plan_find_tensor(self->plan, ROLE_RESULT, "logits");
-    if (self->tokens < 0 || self->logits < 0)
-        return err_set(err, ERR_SHAPE, "@logits takes no single token argument");
+    if (self->tokens < 0 || self->logits < 0) return refuse_arguments(self->plan, err);
     const ir_type_t *in = &self->plan->tensor[self->tokens].type;
     const ir_type_t *out = &self->plan->tensor[self->logits].type;
     char a[IR_TYPE_TEXT], b[IR_TYPE_TEXT];

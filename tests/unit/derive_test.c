@@ -277,6 +277,36 @@ static const struct {
      "stablehlo.reverse"},
 };
 
+/* A mask of what is padded, beside the tokens: no text has one. */
+static void test_other_arguments(void **state)
+{
+    (void)state;
+    size_t n;
+    err_t err = {0};
+    model_t model;
+    char *text = (char *)file_read("tests/models/exported/one_layer.mlir", &n, &err);
+    assert_non_null(text);
+    char *takes = with(text, "%tokens: tensor<1x24xi32>)",
+                       "%tokens: tensor<1x24xi32>, %padding: tensor<1x24xi32>)");
+    char *uses = with(takes, X, "stablehlo.add %shown, %pp : tensor<1x24x16xf32>");
+    char *whole = with(
+        uses, "%x = ",
+        "%ones = stablehlo.convert %padding : (tensor<1x24xi32>) -> tensor<1x24xf32>\n"
+        "%wide = stablehlo.broadcast_in_dim %ones, dims = [0, 1] : "
+        "(tensor<1x24xf32>) -> tensor<1x24x16xf32>\n"
+        "%shown = stablehlo.multiply %e, %wide : tensor<1x24x16xf32>\n%x = ");
+    model_of_text(&model, whole, strlen(whole), 0.5);
+    assert_null(infer_open(&model.source, &(infer_options_t){.cache_dir = ""}, &err));
+    print_message("%s\n", err.text);
+    assert_non_null(strstr(err.text, "arg8: tensor<1x24xi32>"));
+    assert_non_null(strstr(err.text, "takes 2 arguments"));
+    model_fini(&model);
+    free(text);
+    free(takes);
+    free(uses);
+    free(whole);
+}
+
 /* The window way all the same, and why. */
 static void test_refused(void **state)
 {
@@ -393,10 +423,11 @@ static void test_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),         cmocka_unit_test(test_exported),
-        cmocka_unit_test(test_refused),          cmocka_unit_test(test_together),
-        cmocka_unit_test(test_shared),           cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_exported_weights), cmocka_unit_test(test_scanned),
+        cmocka_unit_test(test_families),        cmocka_unit_test(test_exported),
+        cmocka_unit_test(test_other_arguments), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_weights),         cmocka_unit_test(test_exported_weights),
+        cmocka_unit_test(test_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
