@@ -170,11 +170,12 @@ static void a_descriptor_is_used_again(void **state)
     zsock_t *news = endpoint_watch(router, ZMQ_EVENT_ACCEPTED);
     disconnect_dealer();
     connect_dealer(address);
-    int before = accepted(news), fd = -1;
-    speak();
+    int before = -1, fd = accepted(news);
     for (int i = 0; i < MOST_TRIES && fd != before; i++) { /* others may take it meanwhile */
+        speak();
+        before = fd;
         disconnect_dealer();
-        wait_until_closed(fd < 0 ? before : fd);
+        wait_until_closed(fd);
         connect_dealer(address);
         fd = accepted(news);
     }
