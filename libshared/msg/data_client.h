@@ -34,10 +34,9 @@ typedef struct data_client data_client_t;
 typedef struct {
     char *const *endpoints; /* aggregators by shard; copied */
     size_t n_endpoint;
-    uint64_t run;     /* wire_run_hash */
-    uint64_t attempt; /* data_put_init, _vector: of the ASSIGN that they follow */
-    double
-        pack_below; /* bytes/s: pseudo-gradients and changes are packed where a line is slower; 0: nowhere */
+    uint64_t run;      /* wire_run_hash */
+    uint64_t attempt;  /* data_put_init, _vector: of the ASSIGN that they follow */
+    double pack_below; /* bytes/s: over slower lines updates and changes are packed; 0: nowhere */
     bool (*stopped)(void *user); /* asked at least every 100 ms; may be NULL */
     void *user;
     /* Told, every now and then, what a call waits for that only an operator can mend, and "" when

@@ -298,6 +298,19 @@ static void updates_that_cannot_be_admitted(void **unused)
     free(values);
 }
 
+/* Of round 1, and no packed payloads: damage, and in the end the update's. */
+static void damaged_again_and_again(rig_t *rig, const codec_t *codec, const uint8_t *bytes)
+{
+    wire_header_t header = chunk_header(WIRE_PUT_DELTA, 0);
+    header.round = header.replica = header.fence = 1;
+    header.weight = 10;
+    header.codec = (uint8_t)codec->id;
+    header.flags = WIRE_KNOWS | WIRE_PACKED;
+    for (int i = 0; i < 63; i++) assert_int_equal(data(rig, header, bytes, 1000), WIRE_NACK);
+    assert_int_equal(data(rig, header, bytes, 1000), WIRE_ACK);
+    assert_int_equal(rig->answer.code, ACK_REFUSED);
+}
+
 /* Packed on the line an update is what it was before; bytes that are no packed payload are damage. */
 static void packed_updates(void **unused)
 {
@@ -347,14 +360,7 @@ static void packed_updates(void **unused)
         theta[i] = get_params(both[i], 1);
     }
     assert_memory_equal(theta[0], theta[1], N * sizeof *theta[0]);
-    wire_header_t header = chunk_header(WIRE_PUT_DELTA, 0);
-    header.round = header.replica = header.fence = 1;
-    header.weight = 10;
-    header.codec = (uint8_t)codec->id;
-    header.flags = WIRE_KNOWS | WIRE_PACKED;
-    for (int i = 0; i < 63; i++) assert_int_equal(data(rig, header, bytes, 1000), WIRE_NACK);
-    assert_int_equal(data(rig, header, bytes, 1000), WIRE_ACK);
-    assert_int_equal(rig->answer.code, ACK_REFUSED);
+    damaged_again_and_again(rig, codec, bytes);
     for (int i = 0; i < 2; i++) {
         free(theta[i]);
         rig_free(both[i]);

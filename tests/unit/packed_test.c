@@ -67,7 +67,7 @@ static void noise_is_not_worth_it(void **unused)
     packer_destroy(&packer);
 }
 
-/* More than there is room for, less than is wanted, cut off, one bit flipped, no frame at all. */
+/* More than there is room for, less than is wanted, cut off, no frame at all. */
 static void others_are_refused(void **unused)
 {
     (void)unused;

@@ -76,14 +76,6 @@ static bool quarantined(const rig_t *rig, const char *id)
     return row->quarantined && row->blame.refused;
 }
 
-static Msg__Status published;
-
-static void take_status(void *user, Msg__Event *event)
-{
-    (void)user;
-    if (event->body_case == MSG__EVENT__BODY_STATUS) published = *event->status;
-}
-
 /* What its status tells: leases and parts that two have told of, and audits that were given up before. */
 static void counts(rig_t *rig, uint64_t leases, uint64_t parts, uint64_t skipped)
 {

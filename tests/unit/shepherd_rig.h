@@ -70,6 +70,15 @@ static void take_record(void *user, record_t *record)
         VEC_PUSH(&rig->records, record);
 }
 
+/* The last status that was told. */
+static Msg__Status published;
+
+static void take_status(void *user, Msg__Event *event)
+{
+    (void)user;
+    if (event->body_case == MSG__EVENT__BODY_STATUS) published = *event->status;
+}
+
 /* From now on the store's answers are the test's to give. */
 static void keep_records(rig_t *rig)
 {
