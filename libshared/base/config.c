@@ -178,6 +178,24 @@ static int check_utf8(const config_field_t *f, const char *text, err_t *err)
     return 0;
 }
 
+/* Texts without a default, and directories: empty ones are a mistake, mostly a shell's variable that is not set, and files
+ * would lie in "/". What may be empty has a default. */
+static bool must_say(const config_field_t *f)
+{
+    const char *last = strrchr(f->name, '_');
+    return !f->fallback || strcmp(last ? last + 1 : f->name, "dir") == 0;
+}
+
+static int check_text(const config_field_t *f, const char *text, err_t *err)
+{
+    if (*text || !must_say(f)) return check_utf8(f, text, err);
+    return err_set(
+        err, ERR_ARG,
+        "%s: the value is empty, as a shell's variable that is not set: give one, or leave "
+        "it out",
+        f->name);
+}
+
 static int set_field(const config_field_t *f, void *target, const char *value, err_t *err)
 {
     void *at = (char *)target + f->offset;
@@ -189,7 +207,7 @@ static int set_field(const config_field_t *f, void *target, const char *value, e
         if (check_word(f, value, err) < 0) return -1;
         break;
     case CONFIG_STRING:
-        if (check_utf8(f, value, err) < 0) return -1;
+        if (check_text(f, value, err) < 0) return -1;
         break;
     }
     char *copy = mem_strdup(value);
@@ -442,6 +460,7 @@ static int set_flag(const assignments_t *list, size_t i, void *target, err_t *er
     for (size_t k = 0; k < i; k++) again = again || list->at[k].field == a->field;
     bool is_list = a->field->kind == CONFIG_STRING && a->field->words;
     if (!is_list || !again) return set_given(a->field, target, a->value, err);
+    if (check_text(a->field, a->value, err) < 0) return -1;
     const char *before = *(char **)((char *)target + a->field->offset);
     char *all = mem_printf("%s%s%s", before, a->field->words, a->value);
     int rc = set_field(a->field, target, all, err);

@@ -127,11 +127,9 @@ int file_commit(int fd, const char *temporary, const char *path, err_t *err)
     int rc = 0;
     if (file_is_special(path))
         rc = err_set(err, ERR_IO, "%s: is not a regular file; name a file in a directory", path);
-    if (rc == 0 && fsync(fd) < 0 && errno != EINVAL)
-        rc = err_set_errno(err, "%s: fsync", temporary);
-    if (close(fd) < 0 && rc == 0) rc = err_set_errno(err, "%s: close", temporary);
-    if (rc == 0 && rename(temporary, path) < 0)
-        rc = err_set_errno(err, "%s: rename to %s", temporary, path);
+    if (rc == 0 && fsync(fd) < 0 && errno != EINVAL) rc = err_set_errno(err, "%s: fsync", path);
+    if (close(fd) < 0 && rc == 0) rc = err_set_errno(err, "%s: close", path);
+    if (rc == 0 && rename(temporary, path) < 0) rc = err_set_errno(err, "%s: rename", path);
     if (rc < 0) {
         unlink(temporary);
         return -1;

@@ -35,7 +35,7 @@ int file_open_temporary(const char *path, mode_t mode, char **name, err_t *err)
             return fd;
         }
         int failed = errno;
-        if (failed != EEXIST) err_set_errno(err, "%s", temporary);
+        if (failed != EEXIST) err_set_errno(err, "%s", path);
         free(temporary);
         if (failed != EEXIST) return -1;
     }

@@ -143,6 +143,17 @@ static int make_dir(const char *root, const char *dir, err_t *err)
     return mkdir(dir, 0755) == 0 ? 0 : err_set_errno(err, "%s: mkdir", dir);
 }
 
+/* An error speaks of the directory that is asked for, not of its name while it is written. */
+static void name_target(err_t *err, const char *temporary, const char *target)
+{
+    const char *at = err ? strstr(err->text, temporary) : NULL;
+    if (!at) return;
+    char *said = mem_printf("%.*s%s%s", (int)(at - err->text), err->text, target,
+                            at + strlen(temporary));
+    err_set(err, err->code, "%s", said);
+    free(said);
+}
+
 int checkpoint_make(const char *root, const checkpoint_info_t *info,
                     const checkpoint_tensors_t *params, const checkpoint_tensors_t *state,
                     const checkpoint_file_t *files, size_t n_files, checkpoint_made_t *made,
@@ -162,6 +173,7 @@ int checkpoint_make(const char *root, const checkpoint_info_t *info,
     if (rc == 0) rc = write_manifest(manifest, dir, check, err);
     if (rc == 0 && !(name = ckpt_settle(root, dir, info->round, err))) rc = -1;
     if (rc < 0 && there) ckpt_remove_dir(dir, NULL);
+    if (rc < 0) name_target(err, dir, round_path);
     if (rc == 0) rc = file_sync_dir(root, err);
     if (rc == 0) rc = ckpt_set_latest(root, name, err);
     if (rc == 0 && made) {

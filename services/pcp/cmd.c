@@ -69,10 +69,10 @@ int cmd_load(const config_table_t *table, void *target, int argc, char **argv, c
     return CMD_OK;
 }
 
-int cmd_named(const char *name, const char *flag, const char *what, err_t *err)
+int cmd_named(const char *name, const char *operand, const char *what, err_t *err)
 {
     if (!name || *name) return 0;
-    return err_set(err, ERR_ARG, "%s: the name is empty: give %s", flag, what);
+    return err_set(err, ERR_ARG, "%s: the name is empty: give %s", operand, what);
 }
 
 int cmd_fail(const char *command, const err_t *err)

@@ -52,9 +52,9 @@ typedef int cmd_body_fn(const void *options, const config_args_t *args, err_t *e
 int cmd_run(const config_table_t *table, void *options, int argc, char **argv, cmd_body_fn *body,
             err_t *err);
 
-/* ERR_ARG where a name was given to `flag` and is empty, as it is by a shell's variable that has no value: the files
- * would lie in "/". `what`: to give. NULL, not given, is well. */
-int cmd_named(const char *name, const char *flag, const char *what, err_t *err);
+/* ERR_ARG where an operand was given and is empty, as it is by a shell's variable that is not set: the files would lie
+ * in "/". `what`: to give. NULL, not given, is well. (Of flags config_load says so.) */
+int cmd_named(const char *name, const char *operand, const char *what, err_t *err);
 
 /* "pcp train: TEXT" on stderr; returns CMD_FAILED (CMD_USAGE for ERR_ARG). */
 int cmd_fail(const char *command, const err_t *err);

@@ -230,15 +230,6 @@ static int prune(const options_t *o, const char *root, err_t *err)
     return rc;
 }
 
-static int check_names(const options_t *o, const char *path, err_t *err)
-{
-    if (cmd_named(path, "PATH", "a directory of checkpoints, or one of them", err) < 0) return -1;
-    if (cmd_named(o->out, "--out", "a file to write", err) < 0) return -1;
-    if (cmd_named(o->dir, "--dir", "a directory to write", err) < 0) return -1;
-    if (cmd_named(o->hf, "--hf", "a directory to write", err) < 0) return -1;
-    return cmd_named(o->adapters, "--adapters", "a directory to write", err);
-}
-
 static int run(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
@@ -246,7 +237,8 @@ static int run(const void *options, const config_args_t *args, err_t *err)
     const char *verb = two ? args->operands[0] : "", *path = two ? args->operands[1] : "";
     if (args->n_operands > 0 && args->n_operands < 3 && strcmp(args->operands[0], "now") == 0)
         return checkpoint_now(o->shepherd, two ? path : NULL, o->wait_ms, err);
-    if (two && check_names(o, path, err) < 0) return -1;
+    if (two && cmd_named(path, "PATH", "a directory of checkpoints, or one of them", err) < 0)
+        return -1;
     if (strcmp(verb, "list") == 0) return list(o, path, false, err);
     if (strcmp(verb, "verify") == 0) return verify(o, path, err);
     if (strcmp(verb, "sign") == 0) return checkpoint_sign(path, err);

@@ -180,9 +180,6 @@ static int eval(const void *options, const config_args_t *args, err_t *err)
 {
     const options_t *o = options;
     const char *file = args->n_operands > 0 ? args->operands[0] : NULL;
-    if (cmd_named(o->checkpoint, "--checkpoint", "a run's directory or a checkpoint's", err) < 0)
-        return -1;
-    if (cmd_named(o->choices, "--choices", "a file of JSON lines", err) < 0) return -1;
     if (cmd_named(file, "FILE", "a text file", err) < 0) return -1;
     if (o->choices) return choose(o, args->n_operands, err);
     if (o->batch || o->json)

@@ -242,9 +242,6 @@ static int generate(const void *options, const config_args_t *args, err_t *err)
     if (args->n_operands > 0)
         return err_set(err, ERR_ARG, "\"%s\" is no flag (try --help)", args->operands[0]);
     if (!o->checkpoint) return err_set(err, ERR_ARG, "no --checkpoint DIR given");
-    if (cmd_named(o->checkpoint, "--checkpoint", "a run's directory or a checkpoint's", err) < 0)
-        return -1;
-    if (cmd_named(o->prompts, "--prompts", "a file of prompts", err) < 0) return -1;
     if (generate_lists(o, &lists, err) < 0) return -1;
     checkpoint_t *checkpoint = run_checkpoint_open(o->checkpoint, err);
     if (checkpoint) tell_which(o->checkpoint, checkpoint);

@@ -128,8 +128,6 @@ static ir_module_t *make_from(const options_t *o, err_t *err)
 {
     family_run_t run = {
         .block = o->block, .batch = o->batch, .bf16 = o->bf16, .weighted = o->weighted};
-    if (cmd_named(o->from, "--from", "a published model's directory", err) < 0) return NULL;
-    if (cmd_named(o->weights, "--weights", "a file to write", err) < 0) return NULL;
     hf_dir_t *dir = hf_dir_open(o->from, err);
     if (!dir) return NULL;
     ir_module_t *module = family_build(hf_dir_config(dir), &run, err);

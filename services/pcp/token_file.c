@@ -70,7 +70,7 @@ static int copy_rest(token_file_t *self, off_t at, int to, const char *path, err
 {
     for (;;) {
         ssize_t n = pread(self->fd, self->buffer, sizeof self->buffer, at);
-        if (n < 0) return err_set_errno(err, "%s", self->temporary);
+        if (n < 0) return err_set_errno(err, "%s", self->path);
         if (n == 0) return 0;
         if (file_write_all(to, self->buffer, (size_t)n, path, err) < 0) return -1;
         at += n;

@@ -76,10 +76,15 @@ cp -r "$work/run/checkpoint/latest/" "$work/damaged" && printf x >>"$work/damage
 check "a damaged one" once "$work/damaged" pcp checkpoint verify "$work/damaged"
 for verb in list verify sign prune export; do check "$verb: an empty name is refused" refuses "PATH: the name is empty" pcp checkpoint $verb "" --out "$work/out"; done
 for flag in --out --dir --hf --adapters; do
-    check "export $flag: an empty name is refused" refuses "$flag: the name is empty" pcp checkpoint export "$absent" $flag "" # of nothing: else it would be written to /
+    check "export $flag: an empty name is refused" refuses "flag $flag: ${flag#--}: the value is empty" pcp checkpoint export "$absent" $flag "" # of nothing: else it would be written to /
 done
-check "model: an empty name is refused" refuses "--from: the name is empty" pcp model --from ""
-check "generate: an empty name is refused" refuses "--checkpoint: the name is empty" pcp generate --checkpoint ""
+check "model: an empty name is refused" refuses "flag --from: from: the value is empty" pcp model --from ""
+check "generate: an empty name is refused" refuses "flag --checkpoint: checkpoint: the value is empty" pcp generate --checkpoint ""
+check "train: an empty checkpoint to go on from is refused" refuses "flag --resume: resume: the value is empty" pcp train "$work/model.mlir" --data "$work/text.txt" --resume ""
+check "an empty key is refused, too" refuses "flag --key-file: key_file: the value is empty" pcp run list --key-file ""
+for flag in --tokens --tls-cert --key; do
+    check "pcp-gateway $flag: an empty name is refused" refuses "flag $flag: " timeout 60 "$bin/pcp-gateway" --http 127.0.0.1:0 --model a="$work/run" $flag ""
+done
 check "eval: an empty name is refused" refuses "FILE: the name is empty" pcp eval --checkpoint "$work/run" ""
 
 # --- a tokenizer that has more tokens than the model has scores ---

@@ -9,13 +9,14 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "base/str.h"
 #include "temp.h"
 
 typedef struct {
     int64_t inner_steps, bytes;
     double outer_lr;
     bool resume;
-    char *data, *dtype, *password;
+    char *data, *dtype, *password, *run_dir, *stop, *prompt;
 } settings_t;
 
 #define AT(field) offsetof(settings_t, field)
@@ -27,6 +28,9 @@ static const config_field_t fields[] = {
     {"data", CONFIG_STRING, AT(data), NULL, "text file", 0, 0, NULL, false},
     {"dtype", CONFIG_ENUM, AT(dtype), "f32", "element type", 0, 0, "f32|bf16", false},
     {"password", CONFIG_STRING, AT(password), NULL, "of the database", 0, 0, NULL, true},
+    {"run_dir", CONFIG_STRING, AT(run_dir), "run", "of the files", 0, 0, NULL, false},
+    {"stop", CONFIG_STRING, AT(stop), NULL, "several", 0, 0, ",", false},
+    {"prompt", CONFIG_STRING, AT(prompt), "a", "may be empty", 0, 0, NULL, false},
 };
 static const config_table_t table = {.usage = "usage: unit [FLAGS] WORDS",
                                      .fields = fields,
@@ -207,6 +211,42 @@ static void test_wrong_flags(void **state)
         if (!strstr(err.text, cases[i].says)) fail_msg("%s: %s", cases[i].flags, err.text);
         config_fini(&table, &s);
     }
+}
+
+/* A name that is empty is refused, and said to be of which flag; where empty means something, and in the environment, it is
+ * well. */
+static void test_empty(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *flags, *says;
+    } cases[] = {
+        {"--data=", "flag --data: data: the value is empty"},
+        {"--run-dir=", "flag --run-dir: run_dir: the value is empty"},
+        {"--password=", "flag --password: password: the value is empty"},
+        {"--stop=a --stop=", "flag --stop: stop: the value is empty"},
+    };
+    settings_t s;
+    err_t err = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load(&s, NULL, cases[i].flags, NULL, &err), -1);
+        if (!str_starts(err.text, cases[i].says)) fail_msg("%s: %s", cases[i].flags, err.text);
+        config_fini(&table, &s);
+    }
+    char *dir = temp_dir();
+    const char *path = temp_path(dir, "c.json");
+    temp_write(path, "{\"data\": \"\"}", 12);
+    assert_int_equal(load(&s, path, "", NULL, &err), -1);
+    assert_non_null(strstr(err.text, "c.json: data: the value is empty"));
+    config_fini(&table, &s);
+    temp_remove(&dir);
+
+    setenv("PCP_DATA", "", 1);
+    assert_int_equal(load(&s, NULL, "--prompt=", NULL, &err), 0);
+    assert_string_equal(s.prompt, "");
+    assert_null(s.data);
+    config_fini(&table, &s);
+    unsetenv("PCP_DATA");
 }
 
 static void test_wrong_files(void **state)
@@ -399,19 +439,13 @@ static void former_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_precedence),
-        cmocka_unit_test(test_base),
-        cmocka_unit_test(test_wrong_flags),
-        cmocka_unit_test(test_wrong_files),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_help),
-        cmocka_unit_test(test_help_of_defaults_with_line_ends),
-        cmocka_unit_test(test_no_flags),
-        cmocka_unit_test(test_word),
-        cmocka_unit_test(former_names),
-        cmocka_unit_test(letters),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_precedence),  cmocka_unit_test(test_base),
+        cmocka_unit_test(test_wrong_flags), cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_wrong_files), cmocka_unit_test(test_print),
+        cmocka_unit_test(test_help),        cmocka_unit_test(test_help_of_defaults_with_line_ends),
+        cmocka_unit_test(test_no_flags),    cmocka_unit_test(test_word),
+        cmocka_unit_test(former_names),     cmocka_unit_test(letters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "temp.h"
 
 static int set_up(void **state)
@@ -87,8 +88,11 @@ static void test_write_atomic(void **state)
     assert_int_equal(temp_count(dir), 1);
     assert_int_equal(file_write_atomic(temp_path(dir, "no/such"), "x", 1, &err), -1);
     assert_int_equal(err.code, ERR_IO);
-    assert_non_null(strstr(err.text, "no/such"));
+    assert_non_null(strstr(err.text, "no/such: No such file"));
     assert_int_equal(file_write_atomic(dir, "x", 1, &err), -1); /* a directory is in the way */
+    char *said = mem_printf("%s: rename: ", dir); /* not the name of the temporary file */
+    assert_int_equal(strncmp(err.text, said, strlen(said)), 0);
+    free(said);
     char *beside = file_temporary(dir);
     assert_false(file_exists(beside));
     free(beside);
