@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The services of docker-compose.yml from their images, by podman: each container with processes, a file system, keys and a
 # host of its own, volumes and rights as the file says; three supervisors with two workers each, on one cache. A few runs, in which
-# neither a container nor a worker ends; then one in which each container is killed and workers come and go, to the usual
+# neither a container nor a worker ends, and of whose models the gateway is asked over HTTP; then one in which each container is killed and workers come and go, to the usual
 # bits. With PCP_TEST_DEPLOY=1: needs root, podman, runc, catatonit, mmdebstrap and a Debian mirror; a quarter of an hour the
 # first time, for the images; they are kept in PCP_TEST_IMAGES (default build/images) and made again from what has changed.
 #   PCP_TEST_RUNS      runs that nobody disturbs, default 3
@@ -63,7 +63,7 @@ build() { # SERVICE
         -f deploy/Dockerfile --build-arg "SERVICE=$1" -t "pcp-$1" .
 }
 check "a Debian image" make_base
-for service in shepherd aggregator compiler supervisor metrics pcp; do check "the image of $service" build $service; done
+for service in shepherd aggregator compiler supervisor metrics pcp gateway; do check "the image of $service" build $service; done
 if [ "$tap_failed" -gt 0 ]; then
     tap_done
     exit 1
@@ -71,7 +71,7 @@ fi
 
 # --- the hosts ---
 services=(shepherd standby aggregator compiler metrics supervisor-1 supervisor-2 supervisor-3)
-for name in postgres redis keys migrate pcp "${services[@]}"; do host "$name"; done
+for name in postgres redis keys migrate pcp tokens gateway inference "${services[@]}"; do host "$name"; done
 hosts=()
 for name in "${!address[@]}"; do hosts+=(--add-host "$name:${address[$name]}"); done
 
@@ -93,8 +93,13 @@ check "the servers start" start_servers
 # --- the containers ---
 # A line for each service of the file: name, flags, image, command, as words for the shell. HOST is the host's name.
 compose() {
-    PCP_WORKERS=2 PCP_NODE=HOST PCP_CPUS=2 PCP_MEMORY=4g docker-compose config | /usr/bin/python3 -c '
-import shlex, sys, yaml
+    PCP_WORKERS=2 PCP_NODE=HOST PCP_CPUS=2 PCP_MEMORY=4g PCP_MODEL=first=run/run-1 \
+        docker-compose --profile serve --profile inference config | /usr/bin/python3 -c '
+import json, shlex, sys, yaml
+quote, newline = chr(39), chr(10)
+def words(list): # on one line, and with the dollars that the file writes twice
+    line = shlex.join(list).replace("$$", "$")
+    return line.replace(newline, quote + "$" + quote + "\\n" + quote + quote)
 for name, one in yaml.safe_load(sys.stdin)["services"].items():
     flags = ["--init"] if one.get("init") else []
     if one.get("read_only"): # podman would add a /tmp, /run and /dev/shm that Docker does not
@@ -107,10 +112,12 @@ for name, one in yaml.safe_load(sys.stdin)["services"].items():
             flags += ["--" + flag, value.replace("no-new-privileges:true", "no-new-privileges")]
     for key, value in (one.get("environment") or {}).items():
         flags += ["--env", "%s=%s" % (key, value)]
+    if one.get("entrypoint"):
+        flags += ["--entrypoint", json.dumps(one["entrypoint"])]
     for volume in one.get("volumes") or []:
         flags += ["--volume", volume]
     command = one.get("command") or []
-    print(name, shlex.join(flags), one["image"], shlex.join(command), sep="|")'
+    print(name, words(flags), one["image"], words(command), sep="|")'
 }
 check "docker-compose.yml is read" compose
 compose >"$work/compose"
@@ -202,6 +209,38 @@ says() { # WORDS COMMAND
 check "so is pcp top" says run-1 pcp top --once
 check "a checkpoint is signed" says '[Ss]igned.*shepherd' pcp checkpoint verify run/run-1/checkpoint
 check "a model writes" says '^It ' pcp generate --checkpoint run/run-1 --prompt "It " --tokens 8
+
+# --- the gateway: a model that was trained here, over HTTP and with a token; then written by a member ---
+check "a token is made" contain tokens tokens --rm --
+check "the gateway is started" contain gateway gateway --detach --
+check "the gateway is well" eventually 90 well gateway
+token=$(engine exec gateway sed 's/^first //' tokens/gateway)
+check "the token has been made once" contain tokens tokens --rm --
+ask() { # TOKEN
+    on web curl -sS --max-time 120 --fail-with-body -H "Authorization: Bearer $1" -H 'Content-Type: application/json' \
+        -d '{"model":"first","prompt":"It ","max_tokens":8,"temperature":0}' "http://${address[gateway]}:8000/v1/completions"
+}
+text_of() { /usr/bin/python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["choices"][0]["text"])'; }
+written() { pcp generate --checkpoint run/run-1 --prompt "It " --tokens 8 --temperature 0 --no-slide --json | tail -n 1; }
+answers() {
+    if ! ask "$token" >"$work/answer" || ! text_of <"$work/answer" >"$work/text" || [ ! -s "$work/text" ]; then
+        cat "$work/answer"
+        return 1
+    fi
+    written | /usr/bin/python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["text"])' | cmp - "$work/text"
+}
+check "the gateway answers with what the model writes" eventually 120 answers
+check "without the token it does not" refuses 401 ask "${token}0"
+gateway_key() { [ -z "$(engine exec gateway find keys authority -type f)" ]; }
+check "it has no key" gateway_key
+check "a member of the gateway is started" contain inference inference --detach --
+members() { on web curl -sS -H "Authorization: Bearer $token" "http://${address[gateway]}:8000/metrics" | grep -x "pcp_gateway_members $1"; }
+check "it joins, by a socket in a volume" eventually 90 members 1
+check "the gateway answers the same" eventually 60 answers
+for name in inference gateway; do
+    check "$name leaves when it is told to" engine stop --time 45 "$name"
+    check "with status 0" test "$(engine inspect --format '{{.State.ExitCode}}' "$name")" -eq 0
+done
 
 # --- limits: a quota is what threads are counted by ---
 limit_of() { # SERVICE: bytes, by cgroup 2 or 1
