@@ -347,13 +347,33 @@ static const char *const BY_VIEWS =
     "(tensor<1x24x16xf64>, tensor<29x16xf64>) -> tensor<1x24x29xf64>\n"
     "    %logits = stablehlo.convert %wide : (tensor<1x24x29xf64>) -> tensor<1x24x29xf32>";
 
+/* Turned beneath a conversion, which no pass moves into the product. */
+static const char *const BY_TURN =
+    "%headt = stablehlo.transpose %head, dims = [1, 0] : (tensor<16x29xf32>) -> tensor<29x16xf32>\n"
+    "    %headw = stablehlo.convert %headt : (tensor<29x16xf32>) -> tensor<29x16xf64>\n"
+    "    %zw = stablehlo.convert %z : (tensor<1x24x16xf32>) -> tensor<1x24x16xf64>\n"
+    "    %wide = stablehlo.dot_general %zw, %headw, contracting_dims = [2] x [1] : "
+    "(tensor<1x24x16xf64>, tensor<29x16xf64>) -> tensor<1x24x29xf64>\n"
+    "    %logits = stablehlo.convert %wide : (tensor<1x24x29xf64>) -> tensor<1x24x29xf32>";
+
+/* And turned back. */
+static const char *const BY_TURNS =
+    "%headt = stablehlo.transpose %head, dims = [1, 0] : (tensor<16x29xf32>) -> tensor<29x16xf32>\n"
+    "    %headw = stablehlo.convert %headt : (tensor<29x16xf32>) -> tensor<29x16xf64>\n"
+    "    %headb = stablehlo.transpose %headw, dims = [1, 0] : (tensor<29x16xf64>) -> "
+    "tensor<16x29xf64>\n"
+    "    %heads = stablehlo.convert %headb : (tensor<16x29xf64>) -> tensor<16x29xf32>\n"
+    "    %logits = stablehlo.dot_general %z, %heads, contracting_dims = [2] x [0] : "
+    "(tensor<1x24x16xf32>, tensor<16x29xf32>) -> tensor<1x24x29xf32>";
+
 static void test_exported_weights(void **state)
 {
     (void)state;
     static const kept_names_t names = {"one_layer", "arg1", "arg2 arg3 arg4 arg6"};
-    for (int i = 0; i < 4; i++) {
+    const char *const heads[] = {HEAD, BY_VIEWS, BY_TURN, BY_TURNS};
+    for (int i = 0; i < 8; i++) {
         model_t model;
-        model_with(&model, HEAD, i < 2 ? HEAD : BY_VIEWS);
+        model_with(&model, HEAD, heads[i / 2]);
         compare_weights(&model, &names, i % 2 ? INFER_I8 : INFER_BF16, i % 2 ? 0.6 : 0.7);
         model_fini(&model);
     }
