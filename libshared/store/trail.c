@@ -139,22 +139,9 @@ static bool follows(const store_trail_row_t *row, const store_trail_check_t *so_
            strcmp(row->hash, hash) == 0;
 }
 
-static int check_end(store_t *self, store_trail_check_t *out, err_t *err)
+/* The rows behind those that were checked already. */
+static int check_rows(store_t *self, store_trail_check_t *out, err_t *err)
 {
-    sql_rows_t rows = {0};
-    int64_t n = sql_run(self->db, "SELECT seq, hash FROM trail_end WHERE number = 1", NULL, 0,
-                        &rows, err);
-    bool whole = n > 0 ? sql_cell_int(&rows, 0, 0) == out->n &&
-                             strcmp(sql_cell(&rows, 0, 1), out->hash) == 0
-                       : out->n == 0;
-    if (n >= 0 && !whole) out->broken = out->n + 1;
-    sql_rows_fini(&rows);
-    return n < 0 ? -1 : 0;
-}
-
-int store_trail_check(store_t *self, store_trail_check_t *out, err_t *err)
-{
-    *out = (store_trail_check_t){0};
     for (bool more = true; more && !out->broken;) {
         store_trail_t page;
         if (store_trail_read(self, out->n, &page, err) < 0) return -1;
@@ -169,5 +156,38 @@ int store_trail_check(store_t *self, store_trail_check_t *out, err_t *err)
         }
         store_trail_fini(&page);
     }
-    return out->broken ? 0 : check_end(self, out, err);
+    return 0;
+}
+
+/* The last row is the one that was written last, and there are no rows that reading does not come by. */
+static int check_end(store_t *self, const store_trail_check_t *so_far, bool *fits, err_t *err)
+{
+    sql_rows_t rows = {0};
+    int64_t n = sql_run(self->db,
+                        "SELECT (SELECT count(*) FROM trail), "
+                        "coalesce((SELECT seq FROM trail_end WHERE number = 1), 0), "
+                        "coalesce((SELECT hash FROM trail_end WHERE number = 1), '')",
+                        NULL, 0, &rows, err);
+    *fits = n > 0 && sql_cell_int(&rows, 0, 0) == so_far->n &&
+            sql_cell_int(&rows, 0, 1) == so_far->n &&
+            strcmp(sql_cell(&rows, 0, 2), so_far->hash) == 0;
+    sql_rows_fini(&rows);
+    return n < 0 ? -1 : 0;
+}
+
+/* An end that does not fit may be that of rows which were added meanwhile: it is broken where there are none. */
+int store_trail_check(store_t *self, store_trail_check_t *out, err_t *err)
+{
+    bool fits;
+    *out = (store_trail_check_t){0};
+    for (int64_t judged = -1;;) {
+        if (check_rows(self, out, err) < 0) return -1;
+        if (out->broken) return 0;
+        if (out->n == judged) break;
+        judged = out->n;
+        if (check_end(self, out, &fits, err) < 0) return -1;
+        if (fits) return 0;
+    }
+    out->broken = out->n + 1;
+    return 0;
 }

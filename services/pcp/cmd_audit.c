@@ -61,11 +61,30 @@ static json_t *json_of(const store_trail_row_t *row)
     gmtime_r(&seconds, &parts);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts);
     json_t *detail = json_loads(row->detail, 0, NULL);
-    return json_pack("{sI ss so so so ss so so ss}", "seq", (json_int_t)row->seq, "time", when,
+    return json_pack("{sI ss so so so so so so so}", "seq", (json_int_t)row->seq, "time", when,
                      "who", output_text(row->who), "key", output_text(row->key_name), "public_key",
-                     output_text(row->public_key), "action", row->action, "object",
+                     output_text(row->public_key), "action", output_text(row->action), "object",
                      output_text(row->object), "detail", detail ? detail : json_null(), "hash",
-                     row->hash);
+                     output_text(row->hash));
+}
+
+/* Rows of a page that are asked for. A row's number says where to go on: one that is not above those before it, as a
+ * text in its place is not, would be read for ever. */
+static int list_page(const options_t *o, const store_trail_t *page, int64_t since, int64_t *after,
+                     json_t *rows, err_t *err)
+{
+    for (size_t i = 0; i < page->n; i++) {
+        const store_trail_row_t *row = &page->at[i];
+        if (row->seq <= *after)
+            return err_set(err, ERR_CORRUPT,
+                           "the row behind number %lld of the trail has no number above it: it was "
+                           "changed (pcp audit --verify)",
+                           (long long)*after);
+        *after = row->seq;
+        if (row->time_ms >= since && (!o->run || strcmp(o->run, row->object) == 0))
+            json_array_append_new(rows, json_of(row));
+    }
+    return 0;
 }
 
 static int list(const options_t *o, store_t *store, err_t *err)
@@ -77,19 +96,15 @@ static int list(const options_t *o, store_t *store, err_t *err)
     if (read_since(o, &since, err) < 0) return -1;
     json_t *rows = json_array();
     for (bool more = true; more;) {
-        store_trail_t page;
-        if (store_trail_read(store, after, &page, err) < 0) {
+        store_trail_t page = {0};
+        int rc = store_trail_read(store, after, &page, err);
+        if (rc == 0) rc = list_page(o, &page, since, &after, rows, err);
+        more = page.n > 0;
+        store_trail_fini(&page);
+        if (rc < 0) {
             json_decref(rows);
             return -1;
         }
-        more = page.n > 0;
-        for (size_t i = 0; i < page.n; i++) {
-            const store_trail_row_t *row = &page.at[i];
-            after = row->seq;
-            if (row->time_ms >= since && (!o->run || strcmp(o->run, row->object) == 0))
-                json_array_append_new(rows, json_of(row));
-        }
-        store_trail_fini(&page);
     }
     output_list(output_of(o->output, o->json), columns, sizeof columns / sizeof *columns, rows,
                 stdout);

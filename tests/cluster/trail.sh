@@ -65,4 +65,11 @@ check "who gets round that is found out" refuses 'row 3 of the trail was changed
 cp "$work/kept.db" "$work/pcp.db"
 sql "DROP TRIGGER trail_not_deleted; DELETE FROM trail WHERE seq = 8"
 check "as is who cuts off the end" refuses 'row 8 of the trail was changed, taken out' trail --verify
+# What an owner of the file can write into it, SQLite's columns taking anything.
+cp "$work/kept.db" "$work/pcp.db"
+sql "DROP TRIGGER trail_not_changed; UPDATE trail SET action = CAST(x'ff' AS TEXT) WHERE seq = 3"
+check "a row of no text is told all the same" bash -c "[ \$('$bin/pcp' audit --store '$store' --json | grep -c '\"seq\"') -eq 8 ]"
+check "and found out" refuses 'row 3 of the trail was changed' trail --verify
+sql "UPDATE trail SET seq = 'x' WHERE seq = 8"
+check "a number that is none ends the list" refuses 'has no number above it' timeout $((20 * slow)) "$bin/pcp" audit --store "$store"
 tap_done
