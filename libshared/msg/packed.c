@@ -1,6 +1,7 @@
 /* One context each way, made when it is needed. */
 #include "msg/packed.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -35,9 +36,24 @@ size_t packer_pack(packer_t *self, const void *bytes, size_t n, void *out)
     return ZSTD_isError(got) ? 0 : got; /* an error is, as a rule, that it does not fit */
 }
 
+/* One frame of the present format, and nothing behind it: the library would also open formats of before 2016, which it
+ * builds in or not, skip what says that it is to be skipped, and go on with the next frame. */
+static bool is_one_frame(const uint8_t *bytes, size_t n)
+{
+    const uint32_t magic = ZSTD_MAGICNUMBER;
+    for (size_t i = 0; i < sizeof magic; i++)
+        if (i >= n || bytes[i] != (uint8_t)(magic >> 8 * i)) return false;
+    return ZSTD_findFrameCompressedSize(bytes, n) == n;
+}
+
 size_t packer_unpack_most(packer_t *self, const void *bytes, size_t n_bytes, void *out, size_t most,
                           err_t *err)
 {
+    if (!is_one_frame(bytes, n_bytes)) {
+        err_set(err, ERR_CORRUPT, "packed payload of %zu bytes: not one frame of Zstandard, whole",
+                n_bytes);
+        return 0;
+    }
     if (!self->unpacks) self->unpacks = ZSTD_createDCtx();
     if (!self->unpacks) {
         err_set(err, ERR_CORRUPT, "packed payload: libzstd has no memory");

@@ -20,7 +20,8 @@ void packer_destroy(packer_t **self_p);
  * there was no memory, and out holds nonsense. */
 size_t packer_pack(packer_t *self, const void *bytes, size_t n, void *out);
 
-/* Any bytes into exactly n; nothing is written beyond them. -1 with ERR_CORRUPT: they are not that. */
+/* Any bytes into exactly n; nothing is written beyond them. -1 with ERR_CORRUPT: they are not that, one frame and nothing
+ * else. */
 int packer_unpack(packer_t *self, const void *bytes, size_t n_bytes, void *out, size_t n,
                   err_t *err);
 

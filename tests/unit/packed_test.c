@@ -67,6 +67,39 @@ static void noise_is_not_worth_it(void **unused)
     packer_destroy(&packer);
 }
 
+/* Of what the library would open by itself: a second frame behind the first, one to be skipped, a format of before
+ * 2016, and a frame with a byte behind it. */
+static void one_frame_alone(void **unused)
+{
+    (void)unused;
+    enum { ROOM = 4096 };
+    static const uint8_t skipped[] = {0x50, 0x2a, 0x4d, 0x18, 1, 0, 0, 0, 7};
+    static const uint8_t version_7[] = {0x27, 0xb5, 0x2f, 0xfd};
+    packer_t *packer = packer_new();
+    uint8_t zeros[ROOM] = {0}, packed[ROOM], two[2 * ROOM], room[2 * ROOM];
+    size_t n = packer_pack(packer, zeros, sizeof zeros, packed);
+    assert_int_equal(packer_unpack_most(packer, packed, n, room, sizeof room, NULL), ROOM);
+    const struct {
+        const char *what;
+        const void *before, *behind;
+        size_t n_before, n_behind;
+    } rows[] = {{"two frames", packed, packed, n, n},
+                {"a frame behind one to be skipped", skipped, packed, sizeof skipped, n},
+                {"a frame before one to be skipped", packed, skipped, n, sizeof skipped},
+                {"a byte behind it", packed, zeros, n, 1},
+                {"an old format", version_7, packed + 4, sizeof version_7, n - 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        err_t err = {0};
+        memcpy(two, rows[i].before, rows[i].n_before);
+        memcpy(two + rows[i].n_before, rows[i].behind, rows[i].n_behind);
+        n = rows[i].n_before + rows[i].n_behind;
+        if (packer_unpack_most(packer, two, n, room, sizeof room, &err) != 0)
+            fail_msg("%s is opened", rows[i].what);
+        assert_int_equal(err.code, ERR_CORRUPT);
+    }
+    packer_destroy(&packer);
+}
+
 /* More than there is room for, less than is wanted, cut off, no frame at all. */
 static void others_are_refused(void **unused)
 {
@@ -108,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_codecs_make),
         cmocka_unit_test(noise_is_not_worth_it),
+        cmocka_unit_test(one_frame_alone),
         cmocka_unit_test(others_are_refused),
     };
     return cmocka_run_group_tests_name("packed", tests, NULL, NULL);
