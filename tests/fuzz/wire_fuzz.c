@@ -24,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (h.begin + h.count < h.begin) broken("begin + count fits", "");
     if (n_payload > MSG_PAYLOAD_BYTES) broken("payload limit", wire_type_name(h.type));
     if (!wire_type_name(h.type) || !wire_nack_name(h.code)) broken("names", "");
+    if (h.flags & 0x0f || h.flags & h.code) broken("flags are the upper half of the code", "");
+    if (h.type == WIRE_NACK && h.flags) broken("a NACK has no flags", "");
     wire_pack(&h, again);
     if (memcmp(again, data, WIRE_HEADER_BYTES) != 0) broken("packs to the same bytes", "");
     return 0;

@@ -52,6 +52,14 @@
 #include "../fuzz/jinja_fuzz.c"
 #undef LLVMFuzzerTestOneInput
 
+#define LLVMFuzzerTestOneInput packed_input
+#include "../fuzz/packed_fuzz.c"
+#undef LLVMFuzzerTestOneInput
+
+#define LLVMFuzzerTestOneInput trail_input
+#include "../fuzz/trail_fuzz.c"
+#undef LLVMFuzzerTestOneInput
+
 enum { DAMAGES = 100 };
 
 typedef int input_fn(const uint8_t *data, size_t n);
@@ -96,6 +104,8 @@ REPLAY(records)
 REPLAY(requests)
 REPLAY(bytecode)
 REPLAY(jinja)
+REPLAY(packed)
+REPLAY(trail)
 
 int main(void)
 {
@@ -106,7 +116,8 @@ int main(void)
         cmocka_unit_test(test_tokenizer),   cmocka_unit_test(test_keys),
         cmocka_unit_test(test_family),      cmocka_unit_test(test_records),
         cmocka_unit_test(test_requests),    cmocka_unit_test(test_bytecode),
-        cmocka_unit_test(test_jinja),
+        cmocka_unit_test(test_jinja),       cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_trail),
     };
     return cmocka_run_group_tests_name("fuzz_replay", tests, NULL, NULL);
 }
