@@ -70,7 +70,7 @@ int packer_unpack(packer_t *self, const void *bytes, size_t n_bytes, void *out, 
                   err_t *err)
 {
     size_t got = packer_unpack_most(self, bytes, n_bytes, out, n, err);
+    if (got == 0) return -1;
     if (got == n) return 0;
-    if (got) err_set(err, ERR_CORRUPT, "packed payload: %zu bytes instead of %zu", got, n);
-    return -1;
+    return err_set(err, ERR_CORRUPT, "packed payload: %zu bytes instead of %zu", got, n);
 }

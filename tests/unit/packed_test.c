@@ -115,6 +115,7 @@ static void others_are_refused(void **unused)
     assert_int_equal(err.code, ERR_CORRUPT);
     assert_int_equal(packer_unpack_most(packer, packed, n, room, ROOM, &err), 0);
     assert_int_equal(room[ROOM], MARK);
+    assert_int_equal(packer_unpack(packer, packed, n, room, 0, NULL), -1); /* no room at all */
     n = packer_pack(packer, zeros, ROOM / 2, packed);
     assert_int_equal(packer_unpack(packer, packed, n, room, ROOM, &err), -1);
     if (!strstr(err.text, "512 bytes instead of 1024")) fail_msg("%s", err.text);
