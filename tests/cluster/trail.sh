@@ -18,13 +18,13 @@ serve front shepherd --cluster --store "$store" --runs-dir "$work/runs" --bind "
     --telemetry 'tcp://127.0.0.1:*' --key "$keys/shepherd.key" --revoked "$keys/revoked"
 check "the front leads" eventually 60 event front 'event=leads'
 export PCP_KEY=$keys/ann.key PCP_SHEPHERD=$control
-check "an operator submits" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --name one --wait-ms 30000
-check "pauses" "$bin/pcp" run pause one
-check "resumes" "$bin/pcp" run resume one
-check "asks for what nobody can do" refuses 'no supervisor' "$bin/pcp" worker scale 2
-check "trusts a worker" "$bin/pcp" worker trust w7
-check "cancels" "$bin/pcp" run cancel one
-check "deletes" "$bin/pcp" run delete one --yes
+check "an operator submits" "$bin/pcp" run submit "$work/model.mlir" "${flags[@]}" --name one --wait-ms $((30000 * slow))
+check "pauses" "$bin/pcp" run pause one --wait-ms $((10000 * slow))
+check "resumes" "$bin/pcp" run resume one --wait-ms $((10000 * slow))
+check "asks for what nobody can do" refuses 'no supervisor' "$bin/pcp" worker scale 2 --wait-ms $((10000 * slow))
+check "trusts a worker" "$bin/pcp" worker trust w7 --wait-ms $((10000 * slow))
+check "cancels" "$bin/pcp" run cancel one --wait-ms $((10000 * slow))
+check "deletes" "$bin/pcp" run delete one --yes --wait-ms $((10000 * slow))
 check "revokes a key" "$bin/pcp" keys revoke w0 --dir "$keys" --store "$store"
 unset PCP_KEY
 
