@@ -115,7 +115,7 @@ if [ "$runners" = 1 ]; then
     train crash
     compiler c0
     worker w0
-    check "a runner computes" eventually 60 has_runner w0
+    check "a runner computes" eventually 300 has_runner w0
     kill -SEGV "$(runner w0)"
     check "it crashes, the run goes on" ends 0
     check "whose worker says so" event w0 'crashed with signal 11'
