@@ -27,7 +27,8 @@ TARGET := $(shell $(CC) -dumpmachine)
 HARDEN := -D_FORTIFY_SOURCE=2 -fstack-clash-protection $(if $(filter x86_64%,$(TARGET)),-fcf-protection)
 FLAGS_release := -O2 -g $(HARDEN)
 FLAGS_debug := -O0 -g
-FLAGS_asan := -O1 -g -fsanitize=address -fno-omit-frame-pointer
+# Both sanitizers that can live in one program; ubsan alone is there for what asan is too slow or too large for.
+FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 FLAGS_ubsan := -O1 -g -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
