@@ -62,7 +62,10 @@ static void configurations(void **unused)
     assert_non_null(strstr(err.text, "set quorum"));
     rig->config.quorum = 1;
     assert_int_equal(shepherd_config_check(&rig->config, &err), 0);
-    config_set(&shepherd_table, &rig->config, "init", "", &err);
+    assert_int_equal(config_set(&shepherd_table, &rig->config, "init", "", &err), -1);
+    assert_non_null(strstr(err.text, "init"));
+    free(rig->config.init);
+    rig->config.init = NULL;
     assert_int_equal(shepherd_config_check(&rig->config, &err), -1);
     assert_non_null(strstr(err.text, "init"));
     train_spec_t spec = shepherd_spec(&rig->config);
