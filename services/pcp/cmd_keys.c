@@ -121,7 +121,7 @@ static int issue(const options_t *o, err_t *err)
         return -1;
     random_hex(digits, 8);
     char *name = o->name && *o->name ? mem_strdup(o->name) : mem_printf("%s.%s", o->role, digits);
-    char *path = o->out && *o->out ? mem_strdup(o->out) : mem_printf("%s/%s.key", o->dir, name);
+    char *path = o->out ? mem_strdup(o->out) : mem_printf("%s/%s.key", o->dir, name);
     int rc = -1;
     if (file_exists(path))
         err_set(err, ERR_ARG, "%s exists: give another --name or --out", path);
@@ -143,7 +143,7 @@ static const keys_role_t cluster_roles[] = {KEYS_AGGREGATOR, KEYS_COMPILER, KEYS
 /* Where the key of a role belongs; its folder is made. Returns, caller frees; NULL: error. */
 static char *member_path(const options_t *o, const char *role, err_t *err)
 {
-    char *out = o->out && *o->out ? mem_strdup(o->out) : mem_printf("%s/members", o->dir);
+    char *out = o->out ? mem_strdup(o->out) : mem_printf("%s/members", o->dir);
     char *folder = o->folders ? mem_printf("%s/%s", out, role) : mem_strdup(out);
     char *path = file_make_dirs(folder, err) == 0 ? mem_printf("%s/%s.key", folder, role) : NULL;
     free(folder);

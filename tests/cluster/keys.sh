@@ -78,7 +78,7 @@ hashes() { find "$all" -type f -exec sha256sum {} + | sort; }
 again() { hashes >"$work/before"; cluster_keys "$all/members" && [ ! -s "$work/issue.out" ] && hashes | cmp "$work/before"; }
 renewed() {
     rm "$all/members/worker.key"
-    cluster_keys "" && grep -qx "$all/members/worker.key" "$work/issue.out" && members_are "$all/members"
+    "$bin/pcp" keys cluster --dir "$all" >"$work/issue.out" && grep -qx "$all/members/worker.key" "$work/issue.out" && members_are "$all/members"
 }
 check "all keys of a cluster are made at once" cluster_keys "$all/members"
 check "one for each role" members_are "$all/members"
