@@ -13,7 +13,7 @@
 # of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. `gap` is what passes from a
 # lease to the next without a step of training: down, up and all else (in the last round with the moments, again); its ideal,
 # the longer of the two ways. With --core RATE the aggregator's link has that rate, for its workers together. With --delay-ms
-# TCP's buffers may grow to 128 MiB and its window stays between rounds, as a machine at such a link wants it (docs/operations.md). --plain N: as many bytes as the parameters go down by one plain TCP connection first, N times one after
+# TCP's buffers may grow to 128 MiB, as a machine at such a link wants it (docs/operations.md). --plain N: as many bytes as the parameters go down by one plain TCP connection first, N times one after
 # the other: seconds and Mbit/s of each.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

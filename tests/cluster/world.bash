@@ -6,7 +6,7 @@
 #                                    bytes (default: "node", the same for all); DELAY_MS: what a message takes each way
 #   on NAME COMMAND...               run it there: `on a serve w0 worker ...`, `on a aggregator a0`, `on a ls /tmp`
 #   rate NAME 20mbit                 of its link, in both directions
-#   long_buffers NAME                TCP there may have 128 MiB on their way, and keeps its window between rounds: for a long fast link
+#   long_buffers NAME                TCP there may have 128 MiB on their way: a long fast link holds more than systems allow
 #   unplug NAME, plug NAME           its link loses everything, silently; and no longer
 #   disk NAME DIR SIZE               a file system of that size ("2m") at DIR, for what is started there afterwards
 #   seen NAME PATH                   that path of the host as seen from here
@@ -135,8 +135,7 @@ rate() {
 long_buffers() {
     nsenter -t "${world_holder[$1]}" -n -- sh -ec 'cd /proc/sys/net/ipv4
         echo 4096 131072 134217728 >tcp_rmem
-        echo 4096 65536 134217728 >tcp_wmem
-        echo 0 >tcp_slow_start_after_idle'
+        echo 4096 65536 134217728 >tcp_wmem'
 }
 
 # The switch stops to forward; the host's own end stays up, as when a router somewhere else fails.
