@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 _Noreturn void mem_fail(size_t n_bytes)
 {
@@ -24,6 +25,17 @@ void *mem_realloc(void *p, size_t n_bytes)
     void *q = realloc(p, n_bytes ? n_bytes : 1);
     if (!q) mem_fail(n_bytes);
     return q;
+}
+
+void *mem_large(size_t n_bytes)
+{
+    enum { HUGE = 2 << 20 };
+    uint8_t *p = mem_calloc(n_bytes, 1);
+    uintptr_t begin = ((uintptr_t)p + HUGE - 1) & ~(uintptr_t)(HUGE - 1);
+    uintptr_t end = ((uintptr_t)p + n_bytes) & ~(uintptr_t)(HUGE - 1);
+    /* A wish: where it is not heard, pages are small. */
+    if (end > begin) (void)madvise(p + (begin - (uintptr_t)p), end - begin, MADV_HUGEPAGE);
+    return p;
 }
 
 char *mem_strdup(const char *text)

@@ -12,6 +12,9 @@
 
 void *mem_calloc(size_t n, size_t size);
 void *mem_realloc(void *p, size_t n_bytes);
+/* n bytes of zeros; of megabytes, in huge pages where the kernel has them to give: the first touch of a buffer as large as a
+ * model costs a fault for each page. free() takes it back. */
+void *mem_large(size_t n_bytes);
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void mem_fail(size_t n_bytes);

@@ -95,7 +95,7 @@ int source_hash(const source_t *self, char hex[HASH_HEX], err_t *err)
 
 uint8_t *source_take(const source_t *self, err_t *err)
 {
-    uint8_t *bytes = mem_calloc((size_t)self->n + 1, 1);
+    uint8_t *bytes = mem_large((size_t)self->n + 1);
     if (self->n == 0 || self->read(self->user, 0, bytes, (size_t)self->n, err) == 0) return bytes;
     free(bytes);
     return NULL;

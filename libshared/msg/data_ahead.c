@@ -43,21 +43,31 @@ static piece_t piece_of(const data_ahead_t *self, size_t s, size_t number)
 void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
                      const codec_t *codec)
 {
+    const data_ahead_t room = *self;
     *self = (data_ahead_t){.round = round, .codec = codec, .bounds = bounds, .n_shard = n_shard};
-    size_t n_bytes = 0;
+    size_t n_bytes = 1;
     self->first = mem_calloc(n_shard + 1, sizeof *self->first);
     for (size_t s = 0; s < n_shard; s++) {
         self->first[s + 1] = self->first[s] + chunks_of(self, s);
         n_bytes += room_of(self, bounds[s + 1] - bounds[s]);
     }
     self->came = mem_calloc(self->first[n_shard] + 1, sizeof *self->came);
-    self->bytes = mem_calloc(n_bytes + 1, 1);
+    bool fits = room.n_room >= n_bytes;
+    if (!fits) free(room.bytes);
+    self->bytes = fits ? room.bytes : mem_large(n_bytes);
+    self->n_room = fits ? room.n_room : n_bytes;
+}
+
+void data_ahead_drop(data_ahead_t *self)
+{
+    free(self->first);
+    free(self->came);
+    *self = (data_ahead_t){.bytes = self->bytes, .n_room = self->n_room};
 }
 
 void data_ahead_fini(data_ahead_t *self)
 {
-    free(self->first);
-    free(self->came);
+    data_ahead_drop(self);
     free(self->bytes);
     *self = (data_ahead_t){0};
 }

@@ -98,13 +98,16 @@ typedef struct {
     size_t *first;     /* n_shard + 1: each shard's first chunk among all */
     uint32_t *came;    /* by chunk, bytes on the line; 0: it is not there */
     uint8_t *bytes;    /* all of them, each at its place */
+    size_t n_room;     /* of bytes */
     uint64_t received; /* bytes that came */
     bool hurry;        /* the round is committed: nothing is to be waited for any more */
 } data_ahead_t;
 
-/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. */
+/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. *self: zeros, or what data_ahead_drop left. */
 void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
                      const codec_t *codec);
+void data_ahead_drop(
+    data_ahead_t *self); /* forget all but the room, which the next one has for its bytes */
 void data_ahead_fini(data_ahead_t *self);
 
 /* Fetch what is missing of a round that may not be committed yet, as it is made from the updates of the round that is

@@ -26,7 +26,8 @@ struct unanswered {
 
 static void tell(unanswered_t *self, const char *text)
 {
-    self->tell(self->user, text, (int)((self->due_ms - clock_mono_ms() + 500) / 1000));
+    int64_t left_ms = self->due_ms - clock_mono_ms();
+    self->tell(self->user, text, left_ms > 0 ? (int)((left_ms + 500) / 1000) : 0);
 }
 
 static void on_reached(void *user, const char *endpoint, const char *fault)

@@ -31,6 +31,8 @@ struct ahead {
     zactor_t *actor; /* NULL: never needed so far */
     task_t *task;    /* NULL: none */
     bool busy;       /* the thread has it */
+    data_ahead_t
+        room; /* between two rounds; the pages of new memory cost more than what comes into them */
 };
 
 static bool peers_equal(const peers_t *a, const peers_t *b)
@@ -140,24 +142,31 @@ static void thread_main(zsock_t *pipe, void *arg)
 
 /* --- Its caller's side --- */
 
-static task_t *task_new(const peers_t *peers, const ahead_which_t *which, const codec_t *codec)
+static task_t *task_new(const peers_t *peers, const ahead_which_t *which, const codec_t *codec,
+                        data_ahead_t *room)
 {
     task_t *self = mem_calloc(1, sizeof *self);
     self->peers = peers_copy(peers);
     self->down_codec = which->down_codec;
     self->bounds = mem_calloc(peers->n + 1, sizeof *self->bounds);
     memcpy(self->bounds, which->bounds, (peers->n + 1) * sizeof *self->bounds);
+    self->data = *room;
+    *room = (data_ahead_t){0};
     data_ahead_init(&self->data, self->bounds, peers->n, which->round, codec);
     return self;
 }
 
-static void task_free(task_t **self_p)
+static void task_free(task_t **self_p, data_ahead_t *room)
 {
     task_t *self = *self_p;
     *self_p = NULL;
     if (!self) return;
     peers_free(&self->peers);
-    if (!self->ranges.n) data_ahead_fini(&self->data);
+    if (!self->ranges.n) {
+        data_ahead_drop(&self->data);
+        data_ahead_fini(room);
+        *room = self->data;
+    }
     free((char *)self->ranges.hash);
     free((data_range_bytes_t *)(uintptr_t)self->ranges.at);
     free(self->bounds);
@@ -223,9 +232,9 @@ void ahead_begin(ahead_t *self, const ahead_which_t *which)
     bool here = is_of(self->task, which);
     if (here && self->busy) return;
     settle(self, at_once, NULL);
-    if (!here) task_free(&self->task);
+    if (!here) task_free(&self->task, &self->room);
     if (err.code) return;
-    if (!here) self->task = task_new(&peers, which, codec);
+    if (!here) self->task = task_new(&peers, which, codec, &self->room);
     if (!self->actor) self->actor = zactor_new(thread_main, self);
     say(self, "FETCH", self->task);
     self->busy = true;
@@ -256,7 +265,7 @@ static task_t *ranges_new(const peers_t *peers, const data_ranges_t *ranges)
 void ahead_begin_ranges(ahead_t *self, const ahead_which_t *which, const data_ranges_t *ranges)
 {
     const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
-    ahead_forget(self);
+    ahead_used(self);
     self->task = ranges_new(&peers, ranges);
     if (!self->actor) self->actor = zactor_new(thread_main, self);
     say(self, "FETCH", self->task);
@@ -267,14 +276,20 @@ bool ahead_end_ranges(ahead_t *self, bool (*stop)(void *user), void *user)
 {
     settle(self, stop ? stop : never, user);
     bool came = self->task && self->task->came;
-    task_free(&self->task);
+    task_free(&self->task, &self->room);
     return came;
+}
+
+void ahead_used(ahead_t *self)
+{
+    settle(self, at_once, NULL);
+    task_free(&self->task, &self->room);
 }
 
 void ahead_forget(ahead_t *self)
 {
-    settle(self, at_once, NULL);
-    task_free(&self->task);
+    ahead_used(self);
+    data_ahead_fini(&self->room);
 }
 
 void ahead_destroy(ahead_t **self_p)

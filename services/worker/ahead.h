@@ -52,6 +52,7 @@ void ahead_begin_ranges(ahead_t *self, const ahead_which_t *which, const data_ra
 /* Wait for what is on the way; `stopped` as above. true: all of them have come. */
 bool ahead_end_ranges(ahead_t *self, bool (*stopped)(void *user), void *user);
 
-void ahead_forget(ahead_t *self); /* stop, and free the memory */
+void ahead_used(ahead_t *self);   /* stop, and keep the memory for the next round's */
+void ahead_forget(ahead_t *self); /* stop, and free it */
 
 #endif

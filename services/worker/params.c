@@ -61,7 +61,7 @@ int params_fetch(params_t *self, data_client_t *client, const params_which_t *wh
     if (rc == 0) memcpy(out, self->base, n_bytes);
     if (rc <= 0) return rc;
     if (data_get_params(client, which->bounds, which->round, out, err) < 0) return -1;
-    if (!self->base) self->base = mem_calloc(1, n_bytes + 1);
+    if (!self->base) self->base = mem_large(n_bytes + 1);
     memcpy(self->base, out, n_bytes);
     self->base_round = which->round;
     return 0;

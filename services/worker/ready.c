@@ -146,7 +146,7 @@ static int need_engine(trainer_t *self, const work_t *work, err_t *err)
         return -1;
     }
     memcpy(self->plan, work->plan, HASH_HEX);
-    self->start = mem_calloc(engine_params(self->engine) + 1, sizeof *self->start);
+    self->start = mem_large((engine_params(self->engine) + 1) * sizeof *self->start);
     return 0;
 }
 
@@ -213,7 +213,7 @@ static int need_params(trainer_t *self, const work_t *work, err_t *err)
     int rc = params_fetch(&self->params, self->client, &which, self->start, err);
     self->ahead_bytes = self->params.used;
     if (ahead) self->told.ahead += ahead->received;
-    if (ahead) ahead_forget(self->ahead);
+    if (ahead) ahead_used(self->ahead);
     self->fetch_s += clock_mono_s() - asked;
     return rc;
 }

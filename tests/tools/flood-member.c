@@ -179,9 +179,10 @@ static int say_put(flood_t *self, line_t *line)
 static const struct {
     const char *name;
     int (*say)(flood_t *self, line_t *line);
-} ways[] = {{"words", say_words},  {"crumbs", say_crumbs}, {"blocks", say_blocks},
-            {"parts", say_parts},  {"beats", say_beat},    {"hello", say_hello},
-            {"topics", say_topic}, {"asks", say_ask},      {"puts", say_put}};
+    int queue; /* messages that may wait to go: some megabytes, or one message where that is more */
+} ways[] = {{"words", say_words, BURST},  {"crumbs", say_crumbs, 1},  {"blocks", say_blocks, 4},
+            {"parts", say_parts, 1},      {"beats", say_beat, BURST}, {"hello", say_hello, BURST},
+            {"topics", say_topic, BURST}, {"asks", say_ask, BURST},   {"puts", say_put, 4}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 /* --- Connections --- */
@@ -194,7 +195,7 @@ static int type_of(const char *word)
 static int open_line(flood_t *self, line_t *line, err_t *err)
 {
     endpoint_t at = endpoint_connect(type_of(self->options.type), self->options.target);
-    at.send_queue = BURST;
+    at.send_queue = ways[line->how].queue;
     at.linger_ms = 0;
     at.ping_ms = (int)self->options.ping_ms;
     line->socket = endpoint_open(at, err);

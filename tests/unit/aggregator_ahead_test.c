@@ -270,6 +270,32 @@ static bool at_once(void *user)
     return true;
 }
 
+/* What a round came into, the next one comes into, be it the next parameters or windows in between; forgotten, it is free. */
+static void memory_serves_again(void **unused)
+{
+    (void)unused;
+    world_t *world = world_new();
+    put_chunk(world, 0);
+    put_chunk(world, 1);
+    commit_of(world, all);
+    start(world, 1);
+    data_ahead_t *ahead = take(world, 1);
+    begins_round(world, ahead, all_bytes());
+    const uint8_t *at = ahead->bytes;
+    size_t n = ahead->n_room;
+    assert_true(n >= all_bytes());
+    ahead_used(world->ahead);
+    start(world, 2);
+    char *endpoint;
+    ahead_which_t which = which_of(&endpoint, world, 2);
+    ahead = ahead_take(world->ahead, &which, at_once, NULL);
+    assert_ptr_equal(ahead->bytes, at);
+    assert_int_equal(ahead->n_room, n);
+    for (size_t i = 0; i < CHUNKS; i++) assert_int_equal(ahead->came[i], 0);
+    ahead_forget(world->ahead);
+    world_free(world);
+}
+
 /* Nothing ever comes of a round that does not end. */
 static void waiting_ends_when_it_shall(void **unused)
 {
@@ -291,9 +317,8 @@ int main(void)
 {
     log_init("aggregator_ahead_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_guess_is_used_if_it_is_right),
-        cmocka_unit_test(it_goes_on_where_it_was),
-        cmocka_unit_test(who_is_late_gets_it_too),
+        cmocka_unit_test(a_guess_is_used_if_it_is_right), cmocka_unit_test(it_goes_on_where_it_was),
+        cmocka_unit_test(who_is_late_gets_it_too),        cmocka_unit_test(memory_serves_again),
         cmocka_unit_test(waiting_ends_when_it_shall),
     };
     int failed = cmocka_run_group_tests_name("aggregator_ahead", tests, NULL, NULL);
