@@ -95,6 +95,20 @@ int control_frames(zsock_t *socket, zmq_msg_t *frame, int space)
     return n;
 }
 
+/* Two frames: event and value, then the address. */
+uint16_t control_news(zsock_t *monitor, int32_t *value)
+{
+    zmq_msg_t frame[2];
+    uint16_t event = 0;
+    int n = control_frames(monitor, frame, 2);
+    if (n > 0 && zmq_msg_size(&frame[0]) >= sizeof event + sizeof *value) {
+        memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+        memcpy(value, (const char *)zmq_msg_data(&frame[0]) + sizeof event, sizeof *value);
+    }
+    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    return event;
+}
+
 /* The frames before the envelope of a ROUTER's message; false: wrong ones. */
 static bool read_address(zmq_msg_t *frame, int n, msg_peer_t *from)
 {

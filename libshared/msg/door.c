@@ -46,8 +46,14 @@ typedef struct {
     zsock_t *socket;
     bool listens;     /* who comes in there hears what we publish */
     bool drained;     /* no whole message waits there */
-    zsock_t *monitor; /* news of handshakes that failed; NULL: there is none */
+    zsock_t *monitor; /* news of connections that end; NULL: there is none */
 } entry_t;
+
+/* A descriptor, when a connection that had it has ended. */
+typedef struct {
+    uint64_t heard; /* on it, until then (ration_heard_on) */
+    bool cut;       /* we have ended the connection that has it now, and counted that */
+} ended_t;
 
 typedef struct {
     int fd;
@@ -58,7 +64,9 @@ typedef struct {
 
 struct door {
     VEC(entry_t) entries;
-    int seed; /* what is copied to see how many more could be opened */
+    VEC(ended_t) ended; /* by descriptor */
+    size_t n_denied; /* whose keys were refused, and counted: their connections are about to end */
+    int seed;        /* what is copied to see how many more could be opened */
     ration_t *ration;
     int64_t logged_ms, cut_logged_ms, trimmed_ms;
     uint64_t least;       /* bytes of this process since then */
@@ -179,6 +187,20 @@ static bool may_stay(const guest_t *guest, size_t n_away, bool none_left)
     return n_away > 0 || !none_left;
 }
 
+static ended_t *ended_of(door_t *self, int fd)
+{
+    const ended_t none = {0};
+    while (self->ended.n <= (size_t)fd) VEC_PUSH(&self->ended, none);
+    return &self->ended.at[fd];
+}
+
+/* Under the lock. */
+static void cut(door_t *self, int fd)
+{
+    ended_of(self, fd)->cut = true;
+    guest_cut(fd);
+}
+
 static size_t turn_away(door_t *self)
 {
     guests_t guests = {0};
@@ -186,8 +208,10 @@ static size_t turn_away(door_t *self)
     if (guests.n) qsort(guests.at, guests.n, sizeof *guests.at, by_merit);
     bool none_left = room(self, 2) < 2;
     size_t n = 0;
+    pthread_mutex_lock(&self->lock);
     while (n < guests.n && n < 2 * MARGIN && !may_stay(&guests.at[n], n, none_left))
-        guest_cut(guests.at[n++].fd);
+        cut(self, guests.at[n++].fd);
+    pthread_mutex_unlock(&self->lock);
     VEC_FREE(&guests);
     return n;
 }
@@ -255,20 +279,36 @@ static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
         if (!judged.at[i].wrong) continue;
         self->worst = judged.at[i];
         refusals_count(judged.at[i].counts);
-        guest_cut(judged.at[i].fd);
+        cut(self, judged.at[i].fd);
     }
     VEC_FREE(&guests);
     VEC_FREE(&judged);
     return n;
 }
 
-/* Who has no key does not get through the handshake, and the library tells nobody else. */
-static void count_strangers(zsock_t *monitor)
+/* Who has no key does not get through the handshake, and the library tells nobody else. It would tell of what failed
+ * (ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL), but libzmq 4.3.4 forgets why as it tells so, if that was behind the handshake: it
+ * closes the connection no more, and keeps it, and what it has queued, for ever. So it tells of each end, and whose
+ * connection ends without a message has not shaken hands. */
+static bool is_stranger(door_t *self, int fd)
 {
-    zmq_msg_t frame[2];
-    for (int n; monitor && (n = control_frames(monitor, frame, 2)) > 0;) {
-        refusals_count(REFUSAL_NO_KEY);
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
+    ended_t *ended = ended_of(self, fd);
+    uint64_t heard = ration_heard_on(fd);
+    bool silent = heard == ended->heard && !ended->cut;
+    *ended = (ended_t){.heard = heard};
+    if (!silent || self->n_denied == 0) return silent;
+    self->n_denied--;
+    return false;
+}
+
+static void count_strangers(door_t *self, zsock_t *monitor)
+{
+    int32_t fd = -1;
+    for (uint16_t event; monitor && (event = control_news(monitor, &fd));) {
+        if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+            self->n_denied++;
+        else if (fd >= 0 && is_stranger(self, fd))
+            refusals_count(REFUSAL_NO_KEY);
     }
 }
 
@@ -309,8 +349,8 @@ static void give_back(door_t *self, int64_t now)
 size_t door_look(door_t *self)
 {
     int64_t now = clock_mono_ms();
-    for (size_t i = 0; i < self->entries.n; i++) count_strangers(self->entries.at[i].monitor);
     pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < self->entries.n; i++) count_strangers(self, self->entries.at[i].monitor);
     bool due = ration_due(self->ration, now);
     size_t n = due ? cut_greedy(self, true, now) : 0;
     if (due) give_back(self, now);
@@ -371,8 +411,8 @@ door_t *door_new(zloop_t *loop, zsock_t *const *sockets, size_t n, err_t *err)
     for (size_t i = 0; i < self->entries.n; i++)
         if (keyring_guards(self->entries.at[i].endpoint))
             self->entries.at[i].monitor = endpoint_watch(self->entries.at[i].socket,
-                                                         ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                                                             ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+                                                         ZMQ_EVENT_DISCONNECTED |
+                                                             ZMQ_EVENT_HANDSHAKE_FAILED_AUTH);
     uint64_t half = limit() / 2;
     const ration_limits_t limits = {.connections = half < MSG_KEY_CONNECTIONS ? (size_t)half
                                                                               : MSG_KEY_CONNECTIONS,
@@ -407,6 +447,7 @@ void door_destroy(door_t **self_p)
         free(self->entries.at[i].endpoint);
     }
     VEC_FREE(&self->entries);
+    VEC_FREE(&self->ended);
     free(self);
     *self_p = NULL;
 }

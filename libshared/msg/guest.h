@@ -17,10 +17,11 @@ uint64_t guest_cookie(int fd);
  * whole); 0: it has none. */
 uint64_t guest_address(int fd);
 
-/* End a connection from our side, both ways: the kernel takes nothing more, and what was not read yet is dropped; who owns
- * it reads its end behind what had been read, and closes it. That is a hangup: where libzmq 4.3.4 does not read a connection,
- * since a queue is full, and is told of a hangup, it ends the process at a ping in what it had read. No socket that this is
- * used for may have a limit of messages, therefore (msg/endpoint.h). */
+/* End a connection from our side, whoever owns it: it is reset (connect(2), AF_UNSPEC), and what was not read yet is gone
+ * at once, so that nobody reads what follows a gap as if it followed what had been read. Its owner reads an error, and closes
+ * it. That is a hangup: where libzmq 4.3.4 does not read a connection, since a queue is full, and is told of a hangup, it ends
+ * the process at a ping in what it had read. No socket that this is used for may have a limit of messages, therefore
+ * (msg/endpoint.h). */
 void guest_cut(int fd);
 
 #endif

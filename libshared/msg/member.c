@@ -371,20 +371,6 @@ static int on_readable(zloop_t *loop, zsock_t *socket, void *arg)
     return 0;
 }
 
-/* The next piece of news; 0: there is none. */
-static uint16_t next_news(zsock_t *socket, int32_t *value)
-{
-    zmq_msg_t frame[2]; /* event and value, then the address */
-    uint16_t event = 0;
-    int n = control_frames(socket, frame, 2);
-    if (n > 0 && zmq_msg_size(&frame[0]) >= sizeof event + sizeof *value) {
-        memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
-        memcpy(value, (const char *)zmq_msg_data(&frame[0]) + sizeof event, sizeof *value);
-    }
-    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    return event;
-}
-
 /* The connection was made, or refused, or has ended. What the shepherd said before its end is read
  * first: it may be BYE. */
 static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
@@ -392,7 +378,7 @@ static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
     member_t *self = arg;
     uint16_t event = 0;
     int32_t value = 0;
-    for (uint16_t next; (next = next_news(socket, &value));) {
+    for (uint16_t next; (next = control_news(socket, &value));) {
         if (next != ZMQ_EVENT_CONNECTED) event = next;
         if (next != ZMQ_EVENT_CONNECTED || !self->options.data) continue;
         if (!control_is_wild(self->options.data)) continue;

@@ -24,23 +24,14 @@ void progress_end(progress_t *self, zsock_t *socket)
     self->fd = -1;
 }
 
-/* Events are two frames: number (16 bits) and value (32 bits), the endpoint. */
 void progress_hear(progress_t *self)
 {
-    zmq_msg_t frame[2];
+    int32_t value = -1;
     if (!self->monitor) return;
-    for (int n; (n = control_frames(self->monitor, frame, 2)) > 0;) {
-        uint16_t event = 0;
-        int32_t value = -1;
-        if (zmq_msg_size(&frame[0]) >= sizeof event + sizeof value) {
-            const char *at = zmq_msg_data(&frame[0]);
-            memcpy(&event, at, sizeof event);
-            memcpy(&value, at + sizeof event, sizeof value);
-        }
+    for (uint16_t event; (event = control_news(self->monitor, &value));) {
         self->fd = event == ZMQ_EVENT_CONNECTED ? value : -1;
         self->ended += event == ZMQ_EVENT_DISCONNECTED;
         self->seen = 0;
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
     }
 }
 

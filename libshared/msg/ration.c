@@ -65,6 +65,12 @@ void ration_heard(int fd, ration_size_t size)
     atomic_fetch_add_explicit(&own->filled, size.memory, memory_order_relaxed);
 }
 
+uint64_t ration_heard_on(int fd)
+{
+    tally_t *own = tally_of(fd);
+    return own ? atomic_load_explicit(&own->heard, memory_order_relaxed) : 0;
+}
+
 void ration_refused(int fd)
 {
     tally_t *own = tally_made(fd);

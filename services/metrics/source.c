@@ -38,15 +38,10 @@ static int on_monitor(zloop_t *loop, zsock_t *socket, void *arg)
 {
     (void)loop;
     sources_t *self = arg;
-    zmq_msg_t frame[2]; /* event and value, then the address */
-    for (int n; (n = control_frames(socket, frame, 2)) > 0;) {
-        uint16_t event = 0;
-        if (zmq_msg_size(&frame[0]) >= sizeof event)
-            memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
+    int32_t value;
+    for (uint16_t event; (event = control_news(socket, &value));)
         for (size_t i = 0; i < self->at.n; i++)
             if (self->at.at[i].monitor == socket) news(&self->at.at[i], event);
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    }
     return 0;
 }
 

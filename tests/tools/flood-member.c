@@ -210,12 +210,8 @@ static int open_line(flood_t *self, line_t *line, err_t *err)
 /* Which descriptors its connections have had: the last is the one it has. */
 static void find_descriptor(line_t *line)
 {
-    zmq_msg_t frame[2];
-    for (int n; (n = control_frames(line->monitor, frame, 2)) > 0;) {
-        if (zmq_msg_size(&frame[0]) == 6)
-            memcpy(&line->fd, (uint8_t *)zmq_msg_data(&frame[0]) + 2, 4);
-        for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    }
+    int32_t fd;
+    while (control_news(line->monitor, &fd)) line->fd = fd;
 }
 
 static void close_line(line_t *line)

@@ -8,16 +8,24 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "msg/control.h"
+#include "msg/door.h"
 #include "msg/keyring.h"
 #include "msg/publish.h"
 #include "msg/refusals.h"
@@ -62,13 +70,8 @@ static int load(void **state)
 static int next_event(void)
 {
     zmq_pollitem_t item = {.socket = zsock_resolve(monitor), .events = ZMQ_POLLIN};
-    zmq_msg_t frame[2];
-    uint16_t event = 0;
-    if (zmq_poll(&item, 1, LIMIT_MS) <= 0) return 0;
-    int n = control_frames(monitor, frame, 2);
-    if (n > 0) memcpy(&event, zmq_msg_data(&frame[0]), sizeof event);
-    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    return event;
+    int32_t value;
+    return zmq_poll(&item, 1, LIMIT_MS) > 0 ? control_news(monitor, &value) : 0;
 }
 
 static void connect_dealer(const char *address)
@@ -138,13 +141,9 @@ static void cards_come_with_messages(void **state)
 static int accepted(zsock_t *news)
 {
     zmq_pollitem_t item = {.socket = zsock_resolve(news), .events = ZMQ_POLLIN};
-    zmq_msg_t frame[2];
-    uint32_t fd = UINT32_MAX;
-    if (zmq_poll(&item, 1, LIMIT_MS) <= 0) return -1;
-    int n = control_frames(news, frame, 2);
-    if (n > 0) memcpy(&fd, (char *)zmq_msg_data(&frame[0]) + sizeof(uint16_t), sizeof fd);
-    for (int i = 0; i < n && i < 2; i++) zmq_msg_close(&frame[i]);
-    return (int)fd;
+    int32_t fd = -1;
+    if (zmq_poll(&item, 1, LIMIT_MS) > 0) control_news(news, &fd);
+    return fd;
 }
 
 static void wait_until_closed(int fd)
@@ -230,6 +229,95 @@ static void events_are_granted(void **state)
     zsock_destroy(&out);
 }
 
+/* Somebody in the middle, who spoils what the client says once it is told to. */
+typedef struct {
+    int listens;
+    uint16_t port, service;
+    atomic_bool spoils, ended; /* by the service */
+} relay_t;
+
+static int dial(uint16_t port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+static void *relay(void *arg)
+{
+    relay_t *self = arg;
+    uint8_t bytes[4096];
+    ssize_t n = 1;
+    int end[2] = {accept(self->listens, NULL, NULL), dial(self->service)};
+    struct pollfd at[2] = {{end[0], POLLIN, 0}, {end[1], POLLIN, 0}};
+    while (n > 0 && poll(at, 2, LIMIT_MS) > 0) {
+        int from = at[1].revents ? 1 : 0;
+        n = recv(end[from], bytes, sizeof bytes, 0);
+        if (n <= 0) self->ended = from == 1;
+        if (from == 0 && self->spoils && n > 0) bytes[n - 1] ^= 1;
+        if (n > 0) n = send(end[!from], bytes, (size_t)n, MSG_NOSIGNAL);
+    }
+    for (int i = 0; i < 2; i++) close(end[i]);
+    return NULL;
+}
+
+static pthread_t start_relay(relay_t *self, uint16_t service)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t n = sizeof at;
+    pthread_t thread;
+    *self = (relay_t){.listens = socket(AF_INET, SOCK_STREAM, 0), .service = service};
+    assert_int_equal(bind(self->listens, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(self->listens, 1), 0);
+    assert_int_equal(getsockname(self->listens, (struct sockaddr *)&at, &n), 0);
+    self->port = ntohs(at.sin_port);
+    assert_int_equal(pthread_create(&thread, NULL, relay, self), 0);
+    return thread;
+}
+
+/* What is changed on its way, behind a good handshake, ends the connection, and is counted: nothing is kept of it. */
+static void what_was_changed_ends_the_connection(void **state)
+{
+    (void)state;
+    enum { TIMES = 3 };
+    zsock_t *kept = dealer, *kept_monitor = monitor;
+    const char *address = zsock_endpoint(router);
+    char *with_key = keyring_endpoint(address);
+    zloop_t *loop = zloop_new();
+    door_t *door = door_new(loop, &router, 1, NULL);
+    assert_non_null(door);
+    for (int i = 0; i < TIMES; i++) {
+        relay_t middle;
+        pthread_t thread = start_relay(&middle, (uint16_t)atoi(strrchr(address, ':') + 1));
+        char *through = mem_printf("tcp://127.0.0.1:%u%s", middle.port, strstr(with_key, "?key="));
+        connect_dealer(through);
+        assert_int_equal(next_event(), ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        uint64_t before = refusals_of(REFUSAL_NO_KEY);
+        zclock_sleep(50);
+        middle.spoils = true;
+        zstr_send(dealer, "hello");
+        for (int ms = 0; ms < LIMIT_MS && !middle.ended; ms += 5) zclock_sleep(5);
+        assert_true(middle.ended);
+        for (int ms = 0; ms < LIMIT_MS && refusals_of(REFUSAL_NO_KEY) == before; ms += 5) {
+            zclock_sleep(5);
+            door_look(door);
+        }
+        assert_int_equal(refusals_of(REFUSAL_NO_KEY), before + 1);
+        close(middle.listens);
+        pthread_join(thread, NULL);
+        disconnect_dealer();
+        free(through);
+    }
+    door_destroy(&door);
+    zloop_destroy(&loop);
+    free(with_key);
+    dealer = kept;
+    monitor = kept_monitor;
+}
+
 static void a_revoked_key_is_cut(void **state)
 {
     (void)state;
@@ -264,6 +352,7 @@ int main(void)
         cmocka_unit_test(servers_prove_their_key),
         cmocka_unit_test(events_are_granted),
         cmocka_unit_test(a_descriptor_is_used_again),
+        cmocka_unit_test(what_was_changed_ends_the_connection),
         cmocka_unit_test(a_revoked_key_is_cut),
     };
     return cmocka_run_group_tests_name("keyring", tests, load, unload);
