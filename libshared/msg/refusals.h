@@ -10,7 +10,7 @@
 
 /* X(id, name, what): docs/security.md has them. */
 #define REFUSALS(X)                                                                    \
-    X(NO_KEY, "no_key", "no handshake with a key, or no certificate in it")            \
+    X(NO_KEY, "no_key", "no message under a key, or no certificate with it")           \
     X(UNKNOWN, "unknown_key", "a certificate of another authority's, or changed")      \
     X(REVOKED, "revoked", "a revoked key; each connection of one that is cut")         \
     X(EXPIRED, "expired", "an expired certificate; each connection that is cut")       \
