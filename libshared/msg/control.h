@@ -30,8 +30,8 @@ int control_receive(zsock_t *socket, bool from_router, const msg_table_t *table,
 /* Receive the frames of one message without blocking. The first `space` of them are kept in `frame`
  * and the caller's to close (zmq_msg_close). Returns how many there were; 0 when none waits. */
 int control_frames(zsock_t *socket, zmq_msg_t *frame, int space);
-/* The next piece of news of a socket's connections from its monitor (endpoint_watch): ZMQ_EVENT_..., and *value as
- * zmq_socket_monitor(3) has it. 0: there is none. */
+/* The next piece of news of a socket's connections from its monitor (endpoint_watch): ZMQ_EVENT_..., and *value: of most
+ * the connection's descriptor, of some an error or a status. 0: there is none. */
 uint16_t control_news(zsock_t *monitor, int32_t *value);
 
 /* Judge the key of who sent this frame to a ROUTER: true, and from->card is set; false: the message
