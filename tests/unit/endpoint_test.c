@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,8 +171,8 @@ static bool is_told(int fd)
 }
 
 /* A peer that says more than is read, with a ping behind each message, is cut, or resets its connection: what has come is
- * read, and who is cut is told. (Where libzmq 4.3.4 has stopped to read, since a queue was full, and is told of a hangup, it
- * ends the process at such a ping.) */
+ * read, who is cut is told, and the descriptor is free again. (Where libzmq 4.3.4 has stopped to read, since a queue was
+ * full, and is told of a hangup, it ends the process at such a ping.) */
 static int read_of_one(bool data, bool resets)
 {
     static const char ping[] = "\x04\x07\x04PING\x00\x00", text[] = "\x00\x02hi";
@@ -203,6 +204,8 @@ static int read_of_one(bool data, bool resets)
     int n = 0;
     for (zmsg_t *message; (message = zmsg_recv(router)); n++) zmsg_destroy(&message);
     if (!resets && !is_told(fd)) return 6;
+    for (int i = 0; i < 500 && fcntl(ours, F_GETFD) >= 0; i++) zclock_sleep(10);
+    if (fcntl(ours, F_GETFD) >= 0) return 7; /* the library has not closed it */
     zsock_destroy(&router);
     zsys_shutdown();
     return n > 0 ? 0 : 4;
