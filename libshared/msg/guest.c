@@ -48,5 +48,5 @@ uint64_t guest_address(int fd)
 void guest_cut(int fd)
 {
     const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
-    if (connect(fd, &nobody, sizeof nobody) < 0) shutdown(fd, SHUT_RDWR);
+    if (connect(fd, &nobody, sizeof nobody) < 0) shutdown(fd, SHUT_RDWR); /* a local one */
 }

@@ -17,11 +17,11 @@ uint64_t guest_cookie(int fd);
  * whole); 0: it has none. */
 uint64_t guest_address(int fd);
 
-/* End a connection from our side, whoever owns it: it is reset (connect(2), AF_UNSPEC), and what was not read yet is gone
- * at once, so that nobody reads what follows a gap as if it followed what had been read. Its owner reads an error, and closes
- * it. That is a hangup: where libzmq 4.3.4 does not read a connection, since a queue is full, and is told of a hangup, it ends
- * the process at a ping in what it had read. No socket that this is used for may have a limit of messages, therefore
- * (msg/endpoint.h). */
+/* End a connection from our side, whoever owns it: it is reset (connect(2), AF_UNSPEC), or shut down if it is a local one.
+ * What was not read yet is gone at once, so that nobody reads what follows a gap as if it followed what had been read; its
+ * owner reads an error, and closes it. That is a hangup: where libzmq 4.3.4 does not read a connection, since a queue is full,
+ * and is told of a hangup, it ends the process at a ping in what it had read. No socket that this is used for may have a
+ * limit of messages, therefore (msg/endpoint.h). */
 void guest_cut(int fd);
 
 #endif
