@@ -103,11 +103,12 @@ typedef struct {
     bool hurry;        /* the round is committed: nothing is to be waited for any more */
 } data_ahead_t;
 
-/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. *self: zeros, or what data_ahead_drop left. */
+/* Nothing is at hand. bounds: n_shard + 1, borrowed. codec: as change_codec gives it. *self: zeros, or what
+ * data_ahead_drop left. */
 void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard, uint32_t round,
                      const codec_t *codec);
-void data_ahead_drop(
-    data_ahead_t *self); /* forget all but the room, which the next one has for its bytes */
+/* Forget all but the memory of its bytes, which the next one has for its own. */
+void data_ahead_drop(data_ahead_t *self);
 void data_ahead_fini(data_ahead_t *self);
 
 /* Fetch what is missing of a round that may not be committed yet, as it is made from the updates of the round that is

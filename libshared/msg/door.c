@@ -64,7 +64,7 @@ typedef struct {
 
 struct door {
     VEC(entry_t) entries;
-    VEC(ended_t) ended; /* by descriptor */
+    VEC(ended_t) ended; /* by descriptor; under the lock */
     size_t n_denied; /* whose keys were refused, and counted: their connections are about to end */
     int seed;        /* what is copied to see how many more could be opened */
     ration_t *ration;

@@ -249,15 +249,22 @@ static void it_goes_on_where_it_was(void **unused)
     way_down = NULL;
 }
 
-/* The round was committed before anything had come: the same thread brings it then. */
-static void who_is_late_gets_it_too(void **unused)
+/* The round was committed before anything had come. */
+static world_t *world_committed(void)
 {
-    (void)unused;
     world_t *world = world_new();
     put_chunk(world, 0);
     put_chunk(world, 1);
     commit_of(world, all);
     start(world, 1);
+    return world;
+}
+
+/* The same thread brings it then. */
+static void who_is_late_gets_it_too(void **unused)
+{
+    (void)unused;
+    world_t *world = world_committed();
     begins_round(world, take(world, 1), all_bytes());
     ahead_forget(world->ahead);
     assert_null(take(world, 1));
@@ -270,15 +277,11 @@ static bool at_once(void *user)
     return true;
 }
 
-/* What a round came into, the next one comes into, be it the next parameters or windows in between; forgotten, it is free. */
+/* What a round came into, the next one comes into, and nothing of it is taken for the next one's. */
 static void memory_serves_again(void **unused)
 {
     (void)unused;
-    world_t *world = world_new();
-    put_chunk(world, 0);
-    put_chunk(world, 1);
-    commit_of(world, all);
-    start(world, 1);
+    world_t *world = world_committed();
     data_ahead_t *ahead = take(world, 1);
     begins_round(world, ahead, all_bytes());
     const uint8_t *at = ahead->bytes;
