@@ -6,6 +6,7 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas" /* omp simd, which is off here */
 #include "base/small_float.h"
 #include "codegen/prelude_attention_matrix.h"
+#include "codegen/prelude_split.h"
 #include "codegen/prelude_stream.h"
 #include "ops/complex_math.h"
 
@@ -25,6 +26,10 @@ __asm__(".pushsection .rodata\n"
         ".local prelude_stream_bytes\n"
         "prelude_stream_bytes:\n"
         ".incbin \"libshared/codegen/prelude_stream.h\"\n"
+        ".byte 0\n"
+        ".local prelude_split_bytes\n"
+        "prelude_split_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_split.h\"\n"
         ".byte 0\n"
         ".local prelude_complex_bytes\n"
         "prelude_complex_bytes:\n"
@@ -63,6 +68,7 @@ __asm__(".pushsection .rodata\n"
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_stream_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_split_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden")));
 
@@ -86,6 +92,11 @@ const char *prelude_attention_text(void)
 const char *prelude_stream_text(void)
 {
     return prelude_stream_bytes;
+}
+
+const char *prelude_split_text(void)
+{
+    return prelude_split_bytes;
 }
 
 const char *prelude_complex_text(void)

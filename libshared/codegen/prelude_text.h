@@ -12,6 +12,9 @@ const char *prelude_attention_text(void);
 /* prelude_stream.h, in the same way, behind the heads of tiles and packing for a matrix unit. */
 const char *prelude_stream_text(void);
 
+/* prelude_split.h, behind the head of packing for a matrix unit. */
+const char *prelude_split_text(void);
+
 /* ops/complex_math.h, in the same way. */
 const char *prelude_complex_text(void);
 

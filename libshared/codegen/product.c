@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "codegen/pack_amx.h"
 #include "codegen/tile.h"
@@ -12,8 +13,9 @@ enum {
     MAX_ROW_BLOCK = 256,
     ROW_BLOCK = 192, /* rows of A that stay in the second-level cache for all panels of B */
     MATRIX_COPY =
-        64,        /* the same where the matrix unit reads a copy of A, for the first-level cache */
-    COPY_PAD = 16, /* elements between rows of A's copy, so that they do not compete */
+        64, /* the same where the matrix unit reads a copy of A, for the first-level cache */
+    SPLIT_HALVES = 6, /* of a pair of terms in three pieces */
+    COPY_PAD = 16,    /* elements between rows of A's copy, so that they do not compete */
 };
 
 /* Strides of element (row or column, term) and how the edges fall. */
@@ -22,10 +24,11 @@ typedef struct {
     const tiles_t *tiles;
     helpers_t *helpers;
     str_t *out;
-    int64_t a_row, a_sum, b_sum, b_col;   /* in elements; sums from term to term */
-    int64_t wide, terms;                  /* elements of a term; k / wide, rounded up */
-    bool odd;                             /* the last term has one element */
-    const char *type;                     /* of elements */
+    int64_t a_row, a_sum, b_sum, b_col; /* in elements; sums from term to term */
+    int64_t wide, terms;                /* elements of a term; k / wide, rounded up */
+    bool odd;                           /* the last term has one element */
+    const char *type, *packed;          /* of elements, and of those in copies */
+    int64_t apart; /* elements from panel to panel of B's copy, for each column */
     int rest_rows, rest_cols, rest_width; /* of the last tiles; width: whole vectors */
     int64_t row_block, a_ld;              /* of A's copy */
     bool pack_terms;                      /* A's copy has terms as rows */
@@ -47,11 +50,13 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     const plan_gemm_step_t *s = &product->step;
     const tiles_t *t = &product->tiles;
     writer_t w = {.step = s, .tiles = t, .helpers = helpers, .out = out};
-    w.wide = s->bf16 ? 2 : 1;
-    w.matrix = s->bf16 && t->caps.matrix;
+    w.wide = s->bf16 || t->split ? 2 : 1;
+    w.matrix = (s->bf16 && t->caps.matrix) || t->split;
     w.terms = (s->k + w.wide - 1) / w.wide;
     w.odd = s->k % w.wide != 0;
     w.type = s->bf16 ? "uint16_t" : "float";
+    w.packed = t->split ? "uint16_t" : w.type;
+    w.apart = t->sum_block * (t->split ? SPLIT_HALVES : w.wide);
     w.a_row = s->trans_a ? 1 : s->lda;
     w.a_sum = s->trans_a ? s->lda * w.wide : w.wide;
     w.b_sum = s->trans_b ? w.wide : s->ldb * w.wide;
@@ -61,15 +66,17 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_width = (w.rest_cols + t->caps.lanes - 1) / t->caps.lanes * t->caps.lanes;
     w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
-    if (w.matrix) w.row_block = t->pack_a ? MATRIX_COPY : t->rows;
+    if (w.matrix) w.row_block = t->split ? 128 : t->pack_a ? MATRIX_COPY : t->rows;
     if (joins_parts(t) && !(w.matrix && t->part_rows % w.row_block == 0))
         w.row_block = t->part_rows;
     w.pack_terms = s->trans_a && !w.matrix;
     w.pairs = w.terms < TILE_AMX_PAIRS ? (int)w.terms : TILE_AMX_PAIRS;
-    w.fill = w.matrix && w.terms % w.pairs != 0;
+    w.fill = w.matrix && !t->split && w.terms % w.pairs != 0;
+    if (t->split) w.pairs = TILE_AMX_PAIRS;
     w.pack_tiles = w.pack_terms && t->pack_a && !s->bf16;
     w.a_ld = ((w.pack_terms ? w.row_block : t->sum_block) + COPY_PAD) * w.wide;
     if (w.pack_tiles) w.a_ld = t->sum_block * t->rows + COPY_PAD; /* from tile to tile */
+    if (t->split) w.a_ld = w.apart;
     return w;
 }
 
@@ -83,6 +90,7 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
     if (w->pack_tiles) tile.a_row = 1, tile.a_sum = rows;
     tile.c_row = w->step->ldc;
+    if (t->split) return tile_amx_split_function(w->helpers, &tile);
     return tile_function(w->helpers, &tile);
 }
 
@@ -107,7 +115,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
     else
         str_addf(&a, "a + i * %" PRId64 " + s * %" PRId64, w->a_row, w->a_sum);
     str_add(w->out, "                int64_t i = ib;\n");
-    const char *terms = w->fill ? "filled" : "n";
+    const char *terms = w->fill || t->split ? "filled" : "n";
     if ((t->by_rows ? t->part_rows : s->m) >= t->rows) {
         write_config(w, t->rows, cols);
         str_addf(w->out,
@@ -146,7 +154,7 @@ static void write_panels(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     str_t packed = {0}, plain = {0};
-    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? t->sum_block * w->wide : 0);
+    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? w->apart : 0);
     str_addf(&plain, "b + s * %" PRId64 " + j", w->b_sum);
     str_add(w->out, "            int64_t j = j0;\n");
     if (w->step->n >= t->cols) {
@@ -200,14 +208,38 @@ static void write_pack_panels(const writer_t *w, const pack_t *pack, int64_t at,
                  panels);
 }
 
+/* Do the terms of a line of A or of B follow each other? */
+static bool is_along(const writer_t *w, bool a)
+{
+    return a ? !w->step->trans_a : w->step->trans_b;
+}
+
+/* An operand in pieces: `lines` of it for the terms of this block. */
+static void write_split(const writer_t *w, bool a, const char *lines)
+{
+    int64_t ld = a ? w->step->lda : w->step->ldb;
+    bool along = is_along(w, a);
+    char at[96];
+    snprintf(at, sizeof at,
+             a ? "a + ib * %" PRId64 " + s * %" PRId64 : "b + j0 * %" PRId64 " + s * %" PRId64,
+             a ? w->a_row : w->b_col, a ? w->a_sum : w->b_sum);
+    str_addf(w->out,
+             "            pcp_split(%s, %s, %" PRId64 ", %d, %d, %s, n + whole, %" PRId64 ");\n",
+             a ? "pa" : "pb", at, ld, along, along != a, lines, TILE_AMX_COLS * w->apart);
+}
+
 static void write_pack_b(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     if (!t->pack_b && !w->pack_rest) return;
+    if (t->split) {
+        write_split(w, false, "j1 - j0");
+        return;
+    }
     const plan_gemm_step_t *s = w->step;
     pack_t pack = {t->caps.lanes, t->cols, t->cols, s->trans_b ? 1 : s->ldb,
                    w->b_col,      s->bf16, false};
-    int64_t panel = t->sum_block * w->wide; /* elements per column */
+    int64_t panel = w->apart; /* elements per column */
     str_add(w->out, "        int64_t k = j0;\n");
     if (t->pack_b && s->n >= t->cols) {
         char panels[32];
@@ -287,6 +319,10 @@ static void write_pack_a(const writer_t *w)
                                 "                }\n";
     const char *text = w->step->trans_a ? pairs : rows;
     if (!w->tiles->pack_a) return;
+    if (w->tiles->split) {
+        write_split(w, true, "ie - ib");
+        return;
+    }
     if (w->pack_tiles)
         write_pack_tiles(w);
     else if (w->matrix && w->step->trans_a)
@@ -308,11 +344,13 @@ static void write_buffers(const writer_t *w)
     int64_t joined = t->joined_cols > 1 ? t->joined_cols : 1;
     int64_t width = t->pack_b ? joined * t->part_cols : w->rest_width;
     if (t->pack_b || w->pack_rest)
-        str_addf(w->out, "    %s pb[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
-                 width * t->sum_block * w->wide);
+        str_addf(w->out, "    %s pb[%" PRId64 "] __attribute__((aligned(64)));\n", w->packed,
+                 width * w->apart);
+    int64_t lines = (w->row_block + t->rows - 1) / t->rows * t->rows;
     if (t->pack_a)
-        str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->type,
-                 w->a_ld * (w->pack_tiles   ? w->row_block / t->rows
+        str_addf(w->out, "    %s pa[%" PRId64 "] __attribute__((aligned(64)));\n", w->packed,
+                 w->a_ld * (t->split        ? lines
+                            : w->pack_tiles ? w->row_block / t->rows
                             : w->pack_terms ? t->sum_block
                                             : w->row_block));
     if (!w->matrix) return;
@@ -409,7 +447,7 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
         str_addf(out, "        const int64_t whole = s + n < %" PRId64 " ? n : n - 1;\n", w.terms);
     else
         str_add(out, "        const int64_t whole = n;\n");
-    if (w.fill)
+    if (w.fill || t->split)
         str_addf(out, "        const int64_t filled = (n + %d) / %d * %d;\n", w.pairs - 1, w.pairs,
                  w.pairs);
     write_pack_b(&w);
@@ -422,4 +460,9 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
     str_add(out, "        }\n        }\n    }\n");
     if (w.matrix) str_add(out, "    KC_RELEASE();\n");
     str_add(out, "}\n");
+}
+
+bool product_splits(const char *text)
+{
+    return strstr(text, "pcp_split") != NULL;
 }

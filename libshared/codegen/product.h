@@ -13,4 +13,7 @@
  * C is summed in the same order whatever the ranges. */
 void product_render(const product_t *product, helpers_t *helpers, str_t *out);
 
+/* Does the text of such a function want prelude_split.h before it? */
+bool product_splits(const char *text);
+
 #endif

@@ -314,8 +314,9 @@ void render_c_head_plain(str_t *out, int n, char *const *text)
 
 void render_c_head(str_t *out, int n, char *const *text)
 {
-    bool attends = false, streams = false;
+    bool attends = false, streams = false, splits = false;
     for (int i = 0; i < n; i++) {
+        splits = splits || product_splits(text[i]);
         attends = attends || attention_is_in(text[i]);
         streams = streams || stream_is_in(text[i]);
     }
@@ -324,4 +325,5 @@ void render_c_head(str_t *out, int n, char *const *text)
     str_add(out, tile_amx_head);
     str_add(out, pack_amx_head);
     if (streams) str_add(out, prelude_stream_text());
+    if (splits) str_add(out, prelude_split_text());
 }

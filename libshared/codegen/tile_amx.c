@@ -7,6 +7,9 @@
 
 enum { SIDE = 16, FIRST_A = 4, FIRST_B = 6 };
 
+/* Of operands in pieces: halves of a tile, of a piece's two tiles, of a block. */
+enum { SPLIT_TILE = 512, SPLIT_PIECE = 2 * SPLIT_TILE, SPLIT_BLOCK = 3 * SPLIT_PIECE };
+
 const char tile_amx_head[] =
     "#if defined(__AMX_BF16__) && !defined(KC_CONFIG)\n"
     "#define KC_CONFIG(x) __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(*(const char(*)[64])(x)))\n"
@@ -80,7 +83,41 @@ static void write_block(const amx_t *x)
     }
 }
 
-const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
+/* One tile of an operand's piece. */
+static void write_piece(const amx_t *x, bool a, int i, int piece)
+{
+    str_addf(x->out, "        KC_LOAD(%d, %c + %d, 64);\n", (a ? FIRST_A : FIRST_B) + i,
+             a ? 'a' : 'b', piece * SPLIT_PIECE + i * SPLIT_TILE);
+}
+
+static void write_dot(const amx_t *x, int i, int j)
+{
+    str_addf(x->out, "        KC_DOT(%d, %d, %d);\n", 2 * i + j, FIRST_A + i, FIRST_B + j);
+}
+
+/* The six largest products of two times three pieces, small ones first. From one to the next an operand stays; a
+ * tile of the other one is loaded where its first product needs it. */
+static void write_split_block(const amx_t *x)
+{
+    static const int order[][2] = {{0, 2}, {0, 1}, {1, 1}, {1, 0}, {2, 0}, {0, 0}};
+    for (int p = 0; p < 6; p++) {
+        bool new_a = p == 0 || order[p][0] != order[p - 1][0];
+        bool new_b = p == 0 || order[p][1] != order[p - 1][1];
+        for (int j = 0; !new_a && j < x->n_col; j++) {
+            write_piece(x, false, j, order[p][1]);
+            for (int i = 0; i < x->n_row; i++) write_dot(x, i, j);
+        }
+        for (int i = 0; new_a && i < x->n_row; i++) {
+            write_piece(x, true, i, order[p][0]);
+            for (int j = 0; j < x->n_col; j++) {
+                if (new_b && i == 0) write_piece(x, false, j, order[p][1]);
+                write_dot(x, i, j);
+            }
+        }
+    }
+}
+
+static const char *write_function(helpers_t *helpers, const tile_t *tile, bool split)
 {
     static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
     static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
@@ -96,12 +133,25 @@ const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
     str_add(&text, "    } else {\n");
     write_results(&x, zero);
     str_addf(&text, "    }\n    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n",
-             SIDE, 2 * SIDE, SIDE * tile->b_sum);
-    write_block(&x);
+             SIDE, split ? SPLIT_BLOCK : 2 * SIDE, split ? SPLIT_BLOCK : SIDE * tile->b_sum);
+    if (split)
+        write_split_block(&x);
+    else
+        write_block(&x);
     str_add(&text, "    }\n");
     write_results(&x, store);
     str_add(&text, "}\n");
     const char *name = helpers_add(helpers, "tile", str_text(&text));
     str_fini(&text);
     return name;
+}
+
+const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
+{
+    return write_function(helpers, tile, false);
+}
+
+const char *tile_amx_split_function(helpers_t *helpers, const tile_t *tile)
+{
+    return write_function(helpers, tile, true);
 }

@@ -13,6 +13,11 @@ enum { TILE_AMX_ROWS = 32, TILE_AMX_COLS = 32, TILE_AMX_PAIRS = 16 };
  * configuration is loaded when the function is called, and n a multiple of its pairs. */
 const char *tile_amx_function(helpers_t *helpers, const tile_t *tile);
 
+/* As tile_function with operands of f32 in three pieces each (codegen/prelude_split.h): A's block of up to 32 rows and
+ * B's of up to 32 columns for 32 terms after 32, zeros behind the last; n counts pairs of terms, a multiple of 16.
+ * rows, cols and c_row are looked at. */
+const char *tile_amx_split_function(helpers_t *helpers, const tile_t *tile);
+
 /* The operand of ldtilecfg for tiles of so many rows and columns and `pairs` terms at a time, 1 to
  * TILE_AMX_PAIRS: a constant array of 64 bytes with this name. */
 void tile_amx_config(const char *name, int rows, int cols, int pairs, str_t *out);

@@ -276,6 +276,7 @@ static void check_target(const char *target, bool bf16, bool emulated, int n_ran
 static void test_host(void **state)
 {
     (void)state;
+    if (target_caps(target_host()).matrix) assert_int_equal(amx_enable(NULL), 0);
     check_target(target_host(), false, false, 24, 100);
 }
 
@@ -293,6 +294,16 @@ static void test_amx(void **state)
     check_target(target, true, true, 8, 500);
     if (target_runs_here(target, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
     check_target(target, true, false, 16, 500);
+}
+
+/* The same for operands of f32 in pieces: shapes that pay for it, and others beside them. */
+static void test_split(void **state)
+{
+    static const char target[] = "cpu:x86-64-v4-amx";
+    (void)state;
+    check_target(target, false, true, 8, 600);
+    if (target_runs_here(target, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
+    check_target(target, false, false, 24, 600);
 }
 
 /* That the assembler takes it, where it cannot run. */
@@ -418,11 +429,11 @@ static void test_helpers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_amx),           cmocka_unit_test(test_amx_compiles),
-        cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_roomy),
-        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_host),         cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_amx),          cmocka_unit_test(test_split),
+        cmocka_unit_test(test_amx_compiles), cmocka_unit_test(test_lower_targets),
+        cmocka_unit_test(test_cut),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_roomy),        cmocka_unit_test(test_helpers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

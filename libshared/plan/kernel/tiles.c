@@ -6,7 +6,9 @@ enum {
     MOST_SUM = 512,     /* a choice may ask for */
     MATRIX_BLOCK = 256, /* pairs: the same for a matrix unit, from the second-level cache ... */
     MATRIX_PANELS = 512 * 256, /* ... which holds so many pairs of B */
-    MATRIX_TILE = 32,          /* rows and columns: two by two of its registers */
+    SPLIT_BLOCK = 128, /* pairs: the same for operands of f32 in pieces, three times as large */
+    SPLIT_PANELS = 512 * 128,
+    MATRIX_TILE = 32,  /* rows and columns: two by two of its registers */
     MATRIX_PAIRS = 16, /* terms at a time; the rest is filled up where operands are copied */
     PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
     WANTED_PARTS = 32, /* of a product that has so many */
@@ -20,6 +22,9 @@ enum {
     SHORT_SUM = 128, /* terms: in shorter sums what is asked for ahead is mostly of another panel */
     ROOMY_APART = 256, /* floats: rows of B this far apart, or more, are copied for such sums */
 };
+
+/* Of operands in pieces: terms of C in a cycle, cycles to pack a number. */
+static const double SPLIT_TERMS = 70, SPLIT_PACK = 0.7;
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
@@ -105,29 +110,70 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
     self->n_part_col = ceil_div(s->n, self->part_cols);
 }
 
+/* Is a product of f32 computed by a matrix unit of bf16, as six of its products (codegen/prelude_split.h)? In
+ * cycles, bench-gemm on a Xeon: vectors add some 26 terms in one, the unit 70; to split and pack a number takes
+ * 0.7. Tiles take the time of whole ones. What would gain less than a tenth stays as it is. */
+static bool splits(const plan_gemm_step_t *s, caps_t caps)
+{
+    const double vectors = 1.0 / 26, unit = 1.0 / SPLIT_TERMS, pack = SPLIT_PACK;
+    if (s->bf16 || !caps.matrix) return false;
+    double m = (double)round_up(s->m, MATRIX_PAIRS), n = (double)round_up(s->n, MATRIX_PAIRS);
+    double terms = (double)round_up(s->k, 2 * MATRIX_PAIRS);
+    double own = (double)(s->m * s->n * s->k) * vectors;
+    return m * n * terms * unit + (m + n) * terms * pack < 0.9 * own;
+}
+
+/* How often A and B are copied by parts in `cols` columns and `rows` rows, of which a thread takes `ranges` one
+ * after another. */
+typedef struct {
+    double a, b;
+} copies_t;
+
+static copies_t matrix_copies(double rows, double cols)
+{
+    enum { RANGES = 8 };
+    double ranges = rows * cols < RANGES ? rows * cols : RANGES;
+    double a = rows > 1 || cols < ranges ? cols : ranges;
+    return (copies_t){a, rows > 1 && ranges > cols ? ranges / cols : 1};
+}
+
+/* Of operands in pieces: whole columns of a range share their copy of A while they are no wider than `widest`; a
+ * range that ends within a column leaves its copy of B to be made again. */
+static copies_t split_copies(const plan_gemm_step_t *s, double rows, double cols, double widest)
+{
+    enum { RANGES = 6 }; /* the pool's long ones */
+    double n = (double)s->n, ranges = rows * cols < RANGES ? rows * cols : RANGES;
+    double a = ranges > n / widest ? ranges : n / widest;
+    if (a > cols || 2 * n > widest * cols) a = cols;
+    return (copies_t){a, rows > 1 ? 1 + (ranges - 1) / cols : 1};
+}
+
 /* The same for the matrix unit, where packing takes as long as multiplying short sums or few columns:
  * the cut that packs and reads least, in cycles. Few parts of an entry, each long enough to be
  * worth a thread's while; the pool halves what is left of a thread's stretch, so that a product of
  * many parts goes in so many ranges, which pack what they need. */
 static void choose_matrix_parts(tiles_t *self, const plan_gemm_step_t *s)
 {
-    enum { RANGES = 8 };
-    const double part = 30e3, turn = 0.25, weave = 0.2;
+    const double part = 30e3, turn = self->split ? SPLIT_PACK : 0.25;
+    const double weave = self->split ? SPLIT_PACK : 0.2, dot = self->split ? SPLIT_TERMS : 512;
     double a = (double)(s->m * s->k) * turn, b = (double)(s->n * s->k) * weave, best = -1;
     int64_t entries = s->batch * s->inner, tiles = ceil_div(s->m, self->rows);
-    int64_t most = ceil_div(s->n, self->cols), widest = MATRIX_PANELS / self->sum_block;
-    if (!s->trans_a && tiles <= 2) widest = self->cols; /* read soon, and little more than once */
-    double work = ((double)(s->m * s->n * s->k) / 512 + a + b) * (double)entries / part;
+    int64_t most = ceil_div(s->n, self->cols);
+    int64_t widest = (self->split ? SPLIT_PANELS : MATRIX_PANELS) / self->sum_block;
+    widest = widest / self->cols * self->cols;
+    if (!self->split && !s->trans_a && tiles <= 2)
+        widest = self->cols; /* read soon, and little more than once */
+    double work = ((double)(s->m * s->n * s->k) / dot + a + b) * (double)entries / part;
     int64_t usual = work < WANTED_PARTS ? (int64_t)work : WANTED_PARTS;
     int64_t wanted = self->wanted_parts > 0 ? self->wanted_parts : usual;
     wanted = wanted > entries ? ceil_div(wanted, entries) : 1;
     for (int64_t n_col = ceil_div(s->n, widest); n_col <= most; n_col++) {
         int64_t part_rows = ceil_div(tiles, ceil_div(wanted, n_col)) * self->rows;
-        int64_t n_row = ceil_div(s->m, part_rows), parts = n_row * n_col;
-        double ranges = (double)(parts < RANGES ? parts : RANGES), cols = (double)n_col;
-        double packs_a = n_row > 1 || cols < ranges ? cols : ranges;
-        double packs_b = n_row > 1 && ranges > cols ? ranges / cols : 1;
-        double cost = packs_a * a + packs_b * b;
+        int64_t n_row = ceil_div(s->m, part_rows);
+        copies_t copies = self->split
+                              ? split_copies(s, (double)n_row, (double)n_col, (double)widest)
+                              : matrix_copies((double)n_row, (double)n_col);
+        double cost = copies.a * a + copies.b * b;
         if (best >= 0 && (cost >= best || n_col > wanted)) continue;
         best = cost;
         self->part_rows = part_rows;
@@ -166,9 +212,10 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
     *self = (tiles_t){.caps = caps, .wanted_parts = choice->parts};
     if (s->dtype != DT_F32 || caps.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
     if (s->bf16 && !caps.bf16) return false;
-    int64_t terms = s->bf16 ? ceil_div(s->k, 2) : s->k;
-    bool matrix = s->bf16 && caps.matrix;
-    int64_t block = matrix ? MATRIX_BLOCK : SUM_BLOCK;
+    self->split = splits(s, caps);
+    int64_t terms = s->bf16 || self->split ? ceil_div(s->k, 2) : s->k;
+    bool matrix = (s->bf16 && caps.matrix) || self->split;
+    int64_t block = self->split ? SPLIT_BLOCK : matrix ? MATRIX_BLOCK : SUM_BLOCK;
     if (matrix)
         self->rows = self->cols = MATRIX_TILE;
     else if (choice_fits(choice, caps))
@@ -182,8 +229,8 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
         choose_matrix_parts(self, s);
     else
         choose_parts(self, s);
-    self->pack_b = packs_b(self, s, s->m) || copies_terms(s, caps);
-    self->pack_a = copies_terms(s, caps);
+    self->pack_b = self->split || packs_b(self, s, s->m) || copies_terms(s, caps);
+    self->pack_a = self->split || copies_terms(s, caps);
     if (s->bf16)
         self->pack_a = (s->trans_a || s->k % 2 ||
                         (matrix && terms > MATRIX_PAIRS && terms % MATRIX_PAIRS) ||
@@ -215,18 +262,21 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, 
 {
     if (!tiles_choose(self, s, caps)) return false;
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
-    bool matrix = s->bf16 && caps.matrix;
-    int64_t near = matrix ? MATRIX_PANELS : PART_COLS * SUM_BLOCK; /* terms of B at a time */
+    bool matrix = (s->bf16 && caps.matrix) || self->split;
+    int64_t near = self->split ? SPLIT_PANELS
+                   : matrix    ? MATRIX_PANELS
+                               : PART_COLS * SUM_BLOCK; /* terms of B at a time */
     int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, near);
     if (!matrix) tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;
+    self->joined_cols = 0; /* of parts by columns */
     self->part_rows = rows;
     self->n_part_row = strips;
     int64_t most = ceil_div(s->n, self->cols);
     while (n_col < most && strips * n_col < FEWEST_PARTS) n_col++;
     self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
     self->n_part_col = ceil_div(s->n, self->part_cols);
-    self->pack_b = packs_b(self, s, rows);
-    self->pack_a = self->pack_a && s->bf16;
+    self->pack_b = self->split || packs_b(self, s, rows);
+    self->pack_a = self->pack_a && (s->bf16 || self->split);
     return true;
 }
