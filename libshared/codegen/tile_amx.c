@@ -117,27 +117,33 @@ static void write_split_block(const amx_t *x)
     }
 }
 
-static const char *write_function(helpers_t *helpers, const tile_t *tile, bool split)
+static void write_prefetch_c(const amx_t *x)
+{
+    for (int i = 0; i < x->tile->rows; i++)
+        for (int j = 0; j < x->tile->cols; j += SIDE)
+            str_addf(x->out, "    __builtin_prefetch(c + %" PRId64 ", 1);\n",
+                     i * x->tile->c_row + j);
+}
+
+static const char head[] =
+    "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n";
+static const char zero[] = "        KC_ZERO(%d);\n";
+static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
+
+const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {
     static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
-    static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
-    static const char zero[] = "        KC_ZERO(%d);\n";
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
-    str_add(&text, "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n");
-    for (int i = 0; i < tile->rows; i++)
-        for (int j = 0; j < tile->cols; j += SIDE)
-            str_addf(&text, "    __builtin_prefetch(c + %" PRId64 ", 1);\n", i * tile->c_row + j);
+    str_add(&text, head);
+    write_prefetch_c(&x);
     str_add(&text, "    if (add) {\n");
     write_results(&x, load);
     str_add(&text, "    } else {\n");
     write_results(&x, zero);
     str_addf(&text, "    }\n    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n",
-             SIDE, split ? SPLIT_BLOCK : 2 * SIDE, split ? SPLIT_BLOCK : SIDE * tile->b_sum);
-    if (split)
-        write_split_block(&x);
-    else
-        write_block(&x);
+             SIDE, 2 * SIDE, SIDE * tile->b_sum);
+    write_block(&x);
     str_add(&text, "    }\n");
     write_results(&x, store);
     str_add(&text, "}\n");
@@ -146,12 +152,39 @@ static const char *write_function(helpers_t *helpers, const tile_t *tile, bool s
     return name;
 }
 
-const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
+/* The tiles' sums, added to C: each block of a long sum begins at zero, as with vectors, since the unit rounds after
+ * each of the six products. */
+static void write_split_sums(const amx_t *x)
 {
-    return write_function(helpers, tile, false);
+    const tile_t *t = x->tile;
+    str_addf(x->out, "    float sum[%d] __attribute__((aligned(64)));\n",
+             TILE_AMX_ROWS * TILE_AMX_COLS);
+    for (int i = 0; i < x->n_row; i++)
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, "    KC_STORE(%d, sum + %d, %d);\n", 2 * i + j,
+                     SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
+    str_addf(x->out,
+             "    for (int i = 0; i < %d; i++)\n        for (int j = 0; j < %d; j++) c[i * %" PRId64
+             " + j] += sum[i * %d + j];\n",
+             t->rows, t->cols, t->c_row, TILE_AMX_COLS);
 }
 
 const char *tile_amx_split_function(helpers_t *helpers, const tile_t *tile)
 {
-    return write_function(helpers, tile, true);
+    str_t text = {0};
+    amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
+    str_add(&text, head);
+    write_prefetch_c(&x);
+    write_results(&x, zero);
+    str_addf(&text, "    for (int64_t p = 0; p < n; p += %d, a += %d, b += %d) {\n", SIDE,
+             SPLIT_BLOCK, SPLIT_BLOCK);
+    write_split_block(&x);
+    str_add(&text, "    }\n    if (!add) {\n");
+    write_results(&x, store);
+    str_add(&text, "    return;\n    }\n");
+    write_split_sums(&x);
+    str_add(&text, "}\n");
+    const char *name = helpers_add(helpers, "tile", str_text(&text));
+    str_fini(&text);
+    return name;
 }

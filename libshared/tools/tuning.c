@@ -21,22 +21,23 @@ static int threads_of(const tuning_t *self)
     return self->threads > 0 ? self->threads : pool_cores();
 }
 
-/* The generator's version is what it generates: the text of two kernels. */
+/* The generator's version is what it generates: the text of a few kernels, small and large ones. */
 static uint64_t kernel_version(const char *target)
 {
     str_t text = {0};
     helpers_t helpers = {0};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
+        int64_t n = i < 2 ? 100 : 1000;
         product_t p = {.step = {.dtype = DT_F32,
                                 .batch = 1,
                                 .inner = 1,
-                                .m = 100,
-                                .n = 100,
-                                .k = 100,
-                                .lda = 100,
-                                .ldb = 100,
-                                .ldc = 100,
-                                .trans_b = i > 0}};
+                                .m = n,
+                                .n = n,
+                                .k = n,
+                                .lda = n,
+                                .ldb = n,
+                                .ldc = n,
+                                .trans_b = i % 2 > 0}};
         if (tiles_cut(&p.tiles, &p.step, target_caps(target))) product_render(&p, &helpers, &text);
     }
     helpers_print(&helpers, &text);

@@ -358,6 +358,31 @@ static void test_cut(void **state)
     }
 }
 
+/* With a matrix unit, parts by columns and by rows: copies of operands in pieces lie on a thread's stack, too. */
+static void test_split_cut(void **state)
+{
+    static const int64_t sizes[] = {1, 17, 64, 65, 256, 1000, 4096, 50257};
+    const caps_t caps = target_caps("cpu:x86-64-v4-amx");
+    int n_split = 0;
+    (void)state;
+    for (int i = 0; i < 8 * 8 * 8 * 2; i++) {
+        plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1};
+        s.m = sizes[i % 8], s.n = sizes[i / 8 % 8], s.k = sizes[i / 64 % 8];
+        s.lda = s.k, s.ldb = s.ldc = s.n;
+        tiles_t t;
+        bool strips = i / 512 && s.m % 16 == 0;
+        assert_true(strips ? tiles_choose_strips(&t, &s, caps, 16) : tiles_cut(&t, &s, caps));
+        if (!t.split) continue;
+        n_split++;
+        int64_t joined = t.joined_cols > 1 ? t.joined_cols : 1;
+        assert_true(t.rows == 32 && t.cols == 32 && t.pack_a && t.pack_b && t.sum_block % 16 == 0);
+        assert_true(t.part_cols % t.cols == 0 && (t.n_part_col - 1) * t.part_cols < s.n);
+        assert_true(t.n_part_col * t.part_cols >= s.n && t.n_part_row * t.part_rows >= s.m);
+        assert_true(joined * t.part_cols * t.sum_block * 12 <= 1 << 20);
+    }
+    assert_in_range(n_split, 100, 900);
+}
+
 static void test_refused(void **state)
 {
     plan_gemm_step_t s = {.dtype = DT_F32, .batch = 1, .inner = 1, .m = 4, .n = 4, .k = 4};
@@ -429,11 +454,12 @@ static void test_helpers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_host),         cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_amx),          cmocka_unit_test(test_split),
-        cmocka_unit_test(test_amx_compiles), cmocka_unit_test(test_lower_targets),
-        cmocka_unit_test(test_cut),          cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_roomy),        cmocka_unit_test(test_helpers),
+        cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_amx),           cmocka_unit_test(test_split),
+        cmocka_unit_test(test_split_cut),     cmocka_unit_test(test_amx_compiles),
+        cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_roomy),
+        cmocka_unit_test(test_helpers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
