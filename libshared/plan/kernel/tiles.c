@@ -112,7 +112,8 @@ static void choose_parts(tiles_t *self, const plan_gemm_step_t *s)
 
 /* Is a product of f32 computed by a matrix unit of bf16, as six of its products (codegen/prelude_split.h)? In
  * cycles, bench-gemm on a Xeon: vectors add some 26 terms in one, the unit 70; to split and pack a number takes
- * 0.7. Tiles take the time of whole ones. What would gain less than a tenth stays as it is. */
+ * 0.7. Tiles take the time of whole ones. What would gain less than three tenths stays as it is: beside
+ * a busy neighbour on its core the unit loses more than vectors do. */
 static bool splits(const plan_gemm_step_t *s, caps_t caps)
 {
     const double vectors = 1.0 / 26, unit = 1.0 / SPLIT_TERMS, pack = SPLIT_PACK;
@@ -120,7 +121,7 @@ static bool splits(const plan_gemm_step_t *s, caps_t caps)
     double m = (double)round_up(s->m, MATRIX_PAIRS), n = (double)round_up(s->n, MATRIX_PAIRS);
     double terms = (double)round_up(s->k, 2 * MATRIX_PAIRS);
     double own = (double)(s->m * s->n * s->k) * vectors;
-    return m * n * terms * unit + (m + n) * terms * pack < 0.9 * own;
+    return m * n * terms * unit + (m + n) * terms * pack < 0.7 * own;
 }
 
 /* How often A and B are copied by parts in `cols` columns and `rows` rows, of which a thread takes `ranges` one
