@@ -29,7 +29,8 @@ enum {
 typedef float pcp_split_f __attribute__((vector_size(64), aligned(4), may_alias));
 typedef uint32_t pcp_split_u __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* Each piece in the upper half of its word; the lower half is zero, but of NaN. */
+/* Each piece in the upper half of its word; the lower half is zero. The third one's has bits to cut off only where
+ * it is below 2^-126. */
 PCP_FN void pcp_split_numbers(pcp_split_f x, pcp_split_u *piece)
 {
     const pcp_split_u high = (pcp_split_u){0} + 0xffff0000u;
@@ -37,7 +38,7 @@ PCP_FN void pcp_split_numbers(pcp_split_f x, pcp_split_u *piece)
     x -= (pcp_split_f)piece[0];
     piece[1] = ((pcp_split_u)x + 0x8000u) & high;
     x -= (pcp_split_f)piece[1];
-    piece[2] = (pcp_split_u)x;
+    piece[2] = (pcp_split_u)x & high;
 }
 
 /* Lines whose terms follow each other, `next` numbers apart, line by line. */

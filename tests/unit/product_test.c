@@ -218,13 +218,20 @@ static double deviation(const plan_gemm_step_t *s, const float *before, float *g
     return worst;
 }
 
+/* Below a half; one of eight small, down to nothing. */
+static float number(size_t i)
+{
+    double x = rng_uniform(7, i) - 0.5;
+    return (float)(i % 8 ? x : ldexp(x, (int)(-150 * rng_uniform(9, i))));
+}
+
 static double check_case(const case_t *c)
 {
     size_t n = (size_t)c->n_bytes;
     float *before = malloc(n), *got = malloc(n), *again = malloc(n);
     err_t err = {0};
     if (plan_check_gemm(&c->product.step, n, &err) < 0) fail_msg("%s", err.text);
-    for (size_t i = 0; i < n / 4; i++) before[i] = (float)rng_uniform(7, i) - 0.5f;
+    for (size_t i = 0; i < n / 4; i++) before[i] = number(i);
     for (size_t i = 0; c->product.step.bf16 && i < (size_t)c->product.step.c / 2; i++)
         ((uint16_t *)before)[i] = half_to_bf16(rng_uniform(8, i) - 0.5);
     for (int threads = 0; threads < 4; threads++) {
