@@ -98,7 +98,7 @@ measured() { # LOG
 }
 
 crowd() { # KIND, MILLISECONDS over which they come
-    local port=$((20000 + RANDOM % 20000)) before
+    local port=$((20000 + RANDOM % 10000)) before
     local control=tcp://127.0.0.1:$port
     rm -rf "$work/cluster"
     mkdir "$work/cluster"

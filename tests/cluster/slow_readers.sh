@@ -11,7 +11,7 @@ gpt2 --layers 2 --heads 2 --width 128 --block 16 --vocab 256 --batch 2 >"$work/m
 begin() {
     cluster "$work/$1"
     prepare --replicas 2 --inner-steps 2 --rounds 40 || return 1
-    port=$((20000 + RANDOM % 20000))
+    port=$((20000 + RANDOM % 10000))
     shepherd --workers 2
     aggregator a0 --bind "tcp://127.0.0.1:$port"
     compiler c0
