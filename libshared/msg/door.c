@@ -30,7 +30,7 @@
 enum {
     TICK_MS = 20,
     HURRY_MS = 5,         /* of the guard, as long as it cuts */
-    KEPT_BYTES = 4 << 20, /* and a sixteenth of what the process has */
+    KEPT_BYTES = 4 << 20, /* idle, and a sixteenth of what can't be given back */
     AWAY_MS = 60,         /* without a look of the loop's, after which the guard looks */
     MARGIN = 24,          /* descriptors for our own use */
     GREETING = 85,        /* bytes; who has said less has not shaken hands */
@@ -68,8 +68,8 @@ struct door {
     size_t n_denied; /* whose keys were refused, and counted: their connections are about to end */
     int seed;        /* what is copied to see how many more could be opened */
     ration_t *ration;
-    int64_t logged_ms, cut_logged_ms, trimmed_ms;
-    uint64_t least;       /* bytes of this process since then */
+    int64_t logged_ms, cut_logged_ms, tidied_ms;
+    uint64_t least;       /* idle bytes after that */
     size_t n_away, n_cut; /* since the log said so */
     ration_guest_t worst; /* of those that were cut since, the last */
     pthread_mutex_t lock; /* one looks at a time */
@@ -330,20 +330,28 @@ static size_t make_room(door_t *self)
     return n;
 }
 
+/* Bytes in memory that hold nothing of ours: what the C library keeps of what it was given back, beside code and
+ * files. */
+static uint64_t idle_bytes(const door_t *self)
+{
+    struct mallinfo2 all = mallinfo2();
+    uint64_t own = ration_own_bytes(self->ration), used = all.uordblks + all.hblkhd;
+    return own > used ? own - used : 0;
+}
+
 /* The C library keeps what floods made it take, in pieces between what lives: given back when none of it waits, or, in
  * a flood without end, now and then. */
 static void give_back(door_t *self, int64_t now)
 {
-    uint64_t bytes = ration_own_bytes(self->ration);
     bool empty = true;
     for (size_t i = 0; i < self->entries.n; i++) empty = empty && self->entries.at[i].drained;
-    if (bytes < self->least || !self->least) self->least = bytes;
-    int64_t every = empty ? LOG_EVERY_MS : TRIM_BUSY_MS;
-    if (bytes < self->least + self->least / 16 + KEPT_BYTES || now - self->trimmed_ms < every)
-        return;
+    if (now - self->tidied_ms < (empty ? LOG_EVERY_MS : TRIM_BUSY_MS)) return;
+    self->tidied_ms = now;
+    uint64_t idle = idle_bytes(self);
+    if (idle < self->least || !self->least) self->least = idle;
+    if (idle < self->least + self->least / 16 + KEPT_BYTES) return;
     malloc_trim(0);
-    self->trimmed_ms = now;
-    self->least = ration_own_bytes(self->ration);
+    self->least = idle_bytes(self);
 }
 
 size_t door_look(door_t *self)

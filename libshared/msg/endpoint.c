@@ -114,8 +114,11 @@ int endpoint_add(zsock_t *socket, const char *address, bool binds, err_t *err)
     int rc = binds ? zsock_bind(socket, "%s", bare) : zsock_connect(socket, "%s", bare);
     free(bare);
     if (rc >= 0) return 0;
-    return err_set(err, ERR_NET, "cannot %s %s: %s", binds ? "bind" : "connect to", address,
-                   zmq_strerror(zmq_errno()));
+    int number = zmq_errno();
+    bool unread = number == EINVAL || number == EPROTONOSUPPORT;
+    return err_set(err, ERR_NET, "cannot %s \"%s\": %s%s", binds ? "bind" : "connect to", address,
+                   zmq_strerror(number),
+                   unread ? "; an endpoint is tcp://HOST:PORT or ipc://PATH" : "");
 }
 
 zsock_t *endpoint_watch(zsock_t *socket, int events)
