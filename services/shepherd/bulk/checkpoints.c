@@ -146,8 +146,8 @@ void checkpoint_ledger(const shepherd_t *self, courier_job_t *job)
 void checkpoint_start(shepherd_t *self)
 {
     const checkpoints_t *own = &self->checkpoints;
-    bool waits = own->job && own->job->has_ledger && self->copies.n_left > 0;
-    if (!own->job || own->busy || waits) return;
+    if (!own->job || own->busy) return; /* busy: the courier may have freed it */
+    if (own->job->has_ledger && self->copies.n_left > 0) return;
     self->checkpoints.busy = true;
     self->checkpoints.round = self->checkpoints.job->round;
     log_event(LOG_INFO, "checkpointing", "round=%u", self->checkpoints.job->round);
