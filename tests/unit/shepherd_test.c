@@ -549,7 +549,8 @@ static void a_checkpoint_asked_for_while_a_round_ends(void **unused)
     assert_int_equal(rig->job->round, 2);
     checkpoint_ask(&rig->state);
     do_round(rig, 2, W1);
-    courier_result_t made = courier(rig, COURIER_CHECKPOINT); /* which is gone, before we hear of it */
+    /* The courier has it no more, and we have not heard of it. */
+    courier_result_t made = courier(rig, COURIER_CHECKPOINT);
     do_round(rig, 3, W1);
     made.round = 2;
     made.checkpoint = "run/checkpoint/round-000002";
