@@ -123,15 +123,17 @@ static int catch_signals(err_t *err)
     return signal_pipe[0];
 }
 
-/* A shepherd or front has a connection to each member, and to read and write thousands of them takes three
- * times what it takes to handle what they say. */
+/* A shepherd or front has a connection to each member: to read and write thousands of them takes three times what
+ * it takes to handle what they say. */
+enum { CROWD_THREADS = 4 };
+
 static bool has_crowd(const char *name)
 {
     return strcmp(name, "shepherd") == 0;
 }
 
-/* What one of its threads gives back another one needs: with an arena of memory for each thread, as the library
- * would have it, all grow to what the busiest ever had. Two cost nothing that `bench control` shows. */
+/* What one of these threads gives back another one needs: with an arena of memory each, as the library would have
+ * it, all grow. Two cost nothing that `bench control` shows. */
 static void share_arenas(void)
 {
     mallopt(M_ARENA_MAX, 2);
@@ -162,7 +164,6 @@ int service_start(const char *name, const service_options_t *common, const confi
     zsys_init();
     zsys_handler_set(NULL);
     zsys_set_max_sockets(0); /* as many as the library can */
-    enum { CROWD_THREADS = 4 };
     zsys_set_io_threads(has_crowd(name) ? CROWD_THREADS : 1);
     /* An actor and its owner that both wait for room in the other's pipe would wait for ever. */
     zsys_set_pipehwm(0);
