@@ -10,9 +10,9 @@
 # (bytes of the parameters or of their encoded change, and of the encoded update, at that rate and nothing else), their ratio; payload and bytes on
 # the link (with the headers of TCP and below) over what is needed (up in the last round: with the moments, for the
 # checkpoint); and how even the workers' shares were (Jain's index
-# of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. `gap` is what passes from a
-# lease to the next without a step of training: down, up and all else (in the last round with the moments, again); its ideal,
-# the longer of the two ways. With --core RATE the aggregator's link has that rate, for its workers together. With --delay-ms
+# of their download rates). `busy` is the share of the time from the first byte down to the last one up in which workers train. `gap` is what passes from the
+# last step of the lease before to the first of this one: the update's way up, the parameters' way down and all else; its ideal, the longer
+# of the two ways. With --core RATE the aggregator's link has that rate, for its workers together. With --delay-ms
 # TCP's buffers may grow to 128 MiB, as a machine at such a link wants it (docs/operations.md). --plain N: as many bytes as the parameters go down by one plain TCP connection first, N times one after
 # the other: seconds and Mbit/s of each.
 set -euo pipefail
@@ -112,9 +112,10 @@ report() { # RATE BYTES_DOWN BYTES_UP
                     down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / want,
                     sent[r] / n[r] / needed
                 printf " %5.1f", 100 * compute[r] / (compute[r] + down[r] + up[r])
-                gap = done[r] - done[r - 1] - compute[r]
+                gap = done[r] - up[r] - compute[r] - (done[r - 1] - up[r - 1])
                 if (r == 0) printf " %7s %6s", "", ""
-                else printf " %7.2f %6.2f", (gap < 0 ? gap + 86400 : gap), (ideal_down > ideal_up ? ideal_down : ideal_up)
+                else printf " %7.2f %6.2f", (gap < 0 ? gap + 86400 : gap), (ideal_down > last_up ? ideal_down : last_up)
+                last_up = ideal_up
                 if (r == rounds - 1)
                     printf " %8.3f %8.3f", down_bytes / workers / wanted,
                         up_bytes / workers / (rounds * encoded + 2 * parameters)

@@ -23,26 +23,36 @@ device_sample() {
     fi
 }
 
-# units LIST...: `pcp check` of each conformance unit for $PCP_TARGET; wrong is what is neither right nor refused by
-# name.
+# unit UNIT SHARE: `pcp check` of a conformance unit for $PCP_TARGET, as a line: right, refused, or wrong and why. Wrong is what is
+# neither right nor refused by name. Files of its own for each share.
+unit() {
+    local path=${1%%#*} section='' file=$work/unit$2 status=0
+    [ "$path" = "$1" ] || section=${1##*#}
+    awk -v k="$section" '/^\/\/ -----/ { i++; next } k == "" || i + 0 == k + 0' \
+        "$shared/data/stablehlo/$path" >"$file.mlir"
+    "$bin/pcp" check --backend cpu "$file.mlir" >"$file.out" 2>&1 || status=$?
+    if [ $status -eq 0 ]; then
+        echo right
+    elif [ $status -eq 2 ] && grep -qE ' has no | rounds of loops ' "$file.out"; then
+        echo refused
+    else
+        echo "wrong $1: $status: $(head -n 3 "$file.out")"
+    fi
+}
+
+# units LIST...: each of them, in as many shares at a time as there are cores.
 units() {
-    local unit path section status right=0 refused=0 wrong=0
-    for unit in "$@"; do
-        path=${unit%%#*} section=''
-        [ "$path" = "$unit" ] || section=${unit##*#}
-        awk -v k="$section" '/^\/\/ -----/ { i++; next } k == "" || i + 0 == k + 0' \
-            "$shared/data/stablehlo/$path" >"$work/unit.mlir"
-        status=0
-        "$bin/pcp" check --backend cpu "$work/unit.mlir" >"$work/unit.out" 2>&1 || status=$?
-        if [ $status -eq 0 ]; then
-            right=$((right + 1))
-        elif [ $status -eq 2 ] && grep -qE ' has no | rounds of loops ' "$work/unit.out"; then
-            refused=$((refused + 1))
-        else
-            wrong=$((wrong + 1))
-            echo "$unit: $status: $(head -n 3 "$work/unit.out")"
-        fi
+    local shares share i right refused wrong running=()
+    shares=$(nproc)
+    for ((share = 0; share < shares; share++)); do
+        for ((i = share + 1; i <= $#; i += shares)); do unit "${!i}" $share; done >"$work/units$share" &
+        running+=($!)
     done
+    wait "${running[@]}"
+    right=$(cat "$work"/units[0-9]* | grep -c '^right$')
+    refused=$(cat "$work"/units[0-9]* | grep -c '^refused$')
+    wrong=$(($# - right - refused))
+    cat "$work"/units[0-9]* | grep -vE '^(right|refused)$'
     echo "$right right, $refused refused by name, $wrong wrong"
-    [ $wrong -eq 0 ] && [ $right -gt $((refused * 2)) ]
+    [ $wrong -eq 0 ] && [ "$right" -gt $((refused * 2)) ]
 }
