@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/idle.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -29,12 +29,11 @@
 
 enum {
     TICK_MS = 20,
-    HURRY_MS = 5,         /* of the guard, as long as it cuts */
-    KEPT_BYTES = 4 << 20, /* idle, and a sixteenth of what can't be given back */
-    AWAY_MS = 60,         /* without a look of the loop's, after which the guard looks */
-    MARGIN = 24,          /* descriptors for our own use */
-    GREETING = 85,        /* bytes; who has said less has not shaken hands */
-    GREETING_MS = 250,    /* time for that, where others can be turned away instead */
+    HURRY_MS = 5,      /* of the guard, as long as it cuts */
+    AWAY_MS = 60,      /* without a look of the loop's, after which the guard looks */
+    MARGIN = 24,       /* descriptors for our own use */
+    GREETING = 85,     /* bytes; who has said less has not shaken hands */
+    GREETING_MS = 250, /* time for that, where others can be turned away instead */
     LOG_EVERY_MS = 10000,
     TRIM_BUSY_MS = 60000,
 };
@@ -69,7 +68,7 @@ struct door {
     int seed;        /* what is copied to see how many more could be opened */
     ration_t *ration;
     int64_t logged_ms, cut_logged_ms, tidied_ms;
-    uint64_t least;       /* idle bytes after that */
+    idle_t idle;          /* what was given back then */
     size_t n_away, n_cut; /* since the log said so */
     ration_guest_t worst; /* of those that were cut since, the last */
     pthread_mutex_t lock; /* one looks at a time */
@@ -330,13 +329,9 @@ static size_t make_room(door_t *self)
     return n;
 }
 
-/* Bytes in memory that hold nothing of ours: what the C library keeps of what it was given back, beside code and
- * files. */
-static uint64_t idle_bytes(const door_t *self)
+static uint64_t own_bytes(void *ration)
 {
-    struct mallinfo2 all = mallinfo2();
-    uint64_t own = ration_own_bytes(self->ration), used = all.uordblks + all.hblkhd;
-    return own > used ? own - used : 0;
+    return ration_own_bytes(ration);
 }
 
 /* The C library keeps what floods made it take, in pieces between what lives: given back when none of it waits, or, in
@@ -347,11 +342,7 @@ static void give_back(door_t *self, int64_t now)
     for (size_t i = 0; i < self->entries.n; i++) empty = empty && self->entries.at[i].drained;
     if (now - self->tidied_ms < (empty ? LOG_EVERY_MS : TRIM_BUSY_MS)) return;
     self->tidied_ms = now;
-    uint64_t idle = idle_bytes(self);
-    if (idle < self->least || !self->least) self->least = idle;
-    if (idle < self->least + self->least / 16 + KEPT_BYTES) return;
-    malloc_trim(0);
-    self->least = idle_bytes(self);
+    idle_give_back(&self->idle, own_bytes, self->ration);
 }
 
 size_t door_look(door_t *self)
