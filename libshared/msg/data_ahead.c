@@ -93,7 +93,8 @@ static int make_chunk(data_client_t *self, transfer_t *transfer, size_t s, size_
 static int fetch(data_client_t *self, data_ahead_t *ahead, bool early, err_t *err)
 {
     size_t *pick = mem_calloc(ahead->first[self->n_shard] + 1, sizeof *pick);
-    transfer_t transfer = {.make = make_chunk, .ahead = ahead, .early = early, .pick = pick};
+    transfer_t transfer = {
+        .make = make_chunk, .ahead = ahead, .early = early, .pick = pick, .first = ahead->first};
     for (size_t s = 0; s < self->n_shard; s++) {
         size_t n = 0;
         for (size_t i = ahead->first[s]; i < ahead->first[s + 1]; i++)

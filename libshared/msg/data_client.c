@@ -201,7 +201,8 @@ fail:
 static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
                       chunk_t *out, err_t *err)
 {
-    uint64_t begin = transfer->bounds[s] + (uint64_t)chunk * MSG_CHUNK_FLOATS;
+    size_t number = transfer_number(transfer, s, chunk);
+    uint64_t begin = transfer->bounds[s] + (uint64_t)number * MSG_CHUNK_FLOATS;
     uint64_t left = transfer->bounds[s + 1] - begin;
     uint64_t n = left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
     const float *values = (const float *)transfer->from;
@@ -214,6 +215,7 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
         out->header.weight = delta->weight;
         out->header.codec = (uint8_t)delta->codec;
         out->header.total = delta->of;
+        out->header.vector = transfer->pick ? WIRE_LATE : 0;
         const codec_t *codec = codec_find_id(delta->codec, err);
         if (!codec) return -1;
         out->n_out = codec_most(codec, (size_t)n);
@@ -339,12 +341,71 @@ int data_put_vector(data_client_t *self, const uint64_t *bounds, const data_vect
                      which->outer ? "outer state" : "initial parameters", err);
 }
 
+/* --- Pseudo-gradients --- */
+
+void data_sent_clear(data_sent_t *self)
+{
+    free(self->came);
+    *self = (data_sent_t){0};
+}
+
+static void make_room(data_sent_t *self, size_t n)
+{
+    if (self->n == n) return;
+    data_sent_clear(self);
+    self->came = mem_calloc(n + 1, sizeof *self->came);
+    self->n = n;
+}
+
+/* What has not come; of a shard that has all of it the last chunk, whose answer tells whether it still has. */
+static size_t pick_rest(const data_sent_t *sent, size_t first, size_t n, size_t *pick)
+{
+    size_t picked = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!sent->came[first + i]) pick[picked++] = i;
+    if (picked == 0 && n > 0) pick[picked++] = n - 1;
+    return picked;
+}
+
+/* Under the new name of a late lease: the rest; then, where not all is here, what had come, too. */
+static int put_late(data_client_t *self, transfer_t *transfer, data_sent_t *sent, err_t *err)
+{
+    const size_t *first = transfer->first;
+    size_t *pick = mem_calloc(sent->n + 1, sizeof *pick), again = 0;
+    transfer->pick = pick;
+    transfer->make = make_range;
+    for (size_t s = 0; s < self->n_shard; s++)
+        self->shard[s].n = pick_rest(sent, first[s], first[s + 1] - first[s], pick + first[s]);
+    int rc = transfer_run(self, transfer, err);
+    for (size_t s = 0; rc == 0 && s < self->n_shard; s++) {
+        size_t n = first[s + 1] - first[s];
+        self->shard[s].n = self->shard[s].here < n ? n : 0;
+        again += self->shard[s].n;
+        for (size_t i = 0; i < n; i++) pick[first[s] + i] = i;
+    }
+    if (rc == 0 && again) rc = transfer_run(self, transfer, err);
+    free(pick);
+    return rc < 0 ? err_prefix(err, "pseudo-gradient of round %u: ", transfer->round) : 0;
+}
+
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,
                    const float *delta, err_t *err)
 {
     transfer_t transfer = {
         .bounds = bounds, .round = which->round, .delta = which, .from = (const uint8_t *)delta};
-    return run_range(self, &transfer, make_range, "pseudo-gradient", err);
+    if (!which->sent) return run_range(self, &transfer, make_range, "pseudo-gradient", err);
+    size_t *first = mem_calloc(self->n_shard + 1, sizeof *first);
+    for (size_t s = 0; s < self->n_shard; s++)
+        first[s + 1] = first[s] + chunks_of(bounds[s + 1] - bounds[s], MSG_CHUNK_FLOATS);
+    make_room(which->sent, first[self->n_shard]);
+    bool some = which->late && memchr(which->sent->came, 1, which->sent->n);
+    if (!some) memset(which->sent->came, 0, which->sent->n);
+    transfer.first = first;
+    transfer.came = which->sent->came;
+    int rc = some ? put_late(self, &transfer, which->sent, err)
+                  : run_range(self, &transfer, make_range, "pseudo-gradient", err);
+    free(first);
+    return rc;
 }
 
 void data_client_traffic(const data_client_t *self, uint64_t *sent, uint64_t *received)

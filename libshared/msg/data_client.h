@@ -137,12 +137,22 @@ int data_get_vector(data_client_t *self, const uint64_t *bounds, const data_vect
 int data_put_vector(data_client_t *self, const uint64_t *bounds, const data_vector_t *which,
                     const source_t *from, err_t *err);
 
+/* Which chunks of an update aggregators have acknowledged. Zeros: none. */
+typedef struct {
+    uint8_t *came; /* by chunk, those of shard 0 first */
+    size_t n;
+} data_sent_t;
+void data_sent_clear(data_sent_t *self); /* another update */
+
 /* One replica's pseudo-gradient, encoded chunk by chunk. */
 typedef struct {
     uint32_t round, replica, fence;
-    uint64_t weight; /* steps trained */
-    uint32_t codec;  /* id (outer/codec.h) */
-    uint32_t of;     /* replicas of the round, for who asks ahead (below); 0: nobody does */
+    uint64_t weight;   /* steps trained */
+    uint32_t codec;    /* id (outer/codec.h) */
+    uint32_t of;       /* replicas of the round, for who asks ahead (below); 0: nobody does */
+    data_sent_t *sent; /* what came of it, kept up to date; NULL: nobody wants to know */
+    bool late;         /* it is a late lease's, and `sent` is of the same update under the names
+                        * before: aggregators that have kept what came of it get only the rest */
 } data_delta_t;
 int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta_t *which,
                    const float *delta, err_t *err);

@@ -218,7 +218,7 @@ static void find_lost(shard_t *shard, uint32_t question)
 
 size_t transfer_number(const transfer_t *transfer, size_t shard, size_t chunk)
 {
-    return transfer->pick ? transfer->pick[transfer->ahead->first[shard] + chunk] : chunk;
+    return transfer->pick ? transfer->pick[transfer->first[shard] + chunk] : chunk;
 }
 
 /* Of a round to come is asked what is there, and one chunk behind it: its answer tells when there is more. */
@@ -363,6 +363,15 @@ static void came_early(transfer_t *transfer, size_t s, const slot_t *slot, size_
     ahead->received += n;
 }
 
+static void came_up(transfer_t *transfer, shard_t *shard, size_t s, const slot_t *slot,
+                    const wire_header_t *header)
+{
+    size_t chunk = transfer->first[s] + transfer_number(transfer, s, slot->chunk);
+    shard->here = header->vector == WIRE_HERE ? (size_t)header->total : 0;
+    if (header->code == ACK_REFUSED) shard->here = SIZE_MAX; /* more of it is of no use */
+    transfer->came[chunk] = shard->here > 0;
+}
+
 static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wire_header_t *header,
                   const void *payload, size_t n, err_t *err)
 {
@@ -400,6 +409,7 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
     silence_waits(self, s, "");
     if (header->type == WIRE_DATA) self->received += n;
     if (header->type == WIRE_DATA && transfer->early) came_early(transfer, s, slot, n);
+    if (header->type == WIRE_ACK && transfer->came) came_up(transfer, shard, s, slot, header);
     transfer->total = header->total;
     transfer->known |= header->type == WIRE_ACK && header->code == ACK_COMPLETE;
     slot->used = false;
@@ -462,7 +472,7 @@ int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err)
     int rc = 0;
     for (size_t s = 0; s < self->n_shard; s++) {
         shard_t *shard = &self->shard[s];
-        shard->next = shard->open = shard->ready = 0;
+        shard->next = shard->open = shard->ready = shard->here = 0;
         shard->pace.open = 0;
         shard->question = 0;
         shard->n_asked = 0;

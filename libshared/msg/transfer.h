@@ -38,6 +38,7 @@ typedef struct {
     char *endpoint;
     zsock_t *socket;      /* NULL: to be connected again */
     size_t n, next, open; /* chunks in all, not yet asked for, asked for and unanswered */
+    size_t here;          /* of an update, as the last answer said; 0: it did not */
     size_t ready;         /* of those of a round to come, how many in front are there */
     slot_t slot[MSG_REQUESTS];
     pace_t pace; /* kept from transfer to transfer */
@@ -93,6 +94,8 @@ struct transfer {
     data_ahead_t *ahead;   /* changes or parameters come into it; which ones: `pick` */
     bool early;            /* while its round is not committed */
     const size_t *pick;    /* numbers of its chunks that are wanted, each shard's from first[] on */
+    const size_t *first;   /* each shard's first chunk among all; with pick and `came` */
+    uint8_t *came;         /* by chunk: 1 from its acknowledgment on; NULL: nobody wants to know */
     uint32_t round;
     bool outer;                       /* a state of the outer rule instead of parameters */
     uint16_t vector;                  /* which one */

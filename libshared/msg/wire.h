@@ -67,6 +67,10 @@ enum {
     WIRE_PACKED = 0x80, /* PUT_DELTA, DATA: this payload is; check is of what is sent */
 };
 
+/* `vector` of PUT_DELTA: the update of a late lease under a new name, of which chunks may be here; and of the ACK to any: total says
+ * how many are, 0 where the round is over. Aggregators of an older version send the request's own back. */
+enum { WIRE_LATE = 1, WIRE_HERE = 2 };
+
 typedef struct {
     wire_type_t type;
     uint8_t codec, code, flags;

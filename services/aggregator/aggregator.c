@@ -33,6 +33,7 @@ void aggregator_reset(aggregator_t *self)
     free(self->from);
     free(self->holder);
     guess_fini(self);
+    late_clear(self);
     free(self->block_norm2);
     free(self->init_have);
     free(self->share);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "aggregator/guess.h"
+#include "aggregator/late.h"
 #include "aggregator/packing.h"
 #include "aggregator/shared.h"
 #include "aggregator/state.h"
@@ -155,6 +156,7 @@ struct aggregator {
     float *scratch;      /* MSG_CHUNK_FLOATS */
     double *block_norm2; /* of the mean update, by AGGREGATOR_BLOCK (step.h) */
     guesses_t guess;
+    lates_t late;
     packing_t packing;
 
     VEC(digest_t) digests; /* in the order in which they were asked for */
@@ -247,6 +249,10 @@ void deltas_put(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
  * exactly: under any other, also where that was higher. */
 void deltas_fence(aggregator_t *self, uint32_t replica, uint32_t fence, bool exactly);
 void deltas_replay(aggregator_t *self); /* the journal of the open round */
+/* A chunk as if it had just been sent: 0, or why it is refused. deltas_place: the header's range, of a chunk of its fragment. */
+wire_nack_t deltas_take(aggregator_t *self, const wire_header_t *header, const void *payload,
+                        size_t n, err_t *err);
+void deltas_place(const aggregator_t *self, wire_header_t *header, size_t chunk);
 /* Take its chunks out of the sum. */
 void deltas_forget(aggregator_t *self, uint32_t replica, uint32_t fragment);
 bool deltas_complete(const aggregator_t *self, uint32_t replica, uint32_t fragment, uint32_t fence,

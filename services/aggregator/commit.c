@@ -127,10 +127,12 @@ static int close_sum(aggregator_t *self, uint32_t fragment, const uint64_t *weig
     if (!sum) return 0;
     fixed_sum_drop_weight(sum);
     for (uint32_t k = 0; k < self->meta.replicas; k++) {
-        if (!weight[k])
+        if (!weight[k]) {
+            late_keep(self, k, fragment);
             deltas_forget(self, k, fragment);
-        else if (fixed_sum_add_weight(sum, weight[k], err) < 0)
+        } else if (fixed_sum_add_weight(sum, weight[k], err) < 0) {
             return -1;
+        }
     }
     return 0;
 }
@@ -196,6 +198,7 @@ static void on_commit(void *state, const msg_peer_t *from, const msg_envelope_t 
     err_t err = {0};
     refusal_t why = {0};
     bool here = self->assigned && self->ready;
+    if (here && !self->committing) late_finish(self);
     if (here && self->committing && commit->round == self->meta.round)
         return; /* it is on the way */
     if (here && commit->round + 1 == self->meta.round && self->meta.shares) {
@@ -275,7 +278,7 @@ static void commit_slice(aggregator_t *self)
 
 bool aggregator_busy(const aggregator_t *self)
 {
-    return self->committing || self->digests.n > 0 || objects_busy(self);
+    return self->committing || self->digests.n > 0 || objects_busy(self) || late_busy(self);
 }
 
 bool aggregator_work(aggregator_t *self)
@@ -284,6 +287,7 @@ bool aggregator_work(aggregator_t *self)
         commit_slice(self);
     else
         objects_work(self);
+    if (!self->committing) late_work(self);
     if (!self->committing) digest_work(self);
     return aggregator_busy(self);
 }

@@ -207,7 +207,8 @@ static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const v
                         size_t n, uint64_t at, err_t *err)
 {
     /* Applied already: another shard had lost it, and the lease was given again. */
-    if (self->ready && self->meta.shares && header->round + 1 == self->meta.round) return 0;
+    bool closed = self->ready && self->meta.shares && header->round + 1 == self->meta.round;
+    if (closed && !late_closed(self, header)) return 0;
     wire_nack_t code = admit(self, header, err);
     const contribution_t *from = code ? NULL
                                       : contribution(self, header->replica, header->fragment);
@@ -220,6 +221,19 @@ static wire_nack_t take(aggregator_t *self, const wire_header_t *header, const v
     size_t chunk = (size_t)range_chunk(self, header) - self->fragment[header->fragment].first;
     if (from->chunk[chunk].at) return 0; /* sent twice: once counts */
     return add(self, header, chunk, payload, n, at, err);
+}
+
+wire_nack_t deltas_take(aggregator_t *self, const wire_header_t *header, const void *payload,
+                        size_t n, err_t *err)
+{
+    return take(self, header, payload, n, NOT_YET, err);
+}
+
+void deltas_place(const aggregator_t *self, wire_header_t *header, size_t chunk)
+{
+    size_t of_range = self->fragment[header->fragment].first + chunk;
+    header->begin = self->meta.begin + (uint64_t)of_range * MSG_CHUNK_FLOATS;
+    header->count = chunk_count(self, of_range);
 }
 
 static bool is_refused(const aggregator_t *self, const wire_header_t *header)
@@ -262,10 +276,15 @@ void deltas_put(aggregator_t *self, const msg_peer_t *peer, const wire_header_t 
 {
     err_t err = {0};
     wire_nack_t code = put(self, header, payload, n, &err);
-    if (code)
+    if (code) {
         answer_nack(self, peer, header, code, "%s", err.text);
-    else
-        answer_ack(self, peer, header, is_refused(self, header) ? ACK_REFUSED : ACK_TAKEN);
+        return;
+    }
+    late_hear(self, header);
+    wire_header_t answer = *header;
+    answer.vector = WIRE_HERE;
+    answer.total = late_here(self, header);
+    answer_ack(self, peer, &answer, is_refused(self, header) ? ACK_REFUSED : ACK_TAKEN);
 }
 
 /* Once is a matter of the line; again and again the sender's memory is to blame. */

@@ -35,6 +35,7 @@ void on_inspect(void *state, const msg_peer_t *from, const msg_envelope_t *messa
     answer.fragment = question->fragment;
     answer.fence = question->fence;
     answer.complete = answer.applied = applied;
+    if (open) late_finish(self);
     if (open) fill(self, question, &answer);
     if (question->digest && open && answer.complete) {
         digest_begin(self, question);

@@ -37,6 +37,7 @@ static void drop_client(trainer_t *self)
 void ready_drop_engine(trainer_t *self)
 {
     engine_destroy(&self->engine);
+    data_sent_clear(&self->sent);
     free(self->start);
     free(self->error);
     params_forget(&self->params);

@@ -196,6 +196,7 @@ static void tell_traffic(trainer_t *self, Msg__LeaseDone *done)
 static void remember(trainer_t *self, const Msg__Lease *lease, const progress_t *progress,
                      bool fresh)
 {
+    data_sent_clear(&self->sent);
     self->result = (trainer_result_t){.here = true,
                                       .audit = lease->audit,
                                       .fresh = fresh,

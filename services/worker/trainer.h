@@ -70,6 +70,7 @@ typedef struct {
     bool start_here; /* `start` are the parameters of this round, of a validation's other part */
     uint32_t start_round;
     trainer_result_t result;
+    data_sent_t sent; /* of the result: what came of it at the aggregators */
     atomic_bool
         sends;      /* an update is on its way up: what nobody waits for holds still (copying.h) */
     double fetch_s; /* of the present lease: what it begins with, down */

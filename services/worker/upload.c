@@ -8,7 +8,9 @@ static int put(trainer_t *trainer, const Msg__Lease *lease, uint64_t steps, err_
                           .fence = lease->fence,
                           .weight = steps < lease->inner_steps ? steps : lease->weight,
                           .codec = trainer->codec->id,
-                          .of = lease->ahead};
+                          .of = lease->ahead,
+                          .sent = &trainer->sent,
+                          .late = lease->lag > 0};
     atomic_store(&trainer->sends, true);
     int rc = data_put_delta(trainer->client, lease->bounds, &which, trainer->start, err);
     atomic_store(&trainer->sends, false);

@@ -3,19 +3,21 @@
 #
 #   tests/bench/slow.sh [--fast 200] [--slow 10] [--workers 3] [--rounds 8] [--inner-steps 20] [--codec int8]
 #                       [--down-codec int8] [--model "--layers 2 --heads 4 --width 256 --block 32"] [--cases "..."]
+#                       [--late-rounds 1]
 #
 # Needs root: hosts in network namespaces (tests/cluster/world.bash) with links of those Mbit/s. Cases, each a run:
 #   alone        the fast workers, no other
 #   even         one more at the fast rate: what another worker costs a machine with too few processors for all
 #   slow         one more at the slow rate; shares are even, and all wait for it
 #   balance      the same with --balance
-#   late         the same with --balance, --quorum of the fast ones and --late next
+#   late         the same with --balance, --quorum of the fast ones, --late next and --late-rounds
 # Printed: the median seconds of a round (from the third on, where shares follow what was measured), those of
 # the case over those of `even`, and of the last worker: leases that counted, their steps and the tokens of them all.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 fast=200 slow_rate=10 workers=3 rounds=8 steps=20 codec=int8 down_codec=int8 cases='alone even slow balance late'
+late_rounds=1
 model=(--layers 2 --heads 4 --width 256 --block 32)
 while [ $# -gt 0 ]; do
     case $1 in
@@ -29,6 +31,7 @@ while [ $# -gt 0 ]; do
     --down-codec) down_codec=$2 ;;
     --model) read -r -a model <<<"$2" ;;
     --cases) cases=$2 ;;
+    --late-rounds) late_rounds=$2 ;;
     *) usage >&2; exit 2 ;;
     esac
     shift 2
@@ -53,7 +56,7 @@ run() { # CASE
     esac
     case $1 in
     balance) policy=(--balance) ;;
-    late) policy=(--balance --quorum "$workers" --late next) ;;
+    late) policy=(--balance --quorum "$workers" --late next --late-rounds "$late_rounds") ;;
     esac
     cluster "$work/$1" "tcp://${address[core]}:7000"
     prepare --inner-steps "$steps" --rounds "$rounds" --workers $((last + 1)) --codec "$codec" \

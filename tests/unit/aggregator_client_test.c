@@ -90,6 +90,25 @@ static void pair_down(pair_t *self)
     rig_free(self->rig);
 }
 
+/* By the rig, while nobody is served. */
+static void pair_commit(pair_t *self, const uint32_t *fences, const uint64_t *of)
+{
+    zactor_destroy(&self->actor);
+    self->server.state.reply = take_reply;
+    self->server.state.user = self->rig;
+    self->rig->state = self->server.state;
+    commit(self->rig, 0, fences, of);
+    assert_string_equal(self->rig->error, "");
+    self->server.state = self->rig->state;
+    self->server.state.reply = serve_reply;
+    self->server.state.user = &self->server;
+}
+
+static void pair_serve(pair_t *self)
+{
+    self->actor = zactor_new(serve, &self->server);
+}
+
 static void the_client_moves_objects(void **unused)
 {
     (void)unused;
@@ -203,18 +222,11 @@ static void slow_lines_carry_less(void **unused)
         data_client_traffic(pair.client, &up, &down);
         data_delta_t which = {.replica = 1, .fence = 1, .weight = 5, .codec = 3};
         assert_int_equal(data_put_delta(pair.client, bounds, &which, delta, &err), 0);
-        zactor_destroy(&pair.actor);
         static const uint32_t fences[K] = {0, 1};
         static const uint64_t of[K] = {0, 5};
-        pair.server.state.reply = take_reply;
-        pair.server.state.user = pair.rig;
-        pair.rig->state = pair.server.state;
-        commit(pair.rig, 0, fences, of);
-        pair.server.state = pair.rig->state;
-        pair.server.state.reply = serve_reply;
-        pair.server.state.user = &pair.server;
+        pair_commit(&pair, fences, of);
         pair.server.damage = packs;
-        pair.actor = zactor_new(serve, &pair.server);
+        pair_serve(&pair);
         if (data_get_change(pair.client, bounds, 1, codec_find("int8", NULL), theta[packs], &err) <
             0)
             fail_msg("%s", err.text);
@@ -230,6 +242,47 @@ static void slow_lines_carry_less(void **unused)
     free(delta);
     way_down = NULL;
     pack_below = 0;
+}
+
+/* Of an update that its round closed without only the rest is sent, and all of it where nothing was kept. */
+static void a_late_update_goes_on(void **unused)
+{
+    (void)unused;
+    static const uint32_t fences[K] = {1};
+    static const uint64_t of[K] = {5};
+    const uint64_t bounds[2] = {0, N}, end = N - MSG_CHUNK_FLOATS;
+    float *delta = calloc(N, sizeof *delta);
+    for (uint64_t i = 0; i < N; i++) delta[i] = value(5, i);
+    for (int forgets = 0; forgets < 2; forgets++) {
+        pair_t pair = {0};
+        err_t err = {0};
+        data_sent_t sent = {0};
+        uint64_t before, after, down;
+        pair_up(&pair, 0);
+        assert_int_equal(data_put_init(pair.client, bounds, 0, delta, &err), 0);
+        data_delta_t which = {.fence = 1, .weight = 5, .codec = 1};
+        assert_int_equal(data_put_delta(pair.client, bounds, &which, delta, &err), 0);
+        which.replica = 1;
+        which.sent = &sent;
+        which.late = true; /* nothing has come of it so far */
+        assert_int_equal(data_put_delta(pair.client, bounds, &which, delta, &err), 0);
+        assert_true(sent.n == 2 && sent.came[0] && sent.came[1]);
+        pair_commit(&pair, fences, of);
+        if (forgets) late_clear(&pair.server.state);
+        pair_serve(&pair);
+        data_client_traffic(pair.client, &before, &down);
+        which.round = 1;
+        if (data_put_delta(pair.client, bounds, &which, delta, &err) < 0) fail_msg("%s", err.text);
+        data_client_traffic(pair.client, &after, &down);
+        assert_int_equal(after - before, 4 * (forgets ? end + N : end));
+        assert_true(sent.came[0] && sent.came[1]);
+        zactor_destroy(&pair.actor);
+        late_finish(&pair.server.state);
+        assert_true(deltas_complete(&pair.server.state, 1, 0, 1, 5));
+        data_sent_clear(&sent);
+        pair_down(&pair);
+    }
+    free(delta);
 }
 
 static bool stop_at_once(void *user)
@@ -264,9 +317,8 @@ int main(void)
 {
     log_init("aggregator_client_test", LOG_OFF, LOG_LOGFMT);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_client_moves_objects),
-        cmocka_unit_test(the_client_moves_values),
-        cmocka_unit_test(slow_lines_carry_less),
+        cmocka_unit_test(the_client_moves_objects), cmocka_unit_test(the_client_moves_values),
+        cmocka_unit_test(slow_lines_carry_less),    cmocka_unit_test(a_late_update_goes_on),
         cmocka_unit_test(a_client_can_be_stopped),
     };
     int failed = cmocka_run_group_tests_name("aggregator_client", tests, NULL, NULL);
