@@ -36,13 +36,6 @@ typedef struct {
     fixed_sum_t *sum;      /* NULL: it is empty */
 } fragment_t;
 
-/* An encoded chunk in the journal. */
-typedef struct {
-    uint64_t at;  /* where; 0: it is not here */
-    uint32_t n;   /* bytes */
-    double norm2; /* sum of squares of its values */
-} held_chunk_t;
-
 /* What one replica has sent of one fragment in the open round. The encoded chunks are in the
  * journal, so that they can be taken out of the sum again (exactly: it is an integer sum) when their
  * fence turns out to be old. */

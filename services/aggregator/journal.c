@@ -34,6 +34,15 @@ int journal_open(journal_t *self, const char *path, err_t *err)
     return 0;
 }
 
+int journal_open_unnamed(journal_t *self, const char *dir, err_t *err)
+{
+    if (!dir) return journal_open(self, NULL, err);
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) return err_set_errno(err, "%s: a file without a name", dir);
+    *self = (journal_t){.fd = fd, .path = mem_strdup(dir)};
+    return 0;
+}
+
 void journal_close(journal_t *self)
 {
     if (!self->path) return;

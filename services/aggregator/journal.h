@@ -27,8 +27,17 @@ typedef struct {
     VEC(journal_spare_t) spare; /* what the file did not take: in memory, until the round is over */
 } journal_t;
 
+/* An encoded chunk in the journal. */
+typedef struct {
+    uint64_t at;  /* where; 0: it is not here */
+    uint32_t n;   /* bytes */
+    double norm2; /* sum of squares of its values */
+} held_chunk_t;
+
 /* path NULL: in memory. ERR_IO. */
 int journal_open(journal_t *self, const char *path, err_t *err);
+/* One without a name in that directory, gone when it is closed. */
+int journal_open_unnamed(journal_t *self, const char *dir, err_t *err);
 void journal_close(journal_t *self);
 
 /* *at: where the payload lies. What the file does not take (the disk is full) is kept in memory: it

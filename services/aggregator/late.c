@@ -1,12 +1,8 @@
 /* Chunks go from the journal to a file of the update's own, and back to the journal when they are claimed. */
 #include "aggregator/late.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "aggregator/aggregator.h"
 #include "base/log.h"
@@ -22,9 +18,8 @@ static late_t *find(const aggregator_t *self, uint32_t replica, uint32_t fragmen
 
 static void drop(aggregator_t *self, late_t *late)
 {
-    close(late->fd);
-    free(late->n);
-    free(late->at);
+    journal_close(&late->file);
+    free(late->chunk);
     *late = self->late.all.at[--self->late.all.n];
 }
 
@@ -36,46 +31,20 @@ void late_clear(aggregator_t *self)
 
 /* --- Keeping --- */
 
-static bool write_all(int fd, const uint8_t *bytes, size_t n, uint64_t at)
-{
-    while (n > 0) {
-        ssize_t wrote = pwrite(fd, bytes, n, (off_t)at);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) return false;
-        bytes += wrote;
-        at += (uint64_t)wrote;
-        n -= (size_t)wrote;
-    }
-    return true;
-}
-
-static bool read_all(int fd, uint8_t *into, size_t n, uint64_t at)
-{
-    while (n > 0) {
-        ssize_t got = pread(fd, into, n, (off_t)at);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        into += got;
-        at += (uint64_t)got;
-        n -= (size_t)got;
-    }
-    return true;
-}
-
+/* False: the disk does not take all of it. */
 static bool copy(aggregator_t *self, const contribution_t *from, late_t *to)
 {
+    const wire_header_t header = {.type = WIRE_PUT_DELTA};
     uint8_t *bytes = mem_calloc(1, MSG_PAYLOAD_BYTES);
-    uint64_t end = 0;
+    err_t err = {0};
     bool all = true;
     for (size_t i = 0; all && i < to->n_chunk; i++) {
         const held_chunk_t *held = &from->chunk[i];
         if (!held->at) continue;
-        all = journal_read(&self->disk.journal, held->at, bytes, held->n, NULL) == 0 &&
-              write_all(to->fd, bytes, held->n, end);
-        to->at[i] = end;
-        to->n[i] = held->n;
+        all = journal_read(&self->disk.journal, held->at, bytes, held->n, &err) == 0 &&
+              journal_append(&to->file, &header, bytes, held->n, &to->chunk[i].at, &err) == 0;
+        to->chunk[i].n = held->n;
         to->n_left++;
-        end += held->n;
     }
     free(bytes);
     return all;
@@ -84,24 +53,19 @@ static bool copy(aggregator_t *self, const contribution_t *from, late_t *to)
 void late_keep(aggregator_t *self, uint32_t replica, uint32_t fragment)
 {
     const contribution_t *from = contribution(self, replica, fragment);
+    err_t err = {0};
     if (from->n_have == 0 || from->reason) return;
     late_t *older = find(self, replica, fragment);
     if (older) drop(self, older);
     if (self->late.all.n == LATE_MOST) return;
-    size_t n_chunk = self->fragment[fragment].n_chunk;
-    late_t late = {
-        .round = self->meta.round,
-        .replica = replica,
-        .fragment = fragment,
-        .codec = (uint8_t)from->codec->id,
-        .weight = from->weight,
-        .fd = self->disk.dir ? open(self->disk.dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
-                             : memfd_create("late", MFD_CLOEXEC),
-        .n_chunk = n_chunk,
-    };
-    if (late.fd < 0) return;
-    late.n = mem_calloc(n_chunk + 1, sizeof *late.n);
-    late.at = mem_calloc(n_chunk + 1, sizeof *late.at);
+    late_t late = {.round = self->meta.round,
+                   .replica = replica,
+                   .fragment = fragment,
+                   .codec = (uint8_t)from->codec->id,
+                   .weight = from->weight,
+                   .n_chunk = self->fragment[fragment].n_chunk};
+    if (journal_open_unnamed(&late.file, self->disk.dir, &err) < 0) return;
+    late.chunk = mem_calloc(late.n_chunk + 1, sizeof *late.chunk);
     memcpy(late.worker, self->holder[replica].worker, sizeof late.worker);
     VEC_PUSH(&self->late.all, late);
     late_t *kept = &self->late.all.at[self->late.all.n - 1];
@@ -121,8 +85,8 @@ static bool is_same(const aggregator_t *self, const late_t *late, const wire_hea
 static bool count(aggregator_t *self, late_t *late, size_t chunk, uint8_t *bytes)
 {
     err_t err = {0};
-    size_t n = late->n[chunk];
-    if (!read_all(late->fd, bytes, n, late->at[chunk])) return false;
+    size_t n = late->chunk[chunk].n;
+    if (journal_read(&late->file, late->chunk[chunk].at, bytes, n, &err) < 0) return false;
     wire_header_t header = late->claim;
     deltas_place(self, &header, chunk);
     header.check = hash_fast(bytes, n);
@@ -137,7 +101,7 @@ static void count_some(aggregator_t *self, late_t *late, size_t most)
     uint8_t *bytes = mem_calloc(1, MSG_PAYLOAD_BYTES);
     bool well = true;
     for (; well && most > 0 && late->n_left > 0 && late->next < late->n_chunk; late->next++) {
-        if (!late->n[late->next]) continue;
+        if (!late->chunk[late->next].at) continue;
         well = count(self, late, late->next, bytes);
         late->n_left--;
         most--;
@@ -174,11 +138,12 @@ size_t late_here(const aggregator_t *self, const wire_header_t *header)
     if (header->round != self->meta.round || header->replica >= self->meta.replicas ||
         header->fragment >= self->meta.fragments)
         return 0;
-    size_t n = contribution(self, header->replica, header->fragment)->n_have;
-    const late_t *late = find(self, header->replica, header->fragment);
-    if (!late || late->claim.type == 0 || late->claim.fence != header->fence) return n;
     const contribution_t *from = contribution(self, header->replica, header->fragment);
-    for (size_t i = late->next; i < late->n_chunk; i++) n += late->n[i] && !from->chunk[i].at;
+    const late_t *late = find(self, header->replica, header->fragment);
+    size_t n = from->n_have;
+    if (!late || late->claim.type == 0 || late->claim.fence != header->fence) return n;
+    for (size_t i = late->next; i < late->n_chunk; i++)
+        n += late->chunk[i].at && !from->chunk[i].at;
     return n;
 }
 

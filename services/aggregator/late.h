@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "aggregator/journal.h"
 #include "base/vec.h"
 #include "msg/limits.h"
 #include "msg/wire.h"
@@ -28,12 +29,10 @@ typedef struct {
     uint8_t codec;
     uint64_t weight;
     wire_header_t claim; /* of the chunk that came under a new name; type 0: none has */
-    int fd;
-    size_t n_chunk,
-        next;      /* of the fragment; the first that was not looked at since it was claimed */
-    size_t n_left; /* chunks in the file that are not counted yet */
-    uint32_t *n;   /* bytes of each; 0: it is not here */
-    uint64_t *at;  /* where they lie */
+    journal_t file;
+    held_chunk_t *chunk;  /* of the fragment, as they lie there */
+    size_t n_chunk, next; /* and the first that was not looked at since it was claimed */
+    size_t n_left;        /* chunks in the file that are not counted yet */
 } late_t;
 
 typedef struct {

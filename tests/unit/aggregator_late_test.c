@@ -8,24 +8,8 @@ static const uint32_t two[K] = {1, 1, 0};
 static wire_type_t put(rig_t *rig, uint32_t trained, uint32_t round, uint32_t k, int chunk,
                        uint32_t held, bool late)
 {
-    const codec_t *codec = codec_find("int8", NULL);
-    wire_header_t header = chunk_header(WIRE_PUT_DELTA, chunk);
-    float *values = calloc(header.count, sizeof *values);
-    for (uint64_t i = 0; i < header.count; i++)
-        values[i] = value(100 * trained + k, header.begin + i);
-    size_t most = codec_most(codec, header.count), n;
-    uint8_t *bytes = malloc(most);
-    assert_int_equal(codec_encode(codec, values, header.count, bytes, most, &n, NULL), 0);
-    header.round = round;
-    header.replica = k;
-    header.fence = held;
-    header.weight = weights[k];
-    header.codec = (uint8_t)codec->id;
-    header.vector = late ? WIRE_LATE : 0;
-    wire_type_t type = data(rig, header, bytes, n);
-    free(values);
-    free(bytes);
-    return type;
+    return put_trained(rig, trained, round, k, held, weights[k], chunk, "int8",
+                       late ? WIRE_LATE : 0);
 }
 
 /* Of the update of round 0 of the third replica, in its name of that round: so many chunks are here. */

@@ -307,15 +307,16 @@ static void put_init(rig_t *rig)
     put_values(rig, WIRE_PUT_INIT, 9);
 }
 
-/* Replica k's delta of a round: value i of stream 100 round + k. */
-static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t held, uint64_t weight,
-                             int chunk, const char *name)
+/* What replica k has trained in the round `trained`, under the name of `round`: value i of stream 100 trained + k. */
+static wire_type_t put_trained(rig_t *rig, uint32_t trained, uint32_t round, uint32_t k,
+                               uint32_t held, uint64_t weight, int chunk, const char *name,
+                               uint16_t vector)
 {
     const codec_t *codec = codec_find(name, NULL);
     wire_header_t header = chunk_header(WIRE_PUT_DELTA, chunk);
     float *values = calloc(header.count, sizeof *values);
     for (uint64_t i = 0; i < header.count; i++)
-        values[i] = value(100 * round + k, header.begin + i) / (float)held;
+        values[i] = value(100 * trained + k, header.begin + i) / (float)held;
     size_t most = codec_most(codec, header.count), n;
     uint8_t *bytes = malloc(most);
     assert_int_equal(codec_encode(codec, values, header.count, bytes, most, &n, NULL), 0);
@@ -324,12 +325,20 @@ static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t he
     header.fence = held;
     header.weight = weight;
     header.total = rig->of;
+    header.vector = vector;
     header.codec = (uint8_t)codec->id;
     header.fragment = rig->fragments > 1 ? (uint16_t)chunk : 0; /* 2: a chunk each */
     wire_type_t type = data(rig, header, bytes, n);
     free(values);
     free(bytes);
     return type;
+}
+
+/* Replica k's delta of a round. */
+static wire_type_t put_delta(rig_t *rig, uint32_t round, uint32_t k, uint32_t held, uint64_t weight,
+                             int chunk, const char *name)
+{
+    return put_trained(rig, round, round, k, held, weight, chunk, name, 0);
 }
 
 /* Parameters or momentum of a round; NULL: refused. */
