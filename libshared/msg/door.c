@@ -48,12 +48,6 @@ typedef struct {
     zsock_t *monitor; /* news of connections that end; NULL: there is none */
 } entry_t;
 
-/* A descriptor, when a connection that had it has ended. */
-typedef struct {
-    uint64_t heard; /* on it, until then (ration_heard_on) */
-    bool cut;       /* we have ended the connection that has it now, and counted that */
-} ended_t;
-
 typedef struct {
     int fd;
     size_t entry;
@@ -63,7 +57,8 @@ typedef struct {
 
 struct door {
     VEC(entry_t) entries;
-    VEC(ended_t) ended; /* by descriptor; under the lock */
+    VEC(bool)
+    cut; /* by descriptor: we have ended the connection that has it, and counted that; under the lock */
     size_t n_denied; /* whose keys were refused, and counted: their connections are about to end */
     int seed;        /* what is copied to see how many more could be opened */
     ration_t *ration;
@@ -186,17 +181,11 @@ static bool may_stay(const guest_t *guest, size_t n_away, bool none_left)
     return n_away > 0 || !none_left;
 }
 
-static ended_t *ended_of(door_t *self, int fd)
-{
-    const ended_t none = {0};
-    while (self->ended.n <= (size_t)fd) VEC_PUSH(&self->ended, none);
-    return &self->ended.at[fd];
-}
-
 /* Under the lock. */
 static void cut(door_t *self, int fd)
 {
-    ended_of(self, fd)->cut = true;
+    while (self->cut.n <= (size_t)fd) VEC_PUSH(&self->cut, false);
+    self->cut.at[fd] = true;
     guest_cut(fd);
 }
 
@@ -291,10 +280,9 @@ static size_t cut_greedy(door_t *self, bool by_loop, int64_t now)
  * connection ends without a message has not shaken hands. */
 static bool is_stranger(door_t *self, int fd)
 {
-    ended_t *ended = ended_of(self, fd);
-    uint64_t heard = ration_heard_on(fd);
-    bool silent = heard == ended->heard && !ended->cut;
-    *ended = (ended_t){.heard = heard};
+    bool cut = (size_t)fd < self->cut.n && self->cut.at[fd];
+    bool silent = !ration_spoke(fd) && !cut;
+    if (cut) self->cut.at[fd] = false;
     if (!silent || self->n_denied == 0) return silent;
     self->n_denied--;
     return false;
@@ -446,7 +434,7 @@ void door_destroy(door_t **self_p)
         free(self->entries.at[i].endpoint);
     }
     VEC_FREE(&self->entries);
-    VEC_FREE(&self->ended);
+    VEC_FREE(&self->cut);
     free(self);
     *self_p = NULL;
 }

@@ -29,8 +29,9 @@ enum {
  * those without keys of whom nothing is known. */
 static const double MOST_CURVE = 2.5, MOST_PLAIN = 32, UNKNOWN_PLAIN = 4.5;
 
-/* What was taken since the last look, by descriptor. */
+/* By descriptor; the numbers since the last look. */
 typedef struct {
+    _Atomic bool spoke; /* since ration_spoke was asked last */
     _Atomic uint32_t heard;
     _Atomic uint64_t taken;
     _Atomic uint64_t filled; /* what that took in memory while it waited */
@@ -60,15 +61,25 @@ void ration_heard(int fd, ration_size_t size)
 {
     tally_t *own = tally_made(fd);
     if (!own) return;
+    atomic_store_explicit(&own->spoke, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->heard, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->taken, size.line, memory_order_relaxed);
     atomic_fetch_add_explicit(&own->filled, size.memory, memory_order_relaxed);
 }
 
-uint64_t ration_heard_on(int fd)
+bool ration_spoke(int fd)
 {
     tally_t *own = tally_of(fd);
-    return own ? atomic_load_explicit(&own->heard, memory_order_relaxed) : 0;
+    return own && atomic_exchange_explicit(&own->spoke, false, memory_order_relaxed);
+}
+
+static void forget_speakers(void)
+{
+    for (size_t i = 0; i < DESCRIPTORS / PAGE; i++) {
+        tally_t *at = atomic_load_explicit(&page[i], memory_order_acquire);
+        for (size_t j = 0; at && j < PAGE; j++)
+            atomic_store_explicit(&at[j].spoke, false, memory_order_relaxed);
+    }
 }
 
 void ration_refused(int fd)
@@ -135,6 +146,7 @@ ration_t *ration_new(const ration_limits_t *limits)
 {
     ration_t *self = mem_calloc(1, sizeof *self);
     self->limits = *limits;
+    forget_speakers();
     self->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     self->in_peace = ration_own_bytes(self);
     self->shares = shares_new(limits->total, limits->connections);

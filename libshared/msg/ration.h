@@ -35,8 +35,8 @@ ration_size_t ration_frame(size_t bytes, bool curve);
 void ration_add(ration_size_t *sum, ration_size_t one);
 /* A whole message was taken that came on this connection. Any thread; no system call, likewise below. */
 void ration_heard(int fd, ration_size_t size);
-/* How many messages that makes, of all connections that have had the descriptor; refused ones count as many. Any thread. */
-uint64_t ration_heard_on(int fd);
+/* Was one since this was asked last of the descriptor, and since the last ration_new? Any thread. */
+bool ration_spoke(int fd);
 /* It was none that we take: that counts as much as many that are. */
 void ration_refused(int fd);
 /* A message was of that key (keyring_number); or one that counts as much as many. 0: nothing happens. */

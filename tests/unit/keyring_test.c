@@ -318,6 +318,36 @@ static void what_was_changed_ends_the_connection(void **state)
     monitor = kept_monitor;
 }
 
+/* A member's connection ends long after its last message, which the door has judged since. */
+static void who_has_spoken_is_no_stranger(void **state)
+{
+    (void)state;
+    enum { JUDGED_MS = 1500, SEEN_MS = 500 };
+    zsock_t *kept = dealer, *kept_monitor = monitor;
+    char *address = keyring_endpoint(zsock_endpoint(router));
+    zloop_t *loop = zloop_new();
+    door_t *door = door_new(loop, &router, 1, NULL);
+    assert_non_null(door);
+    uint64_t before = refusals_of(REFUSAL_NO_KEY);
+    connect_dealer(address);
+    speak();
+    for (int ms = 0; ms < JUDGED_MS; ms += 20) {
+        zclock_sleep(20);
+        door_look(door);
+    }
+    disconnect_dealer();
+    for (int ms = 0; ms < SEEN_MS; ms += 20) {
+        zclock_sleep(20);
+        door_look(door);
+    }
+    assert_int_equal(refusals_of(REFUSAL_NO_KEY), before);
+    door_destroy(&door);
+    zloop_destroy(&loop);
+    free(address);
+    dealer = kept;
+    monitor = kept_monitor;
+}
+
 static void a_revoked_key_is_cut(void **state)
 {
     (void)state;
@@ -353,6 +383,7 @@ int main(void)
         cmocka_unit_test(events_are_granted),
         cmocka_unit_test(a_descriptor_is_used_again),
         cmocka_unit_test(what_was_changed_ends_the_connection),
+        cmocka_unit_test(who_has_spoken_is_no_stranger),
         cmocka_unit_test(a_revoked_key_is_cut),
     };
     return cmocka_run_group_tests_name("keyring", tests, load, unload);
