@@ -339,10 +339,13 @@ static int run(const void *given, const config_args_t *args, err_t *err)
     const char *wanted = args->n_operands ? args->operands[0] : NULL;
     static row_t rows[N_SHAPE];
     int n = 0, threads = options->threads ? (int)options->threads : pool_cores();
-    pool_t *pool = pool_new(threads, false, err);
     for (int i = 0; i < N_SHAPE; i++)
         if (!wanted || strstr(shapes[i].name, wanted))
             open_row(&rows[n++], &shapes[i], options->repeats);
+    if (n == 0)
+        return err_set(err, ERR_ARG, "no product has \"%s\" in its name; without it all are listed",
+                       wanted);
+    pool_t *pool = pool_new(threads, false, err);
     int rc = pool ? measure(rows, n, pool, options, err) : -1;
     for (int i = 0; i < n; i++) close_row(&rows[i]);
     pool_destroy(&pool);
