@@ -146,8 +146,8 @@ define service_test_rule
 $(filter $(B)/tests/$(1)_test $(B)/tests/$(1)_%_test,$(TESTS)): $(filter-out %/main.o,$(call service_o,$(1)))
 endef
 $(foreach s,$(SERVICES),$(eval $(call service_test_rule,$(s))))
-# Both ends of asking ahead.
-$(B)/tests/aggregator_ahead_test: $(OBJ)/services/worker/ahead.o
+# Both ends of the way down.
+$(B)/tests/aggregator_ahead_test $(B)/tests/aggregator_params_test: $(OBJ)/services/worker/ahead.o $(OBJ)/services/worker/params.o
 $(TESTS): $(B)/tests/%: $(OBJ)/tests/unit/%.o $(TEST_HELP_O) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(LD_TESTS) -o $@ $(filter %.o,$^) $(LIB) $(LDLIBS) -lcmocka

@@ -174,6 +174,13 @@ static int apply(const data_ahead_t *self, float *theta, err_t *err)
     return rc;
 }
 
+bool data_ahead_whole(const data_ahead_t *self)
+{
+    for (size_t i = 0; i < self->first[self->n_shard]; i++)
+        if (!self->came[i]) return false;
+    return true;
+}
+
 static bool is_empty(const data_ahead_t *self)
 {
     for (size_t i = 0; i < self->first[self->n_shard]; i++)

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "msg/transfer.h"
-#include "outer/change.h"
 
 data_client_t *data_client_new(const data_options_t *options, err_t *err)
 {
@@ -256,57 +255,6 @@ int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round,
 {
     transfer_t transfer = {.bounds = bounds, .round = round, .into = (uint8_t *)theta};
     return run_range(self, &transfer, make_range, "parameters", err);
-}
-
-static size_t change_count(const uint64_t *bounds, size_t s, uint64_t begin)
-{
-    uint64_t left = bounds[s + 1] - begin;
-    return left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
-}
-
-static int make_change(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
-                       chunk_t *out, err_t *err)
-{
-    (void)self, (void)err;
-    uint64_t begin = transfer->bounds[s] + (uint64_t)chunk * MSG_CHUNK_FLOATS;
-    size_t n = change_count(transfer->bounds, s, begin);
-    out->header = (wire_header_t){.type = WIRE_GET_CHANGE,
-                                  .round = transfer->round,
-                                  .begin = begin,
-                                  .count = n,
-                                  .codec = (uint8_t)transfer->change->id};
-    out->at = begin;
-    out->n_in = change_bytes(transfer->change, n);
-    return 0;
-}
-
-/* Changes are made where they belong as they come: together they would be a vector more. */
-typedef struct {
-    const transfer_t *transfer;
-    float *theta, *scratch;
-} changing_t;
-
-static int apply_change(void *user, uint64_t begin, const void *bytes, size_t n, err_t *err)
-{
-    const changing_t *self = user;
-    const uint64_t *bounds = self->transfer->bounds;
-    size_t s = 0;
-    while (begin >= bounds[s + 1]) s++;
-    return change_apply(self->transfer->change, bytes, n, self->theta + begin,
-                        change_count(bounds, s, begin), self->scratch, err);
-}
-
-int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
-                    const codec_t *codec, float *theta, err_t *err)
-{
-    transfer_t transfer = {.bounds = bounds, .round = round, .change = codec};
-    changing_t changing = {&transfer, theta,
-                           mem_calloc(MSG_CHUNK_FLOATS, sizeof *changing.scratch)};
-    const sink_t to = {.write = apply_change, .user = &changing};
-    transfer.to = &to;
-    int rc = run_range(self, &transfer, make_change, "changes", err);
-    free(changing.scratch);
-    return rc;
 }
 
 int data_put_init(data_client_t *self, const uint64_t *bounds, uint32_t round, const float *theta,

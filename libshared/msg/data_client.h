@@ -83,11 +83,16 @@ int data_get_object_to(data_client_t *self, const char *hash, uint64_t n, const 
 int data_get_params(data_client_t *self, const uint64_t *bounds, uint32_t round, float *theta,
                     err_t *err);
 
-/* The same from the parameters of the round before: theta holds these, and gets how that round has changed them, by a codec
- * of the way down (outer/change.h). With ERR_IO (no such change is there) and ERR_CORRUPT (they were other parameters)
- * data_get_params still does; theta is of no use after any error. */
-int data_get_change(data_client_t *self, const uint64_t *bounds, uint32_t round,
-                    const codec_t *codec, float *theta, err_t *err);
+/* Chunks that a vector consists of, cut by bounds: those of shard 0 first. */
+size_t data_chunks(const uint64_t *bounds, size_t n_shard);
+
+/* Chunks of the same: those of wanted[data_chunks] that are not 0. Or, with a codec of the way down (outer/change.h), from
+ * the parameters of the round before: theta holds these, and gets how that round has changed them. What has come is
+ * wanted no more, also when this ends with an error, after which the rest can be asked for again: as parameters where there
+ * was no such change (ERR_IO), or, since that spoils a chunk of what is still wanted, where they were other parameters
+ * (ERR_CORRUPT, ERR_SHAPE). */
+int data_get_wanted(data_client_t *self, const uint64_t *bounds, uint32_t round,
+                    const codec_t *codec, uint8_t *wanted, float *theta, err_t *err);
 
 /* What is at hand of a round's parameters, or of the change that leads to them, before or after it is committed. */
 typedef struct {
@@ -110,6 +115,7 @@ void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard,
 /* Forget all but the memory of its bytes, which the next one has for its own. */
 void data_ahead_drop(data_ahead_t *self);
 void data_ahead_fini(data_ahead_t *self);
+bool data_ahead_whole(const data_ahead_t *self); /* all of it is at hand, be it right or not */
 
 /* Fetch what is missing of a round that may not be committed yet, as it is made from the updates of the round that is
  * open; until all of it is there. That may last as long as a round. After an error `ahead` has what came before. What
@@ -117,7 +123,8 @@ void data_ahead_fini(data_ahead_t *self);
 int data_get_ahead(data_client_t *self, data_ahead_t *ahead, err_t *err);
 
 /* Drop what is not what has been committed, fetch that and what is missing, and make the parameters of it. theta: those
- * of the round before, where `codec` is set. Errors, and what becomes of theta then, as of data_get_change. *used: bytes
+ * of the round before, where `codec` is set. Errors, and what becomes of theta then, as of data_get_wanted with
+ * all of it wanted. *used: bytes
  * on the line of what was at hand already and right. */
 int data_end_ahead(data_client_t *self, data_ahead_t *ahead, float *theta, uint64_t *used,
                    err_t *err);

@@ -409,6 +409,8 @@ static int answer(data_client_t *self, transfer_t *transfer, size_t s, const wir
     silence_waits(self, s, "");
     if (header->type == WIRE_DATA) self->received += n;
     if (header->type == WIRE_DATA && transfer->early) came_early(transfer, s, slot, n);
+    if (header->type == WIRE_DATA && transfer->wanted)
+        transfer->wanted[transfer->first[s] + transfer_number(transfer, s, slot->chunk)] = 0;
     if (header->type == WIRE_ACK && transfer->came) came_up(transfer, shard, s, slot, header);
     transfer->total = header->total;
     transfer->known |= header->type == WIRE_ACK && header->code == ACK_COMPLETE;

@@ -94,8 +94,9 @@ struct transfer {
     data_ahead_t *ahead;   /* changes or parameters come into it; which ones: `pick` */
     bool early;            /* while its round is not committed */
     const size_t *pick;    /* numbers of its chunks that are wanted, each shard's from first[] on */
-    const size_t *first;   /* each shard's first chunk among all; with pick and `came` */
+    const size_t *first;   /* each shard's first chunk among all; with pick, `came` and `wanted` */
     uint8_t *came;         /* by chunk: 1 from its acknowledgment on; NULL: nobody wants to know */
+    uint8_t *wanted;       /* by chunk: 0 from its answer on; NULL: nobody wants to know */
     uint32_t round;
     bool outer;                       /* a state of the outer rule instead of parameters */
     uint16_t vector;                  /* which one */

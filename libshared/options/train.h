@@ -13,7 +13,7 @@
 #define SCHEDULES(X) X(constant) X(cosine) X(wsd)
 
 #define LATE_WORDS "drop|next"
-enum { LATE_MOST_ROUNDS = 8 }; /* shards keep parameters of so many rounds before */
+enum { LATE_MOST_ROUNDS = 16 }; /* shards keep parameters of so many rounds before */
 #define DATA_LAYOUT_WORDS "windows|records|rows"
 
 /* Rows that commands have which take steps without a run. */

@@ -36,6 +36,12 @@ size_t change_room(const codec_t *codec, uint64_t n, size_t chunk)
     return whole * change_bytes(codec, chunk) + (rest ? change_bytes(codec, rest) : 0);
 }
 
+uint32_t change_rounds(const codec_t *codec)
+{
+    size_t each = change_bytes(codec, CHANGE_GRAIN);
+    return (uint32_t)((CHANGE_GRAIN * sizeof(float) + each / 2) / each);
+}
+
 /* In one place, so that everybody rounds alike. */
 static void add(float *theta, const float *change, size_t n)
 {

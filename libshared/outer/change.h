@@ -30,6 +30,10 @@ const codec_t *change_codec_named(const char *name, err_t *err);
 size_t change_bytes(const codec_t *codec, size_t n);
 size_t change_room(const codec_t *codec, uint64_t n, size_t chunk);
 
+/* Changes of so many rounds, one after the other, take about as many bytes as parameters do: who is further behind takes
+ * these. */
+uint32_t change_rounds(const codec_t *codec);
+
 /* A grain: n values, at most CHANGE_GRAIN. x: the outer step's parameters, become theta'; scratch: n values. Encodes into
  * out[change_bytes(codec, n) - CHANGE_HEAD]. ERR_NUMERIC: NaN or Inf. */
 typedef struct {

@@ -34,6 +34,7 @@ void aggregator_reset(aggregator_t *self)
     free(self->holder);
     guess_fini(self);
     late_clear(self);
+    past_clear(self);
     free(self->block_norm2);
     free(self->init_have);
     free(self->share);

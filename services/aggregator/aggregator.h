@@ -13,6 +13,7 @@
 #include "aggregator/guess.h"
 #include "aggregator/late.h"
 #include "aggregator/packing.h"
+#include "aggregator/past.h"
 #include "aggregator/shared.h"
 #include "aggregator/state.h"
 #include "base/vec.h"
@@ -138,6 +139,7 @@ struct aggregator {
     uint8_t *init_have; /* chunks of the first values */
     size_t n_init;
     shared_t *now, *before[STATE_LATE]; /* snapshots of the open round and of those before */
+    past_t past;                        /* and how older rounds changed theirs */
     shared_t *held;                     /* kept for a checkpoint until FORGET */
     fragment_t *fragment;
     outer_options_t outer;

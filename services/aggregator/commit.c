@@ -163,6 +163,7 @@ static void keep_result(aggregator_t *self)
 static void drop_next(aggregator_t *self)
 {
     shared_drop(&self->next);
+    past_give_up(self);
     guess_unmake(self);
 }
 
@@ -180,6 +181,7 @@ static int begin_commit(aggregator_t *self, const Msg__Commit *commit, err_t *er
         drop_next(self);
         return -1;
     }
+    past_begin(self);
     self->shares = shares_hash(commit);
     self->hold = commit->hold;
     self->commit_ms = clock_mono_ms();
@@ -232,6 +234,7 @@ static int step_next(aggregator_t *self, size_t chunk, err_t *err)
     for (uint64_t at = first; at < first + n; at += AGGREGATOR_BLOCK)
         self->norm2 += self->block_norm2[at / AGGREGATOR_BLOCK];
     self->check = state_check(self->check, self->next, first, n);
+    past_add(self, chunk);
     return 0;
 }
 
@@ -248,6 +251,7 @@ static void finish_commit(aggregator_t *self)
     self->bytes_before.in = self->bytes_in;
     self->bytes_before.out = self->bytes_out;
     deltas_clear(self);
+    past_end(self);
     shared_drop(&self->before[STATE_LATE - 1]);
     memmove(&self->before[1], &self->before[0], (STATE_LATE - 1) * sizeof *self->before);
     self->before[0] = self->now;

@@ -171,8 +171,7 @@ static void answer_truth(aggregator_t *self, const msg_peer_t *to, const wire_he
 
 void guess_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
 {
-    if (!self->ready ||
-        (request->round != self->meta.round && request->round != self->meta.round + 1))
+    if (!self->ready || request->round > self->meta.round + 1)
         answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
                     "round %u is open", self->meta.round);
     else if (range_chunk(self, request) < 0)
@@ -181,7 +180,7 @@ void guess_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t *
     else if (request->codec != (self->down ? self->down->id : 0))
         answer_nack(self, from, request, NACK_NO_CHANGE, "of round %u as codec %u", request->round,
                     request->codec);
-    else if (request->round == self->meta.round)
+    else if (request->round <= self->meta.round)
         answer_truth(self, from, request);
     else
         answer_guess(self, from, request);
@@ -191,8 +190,9 @@ void guess_get_checks(aggregator_t *self, const msg_peer_t *from, const wire_hea
 {
     enum { CHECK = sizeof(uint64_t) };
     shared_t *snapshot = self->ready ? values_snapshot(self, request->round) : NULL;
+    const shared_t *past = self->ready && !snapshot ? past_find(self, request->round) : NULL;
     uint64_t n = self->meta.end - self->meta.begin;
-    if (!snapshot) {
+    if (!snapshot && !past) {
         answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
                     "round %u is open", self->meta.round);
         return;
@@ -205,6 +205,10 @@ void guess_get_checks(aggregator_t *self, const msg_peer_t *from, const wire_hea
     }
     uint8_t *bytes = mem_calloc(self->n_chunk + 1, CHECK);
     for (size_t i = 0; i < self->n_chunk; i++) {
+        if (past) {
+            past_head(self, past, i, bytes + CHECK * i);
+            continue;
+        }
         uint64_t check = values_check(self, snapshot, i);
         for (int b = 0; b < CHECK; b++) bytes[CHECK * i + (size_t)b] = (uint8_t)(check >> 8 * b);
     }

@@ -25,7 +25,7 @@
 enum {
     STATE_GRAIN = 1 << 16, /* elements of one step of the data check */
     STATE_FRAGMENTS = 64,  /* of a range, at most */
-    STATE_LATE = 8, /* rounds before the open one whose parameters are kept (LATE_MOST_ROUNDS) */
+    STATE_LATE = 16, /* rounds before the open one whose parameters are kept (LATE_MOST_ROUNDS) */
     STATE_READ =
         6, /* snapshots at a time where late leases want but the last of these: see there */
     STATE_SLOTS = STATE_READ + STATE_LATE - 1,

@@ -121,6 +121,7 @@ void values_get(aggregator_t *self, const msg_peer_t *from, const wire_header_t 
 void values_get_change(aggregator_t *self, const msg_peer_t *from, const wire_header_t *request)
 {
     shared_t *snapshot = values_snapshot(self, request->round);
+    if (!snapshot) snapshot = past_find(self, request->round);
     if (!self->ready || !snapshot) {
         answer_nack(self, from, request, self->ready ? NACK_WRONG_ROUND : NACK_NOT_READY,
                     "round %u is open", self->meta.round);

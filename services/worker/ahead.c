@@ -183,24 +183,29 @@ static void say(ahead_t *self, const char *command, task_t *task)
     zsock_send(self->actor, "sp", command, hand_over(task));
 }
 
+/* Has it ended within that time? */
+static void hear_end(ahead_t *self, long wait_ms)
+{
+    zmq_pollitem_t item = {.socket = zsock_resolve(self->actor), .events = ZMQ_POLLIN};
+    char *answer = NULL;
+    void *task = NULL;
+    if (zmq_poll(&item, 1, wait_ms) <= 0) return;
+    zsock_recv(self->actor, "sp", &answer, &task);
+    self->busy = !answer || strcmp(answer, "DONE") != 0;
+    if (!self->busy) take_over(task);
+    free(answer);
+}
+
 /* Its end: of itself, when `stopped` says so, or at once. */
 static void settle(ahead_t *self, bool (*stop)(void *user), void *user)
 {
     enum { ASK_MS = 20 };
-    if (!self->busy) return;
-    zmq_pollitem_t item = {.socket = zsock_resolve(self->actor), .events = ZMQ_POLLIN};
     for (bool told = false; self->busy;) {
         if (!told && stop(user)) {
             say(self, "STOP", NULL);
             told = true;
         }
-        char *answer = NULL;
-        void *task = NULL;
-        if (zmq_poll(&item, 1, ASK_MS) <= 0) continue;
-        zsock_recv(self->actor, "sp", &answer, &task);
-        self->busy = !answer || strcmp(answer, "DONE") != 0;
-        if (!self->busy) take_over(task);
-        free(answer);
+        hear_end(self, ASK_MS);
     }
 }
 
@@ -216,12 +221,26 @@ static bool never(void *user)
     return false;
 }
 
-static bool is_of(const task_t *task, const ahead_which_t *which)
+/* Parameters of some round, from there. */
+static bool is_from(const task_t *task, const ahead_which_t *which)
 {
     const peers_t peers = {which->run, which->n_endpoint, (char **)(uintptr_t)which->endpoints};
-    return task && !task->ranges.n && task->data.round == which->round &&
-           task->down_codec == which->down_codec && peers_equal(&task->peers, &peers) &&
+    return task && !task->ranges.n && task->down_codec == which->down_codec &&
+           peers_equal(&task->peers, &peers) &&
            memcmp(task->bounds, which->bounds, (peers.n + 1) * sizeof *task->bounds) == 0;
+}
+
+static bool is_of(const task_t *task, const ahead_which_t *which)
+{
+    return is_from(task, which) && task->data.round == which->round;
+}
+
+/* Of that round, or on the way to it. */
+static bool leads_to(const task_t *task, const ahead_which_t *which)
+{
+    if (!is_from(task, which)) return false;
+    return task->data.round == which->round ||
+           (task->data.codec && task->data.round < which->round);
 }
 
 void ahead_begin(ahead_t *self, const ahead_which_t *which)
@@ -243,13 +262,21 @@ void ahead_begin(ahead_t *self, const ahead_which_t *which)
 data_ahead_t *ahead_take(ahead_t *self, const ahead_which_t *which, bool (*stop)(void *user),
                          void *user)
 {
-    if (!is_of(self->task, which)) {
+    if (!leads_to(self->task, which)) {
         settle(self, at_once, NULL);
         return NULL;
     }
     if (self->busy) say(self, "HURRY", NULL);
     settle(self, stop ? stop : never, user);
     return &self->task->data;
+}
+
+data_ahead_t *ahead_look(ahead_t *self, const ahead_which_t *which, bool *busy)
+{
+    bool ours = leads_to(self->task, which);
+    if (ours && self->busy) hear_end(self, 0);
+    *busy = ours && self->busy;
+    return ours && !self->busy ? &self->task->data : NULL;
 }
 
 static task_t *ranges_new(const peers_t *peers, const data_ranges_t *ranges)

@@ -33,10 +33,14 @@ void ahead_destroy(ahead_t **self_p);
 /* Fetch from now on, or go on with what is here of it; anything else is forgotten. */
 void ahead_begin(ahead_t *self, const ahead_which_t *which);
 
-/* That round is committed: all of it that comes, waiting for what is on the way. `stopped` (may be NULL) is asked meanwhile.
- * NULL: nothing was fetched of it, and nothing is fetched any more. Borrowed until the next call. */
+/* That round is committed: all of it that comes, waiting for what is on the way; or, of changes, of a round before, if it is
+ * that which was fetched. `stopped` (may be NULL) is asked meanwhile. NULL: neither was, and nothing is fetched any more.
+ * Borrowed until the next call. */
 data_ahead_t *ahead_take(ahead_t *self, const ahead_which_t *which, bool (*stopped)(void *user),
                          void *user);
+
+/* The same of what has come already, without waiting. *busy: something of it is still on the way, NULL is returned. */
+data_ahead_t *ahead_look(ahead_t *self, const ahead_which_t *which, bool *busy);
 
 /* Ranges of an object, to their places in whole[]. */
 typedef struct {

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "msg/limits.h"
 #include "msg/vouch.h"
+#include "outer/change.h"
 
 int trainer_init(trainer_t *self, const char *cache_dir, const char *state_dir, int threads,
                  err_t *err)
@@ -189,10 +190,39 @@ static ahead_which_t ahead_of(const work_t *work, uint32_t round)
                            .down_codec = work->down_codec};
 }
 
+static void used_ahead(trainer_t *self, const data_ahead_t *ahead)
+{
+    self->told.ahead += ahead->received;
+    ahead_used(self->ahead);
+}
+
+/* A change that has come whole is added at once, so that the next one can come. False: it is still on its way, or there is
+ * nothing that changes could be added to. */
+static bool next_change(trainer_t *self, ahead_which_t *which)
+{
+    bool busy = false;
+    err_t err = {0};
+    which->round--;
+    data_ahead_t *came = ahead_look(self->ahead, which, &busy);
+    if (busy) return false;
+    if (came && data_ahead_whole(came) && params_follow(&self->params, came)) {
+        if (params_advance(&self->params, self->client, came, &err) < 0) {
+            log_event(LOG_INFO, "not_ahead", "round=%u reason=\"%s\"", came->round, err.text);
+            return false;
+        }
+        used_ahead(self, came);
+    }
+    uint32_t here = params_round(&self->params);
+    which->round = here + 1;
+    return here != PARAMS_NONE;
+}
+
 void ready_ahead(trainer_t *self, const work_t *work, uint32_t round)
 {
-    const ahead_which_t which = ahead_of(work, round);
-    if (self->fetch_ahead) ahead_begin(self->ahead, &which);
+    ahead_which_t which = ahead_of(work, round);
+    if (!self->fetch_ahead) return;
+    if (change_codec(work->down_codec, NULL) && !next_change(self, &which)) return;
+    ahead_begin(self->ahead, &which);
 }
 
 void ready_windows(trainer_t *self, const work_t *work, const feed_t *feed)
@@ -207,14 +237,17 @@ static int need_params(trainer_t *self, const work_t *work, err_t *err)
     const ahead_which_t here = ahead_of(work, work->round);
     data_ahead_t *ahead = ahead_take(self->ahead, &here, ready_stopped, self);
     const params_which_t which = {.bounds = work->bounds,
+                                  .n_shard = work->n_data,
+                                  .n = (size_t)engine_params(self->engine),
                                   .round = work->round,
                                   .down_codec = work->down_codec,
-                                  .n = (size_t)engine_params(self->engine),
-                                  .ahead = ahead};
+                                  .ahead = ahead,
+                                  .stopped = ready_stopped,
+                                  .user = self};
     int rc = params_fetch(&self->params, self->client, &which, self->start, err);
     self->ahead_bytes = self->params.used;
-    if (ahead) self->told.ahead += ahead->received;
-    if (ahead) ahead_used(self->ahead);
+    self->params.used = 0;
+    if (ahead && (rc == 0 || !params_follow(&self->params, ahead))) used_ahead(self, ahead);
     self->fetch_s += clock_mono_s() - asked;
     return rc;
 }

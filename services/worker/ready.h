@@ -25,7 +25,7 @@ int ready_to_hand_in(trainer_t *self, const work_t *work, err_t *err);
 int ready(trainer_t *self, const work_t *work, err_t *err);
 
 /* From now on, until the next lease, fetch the parameters of that round, which this work's update leads to, if the trainer
- * may. */
+ * may; one that is behind, first what leads to those. The round before it is committed. */
 void ready_ahead(trainer_t *self, const work_t *work, uint32_t round);
 
 /* Fetch the windows of that feed, too, until the next lease begins. */

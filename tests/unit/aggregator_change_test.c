@@ -14,8 +14,8 @@ static wire_type_t ask(rig_t *rig, uint32_t round, int chunk, const char *codec)
     return data(rig, header, NULL, 0);
 }
 
-/* theta of the round before becomes that of the round. */
-static void follow(rig_t *rig, uint32_t round, float *theta)
+/* theta of the round before becomes that of the round: `want`. */
+static void add_change(rig_t *rig, uint32_t round, float *theta, const float *want)
 {
     float *scratch = calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
     for (int chunk = 0; chunk < 2; chunk++) {
@@ -28,9 +28,14 @@ static void follow(rig_t *rig, uint32_t round, float *theta)
             fail_msg("%s: %s", way_down, err.text);
     }
     free(scratch);
+    assert_memory_equal(theta, want, N * sizeof *want);
+}
+
+static void follow(rig_t *rig, uint32_t round, float *theta)
+{
     float *want = get_params(rig, round);
     assert_non_null(want);
-    assert_memory_equal(theta, want, N * sizeof *want);
+    add_change(rig, round, theta, want);
     free(want);
 }
 
@@ -62,6 +67,42 @@ static void changes_make_the_parameters(void **unused)
         rig_close(rig);
         remove_root(root);
         free(theta);
+    }
+    way_down = NULL;
+}
+
+/* Who is behind by as many rounds as take the bytes of the parameters has their changes one after the other; nobody has
+ * those before. */
+static void older_changes_are_there(void **unused)
+{
+    (void)unused;
+    for (size_t c = 0; c < sizeof codecs / sizeof *codecs; c++) {
+        enum { ROUNDS = 12 };
+        char *root = new_root();
+        float *theta[ROUNDS + 1];
+        way_down = codecs[c];
+        rig_t *rig = rig_open(root, true);
+        assign(rig, 0, N);
+        put_init(rig);
+        theta[0] = get_params(rig, 0);
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            one_round(rig, round);
+            theta[round + 1] = get_params(rig, round + 1);
+        }
+        uint32_t kept = change_rounds(rig->state.down), first = ROUNDS - kept;
+        assert_int_equal(kept, c == 0 ? 2 : c == 1 ? 4 : 8);
+        float *behind = memcpy(malloc(N * sizeof *behind), theta[first], N * sizeof *behind);
+        for (uint32_t round = first + 1; round <= ROUNDS; round++)
+            add_change(rig, round, behind, theta[round]);
+        assert_int_equal(ask(rig, first, 0, way_down), WIRE_NACK);
+        rig_close(rig);
+        rig = rig_open(root, true);
+        assert_int_equal(ask(rig, ROUNDS, 0, way_down), WIRE_DATA);
+        if (kept > 2) assert_int_equal(ask(rig, first + 1, 0, way_down), WIRE_NACK);
+        rig_close(rig);
+        remove_root(root);
+        free(behind);
+        for (size_t i = 0; i <= ROUNDS; i++) free(theta[i]);
     }
     way_down = NULL;
 }
@@ -194,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_make_the_parameters),
+        cmocka_unit_test(older_changes_are_there),
         cmocka_unit_test(what_is_left_out_is_kept),
         cmocka_unit_test(what_is_not_there_is_refused),
         cmocka_unit_test(changes_are_packed_where_they_may),

@@ -227,9 +227,11 @@ static void slow_lines_carry_less(void **unused)
         pair_commit(&pair, fences, of);
         pair.server.damage = packs;
         pair_serve(&pair);
-        if (data_get_change(pair.client, bounds, 1, codec_find("int8", NULL), theta[packs], &err) <
-            0)
+        uint8_t wanted[] = {1, 1};
+        if (data_get_wanted(pair.client, bounds, 1, codec_find("int8", NULL), wanted, theta[packs],
+                            &err) < 0)
             fail_msg("%s", err.text);
+        assert_int_equal(wanted[0] + wanted[1], 0);
         data_client_traffic(pair.client, &sent[packs], &received[packs]);
         sent[packs] -= up;
         received[packs] -= down;

@@ -1,0 +1,98 @@
+/* Chunks of a vector that are wanted, as they are or as changes of what is there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "msg/transfer.h"
+#include "outer/change.h"
+
+static size_t chunks_of(const uint64_t *bounds, size_t s)
+{
+    return (size_t)((bounds[s + 1] - bounds[s] + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
+}
+
+size_t data_chunks(const uint64_t *bounds, size_t n_shard)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < n_shard; s++) n += chunks_of(bounds, s);
+    return n;
+}
+
+static size_t count_at(const uint64_t *bounds, size_t s, uint64_t begin)
+{
+    uint64_t left = bounds[s + 1] - begin;
+    return left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+}
+
+static int make_wanted(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
+                       chunk_t *out, err_t *err)
+{
+    (void)self, (void)err;
+    uint64_t begin = transfer->bounds[s] +
+                     (uint64_t)transfer_number(transfer, s, chunk) * MSG_CHUNK_FLOATS;
+    size_t n = count_at(transfer->bounds, s, begin);
+    const codec_t *codec = transfer->change;
+    out->header = (wire_header_t){.type = codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS,
+                                  .round = transfer->round,
+                                  .begin = begin,
+                                  .count = n,
+                                  .codec = (uint8_t)(codec ? codec->id : 0)};
+    out->at = begin;
+    out->in = codec ? NULL : transfer->into + begin * sizeof(float);
+    out->n_in = codec ? change_bytes(codec, n) : n * sizeof(float);
+    return 0;
+}
+
+/* Changes are made where they belong as they come: together they would be a vector more. */
+typedef struct {
+    const transfer_t *transfer;
+    float *theta, *scratch;
+} changing_t;
+
+static int apply_change(void *user, uint64_t begin, const void *bytes, size_t n, err_t *err)
+{
+    const changing_t *self = user;
+    const uint64_t *bounds = self->transfer->bounds;
+    size_t s = 0;
+    while (begin >= bounds[s + 1]) s++;
+    return change_apply(self->transfer->change, bytes, n, self->theta + begin,
+                        count_at(bounds, s, begin), self->scratch, err);
+}
+
+static void choose(data_client_t *self, const uint64_t *bounds, const uint8_t *wanted,
+                   size_t *first, size_t *pick)
+{
+    for (size_t s = 0; s < self->n_shard; s++) {
+        size_t n = 0, all = chunks_of(bounds, s);
+        for (size_t i = 0; i < all; i++)
+            if (wanted[first[s] + i]) pick[first[s] + n++] = i;
+        self->shard[s].n = n;
+        first[s + 1] = first[s] + all;
+    }
+}
+
+int data_get_wanted(data_client_t *self, const uint64_t *bounds, uint32_t round,
+                    const codec_t *codec, uint8_t *wanted, float *theta, err_t *err)
+{
+    size_t *first = mem_calloc(self->n_shard + 1, sizeof *first);
+    size_t *pick = mem_calloc(data_chunks(bounds, self->n_shard) + 1, sizeof *pick);
+    transfer_t transfer = {.make = make_wanted,
+                           .bounds = bounds,
+                           .round = round,
+                           .change = codec,
+                           .first = first,
+                           .pick = pick,
+                           .wanted = wanted,
+                           .into = (uint8_t *)theta};
+    changing_t changing = {&transfer, theta,
+                           codec ? mem_calloc(MSG_CHUNK_FLOATS, sizeof *changing.scratch) : NULL};
+    const sink_t to = {.write = apply_change, .user = &changing};
+    if (codec) transfer.to = &to;
+    choose(self, bounds, wanted, first, pick);
+    int rc = transfer_run(self, &transfer, err);
+    free(changing.scratch);
+    free(pick);
+    free(first);
+    if (rc == 0) return 0;
+    return err_prefix(err, "%s of round %u: ", codec ? "changes" : "parameters", round);
+}
