@@ -18,8 +18,8 @@ struct jobs {
 
 struct job {
     zsock_t *pipe;
-    bool cancelled, draining; /* what the reactor wishes */
-    bool ends;                /* the thread is to end */
+    bool cancelled, draining, outdated; /* what the reactor wishes */
+    bool ends;                          /* the thread is to end */
 };
 
 static void send_bytes(zsock_t *pipe, const char *command, const msg_envelope_t *envelope)
@@ -46,6 +46,8 @@ static msg_envelope_t *take(job_t *self)
         self->cancelled = true;
     else if (strcmp(command, "DRAIN") == 0)
         self->draining = true;
+    else if (strcmp(command, "OUTDATE") == 0)
+        self->outdated = true;
     else if (strcmp(command, "JOB") == 0)
         job = msg_unpack(bytes, n, NULL);
     free(command);
@@ -63,7 +65,7 @@ static void thread_main(zsock_t *pipe, void *arg)
     while (!job.ends) {
         msg_envelope_t *message = take(&job);
         if (!message) continue; /* a wish for a job that has ended */
-        job.cancelled = job.draining = false;
+        job.cancelled = job.draining = job.outdated = false;
         run(user, &job, message);
         msg_free(&message);
     }
@@ -108,6 +110,11 @@ void jobs_cancel(jobs_t *self)
 void jobs_drain(jobs_t *self)
 {
     if (self->busy) zsock_send(self->actor, "sb", "DRAIN", "", (size_t)0);
+}
+
+void jobs_outdate(jobs_t *self)
+{
+    if (self->busy) zsock_send(self->actor, "sb", "OUTDATE", "", (size_t)0);
 }
 
 bool jobs_busy(const jobs_t *self)
@@ -155,4 +162,11 @@ bool job_draining(void *job)
     job_t *self = job;
     hear_wishes(self);
     return self->draining;
+}
+
+bool job_outdated(void *job)
+{
+    job_t *self = job;
+    hear_wishes(self);
+    return self->outdated;
 }

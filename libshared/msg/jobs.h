@@ -23,6 +23,8 @@ zsock_t *jobs_socket(jobs_t *self); /* readable when a reply waits; for zloop_re
 void jobs_start(jobs_t *self, const msg_envelope_t *job);
 void jobs_cancel(jobs_t *self); /* the running job ends soon; nothing if none runs */
 void jobs_drain(jobs_t *self);  /* the same, but it hands in what it has done */
+void jobs_outdate(
+    jobs_t *self); /* what it hands in is wanted under another name: a job after it says which */
 bool jobs_busy(const jobs_t *self);
 
 /* The next reply; caller frees by msg_free. RUN_EVENT replies are news of a job that goes on, any
@@ -34,5 +36,6 @@ msg_envelope_t *jobs_receive(jobs_t *self);
 void job_reply(job_t *job, msg_envelope_t *reply);
 bool job_stopped(void *job);  /* cancelled */
 bool job_draining(void *job); /* asked to hand in what is done */
+bool job_outdated(void *job); /* nobody waits for what it hands in under its name */
 
 #endif

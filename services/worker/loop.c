@@ -52,6 +52,7 @@ static bool rename_job(loop_t *self, const Msg__Lease *late, const msg_envelope_
     self->next = msg_unpack(bytes, n, NULL);
     free(bytes);
     self->lease = lease_id(late);
+    jobs_outdate(self->jobs);
     log_event(LOG_INFO, "lease_late", "round=%u replica=%u fence=%u lag=%u", late->round,
               late->replica, late->fence, late->lag);
     return true;
@@ -196,14 +197,14 @@ static void finish_job(loop_t *self, msg_envelope_t *reply)
     bool failed = reply->body_case == MSG__ENVELOPE__BODY_LEASE_FAILED;
     if (self->trainer.leave) lose_device(self, reply);
     bool broken_off = self->drain_ms && failed && !reply->lease_failed->fatal;
-    log_done(reply);
     note_speed(self, reply);
-    if (self->next && !self->void_job) {
+    if (self->next && !self->void_job) { /* it is heard of once more, under its new name */
         start_job(self, self->next);
         msg_free(&self->next);
         msg_free(&reply);
         return;
     }
+    log_done(reply);
     int64_t now = clock_mono_ms();
     if (!self->void_job) note_state(self, reply);
     if (self->void_job || broken_off) {

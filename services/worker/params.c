@@ -98,11 +98,13 @@ static bool is_final(const fetch_t *f, uint32_t round, const err_t *why)
            (which->stopped && which->stopped(which->user));
 }
 
-/* What is asked for as parameters from now on, and why. */
-static void give_up_changes(fetch_t *f, const err_t *why)
+/* Chunks of that round get no further by changes: they are asked for as parameters. */
+static void give_up_changes(fetch_t *f, uint32_t from, const err_t *why)
 {
+    params_t *self = f->self;
+    for (size_t i = 0; i < self->n_round; i++)
+        if (self->round[i] == from) self->round[i] = PARAMS_NONE;
     log_event(LOG_INFO, "parameters_whole", "round=%u reason=\"%s\"", f->which->round, why->text);
-    forget_far(f, 0);
 }
 
 static int follow(fetch_t *f, err_t *err)
@@ -113,17 +115,18 @@ static int follow(fetch_t *f, err_t *err)
     if (ahead && ahead->round <= f->which->round && params_follow(self, ahead) &&
         params_advance(self, f->client, ahead, &why) < 0) {
         if (is_final(f, ahead->round, &why)) return *err = why, -1;
-        give_up_changes(f, &why);
+        give_up_changes(f, ahead->round - 1, &why);
     }
+    why = (err_t){0};
     forget_far(f, change_rounds(f->codec));
     if (get(f, NULL, PARAMS_NONE, f->which->round, err) < 0) return -1;
     for (uint32_t from = oldest(f); from < f->which->round; from++) {
         if (get(f, f->codec, from, from + 1, &why) == 0) continue;
         if (is_final(f, from + 1, &why)) return *err = why, -1;
-        give_up_changes(f, &why);
-        return get(f, NULL, PARAMS_NONE, f->which->round, err);
+        give_up_changes(f, from, &why);
+        why = (err_t){0};
     }
-    return 0;
+    return get(f, NULL, PARAMS_NONE, f->which->round, err);
 }
 
 static void need_base(params_t *self, const params_which_t *which)

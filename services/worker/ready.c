@@ -68,7 +68,13 @@ void trainer_fini(trainer_t *self)
 bool ready_stopped(void *user)
 {
     const trainer_t *self = user;
-    return self->hooks.stopped && self->hooks.stopped(self->hooks.user);
+    if (self->hooks.stopped && self->hooks.stopped(self->hooks.user)) return true;
+    return self->sends && ready_outdated(self);
+}
+
+bool ready_outdated(const trainer_t *self)
+{
+    return self->hooks.outdated && self->hooks.outdated(self->hooks.user);
 }
 
 static int need_client(trainer_t *self, const work_t *work, err_t *err)

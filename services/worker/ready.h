@@ -42,6 +42,8 @@ data_order_t ready_order(const Msg__TokenSource *tokens, const batch_layout_t *l
 /* It is made again by the next lease; what it held is gone. */
 void ready_drop_engine(trainer_t *self);
 
-bool ready_stopped(void *trainer); /* the hook, where there is one */
+/* The hooks, where there are any. */
+bool ready_stopped(void *trainer); /* an update on its way up also by `outdated` */
+bool ready_outdated(const trainer_t *self);
 
 #endif

@@ -161,6 +161,8 @@ static int hand_in(trainer_t *self, const Msg__Lease *lease, uint64_t steps, err
     float *error = NULL;
     source_t state;
     if (need_delta(self, err) < 0) return -1;
+    if (!lease->audit && ready_outdated(self))
+        return err_set(err, ERR_STATE, "round %u closed without it", lease->round);
     if (self->codec->feedback > 0 &&
         !(error = delta_error(self->codec, lease, self->start, n_param, err)))
         return -1;

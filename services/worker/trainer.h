@@ -20,6 +20,7 @@ enum { TRAINER_PLAN_BYTES = 1 << 30 };
 typedef struct {
     bool (*stopped)(void *user);  /* the work is void */
     bool (*draining)(void *user); /* bank the steps that are done, at least one */
+    bool (*outdated)(void *user); /* rounds closed without the lease, which has another name now */
     void (*stepped)(void *user, uint64_t step, float loss, double tokens_per_s);
     void (*degraded)(void *user, const char *text, bool over); /* a change of states.h's */
     void *user;

@@ -21,6 +21,11 @@ static bool draining(void *user)
     return job_draining(((news_t *)user)->job);
 }
 
+static bool outdated(void *user)
+{
+    return job_outdated(((news_t *)user)->job);
+}
+
 static void stepped(void *user, uint64_t step, float loss, double tokens_per_s)
 {
     const news_t *news = user;
@@ -82,7 +87,8 @@ void work_run(void *user, job_t *control, const msg_envelope_t *job)
     trainer_t *trainer = user;
     bool eval = job->body_case == MSG__ENVELOPE__BODY_EVAL;
     news_t news = {control, eval ? NULL : job->lease, trainer};
-    trainer->hooks = (trainer_hooks_t){stopped, draining, eval ? NULL : stepped, degraded, &news};
+    trainer->hooks = (trainer_hooks_t){stopped,  draining, outdated, eval ? NULL : stepped,
+                                       degraded, &news};
     msg_envelope_t envelope = MSG__ENVELOPE__INIT;
     Msg__LeaseDone lease_done = MSG__LEASE_DONE__INIT;
     Msg__EvalDone eval_done = MSG__EVAL_DONE__INIT;

@@ -60,7 +60,7 @@ run() { # CASE
     esac
     cluster "$work/$1" "tcp://${address[core]}:7000"
     prepare --inner-steps "$steps" --rounds "$rounds" --workers $((last + 1)) --codec "$codec" \
-        --down-codec "$down_codec" --validate-every 0 "${policy[@]}" 2>"$dir/prepare.err" || return 1
+        --down-codec "$down_codec" --validate-every 0 --checkpoint-every 0 "${policy[@]}" 2>"$dir/prepare.err" || return 1
     on core shepherd --bind tcp://0.0.0.0:7000 --workers $((last + 1)) --timeout-ms 60000 --keep-state memory \
         --store "sqlite://$dir/pcp.db"
     on core aggregator a0 --bind "tcp://${address[core]}:7100"

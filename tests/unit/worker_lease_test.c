@@ -195,14 +195,15 @@ static void count_steps(void *user, uint64_t step, float loss, double tokens_per
     ++*(int *)user;
 }
 
-/* Under the next round's name: the same windows from the same parameters and state. */
-static outcome_t hand_in_late(rig_t *rig, trainer_t *trainer, const char *state, int *n_step)
+/* Under the name of a round after its own: the same windows from the same parameters and state. */
+static outcome_t hand_in_late_by(rig_t *rig, trainer_t *trainer, const char *state, uint32_t round,
+                                 int *n_step)
 {
     Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
     err_t err = {0};
     server_delta_t delta;
     outcome_t out = {0};
-    rig->lease.round = 2;
+    rig->lease.round = round;
     rig->lease.lag = 1;
     rig->lease.fence = 9;
     rig->lease.state = (char *)state;
@@ -210,7 +211,8 @@ static outcome_t hand_in_late(rig_t *rig, trainer_t *trainer, const char *state,
     trainer->hooks = (trainer_hooks_t){.stepped = count_steps, .user = n_step};
     if (trainer_lease(trainer, &rig->lease, &done, &err) < 0) fail_msg("%s", err.text);
     data_server_delta(rig->server, &delta);
-    assert_true(delta.round == 2 && delta.fence == 9 && done.round == 2 && done.fence == 9);
+    assert_true(delta.round == round && delta.fence == 9);
+    assert_true(done.round == round && done.fence == 9);
     memcpy(out.delta, delta.values, sizeof out.delta);
     snprintf(out.state, sizeof out.state, "%s", done.state);
     out.weight = delta.weight;
@@ -220,6 +222,11 @@ static outcome_t hand_in_late(rig_t *rig, trainer_t *trainer, const char *state,
     rig->lease.lag = 0;
     rig->lease.fence = 1;
     return out;
+}
+
+static outcome_t hand_in_late(rig_t *rig, trainer_t *trainer, const char *state, int *n_step)
+{
+    return hand_in_late_by(rig, trainer, state, 2, n_step);
 }
 
 static void a_late_lease_is_trained_once(void **unused)
@@ -253,6 +260,38 @@ static void a_late_lease_is_trained_once(void **unused)
     assert_int_equal(trainer_lease(first, &rig->lease, &done, &err), -1);
     trainer_free(first);
     trainer_free(neighbour);
+    rig_free(rig);
+}
+
+static bool yes(void *user)
+{
+    (void)user;
+    return true;
+}
+
+/* Its round closes while it is trained: nothing is sent under that name, and all of it under the next one. */
+static void an_outdated_lease_is_sent_once(void **unused)
+{
+    (void)unused;
+    rig_t *rig = rig_new();
+    int n_step = 0;
+    server_delta_t delta;
+    err_t err = {0};
+    Msg__LeaseDone done = MSG__LEASE_DONE__INIT;
+    rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
+    trainer_t *first = trainer_make(rig, "a"), *late = trainer_make(rig, "b");
+    outcome_t r1 = train(rig, first, 0, "");
+    int sent = data_server_delta(rig->server, &delta);
+    late->hooks = (trainer_hooks_t){.outdated = yes};
+    assert_int_equal(trainer_lease(late, &rig->lease, &done, &err), -1);
+    assert_int_equal(err.code, ERR_STATE);
+    assert_int_equal(data_server_delta(rig->server, &delta), sent);
+    outcome_t handed = hand_in_late_by(rig, late, "", 1, &n_step);
+    same(&r1, &handed);
+    assert_int_equal(n_step, 0);
+    assert_int_equal(data_server_delta(rig->server, &delta), sent + 1);
+    trainer_free(first);
+    trainer_free(late);
     rig_free(rig);
 }
 
@@ -451,7 +490,8 @@ static void a_drained_lease_hands_in_its_steps(void **unused)
     rig->lease.keep_state = MSG__STATE_KEEP__STATE_LOCAL;
     trainer_t *worker = trainer_make(rig, "a"), *short_lease = trainer_make(rig, "b");
     drain_t drain = {.wanted = 2};
-    worker->hooks = (trainer_hooks_t){never, draining, stepped, NULL, &drain};
+    worker->hooks = (trainer_hooks_t){
+        .stopped = never, .draining = draining, .stepped = stepped, .user = &drain};
     outcome_t part = train(rig, worker, 0, "");
     assert_int_equal(part.steps, 2);
     assert_int_equal(part.done_count, 2 * UNITS);
@@ -556,6 +596,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repeated_lease_gives_the_same),
         cmocka_unit_test(a_late_lease_is_trained_once),
+        cmocka_unit_test(an_outdated_lease_is_sent_once),
         cmocka_unit_test(what_a_codec_leaves_out_is_part_of_the_state),
         cmocka_unit_test(states_travel_by_the_object_service),
         cmocka_unit_test(a_lost_state_is_refused_by_name),
