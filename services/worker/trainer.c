@@ -189,7 +189,7 @@ static void tell_traffic(trainer_t *self, Msg__LeaseDone *done)
     data_client_traffic(self->client, &sent, &received);
     done->sent_bytes = sent - self->told.sent;
     done->received_bytes = received - self->told.received + self->told.ahead;
-    done->ahead_bytes = self->ahead_bytes;
+    done->ahead_bytes = self->result.ahead_bytes;
     self->told.ahead = 0;
     self->told.sent = sent;
     self->told.received = received;
@@ -213,7 +213,9 @@ static void remember(trainer_t *self, const Msg__Lease *lease, const progress_t 
                                       .tokens = progress->tokens,
                                       .mean_loss = progress->sum / (double)progress->steps,
                                       .last_loss = progress->last,
-                                      .compute_s = clock_mono_s() - progress->begin};
+                                      .compute_s = clock_mono_s() - progress->begin,
+                                      .fetch_s = self->fetch_s,
+                                      .ahead_bytes = self->ahead_bytes};
     snprintf(self->result.state, HASH_HEX, "%s", lease->state);
 }
 
@@ -242,7 +244,7 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->last_loss = result->last_loss;
     done->tokens = result->tokens;
     done->compute_s = result->compute_s;
-    done->download_s = self->fetch_s;
+    done->download_s = result->fetch_s;
     done->upload_s = clock_mono_s() - trained;
     done->transfer_s = done->download_s + done->upload_s;
     done->fresh_state = result->fresh;
@@ -250,6 +252,9 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->audit = lease->audit;
     if (lease->audit) done->digest = self->digest;
     tell_traffic(self, done);
+    self->result.fetch_s =
+        0; /* told: whoever asks for the result once more has fetched nothing since */
+    self->result.ahead_bytes = 0;
     return 0;
 }
 

@@ -37,7 +37,8 @@ typedef struct {
     uint32_t round, replica, inner_steps; /* round: whose parameters it began with */
     char state[HASH_HEX];                 /* it began with */
     uint64_t steps, tokens;               /* trained */
-    double mean_loss, last_loss, compute_s;
+    double mean_loss, last_loss, compute_s, fetch_s;
+    uint64_t ahead_bytes; /* as fetch_s: the trainer's, when it was trained */
 } trainer_result_t;
 
 typedef struct {
