@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "worker/delta.h"
@@ -89,9 +90,11 @@ static int begin(trainer_t *self, const Msg__Lease *lease, bool *fresh, err_t *e
     *self->in_engine = '\0';
     *fresh = false;
     if (there) return engine_load(self->engine, self->start, err);
-    if (states_find(&self->states, lease, self->client, engine_state_limit(self->engine), &state,
-                    fresh, err) < 0)
-        return -1;
+    double asked = clock_mono_s();
+    int found = states_find(&self->states, lease, self->client, engine_state_limit(self->engine),
+                            &state, fresh, err);
+    self->fetch_s += clock_mono_s() - asked;
+    if (found < 0) return -1;
     if (*fresh && self->hooks.degraded)
         self->hooks.degraded(self->hooks.user, self->states.fault, false);
     if (self->codec->feedback > 0 && !self->error)
@@ -151,7 +154,10 @@ static int send_off(trainer_t *self, const Msg__Lease *lease, uint64_t steps, co
         states_drop(&made);
         return -1;
     }
-    return states_keep(&self->states, lease, state, self->client, &made, self->state, err);
+    double begin = clock_mono_s();
+    int kept = states_keep(&self->states, lease, state, self->client, &made, self->state, err);
+    self->send_s = upload.seconds + clock_mono_s() - begin;
+    return kept;
 }
 
 /* The pseudo-gradient up, the inner state to where the lease wishes. */
@@ -234,7 +240,10 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
 {
     const trainer_result_t *result = &self->result;
     double trained = clock_mono_s();
+    self->send_s = 0;
     if (hand_in(self, lease, result->steps, err) < 0) return -1;
+    log_event(LOG_DEBUG, "handed_in", "replica=%u hand_in_s=%.3f", lease->replica,
+              clock_mono_s() - trained);
     done->round = lease->round;
     done->replica = lease->replica;
     done->fence = lease->fence;
@@ -245,7 +254,7 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->tokens = result->tokens;
     done->compute_s = result->compute_s;
     done->download_s = result->fetch_s;
-    done->upload_s = clock_mono_s() - trained;
+    done->upload_s = self->send_s;
     done->transfer_s = done->download_s + done->upload_s;
     done->fresh_state = result->fresh;
     done->state = self->state;
@@ -279,10 +288,9 @@ static int run_lease(trainer_t *self, const Msg__Lease *lease, feed_t *feed, Msg
     bool fresh = false;
     double asked = clock_mono_s();
     self->told.ahead += tokens_end_ahead(self->train, ready_stopped, self);
-    if (tokens_fetch_feed(self->train, feed, self->client, err) < 0 ||
-        begin(self, lease, &fresh, err) < 0)
-        return -1;
+    if (tokens_fetch_feed(self->train, feed, self->client, err) < 0) return -1;
     self->fetch_s += clock_mono_s() - asked;
+    if (begin(self, lease, &fresh, err) < 0) return -1;
     fetch_next(self, lease, feed);
     if (train(self, lease, feed, &progress, err) < 0) return -1;
     remember(self, lease, &progress, fresh);

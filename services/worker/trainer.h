@@ -76,6 +76,7 @@ typedef struct {
     atomic_bool
         sends;      /* an update is on its way up: what nobody waits for holds still (copying.h) */
     double fetch_s; /* of the present lease: what it begins with, down */
+    double send_s;  /* and what it ends with, up */
     char state[HASH_HEX];     /* that the last lease ended with */
     char digest[HASH_HEX];    /* of the last audit */
     char in_engine[HASH_HEX]; /* the state that is still in the engine; empty: of no name */

@@ -1,6 +1,8 @@
 /* One thread for one update: it ends with it. */
 #include "worker/upload.h"
 
+#include "base/clock.h"
+
 static int put(trainer_t *trainer, const Msg__Lease *lease, uint64_t steps, err_t *err)
 {
     data_delta_t which = {.round = lease->round,
@@ -20,7 +22,9 @@ static int put(trainer_t *trainer, const Msg__Lease *lease, uint64_t steps, err_
 static void *thread_main(void *arg)
 {
     upload_t *self = arg;
+    double begin = clock_mono_s();
     self->rc = put(self->trainer, self->lease, self->steps, &self->err);
+    self->seconds = clock_mono_s() - begin;
     return NULL;
 }
 

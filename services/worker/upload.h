@@ -12,7 +12,8 @@ typedef struct {
     const Msg__Lease *lease;
     uint64_t steps;
     pthread_t thread;
-    bool apart; /* there is a thread */
+    bool apart;     /* there is a thread */
+    double seconds; /* that it took, known at its end */
     int rc;
     err_t err;
 } upload_t;

@@ -89,12 +89,13 @@ plain_tcp() { # RATE
 report() { # RATE BYTES_DOWN BYTES_UP
     local shared=$1
     if [ -n "$core_rate" ] && [ $((core_rate / workers)) -lt "$1" ]; then shared=$((core_rate / workers)); fi
-    cat "$dir"/w*.log | grep -h 'event=lease_done' | tr ' ' '\n' | awk -F= -v rate="$1" -v shared="$shared" \
+    cat "$dir"/w*.log | grep -hE 'event=(handed_in|lease_done)' | tr ' ' '\n' | awk -F= -v rate="$1" -v shared="$shared" \
         -v parameters="$parameters" -v codec="$codec" -v down_codec="$down_codec" -v down_bytes="$2" -v up_bytes="$3" -v workers="$workers" \
         -v rounds="$rounds" '
         function share(codec) { return codec == "int8" ? 1 / 4 : codec == "bf16" ? 1 / 2 : codec == "e3m0" ? 1 / 8 : 1 }
         $1 == "time" { split(substr($2, 12), t, ":"); now = t[1] * 3600 + t[2] * 60 + t[3] }
-        $1 == "round" { r = $2; n[r]++; done[r] = now }
+        $1 == "hand_in_s" { handed = $2 }
+        $1 == "round" { r = $2; n[r]++; done[r] = now; hand_in[r] = handed }
         $1 == "download_s" { if ($2 > down[r]) down[r] = $2; sum[r] += 1 / $2; squares[r] += 1 / $2 / $2 }
         $1 == "upload_s" && $2 > up[r] { up[r] = $2 }
         $1 == "compute_s" && $2 > compute[r] { compute[r] = $2 }
@@ -112,7 +113,7 @@ report() { # RATE BYTES_DOWN BYTES_UP
                     down[r] / ideal_down, up[r], ideal_up, up[r] / ideal_up, got[r] / n[r] / want,
                     sent[r] / n[r] / needed
                 printf " %5.1f", 100 * compute[r] / (compute[r] + down[r] + up[r])
-                gap = done[r] - up[r] - compute[r] - (done[r - 1] - up[r - 1])
+                gap = done[r] - hand_in[r] - compute[r] - (done[r - 1] - hand_in[r - 1])
                 if (r == 0) printf " %7s %6s", "", ""
                 else printf " %7.2f %6.2f", (gap < 0 ? gap + 86400 : gap), (ideal_down > last_up ? ideal_down : last_up)
                 last_up = ideal_up
