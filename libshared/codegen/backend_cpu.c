@@ -48,16 +48,17 @@ static bool has_bits(uint32_t word, uint32_t bits)
     return (word & bits) == bits;
 }
 
-/* Products of bf16 pairs by the vector units; and by the matrix unit, where the system saves its
+/* Products of bf16 pairs by the vector units; and, with those of i8, by the matrix unit, where the system saves its
  * registers. */
 static bool has_bf16(bool *amx)
 {
-    enum { AVX512_BF16 = 1 << 5, AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, OSXSAVE = 1 << 27 };
+    enum { AVX512_BF16 = 1 << 5, OSXSAVE = 1 << 27 };
+    enum { AMX_BF16 = 1 << 22, AMX_TILE = 1 << 24, AMX_INT8 = 1 << 25 };
     enum { XCR0_TILES = 3 << 17 };
     uint32_t a = 0, b, c = 0, d = 0, low = 0, high;
     *amx = false;
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
-    bool matrix = has_bits(d, AMX_BF16 | AMX_TILE);
+    bool matrix = has_bits(d, AMX_BF16 | AMX_TILE | AMX_INT8);
     if (a < 1 || !__get_cpuid_count(7, 1, &a, &b, &c, &d) || !(a & AVX512_BF16)) return false;
     __get_cpuid(1, &a, &b, &c, &d);
     if (c & OSXSAVE) __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

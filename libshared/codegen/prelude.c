@@ -7,7 +7,7 @@
 #include "base/small_float.h"
 #include "codegen/prelude_attention_matrix.h"
 #include "codegen/prelude_split.h"
-#include "codegen/prelude_stream.h"
+#include "codegen/prelude_stream_int.h"
 #include "ops/complex_math.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
@@ -26,6 +26,7 @@ __asm__(".pushsection .rodata\n"
         ".local prelude_stream_bytes\n"
         "prelude_stream_bytes:\n"
         ".incbin \"libshared/codegen/prelude_stream.h\"\n"
+        ".incbin \"libshared/codegen/prelude_stream_int.h\"\n"
         ".byte 0\n"
         ".local prelude_split_bytes\n"
         "prelude_split_bytes:\n"

@@ -1,8 +1,8 @@
 /* Prelude, behind codegen/tile_amx.h and codegen/pack_amx.h, whose KC_CONFIG and its like and kc_turn_pairs it uses:
- * products of few rows of f32 with rows of bf16 or i8 by a matrix unit.
+ * products of few rows of f32 with rows of bf16 by a matrix unit; with rows of i8 in prelude_stream_int.h.
  *
  * A number of f32 is the sum of three of bf16: its highest 8 bits, the highest 8 of what is left, and the rest
- * (but for what is below 2^-126). So products with bf16 or i8 are exact, and sums are f32. Rows of the matrix,
+ * (but for what is below 2^-126). So products with bf16 are exact, and sums are f32. Rows of the matrix,
  * 16 at a time, are a tile as they lie; rows of A are turned, in parts, once for all of them. C comes turned. */
 #ifndef CODEGEN_PRELUDE_STREAM_H
 #define CODEGEN_PRELUDE_STREAM_H
@@ -44,7 +44,7 @@ PCP_FN int64_t pcp_stream_width(const pcp_stream_t *s)
  * where rows follow each other. */
 PCP_FN void pcp_stream_ask(const pcp_stream_t *s, int64_t j, int64_t p, int quarter)
 {
-    const int64_t size = s->bytes ? 1 : 2, n = size * PCP_STREAM_STEP * PCP_STREAM_SIDE;
+    const int64_t size = 2, n = size * PCP_STREAM_STEP * PCP_STREAM_SIDE;
     const char *at = (const char *)s->b + j * s->ldb * size;
     if (s->ldb == s->k) {
         at += PCP_STREAM_ROWS * p * size + quarter * n;
@@ -77,17 +77,14 @@ PCP_FN pcp_stream_u pcp_stream_take(pcp_stream_f *first, pcp_stream_f *second)
     return a >> 16 | b;
 }
 
-/* The pairs of 32 terms: neighbours in bf16; in i8 terms 16 apart, as they are widened. One row. */
+/* The pairs of 32 terms, neighbours. One row. */
 PCP_FN void pcp_stream_split_one(const pcp_stream_t *s, int64_t p, uint32_t *to)
 {
     float x[PCP_STREAM_STEP] __attribute__((aligned(64)));
     pcp_stream_terms(s, 0, p, x);
     const pcp_stream_f a = *(pcp_stream_f *)x, b = *(pcp_stream_f *)(x + PCP_STREAM_SIDE);
-    pcp_stream_f first = a, second = b;
-    if (!s->bytes) {
-        first = KC_JOIN(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        second = KC_JOIN(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    }
+    pcp_stream_f first = KC_JOIN(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    pcp_stream_f second = KC_JOIN(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     for (int part = 0; part < PCP_STREAM_PARTS; part++)
         *(pcp_stream_u *)(to + part * PCP_STREAM_SIDE) = pcp_stream_take(&first, &second);
 }
@@ -97,7 +94,6 @@ PCP_FN void pcp_stream_split_rows(const pcp_stream_t *s, int64_t p, uint32_t *to
 {
     float rows[PCP_STREAM_SIDE * PCP_STREAM_STEP] __attribute__((aligned(64)));
     float x[PCP_STREAM_STEP * PCP_STREAM_SIDE] __attribute__((aligned(64)));
-    const int64_t next = s->bytes ? 1 : 2, other = s->bytes ? PCP_STREAM_SIDE : 1;
     const int64_t width = pcp_stream_width(s);
     if (s->m < PCP_STREAM_SIDE) __builtin_memset(rows, 0, sizeof rows);
     for (int64_t i = 0; i < s->m; i++) pcp_stream_terms(s, i, p, rows + i * PCP_STREAM_STEP);
@@ -105,8 +101,8 @@ PCP_FN void pcp_stream_split_rows(const pcp_stream_t *s, int64_t p, uint32_t *to
         kc_turn_pairs((uint16_t *)(x + t * PCP_STREAM_SIDE), 2 * PCP_STREAM_SIDE,
                       (const uint16_t *)(rows + t), 2 * PCP_STREAM_STEP);
     for (int64_t q = 0; q < PCP_STREAM_SIDE; q++) {
-        pcp_stream_f first = *(pcp_stream_f *)(x + q * next * PCP_STREAM_SIDE);
-        pcp_stream_f second = *(pcp_stream_f *)(x + (q * next + other) * PCP_STREAM_SIDE);
+        pcp_stream_f first = *(pcp_stream_f *)(x + 2 * q * PCP_STREAM_SIDE);
+        pcp_stream_f second = *(pcp_stream_f *)(x + (2 * q + 1) * PCP_STREAM_SIDE);
         for (int part = 0; part < PCP_STREAM_PARTS; part++) {
             const pcp_stream_u pairs = pcp_stream_take(&first, &second);
             __builtin_memcpy(to + (part * PCP_STREAM_SIDE + q) * width, &pairs, 4 * width);
@@ -128,55 +124,14 @@ PCP_FN void pcp_stream_split(const pcp_stream_t *s, int64_t j, int64_t p0, int64
     }
 }
 
-/* 32 numbers of i8 as pairs: the upper halves of f32 are bf16, which i8 fits. */
-PCP_FN void pcp_stream_widen(const int8_t *from, uint32_t *to)
-{
-#ifdef __AVX512F__
-    pcp_stream_u a, b;
-    __asm__("vpmovsxbd %1, %0\n\tvcvtdq2ps %0, %0" : "=v"(a) : "m"(*(const int8_t(*)[16])from));
-    __asm__("vpmovsxbd %1, %0\n\tvcvtdq2ps %0, %0"
-            : "=v"(b)
-            : "m"(*(const int8_t(*)[16])(from + 16)));
-    *(pcp_stream_u *)to = a >> 16 | b;
-#else
-    for (int q = 0; q < PCP_STREAM_SIDE; q++)
-        to[q] = (uint32_t)pcp_bf16_from_f32(from[q]) |
-                (uint32_t)pcp_bf16_from_f32(from[q + PCP_STREAM_SIDE]) << 16;
-#endif
-}
-
 /* Terms from p on of 16 rows of B from j on as a tile; zero beyond k and beyond row j1. */
 PCP_FN void pcp_stream_edge(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t p, uint32_t *to)
 {
     const int64_t n = s->k - p < PCP_STREAM_STEP ? s->k - p : PCP_STREAM_STEP;
     __builtin_memset(to, 0, 4 * PCP_STREAM_SQUARE);
     for (int64_t r = 0; r < PCP_STREAM_SIDE && j + r < j1; r++, to += PCP_STREAM_SIDE) {
-        const int64_t at = (j + r) * s->ldb + p;
-        int8_t some[PCP_STREAM_STEP] = {0};
-        if (s->bytes) {
-            __builtin_memcpy(some, (const int8_t *)s->b + at, n);
-            pcp_stream_widen(some, to);
-        } else {
-            __builtin_memcpy(to, (const uint16_t *)s->b + at, 2 * n);
-        }
+        __builtin_memcpy(to, (const uint16_t *)s->b + (j + r) * s->ldb + p, 2 * n);
     }
-}
-
-/* Rows of i8 from j + 16 t on, widened. */
-PCP_FN void pcp_stream_tile(const pcp_stream_t *s, int64_t j, int64_t p, int t, uint32_t *some)
-{
-    const int8_t *from = (const int8_t *)s->b + (j + t * PCP_STREAM_SIDE) * s->ldb + p;
-    for (int64_t r = 0; r < PCP_STREAM_SIDE; r++)
-        pcp_stream_widen(from + r * s->ldb, some + t * PCP_STREAM_SQUARE + r * PCP_STREAM_SIDE);
-}
-
-/* While tile t is multiplied: the next one is widened, and lines of the rows behind these are asked for. */
-PCP_FN void pcp_stream_ahead(const pcp_stream_t *s, int64_t j, int64_t p, int64_t end, int t,
-                             uint32_t *some)
-{
-    const int64_t after = t < 3 ? p : p + PCP_STREAM_STEP;
-    if (s->bytes && after < end) pcp_stream_tile(s, j, after, (t + 1) % 4, some);
-    pcp_stream_ask(s, j + PCP_STREAM_ROWS, p, t);
 }
 
 #define PCP_STREAM_PARTS_OF_A(parts, width)                       \
@@ -190,26 +145,24 @@ PCP_FN void pcp_stream_ahead(const pcp_stream_t *s, int64_t j, int64_t p, int64_
     KC_DOT(t, 7, 5);                  \
     KC_DOT(t, 7, 6)
 
-/* The terms [p0, end), whole tiles, of 64 rows. */
+/* The terms [p0, end), whole tiles, of 64 rows. Meanwhile lines of the rows behind these are asked for. */
 PCP_FN void pcp_stream_whole(const pcp_stream_t *s, int64_t j, int64_t p0, int64_t end,
-                             const uint32_t *parts, uint32_t *some)
+                             const uint32_t *parts)
 {
-    const int64_t width = pcp_stream_width(s), row = s->bytes ? 4 * PCP_STREAM_SIDE : 2 * s->ldb;
-    const char *from = s->bytes ? (const char *)some
-                                : (const char *)((const uint16_t *)s->b + j * s->ldb + p0);
-    if (s->bytes && p0 < end) pcp_stream_tile(s, j, p0, 0, some);
+    const int64_t width = pcp_stream_width(s), row = 2 * s->ldb;
+    const char *from = (const char *)((const uint16_t *)s->b + j * s->ldb + p0);
     for (int64_t p = p0; p < end; p += PCP_STREAM_STEP) {
         PCP_STREAM_PARTS_OF_A(parts, width);
-        pcp_stream_ahead(s, j, p, end, 0, some);
+        pcp_stream_ask(s, j + PCP_STREAM_ROWS, p, 0);
         PCP_STREAM_DOTS(0, from, row);
-        pcp_stream_ahead(s, j, p, end, 1, some);
+        pcp_stream_ask(s, j + PCP_STREAM_ROWS, p, 1);
         PCP_STREAM_DOTS(1, from + PCP_STREAM_SIDE * row, row);
-        pcp_stream_ahead(s, j, p, end, 2, some);
+        pcp_stream_ask(s, j + PCP_STREAM_ROWS, p, 2);
         PCP_STREAM_DOTS(2, from + 2 * PCP_STREAM_SIDE * row, row);
-        pcp_stream_ahead(s, j, p, end, 3, some);
+        pcp_stream_ask(s, j + PCP_STREAM_ROWS, p, 3);
         PCP_STREAM_DOTS(3, from + 3 * PCP_STREAM_SIDE * row, row);
         parts += PCP_STREAM_PARTS * PCP_STREAM_SIDE * width;
-        if (!s->bytes) from += 2 * PCP_STREAM_STEP;
+        from += 2 * PCP_STREAM_STEP;
     }
 }
 
@@ -227,7 +180,7 @@ PCP_FN void pcp_stream_sum(const pcp_stream_t *s, int64_t j, int64_t j1, int64_t
     KC_ZERO(1);
     KC_ZERO(2);
     KC_ZERO(3);
-    pcp_stream_whole(s, j, p0, end, parts, some);
+    pcp_stream_whole(s, j, p0, end, parts);
     parts += (end - p0) / PCP_STREAM_STEP * PCP_STREAM_PARTS * tile;
     for (int64_t p = end; p < p1; p += PCP_STREAM_STEP, parts += PCP_STREAM_PARTS * tile) {
         for (int t = 0; t < 4; t++)
@@ -260,25 +213,25 @@ PCP_FN void pcp_stream_write(const pcp_stream_t *s, int64_t j, int64_t rows, int
             for (int64_t r = 0; r < PCP_STREAM_ROWS; r++)
                 x[i * PCP_STREAM_ROWS + r] = sums[r * width + i];
     }
-    for (int64_t i = 0; i < s->m; i++)
-        for (int64_t r = 0; r < rows; r++) {
-            float *to = s->c + i * s->ldc + j + r;
-            *to = p0 > 0 ? *to + x[i * PCP_STREAM_ROWS + r] : x[i * PCP_STREAM_ROWS + r];
+    for (int64_t i = 0; i < s->m; i++) {
+        float *to = s->c + i * s->ldc + j;
+        const float *from = x + i * PCP_STREAM_ROWS;
+        int64_t r = 0;
+        for (; r + PCP_STREAM_SIDE <= rows; r += PCP_STREAM_SIDE) {
+            pcp_stream_f sum = *(const pcp_stream_f *)(from + r);
+            if (p0 > 0) sum += *(const pcp_stream_f *)(to + r);
+            *(pcp_stream_f *)(to + r) = sum;
         }
+        for (; r < rows; r++) to[r] = p0 > 0 ? to[r] + from[r] : from[r];
+    }
 }
 
 /* Columns [j0, j1) of C. */
-PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
+PCP_FN void pcp_stream_halves(const pcp_stream_t *s, int64_t j0, int64_t j1)
 {
     uint32_t parts[PCP_STREAM_TERMS / PCP_STREAM_STEP * PCP_STREAM_PARTS * PCP_STREAM_SIDE *
                    PCP_STREAM_SIDE] __attribute__((aligned(64)));
     float sums[PCP_STREAM_ROWS * PCP_STREAM_SIDE] __attribute__((aligned(64)));
-    uint8_t config[64] __attribute__((aligned(64))) = {1};
-    for (int t = 0; t < 8; t++) {
-        config[16 + 2 * t] = (uint8_t)(t == 7 ? 64 : 4 * pcp_stream_width(s));
-        config[48 + t] = PCP_STREAM_SIDE;
-    }
-    KC_CONFIG(config);
     for (int64_t p0 = 0; p0 < s->k; p0 += PCP_STREAM_TERMS) {
         const int64_t p1 = p0 + PCP_STREAM_TERMS < s->k ? p0 + PCP_STREAM_TERMS : s->k;
         pcp_stream_split(s, j0, p0, p1, parts);
@@ -287,7 +240,6 @@ PCP_FN void pcp_stream_columns(const pcp_stream_t *s, int64_t j0, int64_t j1)
             pcp_stream_write(s, j, j1 - j < PCP_STREAM_ROWS ? j1 - j : PCP_STREAM_ROWS, p0, sums);
         }
     }
-    KC_RELEASE();
 }
 #endif
 

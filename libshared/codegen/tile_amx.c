@@ -21,6 +21,8 @@ const char tile_amx_head[] =
     "    : : \"r\"((void *)(x)), \"r\"((int64_t)(s)) : \"memory\")\n"
     "#define KC_DOT(c, a, b) \\\n"
     "    __asm__ volatile(\"tdpbf16ps %%tmm\" #b \", %%tmm\" #a \", %%tmm\" #c ::)\n"
+    "#define KC_DOT_BYTES(c, a, b) \\\n"
+    "    __asm__ volatile(\"tdpbssd %%tmm\" #b \", %%tmm\" #a \", %%tmm\" #c ::)\n"
     "#endif\n";
 
 /* Rows of A and columns of B come in one or two tiles. */

@@ -116,7 +116,7 @@ read -r recorded all < <(store calm "$good_and_all")
 told="SELECT count(*) FROM pcp_wire WHERE received_bytes > 0 AND sent_bytes > 0"
 check "they have the bytes on the wire of each round" test "$(store calm "$told")" = "$rounds"
 told="SELECT count(*) FROM pcp_leases WHERE sent_bytes > 0 AND received_bytes > 0 AND norm2 > 0 AND n_steps = 10"
-told+=' AND download_ms + upload_ms > 0'
+told+=' AND download_ms + upload_ms >= 0' # none is NULL; on one machine they may take less than half a millisecond
 check "and of each lease, and its times, and the norm of its update" test "$(store calm "$told")" = $((2 * rounds))
 check "the records know of all checkpoints" test "$recorded" -eq "$(find "$work/calm/checkpoint" -name "round-*" | wc -l)"
 check "pruning keeps the last two" "$bin/pcp" checkpoint prune "$work/calm/checkpoint" --keep 2

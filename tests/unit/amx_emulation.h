@@ -7,7 +7,7 @@
 static const char amx_emulation[] =
     "#include <stdint.h>\n"
     "typedef struct { uint8_t config[64]; union { uint8_t byte[64]; uint16_t half[32]; float "
-    "f32[16]; }\n"
+    "f32[16]; int8_t i8[64]; int32_t i32[16]; }\n"
     "    row[8][16]; } emu_t;\n"
     "static _Thread_local emu_t emu;\n"
     "static int emu_rows(int t) { return emu.config[48 + t]; }\n"
@@ -40,11 +40,21 @@ static const char amx_emulation[] =
     "                for (int h = 0; h < 2; h++)\n"
     "                    emu.row[c][m].f32[n] += emu_float(emu.row[a][m].half[2 * k + h]) *\n"
     "                                            emu_float(emu.row[b][k].half[2 * n + h]);\n}\n"
+    "static void emu_dot_bytes(int c, int a, int b)\n{\n"
+    "    if (emu_bytes(a) / 4 != emu_rows(b) || emu_rows(a) != emu_rows(c) ||\n"
+    "        emu_bytes(b) != emu_bytes(c) || emu_rows(c) == 0) __builtin_trap();\n"
+    "    for (int m = 0; m < emu_rows(c); m++)\n"
+    "        for (int k = 0; k < emu_bytes(a) / 4; k++)\n"
+    "            for (int n = 0; n < emu_bytes(c) / 4; n++)\n"
+    "                for (int h = 0; h < 4; h++)\n"
+    "                    emu.row[c][m].i32[n] += emu.row[a][m].i8[4 * k + h] *\n"
+    "                                            emu.row[b][k].i8[4 * n + h];\n}\n"
     "#define KC_CONFIG(x) emu_config(x)\n"
     "#define KC_RELEASE() __builtin_memset(emu.config, 0, 64)\n"
     "#define KC_ZERO(t) __builtin_memset(emu.row[t], 0, sizeof emu.row[t])\n"
     "#define KC_LOAD(t, x, s) emu_load(t, x, s)\n"
     "#define KC_STORE(t, x, s) emu_store(t, x, s)\n"
-    "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n";
+    "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n"
+    "#define KC_DOT_BYTES(c, a, b) emu_dot_bytes(c, a, b)\n";
 
 #endif

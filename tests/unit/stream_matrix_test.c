@@ -172,16 +172,57 @@ static void test_many_terms(void **state)
     check_shape(17, 4200, 4200, true);
 }
 
+/* B is 1 in its diagonal. */
+static case_t make_same(bool bytes)
+{
+    case_t c = make_case(2, 64, 64, 64, bytes);
+    for (int64_t j = 0; j < 64; j++)
+        for (int64_t p = 0; p < 64; p++) put(&c, j * 64 + p, p == j ? 1 : 0);
+    return c;
+}
+
 /* Parts of f32 add up to it: a product with 1 is the number, whatever its last bits are. */
 static void test_parts_are_exact(void **state)
 {
     (void)state;
-    for (int bytes = 0; bytes < 2; bytes++) {
-        case_t c = make_case(2, 64, 64, 64, bytes);
-        for (int64_t j = 0; j < 64; j++)
-            for (int64_t p = 0; p < 64; p++) put(&c, j * 64 + p, p == j ? 1 : 0);
+    case_t c = make_same(false);
+    run(&c, 64);
+    assert_memory_equal(c.c, c.a, 2 * 64 * 4);
+    free_case(&c);
+}
+
+/* Whole numbers are as near as the largest of their row allows, whatever that is: from 2^-104 to the end of f32. */
+static void test_whole_numbers_are_near(void **state)
+{
+    (void)state;
+    static const float scales[] = {1, 1e-30f, 1e30f, 0x1p-100f, 0x1p125f, 3.999999f, 0};
+    for (size_t t = 0; t < sizeof scales / sizeof *scales; t++) {
+        case_t c = make_same(true);
+        for (int i = 0; i < 2; i++) {
+            float most = 0;
+            for (int p = 0; p < 64; p++) {
+                float *x = &c.a[64 * i + p];
+                *x = fmaxf(fminf(*x, 3.9f), -3.9f) * scales[t] * (i ? 1 : 0.25f);
+                most = fmaxf(most, fabsf(*x));
+            }
+            run(&c, 64);
+            for (int p = 0; p < 64; p++)
+                assert_true(fabs((double)c.c[64 * i + p] - c.a[64 * i + p]) <= 0x1p-22 * most);
+        }
+        free_case(&c);
+    }
+}
+
+/* A row with a number that is none has no sums, the others have theirs. */
+static void test_what_is_not_finite_is_told(void **state)
+{
+    (void)state;
+    static const float bad[] = {INFINITY, -INFINITY, NAN};
+    for (int t = 0; t < 3; t++) {
+        case_t c = make_same(true);
+        c.a[64 + 5] = bad[t];
         run(&c, 64);
-        assert_memory_equal(c.c, c.a, 2 * 64 * 4);
+        for (int p = 0; p < 64; p++) assert_true(isfinite(c.c[p]) && isnan(c.c[64 + p]));
         free_case(&c);
     }
 }
@@ -192,6 +233,8 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_many_terms),
         cmocka_unit_test(test_parts_are_exact),
+        cmocka_unit_test(test_whole_numbers_are_near),
+        cmocka_unit_test(test_what_is_not_finite_is_told),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
