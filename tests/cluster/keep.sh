@@ -49,7 +49,8 @@ check "it has a checkpoint" test -n "$first"
 killed
 rm -f "$work"/pcp.db*
 front
-check "the front has a new database" eventually 60 event front 'event=leads'
+leads_anew() { eventually 60 event front 'event=leads' || { tail -n 5 "$dir/front.log" "$dir/front.out"; return 1; }; }
+check "the front has a new database" leads_anew
 check "another run of that name is refused" refuses "$runs/one is there already" submit --name one --seed 5
 check "with a way out" says 'mv .*runs/one ' submit --name one --seed 5
 check "the first's checkpoint is as it was" test "$(saved one)" = "$first"
