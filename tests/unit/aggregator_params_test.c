@@ -22,43 +22,47 @@ static void rounds(world_t *self, uint32_t from, uint32_t to)
     for (uint32_t round = from; round < to; round++) one_round(self, round);
 }
 
-/* A lease that ends when nothing comes any more. */
-static bool nothing_comes(void *user)
-{
-    world_t *self = user;
-    pthread_mutex_lock(&self->lock);
-    bool none = self->most == 0;
-    pthread_mutex_unlock(&self->lock);
-    return none;
-}
-
-static void let_through(world_t *self, int most)
-{
-    pthread_mutex_lock(&self->lock);
-    self->most = most;
-    self->changes = 0;
-    pthread_mutex_unlock(&self->lock);
-}
-
 typedef struct {
     world_t *world;
     data_client_t *client;
     params_t params;
     float *out;
+    uint64_t received; /* before the present fetch */
 } worker_t;
 
-static worker_t worker_new(void)
+/* A lease that ends when nothing comes any more, and what was let through has come. */
+static bool nothing_comes(void *user)
 {
-    worker_t self = {.world = world_new(), .out = calloc(N, sizeof(float))};
-    char *endpoint = self.world->endpoint;
+    worker_t *self = user;
+    uint64_t sent, received;
+    pthread_mutex_lock(&self->world->lock);
+    bool none = self->world->most == 0;
+    pthread_mutex_unlock(&self->world->lock);
+    data_client_traffic(self->client, &sent, &received);
+    return none && received > self->received;
+}
+
+static void let_through(worker_t *self, int most)
+{
+    uint64_t sent;
+    data_client_traffic(self->client, &sent, &self->received);
+    pthread_mutex_lock(&self->world->lock);
+    self->world->most = most;
+    self->world->changes = 0;
+    pthread_mutex_unlock(&self->world->lock);
+}
+
+static void worker_init(worker_t *self)
+{
+    *self = (worker_t){.world = world_new(), .out = calloc(N, sizeof(float))};
+    char *endpoint = self->world->endpoint;
     data_options_t options = {.endpoints = &endpoint,
                               .n_endpoint = 1,
                               .run = RUN,
                               .stopped = nothing_comes,
-                              .user = self.world};
-    self.client = data_client_new(&options, NULL);
-    assert_non_null(self.client);
-    return self;
+                              .user = self};
+    self->client = data_client_new(&options, NULL);
+    assert_non_null(self->client);
 }
 
 static void worker_free(worker_t *self)
@@ -79,7 +83,7 @@ static int fetch(worker_t *self, uint32_t round, data_ahead_t *ahead)
                                   .down_codec = codec_find(way_down, NULL)->id,
                                   .ahead = ahead,
                                   .stopped = nothing_comes,
-                                  .user = self->world};
+                                  .user = self};
     int rc = params_fetch(&self->params, self->client, &which, self->out, &err);
     if (rc < 0 && err.code != ERR_STATE) fail_msg("%s", err.text);
     return rc;
@@ -89,13 +93,14 @@ static int fetch(worker_t *self, uint32_t round, data_ahead_t *ahead)
 static void comes(worker_t *self, uint32_t round, data_ahead_t *ahead, uint64_t bytes,
                   uint64_t changes)
 {
-    uint64_t sent, before, after;
-    let_through(self->world, -1);
-    data_client_traffic(self->client, &sent, &before);
+    uint64_t sent, after;
+    let_through(self, -1);
     assert_int_equal(fetch(self, round, ahead), 0);
     data_client_traffic(self->client, &sent, &after);
-    assert_int_equal(after - before, bytes);
+    assert_int_equal(after - self->received, bytes);
+    pthread_mutex_lock(&self->world->lock);
     assert_int_equal(self->world->changes, changes);
+    pthread_mutex_unlock(&self->world->lock);
     assert_int_equal(params_round(&self->params), round);
     begin(self->world);
     float *want = get_params(self->world->rig, round);
@@ -117,15 +122,16 @@ static void what_came_of_a_lost_lease_is_kept(void **unused)
 {
     (void)unused;
     way_down = "int8";
-    worker_t self = worker_new();
-    let_through(self.world, 1);
+    worker_t self;
+    worker_init(&self);
+    let_through(&self, 1);
     assert_int_equal(fetch(&self, 0, NULL), -1);
     assert_int_equal(params_round(&self.params), PARAMS_NONE);
     rounds(self.world, 0, 2);
     comes(&self, 2, NULL, LAST * sizeof(float) + 2 * change_of(MSG_CHUNK_FLOATS), 2);
     /* Changes likewise: one of two chunks, two rounds on. */
     rounds(self.world, 2, 3);
-    let_through(self.world, 1);
+    let_through(&self, 1);
     assert_int_equal(fetch(&self, 3, NULL), -1);
     rounds(self.world, 3, 4);
     comes(&self, 4, NULL, 2 * change_of(LAST) + change_of(MSG_CHUNK_FLOATS), 3);
@@ -137,7 +143,8 @@ static void who_is_behind_takes_what_is_less(void **unused)
 {
     (void)unused;
     way_down = "int8";
-    worker_t self = worker_new();
+    worker_t self;
+    worker_init(&self);
     uint64_t round_bytes = change_of(MSG_CHUNK_FLOATS) + change_of(LAST);
     comes(&self, 0, NULL, WHOLE, 0);
     rounds(self.world, 0, 4);
@@ -169,7 +176,8 @@ static void a_change_ahead_is_a_step(void **unused)
     (void)unused;
     enum { CHECKS = 2 * sizeof(uint64_t) };
     way_down = "e3m0";
-    worker_t self = worker_new();
+    worker_t self;
+    worker_init(&self);
     uint64_t round_bytes = change_of(MSG_CHUNK_FLOATS) + change_of(LAST);
     err_t err = {0};
     comes(&self, 0, NULL, WHOLE, 0);
