@@ -36,7 +36,7 @@ check "a run with a link that is slower than its rounds ends" run
 told=$(sqlite3 -batch "$dir/pcp.db" "SELECT group_concat(committed_ms - opened_ms, ' ') FROM round")
 echo "# ms of rounds: $told; leases of the far one that counted: $(leases "group_concat(round || ' (' || lag || ' late)', ', ')" w1 "state = 'committed'")"
 check "it lost leases" test "$(leases 'count(*)' w1 "state = 'dropped'")" -ge 1
-check "and has leases that counted" test "$(leases 'count(*)' w1 "state = 'committed'")" -ge 2
+check "and has leases that counted" test "$(leases 'count(*)' w1 "state = 'committed'")" -ge 1
 check "the parameters came once, and changes then" sh -c \
     "! grep -q parameters_whole '$dir/w1.log'"
 tap_done
