@@ -6,12 +6,6 @@
 #include "msg/transfer.h"
 #include "outer/change.h"
 
-static size_t chunks_of(const data_ahead_t *self, size_t s)
-{
-    uint64_t n = self->bounds[s + 1] - self->bounds[s];
-    return (size_t)((n + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
-}
-
 /* A chunk of a shard's range: what it is, and where it lies. */
 typedef struct {
     uint64_t begin;
@@ -31,9 +25,8 @@ static size_t room_of(const data_ahead_t *self, uint64_t n)
 
 static piece_t piece_of(const data_ahead_t *self, size_t s, size_t number)
 {
-    piece_t piece = {.begin = self->bounds[s] + (uint64_t)number * MSG_CHUNK_FLOATS};
-    uint64_t left = self->bounds[s + 1] - piece.begin;
-    piece.n = left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
+    const transfer_chunk_t at = transfer_chunk(self->bounds, s, number);
+    piece_t piece = {.begin = at.begin, .n = at.n};
     piece.n_bytes = bytes_of(self, piece.n);
     piece.at = self->bytes + number * bytes_of(self, MSG_CHUNK_FLOATS);
     for (size_t i = 0; i < s; i++) piece.at += room_of(self, self->bounds[i + 1] - self->bounds[i]);
@@ -48,7 +41,7 @@ void data_ahead_init(data_ahead_t *self, const uint64_t *bounds, size_t n_shard,
     size_t n_bytes = 1;
     self->first = mem_calloc(n_shard + 1, sizeof *self->first);
     for (size_t s = 0; s < n_shard; s++) {
-        self->first[s + 1] = self->first[s] + chunks_of(self, s);
+        self->first[s + 1] = self->first[s] + transfer_chunks(self->bounds, s);
         n_bytes += room_of(self, bounds[s + 1] - bounds[s]);
     }
     self->came = mem_calloc(self->first[n_shard] + 1, sizeof *self->came);
@@ -162,7 +155,7 @@ static int apply(const data_ahead_t *self, float *theta, err_t *err)
     float *scratch = mem_calloc(MSG_CHUNK_FLOATS, sizeof *scratch);
     int rc = 0;
     for (size_t s = 0; rc == 0 && s < self->n_shard; s++)
-        for (size_t i = 0; rc == 0 && i < chunks_of(self, s); i++) {
+        for (size_t i = 0; rc == 0 && i < transfer_chunks(self->bounds, s); i++) {
             const piece_t piece = piece_of(self, s, i);
             float *to = theta + piece.begin;
             if (self->codec)

@@ -102,9 +102,9 @@ static int run_object(data_client_t *self, transfer_t *transfer, size_t n_chunk,
     return err_prefix(err, "object %.12s: ", transfer->hash);
 }
 
-static size_t chunks_of(uint64_t n, uint64_t grain)
+static size_t chunks_of(uint64_t n)
 {
-    return (size_t)((n + grain - 1) / grain);
+    return (size_t)((n + MSG_CHUNK_BYTES - 1) / MSG_CHUNK_BYTES);
 }
 
 enum { PASSES = 8 };
@@ -112,7 +112,7 @@ enum { PASSES = 8 };
 static int put_object(data_client_t *self, transfer_t *transfer, err_t *err)
 {
     if (transfer->n == 0) return err_set(err, ERR_ARG, "object %.12s: empty", transfer->hash);
-    size_t n_chunk = chunks_of(transfer->n, MSG_CHUNK_BYTES);
+    size_t n_chunk = chunks_of(transfer->n);
     /* The first chunk alone: its answer tells whether the rest is needed. An aggregator that was
      * started again meanwhile, or gave up on us, has forgotten what it acknowledged. */
     for (int i = 0; i < PASSES; i++) {
@@ -151,14 +151,14 @@ int data_get_range(data_client_t *self, const char *hash, uint64_t begin, size_t
                    err_t *err)
 {
     transfer_t transfer = {.hash = hash, .begin = begin, .n = n, .into = into};
-    return run_object(self, &transfer, chunks_of(n, MSG_CHUNK_BYTES), err);
+    return run_object(self, &transfer, chunks_of(n), err);
 }
 
 int data_get_object_to(data_client_t *self, const char *hash, uint64_t n, const sink_t *to,
                        err_t *err)
 {
     transfer_t transfer = {.hash = hash, .n = n, .to = to};
-    return run_object(self, &transfer, chunks_of(n, MSG_CHUNK_BYTES), err);
+    return run_object(self, &transfer, chunks_of(n), err);
 }
 
 int data_get_ranges(data_client_t *self, const char *hash, const data_range_bytes_t *ranges,
@@ -201,9 +201,8 @@ static int make_range(data_client_t *self, transfer_t *transfer, size_t s, size_
                       chunk_t *out, err_t *err)
 {
     size_t number = transfer_number(transfer, s, chunk);
-    uint64_t begin = transfer->bounds[s] + (uint64_t)number * MSG_CHUNK_FLOATS;
-    uint64_t left = transfer->bounds[s + 1] - begin;
-    uint64_t n = left < MSG_CHUNK_FLOATS ? left : MSG_CHUNK_FLOATS;
+    const transfer_chunk_t at = transfer_chunk(transfer->bounds, s, number);
+    uint64_t begin = at.begin, n = at.n;
     const float *values = (const float *)transfer->from;
     out->header = (wire_header_t){.round = transfer->round, .begin = begin, .count = n};
     if (transfer->delta) {
@@ -244,8 +243,7 @@ static int run_range(data_client_t *self, transfer_t *transfer, transfer_make_fn
 {
     transfer->make = make;
     for (size_t s = 0; s < self->n_shard; s++)
-        self->shard[s].n = chunks_of(transfer->bounds[s + 1] - transfer->bounds[s],
-                                     MSG_CHUNK_FLOATS);
+        self->shard[s].n = transfer_chunks(transfer->bounds, s);
     if (transfer_run(self, transfer, err) == 0) return 0;
     return err_prefix(err, "%s of round %u: ", what, transfer->round);
 }
@@ -343,8 +341,7 @@ int data_put_delta(data_client_t *self, const uint64_t *bounds, const data_delta
         .bounds = bounds, .round = which->round, .delta = which, .from = (const uint8_t *)delta};
     if (!which->sent) return run_range(self, &transfer, make_range, "pseudo-gradient", err);
     size_t *first = mem_calloc(self->n_shard + 1, sizeof *first);
-    for (size_t s = 0; s < self->n_shard; s++)
-        first[s + 1] = first[s] + chunks_of(bounds[s + 1] - bounds[s], MSG_CHUNK_FLOATS);
+    for (size_t s = 0; s < self->n_shard; s++) first[s + 1] = first[s] + transfer_chunks(bounds, s);
     make_room(which->sent, first[self->n_shard]);
     bool some = which->late && memchr(which->sent->came, 1, which->sent->n);
     if (!some) memset(which->sent->came, 0, which->sent->n);

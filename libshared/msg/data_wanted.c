@@ -6,40 +6,28 @@
 #include "msg/transfer.h"
 #include "outer/change.h"
 
-static size_t chunks_of(const uint64_t *bounds, size_t s)
-{
-    return (size_t)((bounds[s + 1] - bounds[s] + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
-}
-
 size_t data_chunks(const uint64_t *bounds, size_t n_shard)
 {
     size_t n = 0;
-    for (size_t s = 0; s < n_shard; s++) n += chunks_of(bounds, s);
+    for (size_t s = 0; s < n_shard; s++) n += transfer_chunks(bounds, s);
     return n;
-}
-
-static size_t count_at(const uint64_t *bounds, size_t s, uint64_t begin)
-{
-    uint64_t left = bounds[s + 1] - begin;
-    return left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS;
 }
 
 static int make_wanted(data_client_t *self, transfer_t *transfer, size_t s, size_t chunk,
                        chunk_t *out, err_t *err)
 {
     (void)self, (void)err;
-    uint64_t begin = transfer->bounds[s] +
-                     (uint64_t)transfer_number(transfer, s, chunk) * MSG_CHUNK_FLOATS;
-    size_t n = count_at(transfer->bounds, s, begin);
+    const transfer_chunk_t at = transfer_chunk(transfer->bounds, s,
+                                               transfer_number(transfer, s, chunk));
     const codec_t *codec = transfer->change;
     out->header = (wire_header_t){.type = codec ? WIRE_GET_CHANGE : WIRE_GET_PARAMS,
                                   .round = transfer->round,
-                                  .begin = begin,
-                                  .count = n,
+                                  .begin = at.begin,
+                                  .count = at.n,
                                   .codec = (uint8_t)(codec ? codec->id : 0)};
-    out->at = begin;
-    out->in = codec ? NULL : transfer->into + begin * sizeof(float);
-    out->n_in = codec ? change_bytes(codec, n) : n * sizeof(float);
+    out->at = at.begin;
+    out->in = codec ? NULL : transfer->into + at.begin * sizeof(float);
+    out->n_in = codec ? change_bytes(codec, at.n) : at.n * sizeof(float);
     return 0;
 }
 
@@ -55,15 +43,16 @@ static int apply_change(void *user, uint64_t begin, const void *bytes, size_t n,
     const uint64_t *bounds = self->transfer->bounds;
     size_t s = 0;
     while (begin >= bounds[s + 1]) s++;
+    size_t number = (size_t)((begin - bounds[s]) / MSG_CHUNK_FLOATS);
     return change_apply(self->transfer->change, bytes, n, self->theta + begin,
-                        count_at(bounds, s, begin), self->scratch, err);
+                        transfer_chunk(bounds, s, number).n, self->scratch, err);
 }
 
 static void choose(data_client_t *self, const uint64_t *bounds, const uint8_t *wanted,
                    size_t *first, size_t *pick)
 {
     for (size_t s = 0; s < self->n_shard; s++) {
-        size_t n = 0, all = chunks_of(bounds, s);
+        size_t n = 0, all = transfer_chunks(bounds, s);
         for (size_t i = 0; i < all; i++)
             if (wanted[first[s] + i]) pick[first[s] + n++] = i;
         self->shard[s].n = n;

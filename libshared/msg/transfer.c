@@ -221,6 +221,18 @@ size_t transfer_number(const transfer_t *transfer, size_t shard, size_t chunk)
     return transfer->pick ? transfer->pick[transfer->first[shard] + chunk] : chunk;
 }
 
+size_t transfer_chunks(const uint64_t *bounds, size_t shard)
+{
+    return (size_t)((bounds[shard + 1] - bounds[shard] + MSG_CHUNK_FLOATS - 1) / MSG_CHUNK_FLOATS);
+}
+
+transfer_chunk_t transfer_chunk(const uint64_t *bounds, size_t shard, size_t number)
+{
+    uint64_t begin = bounds[shard] + (uint64_t)number * MSG_CHUNK_FLOATS;
+    uint64_t left = bounds[shard + 1] - begin;
+    return (transfer_chunk_t){begin, left < MSG_CHUNK_FLOATS ? (size_t)left : MSG_CHUNK_FLOATS};
+}
+
 /* Of a round to come is asked what is there, and one chunk behind it: its answer tells when there is more. */
 static bool is_early(const data_client_t *self, const transfer_t *transfer, size_t s)
 {

@@ -118,6 +118,14 @@ void transfer_disconnect(shard_t *shard);
 /* The place in its shard's range of a chunk in the list. */
 size_t transfer_number(const transfer_t *transfer, size_t shard, size_t chunk);
 
+/* How many chunks a shard's range has; one of them: its first value among all, and how many it has. */
+typedef struct {
+    uint64_t begin;
+    size_t n;
+} transfer_chunk_t;
+size_t transfer_chunks(const uint64_t *bounds, size_t shard);
+transfer_chunk_t transfer_chunk(const uint64_t *bounds, size_t shard, size_t number);
+
 /* Run a transfer of self->shard[s].n chunks per shard to its end. */
 int transfer_run(data_client_t *self, transfer_t *transfer, err_t *err);
 

@@ -261,8 +261,8 @@ static int deliver(trainer_t *self, const Msg__Lease *lease, Msg__LeaseDone *don
     done->audit = lease->audit;
     if (lease->audit) done->digest = self->digest;
     tell_traffic(self, done);
-    self->result.fetch_s =
-        0; /* told: whoever asks for the result once more has fetched nothing since */
+    /* Told: whoever asks for the result once more has fetched nothing since. */
+    self->result.fetch_s = 0;
     self->result.ahead_bytes = 0;
     return 0;
 }
