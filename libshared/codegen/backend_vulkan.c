@@ -6,10 +6,20 @@
 
 enum { WITH_F64 = 1 }; /* target_t.level */
 
-/* SPIR-V 1.3 is Vulkan 1.1's. Both have 64-bit integers, and 8 and 16 bits in memory. */
+/* SPIR-V 1.3 is Vulkan 1.1's. Both have 64-bit integers, and 8 and 16 bits in memory. Shaders of each device see
+ * buffers of 128 MiB at least (maxStorageBufferRange), and groups share 16 KiB (maxComputeSharedMemorySize), of which
+ * rows take a half. */
 static const target_t targets[] = {
-    {"vulkan:spirv1.3", {.many = true, .attention = true, .only_f32 = true}, "", 0, 0},
-    {"vulkan:spirv1.3-f64", {.many = true, .attention = true}, "", 0, WITH_F64},
+    {"vulkan:spirv1.3",
+     {.many = true, .attention = true, .only_f32 = true, .row_kib = 8, .segment_mib = 128},
+     "",
+     0,
+     0},
+    {"vulkan:spirv1.3-f64",
+     {.many = true, .attention = true, .row_kib = 8, .segment_mib = 128},
+     "",
+     0,
+     WITH_F64},
 };
 
 static bool supports(kernel_kind_t kind)

@@ -40,7 +40,7 @@ static void write_target(render_t *self, const kstmt_t *s, bool is_local, dtype_
     if (is_local)
         str_addf(self->out, "l%d[", s->target);
     else
-        str_addf(self->out, "%s[a%d + ", glsl_memory(dtype, NULL), s->target);
+        str_addf(self->out, "%s(g%d)[a%d + ", glsl_memory(dtype, NULL), s->target, s->target);
     glsl_index(self, s->index, self->out);
     str_add(self->out, "] = ");
 }
@@ -53,7 +53,7 @@ static void write_store(render_t *self, const kstmt_t *s, const char *base, dtyp
     glsl_value(self, s->value, &value);
     turns_store_begin(self);
     if (!is_local && dtype == DT_F32 && !is_loaded(self, s->target)) {
-        str_addf(self->out, "pcp_put_f32(a%d + ", s->target);
+        str_addf(self->out, "pcp_put_f32(g%d, a%d + ", s->target, s->target);
         glsl_index(self, s->index, self->out);
         str_addf(self->out, ", %s);\n", str_text(&value));
         turns_store_end(self);
@@ -195,6 +195,14 @@ static void write_place(const share_plan_t *plan, str_t *out)
     str_add(out, places[plan->share]);
 }
 
+void glsl_argument(int i, int n, str_t *out)
+{
+    str_addf(out,
+             "    const int a%d = args[work.at + %d];\n"
+             "    const uint g%d = pcp_segment(%d);\n",
+             i, i, i, n + i);
+}
+
 void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
 {
     (void)helpers;
@@ -215,8 +223,7 @@ void render_glsl(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     self.own = &o;
     if (group) write_arrays(kernel, true, out);
     write_place(&o.plan, out);
-    for (size_t i = 0; i < kernel->arg.n; i++)
-        str_addf(out, "    const int a%zu = args[work.at + %zu];\n", i, i);
+    for (size_t i = 0; i < kernel->arg.n; i++) glsl_argument((int)i, (int)kernel->arg.n, out);
     if (!group) write_arrays(kernel, false, out);
     render_block(&self, &kernel->body);
     str_add(out, "}\n");
@@ -264,9 +271,13 @@ static const char head[] =
     "#extension GL_KHR_shader_subgroup_basic : require\n"
     "#extension GL_KHR_shader_subgroup_shuffle : require\n"
     "layout(local_size_x_id = 0) in;\n"
-    "// Arguments from args[at] on, in elements of their types; pieces of work.\n"
+    "// Arguments from args[at] on, in elements of their types, and behind them the arena's "
+    "segments that they\n"
+    "// lie in; pieces of work.\n"
     "layout(push_constant) uniform Work { int at, begin, extent; } work;\n"
     "layout(binding = 1, std430) readonly buffer Args { int args[]; };\n"
+    "layout(constant_id = 4) const uint SEGMENTS = 1u;\n"
+    "uint pcp_segment(int at) { return SEGMENTS == 1u ? 0u : uint(args[work.at + at]); }\n"
     "uint pcp_group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }\n"
     "uint pcp_thread() { return pcp_group() * gl_WorkGroupSize.x + gl_LocalInvocationIndex; }\n";
 
@@ -285,22 +296,31 @@ static const char texel_head[] =
     "layout(binding = 3) uniform usamplerBuffer t_four;\n"
     "layout(binding = 4, r32ui) uniform writeonly uimageBuffer i_one;\n"
     "layout(binding = 5, rgba32ui) uniform writeonly uimageBuffer i_four;\n"
-    "void pcp_put_f32(int at, float x)\n"
+    "void pcp_put_f32(uint g, int at, float x)\n"
     "{\n"
     "    if (TEXELS)\n"
     "        imageStore(i_one, at, uvec4(floatBitsToUint(x)));\n"
     "    else\n"
-    "        m_f32[at] = x;\n"
+    "        m_f32(g)[at] = x;\n"
     "}\n"
-    "float pcp_f32(int at)\n"
+    "float pcp_f32(uint g, int at)\n"
     "{\n"
     "    float x;\n"
     "    if (TEXELS)\n"
     "        x = uintBitsToFloat(texelFetch(t_one, at).x);\n"
     "    else\n"
-    "        x = m_f32[at];\n"
+    "        x = m_f32(g)[at];\n"
     "    return x;\n"
     "}\n";
+
+/* The arena's segments as elements of a type: name(segment)[element]. */
+static void write_view(str_t *out, const char *type, const char *name)
+{
+    str_addf(out,
+             "layout(binding = 0, std430) buffer V_%s { %s at[]; } v_%s[SEGMENTS];\n"
+             "#define %s(g) v_%s[g].at\n",
+             name, type, name, name, name);
+}
 
 /* The arena, as the types of element see it that the kernel has. */
 static void write_memory(str_t *out, const char *text)
@@ -309,8 +329,7 @@ static void write_memory(str_t *out, const char *text)
                                    DT_UI32, DT_I16, DT_UI16, DT_I8,   DT_UI8};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
         const char *type, *name = glsl_memory(each[i], &type);
-        if (each[i] == DT_F32 || strstr(text, name))
-            str_addf(out, "layout(binding = 0, std430) buffer M%zu { %s %s[]; };\n", i, type, name);
+        if (each[i] == DT_F32 || strstr(text, name)) write_view(out, type, name);
     }
 }
 

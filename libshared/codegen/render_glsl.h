@@ -35,7 +35,9 @@ void glsl_sum(render_t *self, const kx_node_t *n, str_t *out);
 void glsl_node(render_t *self, kx_t x, str_t *out);
 void glsl_index(render_t *self, kx_t x, str_t *out); /* as `int` */
 void glsl_value(render_t *self, kx_t x, str_t *out); /* as glsl_type of its element type */
-/* Where elements of a type lie: the array's name ("m_f32") and the type in memory. */
+/* const int a<i>: where argument i of n begins in its segment of the arena; const uint g<i>: which that is. */
+void glsl_argument(int i, int n, str_t *out);
+/* Where elements of a type lie: the arena's name as such ("m_f32", which is m_f32(segment)[element]) and the type in memory. */
 const char *glsl_memory(dtype_t dtype, const char **type);
 /* The text of a value of type `from`, as it is stored in memory as `to`. */
 void glsl_stored(str_t *out, dtype_t to, dtype_t from, bool rounded, const char *text);

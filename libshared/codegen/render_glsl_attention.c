@@ -16,14 +16,18 @@ typedef struct {
     str_t *out;
 } attend_t;
 
+static int64_t above(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* --- Rows ------------------------------------------------------------------------------------- */
 
 /* const int <name>: where matrix o of a view begins. */
 static void point_at(attend_t *self, int view, const char *name)
 {
     const attention_view_t *v = &self->a->view[view];
-    str_addf(self->out, "    const int %s = args[work.at + %d] + %" PRId64, name, v->arg,
-             v->offset);
+    str_addf(self->out, "    const int %s = a%d + %" PRId64, name, v->arg, v->offset);
     attention_add_place(v, self->out);
     str_add(self->out, ";\n");
 }
@@ -38,10 +42,10 @@ static bool is_aligned(const attention_view_t *v)
 static void write_one(attend_t *self, const attention_view_t *v, const char *at, int more)
 {
     if (v->dtype == DT_F32)
-        str_addf(self->out, "pcp_f32(%s + %d)", at, more);
+        str_addf(self->out, "pcp_f32(g%d, %s + %d)", v->arg, at, more);
     else
-        str_addf(self->out, "pcp_f32_from_%s(uint(m_u16[%s + %d]))", dtype_name(v->dtype), at,
-                 more);
+        str_addf(self->out, "pcp_f32_from_%s(uint(m_u16(g%d)[%s + %d]))", dtype_name(v->dtype),
+                 v->arg, at, more);
 }
 
 /* const vec4 <name>: the n (1 to 4) numbers from `at` on, zeros behind them. */
@@ -50,7 +54,7 @@ static void load(attend_t *self, int view, const char *name, const char *at, int
     const attention_view_t *v = &self->a->view[view];
     str_addf(self->out, "const vec4 %s = ", name);
     if (n == 4 && is_aligned(v)) {
-        str_addf(self->out, "pcp_load4(%s);\n", at);
+        str_addf(self->out, "pcp_load4(g%d, %s);\n", v->arg, at);
         return;
     }
     str_add(self->out, "vec4(");
@@ -69,7 +73,7 @@ static void store(attend_t *self, int view, const char *at, const char *value, i
 {
     const attention_view_t *v = &self->a->view[view];
     if (n == 4 && is_aligned(v)) {
-        str_addf(self->out, "pcp_store4(%s, %s);\n", at, value);
+        str_addf(self->out, "pcp_store4(g%d, %s, %s);\n", v->arg, at, value);
         return;
     }
     str_add(self->out, "{ const vec4 y = ");
@@ -78,10 +82,10 @@ static void store(attend_t *self, int view, const char *at, const char *value, i
         char text[8];
         snprintf(text, sizeof text, "y.%c", "xyzw"[i]);
         if (v->dtype == DT_F32) {
-            str_addf(self->out, "pcp_put_f32(%s + %d, %s);\n", at, i, text);
+            str_addf(self->out, "pcp_put_f32(g%d, %s + %d, %s);\n", v->arg, at, i, text);
             continue;
         }
-        str_addf(self->out, "m_u16[%s + %d] = ", at, i);
+        str_addf(self->out, "m_u16(g%d)[%s + %d] = ", v->arg, at, i);
         glsl_stored(self->out, v->dtype, DT_F32, false, text);
         str_add(self->out, ";\n");
     }
@@ -164,10 +168,10 @@ static void write_delta(attend_t *self, const char *at_g, const char *at_o)
         snprintf(g, sizeof g, "%s + %" PRId64, at_g, x);
         snprintf(y, sizeof y, "%s + %" PRId64, at_o, x);
         str_add(self->out, "{ ");
-        load(self, CT, "g4", g, fours(self->a->e, x));
+        load(self, CT, "ct", g, fours(self->a->e, x));
         load(self, O, "y4", y, fours(self->a->e, x));
         for (int i = 0; i < fours(self->a->e, x); i++)
-            str_addf(self->out, "delta = fma(g4.%c, y4.%c, delta);\n", "xyzw"[i], "xyzw"[i]);
+            str_addf(self->out, "delta = fma(ct.%c, y4.%c, delta);\n", "xyzw"[i], "xyzw"[i]);
         str_add(self->out, "}\n");
     }
 }
@@ -224,8 +228,8 @@ static void forward(attend_t *self)
     str_addf(self->out, "}\nif (row >= %" PRId64 ") return;\n", a->t);
     str_addf(self->out, "const int at_y = y + row * %" PRId64 ";\n", a->view[O].row);
     give(self, O, "at_y", "y", " / sum", a->e);
-    str_addf(self->out, "pcp_put_f32(lse + row * %" PRId64 ", most + pcp_log_f32(sum));\n",
-             a->view[LSE].row);
+    str_addf(self->out, "pcp_put_f32(g%d, lse + row * %" PRId64 ", most + pcp_log_f32(sum));\n",
+             a->view[LSE].arg, a->view[LSE].row);
 }
 
 /* --- Gradient --------------------------------------------------------------------------------- */
@@ -255,8 +259,9 @@ static void backward_rows(attend_t *self)
              "const int first = tile * %d, row = first + lane, own = min(row, %" PRId64 ");\n"
              "const int at_q = q + own * %" PRId64 ", at_g = g + own * %" PRId64
              ", at_y = y + own * %" PRId64 ";\n"
-             "const float shift = pcp_f32(lse + own * %" PRId64 ");\n",
-             LANES, a->t - 1, a->view[Q].row, a->view[CT].row, a->view[O].row, a->view[LSE].row);
+             "const float shift = pcp_f32(g%d, lse + own * %" PRId64 ");\n",
+             LANES, a->t - 1, a->view[Q].row, a->view[CT].row, a->view[O].row, a->view[LSE].arg,
+             a->view[LSE].row);
     write_delta(self, "at_g", "at_y");
     zeros(self, "dq", a->d);
     begin_keys(self);
@@ -289,9 +294,9 @@ static void backward_keys(attend_t *self)
              "const int other = min(j + lane, %" PRId64 ");\n"
              "const int at_q = q + other * %" PRId64 ", at_g = g + other * %" PRId64
              ", at_y = y + other * %" PRId64 ";\n"
-             "const float shift = pcp_f32(lse + other * %" PRId64 ");\n",
+             "const float shift = pcp_f32(g%d, lse + other * %" PRId64 ");\n",
              a->t, LANES, a->t - 1, a->view[Q].row, a->view[CT].row, a->view[O].row,
-             a->view[LSE].row);
+             a->view[LSE].arg, a->view[LSE].row);
     write_delta(self, "at_g", "at_y");
     dots(self, "s", K, "at_k", Q, "at_q", a->d);
     dots(self, "z", V, "at_v", CT, "at_g", a->e);
@@ -305,6 +310,37 @@ static void backward_keys(attend_t *self)
     give(self, DV, "to_v", "dv", "", a->e);
 }
 
+/* Rows and columns of a matrix of a view. */
+static void shape_of(const attention_t *a, int view, int64_t *rows, int64_t *cols)
+{
+    *rows = view == K || view == V || view == DK || view == DV ? a->s : a->t;
+    *cols = view == LSE ? 1 : view == V || view == O || view == CT || view == DV ? a->e : a->d;
+}
+
+static void extend(int64_t n, int64_t stride, int64_t *lo, int64_t *hi)
+{
+    int64_t *end = stride < 0 ? lo : hi;
+    *end += (n - 1) * stride;
+}
+
+/* Elements [*lo, *hi) of an argument that its views have of `batch` matrices. */
+static void find_reach(const attention_t *a, int arg, int64_t batch, int64_t *lo, int64_t *hi)
+{
+    int64_t rows, cols;
+    *lo = *hi = 0;
+    for (int i = 0; i < a->n_view; i++) {
+        const attention_view_t *v = &a->view[i];
+        if (v->arg != arg) continue;
+        shape_of(a, i, &rows, &cols);
+        int64_t first = v->offset, last = v->offset + cols;
+        extend(above(batch, v->n_inner), v->outer, &first, &last);
+        extend(batch < v->n_inner ? batch : v->n_inner, v->inner, &first, &last);
+        extend(rows, v->row, &first, &last);
+        if (*hi == *lo || first < *lo) *lo = first;
+        *hi = last > *hi ? last : *hi;
+    }
+}
+
 /* --- The shader ------------------------------------------------------------------------------- */
 
 static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
@@ -315,9 +351,12 @@ static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
     if (rounds > INT32_MAX) rounds = INT32_MAX;
     str_addf(self->out, "// lanes %d, rounds %" PRId64 ", arguments %zu\n", LANES, rounds,
              kernel->arg.n);
-    for (size_t i = 0; i < kernel->arg.n; i++)
-        str_addf(self->out, "// %s %d 0 -1\n", kernel->arg.at[i].written ? "-w" : "r-",
-                 (int)dtype_bytes(kernel->arg.at[i].dtype));
+    for (size_t i = 0; i < kernel->arg.n; i++) {
+        int64_t size = (int64_t)dtype_bytes(kernel->arg.at[i].dtype), lo, hi;
+        find_reach(a, (int)i, kernel->extent / tiles, &lo, &hi);
+        str_addf(self->out, "// %s %" PRId64 " %" PRId64 " %" PRId64 "\n",
+                 kernel->arg.at[i].written ? "-w" : "r-", size, lo * size, hi * size);
+    }
     str_addf(self->out,
              "void main()\n{\n"
              "    const uint thread = pcp_lane_thread();\n"
@@ -330,6 +369,7 @@ static void write_head(attend_t *self, const kernel_t *kernel, int64_t tiles)
     const kx_node_t scale = {.kind = KX_NUMBER, .dtype = DT_F32, .f = a->how.scale};
     glsl_number(&scale, self->out);
     str_add(self->out, ";\n");
+    for (size_t i = 0; i < kernel->arg.n; i++) glsl_argument((int)i, (int)kernel->arg.n, self->out);
 }
 
 void render_glsl_attention(const kernel_t *kernel, str_t *out)

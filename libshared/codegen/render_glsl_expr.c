@@ -283,7 +283,7 @@ static void write_load(render_t *self, const kx_node_t *n, str_t *out)
     const char *memory = glsl_memory(n->dtype, NULL), *before = "", *behind = "";
     str_t open = {0};
     if (n->dtype == DT_F32 && !self->kernel->arg.at[n->i].written) {
-        str_addf(out, "pcp_f32(a%" PRId64 " + ", n->i);
+        str_addf(out, "pcp_f32(g%" PRId64 ", a%" PRId64 " + ", n->i, n->i);
         glsl_index(self, n->in[0], out);
         str_add(out, ")");
         return;
@@ -294,7 +294,8 @@ static void write_load(render_t *self, const kx_node_t *n, str_t *out)
         before = "(uint(", behind = ") != 0u)";
     else if (dtype_bytes(n->dtype) < 4)
         before = dtype_is_signed(n->dtype) ? "int(" : "uint(", behind = ")";
-    str_addf(out, "%s%s%s[a%" PRId64 " + ", str_text(&open), before, memory, n->i);
+    str_addf(out, "%s%s%s(g%" PRId64 ")[a%" PRId64 " + ", str_text(&open), before, memory, n->i,
+             n->i);
     glsl_index(self, n->in[0], out);
     str_addf(out, "]%s", behind);
     str_fini(&open);

@@ -13,6 +13,7 @@ enum { SUM_BLOCK = 256, LANES = TILES_LANES, TERMS = 4 };
 /* An operand: its rows of A or columns of B, as the threads hold them. */
 typedef struct {
     char name; /* 'a', 'b' */
+    int arg;   /* of the kernel */
     int64_t n; /* rows, columns */
     int64_t ld;
     bool along; /* neighbours in memory are terms of the sum; else rows or columns */
@@ -59,6 +60,7 @@ static side_t side_of(const plan_gemm_step_t *s, char name, int groups)
 {
     bool a = name == 'a';
     side_t side = {.name = name,
+                   .arg = a ? 0 : 1,
                    .n = a ? s->m : s->n,
                    .ld = a ? s->lda : s->ldb,
                    .along = a ? !s->trans_a : s->trans_b,
@@ -87,10 +89,10 @@ static void write_tile(const plan_gemm_step_t *s, int rows, int cols, str_t *out
         LANES, LANES, LANES, n_row * n_col, n_col, cols, n_col, n_row, rows, s->inner, s->inner);
     const int64_t stride[] = {s->stride_a, s->stride_b, s->stride_c};
     const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
+    for (int i = 0; i < 3; i++) glsl_argument(i, 3, out);
     for (int i = 0; i < 3; i++)
-        str_addf(out,
-                 "    const int %c = args[work.at + %d] + o * %" PRId64 " + i * %" PRId64 ";\n",
-                 'a' + i, i, stride[i], inner[i]);
+        str_addf(out, "    const int %c = a%d + o * %" PRId64 " + i * %" PRId64 ";\n", 'a' + i, i,
+                 stride[i], inner[i]);
 }
 
 /* The first of the thread's numbers of a group, in the tile: neighbours stay neighbours. */
@@ -118,9 +120,9 @@ static void write_places(const side_t *side, str_t *out)
 static void write_one(const side_t *side, const char *at, int more, str_t *out)
 {
     if (side->bf16)
-        str_addf(out, "pcp_f32_from_bf16(uint(m_u16[%s + %d]))", at, more);
+        str_addf(out, "pcp_f32_from_bf16(uint(m_u16(g%d)[%s + %d]))", side->arg, at, more);
     else
-        str_addf(out, "pcp_f32(%s + %d)", at, more);
+        str_addf(out, "pcp_f32(g%d, %s + %d)", side->arg, at, more);
 }
 
 /* n neighbours, as a vector where there are several. */
@@ -131,7 +133,7 @@ static void write_load(const side_t *side, const char *name, const char *at, int
     else
         str_addf(out, "            const vec%d %s = ", n, name);
     if (n > 1 && side->aligned) {
-        str_addf(out, "pcp_load%d(%s);\n", n, at);
+        str_addf(out, "pcp_load%d(g%d, %s);\n", n, side->arg, at);
         return;
     }
     if (n > 1) str_addf(out, "vec%d(", n);
@@ -240,14 +242,14 @@ static void write_results(const plan_gemm_step_t *s, const side_t *b, int rows, 
                          s->n);
             str_add(out, "{");
             for (int i = 0; !aligned && i < b->width; i++)
-                str_addf(out, " m_f32[%s + %d] %s s%d_%d;", at, i, s->accumulate ? "+=" : "=", r,
-                         g + i);
+                str_addf(out, " m_f32(g2)[%s + %d] %s s%d_%d;", at, i, s->accumulate ? "+=" : "=",
+                         r, g + i);
             if (aligned) {
-                str_addf(out, " pcp_store%d(%s, vec%d(", b->width, at, b->width);
+                str_addf(out, " pcp_store%d(g2, %s, vec%d(", b->width, at, b->width);
                 for (int i = 0; i < b->width; i++)
                     str_addf(out, "%ss%d_%d", i ? ", " : "", r, g + i);
                 str_add(out, ")");
-                if (s->accumulate) str_addf(out, " + pcp_load%d(%s)", b->width, at);
+                if (s->accumulate) str_addf(out, " + pcp_load%d(g2, %s)", b->width, at);
                 str_add(out, ");");
             }
             str_add(out, " }\n");
@@ -274,8 +276,8 @@ void render_glsl_product(const product_t *product, str_t *out)
 static const char head[] =
     "layout(constant_id = 1) const uint SUBGROUP = 8u;\n"
     "layout(constant_id = 2) const bool WIDE = false;\n"
-    "layout(binding = 0, std430) buffer Pairs { uint64_t m_pair[]; };\n"
-    "layout(binding = 0, std430) buffer Fours { u64vec2 m_four[]; };\n"
+    "layout(binding = 0, std430) buffer Pairs { uint64_t at[]; } v_pair[SEGMENTS];\n"
+    "layout(binding = 0, std430) buffer Fours { u64vec2 at[]; } v_four[SEGMENTS];\n"
     "// As a thread of its subgroup: those of a tile are in one.\n"
     "uint pcp_lane_thread()\n"
     "{\n"
@@ -288,43 +290,45 @@ static const char head[] =
     "    return subgroupShuffle(x, SUBGROUP == 8u ? lane : (gl_SubgroupInvocationID & ~7u) + "
     "lane);\n"
     "}\n"
-    "vec2 pcp_load2(int at)\n"
+    "vec2 pcp_load2(uint g, int at)\n"
     "{\n"
     "    vec2 x;\n"
     "    if (WIDE && !TEXELS)\n"
-    "        x = uintBitsToFloat(unpackUint2x32(m_pair[at >> 1]));\n"
+    "        x = uintBitsToFloat(unpackUint2x32(v_pair[g].at[at >> 1]));\n"
     "    else\n"
-    "        x = vec2(pcp_f32(at), pcp_f32(at + 1));\n"
+    "        x = vec2(pcp_f32(g, at), pcp_f32(g, at + 1));\n"
     "    return x;\n"
     "}\n"
-    "vec4 pcp_load4(int at)\n"
+    "vec4 pcp_load4(uint g, int at)\n"
     "{\n"
     "    vec4 x;\n"
     "    if (WIDE && TEXELS)\n"
     "        x = uintBitsToFloat(texelFetch(t_four, at >> 2));\n"
     "    else if (WIDE) {\n"
-    "        u64vec2 two = m_four[at >> 2];\n"
+    "        u64vec2 two = v_four[g].at[at >> 2];\n"
     "        x = uintBitsToFloat(uvec4(unpackUint2x32(two.x), unpackUint2x32(two.y)));\n"
     "    } else\n"
-    "        x = vec4(pcp_f32(at), pcp_f32(at + 1), pcp_f32(at + 2), pcp_f32(at + 3));\n"
+    "        x = vec4(pcp_f32(g, at), pcp_f32(g, at + 1), pcp_f32(g, at + 2), pcp_f32(g, at + "
+    "3));\n"
     "    return x;\n"
     "}\n"
-    "void pcp_store2(int at, vec2 x)\n"
+    "void pcp_store2(uint g, int at, vec2 x)\n"
     "{\n"
     "    if (WIDE)\n"
-    "        m_pair[at >> 1] = packUint2x32(floatBitsToUint(x));\n"
+    "        v_pair[g].at[at >> 1] = packUint2x32(floatBitsToUint(x));\n"
     "    else\n"
-    "        m_f32[at] = x.x, m_f32[at + 1] = x.y;\n"
+    "        m_f32(g)[at] = x.x, m_f32(g)[at + 1] = x.y;\n"
     "}\n"
-    "void pcp_store4(int at, vec4 x)\n"
+    "void pcp_store4(uint g, int at, vec4 x)\n"
     "{\n"
     "    uvec4 bits = floatBitsToUint(x);\n"
     "    if (WIDE && TEXELS)\n"
     "        imageStore(i_four, at >> 2, bits);\n"
     "    else if (WIDE)\n"
-    "        m_four[at >> 2] = u64vec2(packUint2x32(bits.xy), packUint2x32(bits.zw));\n"
+    "        v_four[g].at[at >> 2] = u64vec2(packUint2x32(bits.xy), packUint2x32(bits.zw));\n"
     "    else\n"
-    "        m_f32[at] = x.x, m_f32[at + 1] = x.y, m_f32[at + 2] = x.z, m_f32[at + 3] = x.w;\n"
+    "        m_f32(g)[at] = x.x, m_f32(g)[at + 1] = x.y, m_f32(g)[at + 2] = x.z, m_f32(g)[at + 3] "
+    "= x.w;\n"
     "}\n";
 
 const char *render_glsl_product_head(void)

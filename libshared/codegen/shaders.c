@@ -14,7 +14,8 @@
 
 enum {
     MAGIC = 0x56504350, /* "PCPV" */
-    VERSION = 2,        /* 2: shaders may see the arena as texels (bindings 2 to 5) */
+    VERSION = 3,        /* 3: the arena has segments */
+    ONE_BUFFER = 2,     /* 2: shaders may see the arena as texels (bindings 2 to 5) */
     SPIRV_MAGIC = 0x07230203,
     SPIRV_NEWEST = 0x00010300,
     OP_ENTRY_POINT = 15,
@@ -211,7 +212,8 @@ int shaders_load(shaders_t *self, const uint8_t *bytes, size_t n_bytes, err_t *e
     memcpy(self->word, bytes, n_bytes);
     reader_t r = {.at = self->word, .end = self->word + n_bytes / sizeof(uint32_t)};
     uint32_t magic = next(&r), version = next(&r), n = next(&r);
-    if (magic != MAGIC || version != VERSION)
+    self->one_buffer = version == ONE_BUFFER;
+    if (magic != MAGIC || (version != VERSION && version != ONE_BUFFER))
         return err_set(err, ERR_CORRUPT, "shaders: the code is none for Vulkan of version %d",
                        VERSION);
     if (n > (size_t)(r.end - r.at) / 4)

@@ -40,7 +40,8 @@ typedef struct {
 typedef struct {
     int n;
     shader_t *shader;
-    uint32_t *word; /* a copy of the code, aligned */
+    uint32_t *word;  /* a copy of the code, aligned */
+    bool one_buffer; /* the arena is one: shaders from before it had segments */
 } shaders_t;
 
 enum { SHADERS_MAX_ARGS = 4096, SHADERS_MAX_THREADS = 1024 };

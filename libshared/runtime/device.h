@@ -26,6 +26,8 @@ typedef struct {
     bool pin;              /* bind threads to cores, but for the caller's (pool_new) */
     uint64_t memory_limit; /* bytes of the arena at most, 0: what the device has */
     bool staged;           /* for tests: no memory is shared with the device, whatever it has */
+    uint64_t
+        segment_bytes; /* for tests: no buffer of the arena is larger, 0: as the device has them */
 
     /* Not NULL: the plan's code runs in a process of its own (runtime/runner.h), if the device's kind can. */
     struct runners *runners;

@@ -361,7 +361,7 @@ static void test_memory(void **state)
                                     1 + rng_bits(seed, 3 * i + 2) % 5000, 0};
             sum += memory_align(b[i].n_bytes);
         }
-        uint64_t total = memory_assign(b, 60);
+        uint64_t total = memory_assign(b, 60, 0, 0);
         for (int step = 0; step < 48; step++) {
             uint64_t alive = 0;
             for (int i = 0; i < 60; i++)

@@ -24,7 +24,7 @@
 /* One shader of one argument; its module: a header, a capability, an entry point. */
 static const uint32_t whole[] = {
     0x56504350,
-    2,
+    3,
     1, /* magic, version, shaders */
     64,
     1,
@@ -184,7 +184,7 @@ static void refused_by_device(const plan_t *plan, exec_options_t options, err_co
 
 static void test_device(void **state)
 {
-    enum { N = 3000000 };
+    enum { N = 3000000, SEGMENT = N * 4 / 256 * 256 + 256 };
     static const char text[] = "func.func @main(%x: tensor<3000000xf32>) -> tensor<3000000xf32> {\n"
                                "  %0 = stablehlo.add %x, %x : tensor<3000000xf32>\n"
                                "  return %0 : tensor<3000000xf32>\n}\n";
@@ -201,12 +201,20 @@ static void test_device(void **state)
     if (!bytes) fail_msg("%s", err.text);
     plan_t *plan = plan_unpack(bytes, n, &err);
     float *x = mem_calloc(N, sizeof *x);
-    for (int staged = 0; staged < 2; staged++) {
+    for (int turn = 0; turn < 4;
+         turn++) { /* the arena in one buffer, in two; seen by the host, not */
+        exec_options_t options = {.staged = turn % 2, .segment_bytes = turn / 2 * SEGMENT};
         for (int i = 0; i < N; i++) x[i] = (float)(i % 1000);
-        run_on(plan, &(exec_options_t){.staged = staged}, x, N);
+        run_on(plan, &options, x, N);
         for (int i = 0; i < N; i++)
             if (x[i] != 4 * (float)(i % 1000)) fail_msg("%d: %g", i, (double)x[i]);
     }
+    refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT / 2}, ERR_MEMORY,
+                      "11.4 MiB, have to be in one buffer");
+    plan->code[4] = 2; /* the version: from before segments */
+    run_on(plan, &(exec_options_t){0}, x, N);
+    refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT}, ERR_MEMORY,
+                      "compile it again");
     refused_by_device(plan, (exec_options_t){.ordinal = 99}, ERR_ARG, "no Vulkan device 99");
     refused_by_device(plan, (exec_options_t){.memory_limit = 1 << 20}, ERR_MEMORY, "arena of 22.9");
     plan->code[0] ^= 1;

@@ -88,7 +88,8 @@ static int new_array(emit_t *e, dtype_t dtype, int64_t n)
 void emit_allocate(emit_t *e)
 {
     group_t *group = e->group;
-    int64_t used = 0;
+    int64_t used = 0, most = e->lower->caps.row_kib * (int64_t)1024;
+    if (most == 0) most = MAX_ROW_BUFFERS;
     for (size_t i = 0; i < group->member.n; i++) {
         member_t *m = &group->member.at[i];
         dtype_t dtype = emit_dtype(e, m->value);
@@ -97,7 +98,7 @@ void emit_allocate(emit_t *e)
         int64_t bytes = group->cols * (int64_t)dtype_bytes(dtype);
         if (m->kind == MEMBER_FULL && e->again[i] && !emit_is_stored(e, (int)i)) {
             used += bytes;
-            if (used > MAX_ROW_BUFFERS)
+            if (used > most)
                 e->lower->value[m->value].stored = true;
             else
                 e->array[i] = new_array(e, dtype, group->cols);

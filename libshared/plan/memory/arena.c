@@ -38,6 +38,7 @@ static uint64_t assign_results(plan_build_t *self, const int *owner, int i, uint
     uint64_t from = at;
     for (size_t t = 0; t < self->tensor.n; t++) {
         if (owner[t] != i) continue;
+        at = memory_settle(at, self->tensor.at[t].n_bytes, plan_segment(self));
         self->tensor.at[t].offset = at;
         at += memory_align(self->tensor.at[t].n_bytes);
     }
@@ -55,9 +56,9 @@ static uint64_t assign_depth(plan_build_t *self, const int *owner, int depth, ui
     for (size_t i = 0; i < self->program.n; i++) {
         program_t *p = self->program.at[i];
         if (p->depth != depth) continue;
-        uint64_t from = assign_results(self, owner, (int)i, at);
+        uint64_t from = p->from = assign_results(self, owner, (int)i, at);
         memory_peak(p->block.at, p->block.n, &p->peak);
-        p->n_bytes = memory_assign(p->block.at, p->block.n);
+        p->n_bytes = memory_assign(p->block.at, p->block.n, from, plan_segment(self));
         end = from + p->n_bytes > end ? from + p->n_bytes : end;
         for (size_t b = 0; b < p->block.n; b++) p->block.at[b].offset += from;
     }

@@ -32,6 +32,7 @@ typedef struct {
     VEC(takeover_t) takeover; /* in the order of steps: what storage_finish took away */
     uint64_t n_bytes;         /* of its temporaries */
     uint64_t own_bytes; /* of large results that no other program has, which lie before these */
+    uint64_t from;      /* where these begin in the arena */
     int peak;           /* step at which most of them are alive */
 } program_t;
 
@@ -55,6 +56,12 @@ struct plan_build {
     uint64_t arena_bytes, fixed_bytes; /* once it is laid out */
     int64_t keep_bytes;                /* as the module says (recompute.h), -1: the usual */
 };
+
+/* Bytes of which no value crosses a multiple (caps_t.segment_mib); 0: any may. */
+static inline uint64_t plan_segment(const plan_build_t *self)
+{
+    return (uint64_t)self->caps.segment_mib << 20;
+}
 
 /* Homes for all stored values of the program; results that cannot be written in place get copy
  * steps, which come last. May be called again when steps have changed. */

@@ -19,19 +19,38 @@ static bool alive_together(const memory_block_t *a, const memory_block_t *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The placed blocks, by offset, that block meets in time leave gaps: take the tightest. */
-static uint64_t best_gap(memory_block_t *const *placed, size_t n, const memory_block_t *block)
+uint64_t memory_settle(uint64_t at, uint64_t n_bytes, uint64_t segment)
 {
-    uint64_t end = 0, best = 0, slack = UINT64_MAX;
+    if (segment == 0 || n_bytes == 0) return at;
+    while (segment < n_bytes) segment *= 2;
+    bool inside = at / segment == (at + n_bytes - 1) / segment;
+    return inside ? at : (at / segment + 1) * segment;
+}
+
+typedef struct {
+    uint64_t from, segment;
+} place_t;
+
+static uint64_t settle(const place_t *place, uint64_t offset, uint64_t n_bytes)
+{
+    return memory_settle(place->from + offset, n_bytes, place->segment) - place->from;
+}
+
+/* The placed blocks, by offset, that block meets in time leave gaps: take the tightest. */
+static uint64_t best_gap(memory_block_t *const *placed, size_t n, const memory_block_t *block,
+                         const place_t *place)
+{
+    uint64_t n_bytes = block->n_bytes, best = 0, slack = UINT64_MAX;
+    uint64_t end = settle(place, 0, n_bytes);
     for (size_t i = 0; i < n; i++) {
         const memory_block_t *p = placed[i];
         if (!alive_together(p, block)) continue;
-        if (p->offset >= end + block->n_bytes && p->offset - end - block->n_bytes < slack) {
-            slack = p->offset - end - block->n_bytes;
+        if (p->offset >= end + n_bytes && p->offset - end - n_bytes < slack) {
+            slack = p->offset - end - n_bytes;
             best = end;
         }
         uint64_t behind = memory_align(p->offset + p->n_bytes);
-        if (behind > end) end = behind;
+        if (behind > end) end = settle(place, behind, n_bytes);
     }
     return slack == UINT64_MAX ? end : best;
 }
@@ -56,8 +75,9 @@ uint64_t memory_peak(const memory_block_t *blocks, size_t n, int *step)
     return (uint64_t)most;
 }
 
-uint64_t memory_assign(memory_block_t *blocks, size_t n)
+uint64_t memory_assign(memory_block_t *blocks, size_t n, uint64_t from, uint64_t segment)
 {
+    const place_t place = {from, segment};
     memory_block_t **order = mem_calloc(n + 1, sizeof *order);
     memory_block_t **placed = mem_calloc(n + 1, sizeof *placed);
     uint64_t total = 0;
@@ -65,7 +85,7 @@ uint64_t memory_assign(memory_block_t *blocks, size_t n)
     qsort(order, n, sizeof *order, by_size);
     for (size_t i = 0; i < n; i++) {
         memory_block_t *block = order[i];
-        block->offset = best_gap(placed, i, block);
+        block->offset = best_gap(placed, i, block, &place);
         size_t at = i;
         for (; at > 0 && placed[at - 1]->offset > block->offset; at--) placed[at] = placed[at - 1];
         placed[at] = block;

@@ -13,9 +13,15 @@ typedef struct {
     uint64_t offset; /* result */
 } memory_block_t;
 
+/* Where n bytes from `at` of the arena on come to lie, there or behind, so that no multiple of `segment` (bytes; 0:
+ * it does not matter) is inside of them. Where a segment is too small, it is two, four, ... that no multiple is inside of: so an
+ * arena can be cut at the multiples of any of these that holds its largest value. */
+uint64_t memory_settle(uint64_t at, uint64_t n_bytes, uint64_t segment);
+
 /* Give each block an offset so that no two that are alive together overlap: largest first, each
- * into the tightest gap that holds it. Returns the bytes that all need. */
-uint64_t memory_assign(memory_block_t *blocks, size_t n);
+ * into the tightest gap that holds it. Offset 0 is byte `from` of the arena, where blocks settle. Returns the
+ * bytes that all need. */
+uint64_t memory_assign(memory_block_t *blocks, size_t n, uint64_t from, uint64_t segment);
 
 /* Most bytes that are alive at one step, which is *step (the first such): what all blocks need at
  * least. */

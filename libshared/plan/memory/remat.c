@@ -190,7 +190,7 @@ uint64_t remat_fit(plan_build_t *self, program_t *p, uint64_t limit)
         choice_t choice;
         uint64_t alive = memory_peak(p->block.at, p->block.n, &remat.peak);
         if (alive < least) {
-            uint64_t bytes = memory_assign(p->block.at, p->block.n);
+            uint64_t bytes = memory_assign(p->block.at, p->block.n, p->from, plan_segment(self));
             least = bytes < least ? bytes : least;
         }
         if (least <= limit || n == MAX_AGAIN || has_loops(p)) break;

@@ -170,6 +170,7 @@ const char *api_lacks(api_t *self)
     if (!find_family(self)) return "compute queues";
     self->GetPhysicalDeviceFeatures2(self->physical, &all);
     self->f64 = all.features.shaderFloat64;
+    self->indexes = all.features.shaderStorageBufferArrayDynamicIndexing;
     if (!all.features.robustBufferAccess) return "robustBufferAccess";
     if (!all.features.shaderInt64) return "64-bit integers";
     if (!v11.storageBuffer16BitAccess) return "16-bit storage";
@@ -203,11 +204,13 @@ int api_make_device(api_t *self, err_t *err)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
         .pNext = &v12,
         .storageBuffer16BitAccess = VK_TRUE};
-    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                          .pNext = &v11,
-                                          .features = {.robustBufferAccess = VK_TRUE,
-                                                       .shaderInt64 = VK_TRUE,
-                                                       .shaderFloat64 = self->f64}};
+    VkPhysicalDeviceFeatures2 features = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+        .pNext = &v11,
+        .features = {.robustBufferAccess = VK_TRUE,
+                     .shaderInt64 = VK_TRUE,
+                     .shaderFloat64 = self->f64,
+                     .shaderStorageBufferArrayDynamicIndexing = self->indexes}};
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                            .queueFamilyIndex = self->family,
                                            .queueCount = 1,

@@ -85,6 +85,7 @@ typedef struct {
     VkPhysicalDeviceMaintenance3Properties limits;
     VkPhysicalDeviceMemoryProperties memory;
     bool f64;                    /* the device has doubles */
+    bool indexes;                /* shaders may choose among buffers: the arena's segments */
     uint32_t family, clock_bits; /* of the queue's timestamps; 0: it has none */
     VkDevice device;
     VkQueue queue;

@@ -1,4 +1,4 @@
-/* The Vulkan device: plans in SPIR-V, one arena in one buffer, one queue. */
+/* The Vulkan device: plans in SPIR-V, one arena in as few buffers as the device allows, one queue. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +36,14 @@ static void vulkan_close(device_t **self_p)
         timing_free(self);
         if (self->fence) api->DestroyFence(api->device, self->fence, NULL);
         if (self->commands) api->DestroyCommandPool(api->device, self->commands, NULL);
-        memory_free(api, &self->arena);
+        for (size_t i = 0; self->arena && i < self->segments.n; i++)
+            memory_free(api, &self->arena[i]);
         memory_free(api, &self->args);
         memory_free(api, &self->staging);
     }
     shaders_fini(&self->shaders);
+    VEC_FREE(&self->segments);
+    free(self->arena);
     api_close(&self->api);
     free(self);
     *self_p = NULL;
@@ -97,13 +100,14 @@ static int vulkan_load(device_t *self, const plan_t *plan, err_t *err)
     if (self->shaders.n != plan->n_kernel)
         return err_set(err, ERR_CORRUPT, "the plan names %d kernels, its code has %d",
                        plan->n_kernel, self->shaders.n);
-    return pipelines_new(self, err) < 0 || steps_load(self, err) < 0 ? -1 : 0;
+    return steps_load(self, err) < 0 || pipelines_new(self, err) < 0 ? -1 : 0;
 }
 
 static int vulkan_alloc(device_t *self, uint64_t n_bytes, uint64_t alignment, err_t *err)
 {
+    (void)n_bytes;   /* as the plan says */
     (void)alignment; /* of offsets; a buffer begins at more than any */
-    return memory_arena(self, n_bytes, err) < 0 ? -1 : steps_bind(self, err);
+    return memory_arena(self, err) < 0 ? -1 : steps_bind(self, err);
 }
 
 static int vulkan_zero(device_t *self, uint64_t offset, size_t n_bytes, err_t *err)

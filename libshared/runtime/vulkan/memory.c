@@ -3,6 +3,7 @@
  * few MiB that both see. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "runtime/vulkan/steps.h"
 
 enum { STAGING_BYTES = 8 << 20 };
@@ -62,12 +63,8 @@ static int check_limits(const device_t *self, uint64_t n_bytes, err_t *err)
         uint64_t bytes;
     } limits[] = {
         {"the device's memory has", api_memory_bytes(api)},
-        {"one buffer of its shaders may have (maxStorageBufferRange)",
-         api->properties.limits.maxStorageBufferRange},
-        {"it allocates at once (maxMemoryAllocationSize)", api->limits.maxMemoryAllocationSize},
         {"the limit it was given is",
          self->options.memory_limit ? self->options.memory_limit : UINT64_MAX},
-        {"element numbers reach", (uint64_t)INT32_MAX},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (n_bytes > limits[i].bytes)
@@ -76,35 +73,6 @@ static int check_limits(const device_t *self, uint64_t n_bytes, err_t *err)
                            "a smaller batch, or --memory-budget",
                            (double)n_bytes / (1 << 20), api->properties.deviceName, limits[i].what,
                            (double)limits[i].bytes / (1 << 20));
-    return 0;
-}
-
-static bool host_sees_all(const api_t *api)
-{
-    VkPhysicalDeviceType type = api->properties.deviceType;
-    return type == VK_PHYSICAL_DEVICE_TYPE_CPU || type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-}
-
-int memory_arena(device_t *self, uint64_t n_bytes, err_t *err)
-{
-    enum { SMALLEST = 256 };
-    uint64_t rounded = n_bytes < SMALLEST ? SMALLEST : (n_bytes + 15) & ~UINT64_C(15);
-    bool staged = !host_sees_all(&self->api) || self->options.staged;
-    if (check_limits(self, rounded, err) < 0 ||
-        memory_new(&self->api, &self->arena, rounded, !staged, err) < 0)
-        return -1;
-    self->arena_bytes = n_bytes;
-    if (!staged) {
-        memset(self->arena.mapped, 0, rounded);
-        return 0;
-    }
-    if (memory_new(&self->api, &self->staging, STAGING_BYTES, true, err) < 0) return -1;
-    memset(self->staging.mapped, 0, STAGING_BYTES);
-    for (uint64_t at = 0; at < rounded; at += STAGING_BYTES) {
-        uint64_t left = rounded - at;
-        if (memory_write(self, at, NULL, left < STAGING_BYTES ? left : STAGING_BYTES, err) < 0)
-            return -1;
-    }
     return 0;
 }
 
@@ -119,18 +87,98 @@ static void fill_copy(device_t *self, VkCommandBuffer commands, void *user)
     self->api.CmdCopyBuffer(commands, copy->from, copy->to, 1, &copy->part);
 }
 
-/* bytes NULL: what the staging buffer holds. */
+static bool host_sees_all(const api_t *api)
+{
+    VkPhysicalDeviceType type = api->properties.deviceType;
+    return type == VK_PHYSICAL_DEVICE_TYPE_CPU || type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+}
+
+/* A segment of no more than 2 GiB can have elements of any size: their numbers are 31 bits. */
+int memory_plan(device_t *self, spans_t *touched, err_t *err)
+{
+    const api_t *api = &self->api;
+    const uint64_t usual = UINT64_C(1) << 31, n_bytes = self->plan->arena_bytes;
+    uint64_t most = api->limits.maxMemoryAllocationSize;
+    if (most > api->properties.limits.maxStorageBufferRange)
+        most = api->properties.limits.maxStorageBufferRange;
+    if (self->options.segment_bytes && most > self->options.segment_bytes)
+        most = self->options.segment_bytes;
+    if (check_limits(self, n_bytes, err) < 0) return -1;
+    if (segments_cut(touched, n_bytes, most < usual ? most : usual, most, &self->segments, err) < 0)
+        return err_prefix(
+            err, "Vulkan device %s: maxStorageBufferRange %u, maxMemoryAllocationSize %llu: ",
+            api->properties.deviceName, api->properties.limits.maxStorageBufferRange,
+            (unsigned long long)api->limits.maxMemoryAllocationSize);
+    uint32_t buffers = api->indexes ? api->properties.limits.maxPerStageDescriptorStorageBuffers
+                                    : 2;
+    if (self->shaders.one_buffer) buffers = 2;
+    if (self->segments.n < buffers) return 0;
+    return err_set(err, ERR_MEMORY,
+                   "the plan's arena of %.1f MiB takes %zu buffers on Vulkan device %s, whose "
+                   "shaders see %u%s: "
+                   "use a smaller batch, or --memory-budget",
+                   (double)n_bytes / (1 << 20), self->segments.n, api->properties.deviceName,
+                   buffers - 1,
+                   self->shaders.one_buffer ? " in plans of this version (compile it again)" : "");
+}
+
+/* A segment of the arena, zeroed: by the host, or through the staging buffer, which holds zeros. */
+static int make_segment(device_t *self, size_t i, bool staged, err_t *err)
+{
+    enum { SMALLEST = 256 };
+    span_t span = self->segments.at[i];
+    uint64_t n = (span.hi - span.lo + 15) & ~UINT64_C(15);
+    if (n < SMALLEST) n = SMALLEST;
+    if (memory_new(&self->api, &self->arena[i], n, !staged, err) < 0) return -1;
+    if (!staged) memset(self->arena[i].mapped, 0, n);
+    for (uint64_t at = 0; staged && at < n; at += STAGING_BYTES) {
+        copy_t copy = {self->staging.buffer,
+                       self->arena[i].buffer,
+                       {0, at, n - at < STAGING_BYTES ? n - at : STAGING_BYTES}};
+        if (steps_submit_once(self, fill_copy, &copy, err) < 0) return -1;
+    }
+    return 0;
+}
+
+int memory_arena(device_t *self, err_t *err)
+{
+    bool staged = !host_sees_all(&self->api) || self->options.staged;
+    self->arena = mem_calloc(self->segments.n, sizeof *self->arena);
+    if (staged) {
+        if (memory_new(&self->api, &self->staging, STAGING_BYTES, true, err) < 0) return -1;
+        memset(self->staging.mapped, 0, STAGING_BYTES);
+    }
+    for (size_t i = 0; i < self->segments.n; i++)
+        if (make_segment(self, i, staged, err) < 0) return -1;
+    return 0;
+}
+
+/* Of [offset, offset + n_bytes) what lies in one segment and, staged, in one buffer of staging: its bytes, the
+ * segment's memory and the place there. */
+static size_t next_part(const device_t *self, uint64_t offset, size_t n_bytes,
+                        const memory_t **memory, uint64_t *place)
+{
+    size_t i = segments_find(&self->segments, offset);
+    span_t span = self->segments.at[i];
+    *memory = &self->arena[i];
+    *place = offset - span.lo;
+    if (i + 1 < self->segments.n && n_bytes > span.hi - offset) n_bytes = span.hi - offset;
+    return (*memory)->mapped || n_bytes < STAGING_BYTES ? n_bytes : STAGING_BYTES;
+}
+
 int memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes, err_t *err)
 {
     if (steps_run(self, err) < 0) return -1;
-    if (self->arena.mapped) {
-        memcpy((char *)self->arena.mapped + offset, bytes, n_bytes);
-        return 0;
-    }
-    for (size_t at = 0; at < n_bytes; at += STAGING_BYTES) {
-        size_t n = n_bytes - at < STAGING_BYTES ? n_bytes - at : STAGING_BYTES;
-        if (bytes) memcpy(self->staging.mapped, (const char *)bytes + at, n);
-        copy_t copy = {self->staging.buffer, self->arena.buffer, {0, offset + at, n}};
+    for (size_t at = 0, n; at < n_bytes; at += n) {
+        const memory_t *memory;
+        uint64_t place;
+        n = next_part(self, offset + at, n_bytes - at, &memory, &place);
+        if (memory->mapped) {
+            memcpy((char *)memory->mapped + place, (const char *)bytes + at, n);
+            continue;
+        }
+        memcpy(self->staging.mapped, (const char *)bytes + at, n);
+        copy_t copy = {self->staging.buffer, memory->buffer, {0, place, n}};
         if (steps_submit_once(self, fill_copy, &copy, err) < 0) return -1;
     }
     return 0;
@@ -139,13 +187,15 @@ int memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_by
 int memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err)
 {
     if (steps_run(self, err) < 0) return -1;
-    if (self->arena.mapped) {
-        memcpy(bytes, (const char *)self->arena.mapped + offset, n_bytes);
-        return 0;
-    }
-    for (size_t at = 0; at < n_bytes; at += STAGING_BYTES) {
-        size_t n = n_bytes - at < STAGING_BYTES ? n_bytes - at : STAGING_BYTES;
-        copy_t copy = {self->arena.buffer, self->staging.buffer, {offset + at, 0, n}};
+    for (size_t at = 0, n; at < n_bytes; at += n) {
+        const memory_t *memory;
+        uint64_t place;
+        n = next_part(self, offset + at, n_bytes - at, &memory, &place);
+        if (memory->mapped) {
+            memcpy((char *)bytes + at, (const char *)memory->mapped + place, n);
+            continue;
+        }
+        copy_t copy = {memory->buffer, self->staging.buffer, {place, 0, n}};
         if (steps_submit_once(self, fill_copy, &copy, err) < 0) return -1;
         memcpy((char *)bytes + at, self->staging.mapped, n);
     }

@@ -66,7 +66,8 @@ static int make_layout(device_t *self, err_t *err)
 {
     const api_t *api = &self->api;
     const VkDescriptorSetLayoutBinding bindings[] = {
-        {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
+        {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, (uint32_t)self->segments.n,
+         VK_SHADER_STAGE_COMPUTE_BIT, NULL},
         {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
         {2, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
         {3, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
@@ -171,7 +172,8 @@ static bool has_texels(const device_t *self)
 {
     const VkPhysicalDeviceProperties *p = &self->api.properties;
     uint64_t most = (uint64_t)p->limits.maxTexelBufferElements * sizeof(float);
-    return p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU && most >= p->limits.maxStorageBufferRange;
+    return self->segments.n == 1 && p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+           most >= p->limits.maxStorageBufferRange;
 }
 
 static int make_pipeline(device_t *self, int i, err_t *err)
@@ -180,12 +182,14 @@ static int make_pipeline(device_t *self, int i, err_t *err)
     const shader_t *shader = &self->shaders.shader[i];
     bool own_size = shader->how == SHADERS_GROUPS && shader->threads > 0;
     uint32_t size = own_size ? shader->threads : pipelines_size(self, i);
-    const uint32_t known[] = {size, api->subgroup.subgroupSize, is_wide(self, i), has_texels(self)};
+    const uint32_t known[] = {size, api->subgroup.subgroupSize, is_wide(self, i), has_texels(self),
+                              (uint32_t)self->segments.n};
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
                                            .codeSize = shader->n_word * sizeof(uint32_t),
                                            .pCode = shader->word};
-    const VkSpecializationMapEntry entries[] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}};
-    const VkSpecializationInfo special = {4, entries, sizeof known, known};
+    const VkSpecializationMapEntry entries[] = {
+        {0, 0, 4}, {1, 4, 4}, {2, 8, 4}, {3, 12, 4}, {4, 16, 4}};
+    const VkSpecializationInfo special = {5, entries, sizeof known, known};
     VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .layout = self->layout,

@@ -3,15 +3,20 @@
  * what the other has written, or writes what it has read; the shaders say which bytes these are. */
 #include "runtime/vulkan/steps.h"
 
-#include <string.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
 
 enum { MAX_RECORDED = 4096 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
+/* While a plan is loaded. Of a step of n arguments `args` has, from its place on, n elements, each as its segment
+ * counts, and n numbers of segments. */
 typedef struct {
     device_t *device;
-    VEC(int32_t) at;
+    VEC(int64_t) byte; /* the arguments, twice n of a step, as args */
+    VEC(work_t) work;  /* the steps that have some */
 } args_t;
 
 static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *err)
@@ -22,14 +27,67 @@ static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *
     if (shader->n_arg != n)
         return err_set(err, ERR_CORRUPT, "kernel %s takes %d arguments, a step has %d", name,
                        shader->n_arg, n);
-    work->at = self->at.n;
-    for (int i = 0; i < n; i++) {
-        int64_t size = (int64_t)shader->arg[i].size, element = arg[i] / size;
-        if (arg[i] % size != 0 || element > INT32_MAX || element < INT32_MIN)
-            return err_set(err, ERR_CORRUPT,
-                           "argument %d of kernel %s at %lld: elements have %u bytes", i, name,
-                           (long long)arg[i], shader->arg[i].size);
-        VEC_PUSH(&self->at, (int32_t)element);
+    work->at = self->byte.n;
+    for (int i = 0; i < 2 * n; i++) VEC_PUSH(&self->byte, arg[i % n]);
+    VEC_PUSH(&self->work, *work);
+    return 0;
+}
+
+/* What of the arena a step touches by argument `a` at `byte`. */
+static span_t span_of(const device_t *self, const shader_arg_t *a, int64_t byte)
+{
+    int64_t all = (int64_t)self->plan->arena_bytes;
+    bool known = a->hi >= a->lo && a->lo > -all - 1 && a->hi <= INT64_MAX / 2;
+    int64_t lo = known ? byte + a->lo : 0, hi = known ? byte + a->hi : all;
+    lo = lo < 0 ? 0 : lo > all ? all : lo;
+    hi = hi < lo ? lo : hi > all ? all : hi;
+    return (span_t){(uint64_t)lo, (uint64_t)hi};
+}
+
+static void add_copy(spans_t *out, const plan_copy_step_t *c)
+{
+    VEC_PUSH(out, ((span_t){(uint64_t)c->from, (uint64_t)(c->from + c->n_bytes)}));
+    VEC_PUSH(out, ((span_t){(uint64_t)c->to, (uint64_t)(c->to + c->n_bytes)}));
+}
+
+/* The arena's segments, by all that steps touch. */
+static int plan_segments(device_t *self, const args_t *args, err_t *err)
+{
+    spans_t spans = {0};
+    for (size_t i = 0; i < args->work.n; i++) {
+        const work_t *work = &args->work.at[i];
+        const shader_t *shader = &self->shaders.shader[work->kernel];
+        for (int k = 0; k < shader->n_arg; k++) {
+            span_t span = span_of(self, &shader->arg[k], args->byte.at[work->at + (size_t)k]);
+            if (shader->arg[k].reads || shader->arg[k].writes) VEC_PUSH(&spans, span);
+        }
+    }
+    for (size_t i = 0; i < self->steps.work.n; i++)
+        if (self->steps.work.at[i].copy) add_copy(&spans, self->steps.work.at[i].copy);
+    int status = memory_plan(self, &spans, err);
+    VEC_FREE(&spans);
+    return status;
+}
+
+/* Arguments of one step, as its segments count elements. */
+static int place_args(const device_t *self, const args_t *args, const work_t *work, int32_t *out,
+                      err_t *err)
+{
+    const shader_t *shader = &self->shaders.shader[work->kernel];
+    for (int i = 0; i < shader->n_arg; i++) {
+        const shader_arg_t *a = &shader->arg[i];
+        int64_t byte = args->byte.at[work->at + (size_t)i], size = a->size;
+        span_t span = span_of(self, a, byte);
+        size_t segment = segments_find(&self->segments, span.lo);
+        int64_t from = (int64_t)self->segments.at[segment].lo, element = (byte - from) / size;
+        int64_t last = ((int64_t)span.hi - from) / size;
+        if (byte % size != 0 || element > INT32_MAX || element < INT32_MIN || last > INT32_MAX)
+            return err_set(
+                err, ERR_CORRUPT,
+                "argument %d of kernel %s at %lld: elements have %u bytes and numbers of 31 bits",
+                i, self->plan->kernel_name[work->kernel], (long long)byte, a->size);
+        out[work->at + (size_t)i] = (int32_t)element;
+        out[work->at + (size_t)(shader->n_arg + i)] = (int32_t)segment;
     }
     return 0;
 }
@@ -38,16 +96,18 @@ int steps_load(device_t *self, err_t *err)
 {
     args_t args = {.device = self};
     int status = recording_load(&self->steps, self->plan, add_args, &args, err);
-    VEC_PUSH(&args.at, 0);
-    size_t n_bytes = args.at.n * sizeof(int32_t);
+    size_t n_bytes = (args.byte.n + 1) * sizeof(int32_t);
+    if (status == 0) status = plan_segments(self, &args, err);
     if (status == 0)
         status = memory_new(&self->api, &self->args, (n_bytes + 255) & ~255u, true, err);
-    if (status == 0) memcpy(self->args.mapped, args.at.at, n_bytes);
-    VEC_FREE(&args.at);
+    for (size_t i = 0; status == 0 && i < args.work.n; i++)
+        status = place_args(self, &args, &args.work.at[i], self->args.mapped, err);
+    VEC_FREE(&args.byte);
+    VEC_FREE(&args.work);
     return status;
 }
 
-/* As much of the arena as the device lets texels have. */
+/* As much of the arena (of its first segment) as the device lets texels have. */
 static int view_texels(device_t *self, err_t *err)
 {
     static const struct {
@@ -59,9 +119,9 @@ static int view_texels(device_t *self, err_t *err)
         VkDeviceSize most = api->properties.limits.maxTexelBufferElements * each[i].bytes;
         const VkBufferViewCreateInfo info = {
             .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-            .buffer = self->arena.buffer,
+            .buffer = self->arena[0].buffer,
             .format = each[i].format,
-            .range = self->arena.n_bytes < most ? self->arena.n_bytes : most};
+            .range = self->arena[0].n_bytes < most ? self->arena[0].n_bytes : most};
         if (api_check(api, api->CreateBufferView(api->device, &info, NULL, &self->texels[i]),
                       "a view of the arena", err) < 0)
             return -1;
@@ -72,7 +132,8 @@ static int view_texels(device_t *self, err_t *err)
 int steps_bind(device_t *self, err_t *err)
 {
     const api_t *api = &self->api;
-    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2},
+    uint32_t n = (uint32_t)self->segments.n;
+    const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, n + 1},
                                           {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 2},
                                           {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 2}};
     if (view_texels(self, err) < 0) return -1;
@@ -91,14 +152,22 @@ int steps_bind(device_t *self, err_t *err)
     if (api_check(api, api->AllocateDescriptorSets(api->device, &set, &self->set), "a descriptor",
                   err) < 0)
         return -1;
-    const VkDescriptorBufferInfo buffers[] = {{self->arena.buffer, 0, VK_WHOLE_SIZE},
-                                              {self->args.buffer, 0, VK_WHOLE_SIZE}};
+    VkDescriptorBufferInfo *buffers = mem_calloc(n + 1, sizeof *buffers);
+    for (uint32_t i = 0; i <= n; i++)
+        buffers[i] = (VkDescriptorBufferInfo){i < n ? self->arena[i].buffer : self->args.buffer, 0,
+                                              VK_WHOLE_SIZE};
     const VkWriteDescriptorSet writes[] = {
         {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
          .dstSet = self->set,
-         .descriptorCount = 2,
+         .descriptorCount = n,
          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
          .pBufferInfo = buffers},
+        {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+         .dstSet = self->set,
+         .dstBinding = 1,
+         .descriptorCount = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .pBufferInfo = &buffers[n]},
         {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
          .dstSet = self->set,
          .dstBinding = 2,
@@ -112,6 +181,7 @@ int steps_bind(device_t *self, err_t *err)
          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER,
          .pTexelBufferView = self->texels}};
     api->UpdateDescriptorSets(api->device, sizeof writes / sizeof *writes, writes, 0, NULL);
+    free(buffers);
     return 0;
 }
 
@@ -126,7 +196,6 @@ typedef VEC(touch_t) touches_t;
 
 static void find_touches(const device_t *self, const work_t *work, touches_t *out)
 {
-    int64_t all = (int64_t)self->arena_bytes;
     if (work->copy) {
         const plan_copy_step_t *c = work->copy;
         VEC_PUSH(out, ((touch_t){c->from, c->from + c->n_bytes, false}));
@@ -137,9 +206,9 @@ static void find_touches(const device_t *self, const work_t *work, touches_t *ou
     const int32_t *arg = (const int32_t *)self->args.mapped + work->at;
     for (int i = 0; i < shader->n_arg; i++) {
         const shader_arg_t *a = &shader->arg[i];
-        int64_t base = (int64_t)arg[i] * (int64_t)a->size;
-        bool known = a->hi >= a->lo && a->lo > -all - 1 && a->hi <= INT64_MAX / 2;
-        touch_t t = {known ? base + a->lo : 0, known ? base + a->hi : all, a->writes};
+        span_t segment = self->segments.at[arg[shader->n_arg + i]];
+        span_t span = span_of(self, a, (int64_t)segment.lo + (int64_t)arg[i] * (int64_t)a->size);
+        touch_t t = {(int64_t)span.lo, (int64_t)span.hi, a->writes};
         if (a->reads || a->writes) VEC_PUSH(out, t);
     }
 }
@@ -173,10 +242,12 @@ static void write_work(device_t *self, const work_t *work, VkCommandBuffer comma
 {
     const api_t *api = &self->api;
     if (work->copy) {
-        const VkBufferCopy part = {(VkDeviceSize)work->copy->from, (VkDeviceSize)work->copy->to,
+        uint64_t from = (uint64_t)work->copy->from, to = (uint64_t)work->copy->to;
+        size_t a = segments_find(&self->segments, from), b = segments_find(&self->segments, to);
+        const VkBufferCopy part = {from - self->segments.at[a].lo, to - self->segments.at[b].lo,
                                    (VkDeviceSize)work->copy->n_bytes};
         if (part.size > 0)
-            api->CmdCopyBuffer(commands, self->arena.buffer, self->arena.buffer, 1, &part);
+            api->CmdCopyBuffer(commands, self->arena[a].buffer, self->arena[b].buffer, 1, &part);
         return;
     }
     if (work->extent == 0) return;

@@ -8,6 +8,7 @@
 #include "runtime/device.h"
 #include "runtime/recording.h"
 #include "runtime/vulkan/api.h"
+#include "runtime/vulkan/segments.h"
 
 typedef struct {
     VkBuffer buffer;
@@ -30,9 +31,11 @@ struct device {
     VkCommandPool commands;
     VkFence fence;
     VkQueryPool clock; /* NULL: none */
-    memory_t arena, args, staging;
-    VkBufferView texels[2]; /* the arena as single elements of 32 bits, as fours of them */
-    uint64_t arena_bytes;
+    memory_t args, staging;
+    spans_t segments; /* of the arena, and the buffer of each */
+    memory_t *arena;
+    VkBufferView
+        texels[2]; /* the arena as single elements of 32 bits, as fours of them; of one segment */
     recording_t steps; /* their arguments' place in args; sequences as VkCommandBuffer */
     bool lost;
 };
@@ -41,8 +44,11 @@ struct device {
 /* A buffer; `seen` by the host, else the device's own where it has some. */
 int memory_new(const api_t *api, memory_t *self, VkDeviceSize n_bytes, bool seen, err_t *err);
 void memory_free(const api_t *api, memory_t *self);
-/* The arena: zeroed, after the device's limits were looked at. */
-int memory_arena(device_t *self, uint64_t n_bytes, err_t *err);
+/* The plan's arena by the steps' spans of it: how many segments the device needs (self->segments). ERR_MEMORY:
+ * it is more than the device has, or than it can have so. */
+int memory_plan(device_t *self, spans_t *touched, err_t *err);
+/* The arena: zeroed. */
+int memory_arena(device_t *self, err_t *err);
 int memory_write(device_t *self, uint64_t offset, const void *bytes, size_t n_bytes, err_t *err);
 int memory_read(device_t *self, uint64_t offset, void *bytes, size_t n_bytes, err_t *err);
 
@@ -53,7 +59,8 @@ uint32_t pipelines_size(const device_t *self, int kernel);
 void pipelines_free(device_t *self); /* and keep what the driver has made, on disk */
 
 /* --- steps.c --- */
-int steps_load(device_t *self, err_t *err); /* the arguments of every step of the plan */
+/* The arguments of every step of the plan, and the arena's segments by what they touch. */
+int steps_load(device_t *self, err_t *err);
 int steps_bind(device_t *self, err_t *err); /* the arena is there */
 void steps_free(device_t *self);
 int steps_queue(device_t *self, const void *step, err_t *err);
