@@ -7,8 +7,7 @@
 enum { WITH_F64 = 1 }; /* target_t.level */
 
 /* SPIR-V 1.3 is Vulkan 1.1's. Both have 64-bit integers, and 8 and 16 bits in memory. Shaders of each device see
- * buffers of 128 MiB at least (maxStorageBufferRange), and groups share 16 KiB (maxComputeSharedMemorySize), of which
- * rows take a half. */
+ * buffers of 128 MiB at least (maxStorageBufferRange). */
 static const target_t targets[] = {
     {"vulkan:spirv1.3",
      {.many = true, .attention = true, .only_f32 = true, .row_kib = 8, .segment_mib = 128},

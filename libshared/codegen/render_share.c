@@ -14,6 +14,7 @@ typedef struct {
     bool folds;      /* accumulators that live on behind a loop */
     bool known;      /* how to fold what others have folded */
     bool branches;   /* not all threads would come by */
+    int64_t rounds;  /* of the loops around them, at most */
     bool keeps;      /* arrays are written, or arguments that are read, outside of the loops */
     int64_t columns; /* of the longest, as far as it is known */
     bool *used;      /* by node: it is computed */
@@ -126,19 +127,22 @@ static bool is_read(const kernel_t *kernel, const bool *used, kx_kind_t kind, in
     return false;
 }
 
-static void find_columns(const kernel_t *kernel, const kblock_t *block, columns_t *c)
+static void find_columns(const kernel_t *kernel, const kblock_t *block, int64_t rounds,
+                         columns_t *c)
 {
     for (size_t i = 0; i < block->n; i++) {
         const kstmt_t *s = block->at[i];
         if (s->kind == KS_FOR && s->simd) {
             look_at_loop(kernel, s, c);
+            c->rounds = rounds > c->rounds ? rounds : c->rounds;
             continue;
         }
         c->branches = c->branches || s->kind == KS_IF || s->kind == KS_WHILE || s->kind == KS_LET ||
                       s->kind == KS_SET;
         c->keeps = c->keeps || s->kind == KS_KEEP ||
                    (s->kind == KS_STORE && is_read(kernel, c->used, KX_LOAD, s->target));
-        find_columns(kernel, &s->body, c);
+        bool loop = s->kind == KS_FOR && s->lo != KX_NONE;
+        find_columns(kernel, &s->body, loop ? rounds * rounds_of(kernel, s) : rounds, c);
     }
 }
 
@@ -193,11 +197,12 @@ static bool is_apart(const kernel_t *kernel, const columns_t *c)
 
 static share_plan_t choose(const kernel_t *kernel, columns_t *c)
 {
-    enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 8 << 10, PER_ACC = 8 * 64 };
-    enum { FEW = 8, MOST = 1 << 20, EACH = 8 }; /* lanes; columns of one */
+    enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 30 << 10, PER_ACC = 8 * 64 };
+    enum { FEW = 8, MOST = 1 << 20 };   /* lanes */
+    enum { EACH = 8, MANY_TIMES = 32 }; /* columns of one; it has one that it comes to more often */
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
-    find_columns(kernel, &kernel->body, c);
+    find_columns(kernel, &kernel->body, 1, c);
     for (size_t i = 0; i < kernel->array.n; i++)
         shared += kernel->array.at[i].n * (int64_t)dtype_bytes(kernel->array.at[i].dtype);
     if (c->n == 0 || c->branches || (kernel->extent >= ENOUGH && c->columns < MANY_COLUMNS))
@@ -206,7 +211,8 @@ static share_plan_t choose(const kernel_t *kernel, columns_t *c)
     if (plan.apart && !c->folds) {
         plan.share = SHARE_COLUMNS;
         plan.lanes = FEW;
-        while (plan.lanes < MOST && plan.lanes * EACH < c->columns) plan.lanes *= 2;
+        int each = c->rounds > MANY_TIMES ? 1 : EACH;
+        while (plan.lanes < MOST && plan.lanes * each < c->columns) plan.lanes *= 2;
     } else if (c->known && shared <= MAX_SHARED) {
         plan.share = SHARE_GROUP;
         plan.columns = c->columns;

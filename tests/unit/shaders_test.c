@@ -131,6 +131,58 @@ static void test_rounds(void **state)
     kernel_destroy(&elements);
 }
 
+/* Sums over 4,096 rows of what each row's own sum makes: three of 768 columns, in chunks of 32 rows that a group
+ * has each; and a row of 50,257 columns that is needed again, which is kept in the arena. */
+static void test_rows_of_groups(void **state)
+{
+    static const char text[] =
+        "func.func @main(%x: tensor<4096x768xf32>, %v: tensor<64x50257xf32>) -> (tensor<768xf32>, "
+        "tensor<768xf32>, tensor<768xf32>, tensor<64x50257xf32>) {\n"
+        "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "  %xx = stablehlo.multiply %x, %x : tensor<4096x768xf32>\n"
+        "  %r = stablehlo.reduce(%xx init: %z) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<4096x768xf32>, tensor<f32>) -> tensor<4096xf32>\n"
+        "  %rb = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4096xf32>) -> "
+        "tensor<4096x768xf32>\n"
+        "  %y = stablehlo.divide %x, %rb : tensor<4096x768xf32>\n"
+        "  %e = stablehlo.exponential %y : tensor<4096x768xf32>\n"
+        "  %a = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<4096x768xf32>, tensor<f32>) -> tensor<768xf32>\n"
+        "  %b = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<4096x768xf32>, tensor<f32>) -> tensor<768xf32>\n"
+        "  %c = stablehlo.reduce(%e init: %z) applies stablehlo.add across dimensions = [0] : "
+        "(tensor<4096x768xf32>, tensor<f32>) -> tensor<768xf32>\n"
+        "  %w = stablehlo.exponential %v : tensor<64x50257xf32>\n"
+        "  %s = stablehlo.reduce(%w init: %z) applies stablehlo.add across dimensions = [1] : "
+        "(tensor<64x50257xf32>, tensor<f32>) -> tensor<64xf32>\n"
+        "  %sb = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<64xf32>) -> "
+        "tensor<64x50257xf32>\n"
+        "  %p = stablehlo.divide %w, %sb : tensor<64x50257xf32>\n"
+        "  return %a, %b, %c, %p : tensor<768xf32>, tensor<768xf32>, tensor<768xf32>, "
+        "tensor<64x50257xf32>\n}\n";
+    err_t err = {0};
+    size_t n = 0;
+    int chunks = 0, rows = 0;
+    (void)state;
+    uint8_t *bytes = compile_text(text, strlen(text), "t", NULL, "vulkan:spirv1.3", &n, &err);
+    if (!bytes) fail_msg("%s", err.text);
+    plan_t *plan = plan_unpack(bytes, n, &err);
+    shaders_t shaders;
+    if (shaders_load(&shaders, plan->code, plan->n_code, &err) < 0) fail_msg("%s", err.text);
+    for (int i = 0; i < plan->program[0].n_step; i++) {
+        const plan_step_t *s = &plan->program[0].step[i];
+        if (s->kind != STEP_KERNEL) continue;
+        bool group = shaders.shader[s->kernel.kernel].how == SHADERS_GROUPS;
+        chunks += group && s->kernel.extent == 128;
+        rows += group && s->kernel.extent == 64;
+    }
+    assert_int_equal(chunks, 1);
+    assert_int_equal(rows, 1);
+    shaders_fini(&shaders);
+    free(bytes);
+    plan_destroy(&plan);
+}
+
 /* --- What is refused by name ------------------------------------------------------------------ */
 
 static void refused(const char *text, const char *target, const char *says)
@@ -229,8 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_wrong_words), cmocka_unit_test(test_turned_bits),
-        cmocka_unit_test(test_rounds),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_rounds),      cmocka_unit_test(test_rows_of_groups),
+        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

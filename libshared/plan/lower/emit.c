@@ -218,7 +218,7 @@ static void choose_unit(emit_t *e)
     group_t *group = e->group;
     kx_graph_t *g = &e->kernel->graph;
     if (group->by_column) {
-        int64_t part = (group->cols / 16 + 15) / 16 * 16;
+        int64_t part = e->lower->caps.many ? 0 : (group->cols / 16 + 15) / 16 * 16;
         e->block = group->rows == 1 ? FLAT_BLOCK : part < 32 ? 32 : part > 1024 ? 1024 : part;
         int lo = g->var.at[group->col_var].lo;
         if (lo >= 0)

@@ -13,8 +13,9 @@ enum {
     MAX_MEMBERS = 40,
     MAX_NODES = 6000, /* of a group's graph: bounds the compiler's work on one kernel */
     MAX_ARGS = 60,
-    SMALL = 4096,       /* elements up to which kernels of equal shape merge without sharing */
-    MAX_SUMS = 1 << 16, /* column sums that a chunk keeps on its stack */
+    SMALL = 4096, /* elements up to which kernels of equal shape merge without sharing */
+    MAX_SUMS =
+        1 << 16, /* column sums that a chunk keeps on its stack (lower.h: of other devices) */
 };
 
 /* What a root asks for. */
@@ -299,8 +300,8 @@ static int kind_in(lower_t *self, group_t *group, const shape_t *s)
     }
     if (n != group->rows * group->cols || s->by_column != group->by_column) return -1;
     if (s->kind == MEMBER_SUM && s->chunk != group->chunk && group->chunk > 1) return -1;
-    if (s->kind == MEMBER_SUM && !s->by_column && (n_sums(group) + 1) * s->cols > MAX_SUMS)
-        return -1;
+    int64_t most = self->caps.many ? LOWER_MANY_SUMS : MAX_SUMS;
+    if (s->kind == MEMBER_SUM && !s->by_column && (n_sums(group) + 1) * s->cols > most) return -1;
     bool fits = s->rows == group->rows && s->cols == group->cols;
     return fits || respace(self, group, s->rows, s->cols) ? (int)s->kind : -1;
 }

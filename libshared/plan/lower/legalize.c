@@ -25,6 +25,10 @@ enum {
     MANY_ROWS = 512,    /* rows from which a sum over rows is cut into chunks */
     CHUNKS = 32,
     WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
+    /* The same of devices of threads without number (caps_t.many), which wait for each row of a chunk. */
+    MANY_CHUNKS = 256,
+    FEWEST_ROWS = 32, /* of a chunk */
+    MANY_WIDE_ROW = LOWER_MANY_SUMS,
 };
 
 /* The largest divisor of n that is at most `limit`. */
@@ -63,22 +67,24 @@ static int64_t group_batch(const ir_fn_t *fn)
 
 /* How many chunks b rows are cut into: where it can, so that chunks and the matrices of groups fall
  * into the same strips (plan/schedule/sweep.h). */
-static int64_t chunk_count(const ir_fn_t *fn, int64_t b)
+static int64_t chunk_count(const ir_fn_t *fn, int64_t b, const caps_t *caps)
 {
+    int64_t most = b / FEWEST_ROWS < MANY_CHUNKS ? b / FEWEST_ROWS : MANY_CHUNKS;
+    if (caps->many) return divisor(b, most);
     int64_t chunks = divisor(group_batch(fn), CHUNKS);
     return chunks >= CHUNKS / 4 && b % chunks == 0 ? chunks : divisor(b, CHUNKS);
 }
 
 /* Reduce dim 1 of x[a][b][c], in two stages where that is long: sums over rows in `chunks`. */
 static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, const int64_t *abc,
-                              int64_t chunks)
+                              int64_t chunks, const caps_t *caps)
 {
-    int64_t a = abc[0], b = abc[1], c = abc[2];
+    int64_t a = abc[0], b = abc[1], c = abc[2], wide = caps->many ? MANY_WIDE_ROW : WIDE_ROW;
     dtype_t dtype = ir_type_of(fn, x)->dtype;
     int64_t parts = 1;
     if (c == 1 && a < 8 && b >= LONG_ROW)
         parts = divisor(b, b / PART_OF_ROW);
-    else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= WIDE_ROW)
+    else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= wide)
         parts = chunks;
     if (parts > 1) {
         ir_type_t cut = ir_type(dtype, 4, (int64_t[]){a, parts, b / parts, c});
@@ -119,6 +125,7 @@ static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op)
     op_code_t reducer = ir_reducer_op(op->region[0]);
     ir_val_t x = self->map[op->in[0]], init = self->map[op->in[1]];
     const ir_type_t type = *ir_type_of(fn, x), result = *ir_type_of(self->from, op->out);
+    const caps_t *caps = &((branches_t *)self->user)->caps;
     bool reduced[IR_MAX_RANK] = {false}, widen = dtype_is_narrow(type.dtype);
     int64_t perm[IR_MAX_RANK], abc[3];
     int n;
@@ -132,7 +139,7 @@ static int rewrite_reduce(ir_clone_t *self, const ir_op_t *op)
     bool identity = true;
     for (int d = 0; d < type.rank; d++) identity = identity && perm[d] == d;
     if (!identity) x = ir_transpose(fn, x, perm);
-    ir_val_t y = reduce_middle(fn, reducer, x, abc, chunk_count(self->from, abc[1]));
+    ir_val_t y = reduce_middle(fn, reducer, x, abc, chunk_count(self->from, abc[1], caps), caps);
     ir_type_t wide = ir_type_with(result, widen ? DT_F32 : result.dtype);
     y = finish_reduce(fn, reducer, ir_reshape(fn, y, &wide), init);
     self->map[op->out] = widen ? ir_convert(fn, y, result.dtype) : y;

@@ -73,6 +73,9 @@ typedef struct {
     int n_attempt; /* to build members */
 } group_t;
 
+/* Column sums that a chunk keeps on devices of threads without number (caps_t.many): 16 KiB, shared by a group. */
+enum { LOWER_MANY_SUMS = 4096 };
+
 typedef enum { LOWER_GROUP, LOWER_GEMM, LOWER_COPY, LOWER_CARRY, LOWER_LOOP } lstep_kind_t;
 typedef struct {
     lstep_kind_t kind;

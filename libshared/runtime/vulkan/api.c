@@ -158,6 +158,8 @@ static bool find_family(api_t *self)
     return false;
 }
 
+enum { SHARED_BYTES = 32 << 10 }; /* of a group: what kernels keep (codegen/render_share.c) */
+
 const char *api_lacks(api_t *self)
 {
     VkPhysicalDeviceVulkan12Features v12 = {
@@ -171,6 +173,8 @@ const char *api_lacks(api_t *self)
     self->GetPhysicalDeviceFeatures2(self->physical, &all);
     self->f64 = all.features.shaderFloat64;
     self->indexes = all.features.shaderStorageBufferArrayDynamicIndexing;
+    if (self->properties.limits.maxComputeSharedMemorySize < SHARED_BYTES)
+        return "32 KiB of memory that a group shares";
     if (!all.features.robustBufferAccess) return "robustBufferAccess";
     if (!all.features.shaderInt64) return "64-bit integers";
     if (!v11.storageBuffer16BitAccess) return "16-bit storage";
