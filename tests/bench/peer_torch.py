@@ -1,10 +1,11 @@
 """PyTorch's side of `scripts/bench peers` and `reference`: the GPT-2 of `pcp model gpt2`, trained on command.
 
-usage: peer_torch.py FILE THREADS PRECISION LAYERS HEADS
+usage: peer_torch.py FILE THREADS PRECISION LAYERS HEADS [DEVICE [eager|compile]]
 FILE is a safetensors file with the parameters (GPT-2's names, matrices [in, out]) and the batches
 "batch.x", "batch.y" [batches, rows, tokens], maybe "valid.x", "valid.y". Says "ready", then answers each
 line "run N RATE" on standard input with N words SECONDS:CPU_SECONDS:LOSS, one for each training step
-(AdamW, clipping at 1), and each line "eval" with the mean loss of the validation batches.
+(AdamW, clipping at 1), each line "eval" with the mean loss of the validation batches, "peak" with the FLOPs
+a second of a large product on DEVICE (cpu, cuda), and "memory" with the most MiB that tensors took there.
 """
 import json
 import math
@@ -51,6 +52,9 @@ class Block(nn.Module):
         parts = self.attn_in(x).split(width, dim=2)
         depth = width // self.heads
         q, k, v = (p.view(rows, tokens, self.heads, depth).transpose(1, 2) for p in parts)
+        if x.is_cuda:  # its own fused kernel
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.attn_out(mixed.transpose(1, 2).reshape(rows, tokens, width))
         scores = (q @ k.transpose(-2, -1)) * (1 / math.sqrt(depth))
         weights = F.softmax(scores.masked_fill(self.future, float("-inf")), dim=-1)
         mixed = (weights @ v).transpose(1, 2).reshape(rows, tokens, width)
@@ -98,26 +102,50 @@ def make_optimizer(model):
     matrices = [p for p in model.parameters() if p.dim() >= 2]
     vectors = [p for p in model.parameters() if p.dim() < 2]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": vectors, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.95), eps=1e-8)
+    fused = {"fused": True} if matrices[0].is_cuda else {}
+    return torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.95), eps=1e-8, **fused)
+
+
+def find_peak(device, half):
+    """FLOPs a second of a square product, the median of five."""
+    n = 8192 if device == "cuda" else 512
+    a = torch.randn(n, n, device=device, dtype=torch.bfloat16 if half else torch.float32)
+    seconds = []
+    for _ in range(7):
+        start = time.perf_counter()
+        for _ in range(10):
+            b = a @ a
+        b[0, 0].item()  # waits for the device
+        seconds.append((time.perf_counter() - start) / 10)
+    return 2 * n ** 3 / sorted(seconds[2:])[2]
+
+
+def find_memory(device):
+    return torch.cuda.max_memory_allocated() / 2 ** 20 if device == "cuda" else 0
 
 
 def main():
     path, threads, precision = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     layers, heads = int(sys.argv[4]), int(sys.argv[5])
+    device, how = (sys.argv[6:8] + ["cpu", "eager"][max(0, len(sys.argv) - 6):])
     torch.set_num_threads(threads)
     tensors = read_safetensors(path)
-    batch_x, batch_y = tensors.pop("batch.x").long(), tensors.pop("batch.y").long()
+    batch_x, batch_y = (tensors.pop(name).long().to(device) for name in ("batch.x", "batch.y"))
     (vocab, width), block = tensors["wte.weight"].shape, tensors["wpe.weight"].shape[0]
     valid_x, valid_y = tensors.pop("valid.x", None), tensors.pop("valid.y", None)
     model = Gpt(vocab, block, width, layers, heads)
     load(model, tensors)
+    model = model.to(device)
     optimizer = make_optimizer(model)
+    if how == "compile" and not hasattr(torch, "compile"):
+        sys.exit(f"peer_torch.py: PyTorch {torch.__version__} has no torch.compile, 2.0 and newer have")
+    forward = torch.compile(model) if how == "compile" else model
     half = precision == "bf16"
     taken = 0
 
     def step(x, y):
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            loss = model(x, y)
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=half):
+            loss = forward(x, y)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -126,16 +154,17 @@ def main():
 
     def evaluate():
         losses = []
-        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-            for x, y in zip(valid_x.long(), valid_y.long()):
+        with torch.no_grad(), torch.autocast(device, dtype=torch.bfloat16, enabled=half):
+            for x, y in zip(valid_x.long().to(device), valid_y.long().to(device)):
                 losses.append(model(x, y).item())
         return sum(losses) / len(losses)
 
     print("ready", flush=True)
     for line in sys.stdin:
         words, answers = line.split(), []
-        if words[0] == "eval":
-            print(f"{evaluate():.9g}", flush=True)
+        numbers = {"eval": evaluate, "peak": lambda: find_peak(device, half), "memory": lambda: find_memory(device)}
+        if words[0] in numbers:
+            print(f"{numbers[words[0]]():.9g}", flush=True)
             continue
         for group in optimizer.param_groups:
             group["lr"] = float(words[2])

@@ -5,7 +5,6 @@
  * best is measured between the blocks. */
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -13,13 +12,16 @@
 #include "command.h"
 #include "peers/ours.h"
 #include "peers/peer.h"
+#include "peers/table.h"
+#include "runtime/device.h"
 
-enum { CHECKED = 4, MAX_BLOCK = 100, MAX_STEPS = 1000 };
+enum { CHECKED = 4, MAX_STEPS = 1000 };
 
 typedef struct {
     int64_t threads, blocks, memory_budget;
     double seconds;
-    char *precision, *python;
+    char *precision, *python, *device, *peer;
+    bool peer_compiles;
 } options_t;
 
 #define FIELD(f) offsetof(options_t, f)
@@ -29,20 +31,26 @@ static const config_field_t fields[] = {
     {"precision", CONFIG_ENUM, FIELD(precision), "f32", "of matrix products", 0, 0, "f32|bf16",
      false},
     {"blocks", CONFIG_INT, FIELD(blocks), "5", "blocks of steps of each side, in turn", 1,
-     MAX_BLOCK, NULL, false},
+     TABLE_MAX_BLOCK, NULL, false},
     {"memory_budget", CONFIG_INT, FIELD(memory_budget), "0",
      "of our plan, as of pcp compile (640Mi); 0: any", 0, 1e15, NULL, false},
     {"seconds", CONFIG_FLOAT, FIELD(seconds), "2", "length of a block, at least one step", 0, 3600,
      NULL, false},
+    {"device", CONFIG_STRING, FIELD(device), "cpu",
+     "what ours runs on, as pcp devices names it: cuda, vulkan:1", 0, 0, NULL, false},
+    {"peer", CONFIG_ENUM, FIELD(peer), "cpu", "what PyTorch runs on", 0, 0, "cpu|cuda", false},
+    {"peer_compiles", CONFIG_BOOL, FIELD(peer_compiles), "false",
+     "PyTorch's model goes through torch.compile", 0, 0, NULL, false},
     {"python", CONFIG_STRING, FIELD(python), "/usr/bin/python3", "a Python that has torch", 0, 0,
      NULL, false},
 };
 static const config_table_t table = {
-    .usage = "bench-peers [a|b|c|d|e ...] [FLAGS]: our training step beside PyTorch's (AdamW,\n"
-             "clipping at 1; same weights, batches and losses). Without letters: all.\n"
+    .usage = "bench-peers [a|b|c|d|e|f ...] [FLAGS]: our training step beside PyTorch's (AdamW,\n"
+             "clipping at 1; same weights, batches and losses). Without letters: a to e.\n"
              "  a  GPT-2 124M, 4 x 64 tokens      b  GPT-2 124M, 1 x 1024 tokens\n"
              "  c  2 layers, 64 wide, 64 x 32     d  4 layers, 256 wide, 64 x 128\n"
-             "  e  4 layers, 128 wide, 12 x 64: the size of scripts/reference",
+             "  e  4 layers, 128 wide, 12 x 64: the size of scripts/reference\n"
+             "  f  GPT-2 124M, 16 x 1024 tokens: for GPUs",
     .fields = fields,
     .n_fields = sizeof fields / sizeof fields[0],
     .no_env = true,
@@ -55,22 +63,16 @@ static const gpt2_config_t configs[] = {
     {2, 4, 64, 32, 65, 64, true, false, false},
     {4, 8, 256, 128, 256, 64, true, false, false},
     {4, 4, 128, 64, 65, 12, true, false, false},
+    {12, 12, 768, 1024, 50304, 16, true, false, false},
 };
-enum { N_CONFIG = sizeof configs / sizeof configs[0] };
-
-typedef struct {
-    double ours[MAX_BLOCK], theirs[MAX_BLOCK]; /* median seconds of a step in each block */
-    double ours_cpu[MAX_BLOCK], theirs_cpu[MAX_BLOCK];
-    double ratio[MAX_BLOCK], cpu_ratio[MAX_BLOCK]; /* theirs / ours */
-    double fma[MAX_BLOCK], sgemm[MAX_BLOCK], memory[MAX_BLOCK];
-    double deviation;              /* largest of the checked losses, relative */
-    double peak_ours, peak_theirs; /* MiB */
-    double flops, bytes;           /* of our plan */
-} result_t;
+enum { N_CONFIG = sizeof configs / sizeof configs[0], N_USUAL = 5 };
 
 typedef struct {
     const options_t *options;
     gpt2_config_t config;
+    device_place_t place; /* of ours */
+    device_info_t device;
+    bool on_device; /* not on processors, both of us */
     int threads;
     const char *dir;
     peer_t ours, theirs;
@@ -85,8 +87,10 @@ typedef struct {
 static int compile_plan(const duel_t *d, err_t *err)
 {
     char *command = mem_printf(
-        "build/bin/pcp compile %s/model.mlir --output %s/plan --precision %s --memory-budget %lld",
-        d->dir, d->dir, d->options->precision, (long long)d->options->memory_budget);
+        "build/bin/pcp compile %s/model.mlir --output %s/plan --precision %s --memory-budget %lld "
+        "--target %s",
+        d->dir, d->dir, d->options->precision, (long long)d->options->memory_budget,
+        d->place.target);
     int status = system(command);
     free(command);
     return status == 0 ? 0 : err_set(err, ERR_STATE, "pcp compile failed, see above");
@@ -94,13 +98,14 @@ static int compile_plan(const duel_t *d, err_t *err)
 
 static int start_ours(duel_t *d, err_t *err)
 {
-    char threads[16], self[4096];
+    char threads[16], ordinal[16], self[4096];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0) return err_set_errno(err, "/proc/self/exe");
     self[n] = 0;
     snprintf(threads, sizeof threads, "%d", d->threads);
+    snprintf(ordinal, sizeof ordinal, "%d", d->place.ordinal);
     char *plan = mem_printf("%s/plan", d->dir), *start = mem_printf("%s/start.safetensors", d->dir);
-    char *argv[] = {self, "serve", plan, start, threads, NULL}, *environment[] = {NULL};
+    char *argv[] = {self, "serve", plan, start, threads, ordinal, NULL}, *environment[] = {NULL};
     int status = peer_start(&d->ours, "ours", argv, environment, err);
     free(plan);
     free(start);
@@ -123,6 +128,8 @@ static int start_theirs(duel_t *d, err_t *err)
                     d->options->precision,
                     text[1],
                     text[2],
+                    d->options->peer,
+                    d->options->peer_compiles ? "compile" : "eager",
                     NULL};
     /* Waiting actively, its threads would take the cores from us in our blocks. */
     char *environment[] = {"OMP_WAIT_POLICY=passive", text[3], text[4], NULL};
@@ -148,6 +155,8 @@ static int count_work(const duel_t *d, result_t *r, err_t *err)
     plan_t *plan = bytes ? plan_unpack((const uint8_t *)bytes, n, err) : NULL;
     const plan_program_t *train = plan ? plan_find_program(plan, "train") : NULL;
     for (int i = 0; train && i < train->n_step; i++) r->bytes += train->step[i].bytes;
+    if (plan) r->peak_ours = (double)plan->arena_bytes / (1 << 20);
+    r->tokens = (double)d->config.batch * (double)d->config.block;
     r->flops = count_flops(&d->config);
     plan_destroy(&plan);
     free(bytes);
@@ -196,12 +205,21 @@ static int run_ours(duel_t *d, result_t *r, int64_t b, err_t *err)
     return run_block(d, &d->ours, &r->ours[b], &r->ours_cpu[b], err);
 }
 
+/* What is the best that can be done, in these minutes. */
+static int find_ceilings(duel_t *d, result_t *r, int64_t b, err_t *err)
+{
+    if (d->on_device) return peer_ask(&d->theirs, "peak", &r->peak[b], err);
+    r->fma[b] = ceiling_flops(d->one, strcmp(d->options->precision, "bf16") == 0, 5);
+    r->sgemm[b] = bench_sgemm_by(bench_cpu_s, d->one, 768, 0.2);
+    r->memory[b] = ceiling_memory(d->pool, false);
+    return 0;
+}
+
 static int run_blocks(duel_t *d, result_t *r, err_t *err)
 {
+    r->n = (int)d->options->blocks;
     for (int64_t b = 0; b < d->options->blocks; b++) {
-        r->fma[b] = ceiling_flops(d->one, strcmp(d->options->precision, "bf16") == 0, 5);
-        r->sgemm[b] = bench_sgemm_by(bench_cpu_s, d->one, 768, 0.2);
-        r->memory[b] = ceiling_memory(d->pool, false);
+        if (find_ceilings(d, r, b, err) < 0) return -1;
         bool first = b % 2 == 0;
         if ((first && run_ours(d, r, b, err) < 0) ||
             run_block(d, &d->theirs, &r->theirs[b], &r->theirs_cpu[b], err) < 0 ||
@@ -210,61 +228,10 @@ static int run_blocks(duel_t *d, result_t *r, err_t *err)
         r->ratio[b] = r->theirs[b] / r->ours[b];
         r->cpu_ratio[b] = r->theirs_cpu[b] / r->ours_cpu[b];
     }
+    if (d->on_device) return peer_ask(&d->theirs, "memory", &r->peak_theirs, err);
     r->peak_ours = peer_peak_mib(&d->ours);
     r->peak_theirs = peer_peak_mib(&d->theirs);
     return 0;
-}
-
-/* "# 2026-01-31, AMD EPYC, load 0.1": a figure without its circumstances is none. */
-static void print_machine(void)
-{
-    char model[128] = "unknown processor", line[256], day[32];
-    double load = 0;
-    time_t now = time(NULL);
-    struct tm utc;
-    strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&now, &utc));
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "model name : %127[^\n]", model) == 1) break;
-    if (file) fclose(file);
-    getloadavg(&load, 1);
-    printf("# %s, %s, %d cores, load average %.1f\n", day, model, pool_cores(), load);
-}
-
-static void print_head(void)
-{
-    print_machine();
-    printf("| | precision | threads | ours ms | PyTorch ms | ratio (lowest - highest) | CPU ms | "
-           "PyTorch CPU ms | ratio (lowest - highest) | MiB | PyTorch MiB | of multiply-adds | "
-           "of sgemm | GB/s of triad | loss off by |\n"
-           "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-}
-
-/* "12.30 | 40.10 | 3.26 (3.01 - 3.40) | " */
-static void print_times(double *ours, double *theirs, double *ratio, int n)
-{
-    double middle = bench_median(ratio, n); /* sorts */
-    printf("%.2f | %.2f | %.2f (%.2f - %.2f) | ", bench_median(ours, n) * 1e3,
-           bench_median(theirs, n) * 1e3, middle, ratio[0], ratio[n - 1]);
-}
-
-/* FLOPs of products against what one core can do, by CPU time; bytes against memory by the clock.
- */
-static void print_row(const duel_t *d, char letter, result_t *r)
-{
-    int n = (int)d->options->blocks;
-    double rate = r->flops / bench_median(r->ours_cpu, n) / 1e9, ours = bench_median(r->ours, n);
-    double fma = bench_median(r->fma, n), sgemm = bench_median(r->sgemm, n);
-    printf("| %c | %s | %d | ", letter, d->options->precision, d->threads);
-    print_times(r->ours, r->theirs, r->ratio, n);
-    print_times(r->ours_cpu, r->theirs_cpu, r->cpu_ratio, n);
-    printf("%.0f | %.0f | ", r->peak_ours, r->peak_theirs);
-    if (fma > 0)
-        printf("%.0f %% of %.0f | ", 100 * rate / fma, fma);
-    else
-        printf("- | ");
-    printf("%.0f %% of %.0f | %.1f of %.1f | %.1e |\n", 100 * rate / sgemm, sgemm,
-           r->bytes / ours / 1e9, bench_median(r->memory, n), r->deviation);
 }
 
 static int run_config(duel_t *d, char letter, err_t *err)
@@ -278,7 +245,8 @@ static int run_config(duel_t *d, char letter, err_t *err)
     if (status == 0) status = start_theirs(d, err);
     if (status == 0) status = check_losses(d, r, err);
     if (status == 0) status = run_blocks(d, r, err);
-    if (status == 0) print_row(d, letter, r);
+    if (status == 0 && d->on_device) table_device_row(letter, d->options->precision, r);
+    if (status == 0 && !d->on_device) table_row(letter, d->options->precision, d->threads, r);
     peer_stop(&d->ours);
     peer_stop(&d->theirs);
     free(r);
@@ -292,7 +260,7 @@ static int check_operands(const config_args_t *args, err_t *err)
     for (int i = 0; i < args->n_operands; i++) {
         const char *word = args->operands[i];
         if (word[0] < 'a' || word[0] >= 'a' + N_CONFIG || word[1])
-            return err_set(err, ERR_ARG, "\"%s\" is none of a, b, c, d, e (try --help)", word);
+            return err_set(err, ERR_ARG, "\"%s\" is none of a, b, c, d, e, f (try --help)", word);
     }
     return 0;
 }
@@ -314,11 +282,16 @@ static int run(const void *given, const config_args_t *args, err_t *err)
     d.step = mem_calloc(MAX_STEPS, sizeof *d.step);
     d.pool = pool_new(d.threads, false, err);
     d.one = pool_new(1, false, err);
-    int status = d.pool && d.one ? 0 : -1;
-    if (status == 0) print_head();
+    int status = d.pool && d.one ? device_place(options->device, &d.place, err) : -1;
+    if (status == 0) status = device_look(&d.place, &d.device, err);
+    d.on_device = status == 0 && strcmp(d.place.ops->prefix, "cpu") != 0;
+    if (d.on_device)
+        table_device_head(d.device.text, options->peer);
+    else if (status == 0)
+        table_head();
     for (int i = 0; status == 0 && i < args->n_operands; i++)
         status = run_config(&d, args->operands[i][0], err);
-    for (char c = 'a'; status == 0 && args->n_operands == 0 && c < 'a' + N_CONFIG; c++)
+    for (char c = 'a'; status == 0 && args->n_operands == 0 && c < 'a' + N_USUAL; c++)
         status = run_config(&d, c, err);
     pool_destroy(&d.pool);
     pool_destroy(&d.one);

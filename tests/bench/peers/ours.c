@@ -208,10 +208,10 @@ static int serve(server_t *s, err_t *err)
     return status;
 }
 
-static int serve_plan(const char *plan_path, const char *start_path, int threads, err_t *err)
+static int serve_plan(const char *plan_path, const char *start_path, exec_options_t options,
+                      err_t *err)
 {
     server_t s = {0};
-    exec_options_t options = {.threads = threads};
     s.plan = read_plan(plan_path, err);
     s.exec = s.plan ? exec_new(s.plan, &options, err) : NULL;
     int status = s.exec ? load_start(&s, start_path, err) : -1;
@@ -235,8 +235,9 @@ static int serve_plan(const char *plan_path, const char *start_path, int threads
 int ours_main(int argc, char **argv)
 {
     err_t err = {0};
-    if (argc != 5 || strcmp(argv[1], "serve") != 0) return -1;
-    if (serve_plan(argv[2], argv[3], atoi(argv[4]), &err) == 0) return 0;
+    if (argc < 5 || argc > 6 || strcmp(argv[1], "serve") != 0) return -1;
+    exec_options_t options = {.threads = atoi(argv[4]), .ordinal = argc > 5 ? atoi(argv[5]) : 0};
+    if (serve_plan(argv[2], argv[3], options, &err) == 0) return 0;
     fprintf(stderr, "%s: %s\n", argv[0], err.text);
     return 1;
 }

@@ -21,7 +21,7 @@ typedef struct {
 int ours_write_model(const gpt2_config_t *config, const ours_text_t *text, const char *dir,
                      err_t *err);
 
-/* PROGRAM serve PLAN START THREADS: answer "run N RATE" and "eval" lines on standard input until it
+/* PROGRAM serve PLAN START THREADS [DEVICE]: answer "run N RATE" and "eval" lines on standard input until it
  * ends (peers/peer.h), a process of its own, so that its peak memory is that of training alone.
  * Returns the exit status; -1 when argv is no such command. */
 int ours_main(int argc, char **argv);

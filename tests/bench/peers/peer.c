@@ -61,17 +61,22 @@ int peer_start(peer_t *self, const char *name, char *const argv[], char *const e
     return status;
 }
 
-int peer_evaluate(peer_t *self, double *loss, err_t *err)
+int peer_ask(peer_t *self, const char *word, double *number, err_t *err)
 {
     char *line = NULL;
     size_t space = 0;
-    fputs("eval\n", self->to);
+    fprintf(self->to, "%s\n", word);
     fflush(self->to);
     int status = read_line(self, &line, &space, err);
-    if (status == 0 && sscanf(line, "%lf", loss) != 1)
-        status = err_set(err, ERR_IO, "%s: expected a loss, answered \"%s\"", self->name, line);
+    if (status == 0 && sscanf(line, "%lf", number) != 1)
+        status = err_set(err, ERR_IO, "%s: asked for %s, answered \"%s\"", self->name, word, line);
     free(line);
     return status;
+}
+
+int peer_evaluate(peer_t *self, double *loss, err_t *err)
+{
+    return peer_ask(self, "eval", loss, err);
 }
 
 int peer_run(peer_t *self, int n, double rate, peer_step_t *step, err_t *err)

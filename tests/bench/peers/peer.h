@@ -30,6 +30,9 @@ typedef struct {
 /* n training steps at learning rate `rate`. */
 int peer_run(peer_t *self, int n, double rate, peer_step_t *step, err_t *err);
 int peer_evaluate(peer_t *self, double *loss, err_t *err);
+/* A line of one word that a number answers: of PyTorch, "peak", FLOPs a second of a large product on its device,
+ * and "memory", the most MiB that its tensors took there. */
+int peer_ask(peer_t *self, const char *word, double *number, err_t *err);
 
 /* The peak of its resident memory so far (VmHWM), in MiB; 0 when the system does not tell. */
 double peer_peak_mib(const peer_t *self);
