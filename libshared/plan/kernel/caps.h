@@ -18,7 +18,7 @@ typedef struct {
     int near_kib;  /* second-level cache that a core has at least; 0: not known */
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
-    int row_kib;     /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
+    int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
     int segment_mib; /* the arena may be cut at multiples of this (plan/memory/memory.h), 0: it is never cut */
 } caps_t;
 
