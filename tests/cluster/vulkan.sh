@@ -38,6 +38,7 @@ if [ -n "$layers" ]; then export PCP_VULKAN_VALIDATE=1; else skip "the validatio
 
 device_sample $every 2000 $programs stablehlo/testdata/expm1_float32_20_20.mlir # lives by its order of rounding
 check "attention as one kernel each way" "$tests/fuse_test"
+check "groups of threads" "$bin/pcp" check --backend cpu tests/tools/cuda-emulated/groups.mlir
 unset PCP_TARGET
 "$bin/pcp" model gpt2 --layers 1 --heads 2 --width 32 --block 16 --vocab 65 --batch 2 >"$work/model.mlir"
 check "training steps with AdamW where there is no f64" "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 \

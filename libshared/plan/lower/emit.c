@@ -49,7 +49,9 @@ static void add_scatter(emit_t *e, resolve_t *r, int i, pending_list_t *list)
     kx_t index = emit_resolve(r, m->index), old = kx_load(g, arg, dtype, index);
     kx_t fresh = emit_resolve(r, m->expr);
     if (m->op != OP_invalid) fresh = kx_map(g, m->op, dtype, 2, (kx_t[]){old, fresh});
-    pending_t p = {KS_STORE, arg, index, kx_select(g, emit_resolve(r, m->guard), fresh, old)};
+    pending_t p = {KS_STORE, arg, index, kx_select(g, emit_resolve(r, m->guard), fresh, old),
+                   KX_NONE};
+    if (e->part > 0) p.only = kx_within(g, kx_sub(g, index, e->part_at), 0, e->part);
     VEC_PUSH(list, p);
 }
 
@@ -65,18 +67,19 @@ static void add_column_work(emit_t *e, resolve_t *r, int i, pending_list_t *list
         return;
     }
     kx_t x = emit_resolve(r, m->expr);
-    pending_t p = {.value = x, .index = KX_NONE};
+    pending_t p = {.value = x, .index = KX_NONE, .only = KX_NONE};
     if (m->kind == MEMBER_FOLD) {
-        p = (pending_t){KS_FOLD, e->acc[i], KX_NONE, kx_convert(g, x, emit_wide(dtype))};
+        p = (pending_t){KS_FOLD, e->acc[i], KX_NONE, kx_convert(g, x, emit_wide(dtype)), KX_NONE};
     } else if (m->kind == MEMBER_SUM) {
         kx_t at = sum_place(e), old = kx_local(g, e->array[i], emit_wide(dtype), at);
         kx_t in[] = {old, kx_convert(g, x, emit_wide(dtype))};
-        p = (pending_t){KS_KEEP, e->array[i], at, kx_map(g, m->op, emit_wide(dtype), 2, in)};
+        p = (pending_t){KS_KEEP, e->array[i], at, kx_map(g, m->op, emit_wide(dtype), 2, in),
+                        KX_NONE};
     } else if (emit_is_stored(e, i)) {
         int arg = kernel_arg(e->kernel, m->value, dtype, true);
-        p = (pending_t){KS_STORE, arg, emit_row_position(e, e->group->col), x};
+        p = (pending_t){KS_STORE, arg, emit_row_position(e, e->group->col), x, KX_NONE};
     } else if (e->array[i] >= 0) {
-        p = (pending_t){KS_KEEP, e->array[i], e->group->col, x};
+        p = (pending_t){KS_KEEP, e->array[i], e->group->col, x, KX_NONE};
     } else {
         return;
     }
@@ -166,7 +169,7 @@ static void emit_sums_start(emit_t *e, kblock_t *block)
         const member_t *m = &e->group->member.at[i];
         if (m->kind != MEMBER_SUM) continue;
         kx_t zero = neutral(&e->kernel->graph, m->op, e->kernel->array.at[e->array[i]].dtype);
-        VEC_PUSH(&list, ((pending_t){KS_KEEP, e->array[i], sum_place(e), zero}));
+        VEC_PUSH(&list, ((pending_t){KS_KEEP, e->array[i], sum_place(e), zero, KX_NONE}));
     }
     emit_column_loop(e, block, &list);
     VEC_FREE(&list);
@@ -185,7 +188,7 @@ static void emit_sums_end(emit_t *e, kblock_t *block)
         kx_t sum = kx_local(g, e->array[i], emit_wide(dtype), sum_place(e)), at = e->group->col;
         if (!e->group->by_column) at = kx_add(g, kx_scale(g, e->unit_node, e->group->cols), at);
         int arg = kernel_arg(e->kernel, m->value, dtype, true);
-        VEC_PUSH(&list, ((pending_t){KS_STORE, arg, at, emit_finished(&r, m, sum)}));
+        VEC_PUSH(&list, ((pending_t){KS_STORE, arg, at, emit_finished(&r, m, sum), KX_NONE}));
     }
     emit_column_loop(e, block, &list);
     emit_resolve_end(&r);
@@ -212,6 +215,21 @@ static void emit_rows(emit_t *e)
     emit_sums_end(e, &outer->body);
 }
 
+/* On devices of threads without number, where a scatter's columns are few: how many parts its operand has. Each
+ * part's units look at all updates, in their order, and take those that go there. */
+static int64_t scatter_parts(emit_t *e)
+{
+    enum { ENOUGH_ROWS = 4096, EACH = 1024, MOST = 32 };
+    const group_t *group = e->group;
+    const member_t *m = &group->member.at[0];
+    if (!e->lower->caps.many || m->kind != MEMBER_SCATTER || group->rows < ENOUGH_ROWS) return 1;
+    int64_t parts = group->rows / EACH < MOST ? group->rows / EACH : MOST;
+    int64_t n = ir_type_count(ir_type_of(e->lower->fn, m->value));
+    if (n < parts) return 1;
+    e->part = (n + parts - 1) / parts;
+    return (n + e->part - 1) / e->part;
+}
+
 /* The loop that the thread pool cuts. */
 static void choose_unit(emit_t *e)
 {
@@ -225,8 +243,11 @@ static void choose_unit(emit_t *e)
             e->block += (g->var.at[lo].extent - e->block % g->var.at[lo].extent) %
                         g->var.at[lo].extent;
         if (e->block > group->cols) e->block = group->cols;
-        e->kernel->extent = (group->cols + e->block - 1) / e->block;
+        int64_t parts = scatter_parts(e), blocks = (group->cols + e->block - 1) / e->block;
+        e->kernel->extent = blocks * parts;
         e->unit_node = kx_var(g, e->kernel->extent, &e->unit);
+        if (parts > 1) e->part_at = kx_scale(g, kx_div(g, e->unit_node, blocks), e->part);
+        if (parts > 1) e->unit_node = kx_mod(g, e->unit_node, blocks);
         e->lo = kx_scale(g, e->unit_node, e->block);
         e->hi = kx_addi(g, e->lo, e->block);
         if (group->cols % e->block != 0)

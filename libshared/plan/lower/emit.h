@@ -17,6 +17,8 @@ typedef struct {
     kx_t unit_node;
     int64_t block; /* by_column: columns per unit */
     kx_t lo, hi;   /* by_column: the unit's columns */
+    int64_t part;  /* of a scatter's operand that each unit writes to, elements; 0: all of it */
+    kx_t part_at;  /* where this unit's begins */
 } emit_t;
 
 dtype_t emit_dtype(const emit_t *e, ir_val_t v);
@@ -41,11 +43,12 @@ kx_t emit_resolve(resolve_t *r, kx_t x);
 /* What a finished sum is worth: the init folded in, rounded to the value's type. */
 kx_t emit_finished(resolve_t *r, const member_t *m, kx_t sum);
 
-/* A statement that waits for its column loop; index and value are expressions of the column. */
+/* A statement that waits for its column loop; index, value and condition are expressions of the column. */
 typedef struct {
     kstmt_kind_t kind;
     int target;
     kx_t index, value;
+    kx_t only; /* where this holds; KX_NONE: always */
 } pending_t;
 typedef VEC(pending_t) pending_list_t;
 

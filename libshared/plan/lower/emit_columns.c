@@ -31,6 +31,7 @@ static void visit_list(const kx_graph_t *g, const pending_list_t *list,
     for (size_t i = 0; i < list->n; i++) {
         if (list->at[i].index != KX_NONE) visit(g, &seen, list->at[i].index, on, user);
         visit(g, &seen, list->at[i].value, on, user);
+        if (list->at[i].only != KX_NONE) visit(g, &seen, list->at[i].only, on, user);
     }
     VEC_FREE(&seen);
 }
@@ -153,6 +154,7 @@ static void exchange_list(kernel_t *kernel, const pending_list_t *from, pending_
         pending_t p = from->at[i];
         p.index = p.index == KX_NONE ? KX_NONE : kx_rewrite(&r, p.index);
         p.value = kx_rewrite(&r, p.value);
+        p.only = p.only == KX_NONE ? KX_NONE : kx_rewrite(&r, p.only);
         VEC_PUSH(to, p);
     }
     VEC_FREE(&r.memo);
@@ -161,7 +163,13 @@ static void exchange_list(kernel_t *kernel, const pending_list_t *from, pending_
 void emit_statements(kblock_t *block, const pending_list_t *list)
 {
     for (size_t i = 0; i < list->n; i++) {
-        kstmt_t *s = kernel_stmt(block, list->at[i].kind);
+        kblock_t *where = block;
+        if (list->at[i].only != KX_NONE) {
+            kstmt_t *only = kernel_stmt(block, KS_IF);
+            only->value = list->at[i].only;
+            where = &only->body;
+        }
+        kstmt_t *s = kernel_stmt(where, list->at[i].kind);
         s->target = list->at[i].target;
         s->index = list->at[i].index;
         s->value = list->at[i].value;

@@ -28,5 +28,18 @@ func.func @groups() {
   %again = stablehlo.reduce(%j init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<33x700xi32>, tensor<i32>) -> tensor<33xi32>
   %wanted = stablehlo.constant dense<244650> : tensor<33xi32>
   check.expect_eq %again, %wanted : tensor<33xi32>
+  // So many updates that several parts of the operand look at all of them, each taking its own.
+  %n = stablehlo.iota dim = 0 : tensor<5000x1xi32>
+  %fifty = stablehlo.constant dense<50> : tensor<5000x1xi32>
+  %at = stablehlo.remainder %n, %fifty : tensor<5000x1xi32>
+  %ones = stablehlo.constant dense<1.0> : tensor<5000x3xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<50x3xf32>
+  %counts = "stablehlo.scatter"(%none, %at, %ones) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %c : tensor<f32>
+  }) : (tensor<50x3xf32>, tensor<5000x1xi32>, tensor<5000x3xf32>) -> tensor<50x3xf32>
+  %hundred = stablehlo.constant dense<100.0> : tensor<50x3xf32>
+  check.expect_eq %counts, %hundred : tensor<50x3xf32>
   return
 }
