@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Shaders as Metal would be given them, by MoltenVK or by anybody: SPIRV-Cross turns every one of the golden model's into
-# Metal's language, with floats that nobody contracts where ours are precise. Doubles are what Metal has not: they are seen to fail.
+# Metal's language (version 3, with argument buffers: the arena is an array of buffers), with floats that nobody contracts
+# where ours are precise. Doubles are what Metal has not: they are seen to fail.
 # No compiler of Apple's and no device takes part.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -21,7 +22,7 @@ for file; do
     case \$file in
     *.comp)
         name=\$(cksum <"\$file.spv" | tr ' ' -)
-        spirv-cross --msl --msl-version 20300 "\$file.spv" --output "$work/\$name.metal" || exit
+        spirv-cross --msl --msl-version 30000 --msl-argument-buffers "\$file.spv" --output "$work/\$name.metal" || exit
         ;;
     esac
 done
