@@ -50,6 +50,15 @@ large() {
         "$bin/pcp" compare "$work/large.mlir" --targets cpu,vulkan:spirv1.3 --steps 2 --max-deviation 1e-5 --max-drift 1e-4
 }
 check "an arena in several buffers, rows of a large vocabulary" large
+# As on a GPU: groups of several subgroups, elements of buffers instead of texels, memory that the host does not see.
+as_gpu() {
+    PCP_VULKAN_AS_GPU=1 PCP_TARGET=vulkan:spirv1.3-f64 "$bin/pcp" check --backend cpu tests/tools/cuda-emulated/groups.mlir &&
+        PCP_VULKAN_AS_GPU=1 "$bin/pcp" compare "$work/model.mlir" --targets cpu,vulkan:spirv1.3 --steps 3 --max-deviation 1e-4 \
+            --max-drift 1e-3 &&
+        PCP_VULKAN_AS_GPU=1 "$bin/pcp" compare "$work/large.mlir" --targets cpu,vulkan:spirv1.3 --steps 1 --max-deviation 1e-5 \
+            --max-drift 1e-4
+}
+check "what a GPU does otherwise than a driver on the processor" as_gpu
 coreless() { "$bin/pcp" profile "$work/model.mlir" --device vulkan --steps 1 | grep -E '^ +[0-9.]+ +100.0% +- .* together$'; }
 check "a profile of the device says nothing of cores" coreless
 # By the host's clock a step begins where the one before it ends; by the device's, when it has come to the device.

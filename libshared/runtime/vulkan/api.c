@@ -28,10 +28,15 @@ static const VkDebugUtilsMessengerCreateInfoEXT complaints = {
     .pfnUserCallback = on_complaint,
 };
 
+static bool is_set(const char *variable)
+{
+    const char *wanted = getenv(variable);
+    return wanted && strcmp(wanted, "1") == 0;
+}
+
 static bool validates(void)
 {
-    const char *wanted = getenv("PCP_VULKAN_VALIDATE");
-    return wanted && strcmp(wanted, "1") == 0;
+    return is_set("PCP_VULKAN_VALIDATE");
 }
 
 static void *instance_function(const api_t *self, const char *name)
@@ -141,6 +146,8 @@ bool api_choose(api_t *self, int ordinal)
         self->GetPhysicalDeviceProperties2(self->physical, &properties);
     }
     self->GetPhysicalDeviceMemoryProperties(self->physical, &self->memory);
+    self->processor = self->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
+                      !is_set("PCP_VULKAN_AS_GPU");
     return true;
 }
 

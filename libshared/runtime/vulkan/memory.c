@@ -89,8 +89,7 @@ static void fill_copy(device_t *self, VkCommandBuffer commands, void *user)
 
 static bool host_sees_all(const api_t *api)
 {
-    VkPhysicalDeviceType type = api->properties.deviceType;
-    return type == VK_PHYSICAL_DEVICE_TYPE_CPU || type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    return api->processor || api->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
 /* A segment of no more than 2 GiB can have elements of any size: their numbers are 31 bits. */

@@ -96,10 +96,9 @@ uint32_t pipelines_size(const device_t *self, int kernel)
 {
     enum { USUAL = 64 };
     const api_t *api = &self->api;
-    bool processor = api->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
     bool apart = self->shaders.shader[kernel].how == SHADERS_APART;
-    return processor && !apart && api->subgroup.subgroupSize > 0 ? api->subgroup.subgroupSize
-                                                                 : USUAL;
+    return api->processor && !apart && api->subgroup.subgroupSize > 0 ? api->subgroup.subgroupSize
+                                                                      : USUAL;
 }
 
 /* Mesa's driver for processors ends a thread's loops for good after 65,535 rounds of all of them
@@ -172,8 +171,7 @@ static bool has_texels(const device_t *self)
 {
     const VkPhysicalDeviceProperties *p = &self->api.properties;
     uint64_t most = (uint64_t)p->limits.maxTexelBufferElements * sizeof(float);
-    return self->segments.n == 1 && p->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
-           most >= p->limits.maxStorageBufferRange;
+    return self->segments.n == 1 && self->api.processor && most >= p->limits.maxStorageBufferRange;
 }
 
 static int make_pipeline(device_t *self, int i, err_t *err)
