@@ -6,6 +6,8 @@
 #include "codegen/render_share.h"
 #include "ir/op.h"
 
+enum { MANY_TIMES = 32 };
+
 /* Loops over columns that are not inside another one, and what lies between them. */
 typedef struct {
     int n;
@@ -14,7 +16,7 @@ typedef struct {
     bool folds;      /* accumulators that live on behind a loop */
     bool known;      /* how to fold what others have folded */
     bool branches;   /* not all threads would come by */
-    int64_t rounds;  /* of the loops around them, at most */
+    int64_t rounds;  /* of the loops around them: at most so many, or more than MANY_TIMES */
     bool keeps;      /* arrays are written, or arguments that are read, outside of the loops */
     int64_t columns; /* of the longest, as far as it is known */
     bool *used;      /* by node: it is computed */
@@ -141,7 +143,7 @@ static void find_columns(const kernel_t *kernel, const kblock_t *block, int64_t 
                       s->kind == KS_SET;
         c->keeps = c->keeps || s->kind == KS_KEEP ||
                    (s->kind == KS_STORE && is_read(kernel, c->used, KX_LOAD, s->target));
-        bool loop = s->kind == KS_FOR && s->lo != KX_NONE;
+        bool loop = s->kind == KS_FOR && s->lo != KX_NONE && rounds <= MANY_TIMES;
         find_columns(kernel, &s->body, loop ? rounds * rounds_of(kernel, s) : rounds, c);
     }
 }
@@ -198,8 +200,8 @@ static bool is_apart(const kernel_t *kernel, const columns_t *c)
 static share_plan_t choose(const kernel_t *kernel, columns_t *c)
 {
     enum { ENOUGH = 4096, MANY_COLUMNS = 256, MAX_SHARED = 30 << 10, PER_ACC = 8 * 64 };
-    enum { FEW = 8, MOST = 1 << 20 };   /* lanes */
-    enum { EACH = 8, MANY_TIMES = 32 }; /* columns of one; it has one that it comes to more often */
+    enum { FEW = 8, MOST = 1 << 20 }; /* lanes */
+    enum { EACH = 8 };                /* columns of one; it has one that it comes to MANY_TIMES */
     share_plan_t plan = {.share = SHARE_ALONE};
     int64_t shared = (int64_t)kernel->acc.n * PER_ACC;
     find_columns(kernel, &kernel->body, 1, c);

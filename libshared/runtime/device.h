@@ -21,13 +21,12 @@ typedef void device_watch_fn(void *user, int step, int worker, double begin, dou
                              double cpu);
 
 typedef struct {
-    int ordinal;           /* which of the machine's devices of the kind, from 0 */
-    int threads;           /* 0: as many as this process may use */
-    bool pin;              /* bind threads to cores, but for the caller's (pool_new) */
-    uint64_t memory_limit; /* bytes of the arena at most, 0: what the device has */
-    bool staged;           /* for tests: no memory is shared with the device, whatever it has */
-    uint64_t
-        segment_bytes; /* for tests: no buffer of the arena is larger, 0: as the device has them */
+    int ordinal;            /* which of the machine's devices of the kind, from 0 */
+    int threads;            /* 0: as many as this process may use */
+    bool pin;               /* bind threads to cores, but for the caller's (pool_new) */
+    uint64_t memory_limit;  /* bytes of the arena at most, 0: what the device has */
+    bool staged;            /* for tests: no memory is shared with the device, whatever it has */
+    uint64_t segment_bytes; /* for tests: of a buffer of the arena at most, 0: the device's limit */
 
     /* Not NULL: the plan's code runs in a process of its own (runtime/runner.h), if the device's kind can. */
     struct runners *runners;

@@ -84,8 +84,7 @@ typedef struct {
     VkPhysicalDeviceIDProperties id;
     VkPhysicalDeviceMaintenance3Properties limits;
     VkPhysicalDeviceMemoryProperties memory;
-    bool
-        processor; /* the device is the machine's own; with PCP_VULKAN_AS_GPU=1, for tests, it counts as a GPU */
+    bool processor;              /* the machine's own; no, for tests, with PCP_VULKAN_AS_GPU=1 */
     bool f64;                    /* the device has doubles */
     bool indexes;                /* shaders may choose among buffers: the arena's segments */
     uint32_t family, clock_bits; /* of the queue's timestamps; 0: it has none */
