@@ -52,7 +52,9 @@ static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
     if (x == IR_NONE || *cache == IR_NONE || where == IR_NONE) return;
     ir_type_t type = *ir_type_of(fn, x);
     int64_t heads = type.dim[2], head = type.dim[3];
-    ir_type_t rows = ir_type(DT_F32, 3, (int64_t[]){ir_type_of(fn, where)->dim[0], heads, head});
+    ir_type_t rows = ir_type(type.dtype, 3,
+                             (int64_t[]){ir_type_of(fn, where)->dim[0], heads, head});
+    x = ir_convert(fn, ir_reshape(fn, x, &rows), ir_type_of(fn, *cache)->dtype);
     const ir_gather_t dims = {.n_offset = 2,
                               .n_collapsed = 2,
                               .n_start = 2,
@@ -62,11 +64,11 @@ static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
                               .index_vector_dim = 1,
                               .slice = {1, 1, heads, head},
                               .unique = true};
-    *cache = ir_scatter(fn, OP_invalid, *cache, where, ir_reshape(fn, x, &rows), &dims);
+    *cache = ir_scatter(fn, OP_invalid, *cache, where, x, &dims);
 }
 
-/* What is kept of this call's rows: [batch, span, kv_heads, head]. */
-static ir_val_t kept(build_t *b, ir_val_t cache)
+/* Of a cache: [batch, span, kv_heads, head], what this call's rows have. */
+static ir_val_t rows_of(build_t *b, ir_val_t cache)
 {
     if (cache == IR_NONE) return IR_NONE;
     ir_type_t type = *ir_type_of(b->fn, cache);
@@ -75,6 +77,13 @@ static ir_val_t kept(build_t *b, ir_val_t cache)
     ir_val_t none = ir_scalar(b->fn, DT_I32, 0);
     ir_val_t at[] = {scalar_of(b->fn, b->steps->slot), none, none, none};
     return ir_dynamic_slice(b->fn, cache, at, sizes);
+}
+
+/* The same as numbers to compute with. */
+static ir_val_t kept(build_t *b, ir_val_t cache)
+{
+    ir_val_t x = rows_of(b, cache);
+    return x == IR_NONE ? x : ir_convert(b->fn, x, DT_F32);
 }
 
 /* Softmax over the last axis of scores [batch, kv_heads, time, group, span], later positions left
@@ -149,7 +158,7 @@ static void list_inputs(const model_t *model, const model_step_t *how, arena_t *
 {
     const model_steps_t *steps = model->steps;
     ir_type_t cache = ir_type(
-        DT_F32, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
+        steps->kept, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
     ir_type_t rows = ir_type(DT_I32, 1, (int64_t[]){how->copies ? 1 : how->rows});
     *self = (inputs_t){.slot = -1, .last = -1};
     self->at = ARENA_ARRAY(arena, slot_t, 2 * model->layers + 4);
@@ -257,6 +266,9 @@ static int check_steps(const model_t *model, err_t *err)
     if (s->weights != DT_F32 && s->weights != DT_BF16 && s->weights != DT_I8)
         return err_set(err, ERR_ARG, "%s: weights of %s: f32, bf16 and i8 are known", model->name,
                        dtype_name(s->weights));
+    if (s->kept != DT_F32 && s->kept != DT_BF16)
+        return err_set(err, ERR_ARG, "%s: keys and values of %s: f32 and bf16 are known",
+                       model->name, dtype_name(s->kept));
     for (int i = 0; i < s->n_program; i++) {
         const model_step_t *p = &s->program[i];
         const model_field_t fields[] = {

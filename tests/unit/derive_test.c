@@ -161,7 +161,8 @@ static void round_weights(model_t *model, const kept_names_t *names, infer_weigh
 static void compare_weights(model_t *model, const kept_names_t *names, infer_weights_t weights,
                             double share)
 {
-    const infer_options_t few = {.threads = 2, .cache_dir = "", .weights = weights, .slots = 3};
+    const infer_options_t few = {
+        .threads = 2, .cache_dir = "", .weights = weights, .keep = INFER_KEEP_F32, .slots = 3};
     const infer_options_t all = {.threads = 2, .cache_dir = ""};
     infer_t *exact = open_as(model, &all), *a = open_as(model, &few);
     uint32_t prompt[3];

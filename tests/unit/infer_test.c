@@ -290,7 +290,8 @@ static void test_bf16(void **state)
     (void)state;
     model_t model;
     model_of_family(&model, rig_gpt2(false));
-    infer_t *a = open_as(&model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16});
+    infer_t *a = open_as(
+        &model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16, .keep = INFER_KEEP_F32});
     for (size_t i = 0; i < safetensors_count(model.params); i++) {
         const safetensor_t *t = safetensors_at(model.params, i);
         float *x = (float *)(uintptr_t)t->data;
@@ -312,8 +313,9 @@ static void test_bf16(void **state)
 static void check_int8(model_t *model, const char *name, bool turned)
 {
     infer_t *exact = open_as(model, &(infer_options_t){.cache_dir = ""});
-    infer_t *a = open_as(model,
-                         &(infer_options_t){.cache_dir = "", .weights = INFER_I8, .slots = 3});
+    infer_t *a = open_as(
+        model, &(infer_options_t){
+                   .cache_dir = "", .weights = INFER_I8, .keep = INFER_KEEP_F32, .slots = 3});
     uint32_t prompt[3];
     err_t err = {0};
     double far = 0;
