@@ -7,6 +7,7 @@
 
 #include "ir/build_index.h"
 #include "model/steps_in.h"
+#include "ops/fused.h"
 
 /* --- layers --- */
 
@@ -101,6 +102,31 @@ static ir_val_t softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, layer_along_rows(b, layer_row_reduce(b, OP_add, e), &type));
 }
 
+/* The same [.., rows, head] of each sequence and head of its keys: [batch * kv_heads, .., head]. */
+static ir_val_t by_heads(ir_fn_t *fn, ir_val_t x, const int64_t *perm)
+{
+    if (x == IR_NONE) return x;
+    const ir_type_t t = *ir_type_of(fn, x);
+    ir_type_t to = ir_type(t.dtype, 3,
+                           (int64_t[]){t.dim[0] * t.dim[perm[1]], t.dim[perm[2]], t.dim[3]});
+    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
+}
+
+/* Of one token of each sequence, as a group, which has a kernel that reads up to the token's position alone. */
+static ir_val_t attend_kept(build_t *b, ir_val_t q, const ir_val_t cache[2], double scale)
+{
+    ir_fn_t *fn = b->fn;
+    const int64_t *d = ir_type_of(fn, q)->dim, kv = ir_type_of(fn, cache[0])->dim[2];
+    ir_type_t heads = ir_type(DT_F32, 3, (int64_t[]){d[0] * kv, d[2] / kv, d[3]});
+    ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){d[0], d[2] * d[3]});
+    const int64_t perm[] = {0, 2, 1, 3};
+    ir_val_t k = by_heads(fn, rows_of(b, cache[0]), perm),
+             v = by_heads(fn, rows_of(b, cache[1]), perm);
+    const ir_op_t *o = fused_kept_attention(fn, ir_reshape(fn, q, &heads), k, v, b->steps->first,
+                                            scale);
+    return o ? ir_reshape(fn, o->out, &rows) : IR_NONE;
+}
+
 ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double scale)
 {
     ir_fn_t *fn = b->fn;
@@ -111,6 +137,9 @@ ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double 
     ir_val_t *cache = &b->steps->cache[2 * b->steps->layer++], where = places(b);
     keep(fn, &cache[0], k, where);
     keep(fn, &cache[1], v, where);
+
+    if (b->time == 1 && cache[0] != IR_NONE && ir_type_of(fn, cache[0])->dtype == DT_BF16)
+        return attend_kept(b, q, cache, scale);
 
     /* scores[b,c,i,g,j] = sum_d q[b,i,c,g,d] k[b,j,c,d] */
     const ir_dot_t qk = {.n_batch = 2,
