@@ -13,7 +13,10 @@
 enum {
     PCP_KEPT_BLOCK = 2 * PCP_LANES,
     PCP_KEPT_KEYS = 32, /* whose values are read together: they stay in the first-level cache */
+    PCP_KEPT_LINE = 64, /* bytes of a line of the cache */
+#ifndef PCP_KEPT_AHEAD_BYTES
     PCP_KEPT_AHEAD_BYTES = 4096 /* of rows, asked for before they are read */
+#endif
 };
 #define PCP_KEPT_BLOCKS(n) (((n) + PCP_KEPT_BLOCK - 1) / PCP_KEPT_BLOCK)
 #define PCP_KEPT_UP(n) (PCP_KEPT_BLOCKS(n) * PCP_KEPT_BLOCK)
@@ -23,13 +26,6 @@ typedef uint32_t pcp_kept_word_t __attribute__((vector_size(4 * PCP_LANES), alig
 typedef struct {
     pcp_vec_t first, second;
 } pcp_kept_t;
-
-/* Constants of a kernel: rows of keys have d numbers, those of values e, `row` numbers apart. */
-typedef struct {
-    int half; /* bf16, otherwise f32 */
-    int64_t d, e, key_row, value_row;
-    float scale;
-} pcp_kept_shape_t;
 
 /* Block b of a row of n numbers; zero beyond them. */
 PCP_FN pcp_kept_t pcp_kept_load(int half, const void *row, int64_t b, int64_t n)
@@ -69,11 +65,10 @@ PCP_FN void pcp_kept_order(int half, const float *x, int64_t n, float scale, flo
 }
 
 /* And back. */
-PCP_FN void pcp_kept_reorder(int half, const float *x, int64_t n, float scale, float *to)
+PCP_FN void pcp_kept_reorder(int half, const float *x, int64_t n, float *to)
 {
     for (int64_t i = 0; i < n; i++)
-        to[i] = x[i / PCP_KEPT_BLOCK * PCP_KEPT_BLOCK + pcp_kept_place(half, i % PCP_KEPT_BLOCK)] *
-                scale;
+        to[i] = x[i / PCP_KEPT_BLOCK * PCP_KEPT_BLOCK + pcp_kept_place(half, i % PCP_KEPT_BLOCK)];
 }
 
 /* --- Sums of as many vectors as a vector has lanes --- */
@@ -113,33 +108,40 @@ PCP_FN pcp_vec_t pcp_kept_sums(pcp_vec_t *v)
 
 /* --- A text --- */
 
-PCP_FN const char *pcp_kept_row(int half, const void *rows, int64_t row, int64_t j)
+/* Rows of n numbers, `row` numbers apart. */
+typedef struct {
+    const void *at;
+    int64_t row, n;
+} pcp_kept_rows_t;
+
+PCP_FN const char *pcp_kept_row(int half, const pcp_kept_rows_t *x, int64_t j)
 {
-    return (const char *)rows + j * row * (half ? 2 : 4);
+    return (const char *)x->at + j * x->row * (half ? 2 : 4);
 }
 
-/* Asks for a row that comes later. Those behind the last are asked for as well, which reads nothing. */
-PCP_FN void pcp_kept_ask(int half, const void *rows, int64_t row, int64_t n, int64_t j)
+/* Asks for what is read some time after rows [j, end) of n: rows of x, and behind the last one those that are read then. */
+PCP_FN void pcp_kept_ask(int half, const pcp_kept_rows_t *x, int64_t n, const pcp_kept_rows_t *then,
+                         int64_t j, int64_t end)
 {
-    const int64_t bytes = n * (half ? 2 : 4), ahead = PCP_KEPT_AHEAD_BYTES / bytes + 1;
-    const char *at = pcp_kept_row(half, rows, row, j + ahead);
-    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
+    const int64_t bytes = x->n * (half ? 2 : 4), ahead = PCP_KEPT_AHEAD_BYTES / bytes + 1;
+    for (j += ahead, end += ahead; j < end; j++) {
+        const char *at = j < n ? pcp_kept_row(half, x, j) : pcp_kept_row(half, then, j - n);
+        for (int64_t i = 0; i < bytes; i += PCP_KEPT_LINE) __builtin_prefetch(at + i);
+    }
 }
 
 /* Scores of keys [j, j + lanes) with q in the order of blocks; beyond the n-th they are those of the last key. */
-PCP_FN pcp_vec_t pcp_kept_scores(const pcp_kept_shape_t *s, const float *q, const void *keys,
-                                 int64_t j, int64_t n, int asks)
+PCP_FN pcp_vec_t pcp_kept_scores(int half, const float *q, const pcp_kept_rows_t *keys, int64_t j,
+                                 int64_t n)
 {
     pcp_vec_t sum[PCP_LANES];
 #pragma GCC unroll 16
     for (int u = 0; u < PCP_LANES; u++) {
-        const int64_t at = j + u < n ? j + u : n - 1;
-        const char *row = pcp_kept_row(s->half, keys, s->key_row, at);
-        if (asks) pcp_kept_ask(s->half, keys, s->key_row, s->d, at);
+        const char *row = pcp_kept_row(half, keys, j + u < n ? j + u : n - 1);
         sum[u] = (pcp_vec_t){0};
 #pragma GCC unroll 4
-        for (int64_t b = 0; b < PCP_KEPT_BLOCKS(s->d); b++) {
-            const pcp_kept_t x = pcp_kept_load(s->half, row, b, s->d);
+        for (int64_t b = 0; b < PCP_KEPT_BLOCKS(keys->n); b++) {
+            const pcp_kept_t x = pcp_kept_load(half, row, b, keys->n);
             sum[u] += x.first * pcp_vec_load(q + b * PCP_KEPT_BLOCK);
             sum[u] += x.second * pcp_vec_load(q + b * PCP_KEPT_BLOCK + PCP_LANES);
         }
@@ -163,61 +165,63 @@ PCP_FN float pcp_kept_exp(float *p, int64_t n)
 }
 
 /* out, in the order of blocks, += the sum of p[j] times values j of [from, to). Two sums side by side. */
-PCP_FN void pcp_kept_add(const pcp_kept_shape_t *s, const float *p, const void *values,
-                         int64_t from, int64_t to, float *out)
+PCP_FN void pcp_kept_add(int half, const float *p, const pcp_kept_rows_t *values, int64_t from,
+                         int64_t to, float *out)
 {
-    for (int64_t b = 0; b < PCP_KEPT_BLOCKS(s->e); b++) {
-        pcp_kept_t sum[2] = {{pcp_vec_load(out + b * PCP_KEPT_BLOCK),
-                              pcp_vec_load(out + b * PCP_KEPT_BLOCK + PCP_LANES)},
-                             {{0}, {0}}};
+    for (int64_t b = 0; b < PCP_KEPT_BLOCKS(values->n); b++, out += PCP_KEPT_BLOCK) {
+        pcp_kept_t sum[2] = {{pcp_vec_load(out), pcp_vec_load(out + PCP_LANES)}, {{0}, {0}}};
         int64_t j = from;
         for (; j + 2 <= to; j += 2)
             for (int u = 0; u < 2; u++) {
-                const char *row = pcp_kept_row(s->half, values, s->value_row, j + u);
-                const pcp_kept_t x = pcp_kept_load(s->half, row, b, s->e);
+                const pcp_kept_t x = pcp_kept_load(half, pcp_kept_row(half, values, j + u), b,
+                                                   values->n);
                 sum[u].first += x.first * p[j + u];
                 sum[u].second += x.second * p[j + u];
             }
         if (j < to) {
-            const char *row = pcp_kept_row(s->half, values, s->value_row, j);
-            const pcp_kept_t x = pcp_kept_load(s->half, row, b, s->e);
+            const pcp_kept_t x = pcp_kept_load(half, pcp_kept_row(half, values, j), b, values->n);
             sum[0].first += x.first * p[j];
             sum[0].second += x.second * p[j];
         }
-        pcp_vec_store(out + b * PCP_KEPT_BLOCK, sum[0].first + sum[1].first);
-        pcp_vec_store(out + b * PCP_KEPT_BLOCK + PCP_LANES, sum[0].second + sum[1].second);
+        pcp_vec_store(out, sum[0].first + sum[1].first);
+        pcp_vec_store(out + PCP_LANES, sum[0].second + sum[1].second);
     }
 }
 
-/* The `rows` rows of q that share keys and values, of which the first n are seen: out = softmax(scale q k^T) v.
- *   q [rows][PCP_KEPT_UP(d)], p [rows][ldp >= n up to whole vectors], sums [rows][PCP_KEPT_UP(e)]: room */
-PCP_FN void pcp_kept_attend(const pcp_kept_shape_t *s, int64_t rows, int64_t n, const float *x,
-                            int64_t x_row, const void *keys, const void *values, float *out,
-                            int64_t out_row, float *q, float *p, int64_t ldp, float *sums)
+/* A text's keys and values of a head, and the `rows` rows of q that share them; what is read next. */
+typedef struct {
+    pcp_kept_rows_t keys, values, next;
+    const float *q;
+    float *out;
+    int64_t rows, q_row, out_row;
+} pcp_kept_head_t;
+
+/* Of the first n positions: out = softmax(scale q k^T) v. Room: q [rows][PCP_KEPT_UP(d)], p [rows][ldp], ldp at least n
+ * in whole vectors, sums [rows][PCP_KEPT_UP(e)]. */
+PCP_FN void pcp_kept_attend(int half, float scale, const pcp_kept_head_t *x, int64_t n, float *q,
+                            float *p, int64_t ldp, float *sums)
 {
-    const int64_t d = PCP_KEPT_UP(s->d), e = PCP_KEPT_UP(s->e);
-    for (int64_t i = 0; i < rows; i++)
-        pcp_kept_order(s->half, x + i * x_row, s->d, s->scale, q + i * d);
+    const int64_t d = PCP_KEPT_UP(x->keys.n), e = PCP_KEPT_UP(x->values.n);
+    for (int64_t i = 0; i < x->rows; i++)
+        pcp_kept_order(half, x->q + i * x->q_row, x->keys.n, scale, q + i * d);
     for (int64_t j = 0; j < n; j += PCP_LANES) {
-        pcp_vec_store(p + j, pcp_kept_scores(s, q, keys, j, n, 1));
-        for (int64_t i = 1; i < rows; i++)
-            pcp_vec_store(p + i * ldp + j, pcp_kept_scores(s, q + i * d, keys, j, n, 0));
+        pcp_kept_ask(half, &x->keys, n, &x->values, j, pcp_least(j + PCP_LANES, n));
+        for (int64_t i = 0; i < x->rows; i++)
+            pcp_vec_store(p + i * ldp + j, pcp_kept_scores(half, q + i * d, &x->keys, j, n));
     }
-    for (int64_t j = 0; j < PCP_KEPT_KEYS && j < n; j++)
-        pcp_kept_ask(s->half, values, s->value_row, s->e, j - PCP_KEPT_KEYS);
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < x->rows; i++) {
         const float sum = pcp_kept_exp(p + i * ldp, n);
         for (int64_t j = 0; j < n; j++) p[i * ldp + j] /= sum;
         pcp_zero(sums + i * e, e);
     }
     for (int64_t j = 0; j < n; j += PCP_KEPT_KEYS) {
         const int64_t to = pcp_least(n, j + PCP_KEPT_KEYS);
-        for (int64_t u = j; u < to; u++) pcp_kept_ask(s->half, values, s->value_row, s->e, u);
-        for (int64_t i = 0; i < rows; i++)
-            pcp_kept_add(s, p + i * ldp, values, j, to, sums + i * e);
+        pcp_kept_ask(half, &x->values, n, &x->next, j, to);
+        for (int64_t i = 0; i < x->rows; i++)
+            pcp_kept_add(half, p + i * ldp, &x->values, j, to, sums + i * e);
     }
-    for (int64_t i = 0; i < rows; i++)
-        pcp_kept_reorder(s->half, sums + i * e, s->e, 1, out + i * out_row);
+    for (int64_t i = 0; i < x->rows; i++)
+        pcp_kept_reorder(half, sums + i * e, x->values.n, x->out + i * x->out_row);
 }
 
 #endif
