@@ -3,7 +3,8 @@
  *
  *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 or llama, also -bf16 and -int8
  *
- * --rows texts grow side by side; the floor is that of one pass for all of them. Weights are random, and
+ * --rows texts grow side by side; the floor is that of one pass for all of them, without and with what is kept of each
+ * text up to the token that it stands at. Weights are random, and
  * plans come from the cache where they were made before. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +151,7 @@ static int grow(infer_t *model, int rows, int tokens, err_t *err)
 
 static int bench(const model_t *model, int threads, int rows, int tokens, err_t *err)
 {
-    double rate[REPEATS], speed[REPEATS], share[REPEATS];
+    double rate[REPEATS], speed[REPEATS], share[REPEATS], both[REPEATS], position = 7;
     infer_t *self = open_model(model, threads, rows, err);
     if (!self) return -1;
     pool_t *pool = pool_new(threads, false, err);
@@ -162,7 +163,9 @@ static int bench(const model_t *model, int threads, int rows, int tokens, err_t 
     int status = 0;
     for (int r = 0; status >= 0 && r < rows; r++) status = infer_add(self, prompt, 4, err);
     if (status >= 0) status = grow(self, rows, 3, err);
-    double gb = (double)infer_facts(self).weight_bytes / 1e9;
+    const infer_facts_t facts = infer_facts(self);
+    double gb = (double)facts.weight_bytes / 1e9;
+    double each = (double)facts.kept_bytes / (double)(facts.slots * facts.length) / 1e9;
     for (int i = 0; status >= 0 && i < REPEATS; i++) {
         rate[i] = read_rate(pool, bytes);
         double start = clock_mono_s();
@@ -171,13 +174,15 @@ static int bench(const model_t *model, int threads, int rows, int tokens, err_t 
         double after = read_rate(pool, bytes);
         rate[i] = after > rate[i] ? after : rate[i];
         share[i] = speed[i] * gb / rate[i];
+        both[i] = speed[i] * (gb + rows * (position + tokens / 2.0) * each) / rate[i];
+        position += tokens;
     }
     if (status >= 0)
         printf("%-11s %d rows  %7.1f tokens/s  weights %.3f GB  reading %.1f GB/s  floor %.1f "
-               "steps/s  share of it %.2f\n",
+               "steps/s  share of it %.2f, with what is kept %.2f\n",
                model->name, rows, rows * bench_median(speed, REPEATS), gb,
                bench_median(rate, REPEATS), bench_median(rate, REPEATS) / gb,
-               bench_median(share, REPEATS));
+               bench_median(share, REPEATS), bench_median(both, REPEATS));
     fflush(stdout);
     free(bytes);
     pool_destroy(&pool);
