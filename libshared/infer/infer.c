@@ -98,13 +98,14 @@ static int check_length(int64_t has, int64_t wanted, err_t *err)
                                    (long long)wanted, (long long)has);
 }
 
-/* Keys and values are no more exact than the matrices that made them. */
-static infer_keep_t choose_keep(const infer_options_t *o, bool trained_half)
+/* Keys and values are no more exact than the matrices that made them. Derived programs read them by products, which
+ * are slower with bf16 by more than they save. */
+static infer_keep_t choose_keep(const infer_options_t *o, bool trained_half, bool derived)
 {
     bool half = o->weights == INFER_BF16 || o->weights == INFER_I8 ||
                 (o->weights == INFER_AS_TRAINED && trained_half);
     if (o->keep != INFER_KEEP_AS_WEIGHTS) return o->keep;
-    return half ? INFER_KEEP_BF16 : INFER_KEEP_F32;
+    return half && !derived ? INFER_KEEP_BF16 : INFER_KEEP_F32;
 }
 
 static int open_steps(infer_t *self, const infer_source_t *source, infer_options_t o,
@@ -113,7 +114,7 @@ static int open_steps(infer_t *self, const infer_source_t *source, infer_options
     infer_source_t merged = *source;
     merged.adapters = facts->adapters;
     bool half = facts->bf16 && !facts->derived; /* derived programs read what the module has */
-    o.keep = choose_keep(&o, facts->bf16);
+    o.keep = choose_keep(&o, facts->bf16, facts->derived != NULL);
     if (o.weights == INFER_AS_TRAINED) o.weights = half ? INFER_BF16 : INFER_F32;
     self->facts.length = o.length > 0 ? o.length : facts->length;
     if (facts->derived && check_length(facts->length, o.length, err) < 0) return -1;

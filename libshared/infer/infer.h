@@ -53,8 +53,8 @@ typedef enum { INFER_AS_TRAINED, INFER_F32, INFER_BF16, INFER_I8 } infer_weights
 /* "trained", "f32", "bf16" or "int8", as options spell them; anything else counts as "trained". */
 infer_weights_t infer_weights(const char *text);
 
-/* How keys and values are kept. AS_WEIGHTS: BF16 where matrices are read in bf16 or i8, else F32. BF16: rounded to
- * nearest even when they are written; what a module itself has in fewer bits than f32 stays as it is. */
+/* How keys and values are kept. AS_WEIGHTS: BF16 where matrices of a known family's model are read in bf16 or i8, else
+ * F32. BF16: rounded to nearest even when they are written; what a module itself has in fewer bits than f32 stays as it is. */
 typedef enum { INFER_KEEP_AS_WEIGHTS, INFER_KEEP_F32, INFER_KEEP_BF16 } infer_keep_t;
 
 /* "weights", "f32" or "bf16"; anything else counts as "weights". */

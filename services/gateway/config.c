@@ -60,8 +60,8 @@ static const config_field_t fields[] = {
      .kind = CONFIG_ENUM,
      .offset = offsetof(gateway_config_t, keep),
      .fallback = "weights",
-     .help = "how keys and values of what has been read are kept; weights: in bf16 where matrices "
-             "are bf16 or int8, else in f32",
+     .help = "how keys and values of what has been read are kept; weights: in bf16 where a known "
+             "family's matrices are bf16 or int8, else in f32",
      .words = "weights|f32|bf16"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),

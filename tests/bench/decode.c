@@ -1,7 +1,8 @@
 /* bench decode: tokens a second that one text grows by, beside the floor that memory sets: each token
  * reads every weight once, at the rate at which all threads together can read.
  *
- *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 or llama, also -bf16 and -int8
+ *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [MODEL...]
+ *       gpt2 or llama, also -bf16 and -int8
  *
  * --rows texts grow side by side; the floor is that of one pass for all of them, without and with what is kept of each
  * text up to the token that it stands at. Weights are random, and
@@ -77,6 +78,8 @@ static uint8_t *make_params(const ir_fn_t *fn, size_t *size, err_t *err)
     return bytes;
 }
 
+static infer_keep_t keep; /* as said */
+
 static infer_t *open_model(const model_t *model, int threads, int rows, err_t *err)
 {
     str_t text = {0};
@@ -89,7 +92,7 @@ static infer_t *open_model(const model_t *model, int threads, int rows, err_t *e
     const infer_source_t source = {
         .text = str_text(&text), .n_text = text.n, .file = model->name, .params = params};
     const infer_options_t options = {
-        .threads = threads, .slots = rows, .weights = model->weights, .slide = true};
+        .threads = threads, .slots = rows, .weights = model->weights, .keep = keep, .slide = true};
     infer_t *self = params ? infer_open(&source, &options, err) : NULL;
     safetensors_close(&params);
     free(bytes);
@@ -206,9 +209,10 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--threads") == 0) threads = value;
         if (strcmp(argv[at], "--tokens") == 0) tokens = value;
         if (strcmp(argv[at], "--rows") == 0) rows = value;
+        if (strcmp(argv[at], "--keep") == 0) keep = infer_keep(argv[at + 1]);
     }
     if (argc > at && argv[at][0] == '-') {
-        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] "
+        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] "
              "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
         return 2;
     }

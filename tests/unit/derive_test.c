@@ -204,6 +204,13 @@ static void test_kept(void **state)
         assert_true(most > 1e-5 && most < 2e-2);
         assert_int_equal(2 * infer_facts(half).kept_bytes, infer_facts(whole).kept_bytes);
         infer_close(&half);
+        o = (infer_options_t){.threads = 2,
+                              .cache_dir = "",
+                              .slots = 2,
+                              .weights = INFER_BF16}; /* says nothing of it */
+        half = open_as(&model, &o);
+        assert_int_equal(infer_facts(half).kept_bytes, infer_facts(whole).kept_bytes);
+        infer_close(&half);
         infer_close(&whole);
         model_fini(&model);
     }
