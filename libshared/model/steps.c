@@ -47,8 +47,7 @@ static ir_val_t places(build_t *b)
     return ir_concatenate(fn, part, 2, 1);
 }
 
-/* x [.., kv_heads, head] written to what is kept, at places [n, 2]: a head's positions lie one behind another, as they
- * are read. */
+/* x [.., kv_heads, head] written to what is kept, at places [n, 2]. */
 static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
 {
     if (x == IR_NONE || *cache == IR_NONE || where == IR_NONE) return;
@@ -61,20 +60,20 @@ static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
                               .n_collapsed = 2,
                               .n_start = 2,
                               .offset_dims = {1, 2},
-                              .collapsed = {0, 2},
-                              .start_map = {0, 2},
+                              .collapsed = {0, 1},
+                              .start_map = {0, 1},
                               .index_vector_dim = 1,
-                              .slice = {1, heads, 1, head},
+                              .slice = {1, 1, heads, head},
                               .unique = true};
     *cache = ir_scatter(fn, OP_invalid, *cache, where, x, &dims);
 }
 
-/* Of a cache: [batch, kv_heads, span, head], what this call's rows have. */
+/* Of a cache: [batch, span, kv_heads, head], what this call's rows have. */
 static ir_val_t rows_of(build_t *b, ir_val_t cache)
 {
     if (cache == IR_NONE) return IR_NONE;
     ir_type_t type = *ir_type_of(b->fn, cache);
-    int64_t sizes[] = {b->batch, type.dim[1], b->steps->how->span, type.dim[3]}, zero[4] = {0};
+    int64_t sizes[] = {b->batch, b->steps->how->span, type.dim[2], type.dim[3]}, zero[4] = {0};
     if (b->steps->slot == IR_NONE) return ir_slice(b->fn, cache, zero, sizes, NULL);
     ir_val_t none = ir_scalar(b->fn, DT_I32, 0);
     ir_val_t at[] = {scalar_of(b->fn, b->steps->slot), none, none, none};
@@ -103,24 +102,26 @@ static ir_val_t softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, layer_along_rows(b, layer_row_reduce(b, OP_add, e), &type));
 }
 
-/* Of a cache: [batch * kv_heads, span, head]. */
-static ir_val_t heads_of(build_t *b, ir_val_t cache)
+/* The same [.., rows, head] of each sequence and head of its keys: [batch * kv_heads, .., head]. */
+static ir_val_t by_heads(ir_fn_t *fn, ir_val_t x, const int64_t *perm)
 {
-    ir_val_t x = rows_of(b, cache);
     if (x == IR_NONE) return x;
-    const ir_type_t t = *ir_type_of(b->fn, x);
-    ir_type_t to = ir_type(t.dtype, 3, (int64_t[]){t.dim[0] * t.dim[1], t.dim[2], t.dim[3]});
-    return ir_reshape(b->fn, x, &to);
+    const ir_type_t t = *ir_type_of(fn, x);
+    ir_type_t to = ir_type(t.dtype, 3,
+                           (int64_t[]){t.dim[0] * t.dim[perm[1]], t.dim[perm[2]], t.dim[3]});
+    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
 }
 
 /* Of one token of each sequence, as a group, which has a kernel that reads up to the token's position alone. */
 static ir_val_t attend_kept(build_t *b, ir_val_t q, const ir_val_t cache[2], double scale)
 {
     ir_fn_t *fn = b->fn;
-    const int64_t *d = ir_type_of(fn, q)->dim, kv = ir_type_of(fn, cache[0])->dim[1];
+    const int64_t *d = ir_type_of(fn, q)->dim, kv = ir_type_of(fn, cache[0])->dim[2];
     ir_type_t heads = ir_type(DT_F32, 3, (int64_t[]){d[0] * kv, d[2] / kv, d[3]});
     ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){d[0], d[2] * d[3]});
-    ir_val_t k = heads_of(b, cache[0]), v = heads_of(b, cache[1]);
+    const int64_t perm[] = {0, 2, 1, 3};
+    ir_val_t k = by_heads(fn, rows_of(b, cache[0]), perm),
+             v = by_heads(fn, rows_of(b, cache[1]), perm);
     const ir_op_t *o = fused_kept_attention(fn, ir_reshape(fn, q, &heads), k, v, b->steps->first,
                                             scale);
     return o ? ir_reshape(fn, o->out, &rows) : IR_NONE;
@@ -140,23 +141,23 @@ ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double 
     if (b->time == 1 && cache[0] != IR_NONE && ir_type_of(fn, cache[0])->dtype == DT_BF16)
         return attend_kept(b, q, cache, scale);
 
-    /* scores[b,c,i,g,j] = sum_d q[b,i,c,g,d] k[b,c,j,d] */
+    /* scores[b,c,i,g,j] = sum_d q[b,i,c,g,d] k[b,j,c,d] */
     const ir_dot_t qk = {.n_batch = 2,
                          .n_contract = 1,
                          .lhs_batch = {0, 2},
-                         .rhs_batch = {0, 1},
+                         .rhs_batch = {0, 2},
                          .lhs_contract = {4},
                          .rhs_contract = {3}};
     q = ir_reshape(fn, layer_scale(b, q, scale), &split);
     ir_val_t p = softmax(b, ir_dot(fn, q, kept(b, cache[0]), &qk, DT_NONE));
 
-    /* out[b,c,i,g,d] = sum_j p[b,c,i,g,j] v[b,c,j,d], then the heads side by side again */
+    /* out[b,c,i,g,d] = sum_j p[b,c,i,g,j] v[b,j,c,d], then the heads side by side again */
     const ir_dot_t pv = {.n_batch = 2,
                          .n_contract = 1,
                          .lhs_batch = {0, 1},
-                         .rhs_batch = {0, 1},
+                         .rhs_batch = {0, 2},
                          .lhs_contract = {4},
-                         .rhs_contract = {2}};
+                         .rhs_contract = {1}};
     ir_val_t out = ir_dot(fn, p, kept(b, cache[1]), &pv, DT_NONE);
     return ir_reshape(fn, ir_transpose(fn, out, (int64_t[]){0, 2, 1, 3, 4}), &rows);
 }
@@ -186,7 +187,7 @@ static void list_inputs(const model_t *model, const model_step_t *how, arena_t *
 {
     const model_steps_t *steps = model->steps;
     ir_type_t cache = ir_type(
-        steps->kept, 4, (int64_t[]){steps->slots, model->kv_heads, steps->length, model->head});
+        steps->kept, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
     ir_type_t rows = ir_type(DT_I32, 1, (int64_t[]){how->copies ? 1 : how->rows});
     *self = (inputs_t){.slot = -1, .last = -1};
     self->at = ARENA_ARRAY(arena, slot_t, 2 * model->layers + 4);
@@ -276,9 +277,8 @@ static int build_copy(ir_module_t *m, const model_t *model, const params_t *para
     ir_val_t from[] = {scalar_of(fn, ir_fn_param(fn, at + in.from)), none, none, none};
     for (int i = 0; i < n_cache; i++) {
         cache[i] = ir_fn_param(fn, at + i);
-        const int64_t sizes[] = {1, model->kv_heads, how->span, model->head};
-        ir_val_t x = ir_dynamic_slice(fn, cache[i], from, sizes);
-        keep(fn, &cache[i], ir_transpose(fn, x, (int64_t[]){0, 2, 1, 3}), where);
+        const int64_t sizes[] = {1, how->span, model->kv_heads, model->head};
+        keep(fn, &cache[i], ir_dynamic_slice(fn, cache[i], from, sizes), where);
     }
     if (ir_fn_finish(fn, n_cache, cache, err) < 0) return -1;
     for (int i = 0; i < n_cache; i++) describe(m, &fn->result_attrs[i], "state", in.at[i].name);

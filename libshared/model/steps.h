@@ -5,7 +5,7 @@
  *   param "..."            the parameters as in @logits; a matrix [in, out] as [out, in], whose rows
  *                          are read one after another, by its name and STEPS_TURNED. A matrix of i8
  *                          has the f32 scales of its rows by its name and STEPS_SCALES
- *   state "keys.L"         [slots, kv_heads, length, head] f32 or bf16, and "values.L": of layer L; a row each
+ *   state "keys.L"         [slots, length, kv_heads, head] f32 or bf16, and "values.L": of layer L; a row each
  *                          per sequence (slot) and position. Also results, which update them in place
  *   batch "P.tokens"       [rows, time] i32, P: the program's name
  *   batch "P.first"        [rows] i32: the position of each row's first token

@@ -6,15 +6,14 @@
 #include "ir/build.h"
 
 enum {
-    FEW_COLS = 16,   /* columns of a part at least, where each is a row of memory */
-    FEW_BYTES = 384, /* bytes of a row of a part at least, where columns lie side by side */
-    MANY_COLS = 512, /* columns at most */
-    PARTS = 16,      /* wanted */
-    TILE_LEAST = 8,  /* rows: vectors are faster by a tenth for one, as fast for four */
-    LEAST_TERMS =
-        64, /* for a matrix unit, whose tiles have 32; matrices of a batch have a row or a few */
-    TILE_PARTS = 8, /* with a matrix unit: before a range of them rows of A are split */
-    TILE_COLS = 64, /* and as many columns at a time */
+    FEW_COLS = 16,    /* columns of a part at least, where each is a row of memory */
+    FEW_BYTES = 384,  /* bytes of a row of a part at least, where columns lie side by side */
+    MANY_COLS = 512,  /* columns at most */
+    PARTS = 16,       /* wanted */
+    TILE_LEAST = 8,   /* rows: vectors are faster by a tenth for one, as fast for four */
+    LEAST_TERMS = 64, /* for a matrix unit, whose tiles have 32 */
+    TILE_PARTS = 8,   /* with a matrix unit: before a range of them rows of A are split */
+    TILE_COLS = 64,   /* and as many columns at a time */
 };
 
 static int64_t most_rows(const lower_t *self)
@@ -35,10 +34,9 @@ static bool asked_for(const lower_t *self, const ir_op_t *op)
 /* Fills the step and the roots. */
 static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *root, int *bad)
 {
-    ir_dot_t dims;
-    ir_dot_dims(op, &dims);
-    s->batched = dims.n_batch > 0;
     *bad = gemm_describe(self, op, &s->weight, root, &s->step);
+    const ir_op_t *from = *bad == 0 ? ir_def(self->fn, root[1]) : NULL;
+    s->kept = from && from->code == OP_scatter;
     const plan_gemm_step_t *g = &s->step;
     bool weight = s->weight == DT_F32 || s->weight == DT_BF16 || s->weight == DT_I8;
     return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
@@ -61,7 +59,7 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
 bool stream_by_matrix(const stream_t *self)
 {
     return self->caps.matrix && self->most_rows >= TILE_LEAST && self->step.trans_b &&
-           self->weight != DT_F32 && self->step.k >= LEAST_TERMS && !self->batched;
+           self->weight != DT_F32 && self->step.k >= LEAST_TERMS && !self->kept;
 }
 
 /* Of one entry. */
