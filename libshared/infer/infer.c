@@ -99,7 +99,7 @@ static int check_length(int64_t has, int64_t wanted, err_t *err)
 }
 
 /* Keys and values are no more exact than the matrices that made them. Derived programs read them by products, which
- * are slower with bf16 by more than they save. */
+ * are as slow with bf16. */
 static infer_keep_t choose_keep(const infer_options_t *o, bool trained_half, bool derived)
 {
     bool half = o->weights == INFER_BF16 || o->weights == INFER_I8 ||
