@@ -261,7 +261,9 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
     render_begin(&self, kernel, &lang, out);
     str_add(out, "(char *arena, const int64_t *arg, int64_t begin, int64_t end)\n{\n");
     write_arguments(&self);
-    if (kernel->kind == KERNEL_ATTENTION)
+    if (kernel->kind == KERNEL_ATTENTION && kernel->attention->kept)
+        kept_render(kernel, out);
+    else if (kernel->kind == KERNEL_ATTENTION)
         attention_render(kernel, out);
     else if (kernel->kind == KERNEL_STREAM)
         stream_render(kernel, out);

@@ -193,6 +193,7 @@ static void list_kept(const found_t *found, emit_t *e, const model_steps_t *how)
         for (size_t k = 0; k < e->cache.n; k++) known = known || e->cache.at[k].of == cache.of;
         if (known) continue;
         cache.type = emit_kept_type(e, op, how->slots, how->length);
+        if (how->kept == DT_BF16 && cache.type.dtype == DT_F32) cache.type.dtype = DT_BF16;
         VEC_PUSH(&e->cache, cache);
     }
 }

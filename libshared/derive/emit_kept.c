@@ -43,9 +43,10 @@ static void write_at(emit_t *self, cache_t *cache, ir_val_t x, ir_val_t where)
         g.offset_dims[d - 2] = d - 1;
         dim[d - 1] = t->dim[d];
     }
-    ir_type_t rows = ir_type(t->dtype, t->rank - 1, dim);
-    cache->now = ir_scatter(self->to, OP_invalid, cache->now, where, ir_reshape(self->to, x, &rows),
-                            &g);
+    if (x == IR_NONE) return;
+    ir_type_t rows = ir_type(ir_type_of(self->to, x)->dtype, t->rank - 1, dim);
+    x = ir_convert(self->to, ir_reshape(self->to, x, &rows), t->dtype);
+    cache->now = ir_scatter(self->to, OP_invalid, cache->now, where, x, &g);
 }
 
 /* What is kept of this call's sequences: [rows, span, ...]. */
@@ -120,5 +121,6 @@ ir_val_t emit_kept(emit_t *self, ir_val_t v, int n, const axis_t *axes)
     }
     if (cache->now < self->to->body->arg + (ir_val_t)self->to->body->n_arg)
         write_at(self, cache, x, places(self));
-    return read_kept(self, cache);
+    x = read_kept(self, cache);
+    return x == IR_NONE ? x : ir_convert(self->to, x, type.dtype);
 }

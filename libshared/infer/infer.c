@@ -44,6 +44,13 @@ infer_weights_t infer_weights(const char *text)
                                        : INFER_AS_TRAINED;
 }
 
+infer_keep_t infer_keep(const char *text)
+{
+    return strcmp(text, "f32") == 0    ? INFER_KEEP_F32
+           : strcmp(text, "bf16") == 0 ? INFER_KEEP_BF16
+                                       : INFER_KEEP_AS_WEIGHTS;
+}
+
 /* --- opening --- */
 
 /* What @logits says of the model, and the family's description (copied) or NULL. */
@@ -91,12 +98,23 @@ static int check_length(int64_t has, int64_t wanted, err_t *err)
                                    (long long)wanted, (long long)has);
 }
 
+/* Keys and values are no more exact than the matrices that made them. Derived programs read them by products, which
+ * are as slow with bf16. */
+static infer_keep_t choose_keep(const infer_options_t *o, bool trained_half, bool derived)
+{
+    bool half = o->weights == INFER_BF16 || o->weights == INFER_I8 ||
+                (o->weights == INFER_AS_TRAINED && trained_half);
+    if (o->keep != INFER_KEEP_AS_WEIGHTS) return o->keep;
+    return half && !derived ? INFER_KEEP_BF16 : INFER_KEEP_F32;
+}
+
 static int open_steps(infer_t *self, const infer_source_t *source, infer_options_t o,
                       model_facts_t *facts, err_t *err)
 {
     infer_source_t merged = *source;
     merged.adapters = facts->adapters;
     bool half = facts->bf16 && !facts->derived; /* derived programs read what the module has */
+    o.keep = choose_keep(&o, facts->bf16, facts->derived != NULL);
     if (o.weights == INFER_AS_TRAINED) o.weights = half ? INFER_BF16 : INFER_F32;
     self->facts.length = o.length > 0 ? o.length : facts->length;
     if (facts->derived && check_length(facts->length, o.length, err) < 0) return -1;
@@ -109,8 +127,11 @@ static int open_steps(infer_t *self, const infer_source_t *source, infer_options
     self->facts.vocab = steps_vocab(self->steps);
     self->facts.width = steps_width(self->steps);
     const plan_t *plan = steps_plan(self->steps);
-    for (int i = 0; i < plan->n_tensor; i++)
-        if (plan->tensor[i].role == ROLE_PARAM) self->facts.weight_bytes += plan->tensor[i].n_bytes;
+    for (int i = 0; i < plan->n_tensor; i++) {
+        const plan_tensor_t *t = &plan->tensor[i];
+        if (t->role == ROLE_PARAM) self->facts.weight_bytes += t->n_bytes;
+        if (t->role == ROLE_STATE) self->facts.kept_bytes += t->n_bytes;
+    }
     return 0;
 }
 

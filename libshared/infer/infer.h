@@ -53,11 +53,19 @@ typedef enum { INFER_AS_TRAINED, INFER_F32, INFER_BF16, INFER_I8 } infer_weights
 /* "trained", "f32", "bf16" or "int8", as options spell them; anything else counts as "trained". */
 infer_weights_t infer_weights(const char *text);
 
+/* How keys and values are kept. AS_WEIGHTS: BF16 where matrices of a known family's model are read in bf16 or i8, else
+ * F32. BF16: rounded to nearest even when they are written; what a module itself has in fewer bits than f32 stays as it is. */
+typedef enum { INFER_KEEP_AS_WEIGHTS, INFER_KEEP_F32, INFER_KEEP_BF16 } infer_keep_t;
+
+/* "weights", "f32" or "bf16"; anything else counts as "weights". */
+infer_keep_t infer_keep(const char *text);
+
 typedef struct {
     int threads;             /* 0: one per core */
     int slots;               /* sequences at most, 0: 1 */
     int64_t length;          /* tokens of a sequence at most, 0: what @logits reads */
     infer_weights_t weights; /* of the window way as trained */
+    infer_keep_t keep;       /* the window way keeps nothing */
     bool slide;  /* where a sequence would grow beyond `length`, its older half is forgotten and the
                               * newer read again; of a longer prompt the last `length` are taken. Else both are
                               * errors */
@@ -85,6 +93,8 @@ typedef struct {
     bool slides;           /* as the options say */
     bool compiled;         /* else the plan was on disk */
     uint64_t weight_bytes; /* read for each token, or each step of several sequences */
+    uint64_t
+        kept_bytes; /* memory for the keys and values of all sequences, `slots` of `length` tokens */
 } infer_facts_t;
 infer_facts_t infer_facts(const infer_t *self);
 

@@ -143,10 +143,10 @@ static ir_module_t *make_module(void *user, err_t *err)
 static char *describe(const steps_t *self, const steps_from_t *from)
 {
     str_t text = {0};
-    str_addf(&text,
-             "%s %s, %lld slots of %lld, %s:", from->derived ? "derived steps of" : "steps of",
-             from->config, (long long)self->how.slots, (long long)self->how.length,
-             dtype_name(self->how.weights));
+    str_addf(&text, "%s %s, %lld slots of %lld, %s, kept %s:",
+             from->derived ? "derived steps of" : "steps of", from->config,
+             (long long)self->how.slots, (long long)self->how.length, dtype_name(self->how.weights),
+             dtype_name(self->how.kept));
     for (int i = 0; i < self->how.n_program; i++) str_addf(&text, " %s", self->program[i].name);
     char *out = mem_strdup(str_text(&text));
     str_fini(&text);
@@ -162,6 +162,7 @@ steps_t *steps_new(const steps_from_t *from, int64_t length, const infer_source_
     self->how.weights = o->weights == INFER_BF16 ? DT_BF16
                         : o->weights == INFER_I8 ? DT_I8
                                                  : DT_F32;
+    self->how.kept = o->keep == INFER_KEEP_BF16 ? DT_BF16 : DT_F32;
     list_programs(self);
     making_t making = {from, self};
     char *what = describe(self, from);

@@ -7,6 +7,7 @@
 
 #include "ir/build_index.h"
 #include "model/steps_in.h"
+#include "ops/fused.h"
 
 /* --- layers --- */
 
@@ -52,7 +53,9 @@ static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
     if (x == IR_NONE || *cache == IR_NONE || where == IR_NONE) return;
     ir_type_t type = *ir_type_of(fn, x);
     int64_t heads = type.dim[2], head = type.dim[3];
-    ir_type_t rows = ir_type(DT_F32, 3, (int64_t[]){ir_type_of(fn, where)->dim[0], heads, head});
+    ir_type_t rows = ir_type(type.dtype, 3,
+                             (int64_t[]){ir_type_of(fn, where)->dim[0], heads, head});
+    x = ir_convert(fn, ir_reshape(fn, x, &rows), ir_type_of(fn, *cache)->dtype);
     const ir_gather_t dims = {.n_offset = 2,
                               .n_collapsed = 2,
                               .n_start = 2,
@@ -62,11 +65,11 @@ static void keep(ir_fn_t *fn, ir_val_t *cache, ir_val_t x, ir_val_t where)
                               .index_vector_dim = 1,
                               .slice = {1, 1, heads, head},
                               .unique = true};
-    *cache = ir_scatter(fn, OP_invalid, *cache, where, ir_reshape(fn, x, &rows), &dims);
+    *cache = ir_scatter(fn, OP_invalid, *cache, where, x, &dims);
 }
 
-/* What is kept of this call's rows: [batch, span, kv_heads, head]. */
-static ir_val_t kept(build_t *b, ir_val_t cache)
+/* Of a cache: [batch, span, kv_heads, head], what this call's rows have. */
+static ir_val_t rows_of(build_t *b, ir_val_t cache)
 {
     if (cache == IR_NONE) return IR_NONE;
     ir_type_t type = *ir_type_of(b->fn, cache);
@@ -75,6 +78,13 @@ static ir_val_t kept(build_t *b, ir_val_t cache)
     ir_val_t none = ir_scalar(b->fn, DT_I32, 0);
     ir_val_t at[] = {scalar_of(b->fn, b->steps->slot), none, none, none};
     return ir_dynamic_slice(b->fn, cache, at, sizes);
+}
+
+/* The same as numbers to compute with. */
+static ir_val_t kept(build_t *b, ir_val_t cache)
+{
+    ir_val_t x = rows_of(b, cache);
+    return x == IR_NONE ? x : ir_convert(b->fn, x, DT_F32);
 }
 
 /* Softmax over the last axis of scores [batch, kv_heads, time, group, span], later positions left
@@ -92,6 +102,31 @@ static ir_val_t softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, layer_along_rows(b, layer_row_reduce(b, OP_add, e), &type));
 }
 
+/* The same [.., rows, head] of each sequence and head of its keys: [batch * kv_heads, .., head]. */
+static ir_val_t by_heads(ir_fn_t *fn, ir_val_t x, const int64_t *perm)
+{
+    if (x == IR_NONE) return x;
+    const ir_type_t t = *ir_type_of(fn, x);
+    ir_type_t to = ir_type(t.dtype, 3,
+                           (int64_t[]){t.dim[0] * t.dim[perm[1]], t.dim[perm[2]], t.dim[3]});
+    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
+}
+
+/* Of one token of each sequence, as a group, which has a kernel that reads up to the token's position alone. */
+static ir_val_t attend_kept(build_t *b, ir_val_t q, const ir_val_t cache[2], double scale)
+{
+    ir_fn_t *fn = b->fn;
+    const int64_t *d = ir_type_of(fn, q)->dim, kv = ir_type_of(fn, cache[0])->dim[2];
+    ir_type_t heads = ir_type(DT_F32, 3, (int64_t[]){d[0] * kv, d[2] / kv, d[3]});
+    ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){d[0], d[2] * d[3]});
+    const int64_t perm[] = {0, 2, 1, 3};
+    ir_val_t k = by_heads(fn, rows_of(b, cache[0]), perm),
+             v = by_heads(fn, rows_of(b, cache[1]), perm);
+    const ir_op_t *o = fused_kept_attention(fn, ir_reshape(fn, q, &heads), k, v, b->steps->first,
+                                            scale);
+    return o ? ir_reshape(fn, o->out, &rows) : IR_NONE;
+}
+
 ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double scale)
 {
     ir_fn_t *fn = b->fn;
@@ -102,6 +137,9 @@ ir_val_t steps_attention(build_t *b, ir_val_t q, ir_val_t k, ir_val_t v, double 
     ir_val_t *cache = &b->steps->cache[2 * b->steps->layer++], where = places(b);
     keep(fn, &cache[0], k, where);
     keep(fn, &cache[1], v, where);
+
+    if (b->time == 1 && cache[0] != IR_NONE && ir_type_of(fn, cache[0])->dtype == DT_BF16)
+        return attend_kept(b, q, cache, scale);
 
     /* scores[b,c,i,g,j] = sum_d q[b,i,c,g,d] k[b,j,c,d] */
     const ir_dot_t qk = {.n_batch = 2,
@@ -149,7 +187,7 @@ static void list_inputs(const model_t *model, const model_step_t *how, arena_t *
 {
     const model_steps_t *steps = model->steps;
     ir_type_t cache = ir_type(
-        DT_F32, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
+        steps->kept, 4, (int64_t[]){steps->slots, steps->length, model->kv_heads, model->head});
     ir_type_t rows = ir_type(DT_I32, 1, (int64_t[]){how->copies ? 1 : how->rows});
     *self = (inputs_t){.slot = -1, .last = -1};
     self->at = ARENA_ARRAY(arena, slot_t, 2 * model->layers + 4);
@@ -257,6 +295,9 @@ static int check_steps(const model_t *model, err_t *err)
     if (s->weights != DT_F32 && s->weights != DT_BF16 && s->weights != DT_I8)
         return err_set(err, ERR_ARG, "%s: weights of %s: f32, bf16 and i8 are known", model->name,
                        dtype_name(s->weights));
+    if (s->kept != DT_F32 && s->kept != DT_BF16)
+        return err_set(err, ERR_ARG, "%s: keys and values of %s: f32 and bf16 are known",
+                       model->name, dtype_name(s->kept));
     for (int i = 0; i < s->n_program; i++) {
         const model_step_t *p = &s->program[i];
         const model_field_t fields[] = {

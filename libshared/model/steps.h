@@ -5,7 +5,7 @@
  *   param "..."            the parameters as in @logits; a matrix [in, out] as [out, in], whose rows
  *                          are read one after another, by its name and STEPS_TURNED. A matrix of i8
  *                          has the f32 scales of its rows by its name and STEPS_SCALES
- *   state "keys.L"         [slots, length, kv_heads, head] f32, and "values.L": of layer L; a row each
+ *   state "keys.L"         [slots, length, kv_heads, head] f32 or bf16, and "values.L": of layer L; a row each
  *                          per sequence (slot) and position. Also results, which update them in place
  *   batch "P.tokens"       [rows, time] i32, P: the program's name
  *   batch "P.first"        [rows] i32: the position of each row's first token
@@ -38,6 +38,7 @@ typedef struct {
 typedef struct {
     int64_t slots, length; /* length: at most the model's positions */
     dtype_t weights;       /* of matrices: DT_F32, DT_BF16 or DT_I8. Sums are always f32 */
+    dtype_t kept;          /* of keys and values: DT_BF16, rounded to nearest even, or DT_F32 */
     const model_step_t *program;
     int n_program;
 } model_steps_t;

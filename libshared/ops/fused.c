@@ -108,6 +108,38 @@ static void build_attention(ir_fn_t *fn, ir_val_t arg, const void *user, ir_val_
     results[1] = ir_op2(fn, OP_add, max, ir_op1(fn, OP_log, sum));
 }
 
+/* Softmax over the last axis. */
+static ir_val_t softmax_of(ir_fn_t *fn, ir_val_t s)
+{
+    ir_val_t max = ir_reduce(fn, OP_maximum, s, last, 1);
+    ir_val_t e = ir_op1(fn, OP_exponential, ir_op2(fn, OP_subtract, s, along(fn, max, s)));
+    return ir_op2(fn, OP_divide, e, along(fn, ir_reduce(fn, OP_add, e, last, 1), e));
+}
+
+/* A text's last position, along scores [r h, g, s]. */
+static ir_val_t own_position(ir_fn_t *fn, ir_val_t at, const ir_type_t *scores)
+{
+    int64_t texts = ir_type_of(fn, at)->dim[0], heads = scores->dim[0] / texts, n = texts * heads;
+    ir_type_t square = ir_type(DT_I32, 2, (int64_t[]){texts, heads}), row = ir_type(DT_I32, 1, &n);
+    ir_val_t inside = ir_compare(fn, "LT", at, ir_scalar_like(fn, at, (double)scores->dim[2]));
+    at = ir_select(fn, inside, at, ir_scalar_like(fn, at, 0));
+    at = ir_reshape(fn, ir_broadcast(fn, at, &square, (int64_t[]){0}), &row);
+    ir_type_t each = ir_type_with(*scores, DT_I32);
+    return ir_broadcast(fn, at, &each, (int64_t[]){0});
+}
+
+static void build_kept(ir_fn_t *fn, ir_val_t arg, const void *user, ir_val_t *results)
+{
+    const fused_attention_t *how = user;
+    ir_val_t s = scores_of(fn, arg, vjp_wide(fn, arg + 1), how);
+    results[0] = IR_NONE;
+    if (s == IR_NONE) return;
+    const ir_type_t type = *ir_type_of(fn, s), index = ir_type_with(type, DT_I32);
+    ir_val_t seen = ir_compare(fn, "LE", ir_iota(fn, &index, 2), own_position(fn, arg + 3, &type));
+    s = ir_select(fn, seen, s, ir_scalar_like(fn, s, -INFINITY));
+    results[0] = ir_dot(fn, softmax_of(fn, s), vjp_wide(fn, arg + 2), &rows_by_columns, DT_NONE);
+}
+
 /* p = e^(s - lse), dv = p^T g, ds = p (g v^T - rowsum(g o)) scale, dq = ds k, dk = ds^T q. */
 static void build_gradient(ir_fn_t *fn, ir_val_t arg, const void *user, ir_val_t *results)
 {
@@ -159,6 +191,15 @@ ir_op_t *fused_attention_gradient(ir_fn_t *fn, const ir_val_t in[6], const fused
 {
     ir_attrs_t attrs = attention_attrs(fn, FUSED_ATTENTION_GRADIENT, how);
     return emit_group(fn, 6, in, 3, &attrs, build_gradient, how);
+}
+
+ir_op_t *fused_kept_attention(ir_fn_t *fn, ir_val_t q, ir_val_t k, ir_val_t v, ir_val_t at,
+                              double scale)
+{
+    const fused_attention_t how = {.scale = scale};
+    ir_val_t in[] = {q, k, v, at};
+    ir_attrs_t attrs = attention_attrs(fn, FUSED_KEPT_ATTENTION, &how);
+    return emit_group(fn, 4, in, 1, &attrs, build_kept, &how);
 }
 
 /* --- Reverse rules ---------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 
 #define FUSED_ATTENTION "attention"
 #define FUSED_ATTENTION_GRADIENT "attention_gradient"
+#define FUSED_KEPT_ATTENTION "kept_attention"
 
 /* The op is a group of this kind. */
 bool fused_is(const ir_op_t *op, const char *kind);
@@ -30,7 +31,15 @@ ir_op_t *fused_attention(ir_fn_t *fn, ir_val_t q, ir_val_t k, ir_val_t v,
  * (Dao et al. 2022, FlashAttention, algorithm 4). in: q, k, v, o, lse, ct. */
 ir_op_t *fused_attention_gradient(ir_fn_t *fn, const ir_val_t in[6], const fused_attention_t *how);
 
-/* Read off an op of either kind. */
+/* Attention of one token of each of r texts over what is kept of them: softmax(scale q k^T) v in f32.
+ *   q    [r h, g, d] f32: the g rows that share the keys of one of h heads
+ *   k, v [r h, s, d] and [r h, s, e], f32 or bf16
+ *   at   [r] i32: the token's position, the last that it sees; beyond s - 1 it sees the first one alone
+ * to o [r h, g, e] f32. NULL after an error. */
+ir_op_t *fused_kept_attention(ir_fn_t *fn, ir_val_t q, ir_val_t k, ir_val_t v, ir_val_t at,
+                              double scale);
+
+/* Read off an op of any kind. */
 fused_attention_t fused_attention_of(const ir_op_t *op);
 
 #endif

@@ -56,6 +56,13 @@ static const config_field_t fields[] = {
      .help = "how matrices are kept; trained: as the model has them; int8: rounded, with a scale "
              "for each row",
      .words = "trained|f32|bf16|int8"},
+    {.name = "keep",
+     .kind = CONFIG_ENUM,
+     .offset = offsetof(gateway_config_t, keep),
+     .fallback = "weights",
+     .help = "how keys and values of what has been read are kept; weights: in bf16 where a known "
+             "family's matrices are bf16 or int8, else in f32",
+     .words = "weights|f32|bf16"},
     FLAG(follow, "serve newer checkpoints of the same run as they come, without a restart"),
     COUNT(threads, "0", 0, 1024, "of each model; 0: one per core"),
     COUNT(plans_limit, "4Gi", 0, 1e15,

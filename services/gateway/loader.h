@@ -24,7 +24,7 @@ typedef struct {
     char tokenizer_hash[HASH_HEX];
     char *path; /* of the checkpoint */
     char hash
-        [24]; /* the beginning of its manifest's, and how matrices are kept, where not as trained */
+        [40]; /* the beginning of its manifest's; how matrices, keys and values are kept, where that was said */
     int64_t round;
     char *error; /* names the directory, or a file of it; else NULL */
 } loaded_t;

@@ -49,6 +49,10 @@ static const config_field_t fields[] = {
      "how matrices are kept; trained: as the model has them; int8: rounded, with a scale for each "
      "row",
      0, 0, "trained|f32|bf16|int8", false},
+    {"keep", CONFIG_ENUM, AT(keep), "weights",
+     "how keys and values of what has been read are kept; weights: in bf16 where a known "
+     "family's matrices are bf16 or int8, else in f32",
+     0, 0, "weights|f32|bf16", false},
     {"window", CONFIG_BOOL, AT(window), "false",
      "compute the whole window for each token, as models that mix positions otherwise than by "
      "attention need",

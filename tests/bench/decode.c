@@ -1,9 +1,11 @@
 /* bench decode: tokens a second that one text grows by, beside the floor that memory sets: each token
  * reads every weight once, at the rate at which all threads together can read.
  *
- *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [MODEL...]     gpt2 or llama, also -bf16 and -int8
+ *   scripts/bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] [MODEL...]
+ *       gpt2 or llama, also -bf16 and -int8
  *
- * --rows texts grow side by side; the floor is that of one pass for all of them. Weights are random, and
+ * --rows texts grow side by side; the floor is that of one pass for all of them, without and with what is kept of each
+ * text up to the token that it stands at. Weights are random, and
  * plans come from the cache where they were made before. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +78,8 @@ static uint8_t *make_params(const ir_fn_t *fn, size_t *size, err_t *err)
     return bytes;
 }
 
+static infer_keep_t keep; /* as said */
+
 static infer_t *open_model(const model_t *model, int threads, int rows, err_t *err)
 {
     str_t text = {0};
@@ -88,7 +92,7 @@ static infer_t *open_model(const model_t *model, int threads, int rows, err_t *e
     const infer_source_t source = {
         .text = str_text(&text), .n_text = text.n, .file = model->name, .params = params};
     const infer_options_t options = {
-        .threads = threads, .slots = rows, .weights = model->weights, .slide = true};
+        .threads = threads, .slots = rows, .weights = model->weights, .keep = keep, .slide = true};
     infer_t *self = params ? infer_open(&source, &options, err) : NULL;
     safetensors_close(&params);
     free(bytes);
@@ -150,7 +154,7 @@ static int grow(infer_t *model, int rows, int tokens, err_t *err)
 
 static int bench(const model_t *model, int threads, int rows, int tokens, err_t *err)
 {
-    double rate[REPEATS], speed[REPEATS], share[REPEATS];
+    double rate[REPEATS], speed[REPEATS], share[REPEATS], both[REPEATS], position = 7;
     infer_t *self = open_model(model, threads, rows, err);
     if (!self) return -1;
     pool_t *pool = pool_new(threads, false, err);
@@ -162,7 +166,9 @@ static int bench(const model_t *model, int threads, int rows, int tokens, err_t 
     int status = 0;
     for (int r = 0; status >= 0 && r < rows; r++) status = infer_add(self, prompt, 4, err);
     if (status >= 0) status = grow(self, rows, 3, err);
-    double gb = (double)infer_facts(self).weight_bytes / 1e9;
+    const infer_facts_t facts = infer_facts(self);
+    double gb = (double)facts.weight_bytes / 1e9;
+    double each = (double)facts.kept_bytes / (double)(facts.slots * facts.length) / 1e9;
     for (int i = 0; status >= 0 && i < REPEATS; i++) {
         rate[i] = read_rate(pool, bytes);
         double start = clock_mono_s();
@@ -171,13 +177,15 @@ static int bench(const model_t *model, int threads, int rows, int tokens, err_t 
         double after = read_rate(pool, bytes);
         rate[i] = after > rate[i] ? after : rate[i];
         share[i] = speed[i] * gb / rate[i];
+        both[i] = speed[i] * (gb + rows * (position + tokens / 2.0) * each) / rate[i];
+        position += tokens;
     }
     if (status >= 0)
         printf("%-11s %d rows  %7.1f tokens/s  weights %.3f GB  reading %.1f GB/s  floor %.1f "
-               "steps/s  share of it %.2f\n",
+               "steps/s  share of it %.2f, with what is kept %.2f\n",
                model->name, rows, rows * bench_median(speed, REPEATS), gb,
                bench_median(rate, REPEATS), bench_median(rate, REPEATS) / gb,
-               bench_median(share, REPEATS));
+               bench_median(share, REPEATS), bench_median(both, REPEATS));
     fflush(stdout);
     free(bytes);
     pool_destroy(&pool);
@@ -201,9 +209,10 @@ int main(int argc, char **argv)
         if (strcmp(argv[at], "--threads") == 0) threads = value;
         if (strcmp(argv[at], "--tokens") == 0) tokens = value;
         if (strcmp(argv[at], "--rows") == 0) rows = value;
+        if (strcmp(argv[at], "--keep") == 0) keep = infer_keep(argv[at + 1]);
     }
     if (argc > at && argv[at][0] == '-') {
-        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] "
+        puts("usage: bench decode [--threads N] [--tokens N] [--rows N] [--keep f32|bf16] "
              "[gpt2|gpt2-bf16|gpt2-int8|llama|llama-bf16|llama-int8 ...]");
         return 2;
     }

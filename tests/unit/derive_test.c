@@ -161,7 +161,8 @@ static void round_weights(model_t *model, const kept_names_t *names, infer_weigh
 static void compare_weights(model_t *model, const kept_names_t *names, infer_weights_t weights,
                             double share)
 {
-    const infer_options_t few = {.threads = 2, .cache_dir = "", .weights = weights, .slots = 3};
+    const infer_options_t few = {
+        .threads = 2, .cache_dir = "", .weights = weights, .keep = INFER_KEEP_F32, .slots = 3};
     const infer_options_t all = {.threads = 2, .cache_dir = ""};
     infer_t *exact = open_as(model, &all), *a = open_as(model, &few);
     uint32_t prompt[3];
@@ -183,6 +184,36 @@ static void compare_weights(model_t *model, const kept_names_t *names, infer_wei
     infer_close(&exact);
     infer_close(&a);
     infer_close(&b);
+}
+
+/* What is kept in bf16 is half of the bytes, and scores are those of f32 but for its rounding. */
+static void test_kept(void **state)
+{
+    (void)state;
+    const char *const names[] = {"gpt2", "llama", "nanochat"};
+    ir_module_t *const modules[] = {rig_gpt2(false), rig_llama(), rig_nanochat(false)};
+    for (int i = 0; i < 3; i++) {
+        model_t model;
+        model_of_stranger(&model, modules[i]);
+        infer_options_t o = {.threads = 2, .cache_dir = "", .slots = 2};
+        infer_t *whole = open_as(&model, &o);
+        o.keep = INFER_KEEP_BF16;
+        infer_t *half = open_as(&model, &o);
+        double most = fmax(follow(half, whole, 3, 8, false), follow(half, whole, 17, 4, false));
+        print_message("%s, kept in bf16: scores differ by %.3g at most\n", names[i], most);
+        assert_true(most > 1e-5 && most < 2e-2);
+        assert_int_equal(2 * infer_facts(half).kept_bytes, infer_facts(whole).kept_bytes);
+        infer_close(&half);
+        o = (infer_options_t){.threads = 2,
+                              .cache_dir = "",
+                              .slots = 2,
+                              .weights = INFER_BF16}; /* says nothing of it */
+        half = open_as(&model, &o);
+        assert_int_equal(infer_facts(half).kept_bytes, infer_facts(whole).kept_bytes);
+        infer_close(&half);
+        infer_close(&whole);
+        model_fini(&model);
+    }
 }
 
 static void test_weights(void **state)
@@ -443,10 +474,15 @@ static void test_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_families),        cmocka_unit_test(test_exported),
-        cmocka_unit_test(test_other_arguments), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_together),        cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_weights),         cmocka_unit_test(test_exported_weights),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_exported),
+        cmocka_unit_test(test_other_arguments),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_exported_weights),
         cmocka_unit_test(test_scanned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

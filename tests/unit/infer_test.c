@@ -70,9 +70,8 @@ static void test_nanochat(void **state)
 
 /* Several sequences of different lengths, which begin and end at different times: the greedy tokens of
  * each are those it has alone. */
-static void test_side_by_side(void **state)
+static void check_side_by_side(infer_options_t options)
 {
-    (void)state;
     /* Three tokens are read by the program for four: the fourth slot stands in the middle of a prompt, or
      * behind one. */
     enum { N = 9, SLOTS = 4, MORE = 12 };
@@ -81,7 +80,8 @@ static void test_side_by_side(void **state)
     model_t model;
     err_t err = {0};
     model_of_family(&model, rig_llama());
-    infer_t *one = open_as(&model, &(infer_options_t){.cache_dir = ""});
+    options.cache_dir = "";
+    infer_t *one = open_as(&model, &options);
     for (int i = 0; i < N; i++) {
         prompt_of(prompt, lengths[i], VOCAB, 100 + (uint64_t)i);
         int s = infer_add(one, prompt, lengths[i], &err);
@@ -93,7 +93,8 @@ static void test_side_by_side(void **state)
         infer_end(one, s);
     }
     infer_close(&one);
-    infer_t *all = open_as(&model, &(infer_options_t){.cache_dir = "", .slots = SLOTS});
+    options.slots = SLOTS;
+    infer_t *all = open_as(&model, &options);
     int who[SLOTS] = {-1, -1, -1, -1}, done[N] = {0}, begun = 0, ended = 0;
     while (ended < N) {
         while (begun < N) {
@@ -117,6 +118,14 @@ static void test_side_by_side(void **state)
     }
     infer_close(&all);
     model_fini(&model);
+}
+
+static void test_side_by_side(void **state)
+{
+    (void)state;
+    check_side_by_side((infer_options_t){0});
+    check_side_by_side((infer_options_t){.keep = INFER_KEEP_BF16});
+    check_side_by_side((infer_options_t){.weights = INFER_I8});
 }
 
 /* --- what sequences share --- */
@@ -290,7 +299,8 @@ static void test_bf16(void **state)
     (void)state;
     model_t model;
     model_of_family(&model, rig_gpt2(false));
-    infer_t *a = open_as(&model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16});
+    infer_t *a = open_as(
+        &model, &(infer_options_t){.cache_dir = "", .weights = INFER_BF16, .keep = INFER_KEEP_F32});
     for (size_t i = 0; i < safetensors_count(model.params); i++) {
         const safetensor_t *t = safetensors_at(model.params, i);
         float *x = (float *)(uintptr_t)t->data;
@@ -312,8 +322,9 @@ static void test_bf16(void **state)
 static void check_int8(model_t *model, const char *name, bool turned)
 {
     infer_t *exact = open_as(model, &(infer_options_t){.cache_dir = ""});
-    infer_t *a = open_as(model,
-                         &(infer_options_t){.cache_dir = "", .weights = INFER_I8, .slots = 3});
+    infer_t *a = open_as(
+        model, &(infer_options_t){
+                   .cache_dir = "", .weights = INFER_I8, .keep = INFER_KEEP_F32, .slots = 3});
     uint32_t prompt[3];
     err_t err = {0};
     double far = 0;
@@ -337,6 +348,57 @@ static void check_int8(model_t *model, const char *name, bool turned)
     infer_close(&a);
     infer_close(&b);
     model_fini(model);
+}
+
+/* Keys and values in bf16 take half of the memory. They are those of f32, each off by at most 2^-9 of itself, of which
+ * a head's sums and the layers' leave less; and a token's numbers do not depend on the number of threads. */
+static void check_kept(model_t *model, const char *name)
+{
+    infer_options_t o = {.threads = 2, .cache_dir = "", .keep = INFER_KEEP_BF16};
+    infer_t *a = open_as(model, &o), *b = open_as(model, &(infer_options_t){.cache_dir = ""});
+    o.threads = 1;
+    infer_t *c = open_as(model, &o);
+    assert_true(infer_facts(b).kept_bytes > 0);
+    assert_int_equal(2 * infer_facts(a).kept_bytes, infer_facts(b).kept_bytes);
+    double most = 0;
+    const size_t n[] = {1, 2, 17, 34};
+    for (size_t i = 0; i < 4; i++) assert_true(compare(a, c, n[i], BLOCK) == 0);
+    for (size_t i = 0; i < 4; i++) most = fmax(most, follow(a, b, n[i], BLOCK, false));
+    print_message("%s, kept in bf16: scores differ by %.3g at most\n", name, most);
+    assert_true(most > 1e-5 && most < 2e-2); /* scores are of the order of 1 */
+    infer_close(&a);
+    infer_close(&b);
+    infer_close(&c);
+    model_fini(model);
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    model_t model;
+    model_of_family(&model, rig_gpt2(false));
+    check_kept(&model, "gpt2");
+    model_of_family(&model, rig_llama());
+    check_kept(&model, "llama");
+    model_of_family(&model, rig_nanochat(false));
+    check_kept(&model, "nanochat");
+}
+
+/* They follow the matrices where nothing is said. */
+static void test_kept_as_weights(void **state)
+{
+    (void)state;
+    model_t model;
+    uint64_t bytes[4];
+    const infer_weights_t weights[] = {INFER_F32, INFER_BF16, INFER_I8, INFER_AS_TRAINED};
+    for (int i = 0; i < 4; i++) {
+        model_of_family(&model, rig_gpt2(i == 3)); /* the last one is trained in bf16 */
+        infer_t *self = open_as(&model, &(infer_options_t){.cache_dir = "", .weights = weights[i]});
+        bytes[i] = infer_facts(self).kept_bytes;
+        infer_close(&self);
+        model_fini(&model);
+    }
+    for (int i = 1; i < 4; i++) assert_int_equal(2 * bytes[i], bytes[0]);
 }
 
 static void test_int8(void **state)
@@ -497,6 +559,8 @@ int main(void)
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_int8),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept_as_weights),
         cmocka_unit_test(test_cache),
         cmocka_unit_test(test_cache_limit),
         cmocka_unit_test(test_full),

@@ -19,8 +19,20 @@ int64_t attention_pieces(const attention_t *a)
     return attention_tiles(a->t) + (a->gradient ? attention_tiles(a->s) : 0);
 }
 
+/* Rows of scores of a matrix lie on a thread's stack. */
+static bool knows_kept(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op)
+{
+    if (!caps->stream || op->n_in != 4 || op->n_out != 1) return false;
+    const ir_type_t *q = ir_type_of(fn, op->in[0]), *k = ir_type_of(fn, op->in[1]);
+    const ir_type_t *v = ir_type_of(fn, op->in[2]);
+    bool known = k->dtype == v->dtype && (k->dtype == DT_F32 || k->dtype == DT_BF16);
+    double row = (double)k->dim[1] + (double)q->dim[2] + (double)v->dim[2] + 128;
+    return known && q->dtype == DT_F32 && 4 * (double)q->dim[1] * row < MAX_ROOM_BYTES;
+}
+
 bool attention_knows(const caps_t *caps, const ir_fn_t *fn, const ir_op_t *op)
 {
+    if (fused_is(op, FUSED_KEPT_ATTENTION)) return knows_kept(caps, fn, op);
     if (!caps->attention) return false;
     bool gradient = fused_is(op, FUSED_ATTENTION_GRADIENT);
     if (!gradient && !fused_is(op, FUSED_ATTENTION)) return false;
@@ -125,14 +137,21 @@ static ir_val_t behind_views(const lower_t *self, ir_val_t v)
     }
 }
 
+/* Operands that are matrices. */
+static int n_matrix(const ir_op_t *op)
+{
+    return fused_is(op, FUSED_KEPT_ATTENTION) ? op->n_in - 1 : op->n_in;
+}
+
 int attention_prepare(lower_t *self, const ir_op_t *op)
 {
     attention_view_t view;
     ir_val_t root;
+    for (int i = n_matrix(op); i < op->n_in; i++) self->value[op->in[i]].root = true;
     for (int i = 0; i < op->n_out; i++)
         if (!view_result(self, op->out + (ir_val_t)i, &view))
             self->value[op->out + (ir_val_t)i].layout.rank = 0;
-    for (int i = 0; i < op->n_in; i++) {
+    for (int i = 0; i < n_matrix(op); i++) {
         if (view_operand(self, op->in[i], &root, &view)) continue;
         self->value[behind_views(self, op->in[i])].root = true;
         if (view_operand(self, op->in[i], &root, &view)) continue;
@@ -149,7 +168,7 @@ int attention_prepare(lower_t *self, const ir_op_t *op)
 
 static int add_views(lower_t *self, const ir_op_t *op, kernel_t *kernel, attention_t *a)
 {
-    for (int i = 0; i < op->n_in; i++) {
+    for (int i = 0; i < n_matrix(op); i++) {
         attention_view_t *view = &a->view[a->n_view++];
         ir_val_t root;
         if (!view_operand(self, op->in[i], &root, view))
@@ -200,6 +219,28 @@ static void estimate(const lower_t *self, const ir_op_t *op, kernel_t *kernel, c
     kernel->grain = us > 20 ? 1 : (int64_t)(20 / us) + 1;
 }
 
+static char *label_of(const ir_op_t *op, const attention_t *a, int64_t n, dtype_t kept)
+{
+    const char *pairs = a->kept ? " " : a->pairs ? " bf16" : "";
+    return mem_printf("%s%s %lldx%lldx%lld x%lld%s%s", a->how.causal ? "causal " : "",
+                      attr_text(&op->attrs, "kind", ""), (long long)a->t, (long long)a->s,
+                      (long long)a->d, (long long)n, pairs, a->kept ? dtype_name(kept) : "");
+}
+
+enum { KEPT_PIECES = 16 }; /* wanted */
+
+/* Positions, and how the work is cut: a piece of a few matrices is a row of q, so that threads have alike. */
+static void place_kept(lower_t *self, const ir_op_t *op, kernel_t *kernel, attention_t *a)
+{
+    ir_val_t at = op->in[3];
+    self->value[at].stored = true;
+    a->at = kernel_arg(kernel, at, DT_I32, false);
+    a->heads = kernel->extent / ir_type_of(self->fn, at)->dim[0];
+    a->pieces = kernel->extent < KEPT_PIECES ? a->t : 1;
+    kernel->extent *= a->pieces;
+    kernel->grain = 1;
+}
+
 int attention_place(lower_t *self, const ir_op_t *op)
 {
     group_t *group = mem_calloc(1, sizeof *group);
@@ -208,22 +249,24 @@ int attention_place(lower_t *self, const ir_op_t *op)
     const ir_type_t *q = ir_type_of(self->fn, op->in[0]), *v = ir_type_of(self->fn, op->in[2]);
     *a = (attention_t){.how = fused_attention_of(op),
                        .gradient = fused_is(op, FUSED_ATTENTION_GRADIENT),
+                       .kept = fused_is(op, FUSED_KEPT_ATTENTION),
                        .t = q->dim[1],
                        .s = v->dim[1],
                        .d = q->dim[2],
                        .e = v->dim[2]};
-    a->pairs = takes_pairs(self, op, a->gradient);
+    a->pairs = !a->kept && takes_pairs(self, op, a->gradient);
     kernel->kind = KERNEL_ATTENTION;
     kernel->op = op;
     kernel->attention = a;
     kernel->extent = q->dim[0];
-    kernel->label = mem_printf("%s%s %lldx%lldx%lld x%lld%s", a->how.causal ? "causal " : "",
-                               attr_text(&op->attrs, "kind", ""), (long long)a->t, (long long)a->s,
-                               (long long)a->d, (long long)kernel->extent, a->pairs ? " bf16" : "");
+    kernel->label = label_of(op, a, kernel->extent, v->dtype);
     group->order = (int)self->step.n;
     int status = add_views(self, op, kernel, a);
     estimate(self, op, kernel, a);
-    if (self->caps.many) kernel->extent *= attention_pieces(a);
+    if (a->kept)
+        place_kept(self, op, kernel, a);
+    else if (self->caps.many)
+        kernel->extent *= attention_pieces(a);
     for (int i = 0; i < op->n_out; i++) {
         lvalue_t *lv = &self->value[op->out + (ir_val_t)i];
         lv->group = (int)self->group.n;

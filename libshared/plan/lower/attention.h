@@ -21,8 +21,13 @@ enum {
 typedef struct attention {
     fused_attention_t how;
     bool gradient;
+    bool
+        kept; /* of one token over what is kept of its text; rows beyond its position are not read */
     bool pairs;         /* operands of f32 are rounded to bf16 for the products */
     int64_t t, s, d, e; /* rows of q, rows of k, columns of q and k, columns of v */
+    int at;             /* kept: the argument with texts' positions ... */
+    int64_t heads;      /* ... each of so many matrices one behind another; */
+    int64_t pieces;     /* and pieces of work that rows of q are cut into, where matrices are few */
     /* Operands, then results, in the order of the op; the log-sum-exp as [t, 1] matrices. */
     int n_view;
     attention_view_t view[ATTENTION_MAX_VIEW];

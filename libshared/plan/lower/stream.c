@@ -35,6 +35,8 @@ static bool asked_for(const lower_t *self, const ir_op_t *op)
 static bool describe(lower_t *self, const ir_op_t *op, stream_t *s, ir_val_t *root, int *bad)
 {
     *bad = gemm_describe(self, op, &s->weight, root, &s->step);
+    const ir_op_t *from = *bad == 0 ? ir_def(self->fn, root[1]) : NULL;
+    s->kept = from && from->code == OP_scatter;
     const plan_gemm_step_t *g = &s->step;
     bool weight = s->weight == DT_F32 || s->weight == DT_BF16 || s->weight == DT_I8;
     return *bad == 0 && weight && root[0] != root[1] && !g->trans_a && g->m >= 1 &&
@@ -57,7 +59,7 @@ bool stream_prepare(lower_t *self, const ir_op_t *op)
 bool stream_by_matrix(const stream_t *self)
 {
     return self->caps.matrix && self->most_rows >= TILE_LEAST && self->step.trans_b &&
-           self->weight != DT_F32 && self->step.k >= LEAST_TERMS;
+           self->weight != DT_F32 && self->step.k >= LEAST_TERMS && !self->kept;
 }
 
 /* Of one entry. */

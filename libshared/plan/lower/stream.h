@@ -17,6 +17,7 @@ typedef struct stream {
     int64_t part_cols; /* columns of C, a unit of parallel work; a multiple of caps.lanes */
     int64_t n_part;    /* of an entry; the last one may be smaller */
     int64_t most_rows; /* of the module's products */
+    bool kept; /* B is what the program keeps of texts, one for each: never for a matrix unit */
     caps_t caps;
 } stream_t;
 

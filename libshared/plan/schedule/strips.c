@@ -319,8 +319,9 @@ bool strips_touch(const lower_t *self, const lstep_t *step, int64_t strips, touc
         return product && product_touch(self, step, strips, to);
     }
     const kernel_t *k = self->group.at[step->group]->kernel;
-    if (k->kind == KERNEL_ATTENTION) return attention_touch(self, k, strips, to);
-    if (k->kind == KERNEL_STREAM) {
+    bool kept = k->kind == KERNEL_ATTENTION && k->attention->kept;
+    if (k->kind == KERNEL_ATTENTION && !kept) return attention_touch(self, k, strips, to);
+    if (k->kind == KERNEL_STREAM || kept) {
         any_touch(self, step, to);
         return false;
     }
