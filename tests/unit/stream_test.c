@@ -17,6 +17,7 @@
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "ir/build.h"
+#include "ir/build_index.h"
 #include "plan/lower/stream.h"
 #include "runtime/exec.h"
 
@@ -257,12 +258,62 @@ static void test_only_when_asked(void **state)
     plan_destroy(&plan);
 }
 
+/* The product of 16 rows with a matrix [64, 128], or with what the program keeps, one row of which it writes before. */
+static plan_t *plan_of_rows(dtype_t weight, bool kept)
+{
+    err_t err = {0};
+    ir_module_t *module = ir_module_new();
+    ir_type_t types[] = {
+        ir_type(DT_F32, 2, (int64_t[]){16, 128}), ir_type(weight, 2, (int64_t[]){64, 128}),
+        ir_type(DT_I32, 2, (int64_t[]){1, 1}), ir_type(weight, 2, (int64_t[]){1, 128})};
+    ir_fn_t *fn = ir_fn_new(module, "f", 4, types);
+    const ir_dot_t dims = {.n_contract = 1, .lhs_contract = {1}, .rhs_contract = {1}};
+    ir_val_t w = ir_fn_param(fn, 1);
+    const ir_gather_t row = {.n_offset = 1,
+                             .n_collapsed = 1,
+                             .n_start = 1,
+                             .offset_dims = {1},
+                             .index_vector_dim = 1,
+                             .slice = {1, 128}};
+    if (kept) w = ir_scatter(fn, OP_invalid, w, ir_fn_param(fn, 2), ir_fn_param(fn, 3), &row);
+    ir_val_t y = ir_dot(fn, ir_fn_param(fn, 0), ir_convert(fn, w, DT_F32), &dims, DT_NONE);
+    assert_int_equal(ir_fn_finish(fn, 1, &y, &err), 0);
+    attr_set_int(module->arena, &module->attrs, "pcp.stream", STREAM_ROWS);
+    plan_t *plan = compile_module(module, "test", NULL, "cpu:x86-64-v4-amx", &err);
+    if (!plan) fail_msg("%s", err.text);
+    ir_module_destroy(&module);
+    return plan;
+}
+
+static bool by_matrix(dtype_t weight, bool kept)
+{
+    plan_t *plan = plan_of_rows(weight, kept);
+    bool found = false;
+    assert_int_equal(count_streams(plan), 1);
+    for (int i = 0; i < plan->program[0].n_step; i++)
+        found = found || strstr(plan->program[0].step[i].label, "matrix unit");
+    plan_destroy(&plan);
+    return found;
+}
+
+/* Where there is a matrix unit, it reads weights of 16 rows, and not what is kept of texts. No such machine is
+ * needed to see it. */
+static void test_matrix_unit(void **state)
+{
+    (void)state;
+    assert_true(by_matrix(DT_I8, false));
+    assert_true(by_matrix(DT_BF16, false));
+    assert_false(by_matrix(DT_F32, false));
+    assert_false(by_matrix(DT_BF16, true));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_only_when_asked),
+        cmocka_unit_test(test_matrix_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

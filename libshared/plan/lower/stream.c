@@ -80,8 +80,9 @@ static char *label_of(const stream_t *s, int64_t entries)
     const plan_gemm_step_t *g = &s->step;
     char times[24] = "";
     if (entries > 1) snprintf(times, sizeof times, " x%lld", (long long)entries);
-    return mem_printf("stream %s %lldx%lldx%lld %s%s", g->trans_b ? "nt" : "nn", (long long)g->m,
-                      (long long)g->n, (long long)g->k, dtype_name(s->weight), times);
+    return mem_printf("stream %s %lldx%lldx%lld %s%s%s", g->trans_b ? "nt" : "nn", (long long)g->m,
+                      (long long)g->n, (long long)g->k, dtype_name(s->weight), times,
+                      stream_by_matrix(s) ? " by the matrix unit" : "");
 }
 
 bool stream_place(lower_t *self, const ir_op_t *op)
