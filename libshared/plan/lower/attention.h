@@ -21,8 +21,7 @@ enum {
 typedef struct attention {
     fused_attention_t how;
     bool gradient;
-    bool
-        kept; /* of one token over what is kept of its text; rows beyond its position are not read */
+    bool kept;          /* of one token of a text, over the rows up to its position */
     bool pairs;         /* operands of f32 are rounded to bf16 for the products */
     int64_t t, s, d, e; /* rows of q, rows of k, columns of q and k, columns of v */
     int at;             /* kept: the argument with texts' positions ... */
