@@ -262,7 +262,7 @@ static void test_device(void **state)
             if (x[i] != 4 * (float)(i % 1000)) fail_msg("%d: %g", i, (double)x[i]);
     }
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT / 2}, ERR_MEMORY,
-                      "11.4 MiB, have to be in one buffer");
+                      "batch arg0 has 11.4 MiB, and a buffer");
     plan->code[4] = 2; /* the version: from before segments */
     run_on(plan, &(exec_options_t){0}, x, N);
     refused_by_device(plan, (exec_options_t){.segment_bytes = SEGMENT}, ERR_MEMORY,

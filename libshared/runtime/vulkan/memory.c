@@ -92,6 +92,23 @@ static bool host_sees_all(const api_t *api)
     return api->processor || api->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
 }
 
+/* What has a name and no buffer that could hold it. */
+static int check_tensors(const device_t *self, uint64_t most, err_t *err)
+{
+    const api_t *api = &self->api;
+    for (int i = 0; i < self->plan->n_tensor; i++) {
+        const plan_tensor_t *t = &self->plan->tensor[i];
+        if (t->n_bytes > most)
+            return err_set(
+                err, ERR_MEMORY,
+                "%s %s has %.1f MiB, and a buffer of Vulkan device %s has %.1f at most "
+                "(maxStorageBufferRange, maxMemoryAllocationSize): it takes another device",
+                plan_role_name(t->role), t->name, (double)t->n_bytes / (1 << 20),
+                api->properties.deviceName, (double)most / (1 << 20));
+    }
+    return 0;
+}
+
 /* A segment of no more than 2 GiB can have elements of any size: their numbers are 31 bits. */
 int memory_plan(device_t *self, spans_t *touched, err_t *err)
 {
@@ -102,7 +119,7 @@ int memory_plan(device_t *self, spans_t *touched, err_t *err)
         most = api->properties.limits.maxStorageBufferRange;
     if (self->options.segment_bytes && most > self->options.segment_bytes)
         most = self->options.segment_bytes;
-    if (check_limits(self, n_bytes, err) < 0) return -1;
+    if (check_limits(self, n_bytes, err) < 0 || check_tensors(self, most, err) < 0) return -1;
     if (segments_cut(touched, n_bytes, most < usual ? most : usual, most, &self->segments, err) < 0)
         return err_prefix(
             err, "Vulkan device %s: maxStorageBufferRange %u, maxMemoryAllocationSize %llu: ",
