@@ -119,6 +119,7 @@ int memory_plan(device_t *self, spans_t *touched, err_t *err)
         most = api->properties.limits.maxStorageBufferRange;
     if (self->options.segment_bytes && most > self->options.segment_bytes)
         most = self->options.segment_bytes;
+    most &= ~UINT64_C(15); /* sizes are whole fours of elements */
     if (check_limits(self, n_bytes, err) < 0 || check_tensors(self, most, err) < 0) return -1;
     if (segments_cut(touched, n_bytes, most < usual ? most : usual, most, &self->segments, err) < 0)
         return err_prefix(

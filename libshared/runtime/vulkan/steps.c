@@ -4,6 +4,7 @@
 #include "runtime/vulkan/steps.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -77,10 +78,11 @@ static int place_args(const device_t *self, const args_t *args, const work_t *wo
     for (int i = 0; i < shader->n_arg; i++) {
         const shader_arg_t *a = &shader->arg[i];
         int64_t byte = args->byte.at[work->at + (size_t)i], size = a->size;
-        span_t span = span_of(self, a, byte);
+        span_t span = a->reads || a->writes ? span_of(self, a, byte) : (span_t){0, 0};
+        if (span.lo == span.hi) continue; /* nothing is touched: zeros will do */
         size_t segment = segments_find(&self->segments, span.lo);
         int64_t from = (int64_t)self->segments.at[segment].lo, element = (byte - from) / size;
-        int64_t last = ((int64_t)span.hi - from) / size;
+        int64_t last = ((int64_t)span.hi - from - 1) / size;
         if (byte % size != 0 || element > INT32_MAX || element < INT32_MIN || last > INT32_MAX)
             return err_set(
                 err, ERR_CORRUPT,
@@ -100,6 +102,7 @@ int steps_load(device_t *self, err_t *err)
     if (status == 0) status = plan_segments(self, &args, err);
     if (status == 0)
         status = memory_new(&self->api, &self->args, (n_bytes + 255) & ~255u, true, err);
+    if (status == 0) memset(self->args.mapped, 0, n_bytes);
     for (size_t i = 0; status == 0 && i < args.work.n; i++)
         status = place_args(self, &args, &args.work.at[i], self->args.mapped, err);
     VEC_FREE(&args.byte);
