@@ -20,5 +20,7 @@ void attention_add_place(const attention_view_t *view, str_t *out);
 
 /* Does a rendered kernel need prelude_attention.h, or prelude_attention.cuh? */
 bool attention_is_in(const char *text);
+/* And prelude_kept.h besides? */
+bool kept_is_in(const char *text);
 
 #endif

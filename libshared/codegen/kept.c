@@ -1,9 +1,15 @@
 /* Attention over what is kept of texts: sizes and strides are written out as numbers; the work is in prelude_kept.h. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "codegen/attention.h"
 
 enum { Q, K, V, O }; /* views */
+
+bool kept_is_in(const char *text)
+{
+    return strstr(text, "pcp_kept_") != NULL;
+}
 
 /* Matrix `number` of a view: a pointer into its argument. */
 static void point_at(const attention_t *a, int view, const char *name, str_t *out)

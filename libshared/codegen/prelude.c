@@ -23,6 +23,9 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"libshared/codegen/prelude_attention.h\"\n"
         ".incbin \"libshared/codegen/prelude_attention_pairs.h\"\n"
         ".incbin \"libshared/codegen/prelude_attention_matrix.h\"\n"
+        ".byte 0\n"
+        ".local prelude_kept_bytes\n"
+        "prelude_kept_bytes:\n"
         ".incbin \"libshared/codegen/prelude_kept.h\"\n"
         ".byte 0\n"
         ".local prelude_stream_bytes\n"
@@ -70,6 +73,7 @@ __asm__(".pushsection .rodata\n"
 
 extern const char prelude_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_attention_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_kept_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_stream_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_split_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
@@ -90,6 +94,11 @@ const char *prelude_text(void)
 const char *prelude_attention_text(void)
 {
     return prelude_attention_bytes;
+}
+
+const char *prelude_kept_text(void)
+{
+    return prelude_kept_bytes;
 }
 
 const char *prelude_stream_text(void)

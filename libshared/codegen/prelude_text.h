@@ -8,6 +8,8 @@ const char *prelude_text(void);
 
 /* prelude_attention.h, for the sources that use it; behind the first part. */
 const char *prelude_attention_text(void);
+/* prelude_kept.h, behind that. */
+const char *prelude_kept_text(void);
 
 /* prelude_stream.h and prelude_stream_int.h, in the same way, behind the heads of tiles and packing for a matrix unit. */
 const char *prelude_stream_text(void);

@@ -296,13 +296,17 @@ static bool has_complex(const char *text)
 
 static void write_head(str_t *out, bool attends, int n, char *const *text)
 {
-    bool is_complex = false;
-    for (int i = 0; i < n; i++) is_complex = is_complex || has_complex(text[i]);
+    bool is_complex = false, keeps = false;
+    for (int i = 0; i < n; i++) {
+        is_complex = is_complex || has_complex(text[i]);
+        keeps = keeps || kept_is_in(text[i]);
+    }
     str_add(out, prelude_text());
     str_add(out, "\n");
     if (attends) {
         str_add(out, tile_amx_head);
         str_add(out, prelude_attention_text());
+        if (keeps) str_add(out, prelude_kept_text());
     }
     if (is_complex) str_add(out, prelude_complex_text());
     render_c_rounding(out);

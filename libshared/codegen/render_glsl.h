@@ -35,6 +35,12 @@ void glsl_sum(render_t *self, const kx_node_t *n, str_t *out);
 void glsl_node(render_t *self, kx_t x, str_t *out);
 void glsl_index(render_t *self, kx_t x, str_t *out); /* as `int` */
 void glsl_value(render_t *self, kx_t x, str_t *out); /* as glsl_type of its element type */
+/* a / b, rounded up. */
+static inline int64_t glsl_above(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* const int a<i>: where argument i of n begins in its segment of the arena; const uint g<i>: which that is. */
 void glsl_argument(int i, int n, str_t *out);
 /* Where elements of a type lie: the arena's name as such ("m_f32", which is m_f32(segment)[element]) and the type in memory. */

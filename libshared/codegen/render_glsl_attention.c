@@ -16,11 +16,6 @@ typedef struct {
     str_t *out;
 } attend_t;
 
-static int64_t above(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* --- Rows ------------------------------------------------------------------------------------- */
 
 /* const int <name>: where matrix o of a view begins. */
@@ -333,7 +328,7 @@ static void find_reach(const attention_t *a, int arg, int64_t batch, int64_t *lo
         if (v->arg != arg) continue;
         shape_of(a, i, &rows, &cols);
         int64_t first = v->offset, last = v->offset + cols;
-        extend(above(batch, v->n_inner), v->outer, &first, &last);
+        extend(glsl_above(batch, v->n_inner), v->outer, &first, &last);
         extend(batch < v->n_inner ? batch : v->n_inner, v->inner, &first, &last);
         extend(rows, v->row, &first, &last);
         if (*hi == *lo || first < *lo) *lo = first;

@@ -22,11 +22,6 @@ typedef struct {
     int width;  /* neighbours among them: 1, 2, 4 */
 } side_t;
 
-static int64_t above(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Elements from an operand's first to behind its last. */
 static int64_t extent(const plan_gemm_step_t *s, int64_t outer, int64_t inner, int64_t rows,
                       int64_t cols, int64_t ld)
@@ -42,7 +37,7 @@ static void write_reach(const plan_gemm_step_t *s, str_t *out)
     int64_t b = extent(s, s->stride_b, s->inner_b, s->trans_b ? s->n : s->k,
                        s->trans_b ? s->k : s->n, s->ldb);
     int64_t c = extent(s, s->stride_c, s->inner_c, s->m, s->n, s->ldc);
-    int64_t rounds = s->k / TERMS + s->k % TERMS + above(s->k, SUM_BLOCK);
+    int64_t rounds = s->k / TERMS + s->k % TERMS + glsl_above(s->k, SUM_BLOCK);
     str_addf(out, "// lanes %d, rounds %" PRId64 ", arguments 3\n", LANES, rounds);
     str_addf(out, "// r- %d 0 %" PRId64 "\n// r- %d 0 %" PRId64 "\n", size, a * size, size,
              b * size);
@@ -75,7 +70,7 @@ static side_t side_of(const plan_gemm_step_t *s, char name, int groups)
 /* Which tile of which matrices. */
 static void write_tile(const plan_gemm_step_t *s, int rows, int cols, str_t *out)
 {
-    int64_t n_row = above(s->m, rows), n_col = above(s->n, cols);
+    int64_t n_row = glsl_above(s->m, rows), n_col = glsl_above(s->n, cols);
     str_addf(
         out,
         "void main()\n{\n"
@@ -261,7 +256,7 @@ void render_glsl_product(const product_t *product, str_t *out)
 {
     const plan_gemm_step_t *s = &product->step;
     int rows = product->tiles.rows, cols = product->tiles.cols;
-    side_t a = side_of(s, 'a', (int)above(rows, LANES)), b = side_of(s, 'b', cols / LANES);
+    side_t a = side_of(s, 'a', (int)glsl_above(rows, LANES)), b = side_of(s, 'b', cols / LANES);
     write_reach(s, out);
     write_tile(s, rows, cols, out);
     write_places(&a, out);

@@ -93,8 +93,7 @@ typedef struct {
     bool slides;           /* as the options say */
     bool compiled;         /* else the plan was on disk */
     uint64_t weight_bytes; /* read for each token, or each step of several sequences */
-    uint64_t
-        kept_bytes; /* memory for the keys and values of all sequences, `slots` of `length` tokens */
+    uint64_t kept_bytes;   /* of keys and values: `slots` sequences of `length` tokens */
 } infer_facts_t;
 infer_facts_t infer_facts(const infer_t *self);
 

@@ -102,14 +102,13 @@ static ir_val_t softmax(build_t *b, ir_val_t scores)
     return ir_op2(fn, OP_divide, e, layer_along_rows(b, layer_row_reduce(b, OP_add, e), &type));
 }
 
-/* The same [.., rows, head] of each sequence and head of its keys: [batch * kv_heads, .., head]. */
-static ir_val_t by_heads(ir_fn_t *fn, ir_val_t x, const int64_t *perm)
+/* x [batch, span, kv_heads, head] as a matrix for each sequence and head: [batch * kv_heads, span, head]. */
+static ir_val_t by_heads(ir_fn_t *fn, ir_val_t x)
 {
     if (x == IR_NONE) return x;
     const ir_type_t t = *ir_type_of(fn, x);
-    ir_type_t to = ir_type(t.dtype, 3,
-                           (int64_t[]){t.dim[0] * t.dim[perm[1]], t.dim[perm[2]], t.dim[3]});
-    return ir_reshape(fn, ir_transpose(fn, x, perm), &to);
+    ir_type_t to = ir_type(t.dtype, 3, (int64_t[]){t.dim[0] * t.dim[2], t.dim[1], t.dim[3]});
+    return ir_reshape(fn, ir_transpose(fn, x, (int64_t[]){0, 2, 1, 3}), &to);
 }
 
 /* Of one token of each sequence, as a group, which has a kernel that reads up to the token's position alone. */
@@ -119,9 +118,7 @@ static ir_val_t attend_kept(build_t *b, ir_val_t q, const ir_val_t cache[2], dou
     const int64_t *d = ir_type_of(fn, q)->dim, kv = ir_type_of(fn, cache[0])->dim[2];
     ir_type_t heads = ir_type(DT_F32, 3, (int64_t[]){d[0] * kv, d[2] / kv, d[3]});
     ir_type_t rows = ir_type(DT_F32, 2, (int64_t[]){d[0], d[2] * d[3]});
-    const int64_t perm[] = {0, 2, 1, 3};
-    ir_val_t k = by_heads(fn, rows_of(b, cache[0]), perm),
-             v = by_heads(fn, rows_of(b, cache[1]), perm);
+    ir_val_t k = by_heads(fn, rows_of(b, cache[0])), v = by_heads(fn, rows_of(b, cache[1]));
     const ir_op_t *o = fused_kept_attention(fn, ir_reshape(fn, q, &heads), k, v, b->steps->first,
                                             scale);
     return o ? ir_reshape(fn, o->out, &rows) : IR_NONE;

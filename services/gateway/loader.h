@@ -24,7 +24,7 @@ typedef struct {
     char tokenizer_hash[HASH_HEX];
     char *path; /* of the checkpoint */
     char hash
-        [40]; /* the beginning of its manifest's; how matrices, keys and values are kept, where that was said */
+        [40]; /* the beginning of its manifest's, and what was said of how matrices, keys and values are kept */
     int64_t round;
     char *error; /* names the directory, or a file of it; else NULL */
 } loaded_t;

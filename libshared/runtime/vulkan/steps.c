@@ -17,7 +17,6 @@ enum { MAX_RECORDED = 4096 };
 typedef struct {
     device_t *device;
     VEC(int64_t) byte; /* the arguments, twice n of a step, as args */
-    VEC(work_t) work;  /* the steps that have some */
 } args_t;
 
 static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *err)
@@ -30,7 +29,6 @@ static int add_args(void *user, work_t *work, int n, const int64_t *arg, err_t *
                        shader->n_arg, n);
     work->at = self->byte.n;
     for (int i = 0; i < 2 * n; i++) VEC_PUSH(&self->byte, arg[i % n]);
-    VEC_PUSH(&self->work, *work);
     return 0;
 }
 
@@ -55,16 +53,15 @@ static void add_copy(spans_t *out, const plan_copy_step_t *c)
 static int plan_segments(device_t *self, const args_t *args, err_t *err)
 {
     spans_t spans = {0};
-    for (size_t i = 0; i < args->work.n; i++) {
-        const work_t *work = &args->work.at[i];
+    for (size_t i = 0; i < self->steps.work.n; i++) {
+        const work_t *work = &self->steps.work.at[i];
         const shader_t *shader = &self->shaders.shader[work->kernel];
-        for (int k = 0; k < shader->n_arg; k++) {
+        if (work->copy) add_copy(&spans, work->copy);
+        for (int k = 0; !work->copy && k < shader->n_arg; k++) {
             span_t span = span_of(self, &shader->arg[k], args->byte.at[work->at + (size_t)k]);
             if (shader->arg[k].reads || shader->arg[k].writes) VEC_PUSH(&spans, span);
         }
     }
-    for (size_t i = 0; i < self->steps.work.n; i++)
-        if (self->steps.work.at[i].copy) add_copy(&spans, self->steps.work.at[i].copy);
     int status = memory_plan(self, &spans, err);
     VEC_FREE(&spans);
     return status;
@@ -103,10 +100,10 @@ int steps_load(device_t *self, err_t *err)
     if (status == 0)
         status = memory_new(&self->api, &self->args, (n_bytes + 255) & ~255u, true, err);
     if (status == 0) memset(self->args.mapped, 0, n_bytes);
-    for (size_t i = 0; status == 0 && i < args.work.n; i++)
-        status = place_args(self, &args, &args.work.at[i], self->args.mapped, err);
+    for (size_t i = 0; status == 0 && i < self->steps.work.n; i++)
+        if (!self->steps.work.at[i].copy)
+            status = place_args(self, &args, &self->steps.work.at[i], self->args.mapped, err);
     VEC_FREE(&args.byte);
-    VEC_FREE(&args.work);
     return status;
 }
 
