@@ -24,6 +24,10 @@ enum {
     PART_OF_ROW = 4096, /* the wanted length of its parts */
     MANY_ROWS = 512,    /* rows from which a sum over rows is cut into chunks */
     CHUNKS = 32,
+    MOST_SUM_PARTS = 8,   /* of products with long sums ... */
+    FEWEST_TERMS = 1024,  /* ... of a part, in f32 ... */
+    FEWEST_PAIRED = 4096, /* ... and in bf16, which are copied sooner ... */
+    SUM_UNIT = 32,        /* ... which is a multiple of this */
     WIDE_ROW = 16384, /* columns from which sums over rows run in parallel over columns instead */
     /* The same of devices of threads without number (caps_t.many), which wait for each row of a chunk. */
     MANY_CHUNKS = 256,
@@ -204,6 +208,45 @@ static dtype_t product_type(dtype_t a, dtype_t b, dtype_t result)
     return a == DT_F64 || b == DT_F64 || result == DT_F64 ? DT_F64 : DT_F32;
 }
 
+/* Into how many parts the sum of [m, k] x [n, k] is cut for a matrix unit, whose operands are copied: a part copies
+ * its own terms once, where rows and columns of one long sum would each copy those of others. 1: it stays whole, as
+ * it does where the parts' results were more than a quarter of what is copied. */
+static int64_t sum_parts(const caps_t *caps, int64_t m, int64_t n, int64_t k, bool bf16)
+{
+    tiles_t tiles;
+    plan_gemm_step_t whole = {
+        DT_F32, 1, 1, m, n, k, .lda = m, .ldb = n, .ldc = n, .trans_a = true, .bf16 = bf16};
+    if (!caps->matrix || !tiles_choose(&tiles, &whole, *caps) || !(bf16 || tiles.split)) return 1;
+    for (int64_t parts = MOST_SUM_PARTS; parts > 1; parts /= 2)
+        if (k % (parts * SUM_UNIT) == 0 && k / parts >= (bf16 ? FEWEST_PAIRED : FEWEST_TERMS) &&
+            4 * parts * m * n <= (m + n) * k)
+            return parts;
+    return 1;
+}
+
+/* x[1, lines, k] as [parts, lines, k / parts]. */
+static ir_val_t cut_sum(ir_fn_t *fn, ir_val_t x, int64_t parts)
+{
+    const ir_type_t t = *ir_type_of(fn, x);
+    ir_type_t cut = ir_type(t.dtype, 3, (int64_t[]){t.dim[1], parts, t.dim[2] / parts});
+    return ir_transpose(fn, ir_reshape(fn, x, &cut), (int64_t[]){1, 0, 2});
+}
+
+/* [b, m, k] x [b, n, k]; long sums of one product in parts. */
+static ir_val_t product_of_floats(ir_fn_t *fn, ir_val_t a, ir_val_t b, dtype_t compute,
+                                  const caps_t *caps)
+{
+    const ir_dot_t three = {1, 1, {0}, {0}, {2}, {2}};
+    const ir_type_t ta = *ir_type_of(fn, a), tb = *ir_type_of(fn, b);
+    int64_t m = ta.dim[1], n = tb.dim[1];
+    int64_t parts = ta.dim[0] > 1 || compute != DT_F32
+                        ? 1
+                        : sum_parts(caps, m, n, ta.dim[2], ta.dtype == DT_BF16);
+    if (parts == 1) return ir_dot(fn, a, b, &three, compute);
+    ir_val_t y = ir_dot(fn, cut_sum(fn, a, parts), cut_sum(fn, b, parts), &three, compute);
+    return reduce_middle(fn, OP_add, y, (int64_t[]){1, parts, m * n}, 1, caps);
+}
+
 static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
 {
     ir_fn_t *fn = self->to;
@@ -211,16 +254,17 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
     const ir_type_t result = *ir_type_of(self->from, op->out);
     dtype_t compute = product_type(ir_type_of(fn, a)->dtype, ir_type_of(fn, b)->dtype,
                                    result.dtype);
-    ir_dot_t d, three = {1, 1, {0}, {0}, {2}, {2}};
+    const caps_t *caps = &((branches_t *)self->user)->caps;
+    ir_dot_t d;
     ir_dot_dims(op, &d);
-    if (!keeps_pairs(((branches_t *)self->user)->caps, self->from, op, &d)) {
+    if (!keeps_pairs(*caps, self->from, op, &d)) {
         a = ir_convert(fn, a, compute);
         b = ir_convert(fn, b, compute);
     }
     a = to_three(fn, a, d.lhs_batch, d.n_batch, d.lhs_contract, d.n_contract);
     b = to_three(fn, b, d.rhs_batch, d.n_batch, d.rhs_contract, d.n_contract);
     if (dtype_is_float(compute))
-        y = ir_dot(fn, a, b, &three, compute);
+        y = product_of_floats(fn, a, b, compute, caps);
     else
         y = product_of_integers(fn, a, b);
     ir_type_t shape = ir_type_with(result, compute);
