@@ -90,6 +90,7 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     tile.a_sum = !t->pack_a ? w->a_sum : w->pack_terms ? w->a_ld : w->wide;
     if (w->pack_tiles) tile.a_row = 1, tile.a_sum = rows;
     tile.c_row = w->step->ldc;
+    tile.stream = t->stream_c;
     if (t->split) return tile_amx_split_function(w->helpers, &tile);
     return tile_function(w->helpers, &tile);
 }
@@ -459,6 +460,7 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
     write_panels(&w);
     str_add(out, "        }\n        }\n    }\n");
     if (w.matrix) str_add(out, "    KC_RELEASE();\n");
+    if (t->stream_c) str_add(out, "    __builtin_ia32_sfence();\n");
     str_add(out, "}\n");
 }
 

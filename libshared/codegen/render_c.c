@@ -15,6 +15,7 @@
 #include "codegen/pack_amx.h"
 #include "codegen/prelude_text.h"
 #include "codegen/product.h"
+#include "codegen/render_cold.h"
 #include "codegen/render_expr.h"
 #include "codegen/stream.h"
 #include "codegen/tile.h"
@@ -138,14 +139,15 @@ static bool find_block_sums(const render_t *self, const kstmt_t *s, bool *sums)
 }
 
 /* Open the loop over blocks of [lo, hi), which become the bounds of one block. */
-static void write_blocks_begin(render_t *self, int v, const bool *sums, str_t *lo, str_t *hi)
+static void write_blocks_begin(render_t *self, int v, int block, const bool *sums, str_t *lo,
+                               str_t *hi)
 {
     render_indent(self);
     str_addf(self->out, "for (int64_t b%d = %s; b%d < %s; b%d += %d) {\n", v, str_text(lo), v,
-             str_text(hi), v, SUM_BLOCK);
+             str_text(hi), v, block);
     render_indent(self);
-    str_addf(self->out, "const int64_t e%d = b%d + %d < %s ? b%d + %d : %s;\n", v, v, SUM_BLOCK,
-             str_text(hi), v, SUM_BLOCK, str_text(hi));
+    str_addf(self->out, "const int64_t e%d = b%d + %d < %s ? b%d + %d : %s;\n", v, v, block,
+             str_text(hi), v, block, str_text(hi));
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
         if (!sums[i]) continue;
         render_indent(self);
@@ -172,6 +174,9 @@ static void write_for(render_t *self, const kstmt_t *s)
 {
     bool *sums = mem_calloc(self->kernel->acc.n + 1, sizeof *sums);
     bool blocks = find_block_sums(self, s, sums);
+    const int block = blocks ? SUM_BLOCK : COLD_BLOCK;
+    cold_t cold;
+    bool is_cold = cold_find(self, s, &cold) && (blocks || !cold.folds);
     str_t lo = {0}, hi = {0};
     if (s->lo == KX_NONE) {
         str_add(&lo, "begin");
@@ -181,7 +186,10 @@ static void write_for(render_t *self, const kstmt_t *s)
         render_use(self, s->hi, &hi);
     }
     int v = self->loop.at[s->var];
-    if (blocks) write_blocks_begin(self, v, sums, &lo, &hi);
+    if (blocks || is_cold) write_blocks_begin(self, v, block, sums, &lo, &hi);
+    if (is_cold) cold_write_ahead(self, &cold, block);
+    if (is_cold) cold_write_room(self, &cold);
+    self->own = is_cold && cold.past >= 0 ? &cold : NULL;
     if (s->simd) write_simd(self, s);
     render_indent(self);
     str_addf(self->out, "for (int64_t i%d = %s; i%d < %s; i%d++) {\n", v, str_text(&lo), v,
@@ -191,15 +199,24 @@ static void write_for(render_t *self, const kstmt_t *s)
     render_block(self, &s->body);
     render_indent(self);
     str_add(self->out, "}\n");
+    self->own = NULL;
     if (s->simd) write_keys_end(self);
-    if (blocks) write_blocks_end(self, sums);
+    if (is_cold) cold_write_past(self, &cold);
+    if (blocks || is_cold) write_blocks_end(self, sums);
     free(sums);
 }
 
 static void write_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype)
 {
+    const cold_t *cold = self->own;
     render_indent(self);
-    render_store(self, s, base, dtype);
+    if (!cold || base[0] != 'a' || s->target != cold->past) {
+        render_store(self, s, base, dtype);
+        return;
+    }
+    int v = self->loop.at[cold->var];
+    str_addf(self->out, "o%d[i%d - b%d]", cold->past, v, v);
+    render_stored(self, s, dtype);
 }
 
 static void write_accumulate(render_t *self, const kstmt_t *s)
@@ -269,6 +286,7 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
         stream_render(kernel, out);
     else
         render_block(&self, &kernel->body);
+    if (cold_is_in(str_text(out))) str_add(out, "    __builtin_ia32_sfence();\n");
     str_add(out, "}\n");
     render_end(&self);
 }
@@ -320,8 +338,9 @@ void render_c_head_plain(str_t *out, int n, char *const *text)
 
 void render_c_head(str_t *out, int n, char *const *text)
 {
-    bool attends = false, streams = false, splits = false;
+    bool attends = false, streams = false, splits = false, past = false;
     for (int i = 0; i < n; i++) {
+        past = past || cold_is_in(text[i]);
         splits = splits || product_splits(text[i]);
         attends = attends || attention_is_in(text[i]);
         streams = streams || stream_is_in(text[i]);
@@ -330,6 +349,7 @@ void render_c_head(str_t *out, int n, char *const *text)
     str_add(out, tile_head);
     str_add(out, tile_amx_head);
     str_add(out, pack_amx_head);
+    if (past) str_add(out, cold_head);
     if (streams) str_add(out, prelude_stream_text());
     if (splits) str_add(out, prelude_split_text());
 }

@@ -294,17 +294,23 @@ void render_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dt
 {
     str_addf(self->out, "%s%d[", base, s->target);
     render_use(self, s->index, self->out);
+    str_add(self->out, "]");
+    render_stored(self, s, dtype);
+}
+
+void render_stored(render_t *self, const kstmt_t *s, dtype_t dtype)
+{
     dtype_t from = self->kernel->graph.node.at[s->value].dtype;
     bool raw = self->kernel->in_order && from != dtype; /* a move of bits (plan/lower/loops_in.h) */
     bool rounded = dtype == DT_BF16 && self->kernel->graph.node.at[s->value].kind == KX_CONVERT;
     if (raw)
-        str_add(self->out, "] = (");
+        str_add(self->out, " = (");
     else if (rounded) /* rounding again would cost as much as many a kernel */
-        str_add(self->out, "] = pcp_bf16_of_f32(");
+        str_add(self->out, " = pcp_bf16_of_f32(");
     else if (dtype_is_narrow(dtype))
-        str_addf(self->out, "] = pcp_%s_from_f32(", dtype_name(dtype));
+        str_addf(self->out, " = pcp_%s_from_f32(", dtype_name(dtype));
     else
-        str_add(self->out, "] = (");
+        str_add(self->out, " = (");
     render_use(self, s->value, self->out);
     str_add(self->out, ");\n");
 }

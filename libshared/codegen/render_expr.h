@@ -92,5 +92,7 @@ void render_sum(render_t *self, const kx_node_t *n, str_t *out);
 void render_node(render_t *self, kx_t x, str_t *out);
 /* A store to "a" (an argument) or "l" (an array), behind the indentation. */
 void render_store(render_t *self, const kstmt_t *s, const char *base, dtype_t dtype);
+/* Of it what follows the place: " = " and the value. */
+void render_stored(render_t *self, const kstmt_t *s, dtype_t dtype);
 
 #endif

@@ -27,6 +27,7 @@
 typedef struct {
     int lanes, rows, cols;
     int64_t a_row, a_sum, b_sum, c_row; /* a_sum, b_sum: from term to term */
+    bool stream;
     bool bf16, amx;                     /* amx: codegen/tile_amx.h */
 } tile_t;
 const char *tile_function(helpers_t *helpers, const tile_t *tile);

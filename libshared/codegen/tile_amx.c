@@ -19,6 +19,9 @@ const char tile_amx_head[] =
     "    : : \"r\"((const void *)(x)), \"r\"((int64_t)(s)) : \"memory\")\n"
     "#define KC_STORE(t, x, s) __asm__ volatile(\"tilestored %%tmm\" #t \", (%0,%1,1)\" \\\n"
     "    : : \"r\"((void *)(x)), \"r\"((int64_t)(s)) : \"memory\")\n"
+    "#define KC_STREAM(to, from) \\\n"
+    "    __asm__ volatile(\"vmovntps %1, %0\" : \"=m\"(*(char(*)[64])(to)) \\\n"
+    "    : \"v\"(*(const float __attribute__((vector_size(64))) *)(from)))\n"
     "#define KC_DOT(c, a, b) \\\n"
     "    __asm__ volatile(\"tdpbf16ps %%tmm\" #b \", %%tmm\" #a \", %%tmm\" #c ::)\n"
     "#define KC_DOT_BYTES(c, a, b) \\\n"
@@ -130,24 +133,55 @@ static void write_prefetch_c(const amx_t *x)
 static const char head[] =
     "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n";
 static const char zero[] = "        KC_ZERO(%d);\n";
+/* C past the caches, a line at a time, by way of a tile in the first one. */
+static void write_stream(const amx_t *x)
+{
+    const tile_t *t = x->tile;
+    str_addf(x->out, "    float out[%d] __attribute__((aligned(64)));\n",
+             TILE_AMX_ROWS * TILE_AMX_COLS);
+    for (int i = 0; i < x->n_row; i++)
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, "    KC_STORE(%d, out + %d, %d);\n", 2 * i + j,
+                     SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
+    str_addf(x->out,
+             "    for (int i = 0; i < %d; i++)\n        for (int j = 0; j < %d; j += %d) "
+             "KC_STREAM(c + i * %" PRId64 " + j, out + i * %d + j);\n",
+             t->rows, t->cols, SIDE, t->c_row, TILE_AMX_COLS);
+}
+
+/* C as it is, or zeros, in the tiles' registers. */
+static void write_start(const amx_t *x)
+{
+    static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
+    static const char zero[] = "        KC_ZERO(%d);\n";
+    if (x->tile->stream) {
+        write_results(x, zero);
+        return;
+    }
+    write_prefetch_c(x);
+    str_add(x->out, "    if (add) {\n");
+    write_results(x, load);
+    str_add(x->out, "    } else {\n");
+    write_results(x, zero);
+    str_add(x->out, "    }\n");
+}
+
 static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
 
 const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {
-    static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
     str_add(&text, head);
-    write_prefetch_c(&x);
-    str_add(&text, "    if (add) {\n");
-    write_results(&x, load);
-    str_add(&text, "    } else {\n");
-    write_results(&x, zero);
-    str_addf(&text, "    }\n    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n",
-             SIDE, 2 * SIDE, SIDE * tile->b_sum);
+    write_start(&x);
+    str_addf(&text, "    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n", SIDE,
+             2 * SIDE, SIDE * tile->b_sum);
     write_block(&x);
     str_add(&text, "    }\n");
-    write_results(&x, store);
+    if (tile->stream)
+        write_stream(&x);
+    else
+        write_results(&x, store);
     str_add(&text, "}\n");
     const char *name = helpers_add(helpers, "tile", str_text(&text));
     str_fini(&text);

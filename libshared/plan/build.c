@@ -104,6 +104,22 @@ static uint64_t keep_bytes(const plan_build_t *self)
     return self->budget > 0 ? 0 : RECOMPUTE_KEEP;
 }
 
+/* Kernels that touch more than caches hold. What rows of a strip touch may be there from the step before; what has
+ * no rows (parameters) is not. */
+static void mark_cold(lower_t *lower)
+{
+    const double whole = 8 << 20, strip = 4 << 20;
+    for (size_t i = 0; i < lower->step.n && lower->caps.asks; i++) {
+        const lstep_t *s = &lower->step.at[i];
+        if (s->kind != LOWER_GROUP) continue;
+        const group_t *group = lower->group.at[s->group];
+        kernel_t *kernel = group->kernel;
+        bool large = s->strips > 0 && group->rows > 1 ? kernel->bytes >= strip * (double)s->strips
+                                                      : kernel->bytes >= whole;
+        kernel->cold = kernel->kind == KERNEL_LOOPS && large;
+    }
+}
+
 static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t *err)
 {
     program_t *p = mem_calloc(1, sizeof *p);
@@ -119,6 +135,7 @@ static int build_program(plan_build_t *self, const ir_fn_t *fn, int depth, err_t
     if (!p->lower) return -1;
     parts_cut(p->lower, self->part_bytes);
     if (self->sweeps && self->budget == 0) sweep_form(p->lower, self->caps);
+    mark_cold(p->lower);
     for (size_t i = 0; i < p->lower->group.n; i++)
         VEC_PUSH(&self->kernel, p->lower->group.at[i]->kernel);
     for (size_t i = 0; i < p->lower->step.n; i++)

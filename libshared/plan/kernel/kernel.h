@@ -193,6 +193,7 @@ typedef struct {
     /* LOOPS: statements take effect one after another, and what is read back was written before
      * (plan/lower/loops.h). Else no value is read from where the kernel has changed it since. */
     bool in_order;
+    bool cold; /* LOOPS: what it reads and writes lies in memory, more than caches hold */
     union {
         const product_t *product; /* PRODUCT */
         struct {                  /* ATTENTION */

@@ -230,6 +230,7 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
         choose_matrix_parts(self, s);
     else
         choose_parts(self, s);
+    self->stream_c = s->bf16 && caps.matrix && !s->accumulate && terms <= self->sum_block && s->ldc % 16 == 0 && s->n % 16 == 0 && s->stride_c % 16 == 0 && s->inner_c % 16 == 0 && s->m * s->n * s->batch * s->inner * 4 >= 4 << 20;
     self->pack_b = self->split || packs_b(self, s, s->m) || copies_terms(s, caps);
     self->pack_a = self->split || copies_terms(s, caps);
     if (s->bf16)
@@ -270,6 +271,7 @@ bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, 
     int64_t rows = s->m / strips, n_col = ceil_div(s->n * self->sum_block, near);
     if (!matrix) tiles_choose_registers(self, rows, s->n, s->bf16 ? ceil_div(s->k, 2) : s->k);
     self->by_rows = true;
+    self->stream_c = false;
     self->joined_cols = 0; /* of parts by columns */
     self->part_rows = rows;
     self->n_part_row = strips;
