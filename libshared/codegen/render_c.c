@@ -115,7 +115,7 @@ static void write_simd(render_t *self, const kstmt_t *loop)
 
 /* f32 sums over long loops go by blocks: of 65,536 columns each lane would add 4,096 numbers one by
  * one, and the rounding of each step adds up. With two levels the error is that of a block. */
-enum { SUM_BLOCK = 1024 };
+enum { SUM_BLOCK = 1024, MOST_SUM = 4096 /* by one level */ };
 
 static bool is_block_sum(const kacc_t *a)
 {
@@ -128,7 +128,7 @@ static bool find_block_sums(const render_t *self, const kstmt_t *s, bool *sums)
     if (!s->simd || s->lo == KX_NONE) return false;
     const kx_node_t *lo = &self->kernel->graph.node.at[s->lo];
     const kx_node_t *hi = &self->kernel->graph.node.at[s->hi];
-    bool is_long = lo->kind == KX_NUMBER && hi->kind == KX_NUMBER && hi->i - lo->i > 2 * SUM_BLOCK;
+    bool is_long = lo->n_in == 0 && hi->n_in == 0 && hi->i - lo->i > MOST_SUM; /* constants */
     bool any = false;
     if (is_long) render_find_folds(&s->body, sums);
     for (size_t i = 0; i < self->kernel->acc.n; i++) {
@@ -176,7 +176,7 @@ static void write_for(render_t *self, const kstmt_t *s)
     bool blocks = find_block_sums(self, s, sums);
     const int block = blocks ? SUM_BLOCK : COLD_BLOCK;
     cold_t cold;
-    bool is_cold = cold_find(self, s, &cold) && (blocks || !cold.folds);
+    bool is_cold = cold_find(self, s, &cold);
     str_t lo = {0}, hi = {0};
     if (s->lo == KX_NONE) {
         str_add(&lo, "begin");
@@ -187,8 +187,7 @@ static void write_for(render_t *self, const kstmt_t *s)
     }
     int v = self->loop.at[s->var];
     if (blocks || is_cold) write_blocks_begin(self, v, block, sums, &lo, &hi);
-    if (is_cold) cold_write_ahead(self, &cold, block);
-    if (is_cold) cold_write_room(self, &cold);
+    if (is_cold) cold_write_begin(self, &cold);
     self->own = is_cold && cold.past >= 0 ? &cold : NULL;
     if (s->simd) write_simd(self, s);
     render_indent(self);
@@ -201,7 +200,7 @@ static void write_for(render_t *self, const kstmt_t *s)
     str_add(self->out, "}\n");
     self->own = NULL;
     if (s->simd) write_keys_end(self);
-    if (is_cold) cold_write_past(self, &cold);
+    if (is_cold) cold_write_end(self, &cold);
     if (blocks || is_cold) write_blocks_end(self, sums);
     free(sums);
 }

@@ -83,15 +83,13 @@ bool cold_find(render_t *self, const kstmt_t *loop, cold_t *cold)
     if (!self->kernel->cold || !loop->simd || loop->lo == KX_NONE) return false;
     const kx_node_t *lo = node(self, loop->lo), *hi = node(self, loop->hi);
     if (lo->n_in > 0 || hi->n_in > 0 || hi->i - lo->i < SHORTEST) return false; /* constants */
+    for (size_t i = 0; i < loop->body.n; i++)
+        if (loop->body.at[i]->kind != KS_STORE) return false;
     bool *seen = mem_calloc(self->kernel->graph.node.n, sizeof *seen);
     self->walk++;
-    for (size_t i = 0; i < loop->body.n; i++) {
-        const kstmt_t *s = loop->body.at[i];
-        cold->folds |= s->kind != KS_STORE;
-        if (s->kind == KS_STORE || s->kind == KS_FOLD) find_loads(self, s->value, seen, cold);
-    }
+    for (size_t i = 0; i < loop->body.n; i++) find_loads(self, loop->body.at[i]->value, seen, cold);
     free(seen);
-    if (!cold->folds) find_past(self, loop, cold);
+    find_past(self, loop, cold);
     return cold->n_load > 0;
 }
 
@@ -112,28 +110,22 @@ static void write_at(render_t *self, const cold_t *cold, int64_t later)
     str_addf(self->out, "{ const int64_t i%d = b%d + %d; ", v, v, (int)later);
 }
 
-void cold_write_ahead(render_t *self, const cold_t *cold, int64_t block)
+void cold_write_begin(render_t *self, const cold_t *cold)
 {
-    int64_t later = block > AHEAD ? block : AHEAD;
     for (int i = 0; i < cold->n_load; i++) {
         const kx_node_t *load = node(self, cold->load[i]);
-        int size = (int)dtype_bytes(load->dtype);
-        write_at(self, cold, later);
-        str_addf(self->out, "for (int p = 0; p < %d; p += %d) __builtin_prefetch(&a%d[", (int)block,
-                 LINE / size, (int)load->i);
+        write_at(self, cold, AHEAD);
+        str_addf(self->out, "for (int p = 0; p < %d; p += %d) __builtin_prefetch(&a%d[", COLD_BLOCK,
+                 (int)(LINE / dtype_bytes(load->dtype)), (int)load->i);
         write_index(self, load->in[0]);
         str_add(self->out, " + p]); }\n");
     }
-}
-
-void cold_write_room(render_t *self, const cold_t *cold)
-{
     if (cold->past < 0) return;
     render_indent(self);
     str_addf(self->out, "uint16_t o%d[%d] __attribute__((aligned(64)));\n", cold->past, COLD_BLOCK);
 }
 
-void cold_write_past(render_t *self, const cold_t *cold)
+void cold_write_end(render_t *self, const cold_t *cold)
 {
     if (cold->past < 0) return;
     int v = self->loop.at[cold->var];

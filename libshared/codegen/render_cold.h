@@ -1,4 +1,4 @@
-/* Loops over numbers that lie in memory and not in caches (kernel_t.cold), for renderers of C: in blocks, each of
+/* Loops without sums over numbers that lie in memory and not in caches (kernel_t.cold), for renderers of C: in blocks, each of
  * which asks for the numbers of a later one, and with results of two bytes written past the caches. Neither
  * changes a bit of what is computed. */
 #ifndef CODEGEN_RENDER_COLD_H
@@ -15,16 +15,15 @@ typedef struct {
     kx_t load[COLD_LOADS]; /* whose index grows by one from turn to turn */
     int past;              /* the argument that is written past the caches; -1: none */
     kx_t past_index;
-    bool folds; /* its block may not be cut at will */
 } cold_t;
 
 /* What the loop reads and writes so; false when it is none of this kind. */
 bool cold_find(render_t *self, const kstmt_t *loop, cold_t *cold);
 
-/* In the block from b<n> to e<n>, n the loop's number: before its loop and after it. */
-void cold_write_ahead(render_t *self, const cold_t *cold, int64_t block);
-void cold_write_room(render_t *self, const cold_t *cold); /* a block's results, o<argument> */
-void cold_write_past(render_t *self, const cold_t *cold);
+/* In the block from b<n> to e<n>, COLD_BLOCK turns of loop number n: before these and after them. What goes past the
+ * caches is stored to o<argument> at i<n> - b<n>. */
+void cold_write_begin(render_t *self, const cold_t *cold);
+void cold_write_end(render_t *self, const cold_t *cold);
 
 /* What the text calls, and whether it does. */
 extern const char cold_head[];

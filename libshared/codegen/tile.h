@@ -27,8 +27,8 @@
 typedef struct {
     int lanes, rows, cols;
     int64_t a_row, a_sum, b_sum, c_row; /* a_sum, b_sum: from term to term */
-    bool stream;
-    bool bf16, amx;                     /* amx: codegen/tile_amx.h */
+    bool stream;    /* amx: C goes past the caches; add is 0, cols and c_row multiples of 16 */
+    bool bf16, amx; /* amx: codegen/tile_amx.h */
 } tile_t;
 const char *tile_function(helpers_t *helpers, const tile_t *tile);
 

@@ -133,11 +133,15 @@ static void write_prefetch_c(const amx_t *x)
 static const char head[] =
     "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n";
 static const char zero[] = "        KC_ZERO(%d);\n";
-/* C past the caches, a line at a time, by way of a tile in the first one. */
+static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
+
+/* C past the caches, a line at a time, by way of a tile in the first one; as usual where lines are not whole. */
 static void write_stream(const amx_t *x)
 {
     const tile_t *t = x->tile;
-    str_addf(x->out, "    float out[%d] __attribute__((aligned(64)));\n",
+    str_add(x->out, "    if ((uintptr_t)c % 64) {\n");
+    write_results(x, store);
+    str_addf(x->out, "    return;\n    }\n    float out[%d] __attribute__((aligned(64)));\n",
              TILE_AMX_ROWS * TILE_AMX_COLS);
     for (int i = 0; i < x->n_row; i++)
         for (int j = 0; j < x->n_col; j++)
@@ -165,8 +169,6 @@ static void write_start(const amx_t *x)
     write_results(x, zero);
     str_add(x->out, "    }\n");
 }
-
-static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
 
 const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {

@@ -54,6 +54,7 @@ static const char amx_emulation[] =
     "#define KC_ZERO(t) __builtin_memset(emu.row[t], 0, sizeof emu.row[t])\n"
     "#define KC_LOAD(t, x, s) emu_load(t, x, s)\n"
     "#define KC_STORE(t, x, s) emu_store(t, x, s)\n"
+    "#define KC_STREAM(to, from) __builtin_memcpy(to, from, 64)\n"
     "#define KC_DOT(c, a, b) emu_dot(c, a, b)\n"
     "#define KC_DOT_BYTES(c, a, b) emu_dot_bytes(c, a, b)\n";
 
