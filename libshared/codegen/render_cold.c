@@ -89,7 +89,7 @@ bool cold_find(render_t *self, const kstmt_t *loop, cold_t *cold)
     self->walk++;
     for (size_t i = 0; i < loop->body.n; i++) find_loads(self, loop->body.at[i]->value, seen, cold);
     free(seen);
-    find_past(self, loop, cold);
+    if (self->kernel->past) find_past(self, loop, cold);
     return cold->n_load > 0;
 }
 

@@ -104,19 +104,20 @@ static uint64_t keep_bytes(const plan_build_t *self)
     return self->budget > 0 ? 0 : RECOMPUTE_KEEP;
 }
 
-/* Kernels that touch more than caches hold. What rows of a strip touch may be there from the step before; what has
- * no rows (parameters) is not. */
+/* Kernels that touch more than caches hold. Rows of a strip are there for the strip's next step; what has no rows
+ * (parameters) is not. */
 static void mark_cold(lower_t *lower)
 {
-    const double whole = 8 << 20, strip = 4 << 20;
+    const double whole = 8 << 20, strip = 2 << 20;
     for (size_t i = 0; i < lower->step.n && lower->caps.asks; i++) {
         const lstep_t *s = &lower->step.at[i];
         if (s->kind != LOWER_GROUP) continue;
         const group_t *group = lower->group.at[s->group];
         kernel_t *kernel = group->kernel;
-        bool large = s->strips > 0 && group->rows > 1 ? kernel->bytes >= strip * (double)s->strips
-                                                      : kernel->bytes >= whole;
-        kernel->cold = kernel->kind == KERNEL_LOOPS && large;
+        bool rows = s->strips > 0 && group->rows > 1;
+        kernel->cold = kernel->kind == KERNEL_LOOPS &&
+                       kernel->bytes >= (rows ? strip * (double)s->strips : whole);
+        kernel->past = kernel->cold && !rows;
     }
 }
 

@@ -193,7 +193,8 @@ typedef struct {
     /* LOOPS: statements take effect one after another, and what is read back was written before
      * (plan/lower/loops.h). Else no value is read from where the kernel has changed it since. */
     bool in_order;
-    bool cold; /* LOOPS: what it reads and writes lies in memory, more than caches hold */
+    bool cold; /* LOOPS: what it reads lies in memory, more than caches hold ... */
+    bool past; /* ... and what it writes is not read soon */
     union {
         const product_t *product; /* PRODUCT */
         struct {                  /* ATTENTION */
