@@ -88,12 +88,12 @@ static const struct {
     int64_t batch, m, n, k, pad;
     bool trans_a, trans_b;
 } hand[] = {
-    {1, 300, 65, 64, 0, false, true},   {1, 64, 300, 600, 0, true, false},
-    {40, 32, 16, 32, 0, true, false},   {40, 33, 17, 9, 0, false, true},
-    {1, 40, 40, 512, 0, false, true},   {1, 50, 70, 511, 1, false, false},
-    {1, 512, 33, 20, 0, true, false},   {1, 1, 500, 40, 0, false, false},
-    {1, 530, 270, 300, 1, true, false}, {1, 515, 257, 20, 0, true, true},
-    {1, 70, 300, 64, 0, false, false},  {1, 1056, 1024, 24, 0, true, false},
+    {1, 300, 65, 64, 0, false, true},    {1, 64, 300, 600, 0, true, false},
+    {40, 32, 16, 32, 0, true, false},    {40, 33, 17, 9, 0, false, true},
+    {1, 40, 40, 512, 0, false, true},    {1, 50, 70, 511, 1, false, false},
+    {1, 512, 33, 20, 0, true, false},    {1, 1, 500, 40, 0, false, false},
+    {1, 530, 270, 300, 1, true, false},  {1, 515, 257, 20, 0, true, true},
+    {1, 70, 300, 64, 0, false, false},   {1, 1056, 1024, 24, 0, true, false},
     {1, 1030, 1040, 20, 0, false, true},
 };
 enum { N_HAND = sizeof hand / sizeof hand[0] };
