@@ -14,6 +14,7 @@
 typedef struct {
     ir_val_t taken; /* i1: does the code under construction count? IR_NONE: always */
     caps_t caps;    /* of the target: legalize.c keeps it here for the same clone */
+    uint64_t large; /* legalize.c: as in lower_t */
 } branches_t;
 int branches_rewrite(ir_clone_t *self, const ir_op_t *op, err_t *err);
 

@@ -224,6 +224,12 @@ static int64_t sum_parts(const caps_t *caps, int64_t m, int64_t n, int64_t k, bo
     return 1;
 }
 
+/* Do rows of such a size come by parts (plan/schedule/parts.h)? There a sum over all of a row is not cut. */
+static bool by_parts(const branches_t *how, const ir_type_t *type)
+{
+    return how->large > 0 && (uint64_t)ir_type_bytes(type) > how->large;
+}
+
 /* x[1, lines, k] as [parts, lines, k / parts]. */
 static ir_val_t cut_sum(ir_fn_t *fn, ir_val_t x, int64_t parts)
 {
@@ -234,17 +240,16 @@ static ir_val_t cut_sum(ir_fn_t *fn, ir_val_t x, int64_t parts)
 
 /* [b, m, k] x [b, n, k]; long sums of one product in parts. */
 static ir_val_t product_of_floats(ir_fn_t *fn, ir_val_t a, ir_val_t b, dtype_t compute,
-                                  const caps_t *caps)
+                                  const branches_t *how)
 {
     const ir_dot_t three = {1, 1, {0}, {0}, {2}, {2}};
     const ir_type_t ta = *ir_type_of(fn, a), tb = *ir_type_of(fn, b);
     int64_t m = ta.dim[1], n = tb.dim[1];
-    int64_t parts = ta.dim[0] > 1 || compute != DT_F32
-                        ? 1
-                        : sum_parts(caps, m, n, ta.dim[2], ta.dtype == DT_BF16);
+    bool whole = ta.dim[0] > 1 || compute != DT_F32 || by_parts(how, &ta) || by_parts(how, &tb);
+    int64_t parts = whole ? 1 : sum_parts(&how->caps, m, n, ta.dim[2], ta.dtype == DT_BF16);
     if (parts == 1) return ir_dot(fn, a, b, &three, compute);
     ir_val_t y = ir_dot(fn, cut_sum(fn, a, parts), cut_sum(fn, b, parts), &three, compute);
-    return reduce_middle(fn, OP_add, y, (int64_t[]){1, parts, m * n}, 1, caps);
+    return reduce_middle(fn, OP_add, y, (int64_t[]){1, parts, m * n}, 1, &how->caps);
 }
 
 static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
@@ -254,17 +259,17 @@ static int rewrite_dot(ir_clone_t *self, const ir_op_t *op)
     const ir_type_t result = *ir_type_of(self->from, op->out);
     dtype_t compute = product_type(ir_type_of(fn, a)->dtype, ir_type_of(fn, b)->dtype,
                                    result.dtype);
-    const caps_t *caps = &((branches_t *)self->user)->caps;
+    const branches_t *how = self->user;
     ir_dot_t d;
     ir_dot_dims(op, &d);
-    if (!keeps_pairs(*caps, self->from, op, &d)) {
+    if (!keeps_pairs(how->caps, self->from, op, &d)) {
         a = ir_convert(fn, a, compute);
         b = ir_convert(fn, b, compute);
     }
     a = to_three(fn, a, d.lhs_batch, d.n_batch, d.lhs_contract, d.n_contract);
     b = to_three(fn, b, d.rhs_batch, d.n_batch, d.rhs_contract, d.n_contract);
     if (dtype_is_float(compute))
-        y = product_of_floats(fn, a, b, compute, caps);
+        y = product_of_floats(fn, a, b, compute, how);
     else
         y = product_of_integers(fn, a, b);
     ir_type_t shape = ir_type_with(result, compute);
@@ -342,9 +347,10 @@ static void own_results(ir_fn_t *fn)
     free(given);
 }
 
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t *err)
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t large,
+                     err_t *err)
 {
-    branches_t branches = {IR_NONE, caps};
+    branches_t branches = {IR_NONE, caps, large};
     ir_fn_t *to = ir_clone_fn(module, fn, rewrite, &branches, err);
     if (!to) return NULL;
     own_results(to);

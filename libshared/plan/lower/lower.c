@@ -74,7 +74,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t 
     self->large = large;
     self->err = err;
     fn = convolutions_to_products(module, fn, err);
-    if (fn) self->fn = legalize_fn(module, fn, caps, err);
+    if (fn) self->fn = legalize_fn(module, fn, caps, large, err);
     if (self->fn) recompute_late(self, keep);
     if (self->fn) add_scratch(self);
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);

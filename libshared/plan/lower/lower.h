@@ -123,8 +123,9 @@ typedef struct {
 const ir_fn_t *convolutions_to_products(ir_module_t *module, const ir_fn_t *fn, err_t *err);
 
 /* --- legalize.c: rewrite what has no direct kernel into ops that have one --------------------- */
-/* caps: of the target. */
-ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, err_t *err);
+/* caps: of the target; large: as in lower_t. */
+ir_fn_t *legalize_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t large,
+                     err_t *err);
 
 /* --- inline.c: a value at an index, as an expression ------------------------------------------ */
 typedef struct {
