@@ -62,19 +62,22 @@ static void find_loads(render_t *self, kx_t x, bool *seen, cold_t *cold)
         cold->load[cold->n_load++] = x;
 }
 
-/* A result of two bytes where nothing of two bytes is read: no operand lies in its place. */
+/* The one result of two bytes where nothing of two bytes is read: no operand lies in its place. */
 static void find_past(render_t *self, const kstmt_t *loop, cold_t *cold)
 {
     const kernel_t *k = self->kernel;
     for (size_t i = 0; i < k->arg.n; i++)
         if (!k->arg.at[i].written && dtype_is_narrow(k->arg.at[i].dtype)) return;
+    const kstmt_t *store = NULL;
     for (size_t i = 0; i < loop->body.n; i++) {
         const kstmt_t *s = loop->body.at[i];
-        if (s->kind != KS_STORE || k->arg.at[s->target].dtype != DT_BF16) continue;
-        if (cold->past >= 0 || !steps(self, s->index, cold->var)) return;
-        cold->past = s->target;
-        cold->past_index = s->index;
+        if (!dtype_is_narrow(k->arg.at[s->target].dtype)) continue;
+        if (store) return;
+        store = s;
     }
+    if (!store || !steps(self, store->index, cold->var)) return;
+    cold->past = store->target;
+    cold->past_index = store->index;
 }
 
 bool cold_find(render_t *self, const kstmt_t *loop, cold_t *cold)
@@ -103,11 +106,11 @@ static void write_index(render_t *self, kx_t index)
 }
 
 /* The beginning of a block where the loop's variable is so much later than the loop's block. */
-static void write_at(render_t *self, const cold_t *cold, int64_t later)
+static void write_at(render_t *self, const cold_t *cold, int later)
 {
     int v = self->loop.at[cold->var];
     render_indent(self);
-    str_addf(self->out, "{ const int64_t i%d = b%d + %d; ", v, v, (int)later);
+    str_addf(self->out, "{ const int64_t i%d = b%d + %d; ", v, v, later);
 }
 
 void cold_write_begin(render_t *self, const cold_t *cold)

@@ -1,6 +1,6 @@
-/* Loops without sums over numbers that lie in memory and not in caches (kernel_t.cold), for renderers of C: in blocks, each of
- * which asks for the numbers of a later one, and with results of two bytes written past the caches. Neither
- * changes a bit of what is computed. */
+/* Loops without sums over numbers that lie in memory and not in caches (kernel_t.cold), for renderers of C: in
+ * blocks, each of which asks for the numbers of a later one, and with a result of two bytes written past the caches
+ * (kernel_t.past). Neither changes a bit of what is computed. */
 #ifndef CODEGEN_RENDER_COLD_H
 #define CODEGEN_RENDER_COLD_H
 

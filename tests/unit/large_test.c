@@ -63,6 +63,9 @@ static void test_sums_in_parts(void **state)
               "4096x2048x8192", true);
     check_has(PRODUCT("64", "64", "1024", "0", "0", "1024x64", "1024x64"), STAGE_PLAN, amx,
               "64x64x1024", true);
+    /* few rows, which read their matrix once (plan/lower/stream.h) */
+    check_has(PRODUCT("16", "4096", "16384", "1", "0", "16x16384", "16384x4096"), STAGE_PLAN, amx,
+              "16x4096x16384", true);
 }
 
 /* 65,536 numbers of one size: a lane that adds every sixteenth is off by 1e-5, one that adds blocks by a tenth of it. */

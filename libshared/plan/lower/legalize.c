@@ -18,6 +18,7 @@
 #include "plan/lower/empty.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/lower.h"
+#include "plan/lower/stream.h"
 
 enum {
     LONG_ROW = 16384,   /* elements of a row from which it is cut */
@@ -216,7 +217,8 @@ static int64_t sum_parts(const caps_t *caps, int64_t m, int64_t n, int64_t k, bo
     tiles_t tiles;
     plan_gemm_step_t whole = {
         DT_F32, 1, 1, m, n, k, .lda = m, .ldb = n, .ldc = n, .trans_a = true, .bf16 = bf16};
-    if (!caps->matrix || !tiles_choose(&tiles, &whole, *caps) || !(bf16 || tiles.split)) return 1;
+    if (!caps->matrix || m <= STREAM_ROWS || n <= STREAM_ROWS) return 1;
+    if (!tiles_choose(&tiles, &whole, *caps) || !(bf16 || tiles.split)) return 1;
     for (int64_t parts = MOST_SUM_PARTS; parts > 1; parts /= 2)
         if (k % (parts * SUM_UNIT) == 0 && k / parts >= (bf16 ? FEWEST_PAIRED : FEWEST_TERMS) &&
             4 * parts * m * n <= (m + n) * k)
