@@ -19,7 +19,7 @@ typedef struct {
     bool only_f32; /* no f64: what is computed for a program's own sake keeps to f32 */
     bool sweeps;   /* the device runs several steps in one go (plan/schedule/sweep.h) */
     int row_kib;   /* of rows that a kernel keeps beside the arena; 0: as much as a stack has */
-    bool asks;       /* cores read more of memory where kernels ask for it ahead (kernel_t.cold) */
+    bool asks;     /* cores read more of memory where kernels ask for it ahead (kernel_t.cold) */
     int segment_mib; /* the arena may be cut at multiples of this (plan/memory/memory.h), 0: it is never cut */
 } caps_t;
 
