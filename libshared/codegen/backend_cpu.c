@@ -34,8 +34,8 @@ static const target_t targets[] = {
      MACHINE_X86_64,
      5},
     {"cpu:x86-64-v4-amx",
-     {VECTORS(16, 32), .bf16 = true, .matrix = true, .near_kib = 2048,
-      .asks = true}, /* all that have AMX */
+     {VECTORS(16, 32), .bf16 = true, .matrix = true, .asks = true,
+      .near_kib = 2048}, /* all that have AMX */
      "-march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16 -mprefer-vector-width=512",
      MACHINE_X86_64,
      6},
