@@ -135,18 +135,25 @@ static const char head[] =
 static const char zero[] = "        KC_ZERO(%d);\n";
 static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
 
+/* The tiles' registers to an array of their own, <name>. */
+static void write_array(const amx_t *x, const char *name)
+{
+    str_addf(x->out, "    float %s[%d] __attribute__((aligned(64)));\n", name,
+             TILE_AMX_ROWS * TILE_AMX_COLS);
+    for (int i = 0; i < x->n_row; i++)
+        for (int j = 0; j < x->n_col; j++)
+            str_addf(x->out, "    KC_STORE(%d, %s + %d, %d);\n", 2 * i + j, name,
+                     SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
+}
+
 /* C past the caches, a line at a time, by way of a tile in the first one; as usual where lines are not whole. */
 static void write_stream(const amx_t *x)
 {
     const tile_t *t = x->tile;
     str_add(x->out, "    if ((uintptr_t)c % 64) {\n");
     write_results(x, store);
-    str_addf(x->out, "    return;\n    }\n    float out[%d] __attribute__((aligned(64)));\n",
-             TILE_AMX_ROWS * TILE_AMX_COLS);
-    for (int i = 0; i < x->n_row; i++)
-        for (int j = 0; j < x->n_col; j++)
-            str_addf(x->out, "    KC_STORE(%d, out + %d, %d);\n", 2 * i + j,
-                     SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
+    str_add(x->out, "    return;\n    }\n");
+    write_array(x, "out");
     str_addf(x->out,
              "    for (int i = 0; i < %d; i++)\n        for (int j = 0; j < %d; j += %d) "
              "KC_STREAM(c + i * %" PRId64 " + j, out + i * %d + j);\n",
@@ -157,7 +164,6 @@ static void write_stream(const amx_t *x)
 static void write_start(const amx_t *x)
 {
     static const char load[] = "        KC_LOAD(%d, c + %" PRId64 ", %" PRId64 ");\n";
-    static const char zero[] = "        KC_ZERO(%d);\n";
     if (x->tile->stream) {
         write_results(x, zero);
         return;
@@ -195,12 +201,7 @@ const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 static void write_split_sums(const amx_t *x)
 {
     const tile_t *t = x->tile;
-    str_addf(x->out, "    float sum[%d] __attribute__((aligned(64)));\n",
-             TILE_AMX_ROWS * TILE_AMX_COLS);
-    for (int i = 0; i < x->n_row; i++)
-        for (int j = 0; j < x->n_col; j++)
-            str_addf(x->out, "    KC_STORE(%d, sum + %d, %d);\n", 2 * i + j,
-                     SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
+    write_array(x, "sum");
     str_addf(x->out,
              "    for (int i = 0; i < %d; i++)\n        for (int j = 0; j < %d; j++) c[i * %" PRId64
              " + j] += sum[i * %d + j];\n",

@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "codegen/target.h"
 #include "compile/compile.h"
 #include "plan_help.h"

@@ -199,7 +199,7 @@ static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
            (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0);
 }
 
-/* Does C go past the caches? Where they cannot hold it and a tile of it is written once, in whole lines. bench-peers,
+/* Does C go past the caches? Where they cannot hold it and a tile of it is written once, in whole lines. pcp profile,
  * a Xeon: gradients of large weights 15 to 20 % sooner, since no line of them is read before it is written. */
 static bool streams_c(const tiles_t *self, const plan_gemm_step_t *s, int64_t terms)
 {
