@@ -273,7 +273,7 @@ bool tiles_choose(tiles_t *self, const plan_gemm_step_t *step, caps_t caps)
 bool tiles_choose_strips(tiles_t *self, const plan_gemm_step_t *s, caps_t caps, int64_t strips)
 {
     if (!tiles_choose(self, s, caps)) return false;
-    self->stream_c = false; /* the strip's next step reads C */
+    self->stream_c = false;                   /* the strip's next step reads C */
     if (s->batch * s->inner > 1) return true; /* entry by entry, each in the same number of parts */
     bool matrix = (s->bf16 && caps.matrix) || self->split;
     int64_t near = self->split ? SPLIT_PANELS
