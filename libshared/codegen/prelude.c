@@ -9,6 +9,7 @@
 #include "codegen/prelude_kept.h"
 #include "codegen/prelude_split.h"
 #include "codegen/prelude_stream_int.h"
+#include "codegen/prelude_weave.h"
 #include "ops/complex_math.h"
 
 /* Paths are relative to the top of the repository, where make runs. */
@@ -36,6 +37,10 @@ __asm__(".pushsection .rodata\n"
         ".local prelude_split_bytes\n"
         "prelude_split_bytes:\n"
         ".incbin \"libshared/codegen/prelude_split.h\"\n"
+        ".byte 0\n"
+        ".local prelude_weave_bytes\n"
+        "prelude_weave_bytes:\n"
+        ".incbin \"libshared/codegen/prelude_weave.h\"\n"
         ".byte 0\n"
         ".local prelude_complex_bytes\n"
         "prelude_complex_bytes:\n"
@@ -76,6 +81,7 @@ extern const char prelude_attention_bytes[] __attribute__((visibility("hidden"))
 extern const char prelude_kept_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_stream_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_split_bytes[] __attribute__((visibility("hidden")));
+extern const char prelude_weave_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_complex_bytes[] __attribute__((visibility("hidden")));
 extern const char prelude_small_float_bytes[] __attribute__((visibility("hidden")));
 
@@ -109,6 +115,11 @@ const char *prelude_stream_text(void)
 const char *prelude_split_text(void)
 {
     return prelude_split_bytes;
+}
+
+const char *prelude_weave_text(void)
+{
+    return prelude_weave_bytes;
 }
 
 const char *prelude_complex_text(void)

@@ -17,6 +17,9 @@ const char *prelude_stream_text(void);
 /* prelude_split.h, behind the head of packing for a matrix unit. */
 const char *prelude_split_text(void);
 
+/* prelude_weave.h, likewise. */
+const char *prelude_weave_text(void);
+
 /* ops/complex_math.h, in the same way. */
 const char *prelude_complex_text(void);
 

@@ -37,7 +37,13 @@ typedef struct {
     bool matrix;                          /* by the matrix unit ... */
     int pairs;                            /* ... so many terms at a time */
     bool fill;                            /* zeros behind the last terms make them as many */
+    int asks;                             /* woven: lines of the next panel of B, tile_t.ahead */
 } writer_t;
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
 
 /* Parts by rows that a range has next to each other share the packing of B. */
 static bool joins_parts(const tiles_t *t)
@@ -64,11 +70,16 @@ static writer_t writer_for(const product_t *product, helpers_t *helpers, str_t *
     w.rest_rows = (int)((t->by_rows ? t->part_rows : s->m) % t->rows);
     w.rest_cols = (int)(s->n % t->cols);
     w.rest_width = (w.rest_cols + t->caps.lanes - 1) / t->caps.lanes * t->caps.lanes;
-    w.pack_rest = w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
+    if (s->woven) w.rest_width = PLAN_WOVEN;
+    w.pack_rest = !s->woven && w.rest_cols && (t->pack_b || w.rest_cols != w.rest_width);
     w.row_block = t->rows > ROW_BLOCK ? t->rows : ROW_BLOCK / t->rows * t->rows;
     if (w.matrix) w.row_block = t->split ? 128 : t->pack_a ? MATRIX_COPY : t->rows;
     if (joins_parts(t) && !(w.matrix && t->part_rows % w.row_block == 0))
         w.row_block = t->part_rows;
+    if (s->woven && w.terms > t->sum_block) {
+        w.row_block = !t->by_rows && t->part_rows < MAX_ROW_BLOCK ? t->part_rows : MAX_ROW_BLOCK;
+        w.asks = (int)ceil_div(PLAN_WOVEN * t->rows, w.row_block);
+    }
     w.pack_terms = s->trans_a && !w.matrix;
     w.pairs = w.terms < TILE_AMX_PAIRS ? (int)w.terms : TILE_AMX_PAIRS;
     w.fill = w.matrix && !t->split && w.terms % w.pairs != 0;
@@ -91,6 +102,7 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     if (w->pack_tiles) tile.a_row = 1, tile.a_sum = rows;
     tile.c_row = w->step->ldc;
     tile.stream = t->stream_c;
+    tile.ahead = w->asks;
     if (t->split) return tile_amx_split_function(w->helpers, &tile);
     return tile_function(w->helpers, &tile);
 }
@@ -108,6 +120,9 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
 {
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
+    char next[64] = "";
+    if (w->asks)
+        snprintf(next, sizeof next, ", next + (i - ib) / %d * %d", t->rows, w->asks * PLAN_WOVEN);
     str_t a = {0};
     if (w->pack_tiles)
         str_addf(&a, "pa + (i - ib) / %d * %" PRId64, t->rows, w->a_ld);
@@ -121,17 +136,17 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
         write_config(w, t->rows, cols);
         str_addf(w->out,
                  "                for (; i + %d <= ie; i += %d)\n"
-                 "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add);\n",
+                 "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n",
                  t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc,
-                 terms);
+                 terms, next);
     }
     if (w->rest_rows) {
         str_add(w->out, "                if (i < ie) {\n");
         write_config(w, w->rest_rows, cols);
         str_addf(w->out,
-                 "                %s(%s, %s, c + i * %" PRId64 " + j, %s, add);\n"
+                 "                %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n"
                  "                }\n",
-                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc, terms);
+                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc, terms, next);
     }
     str_fini(&a);
 }
@@ -140,7 +155,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
  * comes: each panel of B asks for its share. */
 static void write_ahead(const writer_t *w)
 {
-    if (!w->matrix || w->tiles->pack_a) return;
+    if (!w->matrix || w->tiles->pack_a || w->step->woven) return;
     str_addf(
         w->out,
         "                for (int64_t r = (j - j0) * %d / (j1 - j0), end = (j - j0 + %d) * %d / "
@@ -151,24 +166,42 @@ static void write_ahead(const writer_t *w)
         w->tiles->rows, w->tiles->cols, w->tiles->rows, w->a_row);
 }
 
+/* Of a woven B: the same terms of the next panel or, behind the last one, the next terms of the first. */
+static void write_next(const writer_t *w)
+{
+    if (w->asks)
+        str_addf(w->out,
+                 "            const uint16_t *const next = j + %d < j1 ? b + (j + %d) * %" PRId64
+                 " + s * %d : b + j0 * %" PRId64 " + (s + n) * %d;\n",
+                 PLAN_WOVEN, PLAN_WOVEN, plan_woven_rows(w->step), 2 * PLAN_WOVEN,
+                 plan_woven_rows(w->step), 2 * PLAN_WOVEN);
+}
+
 static void write_panels(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
+    bool in_panels = t->pack_b || w->step->woven;
     str_t packed = {0}, plain = {0};
-    str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? w->apart : 0);
+    if (w->step->woven)
+        str_addf(&packed, "b + j * %" PRId64 " + s * %d", plan_woven_rows(w->step), 2 * PLAN_WOVEN);
+    else
+        str_addf(&packed, "pb + (j - j0) * %" PRId64, t->pack_b ? w->apart : 0);
     str_addf(&plain, "b + s * %" PRId64 " + j", w->b_sum);
     str_add(w->out, "            int64_t j = j0;\n");
     if (w->step->n >= t->cols) {
         str_addf(w->out, "            for (; j + %d <= j1; j += %d) {\n", t->cols, t->cols);
         write_ahead(w);
-        write_rows(w, t->cols, str_text(t->pack_b ? &packed : &plain),
-                   t->pack_b ? t->cols * w->wide : w->b_sum);
+        write_next(w);
+        write_rows(w, t->cols, str_text(in_panels ? &packed : &plain),
+                   in_panels ? t->cols * w->wide : w->b_sum);
         str_add(w->out, "            }\n");
     }
     if (w->rest_cols) {
         str_add(w->out, "            if (j < j1) {\n");
-        write_rows(w, w->rest_cols, str_text(w->pack_rest ? &packed : &plain),
-                   w->pack_rest ? w->rest_width * w->wide : w->b_sum);
+        write_next(w);
+        bool rest = w->pack_rest || w->step->woven;
+        write_rows(w, w->rest_cols, str_text(rest ? &packed : &plain),
+                   rest ? w->rest_width * w->wide : w->b_sum);
         str_add(w->out, "            }\n");
     }
     str_fini(&packed);
@@ -401,16 +434,40 @@ static void write_column_part(const writer_t *w)
              t->part_rows, s->m, t->part_rows, s->m, s->m);
 }
 
+/* Of a woven B, by rows: C of a part stays near from block to block of the sum, so that a range takes no more
+ * columns next to each other than that many. */
+static void write_woven_part(const writer_t *w)
+{
+    const tiles_t *t = w->tiles;
+    str_addf(w->out,
+             "        const int64_t at = part / %" PRId64 ", column = part %% %" PRId64
+             ", entry = at / %" PRId64 ";\n",
+             t->n_part_col, t->n_part_col, t->n_part_row);
+    str_addf(w->out,
+             "        int64_t wide = 1;\n"
+             "        while (wide < %" PRId64 " && column + wide < %" PRId64
+             " && part + wide < end) wide++;\n"
+             "        next = part + wide;\n",
+             t->joined_cols, t->n_part_col);
+    str_addf(w->out,
+             "        const int64_t i0 = at %% %" PRId64 " * %" PRId64 ", rows = i0 + %" PRId64
+             ", i1 = rows < %" PRId64 " ? rows : %" PRId64 ";\n",
+             t->n_part_row, t->part_rows, t->part_rows, w->step->m, w->step->m);
+}
+
 /* Where a part lies: rows [i0, i1) and columns [j0, j1) of one entry. */
 static void write_part(const writer_t *w)
 {
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
     static const char names[] = "abc";
-    const int64_t outer[] = {s->stride_a, s->stride_b, s->stride_c};
+    const int64_t entry_b = s->woven && s->stride_b > 0 ? s->k * PLAN_WOVEN : s->stride_b;
+    const int64_t outer[] = {s->stride_a, entry_b, s->stride_c};
     const int64_t inner[] = {s->inner_a, s->inner_b, s->inner_c};
     if (t->by_rows)
         write_row_part(w);
+    else if (s->woven)
+        write_woven_part(w);
     else
         write_column_part(w);
     str_addf(w->out,

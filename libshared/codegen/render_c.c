@@ -20,6 +20,7 @@
 #include "codegen/stream.h"
 #include "codegen/tile.h"
 #include "codegen/tile_amx.h"
+#include "codegen/weave.h"
 #include "ir/op.h"
 
 /* Maxima and minima of floats run on integer keys in the same order (prelude): NaN and signed zeros
@@ -283,6 +284,8 @@ void render_c(const kernel_t *kernel, helpers_t *helpers, str_t *out)
         attention_render(kernel, out);
     else if (kernel->kind == KERNEL_STREAM)
         stream_render(kernel, out);
+    else if (kernel->kind == KERNEL_WEAVE)
+        weave_render(kernel, out);
     else
         render_block(&self, &kernel->body);
     if (cold_is_in(str_text(out))) str_add(out, "    __builtin_ia32_sfence();\n");
@@ -337,12 +340,13 @@ void render_c_head_plain(str_t *out, int n, char *const *text)
 
 void render_c_head(str_t *out, int n, char *const *text)
 {
-    bool attends = false, streams = false, splits = false, past = false;
+    bool attends = false, streams = false, splits = false, weaves = false, past = false;
     for (int i = 0; i < n; i++) {
         past = past || cold_is_in(text[i]);
         splits = splits || product_splits(text[i]);
         attends = attends || attention_is_in(text[i]);
         streams = streams || stream_is_in(text[i]);
+        weaves = weaves || weave_is_in(text[i]);
     }
     write_head(out, attends, n, text);
     str_add(out, tile_head);
@@ -351,4 +355,5 @@ void render_c_head(str_t *out, int n, char *const *text)
     if (past) str_add(out, cold_head);
     if (streams) str_add(out, prelude_stream_text());
     if (splits) str_add(out, prelude_split_text());
+    if (weaves) str_add(out, prelude_weave_text());
 }

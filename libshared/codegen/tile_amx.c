@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-enum { SIDE = 16, FIRST_A = 4, FIRST_B = 6 };
+enum { SIDE = 16, FIRST_A = 4, FIRST_B = 6, LINE = 32 /* of the cache, in bf16 */ };
 
 /* Of operands in pieces: halves of a tile, of a piece's two tiles, of a block. */
 enum { SPLIT_TILE = 512, SPLIT_PIECE = 2 * SPLIT_TILE, SPLIT_BLOCK = 3 * SPLIT_PIECE };
@@ -131,7 +131,8 @@ static void write_prefetch_c(const amx_t *x)
 }
 
 static const char head[] =
-    "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add)\n{\n";
+    "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add%s)\n{\n";
+static const char ahead[] = ", const uint16_t *next";
 static const char zero[] = "        KC_ZERO(%d);\n";
 static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
 
@@ -180,10 +181,13 @@ const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
-    str_add(&text, head);
+    str_addf(&text, head, tile->ahead > 0 ? ahead : "");
     write_start(&x);
     str_addf(&text, "    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n", SIDE,
              2 * SIDE, SIDE * tile->b_sum);
+    for (int i = 0; i < tile->ahead; i++)
+        str_addf(&text, "        __builtin_prefetch(next + p * %" PRId64 " + %d, 0, 2);\n",
+                 tile->b_sum, i * LINE);
     write_block(&x);
     str_add(&text, "    }\n");
     if (tile->stream)
@@ -212,7 +216,7 @@ const char *tile_amx_split_function(helpers_t *helpers, const tile_t *tile)
 {
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
-    str_add(&text, head);
+    str_addf(&text, head, "");
     write_prefetch_c(&x);
     write_results(&x, zero);
     str_addf(&text, "    for (int64_t p = 0; p < n; p += %d, a += %d, b += %d) {\n", SIDE,

@@ -135,7 +135,7 @@ enum { N_SHAPE = sizeof shapes / sizeof shapes[0] };
 
 enum { PEAK_TRIES = 20 };
 
-enum { OWN, BLAS, HALF, N_WAY }; /* HALF: own kernels with bf16 operands */
+enum { OWN, BLAS, HALF, WOVEN, N_WAY }; /* own kernels with bf16 operands, and with B woven */
 
 /* A product with its kernel; without one where the target has none (bf16) or the sum is odd. */
 typedef struct {
@@ -146,7 +146,7 @@ typedef struct {
 
 typedef struct {
     const shape_t *shape;
-    own_t own[N_WAY]; /* OWN and HALF */
+    own_t own[N_WAY]; /* but for BLAS */
     char *arena;
     double *seconds[N_WAY]; /* per call */
 } row_t;
@@ -225,10 +225,11 @@ static double time_of(call_t call, pool_t *pool, double seconds)
     return best;
 }
 
-static void open_own(own_t *own, const plan_gemm_step_t *step, bool bf16)
+static void open_own(own_t *own, const plan_gemm_step_t *step, bool bf16, bool woven)
 {
     own->product.step = *step;
     own->product.step.bf16 = bf16;
+    own->product.step.woven = woven;
     if (!tiles_cut(&own->product.tiles, &own->product.step, target_caps(target_host()))) return;
     own->kernel = kernel_new();
     own->kernel->kind = KERNEL_PRODUCT;
@@ -244,8 +245,10 @@ static void open_row(row_t *row, const shape_t *shape, int64_t repeats)
     if (!row->arena) mem_fail((size_t)n_bytes);
     for (int64_t i = 0; i < n_bytes / 4; i++) ((float *)row->arena)[i] = (float)(i % 13) - 6;
     for (int w = 0; w < N_WAY; w++) row->seconds[w] = mem_calloc((size_t)repeats, sizeof(double));
-    open_own(&row->own[OWN], &step, false);
-    open_own(&row->own[HALF], &step, true);
+    open_own(&row->own[OWN], &step, false, false);
+    open_own(&row->own[HALF], &step, true, false);
+    bool weight = !step.trans_a && step.batch * step.inner == 1;
+    if (weight && target_caps(target_host()).matrix) open_own(&row->own[WOVEN], &step, true, true);
 }
 
 static void close_row(row_t *row)
@@ -302,10 +305,12 @@ static void report_row(row_t *row, int repeats, double peak, double half_peak)
              (long long)x->m, (long long)x->n, (long long)x->k);
     printf("%-20s %-22s %8.1f %8.1f %6.2f %6.1f%%", x->name, sizes, own, blas, own / blas,
            100 * own / peak);
-    if (row->own[HALF].fn)
-        print_half(flops / bench_median(row->seconds[HALF], repeats), half_peak);
-    else
-        printf(" %8s %7s", "-", "-");
+    for (int w = HALF; w < N_WAY; w++) {
+        if (row->own[w].fn)
+            print_half(flops / bench_median(row->seconds[w], repeats), half_peak);
+        else
+            printf(" %8s %7s", "-", "-");
+    }
     printf("  %dx%d%s%s\n", t->rows, t->cols, t->pack_a ? " a" : "", t->pack_b ? " b" : "");
 }
 
@@ -325,8 +330,9 @@ static int measure(row_t *rows, int n, pool_t *pool, const options_t *options, e
         double half = ceiling_flops(pool, true, PEAK_TRIES);
         printf("\npeaks of %d threads: %.1f GFLOP/s of f32 multiply-adds, %.1f of bf16\n\n",
                pool_threads(pool), rate, half);
-        printf("%-20s %-22s %8s %8s %6s %7s %8s %7s  %s\n", "product", "entries m n k", "own",
-               "blas", "ratio", "of peak", "bf16", "of peak", "tile, copies");
+        printf("%-20s %-22s %8s %8s %6s %7s %8s %7s %8s %7s  %s\n", "product", "entries m n k",
+               "own", "blas", "ratio", "of peak", "bf16", "of peak", "woven", "of peak",
+               "tile, copies");
         for (int i = 0; i < n; i++) report_row(&rows[i], repeats, rate, half);
     }
     code_destroy(&code);

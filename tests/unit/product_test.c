@@ -219,6 +219,19 @@ static double deviation(const plan_gemm_step_t *s, const float *before, float *g
     return worst;
 }
 
+/* B of the matrix at `from` as the definition of plan_gemm_step_t.woven says. */
+static void weave_b(const plan_gemm_step_t *s, char *to, const char *from)
+{
+    const uint16_t *matrix = (const uint16_t *)(from + s->b);
+    uint16_t *woven = (uint16_t *)(to + s->b);
+    int64_t entries = s->stride_b > 0 ? s->batch : 1, rows = plan_woven_rows(s);
+    memset(woven, 0, 2 * (size_t)plan_woven_count(s));
+    for (int64_t t = 0; t < entries * s->k; t++)
+        for (int64_t j = 0; j < s->n; j++)
+            woven[(j / 32 * rows + t / 2 * 2) * 32 + j % 32 * 2 + t % 2] =
+                matrix[s->trans_b ? j * s->ldb + t : t * s->ldb + j];
+}
+
 /* Below a half; one of eight small, down to nothing. */
 static float number(size_t i)
 {
@@ -238,6 +251,7 @@ static double check_case(const case_t *c)
     for (int threads = 0; threads < 4; threads++) {
         run_t run = {c, (char *)(threads ? again : got)};
         memcpy(run.arena, before, n);
+        if (c->product.step.woven) weave_b(&c->product.step, run.arena, (const char *)before);
         int64_t parts = tiles_n_part(&c->product);
         pool_t *pool = pool_new(threads ? threads : 1, false, NULL);
         if (threads < 3)
@@ -248,6 +262,8 @@ static double check_case(const case_t *c)
         if (threads) assert_memory_equal(got, again, n);
     }
     double worst = deviation(&c->product.step, before, got);
+    size_t b = (size_t)c->product.step.b / 4, c_at = (size_t)c->product.step.c / 4;
+    if (c->product.step.woven) memcpy(got + b, before + b, 4 * (c_at - b));
     assert_memory_equal(got, before, n); /* nothing beside C was touched */
     free(before);
     free(got);
@@ -255,17 +271,9 @@ static double check_case(const case_t *c)
     return worst;
 }
 
-static void check_target(const char *target, bool bf16, bool emulated, int n_random, uint64_t seed)
+static void check_cases(const char *target, bool bf16, bool emulated, case_t *cases, int n)
 {
-    case_t cases[MAX_CASE] = {0};
     double worst = 0;
-    if (!emulated && target_runs_here(target, NULL) < 0) {
-        print_message("%s does not run here: skipped\n", target);
-        return;
-    }
-    for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], bf16, i);
-    for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], bf16, seed + (uint64_t)i);
-    int n = N_HAND + n_random;
     code_t *code = compile(cases, n, target, emulated);
     for (int i = 0; i < n; i++) {
         double off = check_case(&cases[i]);
@@ -279,6 +287,22 @@ static void check_target(const char *target, bool bf16, bool emulated, int n_ran
     print_message("%s%s%s: %d products, largest deviation %.3f roundings a term\n", target,
                   bf16 ? ", bf16" : "", emulated ? ", emulated" : "", n, worst);
     code_destroy(&code);
+}
+
+static bool runs(const char *target, bool emulated)
+{
+    bool known = emulated || target_runs_here(target, NULL) == 0;
+    if (!known) print_message("%s does not run here: skipped\n", target);
+    return known;
+}
+
+static void check_target(const char *target, bool bf16, bool emulated, int n_random, uint64_t seed)
+{
+    case_t cases[MAX_CASE] = {0};
+    if (!runs(target, emulated)) return;
+    for (int i = 0; i < N_HAND; i++) hand_case(&cases[i], bf16, i);
+    for (int i = 0; i < n_random; i++) draw_case(&cases[N_HAND + i], bf16, seed + (uint64_t)i);
+    check_cases(target, bf16, emulated, cases, N_HAND + n_random);
 }
 
 static void test_host(void **state)
@@ -312,6 +336,76 @@ static void test_split(void **state)
     check_target(target, false, true, 8, 600);
     if (target_runs_here(target, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
     check_target(target, false, false, 24, 600);
+}
+
+/* Rows, columns and sums that are no multiples of tiles, several blocks of the sum and parts, rows of A a page apart,
+ * parts of a sum, one B for all entries. */
+static const struct {
+    int64_t batch, m, n, k;
+    bool trans_a, trans_b, accumulate, one_b;
+} woven[] = {
+    {1, 64, 64, 64, false, false, false, false},   {1, 33, 70, 75, false, true, false, false},
+    {1, 300, 100, 600, false, false, true, false}, {1, 520, 410, 300, false, true, false, false},
+    {1, 40, 800, 257, true, false, false, false},  {1, 70, 90, 1024, false, true, false, false},
+    {4, 48, 96, 64, false, false, false, false},   {3, 50, 40, 90, true, false, true, true},
+    {1, 16, 33, 32, false, true, false, false},    {1, 290, 1100, 256, false, false, false, false},
+};
+enum { N_WOVEN = sizeof woven / sizeof woven[0] };
+
+static void woven_case(case_t *c, int i)
+{
+    plan_gemm_step_t *s = &c->product.step;
+    *s = (plan_gemm_step_t){.dtype = DT_F32, .inner = 1, .bf16 = true, .woven = true};
+    s->batch = woven[i].batch, s->m = woven[i].m, s->n = woven[i].n, s->k = woven[i].k;
+    s->trans_a = woven[i].trans_a, s->trans_b = woven[i].trans_b;
+    s->accumulate = woven[i].accumulate;
+    finish_case(c, false, 0);
+    if (woven[i].one_b) s->stride_b = 0;
+    int64_t more = 2 * plan_woven_count(s); /* zeros may take more than pads */
+    s->c += more;
+    c->n_bytes += more;
+}
+
+static void test_woven(void **state)
+{
+    static const char target[] = "cpu:x86-64-v4-amx";
+    (void)state;
+    for (int emulated = 1; emulated >= 0; emulated--) {
+        case_t cases[MAX_CASE] = {0};
+        if (!runs(target, emulated)) continue;
+        if (!emulated) assert_int_equal(amx_enable(NULL), 0);
+        for (int i = 0; i < N_WOVEN; i++) woven_case(&cases[i], i);
+        check_cases(target, true, emulated, cases, N_WOVEN);
+    }
+}
+
+/* What cannot be woven, or ends behind the arena, is no plan. */
+static void test_woven_refused(void **state)
+{
+    case_t c = {0};
+    err_t err = {0};
+    plan_gemm_step_t *s = &c.product.step;
+    (void)state;
+    woven_case(&c, 0);
+    s->parts = 1;
+    uint64_t n = (uint64_t)c.n_bytes;
+    assert_int_equal(plan_check_gemm(s, n, &err), 0);
+    s->inner = 2;
+    assert_int_equal(plan_check_gemm(s, 4 * n, &err), -1);
+    assert_non_null(strstr(err.text, "cannot be woven"));
+    s->inner = 1;
+    s->n = s->k = 33; /* as a matrix it ends before the arena does */
+    s->ldb = 33;
+    s->b = (int64_t)n - 2 * 33 * 33 - 2;
+    assert_int_equal(plan_check_gemm(s, n, &err), -1);
+    assert_non_null(strstr(err.text, "woven, ends beyond"));
+    s->b = 0;
+    assert_int_equal(plan_check_gemm(s, n, &err), 0);
+    s->batch = 2; /* entries that do not begin with a whole block of pairs */
+    s->stride_b = s->k * s->ldb;
+    s->stride_c = s->m * s->ldc;
+    assert_int_equal(plan_check_gemm(s, 4 * n, &err), -1);
+    assert_non_null(strstr(err.text, "cannot be woven"));
 }
 
 /* That the assembler takes it, where it cannot run. */
@@ -464,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_host),          cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_amx),           cmocka_unit_test(test_split),
+        cmocka_unit_test(test_woven),         cmocka_unit_test(test_woven_refused),
         cmocka_unit_test(test_split_cut),     cmocka_unit_test(test_amx_compiles),
         cmocka_unit_test(test_lower_targets), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_roomy),

@@ -44,6 +44,23 @@ static int check_operand(const operand_t *x, const plan_gemm_step_t *s, uint64_t
     return 0;
 }
 
+/* Sizes are checked: no product of them overflows. */
+static int check_woven(const plan_gemm_step_t *s, uint64_t arena, err_t *err)
+{
+    int64_t bytes;
+    bool entries = s->batch == 1 || s->stride_b == 0 ||
+                   (s->k % PLAN_WOVEN == 0 && !s->trans_b && s->stride_b == s->k * s->ldb);
+    if (!s->bf16 || s->inner != 1 || !entries || s->n > INT_MAX / 2 ||
+        (double)s->batch * (double)s->k > INT_MAX / 2)
+        return err_set(err, ERR_CORRUPT, "gemm: operand B cannot be woven");
+    bytes = 2 * plan_woven_count(s);
+    if (__builtin_add_overflow(bytes, s->b, &bytes) || (uint64_t)bytes > arena)
+        return err_set(err, ERR_CORRUPT,
+                       "gemm: operand B, woven, ends beyond the arena of %llu bytes",
+                       (unsigned long long)arena);
+    return 0;
+}
+
 /* Entries of C are written by several threads, so no element may belong to two: with the dimensions
  * in the order of their strides, each steps over all that the smaller ones span. */
 static int check_disjoint(const plan_gemm_step_t *s, err_t *err)
@@ -90,7 +107,8 @@ int plan_check_gemm(const plan_gemm_step_t *s, uint64_t arena_bytes, err_t *err)
         s->b};
     const operand_t c = {"C", s->m, s->n, s->ldc, s->stride_c, s->inner_c, s->c};
     if (check_operand(&a, s, arena_bytes, err) < 0 || check_operand(&b, s, arena_bytes, err) < 0 ||
-        check_operand(&c, s, arena_bytes, err) < 0)
+        check_operand(&c, s, arena_bytes, err) < 0 ||
+        (s->woven && check_woven(s, arena_bytes, err) < 0))
         return -1;
     return check_disjoint(s, err);
 }

@@ -56,6 +56,10 @@ typedef struct {
  * elements (0 repeats), so that heads of a [batch, time, head, depth] buffer need no copy. ld in
  * elements. A matrix never overlaps another one of C. dtype f32 or f64.
  * bf16: A and B are bf16, C is f32 (dtype), k is even; then parts > 0.
+ * woven (bf16, inner 1): B lies in the order in which a matrix unit takes it: panels of PLAN_WOVEN columns; in a panel pairs
+ * of rows one after another; of a pair its columns, two numbers each. Zeros fill up columns and rows to multiples of
+ * PLAN_WOVEN. ldb, trans_b and stride_b are those of the matrix that it was woven of; entries follow each other in the
+ * panels, or are the same (stride_b 0).
  * parts > 0: kernel `kernel` of the code blob does it, made for these sizes and strides, run over
  * [0, parts) with the arguments a, b, c; else the BLAS library. */
 typedef struct {
@@ -63,7 +67,7 @@ typedef struct {
     int64_t batch, inner, m, n, k; /* batch, inner >= 1 */
     int64_t a, b, c;
     int64_t lda, ldb, ldc, stride_a, stride_b, stride_c, inner_a, inner_b, inner_c;
-    bool trans_a, trans_b, accumulate, bf16;
+    bool trans_a, trans_b, accumulate, bf16, woven;
     int64_t parts;
     uint32_t kernel; /* index into plan->kernel_names */
 } plan_gemm_step_t;
@@ -143,6 +147,10 @@ typedef void plan_kernel_fn(char *arena, const int64_t *arg, int64_t begin, int6
 
 void plan_destroy(plan_t **self_p);
 const plan_program_t *plan_find_program(const plan_t *self, const char *name); /* NULL: absent */
+/* Of a woven B: rows of a panel, all entries'; elements of all panels. */
+enum { PLAN_WOVEN = 32 };
+int64_t plan_woven_rows(const plan_gemm_step_t *step);
+int64_t plan_woven_count(const plan_gemm_step_t *step);
 /* What the work of a kernel, or of a product with a kernel of its own, is cut into. */
 int64_t plan_step_work(const plan_step_t *step);
 int plan_find_tensor(const plan_t *self, plan_role_t role, const char *name); /* -1: absent */

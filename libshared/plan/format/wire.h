@@ -24,7 +24,7 @@ enum {
     X(int64_t, stride_b) X(int64_t, stride_c) X(int64_t, inner_a) \
     X(int64_t, inner_b) X(int64_t, inner_c) X(bool, trans_a)      \
     X(bool, trans_b) X(bool, accumulate) X(int64_t, parts)        \
-    X(uint32_t, kernel) X(bool, bf16)
+    X(uint32_t, kernel) X(bool, bf16) X(bool, woven)
 // clang-format on
 
 #endif

@@ -13,10 +13,8 @@ kernel_t *kernel_new(void)
 const char *kernel_kind_name(kernel_kind_t kind)
 {
     static const char *const names[KERNEL_KIND_COUNT] = {
-        [KERNEL_LOOPS] = "loops",
-        [KERNEL_PRODUCT] = "product",
-        [KERNEL_ATTENTION] = "attention",
-        [KERNEL_STREAM] = "stream",
+        [KERNEL_LOOPS] = "loops",   [KERNEL_PRODUCT] = "product", [KERNEL_ATTENTION] = "attention",
+        [KERNEL_STREAM] = "stream", [KERNEL_WEAVE] = "weave",
     };
     return names[kind];
 }

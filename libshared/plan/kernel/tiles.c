@@ -8,6 +8,11 @@ enum {
     MATRIX_PANELS = 512 * 256, /* ... which holds so many pairs of B */
     SPLIT_BLOCK = 128, /* pairs: the same for operands of f32 in pieces, three times as large */
     SPLIT_PANELS = 512 * 128,
+    WOVEN_BLOCK = 128, /* pairs of a woven B: rows of A stay in the first-level cache ... */
+    WOVEN_ROWS = 256,  /* ... and of C so many ... */
+    WOVEN_COLS = 384,  /* ... by so many in the second-level one, over all blocks */
+    LEAST_COLS = 64,   /* of a part by itself ... */
+    LEAST_ROWS = 128,  /* ... and so many rows, for which B is read */
     MATRIX_TILE = 32,  /* rows and columns: two by two of its registers */
     MATRIX_PAIRS = 16, /* terms at a time; the rest is filled up where operands are copied */
     PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
@@ -185,6 +190,26 @@ static void choose_matrix_parts(tiles_t *self, const plan_gemm_step_t *s)
     self->joined_cols = widest / self->part_cols; /* 0 is as good as 1 */
 }
 
+/* A woven B is read as it lies, so that a part costs no more than its sums: parts whose C stays in the second-level
+ * cache from block to block, and enough of them. */
+static void choose_woven_parts(tiles_t *self, const plan_gemm_step_t *s)
+{
+    const double part = 30e3, dot = 512;
+    int64_t entries = s->batch * s->inner;
+    double work = (double)(s->m * s->n * s->k) * (double)entries / dot / part;
+    int64_t usual = work < WANTED_PARTS ? (int64_t)work : WANTED_PARTS;
+    int64_t wanted = self->wanted_parts > 0 ? self->wanted_parts : usual;
+    wanted = wanted > entries ? ceil_div(wanted, entries) : 1;
+    int64_t n_row = ceil_div(s->m, WOVEN_ROWS), n_col = ceil_div(s->n, WOVEN_COLS);
+    while (n_row * n_col < wanted && s->n >= (n_col + 1) * LEAST_COLS) n_col++;
+    while (n_row * n_col < wanted && s->m >= (n_row + 1) * LEAST_ROWS) n_row++;
+    self->part_rows = round_up(ceil_div(s->m, n_row), self->rows);
+    self->n_part_row = ceil_div(s->m, self->part_rows);
+    self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
+    self->n_part_col = ceil_div(s->n, self->part_cols);
+    self->joined_cols = WOVEN_COLS / self->part_cols; /* 0 is as good as 1 */
+}
+
 /* Short sums of rows that compete in the first-level cache: bench-gemm, a Xeon: 8 to 17 % more. */
 static bool packs_short(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
@@ -195,6 +220,7 @@ static bool packs_short(const tiles_t *self, const plan_gemm_step_t *s, int64_t 
 /* Is B copied into panels for blocks of m rows? */
 static bool packs_b(const tiles_t *self, const plan_gemm_step_t *s, int64_t m)
 {
+    if (s->woven) return false;
     return packs_short(self, s, m) || s->bf16 || s->trans_b ||
            (m >= 4 * self->rows && s->ldb % CACHE_LINES_APART == 0);
 }
@@ -222,11 +248,14 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
 {
     *self = (tiles_t){.caps = caps, .wanted_parts = choice->parts};
     if (s->dtype != DT_F32 || caps.lanes == 0 || s->m < 1 || s->n < 1 || s->k < 1) return false;
-    if (s->bf16 && !caps.bf16) return false;
+    if ((s->bf16 && !caps.bf16) || (s->woven && !caps.matrix)) return false;
     self->split = splits(s, caps);
     int64_t terms = s->bf16 || self->split ? ceil_div(s->k, 2) : s->k;
     bool matrix = (s->bf16 && caps.matrix) || self->split;
-    int64_t block = self->split ? SPLIT_BLOCK : matrix ? MATRIX_BLOCK : SUM_BLOCK;
+    int64_t block = self->split ? SPLIT_BLOCK
+                    : s->woven  ? WOVEN_BLOCK
+                    : matrix    ? MATRIX_BLOCK
+                                : SUM_BLOCK;
     if (matrix)
         self->rows = self->cols = MATRIX_TILE;
     else if (choice_fits(choice, caps))
@@ -236,7 +265,9 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
     if (choice->sum_block > 0 && choice->sum_block <= MOST_SUM) block = choice->sum_block;
     self->sum_block = ceil_div(terms, ceil_div(terms, block));
     if (matrix) self->sum_block = round_up(self->sum_block, MATRIX_PAIRS);
-    if (matrix)
+    if (s->woven)
+        choose_woven_parts(self, s);
+    else if (matrix)
         choose_matrix_parts(self, s);
     else
         choose_parts(self, s);

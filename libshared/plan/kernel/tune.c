@@ -37,9 +37,11 @@ static void key_of(const plan_gemm_step_t *s, char key[KEY])
     snprintf(key, KEY,
              "%s %c%c%s %" PRId64 "x%" PRId64 "x%" PRId64 " %" PRId64 "x%" PRId64 " %" PRId64
              ",%" PRId64 ",%" PRId64,
-             s->bf16 ? "bf16" : dtype_name(s->dtype), s->trans_a ? 't' : 'n',
-             s->trans_b ? 't' : 'n', s->accumulate ? "+" : "", s->m, s->n, s->k, s->batch, s->inner,
-             s->lda, s->ldb, s->ldc);
+             s->woven  ? "woven"
+             : s->bf16 ? "bf16"
+                       : dtype_name(s->dtype),
+             s->trans_a ? 't' : 'n', s->trans_b ? 't' : 'n', s->accumulate ? "+" : "", s->m, s->n,
+             s->k, s->batch, s->inner, s->lda, s->ldb, s->ldc);
 }
 
 /* The first row that is not before the key. */

@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "plan/kernel/kx_node.h"
 #include "plan/lower/lower.h"
+#include "plan/lower/weave.h"
 
 /* An operand or the result as a strided matrix: element (o, i, row, col) of `root`. */
 typedef struct {
@@ -265,7 +266,8 @@ int gemm_place(lower_t *self, const ir_op_t *op)
                        op->line);
     step.lhs = x.a.root;
     step.rhs = x.b.root;
-    self->value[x.a.root].stored = self->value[x.b.root].stored = true;
+    weave_product(self, &step);
+    self->value[step.lhs].stored = self->value[step.rhs].stored = true;
     self->value[op->out].stored = true;
     self->value[op->out].order = (int)self->step.n;
     VEC_PUSH(&self->step, step);

@@ -6,6 +6,7 @@
 #include "plan/lower/loops.h"
 #include "plan/lower/recompute.h"
 #include "plan/lower/stream.h"
+#include "plan/lower/weave.h"
 
 /* Results without elements are there from the start. */
 static bool skip_empty(lower_t *self, const ir_op_t *op)
@@ -51,9 +52,9 @@ static int place_all(lower_t *self)
             continue;
         }
         if (op->n_out != 1 || !lv->root || lv->order == BEFORE) continue;
-        int status = op->code != OP_dot_general ? group_place(self, op, op->out)
-                     : stream_place(self, op)   ? 0
-                                                : gemm_place(self, op);
+        if (weave_place(self, op) || stream_place(self, op)) continue;
+        int status = op->code == OP_dot_general ? gemm_place(self, op)
+                                                : group_place(self, op, op->out);
         if (status < 0) return -1;
     }
     for (int i = 0; i < body->n_result; i++) self->value[body->result[i]].stored = true;
@@ -80,6 +81,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t 
     if (self->fn) self->value = mem_calloc(self->fn->n_value, sizeof *self->value);
     int status = self->fn ? 0 : -1;
     if (status == 0) status = roots_choose(self);
+    if (status == 0) weave_choose(self);
     if (status == 0) status = place_all(self);
     for (size_t i = 0; status == 0 && i < self->group.n; i++) {
         if (!kernel_is_group(self->group.at[i]->kernel)) continue;
@@ -99,6 +101,7 @@ void lower_destroy(lower_t **self_p)
     VEC_FREE(&self->group);
     VEC_FREE(&self->step);
     VEC_FREE(&self->scratch);
+    VEC_FREE(&self->woven);
     free(self->value);
     free(self);
 }

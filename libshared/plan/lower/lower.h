@@ -32,7 +32,15 @@ typedef struct {
     int cost;      /* estimated work per element when inlined */
     int chain;     /* ops between it and the roots it is made of, itself counted */
     int64_t reads; /* elements that users ask for, over all users */
+    int woven;     /* its place in lower_t.woven, from 1 (plan/lower/weave.h); 0: it has none */
 } lvalue_t;
+
+/* A rounded parameter that is stored woven, in the ways that are wanted. */
+typedef struct {
+    int64_t rows, cols;
+    bool wanted[2], refused; /* refused: it is read in another way, too */
+    ir_val_t value[2];       /* what has its storage */
+} woven_t;
 
 typedef enum {
     MEMBER_FULL,    /* an element per row and column */
@@ -110,6 +118,7 @@ typedef struct {
     VEC(group_t *) group;
     VEC(lstep_t) step;
     VEC(scratch_t) scratch;
+    VEC(woven_t) woven;
     uint64_t large; /* bytes from which temporaries are held by parts (parts.h); 0: never */
     int turn;       /* number of the op that makes the loss: ops behind it may make values again
                      * (recompute.h); -1: none */
