@@ -102,6 +102,7 @@ static const char *tile_of(const writer_t *w, int rows, int cols, int64_t b_sum)
     if (w->pack_tiles) tile.a_row = 1, tile.a_sum = rows;
     tile.c_row = w->step->ldc;
     tile.stream = t->stream_c;
+    tile.squares = t->squares;
     tile.ahead = w->asks;
     if (t->split) return tile_amx_split_function(w->helpers, &tile);
     return tile_function(w->helpers, &tile);
@@ -120,9 +121,12 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
 {
     const tiles_t *t = w->tiles;
     const plan_gemm_step_t *s = w->step;
-    char next[64] = "";
+    char more[96] = "";
     if (w->asks)
-        snprintf(next, sizeof next, ", next + (i - ib) / %d * %d", t->rows, w->asks * PLAN_WOVEN);
+        snprintf(more, sizeof more, ", next + (i - ib) / %d * %d", t->rows, w->asks * PLAN_WOVEN);
+    else if (t->squares)
+        snprintf(more, sizeof more, ", squares + i / %d * %" PRId64 " + j / %d", t->rows,
+                 s->n / t->cols, t->cols);
     str_t a = {0};
     if (w->pack_tiles)
         str_addf(&a, "pa + (i - ib) / %d * %" PRId64, t->rows, w->a_ld);
@@ -138,7 +142,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
                  "                for (; i + %d <= ie; i += %d)\n"
                  "                    %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n",
                  t->rows, t->rows, tile_of(w, t->rows, cols, b_sum), str_text(&a), panel, s->ldc,
-                 terms, next);
+                 terms, more);
     }
     if (w->rest_rows) {
         str_add(w->out, "                if (i < ie) {\n");
@@ -146,7 +150,7 @@ static void write_rows(const writer_t *w, int cols, const char *panel, int64_t b
         str_addf(w->out,
                  "                %s(%s, %s, c + i * %" PRId64 " + j, %s, add%s);\n"
                  "                }\n",
-                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc, terms, next);
+                 tile_of(w, w->rest_rows, cols, b_sum), str_text(&a), panel, s->ldc, terms, more);
     }
     str_fini(&a);
 }
@@ -491,6 +495,7 @@ void product_render(const product_t *product, helpers_t *helpers, str_t *out)
     str_addf(out, "    const %s *const a0 = (const %s *)(arena + arg[0]);\n", w.type, w.type);
     str_addf(out, "    const %s *const b0 = (const %s *)(arena + arg[1]);\n", w.type, w.type);
     str_add(out, "    float *const c0 = (float *)(arena + arg[2]);\n");
+    if (t->squares) str_add(out, "    float *const squares = (float *)(arena + arg[3]);\n");
     write_buffers(&w);
     str_add(out, "    for (int64_t part = begin, next; part < end; part = next) {\n");
     write_part(&w);

@@ -132,7 +132,7 @@ static void write_prefetch_c(const amx_t *x)
 
 static const char head[] =
     "(const uint16_t *a, const uint16_t *b, float *c, int64_t n, int add%s)\n{\n";
-static const char ahead[] = ", const uint16_t *next";
+static const char ahead[] = ", const uint16_t *next", square[] = ", float *square";
 static const char zero[] = "        KC_ZERO(%d);\n";
 static const char store[] = "    KC_STORE(%d, c + %" PRId64 ", %" PRId64 ");\n";
 
@@ -147,14 +147,27 @@ static void write_array(const amx_t *x, const char *name)
                      SIDE * (i * TILE_AMX_COLS + j), 4 * TILE_AMX_COLS);
 }
 
+/* Of whole tiles: sums of every 16th number, then of these. */
+static void write_squares(const amx_t *x)
+{
+    str_addf(x->out,
+             "    float sum[%d] = {0}, all = 0;\n"
+             "    for (int i = 0; i < %d; i += %d)\n"
+             "        for (int j = 0; j < %d; j++) sum[j] += out[i + j] * out[i + j];\n"
+             "    for (int j = 0; j < %d; j++) all += sum[j];\n"
+             "    *square = all;\n",
+             SIDE, TILE_AMX_ROWS * TILE_AMX_COLS, SIDE, SIDE, SIDE);
+}
+
 /* C past the caches, a line at a time, by way of a tile in the first one; as usual where lines are not whole. */
 static void write_stream(const amx_t *x)
 {
     const tile_t *t = x->tile;
+    write_array(x, "out");
+    if (t->squares) write_squares(x);
     str_add(x->out, "    if ((uintptr_t)c % 64) {\n");
     write_results(x, store);
     str_add(x->out, "    return;\n    }\n");
-    write_array(x, "out");
     str_addf(x->out,
              "    for (int i = 0; i < %d; i++)\n        for (int j = 0; j < %d; j += %d) "
              "KC_STREAM(c + i * %" PRId64 " + j, out + i * %d + j);\n",
@@ -181,7 +194,7 @@ const char *tile_amx_function(helpers_t *helpers, const tile_t *tile)
 {
     str_t text = {0};
     amx_t x = {tile, &text, parts_of(tile->rows), parts_of(tile->cols)};
-    str_addf(&text, head, tile->ahead > 0 ? ahead : "");
+    str_addf(&text, head, tile->squares ? square : tile->ahead > 0 ? ahead : "");
     write_start(&x);
     str_addf(&text, "    for (int64_t p = 0; p < n; p += %d, a += %d, b += %" PRId64 ") {\n", SIDE,
              2 * SIDE, SIDE * tile->b_sum);

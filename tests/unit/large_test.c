@@ -106,12 +106,37 @@ static void test_beyond_caches(void **state)
     check_has(ROUNDED("256", "1024"), STAGE_C, amx, "kc_past(&", false);
 }
 
+/* c = x^T y in bf16, and the sum of its squares, as norms of gradients are made. */
+#define SQUARES(m, n)                                                                           \
+    "func.func public @f(%x: tensor<64x" m "xbf16>, %y: tensor<64x" n "xbf16>) -> (tensor<" m   \
+    "x" n "xf32>, tensor<f32>) {\n  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"         \
+    "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<64x" m         \
+    "xbf16>, tensor<64x" n "xbf16>) -> tensor<" m "x" n "xf32>\n  %1 = stablehlo.multiply %0, " \
+    "%0 : tensor<" m "x" n "xf32>\n  %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add " \
+    "across dimensions = [0, 1] : (tensor<" m "x" n "xf32>, tensor<f32>) -> tensor<f32>\n"      \
+    "  return %0, %2 : tensor<" m "x" n "xf32>, tensor<f32>\n}\n"
+
+/* By the product itself, where its result goes past the caches in whole tiles. */
+static void test_squares(void **state)
+{
+    static const char large[] = SQUARES("1024", "1056");
+    (void)state;
+    if (target_runs_here(amx, NULL) == 0) assert_int_equal(amx_enable(NULL), 0);
+    check_has(large, STAGE_PLAN, amx, "1024x1056x64 and squares", true);
+    check_has(large, STAGE_PLAN, "cpu:x86-64-v4-bf16", "squares", false);
+    check_has(SQUARES("256", "512"), STAGE_PLAN, amx, "squares", false); /* small */
+    check_has(SQUARES("1024", "1040"), STAGE_PLAN, amx, "squares", false);
+    plan_check_text(large, 11, 5, 2e-5);
+    plan_check_text(SQUARES("1024", "1040"), 12, 5, 2e-5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_in_parts),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_beyond_caches),
+        cmocka_unit_test(test_squares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

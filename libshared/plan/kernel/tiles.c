@@ -11,8 +11,7 @@ enum {
     WOVEN_BLOCK = 128, /* pairs of a woven B: rows of A stay in the first-level cache ... */
     WOVEN_ROWS = 256,  /* ... and of C so many ... */
     WOVEN_COLS = 384,  /* ... by so many in the second-level one, over all blocks */
-    LEAST_COLS = 64,   /* of a part by itself ... */
-    LEAST_ROWS = 128,  /* ... and so many rows, for which B is read */
+    LEAST_COLS = 64,   /* of a part */
     MATRIX_TILE = 32,  /* rows and columns: two by two of its registers */
     MATRIX_PAIRS = 16, /* terms at a time; the rest is filled up where operands are copied */
     PART_COLS = 256,   /* columns of a part at most: B's panels fit the second-level cache */
@@ -202,7 +201,6 @@ static void choose_woven_parts(tiles_t *self, const plan_gemm_step_t *s)
     wanted = wanted > entries ? ceil_div(wanted, entries) : 1;
     int64_t n_row = ceil_div(s->m, WOVEN_ROWS), n_col = ceil_div(s->n, WOVEN_COLS);
     while (n_row * n_col < wanted && s->n >= (n_col + 1) * LEAST_COLS) n_col++;
-    while (n_row * n_col < wanted && s->m >= (n_row + 1) * LEAST_ROWS) n_row++;
     self->part_rows = round_up(ceil_div(s->m, n_row), self->rows);
     self->n_part_row = ceil_div(s->m, self->part_rows);
     self->part_cols = round_up(ceil_div(s->n, n_col), self->cols);
@@ -274,10 +272,11 @@ bool tiles_cut_as(tiles_t *self, const plan_gemm_step_t *s, caps_t caps,
     self->stream_c = streams_c(self, s, terms);
     self->pack_b = self->split || packs_b(self, s, s->m) || copies_terms(s, caps);
     self->pack_a = self->split || copies_terms(s, caps);
-    if (s->bf16)
-        self->pack_a = (s->trans_a || s->k % 2 ||
-                        (matrix && terms > MATRIX_PAIRS && terms % MATRIX_PAIRS) ||
-                        (s->lda % CACHE_LINES_APART == 0 && self->rows > 4 && s->n > self->cols));
+    if (s->bf16) {
+        bool filled = s->k % 2 || (matrix && terms > MATRIX_PAIRS && terms % MATRIX_PAIRS);
+        bool compete = s->lda % CACHE_LINES_APART == 0 && self->rows > 4 && s->n > self->cols;
+        self->pack_a = s->trans_a || filled || (compete && !s->woven);
+    }
     return true;
 }
 

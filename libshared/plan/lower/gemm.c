@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "plan/kernel/kx_node.h"
 #include "plan/lower/lower.h"
+#include "plan/lower/squares.h"
 #include "plan/lower/weave.h"
 
 /* An operand or the result as a strided matrix: element (o, i, row, col) of `root`. */
@@ -267,6 +268,7 @@ int gemm_place(lower_t *self, const ir_op_t *op)
     step.lhs = x.a.root;
     step.rhs = x.b.root;
     weave_product(self, &step);
+    if (squares_place(self, &step)) return 0;
     self->value[step.lhs].stored = self->value[step.rhs].stored = true;
     self->value[op->out].stored = true;
     self->value[op->out].order = (int)self->step.n;

@@ -18,6 +18,7 @@
 #include "plan/lower/empty.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/lower.h"
+#include "plan/lower/squares.h"
 #include "plan/lower/stream.h"
 
 enum {
@@ -87,8 +88,9 @@ static ir_val_t reduce_middle(ir_fn_t *fn, op_code_t reducer, ir_val_t x, const 
     int64_t a = abc[0], b = abc[1], c = abc[2], wide = caps->many ? MANY_WIDE_ROW : WIDE_ROW;
     dtype_t dtype = ir_type_of(fn, x)->dtype;
     int64_t parts = 1;
+    bool tiles = caps->matrix && a == 1 && b % SQUARES_OF_TILE == 0 && squares_are(fn, x);
     if (c == 1 && a < 8 && b >= LONG_ROW)
-        parts = divisor(b, b / PART_OF_ROW);
+        parts = tiles ? b / SQUARES_OF_TILE : divisor(b, b / PART_OF_ROW);
     else if (c > 1 && a == 1 && b >= MANY_ROWS && c <= wide)
         parts = chunks;
     if (parts > 1) {

@@ -1,10 +1,13 @@
 /* One program from IR to groups and GEMM steps in program order. */
 #include "plan/lower/lower.h"
 
+#include <limits.h>
+
 #include "plan/lower/attention.h"
 #include "plan/lower/branches.h"
 #include "plan/lower/loops.h"
 #include "plan/lower/recompute.h"
+#include "plan/lower/squares.h"
 #include "plan/lower/stream.h"
 #include "plan/lower/weave.h"
 
@@ -51,7 +54,7 @@ static int place_all(lower_t *self)
             loops_place(self, op);
             continue;
         }
-        if (op->n_out != 1 || !lv->root || lv->order == BEFORE) continue;
+        if (op->n_out != 1 || !lv->root || lv->order != INT_MAX) continue;
         if (weave_place(self, op) || stream_place(self, op)) continue;
         int status = op->code == OP_dot_general ? gemm_place(self, op)
                                                 : group_place(self, op, op->out);
@@ -82,6 +85,7 @@ lower_t *lower_fn(ir_module_t *module, const ir_fn_t *fn, caps_t caps, uint64_t 
     int status = self->fn ? 0 : -1;
     if (status == 0) status = roots_choose(self);
     if (status == 0) weave_choose(self);
+    if (status == 0) squares_choose(self);
     if (status == 0) status = place_all(self);
     for (size_t i = 0; status == 0 && i < self->group.n; i++) {
         if (!kernel_is_group(self->group.at[i]->kernel)) continue;
