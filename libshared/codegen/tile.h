@@ -27,10 +27,10 @@
 typedef struct {
     int lanes, rows, cols;
     int64_t a_row, a_sum, b_sum, c_row; /* a_sum, b_sum: from term to term */
-    bool stream; /* amx: C goes past the caches; add is 0, cols and c_row multiples of 16 */
-    bool
-        squares; /* amx, stream: the function has one more parameter, float *square: the sum of the tile's squares */
+    bool stream;    /* amx: C goes past the caches; add is 0, cols and c_row multiples of 16 */
     bool bf16, amx; /* amx: codegen/tile_amx.h */
+    /* amx, stream: the sum of the tile's squares is wanted, too. Then the function has one more parameter: float *square. */
+    bool squares;
     /* amx: lines to ask for, for each 16 pairs of B, of what comes after B. Then the function has one more
      * parameter: const X *next, the first of these, which lie as those of B. 0: none. */
     int ahead;

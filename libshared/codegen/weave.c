@@ -16,7 +16,8 @@ void weave_render(const kernel_t *kernel, str_t *out)
     str_addf(out,
              "    for (int64_t i = begin; i < end; i++)\n"
              "        pcp_weave_square(a0, %" PRId64 ", %" PRId64 ", i / %" PRId64 ", i %% %" PRId64
-             ", %s, %s);\n",
+             ", %s, %s);\n"
+             "    __builtin_ia32_sfence();\n", /* what is past the caches, before the step ends */
              w->rows, w->cols, across, across, to[WEAVE_BY_ROWS], to[WEAVE_BY_COLS]);
 }
 

@@ -116,6 +116,20 @@ static void test_beyond_caches(void **state)
     "across dimensions = [0, 1] : (tensor<" m "x" n "xf32>, tensor<f32>) -> tensor<f32>\n"      \
     "  return %0, %2 : tensor<" m "x" n "xf32>, tensor<f32>\n}\n"
 
+/* Sums of each row's squares, of as many numbers as a tile has, which are a result beside their sum. */
+static const char rows_of_squares[] =
+    "func.func public @f(%x: tensor<64x1056xbf16>, %y: tensor<64x1024xbf16>) -> "
+    "(tensor<1056xf32>, tensor<f32>) {\n"
+    "  %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+    "  %0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<64x1056xbf16>, "
+    "tensor<64x1024xbf16>) -> tensor<1056x1024xf32>\n"
+    "  %1 = stablehlo.multiply %0, %0 : tensor<1056x1024xf32>\n"
+    "  %2 = stablehlo.reduce(%1 init: %z) applies stablehlo.add across dimensions = [1] : "
+    "(tensor<1056x1024xf32>, tensor<f32>) -> tensor<1056xf32>\n"
+    "  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : "
+    "(tensor<1056xf32>, tensor<f32>) -> tensor<f32>\n"
+    "  return %2, %3 : tensor<1056xf32>, tensor<f32>\n}\n";
+
 /* By the product itself, where its result goes past the caches in whole tiles. */
 static void test_squares(void **state)
 {
@@ -126,6 +140,8 @@ static void test_squares(void **state)
     check_has(large, STAGE_PLAN, "cpu:x86-64-v4-bf16", "squares", false);
     check_has(SQUARES("256", "512"), STAGE_PLAN, amx, "squares", false); /* small */
     check_has(SQUARES("1024", "1040"), STAGE_PLAN, amx, "squares", false);
+    check_has(rows_of_squares, STAGE_PLAN, amx, "squares", false);
+    plan_check_text(rows_of_squares, 13, 5, 2e-5);
     plan_check_text(large, 11, 5, 2e-5);
     plan_check_text(SQUARES("1024", "1040"), 12, 5, 2e-5);
 }

@@ -17,9 +17,8 @@ typedef struct {
     int64_t n_part_row, n_part_col; /* per entry; the last ones may be smaller */
     int64_t joined_cols; /* of parts by columns: as many next to each other share the copy of A */
     bool pack_a, pack_b;
-    bool stream_c; /* C is written past the caches */
-    bool
-        squares; /* the kernel has a fourth argument: the sum of squares of each tile of C, row by row of tiles */
+    bool stream_c;        /* C is written past the caches */
+    bool squares;         /* a fourth argument: sums of squares of C's tiles, row by row of these */
     bool split;           /* operands of f32 for a matrix unit of bf16, in pieces: both packed */
     bool by_rows;         /* parts of a row block follow each other; else those of a column block */
     int64_t wanted_parts; /* 0: the usual number */

@@ -28,13 +28,12 @@ typedef struct {
     int member;  /* its place there */
     bool stored; /* read outside of its group: lives in the arena */
     layout_t layout;
-    bool plain;    /* read by loops that know no layout */
-    int cost;      /* estimated work per element when inlined */
-    int chain;     /* ops between it and the roots it is made of, itself counted */
-    int64_t reads; /* elements that users ask for, over all users */
-    int woven;     /* its place in lower_t.woven, from 1 (plan/lower/weave.h); 0: it has none */
-    ir_val_t
-        squares; /* a product: the sums of its squares (plan/lower/squares.h); 0: nobody wants them */
+    bool plain;       /* read by loops that know no layout */
+    int cost;         /* estimated work per element when inlined */
+    int chain;        /* ops between it and the roots it is made of, itself counted */
+    int64_t reads;    /* elements that users ask for, over all users */
+    int woven;        /* its place in lower_t.woven, from 1 (plan/lower/weave.h); 0: it has none */
+    ir_val_t squares; /* of a product: sums of its squares (plan/lower/squares.h); 0: not wanted */
 } lvalue_t;
 
 /* A rounded parameter that is stored woven, in the ways that are wanted. */

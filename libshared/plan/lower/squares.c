@@ -3,21 +3,21 @@
 
 #include "ir/build.h"
 
-/* The product behind reshapes of x, or NULL. */
-static const ir_op_t *product_behind(const ir_fn_t *fn, ir_val_t x)
+/* The op behind reshapes that makes x, or NULL. */
+static const ir_op_t *behind_reshapes(const ir_fn_t *fn, ir_val_t x)
 {
     const ir_op_t *op = ir_def(fn, x);
     while (op && op->code == OP_reshape) op = ir_def(fn, op->in[0]);
-    return op && op->code == OP_dot_general ? op : NULL;
+    return op;
 }
 
 /* The product of whose result x is the squares, or NULL. */
 static const ir_op_t *squared(const ir_fn_t *fn, ir_val_t x)
 {
-    const ir_op_t *op = ir_def(fn, x);
-    while (op && op->code == OP_reshape) op = ir_def(fn, op->in[0]);
+    const ir_op_t *op = behind_reshapes(fn, x);
     if (!op || op->code != OP_multiply || op->in[0] != op->in[1]) return NULL;
-    return product_behind(fn, op->in[0]);
+    op = behind_reshapes(fn, op->in[0]);
+    return op && op->code == OP_dot_general ? op : NULL;
 }
 
 bool squares_are(const ir_fn_t *fn, ir_val_t x)
@@ -25,29 +25,54 @@ bool squares_are(const ir_fn_t *fn, ir_val_t x)
     return squared(fn, x) != NULL;
 }
 
-/* Sums of so many numbers that follow each other. */
-static bool sums_tiles(const ir_fn_t *fn, const ir_op_t *op)
+/* A sum of f32 over all that is behind the one dimension it is over; its length, or 0. */
+static int64_t sum_length(const ir_fn_t *fn, const ir_op_t *op)
 {
-    if (op->code != OP_reduce || op->n_in != 2 || ir_reducer_op(op->region[0]) != OP_add)
-        return false;
+    if (op->code != OP_reduce || op->n_in != 2 || ir_reducer_op(op->region[0]) != OP_add) return 0;
     const ir_type_t *from = ir_type_of(fn, op->in[0]);
     int n;
     const int64_t *dims = attr_ints(&op->attrs, "dimensions", &n);
     const tensor_t *init = ir_const_of(fn, op->in[1]);
-    bool zero = init && tensor_get_f64(init, 0) == 0;
-    int64_t behind = 1;
-    for (int d = n == 1 ? (int)dims[0] + 1 : 0; d < from->rank; d++) behind *= from->dim[d];
-    return zero && n == 1 && from->dim[dims[0]] == SQUARES_OF_TILE && behind == 1 &&
-           from->dtype == DT_F32;
+    if (n != 1 || from->dtype != DT_F32 || !init || tensor_get_f64(init, 0) != 0) return 0;
+    for (int d = (int)dims[0] + 1; d < from->rank; d++)
+        if (from->dim[d] != 1) return 0;
+    return from->dim[dims[0]];
+}
+
+static int uses_in(const ir_region_t *body, ir_val_t v)
+{
+    int n = 0;
+    for (int i = 0; i < body->n_result; i++) n += body->result[i] == v;
+    for (int i = 0; i < body->n_op; i++) {
+        const ir_op_t *op = body->op[i];
+        for (int k = 0; k < op->n_in; k++) n += op->in[k] == v;
+        for (int r = 0; r < op->n_region; r++) n += uses_in(op->region[r], v);
+    }
+    return n;
+}
+
+/* The sums behind reshapes that `all` adds up, where nobody else reads them; or NULL. Which numbers of the result are
+ * in which of them is then nobody's business. */
+static const ir_op_t *first_sums(const ir_fn_t *fn, const ir_op_t *all)
+{
+    const ir_type_t *from = ir_type_of(fn, all->in[0]);
+    if (sum_length(fn, all) == 0 || sum_length(fn, all) != ir_type_count(from)) return NULL;
+    ir_val_t v = all->in[0];
+    for (;;) {
+        const ir_op_t *op = ir_def(fn, v);
+        if (!op || uses_in(fn->body, v) != 1) return NULL;
+        if (op->code != OP_reshape) return sum_length(fn, op) == SQUARES_OF_TILE ? op : NULL;
+        v = op->in[0];
+    }
 }
 
 void squares_choose(lower_t *self)
 {
     const ir_region_t *body = self->fn->body;
     for (int i = 0; i < body->n_op && self->caps.matrix; i++) {
-        if (!sums_tiles(self->fn, body->op[i])) continue;
-        const ir_op_t *product = squared(self->fn, body->op[i]->in[0]);
-        if (product) self->value[product->out].squares = body->op[i]->out;
+        const ir_op_t *sums = first_sums(self->fn, body->op[i]);
+        const ir_op_t *product = sums ? squared(self->fn, sums->in[0]) : NULL;
+        if (product) self->value[product->out].squares = sums->out;
     }
 }
 
