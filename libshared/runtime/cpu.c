@@ -41,7 +41,7 @@ struct device {
     char *arena;             /* aligned, inside the mapping */
     void *map;
     size_t map_bytes;
-    bool roomy; /* products of f32 go in few ranges, since each packs what it needs */
+    bool roomy; /* products go in few ranges, since each copies what it needs */
 };
 
 static void cpu_close(device_t **self_p)
@@ -195,7 +195,7 @@ static int cpu_gemm(device_t *self, const plan_gemm_step_t *step, err_t *err)
     }
     const int64_t arg[] = {step->a, step->b, step->c};
     launch_t launch = {self->kernel[step->kernel], self->arena, arg, 0};
-    if (self->roomy && !step->bf16)
+    if (self->roomy)
         pool_run_long(self->pool, launch_part, &launch, step->parts, 1);
     else
         pool_run(self->pool, launch_part, &launch, step->parts, 1);
@@ -316,10 +316,10 @@ static int64_t prepare_calls(device_t *self, const plan_step_t *step, int n)
     return first;
 }
 
-static bool packs_f32(const plan_step_t *step, int n)
+static bool has_product(const plan_step_t *step, int n)
 {
     for (int i = 0; i < n; i++)
-        if (step[i].kind == STEP_GEMM && !step[i].gemm.bf16) return true;
+        if (step[i].kind == STEP_GEMM) return true;
     return false;
 }
 
@@ -331,7 +331,7 @@ static int cpu_sweep(device_t *self, const plan_step_t *step, int n, int64_t str
     pool_watch(self->pool, NULL, NULL); /* call_part tells, step by step */
     if (strips > 0)
         pool_run(self->pool, run_strips, &sweep, strips, 1);
-    else if (self->roomy && packs_f32(step, n))
+    else if (self->roomy && has_product(step, n))
         pool_run_long(self->pool, run_apart, &sweep, grains, 1);
     else
         pool_run(self->pool, run_apart, &sweep, grains, 1);

@@ -136,7 +136,7 @@ typedef struct {
 
 static copies_t matrix_copies(double rows, double cols)
 {
-    enum { RANGES = 8 };
+    enum { RANGES = 6 }; /* the pool's long ones */
     double ranges = rows * cols < RANGES ? rows * cols : RANGES;
     double a = rows > 1 || cols < ranges ? cols : ranges;
     return (copies_t){a, rows > 1 && ranges > cols ? ranges / cols : 1};
@@ -159,7 +159,7 @@ static copies_t split_copies(const plan_gemm_step_t *s, double rows, double cols
  * many parts goes in so many ranges, which pack what they need. */
 static void choose_matrix_parts(tiles_t *self, const plan_gemm_step_t *s)
 {
-    const double part = 30e3, turn = self->split ? SPLIT_PACK : 0.25;
+    const double part = 30e3, turn = self->split ? SPLIT_PACK : 0.75;
     const double weave = self->split ? SPLIT_PACK : 0.2, dot = self->split ? SPLIT_TERMS : 512;
     double a = (double)(s->m * s->k) * turn, b = (double)(s->n * s->k) * weave, best = -1;
     int64_t entries = s->batch * s->inner, tiles = ceil_div(s->m, self->rows);
